@@ -1,7 +1,7 @@
 // From a kernel to its contract, its function and its OpenCL text. Expands kernels.def.
 #pragma once
 
-#include "kernels/common/contract.h"
+#include "kernels/common/contract/contract.h"
 
 namespace codl::kernels {
 
@@ -20,7 +20,7 @@ const char* check_launch(const ClLaunch& launch);
 // tests' half of the table; the compiler links the contracts only.
 CpuKernel cpu_kernel(const KernelInfo& kernel);
 
-// The row's functions, one per instruction set (kernels/common/cpu_dispatch.h); null for a GPU
+// The row's functions, one per instruction set (kernels/common/cpu/cpu_dispatch.h); null for a GPU
 // kernel. cpu_kernel() is the best of them that this processor runs; tests run each.
 struct CpuKernelTargets;
 const CpuKernelTargets* cpu_kernel_targets(const KernelInfo& kernel);

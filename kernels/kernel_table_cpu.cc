@@ -1,4 +1,4 @@
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/kernel_table.h"
 
 namespace codl::kernels {

@@ -2,7 +2,7 @@
 // and the interpreter. Not kernels of kernels.def; the runtime does not link them.
 #pragma once
 
-#include "kernels/common/contract.h"
+#include "kernels/common/contract/contract.h"
 
 namespace codl::kernels {
 

@@ -1,5 +1,5 @@
 // Expands the list of operators with a file <op>_samples.cc, which CMake makes.
-#include "kernels/common/step_draw.h"
+#include "kernels/common/work/step_draw.h"
 
 namespace codl::kernels {
 

@@ -1,7 +1,7 @@
 // From a kernel to what its steps cost and which tiles they take. Expands ops.def.
 #pragma once
 
-#include "kernels/common/step_work.h"
+#include "kernels/common/work/step_work.h"
 
 namespace codl::kernels {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/common/contract.h"
+#include "kernels/common/contract/contract.h"
 #include "schema/plan.h"
 #include "schema/tables.h"
 

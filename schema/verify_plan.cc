@@ -7,7 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/tasks.h"
 #include "schema/plan_check.h"
 
 namespace codl {

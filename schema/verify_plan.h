@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/common/contract.h"
+#include "kernels/common/contract/contract.h"
 
 namespace codl {
 

@@ -1,5 +1,5 @@
 // Tensors of a plan: shape, layout and place in memory.
-#include "kernels/common/tensor_view.h"
+#include "kernels/common/contract/tensor_view.h"
 #include "schema/plan_check.h"
 
 namespace codl {

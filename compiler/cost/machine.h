@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "compiler/cost/quantity.h"
-#include "kernels/common/gpu_facts.h"
-#include "kernels/common/step_work.h"
+#include "kernels/common/work/gpu_facts.h"
+#include "kernels/common/work/step_work.h"
 
 namespace codl::compiler {
 

@@ -10,7 +10,7 @@
 #include "compiler/support/hash.h"
 #include "compiler/support/input_file.h"
 #include "compiler/support/json_reader.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/tasks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"

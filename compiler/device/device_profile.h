@@ -8,7 +8,7 @@
 
 #include "compiler/cost/calibration.h"
 #include "compiler/cost/transfer.h"
-#include "kernels/common/gpu_facts.h"
+#include "kernels/common/work/gpu_facts.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "schema/plan.h"

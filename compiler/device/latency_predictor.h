@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "compiler/device/device_profile.h"
-#include "kernels/common/contract.h"
+#include "kernels/common/contract/contract.h"
 #include "llvm/ADT/STLExtras.h"
 #include "schema/plan_model.h"
 

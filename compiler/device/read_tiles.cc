@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "compiler/device/profile_parts.h"
-#include "kernels/common/gemm_tile.h"
+#include "kernels/common/gemm/gemm_tile.h"
 #include "kernels/work_table.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -6,7 +6,7 @@
 #include "compiler/emit/plan_fault.h"
 #include "compiler/emit/plan_reader.h"
 #include "compiler/emit/step_facts.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/tasks.h"
 #include "kernels/kernel_table.h"
 #include "llvm/Support/raw_ostream.h"
 #include "schema/plan_layout.h"

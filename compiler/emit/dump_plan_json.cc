@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "compiler/emit/step_facts.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/tasks.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -4,7 +4,7 @@
 // rules have their home there.
 #include "compiler/ops/op_spec.h"
 #include "compiler/support/error.h"
-#include "kernels/common/contract.h"
+#include "kernels/common/contract/contract.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
 

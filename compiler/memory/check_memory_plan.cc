@@ -13,7 +13,7 @@
 #include "compiler/memory/memory_plan.h"
 #include "compiler/schedule/step_order.h"
 #include "compiler/support/error.h"
-#include "kernels/common/tensor_view.h"
+#include "kernels/common/contract/tensor_view.h"
 #include "llvm/ADT/STLExtras.h"
 #include "schema/plan_layout.h"
 

@@ -5,7 +5,7 @@
 
 #include "compiler/memory/lifetimes.h"
 #include "compiler/support/error.h"
-#include "kernels/common/tensor_view.h"
+#include "kernels/common/contract/tensor_view.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include "schema/plan_layout.h"

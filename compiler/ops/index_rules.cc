@@ -2,7 +2,7 @@
 
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
-#include "kernels/common/scatter_reduction.h"
+#include "kernels/common/contract/scatter_reduction.h"
 
 namespace codl::compiler {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "compiler/ir/graph.h"
-#include "kernels/common/contract.h"
+#include "kernels/common/contract/contract.h"
 
 namespace codl::compiler {
 

@@ -1,7 +1,7 @@
 #include "compiler/partition/kernel_choice.h"
 
 #include "compiler/partition/split_geometry.h"
-#include "kernels/common/tensor_view.h"
+#include "kernels/common/contract/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "kernels/pack.h"
 

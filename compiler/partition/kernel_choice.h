@@ -6,7 +6,7 @@
 #include "compiler/device/device_profile.h"
 #include "compiler/device/latency_predictor.h"
 #include "compiler/ir/graph.h"
-#include "kernels/common/contract.h"
+#include "kernels/common/contract/contract.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "kernels/common/contract.h"
+#include "kernels/common/contract/contract.h"
 
 namespace codl::compiler {
 

@@ -7,7 +7,7 @@
 // Order:   after fold_batch_norm and fuse_residual, which stop at an activation.
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
-#include "kernels/common/activation.h"
+#include "kernels/common/activation/activation.h"
 
 namespace codl::compiler {
 namespace {

@@ -1,7 +1,7 @@
 #include "compiler/schedule/half_storage.h"
 
-#include "kernels/common/check_step_shape.h"
-#include "kernels/common/tensor_view.h"
+#include "kernels/common/contract/check_step_shape.h"
+#include "kernels/common/contract/tensor_view.h"
 
 namespace codl::compiler {
 namespace {

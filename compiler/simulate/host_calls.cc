@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/common/check_step_shape.h"
-#include "kernels/common/tensor_view.h"
+#include "kernels/common/contract/check_step_shape.h"
+#include "kernels/common/contract/tensor_view.h"
 #include "schema/ahead_window.h"
 #include "schema/plan.h"
 

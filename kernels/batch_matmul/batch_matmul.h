@@ -7,12 +7,12 @@
 // in every row but the reference, which adds in double. y must not overlap a or b.
 #pragma once
 
-#include "kernels/common/broadcast.h"
-#include "kernels/common/check_step_shape.h"
-#include "kernels/common/gemm_tile.h"
-#include "kernels/common/loop_axes.h"
-#include "kernels/common/panel_tile.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/broadcast.h"
+#include "kernels/common/contract/check_step_shape.h"
+#include "kernels/common/contract/loop_axes.h"
+#include "kernels/common/contract/tasks.h"
+#include "kernels/common/gemm/gemm_tile.h"
+#include "kernels/common/gemm/panel_tile.h"
 
 namespace codl::kernels {
 
@@ -111,7 +111,7 @@ constexpr int64_t packed_a_elements(const BatchMatMulWork& work) {
   return kPanelTileMaxPixels * (packed_depth(work) + kBatchMatMulRowGap);
 }
 
-// Tiles in local memory, for GPUs: kernels/common/gemm_tile.h.
+// Tiles in local memory, for GPUs: kernels/common/gemm/gemm_tile.h.
 constexpr bool is_batch_matmul_tiled(const KernelInfo& kernel) {
   return is_symbol(kernel, "batch_matmul_f32_cl_tiled");
 }

@@ -5,7 +5,7 @@
 // Defines: those of gemm_tile.cl; HAS_QUADS_OF_A, HAS_QUADS_OF_B: four neighbours in depth of a, in
 // a row of b are one aligned quad, else they are loaded one by one.
 #include "kernels/batch_matmul/batch_axes.cl"
-#include "kernels/common/gemm_tile.cl"
+#include "kernels/common/gemm/gemm_tile.cl"
 
 // The first `count` of four elements, `stride` apart; zeros for the others.
 static inline float4 load_strided(global const float* p, int stride, int count) {

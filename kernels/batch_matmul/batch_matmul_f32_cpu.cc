@@ -6,14 +6,14 @@
 // k goes in blocks of kBatchMatMulDepth, from the second on with the sums so far as the residual:
 // the order of additions depends on k alone.
 #include "kernels/batch_matmul/batch_matmul.h"
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/batch_matmul/batch_matmul_f32_cpu.cc"
-#include "kernels/common/foreach_target.h"
+#include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
-#include "kernels/common/panel_tile-inl.h"
+#include "kernels/common/gemm/panel_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {

@@ -1,5 +1,5 @@
 #include "kernels/batch_matmul/batch_matmul.h"
-#include "kernels/common/cl_launch.h"
+#include "kernels/common/launch/cl_launch.h"
 
 namespace codl::kernels {
 namespace {

@@ -1,6 +1,6 @@
 // Rows of y in blocks of columns, whose sums are held while k passes.
 #include "kernels/batch_matmul/batch_matmul.h"
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 
 namespace codl::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/common/step_draw.h"
+#include "kernels/common/work/step_draw.h"
 
 namespace codl::kernels {
 namespace {

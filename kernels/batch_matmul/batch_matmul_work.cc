@@ -1,6 +1,6 @@
 #include "kernels/batch_matmul/batch_matmul.h"
-#include "kernels/common/gemm_tile_choice.h"
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/gemm_tile_choice.h"
+#include "kernels/common/work/work_counts.h"
 
 namespace codl::kernels {
 namespace {

@@ -33,9 +33,9 @@
 // are written as zero. y must not overlap a or b. Nothing past the end is read.
 #pragma once
 
-#include "kernels/common/activation.h"
-#include "kernels/common/broadcast.h"
-#include "kernels/common/elementwise.h"
+#include "kernels/common/activation/activation.h"
+#include "kernels/common/contract/broadcast.h"
+#include "kernels/common/contract/elementwise.h"
 
 namespace codl::kernels {
 

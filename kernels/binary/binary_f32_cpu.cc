@@ -1,16 +1,16 @@
 // Broadcasting is a step of zero: everything becomes runs of neighbouring output elements, along
 // which each input steps by one, by zero or (Plain under Nhwc) by a stride.
 #include "kernels/binary/binary.h"
-#include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/loop_axes.h"
+#include "kernels/common/contract/loop_axes.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/binary/binary_f32_cpu.cc"
-#include "kernels/common/foreach_target.h"
+#include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
-#include "kernels/common/activation-inl.h"
-#include "kernels/common/lanes-inl.h"
+#include "kernels/common/activation/activation-inl.h"
+#include "kernels/common/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {

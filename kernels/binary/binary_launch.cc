@@ -1,5 +1,5 @@
 #include "kernels/binary/binary.h"
-#include "kernels/common/cl_axes.h"
+#include "kernels/common/launch/cl_axes.h"
 
 namespace codl::kernels {
 namespace {

@@ -1,10 +1,10 @@
 #include <cmath>
 
 #include "kernels/binary/binary.h"
-#include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/elements.h"
-#include "kernels/common/loop_axes.h"
-#include "kernels/common/ref_index.h"
+#include "kernels/common/contract/loop_axes.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
+#include "kernels/common/reference/elements.h"
+#include "kernels/common/reference/ref_index.h"
 #include "kernels/unary/unary.h"
 
 namespace codl::kernels {

@@ -1,6 +1,6 @@
 #include "kernels/binary/binary.h"
-#include "kernels/common/loop_axes.h"
-#include "kernels/common/work_counts.h"
+#include "kernels/common/contract/loop_axes.h"
+#include "kernels/common/work/work_counts.h"
 
 namespace codl::kernels {
 namespace {

@@ -1,8 +1,8 @@
 #include <cstring>
 
 #include "kernels/cast/cast.h"
-#include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/elements.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
+#include "kernels/common/reference/elements.h"
 
 namespace codl::kernels {
 namespace {

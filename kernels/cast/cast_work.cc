@@ -1,5 +1,5 @@
 #include "kernels/cast/cast.h"
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/work_counts.h"
 
 namespace codl::kernels {
 extern const OpWork kCastWork;

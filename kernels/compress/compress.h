@@ -6,7 +6,7 @@
 // y must not overlap an input. No parts. Nothing past the end is read.
 #pragma once
 
-#include "kernels/common/check_step_shape.h"
+#include "kernels/common/contract/check_step_shape.h"
 
 namespace codl::kernels {
 

@@ -13,8 +13,8 @@
 // not overlap an input. Nothing past the end is read.
 #pragma once
 
-#include "kernels/common/check_step_shape.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/check_step_shape.h"
+#include "kernels/common/contract/tasks.h"
 
 namespace codl::kernels {
 

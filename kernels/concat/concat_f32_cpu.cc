@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/concat/concat.h"
 
 namespace codl::kernels {

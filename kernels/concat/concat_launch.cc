@@ -1,5 +1,5 @@
-#include "kernels/common/cl_launch.h"
-#include "kernels/common/move_elements.h"
+#include "kernels/common/contract/move_elements.h"
+#include "kernels/common/launch/cl_launch.h"
 #include "kernels/concat/concat.h"
 
 namespace codl::kernels {

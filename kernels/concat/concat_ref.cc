@@ -1,6 +1,6 @@
-#include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/move_elements.h"
-#include "kernels/common/ref_index.h"
+#include "kernels/common/contract/move_elements.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
+#include "kernels/common/reference/ref_index.h"
 #include "kernels/concat/concat.h"
 
 namespace codl::kernels {

@@ -13,7 +13,7 @@
 #endif
 
 #include "hwy/highway.h"
-#include "kernels/common/panel_tile-inl.h"
+#include "kernels/common/gemm/panel_tile-inl.h"
 #include "kernels/conv2d/conv2d.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -11,7 +11,7 @@
 //
 // Defines: those of gemm_tile.cl; HAS_PAD_CHANNELS, input channels are no multiple of 4;
 // HAS_RESIDUAL, ACTIVATION.
-#include "kernels/common/gemm_tile.cl"
+#include "kernels/common/gemm/gemm_tile.cl"
 
 // The row of a panel's weights for depth k of A, -1 for a pad lane.
 static inline int weight_row(int k, int in_c, int padded_in_c) {

@@ -11,15 +11,15 @@
 // but for the sign of a sum that is zero.
 //
 // Few output channels are computed as dot products (conv2d_dots-inl.h), if that takes less time.
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/conv2d/conv2d.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv2d/conv2d_f32_cpu.cc"
-#include "kernels/common/foreach_target.h"
+#include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
-#include "kernels/common/panel_tile-inl.h"
+#include "kernels/common/gemm/panel_tile-inl.h"
 #include "kernels/conv2d/conv2d_dots-inl.h"
 #include "kernels/conv2d/conv2d_tiles-inl.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/common/gemm_tile.h"
+#include "kernels/common/gemm/gemm_tile.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/winograd_cl.h"
 

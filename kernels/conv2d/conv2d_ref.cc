@@ -1,4 +1,4 @@
-#include "kernels/common/ref_index.h"
+#include "kernels/common/reference/ref_index.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/ref.h"
 #include "kernels/unary/unary.h"

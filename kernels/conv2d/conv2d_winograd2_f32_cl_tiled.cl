@@ -22,7 +22,7 @@
 // Registers of 8 x 8: 64 sums, 16 factors and, of {32, 32, 8, 8, 8}, 16 inputs and 16 weights on
 // their way.
 #define OUTPUTS 2
-#include "kernels/common/local_item.cl"
+#include "kernels/common/launch/local_item.cl"
 #include "kernels/conv2d/winograd_place.cl"
 
 // Work-items of a position: each computes tiles 4 * THREADS_M * i + m + (0..3), channels 4 *

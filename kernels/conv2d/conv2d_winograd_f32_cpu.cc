@@ -9,15 +9,15 @@
 // in their order, whatever the block: results are equal bit by bit.
 #include <cstring>
 
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/conv2d/winograd.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv2d/conv2d_winograd_f32_cpu.cc"
-#include "kernels/common/foreach_target.h"
+#include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
-#include "kernels/common/panel_tile-inl.h"
+#include "kernels/common/gemm/panel_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {

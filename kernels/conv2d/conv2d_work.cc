@@ -2,8 +2,8 @@
 // work in ways of their own, and each is counted from the same Conv2dPart.
 #include <cmath>
 
-#include "kernels/common/gemm_tile_choice.h"
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/gemm_tile_choice.h"
+#include "kernels/common/work/work_counts.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/winograd_cl.h"
 

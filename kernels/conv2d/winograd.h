@@ -16,8 +16,8 @@
 // An infinity or a NaN in a tile's inputs makes NaN of the whole tile.
 #pragma once
 
-#include "kernels/common/conv_window.h"
-#include "kernels/common/panel_tile.h"
+#include "kernels/common/contract/conv_window.h"
+#include "kernels/common/gemm/panel_tile.h"
 
 namespace codl::kernels {
 

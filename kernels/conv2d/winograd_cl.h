@@ -1,7 +1,7 @@
 // How the GPU kernels by Winograd's method (winograd.h) are cut into work-items.
 #pragma once
 
-#include "kernels/common/gemm_tile.h"
+#include "kernels/common/gemm/gemm_tile.h"
 #include "kernels/conv2d/winograd.h"
 
 namespace codl::kernels {

@@ -1,4 +1,4 @@
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/conv_nd/conv_nd.h"
 
 namespace codl::kernels {

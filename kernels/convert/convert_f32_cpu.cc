@@ -3,12 +3,12 @@
 // Rows of an image follow each other in both layouts: they are one row.
 #include <cstring>
 
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/convert/convert.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/convert/convert_f32_cpu.cc"
-#include "kernels/common/foreach_target.h"
+#include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
 

@@ -1,5 +1,5 @@
-#include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/ref_index.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
+#include "kernels/common/reference/ref_index.h"
 #include "kernels/convert/convert.h"
 
 namespace codl::kernels {

@@ -8,7 +8,7 @@
 // y must not overlap x. No parts; one task.
 #pragma once
 
-#include "kernels/common/check_step_shape.h"
+#include "kernels/common/contract/check_step_shape.h"
 
 namespace codl::kernels {
 

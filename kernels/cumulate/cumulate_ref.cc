@@ -1,4 +1,4 @@
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/cumulate/cumulate.h"
 
 namespace codl::kernels {

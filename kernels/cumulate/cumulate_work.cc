@@ -1,4 +1,4 @@
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/work_counts.h"
 #include "kernels/cumulate/cumulate.h"
 
 namespace codl::kernels {

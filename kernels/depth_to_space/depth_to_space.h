@@ -15,8 +15,8 @@
 // of y are written as zero. y must not overlap x. Nothing past the end is read.
 #pragma once
 
-#include "kernels/common/check_step_shape.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/check_step_shape.h"
+#include "kernels/common/contract/tasks.h"
 
 namespace codl::kernels {
 

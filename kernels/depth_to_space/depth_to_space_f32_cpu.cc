@@ -3,7 +3,7 @@
 // block, where they are together.
 #include <cstring>
 
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/depth_to_space/depth_to_space.h"
 
 namespace codl::kernels {

@@ -1,4 +1,4 @@
-#include "kernels/common/cl_launch.h"
+#include "kernels/common/launch/cl_launch.h"
 #include "kernels/depth_to_space/depth_to_space.h"
 
 namespace codl::kernels {

@@ -1,5 +1,5 @@
-#include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/ref_index.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
+#include "kernels/common/reference/ref_index.h"
 #include "kernels/depth_to_space/depth_to_space.h"
 
 namespace codl::kernels {

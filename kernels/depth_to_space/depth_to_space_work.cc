@@ -1,4 +1,4 @@
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/work_counts.h"
 #include "kernels/depth_to_space/depth_to_space.h"
 
 namespace codl::kernels {

@@ -11,8 +11,8 @@
 // the rows that the part's rows reach, clipped to the map. Parts: rows, or channels.
 #pragma once
 
-#include "kernels/common/conv_window.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/conv_window.h"
+#include "kernels/common/contract/tasks.h"
 
 namespace codl::kernels {
 

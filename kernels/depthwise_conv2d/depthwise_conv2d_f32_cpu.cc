@@ -7,16 +7,16 @@
 // others are added in order, so no cut of rows, channels or tasks changes a bit.
 //
 // Longer than 500 lines: the loops of each filter and stride differ in what they keep in registers.
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/depthwise_conv2d/depthwise_conv2d_f32_cpu.cc"
-#include "kernels/common/foreach_target.h"
+#include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
-#include "kernels/common/activation-inl.h"
-#include "kernels/common/lanes-inl.h"
+#include "kernels/common/activation/activation-inl.h"
+#include "kernels/common/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {

@@ -1,4 +1,4 @@
-#include "kernels/common/cl_launch.h"
+#include "kernels/common/launch/cl_launch.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 
 namespace codl::kernels {

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/work_counts.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 
 namespace codl::kernels {

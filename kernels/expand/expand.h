@@ -5,7 +5,7 @@
 // y must not overlap x. No parts. Nothing past the end is read.
 #pragma once
 
-#include "kernels/common/check_step_shape.h"
+#include "kernels/common/contract/check_step_shape.h"
 
 namespace codl::kernels {
 

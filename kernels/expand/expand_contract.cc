@@ -1,5 +1,5 @@
-#include "kernels/common/broadcast.h"
-#include "kernels/common/move_elements.h"
+#include "kernels/common/contract/broadcast.h"
+#include "kernels/common/contract/move_elements.h"
 #include "kernels/expand/expand.h"
 
 namespace codl::kernels {

@@ -1,6 +1,6 @@
-#include "kernels/common/broadcast.h"
-#include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/move_elements.h"
+#include "kernels/common/contract/broadcast.h"
+#include "kernels/common/contract/move_elements.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/expand/expand.h"
 
 namespace codl::kernels {

@@ -1,4 +1,4 @@
-#include "kernels/common/move_elements.h"
+#include "kernels/common/contract/move_elements.h"
 #include "kernels/gather/gather.h"
 
 namespace codl::kernels {

@@ -1,4 +1,4 @@
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/work_counts.h"
 #include "kernels/gather_nd/gather_nd.h"
 
 namespace codl::kernels {

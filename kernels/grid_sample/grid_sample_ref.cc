@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/grid_sample/grid_sample.h"
 
 namespace codl::kernels {

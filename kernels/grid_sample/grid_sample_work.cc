@@ -1,4 +1,4 @@
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/work_counts.h"
 #include "kernels/grid_sample/grid_sample.h"
 
 namespace codl::kernels {

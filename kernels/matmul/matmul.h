@@ -8,7 +8,7 @@
 // A part is a range of columns: part_dim OutputChannel. activation: a Unary member.
 #pragma once
 
-#include "kernels/common/panel_tile.h"
+#include "kernels/common/gemm/panel_tile.h"
 
 namespace codl::kernels {
 
@@ -24,8 +24,8 @@ void matmul_pack(const int32_t* dims, const float* src, float* dst);
 // Rows of x up to which the reading of the weights takes the time on a GPU.
 inline constexpr int32_t kMatMulFewRows = 8;
 
-// Tiles in local memory (kernels/common/gemm_tile.h): more than kMatMulFewRows rows, k a multiple
-// of 4.
+// Tiles in local memory (kernels/common/gemm/gemm_tile.h): more than kMatMulFewRows rows, k a
+// multiple of 4.
 constexpr bool is_matmul_tiled(const KernelInfo& kernel) {
   return is_symbol(kernel, "matmul_f32_cl_tiled");
 }

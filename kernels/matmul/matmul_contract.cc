@@ -1,5 +1,5 @@
-#include "kernels/common/activation.h"
-#include "kernels/common/gemm_tile.h"
+#include "kernels/common/activation/activation.h"
+#include "kernels/common/gemm/gemm_tile.h"
 #include "kernels/matmul/matmul.h"
 #include "schema/plan_layout.h"
 

@@ -4,7 +4,7 @@
 //   each at a multiple of 16 bytes
 //
 // Defines: those of gemm_tile.cl; HAS_WHOLE_QUADS, n is a multiple of 4; ACTIVATION.
-#include "kernels/common/gemm_tile.cl"
+#include "kernels/common/gemm/gemm_tile.cl"
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_tiled(
     global const float* restrict x, global const float* restrict w,

@@ -4,15 +4,15 @@
 // With one row it is a product of a vector and a matrix that reads every weight once. The chains of
 // additions (AVX3: two vectors of a pair of panels; AVX2: eight of four; NEON: four of one) take 16
 // bytes or more per cycle, above what one core gets from memory.
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/matmul/matmul.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/matmul/matmul_f32_cpu.cc"
-#include "kernels/common/foreach_target.h"
+#include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
-#include "kernels/common/panel_tile-inl.h"
+#include "kernels/common/gemm/panel_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {

@@ -1,4 +1,4 @@
-#include "kernels/common/gemm_tile.h"
+#include "kernels/common/gemm/gemm_tile.h"
 #include "kernels/matmul/matmul.h"
 
 namespace codl::kernels {

@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "kernels/common/gemm_tile_choice.h"
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/gemm_tile_choice.h"
+#include "kernels/common/work/work_counts.h"
 #include "kernels/matmul/matmul.h"
 
 namespace codl::kernels {

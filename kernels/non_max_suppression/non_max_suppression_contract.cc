@@ -1,4 +1,4 @@
-#include "kernels/common/move_elements.h"
+#include "kernels/common/contract/move_elements.h"
 #include "kernels/non_max_suppression/non_max_suppression.h"
 
 namespace codl::kernels {

@@ -1,4 +1,4 @@
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/work_counts.h"
 #include "kernels/non_max_suppression/non_max_suppression.h"
 
 namespace codl::kernels {

@@ -8,7 +8,7 @@
 // end is read.
 #pragma once
 
-#include "kernels/common/check_step_shape.h"
+#include "kernels/common/contract/check_step_shape.h"
 
 namespace codl::kernels {
 

@@ -1,4 +1,4 @@
-#include "kernels/common/move_elements.h"
+#include "kernels/common/contract/move_elements.h"
 #include "kernels/non_zero/non_zero.h"
 
 namespace codl::kernels {

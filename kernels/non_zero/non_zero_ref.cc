@@ -1,5 +1,5 @@
-#include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/move_elements.h"
+#include "kernels/common/contract/move_elements.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/non_zero/non_zero.h"
 
 namespace codl::kernels {

@@ -14,9 +14,9 @@
 // besides the innermost group.
 #pragma once
 
-#include "kernels/common/broadcast.h"
-#include "kernels/common/check_step_shape.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/broadcast.h"
+#include "kernels/common/contract/check_step_shape.h"
+#include "kernels/common/contract/tasks.h"
 
 namespace codl::kernels {
 

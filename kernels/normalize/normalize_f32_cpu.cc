@@ -4,12 +4,12 @@
 //
 // Four ways: runs (normalize_runs-inl.h), runs of one line each (normalize_lines-inl.h), columns
 // (normalize_columns-inl.h), and columns of maps in blocks of lines (normalize_blocks-inl.h).
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/normalize/normalize.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/normalize/normalize_f32_cpu.cc"
-#include "kernels/common/foreach_target.h"
+#include "kernels/common/cpu/foreach_target.h"
 //
 #include "kernels/normalize/normalize_blocks-inl.h"
 #include "kernels/normalize/normalize_lines-inl.h"

@@ -8,8 +8,8 @@
 #endif
 
 #include "hwy/highway.h"
-#include "kernels/common/activation-inl.h"
-#include "kernels/common/lanes-inl.h"
+#include "kernels/common/activation/activation-inl.h"
+#include "kernels/common/cpu/lanes-inl.h"
 #include "kernels/normalize/normalize.h"
 
 HWY_BEFORE_NAMESPACE();

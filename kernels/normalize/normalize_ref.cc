@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/ref_index.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
+#include "kernels/common/reference/ref_index.h"
 #include "kernels/normalize/normalize.h"
 
 namespace codl::kernels {

@@ -2,7 +2,7 @@
 // value. Where channels are padded, pixel by pixel.
 #include <cstring>
 
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/pad/pad.h"
 
 namespace codl::kernels {

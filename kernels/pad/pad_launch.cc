@@ -1,4 +1,4 @@
-#include "kernels/common/cl_launch.h"
+#include "kernels/common/launch/cl_launch.h"
 #include "kernels/pad/pad.h"
 
 namespace codl::kernels {

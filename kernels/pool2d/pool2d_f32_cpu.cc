@@ -3,15 +3,15 @@
 // strip of columns at a time, so that rows are still in the first-level cache for the next windows.
 // Sums run over taps in an order that the window alone decides, so no cut of rows or channels
 // changes a bit.
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/pool2d/pool2d.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/pool2d/pool2d_f32_cpu.cc"
-#include "kernels/common/foreach_target.h"
+#include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
-#include "kernels/common/activation-inl.h"
+#include "kernels/common/activation/activation-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/common/ref_index.h"
+#include "kernels/common/reference/ref_index.h"
 #include "kernels/pool2d/pool2d.h"
 
 namespace codl::kernels {

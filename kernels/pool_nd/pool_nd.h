@@ -17,7 +17,7 @@
 // Windows of rows and parts: none. y must not overlap x. Nothing past the end is read.
 #pragma once
 
-#include "kernels/common/check_step_shape.h"
+#include "kernels/common/contract/check_step_shape.h"
 
 namespace codl::kernels {
 

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/pool_nd/pool_nd.h"
 
 namespace codl::kernels {

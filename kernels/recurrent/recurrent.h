@@ -20,7 +20,7 @@
 // Windows of rows and parts: none. y must not overlap the others. Nothing past the end is read.
 #pragma once
 
-#include "kernels/common/check_step_shape.h"
+#include "kernels/common/contract/check_step_shape.h"
 
 namespace codl::kernels {
 

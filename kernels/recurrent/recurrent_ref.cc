@@ -1,7 +1,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/recurrent/recurrent.h"
 #include "kernels/unary/unary.h"
 

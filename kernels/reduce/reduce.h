@@ -12,9 +12,9 @@
 // (is_sum_or_extreme()) and add up floats, in many sums side by side.
 #pragma once
 
-#include "kernels/common/check_step_shape.h"
-#include "kernels/common/loop_axes.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/check_step_shape.h"
+#include "kernels/common/contract/loop_axes.h"
+#include "kernels/common/contract/tasks.h"
 
 namespace codl::kernels {
 

@@ -21,7 +21,7 @@
 #define ELEMENT_OF(v) (v)
 #endif
 #if ITEMS > 1
-#include "kernels/common/local_item.cl"
+#include "kernels/common/launch/local_item.cl"
 #endif
 
 kernel void reduce_f32_cl_buffer(global const float* restrict x, global float* restrict y,

@@ -8,16 +8,16 @@
 // parameters alone decide.
 //
 // What goes through the elements is compiled for each instruction set, all else once.
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/reduce/reduce.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/reduce/reduce_f32_cpu.cc"
-#include "kernels/common/foreach_target.h"
+#include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
-#include "kernels/common/activation-inl.h"
-#include "kernels/common/lanes-inl.h"
+#include "kernels/common/activation/activation-inl.h"
+#include "kernels/common/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {

@@ -1,4 +1,4 @@
-#include "kernels/common/cl_axes.h"
+#include "kernels/common/launch/cl_axes.h"
 #include "kernels/reduce/reduce.h"
 
 namespace codl::kernels {

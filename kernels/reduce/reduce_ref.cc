@@ -3,8 +3,8 @@
 // axis is kept; else they are elements of one output, and become one number at the end.
 #include <cmath>
 
-#include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/elements.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
+#include "kernels/common/reference/elements.h"
 #include "kernels/reduce/reduce.h"
 
 namespace codl::kernels {

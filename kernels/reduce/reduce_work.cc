@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/work_counts.h"
 #include "kernels/reduce/reduce.h"
 
 namespace codl::kernels {

@@ -1,4 +1,4 @@
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/work_counts.h"
 #include "kernels/reshape/reshape.h"
 
 namespace codl::kernels {

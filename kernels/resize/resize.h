@@ -60,8 +60,8 @@
 
 #include <cmath>
 
-#include "kernels/common/check_step_shape.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/check_step_shape.h"
+#include "kernels/common/contract/tasks.h"
 
 namespace codl::kernels {
 

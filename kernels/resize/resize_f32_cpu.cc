@@ -2,12 +2,12 @@
 // (Nearest) or weighs four (Linear): first along the rows, once for neighbours that share a column,
 // then along the columns, so that no cut of rows or channels changes a bit. Where the columns of a
 // block come from is computed once for all rows: it takes divisions.
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/resize/resize.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/resize/resize_f32_cpu.cc"
-#include "kernels/common/foreach_target.h"
+#include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
 

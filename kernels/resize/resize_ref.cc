@@ -1,8 +1,8 @@
 #include <cmath>
 
-#include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/elements.h"
-#include "kernels/common/ref_index.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
+#include "kernels/common/reference/elements.h"
+#include "kernels/common/reference/ref_index.h"
 #include "kernels/resize/resize.h"
 
 namespace codl::kernels {

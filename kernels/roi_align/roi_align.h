@@ -16,7 +16,7 @@
 // whatever rois and batch_indices hold.
 #pragma once
 
-#include "kernels/common/check_step_shape.h"
+#include "kernels/common/contract/check_step_shape.h"
 
 namespace codl::kernels {
 

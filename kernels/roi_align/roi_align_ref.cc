@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/roi_align/roi_align.h"
 
 namespace codl::kernels {

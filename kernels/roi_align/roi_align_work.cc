@@ -1,4 +1,4 @@
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/work_counts.h"
 #include "kernels/roi_align/roi_align.h"
 
 namespace codl::kernels {

@@ -1,4 +1,4 @@
-#include "kernels/common/scatter_reduction.h"
+#include "kernels/common/contract/scatter_reduction.h"
 #include "kernels/scatter_elements/scatter_elements.h"
 
 namespace codl::kernels {

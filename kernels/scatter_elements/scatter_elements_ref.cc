@@ -1,5 +1,5 @@
-#include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/scatter_reduction.h"
+#include "kernels/common/contract/scatter_reduction.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/scatter_elements/scatter_elements.h"
 
 namespace codl::kernels {

@@ -1,4 +1,4 @@
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/work_counts.h"
 #include "kernels/scatter_elements/scatter_elements.h"
 
 namespace codl::kernels {

@@ -11,7 +11,7 @@
 // step runs. y must not overlap an input. No parts. Nothing past the end is read.
 #pragma once
 
-#include "kernels/common/check_step_shape.h"
+#include "kernels/common/contract/check_step_shape.h"
 
 namespace codl::kernels {
 

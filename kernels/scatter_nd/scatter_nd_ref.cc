@@ -1,5 +1,5 @@
-#include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/scatter_reduction.h"
+#include "kernels/common/contract/scatter_reduction.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/scatter_nd/scatter_nd.h"
 
 namespace codl::kernels {

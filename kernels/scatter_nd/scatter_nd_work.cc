@@ -1,4 +1,4 @@
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/work_counts.h"
 #include "kernels/scatter_nd/scatter_nd.h"
 
 namespace codl::kernels {

@@ -1,5 +1,5 @@
 // Copies elements of x, `first` and those that the axes lead to, to y in order.
-#include "kernels/common/copy_axes.cl"
+#include "kernels/common/launch/copy_axes.cl"
 
 kernel void slice_f32_cl_buffer(global const float* restrict x, global float* restrict y,
                                 int item_count, int first, AXES_PARAMS) {

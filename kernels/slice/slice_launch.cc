@@ -1,4 +1,4 @@
-#include "kernels/common/cl_axes.h"
+#include "kernels/common/launch/cl_axes.h"
 #include "kernels/slice/slice.h"
 
 namespace codl::kernels {

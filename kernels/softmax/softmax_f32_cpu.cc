@@ -3,18 +3,18 @@
 // axis is short, along the neighbours of its elements.
 //
 // No run's result depends on which others are worked on beside it.
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/softmax/softmax.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/softmax/softmax_f32_cpu.cc"
-#include "kernels/common/foreach_target.h"
+#include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
-#include "kernels/common/activation-inl.h"
-#include "kernels/common/exponential-inl.h"
-#include "kernels/common/lanes-inl.h"
+#include "kernels/common/activation/activation-inl.h"
+#include "kernels/common/activation/exponential-inl.h"
+#include "kernels/common/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {

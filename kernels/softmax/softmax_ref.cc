@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "kernels/common/ref_index.h"
+#include "kernels/common/reference/ref_index.h"
 #include "kernels/softmax/softmax.h"
 
 namespace codl::kernels {

@@ -7,8 +7,8 @@
 // No parts. One task. y must not overlap x.
 #pragma once
 
-#include "kernels/common/check_step_shape.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/check_step_shape.h"
+#include "kernels/common/contract/tasks.h"
 
 namespace codl::kernels {
 

@@ -1,6 +1,6 @@
 // One heap of k places per line along the axis, the worst on top, kept where the line's result
 // goes: n log k steps and no other memory.
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/top_k/top_k.h"
 
 namespace codl::kernels {

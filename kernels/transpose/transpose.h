@@ -7,9 +7,9 @@
 // perm_0 ... perm_(rank-1) name each axis of x once. No parts. Nothing past the end is read.
 #pragma once
 
-#include "kernels/common/check_step_shape.h"
-#include "kernels/common/loop_axes.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/check_step_shape.h"
+#include "kernels/common/contract/loop_axes.h"
+#include "kernels/common/contract/tasks.h"
 
 namespace codl::kernels {
 

@@ -25,7 +25,7 @@ kernel void transpose_f32_cl_buffer(global const float* restrict x, global float
     y[(first_row + far) * y_row_step + first_column + near] = square[near][far];
 }
 #else
-#include "kernels/common/copy_axes.cl"
+#include "kernels/common/launch/copy_axes.cl"
 kernel void transpose_f32_cl_buffer(global const float* restrict x, global float* restrict y,
                                     int item_count, int first, AXES_PARAMS) {
   if ((int)get_global_id(0) < item_count) copy_axes(x + first, y, AXES_ARGS);

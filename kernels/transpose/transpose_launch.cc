@@ -1,4 +1,4 @@
-#include "kernels/common/cl_axes.h"
+#include "kernels/common/launch/cl_axes.h"
 #include "kernels/transpose/transpose.h"
 
 namespace codl::kernels {

@@ -1,5 +1,5 @@
-#include "kernels/common/move_elements.h"
-#include "kernels/common/work_counts.h"
+#include "kernels/common/contract/move_elements.h"
+#include "kernels/common/work/work_counts.h"
 #include "kernels/transpose/transpose.h"
 
 namespace codl::kernels {

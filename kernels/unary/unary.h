@@ -16,8 +16,8 @@
 // overlap x. Nothing past the end is read.
 #pragma once
 
-#include "kernels/common/activation.h"
-#include "kernels/common/elementwise.h"
+#include "kernels/common/activation/activation.h"
+#include "kernels/common/contract/elementwise.h"
 
 namespace codl::kernels {
 

@@ -1,13 +1,13 @@
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/unary/unary.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/unary/unary_f32_cpu.cc"
-#include "kernels/common/foreach_target.h"
+#include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
-#include "kernels/common/activation-inl.h"
-#include "kernels/common/lanes-inl.h"
+#include "kernels/common/activation/activation-inl.h"
+#include "kernels/common/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {

@@ -1,4 +1,4 @@
-#include "kernels/common/cl_launch.h"
+#include "kernels/common/launch/cl_launch.h"
 #include "kernels/unary/unary.h"
 
 namespace codl::kernels {

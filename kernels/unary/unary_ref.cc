@@ -1,9 +1,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/elements.h"
-#include "kernels/common/ref_index.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
+#include "kernels/common/reference/elements.h"
+#include "kernels/common/reference/ref_index.h"
 #include "kernels/unary/unary.h"
 
 namespace codl::kernels {

@@ -7,7 +7,7 @@
 // each dim at least one input has y's. y must not overlap an input. No parts; one task.
 #pragma once
 
-#include "kernels/common/check_step_shape.h"
+#include "kernels/common/contract/check_step_shape.h"
 
 namespace codl::kernels {
 

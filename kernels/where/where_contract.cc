@@ -1,4 +1,4 @@
-#include "kernels/common/broadcast.h"
+#include "kernels/common/contract/broadcast.h"
 #include "kernels/where/where.h"
 
 namespace codl::kernels {

@@ -1,6 +1,6 @@
-#include "kernels/common/broadcast.h"
-#include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/loop_axes.h"
+#include "kernels/common/contract/broadcast.h"
+#include "kernels/common/contract/loop_axes.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/where/where.h"
 
 namespace codl::kernels {

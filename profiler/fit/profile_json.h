@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/common/step_work.h"
+#include "kernels/common/work/step_work.h"
 #include "profiler/fit/machine_facts.h"
 #include "profiler/fit/sample.h"
 #include "profiler/fit/tiles.h"

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <numeric>
 
-#include "kernels/common/tensor_view.h"
+#include "kernels/common/contract/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "profiler/fit/least_squares.h"
 #include "tools/tool_error.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <sstream>
 
-#include "kernels/common/gemm_tile.h"
+#include "kernels/common/gemm/gemm_tile.h"
 #include "kernels/work_table.h"
 #include "tools/tool_error.h"
 

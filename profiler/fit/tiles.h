@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/common/gpu_facts.h"
+#include "kernels/common/work/gpu_facts.h"
 
 namespace codl::profiler {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/common/contract.h"
+#include "kernels/common/contract/contract.h"
 
 namespace codl::profiler {
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "kernels/batch_matmul/batch_matmul.h"
-#include "kernels/common/gemm_tile_choice.h"
+#include "kernels/common/work/gemm_tile_choice.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/kernel_table.h"
 #include "kernels/matmul/matmul.h"

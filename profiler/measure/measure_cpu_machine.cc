@@ -8,7 +8,7 @@
 #include <random>
 #include <utility>
 
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "profiler/fit/fit.h"
 #include "profiler/fit/sample.h"
 #include "profiler/measure/measure_machine.h"

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "kernels/common/tensor_view.h"
+#include "kernels/common/contract/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"
 #include "profiler/fit/fit.h"

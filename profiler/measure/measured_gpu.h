@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/common/gpu_facts.h"
+#include "kernels/common/work/gpu_facts.h"
 #include "profiler/measure/measured_processor.h"
 #include "runtime/src/gpu_queue.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/common/step_draw.h"
+#include "kernels/common/work/step_draw.h"
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <random>
 
-#include "kernels/common/step_work.h"
+#include "kernels/common/work/step_work.h"
 #include "profiler/measure/step_case.h"
 
 namespace codl::profiler {

@@ -1,7 +1,7 @@
 // One step to be timed, by the names that the profiler has for it.
 #pragma once
 
-#include "kernels/common/step_case.h"
+#include "kernels/common/work/step_case.h"
 
 namespace codl::profiler {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/common/contract.h"
+#include "kernels/common/contract/contract.h"
 #include "runtime/src/cpu_pool.h"
 
 namespace codl::rt {

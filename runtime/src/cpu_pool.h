@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "codl/codl.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/tasks.h"
 #include "runtime/src/affinity.h"
 #include "runtime/src/arena.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "codl/codl.h"
-#include "kernels/common/contract.h"
+#include "kernels/common/contract/contract.h"
 #include "kernels/kernel_table.h"
 #include "runtime/src/arena.h"
 #include "runtime/src/gpu_memory.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/common/tensor_view.h"
+#include "kernels/common/contract/tensor_view.h"
 #include "runtime/src/diag.h"
 #include "runtime/src/step_checker.h"
 #include "schema/verify_plan.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "codl/codl.h"
-#include "kernels/common/contract.h"
+#include "kernels/common/contract/contract.h"
 #include "runtime/src/arena.h"
 #include "runtime/src/gpu_memory.h"
 #include "runtime/src/gpu_programs.h"

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "kernels/common/contract.h"
+#include "kernels/common/contract/contract.h"
 
 namespace codl::rt {
 

@@ -11,12 +11,12 @@ function(layer name files)
   set(${name}_files ${files} PARENT_SCOPE)
   set(${name}_may ${ARGN} PARENT_SCOPE)
 endfunction()
-layer(schema ^schema/ schema/ kernels/common/)  # a step's contract is part of checking a plan
+layer(schema ^schema/ schema/ kernels/common/contract/)  # a step's contract is part of checking a plan
 layer(kernels ^kernels/ schema/ kernels/ hwy/)
 layer(runtime_header ^runtime/include/ codl/)
 layer(tools ^tools/ tools/ codl/codl[.]h)  # its types: of elements
 layer(runtime_tools ^runtime/tools/ codl/codl[.]h codl/codl[.]hpp tools/ runtime/tools/)
-layer(runtime ^runtime/src/ codl/ schema/ kernels/common/ kernels/kernel_table[.]h runtime/src/)
+layer(runtime ^runtime/src/ codl/ schema/ kernels/common/contract/ kernels/common/cpu/ kernels/kernel_table[.]h runtime/src/)
 # Times kernels as the runtime runs them: from its parts, not through its API.
 layer(profiler ^profiler/ schema/ kernels/ compiler/cost/ runtime/src/ tools/ runtime/tools/ codl/ profiler/)
 layer(examples ^examples/ codl/codl[.]h codl/codl[.]hpp select_plan[.]h)
@@ -36,15 +36,13 @@ layer(compiler_ir_verify ^compiler/ir/verify[.]cc schema/ kernels/ llvm/ compile
 layer(compiler_pipeline ^compiler/pipeline[.] ${may} compiler/pipeline[.]h)
 layer(compiler_tools ^compiler/tools/ ${may} compiler/pipeline[.]h tools/ compiler/tools/)
 
-# These headers stay behind these files, whichever brackets are used: third-party ones, and what is asked of kernels
-# while planning.
+# These headers stay behind these files, whichever brackets are used: most are third-party ones.
 set(fenced
   "^(onnx|google/protobuf)/=^(compiler/frontend|test)/"
   "^Eigen/=^(compiler/compress|test)/"
   "^nlohmann/=^(compiler/support/json_reader[.]|test/)"
   "^CL/=^(runtime/src/cl_api[.]h|test/)"
   "^catch2/=^test/support/catch[.]h"
-  "^kernels/(work_table|common/(step_work|gpu_facts|gemm_tile_choice))[.]h=^(kernels|compiler|profiler|test)/"
   "^flatbuffers/=^(schema|compiler/emit|test)/"
   "^schema/plan_model[.]h=^(compiler|test)/"  # has containers: not for the device side
   "^hwy/=^kernels/|^test/(kernels|bench)/")

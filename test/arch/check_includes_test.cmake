@@ -29,7 +29,7 @@ add_bad(compiler/emit/a.cc "\"runtime/src/plan.h\"")
 add_bad(compiler/passes/a.cc "<onnx/onnx_pb.h>")
 add_bad(compiler/device/a.cc "<nlohmann/json.hpp>")
 add_bad(runtime/src/c.cc "<CL/cl.h>")
-add_bad(runtime/src/d.cc "\"kernels/common/step_work.h\"")
+add_bad(runtime/src/d.cc "\"kernels/common/work/step_work.h\"")
 add_bad(test/a_test.cc "<catch2/catch.hpp>")
 
 execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${WORK} -P ${SCRIPT} ERROR_VARIABLE text

@@ -25,7 +25,7 @@ ROOT = os.path.join(results.HERE, "..", "..")
 COUNTED = {
     "`compiler/cost/*`": ("compiler/cost/*",),
     "`kernels/*/*_work.cc`": ("kernels/*/*_work.cc",),
-    "`kernels/common/work_counts.*`": ("kernels/common/work_counts.*",),
+    "`kernels/common/work/work_counts.*`": ("kernels/common/work/work_counts.*",),
     "fit: `profiler/fit/fit.*`, `profiler/fit/fit_samples.*`, `profiler/fit/least_squares.*`":
         ("profiler/fit/fit.*", "profiler/fit/fit_samples.*", "profiler/fit/least_squares.*"),
     "sampling: `profiler/fit/sample.*`, `profiler/measure/session.*`": ("profiler/fit/sample.*", "profiler/measure/session.*"),

@@ -28,7 +28,7 @@
 #include "compiler/cost/calibration.h"
 #include "compiler/cost/step_cost.h"
 #include "compiler/device/device_profile.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/tasks.h"
 #include "llvm/Support/Error.h"
 
 namespace codl::compiler {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/common/cpu_dispatch.h"
-#include "kernels/common/step_case.h"
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/tasks.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
+#include "kernels/common/work/step_case.h"
 #include "kernels/conv2d/winograd.h"
 #include "kernels/kernel_table.h"
 #include "kernels/ref.h"

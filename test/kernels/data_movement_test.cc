@@ -1,7 +1,7 @@
 // Operators that move elements: their contracts, and the numbers that come out.
 #include <cmath>
 
-#include "kernels/common/loop_axes.h"
+#include "kernels/common/contract/loop_axes.h"
 #include "kernels/concat/concat.h"
 #include "kernels/convert/convert.h"
 #include "kernels/transpose/transpose.h"

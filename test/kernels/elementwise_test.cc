@@ -4,7 +4,7 @@
 
 #include "kernels/binary/binary.h"
 #include "kernels/cast/cast.h"
-#include "kernels/common/elements.h"
+#include "kernels/common/reference/elements.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/unary/unary.h"
 #include "test/kernels/cpu_runner.h"

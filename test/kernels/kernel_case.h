@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/common/step_case.h"
-#include "kernels/common/tensor_view.h"
+#include "kernels/common/contract/tensor_view.h"
+#include "kernels/common/work/step_case.h"
 #include "kernels/pack.h"
 
 namespace codl::test {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "kernels/common/cpu_dispatch.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/ref.h"
 #include "kernels/work_table.h"
 #include "test/kernels/step_for_tests.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/common/tensor_view.h"
+#include "kernels/common/contract/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"
 #include "test/support/catch.h"

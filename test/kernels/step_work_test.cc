@@ -4,7 +4,7 @@
 #include <functional>
 #include <set>
 
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/work_counts.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/winograd.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"

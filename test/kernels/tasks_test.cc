@@ -1,5 +1,5 @@
 // How tasks are cut among workers.
-#include "kernels/common/tasks.h"
+#include "kernels/common/contract/tasks.h"
 
 #include <cmath>
 #include <vector>

@@ -1,7 +1,7 @@
 #include "profiler/fit/tiles.h"
 
 #include "compiler/device/device_profile.h"
-#include "kernels/common/gemm_tile_choice.h"
+#include "kernels/common/work/gemm_tile_choice.h"
 #include "kernels/work_table.h"
 #include "profiler/fit/profile_json.h"
 #include "profiler/measure/find_tile.h"

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "kernels/common/tensor_view.h"
+#include "kernels/common/contract/tensor_view.h"
 
 namespace codl::test {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/common/tensor_view.h"
+#include "kernels/common/contract/tensor_view.h"
 #include "test/support/catch.h"
 
 namespace codl::rt {

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <random>
 
-#include "kernels/common/elements.h"
-#include "kernels/common/tensor_view.h"
+#include "kernels/common/contract/tensor_view.h"
+#include "kernels/common/reference/elements.h"
 
 namespace codl::test {
 

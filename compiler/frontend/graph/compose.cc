@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/common/contract.h"
+#include "kernels/common/contract/contract.h"
 
 namespace codl::compiler {
 namespace {

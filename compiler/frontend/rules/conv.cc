@@ -7,7 +7,7 @@
 #include "compiler/frontend/graph/compose.h"
 #include "compiler/frontend/graph/spatial.h"
 #include "compiler/frontend/rules/rules.h"
-#include "kernels/common/conv_window.h"
+#include "kernels/common/contract/conv_window.h"
 #include "schema/plan_layout.h"
 
 namespace codl::compiler {

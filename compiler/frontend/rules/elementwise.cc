@@ -6,7 +6,7 @@
 #include "compiler/frontend/graph/shape_operands.h"
 #include "compiler/frontend/rules/rules.h"
 #include "compiler/support/error.h"
-#include "kernels/common/activation.h"
+#include "kernels/common/activation/activation.h"
 
 namespace codl::compiler {
 namespace {

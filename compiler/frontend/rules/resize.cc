@@ -5,7 +5,7 @@
 #include "compiler/frontend/graph/shape_operands.h"
 #include "compiler/frontend/rules/rules.h"
 #include "compiler/support/error.h"
-#include "kernels/common/elements.h"
+#include "kernels/common/reference/elements.h"
 #include "schema/plan_layout.h"
 
 namespace codl::compiler {

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <type_traits>
 
-#include "kernels/common/work_counts.h"
+#include "kernels/common/work/work_counts.h"
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"
 #include "llvm/Support/Threading.h"

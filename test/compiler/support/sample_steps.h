@@ -4,7 +4,7 @@
 #include <array>
 #include <initializer_list>
 
-#include "kernels/common/tensor_view.h"
+#include "kernels/common/contract/tensor_view.h"
 #include "kernels/pack.h"
 
 namespace codl::compiler {

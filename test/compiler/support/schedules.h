@@ -4,7 +4,7 @@
 #include <initializer_list>
 
 #include "compiler/schedule/schedule.h"
-#include "kernels/common/tensor_view.h"
+#include "kernels/common/contract/tensor_view.h"
 
 namespace codl::compiler {
 

@@ -1,0 +1,82 @@
+// The instruction sets a CPU kernel is compiled for, and the choice between them.
+//
+// Highway without its library: its own choice (hwy::GetChosenTarget, HWY_EXPORT) lives in libhwy,
+// and the runtime links nothing but libc. So a kernel file ends with CODL_CPU_KERNEL, which makes a
+// constant table with one function per instruction set, and kernel_table_cpu.cc picks a column.
+#pragma once
+
+#include "kernels/common/contract/contract.h"
+
+namespace codl::kernels {
+
+// Best last. Baseline: what every processor of the architecture has; NEON on aarch64, scalar code
+// on x86-64 (Highway 1.0.3 has no SSE2 target). Avx3: AVX-512 F, BW, CD, DQ and VL.
+enum class CpuTarget : uint8_t { Baseline = 0, Avx2 = 1, Avx3 = 2 };
+inline constexpr CpuTarget kCpuTargets[] = {CpuTarget::Baseline, CpuTarget::Avx2, CpuTarget::Avx3};
+
+// One CPU kernel of kernels.def. Null where the architecture lacks the target; Baseline is never
+// null.
+struct CpuKernelTargets {
+  CpuKernel baseline;
+  CpuKernel avx2;
+  CpuKernel avx3;
+};
+
+constexpr const char* cpu_target_name(CpuTarget target) {
+#if defined(__x86_64__)
+  return target == CpuTarget::Avx3 ? "avx3" : target == CpuTarget::Avx2 ? "avx2" : "scalar";
+#else
+  return target == CpuTarget::Baseline ? "neon" : "none";
+#endif
+}
+
+// Floats in a vector of the target's kernels; scalar code has one, and is there to be right.
+constexpr int32_t cpu_vector_lanes(CpuTarget target) {
+  return target == CpuTarget::Avx3 ? 16 : target == CpuTarget::Avx2 ? 8 : 4;
+}
+
+// True if this processor, and the operating system's saving of registers, can run the target.
+inline bool cpu_has(CpuTarget target) {
+  if (target == CpuTarget::Baseline) return true;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  // The list is Highway's: what ops/x86_256-inl.h and ops/x86_512-inl.h may use. F16C, which GCC 12
+  // cannot ask for, is in every processor with AVX2.
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                        __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("aes");
+  if (target == CpuTarget::Avx2) return has_avx2;
+  return has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+#else
+  return false;
+#endif
+}
+
+// The best target this processor has.
+inline CpuTarget best_cpu_target() {
+  if (cpu_has(CpuTarget::Avx3)) return CpuTarget::Avx3;
+  if (cpu_has(CpuTarget::Avx2)) return CpuTarget::Avx2;
+  return CpuTarget::Baseline;
+}
+
+constexpr CpuKernel kernel_for(const CpuKernelTargets& kernel, CpuTarget target) {
+  if (target == CpuTarget::Avx3 && kernel.avx3) return kernel.avx3;
+  if (target >= CpuTarget::Avx2 && kernel.avx2) return kernel.avx2;
+  return kernel.baseline;
+}
+
+}  // namespace codl::kernels
+
+// In namespace codl::kernels at the end of a Highway kernel file, under #if HWY_ONCE: names the row
+// `symbol` and the function, defined once per target in namespace HWY_NAMESPACE.
+#define CODL_CPU_KERNEL(symbol, function)                                                    \
+  extern const CpuKernelTargets symbol;                                                      \
+  const CpuKernelTargets symbol = {HWY_CHOOSE_BASELINE(function), HWY_CHOOSE_AVX2(function), \
+                                   HWY_CHOOSE_AVX3(function)}
+
+// The same for a kernel of plain C++, compiled once.
+#define CODL_CPU_KERNEL_PLAIN(symbol, function) \
+  extern const CpuKernelTargets symbol;         \
+  const CpuKernelTargets symbol = {&function, nullptr, nullptr}

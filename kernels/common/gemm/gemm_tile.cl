@@ -1,0 +1,167 @@
+// A tile of a matrix product C = A B in local memory: what the rows *_cl_tiled share. For GPUs; on
+// a processor without local memory of its own the copies are in vain.
+//
+// A work-group computes TILE_M rows (pixels) x TILE_N columns (output channels) of C, over the
+// depth in steps of TILE_K. In each step its work-items bring TILE_K x TILE_M of A and TILE_K x
+// TILE_N of B to local memory, the next step's while this one's are multiplied. A work-item
+// multiplies ITEM_M x ITEM_N of C. With SLICES > 1 the depth of a step is divided among that many
+// times the work-items, whose sums are added at the end, always in the same order: for C with too
+// few elements to fill a GPU.
+//
+// Defines: TILE_M, TILE_N, TILE_K, ITEM_M, ITEM_N, SLICES; kernels/common/gemm/gemm_tile.h has what must
+// hold for them. HAS_WHOLE_QUADS for store_quad().
+//
+// Per depth: ITEM_M * ITEM_N multiply-adds for (ITEM_M + ITEM_N) / 4 local loads of 16 bytes.
+// Registers: ITEM_M * ITEM_N sums, ITEM_M + ITEM_N factors and 4 * (A_LOADS + B_LOADS) floats on
+// their way to local memory.
+
+#include "kernels/common/launch/local_item.cl"
+
+#define THREADS_M (TILE_M / ITEM_M)
+#define THREADS_N (TILE_N / ITEM_N)
+#define SLICE_ITEMS (THREADS_M * THREADS_N)
+#define ITEMS (SLICE_ITEMS * SLICES)
+#define SLICE_K (TILE_K / SLICES)
+#define QUADS_N (ITEM_N / 4)
+// Loads of 4 floats of a work-item in a step.
+#define A_LOADS (TILE_M * TILE_K / 4 / ITEMS)
+#define B_LOADS (TILE_N * TILE_K / 4 / ITEMS)
+// Local memory, in floats. A: [TILE_K][TILE_M], a row longer by a quad; B: panels of
+// [TILE_K][16], longer by 16: neighbours of a warp then meet different banks.
+#define A_PITCH (TILE_M + 4)
+#define B_PITCH (TILE_K * 16 + 16)
+#define A_FLOATS (TILE_K * A_PITCH)
+#define STAGE_FLOATS (A_FLOATS + TILE_N / 16 * B_PITCH)
+#define SUMS_FLOATS (SLICES / 2 * TILE_M * TILE_N)
+#define LOCAL_FLOATS (2 * STAGE_FLOATS > SUMS_FLOATS ? 2 * STAGE_FLOATS : SUMS_FLOATS)
+
+// What a work-item computes: rows m + 4 * THREADS_M * i + (0..3), columns n + 4 * THREADS_N * j +
+// (0..3) of the tile, in its slice of each step.
+typedef struct {
+  int slice;
+  int m;
+  int n;
+} TilePlace;
+
+static inline TilePlace tile_place(void) {
+  const int id = local_item();
+  const int in_slice = id % SLICE_ITEMS;
+  const TilePlace place = {id / SLICE_ITEMS, in_slice / THREADS_N * 4, in_slice % THREADS_N * 4};
+  return place;
+}
+
+// What load `i` of this work-item brings. A: 4 neighbours in depth, from a_load_k(), of row
+// a_load_m(i). B: 4 neighbouring columns, of depth b_load_k(i), panel b_load_panel(i), lane
+// b_load_lane().
+static inline int a_load_k(void) { return local_item() % (TILE_K / 4) * 4; }
+static inline int a_load_m(int i) { return (local_item() + i * ITEMS) / (TILE_K / 4); }
+static inline int b_load_k(int i) { return (local_item() + i * ITEMS) / 4 % TILE_K; }
+static inline int b_load_panel(int i) { return (local_item() + i * ITEMS) / (4 * TILE_K); }
+static inline int b_load_lane(void) { return local_item() % 4 * 4; }
+
+static inline void store_stage(local float* stage, const float4* a, const float4* b) {
+#pragma unroll
+  for (int i = 0; i < A_LOADS; ++i) {
+    local float* const to = stage + a_load_k() * A_PITCH + a_load_m(i);
+    to[0] = a[i].x;
+    to[A_PITCH] = a[i].y;
+    to[2 * A_PITCH] = a[i].z;
+    to[3 * A_PITCH] = a[i].w;
+  }
+#pragma unroll
+  for (int i = 0; i < B_LOADS; ++i)
+    *(local float4*)(stage + A_FLOATS + b_load_panel(i) * B_PITCH + b_load_k(i) * 16 +
+                     b_load_lane()) = b[i];
+}
+
+static inline void multiply_stage(local const float* stage, TilePlace place,
+                                  float4 sums[ITEM_M][QUADS_N]) {
+  local const float* const a_slice = stage + place.slice * SLICE_K * A_PITCH + place.m;
+  local const float* const b_slice =
+      stage + A_FLOATS + place.n / 16 * B_PITCH + place.slice * SLICE_K * 16 + place.n % 16;
+#pragma unroll
+  for (int k = 0; k < SLICE_K; ++k) {
+    float4 b[QUADS_N];
+#pragma unroll
+    for (int j = 0; j < QUADS_N; ++j)
+      b[j] = *(local const float4*)(b_slice + j * (THREADS_N / 4) * B_PITCH + k * 16);
+#pragma unroll
+    for (int i = 0; i < ITEM_M; i += 4) {
+      const float4 a = *(local const float4*)(a_slice + i * THREADS_M + k * A_PITCH);
+#pragma unroll
+      for (int j = 0; j < QUADS_N; ++j) {
+        sums[i][j] += (float4)(a.x) * b[j];
+        sums[i + 1][j] += (float4)(a.y) * b[j];
+        sums[i + 2][j] += (float4)(a.z) * b[j];
+        sums[i + 3][j] += (float4)(a.w) * b[j];
+      }
+    }
+  }
+}
+
+// Adds the slices' sums in pairs; slice 0 has the result. All work-items call it, after a barrier.
+static inline void add_slices(local float* memory, TilePlace place, float4 sums[ITEM_M][QUADS_N]) {
+  const int in_slice = local_item() % SLICE_ITEMS;
+  for (int half_count = SLICES / 2; half_count > 0; half_count /= 2) {
+    const int slot = place.slice % half_count * ITEM_M * QUADS_N * SLICE_ITEMS + in_slice;
+    local float4* const shared_sums = (local float4*)memory + slot;
+    if (place.slice >= half_count && place.slice < 2 * half_count) {
+#pragma unroll
+      for (int i = 0; i < ITEM_M; ++i)
+#pragma unroll
+        for (int j = 0; j < QUADS_N; ++j) shared_sums[(i * QUADS_N + j) * SLICE_ITEMS] = sums[i][j];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (place.slice < half_count) {
+#pragma unroll
+      for (int i = 0; i < ITEM_M; ++i)
+#pragma unroll
+        for (int j = 0; j < QUADS_N; ++j)
+          sums[i][j] += shared_sums[(i * QUADS_N + j) * SLICE_ITEMS];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+}
+
+// Row and column in the tile of sums[i][j]; lane l of it is l columns further.
+static inline int sum_row(TilePlace place, int i) {
+  return i / 4 * 4 * THREADS_M + place.m + i % 4;
+}
+static inline int sum_column(TilePlace place, int j) { return j * 4 * THREADS_N + place.n; }
+
+// The first `count` lanes of a quad of C; with HAS_WHOLE_QUADS all quads are whole and aligned.
+static inline void store_quad(float4 v, global float* to, int count) {
+#if HAS_WHOLE_QUADS
+  *(global float4*)to = v;
+#else
+  store_lanes4(v, to, count);
+#endif
+}
+
+// Declares sums and computes them by a loop over the depth; the work-items of all slices but the
+// first, which has the result, leave the kernel. LOAD(step): brings the floats of depth [step *
+// TILE_K, (step + 1) * TILE_K) to a_quads and b_quads of the work-item, zero past the depth.
+#define MULTIPLY_TILES(memory, depth, place, sums, LOAD)                                   \
+  float4 sums[ITEM_M][QUADS_N];                                                            \
+  _Pragma("unroll") for (int i = 0; i < ITEM_M; ++i) {                                     \
+    _Pragma("unroll") for (int j = 0; j < QUADS_N; ++j) sums[i][j] = (float4)(0.0f);       \
+  }                                                                                        \
+  {                                                                                        \
+    const int step_count = ((depth) + TILE_K - 1) / TILE_K;                                \
+    float4 a_quads[A_LOADS];                                                               \
+    float4 b_quads[B_LOADS];                                                               \
+    LOAD(0)                                                                                \
+    store_stage(memory, a_quads, b_quads);                                                 \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                          \
+    for (int step = 0; step < step_count; ++step) {                                        \
+      const bool has_next = step + 1 < step_count;                                         \
+      if (has_next) {                                                                      \
+        LOAD(step + 1)                                                                     \
+      }                                                                                    \
+      multiply_stage(memory + step % 2 * STAGE_FLOATS, place, sums);                       \
+      if (has_next) store_stage(memory + (step + 1) % 2 * STAGE_FLOATS, a_quads, b_quads); \
+      barrier(CLK_LOCAL_MEM_FENCE);                                                        \
+    }                                                                                      \
+    if (SLICES > 1) add_slices(memory, place, sums);                                       \
+  }                                                                                        \
+  if (place.slice != 0) return;

@@ -1,0 +1,377 @@
+// Prepended to every OpenCL text of kernels/<op>/. OpenCL C 1.2, no extensions.
+//
+// Buffer kernels work on chunks of 16 channels held in a float16: one panel of packed weights, one
+// AVX-512 register where OpenCL runs on a CPU. Image kernels work on texels of 4 channels.
+// Work-items with an id past the last piece of work return at once: global sizes are rounded up.
+
+// Sums of products are written a += b * c and may be fused: one instruction on every device in use
+// (mad() is a multiplication and an addition in PoCL 3.1).
+#pragma OPENCL FP_CONTRACT ON
+
+// ACTIVATE(v, alpha, beta): the Unary member ACTIVATION of each lane of v, a float vector. alpha
+// and beta are floats. `v` stands for a variable: it is used more than once.
+#ifndef ACTIVATION
+#define ACTIVATION 0
+#endif
+// What becomes of a NaN, and why no max(), min(), clamp() or sign() of v stands alone: docs/reference/operators.md,
+// "NaN and infinities". OpenCL leaves the first three undefined for a NaN and has 0 as its sign.
+#define KEEP_NAN(v, result) select(result, v, isnan(v))
+// The larger of the two, a NaN if either is one.
+#define LARGER(a, b) select(b, a, ((a) > (b)) | isnan(a))
+#define SMALLER(a, b) select(b, a, ((a) < (b)) | isnan(a))
+// Zero in v's type, of a v that is infinite or a NaN too: fmin() gives the number.
+#define ZERO_OF(v) fmin(fabs(v), 0.0f)
+#define SIGMOID(v) (1.0f / (1.0f + exp(-(v))))
+#define RAMP(v, alpha, beta) KEEP_NAN(v, min(max((alpha) * (v) + (beta), 0.0f), 1.0f))
+#define SOFTPLUS(v) (max(v, 0.0f) + log1p(exp(-fabs(v))))
+// ACTIVATE_<number> is the `cl` of schema/activations.def, behind this text.
+#define ACTIVATE_AS(number, v, alpha, beta) ACTIVATE_##number(v, alpha, beta)
+#define ACTIVATE_BY(number, v, alpha, beta) ACTIVATE_AS(number, v, alpha, beta)
+#define ACTIVATE(v, alpha, beta) ACTIVATE_BY(ACTIVATION, v, alpha, beta)
+
+// COMBINE(a, b): the Binary member KIND, as in schema/ops.def; asserted like those of Unary.
+#ifdef KIND
+#if KIND == 1
+#define COMBINE(a, b) ((a) + (b))
+#elif KIND == 2
+#define COMBINE(a, b) ((a) - (b))
+#elif KIND == 3
+#define COMBINE(a, b) ((a) * (b))
+#elif KIND == 4
+#define COMBINE(a, b) ((a) / (b))
+#elif KIND == 5
+#define COMBINE(a, b) pow(a, b)
+#elif KIND == 6
+#define COMBINE(a, b) SMALLER(a, b)
+#elif KIND == 7
+#define COMBINE(a, b) LARGER(a, b)
+#elif KIND == 8
+// The remainder of the division towards zero, and one b more where it has the other sign.
+#define COMBINE(a, b) \
+  (fmod(a, b) + select(ZERO_OF(b), b, (fmod(a, b) != 0.0f) & ((fmod(a, b) < 0.0f) != ((b) < 0.0f))))
+#elif KIND == 9
+#define COMBINE(a, b) fmod(a, b)
+#elif KIND == 10
+#define COMBINE(a, b) select(a, (a) * (b), (a) < 0.0f)
+#endif
+#endif
+
+// Lanes at or past `count` become zero: sigmoid(0) is not, and pad lanes must be.
+static inline float16 keep_lanes(float16 v, int count) {
+  const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  return select((float16)(0.0f), v, lane < (int16)(count));
+}
+
+static inline float4 keep_lanes4(float4 v, int count) {
+  return select((float4)(0.0f), v, (int4)(0, 1, 2, 3) < (int4)(count));
+}
+
+// The first `count` floats at p, 1 <= count; the other lanes are zero. Nothing else is read.
+static inline float16 load_lanes(global const float* p, int count) {
+  if (count >= 16) return vload16(0, p);
+  // From the last lane to the first, so that each step moves what is there up by a fixed amount.
+  float16 v = (float16)(0.0f);
+  if (count & 1) v.s0 = p[count & ~1];
+  if (count & 2) {
+    v.s23 = v.s01;
+    v.s01 = vload2(0, p + (count & ~3));
+  }
+  if (count & 4) {
+    v.s4567 = v.s0123;
+    v.s0123 = vload4(0, p + (count & ~7));
+  }
+  if (count & 8) {
+    v.hi = v.lo;
+    v.lo = vload8(0, p);
+  }
+  return v;
+}
+
+// Writes the first `count` lanes to p, 1 <= count; nothing else is written.
+static inline void store_lanes(float16 v, global float* p, int count) {
+  if (count >= 16) {
+    vstore16(v, 0, p);
+    return;
+  }
+  if (count & 8) {
+    vstore8(v.lo, 0, p);
+    p += 8;
+    v.lo = v.hi;
+  }
+  if (count & 4) {
+    vstore4(v.s0123, 0, p);
+    p += 4;
+    v.s0123 = v.s4567;
+  }
+  if (count & 2) {
+    vstore2(v.s01, 0, p);
+    p += 2;
+    v.s01 = v.s23;
+  }
+  if (count & 1) p[0] = v.s0;
+}
+
+static inline void store_lanes4(float4 v, global float* p, int count) {
+  p[0] = v.x;
+  if (count > 1) p[1] = v.y;
+  if (count > 2) p[2] = v.z;
+  if (count > 3) p[3] = v.w;
+}
+
+// Operands in memory as floats or as halves: vload_half and vstore_half are core OpenCL C 1.2. All
+// arithmetic is in float: what is loaded is exact, what is stored is rounded to nearest even, and
+// infinite beyond 65504. HALVES (-D, kernels/kernel_table.cc): bit i: input i is stored as halves;
+// bit 15: the output is. TYPE_0, TYPE_1 ... TYPE_Y: the types in memory of inputs and output; half
+// is a type of pointers only, so a kernel takes them to the macros below.
+#ifndef HALVES
+#define HALVES 0
+#endif
+#define PASTE_TOKENS(name, type) name##_##type
+#define PASTE(name, type) PASTE_TOKENS(name, type)
+#if HALVES >> 0 & 1
+#define TYPE_0 half
+#else
+#define TYPE_0 float
+#endif
+#if HALVES >> 1 & 1
+#define TYPE_1 half
+#else
+#define TYPE_1 float
+#endif
+#if HALVES >> 2 & 1
+#define TYPE_2 half
+#else
+#define TYPE_2 float
+#endif
+#if HALVES >> 3 & 1
+#define TYPE_3 half
+#else
+#define TYPE_3 float
+#endif
+#if HALVES >> 4 & 1
+#define TYPE_4 half
+#else
+#define TYPE_4 float
+#endif
+#if HALVES >> 5 & 1
+#define TYPE_5 half
+#else
+#define TYPE_5 float
+#endif
+#if HALVES >> 6 & 1
+#define TYPE_6 half
+#else
+#define TYPE_6 float
+#endif
+#if HALVES >> 7 & 1
+#define TYPE_7 half
+#else
+#define TYPE_7 float
+#endif
+#if HALVES >> 8 & 1
+#define TYPE_8 half
+#else
+#define TYPE_8 float
+#endif
+#if HALVES >> 9 & 1
+#define TYPE_9 half
+#else
+#define TYPE_9 float
+#endif
+#if HALVES >> 10 & 1
+#define TYPE_10 half
+#else
+#define TYPE_10 float
+#endif
+#if HALVES >> 11 & 1
+#define TYPE_11 half
+#else
+#define TYPE_11 float
+#endif
+#if HALVES >> 12 & 1
+#define TYPE_12 half
+#else
+#define TYPE_12 float
+#endif
+#if HALVES >> 13 & 1
+#define TYPE_13 half
+#else
+#define TYPE_13 float
+#endif
+#if HALVES >> 14 & 1
+#define TYPE_14 half
+#else
+#define TYPE_14 float
+#endif
+#if HALVES >> 15 & 1
+#define TYPE_Y half
+#else
+#define TYPE_Y float
+#endif
+// load_lanes() and store_lanes() of an operand.
+#define load_lanes_float load_lanes
+#define store_lanes_float store_lanes
+#define LOAD_LANES(type, p, count) PASTE(load_lanes, type)(p, count)
+#define STORE_LANES(type, v, p, count) PASTE(store_lanes, type)(v, p, count)
+// Element i behind p.
+#define LOAD_ONE_float(p, i) (p)[i]
+#define LOAD_ONE_half(p, i) vload_half(i, p)
+#define LOAD_ONE(type, p, i) PASTE(LOAD_ONE, type)(p, i)
+#define STORE_ONE_float(v, p, i) (p)[i] = v
+#define STORE_ONE_half(v, p, i) vstore_half(v, i, p)
+#define STORE_ONE(type, v, p, i) PASTE(STORE_ONE, type)(v, p, i)
+// Four elements at p, which is that of a first one of four: 16 bytes, or 8 of halves.
+#define LOAD_QUAD_float(p) (*(global const float4*)(p))
+#define LOAD_QUAD_half(p) vloada_half4(0, p)
+#define LOAD_QUAD(type, p) PASTE(LOAD_QUAD, type)(p)
+#define STORE_QUAD_float(v, p) *(global float4*)(p) = v
+#define STORE_QUAD_half(v, p) vstorea_half4(v, 0, p)
+#define STORE_QUAD(type, v, p) PASTE(STORE_QUAD, type)(v, p)
+
+static inline float16 load_lanes_half(global const half* p, int count) {
+  if (count >= 16) return vload_half16(0, p);
+  float16 v = (float16)(0.0f);
+  if (count & 1) v.s0 = vload_half(count & ~1, p);
+  if (count & 2) {
+    v.s23 = v.s01;
+    v.s01 = vload_half2(0, p + (count & ~3));
+  }
+  if (count & 4) {
+    v.s4567 = v.s0123;
+    v.s0123 = vload_half4(0, p + (count & ~7));
+  }
+  if (count & 8) {
+    v.hi = v.lo;
+    v.lo = vload_half8(0, p);
+  }
+  return v;
+}
+
+static inline void store_lanes_half(float16 v, global half* p, int count) {
+  if (count >= 16) {
+    vstore_half16(v, 0, p);
+    return;
+  }
+  if (count & 8) {
+    vstore_half8(v.lo, 0, p);
+    p += 8;
+    v.lo = v.hi;
+  }
+  if (count & 4) {
+    vstore_half4(v.s0123, 0, p);
+    p += 4;
+    v.s0123 = v.s4567;
+  }
+  if (count & 2) {
+    vstore_half2(v.s01, 0, p);
+    p += 2;
+    v.s01 = v.s23;
+  }
+  if (count & 1) vstore_half(v.s0, 0, p);
+}
+
+// For kernels with three ids: whether the work-item is one that rounding up the global size made.
+static inline bool is_past_grid(int extent0, int extent1, int extent2) {
+  return (int)get_global_id(0) >= extent0 || (int)get_global_id(1) >= extent1 ||
+         (int)get_global_id(2) >= extent2;
+}
+
+// Kernels on runs of lanes (kernels/common/launch/cl_launch.h, set_runs()): one work-item per chunk of 16
+// lanes; `batch` times `pixels` runs of stored_count lanes, of which those from valid_count on are
+// pad lanes and become zero. START_RUN: the work-item's batch n, lane, offset `at` in its batch and
+// how many of its lanes are in memory and how many valid, which may be more than 16.
+#define RUN_PARAMS \
+  int item_count, int chunks, int pixels, int pixel_stride, int stored_count, int valid_count
+#define START_RUN                                   \
+  int id = get_global_id(0);                        \
+  if (id >= item_count) return;                     \
+  const int lane = id % chunks * 16;                \
+  id /= chunks;                                     \
+  const int at = id % pixels * pixel_stride + lane; \
+  const int n = id / pixels;                        \
+  const int stored = min(16, stored_count - lane);  \
+  const int valid = valid_count - lane;
+
+// Kernels on texels of an image (set_texels()): ids are texel of the channels, column, batch and
+// row; the first three parameters are their extents. START_TEXEL: the work-item's, and the place
+// of its texel in a row of an image with y's columns.
+#define TEXEL_PARAMS \
+  int texels, int columns, int batch_rows, int first_texel, int rows, int channels
+#define START_TEXEL                                      \
+  if (is_past_grid(texels, columns, batch_rows)) return; \
+  const int texel = first_texel + (int)get_global_id(0); \
+  const int column = (int)get_global_id(1);              \
+  const int n = (int)get_global_id(2) / rows;            \
+  const int row = (int)get_global_id(2) % rows;          \
+  const int pixel_texels = (channels + 3) / 4;           \
+  const int image_x = column * pixel_texels + texel;
+
+// A window that moves over a map: its taps, and kernels/common/launch/cl_launch.h, add_window().
+#define FILTER_PARAMS                                                                     \
+  int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w, \
+      int pad_top, int pad_left
+
+// Image kernels: whole texels by integer coordinates; outside the image everything is zero.
+constant sampler_t kTexel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
+// An x coordinate so far outside that adding a texel index keeps it there: padding columns.
+#define OUTSIDE (-(1 << 28))
+
+// Elements read in nested loops: AXES of them (-D, 0 to 8), extents e and steps s in elements, the
+// innermost last; kernels/common/launch/cl_axes.h gives them. axes_offset: of element `element` of them.
+#define AXES_PARAMS                                                                               \
+  int e0, int s0, int e1, int s1, int e2, int s2, int e3, int s3, int e4, int s4, int e5, int s5, \
+      int e6, int s6, int e7, int s7
+#define AXES_ARGS e0, s0, e1, s1, e2, s2, e3, s3, e4, s4, e5, s5, e6, s6, e7, s7
+#ifdef AXES
+#define AXES_STEP(e, s)      \
+  offset += element % e * s; \
+  element /= e;
+static inline int axes_offset(int element, AXES_PARAMS) {
+  int offset = 0;
+#if AXES > 7
+  AXES_STEP(e7, s7)
+#endif
+#if AXES > 6
+  AXES_STEP(e6, s6)
+#endif
+#if AXES > 5
+  AXES_STEP(e5, s5)
+#endif
+#if AXES > 4
+  AXES_STEP(e4, s4)
+#endif
+#if AXES > 3
+  AXES_STEP(e3, s3)
+#endif
+#if AXES > 2
+  AXES_STEP(e2, s2)
+#endif
+#if AXES > 1
+  AXES_STEP(e1, s1)
+#endif
+#if AXES > 0
+  AXES_STEP(e0, s0)
+#endif
+  return offset;
+}
+#endif
+
+// EACH_INPUT(F): F(0) F(1) ... F(INPUTS - 1), for kernels with -D INPUTS=1..15 operands to read.
+#define EACH_1(F) F(0)
+#define EACH_2(F) EACH_1(F) F(1)
+#define EACH_3(F) EACH_2(F) F(2)
+#define EACH_4(F) EACH_3(F) F(3)
+#define EACH_5(F) EACH_4(F) F(4)
+#define EACH_6(F) EACH_5(F) F(5)
+#define EACH_7(F) EACH_6(F) F(6)
+#define EACH_8(F) EACH_7(F) F(7)
+#define EACH_9(F) EACH_8(F) F(8)
+#define EACH_10(F) EACH_9(F) F(9)
+#define EACH_11(F) EACH_10(F) F(10)
+#define EACH_12(F) EACH_11(F) F(11)
+#define EACH_13(F) EACH_12(F) F(12)
+#define EACH_14(F) EACH_13(F) F(13)
+#define EACH_15(F) EACH_14(F) F(14)
+#define EACH_PASTE(inputs) EACH_##inputs
+#define EACH_OF(inputs) EACH_PASTE(inputs)
+#define EACH_INPUT(F) EACH_OF(INPUTS)(F)

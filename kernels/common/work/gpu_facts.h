@@ -1,0 +1,71 @@
+// What a device profile says of a GPU that the tiles of its steps depend on.
+#pragma once
+
+#include "kernels/common/gemm/gemm_tile.h"
+
+namespace codl::kernels {
+
+// What a tile reaches on a unit of the GPU.
+struct TimedTile {
+  GemmTile tile = {};
+  double macs_per_ns = 0;  // of a unit that has groups enough
+  // Of groups that are alone on a unit: what a step waits for memory and barriers.
+  double step_ns = 0;
+  int32_t residents = 1;  // groups of a unit that wait at the same time
+};
+
+// The tiles that a row chooses among, instead of those of gemm_tile.cc.
+struct TimedTiles {
+  static constexpr uint32_t kMaxCount = 8;
+  uint16_t kernel_id = 0;
+  uint32_t count = 0;
+  TimedTile tiles[kMaxCount] = {};
+};
+
+// What was found best on the GPU, for rows whose tile a profile may choose (TileKind).
+struct GpuTiles {
+  static constexpr uint32_t kMaxTables = 8;
+  uint16_t local_sizes[kKernelCount][3] = {};  // by kernel id - 1; 0: the row's own
+  TimedTiles tables[kMaxTables] = {};
+  uint32_t table_count = 0;
+
+  // Null if nothing is known of the row.
+  constexpr const uint16_t* local_size_of(const KernelInfo& kernel) const {
+    const uint16_t* size = local_sizes[kernel.id - 1];
+    return size[0] == 0 ? nullptr : size;
+  }
+  constexpr const TimedTiles* table_of(const KernelInfo& kernel) const {
+    for (uint32_t i = 0; i < table_count; ++i)
+      if (tables[i].kernel_id == kernel.id) return &tables[i];
+    return nullptr;
+  }
+  // `sizes` pass check_cl_local_sizes().
+  constexpr void set_local_size(const KernelInfo& kernel, const int32_t* sizes) {
+    for (int i = 0; i < 3; ++i) local_sizes[kernel.id - 1][i] = static_cast<uint16_t>(sizes[i]);
+  }
+  // Takes the place of the row's. False: one row too many.
+  constexpr bool set_table(const TimedTiles& table) {
+    for (uint32_t i = 0; i <= table_count && i < kMaxTables; ++i) {
+      if (i < table_count && tables[i].kernel_id != table.kernel_id) continue;
+      tables[i] = table;
+      if (i == table_count) ++table_count;
+      return true;
+    }
+    return false;
+  }
+};
+
+struct GpuFacts {
+  int32_t units = 1;  // compute units, each with work-groups of its own
+  // OpenCL runs on a processor, a core for each unit.
+  bool is_processor = false;
+  int32_t registers = 0;  // of a processor: floats that the vector registers of a core hold
+  // Of a unit.
+  double unit_macs_per_ns = 1;
+  double unit_registers = 1;    // 32-bit
+  double unit_local_bytes = 0;  // that its groups share
+  double latency_ns = 1;        // of a load that no cache has
+  GpuTiles tiles = {};
+};
+
+}  // namespace codl::kernels

@@ -1,0 +1,198 @@
+// What the functions that fill StepWork have in common.
+#pragma once
+
+#include "kernels/common/contract/check_step_shape.h"
+#include "kernels/common/contract/tasks.h"
+#include "kernels/common/gemm/gemm_tile.h"
+#include "kernels/common/gemm/panel_tile.h"
+#include "kernels/common/work/step_work.h"
+
+namespace codl::kernels {
+
+constexpr double larger(double a, double b) { return a > b ? a : b; }
+constexpr double smaller(double a, double b) { return a < b ? a : b; }
+
+constexpr double element_bytes(const OperandShape& shape) {
+  return static_cast<double>(dtype_bytes(shape.dtype));
+}
+constexpr double map_bytes(const OperandShape& map, int32_t rows, double channels) {
+  return static_cast<double>(map.dims[0]) * rows * map.dims[3] * channels * element_bytes(map);
+}
+// Bytes that the part writes, pad lanes included.
+constexpr double written_bytes(const StepShape& step) {
+  return static_cast<double>(part_elements(step)) * element_bytes(step.output());
+}
+// Channels, of a multiple of 4, as vectors that each count whole: those of four that end a pixel
+// are instructions as those of `lanes` are.
+constexpr double vector_channels(double channels, double lanes) {
+  const double wide = static_cast<double>(static_cast<int64_t>(channels / lanes));
+  return (wide + (channels - wide * lanes) / kChannelPad) * lanes;
+}
+constexpr bool is_cpu(const StepShape& step) { return step.kernel->processor == Processor::Cpu; }
+
+// ---- memory -------------------------------------------------------------------------------------
+
+// The bytes of one step, as they are found going through its loops.
+class WorkMemory {
+ public:
+  WorkMemory(const StepShape& step, const WorkMachine& machine, StepWork* out)
+      : machine_(machine), out_(*out), is_cpu_(is_cpu(step)), l1_bytes_(machine.l1_bytes) {
+    const OperandShape& y = step.output();
+    const double channels = channels_of_part(step.part_dim, step.part, y).count();
+    if (has_pixels(y) && channels < y.dims[1])
+      lines_ = line_bytes(channels * element_bytes(y), padded_channels(y) * element_bytes(y)) /
+               (channels * element_bytes(y));
+    for (uint32_t i = 0; i < step.operand_count; ++i)
+      if (step.operands[i].layout == Layout::Image2d && machine.texture_bytes > 0)
+        l1_bytes_ = machine.texture_bytes;
+  }
+
+  // Each byte once. `sharers`: workers, or groups, that read it; 1.5: one half of it is read by
+  // two.
+  void read(double bytes, double sharers = 1) {
+    out_.read_bytes += bytes;
+    used_ += bytes * sharers;
+  }
+  void weights(double bytes, double sharers = 1) {
+    out_.weight_bytes += bytes;
+    used_ += bytes * sharers;
+  }
+  // The same of an input that is read by the channels of the part.
+  void read_channels(double bytes) {
+    read(bytes);
+    lines_read_ += bytes * (lines_ - 1);
+  }
+  void write(double bytes) { out_.written_bytes += bytes; }
+  // Bytes of memory that a kernel writes and reads again for itself.
+  void scratch(double bytes) { scratch_ += bytes; }
+
+  // Bytes that a worker reads again when it has touched `distance` others, each counted once; of a
+  // GPU that a group reads, which others have read, with `distance` touched by all in between.
+  void again(double bytes, double distance) {
+    if (bytes <= 0) return;
+    const double all = is_cpu_ ? distance * workers() : distance;
+    out_.beyond_l1_bytes += is_cpu_ ? beyond(bytes, distance, l1_bytes_) : bytes;
+    out_.beyond_l2_bytes += beyond(bytes, distance, machine_.l2_bytes);
+    out_.beyond_last_bytes += beyond(bytes, all, machine_.last_level_bytes);
+  }
+
+  // What is used for the first time in a run. After all others, with busiest_share known.
+  void finish() {
+    const double once = out_.read_bytes + out_.weight_bytes + lines_read_;
+    const double written = out_.written_bytes * lines_;
+    const double all = once + written + scratch_ * workers();
+    used_ += lines_read_;
+    // Of a worker, or a compute unit.
+    const double share = is_cpu_ ? out_.busiest_share : 1.0 / machine_.units;
+    const double own = (used_ + written) * share + scratch_;
+    out_.beyond_l1_bytes += beyond(used_, own, l1_bytes_);
+    out_.beyond_l2_bytes +=
+        is_cpu_ ? beyond(used_, own, machine_.l2_bytes) : beyond(once, all, machine_.l2_bytes);
+    out_.beyond_last_bytes += beyond(once + written, all, machine_.last_level_bytes);
+  }
+
+ private:
+  double workers() const { return is_cpu_ ? smaller(machine_.threads, larger(out_.tasks, 1)) : 1; }
+  // Of bytes that are used after so many others, those that a cache no longer holds.
+  static double beyond(double bytes, double distance, double cache_bytes) {
+    if (cache_bytes <= 0) return bytes;
+    return bytes * smaller(larger(distance / cache_bytes - 1, 0), 1);
+  }
+
+  // Cache lines of a piece of a pixel; pieces begin at any four channels.
+  static double line_bytes(double piece, double pixel) {
+    constexpr double kLine = 64;
+    return smaller(piece + kLine - kChannelPad * sizeof(float), pixel);
+  }
+
+  const WorkMachine& machine_;
+  StepWork& out_;
+  bool is_cpu_;
+  double l1_bytes_;        // of the cache that serves the operands
+  double used_ = 0;        // first uses, by each that reads
+  double lines_read_ = 0;  // what cache lines have around pieces that are read
+  double lines_ = 1;  // bytes of the lines of the part's pieces of pixels, of a byte of the pieces
+  double scratch_ = 0;
+};
+
+// ---- CPU: tasks ---------------------------------------------------------------------------------
+
+// Tasks of `units` alike, by units_of_tasks().
+void fill_tasks(int64_t units, int32_t task_count, const WorkMachine& machine, StepWork* out);
+
+// Tasks that are blocks of pixels times blocks of panels, by take_rectangle(). How many workers
+// read each pixel and each panel.
+struct PanelSharers {
+  double of_pixels = 1;
+  double of_panels = 1;
+};
+PanelSharers fill_panel_tasks(const PanelBlocks& blocks, int64_t images, int64_t pixels,
+                              int64_t panels, const WorkMachine& machine, StepWork* out);
+
+// ---- CPU: tiles of pixels and panels ------------------------------------------------------------
+
+// A product by the micro-kernel of panel_tile-inl.h.
+struct PanelProduct {
+  double runs = 1;          // of pixels that are cut into tiles, each
+  int64_t pixels = 1;       // of a run
+  int32_t tile_pixels = 1;  // most of a tile
+  double groups = 1;
+  int64_t panels = 1;       // of a group
+  int32_t most_panels = 1;  // of a call
+  double lanes = 16;        // computed of a group's panels, all together: 16 of each but the last
+  double depth = 1;         // multiply-adds of an element
+};
+
+struct PanelCounts {
+  double tiles = 0;  // of pixels
+  double calls = 0;
+  double macs = 0;
+  double moved_bytes = 0;  // weights and inputs that are loaded
+
+  void add(const PanelCounts& other) {
+    tiles += other.tiles;
+    calls += other.calls;
+    macs += other.macs;
+    moved_bytes += other.moved_bytes;
+  }
+};
+PanelCounts count_panels(const PanelProduct& product, const PanelTileSize& size);
+
+// ---- GPU ----------------------------------------------------------------------------------------
+
+// A product of a part by gemm_tile.cl. `row_bytes`, `column_bytes`: of all of a product's rows and
+// columns, each byte once.
+void fill_gemm(const GemmTile& tile, const GemmSize& part, double row_bytes, double column_bytes,
+               WorkMemory* memory, StepWork* out);
+
+// ---- functions of values ------------------------------------------------------------------------
+
+// Adds what a member of Unary takes, applied to so many elements, by a CPU's vectors or, where
+// `out` has launches, a GPU.
+void add_curve(int32_t kind, double elements, const WorkMachine& machine, StepWork* out);
+
+// ---- whole steps --------------------------------------------------------------------------------
+
+// Reads and writes in order: a step that touches each byte of its operands once, of the inputs
+// `read_bytes`. On a CPU with its tasks.
+void fill_stream(const StepShape& step, const WorkMachine& machine, double read_bytes,
+                 int64_t units, int32_t task_count, StepWork* out);
+
+// Plain loops, the reference kernels: one task, each element by its indices. `uses`: inputs that
+// are loaded for an element of the output.
+void fill_loops(const StepShape& step, const WorkMachine& machine, double uses, double read_bytes,
+                StepWork* out);
+
+// Bytes of all inputs.
+double all_read_bytes(const StepShape& step);
+
+// Runs of an output that is read and written in its order: all of it, or the channels of a part of
+// each pixel.
+void fill_pixel_runs(const StepShape& step, StepWork* out);
+
+// OpWork::work of reference kernels. Of the inputs, as much as is written:
+void count_moves(const StepShape& step, const WorkMachine& machine, StepWork* out);
+// All of all operands, one operation for an element:
+void count_loops(const StepShape& step, const WorkMachine& machine, StepWork* out);
+
+}  // namespace codl::kernels
