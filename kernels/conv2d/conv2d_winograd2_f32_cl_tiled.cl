@@ -31,7 +31,6 @@
 #define THREADS_N (GROUP_CHANNELS / ITEM_CHANNELS)
 #define POSITION_ITEMS (THREADS_M * THREADS_N)
 #define ITEMS (POSITIONS * POSITION_ITEMS)
-#define QUADS_N (ITEM_CHANNELS / 4)
 // What a work-item brings: channels of tiles, the last not every item's; quads of weights, of
 // every WEIGHT_POSITIONS-th position.
 #define INPUT_LOADS ((GROUP_TILES * CHUNK + ITEMS - 1) / ITEMS)
@@ -46,6 +45,12 @@
 #define INPUT_STRIDE ODD_STRIDE(CHUNK* INPUT_PITCH)
 #define PANEL_PITCH (CHUNK * 16 + 16)
 #define WEIGHT_STRIDE ODD_STRIDE(GROUP_CHANNELS / 16 * PANEL_PITCH)
+#define ITEM_M ITEM_TILES
+#define ITEM_N ITEM_CHANNELS
+#define ITEM_K CHUNK
+#define A_PITCH INPUT_PITCH
+#define B_PITCH PANEL_PITCH
+#include "kernels/common/gemm/item_products.cl"
 #define STAGE_FLOATS (POSITIONS * (INPUT_STRIDE + WEIGHT_STRIDE))
 // Sums of a pass: [POSITIONS][4 * THREADS_M][4 * THREADS_N], as many of a position as there are
 // work-items.
@@ -149,28 +154,6 @@ static inline void store_stage(local float* inputs_to, local float* weights_to,
     *(local float4*)(weights_to + weight_position(l) * WEIGHT_STRIDE) = weights[l];
 }
 
-static inline void multiply_chunk(local const float* inputs, local const float* weights,
-                                  float4 sums[ITEM_TILES][QUADS_N]) {
-#pragma unroll
-  for (int c = 0; c < CHUNK; ++c) {
-    float4 b[QUADS_N];
-#pragma unroll
-    for (int j = 0; j < QUADS_N; ++j)
-      b[j] = *(local const float4*)(weights + j * (THREADS_N / 4) * PANEL_PITCH + c * 16);
-#pragma unroll
-    for (int i = 0; i < ITEM_TILES; i += 4) {
-      const float4 a = *(local const float4*)(inputs + i * THREADS_M + c * INPUT_PITCH);
-#pragma unroll
-      for (int j = 0; j < QUADS_N; ++j) {
-        sums[i][j] += (float4)(a.x) * b[j];
-        sums[i + 1][j] += (float4)(a.y) * b[j];
-        sums[i + 2][j] += (float4)(a.z) * b[j];
-        sums[i + 3][j] += (float4)(a.w) * b[j];
-      }
-    }
-  }
-}
-
 // A^T m A of one channel of a tile; `m`: its sum at the first position.
 static inline void transform_sums(local const float* m, float y[OUTPUTS][OUTPUTS]) {
   float half_done[OUTPUTS][INPUTS];  // A^T m
@@ -251,8 +234,8 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_winograd2_
     if (chunk + CHUNK < in_c) {
       LOAD(chunk + CHUNK)
     }
-    multiply_chunk(memory + position * INPUT_STRIDE + m,
-                   weight_memory + position * WEIGHT_STRIDE + n / 16 * PANEL_PITCH + n % 16, sums);
+    add_products(memory + position * INPUT_STRIDE + m,
+                 weight_memory + position * WEIGHT_STRIDE + n / 16 * PANEL_PITCH + n % 16, sums);
   }
 
   // The sum of a pass that this work-item makes outputs of.

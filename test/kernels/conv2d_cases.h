@@ -93,47 +93,7 @@ inline std::vector<KernelCase> conv2d_cases() {
          .has_residual = true});
   for (int32_t height = 1; height <= 7; ++height)
     add({.name = "3x3, rows", .batch = 2, .in_c = 4, .out_c = 6, .in_h = height, .in_w = 3});
-  for (int32_t activation : kTestedActivations)
-    for (bool has_residual : {false, true})
-      for (int32_t channels : {23, 32})
-        add({.name = "activation",
-             .in_c = 5,
-             .out_c = channels,
-             .in_h = 3,
-             .in_w = 4,
-             .activation = activation,
-             .has_residual = has_residual});
-
-  for (const ConvWindow& window :
-       {k1x1Stride2, k3x3Stride2, k5x5, k7x7Stride2, kDilated, kUneven, kMostlyPadding}) {
-    add({.name = "window",
-         .batch = 2,
-         .in_c = 3,
-         .out_c = 20,
-         .in_h = 9,
-         .in_w = 11,
-         .window = window,
-         .activation = kUnaryRelu});
-    add({.name = "window, rows held",
-         .batch = 2,
-         .in_c = 3,
-         .out_c = 20,
-         .in_h = 9,
-         .in_w = 11,
-         .window = window,
-         .has_residual = true,
-         .rows = {1, 3}});
-    add({.name = "window, part of rows",
-         .batch = 2,
-         .in_c = 3,
-         .out_c = 20,
-         .in_h = 9,
-         .in_w = 11,
-         .window = window,
-         .has_residual = true,
-         .rows = {1, 3},
-         .is_part = true});
-  }
+  for (const ConvCase& conv : cases_of_both()) add(conv);
 
   // Tiles of 2 x 2 to 6 x 6 outputs: whole ones, ragged ones, several blocks of them, more input
   // channels than a panel; rows held and parts on the grid of tiles and off it.
@@ -205,27 +165,6 @@ inline std::vector<KernelCase> conv2d_cases() {
        .in_w = 6,
        .groups = 2,
        .channels = {16, 48}});
-  add({.name = "first channels",
-       .in_c = 5,
-       .out_c = 35,
-       .in_h = 6,
-       .in_w = 8,
-       .channels = {0, 16}});
-  add({.name = "middle channels",
-       .in_c = 5,
-       .out_c = 35,
-       .in_h = 6,
-       .in_w = 8,
-       .activation = kUnarySigmoid,
-       .channels = {16, 32}});
-  add({.name = "last channels",
-       .in_c = 5,
-       .out_c = 35,
-       .in_h = 6,
-       .in_w = 8,
-       .activation = kUnarySigmoid,
-       .has_residual = true,
-       .channels = {16, 35}});
   // Enough work for several tasks, along the pixels, along the panels and in both.
   add({.name = "tasks of pixels",
        .batch = 2,

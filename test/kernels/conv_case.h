@@ -2,6 +2,7 @@
 #pragma once
 
 #include "test/kernels/kernel_case.h"
+#include "test/kernels/tested_activations.h"
 
 namespace codl::test {
 
@@ -127,6 +128,56 @@ inline KernelCase make_conv_case(OpKind op, const ConvCase& conv) {
     item.part = conv.channels;
   }
   return item;
+}
+
+// What both operators are asked: activations, windows with rows held and parts of rows, parts of
+// channels.
+inline std::vector<ConvCase> cases_of_both() {
+  std::vector<ConvCase> cases;
+  for (int32_t activation : kTestedActivations)
+    for (bool has_residual : {false, true})
+      for (int32_t channels : {23, 32})
+        cases.push_back({.name = "activation",
+                         .in_c = 5,
+                         .out_c = channels,
+                         .in_h = 3,
+                         .in_w = 11,
+                         .activation = activation,
+                         .has_residual = has_residual});
+  for (const ConvWindow& window :
+       {k1x1, k1x1Stride2, k3x3Stride2, k5x5, k7x7Stride2, kDilated, kUneven, kMostlyPadding}) {
+    ConvCase item = {.name = "window",
+                     .batch = 2,
+                     .in_c = 3,
+                     .in_h = 9,
+                     .in_w = 22,
+                     .window = window,
+                     .activation = kUnaryRelu};
+    for (int32_t channels : {32, 20}) {
+      item.out_c = channels;
+      cases.push_back(item);
+    }
+    item.activation = kUnaryIdentity;
+    item.has_residual = true;
+    item.rows = {1, 3};
+    item.name = "window, rows held";
+    cases.push_back(item);
+    item.is_part = true;
+    item.name = "window, part of rows";
+    cases.push_back(item);
+  }
+  ConvCase part = {.name = "first channels", .in_c = 5, .out_c = 35, .in_h = 6, .in_w = 8};
+  part.channels = {0, 16};
+  cases.push_back(part);
+  part.name = "middle channels";
+  part.activation = kUnarySigmoid;
+  part.channels = {16, 32};
+  cases.push_back(part);
+  part.name = "last channels";
+  part.has_residual = true;
+  part.channels = {16, 35};
+  cases.push_back(part);
+  return cases;
 }
 
 }  // namespace codl::test

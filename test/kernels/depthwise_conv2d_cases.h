@@ -2,7 +2,6 @@
 #pragma once
 
 #include "test/kernels/conv_case.h"
-#include "test/kernels/tested_activations.h"
 
 namespace codl::test {
 
@@ -17,43 +16,7 @@ inline std::vector<KernelCase> depthwise_conv2d_cases() {
     add({.name = "columns", .out_c = 18, .in_h = 2, .in_w = width});
   for (int32_t height = 1; height <= 7; ++height)
     add({.name = "rows", .batch = 2, .out_c = 6, .in_h = height, .in_w = 3});
-  for (int32_t activation : kTestedActivations)
-    for (bool has_residual : {false, true})
-      for (int32_t channels : {23, 32})
-        add({.name = "activation",
-             .out_c = channels,
-             .in_h = 3,
-             .in_w = 11,
-             .activation = activation,
-             .has_residual = has_residual});
-  for (const ConvWindow& window :
-       {k1x1, k1x1Stride2, k3x3Stride2, k5x5, k7x7Stride2, kDilated, kUneven, kMostlyPadding}) {
-    for (int32_t channels : {20, 32})
-      add({.name = "window",
-           .batch = 2,
-           .out_c = channels,
-           .in_h = 9,
-           .in_w = 22,
-           .window = window,
-           .activation = kUnaryRelu});
-    add({.name = "window, rows held",
-         .batch = 2,
-         .out_c = 20,
-         .in_h = 9,
-         .in_w = 22,
-         .window = window,
-         .has_residual = true,
-         .rows = {1, 3}});
-    add({.name = "window, part of rows",
-         .batch = 2,
-         .out_c = 20,
-         .in_h = 9,
-         .in_w = 22,
-         .window = window,
-         .has_residual = true,
-         .rows = {1, 3},
-         .is_part = true});
-  }
+  for (const ConvCase& conv : cases_of_both()) add(conv);
   for (const LongWindow& it : kLongWindows)
     add({.name = "long filter",
          .out_c = 20,
@@ -61,20 +24,6 @@ inline std::vector<KernelCase> depthwise_conv2d_cases() {
          .in_w = it.in_w,
          .window = it.window,
          .activation = kUnaryRelu});
-  add({.name = "first channels", .out_c = 35, .in_h = 6, .in_w = 8, .channels = {0, 16}});
-  add({.name = "middle channels",
-       .out_c = 35,
-       .in_h = 6,
-       .in_w = 8,
-       .activation = kUnarySigmoid,
-       .channels = {16, 32}});
-  add({.name = "last channels",
-       .out_c = 35,
-       .in_h = 6,
-       .in_w = 8,
-       .activation = kUnarySigmoid,
-       .has_residual = true,
-       .channels = {16, 35}});
   // Runs of 8, 7, 4 and 1 outputs, with stride 2 as well; passes of 32 and 40 channels.
   for (int32_t width : {14, 15, 21, 37})
     for (const ConvWindow& window : {k3x3Stride2, k5x5, k5x5Stride2})

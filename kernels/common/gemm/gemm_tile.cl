@@ -8,21 +8,19 @@
 // times the work-items, whose sums are added at the end, always in the same order: for C with too
 // few elements to fill a GPU.
 //
-// Defines: TILE_M, TILE_N, TILE_K, ITEM_M, ITEM_N, SLICES; kernels/common/gemm/gemm_tile.h has what must
-// hold for them. HAS_WHOLE_QUADS for store_quad().
+// Defines: TILE_M, TILE_N, TILE_K, ITEM_M, ITEM_N, SLICES; gemm_tile.h has what must hold for them.
+// HAS_WHOLE_QUADS for store_quad().
 //
 // Per depth: ITEM_M * ITEM_N multiply-adds for (ITEM_M + ITEM_N) / 4 local loads of 16 bytes.
 // Registers: ITEM_M * ITEM_N sums, ITEM_M + ITEM_N factors and 4 * (A_LOADS + B_LOADS) floats on
 // their way to local memory.
 
 #include "kernels/common/launch/local_item.cl"
-
 #define THREADS_M (TILE_M / ITEM_M)
 #define THREADS_N (TILE_N / ITEM_N)
 #define SLICE_ITEMS (THREADS_M * THREADS_N)
 #define ITEMS (SLICE_ITEMS * SLICES)
 #define SLICE_K (TILE_K / SLICES)
-#define QUADS_N (ITEM_N / 4)
 // Loads of 4 floats of a work-item in a step.
 #define A_LOADS (TILE_M * TILE_K / 4 / ITEMS)
 #define B_LOADS (TILE_N * TILE_K / 4 / ITEMS)
@@ -30,6 +28,8 @@
 // [TILE_K][16], longer by 16: neighbours of a warp then meet different banks.
 #define A_PITCH (TILE_M + 4)
 #define B_PITCH (TILE_K * 16 + 16)
+#define ITEM_K SLICE_K
+#include "kernels/common/gemm/item_products.cl"
 #define A_FLOATS (TILE_K * A_PITCH)
 #define STAGE_FLOATS (A_FLOATS + TILE_N / 16 * B_PITCH)
 #define SUMS_FLOATS (SLICES / 2 * TILE_M * TILE_N)
@@ -76,27 +76,10 @@ static inline void store_stage(local float* stage, const float4* a, const float4
 
 static inline void multiply_stage(local const float* stage, TilePlace place,
                                   float4 sums[ITEM_M][QUADS_N]) {
-  local const float* const a_slice = stage + place.slice * SLICE_K * A_PITCH + place.m;
-  local const float* const b_slice =
-      stage + A_FLOATS + place.n / 16 * B_PITCH + place.slice * SLICE_K * 16 + place.n % 16;
-#pragma unroll
-  for (int k = 0; k < SLICE_K; ++k) {
-    float4 b[QUADS_N];
-#pragma unroll
-    for (int j = 0; j < QUADS_N; ++j)
-      b[j] = *(local const float4*)(b_slice + j * (THREADS_N / 4) * B_PITCH + k * 16);
-#pragma unroll
-    for (int i = 0; i < ITEM_M; i += 4) {
-      const float4 a = *(local const float4*)(a_slice + i * THREADS_M + k * A_PITCH);
-#pragma unroll
-      for (int j = 0; j < QUADS_N; ++j) {
-        sums[i][j] += (float4)(a.x) * b[j];
-        sums[i + 1][j] += (float4)(a.y) * b[j];
-        sums[i + 2][j] += (float4)(a.z) * b[j];
-        sums[i + 3][j] += (float4)(a.w) * b[j];
-      }
-    }
-  }
+  add_products(stage + place.slice * SLICE_K * A_PITCH + place.m,
+               stage + A_FLOATS + place.n / 16 * B_PITCH + place.slice * SLICE_K * 16 +
+                   place.n % 16,
+               sums);
 }
 
 // Adds the slices' sums in pairs; slice 0 has the result. All work-items call it, after a barrier.
