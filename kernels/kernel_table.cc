@@ -41,7 +41,7 @@ const char* check_part(const StepShape& step) {
   return step.kernel->can_split(step.part_dim) ? nullptr : "a kernel that can compute such a part";
 }
 
-// A value of the row's dtype, in memory as halves.
+// A value of the kernel's dtype, in memory as halves.
 constexpr bool is_stored_as_half(const KernelInfo& kernel, const OperandShape& operand) {
   return operand.dtype == DType::F16 && kernel.takes_half(operand.layout);
 }
@@ -55,8 +55,8 @@ uint32_t halves_of(const StepShape& step) {
   return halves;
 }
 
-// Null if the operand suits the row's processor and its memory is as large as its shape. The size
-// of Packed operands, the number of operands and their roles are the contract's.
+// Null if the operand suits the kernel's processor and its memory is as large as its shape. The
+// size of Packed operands, the number of operands and their roles are the contract's.
 const char* check_operand(const KernelInfo& kernel, const OperandShape& operand) {
   if (kernel.dtype != DType::Any && operand.dtype != kernel.dtype &&
       !is_stored_as_half(kernel, operand))

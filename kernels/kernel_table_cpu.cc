@@ -3,7 +3,7 @@
 
 namespace codl::kernels {
 
-// CODL_KERNEL names every row with its processor; these two keep the CPU kernels.
+// CODL_KERNEL names every kernel with its processor; these two keep the CPU kernels.
 #define CODL_DECLARE_Cpu(symbol) extern const CpuKernelTargets symbol;
 #define CODL_DECLARE_Gpu(symbol)
 #define CODL_CASE_Cpu(id, symbol) \

@@ -4,7 +4,7 @@
 //   a, b, y   Plain of rank >= 2 and of one dtype: f32, or an integer, which wraps
 //
 // Neither is packed: both may be computed. No parts. The order of additions into an element is k's
-// in every row but the reference, which adds in double. y must not overlap a or b.
+// in every kernel but the reference, which adds in double. y must not overlap a or b.
 #pragma once
 
 #include "kernels/common/contract/broadcast.h"

@@ -30,7 +30,7 @@ Conv2dShape shape_of(const StepShape& step) {
           .group_out_c = w.dims[0] / params.groups};
 }
 
-// Defines of what is stored, which all rows know.
+// Defines of what is stored, which all kernels know.
 void define_output(const Conv2dParams& params, ClLaunch* out) {
   out->define("HAS_RESIDUAL", params.has_residual != 0 ? 1 : 0);
   out->define("ACTIVATION", params.activation);
@@ -43,7 +43,7 @@ void add_filter(const Conv2dShape& shape, ClLaunch* out) {
   add_window(shape.params, out);
 }
 
-// The last scalars of the rows on buffers: where y and a residual are, pixel_stride of both, the
+// The last scalars of the kernels on buffers: where y and a residual are, pixel_stride of both, the
 // activation.
 void add_buffers(const StepShape& step, const Conv2dShape& shape, ClLaunch* out) {
   add_nhwc_input(shape.x, out);

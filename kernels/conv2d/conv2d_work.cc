@@ -80,7 +80,7 @@ bool is_tiled(const KernelInfo& kernel) {
 
 // ---- StepWork ---------------------------------------------------------------------------------
 
-// What the rows of the operator have in common.
+// What the kernels of the operator have in common.
 struct Conv2dPart {
   const StepShape& step;
   const Conv2dParams& params;

@@ -93,7 +93,7 @@ constexpr uint64_t winograd_packed_bytes(Packing packing, const int32_t* dims) {
 }
 void winograd_pack(Packing packing, const int32_t* dims, const float* src, float* dst);
 
-// Null if the row's method computes such a convolution.
+// Null if the kernel's method computes such a convolution.
 constexpr const char* check_winograd(const Conv2dParams& params, const OperandShape& w) {
   const bool is_made_for = params.groups == 1 && w.dims[2] == 3 && w.dims[3] == 3 &&
                            params.stride_h == 1 && params.stride_w == 1 && params.dilation_h == 1 &&

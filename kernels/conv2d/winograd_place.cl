@@ -1,4 +1,4 @@
-// What the rows by Winograd's method (winograd.h) know of their tiles of OUTPUTS x OUTPUTS, and
+// What the kernels by Winograd's method (winograd.h) know of their tiles of OUTPUTS x OUTPUTS, and
 // where each lies.
 //
 // Of the part: tiles of all images, rows of tiles of one and the first of them, output rows. x is

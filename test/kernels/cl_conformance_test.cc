@@ -22,7 +22,7 @@ constexpr uint32_t kClSeed = 3;
 
 // What a GPU kernel may refuse of its operator's cases: its documented limits, and nothing else.
 const std::set<std::string_view> kLimits = {
-    // The cases of a row that writes one layout are also cases of another row.
+    // The cases of a kernel that writes one layout are also cases of another.
     "the kernel's output layout",
     "output in the kernel's layout",
     "operands of the kernel's dtype",
@@ -100,7 +100,7 @@ GuardedMemory as_floats(const OperandShape& shape, GuardedMemory memory) {
 
 // Which cases of a row are run. A program takes 0.2 to 5 s to build, a run of it next to nothing:
 // so each case whose program is built already, and of the others those with a definition or a local
-// size that no program of the row had. Where CODL_ALL_CASES is set, all.
+// size that no program of the kernel had. Where CODL_ALL_CASES is set, all.
 class ChosenPrograms {
  public:
   bool takes(const kernels::ClLaunch& launch) {
@@ -126,8 +126,8 @@ class ChosenPrograms {
   std::set<std::string> parts_, programs_;
 };
 
-// What is wrong with the row on the case, or "" (so, too, where it is not chosen). `out_limit`: the
-// limit of the row that the case is beyond, or null.
+// What is wrong with the kernel on the case, or "" (so, too, where it is not chosen). `out_limit`:
+// the limit of the kernel that the case is beyond, or null.
 std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCase& item,
                      const std::vector<int32_t>& tile, Halves halves, const Special& special,
                      ChosenPrograms& chosen, const char** out_limit) {
@@ -189,7 +189,7 @@ std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCas
   return difference(expected, found, tolerance);
 }
 
-// `rows`: part of the symbols of the rows to run.
+// `rows`: part of the symbols of the kernels to run.
 void check_rows(OpKind op, const std::vector<KernelCase>& cases,
                 const std::vector<int32_t>& tile = {}, const char* rows = "_cl_",
                 const Special& special = kNotSpecial) {
@@ -330,9 +330,9 @@ TEST_CASE("a tile changes the work-groups and nothing else", "[opencl]") {
   check_rows(OpKind::Unary, {unary}, {8, 2, 1});
 }
 
-// Every row whose local size a profile may choose, with sizes that fill neither its lines nor its
-// grids, on a processor with many registers (whose buffer convolution has tile numbers of its own
-// behind them) and on a GPU.
+// Every kernel whose local size a profile may choose, with sizes that fill neither its lines nor
+// its grids, on a processor with many registers (whose buffer convolution has tile numbers of its
+// own behind them) and on a GPU.
 TEST_CASE("a profile's local size changes no result", "[opencl]") {
   for (const KernelInfo& kernel : kKernelInfos) {
     if (kernels::tile_kind_of(kernel) != kernels::TileKind::Local) continue;

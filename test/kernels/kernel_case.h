@@ -22,8 +22,8 @@ struct KernelCase {
   OpKind op;
   std::vector<int32_t> params;  // the bytes of the op's Params struct
   // The output last. Weights have layout Packed, the dims of the unpacked tensor and, from
-  // case_for(), the size in the row's packing; a runner makes the unpacked tensor for the reference
-  // kernel.
+  // case_for(), the size in the kernel's packing; a runner makes the unpacked tensor for the
+  // reference kernel.
   std::vector<OperandShape> operands;
   SplitDim part_dim = SplitDim::None;
   Range part = {};
@@ -55,7 +55,7 @@ inline OperandShape nhwc_operand(std::initializer_list<int32_t> dims, Range rows
   return shape;
 }
 
-// Of no size yet: that is the row's.
+// Of no size yet: that is the kernel's.
 inline OperandShape packed_operand(std::initializer_list<int32_t> dims) {
   OperandShape shape = plain_operand(dims);
   shape.layout = Layout::Packed;
@@ -87,7 +87,7 @@ inline KernelCase case_for(const KernelInfo& kernel, KernelCase item) {
   return item;
 }
 
-// The case with images where the row has them; its operands are Nhwc.
+// The case with images where the kernel has them; its operands are Nhwc.
 inline KernelCase with_images(const KernelInfo& kernel, KernelCase item) {
   const std::string_view symbol = kernel.symbol;
   const bool reads = kernel.layout == Layout::Image2d && symbol != "convert_f32_cl_to_image";

@@ -1,4 +1,4 @@
-// A tile of a matrix product C = A B in local memory: what the rows *_cl_tiled share. For GPUs; on
+// A tile of a matrix product C = A B in local memory: what the kernels *_cl_tiled share. For GPUs; on
 // a processor without local memory of its own the copies are in vain.
 //
 // A work-group computes TILE_M rows (pixels) x TILE_N columns (output channels) of C, over the

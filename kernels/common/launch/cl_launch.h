@@ -232,7 +232,7 @@ void add_window(const Params& params, ClLaunch* out) {
   out->add_int(params.pad_left);
 }
 
-// The last scalars of a row that activates what it stores.
+// The last scalars of a kernel that activates what it stores.
 template <typename Params>
 void add_activation(const Params& params, ClLaunch* out) {
   out->add_float(params.activation_alpha);

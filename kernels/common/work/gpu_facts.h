@@ -22,10 +22,10 @@ struct TimedTiles {
   TimedTile tiles[kMaxCount] = {};
 };
 
-// What was found best on the GPU, for rows whose tile a profile may choose (TileKind).
+// What was found best on the GPU, for kernels whose tile a profile may choose (TileKind).
 struct GpuTiles {
   static constexpr uint32_t kMaxTables = 8;
-  uint16_t local_sizes[kKernelCount][3] = {};  // by kernel id - 1; 0: the row's own
+  uint16_t local_sizes[kKernelCount][3] = {};  // by kernel id - 1; 0: the kernel's own
   TimedTiles tables[kMaxTables] = {};
   uint32_t table_count = 0;
 
@@ -43,7 +43,7 @@ struct GpuTiles {
   constexpr void set_local_size(const KernelInfo& kernel, const int32_t* sizes) {
     for (int i = 0; i < 3; ++i) local_sizes[kernel.id - 1][i] = static_cast<uint16_t>(sizes[i]);
   }
-  // Takes the place of the row's. False: one row too many.
+  // Takes the place of the kernel's. False: one kernel too many.
   constexpr bool set_table(const TimedTiles& table) {
     for (uint32_t i = 0; i <= table_count && i < kMaxTables; ++i) {
       if (i < table_count && tables[i].kernel_id != table.kernel_id) continue;

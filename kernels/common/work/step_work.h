@@ -9,8 +9,8 @@ namespace codl::kernels {
 
 // ---- what a step costs --------------------------------------------------------------------------
 
-// The facts of the processor of a step's row that its counts depend on: how kernels are cut for it,
-// and what its caches hold.
+// The facts of the processor of a step's kernel that its counts depend on: how kernels are cut for
+// it, and what its caches hold.
 struct WorkMachine {
   // CPU
   int32_t threads = 1;  // workers
@@ -123,8 +123,8 @@ inline constexpr const char* kFamilyNames[] = {"convolution", "product",   "dept
                                                "move",        "tiled",     "loops"};
 inline constexpr int kFamilyCount = 9;
 
-// What a profile may say of a row's tile.
-//   Own    nothing: the numbers have a meaning of the row's, or its work-groups share local memory
+// What a profile may say of a kernel's tile.
+//   Own    nothing: the numbers have a meaning of its own, or its work-groups share local memory
 //   Local  the local size: the first three numbers, which change no result
 //   Gemm   among which tiles of gemm_tile.cl it chooses
 enum class TileKind { Own, Local, Gemm };
@@ -132,13 +132,13 @@ enum class TileKind { Own, Local, Gemm };
 // One constant per kernels/<op>/, named k<Op>Work, in <op>_work.cc. All steps have passed
 // check_step().
 struct OpWork {
-  KernelFamily family;  // of all rows but the reference one and those that are tiled
+  KernelFamily family;  // of all kernels but the reference one and those that are tiled
   // Adds the counts of the step to `out`, which has those of a GPU's launch. A GPU step has its
   // tile.
   void (*work)(const StepShape& step, const WorkMachine& machine, StepWork* out) = nullptr;
   // GPU kernels only, null for most operators; the step has no tile, and passes check_step() with
   // the one that is given. Writes at most kMaxTileInts numbers and returns how many; 0: the
-  // defaults. Of a Local row the first three are the local size; kernels::choose_tile() has the
+  // defaults. Of a Local kernel the first three are the local size; kernels::choose_tile() has the
   // profile's in their place. What decides the order of additions must not depend on the part.
   uint32_t (*choose_tile)(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) = nullptr;
   // GPU kernels only; null: all are Local.
