@@ -1,3 +1,5 @@
+// Longer than 500 lines: each way to change a plan is a function, and all of them need the plan,
+// its runs and its judge at hand.
 #include "compiler/partition/polish.h"
 
 #include <algorithm>

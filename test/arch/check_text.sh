@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Rules for the text of every tracked file (binaries excepted): ASCII, no trailing blanks, no tabs,
-# no unnumbered TODO, no dead code behind `#if 0`, no path of somebody's machine; scripts can be executed.
+# no unnumbered TODO, no dead code behind `#if 0`, no path of somebody's machine; scripts can be executed. Code outside of
+# test/ that is longer than 500 lines says why in its first comment.
 #   check_text.sh ROOT
 set -uo pipefail
 cd "$1"
@@ -40,4 +41,10 @@ while IFS= read -r path; do
     faults=$((faults + 1))
   fi
 done < <(git grep -lI '^#!')
+while IFS= read -r path; do
+  lines=$(wc -l < "$path")
+  [ "$lines" -le 500 ] || head -20 "$path" | grep -q '500 lines' && continue
+  echo "$path: check_text: expected at most 500 lines, or a reason in its first comment, found $lines" >&2
+  faults=$((faults + 1))
+done < <(git ls-files -- '*.cc' '*.h' '*.c' '*.hpp' '*.cl' '*.def' '*.fbs' '*.py' '*.sh' '*.cmake' ':(exclude)test')
 exit $((faults > 0))

@@ -19,8 +19,7 @@ namespace {
 
 // More than any network has; a file of this many nodes is an attack or an accident.
 constexpr int kMaxNodes = 1 << 17;
-constexpr int kMaxAttributes = 1 << 8;  // of one node
-constexpr int kMaxOutputs = 1 << 12;    // the same
+constexpr int kMaxAttributes = 1 << 8, kMaxOutputs = 1 << 12;  // of one node
 
 // Product of the dims. Input error for a negative one, Unsupported above kMaxElements.
 llvm::Expected<int64_t> checked_element_count(llvm::StringRef where, llvm::ArrayRef<int64_t> dims) {

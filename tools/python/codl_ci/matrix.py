@@ -15,8 +15,7 @@ from .limits import METRICS, Limit
 
 TOOL = "codl-matrix"
 MANIFEST_VERSION = 1
-# Exit code of codlc and of this tool where a limit is not met.
-LIMIT = 3
+LIMIT = 3  # exit code of codlc and of this tool where a limit is not met
 # Of an ONNX file, whose weights may lie in others: protobuf's.
 MAX_MODEL_BYTES = (1 << 31) - 1
 
