@@ -31,7 +31,7 @@ reject "a word of the glossary (kMax, kMin)" '\bk(Most(?!ly)|Least)[A-Z]?\w*\b'
 reject "a word of the glossary (synchronisation)" '[Hh]and[-_]?[Oo]ffs?\b'
 reject "a word of the glossary (interference)" '\b[Dd]isturbances?\b' ':(exclude)docs' ':(exclude)profiles' ':(exclude)test/eval'
 reject "a word of the glossary (queue, processor)" '\b(CPU|GPU|copy|transfer) lanes?\b|\b(Cpu|Gpu|No|Host)Lane\b|\bkLane(Count|Names)\b|\blane_(us|of|steps)\b'
-reject "a word of the glossary (kernel)" '\bKernelRows?\b|\bkKernelRows\b|\bkernel rows?\b'
+reject "a word of the glossary (kernel)" '\bKernelRows?\b|\bkKernelRows\b|\bkernel rows?\b|\b(OpenCL|tiled|reference) rows?\b'
 reject "a word of the glossary (node partition)" '\bDivision\b' ':(exclude)*.md' ':(exclude)*.py'
 reject "a word of the glossary (transfer)" '\b[Ee]xchange(s|d|_us|_ms|Point|Times)?\b(?!\()' ':(exclude)docs' ':(exclude)test/eval/data' ':(exclude)*.json'
 # Pages run scripts by their names.

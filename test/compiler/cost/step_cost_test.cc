@@ -1,4 +1,4 @@
-// Each term of a step's time, by hand from the counts and the machine.
+// Each term of a step's time from counts: which move it, and who of the processor decides.
 #include "compiler/cost/step_cost.h"
 
 #include <algorithm>
@@ -80,32 +80,6 @@ void check_times(const TermTimes& times, std::vector<std::pair<Term, double>> ex
     INFO(kTermNames[i]);
     if (named.count(static_cast<Term>(i)) == 0) CHECK(times.us[i] == 0);
   }
-}
-
-TEST_CASE("a pointwise convolution on a CPU, by hand") {
-  const SampleStep conv(id_of("conv2d_f32_cpu"),
-                        {.in_channels = 32, .out_channels = 64, .rows = 10, .kernel = 1});
-  // The counts: test/kernels/step_work_test.cc.
-  check_times(times_of(conv.shape(), machine_of(), {}, false),
-              {{Term::Compute, (4 * 14 + 4 * 12) * 64 * 32 / 128e3},
-               {Term::L1, (8 * 64 * 32 * 4 + 104 * 2 * 32 * 4 + 100 * 64 * 4) / 256e3},
-               {Term::L2, (12800 + 8448) / 32e3},
-               {Term::Read, 12800 / 8e3},
-               {Term::Written, 25600 / 8e3},
-               {Term::Weights, 8448 / 8e3},
-               {Term::Cold, 8448 / 8e3},
-               {Term::Calls, 16 * 20 / 2e3}});
-  CHECK(times_of(conv.shape(), machine_of(), {}, true)[Term::Cold] == 0);
-  CHECK(times_of(conv.shape(), machine_of(), {}, true)[Term::Weights] == Approx(8448 / 8e3));
-}
-
-TEST_CASE("a stream on a CPU, by hand") {
-  // Identity: 2048 floats that are read and written, in 8 rows.
-  const SampleStep stream(id_of("unary_f32_cpu"), {});
-  check_times(times_of(stream.shape(), machine_of(), {}, true), {{Term::L1, 2 * 8192 / 256e3},
-                                                                 {Term::Read, 8192 / 8e3},
-                                                                 {Term::Written, 8192 / 8e3},
-                                                                 {Term::Calls, 8 * 20 / 2e3}});
 }
 
 TEST_CASE("the busiest worker decides, and all share the memory") {
@@ -239,36 +213,57 @@ TEST_CASE("how many groups wait at once is of waves, registers and local memory"
   CHECK(rounds(machine, true) == Approx(12));
 }
 
-TEST_CASE("a convolution and a stream on a GPU, by hand") {
-  Machine machine = machine_of();
-  machine.gpu.last_level_kb = 1e6;  // all caches hold everything
-  kernels::GpuFacts facts;
-  facts.units = 8;
-  const SampleStep conv(id_of("conv2d_f32_cl_buffer"),
-                        {.in_channels = 16, .out_channels = 32, .rows = 7, .kernel = 1});
-  // The counts: test/kernels/step_work_test.cc. One group of a wave, which takes a channel a step.
-  check_times(times_of(conv.shape(), machine, facts, false),
-              {{Term::Compute, 49 * 32 * 16 / 64e3},
-               {Term::L1, (14 * 16 * (16 + 7) * 4 + 49 * 32 * 4) / 100e3},
-               {Term::Read, 49 * 16 * 4 / 50e3},
-               {Term::Written, 49 * 32 * 4 / 50e3},
-               {Term::Weights, (16 + 1) * 32 * 4 / 50e3},
-               {Term::Cold, (16 + 1) * 32 * 4 / 50e3},
-               {Term::Calls, 16e-3},
-               {Term::Chain, 16 * 0.5},
-               {Term::Rounds, 0.5},
-               {Term::Waves, 1e-3},
-               {Term::Start, 2}});
-  // 2048 floats in 4 groups, each on a unit of its own.
-  const SampleStep stream(id_of("unary_f32_cl_buffer"), {});
-  check_times(times_of(stream.shape(), machine, facts, false), {{Term::L1, 2 * 8192 / 4 / 100e3},
-                                                                {Term::Read, 8192 / 50e3},
-                                                                {Term::Written, 8192 / 50e3},
-                                                                {Term::Calls, 1e-3},
-                                                                {Term::Chain, 0.5},
-                                                                {Term::Rounds, 0.5},
-                                                                {Term::Waves, 1e-3},
-                                                                {Term::Start, 2}});
+// The search compares steps of more and less work: a count that rises must make no term fall.
+TEST_CASE("a count moves its own terms, in proportion, and no other") {
+  struct Count {
+    double StepWork::*count;
+    std::set<Term> terms;
+  };
+  const Count counts[] = {
+      {&StepWork::macs, {Term::Compute}},
+      {&StepWork::operations, {Term::Operations}},
+      {&StepWork::transcendentals, {Term::Special}},
+      {&StepWork::gathers, {Term::Gathers}},
+      {&StepWork::moved_bytes, {Term::L1}},
+      {&StepWork::beyond_l1_bytes, {Term::L2}},
+      {&StepWork::beyond_l2_bytes, {Term::LastLevel}},
+      {&StepWork::beyond_last_bytes, {Term::Memory}},
+      {&StepWork::read_bytes, {Term::Read}},
+      {&StepWork::written_bytes, {Term::Written}},
+      {&StepWork::weight_bytes, {Term::Weights, Term::Cold}},
+      {&StepWork::tile_calls, {Term::Calls, Term::Chain}},
+      {&StepWork::phases, {Term::Start}},
+  };
+  GpuMachine machine = gpu();
+  machine.last_level_kb = 1024;
+  for (const bool is_gpu : {false, true}) {
+    const auto times_of_work = [&](const StepWork& work) {
+      return is_gpu ? gpu_times(work, machine, false, false) : cpu_times(work, cpu(), 4, false);
+    };
+    StepWork work = gpu_work();
+    work.tasks = 8;
+    work.phases = 1;
+    const TermTimes before = times_of_work(work);
+    for (const Count& count : counts) {
+      if (is_gpu && count.count == &StepWork::phases) continue;  // a GPU step has one
+      StepWork more = work;
+      more.*count.count *= 2;
+      const TermTimes after = times_of_work(more);
+      for (int i = 0; i < kTermCount; ++i) {
+        const Term term = static_cast<Term>(i);
+        INFO((is_gpu ? "gpu " : "cpu ") << kTermNames[i]);
+        CHECK(after[term] == Approx(before[term] * (count.terms.count(term) == 1 ? 2 : 1)));
+      }
+    }
+  }
+}
+
+TEST_CASE("weights that a cache keeps are not read from memory") {
+  for (const bool is_warm : {false, true}) {
+    CHECK((cpu_times(gpu_work(), cpu(), 4, is_warm)[Term::Cold] == 0) == is_warm);
+    CHECK((gpu_times(gpu_work(), gpu(), false, is_warm)[Term::Cold] == 0) == is_warm);
+    CHECK(cpu_times(gpu_work(), cpu(), 4, is_warm)[Term::Weights] > 0);
+  }
 }
 
 TEST_CASE("a GPU step without a tile takes what it takes with the one that codlc gives it") {
