@@ -268,7 +268,7 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   measure_facts(flags, processors, &measured.facts);
   tools::LogFile file;
   file.create(sample_path, sample_text + fact_lines(measured.facts), flags.resumes);
-  // What cannot be written is told of in one line.
+  // What cannot be written is reported in one line.
   for (const std::string& notice : processors.notices) warn(notice);
   std::signal(SIGINT, [](int) { interrupted = 1; });
   const double context_s = std::min(kContextShare * flags.budget_s, kMaxContextS);

@@ -6,7 +6,7 @@
 
 namespace codl {
 
-// Told the GPU steps of a variant in their order. The host waits for steps until those in the
+// Given the GPU steps of a variant in their order. The host waits for steps until those in the
 // queue, by their predicted times, take no longer than the bound with the one that comes next; a
 // step that takes longer by itself stands in the queue alone.
 class AheadWindow {

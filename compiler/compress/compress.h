@@ -30,7 +30,7 @@ struct CompressOptions {
   std::optional<double> latency_cut;
   std::string search_log;  // path; what auto measures is kept there, and taken from there
   std::string judged_by;   // what the latencies depend on beside the network
-  // Of auto: told of each step of a search of at most `most_steps`; may be null.
+  // Of auto: called at each step of a search of at most `most_steps`; may be null.
   std::function<void(size_t most_steps, const std::string& step)> on_step;
   bool is_asked() const { return low_rank || prune; }
 };

@@ -50,7 +50,7 @@ class Pruner {
 // Every step is a question of a SearchLog.
 class PruningSearch {
  public:
-  // `loss`: of a network by the metric. `on_step`: told of steps that take time; may be null.
+  // `loss`: of a network by the metric. `on_step`: called at steps that take time; may be null.
   PruningSearch(const Pruner& pruner, const LatencyJudge& judge,
                 std::function<llvm::Expected<double>(const ir::Graph& graph)> loss, SearchLog& log,
                 std::function<void(const std::string& step)> on_step)
@@ -60,7 +60,7 @@ class PruningSearch {
         log_(log),
         on_step_(std::move(on_step)) {}
 
-  // Steps that on_step is told of, at most.
+  // Calls of on_step, at most.
   static size_t most_steps(const Pruner& pruner);
 
   // The least latency found with a loss of at most `budget`; all zero where there is none.

@@ -8,8 +8,8 @@
 namespace codl::compiler {
 namespace {
 
-// Cycles that a call of the innermost loop, a division of a vector and a single element are told
-// in. Units, not rates: what a kernel takes of them is its share.
+// Cycles that a call of the innermost loop, a division of a vector and a single element are assumed
+// to take. Units, not rates: what a kernel takes of them is its share.
 constexpr double kCallCycles = 20;
 constexpr double kSpecialCycles = 10;
 

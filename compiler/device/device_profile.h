@@ -36,8 +36,8 @@ struct DeviceProfile {
   std::string name;  // characters A-Z a-z 0-9 _ . -
   std::string description;
   DeviceKind kind = DeviceKind::Machine;
-  int32_t chip_year = 0;  // in which the chip came out; 0: not told
-  int32_t year = 0;       // in which most of the numbers were measured or published; 0: not told
+  int32_t chip_year = 0;  // in which the chip came out; 0: not known
+  int32_t year = 0;       // in which most of the numbers were measured or published; 0: not known
   // Whose kernels the calibration describes: a profile is for a device and a kernel library.
   std::string kernel_library;
   uint64_t hash = 0;  // XXH3 of the file's bytes

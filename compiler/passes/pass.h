@@ -21,7 +21,7 @@ struct PassOptions {
   // Runs in front of the pass of this name; null: nothing does.
   llvm::StringRef inserted_before = {};
   std::function<llvm::Error(ir::Graph& graph)> inserted = {};
-  // Told of the graph before the first pass (an empty name) and after each; null: nobody.
+  // Given the graph before the first pass (an empty name) and after each; null: nobody.
   std::function<llvm::Error(llvm::StringRef pass, const ir::Graph& graph)> on_graph = {};
 };
 

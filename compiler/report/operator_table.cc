@@ -42,7 +42,7 @@ KernelFacts facts_of(OpKind op) {
 // result of float32 operands (And, Equal, IsNaN ...): the fast kernels are of float32 on all sides.
 // Nor do they know all members of Reduce.
 bool computes_f32(OpKind op, llvm::StringRef onnx_type) {
-  if (onnx_type == "BitShift") return false;  // two members
+  if (onnx_type == "BitShift") return false;                         // two members
   if (op == OpKind::Reduce && onnx_type == "Hardmax") return false;  // ArgMax
   if (op == OpKind::Reduce) onnx_type.consume_front("Reduce");
   for (const FamilyMember& member : kFamilyMembers) {

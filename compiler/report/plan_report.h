@@ -20,7 +20,7 @@ struct ReportedPlan {
   const CompileReport& report;                               // of the same variants
   llvm::ArrayRef<std::pair<std::string, GraphCost>> passes;  // PassSavings::costs()
   const SupportReport& support;
-  // By variant. Of the first the operators are told one by one.
+  // By variant. Of the first the operators are listed one by one.
   llvm::ArrayRef<PlannedVariant> variants;
   // What was asked for.
   std::string strategy;

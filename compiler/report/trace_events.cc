@@ -18,7 +18,7 @@ using llvm::json::Array;
 using llvm::json::Object;
 
 constexpr const char* kQueues[] = {"cpu", "gpu", "transfer"};
-// The GPU's share of the time is told of so many equal parts of a run.
+// The GPU's share of the time is given for so many equal parts of a run.
 constexpr int kParts = 100;
 
 // A bar of a queue's track.

@@ -44,7 +44,7 @@ class VariantMaker {
   VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor, Precision precision,
                const PartitionOptions& options);
 
-  // Limits are told, not enforced: see expect_limits().
+  // Limits are reported, not enforced: see expect_limits().
   // Errors: those of make_candidate(); Input where a variant asks for a GPU that there is not.
   llvm::Expected<MadeVariant> make(const VariantRequest& request);
 

@@ -276,7 +276,7 @@ const JointShare* best_of(const std::vector<Observation>& observations, const Ba
 // Adds joint shares to the basis of a fit.
 void add_joint_shares(const std::vector<Observation>& observations, const FitOptions& options,
                       Shares shares, Basis* basis) {
-  // Fewer would be told by chance.
+  // Fewer would be chance.
   constexpr size_t kManyObservations = 60;
   constexpr size_t kTried = 8;
   constexpr double kMinFall = 0.01;

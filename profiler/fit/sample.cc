@@ -187,7 +187,7 @@ struct Deviation {
 
 // What a batch does to its steps, by their traits: robust least squares, from `effects` on. Effects
 // that a few steps could tell by chance are held near 0; 3 or 20 instead of 8 make no difference on
-// five pairs' samples. Launches are told by any short step.
+// five pairs' samples. Any short step says what a launch takes.
 Traits effects_of(const std::vector<Deviation>& deviations, Traits effects) {
   constexpr int kReweightings = 3;
   constexpr double kScale = 0.05;

@@ -370,7 +370,7 @@ double MeasuredCpu::crowding() {
 
 double MeasuredCpu::time_of_all_beside_one() {
   constexpr int kTries = 5;
-  // Long beside the hand-over to a worker that sleeps.
+  // Long beside the time until a worker that sleeps begins.
   const auto work = [](void*, const rt::CpuPool::Piece& piece) {
     constexpr int kRepeats = 500;
     for (int32_t task = piece.task_begin; task < piece.task_end; ++task)

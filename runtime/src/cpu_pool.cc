@@ -45,7 +45,7 @@ int64_t now_ns() {
 }
 
 uint32_t WaitableCounter::wait_for_change(uint32_t old) {
-  int64_t start_ns = 0;  // 0: the clock, which costs as much as a hand-over, was not read yet
+  int64_t start_ns = 0;  // 0: the clock, which costs as much as passing work, was not read yet
   for (;;) {
     for (int32_t i = 0; i < kPausesPerLook; ++i) {
       const uint32_t value = load();

@@ -1,7 +1,7 @@
 // The CPU queue's workers: the calling thread and N - 1 threads of ours, one job at a time.
 //
 // A job is handed over through a counter that idle workers watch: spinning first, asleep in the
-// kernel later. The bound matters: on the build machine a hand-over to a spinning thread takes
+// kernel later. The bound matters: on the build machine passing work to a spinning thread takes
 // 68 ns, to a sleeping one 36 us, which is as long as a small layer.
 #pragma once
 
@@ -90,8 +90,8 @@ class CpuPool {
 
   // Runs tasks [0, task_count) and returns when all are done. One call at a time. Each worker calls
   // `job` for the first half of what is left of its share, again and again; who is done takes half
-  // of what another has left. So a core that is slower than told (one that others use too) does
-  // fewer tasks, and nobody waits for it long.
+  // of what another has left. So a core that is slower than the profile says (one that others use
+  // too) does fewer tasks, and nobody waits for it long.
   void run(int32_t task_count, Job job, void* context);
 
  private:
@@ -128,8 +128,8 @@ class CpuPool {
   int32_t speed_sum_ = 1;
   int32_t started_count_ = 0;  // threads that exist
 
-  // What a hand-over moves from core to core: one line of the cache there, one back. 64: apart from
-  // each other and from the rest, so that finishing workers do not disturb waiting ones.
+  // What passing work moves from core to core: one line of the cache there, one back. 64: apart
+  // from each other and from the rest, so that finishing workers do not disturb waiting ones.
   struct alignas(64) Handover {
     WaitableCounter generation;
     // Written by the caller before it raises the generation, read by workers after they saw it

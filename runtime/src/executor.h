@@ -21,7 +21,7 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   // Everything given is borrowed and must outlive this; `gpu` is null in a variant without GPU
-  // steps. `gate`: how its steps wait for the CPU's, as the step list was told. `scratch` has room
+  // steps. `gate`: how its steps wait for the CPU's, as the step list has it. `scratch` has room
   // for every step of the list. Once per object.
   codl_status_t create(const codl_allocator_t& allocator, Gate gate, StepList& steps, CpuPool& pool,
                        const CpuScratch& scratch, GpuQueue* gpu, bool record_timeline,

@@ -39,9 +39,9 @@ codl_status_t start_opencl(const int32_t* cores, size_t core_count, AffinityScop
 cl_int poll_event(const ClApi& api, cl_event event, int64_t busy_ns, int64_t most_ns,
                   cl_int* out_state);
 
-// How long a wait polls before the thread sleeps: on PoCL a polled hand-over takes about 20 us, one
-// through clFinish 80, nearly all of it waking up. After some milliseconds that difference is below
-// a percent and the core is better used by others.
+// How long a wait polls before the thread sleeps: on PoCL a polled synchronisation takes about 20
+// us, one through clFinish 80, nearly all of it waking up. After some milliseconds that difference
+// is below a percent and the core is better used by others.
 inline constexpr int64_t kPollNs = 3'000'000;
 inline constexpr int64_t kPollForever = INT64_MAX;
 

@@ -1,4 +1,4 @@
-// What happened in a session's runs, for its host: told once by the log, and to be asked for at any
+// What happened in a session's runs, for its host: said once by the log, and to be asked for at any
 // time, also beside a run.
 #pragma once
 
