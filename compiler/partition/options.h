@@ -23,7 +23,8 @@ struct PartitionOptions {
   int32_t max_chain = kMaxChainLength;  // 1: no chains
 
   // Of optimal: plans that are judged. Unset: kSearchBudget, or kWholeSearchBudget where a plan
-  // cannot be judged by what has changed since the one before.
+  // cannot be judged by what has changed since the one before. make_candidate() then searches
+  // twice, with as many each: by time alone first.
   std::optional<uint32_t> search_budget;
 
   // Of optimal: the least of what nine tenths of the profile's draws stay below, not of the time

@@ -79,7 +79,6 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
     PartitionOptions searched = options;
     if (!is_time_alone && PlanTimes::can_time(predictor.profile())) {
       // Many plans are timed in the time that one is judged: the fastest is a seed.
-      if (options.search_budget) *searched.search_budget /= 2;
       CODL_ASSIGN_OR_RETURN(
           fastest, optimal_partition(graph, predictor, searched,
                                      [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
