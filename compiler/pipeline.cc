@@ -39,6 +39,7 @@ namespace {
 constexpr Pass kFrontendPasses[] = {
     {"fold_constants", fold_constants},            // the fusions may use what becomes constant
     {"merge_common", merge_common},                // before readers are counted
+    {"nest_concats", nest_concats},                // by which equal operands are one value
     {"eliminate_dead", eliminate_dead},            // copies would stand between what fuses
     {"fuse_unary_patterns", fuse_unary_patterns},  // before pieces of a formula fuse elsewhere
     {"sink_transposes", sink_transposes},          // from between what fuses

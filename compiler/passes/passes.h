@@ -9,6 +9,7 @@ namespace codl::compiler {
 
 llvm::Error fold_constants(ir::Graph& graph);
 llvm::Error merge_common(ir::Graph& graph);
+llvm::Error nest_concats(ir::Graph& graph);
 llvm::Error eliminate_dead(ir::Graph& graph);
 llvm::Error fuse_unary_patterns(ir::Graph& graph);
 llvm::Error sink_transposes(ir::Graph& graph);
