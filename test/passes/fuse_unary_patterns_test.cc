@@ -9,7 +9,7 @@ const compiler::Pass kFuseUnaryPatterns[] = {
     {"fuse_unary_patterns", compiler::fuse_unary_patterns}};
 
 // The one node that is left of a formula of x to y, without its name and type.
-std::string fused(const std::string& body) {
+std::string patterns_fused(const std::string& body) {
   const std::string text =
       after("g (float[2,3] x) => (float[2,3] y) {" + body + "}", kFuseUnaryPatterns);
   const size_t begin = text.find(" = ");
@@ -21,27 +21,27 @@ std::string fused(const std::string& body) {
 }  // namespace
 
 TEST_CASE("a value times its sigmoid is a swish") {
-  CHECK(fused("s = Sigmoid(x) y = Mul(x, s)") == "Unary(%x) {kind=Swish, alpha=1}");
-  CHECK(fused("s = Sigmoid(x) y = Mul(s, x)") == "Unary(%x) {kind=Swish, alpha=1}");
-  CHECK(fused(R"(c = Constant<value_float = 1.75>()
+  CHECK(patterns_fused("s = Sigmoid(x) y = Mul(x, s)") == "Unary(%x) {kind=Swish, alpha=1}");
+  CHECK(patterns_fused("s = Sigmoid(x) y = Mul(s, x)") == "Unary(%x) {kind=Swish, alpha=1}");
+  CHECK(patterns_fused(R"(c = Constant<value_float = 1.75>()
                  t = Mul(x, c) s = Sigmoid(t) y = Mul(x, s))") ==
         "Unary(%x) {kind=Swish, alpha=1.75}");
 }
 
 TEST_CASE("hard swish has three spellings") {
   const std::string hard_swish = "Unary(%x) {kind=HardSwish}";
-  CHECK(fused("s = HardSigmoid<alpha = 0.16666667, beta = 0.5>(x) y = Mul(x, s)") == hard_swish);
+  CHECK(patterns_fused("s = HardSigmoid<alpha = 0.16666667, beta = 0.5>(x) y = Mul(x, s)") == hard_swish);
   const std::string clip = R"(three = Constant<value_float = 3.0>()
                               zero = Constant<value_float = 0.0>()
                               six = Constant<value_float = 6.0>()
                               a = Add(x, three) c = Clip(a, zero, six))";
-  CHECK(fused(clip + "m = Mul(x, c) y = Div(m, six)") == hard_swish);
-  CHECK(fused(clip + "d = Div(c, six) y = Mul(x, d)") == hard_swish);
-  CHECK(fused("s = HardSigmoid(x) y = Mul(x, s)").find("HardSwish") == std::string::npos);
+  CHECK(patterns_fused(clip + "m = Mul(x, c) y = Div(m, six)") == hard_swish);
+  CHECK(patterns_fused(clip + "d = Div(c, six) y = Mul(x, d)") == hard_swish);
+  CHECK(patterns_fused("s = HardSigmoid(x) y = Mul(x, s)").find("HardSwish") == std::string::npos);
 }
 
 TEST_CASE("a value times the tanh of its softplus is a mish") {
-  CHECK(fused("p = Softplus(x) t = Tanh(p) y = Mul(x, t)") == "Unary(%x) {kind=Mish}");
+  CHECK(patterns_fused("p = Softplus(x) t = Tanh(p) y = Mul(x, t)") == "Unary(%x) {kind=Mish}");
 }
 
 TEST_CASE("gelu in the orders that exporters write") {
@@ -50,15 +50,15 @@ TEST_CASE("gelu in the orders that exporters write") {
                               one = Constant<value_float = 1.0>()
                               half = Constant<value_float = 0.5>()
                               d = Div(x, root) e = Erf(d) a = Add(e, one))";
-  CHECK(fused(gate + "m = Mul(x, a) y = Mul(m, half)") == gelu);
-  CHECK(fused(gate + "m = Mul(x, half) y = Mul(m, a)") == gelu);
-  CHECK(fused(gate + "m = Mul(half, a) y = Mul(x, m)") == gelu);
-  CHECK(fused(R"(c = Constant<value_float = 0.70710677>()
+  CHECK(patterns_fused(gate + "m = Mul(x, a) y = Mul(m, half)") == gelu);
+  CHECK(patterns_fused(gate + "m = Mul(x, half) y = Mul(m, a)") == gelu);
+  CHECK(patterns_fused(gate + "m = Mul(half, a) y = Mul(x, m)") == gelu);
+  CHECK(patterns_fused(R"(c = Constant<value_float = 0.70710677>()
                  one = Constant<value_float = 1.0>()
                  half = Constant<value_float = 0.5>()
                  h = Mul(half, x) d = Mul(x, c) e = Erf(d) a = Add(one, e) y = Mul(h, a))") ==
         gelu);
-  CHECK(fused(gate + "y = Mul(x, a)").find("Gelu") == std::string::npos);
+  CHECK(patterns_fused(gate + "y = Mul(x, a)").find("Gelu") == std::string::npos);
 }
 
 TEST_CASE("gelu by tanh, with a power or a product") {
@@ -70,8 +70,8 @@ TEST_CASE("gelu by tanh, with a power or a product") {
                                    half = Constant<value_float = 0.5>())";
   const std::string rest = R"(m = Mul(q, c) s = Add(x, m) u = Mul(s, r) t = Tanh(u)
                               a = Add(t, one) h = Mul(x, half) y = Mul(h, a))";
-  CHECK(fused(constants + "q = Pow(x, three)" + rest) == gelu);
-  CHECK(fused(constants + "p = Mul(x, x) q = Mul(p, x)" + rest) == gelu);
+  CHECK(patterns_fused(constants + "q = Pow(x, three)" + rest) == gelu);
+  CHECK(patterns_fused(constants + "p = Mul(x, x) q = Mul(p, x)" + rest) == gelu);
 }
 
 TEST_CASE("a formula stays where somebody reads its inside, or the dims grow") {

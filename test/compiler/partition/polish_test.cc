@@ -16,6 +16,7 @@
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 #include "test/support/graphs.h"
+#include "test/support/random_profile.h"
 
 namespace codl::compiler {
 namespace {
@@ -129,28 +130,6 @@ ir::Graph random_graph(std::mt19937& random, int32_t most = 3) {
   return builder.finish(last);
 }
 
-DeviceProfile random_profile(std::mt19937& random, Layout layout = Layout::Nhwc) {
-  const Sharing sharing[] = {Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate};
-  DeviceProfile profile = test::test_profile(sharing[random() % 3], layout);
-  const auto draw = [&](double low, double high) {
-    return low * std::pow(high / low, std::uniform_real_distribution<double>(0, 1)(random));
-  };
-  const double speed[2] = {draw(20, 500), draw(20, 500)};  // us for a million multiply-adds
-  for (const KernelInfo& kernel : kKernelInfos) {
-    Shares& shares = profile.kernels[kernel.id - 1].shares;
-    shares[Term::Compute] = speed[static_cast<size_t>(kernel.processor)];
-    shares[Term::Step] = draw(0.1, 2);
-    if (layout == Layout::Image2d && kernel.processor == Processor::Gpu)
-      shares[Term::Compute] *= draw(0.3, 3);
-  }
-  profile.transfer.sync_us.value = draw(0.1, 20);
-  profile.transfer.map_us.value = draw(0.1, 5);
-  profile.transfer.copy_us_per_mb.value = draw(10, 1000);
-  for (Quantity& contention : profile.transfer.contention_percent) contention.value = draw(1, 40);
-  for (Quantity& interference : profile.interference_percent) interference.value = draw(0.1, 5);
-  return profile;
-}
-
 TEST_CASE(
     "polished plans of small graphs are the best there are, or nearly so; none is below the "
     "bound") {
@@ -161,7 +140,7 @@ TEST_CASE(
   for (int32_t i = 0; i < graphs; ++i) {
     // Two layouts make many more plans of a graph.
     const ir::Graph graph = random_graph(random, layout == Layout::Nhwc ? 3 : 2);
-    const DeviceProfile profile = random_profile(random, layout);
+    const DeviceProfile profile = test::random_profile(random, layout);
     const LatencyPredictor predictor(profile, 0);
     const CostModel costs(graph, predictor);
     Enumeration enumeration(costs, predictor);
@@ -198,7 +177,7 @@ TEST_CASE("every strategy's plan is sound, and none is better than what is made 
   std::mt19937 random(7);
   for (int32_t i = 0; i < graph_count() / 2; ++i) {
     const ir::Graph graph = random_graph(random);
-    const DeviceProfile profile = random_profile(random);
+    const DeviceProfile profile = test::random_profile(random);
     const LatencyPredictor predictor(profile, 0);
     const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
       return time_ns(graph, plan, predictor);
