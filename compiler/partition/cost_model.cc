@@ -12,6 +12,28 @@ namespace {
 constexpr size_t index_of(Processor processor) { return static_cast<size_t>(processor); }
 constexpr bool is_image(Layout layout) { return layout == Layout::Image2d; }
 
+// The part that is in `range` of a place's extent. Of values of another extent as much.
+Range scaled(Range range, int32_t extent, int32_t to) {
+  if (extent == to) return range;
+  const auto at = [&](int32_t end) { return static_cast<int32_t>(int64_t{end} * to / extent); };
+  return {at(range.begin), at(range.end)};
+}
+
+Region computed_region(const ir::TensorType& type, const ValuePlace& place, Range range) {
+  if (range.empty()) return {};
+  const Region whole = whole_region(type);
+  switch (place.placement) {
+    case Placement::Cpu:
+    case Placement::Gpu:
+      return whole;
+    case Placement::Height:
+      return {scaled(range, place.extent, whole.rows.end), whole.channels};
+    case Placement::OutputChannel:
+      return {whole.rows, scaled(range, place.extent, whole.channels.end)};
+  }
+  __builtin_unreachable();
+}
+
 // The GPU may not touch the application's buffers (schema/plan.fbs, Storage).
 bool touches_application_memory(const ir::Graph& graph, const ir::Node& node) {
   if (graph.is_output(node.output)) return true;
@@ -34,10 +56,22 @@ bool exceeds_slice(const ir::NodeView& view, const KernelChoice& choice, const P
 
 }  // namespace
 
+ValuePlace ValuePlace::of(const NodePartition& node_partition) {
+  const Part* gpu = node_partition.part_on(Processor::Gpu);
+  const Part* cpu = node_partition.part_on(Processor::Cpu);
+  if (gpu == nullptr) return on_cpu();
+  if (cpu == nullptr) return on_gpu(gpu->maps);
+  return {node_partition.dim == SplitDim::Height ? Placement::Height : Placement::OutputChannel,
+          gpu->maps, cpu->owned.end, gpu->computed, cpu->computed};
+}
+
 CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
                      const PlanLimits& limits)
-    : graph_(graph), predictor_(predictor), known_parts_(graph.nodes().size()) {
-  for (auto& by_value : conversions_) by_value.resize(graph.values().size());
+    : graph_(graph),
+      predictor_(predictor),
+      known_parts_(graph.nodes().size()),
+      placer_(graph, predictor.profile()) {
+  for (auto& by_value : copies_) by_value.resize(graph.values().size());
   for (ir::NodeId node = 0; node < graph.nodes().size(); ++node) {
     const auto whole = [&](Processor processor, Layout maps) {
       return choose(node, processor, maps, SplitDim::None, {}, false);
@@ -82,12 +116,12 @@ std::optional<Segment> CostModel::whole(ir::NodeId node, Processor processor, La
   const std::optional<KernelChoice>& choice = choose_whole(node, processor, maps);
   if (!choice) return std::nullopt;
   Segment segment;
-  segment.place = {processor == Processor::Cpu ? Placement::Cpu : Placement::Gpu, choice->maps};
   segment.compute_us = choice->predicted_us;
   NodePartition node_partition;
   node_partition.node = node;
   node_partition.parts.push_back(
       {processor, choice->kernel, choice->maps, {0, 1}, {0, 1}, choice->predicted_us});
+  segment.place = ValuePlace::of(node_partition);
   segment.node_partitions.push_back(std::move(node_partition));
   return segment;
 }
@@ -143,8 +177,7 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
   }
   processor_us[index_of(Processor::Gpu)] += convert_inside_us(segment.node_partitions);
   segment.compute_us = std::max(processor_us[0], processor_us[1]);
-  segment.place = {dim == SplitDim::Height ? Placement::Height : Placement::OutputChannel,
-                   segment.node_partitions.back().part_on(Processor::Gpu)->maps};
+  segment.place = ValuePlace::of(segment.node_partitions.back());
   return segment;
 }
 
@@ -163,7 +196,7 @@ double CostModel::convert_inside_us(llvm::ArrayRef<NodePartition> node_partition
       if (maker->maps == read_in) continue;
       converted.push_back(input);
       const double share = maker->computed.count() / static_cast<double>(value.type.dims[2]);
-      us += convert_us(input, share, is_image(read_in));
+      us += copy_us(input, share, maker->maps, read_in);
     }
   return us;
 }
@@ -191,77 +224,138 @@ std::optional<double> CostModel::balanced_ratio(ir::NodeId first, ir::NodeId las
   return cpu_us + gpu_us > 0 ? cpu_us / (cpu_us + gpu_us) : 0.5;
 }
 
-double CostModel::move_us(ir::ValueId value, double share, bool to_gpu, Layout maps) const {
-  if (share <= 0) return 0;
+double CostModel::copy_us(ir::ValueId value, double share, Layout from, Layout to) const {
   const ir::TensorType& type = graph_.value(value).type;
-  const kernels::OperandShape buffer = value_shape(type, type.layout, {});
-  const double us =
-      predictor_.transfer().synchronisation_us(share * static_cast<double>(buffer.bytes), to_gpu);
-  return is_image(layout_with(type, maps)) ? us + convert_us(value, share, to_gpu) : us;
-}
-
-double CostModel::convert_us(ir::ValueId value, double share, bool to_image) const {
-  Conversion& known = conversions_[to_image][value];
-  if (known.kernel_us < 0) {
-    const ir::TensorType& type = graph_.value(value).type;
-    const kernels::OperandShape buffer = value_shape(type, Layout::Nhwc, {});
-    const kernels::OperandShape image = value_shape(type, Layout::Image2d, {});
-    const kernels::OperandShape shapes[2] = {to_image ? buffer : image, to_image ? image : buffer};
+  Copy& known = copies_[is_image(to) ? 1 : is_image(from) ? 2 : 0][value];
+  if (known.fixed_us < 0) {
+    const kernels::OperandShape shapes[2] = {value_shape(type, layout_with(type, from), {}),
+                                             value_shape(type, layout_with(type, to), {})};
     kernels::StepShape step;
     step.operands = shapes;
     step.operand_count = 2;
     step.kernel = choose_mover(step, predictor_);
-    known = step.kernel != nullptr
-                ? Conversion{predictor_.predict_us(step, false), predictor_.launch_us(*step.kernel)}
-                : Conversion{0, 0};
-  }
-  return share * known.kernel_us + known.launch_us;
-}
-
-double CostModel::transfer_us(ir::NodeId first, ir::NodeId last, const ValuePlace& before,
-                              const Segment& segment) const {
-  const Placement after = segment.place.placement;
-  const NodePartition& head = segment.node_partitions.front();
-  const Part* gpu = head.part_on(Processor::Gpu);
-  const Part* cpu = head.part_on(Processor::Cpu);
-  const double extent = gpu && cpu ? gpu->owned.count() + cpu->owned.count() : 1;
-  const double gpu_share = gpu && cpu ? gpu->owned.count() / extent : 0;
-
-  // Shares of a value that change processor. Two height splits transfer rows at the cut only: a
-  // hundredth stands for "few, but a synchronisation each way".
-  double to_gpu = 0, to_cpu = 0;
-  const bool is_split_before =
-      before.placement == Placement::Height || before.placement == Placement::OutputChannel;
-  const double gpu_has = before.placement == Placement::Gpu ? 1 : is_split_before ? 0.5 : 0;
-  const double gpu_reads = after == Placement::Cpu ? 0 : after == Placement::Height ? gpu_share : 1;
-  const double cpu_reads = after == Placement::Gpu      ? 0
-                           : after == Placement::Height ? 1 - gpu_share
-                                                        : 1;
-  if (before.placement == Placement::Height && after == Placement::Height) {
-    to_gpu = to_cpu = 0.01;
-  } else {
-    to_gpu = std::max(0.0, gpu_reads - gpu_has);
-    to_cpu = std::max(0.0, cpu_reads - (1 - gpu_has));
-  }
-  const double stays_on_gpu = std::min(gpu_has, gpu_reads);
-
-  double us = 0;
-  std::vector<ir::ValueId> seen;
-  for (ir::NodeId id = first; id <= last; ++id) {
-    for (ir::ValueId input : graph_.node(id).inputs) {
-      const ir::Value& value = graph_.value(input);
-      const bool is_inside = value.producer != ir::kNoId && value.producer >= first;
-      if (value.is_constant || value.is_input || is_inside ||
-          std::find(seen.begin(), seen.end(), input) != seen.end())
-        continue;
-      seen.push_back(input);
-      const Part* reader = segment.node_partitions[id - first].part_on(Processor::Gpu);
-      const Layout read_in = reader != nullptr ? reader->maps : before.maps;
-      us += move_us(input, to_gpu, true, read_in) + move_us(input, to_cpu, false, before.maps);
-      if (stays_on_gpu > 0 && value.type.layout == Layout::Nhwc && read_in != before.maps)
-        us += convert_us(input, stays_on_gpu, is_image(read_in));
+    known = {0, 0};
+    if (step.kernel != nullptr) {
+      known.all_us = predictor_.predict_us(step, false);
+      // Half of the rows take half of what depends on how much there is.
+      const int32_t rows = whole_region(type).rows.count();
+      if (rows > 1) {
+        step.part_dim = SplitDim::Height;
+        step.part = {0, rows / 2};
+        const double half = static_cast<double>(rows / 2) / rows;
+        const double half_us = predictor_.predict_us(step, false);
+        known.fixed_us = std::max((half_us - half * known.all_us) / (1 - half), 0.0);
+      }
+      known.fixed_us += predictor_.launch_us(*step.kernel);
+      known.all_us += predictor_.launch_us(*step.kernel);
     }
   }
+  return known.fixed_us + share * (known.all_us - known.fixed_us);
+}
+
+CostModel::OutsideReads CostModel::outside_reads(const Segment& segment) const {
+  OutsideReads reads;
+  const ir::NodeId first = segment.node_partitions.front().node;
+  for (const NodePartition& node_partition : segment.node_partitions) {
+    const ir::NodeView view{graph_, graph_.node(node_partition.node)};
+    for (uint32_t operand = 0; operand < view.input_count(); ++operand) {
+      const ir::Value& value = view.input_value(operand);
+      const bool is_inside = value.producer != ir::kNoId && value.producer >= first;
+      if (value.is_constant || value.is_input || is_inside) continue;
+      const ir::ValueId id = view.node.inputs[operand];
+      auto* read =
+          llvm::find_if(reads, [&](const OutsideRead& known) { return known.value == id; });
+      if (read == reads.end()) {
+        reads.push_back({id, {}});
+        read = reads.end() - 1;
+      }
+      for (const Part& part : node_partition.parts)
+        placer_.add_read(view, operand, node_partition, part, read->use);
+    }
+  }
+  return reads;
+}
+
+double CostModel::transfer_us(const ValuePlace& before, llvm::ArrayRef<OutsideRead> reads) const {
+  double us = 0;
+  for (const OutsideRead& read : reads) {
+    const ir::TensorType& type = graph_.value(read.value).type;
+    auto& [cpu, gpu] = read.use.queues;
+    // What is read where it is.
+    if (before.gpu.empty() && !gpu.is_used()) continue;
+    const bool is_other_layout =
+        !(before.maps == Layout::Image2d ? read.use.read_as_buffer : read.use.read_as_image)
+             .empty();
+    if (before.cpu.empty() && !cpu.is_used() && !is_other_layout) continue;
+    ValueUse use = read.use;
+    use.queues[index_of(Processor::Cpu)].computed = computed_region(type, before, before.cpu);
+    use.queues[index_of(Processor::Gpu)].computed = computed_region(type, before, before.gpu);
+    if (!before.gpu.empty()) use.made_in = before.maps;
+    const int host_uses = (before.cpu.empty() ? 0 : 1) + (cpu.is_used() ? 1 : 0);
+    Waits waits;
+    for (const Processor processor : {Processor::Cpu, Processor::Gpu}) {
+      const QueueUse& queue = use.queues[index_of(processor)];
+      waits.by_processor[index_of(processor)] =
+          !queue.read.empty() && !queue.computed.contains(queue.read);
+    }
+    us += transfer_us(read.value, placer_.place(read.value, std::move(use)), waits, host_uses);
+  }
+  return us;
+}
+
+double CostModel::hand_over_us(double bytes, bool to_gpu) const {
+  const TransferCosts& transfer = predictor_.transfer();
+  const double us = transfer.synchronisation_us(bytes, to_gpu);
+  return transfer.sharing == Sharing::SubBuffer ? us - transfer.map_time_us(bytes) : us;
+}
+
+// As SegmentSteps (schedule/segment_steps.h) brings it.
+double CostModel::transfer_us(ir::ValueId value, const ValuePlacement& placement,
+                              const Waits& waits, int host_uses) const {
+  const ir::TensorType& type = graph_.value(value).type;
+  const Region whole = whole_region(type);
+  const auto all_bytes = static_cast<double>(value_shape(type, type.layout, {}).bytes);
+  const TransferCosts& transfer = predictor_.transfer();
+  const TensorId cpu = placement.tensor_on(Processor::Cpu);
+  const TensorId gpu = placement.tensor_on(Processor::Gpu);
+  double us = 0;
+  // Channels are moved of every row that both memories hold.
+  const auto share_of = [&](const Region& region, Range held) {
+    return region.channels == whole.channels
+               ? static_cast<double>(region.rows.count()) / whole.rows.count()
+               : static_cast<double>(region.channels.count()) / whole.channels.count() *
+                     held.count() / whole.rows.count();
+  };
+  const auto convert = [&](Region piece) {
+    if (placement.other_layout == kNoTensor) return;
+    const Range rows = placement.converted.rows;
+    piece = {intersection(piece.rows, rows),
+             intersection(piece.channels, placement.converted.channels)};
+    if (!piece.empty())
+      us += copy_us(value, share_of(piece, rows), placement.gpu_maps,
+                    placement.placed(placement.other_layout).shape.layout);
+  };
+  convert(placement.made);
+  bool is_transferred = false;
+  for (const Processor to : {Processor::Gpu, Processor::Cpu}) {
+    const bool to_gpu = to == Processor::Gpu;
+    double share = 0;
+    for (const Region& region : placement.missing[index_of(to)]) {
+      if (region.empty()) continue;
+      share += share_of(region, whole.rows);
+      if (gpu != cpu &&
+          (transfer.sharing != Sharing::Separate || placement.staging_on(to) != kNoTensor)) {
+        const Layout on_gpu = placement.placed(gpu).shape.layout;
+        us += copy_us(value, share_of(region, whole.rows), to_gpu ? type.layout : on_gpu,
+                      to_gpu ? on_gpu : type.layout);
+      }
+      if (to_gpu) convert(region);
+    }
+    is_transferred |= share > 0;
+    if (waits.by_processor[index_of(to)]) us += hand_over_us(share * all_bytes, to_gpu);
+  }
+  if (is_transferred && transfer.sharing == Sharing::SubBuffer)
+    us += host_uses * transfer.map_time_us(static_cast<double>(placement.placed(cpu).shape.bytes));
   return us;
 }
 

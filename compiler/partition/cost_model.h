@@ -6,16 +6,27 @@
 #include "compiler/partition/kernel_choice.h"
 #include "compiler/partition/limits.h"
 #include "compiler/partition/partition_plan.h"
+#include "compiler/partition/placements.h"
 
 namespace codl::compiler {
 
 // Where a value's parts are after the node that made it.
 enum class Placement { Cpu, Gpu, Height, OutputChannel };
 
-// The same, and how the GPU has its part of a map: Nhwc or Image2d (Nhwc where it has none).
+// The same, how the GPU has its part of a map: Nhwc or Image2d (Nhwc where it has none), and which
+// rows or channels, of `extent`, each processor has.
 struct ValuePlace {
   Placement placement = Placement::Cpu;
   Layout maps = Layout::Nhwc;
+  int32_t extent = 1;
+  Range gpu = {0, 0};
+  Range cpu = {0, 1};
+
+  // All of it on one processor.
+  static ValuePlace on_cpu() { return {}; }
+  static ValuePlace on_gpu(Layout maps) { return {Placement::Gpu, maps, 1, {0, 1}, {0, 0}}; }
+  // Where a node that is placed so leaves its value.
+  static ValuePlace of(const NodePartition& node_partition);
 };
 
 // A run of consecutive nodes that are placed alike: one node, or a chain.
@@ -72,10 +83,22 @@ class CostModel {
            predictor_.transfer().synchronisation_us(0, false);
   }
 
-  // Time to bring what [first, last] reads from outside to where it is read and into the layout in
-  // which it is read, if the nodes before left their values at `before`.
-  double transfer_us(ir::NodeId first, ir::NodeId last, const ValuePlace& before,
-                     const Segment& segment) const;
+  // What a segment reads of a value that is made before it.
+  struct OutsideRead {
+    ir::ValueId value = ir::kNoId;
+    ValueUse use;  // nothing is computed yet
+  };
+  using OutsideReads = llvm::SmallVector<OutsideRead, 2>;
+  OutsideReads outside_reads(const Segment& segment) const;
+
+  // Time to bring what a segment reads from outside to where it is read and into the layout in
+  // which it is read, if the nodes before left their values at `before`: of each processor what its
+  // parts read and it does not have, as the schedule brings it. Of a map shared by both processors
+  // all that the host does with it counts, also that it is handed to the host to write its part.
+  double transfer_us(const ValuePlace& before, llvm::ArrayRef<OutsideRead> reads) const;
+  double transfer_us(const ValuePlace& before, const Segment& segment) const {
+    return transfer_us(before, outside_reads(segment));
+  }
 
  private:
   // Both processors have a kernel for all of it.
@@ -89,10 +112,17 @@ class CostModel {
   // choose() for a part of a split node. Longer and longer chains ask for the same ones.
   std::optional<KernelChoice> choose_part(ir::NodeId node, Processor processor, Layout maps,
                                           SplitDim dim, Range part) const;
-  // A share of a value from one processor to the other; the GPU has its map in layout `maps`.
-  double move_us(ir::ValueId value, double share, bool to_gpu, Layout maps) const;
-  // A share of a map between a buffer and an image, on the GPU.
-  double convert_us(ir::ValueId value, double share, bool to_image) const;
+  // Of one value that is placed so. `waits`: which processor reads what the other one has made,
+  // wherever that is then. The host writes or reads its part `host_uses` times.
+  struct Waits {
+    bool by_processor[2] = {};
+  };
+  double transfer_us(ir::ValueId value, const ValuePlacement& placement, const Waits& waits,
+                     int host_uses) const;
+  // A synchronisation, and of separate memories what is moved; maps are of all that the host has.
+  double hand_over_us(double bytes, bool to_gpu) const;
+  // A share of a map from one memory to another, on the GPU.
+  double copy_us(ir::ValueId value, double share, Layout from, Layout to) const;
   // What the GPU converts between the nodes of a chain.
   double convert_inside_us(llvm::ArrayRef<NodePartition> node_partitions) const;
 
@@ -108,12 +138,13 @@ class CostModel {
     std::optional<KernelChoice> choice;
   };
   mutable std::vector<std::vector<KnownPart>> known_parts_;  // by node
-  // Of a whole map and of its launch: by direction and value. Negative: not asked for yet.
-  struct Conversion {
-    double kernel_us = -1;
-    double launch_us = 0;
+  // Of a map: what it takes however little is copied, and for all of it. Negative: not asked for.
+  struct Copy {
+    double fixed_us = -1;
+    double all_us = 0;
   };
-  mutable std::vector<Conversion> conversions_[2];
+  mutable std::vector<Copy> copies_[3];  // between buffers, to an image, from one: by value
+  Placer placer_;
 };
 
 }  // namespace codl::compiler

@@ -5,10 +5,42 @@
 #include "compiler/partition/strategies/strategy.h"
 
 namespace codl::compiler {
+namespace {
 
-ValuePlace place_of(const Run& run) {
-  const Part* gpu = run.segment.node_partitions.back().part_on(Processor::Gpu);
-  return {run.how.placement, gpu != nullptr ? gpu->maps : Layout::Nhwc};
+// The finaliser of SplitMix64: the same on every machine.
+uint64_t mixed(uint64_t bits) {
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+  return bits ^ (bits >> 31);
+}
+
+uint64_t key_of(const Run& run) {
+  uint64_t key = 0;
+  const auto add = [&](uint64_t bits) { key = mixed(key + bits + 0x9e3779b97f4a7c15); };
+  add(uint64_t{run.first} << 32 | run.last);
+  for (const NodePartition& node_partition : run.segment.node_partitions) {
+    add(static_cast<uint64_t>(node_partition.dim));
+    for (const Part& part : node_partition.parts) {
+      add(static_cast<uint64_t>(part.processor) << 40 | static_cast<uint64_t>(part.maps) << 32 |
+          part.kernel->id);
+      for (const Range range : {part.owned, part.computed})
+        add(static_cast<uint64_t>(range.begin) << 32 | static_cast<uint32_t>(range.end));
+    }
+  }
+  return key;
+}
+
+RunPtr finished(Run run) {
+  run.key = key_of(run);
+  return std::make_shared<const Run>(std::move(run));
+}
+
+}  // namespace
+
+uint64_t key_of(llvm::ArrayRef<RunPtr> runs) {
+  uint64_t key = 0;
+  for (const RunPtr& run : runs) key ^= run->key;
+  return key;
 }
 
 double compute_us(const Run& run) {
@@ -17,18 +49,6 @@ double compute_us(const Run& run) {
     for (const Part& part : node_partition.parts)
       processor_us[static_cast<size_t>(part.processor)] += part.predicted_us;
   return std::max(processor_us[0], processor_us[1]);
-}
-
-bool is_alike(llvm::ArrayRef<RunPtr> a, llvm::ArrayRef<RunPtr> b) {
-  const auto is_same = [](const NodePartition& x, const NodePartition& y) {
-    return is_alike(x, y);
-  };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const RunPtr& x, const RunPtr& y) {
-    return x == y ||
-           std::equal(x->segment.node_partitions.begin(), x->segment.node_partitions.end(),
-                      y->segment.node_partitions.begin(), y->segment.node_partitions.end(),
-                      is_same);
-  });
 }
 
 Runs runs_of(const PartitionPlan& plan) {
@@ -52,9 +72,9 @@ Runs runs_of(const PartitionPlan& plan) {
       if (gpu != nullptr && gpu->maps == Layout::Image2d) run.how.maps = gpu->maps;
       run.segment.node_partitions.push_back(plan.node_partitions[node]);
     }
-    run.segment.place = place_of(run);
+    run.segment.place = ValuePlace::of(run.segment.node_partitions.back());
     first = run.last + 1;
-    runs.push_back(std::make_shared<const Run>(std::move(run)));
+    runs.push_back(finished(std::move(run)));
   }
   return runs;
 }
@@ -63,6 +83,49 @@ PartitionPlan plan_of(const Runs& runs) {
   PartitionPlan plan;
   for (const RunPtr& run : runs) append_segment(plan, run->segment);
   return plan;
+}
+
+RunList::RunList(const PartitionPlan& plan) : runs_(runs_of(plan)) {
+  plan_.node_partitions.resize(plan.node_partitions.size());
+  plan_.chains.resize(plan.node_partitions.size());
+  show(runs_);
+}
+
+size_t RunList::index_at(ir::NodeId node) const {
+  const auto at = std::partition_point(runs_.begin(), runs_.end(),
+                                       [&](const RunPtr& run) { return run->last < node; });
+  return static_cast<size_t>(at - runs_.begin());
+}
+
+void RunList::show(llvm::ArrayRef<RunPtr> runs) {
+  for (const RunPtr& run : runs)
+    for (ir::NodeId node = run->first; node <= run->last; ++node) {
+      plan_.chains[node].nodes.clear();
+      NodePartition& node_partition = plan_.node_partitions[node];
+      node_partition = run->segment.node_partitions[node - run->first];
+      node_partition.chain = run->count() > 1 ? static_cast<int32_t>(run->first) : -1;
+      if (run->count() > 1) plan_.chains[run->first].nodes.push_back(node);
+    }
+}
+
+void RunList::replace(size_t begin, size_t end, Runs runs) {
+  const size_t kept = std::min(runs.size(), end - begin);
+  std::move(runs.begin(), runs.begin() + static_cast<ptrdiff_t>(kept),
+            runs_.begin() + static_cast<ptrdiff_t>(begin));
+  const auto at = runs_.begin() + static_cast<ptrdiff_t>(begin + kept);
+  if (kept < end - begin)
+    runs_.erase(at, runs_.begin() + static_cast<ptrdiff_t>(end));
+  else
+    runs_.insert(at, runs.begin() + static_cast<ptrdiff_t>(kept), runs.end());
+}
+
+void RunList::go_back_to(const Runs& runs) {
+  auto now = runs_.begin();
+  for (const RunPtr& run : runs) {
+    while (now != runs_.end() && (*now)->first < run->first) ++now;
+    if (now == runs_.end() || *now != run) show(run);
+  }
+  runs_ = runs;
 }
 
 std::optional<Run> RunMaker::make(ir::NodeId first, ir::NodeId last, const How& how) const {
@@ -89,7 +152,7 @@ bool RunMaker::add_whole(Runs& runs, ir::NodeId first, ir::NodeId last, const Ho
     std::optional<Run> run = make(node, node, how);
     if (!run) run = make(node, node, other);
     if (!run) return false;
-    runs.push_back(std::make_shared<const Run>(std::move(*run)));
+    runs.push_back(finished(std::move(*run)));
   }
   return true;
 }
@@ -98,7 +161,7 @@ bool RunMaker::add(Runs& runs, ir::NodeId first, ir::NodeId last, const How& how
   if (!how.is_split()) return add_whole(runs, first, last, how);
   std::optional<Run> run = make(first, last, how);
   if (!run) return false;
-  runs.push_back(std::make_shared<const Run>(std::move(*run)));
+  runs.push_back(finished(std::move(*run)));
   return true;
 }
 

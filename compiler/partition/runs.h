@@ -26,7 +26,8 @@ struct Run {
   ir::NodeId first = 0;
   ir::NodeId last = 0;
   How how;
-  Segment segment;  // what it comes to
+  Segment segment;   // what it comes to
+  uint64_t key = 0;  // of its parts: those of other runs are others
 
   size_t count() const { return last - first + 1; }
 };
@@ -36,14 +37,40 @@ using Runs = std::vector<RunPtr>;  // of the whole graph, or of a stretch of it
 Runs runs_of(const PartitionPlan& plan);
 PartitionPlan plan_of(const Runs& runs);
 
-// Where the run leaves what its last node makes.
-ValuePlace place_of(const Run& run);
-
 // Microseconds of the slower processor.
 double compute_us(const Run& run);
 
-// The same parts in the same chains.
-bool is_alike(llvm::ArrayRef<RunPtr> a, llvm::ArrayRef<RunPtr> b);
+// Runs' keys together, in whatever order.
+uint64_t key_of(llvm::ArrayRef<RunPtr> runs);
+
+// The runs of a whole plan, and the plan that they come to.
+class RunList {
+ public:
+  explicit RunList(const PartitionPlan& plan);
+
+  const Runs& runs() const { return runs_; }
+  // Every chain has the number of its first node.
+  const PartitionPlan& plan() const { return plan_; }
+  ir::NodeId node_count() const { return static_cast<ir::NodeId>(plan_.node_partitions.size()); }
+
+  size_t index_at(ir::NodeId node) const;
+  const Run& at(ir::NodeId node) const { return *runs_[index_at(node)]; }
+  // For longer than the next change.
+  RunPtr held_at(ir::NodeId node) const { return runs_[index_at(node)]; }
+  llvm::ArrayRef<RunPtr> stretch(size_t begin, size_t end) const {
+    return llvm::makeArrayRef(runs_).slice(begin, end - begin);
+  }
+
+  // Puts runs into the plan alone: to be looked at.
+  void show(llvm::ArrayRef<RunPtr> runs);
+  // Runs [begin, end) replaced by others of the same nodes, which are shown.
+  void replace(size_t begin, size_t end, Runs runs);
+  void go_back_to(const Runs& runs);
+
+ private:
+  Runs runs_;
+  PartitionPlan plan_;
+};
 
 class RunMaker {
  public:

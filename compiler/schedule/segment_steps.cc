@@ -26,9 +26,22 @@ llvm::SmallVector<ir::ValueId, 8> SegmentSteps::values_of(const ir::Graph& graph
 llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::NodeId last,
                                Sink sink) {
   sink_ = sink;
-  for (ir::NodeId id = first; id <= last; ++id)
-    for (const Part& part : plan.node_partitions[id].parts)
-      if (llvm::Error error = bring_operands(id, part, first)) return error;
+  const auto bring_operands_to = [&](std::initializer_list<Processor> homes) -> llvm::Error {
+    for (ir::NodeId id = first; id <= last; ++id)
+      for (const Part& part : plan.node_partitions[id].parts)
+        if (llvm::Error error = bring_operands(id, part, first, homes)) return error;
+    return llvm::Error::success();
+  };
+  // Where the GPU's queue brings operands to both, first what the CPU waits for: its next kernel
+  // stands behind all of it on that queue anyway. Transfers between separate memories have a queue
+  // of their own, and wait for what is done last.
+  const bool is_separate = profile_.transfer.sharing == Sharing::Separate;
+  if (is_separate) {
+    if (llvm::Error error = bring_operands_to({Processor::Gpu, Processor::Cpu})) return error;
+  } else {
+    if (llvm::Error error = bring_operands_to({Processor::Cpu})) return error;
+    if (llvm::Error error = take_back_for_gpu(plan, first, last)) return error;
+  }
   // Ahead of the segment's kernels, so that no map waits in the queue behind them.
   read_by_gpu_.clear();
   for (ir::NodeId id = first; id <= last; ++id)
@@ -40,6 +53,8 @@ llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::
       }
   for (ir::NodeId id = first; id <= last; ++id)
     if (llvm::Error error = map_operands(plan.node_partitions[id])) return error;
+  if (!is_separate)
+    if (llvm::Error error = bring_operands_to({Processor::Gpu})) return error;
   for (ir::NodeId id = first; id <= last; ++id)
     for (const Part& part : plan.node_partitions[id].parts)
       if (llvm::Error error = emit_kernel(plan.node_partitions[id], part)) return error;
@@ -52,21 +67,40 @@ llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::
   return llvm::Error::success();
 }
 
-// Transfers what the queue reads and has not computed, once per value, before the first segment
-// that reads it from outside. Inside the chain that makes a value nothing is missing, and nothing
-// is there yet to transfer: what is missing then, nodes behind the chain read.
+// Transfers to tensors of `homes` what the queue reads and has not computed, once per value, before
+// the first segment that reads it from outside. Inside the chain that makes a value nothing is
+// missing, and nothing is there yet to transfer: what is missing then, nodes behind the chain read.
 llvm::Error SegmentSteps::bring_operands(ir::NodeId node, const Part& part,
-                                         ir::NodeId segment_first) {
+                                         ir::NodeId segment_first,
+                                         llvm::ArrayRef<Processor> homes) {
   for (ir::ValueId value : graph_.node(node).inputs) {
     const ir::NodeId producer = graph_.value(value).producer;
     if (producer != ir::kNoId && producer >= segment_first) continue;
     const Processor home = placements_[value].home_of(part);
+    if (!llvm::is_contained(homes, home)) continue;
     for (Region& region : states_[value].missing[static_cast<size_t>(home)]) {
       if (region.empty()) continue;
       const Region missing = std::exchange(region, {});
       if (llvm::Error error = transfer(value, home, missing)) return error;
       if (home == Processor::Gpu)
         if (llvm::Error error = convert_layout(value, missing)) return error;
+    }
+  }
+  return llvm::Error::success();
+}
+
+// Of what the segment's parts on the GPU are brought, what the host has to write its own part goes
+// back to the GPU, which reads that; then the host may have it to read beside.
+llvm::Error SegmentSteps::take_back_for_gpu(const PartitionPlan& plan, ir::NodeId first,
+                                            ir::NodeId last) {
+  for (ir::NodeId id = first; id <= last; ++id) {
+    if (plan.node_partitions[id].part_on(Processor::Gpu) == nullptr) continue;
+    for (ir::ValueId value : graph_.node(id).inputs) {
+      const ir::NodeId producer = graph_.value(value).producer;
+      if (producer != ir::kNoId && producer >= first) continue;
+      const auto& missing = states_[value].missing[static_cast<size_t>(Processor::Gpu)];
+      if (states_[value].mapped == Mapped::Write && (!missing[0].empty() || !missing[1].empty()))
+        if (llvm::Error error = unmap(value)) return error;
     }
   }
   return llvm::Error::success();
@@ -117,7 +151,9 @@ llvm::Error SegmentSteps::transfer(ir::ValueId value, Processor to, const Region
   const TensorId staging = placement.staging_on(to);
   const bool to_gpu = to == Processor::Gpu;
   if (profile_.transfer.sharing != Sharing::Separate) {
-    if (llvm::Error error = unmap(value)) return error;
+    // Both may read what is mapped for reading.
+    if (states_[value].mapped > (to_gpu ? Mapped::Read : Mapped::No))
+      if (llvm::Error error = unmap(value)) return error;
     return move(value, StepKind::Kernel, to_gpu ? cpu : gpu, to_gpu ? gpu : cpu, region);
   }
   if (staging == kNoTensor)

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "compiler/device/latency_predictor.h"
-#include "compiler/schedule/placements.h"
+#include "compiler/partition/placements.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
@@ -75,7 +75,9 @@ class SegmentSteps {
                                                      ir::NodeId last);
 
  private:
-  llvm::Error bring_operands(ir::NodeId node, const Part& part, ir::NodeId segment_first);
+  llvm::Error bring_operands(ir::NodeId node, const Part& part, ir::NodeId segment_first,
+                             llvm::ArrayRef<Processor> homes);
+  llvm::Error take_back_for_gpu(const PartitionPlan& plan, ir::NodeId first, ir::NodeId last);
   llvm::Error give_to_cpu(ir::NodeId first, ir::NodeId last);
   llvm::Error convert_layout(ir::ValueId value, Region piece);
   llvm::Error transfer(ir::ValueId value, Processor to, const Region& region);

@@ -87,8 +87,8 @@ class BranchSharing {
   double move_us(ir::NodeId node, size_t from, size_t to) const {
     const auto segment = at_place(node, to);
     if (!segment || from == to) return 0;
-    const ValuePlace before{from == 0 ? Placement::Cpu : Placement::Gpu, costs_.gpu_maps().front()};
-    return costs_.transfer_us(node, node, before, *segment);
+    return costs_.transfer_us(
+        from == 0 ? ValuePlace::on_cpu() : ValuePlace::on_gpu(costs_.gpu_maps().front()), *segment);
   }
 
   void find_regions() {

@@ -15,9 +15,8 @@ struct Reached {
 };
 
 // Where a node may be. Of equals the first is taken.
-constexpr ValuePlace kWholePlaces[] = {{Placement::Cpu, Layout::Nhwc},
-                                       {Placement::Gpu, Layout::Image2d},
-                                       {Placement::Gpu, Layout::Nhwc}};
+const ValuePlace kWholePlaces[] = {ValuePlace::on_cpu(), ValuePlace::on_gpu(Layout::Image2d),
+                                   ValuePlace::on_gpu(Layout::Nhwc)};
 size_t place_of(const Segment& segment) {
   if (segment.place.placement == Placement::Cpu) return 0;
   return segment.place.maps == Layout::Image2d ? 1 : 2;
@@ -43,10 +42,11 @@ llvm::Expected<PartitionPlan> best_whole_nodes(const CostModel& costs, bool must
       const auto segment = node_at(costs, node, to);
       if (!segment) continue;
       Reached& end = states[node + 1][to];
+      const auto reads = costs.outside_reads(*segment);
       for (size_t from = 0; from < std::size(kWholePlaces); ++from) {
         if (!states[node][from].is_reached) continue;
         const double us = states[node][from].us + segment->compute_us +
-                          costs.transfer_us(node, node, kWholePlaces[from], *segment);
+                          costs.transfer_us(kWholePlaces[from], reads);
         if (!end.is_reached || us < end.us) end = {us, true, from};
       }
     }

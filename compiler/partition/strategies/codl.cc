@@ -31,8 +31,8 @@ class Chooser {
 
   std::optional<Choice> best_alone(ir::NodeId node) const {
     std::optional<Choice> best;
-    offer(node, node, costs_.whole(node, Processor::Gpu, maps_), 1, best);
-    offer(node, node, costs_.whole(node, Processor::Cpu), 0, best);
+    offer(costs_.whole(node, Processor::Gpu, maps_), 1, best);
+    offer(costs_.whole(node, Processor::Cpu), 0, best);
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
       for (int tenth = 1; tenth < 10; ++tenth) offer_split(node, node, dim, tenth * kStep, best);
     return best;
@@ -51,15 +51,13 @@ class Chooser {
  private:
   void offer_split(ir::NodeId first, ir::NodeId last, SplitDim dim, double share,
                    std::optional<Choice>& best) const {
-    offer(first, last, costs_.split(first, last, dim, share, maps_), share, best);
+    offer(costs_.split(first, last, dim, share, maps_), share, best);
   }
 
   // A plan of the paper's has its values on the GPU between operators, in its layout.
-  void offer(ir::NodeId first, ir::NodeId last, std::optional<Segment> segment, double gpu_share,
-             std::optional<Choice>& best) const {
+  void offer(std::optional<Segment> segment, double gpu_share, std::optional<Choice>& best) const {
     if (!segment) return;
-    const double us =
-        segment->compute_us + costs_.transfer_us(first, last, {Placement::Gpu, maps_}, *segment);
+    const double us = segment->compute_us + costs_.transfer_us(ValuePlace::on_gpu(maps_), *segment);
     if (!best || us < best->us) best = Choice{std::move(*segment), us, gpu_share};
   }
 

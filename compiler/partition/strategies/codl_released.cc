@@ -184,9 +184,9 @@ std::vector<Told> told_of(const ReleasedPlan& plan, llvm::ArrayRef<ir::NodeId> n
   return told;
 }
 
-class Placer {
+class ToldPlaces {
  public:
-  Placer(const CostModel& costs, std::vector<Told> told)
+  ToldPlaces(const CostModel& costs, std::vector<Told> told)
       : costs_(costs), maps_(costs.gpu_maps().front()), told_(std::move(told)) {}
 
   llvm::Expected<PartitionPlan> run() {
@@ -252,7 +252,7 @@ llvm::Expected<PartitionPlan> strategy_codl_released(const CostModel& costs,
     if (static_cast<double>(matching.exact()) < kMinFound * static_cast<double>(ops.size()))
       continue;
     const ReleasedPlan& plan = plan_of(network, costs.profile());
-    return Placer(costs, told_of(plan, matching.nodes(), node_count)).run();
+    return ToldPlaces(costs, told_of(plan, matching.nodes(), node_count)).run();
   }
   return codl_on(costs, options, costs.gpu_maps().front());
 }

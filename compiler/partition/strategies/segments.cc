@@ -17,9 +17,6 @@ namespace {
 
 // Placements, each with two layouts of the GPU's maps.
 constexpr size_t kPlaceCount = 8;
-constexpr ValuePlace place_at(size_t place) {
-  return {static_cast<Placement>(place / 2), place % 2 == 0 ? Layout::Image2d : Layout::Nhwc};
-}
 constexpr size_t index_of(const ValuePlace& place) {
   return 2 * static_cast<size_t>(place.placement) + (place.maps == Layout::Image2d ? 0 : 1);
 }
@@ -104,11 +101,13 @@ class Search {
 
   void offer(ir::NodeId first, ir::NodeId last, Segment segment) {
     State& end = states_[last + 1][index_of(segment.place)];
+    std::optional<CostModel::OutsideReads> reads;
     for (size_t before = 0; before < kPlaceCount; ++before) {
       const double us_before = states_[first][before].us;
       if (us_before + segment.compute_us >= end.us) continue;
+      if (!reads) reads = costs_.outside_reads(segment);
       const double us = us_before + segment.compute_us +
-                        costs_.transfer_us(first, last, place_at(before), segment);
+                        costs_.transfer_us(states_[first][before].segment.place, *reads);
       if (us >= end.us) continue;  // ties keep the first found: a fixed order
       end = {us, segment, first, before};
     }

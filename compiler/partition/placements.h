@@ -1,4 +1,5 @@
-// Where each value lives: one tensor per queue that touches it, or one for both.
+// Where each value lives: one tensor per queue that touches it, or one for both; and what each
+// queue misses of it.
 #pragma once
 
 #include <array>
@@ -102,7 +103,10 @@ class Placer {
 
   // What the plan does to a value that is not constant.
   ValueUse use_of(const PartitionPlan& plan, ir::ValueId value) const;
-  // Follows from that alone.
+  // What a part of a node reads of its operand.
+  void add_read(const ir::NodeView& node, uint32_t operand, const NodePartition& node_partition,
+                const Part& part, ValueUse& use) const;
+  // Follows from the use alone.
   ValuePlacement place(ir::ValueId value, ValueUse use) const;
 
   struct Reader {

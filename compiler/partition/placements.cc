@@ -1,4 +1,4 @@
-#include "compiler/schedule/placements.h"
+#include "compiler/partition/placements.h"
 
 #include <algorithm>
 
@@ -189,18 +189,24 @@ ValueUse Placer::use_of(const PartitionPlan& plan, ir::ValueId value) const {
     const ir::NodeView view{graph_, graph_.node(reader.node)};
     const NodePartition& node_partition = plan.node_partitions[reader.node];
     for (const Part& part : node_partition.parts) {
-      const Region region = read_region(view, reader.operand, node_partition.dim, part.computed);
-      QueueUse& queue = use.queues[index_of(part.processor)];
-      queue.read = hull(queue.read, region);
-      queue.last_node = std::max(queue.last_node, node_partition.node);
-      if (part.processor != Processor::Gpu || of.type.layout != Layout::Nhwc) continue;
-      Region& read = part.maps == Layout::Image2d ? use.read_as_image : use.read_as_buffer;
-      read = hull(read, region);
-      use.is_read_in_chain |=
-          chain >= 0 && node_partition.chain == chain && use.made_in != part.maps;
+      add_read(view, reader.operand, node_partition, part, use);
+      use.is_read_in_chain |= part.processor == Processor::Gpu && of.type.layout == Layout::Nhwc &&
+                              chain >= 0 && node_partition.chain == chain &&
+                              use.made_in != part.maps;
     }
   }
   return use;
+}
+
+void Placer::add_read(const ir::NodeView& node, uint32_t operand,
+                      const NodePartition& node_partition, const Part& part, ValueUse& use) const {
+  const Region region = read_region(node, operand, node_partition.dim, part.computed);
+  QueueUse& queue = use.queues[index_of(part.processor)];
+  queue.read = hull(queue.read, region);
+  queue.last_node = std::max(queue.last_node, node_partition.node);
+  if (part.processor != Processor::Gpu || node.input(operand).layout != Layout::Nhwc) return;
+  Region& read = part.maps == Layout::Image2d ? use.read_as_image : use.read_as_buffer;
+  read = hull(read, region);
 }
 
 ValuePlacement Placer::place(ir::ValueId value, ValueUse use) const {

@@ -1,0 +1,41 @@
+#include "compiler/partition/change_costs.h"
+
+#include <algorithm>
+
+#include "compiler/partition/work_beside.h"
+
+namespace codl::compiler {
+namespace {
+
+// What the slower processor of segments costs is not what it takes with the other queue behind or
+// ahead: by so much of the old runs a change may look slower and be faster.
+constexpr double kHopeless = 1.05;
+
+}  // namespace
+
+ChangeCosts::ChangeCosts(const CostModel& costs, const RunList& list)
+    : costs_(costs), list_(list), beside_us_(work_beside_us(costs)) {}
+
+bool ChangeCosts::is_hopeless(const Change& change) const {
+  const llvm::ArrayRef<RunPtr> old = list_.stretch(change.begin, change.end);
+  const double hidden_us = *std::max_element(beside_us_.begin() + old.front()->first,
+                                             beside_us_.begin() + old.back()->last + 1);
+  return segments_us(change.begin, change.end, change.runs) >
+         kHopeless * segments_us(change.begin, change.end, old) + costs_.synchronisation_us() +
+             hidden_us;
+}
+
+// Of `runs` in the place of runs [begin, end), with what is transferred before them and behind.
+double ChangeCosts::segments_us(size_t begin, size_t end, llvm::ArrayRef<RunPtr> runs) const {
+  double us = 0;
+  ValuePlace before;
+  if (begin > 0) before = list_.runs()[begin - 1]->segment.place;
+  for (const RunPtr& run : runs) {
+    us += costs_.transfer_us(before, run->segment) + compute_us(*run);
+    before = run->segment.place;
+  }
+  if (end < list_.runs().size()) us += costs_.transfer_us(before, list_.runs()[end]->segment);
+  return us;
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,233 @@
+#include "compiler/partition/plan_changes.h"
+
+#include <algorithm>
+
+#include "compiler/partition/split_geometry.h"
+
+namespace codl::compiler {
+
+std::optional<Change> PlanChanges::in_runs(ir::NodeId first, ir::NodeId last,
+                                           llvm::function_ref<bool(Runs& runs)> add) const {
+  if (last >= list_.node_count() || first > last) return std::nullopt;
+  Change change{list_.index_at(first), list_.index_at(last) + 1, {}};
+  const Run& head = *list_.runs()[change.begin];
+  const Run& tail = *list_.runs()[change.end - 1];
+  if (head.first < first && !maker_.add(change.runs, head.first, first - 1, head.how))
+    return std::nullopt;
+  if (!add(change.runs)) return std::nullopt;
+  if (tail.last > last && !maker_.add(change.runs, last + 1, tail.last, tail.how))
+    return std::nullopt;
+  return change;
+}
+
+std::optional<Change> PlanChanges::placed(ir::NodeId first, ir::NodeId last, const How& how) const {
+  return in_runs(first, last, [&](Runs& runs) { return maker_.add(runs, first, last, how); });
+}
+
+std::optional<Change> PlanChanges::apart(ir::NodeId first, ir::NodeId last, const How& how) const {
+  return in_runs(first, last, [&](Runs& runs) {
+    const How on_cpu{Placement::Cpu, 0, how.maps};
+    for (ir::NodeId node = first; node <= last; ++node)
+      if (!maker_.add(runs, node, node, how) && !maker_.add(runs, node, node, on_cpu)) return false;
+    return true;
+  });
+}
+
+std::optional<Change> PlanChanges::each_placed(
+    ir::NodeId first, ir::NodeId last,
+    llvm::function_ref<const How*(ir::NodeId node)> how_of) const {
+  Change change{list_.index_at(first), list_.index_at(last) + 1, {}};
+  for (const RunPtr& run : list_.stretch(change.begin, change.end)) {
+    for (ir::NodeId node = run->first; node <= run->last;) {
+      const How* how = how_of(node);
+      ir::NodeId until = node;
+      while (until < run->last && how_of(until + 1) == how) ++until;
+      if (how == nullptr && node == run->first && until == run->last)
+        change.runs.push_back(run);
+      else if (!maker_.add(change.runs, node, until, how == nullptr ? run->how : *how))
+        return std::nullopt;
+      node = until + 1;
+    }
+  }
+  return change;
+}
+
+std::optional<double> PlanChanges::moved_share(const Run& run, double by) const {
+  const SplitDim dim =
+      run.how.placement == Placement::Height ? SplitDim::Height : SplitDim::OutputChannel;
+  const double share = run.how.gpu_share + by;
+  std::optional<double> nearest;  // at which a cut is another
+  for (ir::NodeId node = run.first; node <= run.last; ++node) {
+    const std::optional<SplitRule> rule =
+        split_rule({costs_.graph(), costs_.graph().node(node)}, dim);
+    const std::optional<int32_t> now = rule ? cut_at(*rule, run.how.gpu_share) : std::nullopt;
+    if (!now) return std::nullopt;
+    const double next =
+        static_cast<double>(*now + (by > 0 ? rule->granularity : -rule->granularity)) /
+        rule->extent;
+    if (cut_at(*rule, next) == now) continue;  // at its end
+    if (!nearest || (by > 0 ? next < *nearest : next > *nearest)) nearest = next;
+    if (share > 0 && share < 1 && cut_at(*rule, share) != now) return share;
+  }
+  return nearest;
+}
+
+bool ChangesInTurn::at(ir::NodeId node) {
+  if (list_.at(node).first != node) return false;
+  bool has_improved = shares(node);
+  has_improved |= ends(node);
+  has_improved |= placements(node);
+  has_improved |= windows(node);
+  return has_improved;
+}
+
+// Moves the cut, by less and less.
+bool ChangesInTurn::shares(ir::NodeId node) {
+  bool has_improved = false;
+  for (double step : {0.08, 0.04, 0.02, 0.01}) {
+    for (double sign : {1.0, -1.0}) {
+      while (true) {
+        const RunPtr run = list_.held_at(node);
+        if (!run->how.is_split()) return has_improved;
+        const std::optional<double> share = changes_.moved_share(*run, sign * step);
+        if (!share) break;
+        How how = run->how;
+        how.gpu_share = *share;
+        if (!try_placed(run->first, run->last, how)) break;
+        has_improved = true;
+      }
+    }
+  }
+  return has_improved;
+}
+
+// Joins the run with the next, takes a node from that, cuts the run in the middle, lets its last
+// node go.
+bool ChangesInTurn::ends(ir::NodeId node) {
+  bool has_improved = false;
+  while (true) {
+    const RunPtr run = list_.held_at(node);
+    if (run->last + 1 >= node_count_) break;
+    const RunPtr next = list_.held_at(run->last + 1);
+    How joined = run->how.is_split() ? run->how : next->how;
+    joined.placement = Placement::Height;
+    const bool is_chain = run->how.placement == Placement::Height;
+    const bool is_chain_next = next->how.placement == Placement::Height;
+    const bool has_joined =
+        ((is_chain || is_chain_next) && try_placed(run->first, next->last, joined)) ||
+        (is_chain && is_chain_next && next->count() > 1 &&
+         try_placed(run->first, run->last + 1, joined));
+    if (!has_joined) break;
+    has_improved = true;
+  }
+  const RunPtr run = list_.held_at(node);
+  if (run->count() > 1) {
+    const ir::NodeId middle = run->first + (run->last - run->first) / 2;
+    has_improved |= try_placed(run->first, middle, run->how);
+    const RunPtr now = list_.held_at(node);
+    if (now->count() > 1) has_improved |= try_placed(now->last, now->last, now->how);
+  }
+  return has_improved;
+}
+
+llvm::SmallVector<How, 3> ChangesInTurn::whole_places() const {
+  llvm::SmallVector<How, 3> places = {How{}};
+  for (Layout maps : costs_.gpu_maps()) places.push_back({Placement::Gpu, 0, maps});
+  return places;
+}
+
+bool ChangesInTurn::placements(ir::NodeId node) {
+  bool has_improved = false;
+  for (const How& how : whole_places()) {
+    const RunPtr run = list_.held_at(node);
+    if (!is_placed(run->first, run->first, how))
+      has_improved |= try_placed(run->first, run->last, how);
+  }
+  for (Placement placement : {Placement::Height, Placement::OutputChannel}) {
+    const RunPtr run = list_.held_at(node);
+    const ir::NodeId last = placement == Placement::Height ? run->last : run->first;
+    const std::optional<BestSplit> best = best_split(run->first, last);
+    if (!best) continue;
+    if (run->how.placement == placement) {
+      for (Layout maps : costs_.gpu_maps())
+        if (maps != run->how.maps)
+          has_improved |= try_placed(run->first, last, {placement, run->how.gpu_share, maps});
+      continue;
+    }
+    for (double share : {best->gpu_share, 0.25, 0.5, 0.75})
+      has_improved |= try_placed(run->first, last, {placement, share, best->maps});
+  }
+  return has_improved;
+}
+
+// Nodes from here on, more and more of them: on one processor, in one chain, each split.
+bool ChangesInTurn::windows(ir::NodeId node) {
+  bool has_improved = false;
+  for (ir::NodeId length : {2, 4, 8, 16}) {
+    const ir::NodeId last = node + length - 1;
+    if (last >= node_count_) break;
+    for (const How& how : whole_places())
+      if (!is_placed(node, last, how)) has_improved |= try_placed(node, last, how);
+    const std::optional<BestSplit> best = best_split(node, last);
+    if (!best) continue;
+    const How split{Placement::Height, best->gpu_share, best->maps};
+    if (!is_placed(node, last, split)) has_improved |= try_placed(node, last, split);
+    has_improved |= try_apart(node, last, split);
+    // Elsewhere, too: to cut one of a chain apart ends it, and may only pay for both.
+    if (length == 2)
+      for (double share : {0.25, 0.5, 0.75})
+        has_improved |= try_apart(node, last, {Placement::Height, share, best->maps});
+  }
+  return has_improved;
+}
+
+// Each branch whole on one processor, alone or with all others on the other one.
+bool ChangesInTurn::of_branches(ir::NodeId first, ir::NodeId last) {
+  bool has_improved = false;
+  for (const BranchRegion& region : regions_) {
+    if (region.branches.size() < 2 || region.branches.front().front() < first ||
+        region.meeting > last)
+      continue;
+    for (const std::vector<ir::NodeId>& branch : region.branches)
+      for (const How& how : whole_places()) {
+        if (judge_.is_over()) return has_improved;
+        const auto is_in = [&](ir::NodeId node) {
+          return std::binary_search(branch.begin(), branch.end(), node);
+        };
+        has_improved |= judge_.try_change(
+            changes_.each_placed(branch.front(), branch.back(),
+                                 [&](ir::NodeId node) { return is_in(node) ? &how : nullptr; }));
+        How others;
+        if (how.placement == Placement::Cpu) others = {Placement::Gpu, 0, costs_.gpu_maps()[0]};
+        has_improved |= judge_.try_change(
+            changes_.each_placed(region.branches.front().front(), region.meeting - 1,
+                                 [&](ir::NodeId node) { return is_in(node) ? &how : &others; }));
+      }
+  }
+  return has_improved;
+}
+
+std::optional<ChangesInTurn::BestSplit> ChangesInTurn::best_split(ir::NodeId first,
+                                                                  ir::NodeId last) const {
+  std::optional<BestSplit> best;
+  for (Layout maps : costs_.gpu_maps()) {
+    const std::optional<double> balanced = costs_.balanced_ratio(first, last, maps);
+    if (balanced && (!best || *balanced > best->gpu_share)) best = BestSplit{*balanced, maps};
+  }
+  return best;
+}
+
+bool ChangesInTurn::is_placed(ir::NodeId first, ir::NodeId last, const How& how) const {
+  const auto is_so = [&](const Run& run) {
+    if (run.how.placement != how.placement || how.placement == Placement::Cpu)
+      return run.how.placement == how.placement;
+    if (how.is_split()) return run.how.maps == how.maps;
+    return costs_.gpu_maps_of(run.first, how.maps) == run.segment.place.maps;
+  };
+  if (how.is_split()) return is_so(list_.at(first)) && list_.at(first).last >= last;
+  for (ir::NodeId node = first; node <= last; ++node)
+    if (!is_so(list_.at(node))) return false;
+  return true;
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,112 @@
+// What could be changed of a plan.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/partition/branch_regions.h"
+#include "compiler/partition/runs.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace codl::compiler {
+
+// Runs [begin, end) of a plan, and others of the same nodes in their place.
+struct Change {
+  size_t begin = 0;
+  size_t end = 0;
+  Runs runs;
+};
+
+// Changes of the plan that a list has at the time. Nothing where nodes cannot be placed so.
+class PlanChanges {
+ public:
+  // Borrows all.
+  PlanChanges(const CostModel& costs, const PartitionOptions& options, const RunList& list)
+      : costs_(costs), list_(list), maker_(costs, options) {}
+
+  // Nodes [first, last] in one run or, on one processor, in runs of one node. Other nodes of their
+  // old runs stay as they are placed.
+  std::optional<Change> placed(ir::NodeId first, ir::NodeId last, const How& how) const;
+  // The same with a run for each node; those that cannot be split so stay on the CPU.
+  std::optional<Change> apart(ir::NodeId first, ir::NodeId last, const How& how) const;
+  // Nodes [first, last], of which `how_of` says how: null leaves them as they are. Neighbours of
+  // one run that go to one place are one run there, too.
+  std::optional<Change> each_placed(ir::NodeId first, ir::NodeId last,
+                                    llvm::function_ref<const How*(ir::NodeId node)> how_of) const;
+  // The GPU's share of a split run, more by `by`, or by as much as moves a cut. Nothing where none
+  // can be moved so.
+  std::optional<double> moved_share(const Run& run, double by) const;
+
+ private:
+  std::optional<Change> in_runs(ir::NodeId first, ir::NodeId last,
+                                llvm::function_ref<bool(Runs& runs)> add) const;
+
+  const CostModel& costs_;
+  const RunList& list_;
+  const RunMaker maker_;
+};
+
+// Says what becomes of changes.
+class ChangeJudge {
+ public:
+  // Nothing more is tried.
+  virtual bool is_over() const = 0;
+  // Makes the change if it helps, and says whether it did.
+  virtual bool try_change(std::optional<Change> change) = 0;
+
+ protected:
+  ~ChangeJudge() = default;
+};
+
+// Tries one change after the other at a place of the plan; each goes on from what the one before
+// has made of it.
+class ChangesInTurn {
+ public:
+  // Borrows all.
+  ChangesInTurn(const CostModel& costs, const PlanChanges& changes, const RunList& list,
+                ChangeJudge& judge)
+      : costs_(costs),
+        changes_(changes),
+        list_(list),
+        judge_(judge),
+        node_count_(list.node_count()),
+        regions_(branch_regions(costs.graph())) {}
+
+  // All that begins at `node`, if a run begins there: other cuts, a chain longer or shorter,
+  // another dim, one processor, windows of nodes. True if one helped, as for all below.
+  bool at(ir::NodeId node);
+  // Whole branches of regions between nodes [first, last].
+  bool of_branches(ir::NodeId first, ir::NodeId last);
+
+ private:
+  bool shares(ir::NodeId node);
+  bool ends(ir::NodeId node);
+  bool placements(ir::NodeId node);
+  bool windows(ir::NodeId node);
+
+  bool try_placed(ir::NodeId first, ir::NodeId last, const How& how) {
+    return !judge_.is_over() && judge_.try_change(changes_.placed(first, last, how));
+  }
+  bool try_apart(ir::NodeId first, ir::NodeId last, const How& how) {
+    return !judge_.is_over() && judge_.try_change(changes_.apart(first, last, how));
+  }
+  bool is_placed(ir::NodeId first, ir::NodeId last, const How& how) const;
+  // The places on one processor.
+  llvm::SmallVector<How, 3> whole_places() const;
+  // The GPU's share at which both processors would end together, and the layout in which that is
+  // most. Nothing if the nodes cannot be split.
+  struct BestSplit {
+    double gpu_share = 0;
+    Layout maps = Layout::Nhwc;
+  };
+  std::optional<BestSplit> best_split(ir::NodeId first, ir::NodeId last) const;
+
+  const CostModel& costs_;
+  const PlanChanges& changes_;
+  const RunList& list_;
+  ChangeJudge& judge_;
+  const ir::NodeId node_count_;
+  const std::vector<BranchRegion> regions_;
+};
+
+}  // namespace codl::compiler

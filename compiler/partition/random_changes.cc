@@ -1,0 +1,60 @@
+#include "compiler/partition/random_changes.h"
+
+#include <algorithm>
+
+namespace codl::compiler {
+
+std::optional<Change> RandomChanges::small() {
+  const ir::NodeId count = list_.node_count();
+  const ir::NodeId node = draw(count);
+  const Run& run = list_.at(node);
+  const Run* next = run.last + 1 < count ? &list_.at(run.last + 1) : nullptr;
+  const auto length = static_cast<ir::NodeId>(run.count());
+  How how = run.how;
+  switch (draw(6)) {
+    case 0:
+    case 1:  // another cut
+      if (!how.is_split()) return std::nullopt;
+      if (const auto share = changes_.moved_share(run, 0.16 * (draw_share(random_) - 0.5))) {
+        how.gpu_share = *share;
+        return changes_.placed(run.first, run.last, how);
+      }
+      return std::nullopt;
+    case 2:  // nodes of the next run, or all of it
+      if (next == nullptr) return std::nullopt;
+      if (!how.is_split()) how = next->how;
+      how.placement = Placement::Height;
+      return changes_.placed(
+          run.first, draw(2) == 0 ? next->last : std::min(run.last + 1 + draw(3), count - 1), how);
+    case 3:  // two runs of one
+      if (length < 2) return std::nullopt;
+      return changes_.placed(run.first, run.first + draw(length - 1), how);
+    case 4:  // the last nodes to the next
+      if (next == nullptr || !next->how.is_split()) return std::nullopt;
+      how = next->how;
+      how.placement = Placement::Height;
+      return changes_.placed(run.last - std::min(draw(3), length - 1), next->last, how);
+    default:
+      return elsewhere(node, std::min(node + draw(3), count - 1));
+  }
+}
+
+std::optional<Change> RandomChanges::elsewhere(ir::NodeId first, ir::NodeId last) {
+  constexpr Placement kPlacements[] = {Placement::Cpu, Placement::Gpu, Placement::Height,
+                                       Placement::OutputChannel};
+  const Placement placement = kPlacements[draw(4)];
+  const double gpu_share = (1 + draw(7)) / 8.0;
+  const llvm::ArrayRef<Layout> layouts = costs_.gpu_maps();
+  return changes_.apart(first, last,
+                        {placement, gpu_share, layouts[layouts.size() > 1 ? draw(2) : 0]});
+}
+
+RandomChanges::Kick RandomChanges::kick() {
+  Kick kick;
+  kick.first = draw(list_.node_count());
+  kick.last = std::min(kick.first + draw(3), list_.node_count() - 1);
+  kick.change = elsewhere(kick.first, kick.last);
+  return kick;
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,46 @@
+// Changes of a plan at random places: what a search tries where no single change in turn helps.
+#pragma once
+
+#include <optional>
+#include <random>
+
+#include "compiler/partition/plan_changes.h"
+
+namespace codl::compiler {
+
+// The same ones for the same plans, whatever becomes of them and on every machine.
+class RandomChanges {
+ public:
+  // Borrows all.
+  RandomChanges(const CostModel& costs, const PlanChanges& changes, const RunList& list)
+      : costs_(costs), changes_(changes), list_(list) {}
+
+  // A small one: another cut, a chain longer or shorter, or a few nodes elsewhere. Nothing where
+  // what was drawn cannot be done.
+  std::optional<Change> small();
+
+  // Some nodes somewhere else.
+  struct Kick {
+    ir::NodeId first = 0;
+    ir::NodeId last = 0;
+    std::optional<Change> change;
+  };
+  Kick kick();
+
+ private:
+  // Below `count`. The engine's numbers are the standard's, those of its distributions are not.
+  ir::NodeId draw(ir::NodeId count) { return static_cast<ir::NodeId>(random_() % count); }
+  std::optional<Change> elsewhere(ir::NodeId first, ir::NodeId last);
+
+  const CostModel& costs_;
+  const PlanChanges& changes_;
+  const RunList& list_;
+  std::mt19937 random_;  // of a fixed seed
+};
+
+// In [0, 1).
+inline double draw_share(std::mt19937& random) {
+  return static_cast<double>(random() >> 8) / 16777216.0;
+}
+
+}  // namespace codl::compiler
