@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What takes longer than continuous integration has: every case of the kernels, every text of the troubleshooting page,
 # plans of many small graphs against an enumeration, sessions for two hours, random graphs by a new seed, each fuzz target.
+# Where CODL_MODELS names a folder of ONNX files with weights: these pruned, and of low rank, in five modes.
 #
 #   test/nightly.sh [MINUTES]     of random graphs and of each target; default: 30
 #
@@ -27,6 +28,12 @@ part env CODL_ALL_CASES=1 build/release/bin/test_compiler 'polished plans*'
 part env CODL_ALL_CASES=1 test/kernels/oclgrind.sh build/release/bin/test_kernels
 part python3 test/e2e/troubleshooting_test.py --bin build/release/bin
 part test/soak.sh 120m 2000
+
+if [ -n "${CODL_MODELS-}" ]; then
+  for smaller in --prune=0.3 --low-rank=0.95; do
+    part python3 test/peers/compare_onnxruntime.py --models "$CODL_MODELS" --bin build/release/bin "--smaller=$smaller"
+  done
+fi
 
 seed=${CODL_NIGHTLY_SEED-$RANDOM$RANDOM}
 echo "seed $seed (CODL_NIGHTLY_SEED=$seed repeats it)"
