@@ -55,6 +55,18 @@ uint32_t halves_of(const StepShape& step) {
   return halves;
 }
 
+// Null if the operand is no window of channels, or one that the kernel takes.
+const char* check_window(const StepShape& step, uint32_t i) {
+  const OperandShape& operand = step.operands[i];
+  if (operand.pixel_stride == 0) return nullptr;
+  if (!step.kernel->takes_window(i, step.operand_count) || operand.layout != Layout::Nhwc)
+    return "no window of channels for this operand";
+  return operand.dims[1] % kChannelPanel == 0 && operand.pixel_stride % kChannelPad == 0 &&
+                 operand.pixel_stride >= operand.dims[1] && operand.pixel_stride <= kMaxDim
+             ? nullptr
+             : "a window of whole panels in a map at least as wide";
+}
+
 // Null if the operand suits the kernel's processor and its memory is as large as its shape. The
 // size of Packed operands, the number of operands and their roles are the contract's.
 const char* check_operand(const KernelInfo& kernel, const OperandShape& operand) {
@@ -123,6 +135,8 @@ const char* check_step(const StepShape& step, StepNeeds* out_needs) {
 
   for (uint32_t i = 0; i < step.operand_count; ++i)
     if (const char* expected = check_operand(kernel, step.operands[i])) return expected;
+  for (uint32_t i = 0; i < step.operand_count; ++i)
+    if (const char* expected = check_window(step, i)) return expected;
   const Layout layout = step.output().layout;
   if (layout == Layout::Packed || (kernel.layout != Layout::Any && layout != kernel.layout))
     return "output in the kernel's layout";

@@ -42,8 +42,18 @@ void count_launch(const StepShape& step, const WorkMachine& machine, StepWork* o
 
 }  // namespace
 
-void count_work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+void count_work(const StepShape& windows, const WorkMachine& machine, StepWork* out) {
   *out = {};
+  // A window of channels is passed over like a map of its own; a Concat does not copy those in it.
+  OperandShape shapes[kMaxOperands];
+  StepShape step = windows;
+  if (step.kernel->op != OpKind::Concat) {
+    step.operands = shapes;
+    for (uint32_t i = 0; i < step.operand_count; ++i) {
+      shapes[i] = windows.operands[i];
+      shapes[i].pixel_stride = 0;
+    }
+  }
   if (step.kernel->processor == Processor::Gpu) count_launch(step, machine, out);
   work_of(step.kernel->op).work(step, machine, out);
 }

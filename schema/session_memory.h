@@ -94,7 +94,7 @@ inline constexpr uint64_t kForecastBytes = 88;
 inline constexpr uint64_t kStepBytes = 304;
 inline constexpr uint64_t kStepTimeBytes = 56;
 inline constexpr uint64_t kProgramBytes = 624;
-inline constexpr uint64_t kViewBytes = 128;
+inline constexpr uint64_t kViewBytes = 136;
 inline constexpr uint64_t kWorkerBytes = 64;
 
 struct SessionLists {

@@ -104,6 +104,7 @@ struct KernelInfo {
   Packing packing;  // of the weights
   uint32_t splits;
   bool takes_halves;
+  bool takes_windows;
 
   // The operator's reference kernel: plain loops over elements, by no means fast.
   constexpr bool is_reference() const { return dtype == DType::Any; }
@@ -116,6 +117,10 @@ struct KernelInfo {
   constexpr bool takes_half(Layout of_operand) const {
     return takes_halves && (of_operand == Layout::Nhwc || of_operand == Layout::Image2d);
   }
+  // Whether operand `operand` of `count` may be a window of a wider map's channels.
+  constexpr bool takes_window(uint32_t operand, uint32_t count) const {
+    return takes_windows && (operand == 0 || operand + 1 == count || op == OpKind::Concat);
+  }
   // The form in which the kernel reads constant operand `operand`. Kernels with packed weights have
   // them in operand 1 and the bias in operand 2.
   constexpr Packing packing_of(uint32_t operand) const {
@@ -125,9 +130,11 @@ struct KernelInfo {
 };
 
 inline constexpr KernelInfo kKernelInfos[] = {
-#define CODL_KERNEL(id, revision, symbol, op, processor, dtype, layout, packing, splits, halves) \
+#define CODL_KERNEL(id, revision, symbol, op, processor, dtype, layout, packing, splits, halves, \
+                    windows)                                                                     \
   {id,           revision,       #symbol,          OpKind::op, Processor::processor,             \
-   DType::dtype, Layout::layout, Packing::packing, splits,     halves},
+   DType::dtype, Layout::layout, Packing::packing, splits,     halves,                           \
+   windows},
 #include "schema/kernels.def"
 };
 inline constexpr size_t kKernelCount = std::size(kKernelInfos);

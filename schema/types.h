@@ -62,6 +62,9 @@ inline constexpr uint32_t kSplitOutputChannel = 2;
 // KernelInfo::takes_halves.
 inline constexpr bool kNoHalves = false;
 inline constexpr bool kHalves = true;
+// KernelInfo::takes_windows.
+inline constexpr bool kNoWindows = false;
+inline constexpr bool kWindows = true;
 
 inline constexpr int32_t kMaxRank = 8;
 // Output channels in one panel of packed weights, on every instruction set and GPU; cuts along

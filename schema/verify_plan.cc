@@ -347,6 +347,7 @@ OperandShape operand_shape_of(const TensorDef& tensor) {
   shape.row_begin = tensor.row_begin();
   shape.row_end = tensor.row_end();
   shape.bytes = tensor.bytes();
+  shape.pixel_stride = tensor.pixel_stride();
   return shape;
 }
 

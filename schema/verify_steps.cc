@@ -1,4 +1,5 @@
 // Steps of a plan: what each may name and touch.
+#include "kernels/common/contract/tensor_view.h"
 #include "schema/plan_check.h"
 
 namespace codl {
@@ -67,18 +68,34 @@ bool may_stay_in_place(const StepDef& step, OpKind op, const TensorDef& x, const
          x.offset_bytes() == y.offset_bytes() && x.bytes() == y.bytes();
 }
 
+// An input of a Concat with the output's pixel stride is not copied: it must be where it would be
+// copied to, behind `channels` of the output's.
+bool check_window(PlanCheck& c, const TensorDef& x, const TensorDef& y, int64_t channels) {
+  return c.expect(
+      storage_of(x) == storage_of(y) && x.row_begin() == y.row_begin() &&
+          x.row_end() == y.row_end() &&
+          x.offset_bytes() == y.offset_bytes() + static_cast<uint64_t>(channels) * sizeof(float),
+      "a window of a Concat's output at its place in it", as_found(x.offset_bytes()));
+}
+
 bool check_kernel_operands(PlanCheck& c, const VariantDef& variant, const StepDef& step,
                            OpKind op) {
   const uint32_t operand_count = step.operands()->size();
   if (!c.expect(operand_count >= 1, "at least one operand", operand_count)) return false;
   const TensorDef& output = operand_of(variant, step, operand_count - 1);
+  int64_t channels = 0;  // of the inputs in front of a window
   for (uint32_t i = 0; i < operand_count; ++i) {
     const TensorDef& operand = operand_of(variant, step, i);
     const bool is_output = i + 1 == operand_count;
+    const bool is_window =
+        op == OpKind::Concat && !is_output &&
+        kernels::is_window_of(operand_shape_of(operand), operand_shape_of(output));
+    if (is_window && !check_window(c, operand, output, channels)) return false;
+    if (operand.dims()->size() > 1) channels += operand.dims()->Get(1);
     if (!c.expect(may_touch(queue_of(step), storage_of(operand), is_output),
                   "operands in storage that the queue may read, an output that it may write", i) ||
         !c.expect(is_output || !share_bytes(operand, output) ||
-                      may_stay_in_place(step, op, operand, output),
+                      may_stay_in_place(step, op, operand, output) || is_window,
                   "an output that shares no byte with an input", i))
       return false;
   }

@@ -45,7 +45,9 @@ bool check_tensor_shape(PlanCheck& c, const TensorDef& tensor) {
   const int32_t row_end = tensor.row_end();
   if (!has_rows(static_cast<Layout>(tensor.layout())))
     return c.expect(row_begin == 0 && row_end == 0, "row_begin and row_end 0 in this layout",
-                    row_end);
+                    row_end) &&
+           c.expect(tensor.pixel_stride() == 0, "pixel_stride 0 in this layout",
+                    tensor.pixel_stride());
   if (!c.expect(tensor.dims()->size() == 4, "rank 4 in this layout", tensor.dims()->size()))
     return false;
   const int32_t rows = tensor.dims()->Get(2);
@@ -53,6 +55,20 @@ bool check_tensor_shape(PlanCheck& c, const TensorDef& tensor) {
                 "rows [row_begin, row_end) inside the value", row_end))
     return false;
   int64_t elements = round_up(tensor.dims()->Get(1), kChannelPad);
+  if (tensor.pixel_stride() != 0) {
+    if (!c.expect(tensor.layout() == static_cast<uint8_t>(Layout::Nhwc) &&
+                      storage_of(tensor) == Storage::Host,
+                  "a window of channels in layout Nhwc and the host arena",
+                  tensor.pixel_stride()) ||
+        !c.expect(tensor.dims()->Get(1) % kChannelPanel == 0, "a window of whole panels of 16",
+                  tensor.dims()->Get(1)) ||
+        !c.expect(tensor.pixel_stride() % kChannelPad == 0 && tensor.pixel_stride() <= kMaxDim &&
+                      tensor.pixel_stride() >= tensor.dims()->Get(1),
+                  "pixel_stride 0, or a multiple of 4, the window's channels or more",
+                  tensor.pixel_stride()))
+      return false;
+    elements = tensor.pixel_stride();
+  }
   return c.expect(multiply_within_limit(tensor.dims()->Get(0), &elements) &&
                       multiply_within_limit(row_end - row_begin, &elements) &&
                       multiply_within_limit(tensor.dims()->Get(3), &elements),
@@ -189,8 +205,22 @@ bool check_tensors(PlanCheck& c, const VariantDef& variant) {
   return true;
 }
 
+// True of windows of other channels of one map, whose pixels lie between each other's.
+static bool are_apart(const TensorDef& a, const TensorDef& b) {
+  if (a.pixel_stride() == 0 || a.pixel_stride() != b.pixel_stride()) return false;
+  const auto bytes_of = [](int32_t elements) {
+    return static_cast<uint64_t>(elements) * sizeof(float);
+  };
+  const TensorDef& first = a.offset_bytes() <= b.offset_bytes() ? a : b;
+  const TensorDef& other = &first == &a ? b : a;
+  const uint64_t pixel = bytes_of(a.pixel_stride());
+  const uint64_t behind = (other.offset_bytes() - first.offset_bytes()) % pixel;
+  return behind >= bytes_of(first.dims()->Get(1)) &&
+         behind + bytes_of(other.dims()->Get(1)) <= pixel;
+}
+
 bool share_bytes(const TensorDef& a, const TensorDef& b) {
-  if (storage_of(a) != storage_of(b)) return false;
+  if (storage_of(a) != storage_of(b) || are_apart(a, b)) return false;
   switch (storage_of(a)) {
     case Storage::Input:
     case Storage::Output:

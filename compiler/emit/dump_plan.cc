@@ -107,6 +107,7 @@ class TextDump {
     dims({shape.dims, static_cast<size_t>(shape.rank)});
     os_ << " " << name_of(shape.layout) << " ";
     if (shape.row_end != 0) os_ << "rows[" << shape.row_begin << "," << shape.row_end << ") ";
+    if (shape.pixel_stride != 0) os_ << "pixel_stride=" << shape.pixel_stride << " ";
     place(tensor);
     if (shape.bytes != 0) os_ << " bytes=" << shape.bytes;
     os_ << "\n";

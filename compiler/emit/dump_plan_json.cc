@@ -138,6 +138,7 @@ class JsonDump {
     number("index", tensor.index);
     number("offset_bytes", tensor.offset_bytes);
     number("bytes", shape.bytes);
+    number("pixel_stride", static_cast<uint64_t>(shape.pixel_stride));
   }
 
   void step(const Variant& variant, const Step& step) {

@@ -146,6 +146,7 @@ class TableBuilder {
     builder.add_index(tensor.index);
     builder.add_offset_bytes(tensor.offset_bytes);
     builder.add_bytes(tensor.shape.bytes);
+    builder.add_pixel_stride(tensor.shape.pixel_stride);
     return builder.Finish();
   }
 

@@ -131,11 +131,38 @@ class Tenants {
   std::map<uint64_t, std::pair<uint64_t, TensorId>> at_;  // by begin: end and tenant
 };
 
+// Puts into `homes` the result of the Concat of which each window is one. What writes a window
+// writes channels of the result that no other writes: each lies where the Concat would copy it to.
+llvm::Error find_windows(const Variant& variant, std::vector<TensorId>& homes) {
+  for (StepId id = static_cast<StepId>(variant.steps.size()); id-- > 0;) {
+    const Step& step = variant.steps[id];
+    if (step.kernel == nullptr || step.kernel->op != OpKind::Concat) continue;
+    const Tensor& y = variant.tensors[step.operands.back()];
+    uint64_t channels = 0;  // of the operands before
+    for (size_t i = 0; i + 1 < step.operands.size(); ++i) {
+      const Tensor& x = variant.tensors[step.operands[i]];
+      if (kernels::is_window_of(x.shape, y.shape)) {
+        if (x.storage != Storage::Host || y.storage != Storage::Host ||
+            x.shape.row_begin != y.shape.row_begin || x.shape.row_end != y.shape.row_end ||
+            x.offset_bytes != y.offset_bytes + channels * sizeof(float))
+          return internal_error("memory: t" + std::to_string(step.operands[i]),
+                                "expected a window of t{0} behind {1} channels, found offsets {2} "
+                                "and {3}",
+                                step.operands.back(), channels, x.offset_bytes, y.offset_bytes);
+        homes[step.operands[i]] = homes[step.operands.back()];
+      }
+      if (x.shape.rank > 1) channels += static_cast<uint64_t>(x.shape.dims[1]);
+    }
+  }
+  return llvm::Error::success();
+}
+
 // By tensor: the one in whose place it lies, byte by byte, as a copy of it by Reshapes on the CPU's
-// queue (what writes one writes what the other holds); else itself.
-std::vector<TensorId> homes_found_in(const Variant& variant) {
+// queue (what writes one writes what the other holds), or as a window of it; else itself.
+llvm::Expected<std::vector<TensorId>> homes_found_in(const Variant& variant) {
   std::vector<TensorId> homes(variant.tensors.size());
   std::iota(homes.begin(), homes.end(), 0);
+  if (llvm::Error error = find_windows(variant, homes)) return error;
   for (const Step& step : variant.steps) {
     if (step.kernel == nullptr || step.queue != Queue::Cpu || step.kernel->op != OpKind::Reshape)
       continue;
@@ -183,7 +210,7 @@ llvm::Error check_memory_plan(const Variant& variant) {
 
   // Copies in one place are one tenant, from the birth of the first to the death of the last: each
   // is made from one that is alive.
-  const std::vector<TensorId> homes = homes_found_in(variant);
+  CODL_ASSIGN_OR_RETURN(homes, homes_found_in(variant));
   const StepOrder order(variant);
   std::vector<Life> lives(tensor_count);
   std::vector<TensorId> by_birth;  // those that steps touch, in the order of their first steps

@@ -1,17 +1,29 @@
 #include "compiler/memory/lifetimes.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include "kernels/common/contract/tensor_view.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace codl::compiler {
 
 bool is_planned(Storage storage) { return is_arena(storage) || storage == Storage::Image; }
 
-namespace {
-
-std::vector<TensorId> homes_of(const Variant& variant) {
-  std::vector<TensorId> homes(variant.tensors.size());
-  std::iota(homes.begin(), homes.end(), 0);
+std::vector<Lifetimes::Home> Lifetimes::homes_of(const Variant& variant) {
+  std::vector<Home> homes(variant.tensors.size());
+  for (TensorId id = 0; id < homes.size(); ++id) homes[id].tensor = id;
+  // From the last: a result may itself be a window of a later one's.
+  for (const Step& step : llvm::reverse(variant.steps)) {
+    if (step.kernel == nullptr || step.kernel->op != OpKind::Concat) continue;
+    const TensorId y = step.operands.back();
+    uint64_t channels = 0;
+    for (TensorId x : llvm::makeArrayRef(step.operands).drop_back()) {
+      const kernels::OperandShape& shape = variant.tensors[x].shape;
+      if (kernels::is_window_of(shape, variant.tensors[y].shape))
+        homes[x] = {homes[y].tensor, homes[y].offset_bytes + channels * dtype_bytes(shape.dtype)};
+      if (shape.rank > 1) channels += static_cast<uint64_t>(shape.dims[1]);
+    }
+  }
   for (const Step& step : variant.steps) {
     if (step.kernel == nullptr || step.kernel->op != OpKind::Reshape) continue;
     const Tensor& x = variant.tensors[step.operands[0]];
@@ -21,8 +33,6 @@ std::vector<TensorId> homes_of(const Variant& variant) {
   }
   return homes;
 }
-
-}  // namespace
 
 Lifetimes::Lifetimes(const Variant& variant)
     : order_(variant),
@@ -35,7 +45,7 @@ Lifetimes::Lifetimes(const Variant& variant)
     const size_t queue = static_cast<size_t>(step.queue);
     steps_of_queue_[queue].push_back(id);
     for (TensorId operand : step.operands) {
-      const TensorId tensor = homes_[operand];
+      const TensorId tensor = home(operand);
       Touches& touches = touches_[tensor];
       if (touches.first[queue] == ir::kNoId) touches.first[queue] = id;
       touches.last[queue] = id;
@@ -86,8 +96,8 @@ bool Lifetimes::is_before(TensorId a, TensorId b) const {
   return true;
 }
 
-StepId Lifetimes::first_step(TensorId tensor) const { return spans_[homes_[tensor]].first; }
+StepId Lifetimes::first_step(TensorId tensor) const { return spans_[home(tensor)].first; }
 
-StepId Lifetimes::last_step(TensorId tensor) const { return spans_[homes_[tensor]].last; }
+StepId Lifetimes::last_step(TensorId tensor) const { return spans_[home(tensor)].last; }
 
 }  // namespace codl::compiler

@@ -20,10 +20,13 @@ class Lifetimes {
  public:
   explicit Lifetimes(const Variant& variant);
 
-  // The tensor whose place this one takes: the operand of the Reshape that computes it, where both
-  // are the host's. Both hold the same bytes, each computed once, so that neither can spoil the
-  // other. Else the tensor itself.
-  TensorId home(TensorId tensor) const { return homes_[tensor]; }
+  // The tensor in whose place this one lies: the operand of the Reshape that computes it, where
+  // both are the host's, for both hold the same bytes, each computed once; the result of the Concat
+  // of which it is a window (write_into_concats()), whose other channels are others'. So neither
+  // can spoil the other. Else the tensor itself.
+  TensorId home(TensorId tensor) const { return homes_[tensor].tensor; }
+  // Behind the beginning of its home.
+  uint64_t offset_in_home(TensorId tensor) const { return homes_[tensor].offset_bytes; }
 
   // In every execution, one of the two is dead before the other is born. Two homes.
   bool may_share(TensorId a, TensorId b) const {
@@ -72,10 +75,15 @@ class Lifetimes {
     size_t queue = kQueueCount;
   };
 
+  struct Home {
+    TensorId tensor = ir::kNoId;
+    uint64_t offset_bytes = 0;
+  };
+  static std::vector<Home> homes_of(const Variant& variant);
   bool is_before(TensorId a, TensorId b) const;
 
   StepOrder order_;
-  std::vector<TensorId> homes_;  // by tensor
+  std::vector<Home> homes_;  // by tensor
   StepId step_count_;
   std::vector<StepId> steps_of_queue_[kQueueCount];
   std::vector<Touches> touches_;  // by home

@@ -395,7 +395,8 @@ llvm::Error plan_memory(Variant& variant, const DeviceProfile& profile) {
       ArenaPlanner(variant, lifetimes, Storage::Shared, kDeviceAlignment).place(offset_bytes);
   variant.device_bytes = place_device_tensors(variant, lifetimes, offset_bytes);
   for (TensorId id = 0; id < variant.tensors.size(); ++id)
-    variant.tensors[id].offset_bytes = offset_bytes[lifetimes.home(id)];
+    variant.tensors[id].offset_bytes =
+        offset_bytes[lifetimes.home(id)] + lifetimes.offset_in_home(id);
   for (uint64_t arena_bytes : {variant.host_bytes, variant.shared_bytes, variant.device_bytes})
     if (arena_bytes > kMaxArenaBytes)
       return unsupported_error("plan_memory", "expected arenas of at most {0} bytes, found {1}",

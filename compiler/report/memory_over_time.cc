@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "compiler/memory/lifetimes.h"
+
 namespace codl::compiler {
 namespace {
 
@@ -22,10 +24,11 @@ bool is_in_arena(const Tensor& tensor) {
 
 std::vector<LiveBytes> memory_over_time(const Variant& variant,
                                         llvm::ArrayRef<Timeline::Span> spans) {
-  std::vector<std::optional<Timeline::Span>> lives(variant.tensors.size());
+  const Lifetimes lifetimes(variant);
+  std::vector<std::optional<Timeline::Span>> lives(variant.tensors.size());  // of homes
   for (size_t id = 0; id < spans.size(); ++id)
     for (const TensorId tensor : variant.steps[id].operands) {
-      std::optional<Timeline::Span>& life = lives[tensor];
+      std::optional<Timeline::Span>& life = lives[lifetimes.home(tensor)];
       if (!life) life = spans[id];
       life->start_us = std::min(life->start_us, spans[id].start_us);
       life->end_us = std::max(life->end_us, spans[id].end_us);

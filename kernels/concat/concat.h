@@ -8,9 +8,11 @@
 // the latter at most 8 inputs; of runs every axis of a Plain output and all but axis 1 of an Nhwc
 // one. Channels need not be multiples of 4: the real channels of the inputs follow each other
 // without gaps, their pad lanes are not copied, the pad lanes of y are written as zero. Windows of
-// rows: axis 1 and 3: every input holds the rows of the part. Axis 0 and 2, and the row of runs:
-// every operand holds all its rows. Parts: Height for Nhwc and Image2d along axis 1 or 3. y must
-// not overlap an input. Nothing past the end is read.
+// rows: axis 1 and 3: every input holds the rows of the part. Axis 0 and 2, and the kernel of runs:
+// every operand holds all its rows. Parts: Height for Nhwc and Image2d along axis 1 or 3. Nothing
+// past the end is read. y must not overlap an input, but for one that is a window of y where it
+// would be copied to (is_window_of(), axis 1): that is left as it is. verify_plan sees to it that a
+// window with y's pixel stride is there.
 #pragma once
 
 #include "kernels/common/contract/check_step_shape.h"
@@ -30,6 +32,14 @@ struct ConcatWork {
   int64_t units;
   int32_t task_count;
 };
+
+// Of y's dim along the axis, how much is not in its place.
+inline int64_t copied_channels(const StepShape& step) {
+  int64_t count = step.output().dims[step.params_as<ConcatParams>().axis];
+  for (uint32_t i = 0; i + 1 < step.operand_count; ++i)
+    if (is_window_of(step.operands[i], step.output())) count -= step.operands[i].dims[1];
+  return count;
+}
 
 constexpr ConcatWork concat_work(SplitDim part_dim, Range part, const OperandShape& y) {
   ConcatWork work = {};

@@ -34,10 +34,14 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     if (has_pixels(y) && !needs_all_rows &&
         !holds_rows(x, rows_of_part(step.part_dim, step.part, y)))
       return "input rows of the part inside the operand";
+    if ((x.pixel_stride != 0 || y.pixel_stride != 0) && axis != 1)
+      return "axis 1 for windows of channels";
     joined += x.dims[axis];
   }
   if (joined != y.dims[axis]) return "input dims along the axis that add up to the output's";
-  if (!is_any) out_needs->task_count = concat_work(step.part_dim, step.part, y).task_count;
+  // All that is in its place takes no time.
+  if (!is_any && copied_channels(step) != 0)
+    out_needs->task_count = concat_work(step.part_dim, step.part, y).task_count;
   return nullptr;
 }
 

@@ -51,7 +51,9 @@ void join_row(const KernelArgs& args, int32_t axis, int64_t n, int32_t h) {
     const TensorView& x = args.operands[i];
     const float* x_row =
         x.as<const float>() + n * x.strides[0] + (h - x.shape.row_begin) * x.strides[2];
-    if (axis == 3) {
+    if (is_window_of(x.shape, y.shape)) {
+      // It is there.
+    } else if (axis == 3) {
       copy_floats(y_row + joined * y_pixel, x_row, x.shape.dims[3] * y_pixel);
     } else {
       for (int32_t w = 0; w < columns; ++w)
@@ -60,7 +62,14 @@ void join_row(const KernelArgs& args, int32_t axis, int64_t n, int32_t h) {
     joined += x.shape.dims[axis];
   }
   for (int32_t w = 0; w < columns; ++w)
-    for (int64_t c = y.shape.dims[1]; c < y_pixel; ++c) y_row[w * y_pixel + c] = 0.0f;
+    for (int64_t c = y.shape.dims[1]; c < padded_channels(y.shape); ++c)
+      y_row[w * y_pixel + c] = 0.0f;
+}
+
+bool is_in_place(const KernelArgs& args) {
+  for (uint32_t i = 0; i + 1 < args.operand_count; ++i)
+    if (!is_window_of(args.operands[i].shape, args.output().shape)) return false;
+  return true;
 }
 
 // The same row where inputs are joined along batch or rows: it is a row of one input.
@@ -79,6 +88,7 @@ void concat(const KernelArgs& args) {
   const int32_t axis = args.params_as<ConcatParams>().axis;
   const OperandShape& y = args.output().shape;
   const ConcatWork work = concat_work(args.part_dim, args.part, y);
+  if (y.layout == Layout::Nhwc && is_in_place(args)) return;
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   if (y.layout == Layout::Plain) {
     const int64_t elements = element_count(y);

@@ -7,7 +7,13 @@ namespace {
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& y = step.output();
   const int32_t axis = step.params_as<ConcatParams>().axis;
-  const auto elements = static_cast<double>(part_elements(step));
+  const int64_t copied = copied_channels(step);
+  if (copied == 0) {
+    out->tasks = 1;
+    return;
+  }
+  const double share = static_cast<double>(copied) / y.dims[axis];
+  const auto elements = static_cast<double>(part_elements(step)) * share;
   // Of every input the piece that follows itself in memory, of the least the shortest.
   double behind = element_bytes(y);  // bytes of an index along the axis
   if (has_pixels(y)) {
@@ -16,16 +22,28 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     for (int32_t i = axis + 1; i < y.rank; ++i) behind *= y.dims[i];
   }
   double least = behind * y.dims[axis];
-  for (uint32_t i = 0; i + 1 < step.operand_count; ++i)
+  uint32_t inputs = 0;  // that are copied
+  for (uint32_t i = 0; i + 1 < step.operand_count; ++i) {
+    if (is_window_of(step.operands[i], y)) continue;
     least = smaller(least, behind * step.operands[i].dims[axis]);
-  const double joined = elements * element_bytes(y) / (behind * y.dims[axis]);  // pieces of y
+    ++inputs;
+  }
+  // Pieces of y.
+  const double joined = elements * element_bytes(y) / (behind * static_cast<double>(copied));
   if (step.kernel->is_reference())
     return fill_loops(step, machine, 1, elements * element_bytes(y), out);
   const ConcatWork work = concat_work(step.part_dim, step.part, y);
   out->run_bytes = least;
-  out->tile_calls = joined * (step.operand_count - 1);
-  fill_stream(step, machine, elements * element_bytes(step.operands[0]), work.units,
-              work.task_count, out);
+  out->tile_calls = joined * inputs;
+  if (share == 1)
+    return fill_stream(step, machine, elements * element_bytes(step.operands[0]), work.units,
+                       work.task_count, out);
+  fill_tasks(work.units, work.task_count, machine, out);
+  WorkMemory memory(step, machine, out);
+  memory.read_channels(elements * element_bytes(y));
+  memory.write(elements * element_bytes(y));
+  memory.finish();
+  out->moved_bytes += out->read_bytes + out->written_bytes;
 }
 
 }  // namespace

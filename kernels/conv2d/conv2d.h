@@ -112,8 +112,8 @@ constexpr bool conv2d_takes_panels(const Conv2dParams& params, const OperandShap
 // neighbouring sets.
 constexpr bool conv2d_has_copies(const Conv2dParams& params, const OperandShape& x, int64_t taps) {
   // 64 KiB a pixel: beyond, those of a tile are no small part of a second-level cache.
-  const int64_t channels = padded_channels(x);
-  return taps == 1 && channels <= 16384 && channels * params.stride_w % 1024 == 0;
+  return taps == 1 && padded_channels(x) <= 16384 &&
+         int64_t{pixel_elements(x)} * params.stride_w % 1024 == 0;
 }
 
 // The share of its (tap, position) pairs that the direct CPU kernel computes: 1, or, where most

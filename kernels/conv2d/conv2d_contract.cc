@@ -67,7 +67,10 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     return nullptr;
   };
   if (winograd != 0) return need(winograd_work(winograd, x, y, step.part_dim, step.part));
-  return need(conv2d_work(params, x, w, y, step.part_dim, step.part));
+  const Conv2dWork work = conv2d_work(params, x, w, y, step.part_dim, step.part);
+  if (x.pixel_stride != 0 && work.dots.run > work.dots.depth)
+    return "pixels that follow each other, for windows that are read in runs";
+  return need(work);
 }
 
 }  // namespace

@@ -41,11 +41,13 @@ void run_panels(const Conv2d& conv, const TilePixels& pixels, const TileFunction
                     (conv.rows.begin - y.shape.row_begin) * y.strides[2] +
                     pixels.first * y.strides[3];
   const float* residual_pixels = nullptr;
+  int64_t residual_stride = 0;
   if (conv.residual != nullptr) {
     const TensorView& residual = *conv.residual;
+    residual_stride = residual.strides[3];
     residual_pixels = residual.as<const float>() + pixels.image * residual.strides[0] +
                       (conv.rows.begin - residual.shape.row_begin) * residual.strides[2] +
-                      pixels.first * residual.strides[3];
+                      pixels.first * residual_stride;
   }
   PanelTile tile = {
       .inputs = conv.table,
@@ -57,7 +59,7 @@ void run_panels(const Conv2d& conv, const TilePixels& pixels, const TileFunction
       .weights = nullptr,
       .bias = nullptr,
       .ahead = 0,
-      .residual_stride = y.strides[3],
+      .residual_stride = residual_stride,
       .y = nullptr,
       .y_stride = y.strides[3],
       .pixel_count = pixels.count,
@@ -82,7 +84,7 @@ void run_panels(const Conv2d& conv, const TilePixels& pixels, const TileFunction
       output.valid_lanes = output.stored_lanes = channels_left;
       // The pad lanes of a pixel go with its last channel.
       if (group + 1 == conv.params->groups)
-        output.stored_lanes += static_cast<int32_t>(y.strides[3]) - out_channels;
+        output.stored_lanes += padded_channels(y.shape) - out_channels;
     }
     // A panel of a group that is no multiple of 16 may reach past the end of the packed bias.
     HWY_ALIGN float bias[kTilePanels * kChannelPanel];
@@ -194,7 +196,7 @@ void run_dots(const Conv2d& conv, int32_t image, PixelRange range) {
   const int32_t out_channels = y.shape.dims[1];
   const int32_t out_columns = y.shape.dims[3];
   const int64_t pixel_stride = y.strides[3];
-  const auto stored = static_cast<int32_t>(pixel_stride);
+  const int32_t stored = padded_channels(y.shape);
   const int tile_pixels = dot_pixels_for(dots_for(out_channels));
   const DotFunction compute = dot_function(dots_for(out_channels));
   const PanelOutput output = {&conv.activation, out_channels, stored};
@@ -206,10 +208,11 @@ void run_dots(const Conv2d& conv, int32_t image, PixelRange range) {
                    (conv.rows.begin - y.shape.row_begin) * y.strides[2] +
                    range.begin * pixel_stride;
   const float* residual = nullptr;
+  const int64_t residual_stride = conv.residual != nullptr ? conv.residual->strides[3] : 0;
   if (conv.residual != nullptr)
     residual = conv.residual->as<const float>() + image * conv.residual->strides[0] +
                (conv.rows.begin - conv.residual->shape.row_begin) * conv.residual->strides[2] +
-               range.begin * pixel_stride;
+               range.begin * residual_stride;
 
   int32_t row = conv.rows.begin + static_cast<int32_t>(range.begin / out_columns);
   auto column = static_cast<int32_t>(range.begin % out_columns);
@@ -230,9 +233,10 @@ void run_dots(const Conv2d& conv, int32_t image, PixelRange range) {
       }
     }
     compute(tile);
-    finish_panel(output, sums, kChannelPanel, residual, pixel_stride, y_pixel, pixel_stride, count);
+    finish_panel(output, sums, kChannelPanel, residual, residual_stride, y_pixel, pixel_stride,
+                 count);
     y_pixel += count * pixel_stride;
-    if (residual != nullptr) residual += count * pixel_stride;
+    if (residual != nullptr) residual += count * residual_stride;
   }
 }
 
@@ -319,7 +323,7 @@ void conv2d_f32(const KernelArgs& args) {
   // A tile of 6 pixels has no need of copies.
   if (work.has_copies && kTilePixels > 6) conv.copies = zeros + work.zeros_bytes / sizeof(float);
   conv.pass_panels = pass_panels_for(conv.panel_elements);
-  for (int64_t i = 0; i < x.strides[3]; ++i) zeros[i] = 0.0f;
+  for (int64_t i = 0; i < padded_channels(x.shape); ++i) zeros[i] = 0.0f;
   for (int32_t i = 0; i < conv.vertical.taps; ++i)
     for (int32_t j = 0; j < conv.horizontal.taps; ++j) {
       const int64_t tap = i * conv.horizontal.taps + j;

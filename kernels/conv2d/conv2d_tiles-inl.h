@@ -212,7 +212,7 @@ TileInputs inputs_by_tap(const Conv2d& conv, const TilePixels& pixels, int size)
 TileInputs inputs_of_copied_pixels(const Conv2d& conv, const TilePixels& pixels, int size) {
   point_at_tap(conv, pixels, size, 0, 0);
   const PanelTag d;
-  const int64_t channels = conv.x->strides[3];
+  const int64_t channels = padded_channels(conv.x->shape);
   for (int i = 0; i < size; ++i) {
     float* copy = conv.copies + i * conv.copy_stride;
     for (int64_t channel = 0; channel < channels; channel += kPanelLanes)

@@ -136,7 +136,7 @@ void transform_inputs(const Winograd& conv, int64_t first_tile, int64_t tile_cou
   const PanelTag tag;
   const WinogradWork& work = *conv.work;
   const TensorView& x = *conv.x;
-  const int64_t channels = x.strides[3];  // pad lanes are zero
+  const int64_t channels = padded_channels(x.shape);  // pad lanes are zero
   for (int64_t tile = 0; tile < tile_count; ++tile) {
     const TilePlace place = place_of(work, kOutputs, first_tile + tile);
     const float* image = x.as<const float>() + place.image * x.strides[0];
@@ -154,7 +154,7 @@ void transform_inputs(const Winograd& conv, int64_t first_tile, int64_t tile_cou
             is_inside ? image + (row - x.shape.row_begin) * x.strides[2] + column * x.strides[3]
                       : conv.zeros;
       }
-    const uintptr_t next = static_cast<uintptr_t>(kOutputs * channels) * sizeof(float);
+    const uintptr_t next = static_cast<uintptr_t>(kOutputs * x.strides[3]) * sizeof(float);
     float* v = conv.inputs + tile * kChannelPanel;
     int64_t channel = 0;
     for (; channel + kChannelPanel <= channels; channel += kChannelPanel) {
@@ -386,22 +386,24 @@ HWY_INLINE void finish_tile(const Winograd& conv, const float* m, const TilePlac
                   (row - y.shape.row_begin) * y.strides[2] + tile.column * y.strides[3] + channel +
                   lane;
       const float* residual = nullptr;
+      const int64_t residual_pixel = conv.residual != nullptr ? conv.residual->strides[3] : 0;
       if (conv.residual != nullptr)
         residual = conv.residual->as<const float>() + tile.image * conv.residual->strides[0] +
                    (row - conv.residual->shape.row_begin) * conv.residual->strides[2] +
-                   tile.column * y.strides[3] + channel + lane;
+                   tile.column * residual_pixel + channel + lane;
       const int32_t stored = output.stored_lanes - lane;
 #pragma GCC unroll 8
       for (int j = 0; j < kOutputs; ++j) {
         if (j >= column_count) break;
         PanelVec sum = hn::Add(sums[j], bias);
         if (is_whole) {
-          if (residual != nullptr) sum = hn::Add(sum, hn::LoadU(tag, residual + j * y.strides[3]));
+          if (residual != nullptr)
+            sum = hn::Add(sum, hn::LoadU(tag, residual + j * residual_pixel));
           hn::StoreU(limit(sum, low, high), tag, to + j * y.strides[3]);
           continue;
         }
         if (residual != nullptr)
-          sum = hn::Add(sum, load_lanes(tag, residual + j * y.strides[3], stored));
+          sum = hn::Add(sum, load_lanes(tag, residual + j * residual_pixel, stored));
         sum = activate(tag, conv.activation, sum);
         store_lanes(tag, keep_lanes(tag, sum, output.valid_lanes - lane), to + j * y.strides[3],
                     stored);
@@ -423,7 +425,7 @@ void transform_outputs(const Winograd& conv, int64_t first_tile, int64_t tile_co
       if (channels_left < kChannelPanel) {
         output.valid_lanes = channels_left;
         // The pad lanes of a pixel go with its last channel.
-        output.stored_lanes = static_cast<int32_t>(y.strides[3]) - panel * kChannelPanel;
+        output.stored_lanes = padded_channels(y.shape) - panel * kChannelPanel;
       }
       finish_tile<kPairs>(conv, m, place, panel, output);
     }
@@ -440,7 +442,7 @@ void conv2d_winograd(const KernelArgs& args) {
       winograd_work(Transform::kOutputs, x.shape, y.shape, args.part_dim, args.part);
   float* scratch = static_cast<float*>(args.scratch);
   float* zeros = scratch + work.zeros_offset;
-  for (int64_t i = 0; i < x.strides[3]; ++i) zeros[i] = 0.0f;
+  for (int64_t i = 0; i < padded_channels(x.shape); ++i) zeros[i] = 0.0f;
   const Winograd conv = {
       .work = &work,
       .params = &params,

@@ -43,9 +43,12 @@ struct Run {
   int32_t input_columns;  // of the map
   int32_t stride;
   int32_t dilation;
-  int64_t x_tap_row;   // elements between rows of taps
-  int64_t pixel;       // elements between pixels of x and of y
-  int64_t y_row;       // elements between rows of y
+  int64_t x_tap_row;  // elements between rows of taps
+  int64_t x_pixel;    // elements between pixels
+  int64_t y_pixel;
+  int64_t residual_pixel;
+  int64_t y_row;  // elements between rows
+  int64_t residual_row;
   int64_t weight_row;  // elements between rows of weights
   int64_t weight_pixel;
   int64_t channels;  // of the block that are computed in whole vectors, kLanes at least
@@ -119,7 +122,7 @@ HWY_INLINE void add_any_row(const Run& run, const float* x, const float* weights
     for (int i = 0; i < kCount; ++i) {
       const int64_t place = column + int64_t{i} * run.stride;
       if (run.is_inside(place))
-        sums[i] = hn::MulAdd(hn::LoadU(d, x + place * run.pixel), w, sums[i]);
+        sums[i] = hn::MulAdd(hn::LoadU(d, x + place * run.x_pixel), w, sums[i]);
     }
   }
 }
@@ -135,7 +138,8 @@ HWY_NOINLINE void compute_row_pair(const Run& run) {
   const Vec low = hn::Set(d, run.low);
   const Vec high = hn::Set(d, run.high);
   const int64_t last = run.channels - kLanes;
-  const int64_t pixel = run.pixel;
+  const int64_t pixel = run.x_pixel;
+  const int64_t y_pixel = run.y_pixel;
   const int64_t x_row = run.x_tap_row;
   const int64_t y_row = run.y_row;
   const int64_t weight_row = run.weight_row;
@@ -180,14 +184,14 @@ HWY_NOINLINE void compute_row_pair(const Run& run) {
 #pragma GCC unroll 2
     for (int row_of_two = 0; row_of_two < 2; ++row_of_two) {
       if (run.residual != nullptr) {
-        const float* residual = run.residual + c + row_of_two * y_row;
+        const float* residual = run.residual + c + row_of_two * run.residual_row;
 #pragma GCC unroll 8
-        for (int i = 0; i < kCount; ++i, residual += pixel)
+        for (int i = 0; i < kCount; ++i, residual += run.residual_pixel)
           sums[row_of_two][i] = hn::Add(sums[row_of_two][i], hn::LoadU(d, residual));
       }
       float* y = run.y + c + row_of_two * y_row;
 #pragma GCC unroll 8
-      for (int i = 0; i < kCount; ++i, y += pixel)
+      for (int i = 0; i < kCount; ++i, y += y_pixel)
         hn::StoreU(limit(sums[row_of_two][i], low, high), d, y);
     }
     if (c == last) return;
@@ -202,7 +206,9 @@ HWY_NOINLINE void compute_run(const Run& run) {
   const Vec high = hn::Set(d, run.high);
   const int64_t last = run.channels - kLanes;
   // Copies: a store to y could change `run` for all that the compiler knows.
-  const int64_t pixel = run.pixel;
+  const int64_t pixel = run.x_pixel;
+  const int64_t y_pixel = run.y_pixel;
+  const int64_t residual_pixel = run.residual_pixel;
   const int64_t x_tap_row = run.x_tap_row;
   const int64_t weight_row = run.weight_row;
   const int64_t weight_pixel = run.weight_pixel;
@@ -230,12 +236,12 @@ HWY_NOINLINE void compute_run(const Run& run) {
     if (run.residual != nullptr) {
       const float* residual = run.residual + c;
 #pragma GCC unroll 8
-      for (int i = 0; i < kCount; ++i, residual += pixel)
+      for (int i = 0; i < kCount; ++i, residual += residual_pixel)
         sums[i] = hn::Add(sums[i], hn::LoadU(d, residual));
     }
     float* y = run.y + c;
 #pragma GCC unroll 8
-    for (int i = 0; i < kCount; ++i, y += pixel) hn::StoreU(limit(sums[i], low, high), d, y);
+    for (int i = 0; i < kCount; ++i, y += y_pixel) hn::StoreU(limit(sums[i], low, high), d, y);
     if (c == last) return;
   }
 }
@@ -302,7 +308,8 @@ HWY_NOINLINE void compute_rest(const Run& run, int row_of_two, int64_t c, int64_
   const Vec high = hn::Set(d, run.high);
   const float* x_row = run.x + row_of_two * run.stride * run.x_tap_row + c;
   const int64_t y_row = row_of_two * run.y_row + c;
-  const int64_t pixel = run.pixel;
+  const int64_t residual_row = row_of_two * run.residual_row + c;
+  const int64_t pixel = run.x_pixel;
   Vec sums[kCount];
 #pragma GCC unroll 8
   for (int i = 0; i < kCount; ++i) sums[i] = hn::LoadU(d, run.bias + c);
@@ -321,9 +328,10 @@ HWY_NOINLINE void compute_rest(const Run& run, int row_of_two, int64_t c, int64_
 #pragma GCC unroll 8
   for (int i = 0; i < kCount; ++i) {
     if (run.residual != nullptr)
-      sums[i] = hn::Add(sums[i], load_lanes(d, run.residual + y_row + i * pixel, stored - c));
-    store_lanes(d, keep_lanes(d, limit(sums[i], low, high), valid - c), run.y + y_row + i * pixel,
-                stored - c);
+      sums[i] = hn::Add(
+          sums[i], load_lanes(d, run.residual + residual_row + i * run.residual_pixel, stored - c));
+    store_lanes(d, keep_lanes(d, limit(sums[i], low, high), valid - c),
+                run.y + y_row + i * run.y_pixel, stored - c);
   }
 }
 
@@ -337,8 +345,8 @@ void compute_rests(const Run& run, int row_of_two, int64_t c, int64_t valid, int
     for (int i = 0; i < kCount; ++i) {
       compute_rest<1>(one, row_of_two, c, valid, stored);
       one.column += run.stride;
-      one.y += run.pixel;
-      if (one.residual != nullptr) one.residual += run.pixel;
+      one.y += run.y_pixel;
+      if (one.residual != nullptr) one.residual += run.residual_pixel;
     }
   }
 }
@@ -405,8 +413,11 @@ void compute_rows(const Depthwise& step, int64_t image, int32_t row, int rows, i
       .stride = step.horizontal.stride,
       .dilation = step.horizontal.dilation,
       .x_tap_row = step.vertical.dilation * x.strides[2],
-      .pixel = y.strides[3],
+      .x_pixel = x.strides[3],
+      .y_pixel = y.strides[3],
+      .residual_pixel = step.residual != nullptr ? step.residual->strides[3] : 0,
       .y_row = y.strides[2],
+      .residual_row = step.residual != nullptr ? step.residual->strides[2] : 0,
       .weight_row = weight_row,
       .weight_pixel = weight_pixel,
       .channels = 0,  // below
@@ -416,7 +427,7 @@ void compute_rows(const Depthwise& step, int64_t image, int32_t row, int rows, i
   if (step.residual != nullptr)
     run.residual = step.residual->as<const float>() + image * step.residual->strides[0] +
                    (row - step.residual->shape.row_begin) * step.residual->strides[2] +
-                   column * y.strides[3] + begin;
+                   column * run.residual_pixel + begin;
   // From run to run the one description changes in place: a copy, loaded in whole vectors, would
   // wait for the stores of its parts.
   const int64_t count = end - begin;
@@ -436,11 +447,11 @@ void compute_rows(const Depthwise& step, int64_t image, int32_t row, int rows, i
         rest_function(outputs)(run, i, c, count, stored_count);
       float* y_run = run.y + i * run.y_row;
       if (step.activation.has_curve)
-        activate_rows(step.activation, y_run, run.pixel, y_run, run.pixel, outputs, count);
+        activate_rows(step.activation, y_run, run.y_pixel, y_run, run.y_pixel, outputs, count);
     }
     run.column += outputs * run.stride;
-    run.y += outputs * run.pixel;
-    if (run.residual != nullptr) run.residual += outputs * run.pixel;
+    run.y += outputs * run.y_pixel;
+    if (run.residual != nullptr) run.residual += outputs * run.residual_pixel;
   }
 }
 
@@ -494,7 +505,7 @@ void depthwise_conv2d_f32(const KernelArgs& args) {
     for (int64_t c = (work.panels.begin + panels.begin) * kChannelPanel; c < end;) {
       // A last pass of less than a panel would be slow.
       const int64_t next = end - c >= pass + kChannelPanel ? c + pass : end;
-      const int64_t stored = next == y.shape.dims[1] ? y.strides[3] : next;
+      const int64_t stored = next == y.shape.dims[1] ? padded_channels(y.shape) : next;
       int count = 1;
       for (int64_t unit = rows.begin; unit < rows.end; unit += count) {
         const int32_t row = work.rows.begin + static_cast<int32_t>(unit % work.rows.count());

@@ -104,7 +104,7 @@ struct MaxRun {
   const float* rows[3];
   int64_t columns[kMaxRunColumns];  // elements from the beginning of a row
   float* y;                         // of the first output
-  int64_t pixel;                    // elements between pixels of y
+  int64_t y_pixel;                  // elements between pixels of y
   int32_t count;
 };
 
@@ -130,7 +130,7 @@ HWY_INLINE void max_of_channels(D d, const MaxRun& run, int32_t c) {
     if constexpr (kStride == 1) between[v] = column_max(run.columns[1] + v * lanes);
   }
   float* y = run.y + c;
-  for (int32_t i = 0; i < run.count; ++i, y += run.pixel) {
+  for (int32_t i = 0; i < run.count; ++i, y += run.y_pixel) {
     const int64_t second = run.columns[i * kStride + 1];
     const int64_t third = run.columns[i * kStride + 2];
 #pragma GCC unroll 8
@@ -161,14 +161,15 @@ HWY_NOINLINE void max_of_run(const MaxRun& run, Range channels) {
 }
 
 // The run of outputs from column `first` on, but for its rows.
-MaxRun max_run(const Pool2dParams& params, const TensorView& x, int32_t first, int32_t count) {
+MaxRun max_run(const Pool2dParams& params, const TensorView& x, const TensorView& y, int32_t first,
+               int32_t count) {
   MaxRun run;
-  run.pixel = x.strides[3];
+  run.y_pixel = y.strides[3];
   run.count = count;
   const int32_t last_column = x.shape.dims[3] - 1;
   int32_t column = first * params.stride_w - params.pad_left;
   for (int32_t i = 0; i < (count - 1) * params.stride_w + 3; ++i, ++column)
-    run.columns[i] = (column < 0 ? 0 : column > last_column ? last_column : column) * run.pixel;
+    run.columns[i] = (column < 0 ? 0 : column > last_column ? last_column : column) * x.strides[3];
   return run;
 }
 
@@ -208,14 +209,14 @@ void max_of_units(const Pool2dParams& params, const Pool2dWork& work, const Tens
   if (units.begin == units.end) return;
   const int32_t outputs = pool2d_run_outputs(columns, params.stride_w, work.channels.count());
   for (int32_t ow = 0; ow < columns; ow += outputs) {
-    MaxRun run = max_run(params, x, ow, columns - ow < outputs ? columns - ow : outputs);
+    MaxRun run = max_run(params, x, y, ow, columns - ow < outputs ? columns - ow : outputs);
     OutputRow row = output_row(params, work, x, y, units.begin);
     for (int64_t unit = units.begin; unit < units.end; ++unit) {
       const Range channels = row.channels;
       const int32_t last_row = row.vertical.end - row.vertical.begin - 1;
       for (int32_t i = 0; i < 3; ++i)
         run.rows[i] = row.x + (i < last_row ? i : last_row) * x.strides[2];
-      run.y = row.y + ow * run.pixel;
+      run.y = row.y + ow * run.y_pixel;
       // The next row's place takes divisions: they are done while this one waits for memory.
       if (unit + 1 < units.end) row = output_row(params, work, x, y, unit + 1);
       (params.stride_w == 1 ? max_of_run<1> : max_of_run<2>)(run, channels);

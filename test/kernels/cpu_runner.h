@@ -164,8 +164,19 @@ class CaseInputs {
       std::memcpy(to, whole_[i].data(), whole_[i].bytes());
       return;
     }
-    const int64_t row = int64_t{shape.dims[3]} * kernels::padded_channels(shape);
+    const int64_t pixel = kernels::padded_channels(shape);
+    const int64_t row = int64_t{shape.dims[3]} * pixel;
     const int64_t rows = kernels::rows_held(shape);
+    if (shape.pixel_stride != 0) {
+      // What lies between the pixels of a window is not for the kernel.
+      std::fill_n(to, kernels::stored_elements(shape), std::numeric_limits<float>::quiet_NaN());
+      for (int64_t n = 0; n < shape.dims[0]; ++n)
+        for (int64_t k = 0; k < rows * shape.dims[3]; ++k, to += shape.pixel_stride)
+          std::memcpy(to,
+                      whole_[i].data() + (n * whole.dims[2] + shape.row_begin) * row + k * pixel,
+                      static_cast<size_t>(pixel) * sizeof(float));
+      return;
+    }
     for (int64_t n = 0; n < shape.dims[0]; ++n)
       std::memcpy(to + n * rows * row,
                   whole_[i].data() + (n * whole.dims[2] + shape.row_begin) * row,

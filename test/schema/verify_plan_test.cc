@@ -119,6 +119,44 @@ TestPlan cpu_plan() {
   return plan;
 }
 
+// Beside cpu_plan(): windows t7 and t8 of t9, the second pooled from the first, which a Concat of
+// them leaves where they are.
+TestPlan windows_plan() {
+  TestPlan plan = cpu_plan();
+  TestVariant& variant = plan.variants[0];
+  constexpr uint64_t kPixels = 4 * 5;
+  const auto map = [](std::string name, Storage storage, uint64_t offset_bytes, int32_t channels,
+                      int32_t pixel_stride) {
+    TestTensor tensor = nhwc_tensor(std::move(name), storage, offset_bytes);
+    tensor.dims[1] = channels;
+    tensor.pixel_stride = pixel_stride;
+    const int32_t pixel = pixel_stride != 0 ? pixel_stride : channels;
+    tensor.bytes =
+        ((kPixels - 1) * static_cast<uint64_t>(pixel) + static_cast<uint64_t>(channels)) *
+        sizeof(float);
+    return tensor;
+  };
+  variant.host_bytes = 4096 + kPixels * 32 * sizeof(float);
+  variant.tensors.push_back(map("d", Storage::Weights, 0, 16, 0));
+  variant.tensors.back().index = 1;
+  variant.tensors.push_back(map("t7", Storage::Host, 4096, 16, 32));
+  variant.tensors.push_back(map("t8", Storage::Host, 4096 + 64, 16, 32));
+  variant.tensors.push_back(map("t9", Storage::Host, 4096, 32, 0));
+  Pool2dParams pool;
+  pool.kind = kPool2dMax;
+  pool.kernel_h = pool.kernel_w = pool.stride_h = pool.stride_w = 1;
+  pool.dilation_h = pool.dilation_w = 1;
+  for (uint32_t window : {7, 8}) {
+    variant.steps.push_back(kernel_step("pool2d_f32_cpu", {window - 1, window}));
+    variant.steps.back().params = test::params_bytes(pool);
+  }
+  variant.steps.push_back(kernel_step("concat_f32_cpu", {7, 8, 9}));
+  variant.steps.back().params = test::params_bytes(ConcatParams{.axis = 1});
+  test::add_blob(plan, "d", std::vector<float>(kPixels * 16, 0.5f));
+  test::name_kernels(plan);
+  return plan;
+}
+
 // The host writes t1 and reads t2 while they are mapped; the GPU works in between.
 TestPlan sub_buffer_plan() {
   TestVariant variant;
@@ -225,7 +263,8 @@ void check_refused(TestPlan (*make_plan)(), const char* where,
 // ---- valid plans --------------------------------------------------------------------------------
 
 TEST_CASE("the valid plans of this file are accepted, by the contracts too") {
-  for (TestPlan (*make_plan)() : {cpu_plan, sub_buffer_plan, separate_plan, halves_plan}) {
+  for (TestPlan (*make_plan)() :
+       {cpu_plan, windows_plan, sub_buffer_plan, separate_plan, halves_plan}) {
     const std::vector<uint8_t> file = test::to_bytes(make_plan());
     for (CheckStep check_step : {CheckStep{accept_all}, CheckStep{kernels::check_step}}) {
       const PlanFault fault = verify(file, VerifyLevel::All, check_step);
@@ -596,6 +635,45 @@ TEST_CASE("each rule of a tensor's place refuses its bad example") {
   check_refused(
       sub_buffer_plan, "tensor",
       {{"offset_bytes + bytes inside the arena", [](auto&, auto& v) { v.shared_bytes = 1024; }}});
+}
+
+TEST_CASE("each rule of a window of channels refuses its bad example") {
+  const char* const kStride = "pixel_stride 0, or a multiple of 4, the window's channels or more";
+  const char* const kHost = "a window of channels in layout Nhwc and the host arena";
+  check_refused(
+      windows_plan, "tensor",
+      {{kStride, [](auto&, auto& v) { v.tensors[7].pixel_stride = 34; }},
+       {kStride, [](auto&, auto& v) { v.tensors[7].pixel_stride = 12; }},
+       {kStride, [](auto&, auto& v) { v.tensors[7].pixel_stride = -16; }},
+       {kStride, [](auto&, auto& v) { v.tensors[7].pixel_stride = kMaxDim + 4; }},
+       {"at most 2^30 elements, pad lanes included",
+        [](auto&, auto& v) {
+          v.tensors[7].dims = {1 << 10, 16, 4, 1 << 10};
+          v.tensors[7].pixel_stride = 1 << 20;
+        }},
+       {"a window of whole panels of 16", [](auto&, auto& v) { v.tensors[7].dims[1] = 12; }},
+       {kHost, [](auto&, auto& v) { v.tensors[6].pixel_stride = 32; }},
+       {"pixel_stride 0 in this layout", [](auto&, auto& v) { v.tensors[0].pixel_stride = 32; }},
+       {"bytes equal to the elements stored (0 in an image)",
+        [](auto&, auto& v) { v.tensors[7].pixel_stride = 48; }}});
+  const char* const kPlace = "a window of a Concat's output at its place in it";
+  check_refused(windows_plan, "step",
+                {{"an output that shares no byte with an input",
+                  [](auto&, auto& v) { v.tensors[8].offset_bytes = 4096; }},
+                 {kPlace,
+                  [](auto&, auto& v) {
+                    v.steps[6].operands[0] = 6;
+                    v.tensors[8].offset_bytes = 4096;
+                  }},
+                 {kPlace,
+                  [](auto&, auto& v) {
+                    v.steps.back().operands = {8, 7, 9};
+                  }},
+                 {kPlace, [](auto&, auto& v) { v.tensors[9].offset_bytes = 2048; }},
+                 {"an output that shares no byte with an input", [](auto&, auto& v) {
+                    v.steps.back().kernel = kernel_id("binary_f32_cpu");
+                    v.steps.back().params = test::params_bytes(BinaryParams{});
+                  }}});
 }
 
 TEST_CASE("halves of a map are refused where anyone but the GPU's kernels would read them") {

@@ -53,6 +53,18 @@ ir::ValueId GraphBuilder::add(const std::string& name, ir::ValueId a, ir::ValueI
       name + "_out", graph_.value(a).type);
 }
 
+ir::ValueId GraphBuilder::concat(const std::string& name, const std::vector<ir::ValueId>& values) {
+  ir::TensorType type = graph_.value(values[0]).type;
+  for (size_t i = 1; i < values.size(); ++i) type.dims[1] += graph_.value(values[i]).type.dims[1];
+  ir::Node node{OpKind::Concat,
+                ir::OpParams::of(OpKind::Concat, ConcatParams{.axis = 1}),
+                {},
+                ir::kNoId,
+                name};
+  node.inputs.append(values.begin(), values.end());
+  return graph_.add_node(std::move(node), name + "_out", type);
+}
+
 ir::Graph GraphBuilder::finish(ir::ValueId value) {
   ir::TensorType type = graph_.value(value).type;
   type.layout = Layout::Plain;

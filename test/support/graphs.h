@@ -20,6 +20,8 @@ class GraphBuilder {
   ir::ValueId conv(const std::string& name, ir::ValueId x, int32_t out_channels, int32_t kernel = 3,
                    int32_t stride = 1, ir::ValueId residual = ir::kNoId);
   ir::ValueId add(const std::string& name, ir::ValueId a, ir::ValueId b);
+  // Along the channels.
+  ir::ValueId concat(const std::string& name, const std::vector<ir::ValueId>& values);
   // Convert to the graph's output; ends the graph.
   ir::Graph finish(ir::ValueId value);
 

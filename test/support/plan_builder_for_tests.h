@@ -24,6 +24,7 @@ struct TestTensor {
   uint64_t offset_bytes = 0;
   uint64_t bytes = 0;
   DType dtype = DType::F32;
+  int32_t pixel_stride = 0;
 };
 
 struct TestStep {

@@ -17,7 +17,8 @@ namespace codl::kernels {
 // One operand as the contract sees it.
 //
 // Preconditions (verify_plan and codlc hold them): 0 <= rank <= kMaxRank; 1 <= dims[i]; the element
-// count fits int32; Nhwc and Image2d have rank 4; 0 <= row_begin < row_end <= dims[2].
+// count fits int32; Nhwc and Image2d have rank 4; 0 <= row_begin < row_end <= dims[2]; pixel_stride
+// as below.
 struct OperandShape {
   DType dtype = DType::F32;
   Layout layout = Layout::Plain;
@@ -29,6 +30,10 @@ struct OperandShape {
   int32_t row_begin = 0;
   int32_t row_end = 0;
   uint64_t bytes = 0;  // size of the memory, 0 for Image2d
+  // Nhwc: elements from pixel to pixel where the value is a window of the channels of a wider map,
+  // a multiple of kChannelPad and at least the value's channels, which are whole panels; what lies
+  // between its pixels belongs to others. 0: no window, pixels follow each other.
+  int32_t pixel_stride = 0;
 };
 
 inline constexpr uint32_t kMaxOperands = 16;

@@ -22,10 +22,23 @@ constexpr int32_t padded_channels(const OperandShape& shape) {
   return round_up(shape.dims[1], kChannelPad);
 }
 
-// Elements of memory the operand takes, pad lanes included; texels * 4 for Image2d.
+// Elements from pixel to pixel.
+constexpr int32_t pixel_elements(const OperandShape& shape) {
+  return shape.pixel_stride != 0 ? shape.pixel_stride : padded_channels(shape);
+}
+
+// Of what a Concat joins along the channels: whether `x` is a window of the result, so that its
+// producer wrote it where it would be copied to.
+constexpr bool is_window_of(const OperandShape& x, const OperandShape& y) {
+  return x.pixel_stride != 0 && x.pixel_stride == pixel_elements(y);
+}
+
+// Elements of memory from the operand's first to its last, pad lanes included; texels * 4 for
+// Image2d.
 constexpr int64_t stored_elements(const OperandShape& shape) {
   if (shape.layout == Layout::Nhwc || shape.layout == Layout::Image2d)
-    return int64_t{shape.dims[0]} * rows_held(shape) * shape.dims[3] * padded_channels(shape);
+    return (int64_t{shape.dims[0]} * rows_held(shape) * shape.dims[3] - 1) * pixel_elements(shape) +
+           padded_channels(shape);
   return element_count(shape);
 }
 
@@ -36,10 +49,11 @@ constexpr int64_t image_height(const OperandShape& shape) {
   return int64_t{shape.dims[0]} * rows_held(shape);
 }
 
-// Writes the elements per step of each ONNX dim. Nhwc: (n, c, h, w) -> (rows*W*Cp, 1, W*Cp, Cp).
+// Writes the elements per step of each ONNX dim. Nhwc: (n, c, h, w) -> (rows*W*Cp, 1, W*Cp, Cp),
+// where Cp is pixel_elements().
 constexpr void strides_of(const OperandShape& shape, int64_t* strides) {
   if (shape.layout == Layout::Nhwc) {
-    const int64_t pixel = padded_channels(shape);
+    const int64_t pixel = pixel_elements(shape);
     strides[1] = 1;
     strides[3] = pixel;
     strides[2] = pixel * shape.dims[3];

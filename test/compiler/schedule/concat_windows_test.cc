@@ -1,0 +1,104 @@
+#include "compiler/schedule/concat_windows.h"
+
+#include "compiler/memory/memory_plan.h"
+#include "compiler/partition/partition.h"
+#include "compiler/schedule/schedule.h"
+#include "test/support/catch.h"
+#include "test/support/expected.h"
+#include "test/support/graphs.h"
+
+namespace codl::compiler {
+namespace {
+
+Schedule cpu_schedule(const ir::Graph& graph, const DeviceProfile& profile) {
+  PartitionOptions options;
+  options.strategy = "cpu";
+  const LatencyPredictor predictor(profile);
+  const PartitionPlan plan = test::value_of(partition(graph, predictor, options));
+  return test::value_of(make_schedule(graph, plan, predictor, "cpu"));
+}
+
+const Tensor& tensor_named(const Schedule& schedule, const std::string& name) {
+  for (const Tensor& tensor : schedule.tensors)
+    if (tensor.name == name) return tensor;
+  FAIL("no tensor " << name);
+  return schedule.tensors[0];
+}
+
+}  // namespace
+
+// ab = (a, b), all = (ab, c): b and c are read by others, too.
+TEST_CASE("a Concat's operands are written where its result has them, through two of them") {
+  test::GraphBuilder builder(16, 8, 8);
+  const ir::ValueId a = builder.conv("a", builder.input(), 32);
+  const ir::ValueId b = builder.conv("b", a, 16);
+  const ir::ValueId ab = builder.concat("ab", {a, b});
+  const ir::ValueId c = builder.conv("c", ab, 16);
+  const ir::ValueId all = builder.concat("all", {ab, c});
+  const ir::Graph graph = builder.finish(builder.conv("d", all, 16, 1));
+  const DeviceProfile profile = test::test_profile(Sharing::SubBuffer);
+  Schedule schedule = cpu_schedule(graph, profile);
+  Schedule copying = schedule;
+  write_into_concats(schedule);
+  CHECK(llvm::toString(plan_memory(schedule, profile)) == "");
+  CHECK(llvm::toString(check_memory_plan(schedule)) == "");
+  const Tensor& whole = tensor_named(schedule, "all_out");
+  CHECK(whole.shape.pixel_stride == 0);
+  struct WindowAt {
+    const char* name;
+    uint64_t channel;
+  };
+  for (const WindowAt& place :
+       {WindowAt{"a_out", 0}, {"b_out", 32}, {"ab_out", 0}, {"c_out", 48}}) {
+    INFO(place.name);
+    CHECK(tensor_named(schedule, place.name).shape.pixel_stride == 64);
+    CHECK(tensor_named(schedule, place.name).offset_bytes ==
+          whole.offset_bytes + place.channel * sizeof(float));
+  }
+  CHECK(llvm::toString(plan_memory(copying, profile)) == "");
+  CHECK(schedule.host_bytes <= copying.host_bytes);
+  // The checker knows where a window must be.
+  for (Tensor& moved : schedule.tensors)
+    if (moved.name == "c_out") moved.offset_bytes -= 64;
+  CHECK(llvm::toString(check_memory_plan(schedule)).find("expected a window of t") !=
+        std::string::npos);
+}
+
+TEST_CASE("a window of one Concat is none of another that is as wide") {
+  test::GraphBuilder builder(16, 8, 8);
+  const ir::ValueId a = builder.conv("a", builder.input(), 16);
+  const ir::ValueId b = builder.conv("b", a, 16);
+  const ir::ValueId c = builder.conv("c", a, 16);
+  const ir::ValueId ab = builder.conv("d", builder.concat("ab", {a, b}), 16, 1);
+  const ir::ValueId ac = builder.conv("e", builder.concat("ac", {c, a}), 16, 1, 1, ab);
+  const ir::Graph graph = builder.finish(ac);
+  const DeviceProfile profile = test::test_profile(Sharing::SubBuffer);
+  Schedule schedule = cpu_schedule(graph, profile);
+  write_into_concats(schedule);
+  CHECK(tensor_named(schedule, "a_out").shape.pixel_stride == 0);
+  CHECK(tensor_named(schedule, "b_out").shape.pixel_stride == 32);
+  CHECK(tensor_named(schedule, "c_out").shape.pixel_stride == 32);
+  CHECK(llvm::toString(plan_memory(schedule, profile)) == "");
+  CHECK(llvm::toString(check_memory_plan(schedule)) == "");
+}
+
+TEST_CASE("what a kernel without windows touches, what begins inside a panel, and what is twice") {
+  test::GraphBuilder builder(16, 8, 8);
+  const ir::ValueId a = builder.conv("a", builder.input(), 16);
+  const ir::ValueId b = builder.conv("b", builder.input(), 16);  // added to a
+  const ir::ValueId c = builder.conv("c", a, 12);                // whose end is inside a panel
+  const ir::ValueId d = builder.conv("d", a, 16);                // behind it
+  const ir::ValueId e = builder.conv("e", a, 16);                // twice
+  const ir::ValueId f = builder.conv("f", builder.add("sum", b, b), 16);
+  const ir::ValueId all = builder.concat("all", {f, b, c, d, e, e});
+  const ir::Graph graph = builder.finish(builder.conv("g", all, 16, 1));
+  Schedule schedule = cpu_schedule(graph, test::test_profile(Sharing::SubBuffer));
+  write_into_concats(schedule);
+  CHECK(tensor_named(schedule, "f_out").shape.pixel_stride == 92);
+  for (const char* name : {"b_out", "c_out", "d_out", "e_out"}) {
+    INFO(name);
+    CHECK(tensor_named(schedule, name).shape.pixel_stride == 0);
+  }
+}
+
+}  // namespace codl::compiler
