@@ -30,7 +30,8 @@ TEST_CASE("a value times its sigmoid is a swish") {
 
 TEST_CASE("hard swish has three spellings") {
   const std::string hard_swish = "Unary(%x) {kind=HardSwish}";
-  CHECK(patterns_fused("s = HardSigmoid<alpha = 0.16666667, beta = 0.5>(x) y = Mul(x, s)") == hard_swish);
+  CHECK(patterns_fused("s = HardSigmoid<alpha = 0.16666667, beta = 0.5>(x) y = Mul(x, s)") ==
+        hard_swish);
   const std::string clip = R"(three = Constant<value_float = 3.0>()
                               zero = Constant<value_float = 0.0>()
                               six = Constant<value_float = 6.0>()
