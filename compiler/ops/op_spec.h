@@ -2,11 +2,11 @@
 // missing file is a link error, a missing member a compile error.
 #pragma once
 
-#include <span>
 #include <string_view>
 
 #include "compiler/ir/graph.h"
 #include "compiler/ops/channel_links.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 
@@ -46,7 +46,7 @@ struct OpSpec {
 };
 
 const OpSpec& op_spec(OpKind op);
-std::span<const OpSpec* const> all_op_specs();
+llvm::ArrayRef<const OpSpec*> all_op_specs();
 
 // Shared pieces of the table's entries.
 Range whole_extent(const ir::TensorType& type, SplitDim dim);  // [0, dims[2]) or [0, dims[1])

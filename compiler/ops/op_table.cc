@@ -13,7 +13,7 @@ constexpr const OpSpec* kSpecs[] = {
 };
 }  // namespace
 
-std::span<const OpSpec* const> all_op_specs() { return kSpecs; }
+llvm::ArrayRef<const OpSpec*> all_op_specs() { return kSpecs; }
 
 const OpSpec& op_spec(OpKind op) {
   for (const OpSpec* spec : kSpecs)

@@ -1,6 +1,5 @@
 #include "compiler/report/support_report.h"
 
-#include "compiler/partition/partition.h"
 #include "compiler/pipeline.h"
 #include "llvm/Support/JSON.h"
 #include "test/support/expected.h"
