@@ -159,15 +159,15 @@ const ReleasedPlan& plan_of(const ReleasedNetwork& network, const DeviceProfile&
 }
 
 // What the list says of a node.
-struct Told {
+struct Stated {
   SplitDim dim = SplitDim::None;
   int32_t tenth = 0;   // the GPU's
   int32_t chain = -1;  // of the list
 };
 
-std::vector<Told> told_of(const ReleasedPlan& plan, llvm::ArrayRef<ir::NodeId> nodes,
-                          size_t node_count) {
-  std::vector<Told> told(node_count);
+std::vector<Stated> stated_of(const ReleasedPlan& plan, llvm::ArrayRef<ir::NodeId> nodes,
+                              size_t node_count) {
+  std::vector<Stated> stated(node_count);
   llvm::SmallVector<llvm::StringRef, 96> lengths;
   llvm::StringRef(plan.lengths).split(lengths, ' ');
   size_t op = 0;
@@ -176,21 +176,21 @@ std::vector<Told> told_of(const ReleasedPlan& plan, llvm::ArrayRef<ir::NodeId> n
     lengths[chain].getAsInteger(10, length);
     for (const size_t end = op + length; op < end; ++op) {
       if (nodes[op] == ir::kNoId) continue;
-      told[nodes[op]] = {plan.dims[op] == 'H' ? SplitDim::Height : SplitDim::OutputChannel,
-                         static_cast<int32_t>(llvm::hexDigitValue(plan.tenths[op])),
-                         static_cast<int32_t>(chain)};
+      stated[nodes[op]] = {plan.dims[op] == 'H' ? SplitDim::Height : SplitDim::OutputChannel,
+                           static_cast<int32_t>(llvm::hexDigitValue(plan.tenths[op])),
+                           static_cast<int32_t>(chain)};
     }
   }
-  return told;
+  return stated;
 }
 
-class ToldPlaces {
+class StatedPlaces {
  public:
-  ToldPlaces(const CostModel& costs, std::vector<Told> told)
-      : costs_(costs), maps_(costs.gpu_maps().front()), told_(std::move(told)) {}
+  StatedPlaces(const CostModel& costs, std::vector<Stated> stated)
+      : costs_(costs), maps_(costs.gpu_maps().front()), stated_(std::move(stated)) {}
 
   llvm::Expected<PartitionPlan> run() {
-    const auto node_count = static_cast<ir::NodeId>(told_.size());
+    const auto node_count = static_cast<ir::NodeId>(stated_.size());
     CODL_ASSIGN_OR_RETURN(on_gpu, prefer_processor(costs_, Processor::Gpu, maps_));
     PartitionPlan plan;
     for (ir::NodeId first = 0; first < node_count;) {
@@ -210,26 +210,26 @@ class ToldPlaces {
   }
 
  private:
-  double share_of(ir::NodeId node) const { return told_[node].tenth / 10.0; }
+  double share_of(ir::NodeId node) const { return stated_[node].tenth / 10.0; }
   bool is_split(ir::NodeId node) const {
-    return told_[node].chain >= 0 && told_[node].tenth > 0 && told_[node].tenth < 10;
+    return stated_[node].chain >= 0 && stated_[node].tenth > 0 && stated_[node].tenth < 10;
   }
 
-  // The node as it is told; nothing: on the GPU.
+  // The node as it is stated; nothing: on the GPU.
   std::optional<Segment> placed(ir::NodeId first, ir::NodeId last) const {
-    const Told& told = told_[first];
-    if (is_split(first)) return costs_.split(first, last, told.dim, share_of(first), maps_);
-    if (told.chain < 0 && costs_.graph().node(first).op == OpKind::Conv2d)
+    const Stated& stated = stated_[first];
+    if (is_split(first)) return costs_.split(first, last, stated.dim, share_of(first), maps_);
+    if (stated.chain < 0 && costs_.graph().node(first).op == OpKind::Conv2d)
       return codl_alone(costs_, first, maps_);
     return std::nullopt;
   }
 
   // The next node behind `last` of the chain of `first` up to which all can be one chain.
   std::optional<ir::NodeId> longer_chain(ir::NodeId first, ir::NodeId last) const {
-    if (!is_split(first) || told_[first].dim != SplitDim::Height) return std::nullopt;
-    for (ir::NodeId node = last + 1; node < told_.size(); ++node) {
-      if (told_[node].chain < 0) continue;
-      if (told_[node].chain != told_[first].chain) return std::nullopt;
+    if (!is_split(first) || stated_[first].dim != SplitDim::Height) return std::nullopt;
+    for (ir::NodeId node = last + 1; node < stated_.size(); ++node) {
+      if (stated_[node].chain < 0) continue;
+      if (stated_[node].chain != stated_[first].chain) return std::nullopt;
       if (!costs_.split(first, node, SplitDim::Height, share_of(first), maps_)) return std::nullopt;
       return node;
     }
@@ -238,7 +238,7 @@ class ToldPlaces {
 
   const CostModel& costs_;
   const Layout maps_;
-  const std::vector<Told> told_;
+  const std::vector<Stated> stated_;
 };
 
 }  // namespace
@@ -252,7 +252,7 @@ llvm::Expected<PartitionPlan> strategy_codl_released(const CostModel& costs,
     if (static_cast<double>(matching.exact()) < kMinFound * static_cast<double>(ops.size()))
       continue;
     const ReleasedPlan& plan = plan_of(network, costs.profile());
-    return ToldPlaces(costs, told_of(plan, matching.nodes(), node_count)).run();
+    return StatedPlaces(costs, stated_of(plan, matching.nodes(), node_count)).run();
   }
   return codl_on(costs, options, costs.gpu_maps().front());
 }
