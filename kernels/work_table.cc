@@ -79,4 +79,10 @@ TileKind tile_kind_of(const KernelInfo& kernel) {
   return work.tile_kind == nullptr ? TileKind::Local : work.tile_kind(kernel);
 }
 
+bool is_for_processors(const KernelInfo& kernel) {
+  const OpWork& work = work_of(kernel.op);
+  return kernel.processor == Processor::Gpu && work.is_for_processors != nullptr &&
+         work.is_for_processors(kernel);
+}
+
 }  // namespace codl::kernels

@@ -19,4 +19,8 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
 // Own for a CPU kernel.
 TileKind tile_kind_of(const KernelInfo& kernel);
 
+// Of an OpenCL device made of CPU cores only: a work-item has kilobytes of private memory, which
+// those keep in their caches, and for which a GPU takes memory for every item that may run.
+bool is_for_processors(const KernelInfo& kernel);
+
 }  // namespace codl::kernels

@@ -5,6 +5,7 @@
 
 #include "compiler/device/device_profile.h"
 #include "kernels/common/contract/contract.h"
+#include "kernels/work_table.h"
 #include "llvm/ADT/STLExtras.h"
 #include "schema/plan_model.h"
 
@@ -28,9 +29,10 @@ class LatencyPredictor {
   const DeviceProfile& profile() const { return profile_; }
   const TransferCosts& transfer() const { return profile_.transfer; }
 
-  // True if the device can run the kernel, and its user wants it to.
+  // True if the device can run the kernel, as well as its kind can, and its user wants it to.
   bool can_predict(const KernelInfo& kernel) const {
     return (kernel.processor == Processor::Cpu || profile_.has_gpu) &&
+           (profile_.machine.is_gpu_a_processor || !kernels::is_for_processors(kernel)) &&
            !llvm::is_contained(profile_.unused_kernels, kernel.id);
   }
 

@@ -512,6 +512,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kConv2dWork;
-const OpWork kConv2dWork = {KernelFamily::Convolution, work, choose_tile, tile_kind, is_tiled};
+const OpWork kConv2dWork = {KernelFamily::Convolution, work, choose_tile, tile_kind, is_tiled,
+                            is_winograd_item};
 
 }  // namespace codl::kernels

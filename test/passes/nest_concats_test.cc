@@ -5,6 +5,19 @@ namespace {
 
 const compiler::Pass kNestConcats[] = {{"nest_concats", compiler::nest_concats}};
 
+// Lists of two, three and four operands, each begun with the one before.
+constexpr const char* kNested =
+    "input %a : f32[1,2,3,3]\n"
+    "input %b : f32[1,4,3,3]\n"
+    "input %c : f32[1,2,3,3]\n"
+    "input %d : f32[1,2,3,3]\n"
+    "%x x = Concat(%a, %b) {axis=1} : f32[1,6,3,3]\n"
+    "%y y = Concat(%x, %c) {axis=1} : f32[1,8,3,3]\n"
+    "%z z = Concat(%y, %d) {axis=1} : f32[1,10,3,3]\n"
+    "output %x : f32[1,6,3,3]\n"
+    "output %y : f32[1,8,3,3]\n"
+    "output %z : f32[1,10,3,3]\n";
+
 }  // namespace
 
 TEST_CASE("a list that begins with one joined before begins with its result") {
@@ -14,17 +27,7 @@ TEST_CASE("a list that begins with one joined before begins with its result") {
     { x = Concat<axis = 1>(a, b)
       y = Concat<axis = 1>(a, b, c)
       z = Concat<axis = 1>(a, b, c, d) })",
-              kNestConcats) ==
-        "input %a : f32[1,2,3,3]\n"
-        "input %b : f32[1,4,3,3]\n"
-        "input %c : f32[1,2,3,3]\n"
-        "input %d : f32[1,2,3,3]\n"
-        "%x x = Concat(%a, %b) {axis=1} : f32[1,6,3,3]\n"
-        "%y y = Concat(%x, %c) {axis=1} : f32[1,8,3,3]\n"
-        "%z z = Concat(%y, %d) {axis=1} : f32[1,10,3,3]\n"
-        "output %x : f32[1,6,3,3]\n"
-        "output %y : f32[1,8,3,3]\n"
-        "output %z : f32[1,10,3,3]\n");
+              kNestConcats) == kNested);
 }
 
 // As lists of more operands than a step has room for are imported.
@@ -35,17 +38,7 @@ TEST_CASE("a result that stands for its list is that list") {
     { x = Concat<axis = 1>(a, b)
       y = Concat<axis = 1>(x, c)
       z = Concat<axis = 1>(x, c, d) })",
-              kNestConcats) ==
-        "input %a : f32[1,2,3,3]\n"
-        "input %b : f32[1,4,3,3]\n"
-        "input %c : f32[1,2,3,3]\n"
-        "input %d : f32[1,2,3,3]\n"
-        "%x x = Concat(%a, %b) {axis=1} : f32[1,6,3,3]\n"
-        "%y y = Concat(%x, %c) {axis=1} : f32[1,8,3,3]\n"
-        "%z z = Concat(%y, %d) {axis=1} : f32[1,10,3,3]\n"
-        "output %x : f32[1,6,3,3]\n"
-        "output %y : f32[1,8,3,3]\n"
-        "output %z : f32[1,10,3,3]\n");
+              kNestConcats) == kNested);
 }
 
 TEST_CASE("another axis, another order and the whole list stay") {

@@ -145,6 +145,8 @@ struct OpWork {
   TileKind (*tile_kind)(const KernelInfo& kernel) = nullptr;
   // GPU kernels only; null: none is of the family Tiled.
   bool (*is_tiled)(const KernelInfo& kernel) = nullptr;
+  // GPU kernels only; null: none is. See kernels::is_for_processors().
+  bool (*is_for_processors)(const KernelInfo& kernel) = nullptr;
 };
 
 }  // namespace codl::kernels

@@ -109,6 +109,23 @@ TEST_CASE("every kernel that a device can run takes time, on every device") {
   }
 }
 
+TEST_CASE("kernels whose work-items keep kilobytes are for OpenCL on CPU cores only") {
+  int gpus = 0, processors = 0;
+  for (const std::string& name : list_devices()) {
+    const DeviceProfile profile = test::value_of(load_device_profile(name));
+    if (!profile.has_gpu) continue;
+    const bool is_processor = profile.machine.is_gpu_a_processor;
+    for (const KernelInfo& kernel : kKernelInfos) {
+      if (!kernels::is_for_processors(kernel)) continue;
+      CAPTURE(name, kernel.symbol);
+      CHECK(LatencyPredictor(profile).can_predict(kernel) == is_processor);
+      ++(is_processor ? processors : gpus);
+    }
+  }
+  CHECK(gpus > 0);
+  CHECK(processors > 0);
+}
+
 // How a step is cut: tasks and the busiest worker's part, or work-items and their tile.
 std::vector<double> pieces_of(kernels::StepShape step, const DeviceProfile& profile) {
   kernels::StepNeeds needs;
