@@ -617,6 +617,10 @@ class FilesTest(WorkFolder, unittest.TestCase):
                  (onnx_bytes.node("Dropout", ["x" if i == 0 else f"y{i - 1}"], [f"d{i}", f"m{i}"], f"dropout{i}"),
                   onnx_bytes.node("Where", [f"m{i}", f"d{i}", "x"], [f"y{i}"], f"where{i}"))], [], "y59", 192,
                 most=65 << 20)
+        # Maps of as many rows as there can be cuts.
+        self.sparse("filter", 64)
+        compile([onnx_bytes.node("Conv", ["x" if i == 0 else f"y{i - 1}", "w"], [f"y{i}"], f"conv{i}") for i in range(4)],
+                [onnx_bytes.external_tensor("w", [4, 4, 1, 1], "filter")], "y3", 256, (1, 4, 400000, 1))
 
     def test_memory_is_bounded_where_weights_become_floats(self):
         side = 2048
