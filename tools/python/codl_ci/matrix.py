@@ -1,5 +1,6 @@
 """codl-matrix: models x devices to plans, reports and one manifest. Standard library only; docs/guide/matrix.md."""
 import concurrent.futures
+import glob
 import hashlib
 import json
 import os
@@ -77,9 +78,12 @@ class Job:
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
+RULE_TARGET = "plan"  # a name without a colon, which a path may have
+
+
 def split_rule(text):
-    """The prerequisites of a depfile's rule, as codlc escapes them."""
-    words = re.findall(r"(?:[^\s\\]|\\.)+", text.replace("\\\n", " ").split(":", 1)[1])
+    """The prerequisites of a depfile's rule for RULE_TARGET, as codlc escapes them."""
+    words = re.findall(r"(?:[^\s\\]|\\.)+", text.replace("\\\n", " ").removeprefix(RULE_TARGET + ":"))
     return [re.sub(r"\\([ #\\])", r"\1", word).replace("$$", "$") for word in words]
 
 
@@ -216,7 +220,7 @@ def compile_job(job, compiler, compiler_sha, hashes, cache):
         rule = os.path.join(work, "rule")
         run = subprocess.run([compiler.program, job.path, f"--device={job.device}", "--quiet", "-o", made["plan.codl"],
                               f"--report={made['report.html']}", f"--report-json={made['report.json']}", "-MF", rule,
-                              *job.options], capture_output=True, text=True)
+                              "-MT", RULE_TARGET, *job.options], capture_output=True, text=True)
         if run.returncode != 0:
             return {"error": run.stderr.strip(), "exit_code": run.returncode}
         with open(rule, encoding="utf-8", errors="surrogateescape") as file:
@@ -277,9 +281,29 @@ def group_name(label):
     return re.sub(r"\W", "_", label)
 
 
+# Of codlc, each with a value: what it decides between CPU and GPU. A plan of the CPU alone has nothing of it.
+DECIDING = {"--" + name for name in ("strategy", "variants", "split-dim", "ratio", "max-chain", "objective", "gpu-limit", "max-gpu-slice",
+                                     "max-syncs", "max-fallback", "place")}
+
+
+def cpu_options(options):
+    """`options` without those of DECIDING and their values, which stand behind a '=' or in the next word."""
+    kept, words = [], iter(options)
+    for word in words:
+        if word in DECIDING:
+            next(words, None)
+        elif word.split("=")[0] not in DECIDING and word != "--robust":
+            kept.append(word)
+    return kept
+
+
 def write_ai_pack(folder, jobs, results, compiler, profiles):
-    """Assets of an AI pack: a folder per device group, the rest of the phones with a plan of the CPU alone."""
+    """Assets of an AI pack: a folder per device group, the rest of the phones with a plan of the CPU alone. What it had of other
+    groups and plans goes. Exit codes of what failed."""
     assets = os.path.join(folder, "src", "main", "assets")
+    for old in glob.glob(os.path.join(glob.escape(assets), "model#group_*")):
+        shutil.rmtree(old)
+    failed = []
     root = xml.Element("config:device-targeting-config", {"xmlns:config": "http://schemas.android.com/apk/config"})
     labels = []
     for job in jobs:
@@ -304,13 +328,15 @@ def write_ai_pack(folder, jobs, results, compiler, profiles):
     os.makedirs(other, exist_ok=True)
     for job in {job.name: job for job in jobs}.values():
         out = os.path.join(other, job.name + ".codl")
-        run = subprocess.run([compiler.program, job.path, "--device=template", "--strategy=cpu", "--quiet", "-o", out, *job.options],
+        run = subprocess.run([compiler.program, job.path, "--device=template", "--strategy=cpu", "--quiet", "-o", out, *cpu_options(job.options)],
                              capture_output=True, text=True)
         if run.returncode != 0:
+            failed.append(run.returncode)
             say(TOOL, "error", f"{job.name}: no plan for other phones: {run.stderr.strip()}")
     xml.indent(root)
     write_whole(os.path.join(folder, "device_targeting_configuration.xml"),
                 '<?xml version="1.0" encoding="utf-8"?>\n' + xml.tostring(root, encoding="unicode") + "\n")
+    return failed
 
 
 # ---- the command ----
@@ -463,14 +489,14 @@ def run(flags):
     write_whole(os.path.join(out_dir, "devices.tsv"), "".join(
         "\t".join([label, *("|".join((soc or {}).get(key, [])) for key in ("manufacturer", "model")), gpu]) + "\n"
         for label, (soc, gpu) in profiles.items()))
+    failed = [entry["exit_code"] for entry in entries if entry["job_status"] == "Failed"]
     if flags.ai_pack:
-        write_ai_pack(flags.ai_pack, jobs, results, compiler, {label: soc for label, (soc, _) in profiles.items()})
+        failed += write_ai_pack(flags.ai_pack, jobs, results, compiler, {label: soc for label, (soc, _) in profiles.items()})
     for entry in entries:
         if entry["job_status"] == "Passed":
             print(f"{entry['model']:<24} {entry['device']:<16} predicted {entry['inference_time'] / 1e3:9.2f} ms  memory "
                   f"{entry['memory']['total_bytes'] / 1e6:8.1f} MB  GPU {100 * entry['gpu_mac_share']:3.0f} % of MACs  "
                   f"{entry['calibration_level']}")
-    failed = [entry["exit_code"] for entry in entries if entry["job_status"] == "Failed"]
     return failed[0] if failed else LIMIT if faults else 0
 
 
