@@ -17,7 +17,7 @@ void launch_of(const StepShape& step, ClLaunch* out_launch);
 const char* check_launch(const ClLaunch& launch);
 
 // Null for a GPU kernel. In kernel_table_cpu.cc, which links the CPU kernels: the runtime's and the
-// tests' half of the table; the compiler links the contracts only.
+// tests' half of the table. Of the compiler, compress/ runs them; what plans asks contracts only.
 CpuKernel cpu_kernel(const KernelInfo& kernel);
 
 // The row's functions, one per instruction set (kernels/common/cpu/cpu_dispatch.h); null for a GPU

@@ -1,19 +1,85 @@
 #include "compiler/compress/fast_node.h"
 
-#include <Eigen/Core>
 #include <algorithm>
+#include <cassert>
 
+#include "kernels/common/contract/tensor_view.h"
+#include "kernels/common/cpu/cpu_dispatch.h"
+#include "kernels/kernel_table.h"
+#include "kernels/pack.h"
 #include "kernels/unary/unary.h"
 
 namespace codl::compiler {
 namespace {
 
-using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using MatrixView = Eigen::Map<Matrix>;
-using ConstMatrixView = Eigen::Map<const Matrix>;
+using kernels::OperandShape;
+using kernels::TensorView;
 
-// Of the columns that a convolution is unfolded to at a time: about a second cache.
-constexpr int64_t kUnfoldedElements = 1 << 18;
+AlignedMemory aligned_memory(uint64_t bytes) {
+  return AlignedMemory((bytes + sizeof(MemoryLine) - 1) / sizeof(MemoryLine));
+}
+
+OperandShape shape_of(const ir::TensorType& type, bool is_map) {
+  OperandShape shape;
+  shape.dtype = type.dtype;
+  shape.layout = is_map ? Layout::Nhwc : Layout::Plain;
+  shape.rank = type.rank();
+  for (int32_t i = 0; i < shape.rank; ++i) shape.dims[i] = type.dims[i];
+  if (is_map) shape.row_end = shape.dims[2];
+  shape.bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
+  return shape;
+}
+
+// The same results on every machine that has AVX2: with wider vectors some sums are rounded in
+// another order, and a search may turn on a digit.
+kernels::CpuKernel function_of(const KernelInfo& kernel) {
+  static const kernels::CpuTarget target =
+      std::min(kernels::best_cpu_target(), kernels::CpuTarget::Avx2);
+  return kernels::kernel_for(*kernels::cpu_kernel_targets(kernel), target);
+}
+
+void run(const KernelInfo& kernel, const kernels::StepNeeds& needs, const void* params,
+         llvm::ArrayRef<TensorView> operands) {
+  AlignedMemory scratch = aligned_memory(needs.scratch_bytes);
+  AlignedMemory shared = aligned_memory(needs.shared_bytes);
+  kernels::KernelArgs args;
+  args.params = params;
+  args.operands = operands.data();
+  args.operand_count = static_cast<uint32_t>(operands.size());
+  args.scratch = scratch.data();
+  args.shared = shared.data();
+  args.task_end = needs.task_count;
+  for (args.phase = 0; args.phase < needs.phase_count; ++args.phase) function_of(kernel)(args);
+}
+
+// A map from one layout to the other.
+void convert(const TensorView& from, const TensorView& to) {
+  static const KernelInfo& kernel = *llvm::find_if(kKernelInfos, [](const KernelInfo& info) {
+    return kernels::is_symbol(info, "convert_f32_cpu");
+  });
+  const ConvertParams params = {};
+  const OperandShape shapes[] = {from.shape, to.shape};
+  kernels::StepShape step;
+  step.kernel = &kernel;
+  step.params = &params;
+  step.operands = shapes;
+  step.operand_count = 2;
+  kernels::StepNeeds needs;
+  const char* expected = kernels::check_step(step, &needs);
+  assert(expected == nullptr);
+  (void)expected;
+  run(kernel, needs, &params, {from, to});
+}
+
+// Kernels take one view type for what they read and what they write; only the last is written.
+void* memory_of(llvm::ArrayRef<uint8_t> bytes) { return const_cast<uint8_t*>(bytes.data()); }
+
+template <typename Params>
+ir::OpParams with_identity(const ir::Node& node) {
+  auto params = node.params.as<Params>();
+  params.activation = kUnaryIdentity;
+  return ir::OpParams::of(node.op, params);
+}
 
 template <typename Params>
 void activate(const Params& params, float* y, int64_t count) {
@@ -27,90 +93,109 @@ void activate(const Params& params, float* y, int64_t count) {
                                     params.activation_beta, y[i]);
 }
 
-// Rows [begin, end) of the output map: a column per output pixel, a row per tap of the filter.
-void unfold(const ir::NodeView& node, const Conv2dParams& p, const float* x, int32_t begin,
-            int32_t end, Matrix& columns) {
-  const ir::Dims& in = node.input(0).dims;
-  const ir::Dims& filter = node.input(1).dims;
-  const int32_t width = node.output().dims[3];
-  columns.resize(int64_t{in[1]} * filter[2] * filter[3], int64_t{end - begin} * width);
-  int64_t row = 0;
-  for (int32_t c = 0; c < in[1]; ++c)
-    for (int32_t kh = 0; kh < filter[2]; ++kh)
-      for (int32_t kw = 0; kw < filter[3]; ++kw, ++row) {
-        float* to = columns.data() + row * columns.cols();
-        for (int32_t oh = begin; oh < end; ++oh) {
-          const int32_t ih = oh * p.stride_h - p.pad_top + kh * p.dilation_h;
-          for (int32_t ow = 0; ow < width; ++ow) {
-            const int32_t iw = ow * p.stride_w - p.pad_left + kw * p.dilation_w;
-            const bool is_inside = ih >= 0 && ih < in[2] && iw >= 0 && iw < in[3];
-            *to++ = is_inside ? x[(int64_t{c} * in[2] + ih) * in[3] + iw] : 0.0f;
-          }
-        }
-      }
-}
-
-LargeBytes convolve(const ir::NodeView& node, llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs) {
-  const auto params = node.params<Conv2dParams>();
-  const ir::Dims& out = node.output().dims;
-  const ir::Dims& in = node.input(0).dims;
-  const int64_t taps = node.input(1).element_count() / out[1];
-  const int64_t pixels = int64_t{out[2]} * out[3];
-  LargeBytes result(static_cast<size_t>(node.output().element_count()) * sizeof(float));
-  const ConstMatrixView filter(floats(inputs[1]), out[1], taps);
-  const Eigen::Map<const Eigen::VectorXf> bias(floats(inputs[2]), out[1]);
-  const auto rows = static_cast<int32_t>(
-      std::clamp<int64_t>(kUnfoldedElements / std::max<int64_t>(taps * out[3], 1), 1, out[2]));
-  Matrix columns;
-  for (int32_t n = 0; n < out[0]; ++n) {
-    const float* x = floats(inputs[0]) + int64_t{n} * in[1] * in[2] * in[3];
-    MatrixView y(reinterpret_cast<float*>(result.data()) + n * out[1] * pixels, out[1], pixels);
-    for (int32_t begin = 0; begin < out[2]; begin += rows) {
-      const int32_t end = std::min(begin + rows, out[2]);
-      unfold(node, params, x, begin, end, columns);
-      auto part = y.middleCols(int64_t{begin} * out[3], columns.cols());
-      part.noalias() = filter * columns;
-      part.colwise() += bias;
-    }
-  }
-  auto* y = reinterpret_cast<float*>(result.data());
-  const int64_t count = node.output().element_count();
-  if (params.has_residual)
-    for (int64_t i = 0; i < count; ++i) y[i] += floats(inputs[3])[i];
-  activate(params, y, count);
-  return result;
-}
-
-LargeBytes multiply(const ir::NodeView& node, llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs) {
-  const ir::Dims& out = node.output().dims;
-  const int64_t depth = node.input(0).dims[1];
-  LargeBytes result(static_cast<size_t>(node.output().element_count()) * sizeof(float));
-  MatrixView y(reinterpret_cast<float*>(result.data()), out[0], out[1]);
-  y.noalias() = ConstMatrixView(floats(inputs[0]), out[0], depth) *
-                ConstMatrixView(floats(inputs[1]), depth, out[1]);
-  y.rowwise() += Eigen::Map<const Eigen::RowVectorXf>(floats(inputs[2]), out[1]);
-  activate(node.params<MatMulParams>(), y.data(), y.size());
-  return result;
-}
-
-template <typename Params>
-ir::Node without_activation(const ir::NodeView& node) {
-  auto params = node.params<Params>();
-  params.activation = kUnaryIdentity;
-  ir::Node plain = node.node;
-  plain.params = ir::OpParams::of(plain.op, params);
-  return plain;
-}
-
 }  // namespace
 
-llvm::Expected<LargeBytes> evaluate_sum(const ir::NodeView& node,
-                                        llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs) {
-  const ir::Node plain = node.node.op == OpKind::Conv2d ? without_activation<Conv2dParams>(node)
-                         : node.node.op == OpKind::MatMul
-                             ? without_activation<MatMulParams>(node)
-                             : without_activation<DepthwiseConv2dParams>(node);
-  return evaluate_fast({node.graph, plain}, inputs);
+FastNode::FastNode(const ir::Graph& graph, const ir::Node& node) : graph_(&graph), node_(node) {
+  if (node.op == OpKind::Convert || node.inputs.size() >= kernels::kMaxOperands) return;
+  for (const KernelInfo& kernel : kKernelInfos)
+    if (kernel.op == node.op && kernel.processor == Processor::Cpu && kernel.dtype == DType::F32 &&
+        take(kernel))
+      return;
+}
+
+bool FastNode::take(const KernelInfo& kernel) {
+  const ir::NodeView view{*graph_, node_};
+  const bool is_map = kernel.layout == Layout::Nhwc;
+  operands_.clear();
+  for (uint32_t i = 0; i < view.input_count(); ++i) {
+    const Packing packing = kernel.packing_of(i);
+    const bool is_packed = view.input_value(i).is_constant && packing != Packing::None;
+    operands_.push_back(shape_of(view.input(i), is_map && !is_packed && view.input(i).rank() == 4));
+    if (!is_packed) continue;
+    const int32_t groups = node_.op == OpKind::Conv2d ? view.params<Conv2dParams>().groups : 1;
+    OperandShape& shape = operands_.back();
+    shape.layout = Layout::Packed;
+    shape.bytes = kernels::packed_bytes(packing, shape.dims, shape.rank, groups);
+  }
+  if (is_map && view.output().rank() != 4) return false;
+  operands_.push_back(shape_of(view.output(), is_map));
+  kernels::StepShape step;
+  step.kernel = &kernel;
+  step.params = node_.params.data();
+  step.operands = operands_.data();
+  step.operand_count = static_cast<uint32_t>(operands_.size());
+  needs_ = {};
+  if (kernels::check_step(step, &needs_) != nullptr) return false;
+  kernel_ = &kernel;
+  for (uint32_t i = 0; i < view.input_count(); ++i) {
+    const OperandShape& shape = operands_[i];
+    packed_.emplace_back();
+    if (shape.layout != Layout::Packed) continue;
+    packed_.back() = aligned_memory(shape.bytes);
+    kernels::pack(kernel.packing_of(i), shape.dims, shape.rank,
+                  node_.op == OpKind::Conv2d ? view.params<Conv2dParams>().groups : 1,
+                  view.input_value(i).as<float>().data(),
+                  reinterpret_cast<float*>(packed_.back().data()));
+  }
+  return true;
+}
+
+llvm::Expected<LargeBytes> FastNode::evaluate(
+    llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs) const {
+  const ir::NodeView view{*graph_, node_};
+  if (kernel_ == nullptr) return evaluate_node(view, inputs);
+  LargeBytes output(static_cast<size_t>(view.output().element_count()) * sizeof(float));
+  std::vector<AlignedMemory> maps;
+  llvm::SmallVector<TensorView, 4> operands;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const OperandShape& shape = operands_[i];
+    if (shape.layout == Layout::Packed) {
+      operands.push_back(kernels::make_view(shape, const_cast<MemoryLine*>(packed_[i].data())));
+      continue;
+    }
+    operands.push_back(kernels::make_view(shape, memory_of(inputs[i])));
+    if (shape.layout != Layout::Nhwc) continue;
+    maps.push_back(aligned_memory(shape.bytes));
+    operands.back().data = maps.back().data();
+    convert(kernels::make_view(shape_of(view.input(static_cast<uint32_t>(i)), false),
+                               memory_of(inputs[i])),
+            operands.back());
+  }
+  operands.push_back(kernels::make_view(operands_.back(), output.data()));
+  const bool is_map = operands_.back().layout == Layout::Nhwc;
+  if (is_map) {
+    maps.push_back(aligned_memory(operands_.back().bytes));
+    operands.back().data = maps.back().data();
+  }
+  run(*kernel_, needs_, node_.params.data(), operands);
+  if (is_map)
+    convert(operands.back(), kernels::make_view(shape_of(view.output(), false), output.data()));
+  return output;
+}
+
+FastGraph::FastGraph(const ir::Graph& graph) : graph_(&graph) {
+  nodes_.reserve(graph.nodes().size());
+  for (const ir::Node& node : graph.nodes()) nodes_.emplace_back(graph, node);
+}
+
+llvm::Expected<LargeBytes> FastGraph::evaluate(
+    const ir::NodeView& node, llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs) const {
+  return nodes_[static_cast<size_t>(&node.node - graph_->nodes().data())].evaluate(inputs);
+}
+
+llvm::Expected<std::vector<Bytes>> FastGraph::run(llvm::ArrayRef<Bytes> inputs) const {
+  return interpret(*graph_, inputs,
+                   [&](const ir::NodeView& node, llvm::ArrayRef<llvm::ArrayRef<uint8_t>> operands) {
+                     return evaluate(node, operands);
+                   });
+}
+
+ir::Node without_activation(const ir::Node& node) {
+  ir::Node plain = node;
+  plain.params = node.op == OpKind::Conv2d   ? with_identity<Conv2dParams>(node)
+                 : node.op == OpKind::MatMul ? with_identity<MatMulParams>(node)
+                                             : with_identity<DepthwiseConv2dParams>(node);
+  return plain;
 }
 
 void apply_activation(const ir::NodeView& node, LargeBytes& sum) {
@@ -121,14 +206,6 @@ void apply_activation(const ir::NodeView& node, LargeBytes& sum) {
     activate(node.params<DepthwiseConv2dParams>(), y, node.output().element_count());
   else
     activate(node.params<MatMulParams>(), y, node.output().element_count());
-}
-
-llvm::Expected<LargeBytes> evaluate_fast(const ir::NodeView& node,
-                                         llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs) {
-  if (node.node.op == OpKind::Conv2d && node.params<Conv2dParams>().groups == 1)
-    return convolve(node, inputs);
-  if (node.node.op == OpKind::MatMul) return multiply(node, inputs);
-  return evaluate_node(node, inputs);
 }
 
 }  // namespace codl::compiler

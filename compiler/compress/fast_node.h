@@ -1,7 +1,10 @@
-// Nodes evaluated as the plain kernels do it, the long ones many times as fast.
+// Nodes and graphs evaluated by the kernels of the device's CPU, on values in ONNX order.
 #pragma once
 
+#include <vector>
+
 #include "compiler/interp/interpreter.h"
+#include "kernels/common/contract/contract.h"
 
 namespace codl::compiler {
 
@@ -10,15 +13,50 @@ inline const float* floats(llvm::ArrayRef<uint8_t> bytes) {
   return reinterpret_cast<const float*>(bytes.data());
 }
 
-// As evaluate_node(). Convolutions without groups and MatMuls as products of matrices in f32: their
-// sums are rounded in another order.
-llvm::Expected<LargeBytes> evaluate_fast(const ir::NodeView& node,
-                                         llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs);
+// A line of memory as kernels want it aligned.
+struct alignas(64) MemoryLine {
+  uint8_t bytes[64];
+};
+using AlignedMemory = std::vector<MemoryLine>;
 
-// The same without the node's activation, and that by itself: what stands between the two is a sum
-// of products. For a Conv2d, DepthwiseConv2d or MatMul.
-llvm::Expected<LargeBytes> evaluate_sum(const ir::NodeView& node,
-                                        llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs);
+// A node made ready to be evaluated often: by the first f32 kernel of the CPU that takes it, with
+// its constants packed, or by the plain kernel where there is none. As evaluate_node(), rounded in
+// another order. Evaluating changes nothing: several threads may.
+class FastNode {
+ public:
+  // Borrows the graph, whose constants may then change no more.
+  FastNode(const ir::Graph& graph, const ir::Node& node);
+  llvm::Expected<LargeBytes> evaluate(llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs) const;
+
+ private:
+  bool take(const KernelInfo& kernel);
+
+  const ir::Graph* graph_;
+  ir::Node node_;
+  const KernelInfo* kernel_ = nullptr;           // null: the plain kernel
+  std::vector<kernels::OperandShape> operands_;  // of the kernel; the output is the last
+  kernels::StepNeeds needs_;
+  std::vector<AlignedMemory> packed_;  // by operand; empty: as it is
+};
+
+// All nodes of a graph.
+class FastGraph {
+ public:
+  // Borrows the graph.
+  explicit FastGraph(const ir::Graph& graph);
+  llvm::Expected<std::vector<Bytes>> run(llvm::ArrayRef<Bytes> inputs) const;
+  // `node` is one of the graph.
+  llvm::Expected<LargeBytes> evaluate(const ir::NodeView& node,
+                                      llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs) const;
+
+ private:
+  const ir::Graph* graph_;
+  std::vector<FastNode> nodes_;
+};
+
+// The node without its activation, and that by itself: what stands between the two is a sum of
+// products. For a Conv2d, DepthwiseConv2d or MatMul.
+ir::Node without_activation(const ir::Node& node);
 void apply_activation(const ir::NodeView& node, LargeBytes& sum);
 
 }  // namespace codl::compiler

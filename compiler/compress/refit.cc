@@ -8,6 +8,7 @@
 #include "compiler/compress/pruning.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/support/error.h"
+#include "compiler/support/parallel.h"
 
 namespace codl::compiler {
 namespace {
@@ -216,25 +217,30 @@ class Refit {
 
   llvm::Error fit_node(ir::NodeId id) {
     std::optional<Fit> fit = make_fit(id);
+    const ir::NodeView was{untouched_, untouched_.node(id)};
+    const FastNode before(untouched_, fit ? without_activation(was.node) : was.node);
+    std::vector<LargeBytes> results(after_.count());
+    const auto evaluate = [&](size_t s) -> llvm::Error {
+      CODL_ASSIGN_OR_RETURN(result, before.evaluate(before_.operands(untouched_, id, s)));
+      results[s] = std::move(result);
+      return llvm::Error::success();
+    };
+    if (llvm::Error error = for_each_at_once(results.size(), evaluate)) return error;
     for (size_t s = 0; s < after_.count(); ++s) {
-      const ir::NodeView was{untouched_, untouched_.node(id)};
-      const auto operands = before_.operands(untouched_, id, s);
-      auto sum = fit ? evaluate_sum(was, operands) : evaluate_fast(was, operands);
-      if (!sum) return sum.takeError();
       if (fit) {
-        take_targets(was, *sum, s, *fit);
+        take_targets(was, results[s], s, *fit);
         gather({pruned_, pruned_.node(id)}, after_.operands(pruned_, id, s), s, *fit);
-        apply_activation(was, *sum);
+        apply_activation(was, results[s]);
       }
-      before_.set(untouched_, id, s, std::move(*sum));
+      before_.set(untouched_, id, s, std::move(results[s]));
     }
     if (fit) solve(pruned_, names_, id, *fit);
-    for (size_t s = 0; s < after_.count(); ++s) {
-      auto result = evaluate_fast({pruned_, pruned_.node(id)}, after_.operands(pruned_, id, s));
-      if (!result) return result.takeError();
-      after_.set(pruned_, id, s, std::move(*result));
-    }
-    return llvm::Error::success();
+    const FastNode after(pruned_, pruned_.node(id));
+    return for_each_at_once(after_.count(), [&](size_t s) -> llvm::Error {
+      CODL_ASSIGN_OR_RETURN(result, after.evaluate(after_.operands(pruned_, id, s)));
+      after_.set(pruned_, id, s, std::move(result));
+      return llvm::Error::success();
+    });
   }
 
   static void take_targets(const ir::NodeView& node, const LargeBytes& sum, size_t sample,

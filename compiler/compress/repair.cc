@@ -205,6 +205,7 @@ llvm::Expected<ActivationMoments> ActivationMoments::collect(const ir::Graph& gr
     bytes_left -= bytes;
     result.moments_[node.inputs[kX]].products.resize(static_cast<size_t>(size * size), 0);
   }
+  const FastGraph fast(graph);
   for (size_t sample : samples) {
     CODL_ASSIGN_OR_RETURN(inputs, calibration.inputs(sample));
     std::vector<bool> is_added(graph.values().size(), false);
@@ -222,7 +223,7 @@ llvm::Expected<ActivationMoments> ActivationMoments::collect(const ir::Graph& gr
                 products.cast<double>();
             found->second.rows += rows.rows();
           }
-          return evaluate_fast(node, operands);
+          return fast.evaluate(node, operands);
         });
     if (!outputs) return outputs.takeError();
   }

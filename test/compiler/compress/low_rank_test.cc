@@ -75,15 +75,4 @@ TEST_CASE("groups are left alone") {
   CHECK(compiler::low_rank_forms(r.graph, 0, 0.5).empty());
 }
 
-TEST_CASE("the fast evaluation of convolutions and MatMuls is that of the plain kernels") {
-  RandomGraph r(7);
-  const ir::Graph graph = strided_conv(r);
-  const std::vector<float> input = r.floats(32 * 81);
-  const auto* first = reinterpret_cast<const uint8_t*>(input.data());
-  const auto outputs = value_of(compiler::interpret(
-      graph, {compiler::Bytes(first, first + input.size() * 4)}, compiler::evaluate_fast));
-  const auto* begin = reinterpret_cast<const float*>(outputs[0].data());
-  CHECK(relative_error({begin, begin + outputs[0].size() / 4}, run_graph(graph, input)) < 1e-5);
-}
-
 }  // namespace codl::test

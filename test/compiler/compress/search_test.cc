@@ -99,14 +99,13 @@ TEST_CASE("a search does not go on with what another one measured") {
 TEST_CASE("with --latency-cut so much of the latency goes, or nothing is made") {
   Search search;
   search.options.budget = 1;
-  double last_loss = -1;
   for (const double cut : {0.1, 0.3, 0.5}) {
     search.options.latency_cut = cut;
     search.run();
     const auto& steps = search.report.steps;
     CHECK(steps.back().cost.predicted_us <= (1 - cut) * steps.front().cost.predicted_us);
-    CHECK(steps.back().deviation->relative >= last_loss);
-    last_loss = steps.back().deviation->relative;
+    // Of what depends on eight inputs, all beyond eight channels goes without a loss.
+    CHECK(steps.back().deviation->relative < 1e-5);
   }
   search.options.latency_cut = 0.99;
   CHECK(search.run().rfind("--latency-cut: expected a plan of ", 0) == 0);
