@@ -34,9 +34,16 @@ struct Times {
   double cpu_share() const { return cpu_us + gpu_us > 0 ? cpu_us / (cpu_us + gpu_us) : 0.5; }
 };
 
+// Cuts of rows from one to another, which are taken for one: the GPU has the rows of the first, the
+// CPU those of the last. So each part is at most what it is for any of them.
+struct RowCuts {
+  int32_t first;
+  int32_t last;
+};
+
 struct NodeFacts {
   Times whole = {kUnreachedUs, kUnreachedUs};
-  std::vector<int32_t> row_cuts;  // rows of the GPU's, ascending; none: not split along Height
+  std::vector<RowCuts> row_cuts;  // ascending; none: not split along Height
   std::vector<Times> channel_cuts;
   bool reads_all_channels = false;  // where it is split along OutputChannel
   ByWeight least_rows_us;           // of its cuts of rows alone
@@ -61,11 +68,12 @@ struct OperandReader {
 
 class OrderedBound {
  public:
-  OrderedBound(const CostModel& costs, int32_t max_chain)
+  OrderedBound(const CostModel& costs, int32_t max_chain, int32_t max_row_cuts)
       : costs_(costs),
         graph_(costs.graph()),
         node_count_(static_cast<ir::NodeId>(graph_.nodes().size())),
         max_chain_(static_cast<ir::NodeId>(std::max(max_chain, 1))),
+        max_row_cuts_(max_row_cuts),
         facts_(node_count_),
         readers_(node_count_),
         parts_us_(node_count_) {
@@ -201,6 +209,9 @@ class OrderedBound {
     if (rows.end < extent) rows.end = rows.end / step * step;
     return rows.begin < rows.end ? part_us(node, processor, SplitDim::Height, rows) : 0;
   }
+  Rows rows_of(ir::NodeId node, const RowCuts& cuts) const {
+    return {{0, cuts.first}, {cuts.last, row_count(node)}};
+  }
   Times rows_times(ir::NodeId node, const Rows& rows) {
     return {rows_us(node, Processor::Cpu, rows.cpu), rows_us(node, Processor::Gpu, rows.gpu)};
   }
@@ -221,10 +232,13 @@ class OrderedBound {
 
   void find_row_cuts(ir::NodeId node, const SplitRule& rule) {
     NodeFacts& facts = facts_[node];
-    for (int32_t cut = rule.granularity; cut < rule.extent; cut += rule.granularity) {
-      facts.row_cuts.push_back(cut);
-      const Times times = rows_times(node, {{0, cut}, {cut, rule.extent}});
-      lower_to(facts.least_rows_us, times);
+    const auto granules = static_cast<int32_t>(ceil_div(rule.extent, rule.granularity));
+    const auto stride = std::max(1, static_cast<int32_t>(ceil_div(granules - 1, max_row_cuts_)));
+    for (int32_t first = 1; first < granules; first += stride) {
+      const int32_t last = std::min(first + stride, granules) - 1;
+      const RowCuts cuts = {first * rule.granularity, last * rule.granularity};
+      facts.row_cuts.push_back(cuts);
+      lower_to(facts.least_rows_us, rows_times(node, rows_of(node, cuts)));
     }
   }
 
@@ -338,9 +352,9 @@ class OrderedBound {
         into);
   }
 
-  // Every chain that ends in `last` with that cut, the node alone among them.
-  void add_chains(ir::NodeId last, int32_t cut, ByWeight& into) {
-    rows_.assign(1, {{0, cut}, {cut, row_count(last)}});
+  // Every chain that ends in `last` with one of those cuts, the node alone among them.
+  void add_chains(ir::NodeId last, const RowCuts& cuts, ByWeight& into) {
+    rows_.assign(1, rows_of(last, cuts));
     Times times = rows_times(last, rows_[0]);
     ByWeight others_us = {};  // of nodes of which no rows are known to be needed
     for (ir::NodeId first = last;; --first) {
@@ -401,13 +415,17 @@ class OrderedBound {
     add(front, front.cpu, {true, false, all_us, is_free}, addition, into);
     add(front, front.gpu, {false, true, cpu_us, is_free}, addition, into);
     add(front, front.channels, {true, true, 2 * all_us}, addition, into);
-    // Of a cut: the GPU misses rows where it reads beyond it, the CPU where it reads before it.
-    const std::vector<int32_t>& cuts = facts_[first - 1].row_cuts;
-    const auto index_from = [&](int32_t row) {
-      return static_cast<size_t>(std::lower_bound(cuts.begin(), cuts.end(), row) - cuts.begin());
+    // Of a cut: the GPU misses rows where it reads beyond it, the CPU where it reads before it. Of
+    // cuts that are taken for one where they do for each of them.
+    const std::vector<RowCuts>& cuts = facts_[first - 1].row_cuts;
+    const auto count_where = [&](const auto& is_so) {
+      return static_cast<size_t>(std::partition_point(cuts.begin(), cuts.end(), is_so) -
+                                 cuts.begin());
     };
-    const size_t enough_for_gpu = index_from(reads.gpu.end);
-    const size_t too_much_for_cpu = index_from(reads.cpu.begin + 1);
+    const size_t enough_for_gpu =
+        count_where([&](const RowCuts& of) { return of.last < reads.gpu.end; });
+    const size_t too_much_for_cpu =
+        count_where([&](const RowCuts& of) { return of.first <= reads.cpu.begin; });
     for (size_t i = enough_for_gpu; i < too_much_for_cpu; ++i)
       add(front, front.rows[i], {}, addition, into);
     const size_t to_cpu_alone = std::max(enough_for_gpu, too_much_for_cpu);
@@ -429,6 +447,7 @@ class OrderedBound {
   const ir::Graph& graph_;
   const ir::NodeId node_count_;
   const ir::NodeId max_chain_;
+  const int32_t max_row_cuts_;
   double slow_down_[2];  // by processor: by what always takes some of it
   double sync_us_ = 0;
   bool has_maps_ = false;
@@ -441,8 +460,8 @@ class OrderedBound {
 
 }  // namespace
 
-double ordered_bound_us(const CostModel& costs, int32_t max_chain) {
-  return OrderedBound(costs, max_chain).run();
+double ordered_bound_us(const CostModel& costs, int32_t max_chain, int32_t max_row_cuts) {
+  return OrderedBound(costs, max_chain, max_row_cuts).run();
 }
 
 }  // namespace codl::compiler

@@ -5,6 +5,10 @@
 
 namespace codl::compiler {
 
+// Cuts of rows that are told apart at a node: more than an image has rows. Each takes three arrays
+// of kWeightSteps numbers, and a model of a kilobyte can have 2^24 rows.
+inline constexpr int32_t kMaxRowCuts = 1024;
+
 // Microseconds, slow-downs by the other processor left out. Chains have at most `max_chain` nodes.
 //
 // Each queue runs its steps in the graph's order. So for the ends c and g of what the CPU and the
@@ -22,6 +26,10 @@ namespace codl::compiler {
 //
 // Left out: conversions between layouts, copies, and what a profile with `host` costs says of
 // synchronisations. Holds where a part's time does not fall as it gets larger.
-double ordered_bound_us(const CostModel& costs, int32_t max_chain);
+//
+// Of more cuts of rows than `max_row_cuts` neighbours are taken for one, with the smaller part on
+// either side: the bound is lower then.
+double ordered_bound_us(const CostModel& costs, int32_t max_chain,
+                        int32_t max_row_cuts = kMaxRowCuts);
 
 }  // namespace codl::compiler

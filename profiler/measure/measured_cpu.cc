@@ -282,18 +282,25 @@ double MeasuredCpu::warm_weight_mbytes() {
   // From what a second-level cache does not hold on.
   constexpr size_t kMinBytes = size_t{4} << 20;
   constexpr size_t kMaxBytes = size_t{256} << 20;
-  constexpr int kPasses = 5;           // the first two put it where it stays
+  constexpr int kPasses = 3;           // the first two put it where it stays
+  constexpr int kSweeps = 5;           // over the sizes: what disturbs one sweep outlasts a size
   constexpr double kIsFarther = 1.25;  // of a line from memory beside one from a cache
   const std::vector<uint8_t> memory(kMaxBytes, 1);
-  std::vector<double> line_us;
-  for (size_t bytes = kMinBytes; bytes <= kMaxBytes; bytes *= 2) {
-    std::vector<double> passes_us;
-    for (int pass = 0; pass < kPasses; ++pass) {
-      const int64_t start_ns = rt::now_ns();
-      touch(memory.data(), bytes);
-      if (pass >= 2) passes_us.push_back(micros_since(start_ns));
+  std::vector<double> line_us;  // of each size the least, as a disturbance only adds
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    size_t index = 0;
+    for (size_t bytes = kMinBytes; bytes <= kMaxBytes; bytes *= 2, ++index) {
+      double last_us = 0;
+      for (int pass = 0; pass < kPasses; ++pass) {
+        const int64_t start_ns = rt::now_ns();
+        touch(memory.data(), bytes);
+        last_us = micros_since(start_ns) / static_cast<double>(bytes);
+      }
+      if (sweep == 0)
+        line_us.push_back(last_us);
+      else
+        line_us[index] = std::min(line_us[index], last_us);
     }
-    line_us.push_back(quantile(passes_us, 0.5) / static_cast<double>(bytes));
   }
   double kept_bytes = static_cast<double>(kMaxBytes);
   if (line_us.back() < kIsFarther * line_us.front()) return kept_bytes * 1e-6;

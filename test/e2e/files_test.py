@@ -588,11 +588,11 @@ class FilesTest(WorkFolder, unittest.TestCase):
     def test_memory_and_plans_are_bounded_by_a_models_own_bytes(self):
         count = 4 << 20
         self.sparse("weights", 4 * count)
-        def compile(nodes, initializers, output, megabytes, dims=(count,), most=17 << 20):
+        def compile(nodes, initializers, output, megabytes, dims=(count,), most=17 << 20, device="host"):
             model = self.write("model.onnx", onnx_bytes.model(
                 nodes, [onnx_bytes.value_info("x", dims)], [onnx_bytes.value_info(output, dims)],
                 initializers=initializers))
-            result = self.run_tool("codlc", model, "-q", "-o", self.path("plan"),
+            result = self.run_tool("codlc", model, f"--device={device}", "-q", "-o", self.path("plan"),
                                    preexec_fn=limit(resource.RLIMIT_DATA, megabytes << 20))
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertLess(os.path.getsize(self.path("plan")), most)
@@ -617,6 +617,10 @@ class FilesTest(WorkFolder, unittest.TestCase):
                  (onnx_bytes.node("Dropout", ["x" if i == 0 else f"y{i - 1}"], [f"d{i}", f"m{i}"], f"dropout{i}"),
                   onnx_bytes.node("Where", [f"m{i}", f"d{i}", "x"], [f"y{i}"], f"where{i}"))], [], "y59", 192,
                 most=65 << 20)
+        # Maps of as many rows as there can be cuts.
+        self.sparse("filter", 64)
+        compile([onnx_bytes.node("Conv", ["x" if i == 0 else f"y{i - 1}", "w"], [f"y{i}"], f"conv{i}") for i in range(4)],
+                [onnx_bytes.external_tensor("w", [4, 4, 1, 1], "filter")], "y3", 256, (1, 4, 400000, 1), device="sd855")
 
     def test_memory_is_bounded_where_weights_become_floats(self):
         side = 2048

@@ -317,6 +317,35 @@ class MatrixTest(WorkFolder, unittest.TestCase):
                               capture_output=True, text=True, check=True)
         self.assertEqual([variant["name"] for variant in json.loads(dump.stdout)["variants"]], ["cpu"])
 
+    def test_an_ai_pack_has_this_runs_plans_and_says_what_it_lacks(self):
+        pack = self.path("pack")
+        assets = os.path.join(pack, "src", "main", "assets")
+        other = os.path.join(assets, "model#group_other")
+        for group in ("sd888", "other"):
+            os.makedirs(os.path.join(assets, f"model#group_{group}"))
+            self.write(f"pack/src/main/assets/model#group_{group}/old.codl", b"")
+        self.write("pack/src/main/assets/mine.txt", b"")
+        # Options that say what a GPU does are not for phones without one.
+        self.models(["tiny_resnet.onnx"], ["sd855"], options=[
+            "--strategy=gpu", "--variants", "gpu", "--max-fallback=90", "--objective", "latency", "--robust", "--no-winograd"])
+        self.matrix(f"--ai-pack={pack}")
+        self.assertEqual(sorted(os.listdir(assets)), ["mine.txt", "model#group_other", "model#group_sd855"])
+        self.assertEqual(os.listdir(other), ["tiny_resnet.codl"])
+        os.remove(self.codlc())
+        self.write("codlc", f'#!/bin/sh\ncase "$*" in *--device=template*) echo none >&2; exit 2;; esac\n'
+                            f'exec "{os.path.join(BIN, "codlc")}" "$@"\n'.encode())
+        os.chmod(self.path("codlc"), 0o755)
+        result = self.matrix(f"--ai-pack={pack}", code=2)
+        self.assertIn("codl-matrix: error: tiny_resnet: no plan for other phones: none", result.stderr)
+        self.assertEqual(os.listdir(other), [])
+
+    def test_folders_may_have_a_colon(self):
+        self.models(["tiny_resnet.onnx"], ["sd855"])
+        result = self.matrix(f"--cache-dir={self.path('ca:che')}", out="o:ut")
+        self.assertEqual(result.stderr, "")
+        self.matrix(f"--cache-dir={self.path('ca:che')}", out="o:ut")
+        self.assertEqual(self.calls(), 1)
+
     def test_wrong_lists_of_models_are_refused(self):
         for text, wanted in (("x", "expected JSON"), ("[]", "an object of models"), ('{"models": [], "devices": ["sd855"]}', "/models"),
                              ('{"models": [{"model": "a.onnx"}]}', "/devices"), ('{"models": [{"name": "a"}], "devices": ["x"]}', "/models/0"),

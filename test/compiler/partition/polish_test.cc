@@ -6,6 +6,7 @@
 #include <random>
 
 #include "compiler/partition/bound.h"
+#include "compiler/partition/ordered_bound.h"
 #include "compiler/partition/partition.h"
 #include "compiler/partition/split_geometry.h"
 #include "compiler/partition/strategies/strategy.h"
@@ -167,6 +168,10 @@ TEST_CASE(
     INFO("graph " << i << ": found " << found_ns << " ns, best " << optimum_ns << " ns");
     INFO(describe(graph, found) << "best:\n" << describe(graph, enumeration.best()));
     CHECK(lower_bound_us(costs) * 1e3 <= static_cast<double>(optimum_ns) + 1);
+    // Cuts of rows that are taken for one.
+    for (const int32_t row_cuts : {1, 2})
+      CHECK(ordered_bound_us(costs, kMaxChainLength, row_cuts) * 1e3 <=
+            static_cast<double>(optimum_ns) + 1);
     CHECK(static_cast<double>(found_ns) <= 1.02 * static_cast<double>(optimum_ns));
     best_count += found_ns <= optimum_ns;
   }

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree as xml
 
+from .ai_pack import write_ai_pack
 from .common import InputError, Parser, copy_whole, end, fail, json_text, printable, read_json, say, stat_regular, write_bytes, write_whole
 from .limits import METRICS, Limit
 
@@ -77,9 +78,12 @@ class Job:
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
+RULE_TARGET = "plan"  # a name without a colon, which a path may have
+
+
 def split_rule(text):
-    """The prerequisites of a depfile's rule, as codlc escapes them."""
-    words = re.findall(r"(?:[^\s\\]|\\.)+", text.replace("\\\n", " ").split(":", 1)[1])
+    """The prerequisites of a depfile's rule for RULE_TARGET, as codlc escapes them."""
+    words = re.findall(r"(?:[^\s\\]|\\.)+", text.replace("\\\n", " ").removeprefix(RULE_TARGET + ":"))
     return [re.sub(r"\\([ #\\])", r"\1", word).replace("$$", "$") for word in words]
 
 
@@ -216,7 +220,7 @@ def compile_job(job, compiler, compiler_sha, hashes, cache):
         rule = os.path.join(work, "rule")
         run = subprocess.run([compiler.program, job.path, f"--device={job.device}", "--quiet", "-o", made["plan.codl"],
                               f"--report={made['report.html']}", f"--report-json={made['report.json']}", "-MF", rule,
-                              *job.options], capture_output=True, text=True)
+                              "-MT", RULE_TARGET, *job.options], capture_output=True, text=True)
         if run.returncode != 0:
             return {"error": run.stderr.strip(), "exit_code": run.returncode}
         with open(rule, encoding="utf-8", errors="surrogateescape") as file:
@@ -270,47 +274,6 @@ def ninja_text(jobs, compiler):
 
 def github_text(jobs):
     return json.dumps({"include": [{"model": job.name, "device": job.label} for job in jobs]}) + "\n"
-
-
-def group_name(label):
-    """Google Play's names of device groups are letters, digits and underlines."""
-    return re.sub(r"\W", "_", label)
-
-
-def write_ai_pack(folder, jobs, results, compiler, profiles):
-    """Assets of an AI pack: a folder per device group, the rest of the phones with a plan of the CPU alone."""
-    assets = os.path.join(folder, "src", "main", "assets")
-    root = xml.Element("config:device-targeting-config", {"xmlns:config": "http://schemas.android.com/apk/config"})
-    labels = []
-    for job in jobs:
-        result = results[job.name, job.label]
-        soc = profiles.get(job.label)
-        if "error" in result or soc is None:
-            if soc is None:
-                say(TOOL, "warning", f"{job.label}: the profile has no soc names; its phones get model#group_other")
-            continue
-        if job.label not in labels:
-            labels.append(job.label)
-            group = xml.SubElement(root, "config:device-group", {"config:name": group_name(job.label)})
-            selector = xml.SubElement(group, "config:device-selector")
-            for manufacturer in soc["manufacturer"]:
-                for model in soc["model"]:
-                    xml.SubElement(selector, "config:system-on-chip",
-                                   {"config:manufacturer": manufacturer, "config:model": model})
-        place = os.path.join(assets, f"model#group_{group_name(job.label)}")
-        os.makedirs(place, exist_ok=True)
-        copy_whole(os.path.join(job.folder, "plan.codl"), os.path.join(place, job.name + ".codl"))
-    other = os.path.join(assets, "model#group_other")
-    os.makedirs(other, exist_ok=True)
-    for job in {job.name: job for job in jobs}.values():
-        out = os.path.join(other, job.name + ".codl")
-        run = subprocess.run([compiler.program, job.path, "--device=template", "--strategy=cpu", "--quiet", "-o", out, *job.options],
-                             capture_output=True, text=True)
-        if run.returncode != 0:
-            say(TOOL, "error", f"{job.name}: no plan for other phones: {run.stderr.strip()}")
-    xml.indent(root)
-    write_whole(os.path.join(folder, "device_targeting_configuration.xml"),
-                '<?xml version="1.0" encoding="utf-8"?>\n' + xml.tostring(root, encoding="unicode") + "\n")
 
 
 # ---- the command ----
@@ -463,14 +426,14 @@ def run(flags):
     write_whole(os.path.join(out_dir, "devices.tsv"), "".join(
         "\t".join([label, *("|".join((soc or {}).get(key, [])) for key in ("manufacturer", "model")), gpu]) + "\n"
         for label, (soc, gpu) in profiles.items()))
+    failed = [entry["exit_code"] for entry in entries if entry["job_status"] == "Failed"]
     if flags.ai_pack:
-        write_ai_pack(flags.ai_pack, jobs, results, compiler, {label: soc for label, (soc, _) in profiles.items()})
+        failed += write_ai_pack(TOOL, flags.ai_pack, jobs, results, compiler, {label: soc for label, (soc, _) in profiles.items()})
     for entry in entries:
         if entry["job_status"] == "Passed":
             print(f"{entry['model']:<24} {entry['device']:<16} predicted {entry['inference_time'] / 1e3:9.2f} ms  memory "
                   f"{entry['memory']['total_bytes'] / 1e6:8.1f} MB  GPU {100 * entry['gpu_mac_share']:3.0f} % of MACs  "
                   f"{entry['calibration_level']}")
-    failed = [entry["exit_code"] for entry in entries if entry["job_status"] == "Failed"]
     return failed[0] if failed else LIMIT if faults else 0
 
 
