@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Pruning of the digits network over five folds: as far as a budget allows, and uniform cuts at the same predicted time.
 
-    folds.py BIN --work DIR [--device sd855] [--cpu-cores 0]
+    folds.py BIN --work DIR [--device sd855] [--cpu-cores 0] [--no-times]
 
 Trains a network a fold (train.py; minutes each, kept in DIR), and of each makes plans of one processor:
 
@@ -14,7 +14,8 @@ Trains a network a fold (train.py; minutes each, kept in DIR), and of each makes
   as cut        the same of `cut`
   as half       --prune=auto --latency-cut: as much time saved as by `half`
 
-Each classifies its fold's test images by codl-run; codl-bench times it on this machine, where nothing else may run then.
+Each classifies its fold's test images by codl-run; codl-bench times it on this machine, where nothing else may run then
+(--no-times: it does not). What is found of a fold is kept in DIR, too: the same command goes on where it was cut off.
 The page has accuracy over all samples (each is in one test set), with 95 % intervals: of a share, Wilson's; of differences,
 Student's t over the folds. DIR/folds.md; exit code 1 if a target is missed. Needs what train.py needs."""
 import argparse
@@ -87,11 +88,22 @@ class Fold:
         return np.array(found)
 
     def bench(self, plan):
+        if self.options.no_times:
+            return None
         report = json.loads(run(self.options.bin, "codl-bench", plan, "--json", f"--cpu-cores={self.options.cpu_cores}",
                                 "--num-threads=1", "--min-ms=300"))
         return report["median_us"]
 
     def all(self):
+        kept = self.path("found.json")
+        if os.path.exists(kept):
+            with open(kept, encoding="utf-8") as file:
+                return json.load(file)
+        found = self.find()
+        write_whole(kept, json.dumps(found))
+        return found
+
+    def find(self):
         plans = {"untouched": self.compile("untouched"), "half": self.compile("half", "--prune=0.5")}
         for name, flags in SEARCHES.items():
             plans[name] = self.compile(name, *flags)
@@ -134,10 +146,10 @@ def page(folds, options):
     for name in KINDS:
         right, count = (sum(fold[name][key] for fold in folds) for key in ("right", "count"))
         low, high = wilson(right, count)
-        saved = {key: 100 * (1 - statistics.mean(fold[name][key] / fold["untouched"][key] for fold in folds))
-                 for key in ("predicted_us", "measured_us")}
+        saved = {key: f"{100 * (1 - statistics.mean(fold[name][key] / fold['untouched'][key] for fold in folds)):.1f} %"
+                 if folds[0][name][key] else "" for key in ("predicted_us", "measured_us")}
         rows.append([name, f"{100 * right / count:.2f} %", f"{low:.2f} to {high:.2f}", with_interval(points(folds, name, "untouched")),
-                     f"{saved['predicted_us']:.1f} %", f"{saved['measured_us']:.1f} %"])
+                     saved["predicted_us"], saved["measured_us"]])
     lost = {name: -statistics.mean(points(folds, name, "untouched")) for name in KINDS}
     better = {(a, b): points(folds, a, b)
               for a, b in (("budget", "as budget"), ("cut", "as cut"), ("as half", "half"))}
@@ -147,7 +159,8 @@ def page(folds, options):
                   statistics.mean(better["cut", "as cut"]) >= 1}
     lines = ["# Pruning the digits network, five folds", "",
              *results.wrapped(f"Accuracy of codl's own runs over all samples, each in the test set of one fold. Predicted: "
-                              f"{options.device}, one processor. Measured: {results.machine_text()}. "
+                              f"{options.device}, one processor. "
+                              + ("" if options.no_times else f"Measured: {results.machine_text()}. ") +
                               "`test/eval/digits/folds.py` says what the rows are."),
              *results.table(["", "right", "95 % interval", "points more than untouched, by fold", "predicted time saved",
                              "measured time saved"], rows),
@@ -163,6 +176,7 @@ def main():
     parser.add_argument("--work", required=True, metavar="DIR", help="networks, plans and results")
     parser.add_argument("--device", default="sd855", help="that times are predicted for (default: sd855)")
     parser.add_argument("--cpu-cores", default="0", help="of codl-bench (default: 0)")
+    parser.add_argument("--no-times", action="store_true", help="measure none: other work may run beside it")
     options = parser.parse_args()
     os.makedirs(options.work, exist_ok=True)
     folds = [Fold(number, options).all() for number in range(FOLDS)]
