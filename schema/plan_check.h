@@ -40,6 +40,13 @@ struct PlanCheck {
 // Value of an unsigned 64-bit field for PlanFault::found.
 constexpr int64_t as_found(uint64_t value) { return static_cast<int64_t>(value); }
 
+// Of microseconds: what is no whole number of 64 bits is the nearest, NaN the least.
+constexpr int64_t as_found(float us) {
+  if (us >= 9e18f) return INT64_MAX;
+  if (!(us > -9e18f)) return INT64_MIN;
+  return us < 0 && us > -1 ? -1 : static_cast<int64_t>(us);
+}
+
 // Also false for NaN and infinity, which JSON cannot carry.
 constexpr bool is_latency(float latency_us) { return latency_us >= 0 && latency_us < 3e38f; }
 

@@ -270,8 +270,10 @@ bool check_variant_fields(PlanCheck& c, const VariantDef& variant) {
                   "images, tensors and steps present", 0) &&
          c.expect(is_known(sharing_of(variant)), "a known sharing", variant.sharing()) &&
          c.expect(is_known(gate_of(variant)), "a known gate", variant.gate()) &&
-         c.expect(is_latency(variant.predicted_us()), "predicted_us of 0 or more", 0) &&
-         c.expect(is_latency(variant.max_ahead_us()), "max_ahead_us of 0 or more", 0) &&
+         c.expect(is_latency(variant.predicted_us()), "predicted_us from 0 to 3e38",
+                  as_found(variant.predicted_us())) &&
+         c.expect(is_latency(variant.max_ahead_us()), "max_ahead_us from 0 to 3e38",
+                  as_found(variant.max_ahead_us())) &&
          c.expect(variant.max_ahead_us() == 0 || gate_of(variant) == Gate::HostEnqueue,
                   "gate HostEnqueue where max_ahead_us is a bound", variant.gate());
 }

@@ -217,7 +217,8 @@ bool check_step_fields(PlanCheck& c, const StepDef& step) {
          c.expect(is_known(kind_of(step)), "a known kind", step.kind()) &&
          c.expect(is_known(queue_of(step)), "a known queue", step.queue()) &&
          c.expect(is_known(map_access_of(step)), "a known map_access", step.map_access()) &&
-         c.expect(is_latency(step.predicted_us()), "predicted_us of 0 or more", 0) &&
+         c.expect(is_latency(step.predicted_us()), "predicted_us from 0 to 3e38",
+                  as_found(step.predicted_us())) &&
          c.expect(step.owned_begin() >= 0 && step.owned_begin() <= step.owned_end() &&
                       step.owned_end() <= kMaxDim,
                   "owned_begin and owned_end in order", step.owned_end());

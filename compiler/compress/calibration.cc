@@ -90,6 +90,15 @@ llvm::Expected<size_t> checked_samples(const std::string& path, const tools::Npy
   return static_cast<size_t>(npy.dims[0]);
 }
 
+// Exact: a double has 53 bits.
+int64_t read_label(const tools::Npy& npy, size_t i) {
+  const auto* bytes = npy.data.data() + i * tools::element_bytes(npy.dtype);
+  if (npy.dtype != CODL_INT64) return static_cast<int64_t>(tools::read_element(npy.dtype, bytes));
+  int64_t label;
+  std::memcpy(&label, bytes, sizeof(label));
+  return label;
+}
+
 llvm::Expected<std::vector<int64_t>> read_labels(const std::string& path, size_t count) {
   CODL_ASSIGN_OR_RETURN(npy, read_npy(path));
   const bool is_integer = npy.dtype == CODL_INT64 || npy.dtype == CODL_INT32 ||
@@ -99,9 +108,7 @@ llvm::Expected<std::vector<int64_t>> read_labels(const std::string& path, size_t
     return input_error(path, "expected int64[{0}], a label a sample, found {1}", count,
                        tools::describe_tensor(npy.dtype, npy.dims));
   std::vector<int64_t> labels;
-  for (size_t i = 0; i < count; ++i)
-    labels.push_back(static_cast<int64_t>(
-        tools::read_element(npy.dtype, npy.data.data() + i * tools::element_bytes(npy.dtype))));
+  for (size_t i = 0; i < count; ++i) labels.push_back(read_label(npy, i));
   return labels;
 }
 

@@ -83,7 +83,7 @@ inline constexpr MachineField<GpuMachine> kGpuMachineFields[] = {
     {"ghz", &GpuMachine::ghz, 0.01, kMaxRate},
     {"fma_per_cycle", &GpuMachine::fma_per_cycle, 0.01, kMaxRate},
     {"max_waves", &GpuMachine::max_waves, 1, 65536, true},
-    {"registers_kb", &GpuMachine::registers_kb, 0.1, kMaxRate},
+    {"registers_kb", &GpuMachine::registers_kb, 0.1, 1e6},
     {"local_kb", &GpuMachine::local_kb, 0, kMaxRate},
     {"l1_kb", &GpuMachine::l1_kb, 0, kMaxRate},
     {"texture_kb", &GpuMachine::texture_kb, 0, kMaxRate},

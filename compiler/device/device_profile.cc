@@ -36,11 +36,15 @@ Sources read_sources(const JsonValue& json) {
   return sources;
 }
 
-Quantity read_quantity(const JsonValue& json, const Sources& sources) {
-  const double value = json.member("value").as_number();
+Quantity read_quantity(const JsonValue& json, const Sources& sources, int max_power = 12) {
+  const double value = json.member("value").as_number(max_power);
   Quantity quantity = read_origin(json, sources);
   quantity.value = value;
   return quantity;
+}
+
+Quantity read_percent(const JsonValue& json, const Sources& sources) {
+  return read_quantity(json, sources, kMaxPercentPower);
 }
 
 // A limit in texels, or a number of things: a Quantity that is a whole number.
@@ -90,8 +94,8 @@ TransferCosts read_transfer(const JsonValue& json, Sharing sharing, const Source
   costs.map_us_per_mb = read_quantity(json.member("map_us_per_mb"), sources);
   costs.copy_us_per_mb = read_quantity(json.member("copy_us_per_mb"), sources);
   costs.host = read_host_costs(json, sharing, sources);
-  costs.contention_percent[0] = read_quantity(json.member("cpu_contention_percent"), sources);
-  costs.contention_percent[1] = read_quantity(json.member("gpu_contention_percent"), sources);
+  costs.contention_percent[0] = read_percent(json.member("cpu_contention_percent"), sources);
+  costs.contention_percent[1] = read_percent(json.member("gpu_contention_percent"), sources);
   return costs;
 }
 
@@ -123,7 +127,7 @@ void read_surroundings(const JsonValue& json, Processor processor, const Sources
                        DeviceProfile& profile) {
   const auto index = static_cast<size_t>(processor);
   if (const JsonValue percent = json.optional_member("interference_percent"))
-    profile.interference_percent[index] = read_quantity(percent, sources);
+    profile.interference_percent[index] = read_percent(percent, sources);
   if (const JsonValue mbytes = json.optional_member("warm_weight_mbytes"))
     profile.warm_weight_mbytes[index] = read_quantity(mbytes, sources);
 }

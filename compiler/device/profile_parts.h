@@ -12,6 +12,11 @@ namespace codl::compiler {
 // Texts of the profile's table of sources, by id.
 using Sources = std::map<std::string, std::string>;
 
+// Shares, factors and percents multiply times that a machine's facts can make long already: with
+// these no time of a step is beyond what a plan can hold. Powers of ten.
+inline constexpr int kMaxSharePower = 6;
+inline constexpr int kMaxPercentPower = 4;
+
 // "origin" and "source" of an object; the value is left 0.
 Quantity read_origin(const JsonValue& json, const Sources& sources);
 

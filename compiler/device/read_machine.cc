@@ -50,9 +50,9 @@ JointShare read_joint_share(const JsonValue& json) {
   joint.term = static_cast<Term>(parts[0].as_choice(llvm::ArrayRef(names).drop_back()));
   joint.other = static_cast<Term>(parts[1].as_choice(names));
   if (joint.term == joint.other) parts[1].expected("another term");
-  joint.factor = parts[2].as_number();
+  joint.factor = parts[2].as_number(kMaxSharePower);
   if (!(joint.factor > 0)) parts[2].expected("a number over 0");
-  joint.share = parts[3].as_number();
+  joint.share = parts[3].as_number(kMaxSharePower);
   return joint;
 }
 
@@ -78,7 +78,7 @@ Calibration read_calibration(const JsonValue& json, const Sources& sources) {
   for (int term = 0; term < kTermCount; ++term) {
     const JsonValue share = shares.optional_member(kTermNames[term]);
     if (!share) continue;
-    calibration.shares.of[term] = share.as_number();
+    calibration.shares.of[term] = share.as_number(kMaxSharePower);
     is_empty = false;
   }
   if (is_empty) shares.expected("one term or more");
@@ -87,8 +87,8 @@ Calibration read_calibration(const JsonValue& json, const Sources& sources) {
   const JsonValue interval = json.member("interval");
   const std::vector<JsonValue> ends = interval.elements();
   if (ends.size() == 2) {
-    calibration.interval_low = ends[0].as_number();
-    calibration.interval_high = ends[1].as_number();
+    calibration.interval_low = ends[0].as_number(kMaxSharePower);
+    calibration.interval_high = ends[1].as_number(kMaxSharePower);
   }
   if (ends.size() != 2 || !(calibration.interval_low > 0) ||
       calibration.interval_low > calibration.interval_high)

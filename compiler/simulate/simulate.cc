@@ -3,8 +3,16 @@
 #include "compiler/device/latency_predictor.h"
 #include "compiler/simulate/host_calls.h"
 #include "compiler/support/error.h"
+#include "llvm/Support/Format.h"
 
 namespace codl::compiler {
+
+namespace {
+
+// Thirty years: plans hold times as floats, and searches count nanoseconds in 64 bits.
+constexpr double kMaxPredictedUs = 1e15;
+
+}  // namespace
 
 double weight_mbytes(const Variant& variant) {
   double bytes = 0;
@@ -48,6 +56,10 @@ llvm::Error predict(Variant& variant, const DeviceProfile& profile) {
     variant.steps[id].predicted_us = steps[id].alone_us + steps[id].launch_us;
   steps = with_host_calls(variant, std::move(steps), predictor);
   variant.predicted_us = run_queues(steps, profile, {}, Clock::Wall).total_us;
+  if (!(variant.predicted_us <= kMaxPredictedUs))
+    return input_error(
+        "profile " + profile.name, "expected a network that takes {0} us at most, found {1}",
+        llvm::format("%g", kMaxPredictedUs), llvm::format("%g", variant.predicted_us));
   return llvm::Error::success();
 }
 

@@ -25,7 +25,8 @@ llvm::Expected<std::vector<QueueStep>> bare_steps_of(const Variant& variant,
 llvm::Expected<std::vector<QueueStep>> queue_steps_of(const Variant& variant,
                                                       const DeviceProfile& profile);
 
-// Fills predicted_us of the variant, with nothing else on the device, and of its steps.
+// Fills predicted_us of the variant, with nothing else on the device, and of its steps. Input error
+// as of bare_steps_of(), and where that is longer than a plan can say.
 llvm::Error predict(Variant& variant, const DeviceProfile& profile);
 
 }  // namespace codl::compiler

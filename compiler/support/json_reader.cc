@@ -256,14 +256,15 @@ std::string JsonValue::as_string() const {
   return {};
 }
 
-double JsonValue::as_number() const {
+double JsonValue::as_number(int power) const {
   if (json_ == nullptr) return 0;
   const Json& json = *static_cast<const Json*>(json_);
   // The parser has refused numbers that are not finite.
-  constexpr double kMax = 1e12;
-  if (json.is_number() && json.get<double>() >= 0 && json.get<double>() <= kMax)
+  double most = 1;
+  for (int i = 0; i < power; ++i) most *= 10;
+  if (json.is_number() && json.get<double>() >= 0 && json.get<double>() <= most)
     return json.get<double>();
-  expected("a number from 0 to 10^12");
+  expected("a number from 0 to 10^" + std::to_string(power));
   return 0;
 }
 

@@ -45,8 +45,9 @@ class JsonValue {
   std::vector<JsonValue> elements() const;
 
   std::string as_string() const;
-  // A number from 0 to 10^12: nothing a profile holds is negative, and what is larger is a slip.
-  double as_number() const;
+  // A number from 0 to 10^`power`: nothing a profile holds is negative, and what is larger is a
+  // slip.
+  double as_number(int power = 12) const;
   // A whole number in [least, most].
   int64_t as_integer(int64_t least, int64_t most) const;
   // The index of the string in `choices`; 0 after an error.

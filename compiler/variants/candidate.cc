@@ -101,7 +101,7 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
           fastest, optimal_partition(graph, predictor, searched,
                                      [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
                                        CODL_ASSIGN_OR_RETURN(time_us, times.time_us(plan));
-                                       return std::llround(time_us * 1e3);
+                                       return std::llround(std::min(time_us * 1e3, 1e18));
                                      }));
       seeds.push_back(std::move(fastest.plan));
       optimum.evaluations = fastest.evaluations;

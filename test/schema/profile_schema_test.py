@@ -56,6 +56,8 @@ def damaged(profile):
     yield with_change("no shares", of_family(shares={}))
     yield with_change("a share of no term", of_family(shares={"mmacs": 1}))
     yield with_change("a negative share", of_family(shares={"compute": -1}))
+    yield with_change("a share beyond all", of_family(shares={"compute": 1e7}))
+    yield with_change("a percent beyond all", lambda p: p["transfer"]["cpu_contention_percent"].update(value=1e5))
     for what, joint in [("no joint share", []), ("five joint shares", [["l1", "l2", 1, 1]] * 5),
                         ("a joint share of one term", [["l1", 1, 1]]),
                         ("a joint share of no term", [["l1", "l9", 1, 1]]),

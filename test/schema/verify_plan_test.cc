@@ -502,6 +502,24 @@ TEST_CASE("kernels are listed once each, in order, and all of them") {
       {{"a kernel that the plan's list names", [](auto& p, auto&) { p.kernels.clear(); }}});
 }
 
+TEST_CASE("a time that is none is told by its value, or by the nearest that is a whole number") {
+  const std::pair<float, int64_t> examples[] = {
+      {-1, -1},
+      {-7.5f, -7},
+      {-0.25f, -1},
+      {3e38f, INT64_MAX},
+      {-3e38f, INT64_MIN},
+      {std::numeric_limits<float>::quiet_NaN(), INT64_MIN}};
+  for (const auto& [us, found] : examples) {
+    TestPlan plan = cpu_plan();
+    plan.variants[0].predicted_us = us;
+    CHECK(verify(test::to_bytes(plan)).found == found);
+    plan = cpu_plan();
+    plan.variants[0].steps[1].predicted_us = us;
+    CHECK(verify(test::to_bytes(plan)).found == found);
+  }
+}
+
 TEST_CASE("each rule of a variant refuses its bad example") {
   check_refused(
       cpu_plan, "variant",
@@ -509,11 +527,11 @@ TEST_CASE("each rule of a variant refuses its bad example") {
        {"a name of 1 to 255 bytes", [](auto&, auto& v) { v.name.assign(256, 'v'); }},
        {"a known sharing", [](auto&, auto& v) { v.sharing = Sharing{9}; }},
        {"a known gate", [](auto&, auto& v) { v.gate = Gate{9}; }},
-       {"predicted_us of 0 or more", [](auto&, auto& v) { v.predicted_us = -1; }},
-       {"predicted_us of 0 or more",
+       {"predicted_us from 0 to 3e38", [](auto&, auto& v) { v.predicted_us = -1; }},
+       {"predicted_us from 0 to 3e38",
         [](auto&, auto& v) { v.predicted_us = std::numeric_limits<float>::quiet_NaN(); }},
-       {"max_ahead_us of 0 or more", [](auto&, auto& v) { v.max_ahead_us = -1; }},
-       {"max_ahead_us of 0 or more",
+       {"max_ahead_us from 0 to 3e38", [](auto&, auto& v) { v.max_ahead_us = -1; }},
+       {"max_ahead_us from 0 to 3e38",
         [](auto&, auto& v) { v.max_ahead_us = std::numeric_limits<float>::infinity(); }},
        {"gate HostEnqueue where max_ahead_us is a bound",
         [](auto&, auto& v) {
@@ -721,7 +739,7 @@ TEST_CASE("each rule of a kernel step refuses its bad example") {
       {{"a known kind", [](auto&, auto& v) { v.steps[1].kind = StepKind{9}; }},
        {"a known queue", [](auto&, auto& v) { v.steps[1].queue = Queue{9}; }},
        {"a known map_access", [](auto&, auto& v) { v.steps[1].map_access = MapAccess{9}; }},
-       {"predicted_us of 0 or more",
+       {"predicted_us from 0 to 3e38",
         [](auto&, auto& v) { v.steps[1].predicted_us = std::numeric_limits<float>::infinity(); }},
        {"steps of queue Cpu only in a variant without sharing",
         [](auto&, auto& v) { v.steps[1].queue = Queue::Gpu; }},

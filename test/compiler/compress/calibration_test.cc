@@ -59,6 +59,20 @@ TEST_CASE("calibration data that do not fit are refused with the file's name") {
   CHECK(opening_error(folder, graph).rfind("DIR/b.npy: expected an .npy file", 0) == 0);
 }
 
+TEST_CASE("labels are read to the last bit") {
+  RandomGraph r(1);
+  const ir::Graph graph = redundant_network(r);
+  for (const int64_t label : {int64_t{2}, (int64_t{1} << 53) + 1, INT64_MAX, INT64_MIN}) {
+    const Folder folder;
+    folder.write("a.npy", {16, 4}, r.floats(64));
+    std::vector<int64_t> labels(16, 1);
+    labels[15] = label;
+    folder.write("labels.npy", CODL_INT64, {16},
+                 {reinterpret_cast<const char*>(labels.data()), labels.size() * sizeof(int64_t)});
+    CHECK(value_of(compiler::CalibrationData::open(folder.path, graph)).label(15) == label);
+  }
+}
+
 TEST_CASE("samples come from several files, in the order of their names") {
   RandomGraph r(2);
   const ir::Graph graph = redundant_network(r);

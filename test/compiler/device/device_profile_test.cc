@@ -375,6 +375,14 @@ TEST_CASE("what a machine cannot be is refused with the place") {
         gpu + "/units: expected a whole number from 1 to 65536, found 0");
   CHECK(error_of(changed("\"units\": 9", "\"units\": \"many\"")) ==
         gpu + "/units: expected a number from 0 to 10^12, found \"many\"");
+  CHECK(error_of(changed("\"registers_kb\": 96", "\"registers_kb\": 1e9")) ==
+        gpu + "/registers_kb: expected a number from 0.1 to 1e+06, found 1000000000.0");
+  CHECK(error_of(changed("{\"value\": 5,", "{\"value\": 10001,")) ==
+        "box.json: /transfer/cpu_contention_percent/value: expected a number from 0 to 10^4, found "
+        "10001");
+  CHECK(error_of(changed("{\"value\": 2,", "{\"value\": 10001,")) ==
+        "box.json: /cpu/interference_percent/value: expected a number from 0 to 10^4, found "
+        "10001");
   CHECK(error_of(changed("\"origin\": \"published\", \"source\": \"s\", \"ghz\"",
                          "\"origin\": \"published\", \"ghz\"")) ==
         cpu + ": expected the key \"source\", found none");
@@ -403,7 +411,7 @@ TEST_CASE("what no kernel can reach is refused with the place") {
   CHECK(error_of(changed("\"compute\": 1.25", "\"computing\": 1.25"))
             .find(family + "/shares: expected a key of \"compute\", \"operations\"") == 0);
   CHECK(error_of(changed("1.125", "-1.125")) ==
-        kernel + "/shares/compute: expected a number from 0 to 10^12, found -1.125");
+        kernel + "/shares/compute: expected a number from 0 to 10^6, found -1.125");
   CHECK(error_of(changed("\"anchors\"", "\"guess\"")) ==
         family + "/level: expected \"facts\", \"anchors\" or \"samples\", found \"guess\"");
   CHECK(error_of(changed("\"level\": \"anchors\", ", "")) ==
@@ -461,17 +469,22 @@ TEST_CASE("a joint share of nothing is refused with the place") {
   CHECK(error_with("[[\"l1\", \"l2\", 0, 1]]") ==
         joint + "/0/2: expected a number over 0, found 0");
   CHECK(error_with("[[\"l1\", \"step\", 1, -1]]") ==
-        joint + "/0/3: expected a number from 0 to 10^12, found -1");
+        joint + "/0/3: expected a number from 0 to 10^6, found -1");
+  CHECK(error_with("[[\"l1\", \"step\", 1, 1000001]]") ==
+        joint + "/0/3: expected a number from 0 to 10^6, found 1000001");
+  CHECK(error_with("[[\"l1\", \"l2\", 1e12, 1]]").find(joint + "/0/2: expected a number from 0") ==
+        0);
 }
 
 TEST_CASE("a damaged profile is refused with the place and the reason") {
   const std::string share = "box.json: /kernels/conv2d_f32_cl_image/shares/compute";
   CHECK(error_of(changed("1.125", "1e300")) ==
-        share + ": expected a number from 0 to 10^12, found 1e+300");
+        share + ": expected a number from 0 to 10^6, found 1e+300");
+  CHECK(error_of(changed("1.125", "1e7")).find(share + ": expected a number from 0 to 10^6") == 0);
   CHECK(error_of(changed("1.125", "NaN")).find("box.json: line ") == 0);
   CHECK(error_of(changed("1.125", "1e999")).find("box.json") == 0);
   CHECK(error_of(changed("1.125", "\"fast\"")) ==
-        share + ": expected a number from 0 to 10^12, found \"fast\"");
+        share + ": expected a number from 0 to 10^6, found \"fast\"");
   CHECK(error_of(changed("\"format_version\": 3", "\"format_version\": 2")) ==
         "box.json: /format_version: expected a whole number from 3 to 3, found 2");
   CHECK(error_of(changed("\"format_version\": 3,", "")) ==

@@ -40,6 +40,14 @@ struct Example {
   }
 };
 
+TEST_CASE("a network that takes longer than a plan can say is refused") {
+  Example example;
+  for (Calibration& kernel : example.profile.kernels)
+    for (double& share : kernel.shares.of) share = 1e30;
+  const std::string error = test::error_of(predict(example.schedule, example.profile));
+  CHECK(error.find("profile test: expected a network that takes ") == 0);
+}
+
 // Six networks split in halves, and on the CPU, on devices with each kind of sharing, where queues
 // slow each other down and are disturbed.
 TEST_CASE("a plan has the time that the simulator has of it when it is read, to the last bit") {
