@@ -121,15 +121,20 @@ class RunsBesideDisplay {
 }  // namespace
 
 FrameCount count_frames(llvm::ArrayRef<QueueStep> steps, const DeviceProfile& profile,
-                        const Display& display, bool enqueues_all, double total_us) {
+                        const Display& display, bool enqueues_all, double total_us,
+                        uint64_t max_events) {
   const QueueConditions conditions(profile, {});
   EndlessRuns runs(steps, conditions, enqueues_all);
   QueueClock clock;
   RunsBesideDisplay queues(runs, display, clock);
   double last_us = 0;
-  while (clock.now_us < total_us && clock.advance(queues, conditions)) last_us = clock.now_us;
+  for (uint64_t i = 0; i < max_events && clock.now_us < total_us; ++i) {
+    if (!clock.advance(queues, conditions)) break;
+    last_us = clock.now_us;
+  }
+  constexpr double kMaxFrames = 1e18;  // a step may take longer than total_us
   FrameCount count;
-  count.frames = static_cast<uint64_t>(last_us / display.period_us);
+  count.frames = static_cast<uint64_t>(std::min(last_us / display.period_us, kMaxFrames));
   count.lost = count.frames - std::min(queues.shown, count.frames);
   count.runs = runs.runs;
   count.run_us = runs.runs > 0 ? last_us / static_cast<double>(runs.runs) : 0;

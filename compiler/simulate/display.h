@@ -25,12 +25,17 @@ struct FrameCount {
   double longest_wait_us = 0;  // from a frame's request to the end of its drawing
 };
 
+// Starts and ends of steps that are looked at: minutes of any network, and seconds of a computer.
+inline constexpr uint64_t kMaxDisplayEvents = 100'000'000;
+
 // Runs of `steps`, one behind the other, for `total_us`. At the begin of each period a frame is
 // asked for, and it is lost unless it is drawn at the end of the period; while one is not drawn, no
 // other is asked for, and those that were due meanwhile are lost, too. `enqueues_all`: GPU steps
 // are in the queue from the begin of a run (Gate::UserEvent), else when the host has done the CPU's
-// steps before them.
+// steps before them. After `max_events` the time so far is what is counted: runs that take no time
+// would have no end.
 FrameCount count_frames(llvm::ArrayRef<QueueStep> steps, const DeviceProfile& profile,
-                        const Display& display, bool enqueues_all, double total_us);
+                        const Display& display, bool enqueues_all, double total_us,
+                        uint64_t max_events = kMaxDisplayEvents);
 
 }  // namespace codl::compiler

@@ -18,6 +18,16 @@ llvm::Error check(llvm::StringRef path, const tools::FileFault& fault) {
   return input_error(path, "expected {0}, found {1}", fault.expected, fault.found);
 }
 
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map(llvm::StringRef path,
+                                                        const tools::InputFile& file) {
+  auto buffer = llvm::MemoryBuffer::getOpenFile(file.descriptor(), path, file.bytes(),
+                                                /*RequiresNullTerminator=*/false);
+  if (buffer) return std::move(*buffer);
+  if (buffer.getError() == std::errc::not_enough_memory) throw std::bad_alloc();
+  return input_error(path, "expected a file that can be read, found {0}",
+                     buffer.getError().message());
+}
+
 }  // namespace
 
 llvm::Expected<std::string> read_input(llvm::StringRef path, uint64_t max_bytes) {
@@ -32,30 +42,23 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map_input(llvm::StringRef pa
                                                               uint64_t max_bytes) {
   tools::InputFile file;
   if (llvm::Error error = check(path, file.open(path.str(), max_bytes))) return error;
-  auto buffer = llvm::MemoryBuffer::getOpenFile(file.descriptor(), path, file.bytes(),
-                                                /*RequiresNullTerminator=*/false);
-  if (buffer) return std::move(*buffer);
-  if (buffer.getError() == std::errc::not_enough_memory) throw std::bad_alloc();
-  return input_error(path, "expected a file that can be read, found {0}",
-                     buffer.getError().message());
+  return map(path, file);
 }
 
-llvm::Expected<std::string> read_plan(llvm::StringRef path) {
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map_plan(llvm::StringRef path) {
   tools::InputFile file;
   if (llvm::Error error = check(path, file.open(path.str(), UINT64_MAX))) return error;
   PlanHead head = {};
-  std::string contents;
+  std::string begin;
   const uint64_t head_bytes = std::min<uint64_t>(file.bytes(), sizeof(head));
-  if (llvm::Error error = check(path, file.read(head_bytes, &contents))) return error;
-  std::memcpy(&head, contents.data(), head_bytes);
-  // No plan of this version: its head says enough.
-  if (std::memcmp(head.magic, kPlanMagic, sizeof(kPlanMagic)) != 0 || head.version != kPlanVersion)
-    return contents;
-  if (head.file_bytes != file.bytes())
+  if (llvm::Error error = check(path, file.read(head_bytes, &begin))) return error;
+  std::memcpy(&head, begin.data(), head_bytes);
+  // Of no plan of this version the head says enough.
+  if (std::memcmp(head.magic, kPlanMagic, sizeof(kPlanMagic)) == 0 &&
+      head.version == kPlanVersion && head.file_bytes != file.bytes())
     return input_error(path, "expected {0} bytes as the plan's head says, found {1}",
                        head.file_bytes, file.bytes());
-  if (llvm::Error error = check(path, file.read(file.bytes(), &contents))) return error;
-  return contents;
+  return map(path, file);
 }
 
 }  // namespace codl::compiler

@@ -19,8 +19,9 @@ llvm::Expected<std::string> read_input(llvm::StringRef path, uint64_t max_bytes)
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map_input(llvm::StringRef path,
                                                               uint64_t max_bytes);
 
-// A plan file. Input error if the file is not as long as its head says; then no more of it is read.
-// What else is wrong with it is left to who opens the plan.
-llvm::Expected<std::string> read_plan(llvm::StringRef path);
+// A plan file, mapped as by map_input(): a file with holes says how long it is, and no byte of that
+// need be there. Input error if it is not as long as its head says. What else is wrong with it is
+// left to who opens the plan.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map_plan(llvm::StringRef path);
 
 }  // namespace codl::compiler

@@ -48,9 +48,9 @@ tools::CommandLine command_line_of(Flags* flags) {
 }
 
 llvm::Expected<std::string> dump_file(llvm::StringRef path, bool as_json) {
-  CODL_ASSIGN_OR_RETURN(bytes, read_plan(path));
-  return as_json ? dump_plan_json(bytes.data(), bytes.size(), path)
-                 : dump_plan_text(bytes.data(), bytes.size(), path);
+  CODL_ASSIGN_OR_RETURN(bytes, map_plan(path));
+  return as_json ? dump_plan_json(bytes->getBufferStart(), bytes->getBufferSize(), path)
+                 : dump_plan_text(bytes->getBufferStart(), bytes->getBufferSize(), path);
 }
 
 llvm::Expected<std::string> run(const Flags& flags) {

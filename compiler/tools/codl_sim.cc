@@ -41,6 +41,8 @@ struct Flags {
 
 // So long runs follow one another beside the display.
 constexpr double kDisplayUs = 60e6;
+// Shorter ones are many more than any device can begin.
+constexpr double kMinDisplayRunUs = 1;
 
 tools::FlagValue named_value(std::optional<GpuService>* target,
                              const tools::Choices<GpuService>& choices) {
@@ -117,13 +119,18 @@ struct Simulated {
   std::optional<FrameCount> frames;
 };
 
-Simulated simulate(llvm::StringRef name, std::vector<QueueStep> steps, const DeviceProfile& profile,
-                   const Flags& flags, bool enqueues_all) {
+llvm::Expected<Simulated> simulate(llvm::StringRef name, std::vector<QueueStep> steps,
+                                   const DeviceProfile& profile, const Flags& flags,
+                                   bool enqueues_all) {
   const SimulatedLoad& load = flags.load;
   Simulated result{name.str(), std::move(steps), {}, {}, {}};
   result.wall = run_queues(result.steps, profile, load, Clock::Wall);
   result.codl = run_queues(result.steps, profile, load, Clock::Codl);
   if (!flags.display) return result;
+  if (!(result.wall.total_us >= kMinDisplayRunUs))
+    return input_error("--display",
+                       "expected runs of {0:f0} us or more, found that {1} takes {2:f3} us",
+                       kMinDisplayRunUs, name, result.wall.total_us);
   Display display;
   display.service = *flags.display;
   display.draws = flags.draws;
@@ -206,8 +213,9 @@ llvm::Expected<Result> simulate_replay(const Flags& flags) {
   CODL_ASSIGN_OR_RETURN(replay, parse_replay(text, flags.replay));
   CODL_ASSIGN_OR_RETURN(steps, queue_steps_of(replay, profile));
   Result result{std::move(profile), {}};
-  result.runs.push_back(
-      simulate("replay " + replay.name, std::move(steps), result.profile, flags, false));
+  CODL_ASSIGN_OR_RETURN(
+      run, simulate("replay " + replay.name, std::move(steps), result.profile, flags, false));
+  result.runs.push_back(std::move(run));
   return result;
 }
 
@@ -227,8 +235,9 @@ llvm::Expected<DeviceProfile> profile_of(const PlanInfo& plan, llvm::StringRef p
 }
 
 llvm::Expected<Result> simulate_variants(const Flags& flags) {
-  CODL_ASSIGN_OR_RETURN(bytes, read_plan(flags.plan));
-  CODL_ASSIGN_OR_RETURN(plan, open_plan(bytes.data(), bytes.size(), flags.plan));
+  CODL_ASSIGN_OR_RETURN(bytes, map_plan(flags.plan));
+  CODL_ASSIGN_OR_RETURN(plan,
+                        open_plan(bytes->getBufferStart(), bytes->getBufferSize(), flags.plan));
   CODL_ASSIGN_OR_RETURN(profile, flags.device.empty() ? profile_of(plan.info, flags.plan)
                                                       : load_device_profile(flags.device));
   Result result{std::move(profile), {}};
@@ -237,8 +246,9 @@ llvm::Expected<Result> simulate_variants(const Flags& flags) {
     names.push_back(variant.name);
     if (!flags.variant.empty() && variant.name != flags.variant) continue;
     CODL_ASSIGN_OR_RETURN(steps, queue_steps_of(variant, result.profile));
-    result.runs.push_back(simulate("variant " + variant.name, std::move(steps), result.profile,
-                                   flags, variant.gate == Gate::UserEvent));
+    CODL_ASSIGN_OR_RETURN(run, simulate("variant " + variant.name, std::move(steps), result.profile,
+                                        flags, variant.gate == Gate::UserEvent));
+    result.runs.push_back(std::move(run));
   }
   if (result.runs.empty())
     return input_error("--variant", "expected {0}, found \"{1}\"{2}", llvm::join(names, " or "),

@@ -491,6 +491,27 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                           ["--device=sd855", "--replay=" + self.path("missing.json")]):
             with self.subTest(arguments):
                 self.expect_error(1, run("codl-sim", *arguments))
+        # A run that takes no time has no end beside a display, and one that takes more than a float holds is no plan.
+        with open(os.path.join(ROOT, "profiles", "sd855.json"), encoding="utf-8") as file:
+            profile = json.load(file)
+        free = {"value": 0, "origin": "assumed", "source": next(iter(profile["sources"]))}
+        profile["gpu"]["launch_us"] = free
+        profile["transfer"] = {name: free for name in profile["transfer"]}
+        replay = os.path.join(ROOT, "test", "fuzz", "corpus", "replays", "two_layers.json")
+        def say(share):
+            known = {"level": "facts", "origin": "assumed", "source": next(iter(profile["sources"])), "interval": [1, 1],
+                     "shares": {"compute": share}}
+            profile["families"] = {"cpu": {}, "gpu": {}}
+            profile["kernels"] = {name: known for name in kernels}
+            return self.write("made.json", json.dumps(profile).encode())
+        with open(os.path.join(ROOT, "schema", "kernels.def"), encoding="utf-8") as file:
+            kernels = re.findall(r"\b\w+_f32_(?:cpu|cl)\w*\b", file.read())
+        made = say(0)
+        self.assertRegex(self.run_ok("codl-sim", f"--device={made}", f"--replay={replay}"), r"wall time +0\.0 us")
+        result = run("codl-sim", f"--device={made}", f"--replay={replay}", "--display=fifo")
+        self.expect_error(1, result)
+        self.assertIn("--display: expected runs of 1 us or more", result.stderr)
+        self.assertIn("/shares/compute: expected a number from 0 to 10^6", run("codlc", MODEL, f"--device={say(1e9)}").stderr)
         self.expect_error(1, run("codl-dump", plan, "--device=sd855"))
         self.expect_error(1, run("codl-dump", "--device=no_such_device"))
 

@@ -53,6 +53,22 @@ TEST_CASE("what was enqueued before a frame is done before it, or one launch of 
   CHECK(lost_share(count(ten, GpuService::RoundRobin, 2)) > 0.4);
 }
 
+TEST_CASE("runs that take no time, or for ever, come to an end") {
+  Display display;
+  const auto of = [&](double us, GpuService service) {
+    display.service = service;
+    return count_frames({step(kCpu, us), step(kGpu, us)}, test::test_profile(Sharing::FineSvm),
+                        display, true, 10e6, 1000);
+  };
+  for (GpuService service : {GpuService::Fifo, GpuService::RoundRobin}) {
+    const FrameCount none = of(0, service);
+    CHECK(none.runs <= 1000);
+    CHECK(none.frames == 0);
+    const FrameCount one = of(1e200, service);
+    CHECK(one.lost >= one.frames - 1);
+  }
+}
+
 TEST_CASE("a call for each launch leaves the display its turn in order, too") {
   std::vector<QueueStep> bounded;
   for (uint32_t i = 0; i < 10; ++i) {
