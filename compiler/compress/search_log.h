@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
+#include "tools/files.h"
 
 namespace codl::compiler {
 
@@ -15,16 +17,20 @@ namespace codl::compiler {
 class SearchLog {
  public:
   // `path` empty: numbers are kept in memory only. `key`: of everything that the numbers depend on.
-  // Input error: a file of another key, or one that is no such log.
+  // What the file had of whole lines stays there, whatever fails. Input error: a file of another
+  // key, one that is no such log, or a path that cannot be written.
   static llvm::Expected<SearchLog> open(const std::string& path, uint64_t key);
 
   // The number that is known for `question` (text without tabs and line ends), or that `work`
-  // finds. Errors of `work`; Input where the file cannot be written.
+  // finds. Errors of `work`; Input where the file cannot be written. Only finite numbers are kept.
   llvm::Expected<double> number(const std::string& question,
                                 llvm::function_ref<llvm::Expected<double>()> work);
 
  private:
+  llvm::Error append(const std::string& text);
+
   std::string path_;
+  std::unique_ptr<tools::LogFile> file_;  // null: in memory only
   std::map<std::string, double> numbers_;
 };
 

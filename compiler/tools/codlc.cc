@@ -190,11 +190,12 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
   clock.begin("write");
   *rule = tools::make_rule(flags.depfile_target.empty() ? path : flags.depfile_target,
                            tools::inputs_read());
-  tools::write_file(path, {reinterpret_cast<const char*>(result.plan.data()), result.plan.size()});
   if (flags.writes_depfile && flags.depfile.empty()) tools::write_file(path + ".d", *rule);
   if (!flags.report_json.empty()) tools::write_file(flags.report_json, result.report_json);
   if (!flags.report.empty()) tools::write_file(flags.report, report_html(result.report_json));
   if (!flags.trace.empty()) tools::write_file(flags.trace, trace_events(result.report_json));
+  // Last: where another output cannot be written there is no new plan.
+  tools::write_file(path, {reinterpret_cast<const char*>(result.plan.data()), result.plan.size()});
   if (!flags.is_quiet) print_report(result.report, path, result.plan.size(), os);
   return llvm::Error::success();
 }
@@ -203,7 +204,15 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
 int compile_and_print(const std::string& device, const CodlcFlags& flags, std::string* rule) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  const int code = report(kTool, compile_for(device, flags, os, rule));
+  const auto compile = [&] {
+    try {
+      return report(kTool, compile_for(device, flags, os, rule));
+    } catch (const tools::ToolError&) {  // of an output
+      tools::print(os.str());
+      throw;
+    }
+  };
+  const int code = compile();
   tools::print(os.str());
   return code;
 }
@@ -266,6 +275,7 @@ llvm::Expected<int> run(const CodlcFlags& flags) {
   if (!flags.emitted_onnx.empty()) tools::claim_output(flags.emitted_onnx);
   if (options.builds_plan)
     if (llvm::Error error = claim_outputs(devices, flags)) return error;
+  if (!flags.compress.search_log.empty()) tools::LogFile::check(flags.compress.search_log, true);
   std::string rules;
   const int code = devices.size() == 1 ? compile_and_print(devices[0], flags, &rules)
                                        : compile_for_all(devices, flags, &rules);

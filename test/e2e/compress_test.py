@@ -5,6 +5,7 @@ Usage: compress_test.py --bin build/release/bin [unittest arguments]     standar
 """
 import json
 import os
+import resource
 import subprocess
 import sys
 import unittest
@@ -21,14 +22,14 @@ BIN = None
 
 
 class CompressTest(WorkFolder, unittest.TestCase):
-    def codlc(self, *arguments, code=0):
+    def codlc(self, *arguments, code=0, **options):
         """What it writes to stderr, and the JSON report."""
         plan, report = self.path("net.codl"), self.path("net.json")
         for path in (plan, report):
             if os.path.exists(path):
                 os.remove(path)
         result = subprocess.run([os.path.join(BIN, "codlc"), MODEL, "--device=sd855", "--strategy=cpu", "-o", plan,
-                                 f"--report-json={report}", *arguments], capture_output=True, text=True, timeout=600)
+                                 f"--report-json={report}", *arguments], capture_output=True, text=True, timeout=600, **options)
         self.assertEqual(result.returncode, code, result.stderr)
         self.assertEqual(os.path.exists(plan), code == 0)
         if code:
@@ -64,6 +65,27 @@ class CompressTest(WorkFolder, unittest.TestCase):
         # What it measured is the same for another budget and cut.
         told, _ = self.codlc(*AUTO, "--latency-cut=95%", "--accuracy-budget=100%", f"--search-log={log}", code=3)
         self.assertRegex(told, r"--latency-cut: expected a plan of 0\.\d+ ms at most")
+
+    def test_a_log_that_cannot_be_written_stays_what_it_was(self):
+        log = self.path("search.log")
+        flags = [*AUTO, "--latency-cut=30%", "--accuracy-budget=100%", f"--search-log={log}"]
+        self.codlc(*flags, "-q")
+        with open(log, encoding="utf-8") as file:
+            text = file.read()[:-3]
+        with open(log, "w", encoding="utf-8") as file:
+            file.write(text)
+        told, _ = self.codlc(*flags, "-q", code=1,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+        self.assertRegex(told, r"^codlc: error: [^\n]*search\.log: expected [^\n]*, found [^\n]*\n$")
+        with open(log, encoding="utf-8") as file:
+            self.assertEqual(file.read(), text)
+        # No other output is written over it.
+        told, _ = self.codlc(*flags, "-q", f"--trace={log}", code=1)
+        self.assertIn("search.log: expected ", told)
+        os.remove(log)
+        told, _ = self.codlc(*flags, "-q", f"--trace={log}", code=1)
+        self.assertIn("search.log: expected ", told)
+        self.assertFalse(os.path.exists(log))
 
     def test_flags_of_the_search_need_one(self):
         for arguments, text in (

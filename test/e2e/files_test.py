@@ -235,6 +235,35 @@ class FilesTest(WorkFolder, unittest.TestCase):
                 self.expect_error(self.run_tool(use.tool, *use.command(path)), path)
                 self.assertEqual(os.listdir(disk), ["filler"])
 
+    def test_without_space_for_a_report_there_is_no_new_plan(self):
+        model = self.write("model.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Relu", ["x"], ["y"], "relu")], [onnx_bytes.value_info("x", [4])],
+            [onnx_bytes.value_info("y", [4])]))
+        plan, page = self.path("plan"), self.path("page.html")
+        arguments = [model, "-q", "--dump=graph", "-o", plan, f"--report={page}"]
+        whole = self.run_tool("codlc", *arguments)
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+        os.remove(page)
+        self.put_old(plan)
+        # The page is written first.
+        result = self.run_tool("codlc", *arguments, preexec_fn=limit(resource.RLIMIT_FSIZE, 4096))
+        self.expect_error(result, page)
+        self.assertEqual(read(plan), OLD)
+        # What was printed until then is.
+        self.assertIn(b"Relu", whole.stdout.title())
+        self.assertEqual(result.stdout, whole.stdout)
+
+    def test_a_plan_with_holes_takes_no_memory(self):
+        size = 1 << 30
+        head = bytearray(read(self.plan)[:64])
+        head[8:16] = size.to_bytes(8, "little")
+        self.write("plan", bytes(head))
+        os.truncate(self.path("plan"), size)
+        for tool in ("codl-dump", "codl-sim"):
+            with self.subTest(tool=tool):
+                self.expect_error(self.run_tool(tool, self.path("plan"), preexec_fn=limit(resource.RLIMIT_DATA, 256 << 20)),
+                                  self.path("plan"))
+
     def test_samples_that_were_measured_stay_when_the_disk_is_full(self):
         path = self.path("samples.csv")
         result = self.run_tool("codl-profile", *self.profiled("--samples=" + path, "-o", self.path("p")),

@@ -96,6 +96,24 @@ TEST_CASE("a search does not go on with what another one measured") {
   CHECK(search.run() == expected + "another file");
 }
 
+TEST_CASE("a log has finite numbers, and a link that leads nowhere is not followed") {
+  Search search;
+  const std::string found = search.run();
+  const std::string path = search.options.search_log;
+  const std::string log = text_of(path);
+  for (const char* number : {"-inf", "inf", "nan", "1e999", "", "one"}) {
+    CAPTURE(number);
+    std::ofstream(path) << log << "more\t" << number << "\n";
+    CHECK(search.run() ==
+          path + ": expected lines QUESTION, tab, NUMBER, found \"more\t" + number + "\"");
+  }
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink(search.folder.path + "/elsewhere", path);
+  CHECK(search.run() == found);
+  CHECK_FALSE(std::filesystem::exists(search.folder.path + "/elsewhere"));
+  CHECK(text_of(path) == log);
+}
+
 TEST_CASE("with --latency-cut so much of the latency goes, or nothing is made") {
   Search search;
   search.options.budget = 1;
