@@ -69,11 +69,16 @@ std::string pretty_json(std::string_view json, size_t depth) {
   const auto new_line = [&] { text += '\n' + std::string(2 * level, ' '); };
   for (size_t i = 0; i < json.size(); ++i) {
     const char character = json[i];
-    if (character == '"' && (i == 0 || json[i - 1] != '\\')) is_quoted = !is_quoted;
-    const bool closes = !is_quoted && (character == '}' || character == ']');
+    if (is_quoted) {
+      text += character;
+      if (character == '\\' && i + 1 < json.size()) text += json[++i];
+      is_quoted = character != '"';
+      continue;
+    }
+    const bool closes = character == '}' || character == ']';
     if (closes && level-- <= depth) new_line();
     text += character;
-    if (is_quoted || character == '"') continue;
+    is_quoted = character == '"';
     if (character == '{' || character == '[') {
       if (++level <= depth) new_line();
     } else if (character == ',') {

@@ -29,6 +29,24 @@ TEST_CASE("quotes, backslashes and control characters are escaped, UTF-8 is not"
   CHECK(json.text() == "\"a\\\"b\\\\c\\u000a\\u0001\\u007f\xc3\xa9\"");
 }
 
+TEST_CASE("indented texts are what they were, whatever is escaped in them") {
+  JsonWriter json;
+  json.begin_object();
+  json.key("a\\").string("\\");
+  json.key("b").string("\\\"{,:");
+  json.key("c").begin_array();
+  json.string("]\\");
+  json.integer(1);
+  json.end_array();
+  json.end_object();
+  CHECK(pretty_json(json.text(), 1) == R"({
+  "a\\": "\\",
+  "b": "\\\"{,:",
+  "c": ["]\\", 1]
+}
+)");
+}
+
 TEST_CASE("a number that JSON cannot carry is null") {
   for (double value : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     JsonWriter json;
