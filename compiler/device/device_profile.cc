@@ -184,12 +184,13 @@ bool is_file_name_part(llvm::StringRef name) {
   });
 }
 
-// Where profiles are looked for by name, first match first.
-std::vector<std::string> profile_directories() {
-  llvm::SmallString<256> installed(
-      llvm::sys::path::parent_path(llvm::sys::fs::getMainExecutable("", nullptr)));
-  llvm::sys::path::append(installed, "..", "share", "codl", "profiles");
-  return {installed.str().str(), CODL_SOURCE_PROFILES};
+// Where profiles are looked for by name. In a build tree it is a link (compiler/CMakeLists.txt).
+std::string profile_directory() {
+  const std::string program = llvm::sys::fs::getMainExecutable("", nullptr);
+  llvm::SmallString<256> directory(
+      llvm::sys::path::parent_path(llvm::sys::path::parent_path(program)));
+  llvm::sys::path::append(directory, "share", "codl", "profiles");
+  return directory.str().str();
 }
 
 struct ProfileText {
@@ -199,14 +200,12 @@ struct ProfileText {
 
 // The file that a name or a path means. `where` asks, for messages.
 llvm::Expected<ProfileText> read_profile(llvm::StringRef name_or_path, llvm::StringRef where) {
-  std::vector<std::string> candidates;
+  std::string path;
   if (name_or_path.endswith(".json"))
-    candidates.push_back(name_or_path.str());
+    path = name_or_path.str();
   else if (is_file_name_part(name_or_path))
-    for (const std::string& directory : profile_directories())
-      candidates.push_back((directory + "/" + name_or_path + ".json").str());
-  for (const std::string& path : candidates) {
-    if (!llvm::sys::fs::exists(path)) continue;
+    path = (profile_directory() + "/" + name_or_path + ".json").str();
+  if (!path.empty() && llvm::sys::fs::exists(path)) {
     CODL_ASSIGN_OR_RETURN(json, read_input(path, tools::kMaxTextBytes));
     return ProfileText{path, std::move(json)};
   }
@@ -334,14 +333,12 @@ llvm::Expected<DeviceProfile> load_device_profile(llvm::StringRef name_or_path) 
 
 std::vector<std::string> list_devices() {
   std::vector<std::string> names;
-  for (const std::string& directory : profile_directories()) {
-    std::error_code error;
-    for (llvm::sys::fs::directory_iterator entry(directory, error), end; !error && entry != end;
-         entry.increment(error))
-      if (llvm::StringRef(entry->path()).endswith(".json"))
-        names.push_back(llvm::sys::path::stem(entry->path()).str());
-    if (error == std::errc::not_enough_memory) throw std::bad_alloc();  // as of what names are in
-  }
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator entry(profile_directory(), error), end;
+       !error && entry != end; entry.increment(error))
+    if (llvm::StringRef(entry->path()).endswith(".json"))
+      names.push_back(llvm::sys::path::stem(entry->path()).str());
+  if (error == std::errc::not_enough_memory) throw std::bad_alloc();  // as of what names are in
   llvm::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;

@@ -84,9 +84,9 @@ struct DeviceProfile {
 // messages. A "base" is a profile that load_device_profile() finds.
 llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::StringRef path);
 
-// `name_or_path`: a name ("sd855": <name>.json in share/codl/profiles of the install tree that the
-// program is in, else in the source tree's profiles/) or a path that ends in .json. Input error:
-// lists the names there are, and the nearest.
+// `name_or_path`: a name ("sd855": <name>.json in share/codl/profiles of the install tree or build
+// tree that the program is in) or a path that ends in .json. Input error: lists the names there
+// are, and the nearest.
 llvm::Expected<DeviceProfile> load_device_profile(llvm::StringRef name_or_path);
 
 // Names that load_device_profile() takes, sorted.

@@ -66,6 +66,18 @@ class PackageTest(unittest.TestCase):
         run("cmake", "--install", BUILD, "--prefix", prefix)
         return prefix
 
+    def test_nothing_that_is_installed_names_a_folder_of_the_build(self):
+        prefix = self.install()
+        for folder, _, names in os.walk(prefix):
+            for name in names:
+                with open(os.path.join(folder, name), "rb") as file:
+                    contents = file.read()
+                for path in (ROOT, BUILD):
+                    self.assertNotIn(os.fsencode(path), contents, os.path.relpath(os.path.join(folder, name), prefix))
+        # Its own profiles are all that it knows.
+        shutil.rmtree(os.path.join(prefix, "share", "codl", "profiles"))
+        self.assertIn('found "sd855"', run(os.path.join(prefix, "bin", "codl-dump"), "--device=sd855", code=1))
+
     def check_rebuilds(self, project):
         plans = sorted(f"net.{device}.codl" for device in ("sd855", "mine", "sd865"))
         self.assertEqual(project.build(), ({"sd855", "mine", "sd865"}, True))
