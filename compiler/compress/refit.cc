@@ -36,10 +36,35 @@ bool is_fitted(const ir::NodeView& node) {
   return is_sum && node.input_value(kW).is_constant && node.input_value(kBias).is_constant;
 }
 
-// Sums of products of what some outputs are fitted of.
-struct NormalEquations {
+// Sums of products of what some outputs are fitted of. Rows are gathered before they are
+// multiplied: one at a time would pass over the sums for each.
+class NormalEquations {
+ public:
+  NormalEquations(int64_t features, int64_t outputs)
+      : gram(Matrix::Zero(features, features)),
+        across(Matrix::Zero(features, outputs)),
+        rows_(kRowsAtOnce, features),
+        targets_(kRowsAtOnce, outputs) {}
+  // The row of features to fill, then what they are to give.
+  Eigen::Ref<Eigen::RowVectorXd> next_row() { return rows_.row(count_); }
+  void add(const Eigen::Ref<const Eigen::RowVectorXd>& targets) {
+    targets_.row(count_) = targets;
+    if (++count_ == kRowsAtOnce) finish();
+  }
+  void finish() {
+    const auto rows = rows_.topRows(count_);
+    gram.noalias() += rows.transpose() * rows;
+    across.noalias() += rows.transpose() * targets_.topRows(count_);
+    count_ = 0;
+  }
+
   Matrix gram;    // [features + 1, features + 1]
   Matrix across;  // [features + 1, outputs]
+
+ private:
+  static constexpr int64_t kRowsAtOnce = 128;
+  Matrix rows_, targets_;
+  int64_t count_ = 0;
 };
 
 // The fit of one node.
@@ -80,15 +105,19 @@ void window_at(const ir::NodeView& node, const float* x, int64_t pixel, int64_t 
   const ir::Dims& out = node.output().dims;
   const int64_t area = int64_t{out[2]} * out[3];
   const int64_t batch = pixel / area, oh = pixel % area / out[3], ow = pixel % out[3];
+  llvm::SmallVector<int64_t, 32> taps;  // in a channel; -1: in the padding
+  for (int64_t kh = 0; kh < filter[2]; ++kh)
+    for (int64_t kw = 0; kw < filter[3]; ++kw) {
+      const int64_t ih = oh * p.stride_h - p.pad_top + kh * p.dilation_h;
+      const int64_t iw = ow * p.stride_w - p.pad_left + kw * p.dilation_w;
+      const bool is_inside = ih >= 0 && ih < in[2] && iw >= 0 && iw < in[3];
+      taps.push_back(is_inside ? ih * in[3] + iw : -1);
+    }
+  const int64_t plane = int64_t{in[2]} * in[3];
+  const float* channel = x + (batch * in[1] + first) * plane;
   int64_t at = 0;
-  for (int64_t c = first; c < first + channels; ++c)
-    for (int64_t kh = 0; kh < filter[2]; ++kh)
-      for (int64_t kw = 0; kw < filter[3]; ++kw, ++at) {
-        const int64_t ih = oh * p.stride_h - p.pad_top + kh * p.dilation_h;
-        const int64_t iw = ow * p.stride_w - p.pad_left + kw * p.dilation_w;
-        const bool is_inside = ih >= 0 && ih < in[2] && iw >= 0 && iw < in[3];
-        features[at] = is_inside ? x[((batch * in[1] + c) * in[2] + ih) * in[3] + iw] : 0.0f;
-      }
+  for (int64_t c = 0; c < channels; ++c, channel += plane)
+    for (int64_t tap : taps) features[at++] = tap < 0 ? 0.0f : channel[tap];
   features[at] = 1;
 }
 
@@ -107,7 +136,9 @@ void features_at(const ir::NodeView& node, const float* x, int64_t pixel, int64_
   }
 }
 
-// The values of one graph that some node has yet to read, of each sample.
+// The values of one graph that some node has yet to read, of each sample. They are at most
+// kMaxFitBytes, and in ordinary memory: what is as large and lies in files would be written to
+// disk.
 class Frontier {
  public:
   explicit Frontier(const ir::Graph& graph) : last_reader_(graph.values().size(), 0) {
@@ -128,8 +159,7 @@ class Frontier {
   }
   void add_sample(const ir::Graph& graph, std::vector<Bytes> inputs) {
     auto& values = samples_.emplace_back();
-    for (size_t i = 0; i < inputs.size(); ++i)
-      values[graph.inputs()[i]].assign(inputs[i].begin(), inputs[i].end());
+    for (size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i]] = std::move(inputs[i]);
   }
   size_t count() const { return samples_.size(); }
   llvm::SmallVector<llvm::ArrayRef<uint8_t>, 4> operands(const ir::Graph& graph, ir::NodeId id,
@@ -141,8 +171,8 @@ class Frontier {
                            : llvm::ArrayRef<uint8_t>(samples_[sample][input]));
     return result;
   }
-  void set(const ir::Graph& graph, ir::NodeId id, size_t sample, LargeBytes result) {
-    samples_[sample][graph.node(id).output] = std::move(result);
+  void set(const ir::Graph& graph, ir::NodeId id, size_t sample, llvm::ArrayRef<uint8_t> result) {
+    samples_[sample][graph.node(id).output] = result.vec();
     // What is added to the graph meanwhile are constants.
     for (ir::ValueId input : graph.node(id).inputs)
       if (!graph.value(input).is_constant && last_reader_[input] == id)
@@ -157,7 +187,7 @@ class Frontier {
     return result;
   }
   std::vector<ir::NodeId> last_reader_;  // by value of the graph as it was at first
-  std::vector<std::map<ir::ValueId, LargeBytes>> samples_;
+  std::vector<std::map<ir::ValueId, Bytes>> samples_;
 };
 
 // Runs both networks node by node over all samples, and fits a node's weights before the next one
@@ -204,8 +234,7 @@ class Refit {
     if (features > kMaxFeatures) return std::nullopt;
     Fit fit;
     const int64_t together = is_depthwise(view) ? 1 : outputs;
-    fit.equations.assign(static_cast<size_t>(outputs / together),
-                         {Matrix::Zero(features, features), Matrix::Zero(features, together)});
+    fit.equations.assign(static_cast<size_t>(outputs / together), {features, together});
     fit.rows_per_sample =
         std::clamp<int64_t>(kRowsPerFeature * features / static_cast<int64_t>(after_.count()) + 1,
                             1, pixels_of(view.output()));
@@ -232,13 +261,17 @@ class Refit {
         gather({pruned_, pruned_.node(id)}, after_.operands(pruned_, id, s), s, *fit);
         apply_activation(was, results[s]);
       }
-      before_.set(untouched_, id, s, std::move(results[s]));
+      before_.set(untouched_, id, s, results[s]);
+      LargeBytes().swap(results[s]);
     }
-    if (fit) solve(pruned_, names_, id, *fit);
+    if (fit) {
+      for (NormalEquations& equations : fit->equations) equations.finish();
+      solve(pruned_, names_, id, *fit);
+    }
     const FastNode after(pruned_, pruned_.node(id));
     return for_each_at_once(after_.count(), [&](size_t s) -> llvm::Error {
       CODL_ASSIGN_OR_RETURN(result, after.evaluate(after_.operands(pruned_, id, s)));
-      after_.set(pruned_, id, s, std::move(result));
+      after_.set(pruned_, id, s, result);
       return llvm::Error::success();
     });
   }
@@ -263,15 +296,14 @@ class Refit {
         for (int64_t c = 0; c < fit.targets.cols(); ++c)
           fit.targets(r, c) -= element_at(floats(operands[kResidual]), node.output().dims,
                                           pixel_at(r, fit.rows_per_sample, pixels, sample), c);
-    Matrix features(fit.rows_per_sample, fit.equations[0].gram.rows());
     int64_t first = 0;
     for (NormalEquations& equations : fit.equations) {
       const int64_t count = equations.across.cols();
-      for (int64_t r = 0; r < fit.rows_per_sample; ++r)
+      for (int64_t r = 0; r < fit.rows_per_sample; ++r) {
         features_at(node, floats(operands[kX]), pixel_at(r, fit.rows_per_sample, pixels, sample),
-                    first, features.row(r));
-      equations.gram += features.transpose() * features;
-      equations.across += features.transpose() * fit.targets.middleCols(first, count);
+                    first, equations.next_row());
+        equations.add(fit.targets.row(r).segment(first, count));
+      }
       first += count;
     }
   }
