@@ -50,19 +50,14 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
                        "expected a window that fits the padded input, found {0}x{1} over {2}",
                        params.kernel_h, params.kernel_w, ir::to_string(node.input(0)));
   const ir::Dims& x = node.input(0).dims;
-  CODL_ASSIGN_OR_RETURN(output, checked_type(where, DType::F32,
-                                             {x[0], int64_t{x[1]} + params.added_channels, oh, ow}));
+  CODL_ASSIGN_OR_RETURN(output, checked_type(where, DType::F32, {x[0], x[1], oh, ow}));
   if (llvm::Error error = check_windows_reach_input(where, height_axis(node), oh)) return error;
   if (llvm::Error error = check_windows_reach_input(where, width_axis(node), ow)) return error;
   return output;
 }
 
 llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
-  return split_rules(node.output(), true, node.params<Pool2dParams>().added_channels == 0);
-}
-
-void link(const ir::NodeView& node, ChannelLinks& links) {
-  if (node.params<Pool2dParams>().added_channels == 0) link_channels(node, links);
+  return split_rules(node.output(), true, true);
 }
 
 Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output) {
@@ -80,7 +75,7 @@ const OpSpec kPool2dSpec = {
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,
-    .channels = link,  // widen_pools comes behind what removes channels
+    .channels = link_channels,
 };
 
 }  // namespace codl::compiler

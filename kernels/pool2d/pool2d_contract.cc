@@ -28,12 +28,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const OperandShape& y = step.output();
   if (params.kind != kPool2dMax && params.kind != kPool2dAverage) return "a member of Pool2d";
   if (x.layout != y.layout) return "input and output of one layout";
-  if (x.dims[0] != y.dims[0] || int64_t{x.dims[1]} + params.added_channels != y.dims[1])
-    return "input and output of one batch, and of one channel count but for those added";
-  if (params.added_channels != 0 &&
-      (params.added_channels < 0 || x.dims[1] % kChannelPanel != 0 ||
-       y.dims[1] % kChannelPanel != 0 || step.part_dim == SplitDim::OutputChannel))
-    return "whole panels, and no part of the channels, where some are added";
+  if (x.dims[0] != y.dims[0] || x.dims[1] != y.dims[1])
+    return "input and output of one batch and channel count";
   if (const char* expected = check_axis(y.dims[2], x.dims[2], params.kernel_h, params.stride_h,
                                         params.dilation_h, params.pad_top, params.pad_bottom))
     return expected;

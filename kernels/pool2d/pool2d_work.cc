@@ -22,8 +22,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   const Range rows = rows_of_part(step.part_dim, step.part, y);
-  const double channels = round_up(
-      channels_of_part(step.part_dim, step.part, y).count() - params.added_channels, kChannelPad);
+  const double channels =
+      round_up(channels_of_part(step.part_dim, step.part, y).count(), kChannelPad);
   const double images = y.dims[0];
   const double row_taps = taps_inside(params.stride_h, params.dilation_h, params.kernel_h,
                                       params.pad_top, params.pad_bottom, x.dims[2], rows);

@@ -272,7 +272,6 @@ class Writer {
     return true;
   }
   bool pool(const Pool2dParams& p) {
-    if (p.added_channels != 0) return false;
     auto* node = add(p.kind == kPool2dMax ? "MaxPool" : "AveragePool", {name(0)}, result());
     set(node, "kernel_shape", {p.kernel_h, p.kernel_w});
     set(node, "strides", {p.stride_h, p.stride_w});
