@@ -5,7 +5,8 @@
 #   test/soak.sh [DURATION [CREATIONS [BUILD/bin]]]     in all, like 120m (default: 4m), over the plans below; sessions
 #                                                       created (default: 400); default: build/release/bin
 #
-# The plans share memory in each of the three ways, in buffers and in images, and split every node that can be.
+# The plans share memory in each of the three ways, in buffers and in images, and split every node that can be. All have
+# their turn; the exit code is 1 if one of them has a fault.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 duration=${1-4m} creations=${2-400} bin=${3-build/release/bin}
@@ -15,11 +16,16 @@ case $duration in
 esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-plans=()
-for device in host test/profiles/host_{sub_buffer,separate,images,separate_images}.json; do
+devices=(host test/profiles/host_{sub_buffer,separate,images,separate_images}.json)
+faults=()
+for device in "${devices[@]}"; do
   name=${device##*/}
-  plans+=("$work/${name%.json}.codl")
-  "$bin/codlc" examples/models/tiny_resnet.onnx --device="$device" --split-dim=h --ratio=0.5 --quiet \
-    -o "${plans[-1]}"
+  name=${name%.json}
+  "$bin/codlc" examples/models/tiny_resnet.onnx --device="$device" --split-dim=h --ratio=0.5 --quiet -o "$work/$name.codl" &&
+    "$bin/soak" "$work/$name.codl" --duration=$(((seconds + ${#devices[@]} - 1) / ${#devices[@]}))s \
+      --creations="$creations" || faults+=("$name")
 done
-"$bin/soak" "${plans[@]}" --duration=$(((seconds + ${#plans[@]} - 1) / ${#plans[@]}))s --creations="$creations"
+if [ ${#faults[@]} -gt 0 ]; then
+  echo "soak.sh: expected ${#devices[@]} plans without a fault, found ${#faults[@]} with: ${faults[*]}" >&2
+  exit 1
+fi

@@ -3,6 +3,7 @@
 // bits of the first, and memory, threads and descriptors stay what they were. Or runs that are
 // checked, each with inputs of its own (`soak --help`). test/soak.sh and test/drivers.sh run it.
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -40,11 +41,20 @@ constexpr int kStretches = 12;
 // What may be allocated more at the end: bytes. PoCL keeps some 300 of each session.
 constexpr int64_t kMaxGrowth = 2 << 20;
 
+// What each session that is created and destroyed leaves behind on purpose: what must be found.
+enum class Leak { NotAsked, Nothing, Memory, Thread, Descriptor };
+const Choices<Leak> kLeaks = {{"nothing", Leak::Nothing},
+                              {"memory", Leak::Memory},
+                              {"thread", Leak::Thread},
+                              {"descriptor", Leak::Descriptor}};
+constexpr size_t kLeakedBytes = 256 << 10;
+
 struct SoakOptions {
   PlanFlags plan;
   double duration_s = 60;
   int32_t creations = 200;
-  int64_t checked_runs = 0;  // in place of the others
+  int64_t checked_runs = 0;    // in place of the others
+  Leak leak = Leak::NotAsked;  // asked: no sessions side by side
 };
 
 [[noreturn]] void fail(const std::string& where, const std::string& expected,
@@ -65,6 +75,7 @@ Held held_now() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);)
     held.mapped_plans += line.find(".codl") != std::string::npos;
+  maps.close();  // before descriptors are counted
   const struct mallinfo2 info = mallinfo2();
   held.allocated_bytes = static_cast<int64_t>(info.uordblks + info.hblkhd);
   held.threads = test::thread_count();
@@ -77,6 +88,18 @@ std::string describe(const Held& held) {
   return formatted("%.3f MB allocated, %d plans mapped, %d threads, %d descriptors",
                    static_cast<double>(held.allocated_bytes) / 1e6, held.mapped_plans, held.threads,
                    held.descriptors);
+}
+
+void plant(Leak leak) {
+  if (leak == Leak::Memory) {
+    // Kept where the compiler cannot see that nobody reads it.
+    static std::vector<std::vector<std::byte>> leaked;
+    leaked.emplace_back(kLeakedBytes);
+  } else if (leak == Leak::Thread) {
+    std::thread([] { pause(); }).detach();
+  } else if (leak == Leak::Descriptor) {
+    if (dup(STDERR_FILENO) < 0) fail("dup", "a descriptor", "none");
+  }
 }
 
 // `where`: of what. `after`, when all that began since `before` has ended, may have what `before`
@@ -131,7 +154,7 @@ class Soak {
     if (options_.checked_runs > 0) return run_checked();
     take_first_outputs();
     create_and_destroy();
-    run_side_by_side();
+    if (options_.leak == Leak::NotAsked) run_side_by_side();
   }
 
  private:
@@ -203,6 +226,7 @@ class Soak {
       PlanFlags flags = flags_of(variant);
       flags.check_every = i % 3 == 0 ? 1 : 0;
       Session session = create_session(plan, flags, i % 5 == 0);
+      plant(options_.leak);
       if (i % 10 != 0) continue;
       run_session(session, buffers_of(tensors.inputs[0]), buffers_of(tensors.outputs));
       if (bytes_of(tensors.outputs) != expected_[{variant, 0}])
@@ -339,7 +363,9 @@ int soak(const std::vector<std::string>& arguments) {
         {"creations", integer_value<int32_t>("N", &options.creations, 1),
          "sessions of a plan that are created and destroyed"},
         {"checked-runs", integer_value<int64_t>("N", &options.checked_runs, 1, INT64_MAX, "none"),
-         "runs of a plan's first variant, each with other inputs and a check of one GPU step"}}}};
+         "runs of a plan's first variant, each with other inputs and a check of one GPU step"},
+        {"leak", choice_value(&options.leak, kLeaks),
+         "only create and destroy sessions, and leak this with each: a test of this program"}}}};
   own.exit_codes = "0 ok, 1 the input is wrong, 70 something changed, grew, differed or failed";
   const Arguments parsed = parse_command_line(own, arguments);
   if (parsed.answer) {
