@@ -25,12 +25,18 @@ CpuKernel cpu_kernel(const KernelInfo& kernel);
 struct CpuKernelTargets;
 const CpuKernelTargets* cpu_kernel_targets(const KernelInfo& kernel);
 
-// OpenCL C of a GPU kernel (kernels/<op>/<symbol>.cl) behind the common prelude; zero-terminated,
-// static. Nulls for a CPU kernel. Defined in a file that cmake/codl_embed.cmake generates.
+// OpenCL C of a GPU kernel (kernels/<op>/<symbol>.cl) behind what all have in common; each part is
+// zero-terminated.
 struct ClText {
-  const char* prelude;
-  const char* text;
+  static constexpr int kParts = 3;
+  const char* parts[kParts];  // the prelude, the activations' macros, the kernel
 };
-ClText cl_text(const KernelInfo& kernel);
+
+// All texts are unpacked together, in about a millisecond: `out` has kClTextBytes. False only if
+// the library was built wrongly.
+extern const size_t kClTextBytes;
+bool unpack_cl_texts(char* out);
+// A kernel's among them. Nulls for a CPU kernel.
+ClText cl_text(const KernelInfo& kernel, const char* unpacked);
 
 }  // namespace codl::kernels

@@ -16,6 +16,16 @@ constexpr double kMaxLaunches = 16;
 // By how much longer the GPU is busy than the host is thought to take for a batch's launches.
 constexpr double kHostIsAhead = 1.5;
 
+// Of all kernels.
+const std::string& unpacked_texts() {
+  static const std::string texts = [] {
+    std::string unpacked(kernels::kClTextBytes, '\0');
+    if (!kernels::unpack_cl_texts(unpacked.data())) unpacked.assign(unpacked.size(), '\0');
+    return unpacked;
+  }();
+  return texts;
+}
+
 }  // namespace
 
 cl_mem GpuStep::take(size_t bytes) {
@@ -48,9 +58,8 @@ GpuStep::GpuStep(MeasuredGpu* processor, const KernelInfo& kernel, const StepCas
   for (uint32_t i = 0; i < launch.define_count; ++i)
     options +=
         std::string(" -D") + launch.defines[i].name + "=" + std::to_string(launch.defines[i].value);
-  const kernels::ClText text = kernels::cl_text(kernel);
-  const char* texts[] = {text.prelude, text.text};
-  kernel_ = processor->kernel_of(texts, 2, options, kernel.symbol);
+  const kernels::ClText text = kernels::cl_text(kernel, unpacked_texts().data());
+  kernel_ = processor->kernel_of(text.parts, kernels::ClText::kParts, options, kernel.symbol);
   cl_uint argument = 0;
   for (size_t i = 0; i < item.operands.size(); ++i) {
     const OperandShape& shape = item.operands[i];

@@ -189,6 +189,7 @@ codl_status_t create_steps(codl_session& session, codl_diag_t* diag) {
 codl_status_t finish_warm_up(codl_session& session, codl_diag_t* diag) {
   const int64_t start_ns = now_ns();
   const codl_status_t status = session.gpu.finish(kComputeQueue, diag);
+  session.gpu_programs.finish_adding();
   session.program_us =
       session.gpu_programs.build_us() + static_cast<double>(now_ns() - start_ns) / 1000;
   return status;

@@ -1,7 +1,9 @@
 #include "runtime/src/gpu_programs.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 #include "runtime/src/cpu_pool.h"
 #include "runtime/src/diag.h"
@@ -35,11 +37,11 @@ void write_key(const ClApi& api, const GpuDevice& device, const kernels::ClText&
       CL_SUCCESS)
     driver[0] = 0;
   const char* const places[] = {device.platform_name, device.device_name, driver};
-  const char* const texts[] = {text.prelude, text.text, options};
   uint64_t where = kFnvStart;
   uint64_t what = kFnvStart;
   for (const char* place : places) where = add_to_hash(where, place);
-  for (const char* part : texts) what = add_to_hash(what, part);
+  for (const char* part : text.parts) what = add_to_hash(what, part);
+  what = add_to_hash(what, options);
   std::snprintf(key, sizeof(key), "codl-%016llx-%016llx", static_cast<unsigned long long>(where),
                 static_cast<unsigned long long>(what));
 }
@@ -141,7 +143,18 @@ codl_status_t GpuPrograms::build(Program& program, codl_diag_t* diag) {
              sizeof(options));
     return CODL_DEVICE_ERROR;
   }
-  const kernels::ClText text = kernels::cl_text(*program.kernel);
+  if (texts_.data() == nullptr) {
+    if (!texts_.allocate(allocator_, kernels::kClTextBytes, 1)) {
+      set_diag(diag, "no memory for %zu bytes of OpenCL texts", kernels::kClTextBytes);
+      return CODL_OUT_OF_MEMORY;
+    }
+    if (!kernels::unpack_cl_texts(reinterpret_cast<char*>(texts_.data()))) {
+      set_diag(diag, "OpenCL texts: expected %zu bytes, found others", kernels::kClTextBytes);
+      return CODL_DEVICE_ERROR;
+    }
+  }
+  const kernels::ClText text =
+      kernels::cl_text(*program.kernel, reinterpret_cast<const char*>(texts_.data()));
   if (cache_ == nullptr) return build_text(program, text, options, diag);
   char key[kKeyBytes];
   write_key(gpu_->api(), gpu_->device(), text, options, key);
@@ -154,9 +167,11 @@ codl_status_t GpuPrograms::build(Program& program, codl_diag_t* diag) {
 codl_status_t GpuPrograms::build_text(Program& program, const kernels::ClText& text,
                                       const char* options, codl_diag_t* diag) {
   const ClApi& api = gpu_->api();
-  const char* texts[] = {text.prelude, text.text};
+  const char* texts[kernels::ClText::kParts];
+  std::copy(std::begin(text.parts), std::end(text.parts), texts);
   cl_int error = CL_SUCCESS;
-  program.program = api.clCreateProgramWithSource(gpu_->context(), 2, texts, nullptr, &error);
+  program.program = api.clCreateProgramWithSource(gpu_->context(), kernels::ClText::kParts, texts,
+                                                  nullptr, &error);
   if (program.program == nullptr) return cl_fault(diag, "clCreateProgramWithSource", error);
   ++program_count_;
   error = api.clBuildProgram(program.program, 1, &gpu_->device().device, options, nullptr, nullptr);

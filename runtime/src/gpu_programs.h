@@ -46,6 +46,9 @@ class GpuPrograms {
   codl_status_t add(const kernels::StepShape& step, const uint32_t* tensors,
                     const GpuTensors& memory, GpuKernel* out_kernel, codl_diag_t* diag);
 
+  // What only add() needs: the texts of the kernels.
+  void finish_adding() { texts_.release(); }
+
   double build_us() const { return build_us_; }
 
  private:
@@ -78,6 +81,7 @@ class GpuPrograms {
   codl_allocator_t allocator_ = {};
   GpuQueue* gpu_ = nullptr;
   const codl_program_cache_t* cache_ = nullptr;
+  Arena texts_;  // kernels::unpack_cl_texts(), from the first program on
   Array<Program> programs_;
   size_t program_count_ = 0;
   Array<cl_kernel> kernels_;

@@ -1,6 +1,7 @@
 // The checks that check_step() does for every operator.
 #include "kernels/kernel_table.h"
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -21,6 +22,8 @@ std::string check_unary(const OperandShape& x, const OperandShape& y, SplitDim d
 }
 
 TEST_CASE("every kernel has a contract, a reference and its function or text") {
+  std::string texts(kernels::kClTextBytes, '\0');
+  REQUIRE(kernels::unpack_cl_texts(texts.data()));
   for (const KernelInfo& info : kKernelInfos) {
     INFO(info.symbol);
     CHECK(contract_of(info.op).check != nullptr);
@@ -28,7 +31,9 @@ TEST_CASE("every kernel has a contract, a reference and its function or text") {
     CHECK(ref_kernel(info.op) != nullptr);
     const bool is_cpu = info.processor == Processor::Cpu;
     CHECK((cpu_kernel(info) != nullptr) == is_cpu);
-    CHECK((cl_text(info).text == nullptr) == is_cpu);
+    const kernels::ClText text = cl_text(info, texts.data());
+    CHECK((text.parts[0] == nullptr) == is_cpu);
+    if (!is_cpu) CHECK(std::string(text.parts[2]).find(info.symbol) != std::string::npos);
     // codlc counts the time of the rows that it takes for the reference's plain loops.
     CHECK(info.is_reference() == (is_cpu && cpu_kernel(info) == ref_kernel(info.op)));
     if (is_cpu)

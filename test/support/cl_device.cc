@@ -51,6 +51,7 @@ struct ClDevice::State {
   cl_device_id device = nullptr;
   cl_context context = nullptr;
   cl_command_queue queue = nullptr;
+  std::string texts;                         // of all kernels; empty before the first
   std::map<std::string, cl_kernel> kernels;  // by symbol and options
 
   std::string open();
@@ -90,10 +91,15 @@ std::string ClDevice::State::build(const KernelInfo& info, const kernels::ClLaun
                std::to_string(launch.defines[i].value);
   cl_kernel& kernel = kernels[std::string(info.symbol) + options];
   if (!kernel) {
-    const kernels::ClText text = kernels::cl_text(info);
-    const char* sources[] = {text.prelude, text.text};
+    if (texts.empty()) {
+      texts.resize(kernels::kClTextBytes);
+      if (!kernels::unpack_cl_texts(texts.data()))
+        return "expected the kernels' texts, found others";
+    }
+    kernels::ClText text = kernels::cl_text(info, texts.data());
     cl_int error = CL_SUCCESS;
-    cl_program program = api.clCreateProgramWithSource(context, 2, sources, nullptr, &error);
+    cl_program program = api.clCreateProgramWithSource(context, kernels::ClText::kParts, text.parts,
+                                                       nullptr, &error);
     if (error != CL_SUCCESS) return fault("clCreateProgramWithSource", error);
     error = api.clBuildProgram(program, 1, &device, options.c_str(), nullptr, nullptr);
     if (error != CL_SUCCESS) {

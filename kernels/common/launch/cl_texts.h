@@ -1,0 +1,18 @@
+// The OpenCL C of all GPU kernels, which libcodl holds compressed: a fifth of its bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace codl::kernels {
+
+// Deflated, without a header (RFC 1951); unpacked, each text ends with a one in place of the zero.
+// In a file that cmake/codl_embed.cmake generates.
+extern const uint8_t kPackedClTexts[];
+extern const size_t kPackedClTextBytes;
+
+// Unpacks deflated blocks with codes of their own, which is what is made of long texts. False if
+// that is not what `packed` is, or not `out_bytes` come of it; never reads or writes beyond.
+bool unpack(const uint8_t* packed, size_t packed_bytes, char* out, size_t out_bytes);
+
+}  // namespace codl::kernels
