@@ -7,8 +7,9 @@ BIN is a folder with codlc, codl-bench and codl-profile; MODELS has networks as 
 library only. OpenCL is what the environment says (OCL_ICD_VENDORS). Nothing else may run meanwhile.
 
 Each network is compiled once, with all variants, for the pair of cores, by a profile that codl-profile makes first
-(without --profile). Each variant is timed, and codl-bench --adaptive, in two passes, the second in reverse order.
-During each timing the same phases go by: --loads competing processes, which compute without end on the CPU's core. The
+(without --profile). Each variant is timed, and codl-bench --adaptive, in six passes, each of which begins with another.
+The first variant is timed twice in each pass: what both timings differ by is what the same variant differs by, and how
+far the others' differences can be trusted. During each timing the same phases go by: --loads competing processes, which compute without end on the CPU's core. The
 first ten runs of a phase are the policy's to find out; the means are of those behind them. Two conditions hold in each
 phase: adaptive takes at most 5 % more than the best fixed variant, and never more than the worst.
 
@@ -29,11 +30,12 @@ import results
 
 NETWORKS = "mobilenet_v2_ts13,mobilenet_v3_large_ts13,squeezenet1_1_ts13"
 ADAPTIVE = "adaptive"
+AGAIN = "again"  # the first variant once more
 LEFT_OUT = 10  # runs of a phase in which the policy finds out
 MIN_RUNS = 30  # of a phase, for which it is made longer
 MIN_PHASE_SECONDS = 1.5
 MAX_ABOVE_BEST = 0.05
-PASSES = 2
+PASSES = 6
 PROFILE_SECONDS = 80
 SECONDS = 600  # that a program may take
 COMPETITOR = "while True: pass"
@@ -93,7 +95,8 @@ class Timing:
     """codl-bench through all phases: one fixed variant, or ADAPTIVE."""
 
     def __init__(self, options, plan, mode):
-        policy = ["--adaptive"] if mode == ADAPTIVE else [f"--variant={mode}"]
+        variant = options.variants[0] if mode == AGAIN else mode
+        policy = ["--adaptive"] if mode == ADAPTIVE else [f"--variant={variant}"]
         self.options = options
         self.arguments = [plan, "--json", "--list-runs", "--require-variant", *policy, "--warmup-runs=2",
                           f"--cpu-cores={options.cpu_cores}", f"--gpu-cores={options.gpu_cores}"]
@@ -134,13 +137,14 @@ class Timing:
 def measure(options, plan, seconds):
     """By mode: the report of each pass."""
     begin = time.monotonic()
-    timings = {mode: Timing(options, plan, mode) for mode in [*options.variants, ADAPTIVE]}
+    timings = {mode: Timing(options, plan, mode) for mode in [*options.variants, ADAPTIVE, AGAIN]}
     loads_s = PASSES * sum(timing.load_s for timing in timings.values())
     left_s = seconds - (time.monotonic() - begin) - loads_s
     phase_seconds = max(MIN_PHASE_SECONDS, left_s / (PASSES * len(timings) * len(options.loads)))
     reports = {mode: [] for mode in timings}
     for i in range(PASSES):
-        for mode in list(timings)[::-1 if i % 2 else 1]:
+        first = i * len(timings) // PASSES
+        for mode in [*timings][first:] + [*timings][:first]:
             reports[mode].append(timings[mode].measure(phase_seconds))
     return reports
 
@@ -155,11 +159,17 @@ def counts(reports, phase):
     return ", ".join(f"{name} {variants.count(name)}" for name in sorted(set(variants), key=variants.count)[::-1])
 
 
+def spread_percent(first, again, phase):
+    """Of both timings of the first variant in each pass: by how much they differ, as the square root of the mean square."""
+    ratios = [mean_ms([b], phase) / mean_ms([a], phase) - 1 for a, b in zip(first, again)]
+    return 100 * statistics.fmean(ratio * ratio for ratio in ratios) ** 0.5
+
+
 def verdicts(means):
     """By phase: adaptive over the best fixed variant, and whether both conditions hold. `means`: {mode: [by phase]}."""
     found = []
     for i, adaptive in enumerate(means[ADAPTIVE]):
-        fixed = [by_phase[i] for mode, by_phase in means.items() if mode != ADAPTIVE]
+        fixed = [by_phase[i] for mode, by_phase in means.items() if mode not in (ADAPTIVE, AGAIN)]
         above = adaptive / min(fixed) - 1
         found.append((above, above <= MAX_ABOVE_BEST and adaptive <= max(fixed)))
     return found
@@ -172,13 +182,17 @@ def means_of(options, reports):
 def section(options, network, reports):
     means = means_of(options, reports)
     head = ["ms a run", *(f"{i + 1}: {count} competing" for i, count in enumerate(options.loads))]
-    rows = [[mode, *(f"{ms:.2f}" for ms in means[mode])] for mode in [*options.variants, ADAPTIVE]]
+    rows = [[mode, *(f"{ms:.2f}" for ms in means[mode])] for mode in [*options.variants, AGAIN, ADAPTIVE]]
+    first = options.variants[0]
+    rows.append([f"again over {first}", *(f"{100 * (b / a - 1):+.1f} %" for a, b in zip(means[first], means[AGAIN]))])
+    rows.append(["the same in one pass", *(f"{spread_percent(reports[first], reports[AGAIN], i):.1f} %"
+                                           for i in range(len(options.loads)))])
     rows.append(["adaptive over the best", *(f"{100 * above:+.1f} %" + ("" if holds else " (fails)")
                                              for above, holds in verdicts(means))])
     rows.append(["runs by variant", *(counts(reports[ADAPTIVE], i) for i in range(len(options.loads)))])
     adaptive = reports[ADAPTIVE]
     return ([f"## {network}", "", *results.table(head, rows)] + results.wrapped(
-        f"{' and '.join(str(report['switch_count']) for report in adaptive)} switches in the two passes; a call of "
+        f"{', '.join(str(report['switch_count']) for report in adaptive)} switches in the passes; a call of "
         f"codl_session_set_variant takes {max(report['switch_us'] for report in adaptive):.3f} us."))
 
 
@@ -213,8 +227,8 @@ def page(options, data):
     lines = ["# Variants that adapt, measured", "", *results.wrapped(
         f"Measured on {data['machine']}: the CPU's steps on core {options.cpu_cores}, OpenCL ({data['opencl'] or 'the system'}) on core "
         f"{options.gpu_cores}, competing processes on the CPU's core; load before it {data['load_before']:.2f}, profile "
-        f"{data['profile']}. Means of the runs of a phase behind its first {LEFT_OUT}, of {PASSES} passes. Made by "
-        "`test/eval/adaptive.py`."), *results.wrapped(
+        f"{data['profile']}. Means of the runs of a phase behind its first {LEFT_OUT}, of {PASSES} passes; `{AGAIN}` is "
+        f"{options.variants[0]} timed once more in each. Made by `test/eval/adaptive.py`."), *results.wrapped(
         f"Adaptive may take {100 * MAX_ABOVE_BEST:.0f} % more than the best fixed variant of a phase, and never more "
         f"than the worst: {'this holds in every phase' if all_hold else 'this fails where it says so'}.")]
     for network, reports in data["networks"].items():

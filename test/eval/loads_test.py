@@ -54,6 +54,15 @@ class AdaptiveTest(unittest.TestCase):
     def test_never_more_than_the_worst(self):
         self.assertEqual([holds for _, holds in adaptive.verdicts({"cpu": [10.0], "adaptive": [10.2]})], [False])
 
+    def test_the_second_timing_of_a_variant_is_no_variant_of_its_own(self):
+        means = {"coexec": [10.0], "cpu": [12.0], "adaptive": [10.2], "again": [9.0]}
+        self.assertEqual([holds for _, holds in adaptive.verdicts(means)], [True])
+
+    def test_what_two_timings_of_a_variant_differ_by(self):
+        report = lambda us: {"phases": [[{"us": us, "variant": "cpu"}] * (adaptive.LEFT_OUT + 1)]}
+        spread = adaptive.spread_percent([report(1000), report(1000)], [report(1030), report(960)], 0)
+        self.assertAlmostEqual(spread, ((3**2 + 4**2) / 2)**0.5)
+
     def test_the_first_runs_of_a_phase_do_not_count(self):
         runs = [{"us": us, "variant": "cpu"} for us in [9000] * adaptive.LEFT_OUT + [1000, 3000]]
         self.assertEqual(adaptive.mean_ms([{"phases": [runs]}, {"phases": [runs]}], 0), 2)
