@@ -14,53 +14,65 @@ namespace {
 
 constexpr float kPredictionVariance = 0.1f;  // of a variant that has not run yet
 constexpr float kMaxVariance = 0.25f;
-constexpr float kAgeing = 0.0005f;  // of a variant, for each run since it ran
-// Added to the variance of a processor's slowdown in each run: after 20 of which none depends on it
-// nearly nothing is known.
-constexpr float kLoadDrift = 0.01f;
-constexpr float kForgetting = 1.1f;
-constexpr float kSurprise = 4;  // variances
-constexpr float kNewLoadVariance = 0.3f;
-constexpr float kMinCpuNoise = 0.002f;  // of the CPU's steps in a run that is all theirs
-constexpr float kColdNoise = 0.02f;     // of a variant's first run: its weights are in no cache
+constexpr float kAgeing = 1e-5f;  // of a variant, for each run since it ran
+constexpr float kMinGain = 1 / 32.0f;
+// The first run of several finds nothing in the caches.
+constexpr float kCold = 1.1f;
+constexpr float kColdNoise = 0.02f;
 constexpr float kMinNoise = 0.0025f;
-constexpr float kMaxNoise = 0.04f;
-constexpr float kNoiseGain = 0.1f;
-// Where load has changed since a variant ran, so much of the change may not apply to it: who uses a
-// processor for short times only gets more of it than its share.
+constexpr float kMaxNoise = 0.5f;
+constexpr float kNewNoise = 0.02f;
+constexpr float kNoiseGain = 1 / 16.0f;
+// Page's test for a change: what runs are off by, in standard deviations less kSlack, adds up to
+// kChanged. One run counts for kMaxOff at most: three say that load has changed.
+constexpr float kSlack = 0.5f;
+constexpr float kChanged = 6;
+constexpr float kMaxOff = 3;
+constexpr uint32_t kFirstRuns = 3;  // under a load, which tell how much runs differ by themselves
+// A change by more than this factor is another load; by less, the same, under which all variants
+// take longer: a phone that gets hot.
+constexpr float kOtherLoad = 1.25f;
+constexpr float kSameLoad = 4;  // variances
+constexpr float kMatchVariance = 0.005f;
+constexpr float kBackVariance = 0.01f;  // of a load that has come back
+// Of what the replayed steps say of a change, so much may not apply: who uses a processor for short
+// times only gets more of it than its share.
 constexpr float kShare = 0.4f;
+constexpr float kMinGpuFactor = 0.25f;
+constexpr float kMaxGpuFactor = 64;
+constexpr uint32_t kDeriveRuns[] = {3, 8};
 // A variant is better that is faster by this share.
 constexpr float kMargin = 0.03f;
-constexpr uint32_t kTriedRuns = 2;
-// A variant that was tried in vain rests for 8 runs, then 16, 32 and 64, unless a processor's
-// slowdown changes by this factor.
-constexpr float kNewLoad = 1.3f;
-constexpr float kLoadGone = 1.15f;
-constexpr float kRecentGain = 0.4f;
-constexpr float kQuietGain = 0.1f;
-constexpr uint32_t kMaxDoublings = 3;
+constexpr uint32_t kMinTriedRuns = 2;
+constexpr uint32_t kMaxTriedRuns = 12;
 constexpr float kHopeless = 1.2f;  // times the home variant's: one run is enough
+constexpr uint16_t kMinRest = 32;
+constexpr uint16_t kMaxRest = 256;
 // Runs that tries may cost: so many at once, and of each further run this share.
 constexpr float kMaxCredit = 3;
 constexpr float kCredit = 0.015f;
 
 float square(float x) { return x * x; }
 
-// Of what two runs are off by: the square that both are sure to exceed; below 0: to different
-// sides.
-float agreement(float now, float before) { return std::min(now * before, square(now)); }
+// Of two positive numbers: 1 or more.
+float apart(float a, float b) { return std::max(a, b) / std::min(a, b); }
 
-// 0: nothing is known yet.
-void follow(float& value, float now, float gain) {
-  value = value > 0 ? value + gain * (now - value) : now;
-}
-
-// `difference`: square of what two runs of the same variant, one after the other, differ by.
-void learn_noise(float& noise, float difference, float least) {
-  noise = std::clamp(noise + kNoiseGain * (0.5f * difference - noise), least, kMaxNoise);
+// `difference`: of two runs of the same variant, one after the other, as a share.
+void learn_noise(float& noise, float difference, float gain) {
+  noise += gain * (std::min(square(difference) / 2, 1.0f) - noise);
+  noise = std::clamp(noise, kMinNoise, kMaxNoise);
 }
 
 }  // namespace
+
+void VariantChooser::Drift::add(float off, float run_us, float run_cpu_us, const Belief& known) {
+  if (count == 0) before = known;
+  score += std::min(off, kMaxOff) - kSlack;
+  us += run_us;
+  cpu_us += run_cpu_us;
+  ++count;
+  if (!(score > 0)) *this = {};
+}
 
 codl_status_t VariantChooser::create(const codl_allocator_t& allocator, const VariantList& variants,
                                      codl_diag_t* diag) {
@@ -75,16 +87,15 @@ codl_status_t VariantChooser::create(const codl_allocator_t& allocator, const Va
   for (size_t i = 0; i < variants.count; ++i) {
     Forecast& forecast = forecasts_[i];
     forecast.variant = variants.items[i];
-    forecast.replayed_us = replay(*forecast.variant, 1, 1);
-    belief(forecast).idle_us = forecast.variant->predicted_us();
-    belief(forecast).variance = kPredictionVariance;
+    Belief& predicted = forecast.beliefs[kPredicted];
+    predicted = {forecast.variant->predicted_us(), 0, kPredictionVariance};
     for (const plan::StepDef* step : *forecast.variant->steps())
-      if (queue_of(*step) == Queue::Cpu) forecast.cpu_us += step->predicted_us();
+      if (queue_of(*step) == Queue::Cpu) predicted.cpu_us += step->predicted_us();
+    belief(i) = predicted;
+    forecast.expected_us = predicted.us;
   }
-  for (Slowdown& slowdown : slowdowns_) slowdown.variance = kPredictionVariance;
-  noise_ = kMinNoise;
+  loads_[load_].noise = loads_[load_].cpu_noise = kNewNoise;
   credit_ = kMaxCredit;
-  forecast_all();
   return CODL_OK;
 }
 
@@ -107,208 +118,295 @@ float VariantChooser::replay(const plan::VariantDef& variant, float cpu_factor, 
   return std::max(free_us[0], std::max(free_us[1], free_us[2]));
 }
 
-float VariantChooser::time_of(const Forecast& forecast, float cpu_factor, float gpu_factor) {
-  if (!(forecast.replayed_us > 0)) return belief(forecast).idle_us;
-  return belief(forecast).idle_us * replay(*forecast.variant, cpu_factor, gpu_factor) /
-         forecast.replayed_us;
-}
-
-void VariantChooser::age() {
-  for (Forecast& forecast : forecasts_) {
-    float& variance = belief(forecast).variance;
-    variance = std::min(variance + kAgeing, kMaxVariance);
-    if (forecast.rest_runs != 0) --forecast.rest_runs;
+// The greatest slowdown of the GPU with which the home variant takes `change` times what it took
+// under the load `source`, when the CPU's is `cpu_factor`; by bisection. As before, where none
+// does.
+float VariantChooser::gpu_factor_of(size_t source, float cpu_factor, float change) {
+  const plan::VariantDef& home = *forecasts_[home_].variant;
+  const Load& from = loads_[source];
+  const float wanted_us =
+      (1 + kMargin / 2) * change * replay(home, from.cpu_factor, from.gpu_factor);
+  if (apart(replay(home, cpu_factor, from.gpu_factor), wanted_us) < 1 + kMargin ||
+      replay(home, cpu_factor, kMinGpuFactor) > wanted_us ||
+      replay(home, cpu_factor, kMaxGpuFactor) < wanted_us)
+    return from.gpu_factor;
+  float low = kMinGpuFactor, high = kMaxGpuFactor;
+  for (int i = 0; i < 10; ++i) {
+    const float middle = std::sqrt(low * high);
+    (replay(home, cpu_factor, middle) < wanted_us ? low : high) = middle;
   }
-  for (Slowdown& slowdown : slowdowns_)
-    slowdown.variance = std::min(slowdown.variance * kForgetting + kLoadDrift, 1.0f);
-  credit_ = std::min(credit_ + kCredit, kMaxCredit);
+  return low;
 }
 
-// By what the same variant takes, as predictions of two variants are off by different shares: load
-// has come where its run or its CPU steps take longer by kNewLoad than without load, and has gone
-// where neither does by kLoadGone.
-void VariantChooser::notice_regime(Forecast& forecast, float run_us, float cpu_us) {
-  Taken &now = forecast.recently, &quiet = forecast.quietly;
-  follow(now.run_us, run_us, runs_in_a_row_ == 1 ? 1 : kRecentGain);
-  follow(now.cpu_us, cpu_us, runs_in_a_row_ == 1 ? 1 : kRecentGain);
-  if (quiet.run_us > 0 && runs_in_a_row_ >= kTriedRuns) {
-    const float slower =
-        std::max(now.run_us / quiet.run_us, quiet.cpu_us > 0 ? now.cpu_us / quiet.cpu_us : 1.0f);
-    enter(slower > (regime_ == kQuiet ? kNewLoad : kLoadGone) ? kLoaded : kQuiet);
+// What the variants that have not run under `target` take there, from what they took under
+// `source`: the home variant takes `us` now.
+void VariantChooser::derive(size_t source, size_t target, float us, float cpu_us) {
+  const Load from = loads_[source];
+  Load& to = loads_[target];
+  const Belief home = forecasts_[home_].beliefs[source];
+  float cpu_factor = from.cpu_factor, gpu_factor = from.gpu_factor;
+  if (home.us > 0) {  // else a plan without predictions
+    if (home.cpu_us > 0 && cpu_us > 0) cpu_factor *= cpu_us / home.cpu_us;
+    gpu_factor = gpu_factor_of(source, cpu_factor, us / home.us);
   }
-  if (regime_ != kQuiet) return;
-  follow(quiet.run_us, now.run_us, kQuietGain);
-  follow(quiet.cpu_us, now.cpu_us, kQuietGain);
-}
-
-// Of a variant that has not run in the regime yet, what the other one says is all that is known.
-void VariantChooser::enter(Regime regime) {
-  if (regime == regime_) return;
-  for (Forecast& forecast : forecasts_) {
-    if (forecast.beliefs[regime].has_run) continue;
-    forecast.beliefs[regime] = belief(forecast);
-    forecast.beliefs[regime].has_run = false;
-  }
-  regime_ = regime;
-}
-
-// The CPU's steps tell of the CPU alone, the better the more of a run they are. A scheduler that
-// gives the core to others for whole slices makes them jump from run to run, so that a run counts
-// for less the more runs differ.
-void VariantChooser::learn_cpu(const Forecast& forecast, float run_us, float cpu_us) {
-  if (!(forecast.cpu_us > 0)) return;
-  Slowdown& cpu = slowdowns_[kCpu];
-  const float share = square(std::min(cpu_us / run_us, 1.0f));
-  const float change = std::clamp(cpu_us / (forecast.cpu_us * cpu.factor) - 1, -0.75f, 3.0f);
-  const float noise = cpu_noise_ / share;
-  if (runs_in_a_row_ > 1)
-    learn_noise(cpu_noise_, share * square(change - last_cpu_change_), kMinCpuNoise);
-  last_cpu_change_ = change;
-  const float gain = cpu.variance / (cpu.variance + noise);
-  cpu.factor *= 1 + gain * change;
-  cpu.variance *= 1 - gain;
-}
-
-// Noise goes up and down from run to run; two runs that are off by far more, to the same side, say
-// that something has changed, and what was believed counts for little.
-void VariantChooser::notice_change(Forecast& forecast, float dependence, float excess) {
-  is_puzzled_ = false;
-  if (runs_in_a_row_ == 1) {
-    last_excess_ = 0;
-    return;
-  }
-  Slowdown& gpu = slowdowns_[kGpu];
-  float& variance = belief(forecast).variance;
-  const float expected = variance + noise_ + square(dependence) * gpu.variance;
-  const float agreed = agreement(excess, last_excess_);
-  if (agreed > kSurprise * expected) {
-    gpu.variance = std::max(gpu.variance, kNewLoadVariance);
-    variance = std::max(variance, kPredictionVariance * square(1 - dependence));
-  } else {
-    is_puzzled_ = square(excess) > kSurprise * expected;
-  }
-  learn_noise(noise_, square(excess - last_excess_), kMinNoise);
-  last_excess_ = excess;
-}
-
-// A slow try does not speak of the processors: that load has come just then is less likely than
-// that the variant is not as predicted. A fast one may: where the home variant does not use the
-// GPU, tries alone tell that its load has gone.
-//
-// What the CPU's steps do not explain has its cause in the GPU or in the variant: in each as far as
-// it is uncertain, and the run's time depends on the GPU.
-void VariantChooser::learn_run(Forecast& forecast, bool is_tried, float run_us) {
-  Belief& own_belief = belief(forecast);
-  if (!(own_belief.idle_us > 0)) own_belief.idle_us = run_us;  // a plan without predictions
-  Slowdown& gpu = slowdowns_[kGpu];
-  const float cpu_factor = slowdowns_[kCpu].factor;
-  const float expected_us = time_of(forecast, cpu_factor, gpu.factor);
-  const float excess = std::clamp(run_us / expected_us - 1, -0.7f, 4.0f);
-  // 1: the run's time is in proportion to the GPU's slowdown. Up to where this run would have it: a
-  // GPU that the CPU waits for now and then does not matter before it is slower.
-  const float step = std::abs(excess) < 0.1f ? 0.1f : excess;
-  const float dependence =
-      (time_of(forecast, cpu_factor, gpu.factor * (1 + step)) / expected_us - 1) / step;
-  notice_change(forecast, dependence, excess);
-  const float own =
-      own_belief.variance + (runs_in_a_row_ == 1 ? std::max(kColdNoise, noise_) : noise_);
-  const float sum = own + square(dependence) * gpu.variance;
-  const float gpu_gain = dependence * gpu.variance / sum;
-  const bool is_slow_try = is_tried && excess > 0;
-  if (!is_slow_try) gpu.factor = std::clamp(gpu.factor * (1 + gpu_gain * excess), 0.1f, 100.0f);
-  gpu.variance *= 1 - gpu_gain * dependence;
-  const float gain = own_belief.variance / (is_slow_try ? own : sum);
-  own_belief.has_run = true;
-  own_belief.idle_us *= 1 + gain * excess;
-  own_belief.variance *= 1 - gain;
-  for (int p = 0; p < kProcessorCount; ++p) {
-    slowdowns_[p].least = std::min(slowdowns_[p].least, slowdowns_[p].factor);
-    own_belief.seen_at[p] = slowdowns_[p].factor;
-  }
-}
-
-void VariantChooser::forecast_all() {
-  float likely[kProcessorCount], least[kProcessorCount];
-  for (int p = 0; p < kProcessorCount; ++p) {
-    const Slowdown& slowdown = slowdowns_[p];
-    likely[p] = slowdown.factor;
-    least[p] = std::max(slowdown.factor * (1 - std::sqrt(slowdown.variance)),
-                        std::min(slowdown.least, slowdown.factor));
-  }
-  for (Forecast& forecast : forecasts_) {
-    float variance = belief(forecast).variance;
-    for (int p = 0; p < kProcessorCount; ++p)
-      variance += square(kShare * (change_of(forecast, p) - 1));
-    forecast.best_us = time_of(forecast, least[kCpu], least[kGpu]) *
-                       (1 - std::sqrt(std::min(variance, kMaxVariance)));
-    forecast.expected_us.store(time_of(forecast, likely[kCpu], likely[kGpu]),
-                               std::memory_order_relaxed);
-  }
-}
-
-// Of a processor's slowdown since the variant ran: 1 or more.
-float VariantChooser::change_of(const Forecast& forecast, int processor) const {
-  const float now = slowdowns_[processor].factor, then = belief(forecast).seen_at[processor];
-  return std::max(now, then) / std::min(now, then);
-}
-
-bool VariantChooser::is_worth_trying(const Forecast& forecast, const Forecast& home) const {
-  const float home_us = home.expected_us;
-  const float change = std::max(change_of(forecast, kCpu), change_of(forecast, kGpu));
-  if (forecast.rest_runs != 0 && change < kNewLoad &&
-      forecast.expected_us > (1 - kMargin) * home_us)
-    return false;
-  const float loss = std::max(forecast.expected_us / home_us - 1, 0.0f);
-  return credit_ >= std::min(loss, kMaxCredit) && forecast.best_us < (1 - kMargin) * home_us;
-}
-
-// The variant becomes the home one: what it says of the CPU counts from now on, and what it takes
-// stays.
-void VariantChooser::settle(Forecast& forecast, float run_us, float cpu_us) {
-  const float expected_us = forecast.expected_us;
-  learn_cpu(forecast, run_us, cpu_us);
-  const float now_us = time_of(forecast, slowdowns_[kCpu].factor, slowdowns_[kGpu].factor);
-  belief(forecast).idle_us *= expected_us / now_us;
-  forecast.failed_tries = 0;
-}
-
-// From the home variant's point of view.
-size_t VariantChooser::try_another(size_t index) {
-  const Forecast& home = forecasts_[home_];
-  size_t found = home_;
+  to.cpu_factor = cpu_factor;
+  to.gpu_factor = gpu_factor;
   for (size_t i = 0; i < forecasts_.count(); ++i) {
-    if (i == home_ || i == index || !is_worth_trying(forecasts_[i], home)) continue;
-    if (found == home_ || forecasts_[i].best_us < forecasts_[found].best_us) found = i;
+    Forecast& forecast = forecasts_[i];
+    if (i == home_ || (target != source && has_seen(forecast, target))) continue;
+    const float before_us = replay(*forecast.variant, from.cpu_factor, from.gpu_factor);
+    const float change =
+        before_us > 0 ? replay(*forecast.variant, to.cpu_factor, to.gpu_factor) / before_us : 1;
+    Belief known = forecast.beliefs[source];
+    known.variance = std::min(
+        known.variance + square(kShare * (apart(change, 1) - 1)) + kMatchVariance, kMaxVariance);
+    known.us *= change;
+    known.runs = 0;
+    known.cpu_us *= to.cpu_factor / from.cpu_factor;
+    forecast.beliefs[target] = known;
   }
-  reason_ = found == home_ ? "the one that was tried is not faster" : "it may be faster now";
+}
+
+// The load under which the home variant most likely takes what it does now; 0: none is like that.
+size_t VariantChooser::known_load(const Drift& drift) const {
+  const Load& now = loads_[load_];
+  const float us = drift.us / drift.count, cpu_us = drift.cpu_us / drift.count;
+  size_t found = 0;
+  float least = 0;
+  for (size_t i = 1; i < kLoads; ++i) {
+    const Belief& known = forecasts_[home_].beliefs[i];
+    if (i == load_ || loads_[i].used_at == 0) continue;
+    const float variance = known.variance + kMatchVariance;
+    float off = square(std::log(us / known.us)) / (variance + now.noise / drift.count);
+    if (cpu_us > 0 && known.cpu_us > 0)
+      off = std::max(
+          off, square(std::log(cpu_us / known.cpu_us)) / (variance + now.cpu_noise / drift.count));
+    if (off > kSameLoad) continue;
+    const float unlikely = off + std::log(variance);
+    if (found != 0 && unlikely >= least) continue;
+    least = unlikely;
+    found = i;
+  }
   return found;
 }
 
-size_t VariantChooser::next(size_t index, float run_us, float cpu_us) {
+size_t VariantChooser::oldest_load() const {
+  size_t found = load_ == 1 ? 2 : 1;
+  for (size_t i = 1; i < kLoads; ++i)
+    if (i != load_ && loads_[i].used_at < loads_[found].used_at) found = i;
+  return found;
+}
+
+void VariantChooser::enter(size_t load) {
+  loads_[load_].used_at = runs_;
+  load_ = load;
+  loads_[load_].used_at = runs_;
+  load_runs_ = 0;
+  forget_drifts();
+}
+
+void VariantChooser::forget_drifts() {
+  for (Drift& drift : drifts_) drift = {};
+}
+
+void VariantChooser::follow_change(const Drift& drift) {
+  const float us = drift.us / drift.count, cpu_us = drift.cpu_us / drift.count;
+  const Belief before = drift.before;
+  belief(home_) = before;
+  credit_ = kMaxCredit;
+  stay_ = 0;
+  for (Forecast& forecast : forecasts_) forecast.rest_runs = 0;
+  if (const size_t known = known_load(drift); known != 0) {
+    enter(known);
+    source_ = known;
+    load_runs_ = kFirstRuns;
+    for (size_t i = 0; i < forecasts_.count(); ++i)
+      if (i != home_) belief(i).variance += kBackVariance;
+    return;
+  }
+  const size_t source = load_;
+  const bool is_small =
+      apart(us, before.us) < kOtherLoad &&
+      (!(cpu_us > 0 && before.cpu_us > 0) || apart(cpu_us, before.cpu_us) < kOtherLoad);
+  const bool stays = is_small && loads_[source].is_variation;
+  const size_t target = stays ? source : oldest_load();
+  if (!stays) {
+    loads_[target].noise = std::max(kNewNoise, loads_[source].noise);
+    loads_[target].cpu_noise = std::max(kNewNoise, loads_[source].cpu_noise);
+    loads_[target].is_variation = is_small;
+    for (Forecast& forecast : forecasts_) set_seen(forecast, target, false);
+  }
+  derive(source, target, us, cpu_us);
+  source_ = is_small ? target : source;
+  enter(target);
+  for (size_t i = 0; i < forecasts_.count(); ++i)
+    if (i == home_ || (is_small && has_seen(forecasts_[i], source)))
+      set_seen(forecasts_[i], target, true);
+  belief(home_) = {us, cpu_us, loads_[target].noise / drift.count};
+}
+
+// After a run of the home variant.
+bool VariantChooser::notice_change(float run_us, float cpu_us) {
+  const Belief& known = belief(home_);
+  const Load& load = loads_[load_];
+  const float off = (run_us / known.us - 1) / std::sqrt(load.noise + known.variance);
+  const float cpu_off =
+      known.cpu_us > 0 ? (cpu_us / known.cpu_us - 1) / std::sqrt(load.cpu_noise + known.variance)
+                       : 0;
+  const float offs[] = {off, -off, cpu_off, -cpu_off};
+  for (size_t i = 0; i < 4; ++i) drifts_[i].add(offs[i], run_us, cpu_us, known);
+  for (const Drift& drift : drifts_) {
+    if (drift.score < kChanged) continue;
+    follow_change(Drift(drift));
+    return true;
+  }
+  return false;
+}
+
+void VariantChooser::learn(size_t index, float run_us, float cpu_us) {
   Forecast& forecast = forecasts_[index];
+  Belief& known = belief(index);
+  Load& load = loads_[load_];
+  float noise = load.noise;
+  if (runs_in_a_row_ == 1 && runs_ > 1) noise += kColdNoise;
+  if (runs_in_a_row_ > 2) {
+    const float gain = std::max(kNoiseGain, 1 / static_cast<float>(load_runs_ + 2));
+    learn_noise(load.noise, (run_us - last_us_) / known.us, gain);
+    if (known.cpu_us > 0) learn_noise(load.cpu_noise, (cpu_us - last_cpu_us_) / known.cpu_us, gain);
+  }
+  last_us_ = run_us;
+  last_cpu_us_ = cpu_us;
+  const bool is_new = !has_seen(forecast, load_);
+  set_seen(forecast, load_, true);
+  if (!(known.us > 0)) known = {run_us, cpu_us, kPredictionVariance};
+  if (is_new) known.variance = std::max(known.variance, kPredictionVariance);
+  const float excess = std::clamp(run_us / known.us - 1, -0.9f, 9.0f);
+  const float gain = std::max(known.variance / (known.variance + noise), kMinGain);
+  known.us *= 1 + gain * excess;
+  known.cpu_us += gain * (cpu_us - known.cpu_us);
+  known.variance = std::max(known.variance * (1 - gain), noise * kMinGain);
+  known.runs = std::min(known.runs + 1, 1 / kMinGain);
+}
+
+// By how much a variant would be faster if load had gone from a processor that the home variant
+// does not feel: 1 or less.
+float VariantChooser::hidden_change(size_t index) {
+  const Load& now = loads_[load_];
+  Load least;  // as predicted
+  for (size_t i = 1; i < kLoads; ++i)
+    if (i == load_ || loads_[i].used_at != 0) {
+      least.cpu_factor = std::min(least.cpu_factor, loads_[i].cpu_factor);
+      least.gpu_factor = std::min(least.gpu_factor, loads_[i].gpu_factor);
+    }
+  // Its CPU's steps are measured by themselves.
+  if (belief(home_).cpu_us > 0) least.cpu_factor = now.cpu_factor;
+  const plan::VariantDef &home = *forecasts_[home_].variant, &other = *forecasts_[index].variant;
+  const float home_us = replay(home, now.cpu_factor, now.gpu_factor);
+  if (!(replay(home, least.cpu_factor, least.gpu_factor) > (1 - kMargin) * home_us)) return 1;
+  return replay(other, least.cpu_factor, least.gpu_factor) /
+         replay(other, now.cpu_factor, now.gpu_factor);
+}
+
+// From the home variant's point of view. `is_urgent`: only what is believed to be better.
+size_t VariantChooser::try_another(bool is_urgent) {
+  const float better_us = (1 - kMargin) * belief(home_).us;
+  size_t found = home_;
+  float least_us = better_us;
+  for (size_t i = 0; i < forecasts_.count(); ++i) {
+    if (i == home_) continue;
+    Forecast& forecast = forecasts_[i];
+    const Belief& known = belief(i);
+    if (known.us >= better_us) {
+      const float loss = known.us / belief(home_).us - 1;
+      if (is_urgent || credit_ < std::clamp(loss, 0.0f, kMaxCredit)) continue;
+    }
+    float us = known.us * (1 - std::sqrt(std::min(variance_of(known), kMaxVariance)));
+    const bool may_hide =
+        us >= better_us && runs_ - forecast.looked_at >= std::max(forecast.rest_runs, kMinRest);
+    if (may_hide) {
+      forecast.looked_at = runs_;
+      us = known.us * hidden_change(i);
+    }
+    if (us >= least_us) continue;
+    least_us = us;
+    found = i;
+    is_hidden_ = may_hide;
+  }
+  if (found == home_) return home_;
+  before_try_ = belief(found);
+  if (is_hidden_) belief(found).variance = 1;  // what was believed counts for little
+  reason_ = "it may be faster now";
+  return found;
+}
+
+// The variant for the next run, when `index` is tried.
+size_t VariantChooser::judge(size_t index) {
+  Forecast& forecast = forecasts_[index];
+  const Belief& known = belief(index);
+  const float home_us = belief(home_).us;
+  const float deviation = std::sqrt(variance_of(known) + variance_of(belief(home_))) * known.us;
+  if (runs_in_a_row_ < kMinTriedRuns &&
+      std::min(last_us_, known.us - deviation) < kHopeless * home_us)
+    return index;
+  const bool is_over = runs_in_a_row_ >= kMaxTriedRuns;
+  if (known.us < (1 - kMargin) * home_us && (is_over || known.us + deviation < home_us)) {
+    home_ = index;
+    source_ = load_;
+    forget_drifts();
+    forecast.rest_runs = 0;
+    // Of a plan without predictions nothing was believed.
+    const float off = before_try_.us > 0 ? square(std::log(known.us / before_try_.us)) : 0;
+    if (off > kSameLoad * (is_hidden_ ? kMatchVariance : loads_[load_].noise + kMatchVariance))
+      follow_change({0, known.us, known.cpu_us, 1, before_try_});
+    return index;
+  }
+  float least_us = home_us;
+  for (size_t i = 0; i < forecasts_.count(); ++i)
+    if (i != index) least_us = std::min(least_us, belief(i).us);
+  if (!is_over && known.us - deviation < (1 - kMargin) * least_us) return index;
+  forecast.looked_at = runs_;
+  forecast.rest_runs = std::min<uint16_t>(
+      static_cast<uint16_t>(std::max<uint16_t>(forecast.rest_runs, kMinRest / 2) * 2), kMaxRest);
+  stay_ = runs_in_a_row_;
+  const size_t next = try_another(true);
+  if (next == home_) reason_ = "the one that was tried is not faster";
+  return next;
+}
+
+size_t VariantChooser::next(size_t index, float run_us, float cpu_us) {
   run_us = std::max(run_us, 0.001f);  // a clock's step
   runs_in_a_row_ = index == last_ ? runs_in_a_row_ + 1 : 1;
   if (last_ == SIZE_MAX) home_ = index;
   last_ = index;
-  age();
-  const bool is_tried = index != home_;
-  if (!is_tried) learn_cpu(forecast, run_us, cpu_us);
-  learn_run(forecast, is_tried, run_us);
-  notice_regime(forecast, run_us, cpu_us);
-  forecast_all();
-  if (!is_tried) return runs_in_a_row_ >= kTriedRuns && !is_puzzled_ ? try_another(index) : index;
-  const float home_us = forecasts_[home_].expected_us;
-  credit_ -= std::max(run_us / home_us - 1, 0.0f);
-  if (runs_in_a_row_ < kTriedRuns && run_us < kHopeless * home_us) return index;
-  if (forecast.expected_us < (1 - kMargin) * home_us) {
-    settle(forecast, run_us, cpu_us);
-    home_ = index;
-    return index;
+  ++runs_;
+  if (runs_in_a_row_ == 1 && runs_ > 1) {
+    run_us /= kCold;
+    cpu_us /= kCold;
   }
-  forecast.rest_runs =
-      static_cast<uint16_t>(8u << std::min<uint32_t>(forecast.failed_tries, kMaxDoublings));
-  ++forecast.failed_tries;
-  return try_another(index);
+  for (Forecast& forecast : forecasts_)
+    if (forecast.beliefs[load_].variance < kMaxVariance)
+      forecast.beliefs[load_].variance += kAgeing;
+  credit_ = std::min(credit_ + kCredit, kMaxCredit);
+  const bool is_home = index == home_;
+  // By what was believed before.
+  const bool is_changed = is_home && load_runs_ >= kFirstRuns && notice_change(run_us, cpu_us);
+  if (!is_changed) learn(index, run_us, cpu_us);
+  size_t found = index;
+  if (!is_home) {
+    credit_ -= run_us / belief(home_).us - 1;
+    found = judge(index);
+  } else if (!is_changed) {
+    ++load_runs_;
+    for (const uint32_t runs : kDeriveRuns)
+      if (load_runs_ == runs && source_ != load_)
+        derive(source_, load_, belief(home_).us, belief(home_).cpu_us);
+    if (load_runs_ >= kMinTriedRuns) found = try_another(runs_in_a_row_ <= stay_);
+  } else {
+    found = try_another(false);
+  }
+  for (size_t i = 0; i < forecasts_.count(); ++i)
+    forecasts_[i].expected_us.store(belief(i).us, std::memory_order_relaxed);
+  return found;
 }
 
 }  // namespace codl::rt

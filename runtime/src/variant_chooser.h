@@ -1,13 +1,12 @@
 // CODL_VARIANT_ADAPTIVE: which of a session's variants the next run uses, from the times of the
 // runs before. docs/design/architecture.md, "Variants that take turns", has the idea.
 //
-// What is believed: by how much each processor is slower than the plan predicts, the same for all
-// variants, and what each variant takes where no processor is slower. Each belief has a variance,
-// relative to its square; a run corrects each in proportion to it (a Kalman filter of independent
-// variables). What a variant takes beside other processes is believed by itself, as their slices
-// delay what synchronises more than their share of the processor tells: when they have gone, what
-// was believed before counts again. Another variant is tried when what it may take at best is less
-// than what the one in use takes; runs lost in that way are bounded (kCredit).
+// The variant in use, the home one, is left alone until its own time changes. What each variant
+// takes is believed for each load by itself, and a load that comes back is known by what the home
+// variant takes under it. Under a new one, others are believed to change as the plan's steps do,
+// replayed with the slowdown of each processor that explains the home variant's times. A variant is
+// tried that may be faster, as far as is known: the surer the beliefs, the fewer are. Runs lost in
+// that way are bounded (kCredit).
 #pragma once
 
 #include <atomic>
@@ -32,7 +31,7 @@ class VariantChooser {
   bool is_created() const { return forecasts_.count() != 0; }
 
   // After a run of variant `index` that took `run_us`, of which the CPU's steps `cpu_us`. Returns
-  // the variant for the next run. Allocates nothing; some microseconds.
+  // the variant for the next run. Allocates nothing; under a microsecond, but where load changes.
   size_t next(size_t index, float run_us, float cpu_us);
   // Why next() returned another one than it was given: a constant text.
   const char* reason() const { return reason_; }
@@ -43,73 +42,90 @@ class VariantChooser {
   }
 
  private:
-  enum Processor { kCpu, kGpu, kProcessorCount };
-
-  // By how much a processor is slower than predicted.
-  struct Slowdown {
-    float factor = 1;
-    float variance = 0;
-    float least = 1;  // ever
-  };
-  // What runs of a variant take, and their CPU steps; 0: not known.
-  struct Taken {
-    float run_us = 0;
-    float cpu_us = 0;
-  };
-  // What a variant takes where no processor is slower, from its runs without load or beside load.
+  // Loads that are remembered; before them, what the plan predicts, as if it were one.
+  static constexpr size_t kPredicted = 0;
+  static constexpr size_t kLoads = 6;
+  // What a variant takes under one load.
   struct Belief {
-    float idle_us = 0;
-    float variance = 0;
-    float seen_at[kProcessorCount] = {1, 1};  // slowdowns when it ran last
-    bool has_run = false;                     // under such a load
+    float us = 0;  // 0: not known
+    float cpu_us = 0;
+    float variance = 0;  // of `us`, relative to its square
+    float runs = 0;      // that it stands on
   };
-  enum Regime { kQuiet, kLoaded, kRegimeCount };
   struct Forecast {
     const plan::VariantDef* variant = nullptr;
-    float replayed_us = 0;  // replay() without slowdowns
-    float cpu_us = 0;       // of the CPU's steps, as predicted
-    Belief beliefs[kRegimeCount];
-    Taken recently;
-    Taken quietly;
-    float best_us = 0;          // what it may take now
-    uint16_t failed_tries = 0;  // one after the other, under about the same load
-    uint16_t rest_runs = 0;     // before it is tried again under that load
+    Belief beliefs[kLoads];
+    uint32_t looked_at = 0;   // number of the run; for hidden_change()
+    uint16_t rest_runs = 0;   // before it is looked at again
+    uint16_t seen_under = 0;  // loads, as bits
     std::atomic<float> expected_us{0};
+  };
+  struct Load {
+    float cpu_factor = 1;  // slower than predicted
+    float gpu_factor = 1;
+    float noise = 0;            // variance of a run's time that nothing explains
+    float cpu_noise = 0;        // of its CPU steps'
+    uint32_t used_at = 0;       // number of the run; 0: never
+    bool is_variation = false;  // of another load, whose beliefs are kept as they were
+  };
+  // Runs of the home variant that are off to one side: how sure that is, and what they take.
+  struct Drift {
+    float score = 0;
+    float us = 0;  // sums
+    float cpu_us = 0;
+    float count = 0;
+    Belief before;  // in the home variant
+    void add(float off, float run_us, float run_cpu_us, const Belief& known);
   };
 
  public:
   static constexpr size_t kForecastBytes = sizeof(Forecast);
 
  private:
+  static bool has_seen(const Forecast& forecast, size_t load) {
+    return (forecast.seen_under >> load & 1) != 0;
+  }
+  static void set_seen(Forecast& forecast, size_t load, bool is_seen) {
+    const unsigned others = forecast.seen_under & ~(1u << load);
+    forecast.seen_under = static_cast<uint16_t>(others | (is_seen ? 1u << load : 0));
+  }
+  // How much runs differ is known better than when they ran.
+  float variance_of(const Belief& known) const {
+    const float noise = known.runs > 0 ? loads_[load_].noise / known.runs : 0;
+    return known.variance > noise ? known.variance : noise;
+  }
+  Belief& belief(size_t index) { return forecasts_[index].beliefs[load_]; }
   float replay(const plan::VariantDef& variant, float cpu_factor, float gpu_factor);
-  float time_of(const Forecast& forecast, float cpu_factor, float gpu_factor);
-  Belief& belief(Forecast& forecast) { return forecast.beliefs[regime_]; }
-  const Belief& belief(const Forecast& forecast) const { return forecast.beliefs[regime_]; }
-  void age();
-  void notice_regime(Forecast& forecast, float run_us, float cpu_us);
-  void enter(Regime regime);
-  void learn_cpu(const Forecast& forecast, float run_us, float cpu_us);
-  void notice_change(Forecast& forecast, float dependence, float excess);
-  void learn_run(Forecast& forecast, bool is_tried, float run_us);
-  void forecast_all();
-  float change_of(const Forecast& forecast, int processor) const;
-  bool is_worth_trying(const Forecast& forecast, const Forecast& home) const;
-  void settle(Forecast& forecast, float run_us, float cpu_us);
-  size_t try_another(size_t index);
+  float gpu_factor_of(size_t source, float cpu_factor, float change);
+  void derive(size_t source, size_t target, float us, float cpu_us);
+  size_t known_load(const Drift& drift) const;
+  size_t oldest_load() const;
+  void enter(size_t load);
+  void forget_drifts();
+  void follow_change(const Drift& drift);
+  bool notice_change(float run_us, float cpu_us);
+  void learn(size_t index, float run_us, float cpu_us);
+  float hidden_change(size_t index);
+  size_t try_another(bool is_urgent);
+  size_t judge(size_t index);
 
   Array<Forecast> forecasts_;  // by variant
   Array<float> ends_us_;       // by step: replay()'s
-  Slowdown slowdowns_[kProcessorCount];
-  Regime regime_ = kQuiet;
-  float noise_ = 0;             // variance of a run's time that nothing explains
-  float cpu_noise_ = 0;         // the same of its CPU steps, in a run that is all theirs
-  float last_cpu_change_ = 0;   // of the CPU's slowdown in the last run, as a share
-  float last_excess_ = 0;       // of the last run, above what was expected, as a share
-  bool is_puzzled_ = false;     // the last run may have been the first under another load
+  Load loads_[kLoads];
+  size_t load_ = 1;
+  size_t source_ = kPredicted;  // of the beliefs in variants that have not run under load_
+  Belief before_try_;           // of the variant that is tried
+  bool is_hidden_ = false;      // it is tried for what home's time cannot tell
+  Drift drifts_[4];             // slower, faster; the CPU's steps slower, faster
+  float last_us_ = 0;
+  float last_cpu_us_ = 0;
   float credit_ = 0;            // runs of the home variant that may be lost
   size_t home_ = 0;             // what is used unless another one is tried
   size_t last_ = SIZE_MAX;      // the variant of the last run
-  uint32_t runs_in_a_row_ = 0;  // of that one
+  uint32_t runs_ = 0;           // of all
+  uint32_t load_runs_ = 0;      // of the home variant under load_
+  uint32_t runs_in_a_row_ = 0;  // of the same variant
+  uint32_t stay_ = 0;           // runs of the home variant before another one is tried
   const char* reason_ = "";
 };
 

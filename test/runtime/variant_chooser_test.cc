@@ -371,8 +371,12 @@ TEST_CASE("a processor that is not used any more is tried again, sooner or later
   for (uint32_t seed = 0; seed < 20; ++seed) {
     Device device(kVariants, 0, 0.05f, seed);
     device.run({1, 1}, 50);
-    device.run({1, 6}, 100);
-    CHECK(device.used() == 1);  // "cpu"
+    int cpu_runs = 0;
+    for (int i = 0; i < 100; ++i) {
+      device.run({1, 6}, 1);
+      cpu_runs += device.used() == 1 ? 1 : 0;
+    }
+    CHECK(cpu_runs >= 90);
     // Tries in vain were rare in the end.
     CHECK(device.run({1, 1}, 300, 200) < 1.05f * device.best_us({1, 1}));
   }
