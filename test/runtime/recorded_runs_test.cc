@@ -1,7 +1,6 @@
 // The adaptive policy on runs that were recorded: mobilenet_v2 on two cores of a server (an AMD
 // EPYC), the CPU's steps on one and PoCL on the other, 0, 1 and 2 processes computing beside the
-// CPU's. Both cores had other work, too, so that runs of the same variant differ by half: what is
-// asked of the policy here is harder than what a phone asks.
+// CPU's. Both cores had other work, too, so that runs of the same variant differ by half.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
