@@ -1,4 +1,5 @@
-/* Runs a plan once on zeros and prints the largest output.   hello PLAN.codl */
+/* Runs a plan with one input and one output once on zeros and prints the largest element.
+ *   hello PLAN.codl */
 #include <codl/codl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +14,20 @@ int main(int argc, char** argv) {
   codl_plan_t* plan;
   codl_session_t* session;
   codl_tensor_info_t input, output;
-  if (argc != 2) return 1;
+  if (argc != 2) {
+    fprintf(stderr, "usage: hello PLAN.codl\n");
+    return 1;
+  }
 
   codl_status_t status = codl_plan_open_file(argv[1], NULL, &plan, &diag);
   if (status == CODL_OK) status = codl_session_create(plan, NULL, &session, &diag);
-  if (status == CODL_OK) status = codl_plan_input(plan, 0, &input);
-  if (status == CODL_OK) status = codl_plan_output(plan, 0, &output);
   if (status != CODL_OK) return fail(status, &diag);
+  if (codl_plan_input_count(plan) != 1 || codl_plan_input(plan, 0, &input) != CODL_OK ||
+      codl_plan_output_count(plan) != 1 || codl_plan_output(plan, 0, &output) != CODL_OK ||
+      output.dtype != CODL_FLOAT32 || output.bytes == 0) {
+    fprintf(stderr, "%s: expected one input and one float32 output, found others\n", argv[1]);
+    return 1;
+  }
 
   codl_buffer_t x = {calloc(1, input.bytes), input.bytes};
   codl_buffer_t y = {calloc(1, output.bytes), output.bytes};

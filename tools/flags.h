@@ -150,6 +150,20 @@ FlagValue choice_value(Enum* target, const Choices<Enum>& choices) {
             *target = choices[parse_choice(flag, value, names)].second;
           }};
 }
+// One of the choices, or nothing without the flag.
+template <typename Enum>
+FlagValue choice_value(std::optional<Enum>* target, const Choices<Enum>& choices,
+                       std::string default_text) {
+  Enum chosen = choices[0].second;
+  FlagValue value = choice_value(&chosen, choices);
+  value.default_text = std::move(default_text);
+  value.read = [=](const std::string& flag, const std::string& text) {
+    std::vector<std::string> names;
+    for (const auto& choice : choices) names.push_back(choice.first);
+    *target = choices[parse_choice(flag, text, names)].second;
+  };
+  return value;
+}
 // A choice whose value may be left out: `choices`' first then.
 template <typename Enum>
 FlagValue optional_choice_value(std::optional<Enum>* target, const Choices<Enum>& choices) {

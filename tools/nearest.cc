@@ -6,7 +6,7 @@
 namespace codl::tools {
 namespace {
 
-// Letters to insert, drop, transfer or swap with their neighbour to get from one to the other.
+// Letters to insert, drop, replace or swap with their neighbour to get from one to the other.
 // Source: optimal string alignment distance, after Damerau, "A technique for computer detection and
 // correction of spelling errors", CACM 7(3), 1964.
 size_t distance(std::string_view a, std::string_view b) {

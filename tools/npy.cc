@@ -1,10 +1,12 @@
 #include "tools/npy.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstring>
 #include <iterator>
 
+#include "tools/messages.h"
 #include "tools/tool_error.h"
 
 namespace codl::tools {
@@ -14,6 +16,17 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kVersionBytes = 2;
 // NEP 1: the data starts at a multiple of 64 in files that NumPy writes.
 constexpr size_t kDataAlignment = 64;
+
+// Bytes of a file's name that come from the tensor's: with what is added, below the 255 that
+// Linux's file systems have room for, and the temporary names beside it too.
+constexpr size_t kMaxNameBytes = 180;
+
+// 64 bits of the bytes. Source: FNV-1a, RFC 9923.
+uint64_t hash_of(const std::string& bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  return hash;
+}
 
 // "'<f4' (float32), '<i8' (int64) ... or '|V2' (bfloat16)"
 std::string known_descrs() {
@@ -209,6 +222,18 @@ Npy parse_npy(const std::string& path, std::string_view file) {
   check_data_bytes(path, npy, rest.size());
   npy.data = is_fortran ? to_c_order(npy, rest) : std::string(rest);
   return npy;
+}
+
+std::string npy_file_name(const std::string& tensor_name) {
+  std::string name = tensor_name.substr(0, kMaxNameBytes);
+  for (char& character : name) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (byte >= 0x80 || (!std::isalnum(byte) && std::strchr("_.-", byte) == nullptr))
+      character = '_';
+  }
+  if (tensor_name.size() > kMaxNameBytes)
+    name += formatted("-%016llx", static_cast<unsigned long long>(hash_of(tensor_name)));
+  return name + ".npy";
 }
 
 std::string format_npy(codl_dtype_t dtype, const std::vector<int64_t>& dims,

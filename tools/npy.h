@@ -30,6 +30,10 @@ std::string describe_tensor(codl_dtype_t dtype, const std::vector<int64_t>& dims
 // that names `path`.
 Npy parse_npy(const std::string& path, std::string_view file);
 
+// The name of the file that has a tensor: "a/b:0" is "a_b_0.npy". Characters outside A-Za-z0-9_.-
+// become '_'. Of a long name only the beginning stays, with a hash of the whole.
+std::string npy_file_name(const std::string& tensor_name);
+
 // A file of version 1.0.
 std::string format_npy(codl_dtype_t dtype, const std::vector<int64_t>& dims, std::string_view data);
 

@@ -50,14 +50,6 @@ llvm::Expected<std::vector<std::string>> npy_files(const std::string& folder) {
   return paths;
 }
 
-// A name as a file may have it.
-std::string file_name(const std::string& input) {
-  std::string name = input;
-  for (char& c : name)
-    if (c == '/' || c == '\\' || c == ':') c = '_';
-  return name + ".npy";
-}
-
 // Dims of one sample, without a leading 1 that stands for the batch.
 std::vector<int64_t> sample_dims(const ir::TensorType& type) {
   std::vector<int64_t> dims(type.dims.begin(), type.dims.end());
@@ -165,7 +157,11 @@ llvm::Expected<CalibrationData> CalibrationData::open(const std::string& folder,
     input.sample_bytes =
         static_cast<size_t>(value.type.element_count()) * dtype_bytes(value.type.dtype);
     std::vector<std::string> paths = all_files;
-    if (graph.inputs().size() > 1) paths = {std::string(folder) + "/" + file_name(value.name)};
+    if (graph.inputs().size() > 1) paths = {folder + "/" + tools::npy_file_name(value.name)};
+    for (const Input& other : calibration.inputs_)
+      if (other.files[0].path == paths[0])
+        return input_error(folder, "expected inputs whose names differ as files, found {0} twice",
+                           llvm::sys::path::filename(paths[0]));
     if (paths.empty())
       return input_error(folder, "expected .npy files of input {0}, found none", value.name);
     size_t count = 0;

@@ -33,7 +33,7 @@ class Places final : public ChannelLinks {
     const uint32_t holder = holder_[root];
     if (holder == kNetwork) return "an input or output of the network";
     const ir::Node& node = graph_.node(holder);
-    return std::string(op_row(node.op).name) + " " + node.name;
+    return std::string(op_info(node.op).name) + " " + node.name;
   }
 
  private:

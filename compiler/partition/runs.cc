@@ -3,20 +3,14 @@
 #include <algorithm>
 
 #include "compiler/partition/strategies/strategy.h"
+#include "schema/mix_bits.h"
 
 namespace codl::compiler {
 namespace {
 
-// The finaliser of SplitMix64: the same on every machine.
-uint64_t mixed(uint64_t bits) {
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-  return bits ^ (bits >> 31);
-}
-
 uint64_t key_of(const Run& run) {
   uint64_t key = 0;
-  const auto add = [&](uint64_t bits) { key = mixed(key + bits + 0x9e3779b97f4a7c15); };
+  const auto add = [&](uint64_t bits) { key = mix_bits(key + bits + 0x9e3779b97f4a7c15); };
   add(uint64_t{run.first} << 32 | run.last);
   for (const NodePartition& node_partition : run.segment.node_partitions) {
     add(static_cast<uint64_t>(node_partition.dim));

@@ -1,6 +1,4 @@
 // codl-sim: a plan, or a replay, in virtual time on a device profile.
-#include <cmath>
-
 #include "compiler/emit/dump_plan.h"
 #include "compiler/simulate/display.h"
 #include "compiler/simulate/replay.h"
@@ -44,15 +42,6 @@ constexpr double kDisplayUs = 60e6;
 // Shorter ones are many more than any device can begin.
 constexpr double kMinDisplayRunUs = 1;
 
-tools::FlagValue named_value(std::optional<GpuService>* target,
-                             const tools::Choices<GpuService>& choices) {
-  std::vector<std::string> names;
-  for (const auto& choice : choices) names.push_back(choice.first);
-  return {llvm::join(names, "|"), "none", [=](const std::string& flag, const std::string& value) {
-            *target = choices[tools::parse_choice(flag, value, names)].second;
-          }};
-}
-
 tools::CommandLine command_line_of(Flags* flags) {
   using tools::integer_value;
   using tools::number_value;
@@ -82,8 +71,9 @@ tools::CommandLine command_line_of(Flags* flags) {
         {"frame-load", number_value("PERCENT", &flags->load.gpu_frame_percent, 0, 90),
          "of the GPU's time that drawing takes"},
         {"display",
-         named_value(&flags->display,
-                     {{"fifo", GpuService::Fifo}, {"round-robin", GpuService::RoundRobin}}),
+         tools::choice_value<GpuService>(
+             &flags->display, {{"fifo", GpuService::Fifo}, {"round-robin", GpuService::RoundRobin}},
+             "none"),
          "count the frames that another program loses beside runs that follow one another: 3 ms of "
          "the GPU every 16.7 ms; fifo: the GPU serves in the order of requests; round-robin: in "
          "turn, a launch each"},
@@ -170,8 +160,12 @@ void print_text(const Simulated& simulated, const DeviceProfile& profile, llvm::
 void print_json(llvm::ArrayRef<Simulated> all, const DeviceProfile& profile,
                 llvm::raw_ostream& os) {
   llvm::json::OStream json(os);
+  // At most three decimals; a double rounded to them would be printed with all digits that it has.
   const auto rounded = [&](llvm::StringRef key, double value) {
-    json.attribute(key, std::round(value * 1e3) / 1e3);
+    const std::string text = llvm::formatv("{0:f3}", value).str();
+    json.attributeBegin(key);
+    json.rawValue(llvm::StringRef(text).rtrim('0').rtrim('.'));
+    json.attributeEnd();
   };
   json.object([&] {
     json.attribute("device", profile.name);

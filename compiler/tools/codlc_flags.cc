@@ -60,20 +60,21 @@ tools::FlagValue variants_value(std::string form, std::vector<VariantRequest>* t
           }};
 }
 
-// "0.5%", "0.5": a share of 1.
+// "60%", "60": a share of 1.
+double parse_percent(const std::string& flag, const std::string& value) {
+  return tools::parse_number(flag, llvm::StringRef(value).rtrim('%').str(), 0, 100) / 100;
+}
+
 tools::FlagValue percent_value(std::string form, double* target) {
   return {std::move(form), llvm::formatv("{0:f1}%", 100 * *target).str(),
           [=](const std::string& flag, const std::string& value) {
-            const llvm::StringRef number = llvm::StringRef(value).rtrim('%');
-            *target = tools::parse_number(flag, number.str(), 0, 100) / 100;
+            *target = parse_percent(flag, value);
           }};
 }
 
-// "60%", "60": a share of 1.
-tools::FlagValue share_value(std::string form, std::optional<double>* target) {
+tools::FlagValue percent_value(std::string form, std::optional<double>* target) {
   return {std::move(form), "no limit", [=](const std::string& flag, const std::string& value) {
-            const llvm::StringRef number = llvm::StringRef(value).rtrim('%');
-            *target = tools::parse_number(flag, number.str(), 0, 100) / 100;
+            *target = parse_percent(flag, value);
           }};
 }
 
@@ -149,18 +150,6 @@ tools::FlagValue places_value(std::string form, std::vector<ForcedPlacement>* ta
                          }};
   value.repeats = true;
   return value;
-}
-
-// One of the choices, or nothing.
-template <typename Enum>
-tools::FlagValue named_value(std::optional<Enum>* target, const tools::Choices<Enum>& choices,
-                             std::string default_text) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : choices) names.push_back(name);
-  return {llvm::join(names, "|"), std::move(default_text),
-          [=](const std::string& flag, const std::string& value) {
-            *target = choices[tools::parse_choice(flag, value, names)].second;
-          }};
 }
 
 // "NAME:1x3x224x224"; no dims ("NAME:") for a scalar. NAME may hold colons.
@@ -291,13 +280,17 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
                                                            {"memory", Objective::Memory}}),
          "what optimal makes least: predicted time, predicted energy (by the power figures of the "
          "profile), or memory for feature maps and weights"},
-        {"gpu-limit", share_value("PERCENT", &flags->partition.limits.gpu_share),
+        {"gpu-limit", percent_value("PERCENT", &flags->partition.limits.gpu_share),
          "of a run's predicted time in which the GPU may be busy, at most"},
         {"max-gpu-slice", slice_value("TIME", &flags->partition.limits.max_gpu_slice_us),
          "longest stretch of GPU work that nothing can interrupt, like 4ms: launches are cut and "
          "no more than that is enqueued ahead"},
         {"max-arena", bytes_value("BYTES", &flags->partition.limits.max_arena_bytes),
          "memory for feature maps (arenas and images), like 64MiB"},
+        {"max-fallback",
+         number_value("PERCENT", &flags->partition.limits.max_fallback_percent, 0, 100, "no limit"),
+         "fail if the GPU has no kernel for more than this share of the multiply-adds (of the "
+         "nodes, if there are none)"},
         {"max-syncs",
          integer_value<uint32_t>("N", &flags->partition.limits.max_syncs, 0, UINT32_MAX,
                                  "no limit"),
@@ -329,7 +322,7 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
          "where there is one input; labels.npy, optional: the index of the largest output. Every "
          "other sample is fitted to, the rest measured on"},
         {"metric",
-         named_value<Metric>(
+         tools::choice_value<Metric>(
              &flags->compress.metric,
              {{"top1", Metric::Top1}, {"relative", Metric::Relative}, {"cosine", Metric::Cosine}},
              "top1 with labels, else relative"),
@@ -337,7 +330,7 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
          "error of the outputs, 1 - cosine"},
         {"accuracy-budget", percent_value("PERCENT", &flags->compress.budget),
          "what of it may be lost by auto"},
-        {"latency-cut", share_value("PERCENT", &flags->compress.latency_cut),
+        {"latency-cut", percent_value("PERCENT", &flags->compress.latency_cut),
          "of --prune=auto: not as far as the budget allows but as far as this share of the "
          "predicted time is saved, with the least loss found; fails if that loses more than the "
          "budget"},
@@ -345,17 +338,17 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
          "keep what auto measures in this file, as it goes: the same command goes on where it was "
          "cut off"},
         {"importance",
-         named_value<Importance>(&flags->compress.importance,
-                                 {{"l1", Importance::L1},
-                                  {"l2", Importance::L2},
-                                  {"activation", Importance::Activation},
-                                  {"repair", Importance::Repair}},
-                                 "repair with --calibration, else l2"),
+         tools::choice_value<Importance>(&flags->compress.importance,
+                                         {{"l1", Importance::L1},
+                                          {"l2", Importance::L2},
+                                          {"activation", Importance::Activation},
+                                          {"repair", Importance::Repair}},
+                                         "repair with --calibration, else l2"),
          "which channels go first: the least weights (l1, l2), what adds least to what reads them "
          "(activation), or of that what the others cannot replace (repair)"},
         {"emit-onnx", text_value("FILE", &flags->emitted_onnx, "none"),
          "write the network as ONNX after fusion, pruning and low rank"}}},
-      {"Reports and limits",
+      {"Reports",
        {{"report-support",
          optional_choice_value<SupportFormat>(
              &flags->support, {{"text", SupportFormat::Text}, {"json", SupportFormat::Json}}),
@@ -373,10 +366,6 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
          "write the timelines of all variants, predicted and measured, for Perfetto"},
         {"measured", text_value("BENCH.json", &flags->measured, "none"),
          "of codl-bench --json --steps: what was measured, beside what is predicted"},
-        {"max-fallback",
-         number_value("PERCENT", &flags->partition.limits.max_fallback_percent, 0, 100, "no limit"),
-         "fail if the GPU has no kernel for more than this share of the multiply-adds (of the "
-         "nodes, if there are none)"},
         {"list-ops",
          optional_choice_value<bool>(&flags->lists_ops, {{"text", false}, {"markdown", true}}),
          "print the ONNX operators, what they become and where that runs, and exit"}}},
@@ -391,7 +380,7 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
          "print the graph after a pass"},
         {"skip-pass", texts_value("PASS", &flags->skipped_passes),
          "leave out a pass of the front end that only makes the network faster, to see what it "
-         "gains; repeatable"},
+         "gains"},
         {"list-passes", switch_value(&flags->lists_passes),
          "print the passes in their order and exit"}}}};
   return line;

@@ -189,18 +189,6 @@ inline Conv2dBufferGrid conv2d_buffer_grid(const StepShape& step) {
   return grid;
 }
 
-// Blocks of pixels of a row of which a tap reaches pixels inside the map only.
-inline int64_t conv2d_blocks_inside(const Conv2dBufferGrid& grid, const WindowAxis& axis,
-                                    int32_t tap) {
-  const int64_t step = int64_t{grid.item_pixels} * axis.stride;
-  const int64_t before = axis.pad_begin - int64_t{tap} * axis.dilation;  // of the first pixel
-  const int64_t first = before > 0 ? ceil_div(before, step) : 0;
-  const int64_t room = grid.in_w - 1 - int64_t{grid.item_pixels - 1} * axis.stride + before;
-  if (room < 0) return 0;
-  const int64_t end = room / step + 1 < grid.pixel_blocks ? room / step + 1 : grid.pixel_blocks;
-  return end > first ? end - first : 0;
-}
-
 // How the direct CPU kernel reads its input where few output channels are computed with lanes along
 // the reduction (conv2d_dots-inl.h): a window in runs of elements that follow each other.
 struct Conv2dDots {

@@ -172,7 +172,8 @@ codl_status_t Executor::submit(uint32_t index, cl_uint wait_count, const cl_even
                                cl_event* out_event, codl_diag_t* diag) {
   const Step& step = steps_->steps()[index];
   cl_int error = CL_SUCCESS;
-  gpu_->note_enqueue(step.cl_queue());
+  if (step.kind != StepKind::Kernel)
+    gpu_->note_enqueue(step.cl_queue());  // enqueue() notes its own
   switch (step.kind) {
     case StepKind::Kernel:
       error = step.gpu_kernel.enqueue(*gpu_, wait_count, waits, out_event);

@@ -5,6 +5,7 @@
 #include "kernels/common/contract/tensor_view.h"
 #include "runtime/src/diag.h"
 #include "runtime/src/step_checker.h"
+#include "schema/mix_bits.h"
 #include "schema/verify_plan.h"
 
 namespace codl::rt {
@@ -20,11 +21,7 @@ constexpr float kSpecials[] = {
 constexpr uint64_t kSpecialEvery = 997;
 
 float value_of(uint32_t pattern, uint64_t element) {
-  // SplitMix64's last steps. Source: Steele, Lea and Flood, OOPSLA 2014, figure 18.
-  uint64_t bits = (element + 1) * 0x9e3779b97f4a7c15;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-  bits ^= bits >> 31;
+  const uint64_t bits = mix_bits((element + 1) * 0x9e3779b97f4a7c15);
   if (pattern == kSpecial && bits % kSpecialEvery == 0)
     return kSpecials[element % std::size(kSpecials)];
   // Multiples of 1/64 in [-1, 1]: exact as halves.

@@ -1,10 +1,8 @@
 // codl-run: runs a plan once, on .npy files or on random inputs, and writes and describes what
 // comes out.
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -25,10 +23,6 @@ namespace {
 
 constexpr char kTool[] = "codl-run";
 
-// Bytes of an output's file name that come from the tensor's: with what is added, below the 255
-// that Linux's file systems have room for, and the temporary names beside it too.
-constexpr size_t kMaxNameBytes = 180;
-
 struct RunFlags {
   PlanFlags plan;
   bool is_self_test = false;
@@ -45,27 +39,6 @@ std::string_view bytes_of(const Tensor& tensor) {
   return {reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size()};
 }
 
-// 64 bits of the bytes. Source: FNV-1a, RFC 9923.
-uint64_t hash_of(const std::string& bytes) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  return hash;
-}
-
-// Characters outside A-Za-z0-9_.- become '_'. Of a long name only the beginning stays, with a hash
-// of the whole.
-std::string file_name_of(const std::string& tensor_name) {
-  std::string name = tensor_name.substr(0, kMaxNameBytes);
-  for (char& character : name) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (byte >= 0x80 || (!std::isalnum(byte) && std::strchr("_.-", byte) == nullptr))
-      character = '_';
-  }
-  if (tensor_name.size() > kMaxNameBytes)
-    name += formatted("-%016llx", static_cast<unsigned long long>(hash_of(tensor_name)));
-  return name + ".npy";
-}
-
 // Paths of the outputs, empty ones without --output-dir. Made before the run, so that a folder that
 // cannot be made or names that collide cost no time.
 std::vector<std::string> output_paths(const std::string& directory,
@@ -76,7 +49,7 @@ std::vector<std::string> output_paths(const std::string& directory,
   std::filesystem::create_directories(directory, error);
   if (error) fail_input(directory, "a folder that can be made", error.message());
   for (size_t i = 0; i < outputs.size(); ++i) {
-    paths[i] = (std::filesystem::path(directory) / file_name_of(outputs[i].name)).string();
+    paths[i] = (std::filesystem::path(directory) / npy_file_name(outputs[i].name)).string();
     bool is_known = false;
     for (size_t k = 0; k < i; ++k) {
       if (paths[k] != paths[i]) continue;

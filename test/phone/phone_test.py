@@ -67,6 +67,11 @@ class PhoneTest(WorkFolder, unittest.TestCase):
         npy.write(self.path("x.npy"), (1, 3, 64, 64), [0.5] * (3 * 64 * 64))
         self.phone(*flags, "run", self.plan, self.path("outputs"), f"input={self.path('x.npy')}", **more)
         self.assertEqual(len(os.listdir(self.path("outputs"))), 1)
+        # Again: the files take the places of those before.
+        os.remove(os.path.join(self.path("outputs"), os.listdir(self.path("outputs"))[0]))
+        self.phone(*flags, "run", self.plan, self.path("outputs"), f"input={self.path('x.npy')}", **more)
+        self.assertEqual([name for name in os.listdir(self.path("outputs")) if not name.endswith(".npy")], [])
+        self.assertEqual(len(os.listdir(self.path("outputs"))), 1)
 
     def test_over_adb(self):
         self.check_bench_and_run("--serial=fake")

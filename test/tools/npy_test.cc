@@ -31,6 +31,17 @@ std::string message_of(const std::string& file) {
   return "accepted";
 }
 
+TEST_CASE(
+    "a tensor's name is a file's name with a '_' for what shells and file systems take amiss") {
+  CHECK(npy_file_name("block1/conv:0") == "block1_conv_0.npy");
+  CHECK(npy_file_name("Mean-2_b.out") == "Mean-2_b.out.npy");
+  CHECK(npy_file_name("a b*\xc3\xa4") == "a_b___.npy");
+  const std::string longest(180, 'x');
+  CHECK(npy_file_name(longest) == longest + ".npy");
+  CHECK(npy_file_name(longest + "1").size() == 180 + 17 + 4);
+  CHECK(npy_file_name(longest + "1") != npy_file_name(longest + "2"));
+}
+
 TEST_CASE("what format_npy writes, parse_npy reads") {
   const std::vector<std::vector<int64_t>> shapes = {{}, {3}, {1, 3}, {2, 1, 4, 5}, {0}, {2, 0, 3}};
   for (const auto& dims : shapes) {

@@ -119,9 +119,13 @@ case $command in
       put "${pair#*=}" "$folder/work/in${#inputs[@]}.npy"
       inputs+=("--input=${pair%%=*}=in${#inputs[@]}.npy")
     done
+    mkdir -p "$out" || fail "$out" "a folder that can be made" "none"
     shell "rm -rf $(quoted "$folder/work/outputs")"
     tool codl-run plan.codl --output-dir=outputs ${inputs[@]+"${inputs[@]}"}
-    get "$folder/work/outputs" "$out"
+    # Into a name that is new: into a folder that is there adb and scp copy the folder, not its files.
+    part=$(mktemp -d "$out/.part.XXXXXX")
+    if get "$folder/work/outputs" "$part/outputs"; then mv -f "$part"/outputs/* "$out"; else rm -rf "$part" && fail "$out" "all outputs" "less"; fi
+    rm -rf "$part"
     ;;
   *) fail "command line" "push, profile, bench or run" "'$command'" ;;
 esac

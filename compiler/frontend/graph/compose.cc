@@ -77,29 +77,6 @@ Compose::Compose(const OnnxNode& node, Importer& importer)
       importer_(importer),
       first_value_(static_cast<ir::ValueId>(importer.graph().values().size())) {}
 
-// ---- errors ----
-
-void Compose::fail(llvm::Error error) {
-  llvm::handleAllErrors(
-      std::move(error),
-      [&](const CompileError& first) {
-        if (has_failed_) return;
-        has_failed_ = true;
-        error_kind_ = first.kind();
-        error_text_ = first.text().str();
-      },
-      [&](const llvm::ErrorInfoBase& other) {
-        if (has_failed_) return;
-        has_failed_ = true;
-        error_text_ = other.message();
-      });
-}
-
-llvm::Error Compose::take_error() {
-  if (!has_failed_) return llvm::Error::success();
-  return make_error(error_kind_, node_.name, error_text_);
-}
-
 ir::ValueId Compose::take(llvm::Expected<ir::ValueId> value) {
   if (value) return *value;
   fail(value.takeError());
@@ -116,7 +93,7 @@ int32_t Compose::axis_of(ir::ValueId x, int64_t axis) {
 // ---- what there is ----
 
 ir::ValueId Compose::operand(size_t i) {
-  if (has_failed_) return ir::kNoId;
+  if (error_) return ir::kNoId;
   return take(importer_.operand(node_, i));
 }
 
@@ -135,7 +112,7 @@ int32_t Compose::rank(ir::ValueId value) const { return type(value).rank(); }
 // ---- constants ----
 
 ir::ValueId Compose::constant(DType dtype, llvm::ArrayRef<int64_t> dims, SharedBytes bytes) {
-  if (has_failed_) return ir::kNoId;
+  if (error_) return ir::kNoId;
   return take(importer_.add_constant(node_, "constant", dtype, dims, std::move(bytes)));
 }
 
@@ -149,7 +126,7 @@ ir::ValueId Compose::filled(DType dtype, double value, llvm::ArrayRef<int64_t> d
 
 ir::ValueId Compose::floats(llvm::ArrayRef<float> elements, llvm::ArrayRef<int64_t> dims,
                             llvm::StringRef name) {
-  if (has_failed_) return ir::kNoId;
+  if (error_) return ir::kNoId;
   return take(importer_.add_constant(node_, name, DType::F32, dims, bytes_of(elements)));
 }
 
@@ -166,7 +143,7 @@ ir::ValueId Compose::unary(int32_t kind, ir::ValueId x, float alpha, float beta)
 // The value with dims of 1 in front until it has `rank` dims. A constant gets them in place of a
 // node.
 ir::ValueId Compose::of_rank(ir::ValueId x, int32_t rank, llvm::StringRef name) {
-  if (has_failed_ || type(x).rank() == rank) return x;
+  if (error_ || type(x).rank() == rank) return x;
   if (importer_.graph().value(x).is_constant)
     return take(importer_.constant_of_rank(node_, name, x, rank));
   llvm::SmallVector<int64_t, 4> dims(rank - type(x).rank(), 1);
@@ -186,19 +163,19 @@ ir::ValueId Compose::where(ir::ValueId condition, ir::ValueId a, ir::ValueId b) 
 }
 
 ir::ValueId Compose::cast(ir::ValueId x, DType dtype) {
-  if (has_failed_ || type(x).dtype == dtype) return x;
+  if (error_ || type(x).dtype == dtype) return x;
   return node(OpKind::Cast, CastParams{.to = static_cast<int32_t>(dtype)}, {x});
 }
 
 // ---- shapes ----
 
 ir::ValueId Compose::reshape(ir::ValueId x, llvm::ArrayRef<int64_t> dims) {
-  if (has_failed_ || has_dims(type(x), dims)) return x;
+  if (error_ || has_dims(type(x), dims)) return x;
   return take(importer_.append_reshape(node_, "reshape", x, dims));
 }
 
 ir::ValueId Compose::transpose(ir::ValueId x, llvm::ArrayRef<int64_t> perm) {
-  if (has_failed_) return ir::kNoId;
+  if (error_) return ir::kNoId;
   int32_t axes[kMaxRank] = {};
   bool is_identity = true;
   for (size_t i = 0; i < perm.size(); ++i) {
@@ -212,13 +189,13 @@ ir::ValueId Compose::transpose(ir::ValueId x, llvm::ArrayRef<int64_t> perm) {
 }
 
 ir::ValueId Compose::expand(ir::ValueId x, llvm::ArrayRef<int64_t> dims) {
-  if (has_failed_ || has_dims(type(x), dims)) return x;
+  if (error_ || has_dims(type(x), dims)) return x;
   return take(importer_.append_shaped(node_, "expand", OpKind::Expand, {}, {x}, dims));
 }
 
 ir::ValueId Compose::slice(ir::ValueId x, int64_t axis, int64_t begin, int64_t count,
                            int64_t step) {
-  if (has_failed_) return ir::kNoId;
+  if (error_) return ir::kNoId;
   const int32_t along = axis_of(x, axis);
   if (begin == 0 && step == 1 && count == type(x).dims[along]) return x;
   int32_t starts[kMaxRank] = {};
@@ -238,7 +215,7 @@ ir::ValueId Compose::slice(ir::ValueId x, int64_t axis, int64_t begin, int64_t c
 }
 
 ir::ValueId Compose::concat(llvm::ArrayRef<ir::ValueId> values, int64_t axis) {
-  if (has_failed_) return ir::kNoId;
+  if (error_) return ir::kNoId;
   const ConcatParams params = {.axis = axis_of(values[0], axis)};
   // A step has room for this many inputs beside its output; a longer list is joined from the front.
   constexpr size_t kMaxInputs = kernels::kMaxOperands - 1;
@@ -255,7 +232,7 @@ ir::ValueId Compose::concat(llvm::ArrayRef<ir::ValueId> values, int64_t axis) {
 
 ir::ValueId Compose::pad(ir::ValueId x, llvm::ArrayRef<int64_t> begin,
                          llvm::ArrayRef<int64_t> end) {
-  if (has_failed_) return ir::kNoId;
+  if (error_) return ir::kNoId;
   if (llvm::all_of(begin, [](int64_t count) { return count == 0; }) &&
       llvm::all_of(end, [](int64_t count) { return count == 0; }))
     return x;
@@ -273,7 +250,7 @@ ir::ValueId Compose::pad(ir::ValueId x, llvm::ArrayRef<int64_t> begin,
 }
 
 ir::ValueId Compose::gather(ir::ValueId x, ir::ValueId indices, int64_t axis) {
-  if (has_failed_) return ir::kNoId;
+  if (error_) return ir::kNoId;
   return node(OpKind::Gather, GatherParams{.axis = axis_of(x, axis)}, {x, indices});
 }
 
@@ -281,12 +258,12 @@ ir::ValueId Compose::gather(ir::ValueId x, ir::ValueId indices, int64_t axis) {
 
 ir::ValueId Compose::reduce(int32_t kind, ir::ValueId x, llvm::ArrayRef<int64_t> axes,
                             bool keepdims) {
-  if (has_failed_) return ir::kNoId;
+  if (error_) return ir::kNoId;
   int32_t mask = 0;
   for (int64_t axis : axes) mask |= 1 << axis_of(x, axis);
   const ir::ValueId reduced =
       node(OpKind::Reduce, ReduceParams{.kind = kind, .axes_mask = mask, .takes_last = 0}, {x});
-  if (keepdims || has_failed_) return reduced;
+  if (keepdims || error_) return reduced;
   llvm::SmallVector<int64_t, 4> kept;
   for (int32_t i = 0; i < type(x).rank(); ++i)
     if ((mask >> i & 1) == 0) kept.push_back(type(x).dims[i]);
@@ -294,18 +271,18 @@ ir::ValueId Compose::reduce(int32_t kind, ir::ValueId x, llvm::ArrayRef<int64_t>
 }
 
 ir::ValueId Compose::softmax(ir::ValueId x, int64_t axis) {
-  if (has_failed_) return ir::kNoId;
+  if (error_) return ir::kNoId;
   return node(OpKind::Softmax, SoftmaxParams{.axis = axis_of(x, axis), .is_log = 0}, {x});
 }
 
 ir::ValueId Compose::matmul(ir::ValueId a, ir::ValueId b) {
-  if (has_failed_) return ir::kNoId;
+  if (error_) return ir::kNoId;
   const bool is_row = type(a).rank() == 1;
   const bool is_column = type(b).rank() == 1;
   if (is_row) a = reshape(a, {1, type(a).dims[0]});
   if (is_column) b = reshape(b, {type(b).dims[0], 1});
   const ir::ValueId product = node(OpKind::BatchMatMul, BatchMatMulParams{}, {a, b});
-  if (has_failed_ || !(is_row || is_column)) return product;
+  if (error_ || !(is_row || is_column)) return product;
   llvm::SmallVector<int64_t, 4> dims = widened(type(product).dims);
   if (is_column) dims.pop_back();
   if (is_row) dims.erase(dims.end() - (is_column ? 1 : 2));
@@ -315,21 +292,21 @@ ir::ValueId Compose::matmul(ir::ValueId a, ir::ValueId b) {
 // ---- nodes ----
 
 ir::ValueId Compose::append(OpKind op, ir::OpParams params, llvm::ArrayRef<ir::ValueId> inputs) {
-  if (has_failed_) return ir::kNoId;
-  return take(importer_.append_node(node_, op_row(op).folder, op, std::move(params),
+  if (error_) return ir::kNoId;
+  return take(importer_.append_node(node_, op_info(op).folder, op, std::move(params),
                                     {inputs.begin(), inputs.end()}));
 }
 
 ir::ValueId Compose::append_shaped(OpKind op, ir::OpParams params,
                                    llvm::ArrayRef<ir::ValueId> inputs,
                                    llvm::ArrayRef<int64_t> dims) {
-  if (has_failed_) return ir::kNoId;
-  return take(importer_.append_shaped(node_, op_row(op).folder, op, std::move(params),
+  if (error_) return ir::kNoId;
+  return take(importer_.append_shaped(node_, op_info(op).folder, op, std::move(params),
                                       {inputs.begin(), inputs.end()}, dims));
 }
 
 llvm::Error Compose::bind(ir::ValueId value, size_t output) {
-  if (has_failed_) return take_error();
+  if (error_) return take_error();
   // A node of this formula takes the output's name (and, for the first, the ONNX node's), unless it
   // has another output's already.
   ir::Graph& graph = importer_.graph();

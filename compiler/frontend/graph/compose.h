@@ -10,6 +10,7 @@
 // asks for the constant).
 #pragma once
 
+#include "compiler/frontend/graph/first_error.h"
 #include "compiler/frontend/graph/importer.h"
 #include "compiler/support/error.h"
 #include "schema/tables.h"
@@ -79,8 +80,8 @@ class Compose {
   llvm::Error bind(ir::ValueId value, size_t output = 0);
   bool has_output(size_t output) const;  // the node names it
   // Makes every later call fail with the error, if it is one.
-  void fail(llvm::Error error);
-  llvm::Error take_error();
+  void fail(llvm::Error error) { error_.keep(std::move(error)); }
+  llvm::Error take_error() { return error_.take(node_.name); }
 
  private:
   ir::ValueId append(OpKind op, ir::OpParams params, llvm::ArrayRef<ir::ValueId> inputs);
@@ -94,9 +95,7 @@ class Compose {
   const OnnxNode& node_;
   Importer& importer_;
   ir::ValueId first_value_;  // of those that the formula adds
-  std::string error_text_;   // of the first error; where it is, is the ONNX node
-  ErrorKind error_kind_ = ErrorKind::Internal;
-  bool has_failed_ = false;
+  FirstError error_;
 };
 
 }  // namespace codl::compiler

@@ -6,41 +6,20 @@ namespace codl::compiler {
 namespace {
 
 // ONNX's meaning as of kNewestOpset.
-const ImportRow& newest_row(llvm::StringRef op_type) {
-  const auto rows = import_table();
-  const auto row = llvm::find_if(rows, [&](const ImportRow& candidate) {
+const ImportEntry& newest_entry(llvm::StringRef op_type) {
+  const auto entries = import_table();
+  const auto entry = llvm::find_if(entries, [&](const ImportEntry& candidate) {
     return candidate.domain.empty() && candidate.op_type == op_type &&
            candidate.newest_opset == kNewestOpset;
   });
-  assert(row != rows.end() && "a rewrite names operators that are imported");
-  return *row;
+  assert(entry != entries.end() && "a rewrite names operators that are imported");
+  return *entry;
 }
 
 }  // namespace
 
-void Rewrite::fail(llvm::Error error) {
-  llvm::handleAllErrors(
-      std::move(error),
-      [&](const CompileError& first) {
-        if (has_failed_) return;
-        has_failed_ = true;
-        error_kind_ = first.kind();
-        error_text_ = first.text().str();
-      },
-      [&](const llvm::ErrorInfoBase& other) {
-        if (has_failed_) return;
-        has_failed_ = true;
-        error_text_ = other.message();
-      });
-}
-
-llvm::Error Rewrite::take_error() {
-  if (!has_failed_) return llvm::Error::success();
-  return make_error(error_kind_, node_.name, error_text_);
-}
-
 void Rewrite::import(llvm::StringRef op_type, Names inputs, Attributes attributes, Names outputs) {
-  if (has_failed_) return;
+  if (error_) return;
   OnnxNode written;
   written.name = node_.name;
   written.op_type = op_type.str();
@@ -48,7 +27,7 @@ void Rewrite::import(llvm::StringRef op_type, Names inputs, Attributes attribute
   written.inputs = std::move(inputs);
   written.outputs = std::move(outputs);
   written.attributes = std::move(attributes);
-  fail(newest_row(op_type).rule(written, importer_));
+  fail(newest_entry(op_type).rule(written, importer_));
 }
 
 Rewrite::Names Rewrite::ops(llvm::StringRef op_type, Names inputs, Attributes attributes,

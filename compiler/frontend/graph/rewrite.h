@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "compiler/frontend/graph/compose.h"
+#include "compiler/frontend/graph/first_error.h"
 #include "compiler/frontend/graph/importer.h"
 
 namespace codl::compiler {
@@ -39,8 +40,8 @@ class Rewrite {
   // Operand `i` of the node; empty if it is absent.
   std::string input(size_t i) const { return node_.has_input(i) ? node_.inputs[i] : ""; }
 
-  void fail(llvm::Error error);  // if it is one
-  llvm::Error take_error();
+  void fail(llvm::Error error) { error_.keep(std::move(error)); }  // if it is one
+  llvm::Error take_error() { return error_.take(node_.name); }
 
   static OnnxAttribute attribute(llvm::StringRef name, int64_t value);
   static OnnxAttribute attribute(llvm::StringRef name, float value);
@@ -51,9 +52,7 @@ class Rewrite {
 
   const OnnxNode& node_;
   Importer& importer_;
-  std::string error_text_;  // of the first error
-  ErrorKind error_kind_ = ErrorKind::Internal;
-  bool has_failed_ = false;
+  FirstError error_;
 };
 
 // Output `output` of the node: the tensors joined along a new axis.

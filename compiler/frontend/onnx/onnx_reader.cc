@@ -18,7 +18,7 @@ namespace codl::compiler {
 namespace {
 
 // More than any network has; a file of this many nodes is an attack or an accident.
-constexpr int kMaxNodes = 1 << 17;
+constexpr int kMaxFileNodes = 1 << 17;
 constexpr int kMaxAttributes = 1 << 8, kMaxOutputs = 1 << 12;  // of one node
 
 // Product of the dims. Input error for a negative one, Unsupported above kMaxElements.
@@ -376,8 +376,8 @@ class Reader {
     if (node.name.empty()) node.name = node.op_type;
     if (node.domain.empty() && node.opset == 0)
       return input_error(path_, "expected an opset of the ONNX domain, found none");
-    if (++node_count_ > kMaxNodes)
-      return unsupported_error(path_, "expected at most {0} nodes, found more", kMaxNodes);
+    if (++node_count_ > kMaxFileNodes)
+      return unsupported_error(path_, "expected at most {0} nodes, found more", kMaxFileNodes);
     if (proto.attribute_size() > kMaxAttributes)
       return unsupported_error(node.name, "expected at most {0} attributes, found {1}",
                                kMaxAttributes, proto.attribute_size());

@@ -73,6 +73,24 @@ TEST_CASE("labels are read to the last bit") {
   }
 }
 
+TEST_CASE("files of several inputs have the names that codl-run gives its own") {
+  const auto opened = [](const std::string& first, const std::string& second) {
+    RandomGraph r(3);
+    const ir::TensorType type{DType::F32, {1, 4}, Layout::Plain};
+    const ir::ValueId a = r.graph.add_input(first, type);
+    const ir::ValueId b = r.graph.add_input(second, type);
+    r.graph.set_outputs({r.node(OpKind::Binary, {a, b}, BinaryParams{.kind = kBinaryAdd})});
+    const Folder folder;
+    folder.write("block_x_0.npy", {16, 4}, r.floats(64));
+    folder.write("y.npy", {16, 4}, r.floats(64));
+    return opening_error(folder, r.graph);
+  };
+  CHECK(opened("block/x:0", "y") == "");
+  CHECK(opened("block x 0", "y") == "");
+  CHECK(opened("block/x:0", "block/x_0") ==
+        "DIR: expected inputs whose names differ as files, found block_x_0.npy twice");
+}
+
 TEST_CASE("samples come from several files, in the order of their names") {
   RandomGraph r(2);
   const ir::Graph graph = redundant_network(r);

@@ -1,0 +1,40 @@
+// The first error of calls that go on after it.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+
+class FirstError {
+ public:
+  // Keeps the error if it is one, and the first.
+  void keep(llvm::Error error) {
+    llvm::handleAllErrors(
+        std::move(error),
+        [&](const CompileError& found) { keep(found.kind(), found.text().str()); },
+        [&](const llvm::ErrorInfoBase& found) { keep(ErrorKind::Internal, found.message()); });
+  }
+
+  // `where` takes the place of where it was found.
+  llvm::Error take(llvm::StringRef where) const {
+    return is_kept_ ? make_error(kind_, where, text_) : llvm::Error::success();
+  }
+
+  explicit operator bool() const { return is_kept_; }
+
+ private:
+  void keep(ErrorKind kind, std::string text) {
+    if (std::exchange(is_kept_, true)) return;
+    kind_ = kind;
+    text_ = std::move(text);
+  }
+
+  std::string text_;
+  ErrorKind kind_ = ErrorKind::Internal;
+  bool is_kept_ = false;
+};
+
+}  // namespace codl::compiler
