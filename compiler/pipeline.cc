@@ -279,7 +279,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
     result.report.variants.back().exempt = made.exempt;
     for (ir::NodeId node : variant.partition.not_split_as_forced)
       result.report.not_split_as_forced.push_back(
-          llvm::formatv("{0} ({1})", graph.node(node).name, op_row(graph.node(node).op).name)
+          llvm::formatv("{0} ({1})", graph.node(node).name, op_info(graph.node(node).op).name)
               .str());
     schedules.push_back(std::move(variant.schedule));
   }

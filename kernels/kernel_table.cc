@@ -129,7 +129,7 @@ const char* check_step(const StepShape& step, StepNeeds* out_needs) {
   const KernelInfo& kernel = *step.kernel;
   if (step.operand_count < 2 || step.operand_count > kMaxOperands) return "2 to 16 operands";
   if (step.tile_count > kMaxTileInts) return "at most 8 tile numbers";
-  if (op_row(kernel.op).params_bytes != 0 &&
+  if (op_info(kernel.op).params_bytes != 0 &&
       (step.params == nullptr || reinterpret_cast<uintptr_t>(step.params) % 4 != 0))
     return "4-byte aligned parameters";
 

@@ -20,8 +20,8 @@ const char* check_launch(const ClLaunch& launch);
 // tests' half of the table. Of the compiler, compress/ runs them; what plans asks contracts only.
 CpuKernel cpu_kernel(const KernelInfo& kernel);
 
-// The row's functions, one per instruction set (kernels/common/cpu/cpu_dispatch.h); null for a GPU
-// kernel. cpu_kernel() is the best of them that this processor runs; tests run each.
+// The kernel's functions, one per instruction set (kernels/common/cpu/cpu_dispatch.h); null for a
+// GPU kernel. cpu_kernel() is the best of them that this processor runs; tests run each.
 struct CpuKernelTargets;
 const CpuKernelTargets* cpu_kernel_targets(const KernelInfo& kernel);
 

@@ -124,7 +124,7 @@ std::string read_samples_to_resume(const std::string& path, const DeviceFacts& f
   return text;
 }
 
-// Steps of such workers take more or less by what both do just then, which no model tells.
+// Steps of such workers take more or less by what both do just then, which no model predicts.
 std::string shared_cores_notice(MeasuredCpu& cpu) {
   constexpr double kMaxTime = 1.3;
   const double time = cpu.time_of_all_beside_one();

@@ -47,8 +47,8 @@ inline constexpr size_t kQueueCount = std::size(kQueueNames);
 
 enum class StepKind : uint8_t {
   Kernel = 0,  // queue Cpu or Gpu
-  Map = 1,     // queue Gpu: hands operand 0 (Shared, SubBuffer) to the host
-  Unmap = 2,   // queue Gpu: hands it back to the device
+  Map = 1,     // queue Gpu: gives operand 0 (Shared, SubBuffer) to the host
+  Unmap = 2,   // queue Gpu: gives it back to the device
   Upload = 3,  // queue Transfer: rows or channels `part` of operand 0 (Host) -> operand 1 (Device)
   Download =
       4,  // queue Transfer: rows or channels `part` of operand 0 (Device) -> operand 1 (Host)

@@ -1,4 +1,4 @@
-// Expands ops.def, kernels.def and status.def: enums, POD parameter structs, constexpr rows.
+// Expands ops.def, kernels.def and status.def: enums, POD parameter structs, constexpr lists.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ inline constexpr OpParamField kOpParamFields[] = {
 #include "schema/ops.def"
 };
 
-struct OpRow {
+struct OpInfo {
   OpKind kind;
   std::string_view name;
   std::string_view folder;
@@ -57,7 +57,7 @@ constexpr uint32_t params_bytes_of(OpKind op) {
   return bytes;
 }
 
-inline constexpr OpRow kOpRows[] = {
+inline constexpr OpInfo kOpInfos[] = {
 #define CODL_OP_BEGIN(Op, id, folder) {OpKind::Op, #Op, #folder, params_bytes_of(OpKind::Op)},
 #include "schema/ops.def"
 };
@@ -78,9 +78,9 @@ inline constexpr FamilyMember kFamilyMembers[] = {
 #include "schema/ops.def"
 };
 
-constexpr const OpRow& op_row(OpKind kind) {
-  for (const OpRow& row : kOpRows)
-    if (row.kind == kind) return row;
+constexpr const OpInfo& op_info(OpKind kind) {
+  for (const OpInfo& info : kOpInfos)
+    if (info.kind == kind) return info;
   __builtin_unreachable();
 }
 

@@ -1,4 +1,4 @@
-// What it takes to hand data or control from one processor to the other: the one home of these
+// What transfers of data and synchronisations between the processors take: the one home of these
 // costs, for the planner, the simulator and replays.
 #pragma once
 
@@ -36,8 +36,8 @@ struct HostCosts {
   bool download_call_waits = false;  // for the kernel that the download waits for
 };
 
-// Costs of handing data from one processor to the other, in one direction; microseconds, MB = 1e6
-// bytes.
+// Costs of synchronisations and transfers between the processors, in one direction; microseconds,
+// MB = 1e6 bytes.
 struct TransferCosts {
   Sharing sharing = Sharing::FineSvm;  // never None
   Quantity sync_us;                    // one synchronisation: event, poll or queue round trip

@@ -122,7 +122,7 @@ void read_worker_speeds(const JsonValue& json, const Sources& sources, DevicePro
     values.expected("1 of the first worker, the fastest");
 }
 
-// Of either processor.
+// `cpu` and `gpu` have these keys in common.
 void read_surroundings(const JsonValue& json, Processor processor, const Sources& sources,
                        DeviceProfile& profile) {
   const auto index = static_cast<size_t>(processor);

@@ -149,8 +149,8 @@ class JsonDump {
     if (step.kernel != nullptr) {
       json_.attribute("kernel", step.kernel->symbol);
       json_.attribute("is_reference", step.kernel->is_reference());
-      json_.attribute("op", llvm::StringRef(op_row(step.kernel->op).name.data(),
-                                            op_row(step.kernel->op).name.size()));
+      json_.attribute("op", llvm::StringRef(op_info(step.kernel->op).name.data(),
+                                            op_info(step.kernel->op).name.size()));
       params(step);
       json_.attribute("macs", std::llround(facts.macs));
       json_.attribute("owned_macs", std::llround(facts.owned_macs));

@@ -172,11 +172,11 @@ class Import {
   llvm::Error import_node(const OnnxNode& node) {
     // Until a rule says what it is.
     importer_.bind_unavailable(node);
-    const ImportRow* row = find_row(node);
-    if (row == nullptr) return llvm::Error::success();
+    const ImportEntry* entry = find_entry(node);
+    if (entry == nullptr) return llvm::Error::success();
     if (!importer_.is_available(node)) return llvm::Error::success();
     return llvm::handleErrors(
-        run_rule(*row, node), [&](std::unique_ptr<CompileError> error) -> llvm::Error {
+        run_rule(*entry, node), [&](std::unique_ptr<CompileError> error) -> llvm::Error {
           if (error->kind() == ErrorKind::Input && importer_.believes_declared_dims(node))
             add_unsupported(node, declared_dims_do_not_fit(node, *error));
           else if (error->kind() != ErrorKind::Unsupported)
@@ -188,9 +188,9 @@ class Import {
         });
   }
 
-  llvm::Error run_rule(const ImportRow& row, const OnnxNode& node) {
+  llvm::Error run_rule(const ImportEntry& entry, const OnnxNode& node) {
     const size_t reasons = unsupported_.size();
-    llvm::Error rule_error = row.rule(node, importer_);
+    llvm::Error rule_error = entry.rule(node, importer_);
     importer_.forget_large_constants();
     if (rule_error) return rule_error;
     for (const OnnxAttribute& attribute : node.attributes)
@@ -218,18 +218,18 @@ class Import {
   }
 
   // Null, with a reason, if the operator is not imported.
-  const ImportRow* find_row(const OnnxNode& node) {
+  const ImportEntry* find_entry(const OnnxNode& node) {
     bool is_known = false;
     bool is_known_domain = node.domain.empty();
-    for (const ImportRow& row : import_table()) {
-      if (row.domain != node.domain) continue;
+    for (const ImportEntry& entry : import_table()) {
+      if (entry.domain != node.domain) continue;
       is_known_domain = true;
-      if (row.op_type != node.op_type) continue;
+      if (entry.op_type != node.op_type) continue;
       is_known = true;
       // The newest known meaning holds for opsets that are newer still.
-      const bool is_newest = row.newest_opset >= kNewestOpset;
-      if (row.oldest_opset <= node.opset && (node.opset <= row.newest_opset || is_newest))
-        return &row;
+      const bool is_newest = entry.newest_opset >= kNewestOpset;
+      if (entry.oldest_opset <= node.opset && (node.opset <= entry.newest_opset || is_newest))
+        return &entry;
     }
     if (!is_known_domain) {
       add_unsupported(node,

@@ -32,7 +32,7 @@ struct alignas(64) ScratchLine {
   uint8_t bytes[64];
 };
 
-// The node as a step of a kernel of its plain kernel.
+// The node as a step of its plain kernel.
 struct PlainStep {
   llvm::SmallVector<kernels::OperandShape, 4> shapes;
   kernels::StepShape step;
@@ -51,7 +51,8 @@ struct PlainStep {
   PlainStep(const PlainStep&) = delete;
   PlainStep& operator=(const PlainStep&) = delete;
 
-  // Plain kernels without a kernel are oracles only: no contract speaks for them.
+  // False of an operator that kernels.def has no plain kernel of: its loops are an oracle for tests
+  // only, and no contract speaks for them.
   bool has_kernel() const { return step.kernel != nullptr; }
 };
 

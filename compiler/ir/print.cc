@@ -129,7 +129,7 @@ void print_params(llvm::raw_ostream& os, const Node& node) {
 }
 
 void print_node(llvm::raw_ostream& os, const Graph& graph, const Node& node) {
-  const std::string_view op = op_row(node.op).name;
+  const std::string_view op = op_info(node.op).name;
   os << '%';
   print_name(os, graph.value(node.output).name);
   os << ' ';

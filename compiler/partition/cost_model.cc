@@ -303,7 +303,7 @@ double CostModel::transfer_us(const ValuePlace& before, llvm::ArrayRef<OutsideRe
   return us;
 }
 
-double CostModel::hand_over_us(double bytes, bool to_gpu) const {
+double CostModel::synchronisation_us(double bytes, bool to_gpu) const {
   const TransferCosts& transfer = predictor_.transfer();
   const double us = transfer.synchronisation_us(bytes, to_gpu);
   return transfer.sharing == Sharing::SubBuffer ? us - transfer.map_time_us(bytes) : us;
@@ -352,7 +352,7 @@ double CostModel::transfer_us(ir::ValueId value, const ValuePlacement& placement
       if (to_gpu) convert(region);
     }
     is_transferred |= share > 0;
-    if (waits.by_processor[index_of(to)]) us += hand_over_us(share * all_bytes, to_gpu);
+    if (waits.by_processor[index_of(to)]) us += synchronisation_us(share * all_bytes, to_gpu);
   }
   if (is_transferred && transfer.sharing == Sharing::SubBuffer)
     us += host_uses * transfer.map_time_us(static_cast<double>(placement.placed(cpu).shape.bytes));

@@ -94,7 +94,7 @@ class CostModel {
   // Time to bring what a segment reads from outside to where it is read and into the layout in
   // which it is read, if the nodes before left their values at `before`: of each processor what its
   // parts read and it does not have, as the schedule brings it. Of a map shared by both processors
-  // all that the host does with it counts, also that it is handed to the host to write its part.
+  // all that the host does with it counts, also the map with which it writes its part.
   double transfer_us(const ValuePlace& before, llvm::ArrayRef<OutsideRead> reads) const;
   double transfer_us(const ValuePlace& before, const Segment& segment) const {
     return transfer_us(before, outside_reads(segment));
@@ -120,7 +120,7 @@ class CostModel {
   double transfer_us(ir::ValueId value, const ValuePlacement& placement, const Waits& waits,
                      int host_uses) const;
   // A synchronisation, and of separate memories what is moved; maps are of all that the host has.
-  double hand_over_us(double bytes, bool to_gpu) const;
+  double synchronisation_us(double bytes, bool to_gpu) const;
   // A share of a map from one memory to another, on the GPU.
   double copy_us(ir::ValueId value, double share, Layout from, Layout to) const;
   // What the GPU converts between the nodes of a chain.

@@ -50,12 +50,12 @@ kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
 
 namespace {
 
-// Each kernel of `op` on `processor` that has a model and accepts the step; rows of any dtype only
-// where none is made for the dtype. `prepare` makes the operands those of the kernel.
-void each_row(OpKind op, Processor processor, kernels::StepShape& step,
-              const LatencyPredictor& predictor,
-              llvm::function_ref<void(const KernelInfo& kernel)> prepare,
-              llvm::function_ref<void(const kernels::StepShape& step)> visit) {
+// Each kernel of `op` on `processor` that has a model and accepts the step; kernels of any dtype
+// only where none is made for the dtype. `prepare` makes the operands those of the kernel.
+void each_candidate(OpKind op, Processor processor, kernels::StepShape& step,
+                    const LatencyPredictor& predictor,
+                    llvm::function_ref<void(const KernelInfo& kernel)> prepare,
+                    llvm::function_ref<void(const kernels::StepShape& step)> visit) {
   bool has_found = false;
   for (const bool takes_any : {false, true}) {
     for (const KernelInfo& kernel : kKernelInfos) {
@@ -112,7 +112,7 @@ void each_kernel(const ir::NodeView& node, Processor processor, Layout maps, Spl
     for (uint32_t i = 0; i < input_count; ++i)
       if (node.input_value(i).is_constant) shapes[i] = constant_shape(node, i, kernel);
   };
-  each_row(node.node.op, processor, step, predictor, prepare, visit);
+  each_candidate(node.node.op, processor, step, predictor, prepare, visit);
 }
 
 void each_kernel(const ir::NodeView& node, Processor processor, const LatencyPredictor& predictor,
@@ -138,7 +138,7 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
 const KernelInfo* choose_mover(kernels::StepShape step, const LatencyPredictor& predictor) {
   const KernelInfo* best = nullptr;
   double best_us = 0;
-  each_row(
+  each_candidate(
       OpKind::Convert, Processor::Gpu, step, predictor, [](const KernelInfo&) {},
       [&](const kernels::StepShape& candidate) {
         const double us = predictor.predict_us(candidate, false);

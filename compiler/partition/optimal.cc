@@ -62,8 +62,8 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
   };
   for (const PartitionPlan& plan : more_seeds)
     if (llvm::Error error = add(plan)) return error;
-  for (const StrategyRow& row : strategy_rows()) {
-    CODL_ASSIGN_OR_RETURN(plan, row.run(costs, options));
+  for (const NamedStrategy& strategy : named_strategies()) {
+    CODL_ASSIGN_OR_RETURN(plan, strategy.run(costs, options));
     if (llvm::Error error = add(std::move(plan))) return error;
   }
   // Those of `segments` balance the processors. With less for the GPU a plan may keep a limit that

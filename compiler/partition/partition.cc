@@ -32,7 +32,7 @@ llvm::Error check_objective(const DeviceProfile& profile, const PartitionOptions
 
 std::vector<std::string> strategy_names() {
   std::vector<std::string> names = {"optimal", "auto"};
-  for (const StrategyRow& row : strategy_rows()) names.emplace_back(row.name);
+  for (const NamedStrategy& strategy : named_strategies()) names.emplace_back(strategy.name);
   return names;
 }
 
@@ -40,10 +40,10 @@ llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const LatencyPre
                                         const PartitionOptions& options) {
   if (llvm::Error error = check_options(predictor.profile(), options)) return error;
   const std::string name = options.is_optimal() ? "segments" : options.strategy;
-  for (const StrategyRow& row : strategy_rows()) {
-    if (name != row.name) continue;
+  for (const NamedStrategy& strategy : named_strategies()) {
+    if (name != strategy.name) continue;
     const CostModel costs(graph, predictor, options.limits);
-    CODL_ASSIGN_OR_RETURN(plan, row.run(costs, options));
+    CODL_ASSIGN_OR_RETURN(plan, strategy.run(costs, options));
     CODL_ASSIGN_OR_RETURN(places, ForcedPlaces::create(costs, options.limits.places));
     if (llvm::Error error = places.apply(plan)) return error;
     if (llvm::Error error = check_partition(graph, plan)) return error;

@@ -67,10 +67,11 @@ std::string step_text(const Variant& variant, StepId id, const QueueStep& queue_
     text += llvm::formatv(" transfer {0:f1} us\n", predictor.step_us(variant, step)).str();
   }
   if (!step.waits.empty()) {
-    double handed_us = queue_step.synchronisation_us;
-    for (const QueueWait& wait : queue_step.waits) handed_us = std::max(handed_us, wait.us);
+    double synchronisation_us = queue_step.synchronisation_us;
+    for (const QueueWait& wait : queue_step.waits)
+      synchronisation_us = std::max(synchronisation_us, wait.us);
     text += llvm::formatv("       waits for the other processor: synchronisation {0:f1} us\n",
-                          handed_us);
+                          synchronisation_us);
   }
   return text;
 }
@@ -97,7 +98,7 @@ llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& varia
       if (variant.steps[id].name == of.name)
         steps += step_text(variant, id, queue_steps[id], predictor);
     if (steps.empty() && node.empty()) continue;
-    text += tools::printable(of.name) + " (" + std::string(op_row(of.op).name) + ")\n" + steps +
+    text += tools::printable(of.name) + " (" + std::string(op_info(of.op).name) + ")\n" + steps +
             "    kernels that could run all of it:\n";
     for (const Processor processor : {Processor::Cpu, Processor::Gpu})
       if (processor == Processor::Cpu || predictor.profile().has_gpu)

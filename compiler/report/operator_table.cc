@@ -77,7 +77,7 @@ void describe_kernels(OperatorRow& row) {
   uint32_t splits = 0;
   for (const OpSpec* spec : all_op_specs()) {
     if (!names(*spec, row.onnx_type)) continue;
-    row.becomes += (row.becomes.empty() ? "" : " ") + std::string(op_row(spec->kind).name);
+    row.becomes += (row.becomes.empty() ? "" : " ") + std::string(op_info(spec->kind).name);
     KernelFacts facts = facts_of(spec->kind);
     if (!computes_f32(spec->kind, row.onnx_type)) facts = KernelFacts();
     has_fast |= facts.has_fast_cpu;
@@ -98,7 +98,7 @@ void describe_kernels(OperatorRow& row) {
 
 std::vector<OperatorRow> operator_table() {
   std::vector<OperatorRow> rows;
-  for (const ImportRow& import : import_table()) {  // by name, then opset
+  for (const ImportEntry& import : import_table()) {  // by name, then opset
     if (rows.empty() || rows.back().onnx_type != import.name()) {
       rows.emplace_back();
       rows.back().onnx_type = import.name();
@@ -106,7 +106,7 @@ std::vector<OperatorRow> operator_table() {
     }
     OperatorRow& row = rows.back();
     row.oldest_opset = std::min(row.oldest_opset, import.oldest_opset);
-    // Some rows begin where the operator does, before the first opset that is read at all.
+    // Some entries begin where the operator does, before the first opset that is read at all.
     if (import.domain.empty()) row.oldest_opset = std::max(kOldestOpset, row.oldest_opset);
     row.newest_opset = std::max(row.newest_opset, import.newest_opset);
   }

@@ -32,7 +32,7 @@ std::string warning(const PlainLoops& loops) {
              "{0} node{1} without a fast kernel: {2:f0} % of the predicted time, {3} ({4} of {5}) "
              "{6:f0} % (--report-support lists them)",
              loops.nodes.size(), loops.nodes.size() == 1 ? "" : "s", 100 * loops.share,
-             longest.name, op_row(longest.op).name, dtype_name(longest.dtype), 100 * longest.share)
+             longest.name, op_info(longest.op).name, dtype_name(longest.dtype), 100 * longest.share)
       .str();
 }
 

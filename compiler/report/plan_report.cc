@@ -280,7 +280,7 @@ class Writer {
       const ir::Node& node = plan_.graph.node(node_partition.node);
       json_.object([&] {
         text("node", node.name);
-        text("op", std::string(op_row(node.op).name));
+        text("op", std::string(op_info(node.op).name));
         json_.attribute("macs", std::llround(multiply_adds({plan_.graph, node})));
         json_.attribute("chain", node_partition.chain);
         json_.attribute("split", node_partition.dim == SplitDim::None     ? "none"

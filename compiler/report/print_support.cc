@@ -10,7 +10,7 @@
 namespace codl::compiler {
 namespace {
 
-llvm::StringRef name_of(OpKind op) { return {op_row(op).name.data(), op_row(op).name.size()}; }
+llvm::StringRef name_of(OpKind op) { return {op_info(op).name.data(), op_info(op).name.size()}; }
 
 // "h,oc": the dims along which every node of the operator can be split; in brackets where only
 // some.

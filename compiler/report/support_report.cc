@@ -12,9 +12,9 @@ class ReportBuilder {
  public:
   ReportBuilder(const ir::Graph& graph, const LatencyPredictor& predictor)
       : graph_(graph), profile_(predictor.profile()), costs_(graph, predictor) {
-    for (const OpRow& row : kOpRows) {
+    for (const OpInfo& info : kOpInfos) {
       operators_.emplace_back();
-      operators_.back().op = row.kind;
+      operators_.back().op = info.kind;
     }
   }
 

@@ -217,17 +217,17 @@ llvm::Error SegmentSteps::map(ir::ValueId value, Mapped access) {
   if (llvm::Error error = unmap(value)) return error;
   states_[value].mapped = access;
   // Whoever writes may read its own rows again later without another map.
-  return hand_over(value, StepKind::Map,
-                   access == Mapped::Read ? MapAccess::Read : MapAccess::ReadWrite);
+  return emit_map_step(value, StepKind::Map,
+                       access == Mapped::Read ? MapAccess::Read : MapAccess::ReadWrite);
 }
 
 llvm::Error SegmentSteps::unmap(ir::ValueId value) {
   if (states_[value].mapped == Mapped::No) return llvm::Error::success();
   states_[value].mapped = Mapped::No;
-  return hand_over(value, StepKind::Unmap, MapAccess::Read);
+  return emit_map_step(value, StepKind::Unmap, MapAccess::Read);
 }
 
-llvm::Error SegmentSteps::hand_over(ir::ValueId value, StepKind kind, MapAccess access) {
+llvm::Error SegmentSteps::emit_map_step(ir::ValueId value, StepKind kind, MapAccess access) {
   PlannedStep step;
   step.kind = kind;
   step.queue = Queue::Gpu;
@@ -295,7 +295,7 @@ llvm::SmallVector<PlannedAccess, 6> accesses_of(const ir::Graph& graph, const Pl
   for (size_t i = 0; i < step.operands.size(); ++i) {
     const TensorId tensor = step.operands[i];
     if (tensor == kNoTensor) continue;
-    const bool is_write = step.is_hand_over() || i + 1 == step.operands.size();
+    const bool is_write = step.is_map_or_unmap() || i + 1 == step.operands.size();
     accesses.push_back({tensor,
                         accessed_region(graph, step.node, static_cast<uint32_t>(i),
                                         graph.value(value_of_tensor(tensor)).type, is_write,

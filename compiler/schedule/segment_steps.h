@@ -3,7 +3,7 @@
 //
 // For every value and queue: what the queue computes, what its nodes read, and what is missing.
 // From these alone follow the tensors (placements.h), then segment by segment the steps: transfer
-// what is missing, hand shared tensors to the host, run the kernels. Chains need no rule of their
+// what is missing, map shared tensors for the host, run the kernels. Chains need no rule of their
 // own: a queue that computes all it reads misses nothing.
 #pragma once
 
@@ -32,7 +32,7 @@ struct PlannedStep {
   ir::ValueId value = ir::kNoId;            // of a transfer, a map or an unmap
   llvm::SmallVector<TensorId, 4> operands;  // as tensor_id() has them; constants: kNoTensor
 
-  bool is_hand_over() const { return kind == StepKind::Map || kind == StepKind::Unmap; }
+  bool is_map_or_unmap() const { return kind == StepKind::Map || kind == StepKind::Unmap; }
 };
 
 // Where a value is at a point of the list of steps.
@@ -88,7 +88,7 @@ class SegmentSteps {
   bool needs_map(ir::ValueId value, TensorId tensor) const;
   llvm::Error map(ir::ValueId value, ValueState::Mapped access);
   llvm::Error unmap(ir::ValueId value);
-  llvm::Error hand_over(ir::ValueId value, StepKind kind, MapAccess access);
+  llvm::Error emit_map_step(ir::ValueId value, StepKind kind, MapAccess access);
   llvm::Error emit_kernel(const NodePartition& node_partition, const Part& part);
 
   const ir::Graph& graph_;

@@ -14,11 +14,11 @@ llvm::SmallVector<Access, 6> accesses_of(const ir::Graph& graph, const Schedule&
   const Step& step = schedule.steps[id];
   const ir::NodeId node = schedule.nodes[id];
   llvm::SmallVector<Access, 6> accesses;
-  const bool is_hand_over = step.kind == StepKind::Map || step.kind == StepKind::Unmap;
+  const bool is_map_or_unmap = step.kind == StepKind::Map || step.kind == StepKind::Unmap;
   for (size_t i = 0; i < step.operands.size(); ++i) {
     const Tensor& tensor = schedule.tensors[step.operands[i]];
     const ir::TensorType& type = graph.value(schedule.values[step.operands[i]]).type;
-    Access access{step.operands[i], whole_region(type), is_hand_over || step.writes(i)};
+    Access access{step.operands[i], whole_region(type), is_map_or_unmap || step.writes(i)};
     if (tensor.storage != Storage::Weights)
       access.region = accessed_region(graph, node, static_cast<uint32_t>(i), type, access.is_write,
                                       step.part_dim, step.part);

@@ -14,14 +14,14 @@ namespace {
 constexpr auto kCpu = static_cast<uint8_t>(Queue::Cpu);
 
 // Of what `maker` made, the bytes that `reader`, a kernel, reads.
-double handed_bytes_of(const Variant& variant, const Step& maker, const Step& reader) {
+double bytes_read_by_kernel(const Variant& variant, const Step& maker, const Step& reader) {
   if (maker.kind == StepKind::Download) return moved_bytes(variant, maker);
   if (maker.kind != StepKind::Kernel) return 0;
   kernels::OperandShape made[kernels::kMaxOperands];
   kernels::OperandShape read[kernels::kMaxOperands];
   for (size_t i = 0; i + 1 < reader.operands.size(); ++i)
     if (reader.operands[i] == maker.operands.back())
-      return handed_bytes(variant.shape_of(maker, made), variant.shape_of(reader, read), i);
+      return bytes_read_of(variant.shape_of(maker, made), variant.shape_of(reader, read), i);
   return 0;
 }
 
@@ -137,7 +137,7 @@ class Host {
       if (wait < known) continue;  // the queue has had it since
       known = wait + 1;
       has_waited = true;
-      if (is_kernel) bytes += handed_bytes_of(variant_, variant_.steps[wait], step);
+      if (is_kernel) bytes += bytes_read_by_kernel(variant_, variant_.steps[wait], step);
     }
     if (!is_cpu(i)) return has_waited ? costs_.gpu_cold_us_per_mb.value * bytes * 1e-6 : 0;
     return costs_.cpu_cold_us_per_mb.value * bytes * 1e-6 +
@@ -187,8 +187,8 @@ class Host {
 
 }  // namespace
 
-double handed_bytes(const kernels::StepShape& maker, const kernels::StepShape& reader,
-                    size_t operand) {
+double bytes_read_of(const kernels::StepShape& maker, const kernels::StepShape& reader,
+                     size_t operand) {
   const kernels::OperandShape& value = maker.output();
   const double bytes = static_cast<double>(kernels::stored_elements(value)) * sizeof(float);
   if (!kernels::has_pixels(value)) return bytes;

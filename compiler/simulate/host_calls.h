@@ -12,8 +12,8 @@ namespace codl::compiler {
 
 // Bytes that `reader` reads of the part of its `operand` that `maker` made: rows that correspond to
 // its own, and the halo of most windows.
-double handed_bytes(const kernels::StepShape& maker, const kernels::StepShape& reader,
-                    size_t operand);
+double bytes_read_of(const kernels::StepShape& maker, const kernels::StepShape& reader,
+                     size_t operand);
 
 // AheadWindow's us_of(): the predicted time of a GPU step of the variant, as its file has it.
 inline float ahead_us(const Variant& variant, uint32_t step) {

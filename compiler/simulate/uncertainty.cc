@@ -47,7 +47,7 @@ double normal(std::mt19937_64& random) {
 }
 
 double assumed_share_of(llvm::ArrayRef<QueueStep> steps,
-                        llvm::function_ref<const KernelInfo*(const QueueStep&)> row_of,
+                        llvm::function_ref<const KernelInfo*(const QueueStep&)> kernel_of,
                         const DeviceProfile& profile) {
   double all_us = 0;
   double assumed_us = 0;
@@ -56,16 +56,16 @@ double assumed_share_of(llvm::ArrayRef<QueueStep> steps,
     if (origin == Origin::Assumed) assumed_us += us;
   };
   for (const QueueStep& step : steps) {
-    if (const KernelInfo* info = row_of(step))
+    if (const KernelInfo* info = kernel_of(step))
       add(step.alone_us, profile.calibration_of(*info).origin);
-    double handed_us = step.synchronisation_us;
-    for (const QueueWait& wait : step.waits) handed_us += wait.us;
-    add(handed_us, profile.transfer.sync_us.origin);
+    double synchronisation_us = step.synchronisation_us;
+    for (const QueueWait& wait : step.waits) synchronisation_us += wait.us;
+    add(synchronisation_us, profile.transfer.sync_us.origin);
   }
   return all_us > 0 ? assumed_us / all_us : 0;
 }
 
-const KernelInfo* row_of(const QueueStep& step) {
+const KernelInfo* kernel_of(const QueueStep& step) {
   for (const KernelInfo& info : kKernelInfos)
     if (info.symbol == step.kernel) return &info;  // the same characters, not equal ones
   return nullptr;
@@ -93,14 +93,15 @@ Draws::Draws(const DeviceProfile& profile, int count) : profile_(profile) {
 
 llvm::Expected<std::vector<double>> Draws::latencies_us(const Variant& variant) const {
   CODL_ASSIGN_OR_RETURN(steps, queue_steps_of(variant, profile_));
-  std::vector<const KernelInfo*> rows;
-  for (const QueueStep& step : steps) rows.push_back(row_of(step));
+  std::vector<const KernelInfo*> kernels;
+  for (const QueueStep& step : steps) kernels.push_back(kernel_of(step));
   std::vector<QueueStep> drawn = steps;
   std::vector<double> latencies_us;
   for (const Factors& factors : draws_) {
     for (size_t i = 0; i < steps.size(); ++i) {
-      drawn[i].alone_us = steps[i].alone_us *
-                          (rows[i] != nullptr ? factors.kernels[rows[i]->id - 1] : factors.syncs);
+      drawn[i].alone_us =
+          steps[i].alone_us *
+          (kernels[i] != nullptr ? factors.kernels[kernels[i]->id - 1] : factors.syncs);
       drawn[i].synchronisation_us = steps[i].synchronisation_us * factors.syncs;
       for (size_t k = 0; k < drawn[i].waits.size(); ++k)
         drawn[i].waits[k].us = steps[i].waits[k].us * factors.syncs;
@@ -116,7 +117,7 @@ llvm::Expected<Uncertainty> uncertainty_of(const Variant& variant, const DeviceP
   Uncertainty result;
   result.low_us = quantile_of(latencies_us, kOutside);
   result.high_us = quantile_of(latencies_us, 1 - kOutside);
-  result.assumed_share = assumed_share_of(steps, row_of, profile);
+  result.assumed_share = assumed_share_of(steps, kernel_of, profile);
   return result;
 }
 

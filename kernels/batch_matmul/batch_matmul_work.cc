@@ -18,8 +18,8 @@ TileKind tile_kind(const KernelInfo& kernel) {
 }
 
 // Units of rows and columns; a worker packs the columns of its units one after the other.
-void count_panel_row(const StepShape& step, const BatchMatMulWork& work, const WorkMachine& machine,
-                     StepWork* out) {
+void count_panel_work(const StepShape& step, const BatchMatMulWork& work,
+                      const WorkMachine& machine, StepWork* out) {
   const PanelTileSize size = panel_tile_size(machine.vector_lanes);
   const BatchMatMulUnits units = batch_matmul_units(work);
   const auto batches = static_cast<double>(work.batch_count);
@@ -84,7 +84,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   }
   out->moved_bytes = written_bytes(step);
   out->run_bytes = static_cast<double>(work.n) * sizeof(float);
-  if (is_cpu(step)) return count_panel_row(step, work, machine, out);
+  if (is_cpu(step)) return count_panel_work(step, work, machine, out);
   WorkMemory memory(step, machine, out);
   memory.read(a_bytes + b_bytes);
   memory.write(written_bytes(step));

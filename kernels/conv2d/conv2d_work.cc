@@ -139,7 +139,7 @@ void fill_ends(const Conv2dPart& part, const WorkMachine& machine, StepWork* out
 }
 
 // Panels of weights past the pixels of a worker's rectangles (conv2d_f32_cpu.cc).
-void count_panel_row(const Conv2dPart& part, const WorkMachine& machine, StepWork* out) {
+void count_panel_work(const Conv2dPart& part, const WorkMachine& machine, StepWork* out) {
   const StepShape& step = part.step;
   const Conv2dParams& params = part.params;
   const PanelTileSize size = panel_tile_size(machine.vector_lanes);
@@ -498,7 +498,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const int32_t outputs = winograd_outputs(step.kernel->packing);
   if (is_cpu(step)) {
     if (outputs != 0) return count_winograd_row(part, outputs, machine, out);
-    return count_panel_row(part, machine, out);
+    return count_panel_work(part, machine, out);
   }
   if (is_winograd_item(*step.kernel)) return count_winograd_item(part, machine, out);
   if (is_winograd_group(*step.kernel)) return count_winograd_group(part, machine, out);

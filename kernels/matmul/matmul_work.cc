@@ -20,8 +20,8 @@ TileKind tile_kind(const KernelInfo& kernel) {
 }
 
 // Panels of weights past the rows of x, as in Conv2d.
-void count_panel_row(const StepShape& step, double weight_bytes, const WorkMachine& machine,
-                     StepWork* out) {
+void count_panel_work(const StepShape& step, double weight_bytes, const WorkMachine& machine,
+                      StepWork* out) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   const PanelTileSize size = panel_tile_size(machine.vector_lanes);
@@ -108,7 +108,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   out->moved_bytes = written_bytes(step);
   out->run_bytes = columns == y.dims[1] ? written_bytes(step) : columns * sizeof(float);
   add_curve(params.activation, elements, machine, out);
-  if (is_cpu(step)) return count_panel_row(step, weight_bytes, machine, out);
+  if (is_cpu(step)) return count_panel_work(step, weight_bytes, machine, out);
   if (!is_matmul_tiled(*step.kernel)) return count_group_row(step, weight_bytes, machine, out);
   WorkMemory memory(step, machine, out);
   memory.read(traffic_bytes(x));

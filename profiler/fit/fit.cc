@@ -24,9 +24,9 @@ struct Basis {
   std::vector<JointShare> joints;
 };
 
-// Whether steps of a kernel with weights have them warm, too: else what cold ones take cannot be
-// told from what weights take.
-bool tells_cold_weights(const std::vector<Observation>& observations, size_t least_count) {
+// Whether steps of a kernel with weights have them warm, too: else what cold ones take cannot
+// be separated from what weights take.
+bool shows_cold_weights(const std::vector<Observation>& observations, size_t least_count) {
   size_t warm_count = 0;
   for (const Observation& observation : observations)
     if (observation.times[Term::Weights] > 0 && observation.times[Term::Cold] == 0) ++warm_count;
@@ -35,7 +35,7 @@ bool tells_cold_weights(const std::vector<Observation>& observations, size_t lea
 
 // Those that enough observations have. Of terms that say the same the first one gets the share: a
 // count that all steps have alike says nothing of steps that have more of it.
-Terms told_terms(const std::vector<Observation>& observations) {
+Terms observed_terms(const std::vector<Observation>& observations) {
   // What is less is what rounding left of a difference, and would get a share to match.
   constexpr double kMinUs = 1e-9;
   // A share of two or three observations that barely have the term is noise, and steps
@@ -44,16 +44,16 @@ Terms told_terms(const std::vector<Observation>& observations) {
   constexpr size_t kMinCarriers = 3;
   const size_t least_count = observations.size() < kManyObservations ? 1 : kMinCarriers;
   Terms terms;
-  const auto add_if_told = [&](Term term) {
+  const auto add_if_observed = [&](Term term) {
     size_t count = 0;
     for (const Observation& observation : observations)
       if (observation.times[term] >= kMinUs) ++count;
-    const bool is_told = term != Term::Cold || tells_cold_weights(observations, kMinCarriers);
-    if (is_told && count >= least_count) terms.push_back(static_cast<int>(term));
+    const bool is_observed = term != Term::Cold || shows_cold_weights(observations, kMinCarriers);
+    if (is_observed && count >= least_count) terms.push_back(static_cast<int>(term));
   };
-  add_if_told(Term::Step);
+  add_if_observed(Term::Step);
   for (int term = 0; term < kTermCount; ++term)
-    if (term != static_cast<int>(Term::Step)) add_if_told(static_cast<Term>(term));
+    if (term != static_cast<int>(Term::Step)) add_if_observed(static_cast<Term>(term));
   return terms;
 }
 
@@ -333,7 +333,7 @@ std::vector<double> nearest_to_one(const std::vector<std::vector<double>>& rows,
 }
 
 Shares fit_shares(const std::vector<Observation>& observations, const FitOptions& options) {
-  Basis basis = {told_terms(observations), {}};
+  Basis basis = {observed_terms(observations), {}};
   Shares shares = fit_basis(observations, basis, options.family);
   if (options.most_joint_shares > 0) {
     add_joint_shares(observations, options, shares, &basis);

@@ -14,15 +14,15 @@ namespace {
 constexpr std::string_view kMark = "#machine,";
 
 // Sizes as they are, what was measured to 4 digits.
-double as_told(double value) { return value == std::round(value) ? value : rounded(value, 4); }
+double as_stated(double value) { return value == std::round(value) ? value : rounded(value, 4); }
 
 template <typename Fields, typename Part, typename Origins>
 void set_field(const Fields& fields, double Part::*member, double value, Origin origin, Part* part,
                Origins* origins) {
   for (size_t i = 0; i < std::size(fields); ++i) {
     if (fields[i].value != member) continue;
-    const double told = fields[i].is_whole ? std::round(value) : as_told(value);
-    part->*member = std::clamp(told, fields[i].least, fields[i].most);
+    const double stated = fields[i].is_whole ? std::round(value) : as_stated(value);
+    part->*member = std::clamp(stated, fields[i].least, fields[i].most);
     (*origins)[i] = origin;
   }
 }

@@ -145,11 +145,11 @@ class ProfileWriter {
     quantity("copy_us_per_mb", facts_.copy_us_per_mb);
     if (!facts_.transfer.empty()) write_host_times(facts_.transfer_times());
     // Sample files from before there were networks have what steps beside a load took.
-    const char* told = has_networks() ? "networks" : "device";
+    const char* measured_by = has_networks() ? "networks" : "device";
     const char* origin = facts_.contention_is_assumed ? "assumed"
                          : has_networks()             ? "fitted"
                                                       : "measured";
-    const char* source = facts_.contention_is_assumed ? "alone" : told;
+    const char* source = facts_.contention_is_assumed ? "alone" : measured_by;
     quantity("cpu_contention_percent", facts_.cpu_contention_percent, origin, source);
     quantity("gpu_contention_percent", facts_.gpu_contention_percent, origin, source);
     json_.end_object();

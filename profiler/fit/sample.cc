@@ -115,7 +115,7 @@ bool parse_line(std::string_view line, Sample* out, bool* out_is_known) {
   if (out->kernel == nullptr) return true;
   out->item.op = out->kernel->op;
   kernels::StepNeeds needs;
-  *out_is_known = out->item.params.size() * 4 == op_row(out->item.op).params_bytes &&
+  *out_is_known = out->item.params.size() * 4 == op_info(out->item.op).params_bytes &&
                   kernels::check_step(step_of(*out->kernel, out->item), &needs) == nullptr;
   return true;
 }

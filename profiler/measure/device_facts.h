@@ -18,7 +18,7 @@ std::string fact_lines(DeviceFacts facts);
 // Throws ToolError (Input) naming a line that is none.
 void read_device_facts(const std::string& text, const std::string& path, DeviceFacts* facts);
 
-// What OpenCL tells of the GPU, and what handing work and data over takes.
+// What OpenCL says of the GPU, and what synchronisations and transfers take.
 void add_gpu_facts(MeasuredGpu& processor, MeasuredCpu& cpu, DeviceFacts* facts);
 
 }  // namespace codl::profiler

@@ -286,7 +286,7 @@ double MeasuredCpu::warm_weight_mbytes() {
   constexpr int kSweeps = 5;           // over the sizes: what disturbs one sweep outlasts a size
   constexpr double kIsFarther = 1.25;  // of a line from memory beside one from a cache
   const std::vector<uint8_t> memory(kMaxBytes, 1);
-  std::vector<double> line_us;  // of each size the least, as a disturbance only adds
+  std::vector<double> line_us;  // of each size the least, as interference only adds
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
     size_t index = 0;
     for (size_t bytes = kMinBytes; bytes <= kMaxBytes; bytes *= 2, ++index) {
@@ -349,8 +349,8 @@ double MeasuredCpu::all_us(const std::function<void(int32_t worker)>& work) {
   return micros_since(start_ns);
 }
 
-// Not the time of the call: handing it over takes as long as a quarter of a probe where the cores
-// are far apart.
+// Not the time of the call: passing it to the workers takes as long as a quarter of a probe where
+// the cores are far apart.
 double MeasuredCpu::mean_us_of(void (*work)()) {
   struct Job {
     void (*work)();

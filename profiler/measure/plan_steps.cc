@@ -15,7 +15,7 @@ namespace {
 StepCase case_of(const kernels::StepShape& step) {
   StepCase item;
   item.op = step.kernel->op;
-  item.params.resize(op_row(item.op).params_bytes / 4);
+  item.params.resize(op_info(item.op).params_bytes / 4);
   std::memcpy(item.params.data(), step.params, item.params.size() * 4);
   item.operands.assign(step.operands, step.operands + step.operand_count);
   item.part_dim = step.part_dim;

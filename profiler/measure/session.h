@@ -38,7 +38,7 @@ struct SessionOptions {
   uint64_t seed = 0;                     // other numbers draw other steps
 };
 
-// Whether the kernel is among the kernels that are asked for.
+// Whether the kernel is among those that are asked for.
 bool is_wanted(const KernelInfo& kernel, std::string_view kernels, bool has_images);
 
 class Session {

@@ -1,4 +1,4 @@
-// What handing work and data from one processor to the other costs, timed as a replay pays for it
+// What synchronisations and transfers between the processors cost, timed as a replay pays for them
 // (runtime/src/executor.cc): commands without profiling, copies that do not block, waits that poll.
 #pragma once
 

@@ -106,8 +106,8 @@ codl_status_t CpuPool::start(const codl_allocator_t& allocator,
 
 void CpuPool::stop() {
   if (started_count_ == 0) return;
-  handover_.is_last = true;
-  handover_.generation.set(handover_.generation.load() + 1);
+  posted_.is_last = true;
+  posted_.generation.set(posted_.generation.load() + 1);
   for (int32_t i = 1; i <= started_count_; ++i)
     pthread_join(workers_[static_cast<size_t>(i)].thread, nullptr);
   started_count_ = 0;
@@ -124,12 +124,12 @@ void CpuPool::run(int32_t task_count, Job job, void* context) {
     job(context, {0, 0, task_count, true});
     return;
   }
-  handover_.job = job;
-  handover_.context = context;
-  handover_.task_count = task_count;
+  posted_.job = job;
+  posted_.context = context;
+  posted_.task_count = task_count;
   busy_count_.set(static_cast<uint32_t>(started_count_));
-  handover_.generation.set(handover_.generation.load() + 1);
-  work(0, handover_.generation.load());
+  posted_.generation.set(posted_.generation.load() + 1);
+  work(0, posted_.generation.load());
   for (uint32_t busy = busy_count_.load(); busy != 0;) busy = busy_count_.wait_for_change(busy);
 }
 
@@ -144,7 +144,7 @@ bool CpuPool::claim(int32_t thief, int32_t victim, uint32_t generation, int32_t*
     int32_t begin = static_cast<int32_t>(found >> 31 & kTaskMask);
     int32_t end = static_cast<int32_t>(found & kTaskMask);
     if (found >> 62 != (generation & 3)) {
-      const kernels::Units share = share_of(handover_.task_count, victim);
+      const kernels::Units share = share_of(posted_.task_count, victim);
       begin = static_cast<int32_t>(share.begin);
       end = static_cast<int32_t>(share.end);
     }
@@ -166,7 +166,7 @@ void CpuPool::work(int32_t worker, uint32_t generation) {
     if (other == 0) {
       for (; claim(worker, victim, generation, &piece.task_begin, &piece.task_end);
            piece.is_first = false)
-        handover_.job(handover_.context, piece);
+        posted_.job(posted_.context, piece);
       other = 1;
     } else if (claim(worker, victim, generation, &piece.task_begin, &piece.task_end)) {
       own.store(pack_tasks(generation, piece.task_begin, piece.task_end),
@@ -189,8 +189,8 @@ void* CpuPool::thread_main(void* argument) {
 
 void CpuPool::serve(int32_t worker) {
   for (uint32_t seen = 0;;) {
-    seen = handover_.generation.wait_for_change(seen);
-    if (handover_.is_last) return;
+    seen = posted_.generation.wait_for_change(seen);
+    if (posted_.is_last) return;
     work(worker, seen);
     busy_count_.subtract_one();
   }

@@ -1,6 +1,6 @@
 // The CPU queue's workers: the calling thread and N - 1 threads of ours, one job at a time.
 //
-// A job is handed over through a counter that idle workers watch: spinning first, asleep in the
+// A job is posted with a counter that idle workers watch: spinning first, asleep in the
 // kernel later. The bound matters: on the build machine passing work to a spinning thread takes
 // 68 ns, to a sleeping one 36 us, which is as long as a small layer.
 #pragma once
@@ -130,7 +130,7 @@ class CpuPool {
 
   // What passing work moves from core to core: one line of the cache there, one back. 64: apart
   // from each other and from the rest, so that finishing workers do not disturb waiting ones.
-  struct alignas(64) Handover {
+  struct alignas(64) PostedJob {
     WaitableCounter generation;
     // Written by the caller before it raises the generation, read by workers after they saw it
     // rise.
@@ -139,7 +139,7 @@ class CpuPool {
     int32_t task_count = 0;
     bool is_last = false;  // no job: the workers end
   };
-  Handover handover_;
+  PostedJob posted_;
   alignas(64) WaitableCounter busy_count_;
 };
 

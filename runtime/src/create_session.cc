@@ -21,7 +21,7 @@ static_assert(sizeof(void*) != 8 ||
                    kWorkerBytes == CpuPool::kWorkerBytes),
               "schema/session_memory.h has the sizes of what a session keeps");
 
-// Host arenas start on a page, like blobs: what shares no page with other memory can be handed to a
+// Host arenas start on a page, like blobs: what shares no page with other memory can be given to a
 // device as a whole.
 constexpr size_t kArenaAlignment = kBlobAlignment;
 

@@ -70,7 +70,7 @@ KernelCase case_of(const std::string& shape) {
   return item;
 }
 
-// Every element of the output takes a product with a kernel of the filter, or of the depth of a.
+// Every element of the output takes a product with a tap of the filter, or of the depth of a.
 double gflop_of(const KernelCase& item) {
   double macs = static_cast<double>(kernels::element_count(item.operands.back()));
   const OperandShape& a = item.operands[0];

@@ -209,7 +209,7 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases,
     for (size_t i = 0; i < cases.size(); ++i) {
       const KernelCase item = case_for(kernel, cases[i]);
       if (is_small_run && !is_for_oclgrind(item)) continue;
-      if (!kernel.can_split(item.part_dim)) continue;  // the row says that it computes no such part
+      if (!kernel.can_split(item.part_dim)) continue;  // kernels.def says so
       std::vector<Halves> choices = {Halves::None};
       if (const Halves some = halves_for(i, cases.size()); some != Halves::None)
         choices.push_back(some);

@@ -116,7 +116,7 @@ TEST_CASE("CPU kernels make of NaN and infinities what the reference makes of th
 }
 
 TEST_CASE("every case is one that a CPU kernel runs") {
-  for (const OpRow& op : kOpRows)
+  for (const OpInfo& op : kOpInfos)
     for (const KernelCase& item : cases_of(op.kind)) {
       INFO(op.name << " \"" << item.name << "\"");
       CHECK(std::any_of(

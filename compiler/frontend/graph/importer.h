@@ -1,6 +1,7 @@
 // What an import rule works with: the graph under construction and what the ONNX names stand for.
 //
-// To import another ONNX operator: a rule in the rules/<group>.cc it belongs to, and a row there.
+// To import another ONNX operator: a rule in the rules/<group>.cc it belongs to, and an entry
+// there.
 #pragma once
 
 #include <deque>
@@ -292,7 +293,7 @@ class Importer {
 // Imports one node. Unsupported errors are collected over all nodes; any other ends the import.
 using ImportRule = llvm::Error (*)(const OnnxNode& node, Importer& importer);
 
-struct ImportRow {
+struct ImportEntry {
   llvm::StringRef op_type;
   int64_t oldest_opset;
   int64_t newest_opset;
@@ -302,8 +303,8 @@ struct ImportRow {
   std::string name() const { return qualified_name(domain, op_type); }
 };
 
-// Every ONNX operator that codl imports, by name; one row per version of its meaning.
-llvm::ArrayRef<ImportRow> import_table();
+// Every ONNX operator that codl imports, by name; one entry per version of its meaning.
+llvm::ArrayRef<ImportEntry> import_table();
 
 // ---- shared by rules ----
 

@@ -19,8 +19,8 @@ namespace codl::compiler {
 
 // Opsets of the ONNX domain that a model may be of.
 inline constexpr int64_t kOldestOpset = 7;  // first with numpy broadcasting in Add, Mul ...
-// Newest whose operators the rules know; opsets in the rows of import_table() are those of ONNX's
-// operator changelog in which the rule's reading of attributes and inputs holds.
+// Newest whose operators the rules know; opsets in the entries of import_table() are those of
+// ONNX's operator changelog in which the rule's reading of attributes and inputs holds.
 inline constexpr int64_t kNewestOpset = 28;
 
 // The dtype of a TensorProto.DataType; none for the types codl does not hold (strings, complex

@@ -43,7 +43,7 @@ class Writer {
       if (value.is_constant) tensor(value.name, value.type.dtype, value.type.dims, value.bytes);
     for (const ir::Node& node : graph_.nodes()) {
       node_ = &node;
-      if (!write(ir::NodeView{graph_, node})) unknown_.insert(std::string(op_row(node.op).name));
+      if (!write(ir::NodeView{graph_, node})) unknown_.insert(std::string(op_info(node.op).name));
     }
     write_outputs();
     if (!unknown_.empty()) {

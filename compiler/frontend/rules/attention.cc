@@ -458,7 +458,7 @@ llvm::Error import_causal_conv(const OnnxNode& node, Importer& importer) {
   return c.bind(c.slice(x, 2, length, taps - 1), 1);
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"Attention", 23, kNewestOpset, import_attention},
     {"CausalConvWithState", 27, kNewestOpset, import_causal_conv},
     {"LinearAttention", 27, kNewestOpset, import_linear_attention},
@@ -467,6 +467,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> attention_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> attention_entries() { return kEntries; }
 
 }  // namespace codl::compiler

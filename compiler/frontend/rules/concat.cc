@@ -194,7 +194,7 @@ llvm::Error import_concat(const OnnxNode& node, Importer& importer) {
   return keep_extents(node, importer, operands[0], [](int32_t dim) { return dim; });
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"Concat", 4, kNewestOpset, import_concat},
     {"Expand", 8, kNewestOpset, import_expand},
     {"Tile", 6, kNewestOpset, import_tile},
@@ -202,6 +202,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> concat_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> concat_entries() { return kEntries; }
 
 }  // namespace codl::compiler

@@ -140,7 +140,7 @@ llvm::Error import_range(const OnnxNode& node, Importer& importer) {
   return c.bind(c.add(start, c.mul(c.cast(iota(c, count), dtype), delta)));
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"Constant", 1, kNewestOpset, import_constant},
     {"ConstantOfShape", 9, kNewestOpset, import_constant_of_shape},
     {"Identity", 1, kNewestOpset, import_identity},
@@ -149,6 +149,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> constant_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> constant_entries() { return kEntries; }
 
 }  // namespace codl::compiler

@@ -272,7 +272,7 @@ llvm::Error import_simplified_layer_normalization(const OnnxNode& node, Importer
                 {Rewrite::attribute("axis", axis), Rewrite::attribute("epsilon", epsilon)});
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"BiasGelu", kVersion, kVersion, import_gelu, kDomain},
     {"BiasSoftmax", kVersion, kVersion, import_bias_softmax, kDomain},
     {"FastGelu", kVersion, kVersion, import_fast_gelu, kDomain},
@@ -290,6 +290,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> contrib_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> contrib_entries() { return kEntries; }
 
 }  // namespace codl::compiler

@@ -439,7 +439,7 @@ llvm::Error import_scan(const OnnxNode& node, Importer& importer) {
   return ScanWriter(node, *body, importer).run();
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"If", 1, kNewestOpset, import_if},
     {"Loop", 1, kNewestOpset, import_loop},
     {"Scan", 9, kNewestOpset, import_scan},
@@ -447,6 +447,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> control_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> control_entries() { return kEntries; }
 
 }  // namespace codl::compiler

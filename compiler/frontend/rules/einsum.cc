@@ -232,12 +232,12 @@ llvm::Error import_einsum(const OnnxNode& node, Importer& importer) {
   return c.bind(result.value);
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"Einsum", 12, kNewestOpset, import_einsum},
 };
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> einsum_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> einsum_entries() { return kEntries; }
 
 }  // namespace codl::compiler

@@ -399,7 +399,7 @@ llvm::Error import_clip_11(const OnnxNode& node, Importer& importer) {
   });
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"Abs", 6, kNewestOpset, import_function<kUnaryAbs>},
     {"Acos", 7, kNewestOpset, import_function<kUnaryAcos>},
     {"Acosh", 9, kNewestOpset, import_function<kUnaryAcosh>},
@@ -477,6 +477,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> elementwise_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> elementwise_entries() { return kEntries; }
 
 }  // namespace codl::compiler

@@ -188,7 +188,7 @@ llvm::Error import_reverse_sequence(const OnnxNode& node, Importer& importer) {
   return c.bind(c.node(OpKind::GatherElements, params, {c.operand(0), c.expand(index, dims)}));
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"Gather", 1, kNewestOpset, import_gather},
     {"GatherElements", 11, kNewestOpset, import_gather_elements},
     {"GatherND", 11, kNewestOpset, import_gather_nd},
@@ -201,6 +201,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> gather_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> gather_entries() { return kEntries; }
 
 }  // namespace codl::compiler

@@ -319,7 +319,7 @@ llvm::Error import_det(const OnnxNode& node, Importer& importer) {
   return c.bind(determinant(c, element, 0, columns));
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"AffineGrid", 20, kNewestOpset, import_affine_grid},
     {"Col2Im", 18, kNewestOpset, import_col2im},
     {"Det", 11, kNewestOpset, import_det},
@@ -327,6 +327,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> image_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> image_entries() { return kEntries; }
 
 }  // namespace codl::compiler

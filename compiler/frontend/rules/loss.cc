@@ -93,13 +93,13 @@ llvm::Error import_softmax_cross_entropy(const OnnxNode& node, Importer& importe
   return import_loss(node, importer, true);
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"NegativeLogLikelihoodLoss", 12, kNewestOpset, import_negative_log_likelihood},
     {"SoftmaxCrossEntropyLoss", 12, kNewestOpset, import_softmax_cross_entropy},
 };
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> loss_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> loss_entries() { return kEntries; }
 
 }  // namespace codl::compiler

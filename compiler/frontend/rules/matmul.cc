@@ -159,13 +159,13 @@ llvm::Error import_matmul(const OnnxNode& node, Importer& importer) {
   return c.bind(c.matmul(a, c.operand(1)));
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"Gemm", 6, kNewestOpset, import_gemm},
     {"MatMul", 1, kNewestOpset, import_matmul},
 };
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> matmul_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> matmul_entries() { return kEntries; }
 
 }  // namespace codl::compiler

@@ -320,7 +320,7 @@ llvm::Error import_lrn(const OnnxNode& node, Importer& importer) {
   return c.bind(c.div(x, c.binary(kBinaryPow, c.reshape(base, dims), c.scalar(DType::F32, beta))));
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"BatchNormalization", 6, kNewestOpset, import_batch_normalization},
     {"GroupNormalization", 18, kNewestOpset, import_group_normalization},
     {"InstanceNormalization", 6, kNewestOpset, import_instance_normalization},
@@ -333,6 +333,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> normalize_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> normalize_entries() { return kEntries; }
 
 }  // namespace codl::compiler

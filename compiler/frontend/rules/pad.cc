@@ -232,7 +232,7 @@ llvm::Error import_center_crop_pad(const OnnxNode& node, Importer& importer) {
   return pad(node, importer, c, kPadConstant, ir::kNoId, pads);
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"CenterCropPad", 18, kNewestOpset, import_center_crop_pad},
     {"Pad", 2, 10, import_pad_7},
     {"Pad", 11, kNewestOpset, import_pad_11},
@@ -240,6 +240,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> pad_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> pad_entries() { return kEntries; }
 
 }  // namespace codl::compiler

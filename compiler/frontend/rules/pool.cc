@@ -218,7 +218,7 @@ llvm::Error import_global_lp_pool(const OnnxNode& node, Importer& importer) {
   return import_global_pool(node, importer, kPoolNdLp);
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"AveragePool", 7, kNewestOpset, import_average_pool},
     {"GlobalAveragePool", 1, kNewestOpset, import_global_average_pool},
     {"GlobalLpPool", 2, kNewestOpset, import_global_lp_pool},
@@ -230,6 +230,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> pool_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> pool_entries() { return kEntries; }
 
 }  // namespace codl::compiler

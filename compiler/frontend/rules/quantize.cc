@@ -255,7 +255,7 @@ llvm::Error import_qlinear_conv(const OnnxNode& node, Importer& importer) {
       saturated(c, c.mul(sum, scale), c.reshape(c.operand_as(7, DType::F32), {}), dtype, range));
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"ConvInteger", 10, kNewestOpset, import_conv_integer},
     {"DequantizeLinear", 10, kNewestOpset, import_dequantize_linear},
     {"DynamicQuantizeLinear", 11, kNewestOpset, import_dynamic_quantize_linear},
@@ -267,6 +267,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> quantize_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> quantize_entries() { return kEntries; }
 
 }  // namespace codl::compiler

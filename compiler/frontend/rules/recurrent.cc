@@ -200,7 +200,7 @@ llvm::Error import_lstm(const OnnxNode& node, Importer& importer) {
   return import_recurrent(node, importer, kRecurrentLstm);
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"GRU", 7, kNewestOpset, import_gru},
     {"LSTM", 7, kNewestOpset, import_lstm},
     {"RNN", 7, kNewestOpset, import_rnn},
@@ -208,6 +208,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> recurrent_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> recurrent_entries() { return kEntries; }
 
 }  // namespace codl::compiler

@@ -310,7 +310,7 @@ llvm::Error import_softmax_13(const OnnxNode& node, Importer& importer) {
   return c.bind(normalized(c, kKin, c.operand(0), axis));
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"ArgMax", 1, kNewestOpset, import_arg<kReduceArgMax>},
     {"ArgMin", 1, kNewestOpset, import_arg<kReduceArgMin>},
     {"CumProd", 26, kNewestOpset, import_cum_prod},
@@ -345,6 +345,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> reduce_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> reduce_entries() { return kEntries; }
 
 }  // namespace codl::compiler

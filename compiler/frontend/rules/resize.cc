@@ -456,7 +456,7 @@ llvm::Error import_space_to_depth(const OnnxNode& node, Importer& importer) {
   return c.bind(c.reshape(moved, result));
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"DepthToSpace", 1, kNewestOpset, import_depth_to_space},
     {"Resize", 10, 10, import_resize_10},
     {"Resize", 11, kNewestOpset, import_resize_11},
@@ -467,6 +467,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> resize_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> resize_entries() { return kEntries; }
 
 }  // namespace codl::compiler

@@ -1,4 +1,4 @@
-// The import rules, by group: <group>.cc has the rules and their rows. Rows of an operator
+// The import rules, by group: <group>.cc has the rules and their entries. Entries of an operator
 // whose form differs between opsets stand next to each other.
 #pragma once
 
@@ -23,30 +23,30 @@ inline llvm::Error expect_inference(const OnnxNode& node) {
   return unsupported_error(node.name, "expected is_test 1, found 0: a model in training");
 }
 
-llvm::ArrayRef<ImportRow> attention_rows();
-llvm::ArrayRef<ImportRow> concat_rows();
-llvm::ArrayRef<ImportRow> constant_rows();
-llvm::ArrayRef<ImportRow> contrib_rows();
-llvm::ArrayRef<ImportRow> control_rows();
-llvm::ArrayRef<ImportRow> conv_rows();
-llvm::ArrayRef<ImportRow> einsum_rows();
-llvm::ArrayRef<ImportRow> elementwise_rows();
-llvm::ArrayRef<ImportRow> gather_rows();
-llvm::ArrayRef<ImportRow> image_rows();
-llvm::ArrayRef<ImportRow> loss_rows();
-llvm::ArrayRef<ImportRow> matmul_rows();
-llvm::ArrayRef<ImportRow> normalize_rows();
-llvm::ArrayRef<ImportRow> pad_rows();
-llvm::ArrayRef<ImportRow> pool_rows();
-llvm::ArrayRef<ImportRow> quantize_rows();
-llvm::ArrayRef<ImportRow> recurrent_rows();
-llvm::ArrayRef<ImportRow> reduce_rows();
-llvm::ArrayRef<ImportRow> resize_rows();
-llvm::ArrayRef<ImportRow> sample_rows();
-llvm::ArrayRef<ImportRow> select_rows();
-llvm::ArrayRef<ImportRow> sequence_rows();
-llvm::ArrayRef<ImportRow> shape_rows();
-llvm::ArrayRef<ImportRow> signal_rows();
-llvm::ArrayRef<ImportRow> slice_rows();
+llvm::ArrayRef<ImportEntry> attention_entries();
+llvm::ArrayRef<ImportEntry> concat_entries();
+llvm::ArrayRef<ImportEntry> constant_entries();
+llvm::ArrayRef<ImportEntry> contrib_entries();
+llvm::ArrayRef<ImportEntry> control_entries();
+llvm::ArrayRef<ImportEntry> conv_entries();
+llvm::ArrayRef<ImportEntry> einsum_entries();
+llvm::ArrayRef<ImportEntry> elementwise_entries();
+llvm::ArrayRef<ImportEntry> gather_entries();
+llvm::ArrayRef<ImportEntry> image_entries();
+llvm::ArrayRef<ImportEntry> loss_entries();
+llvm::ArrayRef<ImportEntry> matmul_entries();
+llvm::ArrayRef<ImportEntry> normalize_entries();
+llvm::ArrayRef<ImportEntry> pad_entries();
+llvm::ArrayRef<ImportEntry> pool_entries();
+llvm::ArrayRef<ImportEntry> quantize_entries();
+llvm::ArrayRef<ImportEntry> recurrent_entries();
+llvm::ArrayRef<ImportEntry> reduce_entries();
+llvm::ArrayRef<ImportEntry> resize_entries();
+llvm::ArrayRef<ImportEntry> sample_entries();
+llvm::ArrayRef<ImportEntry> select_entries();
+llvm::ArrayRef<ImportEntry> sequence_entries();
+llvm::ArrayRef<ImportEntry> shape_entries();
+llvm::ArrayRef<ImportEntry> signal_entries();
+llvm::ArrayRef<ImportEntry> slice_entries();
 
 }  // namespace codl::compiler

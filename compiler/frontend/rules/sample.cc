@@ -201,7 +201,7 @@ llvm::Error import_deform_conv(const OnnxNode& node, Importer& importer) {
   return c.bind(c.node(OpKind::ConvNd, params, operands));
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"DeformConv", 19, kNewestOpset, import_deform_conv},
     {"GridSample", 16, kNewestOpset, import_grid_sample},
     {"RoiAlign", 10, 15, import_roi_align_10},
@@ -210,6 +210,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> sample_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> sample_entries() { return kEntries; }
 
 }  // namespace codl::compiler

@@ -243,7 +243,7 @@ llvm::Error import_eye_like(const OnnxNode& node, Importer& importer) {
   return c.bind(c.cast(is_one, dtype));
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"Compress", 9, kNewestOpset, import_compress},
     {"EyeLike", 9, kNewestOpset, import_eye_like},
     {"NonMaxSuppression", 10, kNewestOpset, import_non_max_suppression},
@@ -256,6 +256,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> select_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> select_entries() { return kEntries; }
 
 }  // namespace codl::compiler

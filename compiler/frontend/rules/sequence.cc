@@ -236,7 +236,7 @@ llvm::Error import_optional_has_element(const OnnxNode& node, Importer& importer
   return llvm::Error::success();
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"ConcatFromSequence", 11, kNewestOpset, import_concat_from_sequence},
     {"Optional", 15, kNewestOpset, import_optional},
     {"OptionalGetElement", 15, kNewestOpset, import_optional_get_element},
@@ -253,6 +253,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> sequence_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> sequence_entries() { return kEntries; }
 
 }  // namespace codl::compiler

@@ -266,7 +266,7 @@ llvm::Error import_transpose(const OnnxNode& node, Importer& importer) {
   return keep_extents(node, importer, 0, [&](int32_t dim) { return place[dim]; });
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"Flatten", 1, kNewestOpset, import_flatten},
     {"Reshape", 5, kNewestOpset, import_reshape},
     {"Shape", 1, kNewestOpset, import_shape},
@@ -280,6 +280,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> shape_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> shape_entries() { return kEntries; }
 
 }  // namespace codl::compiler

@@ -403,7 +403,7 @@ llvm::Error import_mel_weight_matrix(const OnnxNode& node, Importer& importer) {
   return c.bind(c.cast(c.floats(weights, {filters.spectrum(), filters.count}, "weights"), dtype));
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"BlackmanWindow", 17, kNewestOpset, import_blackman_window},
     {"DFT", 17, 19, import_dft_17},
     {"DFT", 20, kNewestOpset, import_dft_20},
@@ -415,6 +415,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> signal_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> signal_entries() { return kEntries; }
 
 }  // namespace codl::compiler

@@ -394,7 +394,7 @@ llvm::Error import_slice_10(const OnnxNode& node, Importer& importer) {
   return needs_constant(node, importer, slice.axes ? 4 : 3, slice.axes ? "steps" : "axes");
 }
 
-constexpr ImportRow kRows[] = {
+constexpr ImportEntry kEntries[] = {
     {"Slice", 1, 9, import_slice_7},
     {"Slice", 10, kNewestOpset, import_slice_10},
     {"Split", 2, 12, import_split_7},
@@ -403,6 +403,6 @@ constexpr ImportRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> slice_rows() { return kRows; }
+llvm::ArrayRef<ImportEntry> slice_entries() { return kEntries; }
 
 }  // namespace codl::compiler

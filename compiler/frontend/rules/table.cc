@@ -6,26 +6,26 @@ namespace codl::compiler {
 namespace {
 
 // Sorted by operator, then opset, whatever the groups are: --list-ops and the documents print it.
-std::vector<ImportRow> all_rows() {
-  std::vector<ImportRow> rows;
+std::vector<ImportEntry> all_entries() {
+  std::vector<ImportEntry> entries;
   for (const auto& group :
-       {attention_rows, concat_rows,    constant_rows,    contrib_rows, control_rows,
-        conv_rows,      einsum_rows,    elementwise_rows, gather_rows,  image_rows,
-        loss_rows,      matmul_rows,    normalize_rows,   pad_rows,     pool_rows,
-        quantize_rows,  recurrent_rows, reduce_rows,      resize_rows,  sample_rows,
-        select_rows,    sequence_rows,  shape_rows,       signal_rows,  slice_rows})
-    rows.insert(rows.end(), group().begin(), group().end());
-  std::sort(rows.begin(), rows.end(), [](const ImportRow& a, const ImportRow& b) {
+       {attention_entries, concat_entries,    constant_entries,    contrib_entries, control_entries,
+        conv_entries,      einsum_entries,    elementwise_entries, gather_entries,  image_entries,
+        loss_entries,      matmul_entries,    normalize_entries,   pad_entries,     pool_entries,
+        quantize_entries,  recurrent_entries, reduce_entries,      resize_entries,  sample_entries,
+        select_entries,    sequence_entries,  shape_entries,       signal_entries,  slice_entries})
+    entries.insert(entries.end(), group().begin(), group().end());
+  std::sort(entries.begin(), entries.end(), [](const ImportEntry& a, const ImportEntry& b) {
     return std::make_pair(a.name(), a.oldest_opset) < std::make_pair(b.name(), b.oldest_opset);
   });
-  return rows;
+  return entries;
 }
 
 }  // namespace
 
-llvm::ArrayRef<ImportRow> import_table() {
-  static const std::vector<ImportRow> kRows = all_rows();
-  return kRows;
+llvm::ArrayRef<ImportEntry> import_table() {
+  static const std::vector<ImportEntry> kEntries = all_entries();
+  return kEntries;
 }
 
 }  // namespace codl::compiler

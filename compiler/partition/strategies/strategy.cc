@@ -5,8 +5,8 @@
 
 namespace codl::compiler {
 
-llvm::ArrayRef<StrategyRow> strategy_rows() {
-  static constexpr StrategyRow kRows[] = {
+llvm::ArrayRef<NamedStrategy> named_strategies() {
+  static constexpr NamedStrategy kStrategies[] = {
       {"cpu", strategy_cpu},
       {"gpu", strategy_gpu},
       {"gpu-image", strategy_gpu_image},
@@ -20,7 +20,7 @@ llvm::ArrayRef<StrategyRow> strategy_rows() {
       {"codl-released", strategy_codl_released},
       {"segments", strategy_segments},
   };
-  return kRows;
+  return kStrategies;
 }
 
 void append_segment(PartitionPlan& plan, Segment segment) {
@@ -49,7 +49,7 @@ llvm::Expected<PartitionPlan> prefer_processor(const CostModel& costs, Processor
     }
     const ir::Node& node = costs.graph().node(id);
     missing +=
-        llvm::formatv("{0}{1} ({2})", missing.empty() ? "" : ", ", node.name, op_row(node.op).name)
+        llvm::formatv("{0}{1} ({2})", missing.empty() ? "" : ", ", node.name, op_info(node.op).name)
             .str();
   }
   if (!missing.empty())

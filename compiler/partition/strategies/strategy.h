@@ -10,12 +10,12 @@ namespace codl::compiler {
 using Strategy = llvm::Expected<PartitionPlan> (*)(const CostModel& costs,
                                                    const PartitionOptions& options);
 
-struct StrategyRow {
+struct NamedStrategy {
   const char* name;
   Strategy run;
 };
 // Those that need nothing but costs, in a fixed order.
-llvm::ArrayRef<StrategyRow> strategy_rows();
+llvm::ArrayRef<NamedStrategy> named_strategies();
 
 llvm::Expected<PartitionPlan> strategy_cpu(const CostModel& costs, const PartitionOptions& options);
 llvm::Expected<PartitionPlan> strategy_gpu(const CostModel& costs, const PartitionOptions& options);

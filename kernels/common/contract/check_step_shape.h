@@ -2,8 +2,8 @@
 //
 // Contracts are the border between an untrusted plan and memory: they assume only what contract.h
 // promises of OperandShape and what check_step() (kernel_table.cc) has checked for every operator:
-// dtype, bounded sizes, memory as large as the shape, the output's layout, and a part that the row
-// can compute and that lies inside the output. Arithmetic is in 64 bits.
+// dtype, bounded sizes, memory as large as the shape, the output's layout, and a part that the
+// kernel can compute and that lies inside the output. Arithmetic is in 64 bits.
 #pragma once
 
 #include "kernels/common/contract/tensor_view.h"
@@ -48,7 +48,7 @@ constexpr const char* check_unpacked(const StepShape& step, uint32_t min_count,
   return nullptr;
 }
 
-// The same for a row whose tile is the local size at most.
+// The same for a kernel whose tile is the local size at most.
 constexpr const char* check_operands(const StepShape& step, uint32_t min_count,
                                      uint32_t max_count) {
   if (const char* expected = check_unpacked(step, min_count, max_count)) return expected;

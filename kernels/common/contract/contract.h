@@ -1,4 +1,4 @@
-// What a step hands to a kernel, and what a kernel's contract answers.
+// What a step gives a kernel, and what a kernel's contract answers.
 //
 // A *step* is one call of one kernel: parameters, operands, and the part of the output to
 // compute. Its *contract* (kernels/<op>/<op>_contract.cc) decides from shapes alone whether the
@@ -45,7 +45,7 @@ inline constexpr uint32_t kMaxTileInts = 8;
 //             kChannelPanel (Plain [m, n]: columns)
 struct StepShape {
   const KernelInfo* kernel = nullptr;
-  const void* params = nullptr;  // the op's Params struct, row->op; 4-byte aligned
+  const void* params = nullptr;  // the Params struct of kernel->op; 4-byte aligned
   const OperandShape* operands = nullptr;
   uint32_t operand_count = 0;
   SplitDim part_dim = SplitDim::None;

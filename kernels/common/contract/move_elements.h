@@ -10,7 +10,7 @@ namespace codl::kernels {
 
 // ---- contracts ----------------------------------------------------------------------------------
 
-// check_operands() for a step of Plain operands. The row's layout and splits say the rest: the
+// check_operands() for a step of Plain operands. The kernel's layout and splits say the rest: the
 // output is Plain and there is no part.
 constexpr const char* check_plain_operands(const StepShape& step, uint32_t min_count,
                                            uint32_t max_count) {

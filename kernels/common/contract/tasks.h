@@ -30,11 +30,11 @@ constexpr Units units_of_tasks(int64_t unit_count, int32_t task_count, int32_t t
   return {unit_count * task_begin / task_count, unit_count * task_end / task_count};
 }
 
-// The speed of the fastest worker of a lane, which is its first: a step of one task runs there.
-// Those of the others are in this unit.
+// The speed of the fastest worker of the CPU queue, which is its first: a step of one task runs
+// there. Those of the others are in this unit.
 inline constexpr uint16_t kFullSpeed = 10000;
 
-// How fast the workers of a lane are, relative to each other.
+// How fast the workers of the CPU queue are, relative to each other.
 struct WorkerSpeeds {
   int32_t count = 1;
   const uint16_t* speeds = nullptr;  // of each, 1 to kFullSpeed; null: all alike

@@ -69,8 +69,8 @@ constexpr CpuKernel kernel_for(const CpuKernelTargets& kernel, CpuTarget target)
 
 }  // namespace codl::kernels
 
-// In namespace codl::kernels at the end of a Highway kernel file, under #if HWY_ONCE: names the row
-// `symbol` and the function, defined once per target in namespace HWY_NAMESPACE.
+// In namespace codl::kernels at the end of a Highway kernel file, under #if HWY_ONCE: gives the
+// kernel `symbol` the function, which is defined once per target in namespace HWY_NAMESPACE.
 #define CODL_CPU_KERNEL(symbol, function)                                                    \
   extern const CpuKernelTargets symbol;                                                      \
   const CpuKernelTargets symbol = {HWY_CHOOSE_BASELINE(function), HWY_CHOOSE_AVX2(function), \

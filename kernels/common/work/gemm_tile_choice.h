@@ -5,13 +5,13 @@
 
 namespace codl::kernels {
 
-// Those that a row chooses among if the profile has none, timed by the GPU's facts: the loads of a
-// work-item's factors take turns with its multiply-adds, a step waits for memory once, and a unit
-// holds as many groups as its registers and local memory have room for.
+// The tiles that a kernel chooses among if the profile has none, timed by the GPU's facts: the
+// loads of a work-item's factors take turns with its multiply-adds, a step waits for memory once,
+// and a unit holds as many groups as its registers and local memory have room for.
 TimedTiles timed_gemm_tiles(const GpuFacts& gpu);
 
-// The fastest tile of the profile's for the row, or of those, for `size`, which must not depend on
-// how the operator is cut: neither does the order of additions then.
+// The fastest for `size` among the profile's tiles for the kernel, or among those; `size` must not
+// depend on how the operator is cut: neither does the order of additions then.
 GemmTile fastest_gemm_tile(const KernelInfo& kernel, const GemmSize& size, const GpuFacts& gpu);
 // Of these, one or more. `units`: of the GPU.
 GemmTile fastest_gemm_tile(const TimedTiles& tiles, const GemmSize& size, int32_t units);

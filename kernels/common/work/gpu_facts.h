@@ -14,7 +14,7 @@ struct TimedTile {
   int32_t residents = 1;  // groups of a unit that wait at the same time
 };
 
-// The tiles that a row chooses among, instead of those of gemm_tile.cc.
+// The tiles that a kernel chooses among, in place of those of gemm_tile_choice.cc.
 struct TimedTiles {
   static constexpr uint32_t kMaxCount = 8;
   uint16_t kernel_id = 0;
@@ -29,7 +29,7 @@ struct GpuTiles {
   TimedTiles tables[kMaxTables] = {};
   uint32_t table_count = 0;
 
-  // Null if nothing is known of the row.
+  // Null if nothing is known of the kernel.
   constexpr const uint16_t* local_size_of(const KernelInfo& kernel) const {
     const uint16_t* size = local_sizes[kernel.id - 1];
     return size[0] == 0 ? nullptr : size;

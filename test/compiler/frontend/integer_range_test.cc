@@ -433,11 +433,11 @@ std::pair<int, std::string> compiled(const std::string& bytes) {
 TEST_CASE("every operator has a case of extreme integers, or none to have") {
   std::string all = kWithoutIntegers;
   for (const Case& one : kCases) all += one.text;
-  for (const compiler::ImportRow& row : compiler::import_table()) {
-    CAPTURE(row.op_type.str());
-    const bool is_reduction = row.op_type.startswith("Reduce");  // one rule
+  for (const compiler::ImportEntry& entry : compiler::import_table()) {
+    CAPTURE(entry.op_type.str());
+    const bool is_reduction = entry.op_type.startswith("Reduce");  // one rule
     const auto is_named = [&](const char* before, const char* behind) {
-      return all.find(before + row.op_type.str() + behind) != std::string::npos;
+      return all.find(before + entry.op_type.str() + behind) != std::string::npos;
     };
     CHECK((is_reduction || is_named(" ", "<") || is_named(" ", "(") || is_named(" ", " ") ||
            is_named(".", "<")));

@@ -18,8 +18,8 @@ const compiler::Pass kFusions[] = {{"fold_constants", compiler::fold_constants},
 std::string operators_of(const ir::Graph& graph) {
   std::string text;
   for (const ir::Node& node : graph.nodes())
-    text += std::string(op_row(node.op).name) + " " + ir::to_string(graph.value(node.output).type) +
-            "\n";
+    text += std::string(op_info(node.op).name) + " " +
+            ir::to_string(graph.value(node.output).type) + "\n";
   return text;
 }
 

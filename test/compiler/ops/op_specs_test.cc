@@ -221,7 +221,7 @@ TEST_CASE("every operator has a case, and its row of ops.def") {
   std::set<OpKind> tested;
   for (const OpCase& op_case : op_cases()) tested.insert(op_case.op);
   for (const compiler::OpSpec* spec : compiler::all_op_specs()) {
-    INFO(op_row(spec->kind).name);
+    INFO(op_info(spec->kind).name);
     CHECK(tested.count(spec->kind) == 1);
     CHECK(&compiler::op_spec(spec->kind) == spec);
   }
@@ -258,7 +258,7 @@ TEST_CASE("specs name the ONNX operators that the importer has rules for") {
                              "Size"})
     named.insert(folded);
   std::set<std::string> imported;
-  for (const compiler::ImportRow& row : compiler::import_table()) imported.insert(row.name());
+  for (const compiler::ImportEntry& row : compiler::import_table()) imported.insert(row.name());
   CHECK(named == imported);
 }
 

@@ -1,5 +1,5 @@
-// Among the rows that can run a step the one of least predicted time, and no kernel that would need
-// more of the input than the schedule gives it.
+// Among the kernels that can run a step the one of least predicted time, and no kernel that would
+// need more of the input than the schedule gives it.
 #include "compiler/partition/kernel_choice.h"
 
 #include "kernels/kernel_table.h"
@@ -18,7 +18,7 @@ uint16_t id_of(llvm::StringRef symbol) {
   return 0;
 }
 
-// Every step takes the rows as long as these say; no other kernel is there.
+// Every step of the two kernels takes as long as these say; no other kernel is there.
 DeviceProfile profile_of(double direct_us, double winograd_us) {
   DeviceProfile profile;
   for (const KernelInfo& info : kKernelInfos) {
@@ -29,8 +29,8 @@ DeviceProfile profile_of(double direct_us, double winograd_us) {
   return profile;
 }
 
-std::string row_for(const DeviceProfile& profile, int32_t kernel, SplitDim dim = SplitDim::None,
-                    Range part = {}) {
+std::string kernel_for(const DeviceProfile& profile, int32_t kernel, SplitDim dim = SplitDim::None,
+                       Range part = {}) {
   test::GraphBuilder builder(16, 18, 16);
   const ir::Graph graph = builder.finish(builder.conv("a", builder.input(), 32, kernel));
   for (const ir::Node& node : graph.nodes()) {
@@ -43,25 +43,25 @@ std::string row_for(const DeviceProfile& profile, int32_t kernel, SplitDim dim =
 }
 
 TEST_CASE("the kernel of least predicted time is taken, of equals the first") {
-  CHECK(row_for(profile_of(2, 1), 3) == kWinograd);
-  CHECK(row_for(profile_of(1, 2), 3) == kDirect);
-  CHECK(row_for(profile_of(1, 1), 3) == kDirect);
-  CHECK(row_for(profile_of(2, 1), 1) == kDirect);  // what the fast kernel cannot compute
+  CHECK(kernel_for(profile_of(2, 1), 3) == kWinograd);
+  CHECK(kernel_for(profile_of(1, 2), 3) == kDirect);
+  CHECK(kernel_for(profile_of(1, 1), 3) == kDirect);
+  CHECK(kernel_for(profile_of(2, 1), 1) == kDirect);  // what the fast kernel cannot compute
 }
 
 TEST_CASE("a kernel that the user does not want is not taken") {
   DeviceProfile profile = profile_of(2, 1);
   profile.unused_kernels.push_back(id_of(kWinograd));
-  CHECK(row_for(profile, 3) == kDirect);
+  CHECK(kernel_for(profile, 3) == kDirect);
 }
 
 TEST_CASE("a part of rows off the grid of tiles is not for the kernel that computes whole tiles") {
   const DeviceProfile profile = profile_of(2, 1);
-  CHECK(row_for(profile, 3, SplitDim::Height, {0, 8}) == kWinograd);
-  CHECK(row_for(profile, 3, SplitDim::Height, {8, 18}) == kWinograd);
-  CHECK(row_for(profile, 3, SplitDim::Height, {0, 9}) == kDirect);
-  CHECK(row_for(profile, 3, SplitDim::Height, {9, 18}) == kDirect);
-  CHECK(row_for(profile, 3, SplitDim::OutputChannel, {16, 32}) == kWinograd);
+  CHECK(kernel_for(profile, 3, SplitDim::Height, {0, 8}) == kWinograd);
+  CHECK(kernel_for(profile, 3, SplitDim::Height, {8, 18}) == kWinograd);
+  CHECK(kernel_for(profile, 3, SplitDim::Height, {0, 9}) == kDirect);
+  CHECK(kernel_for(profile, 3, SplitDim::Height, {9, 18}) == kDirect);
+  CHECK(kernel_for(profile, 3, SplitDim::OutputChannel, {16, 32}) == kWinograd);
 }
 
 }  // namespace

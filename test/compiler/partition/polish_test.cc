@@ -219,7 +219,7 @@ TEST_CASE("where only the CPU can run a network, nothing is searched") {
 }
 
 TEST_CASE("the search of a network that cannot be split ends") {
-  test::GraphBuilder builder(16, 1, 1);  // one kernel, one panel: nothing can be split
+  test::GraphBuilder builder(16, 1, 1);  // one row, one panel: nothing can be split
   const ir::Graph graph = builder.finish(builder.conv("a", builder.input(), 16, 1));
   const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   const LatencyPredictor predictor(profile, 0);
@@ -283,7 +283,7 @@ TEST_CASE("strategies keep to what makes them what they are") {
   for (const char* strategy : {"branches", "gpu-image", "gpu-buffer"})
     for (const NodePartition& node_partition : plan_of(strategy).node_partitions)
       CHECK_FALSE(node_partition.is_split());
-  CHECK_FALSE(plan_of("codl").chains.empty());  // they save a synchronisation for a kernel of halo
+  CHECK_FALSE(plan_of("codl").chains.empty());  // they save a synchronisation for a row of halo
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ host_bytes=3328 shared_bytes=0 device_bytes=4096
 }
 
 // For its rows [0, 4) of b the GPU computes rows [0, 5) of a, for which it reads [0, 6) of x.
-TEST_CASE("a chain computes its halo twice and hands nothing over inside") {
+TEST_CASE("a chain computes its halo twice and transfers nothing inside") {
   const ir::Graph graph = two_convs();
   const Texts texts = texts_of(graph, test::test_profile(Sharing::Separate), R"(
     to_nhwc cpu

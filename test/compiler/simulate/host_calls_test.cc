@@ -119,7 +119,7 @@ TEST_CASE("what the other queue had last takes longer, once") {
   CHECK(wall_us(with_input(false), given) == Approx(10 + 100));
 }
 
-TEST_CASE("a step is handed the rows that it reads of those that were made") {
+TEST_CASE("of what another step made a step reads the rows of its window") {
   kernels::OperandShape made[2];
   kernels::OperandShape read[2];
   for (kernels::OperandShape* shape : {&made[0], &made[1], &read[0], &read[1]}) {
@@ -134,22 +134,22 @@ TEST_CASE("a step is handed the rows that it reads of those that were made") {
   kernels::StepShape reader = maker;
   reader.operands = read;
   const double row_bytes = 16 * 10 * 4;
-  CHECK(handed_bytes(maker, reader, 0) == Approx(32 * row_bytes));
+  CHECK(bytes_read_of(maker, reader, 0) == Approx(32 * row_bytes));
   // The other queue's half of the rows, for a reader of all, and of the first half: its halo.
   maker.part_dim = SplitDim::Height;
   maker.part = {16, 32};
-  CHECK(handed_bytes(maker, reader, 0) == Approx(16 * row_bytes));
+  CHECK(bytes_read_of(maker, reader, 0) == Approx(16 * row_bytes));
   reader.part_dim = SplitDim::Height;
   reader.part = {0, 16};
-  CHECK(handed_bytes(maker, reader, 0) == Approx(2 * row_bytes));
+  CHECK(bytes_read_of(maker, reader, 0) == Approx(2 * row_bytes));
   // A stride of two: 8 rows of the output are 16 of the input.
   read[1].dims[2] = read[1].row_end = 16;
   reader.part = {0, 8};
-  CHECK(handed_bytes(maker, reader, 0) == Approx(2 * row_bytes));
+  CHECK(bytes_read_of(maker, reader, 0) == Approx(2 * row_bytes));
   maker.part_dim = SplitDim::OutputChannel;
   maker.part = {0, 4};
   reader.part_dim = SplitDim::None;
-  CHECK(handed_bytes(maker, reader, 0) == Approx(32 * row_bytes / 4));
+  CHECK(bytes_read_of(maker, reader, 0) == Approx(32 * row_bytes / 4));
 }
 
 TEST_CASE("CoDL's clock has no calls") {
