@@ -5,6 +5,8 @@
 
 - A link of a page to a file or folder leads to a tracked one, and to a heading that is there.
 - A path docs/... in any text names a tracked file or folder.
+- A path in backquotes of a page names a tracked file or folder, also without the file's extension and, of compiler/, without
+  that folder; NAME stands for any.
 - Every page of docs/ is linked from docs/README.md, or from a README.md of docs/ that is; names of pages are lower case
   with underscores.
 - The map docs/design/tree.md has one row for each tracked folder, and no other.
@@ -20,6 +22,7 @@ DECISION_LINES = 12
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # A path in prose or code. Those of other projects in URLs and data files are not ours: they have something in front.
 PATH = re.compile(r"(?<![\w/.-])docs/[\w/.-]*[\w/]")
+QUOTED = re.compile(r"\.?[\w.-]+(?:/[\w.-]+)+/?")
 ROW = re.compile(r"^\| `([^`]+)/` \| (.+) \|$", re.MULTILINE)
 
 
@@ -57,16 +60,40 @@ def link_faults(path, text, texts, exists):
             yield f"{path}: expected a heading of {to}, found ({target})"
 
 
+def alternatives(text):
+    """a.{h,cc}: a.h and a.cc."""
+    match = re.search(r"\{([^{}]*)\}", text)
+    if not match:
+        return [text]
+    return [whole for part in match.group(1).split(",")
+            for whole in alternatives(text[:match.start()] + part + text[match.end():])]
+
+
+def folders_of(paths):
+    folders = set()
+    for folder in paths:
+        while folder := os.path.dirname(folder):
+            folders.add(folder)
+    return folders
+
+
+def quoted_faults(path, text, known):
+    """known: tracked files, with and without their extension, and folders."""
+    for quoted in re.findall(r"`([^`\n]+)`", re.sub(r"^ *```.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE)):
+        for found in alternatives(re.sub(r":\d+$", "", quoted)):
+            first, at = found.partition("/")[0], found.rstrip("/")
+            is_ours = first in known or f"compiler/{first}" in known
+            if QUOTED.fullmatch(found) and "NAME" not in found and is_ours and not {at, f"compiler/{at}"} & known:
+                yield f"{path}: expected a tracked file, found `{found}`"
+
+
 def links_from(path, texts):
     return {os.path.normpath(os.path.join(os.path.dirname(path), target.partition("#")[0]))
             for target in LINK.findall(texts.get(path, ""))}
 
 
 def map_faults(text, paths):
-    folders = {os.path.dirname(path) for path in paths} - {""}
-    for folder in list(folders):
-        while folder := os.path.dirname(folder):
-            folders.add(folder)
+    folders = folders_of(paths)
     rows = [folder for folder, _ in ROW.findall(text)]
     yield from (f"{MAP}: expected a row for {folder}/" for folder in sorted(folders - set(rows)))
     yield from (f"{MAP}: expected tracked files in {folder}/" for folder in sorted(set(rows) - folders))
@@ -85,9 +112,12 @@ def faults(root, paths):
     def exists(path):
         return path in texts or path in paths or any(other.startswith(path.rstrip("/") + "/") for other in paths)
 
+    known = set(paths) | {os.path.splitext(path)[0] for path in paths} | folders_of(paths)
     for path, text in texts.items():
         if path.endswith(".md"):
             yield from link_faults(path, text, texts, exists)
+            if path != MAP:
+                yield from quoted_faults(path, text, known)
         if path != MAP and not path.endswith(".json") and not path.startswith("test/arch/check_docs"):
             for found in sorted(set(PATH.findall(text))):
                 if not exists(found.rstrip(".")):

@@ -9,7 +9,8 @@ import check_docs
 
 TREE = {
     "docs/README.md": "[tree](design/tree.md) [why](design/decisions.md) [a](guide/a.md)\n",
-    "docs/design/tree.md": "| folder | holds |\n|---|---|\n| `docs/` | pages |\n| `docs/design/` | design |\n| `docs/guide/` | guides |\n",
+    "docs/design/tree.md": "| folder | holds |\n|---|---|\n| `docs/` | pages |\n| `docs/design/` | design |\n| `docs/guide/` | guides |\n| `src/` | code |\n",
+    "src/one.cc": "",
     "docs/design/decisions.md": "# Decisions\n\n## Kernels\n\n### One\nDecision: yes.\n",
     "docs/guide/a.md": "# A page\n\n## What to do\n\n[down](#what-to-do) [why](../design/decisions.md#kernels) `[0](x)` docs/guide\n",
 }
@@ -36,6 +37,7 @@ class CheckDocs(unittest.TestCase):
             ("expected a link to a tracked file, found (b.md)", {"docs__guide__a": a + "[b](b.md)"}),
             ("expected a heading of docs/guide/a.md, found (#nothing)", {"docs__guide__a": a + "[b](#nothing)"}),
             ("expected a tracked file, found docs/OLD.md", {"docs__guide__a": a + "see docs/OLD.md."}),
+            ("expected a tracked file, found `src/gone.cc`", {"docs__guide__a": a + "`src/{one,gone}.cc` `src/one` `src/NAME.cc` `a/b`"}),
             ("expected a link to docs/guide/b.md", {"docs__guide__b": "# B\n"}),
             ("expected a row for docs/results/", {"docs__README": TREE["docs/README.md"] + "[r](results/r.md)", "docs__results__r": "R\n"}),
             ("expected tracked files in docs/none/", {"docs__design__tree": TREE["docs/design/tree.md"] + "| `docs/none/` | nothing |\n"}),

@@ -137,6 +137,15 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         with open(os.path.join(ROOT, "runtime", "include", "codl", "codl.h")) as file:
             self.assertNotRegex(file.read(), r"\d+\.\d+\.\d+")
 
+    def test_the_upgrading_page_has_the_numbers_of_this_version(self):
+        said = self.run_ok("codlc", "--version")
+        with open(os.path.join(ROOT, "docs", "guide", "upgrading.md")) as file:
+            page = file.read()
+        version, plan_format = re.search(r"codlc (\S+) \(plan format (\d+)\)", said).groups()
+        for name, number in (("version", version), ("plan format", plan_format),
+                             ("profile format", self.profile("template")["format_version"])):
+            self.assertIn(f"\n| {name} | {number} | ", page)
+
     def test_only_help_is_help(self):
         for tool in TOOLS:
             for flag in ("--h", "--he", "--hlep", "-help", "--helpme", "-hx", "-H", "--hx", "--host", "-?"):

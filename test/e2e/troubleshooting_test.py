@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -47,10 +48,11 @@ def texts_of(cell):
 
 
 class TroubleshootingTest(WorkFolder, unittest.TestCase):
-    def run_tool(self, tool, *arguments, code=None, env=None):
+    def run_tool(self, tool, *arguments, code=None, env=None, preexec_fn=None):
         """All that it says."""
         result = subprocess.run([os.path.join(BIN, tool), *arguments], capture_output=True, text=True, timeout=300,
-                                stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})}, cwd=self.work)
+                                stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})}, cwd=self.work,
+                                preexec_fn=preexec_fn)
         if code is not None:
             self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         return result.stdout + result.stderr
@@ -95,6 +97,11 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
             "is not on both processors": lambda: self.run_tool("codlc", MODEL, "--device=sd855", "-o", "p", code=0),
             "computes on the cores": lambda: self.run_tool("codlc", MODEL, "--device=host", "-o", "p", code=0),
             "none of the outputs": self.output_over_input,
+            "enough memory": lambda: self.run_tool(
+                "codlc", self.large_model(), "--strategy=cpu", code=70,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (60 << 20, 60 << 20))),
+            "another folder as TMPDIR": lambda: self.run_tool(
+                "codlc", self.large_model(), "--strategy=cpu", code=1, env={"TMPDIR": self.path("nowhere")}),
             "from CMake": self.other_codlc,
             "preset android": self.no_ndk,
             "plan format version": self.other_version,
@@ -114,6 +121,15 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
             "too few samples": lambda: self.run_tool("codl-profile", "--cpu-only", "--time-budget=1s", "-o", "p.json"),
             "predicted to be the fastest": self.wrong_profile,
         }
+
+    def large_model(self):
+        """More weights than codlc keeps in memory."""
+        dims = (8192, 2304)
+        with open(self.path("w.bin"), "wb") as file:
+            file.truncate(dims[0] * dims[1] * 4)
+        return self.write("large.onnx", onnx_bytes.model(
+            [onnx_bytes.node("MatMul", ["x", "w"], ["y"], "matmul")], [onnx_bytes.value_info("x", (1, dims[0]))],
+            [onnx_bytes.value_info("y", (1, dims[1]))], initializers=[onnx_bytes.external_tensor("w", dims, "w.bin")]))
 
     def output_over_input(self):
         shutil.copy(MODEL, self.path("net.onnx"))

@@ -234,7 +234,7 @@ class Mutator {
       case 0:
         if (auto* node = pick(graph.mutable_node())) {
           const auto table = compiler::import_table();
-          const compiler::ImportRow& row = table[below(table.size())];
+          const compiler::ImportEntry& row = table[below(table.size())];
           node->set_op_type(row.op_type.str());
           node->set_domain(row.domain.str());
         }
