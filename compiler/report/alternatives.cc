@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/partition/cost_model.h"
+#include "compiler/partition/split_geometry.h"
 #include "compiler/partition/strategies/strategy.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/simulate/simulate.h"
@@ -55,7 +56,34 @@ std::string reason(const Cost& chosen, const Cost& other) {
                        std::abs(most->first));
 }
 
-std::string describe(const NodePartition& node_partition) {
+// Rows that both processors compute.
+int32_t rows_computed_twice(const NodePartition& node_partition) {
+  int32_t rows = 0;
+  for (const Part& part : node_partition.parts) rows += part.computed.count() - part.owned.count();
+  return rows;
+}
+
+// Whether a part of the node, split along rows, reads rows of a node split so, too, that its own
+// processor has not computed.
+bool has_transferred_halo(const ir::Graph& graph, const PartitionPlan& plan, ir::NodeId node) {
+  const NodePartition& reader = plan.node_partitions[node];
+  const ir::NodeView view{graph, graph.node(node)};
+  if (!reader.is_split() || reader.dim != SplitDim::Height) return false;
+  for (uint32_t operand = 0; operand < view.input_count(); ++operand) {
+    const ir::NodeId producer = view.input_value(operand).producer;
+    if (producer == ir::kNoId) continue;
+    const NodePartition& maker = plan.node_partitions[producer];
+    if (!maker.is_split() || maker.dim != SplitDim::Height) continue;
+    for (const Part& part : reader.parts)
+      if (!maker.part_on(part.processor)
+               ->computed.contains(read_region(view, operand, reader.dim, part.computed).rows))
+        return true;
+  }
+  return false;
+}
+
+std::string describe(const ir::Graph& graph, const PartitionPlan& plan, ir::NodeId node) {
+  const NodePartition& node_partition = plan.node_partitions[node];
   std::string text;
   for (const Part& part : node_partition.parts)
     text += llvm::formatv("{0}{1} {2}", text.empty() ? "" : ", ",
@@ -67,7 +95,12 @@ std::string describe(const NodePartition& node_partition) {
                           node_partition.dim == SplitDim::Height ? "rows" : "channels",
                           100 * gpu / all);
   }
-  if (node_partition.chain >= 0) text += ", in a chain";
+  if (has_transferred_halo(graph, plan, node)) text += ", halo transferred";
+  if (node_partition.chain < 0) return text;
+  text += llvm::formatv(", in a chain of {0} nodes",
+                        plan.chains[static_cast<size_t>(node_partition.chain)].nodes.size());
+  if (const int32_t rows = rows_computed_twice(node_partition))
+    text += llvm::formatv(", {0} rows computed twice", rows);
   return text;
 }
 
@@ -93,6 +126,8 @@ class Alternatives {
       for (Layout maps : costs_.gpu_maps())
         if (const auto share = costs_.balanced_ratio(node, node, maps))
           offer(costs_.split(node, node, dim, *share, maps));
+    if (auto plan = with_halo_transferred(node)) plans.push_back(std::move(*plan));
+    if (auto plan = with_halo_computed(node)) plans.push_back(std::move(*plan));
     return plans;
   }
 
@@ -108,19 +143,62 @@ class Alternatives {
 
   // The plan with the node so, and what is left of its chain in two.
   PartitionPlan with(ir::NodeId node, const Segment& segment) const {
+    const ir::NodeId first = first_of_segment(node), last = last_of_segment(plan_, first);
     PartitionPlan plan;
-    for (ir::NodeId first = 0; first < plan_.node_partitions.size();) {
+    copy_segments(plan, 0, first);
+    if (first < node) append_rest(plan, first, node - 1);
+    append_segment(plan, segment);
+    if (node < last) append_rest(plan, node + 1, last);
+    copy_segments(plan, last + 1, node_count());
+    return plan;
+  }
+
+  // The chain that the node is in ends before it.
+  std::optional<PartitionPlan> with_halo_transferred(ir::NodeId node) const {
+    const ir::NodeId first = first_of_segment(node), last = last_of_segment(plan_, first);
+    if (first == node) return std::nullopt;
+    PartitionPlan plan;
+    copy_segments(plan, 0, first);
+    append_rest(plan, first, node - 1);
+    append_rest(plan, node, last);
+    copy_segments(plan, last + 1, node_count());
+    return plan;
+  }
+
+  // What begins with the node becomes one chain with what ends before it, both split along rows.
+  std::optional<PartitionPlan> with_halo_computed(ir::NodeId node) const {
+    const auto is_of_rows = [&](ir::NodeId of) {
+      return plan_.node_partitions[of].is_split() &&
+             plan_.node_partitions[of].dim == SplitDim::Height;
+    };
+    if (first_of_segment(node) != node || node == 0 || !is_of_rows(node) || !is_of_rows(node - 1))
+      return std::nullopt;
+    const ir::NodeId first = first_of_segment(node - 1), last = last_of_segment(plan_, node);
+    const auto [share, maps] = cut_of(node);
+    auto chain = costs_.split(first, last, SplitDim::Height, share, maps);
+    if (!chain) return std::nullopt;
+    PartitionPlan plan;
+    copy_segments(plan, 0, first);
+    append_segment(plan, std::move(*chain));
+    copy_segments(plan, last + 1, node_count());
+    return plan;
+  }
+
+  ir::NodeId first_of_segment(ir::NodeId node) const {
+    ir::NodeId first = 0;
+    while (last_of_segment(plan_, first) < node) first = last_of_segment(plan_, first) + 1;
+    return first;
+  }
+
+  ir::NodeId node_count() const { return static_cast<ir::NodeId>(plan_.node_partitions.size()); }
+
+  // Nodes [first, end), where segments begin and end.
+  void copy_segments(PartitionPlan& plan, ir::NodeId first, ir::NodeId end) const {
+    while (first < end) {
       const ir::NodeId last = last_of_segment(plan_, first);
-      if (node < first || node > last) {
-        append_segment(plan, copied(first, last));
-      } else {
-        if (first < node) append_rest(plan, first, node - 1);
-        append_segment(plan, segment);
-        if (node < last) append_rest(plan, node + 1, last);
-      }
+      append_segment(plan, copied(first, last));
       first = last + 1;
     }
-    return plan;
   }
 
   Segment copied(ir::NodeId first, ir::NodeId last) const {
@@ -132,17 +210,23 @@ class Alternatives {
     return segment;
   }
 
+  // The GPU's share of a split node, and how it has its maps.
+  std::pair<double, Layout> cut_of(ir::NodeId node) const {
+    const Part* gpu = plan_.node_partitions[node].part_on(Processor::Gpu);
+    const double rows = gpu->owned.count();
+    const double all = rows + plan_.node_partitions[node].part_on(Processor::Cpu)->owned.count();
+    return {rows / all, gpu->maps};
+  }
+
   // Nodes of a chain that is cut: cut at the same share, in one piece if they hang together.
   void append_rest(PartitionPlan& plan, ir::NodeId first, ir::NodeId last) const {
-    const Part* gpu = plan_.node_partitions[first].part_on(Processor::Gpu);
-    const double rows = gpu->owned.count();
-    const double all = rows + plan_.node_partitions[first].part_on(Processor::Cpu)->owned.count();
-    if (auto rest = costs_.split(first, last, SplitDim::Height, rows / all, gpu->maps)) {
+    const auto [share, maps] = cut_of(first);
+    if (auto rest = costs_.split(first, last, SplitDim::Height, share, maps)) {
       append_segment(plan, std::move(*rest));
       return;
     }
     for (ir::NodeId node = first; node <= last; ++node)
-      append_segment(plan, *costs_.split(node, node, SplitDim::Height, rows / all, gpu->maps));
+      append_segment(plan, *costs_.split(node, node, SplitDim::Height, share, maps));
   }
 
   const CostModel costs_;
@@ -161,13 +245,13 @@ llvm::Expected<std::string> explain_alternatives(const ir::Graph& graph, const P
   CODL_ASSIGN_OR_RETURN(chosen, cost_of(graph, plan, predictor));
   std::string text = llvm::formatv(
       "alternatives for the node, of the whole plan:\n  chosen       {0,9:f2} ms  {1}\n",
-      chosen.total / 1e3, describe(plan.node_partitions[id]));
+      chosen.total / 1e3, describe(graph, plan, id));
   for (const PartitionPlan& other : Alternatives(graph, plan, predictor).of(id)) {
     CODL_ASSIGN_OR_RETURN(cost, cost_of(graph, other, predictor));
     text +=
         llvm::formatv("  {0}{1,11:f1} us {2,8:f2} ms  {3}: {4}\n",
                       cost.total < chosen.total ? "-" : "+", std::abs(cost.total - chosen.total),
-                      cost.total / 1e3, describe(other.node_partitions[id]), reason(chosen, cost));
+                      cost.total / 1e3, describe(graph, other, id), reason(chosen, cost));
   }
   return text;
 }

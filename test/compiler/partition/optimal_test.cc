@@ -1,9 +1,13 @@
 // A property of the default strategy's plans for each rule that it goes by.
 #include "compiler/partition/optimal.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "compiler/partition/partition.h"
+#include "compiler/partition/strategies/strategy.h"
+#include "compiler/schedule/schedule.h"
 #include "compiler/simulate/plan_times.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
@@ -50,6 +54,72 @@ TEST_CASE("a chain is where its halo costs less than the synchronisations that i
   const Optimum cheap = optimum_of(graph, profile);
   CHECK(cheap.plan.chains.empty());
   CHECK(count_split(cheap.plan) == 3);
+}
+
+// All convolutions, which follow each other, cut at the same row, all else on the CPU: in one
+// chain, or apart.
+std::vector<PartitionPlan> plans_by_rows(const CostModel& costs, bool are_chained) {
+  const auto node_count = static_cast<ir::NodeId>(costs.graph().nodes().size());
+  const auto is_conv = [&](ir::NodeId node) {
+    return costs.graph().node(node).op == OpKind::Conv2d;
+  };
+  std::vector<PartitionPlan> plans;
+  for (int32_t eighths = 1; eighths < 8; ++eighths)
+    for (const Layout maps : costs.gpu_maps()) {
+      PartitionPlan plan;
+      for (ir::NodeId first = 0; first < node_count;) {
+        ir::NodeId last = first;
+        while (are_chained && is_conv(first) && is_conv(last + 1)) ++last;
+        append_segment(plan, is_conv(first)
+                                 ? *costs.split(first, last, SplitDim::Height, eighths / 8.0, maps)
+                                 : *costs.whole(first, Processor::Cpu));
+        first = last + 1;
+      }
+      plans.push_back(std::move(plan));
+    }
+  return plans;
+}
+
+TEST_CASE(
+    "a halo is computed twice where transferring it is dear, else transferred: those rows alone") {
+  const Sharing sharing = GENERATE(Sharing::SubBuffer, Sharing::Separate);
+  const Layout layout = GENERATE(Layout::Nhwc, Layout::Image2d);
+  CAPTURE(sharing, layout);
+  // 411 us each on either processor; the halo of 7 x 7 filters, three rows of 64, 19 us.
+  test::GraphBuilder builder(64, 64, 32);
+  const ir::ValueId made = builder.conv("a", builder.input(), 64, 7);
+  const ir::ValueId next = builder.conv("b", made, 64, 7);
+  const ir::Graph graph = builder.finish(builder.conv("c", next, 64, 7));
+  for (const bool is_dear : {true, false}) {
+    DeviceProfile profile = test::test_profile(sharing, layout);
+    profile.transfer.sync_us.value = is_dear ? 45 : 0.2;
+    const LatencyPredictor predictor(profile, 0);
+    const CostModel costs(graph, predictor);
+    PlanTimes times(graph, predictor);
+    const auto least_us = [&](bool are_chained) {
+      double least = 1e9;
+      for (const PartitionPlan& plan : plans_by_rows(costs, are_chained))
+        least = std::min(least, test::value_of(times.time_us(plan)));
+      return least;
+    };
+    const Optimum found = optimum_of(graph, profile);
+    CHECK((least_us(true) < least_us(false)) == is_dear);
+    CHECK(static_cast<double>(found.predicted_ns) <=
+          1e3 * std::min(least_us(true), least_us(false)) + 1);
+    CHECK(count_split(found.plan) == 3);
+    CHECK(found.plan.chains.empty() != is_dear);
+    for (const PartitionPlan& apart : plans_by_rows(costs, false)) {
+      const Schedule schedule = test::value_of(make_schedule(graph, apart, predictor, "test"));
+      for (StepId id = 0; id < schedule.steps.size(); ++id) {
+        const Step& step = schedule.steps[id];
+        if (schedule.nodes[id] != ir::kNoId || step.kind == StepKind::Map ||
+            step.kind == StepKind::Unmap || schedule.values[step.operands[0]] != made)
+          continue;
+        CHECK(step.part_dim == SplitDim::Height);
+        CHECK(step.part.count() == 3);
+      }
+    }
+  }
 }
 
 TEST_CASE("no node is split where a synchronisation takes more than half of all work") {

@@ -1,5 +1,7 @@
 #include "compiler/report/explain.h"
 
+#include <cstdlib>
+
 #include "compiler/partition/partition.h"
 #include "compiler/report/alternatives.h"
 #include "compiler/schedule/schedule.h"
@@ -105,6 +107,40 @@ TEST_CASE("alternatives of a node have the whole plan's time and what makes the 
   REQUIRE(split != std::string::npos);
   CHECK(text.find("\n  - ") != std::string::npos);
   CHECK(value_of(explain_alternatives(graph, plan, predictor, "none")) == "");
+}
+
+TEST_CASE("of nodes split along rows, it is said what the halo would cost the other way") {
+  test::GraphBuilder builder(64, 32, 32);
+  const ir::ValueId a = builder.conv("a", builder.input(), 64);
+  const ir::Graph graph = builder.finish(builder.conv("b", a, 64));
+  DeviceProfile profile = test::test_profile(Sharing::FineSvm);
+  profile.transfer.sync_us.value = 20;
+  const LatencyPredictor predictor(profile);
+  const auto text_of = [&](int32_t max_chain, const char* node = "b") {
+    PartitionOptions options;
+    options.strategy = "segments";
+    options.split_dim = SplitDim::Height;
+    options.ratio = 0.5;
+    options.max_chain = max_chain;
+    return value_of(explain_alternatives(graph, value_of(partition(graph, predictor, options)),
+                                         predictor, node));
+  };
+  // The difference that the line of one way begins with.
+  const auto us_of = [](const std::string& text, const std::string& place) {
+    const size_t at = text.find(place);
+    REQUIRE(at != std::string::npos);
+    const char* line = text.c_str() + text.rfind('\n', at) + 1;
+    return (line[2] == '-' ? -1 : 1) * std::strtod(line + 3, nullptr);
+  };
+  const std::string chained = text_of(2), apart = text_of(1);
+  CAPTURE(chained, apart);
+  const std::string halo = "rows, 50 % on the GPU, halo transferred";
+  const std::string chain = "rows, 50 % on the GPU, in a chain of 2 nodes";
+  CHECK(chained.find("chosen") < chained.find(chain));
+  CHECK(apart.find("chosen") < apart.find(halo));
+  CHECK(us_of(chained, halo + ": ") != 0);
+  CHECK(us_of(chained, halo + ": ") == Approx(-us_of(apart, chain + ": ")));
+  CHECK(text_of(2, "a").find(chain + ", 2 rows computed twice\n") != std::string::npos);
 }
 
 }  // namespace

@@ -201,6 +201,35 @@ TEST_CASE("the GPU queue never touches the application's memory") {
   CHECK(count_kernel(schedule, OpKind::Conv2d, Queue::Gpu) == 3);
 }
 
+// The CPU changes layouts between the application's memory and the network's, and does so into, and
+// out of, what the GPU has: no copy but the one that images or separate memories need anyway.
+TEST_CASE("what the GPU alone reads of an input, and makes of an output, is where it has it") {
+  const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
+  const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
+  CAPTURE(sharing, layout);
+  const ir::Graph graph = test::three_convs();
+  PartitionOptions gpu;
+  gpu.strategy = "gpu";
+  const Schedule schedule = schedule_of(graph, test::test_profile(sharing, layout), gpu);
+  const bool is_separate = sharing == Sharing::Separate;
+  const int copies_each_way = (layout == Layout::Image2d ? 1 : 0) + (is_separate ? 1 : 0);
+  for (const ir::ValueId value : {graph.node(0).output, graph.nodes().back().inputs[0]}) {
+    int copies = 0;
+    for (StepId id = 0; id < schedule.steps.size(); ++id) {
+      const Step& step = schedule.steps[id];
+      copies += schedule.nodes[id] == ir::kNoId && step.kind != StepKind::Map &&
+                step.kind != StepKind::Unmap && schedule.values[step.operands[0]] == value;
+      // The one node beside the application's memory.
+      if (step.queue != Queue::Cpu) continue;
+      for (const TensorId operand : step.operands)
+        if (schedule.values[operand] == value)
+          CHECK(schedule.tensors[operand].storage ==
+                (is_separate ? Storage::Host : Storage::Shared));
+    }
+    CHECK(copies == copies_each_way);
+  }
+}
+
 TEST_CASE("queues of equal speed take about half the time of one") {
   test::GraphBuilder builder(16, 28, 28);  // rows that fill the tiles of both processors
   const ir::ValueId a = builder.conv("a", builder.input(), 32);
