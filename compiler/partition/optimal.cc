@@ -1,18 +1,24 @@
 #include "compiler/partition/optimal.h"
 
+#include <algorithm>
+
 #include "compiler/partition/bound.h"
 #include "compiler/partition/places.h"
+#include "compiler/partition/runs.h"
 #include "compiler/partition/strategies/strategy.h"
 #include "compiler/support/error.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace codl::compiler {
 namespace {
 
-// Seeds that are polished, and the share of the budget that the first has. More seeds are of little
-// use: with a large budget the search ends within 1 % of the same time from each.
-constexpr size_t kPolished = 2;
+// Shares of the budget with which seeds are polished. Two have it all: with a large budget the
+// search ends within 1 % of the same time from each. But of small graphs all plans around a seed
+// are known long before, and the best one may be far from those of the best seeds: what is left
+// then is for the other seeds.
 constexpr double kFirstShare = 0.7;
+constexpr double kOtherShare = 0.1;
 
 // GPU shares of seeds that are made where plans are limited.
 constexpr double kLimitedRatios[] = {0.1, 0.2, 0.3, 0.45};
@@ -36,16 +42,18 @@ bool is_of_one_processor(const PartitionPlan& plan) {
   return !(uses[0] && uses[1]);
 }
 
-// Of seeds from the best on. Where limits leave only plans of one processor, which no small change
-// betters, the plan that is least beyond them comes first: polishing brings it inside.
-std::vector<size_t> seeds_to_polish(llvm::ArrayRef<Seed> seeds) {
-  const auto* beyond =
+// Each plan once, from the best on. Where limits leave only plans of one processor, which no small
+// change betters, the plan that is least beyond them comes first: polishing brings it inside.
+void sort_seeds(std::vector<Seed>& seeds) {
+  llvm::stable_sort(seeds,
+                    [](const Seed& a, const Seed& b) { return a.predicted_ns < b.predicted_ns; });
+  llvm::DenseSet<uint64_t> keys;
+  llvm::erase_if(seeds,
+                 [&](const Seed& seed) { return !keys.insert(key_of(runs_of(seed.plan))).second; });
+  const auto beyond =
       llvm::find_if(seeds, [](const Seed& seed) { return !is_met(seed.predicted_ns); });
-  if (beyond != seeds.begin() && beyond != seeds.end() && is_of_one_processor(seeds.front().plan))
-    return {static_cast<size_t>(beyond - seeds.begin()), 0};
-  std::vector<size_t> first;
-  for (size_t i = 0; i < std::min(kPolished, seeds.size()); ++i) first.push_back(i);
-  return first;
+  if (beyond != seeds.end() && is_of_one_processor(seeds.front().plan))
+    std::rotate(seeds.begin(), beyond, beyond + 1);
 }
 
 }  // namespace
@@ -76,23 +84,25 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
       plan.not_split_as_forced.clear();
       if (llvm::Error error = add(std::move(plan))) return error;
     }
-  llvm::stable_sort(seeds,
-                    [](const Seed& a, const Seed& b) { return a.predicted_ns < b.predicted_ns; });
-  Optimum best{seeds.front().plan, seeds.front().predicted_ns, static_cast<uint32_t>(seeds.size()),
+  const auto judged = static_cast<uint32_t>(seeds.size());
+  const Seed& first = *std::min_element(
+      seeds.begin(), seeds.end(),
+      [](const Seed& a, const Seed& b) { return a.predicted_ns < b.predicted_ns; });
+  Optimum best{first.plan, first.predicted_ns, judged,
                lower_bound_us(costs, std::max(options.max_chain, kMaxChainLength))};
   const uint32_t all = options.search_budget.value_or(kSearchBudget);
   if (!has_choice(costs) || all <= best.evaluations) return best;
   const uint32_t budget = all - best.evaluations;
-  const std::vector<size_t> polished_seeds = seeds_to_polish(seeds);
-  for (size_t i = 0; i < polished_seeds.size(); ++i) {
-    const double share = i == 0 ? kFirstShare : 1 - kFirstShare;
+  sort_seeds(seeds);
+  for (size_t i = 0; i < seeds.size(); ++i) {
+    const double share = i == 0 ? kFirstShare : i == 1 ? 1 - kFirstShare : kOtherShare;
     const auto most = static_cast<uint32_t>(share * budget);
     if (most == 0) continue;
-    const PartitionPlan& seed = seeds[polished_seeds[i]].plan;
+    if (i > 1 && best.evaluations + most > all) break;
     const auto judge_placed = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
       return places.are_kept(plan) ? judge(plan) : llvm::Expected<int64_t>(INT64_MAX);
     };
-    CODL_ASSIGN_OR_RETURN(polished, polish(costs, options, seed, most, judge_placed));
+    CODL_ASSIGN_OR_RETURN(polished, polish(costs, options, seeds[i].plan, most, judge_placed));
     best.evaluations += polished.evaluations;
     if (polished.predicted_ns >= best.predicted_ns) continue;
     best.plan = std::move(polished.plan);

@@ -164,8 +164,12 @@ bool ChangesInTurn::placements(ir::NodeId node) {
 bool ChangesInTurn::windows(ir::NodeId node) {
   bool has_improved = false;
   for (ir::NodeId length : {2, 4, 8, 16}) {
-    const ir::NodeId last = node + length - 1;
-    if (last >= node_count_) break;
+    ir::NodeId last = node + length - 1;
+    if (last >= node_count_) {  // to the end, without what is the CPU's anyway
+      last = node_count_ - 1;
+      while (last > node && !best_split(last, last)) --last;
+      if (last < node + length / 2) break;  // no more than the window before
+    }
     for (const How& how : whole_places())
       if (!is_placed(node, last, how)) has_improved |= try_placed(node, last, how);
     const std::optional<BestSplit> best = best_split(node, last);

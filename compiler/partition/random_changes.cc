@@ -1,6 +1,7 @@
 #include "compiler/partition/random_changes.h"
 
 #include <algorithm>
+#include <array>
 
 namespace codl::compiler {
 
@@ -39,21 +40,32 @@ std::optional<Change> RandomChanges::small() {
   }
 }
 
-std::optional<Change> RandomChanges::elsewhere(ir::NodeId first, ir::NodeId last) {
+How RandomChanges::any_how() {
   constexpr Placement kPlacements[] = {Placement::Cpu, Placement::Gpu, Placement::Height,
                                        Placement::OutputChannel};
   const Placement placement = kPlacements[draw(4)];
   const double gpu_share = (1 + draw(7)) / 8.0;
   const llvm::ArrayRef<Layout> layouts = costs_.gpu_maps();
-  return changes_.apart(first, last,
-                        {placement, gpu_share, layouts[layouts.size() > 1 ? draw(2) : 0]});
+  return {placement, gpu_share, layouts[layouts.size() > 1 ? draw(2) : 0]};
+}
+
+std::optional<Change> RandomChanges::elsewhere(ir::NodeId first, ir::NodeId last) {
+  return changes_.apart(first, last, any_how());
 }
 
 RandomChanges::Kick RandomChanges::kick() {
   Kick kick;
   kick.first = draw(list_.node_count());
-  kick.last = std::min(kick.first + draw(3), list_.node_count() - 1);
-  kick.change = elsewhere(kick.first, kick.last);
+  kick.last = std::min(kick.first + draw(kMaxOfKick), list_.node_count() - 1);
+  if (draw(2) == 0) {
+    kick.change = elsewhere(kick.first, kick.last);
+    return kick;
+  }
+  std::array<How, kMaxOfKick> hows;
+  for (How& how : hows) how = any_how();
+  kick.change = changes_.each_placed(kick.first, kick.last, [&](ir::NodeId node) {
+    return node < kick.first || node > kick.last ? nullptr : &hows[node - kick.first];
+  });
   return kick;
 }
 

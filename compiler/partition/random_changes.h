@@ -19,7 +19,8 @@ class RandomChanges {
   // what was drawn cannot be done.
   std::optional<Change> small();
 
-  // Some nodes somewhere else.
+  // Some nodes somewhere else: all of them in one way, or each in its own, as nodes on different
+  // processors in turn may only pay together.
   struct Kick {
     ir::NodeId first = 0;
     ir::NodeId last = 0;
@@ -28,8 +29,11 @@ class RandomChanges {
   Kick kick();
 
  private:
+  static constexpr ir::NodeId kMaxOfKick = 4;
+
   // Below `count`. The engine's numbers are the standard's, those of its distributions are not.
   ir::NodeId draw(ir::NodeId count) { return static_cast<ir::NodeId>(random_() % count); }
+  How any_how();
   std::optional<Change> elsewhere(ir::NodeId first, ir::NodeId last);
 
   const CostModel& costs_;
