@@ -22,6 +22,24 @@ constexpr double kTenth = 1.2816;
 // (0.2 to 0.6 ms a round trip on phones of six years, where the profile says 0.6).
 double sync_deviation(Origin origin) { return origin == Origin::Measured ? 0.1 : 0.3; }
 
+// What kernels of a processor share of the variance of their errors, by level. Intervals of facts
+// and anchors are those of whole networks. Fitted: of the published latencies of
+// docs/results/phones.md, what those of one chip, library and number of threads have in common is
+// 0.36 of the CPU's variance and 0.62 of the GPU's with the network left out of the fit (anchors),
+// and 0.90 of the GPU's with the chip left out (facts).
+constexpr double kSharedVariance[] = {0.9, 0.4, 0};
+// The rest of a network's variance is the mean of what its kernels have of their own, and a
+// network's time on a CPU is in effect of so many (1.2 to 2.1, seven networks, sd855).
+constexpr double kKernelsOfNetwork = 1.7;
+
+double shared_deviation(Level level) {
+  return std::sqrt(kSharedVariance[static_cast<size_t>(level)]);
+}
+double own_deviation(Level level) {
+  if (level == Level::Samples) return 1;  // the interval is of steps of the kernel
+  return std::sqrt((1 - kSharedVariance[static_cast<size_t>(level)]) * kKernelsOfNetwork);
+}
+
 // Of the logarithm; a normal distribution's half on each side.
 struct Spread {
   double middle = 0;
@@ -75,20 +93,38 @@ const KernelInfo* kernel_of(const QueueStep& step) {
 
 Draws::Draws(const DeviceProfile& profile, int count) : profile_(profile) {
   Spread spreads[kKernelCount];
-  for (const KernelInfo& info : kKernelInfos)
-    spreads[info.id - 1] = spread_of(profile.calibration_of(info));
+  Processor processors[kKernelCount];
+  double shared[kKernelCount], own[kKernelCount];
+  for (const KernelInfo& info : kKernelInfos) {
+    const Calibration& calibration = profile.calibration_of(info);
+    spreads[info.id - 1] = spread_of(calibration);
+    processors[info.id - 1] = info.processor;
+    shared[info.id - 1] = shared_deviation(calibration.level);
+    own[info.id - 1] = own_deviation(calibration.level);
+  }
   const double sync_spread = sync_deviation(profile.transfer.sync_us.origin);
   std::mt19937_64 random{1};
+  std::mt19937_64 random_of_processors{2};
   for (int i = 0; i < count; ++i) {
     Factors& factors = draws_.emplace_back();
+    double of_processor[2];
+    for (double& deviations : of_processor) deviations = normal(random_of_processors);
     for (size_t kernel = 0; kernel < kKernelCount; ++kernel) {
       const Spread& spread = spreads[kernel];
-      const double deviations = normal(random);
+      const double deviations =
+          shared[kernel] * of_processor[static_cast<size_t>(processors[kernel])] +
+          own[kernel] * normal(random);
       factors.kernels[kernel] =
           std::exp(spread.middle + (deviations < 0 ? spread.below : spread.above) * deviations);
     }
     factors.syncs = std::exp(sync_spread * normal(random));
   }
+}
+
+Draws Draws::some(llvm::ArrayRef<size_t> indices) const {
+  Draws result(profile_, 0);
+  for (const size_t index : indices) result.draws_.push_back(draws_[index]);
+  return result;
 }
 
 llvm::Expected<std::vector<double>> Draws::latencies_us(const Variant& variant) const {

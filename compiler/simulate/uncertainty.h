@@ -21,13 +21,17 @@ struct Uncertainty {
   double assumed_share = 0;
 };
 
-// Draws of what the profile leaves open: log-normal on each side of the prediction, with the
-// intervals of its calibrations as first and last tenth, one factor for all steps of a kernel,
-// which share its error, and one for all synchronisations. Always the same ones: two plans are
-// compared within the same draw. Borrows the profile.
+// Draws of what the profile leaves open: log-normal on each side of the prediction, by the
+// intervals of its calibrations, one factor for all steps of a kernel, which share its error, and
+// one for all synchronisations. Where an interval is that of whole networks, kernels of a processor
+// share some of it. Always the same ones: two plans are compared within the same draw. Borrows the
+// profile.
 class Draws {
  public:
   explicit Draws(const DeviceProfile& profile, int count = kDraws);
+
+  // Those of the indices alone.
+  Draws some(llvm::ArrayRef<size_t> indices) const;
 
   // The variant's latency in each of them. Input error: a kernel that the device cannot run.
   llvm::Expected<std::vector<double>> latencies_us(const Variant& variant) const;

@@ -84,10 +84,12 @@ llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
 
 llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
                                          Precision precision, const PartitionOptions& options,
-                                         llvm::ArrayRef<double> rival_us) {
+                                         const Rival* rival) {
   Optimum optimum;
-  const bool needs_draws = options.is_robust || !rival_us.empty();
-  const Draws draws(predictor.profile(), needs_draws ? kDrawsOfSearch : 0);
+  const bool needs_draws = options.is_robust || rival != nullptr;
+  const Draws draws = rival != nullptr
+                          ? rival->draws
+                          : Draws(predictor.profile(), needs_draws ? kDrawsOfSearch : 0);
   if (options.is_optimal() && !options.forces_split() && predictor.profile().has_gpu) {
     const bool is_time_alone =
         !needs_draws && precision != Precision::Fp16 && options.objective == Objective::Latency &&
@@ -132,7 +134,7 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
           us = quantile_of(std::move(drawn_us), kRobustShare);
         else
           us *= 1 + kDoubtWeight *
-                        std::max(kSureShareOfSearch - share_of_wins(drawn_us, rival_us), 0.0);
+                        std::max(kSureShareOfSearch - share_of_wins(drawn_us, rival->us), 0.0);
       }
       return score_of(figures, options.objective, options.limits);
     };
@@ -153,12 +155,12 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
 
 llvm::Expected<Candidate> best_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
                                          Precision precision, const PartitionOptions& options,
-                                         llvm::ArrayRef<double> rival_us) {
-  CODL_ASSIGN_OR_RETURN(fits, make_candidate(graph, predictor, precision, options, rival_us));
+                                         const Rival* rival) {
+  CODL_ASSIGN_OR_RETURN(fits, make_candidate(graph, predictor, precision, options, rival));
   if (!options.limits.max_arena_bytes || !options.is_optimal()) return fits;
   PartitionOptions free = options;
   free.limits.max_arena_bytes.reset();
-  CODL_ASSIGN_OR_RETURN(large, make_candidate(graph, predictor, precision, free, rival_us));
+  CODL_ASSIGN_OR_RETURN(large, make_candidate(graph, predictor, precision, free, rival));
   Optimum plan{std::move(large.partition), 0, fits.evaluations + large.evaluations, large.bound_us};
   CODL_ASSIGN_OR_RETURN(tiled, finish_candidate(graph, predictor, precision, options.limits,
                                                 std::move(plan), large.schedule.name));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "compiler/device/device_profile.h"
 #include "compiler/ir/graph.h"
@@ -10,6 +11,7 @@
 #include "compiler/partition/options.h"
 #include "compiler/partition/partition_plan.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/simulate/uncertainty.h"
 #include "llvm/Support/Error.h"
 
 namespace codl::compiler {
@@ -22,6 +24,12 @@ enum class Precision { Fp32, Fp16 };
 inline constexpr double kRobustShare = 0.9;
 inline constexpr int kDrawsOfSearch = 40;
 
+// A plan that others are to be surely faster than: its times in some draws.
+struct Rival {
+  Draws draws;
+  std::vector<double> us;
+};
+
 // Its schedule has places in memory and predicted times: it is ready to be emitted.
 struct Candidate {
   PartitionPlan partition;
@@ -31,20 +39,19 @@ struct Candidate {
   double bound_us = 0;       // that the search cannot go below; 0: not known
 };
 
-// Candidates of one strategy, or of the search where that is `optimal`. With `rival_us`, a plan's
-// times in the first kDrawsOfSearch draws, the search looks for a plan that is surely faster than
-// that one. The schedule has the name "coexec", or the strategy's.
-// Errors: Input (a place or a split that is not possible), Unsupported, Internal. A limit that is
-// not met is none: see check_limits().
+// Candidates of one strategy, or of the search where that is `optimal`. With `rival`, the
+// search looks for a plan that is surely faster. The schedule has the name "coexec", or the
+// strategy's. Errors: Input (a place or a split that is not possible), Unsupported, Internal. A
+// limit that is not met is none: see check_limits().
 llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
                                          Precision precision, const PartitionOptions& options,
-                                         llvm::ArrayRef<double> rival_us = {});
+                                         const Rival* rival = nullptr);
 
 // The best that is found. The search judges plans without tiles: where memory is limited, the best
 // plan that fits by itself and the best of any memory, fitted into it, are compared.
 llvm::Expected<Candidate> best_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
                                          Precision precision, const PartitionOptions& options,
-                                         llvm::ArrayRef<double> rival_us = {});
+                                         const Rival* rival = nullptr);
 
 // The plan as a variant of that name. Where it needs more memory than it may, some of it is
 // computed in tiles.

@@ -112,9 +112,62 @@ TEST_CASE("two plans are compared within the same draws") {
   const std::vector<double> slower_us = value_of(Draws(slower).latencies_us(alone));
   CHECK(share_of_wins(drawn_us, slower_us) == 1);
   CHECK(share_of_wins(slower_us, drawn_us) == 0);
-  // A search looks at the first of them.
+  CHECK(value_of(Draws(profile).some({3, 1}).latencies_us(alone)) ==
+        std::vector<double>{drawn_us[3], drawn_us[1]});
+  // --robust looks at the first of them.
   const std::vector<double> first_us = value_of(Draws(profile, 20).latencies_us(alone));
   CHECK(first_us == std::vector<double>(drawn_us.begin(), drawn_us.begin() + 20));
+}
+
+// Of the logarithms.
+double correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  double mean[2] = {}, products[3] = {};
+  const auto count = static_cast<double>(a.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    mean[0] += std::log(a[i]) / count;
+    mean[1] += std::log(b[i]) / count;
+  }
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double x = std::log(a[i]) - mean[0], y = std::log(b[i]) - mean[1];
+    products[0] += x * x;
+    products[1] += y * y;
+    products[2] += x * y;
+  }
+  return products[2] / std::sqrt(products[0] * products[1]);
+}
+
+TEST_CASE("kernels of a processor share errors that are known of whole networks, others do not") {
+  test::GraphBuilder sums(16, 16, 16);
+  const ir::ValueId sum = sums.add("a", sums.input(), sums.input());
+  const ir::Graph other = sums.finish(sums.add("b", sum, sum));
+  const auto drawn_us = [&](Level level, const ir::Graph& graph, const char* strategy) {
+    DeviceProfile profile = profile_of(1.5, Origin::Fitted);
+    profile.transfer.sync_us.value = 0;
+    for (const KernelInfo& info : kKernelInfos) {
+      Calibration& known = profile.kernels[info.id - 1];
+      known.level = level;
+      if (info.op == OpKind::Convert) known.interval_low = known.interval_high = 1;
+    }
+    const LatencyPredictor predictor(profile);
+    PartitionOptions options;
+    options.strategy = strategy;
+    Schedule schedule = value_of(
+        make_schedule(graph, value_of(partition(graph, predictor, options)), predictor, "test"));
+    return value_of(Draws(profile).latencies_us(schedule));
+  };
+  const ir::Graph convolutions = test::three_convs();
+  const auto shared = [&](Level level, const char* strategy, const char* other_strategy) {
+    return correlation(drawn_us(level, convolutions, strategy),
+                       drawn_us(level, other, other_strategy));
+  };
+  const double of_facts = shared(Level::Facts, "cpu", "cpu");
+  const double of_anchors = shared(Level::Anchors, "cpu", "cpu");
+  CHECK(of_facts > 0.7);
+  CHECK(of_anchors > 0.15);
+  CHECK(of_anchors < of_facts);
+  CHECK(std::abs(shared(Level::Samples, "cpu", "cpu")) < 0.2);
+  CHECK(shared(Level::Facts, "gpu", "gpu") > 0.7);
+  CHECK(std::abs(shared(Level::Facts, "cpu", "gpu")) < 0.2);
 }
 
 TEST_CASE("what a share of the draws does not exceed") {
