@@ -1,9 +1,14 @@
 #include "runtime/src/cpu_pool.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "test/support/catch.h"
@@ -22,6 +27,42 @@ void count_tasks(void* context, const CpuPool::Piece& piece) {
   ++counts.calls;
   for (int32_t i = piece.task_begin; i < piece.task_end; ++i)
     ++counts.tasks[static_cast<size_t>(i)];
+}
+
+// A line of /proc/self/task/TID/status of each thread with a name of the pool's.
+std::vector<std::string> of_workers(const std::string& key) {
+  std::vector<std::string> found;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(thread.path() / "status");
+    std::string name, value;
+    for (std::string line; std::getline(status, line);) {
+      if (line.rfind("Name:", 0) == 0) name = line.substr(6);
+      if (line.rfind(key + ":", 0) == 0) value = line.substr(key.size() + 2);
+    }
+    if (name.rfind("codl-", 0) == 0) found.push_back(value);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+TEST_CASE("workers have names, and leave signals to the host's threads but those of their faults") {
+  sigset_t before, behind;
+  pthread_sigmask(SIG_BLOCK, nullptr, &before);
+  CpuPool pool;
+  REQUIRE(pool.start(default_allocator(), {3}, nullptr, 0, nullptr) == CODL_OK);
+  // A thread that begins blocks all signals until it has its mask: a job ends when all have begun.
+  Counts counts(8);
+  pool.run(8, count_tasks, &counts);
+  CHECK(of_workers("Name") == std::vector<std::string>{"codl-1", "codl-2"});
+  for (const std::string& mask : of_workers("SigBlk")) {
+    const uint64_t blocked = std::stoull(mask, nullptr, 16);
+    const auto is_blocked = [&](int signal) { return (blocked >> (signal - 1) & 1) != 0; };
+    for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGCHLD, SIGALRM}) CHECK(is_blocked(signal));
+    for (const int signal : {SIGSEGV, SIGBUS, SIGABRT}) CHECK(!is_blocked(signal));
+  }
+  pthread_sigmask(SIG_BLOCK, nullptr, &behind);
+  for (int signal = 1; signal < 32; ++signal)
+    CHECK(sigismember(&before, signal) == sigismember(&behind, signal));
 }
 
 TEST_CASE("every task of a job runs once, whatever the number of workers") {
