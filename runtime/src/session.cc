@@ -68,10 +68,7 @@ void adapt(codl_session& session, PreparedVariant* used, int64_t run_ns) {
   while (session.prepared[index] != used) ++index;
   const size_t next = session.chooser.next(index, static_cast<float>(run_ns) / 1000,
                                            static_cast<float>(used->executor.cpu_ns()) / 1000);
-  // What a host has said meanwhile stays.
-  if (next != index && session.load == CODL_LOAD_UNKNOWN &&
-      session.current.compare_exchange_strong(used, session.prepared[next]))
-    note_switch(session, session.chooser.reason());
+  if (next != index) switch_unless_hinted(session, used, session.prepared[next]);
 }
 
 // The run's steps, on the variant in use; what the device fails at is finished on the spare one.

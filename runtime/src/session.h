@@ -73,7 +73,8 @@ codl_status_t check_options(const codl_plan& plan, const codl_session_options_t&
 // The plan's variant of that name, null: its first. Null if there is none.
 const plan::VariantDef* find_variant(const codl_plan& plan, const char* name);
 
-// The next run is to use another variant than the last one that was chosen.
-void note_switch(codl_session& session, const char* reason);
+// The adaptive policy's choice behind a run of `used`. What a host has said of the load meanwhile,
+// or named, stays.
+void switch_unless_hinted(codl_session& session, PreparedVariant* used, PreparedVariant* next);
 
 }  // namespace codl::rt

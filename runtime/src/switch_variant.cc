@@ -46,15 +46,33 @@ PreparedVariant* variant_for(const codl_session& session, int32_t load) {
   return found;
 }
 
+// The next run is to use another variant than the last one that was chosen.
+void note_switch(codl_session& session, const char* reason) {
+  session.switch_reason = reason;
+  session.switch_count.fetch_add(1, std::memory_order_relaxed);
+}
+
 void switch_to(codl_session& session, PreparedVariant* variant, const char* reason) {
   if (session.current.exchange(variant) != variant) note_switch(session, reason);
 }
 
+void follow_hint(codl_session& session, int32_t load) {
+  PreparedVariant* variant = load == CODL_LOAD_UNKNOWN ? nullptr : variant_for(session, load);
+  if (variant != nullptr) switch_to(session, variant, "the host told of the load");
+}
+
 }  // namespace
 
-void note_switch(codl_session& session, const char* reason) {
-  session.switch_reason = reason;
-  session.switch_count.fetch_add(1, std::memory_order_relaxed);
+void switch_unless_hinted(codl_session& session, PreparedVariant* used, PreparedVariant* next) {
+  if (session.load != CODL_LOAD_UNKNOWN || !session.current.compare_exchange_strong(used, next))
+    return;
+  note_switch(session, session.chooser.reason());
+  // A hint between the two that named the variant in use has left nothing by which to tell. So
+  // hints are looked at again, until there was none since the last look.
+  for (int32_t seen = CODL_LOAD_UNKNOWN, load = session.load; load != seen; load = session.load) {
+    follow_hint(session, load);
+    seen = load;
+  }
 }
 
 }  // namespace codl::rt
@@ -85,9 +103,7 @@ codl_status_t codl_session_hint(codl_session_t* session, int32_t load) {
     return CODL_INVALID_ARGUMENT;
   if (session->record.has_given_up()) return CODL_DEVICE_ERROR;
   session->load = load;
-  codl::rt::PreparedVariant* variant =
-      load == CODL_LOAD_UNKNOWN ? nullptr : codl::rt::variant_for(*session, load);
-  if (variant != nullptr) codl::rt::switch_to(*session, variant, "the host told of the load");
+  codl::rt::follow_hint(*session, load);
   return CODL_OK;
 }
 
