@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "schema/half.h"
 #include "tools/tool_error.h"
 
 namespace codl::tools {
@@ -25,32 +26,6 @@ uint16_t read_word(const void* bytes) {
   uint16_t word;
   std::memcpy(&word, bytes, sizeof(word));
   return word;
-}
-
-// IEEE 754 binary16: 1 sign bit, 5 bits of exponent (bias 15), 10 of fraction.
-double read_float16(const void* bytes) {
-  const uint16_t word = read_word(bytes);
-  const double sign = (word & 0x8000) != 0 ? -1 : 1;
-  const int exponent = word >> 10 & 0x1f;
-  const int fraction = word & 0x3ff;
-  if (exponent == 0) return sign * std::ldexp(fraction, -24);
-  if (exponent == 0x1f) return fraction != 0 ? NAN : sign * HUGE_VAL;
-  return sign * std::ldexp(fraction + 1024, exponent - 25);
-}
-
-uint16_t float16_of(double value) {
-  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  const double magnitude = std::fabs(value);
-  if (std::isnan(value)) return 0x7e00;
-  if (magnitude >= 65520) return sign | 0x7c00;  // halfway from the largest, 65504, to 2^16
-  if (magnitude == 0) return sign;
-  int exponent = 0;
-  std::frexp(magnitude, &exponent);  // magnitude = f * 2^exponent, 0.5 <= f < 1
-  // Spacing of the numbers around: 2^(exponent - 11), not below 2^-24. Rounds to even by default;
-  // a carry runs into the exponent, as it should.
-  const int spacing = exponent - 11 < -24 ? -24 : exponent - 11;
-  const auto units = static_cast<uint16_t>(std::nearbyint(std::ldexp(magnitude, -spacing)));
-  return static_cast<uint16_t>(sign | (((spacing + 24) << 10) + units));
 }
 
 // The upper half of a float.
@@ -86,7 +61,7 @@ double read_element(codl_dtype_t dtype, const void* bytes) {
     case CODL_FLOAT64:
       return read_as<double>(bytes);
     case CODL_FLOAT16:
-      return read_float16(bytes);
+      return static_cast<double>(float_of_half(read_word(bytes)));
     case CODL_BFLOAT16:
       return read_bfloat16(bytes);
     case CODL_BOOL:
@@ -117,7 +92,7 @@ void write_element(codl_dtype_t dtype, double value, void* bytes) {
     case CODL_FLOAT64:
       return write_as<double>(value, bytes);
     case CODL_FLOAT16: {
-      const uint16_t word = float16_of(value);
+      const uint16_t word = half_of(value);
       std::memcpy(bytes, &word, sizeof(word));
       return;
     }

@@ -5,6 +5,7 @@
 #include "kernels/common/contract/tensor_view.h"
 #include "runtime/src/diag.h"
 #include "runtime/src/step_checker.h"
+#include "schema/half.h"
 #include "schema/mix_bits.h"
 #include "schema/verify_plan.h"
 
@@ -27,17 +28,6 @@ float value_of(uint32_t pattern, uint64_t element) {
   // Multiples of 1/64 in [-1, 1]: exact as halves.
   const float unit = static_cast<float>(static_cast<int32_t>(bits >> 57) - 64) / 64;
   return pattern == kLarge ? 32 * unit : unit;
-}
-
-// Of what is a half exactly.
-uint16_t half_of_float(float value) {
-  const uint32_t bits = __builtin_bit_cast(uint32_t, value);
-  const uint32_t sign = (bits >> 16) & 0x8000u;
-  const uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude == 0) return static_cast<uint16_t>(sign);
-  if (magnitude > 0x7f800000u) return 0x7e00u;
-  if (magnitude == 0x7f800000u) return static_cast<uint16_t>(sign | 0x7c00u);
-  return static_cast<uint16_t>(sign | ((magnitude - 0x38000000u) >> 13));
 }
 
 }  // namespace
@@ -70,7 +60,7 @@ codl_status_t StepChecker::write(uint32_t tensor, uint32_t pattern, codl_diag_t*
                               ? value_of(pattern, (uint64_t{tensor} << 32) + begin + i)
                               : 0.0f;
       if (held.dtype == DType::F16) {
-        const uint16_t half = half_of_float(value);
+        const uint16_t half = half_of(value);
         std::memcpy(to + i * sizeof(half), &half, sizeof(half));
       } else {
         std::memcpy(to + i * sizeof(value), &value, sizeof(value));

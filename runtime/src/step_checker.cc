@@ -8,6 +8,7 @@
 #include "kernels/kernel_table.h"
 #include "runtime/src/cpu_job.h"
 #include "runtime/src/diag.h"
+#include "schema/half.h"
 #include "schema/plan_layout.h"
 #include "schema/verify_plan.h"
 
@@ -45,17 +46,6 @@ OperandShape on_cpu(OperandShape shape) {
 
 void set_bytes(OperandShape& shape) {
   shape.bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
-}
-
-// Any half but NaN is exact.
-float float_of_half(uint16_t half) {
-  const uint32_t magnitude = half & 0x7fffu;
-  const uint32_t sign = uint32_t{half & 0x8000u} << 16;
-  const uint32_t bits =
-      magnitude >= 0x7c00u
-          ? (magnitude << 13) | 0x7f800000u
-          : __builtin_bit_cast(uint32_t, __builtin_bit_cast(float, magnitude << 13) * 0x1p112f);
-  return __builtin_bit_cast(float, bits | sign);
 }
 
 void perturb(float* values, size_t count) {

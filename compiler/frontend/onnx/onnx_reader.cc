@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/bit.h"
+#include "schema/half.h"
 #include "schema/plan_layout.h"
 
 namespace codl::compiler {
@@ -53,18 +54,6 @@ void convert_elements(const uint8_t* from, size_t count, uint8_t* to) {
   }
 }
 
-float float_of_half(uint16_t bits) {
-  const uint32_t sign = uint32_t{bits & 0x8000u} << 16;
-  const uint32_t exponent = (bits >> 10) & 0x1f;
-  const uint32_t fraction = bits & 0x3ff;
-  // Subnormals count in steps of 2^-24.
-  if (exponent == 0) {
-    const float magnitude = std::ldexp(static_cast<float>(fraction), -24);
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  const uint32_t wide_exponent = exponent == 0x1f ? 0xff : exponent + 112;
-  return llvm::bit_cast<float>(sign | wide_exponent << 23 | fraction << 13);
-}
 float float_of_bfloat(uint16_t bits) { return llvm::bit_cast<float>(uint32_t{bits} << 16); }
 float float_of_double(double value) { return static_cast<float>(value); }
 uint8_t bool_of_byte(uint8_t value) { return value != 0; }

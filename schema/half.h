@@ -1,0 +1,38 @@
+// Halves, IEEE 754 binary16: 1 bit of sign, 5 of exponent (bias 15), 10 of fraction.
+#pragma once
+
+#include <cstdint>
+
+namespace codl {
+
+// Exact, the bits of a NaN included.
+inline float float_of_half(uint16_t half) {
+  const uint32_t magnitude = half & 0x7fffu;
+  const uint32_t sign = uint32_t{half & 0x8000u} << 16;
+  const uint32_t bits =
+      magnitude >= 0x7c00u
+          ? (magnitude << 13) | 0x7f800000u
+          : __builtin_bit_cast(uint32_t, __builtin_bit_cast(float, magnitude << 13) * 0x1p112f);
+  return __builtin_bit_cast(float, bits | sign);
+}
+
+// The nearest half, of two the even one; infinity from 65520 on, halfway from the largest to 2^16.
+// One NaN.
+inline uint16_t half_of(double value) {
+  const uint64_t bits = __builtin_bit_cast(uint64_t, value);
+  const auto sign = static_cast<uint32_t>(bits >> 48) & 0x8000u;
+  const double magnitude = __builtin_bit_cast(double, bits&(UINT64_MAX >> 1));
+  if (__builtin_isnan(magnitude)) return 0x7e00;
+  if (magnitude >= 65520) return static_cast<uint16_t>(sign | 0x7c00u);
+  // Biased by 15 as a half has it, of what is below the normal ones 1: from 1 to 30.
+  const auto wide = static_cast<int32_t>(bits >> 52 & 0x7ff);
+  const int32_t exponent = wide > 1008 ? wide - 1008 : 1;
+  // In units of the halves around it, 2^(exponent - 25): at most 2048. At 2^52 doubles are whole
+  // numbers, so that adding it rounds. A carry runs into the exponent, as it should.
+  const double units =
+      magnitude * __builtin_bit_cast(double, static_cast<uint64_t>(1048 - exponent) << 52);
+  const auto rounded = static_cast<uint32_t>(units + 0x1p52 - 0x1p52);
+  return static_cast<uint16_t>(sign | ((static_cast<uint32_t>(exponent - 1) << 10) + rounded));
+}
+
+}  // namespace codl
