@@ -3,8 +3,10 @@
 // Needs:   an Add or Sub of f32 with a constant of one element, behind a Mul with another that
 //          nobody else reads.
 // Gives:   a Unary (Affine) in the place of the sum: one pass over memory less, and something that
-//          may become an activation. Numerics change by the rounding of the product only: sums in
-//          front of products stay, as (x - z) s is 0 for an x of z.
+//          may become an activation. With a HardSwish that nobody else reads in front of it
+//          (learnable scales: PP-LCNetV3), both are one AffineHardSwish. Numerics change by the
+//          rounding of the product only: sums in front of products stay, as (x - z) s is 0 for an x
+//          of z.
 // Order:   after fold_batch_norm, which takes such numbers into the convolution in front of them;
 //          before fuse_activation.
 #include <optional>
@@ -37,6 +39,10 @@ std::optional<WithNumber> with_number(const ir::Graph& graph, const ir::Node& no
   return std::nullopt;
 }
 
+bool is_hard_swish(const ir::Node& node) {
+  return node.op == OpKind::Unary && node.params.as<UnaryParams>().kind == kUnaryHardSwish;
+}
+
 }  // namespace
 
 llvm::Error fuse_affine(ir::Graph& graph) {
@@ -54,13 +60,22 @@ llvm::Error fuse_affine(ir::Graph& graph) {
     if (producer == ir::kNoId) continue;
     const auto product = with_number(graph, graph.node(producer), kBinaryMul);
     if (!product) continue;
+    ir::ValueId x = product->x;
+    int32_t kind = kUnaryAffine;
+    const ir::NodeId curve = readers.sole_producer(x, producer);
+    if (curve != ir::kNoId && is_hard_swish(graph.node(curve))) {
+      x = graph.node(curve).inputs[0];
+      kind = kUnaryAffineHardSwish;
+      dead[curve] = true;
+      readers.remove(curve);
+    }
     node.op = OpKind::Unary;
     node.params = ir::OpParams::of(
-        OpKind::Unary,
-        UnaryParams{.kind = kUnaryAffine, .alpha = product->number, .beta = sum->number});
-    node.inputs = {product->x};
+        OpKind::Unary, UnaryParams{.kind = kind, .alpha = product->number, .beta = sum->number});
+    node.inputs = {x};
     readers.replace(id, std::move(node));
     dead[producer] = true;
+    readers.remove(producer);
   }
   remove_dead(graph, dead);
   return llvm::Error::success();

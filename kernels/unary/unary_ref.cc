@@ -24,6 +24,11 @@ double round_half_to_even(double x) {
   return std::copysign(is_down ? below : below + 1.0, x);
 }
 
+// As floats divide, which decides what is half way between two integers.
+double quotient(double x, double divisor) {
+  return static_cast<double>(static_cast<float>(x / divisor));
+}
+
 double value_of(int32_t kind, double alpha, double beta, double x) {
   switch (kind) {
 #define CODL_ACTIVATION(Name, number, parameters, use, formula, vector, cpu_cost, cl_cost, cl) \

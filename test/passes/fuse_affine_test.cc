@@ -24,6 +24,24 @@ TEST_CASE("a product and a sum with one number each are one Unary") {
         inputs + "%y y = Unary(%x) {kind=Affine, alpha=2, beta=-3}" + end);
 }
 
+TEST_CASE("with a hard swish in front, a product and a sum are one Unary of all three") {
+  const compiler::Pass passes[] = {{"fuse_unary_patterns", compiler::fuse_unary_patterns},
+                                   {"fuse_affine", compiler::fuse_affine}};
+  const auto curve_and = [&](const std::string& nodes) {
+    return after(
+        "g (float[1,2,3,3] x) => (float[1,2,3,3] y) <float a = {2}, float b = {3}> { "
+        "s = HardSigmoid<alpha = 0.16666667, beta = 0.5>(x) h = Mul(x, s) " +
+            nodes + " }",
+        passes);
+  };
+  const std::string found = curve_and("m = Mul(h, a) y = Add(m, b)");
+  CHECK(found.find("Unary(%x) {kind=AffineHardSwish, alpha=2, beta=3}") != std::string::npos);
+  CHECK(found.find("kind=HardSwish") == std::string::npos);
+  // Somebody else reads it.
+  CHECK(curve_and("m = Mul(h, a) n = Add(m, b) y = Add(n, h)").find("kind=Affine,") !=
+        std::string::npos);
+}
+
 TEST_CASE("what is no product and sum of one number each stays") {
   for (const char* nodes : {
            "m = Mul(x, z) y = Add(m, b)",                // no number

@@ -188,6 +188,20 @@ class Writer {
         add("Mul", {x, gate}, y);
         return true;
       }
+      case kUnaryQuantize8: {
+        const std::string steps = fresh(y + ".steps"), whole = fresh(y + ".whole");
+        const std::string kept = fresh(y + ".kept");
+        add("Div", {x, scalar(alpha)}, steps);
+        add("Round", {steps}, whole);
+        add("Clip", {whole, scalar(-beta), scalar(255 - beta)}, kept);
+        add("Mul", {kept, scalar(alpha)}, y);
+        return true;
+      }
+      case kUnaryAffineHardSwish: {
+        const std::string curve = fresh(y + ".curve");
+        add("HardSwish", {x}, curve);
+        return unary(kUnaryAffine, alpha, beta, curve, y);
+      }
       case kUnaryAffine: {
         const std::string product = fresh(y + ".product");
         add("Mul", {x, scalar(alpha)}, product);

@@ -81,6 +81,13 @@ HWY_INLINE Vector hyperbolic_tangent(Vector x) {
 
 HWY_INLINE Vector hard_swish(Vector x) { return hn::Mul(x, ramp(x, 1.0f / 6.0f, 0.5f)); }
 
+HWY_INLINE Vector quantize8(Vector x, float scale, float zero_point) {
+  const D d;
+  const Vector alpha = hn::Set(d, scale);
+  const Vector steps = hn::Round(hn::Div(x, alpha));
+  return hn::Mul(limit(steps, hn::Set(d, -zero_point), hn::Set(d, 255.0f - zero_point)), alpha);
+}
+
 HWY_INLINE Vector swish(Vector x, float alpha) {
   return hn::Mul(x, sigmoid(hn::Mul(x, hn::Set(D(), alpha))));
 }
