@@ -39,6 +39,18 @@ ir::NodeId Readers::sole_producer(ir::ValueId value, ir::NodeId user) const {
   return count(value) == 1 && readers_[value].sum == user ? producer : ir::kNoId;
 }
 
+bool Readers::only_among(llvm::ArrayRef<ir::NodeId> nodes, ir::NodeId root) const {
+  return llvm::all_of(nodes, [&](ir::NodeId id) {
+    if (id == root) return true;
+    const ir::ValueId value = graph_.node(id).output;
+    if (graph_.is_output(value)) return false;
+    const auto reads = [&](ir::NodeId node) {
+      return llvm::is_contained(graph_.node(node).inputs, value);
+    };
+    return static_cast<size_t>(llvm::count_if(nodes, reads)) == count(value);
+  });
+}
+
 NewNames::NewNames(const ir::Graph& graph) {
   for (const ir::Value& value : graph.values()) names_.insert(value.name);
 }

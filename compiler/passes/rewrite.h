@@ -24,6 +24,8 @@ class Readers {
   // The node that computes `value`, if `user` is all that reads it; else kNoId. Such a producer may
   // be merged into its user: nobody sees the value between them.
   ir::NodeId sole_producer(ir::ValueId value, ir::NodeId user) const;
+  // True if none but `nodes` read what they compute, `root`'s result aside. Each is named once.
+  bool only_among(llvm::ArrayRef<ir::NodeId> nodes, ir::NodeId root) const;
   // Puts `node` in the place of node `id`; its operands may be values added since.
   void replace(ir::NodeId id, ir::Node node);
   // The node reads no more: it is dead, and what only it read may go.
