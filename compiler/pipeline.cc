@@ -42,6 +42,7 @@ constexpr Pass kFrontendPasses[] = {
     {"nest_concats", nest_concats},                // by which equal operands are one value
     {"eliminate_dead", eliminate_dead},            // copies would stand between what fuses
     {"fuse_unary_patterns", fuse_unary_patterns},  // before pieces of a formula fuse elsewhere
+    {"fuse_normalize", fuse_normalize},            // likewise
     {"fuse_quantize_pairs", fuse_quantize_pairs},  // likewise
     {"sink_transposes", sink_transposes},          // from between what fuses
     {"sink_reshapes", sink_reshapes},              // likewise

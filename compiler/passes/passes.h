@@ -12,6 +12,7 @@ llvm::Error merge_common(ir::Graph& graph);
 llvm::Error nest_concats(ir::Graph& graph);
 llvm::Error eliminate_dead(ir::Graph& graph);
 llvm::Error fuse_unary_patterns(ir::Graph& graph);
+llvm::Error fuse_normalize(ir::Graph& graph);
 llvm::Error fuse_quantize_pairs(ir::Graph& graph);
 llvm::Error sink_transposes(ir::Graph& graph);
 llvm::Error sink_reshapes(ir::Graph& graph);
