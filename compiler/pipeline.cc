@@ -49,6 +49,7 @@ constexpr Pass kFrontendPasses[] = {
     {"eliminate_dead", eliminate_dead},            // those that met there
     {"fuse_pads", fuse_pads},                      // where a convolution reads what is padded
     {"fold_batch_norm", fold_batch_norm},          // before a convolution has an activation
+    {"fuse_one_hot", fuse_one_hot},                // a bias in the product is in the table
     {"fuse_affine", fuse_affine},                  // what did not fold into a convolution
     {"fuse_residual", fuse_residual},              // before a convolution has an activation
     {"fuse_activation", fuse_activation},          // the last thing a node does

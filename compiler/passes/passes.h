@@ -18,6 +18,7 @@ llvm::Error sink_transposes(ir::Graph& graph);
 llvm::Error sink_reshapes(ir::Graph& graph);
 llvm::Error fuse_pads(ir::Graph& graph);
 llvm::Error fold_batch_norm(ir::Graph& graph);
+llvm::Error fuse_one_hot(ir::Graph& graph);
 llvm::Error fuse_affine(ir::Graph& graph);
 llvm::Error fuse_activation(ir::Graph& graph);
 llvm::Error fuse_residual(ir::Graph& graph);
