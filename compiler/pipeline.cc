@@ -44,8 +44,10 @@ constexpr Pass kFrontendPasses[] = {
     {"fuse_unary_patterns", fuse_unary_patterns},  // before pieces of a formula fuse elsewhere
     {"fuse_normalize", fuse_normalize},            // likewise
     {"fuse_quantize_pairs", fuse_quantize_pairs},  // likewise
+    {"fuse_gates", fuse_gates},                    // behind what knows such sums
     {"sink_transposes", sink_transposes},          // from between what fuses
     {"sink_reshapes", sink_reshapes},              // likewise
+    {"sink_depth_to_space", sink_depth_to_space},  // likewise
     {"eliminate_dead", eliminate_dead},            // those that met there
     {"fuse_pads", fuse_pads},                      // where a convolution reads what is padded
     {"fold_batch_norm", fold_batch_norm},          // before a convolution has an activation

@@ -14,6 +14,8 @@ llvm::Error eliminate_dead(ir::Graph& graph);
 llvm::Error fuse_unary_patterns(ir::Graph& graph);
 llvm::Error fuse_normalize(ir::Graph& graph);
 llvm::Error fuse_quantize_pairs(ir::Graph& graph);
+llvm::Error fuse_gates(ir::Graph& graph);
+llvm::Error sink_depth_to_space(ir::Graph& graph);
 llvm::Error sink_transposes(ir::Graph& graph);
 llvm::Error sink_reshapes(ir::Graph& graph);
 llvm::Error fuse_pads(ir::Graph& graph);
