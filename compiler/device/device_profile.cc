@@ -216,6 +216,9 @@ llvm::Expected<ProfileText> read_profile(llvm::StringRef name_or_path, llvm::Str
                        llvm::sys::fs::exists(name_or_path) ? "no regular file" : "no such file",
                        tools::suggestion({stem.data(), stem.size()}, names));
   }
+  if (names.empty())
+    return input_error(where, "expected FILE.json, as {0} has no profiles, found \"{1}\"",
+                       profile_directory(), name_or_path);
   return input_error(where, "expected FILE.json or one of {0}, found \"{1}\"{2}",
                      llvm::join(names, ", "), name_or_path,
                      tools::suggestion({name_or_path.data(), name_or_path.size()}, names));

@@ -387,6 +387,16 @@ class FilesTest(WorkFolder, unittest.TestCase):
                     self.assertEqual(data, usual)
         self.for_each_writer(check)
 
+    def test_a_compiler_without_profiles_beside_it_says_where_it_looked(self):
+        alone = os.path.join(self.work, "alone", "bin")
+        os.makedirs(alone)
+        shutil.copy(os.path.join(BIN, "codlc"), alone)
+        done = subprocess.run([os.path.join(alone, "codlc"), MODEL, "--device=sd855", "-o", os.path.join(self.work, "net.codl")],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("--device: expected FILE.json, as " + os.path.join(self.work, "alone", "share", "codl", "profiles") +
+                      " has no profiles, found \"sd855\"", done.stderr)
+
     def test_a_profile_on_stdout_needs_a_name(self):
         result = self.run_tool("codl-profile", "--fit-only", f"--samples={self.samples}", "-o", "-")
         self.assertEqual((result.returncode, result.stdout), (1, b""))
