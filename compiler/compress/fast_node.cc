@@ -33,9 +33,9 @@ OperandShape shape_of(const ir::TensorType& type, bool is_map) {
 // The same results on every machine that has AVX2: with wider vectors some sums are rounded in
 // another order, and a search may turn on a digit.
 kernels::CpuKernel function_of(const KernelInfo& kernel) {
-  static const kernels::CpuTarget target =
+  static const kernels::CpuTarget kTarget =
       std::min(kernels::best_cpu_target(), kernels::CpuTarget::Avx2);
-  return kernels::kernel_for(*kernels::cpu_kernel_targets(kernel), target);
+  return kernels::kernel_for(*kernels::cpu_kernel_targets(kernel), kTarget);
 }
 
 void run(const KernelInfo& kernel, const kernels::StepNeeds& needs, const void* params,
