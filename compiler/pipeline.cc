@@ -36,6 +36,9 @@
 namespace codl::compiler {
 namespace {
 
+// Low rank and pruning come before it, and the network is written as ONNX.
+constexpr char kFirstBehindCompress[] = "widen_pools";
+
 constexpr Pass kFrontendPasses[] = {
     {"fold_constants", fold_constants},            // the fusions may use what becomes constant
     {"merge_common", merge_common},                // before readers are counted
@@ -55,6 +58,7 @@ constexpr Pass kFrontendPasses[] = {
     {"fuse_affine", fuse_affine},                  // what did not fold into a convolution
     {"fuse_residual", fuse_residual},              // before a convolution has an activation
     {"fuse_activation", fuse_activation},          // the last thing a node does
+    {kFirstBehindCompress, widen_pools},           // whose channels hang together no more
     {"assign_layouts", assign_layouts},            // its Converts would stand between, too
 };
 
@@ -147,11 +151,14 @@ void dump_stage(const CompileOptions& options, llvm::StringRef stage,
   if (options.dump == stage && options.dump_to != nullptr) *options.dump_to << text();
 }
 
-// Microseconds of a graph in front of assign_layouts: by the strategy asked for, of optimal by its
-// seeds, for the search judges a thousand plans where this one is asked for hundreds of graphs.
+// Microseconds of a graph in front of the passes behind compress(): by the strategy asked for, of
+// optimal by its seeds, for the search judges a thousand plans where this one is asked for hundreds
+// of graphs.
 llvm::Expected<double> judge_latency(const ir::Graph& graph, const DeviceProfile& profile,
                                      const CompileOptions& options) {
   ir::Graph laid_out = graph;
+  if (!llvm::is_contained(options.skipped_passes, kFirstBehindCompress))
+    if (llvm::Error error = widen_pools(laid_out)) return error;
   if (llvm::Error error = assign_layouts(laid_out)) return error;
   const LatencyPredictor predictor(profile, constant_mbytes(laid_out));
   std::vector<std::string> strategies = {options.partition.strategy};
@@ -193,7 +200,8 @@ llvm::Error run_frontend_passes(ir::Graph& graph, const CompileOptions& options,
     passes.on_graph = [&](llvm::StringRef pass, const ir::Graph& after) {
       return savings.add(pass, after);
     };
-  passes.inserted_before = "assign_layouts";
+  const bool widens = !llvm::is_contained(options.skipped_passes, kFirstBehindCompress);
+  passes.inserted_before = widens ? kFirstBehindCompress : "assign_layouts";
   passes.inserted = [&](ir::Graph& plain) -> llvm::Error {
     if (options.compress.is_asked()) {
       CompressOptions asked = options.compress;

@@ -11,7 +11,7 @@
 
 namespace codl::compiler {
 
-// Microseconds that the best plan of a graph in front of assign_layouts is predicted to take.
+// Microseconds that the best plan of a graph in front of the last passes is predicted to take.
 using LatencyJudge = std::function<llvm::Expected<double>(const ir::Graph& graph)>;
 
 // A network and its groups of channels. Ratios are by group: the share of its channels that goes.

@@ -34,6 +34,21 @@ llvm::Error check_windows_reach_input(llvm::StringRef where, const WindowAxis& a
   return llvm::Error::success();
 }
 
+// Whole panels of channels more than the operand's, which are zero, are said by the output that is
+// there (the pass widen_pools).
+int64_t channel_count(const ir::NodeView& node) {
+  const int32_t channels = node.input(0).dims[1];
+  if (node.node.output == ir::kNoId || node.output().rank() != 4) return channels;
+  const int32_t found = node.output().dims[1];
+  const bool is_widened =
+      found > channels && channels % kChannelPanel == 0 && found % kChannelPanel == 0;
+  return is_widened ? found : channels;
+}
+
+bool adds_channels(const ir::NodeView& node) {
+  return node.output().dims[1] != node.input(0).dims[1];
+}
+
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   const auto params = node.params<Pool2dParams>();
   const llvm::StringRef where = node.node.name;
@@ -50,14 +65,19 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
                        "expected a window that fits the padded input, found {0}x{1} over {2}",
                        params.kernel_h, params.kernel_w, ir::to_string(node.input(0)));
   const ir::Dims& x = node.input(0).dims;
-  CODL_ASSIGN_OR_RETURN(output, checked_type(where, DType::F32, {x[0], x[1], oh, ow}));
+  CODL_ASSIGN_OR_RETURN(output,
+                        checked_type(where, DType::F32, {x[0], channel_count(node), oh, ow}));
   if (llvm::Error error = check_windows_reach_input(where, height_axis(node), oh)) return error;
   if (llvm::Error error = check_windows_reach_input(where, width_axis(node), ow)) return error;
   return output;
 }
 
 llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
-  return split_rules(node.output(), true, true);
+  return split_rules(node.output(), true, !adds_channels(node));
+}
+
+void link(const ir::NodeView& node, ChannelLinks& links) {
+  if (!adds_channels(node)) link_channels(node, links);
 }
 
 Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output) {
@@ -75,7 +95,7 @@ const OpSpec kPool2dSpec = {
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,
-    .channels = link_channels,
+    .channels = link,  // widen_pools comes behind what removes channels
 };
 
 }  // namespace codl::compiler

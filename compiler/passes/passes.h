@@ -24,6 +24,7 @@ llvm::Error fuse_one_hot(ir::Graph& graph);
 llvm::Error fuse_affine(ir::Graph& graph);
 llvm::Error fuse_activation(ir::Graph& graph);
 llvm::Error fuse_residual(ir::Graph& graph);
+llvm::Error widen_pools(ir::Graph& graph);
 llvm::Error assign_layouts(ir::Graph& graph);
 
 }  // namespace codl::compiler

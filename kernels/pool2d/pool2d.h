@@ -1,7 +1,9 @@
 // Pool2d: maximum or average of a window that slides over the rows and columns of each channel.
 //
 //   x  [n, c, ih, iw]   Nhwc (CPU and buffer kernels) or Image2d (image kernel)
-//   y  [n, c, oh, ow]   the layout of x
+//   y  [n, c, oh, ow]   the layout of x; or with more channels, which are zero: both counts are
+//   then
+//      whole panels, and no part is of channels
 //
 // Output row o looks at input rows o * stride_h - pad_top + i * dilation_h, 0 <= i < kernel_h, as
 // far as they are in [0, ih); columns alike. Max is over those taps. Average divides their sum by
@@ -28,18 +30,24 @@ inline constexpr int32_t kPool2dChannelBlock = 64;
 // as in global pooling.
 struct Pool2dWork {
   Range rows;
-  Range channels;  // up to the padded count where the part has the last channel
+  Range channels;  // of x; up to the padded count where the part has the last channel
   int32_t blocks;
   int64_t units;
   int32_t task_count;
 };
 
+// Channels of y behind those of x.
+constexpr int32_t pool2d_added_channels(const OperandShape& x, const OperandShape& y) {
+  return y.dims[1] - x.dims[1];
+}
+
 constexpr Pool2dWork pool2d_work(const Pool2dParams& params, SplitDim part_dim, Range part,
-                                 const OperandShape& y) {
+                                 const OperandShape& x, const OperandShape& y) {
   Pool2dWork work = {};
   work.rows = rows_of_part(part_dim, part, y);
   work.channels = channels_of_part(part_dim, part, y);
   if (work.channels.end == y.dims[1]) work.channels.end = padded_channels(y);
+  work.channels.end -= pool2d_added_channels(x, y);
   const int64_t row_count = int64_t{y.dims[0]} * work.rows.count();
   work.blocks = row_count >= kMaxTasks
                     ? 1

@@ -28,8 +28,12 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const OperandShape& y = step.output();
   if (params.kind != kPool2dMax && params.kind != kPool2dAverage) return "a member of Pool2d";
   if (x.layout != y.layout) return "input and output of one layout";
-  if (x.dims[0] != y.dims[0] || x.dims[1] != y.dims[1])
-    return "input and output of one batch and channel count";
+  if (x.dims[0] != y.dims[0] || x.dims[1] > y.dims[1])
+    return "input and output of one batch, and no channel less";
+  if (pool2d_added_channels(x, y) != 0 &&
+      (x.dims[1] % kChannelPanel != 0 || y.dims[1] % kChannelPanel != 0 ||
+       step.part_dim == SplitDim::OutputChannel))
+    return "whole panels, and no part of the channels, where some are added";
   if (const char* expected = check_axis(y.dims[2], x.dims[2], params.kernel_h, params.stride_h,
                                         params.dilation_h, params.pad_top, params.pad_bottom))
     return expected;
@@ -40,7 +44,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (!holds_rows(x, pool2d_input_range(rows, params.stride_h, params.dilation_h, params.kernel_h,
                                         params.pad_top, x.dims[2])))
     return "input rows of the part inside the operand";
-  out_needs->task_count = pool2d_work(params, step.part_dim, step.part, y).task_count;
+  out_needs->task_count = pool2d_work(params, step.part_dim, step.part, x, y).task_count;
   return nullptr;
 }
 

@@ -1,6 +1,7 @@
 // Maximum or average of a window that slides over each channel, Nhwc buffers.
 //
-// Defines: IS_MAX; COUNT_INCLUDE_PAD; TAP_SPLIT, work-items that share one output.
+// Defines: IS_MAX; COUNT_INCLUDE_PAD; TAP_SPLIT, work-items that share one output; ADDS_CHANNELS,
+// y has channels behind those of x, which are zero: whole chunks.
 // One output is one pixel times 16 channels; channels first (neighbours in memory), then columns,
 // rows, batch. With TAP_SPLIT > 1, for large windows, item s of a group takes taps s, s + TAP_SPLIT
 // ... and the first joins their results in order: the result does not depend on timing.
@@ -12,9 +13,9 @@ kernel void pool2d_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y*
                                  int first_row, int out_w,  // the part
                                  WINDOW_PARAMS,             //
                                  int x_row_begin, int x_batch_stride, int x_row_stride,
-                                 int pixel_stride,  // of x and of y
-                                 int y_offset, int y_batch_stride,
-                                 int y_row_stride) {  // of first_row
+                                 int x_pixel_stride, int y_offset, int y_batch_stride,
+                                 int y_row_stride,  // of first_row
+                                 int y_pixel_stride) {
 #if TAP_SPLIT > 1
   // One group per output, no group too many: no item may leave before the barrier.
   local float16 partial[TAP_SPLIT];
@@ -29,21 +30,24 @@ kernel void pool2d_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y*
   id /= out_w;
   const int row = id % rows;
   const int n = id / rows;
-  const int lanes = min(16, pixel_stride - channel);
+  const int lanes = min(16, y_pixel_stride - channel);
 
   START_WINDOW
+#if ADDS_CHANNELS
+  const bool is_added = channel >= x_pixel_stride;
+#endif
 
   const int held_row0 = in_row0 - x_row_begin;
   global const TYPE_0* const x_map = x + n * x_batch_stride + channel;
   float16 result = (float16)(NOTHING);
 #if TAP_SPLIT > 1
   const int split = get_local_id(0);
-  const int tap_count = (i1 - i0) * (j1 - j0);
+  const int tap_count = TAP_ROWS(i1 - i0) * (j1 - j0);
   for (int t = split; t < tap_count; t += TAP_SPLIT) {
     const int i = i0 + t / (j1 - j0);
     const int j = j0 + t % (j1 - j0);
     result = JOIN(result, LOAD_LANES(TYPE_0, x_map + (held_row0 + i * dilation_h) * x_row_stride +
-                                                 (in_column0 + j * dilation_w) * pixel_stride,
+                                                 (in_column0 + j * dilation_w) * x_pixel_stride,
                                      lanes));
   }
   partial[split] = result;
@@ -51,16 +55,19 @@ kernel void pool2d_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y*
   if (split != 0) return;
   for (int s = 1; s < TAP_SPLIT; ++s) result = JOIN(result, partial[s]);
 #else
-  for (int i = i0; i < i1; ++i) {
+  for (int i = i0; i < i0 + TAP_ROWS(i1 - i0); ++i) {
     global const TYPE_0* const x_row = x_map + (held_row0 + i * dilation_h) * x_row_stride;
     for (int j = j0; j < j1; ++j)
-      result = JOIN(result, LOAD_LANES(TYPE_0, x_row + (in_column0 + j * dilation_w) * pixel_stride,
+      result = JOIN(result, LOAD_LANES(TYPE_0, x_row + (in_column0 + j * dilation_w) * x_pixel_stride,
                                        lanes));
   }
 #endif
   DIVIDE(result)
+#if ADDS_CHANNELS
+  if (is_added) result = 0.0f;
+#endif
   STORE_LANES(
       TYPE_Y, result,
-      y + y_offset + n * y_batch_stride + row * y_row_stride + column * pixel_stride + channel,
+      y + y_offset + n * y_batch_stride + row * y_row_stride + column * y_pixel_stride + channel,
       lanes);
 }

@@ -1,6 +1,7 @@
 // Maximum or average of a window that slides over each channel, RGBA images.
 //
-// Defines: IS_MAX; COUNT_INCLUDE_PAD; TAP_SPLIT, work-items that share one texel of y.
+// Defines: IS_MAX; COUNT_INCLUDE_PAD; TAP_SPLIT, work-items that share one texel of y; ADDS_CHANNELS, y
+// has channels behind those of x, which are zero: whole texels.
 // Ids: texel of the channels (times TAP_SPLIT), column, batch and row. One image fetch per tap.
 // With TAP_SPLIT > 1, for large windows, item s of a group takes taps s, s + TAP_SPLIT ... and the
 // first joins their results in order: the result does not depend on timing. Taps outside the map do
@@ -12,7 +13,7 @@ kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y,  
                                 int y_first_row, int y_rows_held,               //
                                 int first_row,                     // of the part, global
                                 int x_row_begin, int x_rows_held,  //
-                                WINDOW_PARAMS) {
+                                WINDOW_PARAMS, int x_channels) {
 #if TAP_SPLIT > 1
   // One group per output, no group too many: no item may leave before the barrier.
   local float4 partial[TAP_SPLIT];
@@ -24,20 +25,23 @@ kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y,  
   const int column = (int)get_global_id(1);
   const int n = (int)get_global_id(2) / rows;
   const int row = (int)get_global_id(2) % rows;
-  const int pixel_texels = (channels + 3) / 4;
+  const int x_texels = (x_channels + 3) / 4;
 
   START_WINDOW
+#if ADDS_CHANNELS
+  const bool is_added = texel >= x_texels;
+#endif
 
   const int image_row0 = n * x_rows_held + in_row0 - x_row_begin;
   float4 result = (float4)(NOTHING);
 #if TAP_SPLIT > 1
   const int split = get_local_id(0);
-  const int tap_count = (i1 - i0) * (j1 - j0);
+  const int tap_count = TAP_ROWS(i1 - i0) * (j1 - j0);
   for (int t = split; t < tap_count; t += TAP_SPLIT) {
     const int i = i0 + t / (j1 - j0);
     const int j = j0 + t % (j1 - j0);
     result = JOIN(result, read_imagef(x, kTexel,
-                                      (int2)((in_column0 + j * dilation_w) * pixel_texels + texel,
+                                      (int2)((in_column0 + j * dilation_w) * x_texels + texel,
                                              image_row0 + i * dilation_h)));
   }
   partial[split] = result;
@@ -45,13 +49,16 @@ kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y,  
   if (split != 0) return;
   for (int s = 1; s < TAP_SPLIT; ++s) result = JOIN(result, partial[s]);
 #else
-  for (int i = i0; i < i1; ++i)
+  for (int i = i0; i < i0 + TAP_ROWS(i1 - i0); ++i)
     for (int j = j0; j < j1; ++j)
       result = JOIN(result, read_imagef(x, kTexel,
-                                        (int2)((in_column0 + j * dilation_w) * pixel_texels + texel,
+                                        (int2)((in_column0 + j * dilation_w) * x_texels + texel,
                                                image_row0 + i * dilation_h)));
 #endif
   DIVIDE(result)
-  write_imagef(y, (int2)(column * pixel_texels + texel, n * y_rows_held + y_first_row + row),
+#if ADDS_CHANNELS
+  if (is_added) result = 0.0f;
+#endif
+  write_imagef(y, (int2)(column * ((channels + 3) / 4) + texel, n * y_rows_held + y_first_row + row),
                result);
 }

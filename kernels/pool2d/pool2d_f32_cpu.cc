@@ -224,12 +224,25 @@ void max_of_units(const Pool2dParams& params, const Pool2dWork& work, const Tens
   }
 }
 
+// Of each row of outputs, with its first block of channels.
+void zero_added_channels(int32_t count, const Pool2dParams& params, const Pool2dWork& work,
+                         const TensorView& x, const TensorView& y, Units units) {
+  for (int64_t unit = units.begin; unit < units.end; ++unit) {
+    if (unit % work.blocks != 0) continue;
+    float* added = output_row(params, work, x, y, unit).y + x.shape.dims[1];
+    for (int32_t ow = 0; ow < y.shape.dims[3]; ++ow, added += y.strides[3])
+      __builtin_memset(added, 0, static_cast<size_t>(count) * sizeof(float));
+  }
+}
+
 void pool2d_f32(const KernelArgs& args) {
   const auto& params = args.params_as<Pool2dParams>();
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
-  const Pool2dWork work = pool2d_work(params, args.part_dim, args.part, y.shape);
+  const Pool2dWork work = pool2d_work(params, args.part_dim, args.part, x.shape, y.shape);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
+  if (const int32_t added = pool2d_added_channels(x.shape, y.shape))
+    zero_added_channels(added, params, work, x, y, units);
   // Scalar code is there to be right.
   if (HWY_TARGET != HWY_SCALAR && pool2d_has_max_runs(params))
     return max_of_units(params, work, x, y, units);

@@ -34,6 +34,7 @@ void pool2d_launch(const StepShape& step, ClLaunch* out_launch) {
   out_launch->define("IS_MAX", params.kind == kPool2dMax ? 1 : 0);
   out_launch->define("COUNT_INCLUDE_PAD", params.count_include_pad != 0 ? 1 : 0);
   out_launch->define("TAP_SPLIT", is_split ? kPool2dTapSplit : 1);
+  out_launch->define("ADDS_CHANNELS", pool2d_added_channels(x, y) != 0 ? 1 : 0);
 
   if (y.layout == Layout::Image2d) {
     set_texels(step, out_launch);
@@ -43,6 +44,7 @@ void pool2d_launch(const StepShape& step, ClLaunch* out_launch) {
                  static_cast<uint64_t>(int64_t{y.dims[0]} * rows.count()), out_launch);
     add_image_window(step, x, out_launch);
     add_filter(params, x, out_launch);
+    out_launch->add_int(x.dims[1]);
     return;
   }
   const int64_t outputs = set_chunks(step, out_launch);
@@ -50,6 +52,7 @@ void pool2d_launch(const StepShape& step, ClLaunch* out_launch) {
   add_filter(params, x, out_launch);
   add_nhwc_input(x, out_launch);
   add_nhwc_output(step, out_launch);
+  out_launch->add_int(cl_strides(y).pixel);
 }
 
 }  // namespace codl::kernels

@@ -11,6 +11,10 @@ void pool2d_ref(const KernelArgs& args) {
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
   for_each_output(args, [&](const int32_t* index) {
+    if (index[1] >= x.shape.dims[1]) {
+      y.as<float>()[offset_of(y, index)] = 0;
+      return;
+    }
     double sum = 0.0;
     float maximum = -std::numeric_limits<float>::infinity();
     int32_t inside_count = 0;

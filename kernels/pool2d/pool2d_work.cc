@@ -23,7 +23,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& y = step.output();
   const Range rows = rows_of_part(step.part_dim, step.part, y);
   const double channels =
-      round_up(channels_of_part(step.part_dim, step.part, y).count(), kChannelPad);
+      round_up(channels_of_part(step.part_dim, step.part, y).count() - pool2d_added_channels(x, y),
+               kChannelPad);
   const double images = y.dims[0];
   const double row_taps = taps_inside(params.stride_h, params.dilation_h, params.kernel_h,
                                       params.pad_top, params.pad_bottom, x.dims[2], rows);
@@ -57,7 +58,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
                        : channels * element_bytes(y);
   out->tile_calls = images * rows.count() * y.dims[3];
   if (is_cpu(step)) {
-    const Pool2dWork work = pool2d_work(params, step.part_dim, step.part, y);
+    const Pool2dWork work = pool2d_work(params, step.part_dim, step.part, x, y);
     fill_tasks(work.units, work.task_count, machine, out);
     // Four vectors (AVX2: eight) or one of an output, or of each row of its taps.
     const double lanes = machine.vector_lanes;

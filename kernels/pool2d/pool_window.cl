@@ -1,11 +1,18 @@
 // The window of an output of Pool2d, and what is done with the elements in it. Defines: IS_MAX;
-// COUNT_INCLUDE_PAD, taps in the padding count in the divisor.
+// COUNT_INCLUDE_PAD, taps in the padding count in the divisor; ADDS_CHANNELS, of an output that
+// is_added no row is read.
 #if IS_MAX
 #define JOIN(a, b) LARGER(a, b)
 #define NOTHING (-INFINITY)
 #else
 #define JOIN(a, b) ((a) + (b))
 #define NOTHING 0.0f
+#endif
+
+#if ADDS_CHANNELS
+#define TAP_ROWS(rows) (is_added ? 0 : (rows))
+#else
+#define TAP_ROWS(rows) (rows)
 #endif
 
 #define WINDOW_PARAMS int in_h, int in_w, FILTER_PARAMS, int pad_bottom, int pad_right

@@ -35,7 +35,7 @@ NETWORK = "resnet18_dyn18"
 PHONE = "sd855"
 NO_FUSION = [f"--skip-pass={name}" for name in ("merge_common", "nest_concats", "fuse_unary_patterns", "sink_transposes",
                                                 "sink_reshapes", "fuse_pads", "fold_batch_norm", "fuse_residual",
-                                                "fuse_activation")]
+                                                "fuse_activation", "widen_pools")]
 LOW_RANK, PRUNE = ["--low-rank=0.95"], ["--prune=0.3"]
 SINGLE = ("cpu", "gpu")
 # Flags; strategies, of which the fastest counts.

@@ -22,6 +22,7 @@ struct Pool2dCase {
   bool count_include_pad = false;
   SplitDim part_dim = SplitDim::None;
   Range part = {};
+  int32_t added_channels = 0;
   bool only_held_rows = false;  // operands hold no more rows than the part needs
 };
 
@@ -56,8 +57,9 @@ inline KernelCase make_pool2d_case(const Pool2dCase& pool) {
   item.name = pool.name;
   item.op = OpKind::Pool2d;
   item.params = words_of(params);
-  item.operands = {nhwc_operand({pool.batch, pool.channels, pool.in_h, pool.in_w}, in_rows),
-                   nhwc_operand({pool.batch, pool.channels, out_h, out_w}, out_rows)};
+  item.operands = {
+      nhwc_operand({pool.batch, pool.channels, pool.in_h, pool.in_w}, in_rows),
+      nhwc_operand({pool.batch, pool.channels + pool.added_channels, out_h, out_w}, out_rows)};
   item.part_dim = pool.part_dim;
   item.part = pool.part;
   return item;
@@ -147,6 +149,28 @@ inline std::vector<KernelCase> pool2d_cases() {
            .stride = 2,
            .part_dim = SplitDim::OutputChannel,
            .part = channels});
+    for (int32_t kernel : {2, 3})
+      for (bool only_held_rows : {false, true})
+        add({.name = "channels added",
+             .kind = kind,
+             .batch = 2,
+             .channels = 48,
+             .in_h = 9,
+             .in_w = 10,
+             .kernel = kernel,
+             .stride = 2,
+             .pad_end = 1,
+             .part_dim = only_held_rows ? SplitDim::Height : SplitDim::None,
+             .part = only_held_rows ? Range{1, 3} : Range{},
+             .added_channels = 16,
+             .only_held_rows = only_held_rows});
+    add({.name = "channels added to a whole map",
+         .kind = kind,
+         .channels = 16,
+         .in_h = 9,
+         .in_w = 9,
+         .kernel = 9,
+         .added_channels = 128});
     add({.name = "tasks of rows",
          .kind = kind,
          .batch = 2,

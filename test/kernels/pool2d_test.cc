@@ -49,15 +49,32 @@ TEST_CASE("pool2d takes a padded window and refuses parameters that miss the map
         "every window to begin before the end of the map");
 }
 
+TEST_CASE("pool2d adds whole panels of channels, in steps of all channels only") {
+  const Pool2dParams params = small_params();
+  const auto check_added = [&](int32_t from, int32_t to, SplitDim dim = SplitDim::None) {
+    StepForTest step = {"pool2d_f32_cpu", &params, {nhwc({1, from, 9, 9}), nhwc({1, to, 5, 5})}};
+    step.part_dim = dim;
+    if (dim != SplitDim::None) step.part = {0, dim == SplitDim::Height ? 5 : 16};
+    return check(step);
+  };
+  const std::string panels = "whole panels, and no part of the channels, where some are added";
+  CHECK(check_added(16, 48) == "ok");
+  CHECK(check_added(16, 48, SplitDim::Height) == "ok");
+  CHECK(check_added(16, 48, SplitDim::OutputChannel) == panels);
+  CHECK(check_added(16, 24) == panels);
+  CHECK(check_added(8, 16) == panels);
+  CHECK(check_added(48, 16) == "input and output of one batch, and no channel less");
+}
+
 TEST_CASE("pool2d refuses operands that do not fit each other") {
   const Pool2dParams params = small_params();
   const auto check_operands = [&](const OperandShape& x, const OperandShape& y) {
     return check({"pool2d_f32_cpu", &params, {x, y}});
   };
   CHECK(check_operands(nhwc({2, 5, 9, 9}), nhwc({1, 5, 5, 5})) ==
-        "input and output of one batch and channel count");
-  CHECK(check_operands(nhwc({1, 4, 9, 9}), nhwc({1, 5, 5, 5})) ==
-        "input and output of one batch and channel count");
+        "input and output of one batch, and no channel less");
+  CHECK(check_operands(nhwc({1, 6, 9, 9}), nhwc({1, 5, 5, 5})) ==
+        "input and output of one batch, and no channel less");
   CHECK(check_operands(plain({1, 5, 9, 9}), nhwc({1, 5, 5, 5})) ==
         "input and output of one layout");
   CHECK(check({"pool2d_f32_cl_image", &params, {nhwc({1, 5, 9, 9}), image({1, 5, 5, 5})}}) ==

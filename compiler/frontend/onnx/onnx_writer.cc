@@ -512,7 +512,7 @@ class Writer {
       case OpKind::ConvNd:
         return conv_nd(node, node.params<ConvNdParams>());
       case OpKind::Pool2d:
-        return pool(node.params<Pool2dParams>());
+        return node.output().dims[1] == node.input(0).dims[1] && pool(node.params<Pool2dParams>());
       case OpKind::Unary: {
         const auto params = node.params<UnaryParams>();
         return unary(params.kind, params.alpha, params.beta, name(0), result());
