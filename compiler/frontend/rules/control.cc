@@ -162,7 +162,7 @@ OnnxTensor scalar_tensor(DType dtype, int64_t value) {
   tensor.dtype = dtype;
   std::vector<uint8_t> bytes(dtype_bytes(dtype));
   std::memcpy(bytes.data(), &value, bytes.size());
-  tensor.bytes = std::move(bytes);
+  tensor.bytes = bytes;
   return tensor;
 }
 
