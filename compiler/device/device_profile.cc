@@ -343,7 +343,6 @@ std::vector<std::string> list_devices() {
       names.push_back(llvm::sys::path::stem(entry->path()).str());
   if (error == std::errc::not_enough_memory) throw std::bad_alloc();  // as of what names are in
   llvm::sort(names);
-  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 

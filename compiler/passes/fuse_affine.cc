@@ -25,16 +25,12 @@ struct WithNumber {
 // The node as what `kind` makes of a value, its first operand where the order counts, and of one
 // number.
 std::optional<WithNumber> with_number(const ir::Graph& graph, const ir::Node& node, int32_t kind) {
-  if (node.op != OpKind::Binary || graph.value(node.output).type.dtype != DType::F32)
-    return std::nullopt;
-  const auto params = node.params.as<BinaryParams>();
-  if (params.kind != kind || params.activation != kUnaryIdentity) return std::nullopt;
+  if (!is_binary(graph, node, kind)) return std::nullopt;
   for (size_t i = 0; i < (kind == kBinarySub ? 1 : 2); ++i) {
     const ir::Value& x = graph.value(node.inputs[i]);
-    const ir::Value& number = graph.value(node.inputs[1 - i]);
-    if (!x.is_constant && number.is_constant && number.type.element_count() == 1 &&
-        x.type.dims == graph.value(node.output).type.dims)
-      return WithNumber{node.inputs[i], number.as<float>()[0]};
+    const auto number = number_of(graph, node.inputs[1 - i]);
+    if (!x.is_constant && number && x.type.dims == graph.value(node.output).type.dims)
+      return WithNumber{node.inputs[i], static_cast<float>(*number)};
   }
   return std::nullopt;
 }

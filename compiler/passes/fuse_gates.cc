@@ -4,29 +4,21 @@
 //          product that nobody else reads.
 // Gives:   1 + g, of few elements, and the product with it in the place of the sum: one pass over
 //          the map less. Numerics change by rounding only.
-// Order:   after fuse_unary_patterns, which knows formulas of such sums; before fuse_residual,
-// which
-//          would take the sum into a convolution and leave the product.
+// Order:   after fuse_unary_patterns, which knows formulas of such sums; before fuse_residual, for
+//          it would take the sum into a convolution and leave the product.
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
 namespace codl::compiler {
 namespace {
 
-bool is_plain_binary(const ir::Graph& graph, const ir::Node& node, int32_t kind) {
-  if (node.op != OpKind::Binary || graph.value(node.output).type.dtype != DType::F32) return false;
-  const auto params = node.params.as<BinaryParams>();
-  return params.kind == kind && params.activation == kUnaryIdentity;
-}
-
 void fuse_gate(ir::Graph& graph, Readers& readers, ir::NodeId id) {
-  if (!is_plain_binary(graph, graph.node(id), kBinaryAdd)) return;
+  if (!is_binary(graph, graph.node(id), kBinaryAdd)) return;
   ir::Node sum = graph.node(id);
   for (size_t i = 0; i < 4; ++i) {
     const ir::ValueId x = sum.inputs[i % 2];
     const ir::NodeId producer = readers.sole_producer(sum.inputs[1 - i % 2], id);
-    if (producer == ir::kNoId || !is_plain_binary(graph, graph.node(producer), kBinaryMul))
-      continue;
+    if (producer == ir::kNoId || !is_binary(graph, graph.node(producer), kBinaryMul)) continue;
     ir::Node product = graph.node(producer);
     const ir::ValueId gate = product.inputs[i / 2];
     if (product.inputs[1 - i / 2] != x || graph.value(x).is_constant ||

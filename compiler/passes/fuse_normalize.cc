@@ -9,8 +9,7 @@
 //          broadcast to x; squares as a product or a power; roots and quotients as Sqrt,
 //          Reciprocal, Div or Pow, the scale in front of or behind the product with x; nobody else
 //          reads what lies between x and the result.
-// Gives:   one Normalize in the place of the last node, instead of up to ten that go through
-// memory.
+// Gives:   one Normalize in the place of the last node, instead of up to ten passes over memory.
 //          Numerics change by rounding only.
 // Order:   after fold_constants and merge_common, which leave the formula bare and x - mean(x) one
 //          node; before the passes that take pieces of the formula, or put others into its midst.
@@ -61,9 +60,7 @@ class NormalizeMatcher {
   }
   const ir::Node* binary(ir::ValueId value, int32_t kind, NormalizeMatch& match) const {
     const ir::NodeId id = graph_.value(value).producer;
-    if (id == ir::kNoId || graph_.node(id).op != OpKind::Binary) return nullptr;
-    const auto params = graph_.node(id).params.as<BinaryParams>();
-    if (params.kind != kind || params.activation != kUnaryIdentity) return nullptr;
+    if (id == ir::kNoId || !is_binary(graph_, graph_.node(id), kind)) return nullptr;
     return producer(value, OpKind::Binary, match);
   }
   const ir::Node* unary(ir::ValueId value, int32_t kind, NormalizeMatch& match) const {
@@ -74,15 +71,8 @@ class NormalizeMatcher {
     return producer(value, OpKind::Unary, match);
   }
 
-  bool is_number(ir::ValueId id, float expected) const {
-    const auto found = number(id);
-    return found && *found == expected;
-  }
-  std::optional<float> number(ir::ValueId id) const {
-    const ir::Value& value = graph_.value(id);
-    if (!value.is_constant || value.type.dtype != DType::F32 || value.type.element_count() != 1)
-      return std::nullopt;
-    return value.as<float>()[0];
+  bool is_number(ir::ValueId id, double expected) const {
+    return number_of(graph_, id) == expected;
   }
 
   // The place of the operand that is a constant, if the other is none.
@@ -162,7 +152,7 @@ class NormalizeMatcher {
     if (const ir::Node* reciprocal = unary(value, kUnaryReciprocal, match))
       return deviation(reciprocal->inputs[0], d, match);
     if (const ir::Node* power = binary(value, kBinaryPow, match))
-      return is_number(power->inputs[1], -0.5f) && variance(power->inputs[0], d, match);
+      return is_number(power->inputs[1], -0.5) && variance(power->inputs[0], d, match);
     if (const ir::Node* division = binary(value, kBinaryDiv, match)) {
       if (!is_number(division->inputs[0], 1) && !take_scale(division->inputs[0], match))
         return false;
@@ -184,7 +174,7 @@ class NormalizeMatcher {
     if (const ir::Node* root = unary(value, kUnarySqrt, match))
       return variance(root->inputs[0], d, match);
     const ir::Node* power = binary(value, kBinaryPow, match);
-    return power != nullptr && is_number(power->inputs[1], 0.5f) &&
+    return power != nullptr && is_number(power->inputs[1], 0.5) &&
            variance(power->inputs[0], d, match);
   }
 
@@ -193,9 +183,9 @@ class NormalizeMatcher {
     const ir::Node* sum = binary(value, kBinaryAdd, match);
     const auto constant = sum != nullptr ? constant_operand(*sum) : std::nullopt;
     if (!constant) return false;
-    const auto epsilon = number(sum->inputs[*constant]);
+    const auto epsilon = number_of(graph_, sum->inputs[*constant]);
     if (!epsilon || !(*epsilon > 0)) return false;
-    match.params.epsilon = *epsilon;
+    match.params.epsilon = static_cast<float>(*epsilon);
     const ir::Node* mean = producer(sum->inputs[1 - *constant], OpKind::Reduce, match);
     if (mean == nullptr) return false;
     const auto reduce = mean->params.as<ReduceParams>();

@@ -120,12 +120,7 @@ class OneHotFusion {
     const ir::NodeId producer = graph_.value(value).producer;
     if (producer == ir::kNoId || graph_.node(producer).op != OpKind::Where) return false;
     const llvm::ArrayRef<ir::ValueId> inputs = graph_.node(producer).inputs;
-    const auto is_number = [&](ir::ValueId id, float expected) {
-      const ir::Value& constant = graph_.value(id);
-      return constant.is_constant && constant.type.dtype == DType::F32 &&
-             constant.type.element_count() == 1 && constant.as<float>()[0] == expected;
-    };
-    return is_number(inputs[1], 1) && is_number(inputs[2], 0) &&
+    return number_of(graph_, inputs[1]) == 1 && number_of(graph_, inputs[2]) == 0 &&
            graph_.value(inputs[0]).type.dims == graph_.value(value).type.dims;
   }
 

@@ -5,9 +5,8 @@
 //
 // Needs:   f32; one scale s and one zero point z for all elements, constant and the same on both
 //          sides; nobody else reads what lies between x and the product.
-// Gives:   one Unary in the place of the product: one pass over memory instead of six, and
-// something
-//          that may become an activation. The result is the same to the last bit, but for the sign
+// Gives:   one Unary in the place of the product: one pass over memory instead of six, and it may
+//          become an activation. The result is the same to the last bit, but for the sign
 //          of a zero, and for a NaN, which stays one: casts to integers leave it open.
 // Order:   after merge_common, by which all that goes back to floats is one node; before
 //          fuse_activation and the passes that move nodes into the midst of the formula.
@@ -63,19 +62,14 @@ class QuantizeMatcher {
   // The number that the node combines its operand with; no difference from a number, or quotient.
   std::optional<double> take_number(int32_t kind) {
     const ir::Node* node = producer(OpKind::Binary);
-    if (node == nullptr) return std::nullopt;
-    const auto params = node->params.as<BinaryParams>();
-    if (params.kind != kind || params.activation != kUnaryIdentity) return std::nullopt;
+    if (node == nullptr || !is_binary(graph_, *node, kind)) return std::nullopt;
     const bool commutes = kind == kBinaryAdd || kind == kBinaryMul;
     for (size_t i = 0; i < (commutes ? 2 : 1); ++i) {
       const ir::Value& x = graph_.value(node->inputs[i]);
-      const ir::Value& number = graph_.value(node->inputs[1 - i]);
-      if (x.is_constant || !number.is_constant || number.type.dtype != DType::F32 ||
-          number.type.element_count() != 1 || x.type.dims != graph_.value(value_).type.dims)
-        continue;
-      const double found = double{number.as<float>()[0]};
+      const auto number = number_of(graph_, node->inputs[1 - i]);
+      if (x.is_constant || !number || x.type.dims != graph_.value(value_).type.dims) continue;
       go_to(node->inputs[i]);
-      return found;
+      return number;
     }
     return std::nullopt;
   }

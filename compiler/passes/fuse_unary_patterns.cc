@@ -61,27 +61,12 @@ class Matcher {
   }
 
  private:
-  bool is_binary(const ir::Node& node, int32_t kind) const {
-    if (node.op != OpKind::Binary || graph_.value(node.output).type.dtype != DType::F32)
-      return false;
-    const auto params = node.params.as<BinaryParams>();
-    return params.kind == kind && params.activation == kUnaryIdentity;
-  }
-
   bool is_product(const ir::Node& node) const {
-    return is_binary(node, kBinaryMul) || is_binary(node, kBinaryDiv);
+    return is_binary(graph_, node, kBinaryMul) || is_binary(graph_, node, kBinaryDiv);
   }
   bool is_product(ir::ValueId value) const {
     const ir::NodeId producer = graph_.value(value).producer;
     return producer != ir::kNoId && is_product(graph_.node(producer));
-  }
-
-  // The one number that a constant consists of.
-  std::optional<double> number(ir::ValueId id) const {
-    const ir::Value& value = graph_.value(id);
-    if (!value.is_constant || value.type.dtype != DType::F32 || value.type.element_count() != 1)
-      return std::nullopt;
-    return double{value.as<float>()[0]};
   }
 
   // The node that computes `value`, if one node alone reads it; it is added to `nodes`. Else null.
@@ -95,10 +80,10 @@ class Matcher {
 
   // Multiplies what the node gives into the product. False if it divides by a computed value.
   bool expand(const ir::Node& node, int depth, Product* product) const {
-    const bool is_division = is_binary(node, kBinaryDiv);
+    const bool is_division = is_binary(graph_, node, kBinaryDiv);
     for (size_t i = 0; i < 2; ++i) {
       const ir::ValueId operand = node.inputs[i];
-      if (const auto constant = number(operand)) {
+      if (const auto constant = number_of(graph_, operand)) {
         product->scale *= is_division && i == 1 ? 1 / *constant : *constant;
         continue;
       }
@@ -139,9 +124,9 @@ class Matcher {
 
   // The operand that is not the number `addend`, if the node adds that; else kNoId.
   ir::ValueId other_summand(const ir::Node& node, double addend) const {
-    if (!is_binary(node, kBinaryAdd)) return ir::kNoId;
+    if (!is_binary(graph_, node, kBinaryAdd)) return ir::kNoId;
     for (size_t i = 0; i < 2; ++i) {
-      const auto constant = number(node.inputs[i]);
+      const auto constant = number_of(graph_, node.inputs[i]);
       if (constant && is_about(*constant, addend)) return node.inputs[1 - i];
     }
     return ir::kNoId;
@@ -208,7 +193,7 @@ class Matcher {
       return false;
     match->nodes.append(product.nodes.begin(), product.nodes.end());
     const ir::Node* sum = producer_of(product.factors[0], &match->nodes);
-    if (sum == nullptr || !is_binary(*sum, kBinaryAdd)) return false;
+    if (sum == nullptr || !is_binary(graph_, *sum, kBinaryAdd)) return false;
     for (size_t i = 0; i < 2; ++i)
       if (sum->inputs[i] == match->x) return is_cube(sum->inputs[1 - i], match);
     return false;
@@ -223,9 +208,9 @@ class Matcher {
       return llvm::all_of(product.factors, [&](ir::ValueId factor) { return factor == match->x; });
     if (product.factors.size() != 1) return false;
     const ir::Node* power = producer_of(product.factors[0], &match->nodes);
-    if (power == nullptr || !is_binary(*power, kBinaryPow) || power->inputs[0] != match->x)
+    if (power == nullptr || !is_binary(graph_, *power, kBinaryPow) || power->inputs[0] != match->x)
       return false;
-    const auto exponent = number(power->inputs[1]);
+    const auto exponent = number_of(graph_, power->inputs[1]);
     return exponent && *exponent == 3;
   }
 

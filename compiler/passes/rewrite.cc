@@ -61,6 +61,19 @@ std::string NewNames::take(const std::string& base) {
   return name;
 }
 
+std::optional<double> number_of(const ir::Graph& graph, ir::ValueId id) {
+  const ir::Value& value = graph.value(id);
+  if (!value.is_constant || value.type.dtype != DType::F32 || value.type.element_count() != 1)
+    return std::nullopt;
+  return double{value.as<float>()[0]};
+}
+
+bool is_binary(const ir::Graph& graph, const ir::Node& node, int32_t kind) {
+  if (node.op != OpKind::Binary || graph.value(node.output).type.dtype != DType::F32) return false;
+  const auto params = node.params.as<BinaryParams>();
+  return params.kind == kind && params.activation == kUnaryIdentity;
+}
+
 void remove_dead(ir::Graph& graph, const std::vector<bool>& dead) {
   graph.remove_nodes(dead);
   graph.remove_unused_values();

@@ -2,6 +2,7 @@
 // ones.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,12 @@ class NewNames {
   llvm::StringSet<> names_;
   llvm::StringMap<int> next_suffix_;  // by base
 };
+
+// The one number that a constant of f32 consists of; none for another value.
+std::optional<double> number_of(const ir::Graph& graph, ir::ValueId id);
+
+// Whether the node is a Binary of that kind, of f32 and without an activation.
+bool is_binary(const ir::Graph& graph, const ir::Node& node, int32_t kind);
 
 // Calls edit(params), where `params` is the Conv2dParams or DepthwiseConv2dParams of a node, and
 // stores the result. Returns false, without a call, for another operator.

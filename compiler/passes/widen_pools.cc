@@ -3,10 +3,8 @@
 //
 // Needs:   a Pad that adds channels behind those of an f32 map, zeros, whole panels behind whole
 //          panels; a Pool2d that makes the map, which nobody else reads.
-// Gives:   the Pool2d with the Pad's output, whose added channels it writes: a step less, and no
-// copy of
-//          the map.
-//          Numerics are unchanged.
+// Gives:   the Pool2d with the Pad's output, whose added channels it writes: a step less, and the
+//          map is not copied. Numerics are unchanged.
 // Order:   behind what removes channels, which the added ones are not linked to; before
 //          assign_layouts.
 #include "compiler/passes/passes.h"

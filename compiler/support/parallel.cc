@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -54,7 +55,11 @@ llvm::Error for_each_at_once(size_t count, llvm::function_ref<llvm::Error(size_t
   };
   const size_t most = std::max<size_t>(std::thread::hardware_concurrency(), 1);
   std::vector<std::thread> helpers;
-  while (helpers.size() + 1 < std::min(most, count)) helpers.emplace_back(run);
+  try {
+    while (helpers.size() + 1 < std::min(most, count)) helpers.emplace_back(run);
+  } catch (const std::system_error&) {
+    // No more threads may be had: those there are do the work.
+  }
   run();
   for (std::thread& helper : helpers) helper.join();
   return failure.take();
