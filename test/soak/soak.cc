@@ -1,7 +1,8 @@
 // Sessions of a plan for a long time: two side by side, whose variants and options change at
 // random, with cancels from another thread; and many created and destroyed. Every output has the
-// bits of the first, and memory, threads and descriptors stay what they were. Or runs that are
-// checked, each with inputs of its own (`soak --help`). test/soak.sh and test/drivers.sh run it.
+// bits of the first, and memory, threads, descriptors and OpenCL objects stay what they were. Or
+// runs that are checked, each with inputs of its own (`soak --help`). test/soak.sh and
+// test/drivers.sh run it.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "runtime/tools/plan_tool.h"
+#include "test/soak/cl_objects.h"
 #include "test/support/process_facts.h"
 #include "tools/messages.h"
 #include "tools/printable.h"
@@ -42,11 +44,12 @@ constexpr int kStretches = 12;
 constexpr int64_t kMaxGrowth = 2 << 20;
 
 // What each session that is created and destroyed leaves behind on purpose: what must be found.
-enum class Leak { NotAsked, Nothing, Memory, Thread, Descriptor };
+enum class Leak { NotAsked, Nothing, Memory, Thread, Descriptor, Object };
 const Choices<Leak> kLeaks = {{"nothing", Leak::Nothing},
                               {"memory", Leak::Memory},
                               {"thread", Leak::Thread},
-                              {"descriptor", Leak::Descriptor}};
+                              {"descriptor", Leak::Descriptor},
+                              {"object", Leak::Object}};
 constexpr size_t kLeakedBytes = 256 << 10;
 
 struct SoakOptions {
@@ -68,6 +71,7 @@ struct Held {
   int mapped_plans = 0;
   int threads = 0;
   int descriptors = 0;
+  test::ClObjects objects;
 };
 
 Held held_now() {
@@ -80,14 +84,17 @@ Held held_now() {
   held.allocated_bytes = static_cast<int64_t>(info.uordblks + info.hblkhd);
   held.threads = test::thread_count();
   held.descriptors = test::descriptor_count();
+  held.objects = test::cl_objects();
   if (held.threads < 0 || held.descriptors < 0) fail("/proc/self", "task and fd", "none");
   return held;
 }
 
 std::string describe(const Held& held) {
-  return formatted("%.3f MB allocated, %d plans mapped, %d threads, %d descriptors",
-                   static_cast<double>(held.allocated_bytes) / 1e6, held.mapped_plans, held.threads,
-                   held.descriptors);
+  return formatted(
+      "%.3f MB allocated, %d plans mapped, %d threads, %d descriptors, %lld OpenCL objects of %lld",
+      static_cast<double>(held.allocated_bytes) / 1e6, held.mapped_plans, held.threads,
+      held.descriptors, static_cast<long long>(held.objects.alive),
+      static_cast<long long>(held.objects.made));
 }
 
 void plant(Leak leak) {
@@ -99,6 +106,8 @@ void plant(Leak leak) {
     std::thread([] { pause(); }).detach();
   } else if (leak == Leak::Descriptor) {
     if (dup(STDERR_FILENO) < 0) fail("dup", "a descriptor", "none");
+  } else if (leak == Leak::Object) {
+    if (!test::leak_cl_object()) fail("clCreateContext", "a context", "none");
   }
 }
 
@@ -111,7 +120,7 @@ void check_held(const std::string& where, const Held& before, Held after) {
   print(formatted("%s: %s before, %s after\n", where.c_str(), describe(before).c_str(),
                   describe(after).c_str()));
   if (after.threads > before.threads || after.descriptors > before.descriptors ||
-      after.mapped_plans > before.mapped_plans ||
+      after.mapped_plans > before.mapped_plans || after.objects.alive > before.objects.alive ||
       after.allocated_bytes > before.allocated_bytes + kMaxGrowth)
     fail(where, "no more than " + describe(before), describe(after));
 }
@@ -373,6 +382,7 @@ int soak(const std::vector<std::string>& arguments) {
     return 0;
   }
   if (parsed.operands.empty()) fail_input("command line", "a PLAN", "none (see --help)");
+  test::count_cl_objects();
   for (const std::string& path : parsed.operands) {
     options.plan.plan_path = path;
     print(path + "\n");

@@ -45,17 +45,22 @@ class LeakTest(unittest.TestCase):
                               text=True)
 
     def counts(self, leak):
-        """What a planted leak is said to have been before and after: [(MB, threads, descriptors)]."""
+        """What a planted leak is said to have been before and after: [(MB, threads, descriptors, objects)]."""
         done = self.soak(leak)
         self.assertEqual(done.returncode, GREW, done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertRegex(done.stderr, r"20 sessions: expected no more than .* allocated, .*, found .* allocated")
-        found = re.findall(r"([\d.]+) MB allocated, \d+ plans mapped, (\d+) threads, (\d+) descriptors", done.stderr)
-        return [(float(mb), int(threads), int(descriptors)) for mb, threads, descriptors in found]
+        found = re.findall(r"([\d.]+) MB allocated, \d+ plans mapped, (\d+) threads, (\d+) descriptors, (\d+) OpenCL objects",
+                           done.stderr)
+        return [(float(mb), *map(int, others)) for mb, *others in found]
 
     def test_nothing_is_found_where_nothing_is_planted(self):
         done = self.soak("nothing")
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def assert_grew(self, leak, by):
+        (_, *before), (_, *after) = self.counts(leak)
+        self.assertEqual(tuple(end - begin for begin, end in zip(before, after)), by)
 
     # Of 20 sessions 15 are compared; memory may grow by 2 MiB.
     def test_memory_is_found(self):
@@ -64,12 +69,13 @@ class LeakTest(unittest.TestCase):
         self.assertEqual(others, others_after)
 
     def test_threads_are_found(self):
-        (_, threads, descriptors), (_, threads_after, descriptors_after) = self.counts("thread")
-        self.assertEqual((threads_after - threads, descriptors_after - descriptors), (15, 0))
+        self.assert_grew("thread", (15, 0, 0))
 
     def test_descriptors_are_found(self):
-        (_, threads, descriptors), (_, threads_after, descriptors_after) = self.counts("descriptor")
-        self.assertEqual((threads_after - threads, descriptors_after - descriptors), (0, 15))
+        self.assert_grew("descriptor", (0, 15, 0))
+
+    def test_opencl_objects_are_found(self):
+        self.assert_grew("object", (0, 0, 15))
 
 
 class ScriptTest(unittest.TestCase):
