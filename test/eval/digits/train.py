@@ -37,9 +37,13 @@ class Conv:
 
     def columns(self, x):
         pad, k, s = self.kernel // 2, self.kernel, self.stride
-        x = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+        x = np.pad(x.transpose(0, 2, 3, 1), ((0, 0), (pad, pad), (pad, pad), (0, 0))).transpose(0, 3, 1, 2)
         view = np.lib.stride_tricks.sliding_window_view(x, (k, k), (2, 3))[:, :, ::s, ::s]
         return view  # [n, c, h, w, k, k]
+
+    def by_taps(self):
+        """The weights as [outputs, taps, taps, inputs]."""
+        return np.ascontiguousarray(self.w.transpose(0, 2, 3, 1))
 
     def forward(self, x, train):
         self.shape = x.shape
@@ -49,26 +53,27 @@ class Conv:
             taps = np.ndindex(self.kernel, self.kernel)
             return sum(view[..., i, j] * self.w[:, 0, i, j][:, None, None] for i, j in taps)
         n, c, h, w, k, _ = view.shape
-        self.saved = np.ascontiguousarray(view.transpose(0, 2, 3, 1, 4, 5)).reshape(n * h * w, -1)
-        return (self.saved @ self.w.reshape(len(self.w), -1).T).reshape(n, h, w, -1).transpose(0, 3, 1, 2)
+        # Rows of taps of all channels: maps lie in memory with their channels side by side.
+        self.saved = np.ascontiguousarray(view.transpose(0, 2, 3, 4, 5, 1)).reshape(n * h * w, -1)
+        return (self.saved @ self.by_taps().reshape(len(self.w), -1).T).reshape(n, h, w, -1).transpose(0, 3, 1, 2)
 
     def backward(self, g):
         n, o, h, w = g.shape
         k, s, pad = self.kernel, self.stride, self.kernel // 2
         _, c, height, width = self.shape
-        gx = np.zeros((n, c, height + 2 * pad, width + 2 * pad), np.float32)
+        gx = np.zeros((n, height + 2 * pad, width + 2 * pad, c), np.float32)
+        g = np.ascontiguousarray(g.transpose(0, 2, 3, 1))
         if self.depthwise:
-            self.gw = np.stack([(self.saved[..., i, j] * g).sum((0, 2, 3)) for i, j in np.ndindex(k, k)], 1).reshape(self.w.shape)
-            taps = lambda i, j: g * self.w[:, 0, i, j][None, :, None, None]
+            taps = list(np.ndindex(k, k))
+            self.gw = np.stack([(self.saved[..., i, j].transpose(0, 2, 3, 1) * g).sum((0, 1, 2)) for i, j in taps],
+                               1).reshape(self.w.shape)
         else:
-            rows = np.ascontiguousarray(g.transpose(0, 2, 3, 1)).reshape(-1, o)
-            self.gw = (rows.T @ self.saved).reshape(self.w.shape)
-            back = (rows @ self.w.reshape(o, -1)).reshape(n, h, w, c, k, k)
-            taps = lambda i, j: back[..., i, j].transpose(0, 3, 1, 2)
-        for i in range(k):
-            for j in range(k):
-                gx[:, :, i:i + h * s:s, j:j + w * s:s] += taps(i, j)
-        return gx[:, :, pad:pad + height, pad:pad + width]
+            rows = g.reshape(-1, o)
+            self.gw = (rows.T @ self.saved).reshape(o, k, k, c).transpose(0, 3, 1, 2)
+        for i, j in np.ndindex(k, k):
+            of_tap = g * self.w[:, 0, i, j] if self.depthwise else (rows @ self.w[:, :, i, j]).reshape(n, h, w, c)
+            gx[:, i:i + h * s:s, j:j + w * s:s] += of_tap
+        return gx[:, pad:pad + height, pad:pad + width].transpose(0, 3, 1, 2)
 
 
 class BatchNorm:
