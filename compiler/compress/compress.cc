@@ -1,7 +1,9 @@
 #include "compiler/compress/compress.h"
 
 #include <algorithm>
+#include <limits>
 
+#include "compiler/compress/least_gain.h"
 #include "compiler/compress/low_rank.h"
 #include "compiler/compress/pruning_search.h"
 #include "compiler/ops/multiply_adds.h"
@@ -96,6 +98,20 @@ class Compressor {
     if (options_.on_step) options_.on_step(most_steps, step);
   }
 
+  double untouched_us() const { return report_.steps.front().cost.predicted_us; }
+
+  // What a plan may take: the cut asked for.
+  double most_us() const {
+    return options_.latency_cut ? untouched_us() * (1 - *options_.latency_cut)
+                                : std::numeric_limits<double>::infinity();
+  }
+
+  static std::string saves_too_little() {
+    return llvm::formatv("less than {0:f1} % of the untouched plan's time would be saved",
+                         100 * kMinGain)
+        .str();
+  }
+
   // With a budget of 0 of Top1 no prediction may change.
   bool is_strict() const { return metric_ == Metric::Top1 && options_.budget == 0; }
 
@@ -146,26 +162,25 @@ class Compressor {
       });
       const auto id = static_cast<ir::NodeId>(found - best.nodes().begin());
       std::optional<LowRankRewrite> chosen;
-      const double before_us = least_us;
+      double chosen_us = std::numeric_limits<double>::infinity();
       std::vector<LowRankRewrite> forms = low_rank_forms(best, id, energy);
       for (LowRankRewrite& form : forms) {
         CODL_ASSIGN_OR_RETURN(us, log_->number(low_rank_question(energy, original.output, form),
                                                [&] { return judge_(form.graph); }));
-        if (us >= least_us) continue;
-        least_us = us;
+        if (us >= chosen_us || !is_worth_it(least_us, us, untouched_us())) continue;
+        chosen_us = us;
         chosen = std::move(form);
       }
       if (!chosen) {
-        untouched.push_back(llvm::formatv("{0}: full rank: {1}", original.name,
-                                          forms.empty()
-                                              ? "no form has fewer multiply-adds at this energy"
-                                              : "the plan is not predicted to be faster with less")
-                                .str());
+        untouched.push_back(original.name + ": full rank: " +
+                            (forms.empty() ? "no form has fewer multiply-adds at this energy"
+                                           : saves_too_little()));
         continue;
       }
       rewrites.push_back(llvm::formatv("{0}: {1} of rank {2}, {3:f1} us less", original.name,
-                                       name_of(chosen->form), chosen->ranks, before_us - least_us)
+                                       name_of(chosen->form), chosen->ranks, least_us - chosen_us)
                              .str());
+      least_us = chosen_us;
       best = std::move(chosen->graph);
     }
     return best;
@@ -217,7 +232,7 @@ class Compressor {
     return pruner;
   }
 
-  // Ratios of groups without which the plan takes as long are taken back.
+  // Ratios of groups that are not worth it are taken back, as far as a cut asked for allows.
   llvm::Expected<Pruner::Ratios> keep_what_gains(const Pruner& pruner, Pruner::Ratios ratios) {
     CODL_ASSIGN_OR_RETURN(all, pruner.cut(ratios));
     CODL_ASSIGN_OR_RETURN(least_us, judge_(all));
@@ -236,13 +251,12 @@ class Compressor {
       without[g] = 0;
       CODL_ASSIGN_OR_RETURN(candidate, pruner.cut(without));
       CODL_ASSIGN_OR_RETURN(us, judge_(candidate));
-      if (us <= least_us) {
+      if (us <= most_us() && !is_worth_it(us, least_us, untouched_us())) {
         least_us = us;
         ratios = std::move(without);
-        report_.untouched.push_back(
-            llvm::formatv("{0}: {1} channels stay: the plan is not predicted to be faster without",
-                          group.name, group.channels.size())
-                .str());
+        report_.untouched.push_back(llvm::formatv("{0}: {1} channels stay: {2}", group.name,
+                                                  group.channels.size(), saves_too_little())
+                                        .str());
       } else {
         report_.rewrites.push_back(llvm::formatv("{0}: {1} of {2} channels removed, {3:f1} us less",
                                                  group.name, removed, group.channels.size(),
@@ -259,8 +273,7 @@ class Compressor {
         pruner, judge_, [this](const ir::Graph& graph) { return loss_of(graph); }, *log_,
         [this, most_steps](const std::string& step) { tell(most_steps, step); });
     if (!options_.latency_cut) return search.within_budget(options_.budget);
-    return search.within_latency(report_.steps.front().cost.predicted_us *
-                                 (1 - *options_.latency_cut));
+    return search.within_latency(most_us());
   }
 
   llvm::Expected<ir::Graph> prune(const ir::Graph& graph) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/compress/least_gain.h"
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/support/error.h"
 #include "llvm/ADT/STLExtras.h"
@@ -121,6 +122,7 @@ Pruner::Ratios PruningSearch::at_price(double price, Adding adding) const {
   for (size_t g = 0; g < alone_.size(); ++g) {
     double least = untouched_us_;
     for (size_t r = 0; r < std::size(kRatios); ++r) {
+      if (!is_worth_it(untouched_us_, alone_[g][r].us, untouched_us_)) continue;
       const double loss =
           adding == Adding::Squares ? alone_[g][r].loss : std::sqrt(alone_[g][r].loss);
       const double cost = alone_[g][r].us + price * loss;
@@ -170,7 +172,7 @@ llvm::Expected<Pruner::Ratios> PruningSearch::refined(Pruner::Ratios best, doubl
     Pruner::Ratios further = best;
     further[*group] = to;
     CODL_ASSIGN_OR_RETURN(us, us_of(further));
-    bool is_better = us < least_us;
+    bool is_better = is_worth_it(least_us, us, untouched_us_);
     if (is_better) {
       CODL_ASSIGN_OR_RETURN(loss, loss_of(further));
       is_better = loss <= budget;

@@ -91,6 +91,15 @@ class RandomGraph {
   int count_ = 0;
 };
 
+// Two dense layers of 64 in a row; the second says little that the first does not.
+inline ir::Graph dense_network() {
+  RandomGraph r(4);
+  const ir::ValueId x = r.input({1, 8});
+  r.graph.set_outputs({r.matmul(r.matmul(r.matmul(x, 64), 64), 10)});
+  r.graph.name = "dense";
+  return r.graph;
+}
+
 inline std::vector<float> run_graph(const ir::Graph& graph, const std::vector<float>& input) {
   const auto* first = reinterpret_cast<const uint8_t*>(input.data());
   const std::vector<compiler::Bytes> inputs = {

@@ -21,15 +21,6 @@ llvm::Expected<double> by_weights(const ir::Graph& graph) {
   return us;
 }
 
-// Two dense layers of 64 in a row; the second says little that the first does not.
-ir::Graph dense_network() {
-  RandomGraph r(4);
-  const ir::ValueId x = r.input({1, 8});
-  r.graph.set_outputs({r.matmul(r.matmul(r.matmul(x, 64), 64), 10)});
-  r.graph.name = "dense";
-  return r.graph;
-}
-
 struct Search {
   Search() {
     RandomGraph r(7);

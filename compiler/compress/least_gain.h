@@ -1,0 +1,15 @@
+// What a rewrite that changes what a network computes has to be worth.
+#pragma once
+
+namespace codl::compiler {
+
+// Share of the untouched plan's predicted latency. Every rewrite costs accuracy, and a smaller gain
+// is nothing that a prediction can tell. Assumed: of a hundred rewrites each may be this small and
+// all of them save a fifth.
+inline constexpr double kMinGain = 0.002;
+
+inline bool is_worth_it(double before_us, double after_us, double untouched_us) {
+  return before_us - after_us >= kMinGain * untouched_us;
+}
+
+}  // namespace codl::compiler
