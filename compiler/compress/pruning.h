@@ -87,8 +87,8 @@ class ActivationMoments {
 };
 
 // By group and channel; larger matters more. L1, L2: of the weights that make the channel.
-// Activation: of what it adds to the sums that read it, on calibration data. Repair: of what of
-// that the other channels cannot replace. The last two need `moments`.
+// Activation: of what it adds to the sums that read it, on calibration data. Repair: its place in
+// the order of elimination_ranks(). The last two need `moments`.
 std::vector<std::vector<double>> importances(const ir::Graph& graph, const ChannelGroups& groups,
                                              Importance importance,
                                              const ActivationMoments* moments);

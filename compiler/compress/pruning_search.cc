@@ -12,8 +12,11 @@
 namespace codl::compiler {
 namespace {
 
-// Shares of a group's channels that may go.
-constexpr double kRatios[] = {0.125, 0.25, 0.375, 0.5, 0.625, 0.75};
+// The share of a group's channels that may go, of which so many steps are looked at, and of the
+// numbers of channels that these leave so many tried.
+constexpr double kMaxRatio = 0.875;
+constexpr int kRatioSteps = 56;
+constexpr size_t kMaxLevels = 10;
 // Prices of an error between "everything goes" and "nothing goes": halvings of a range of decades.
 constexpr double kMinPrice = 1e-3, kMaxPrice = 1e15;  // microseconds for all of the output
 constexpr size_t kPriceSteps = 12, kFinePriceSteps = 40;
@@ -67,6 +70,21 @@ std::vector<const Channel*> Pruner::removed(const Ratios& ratios) const {
   return channels;
 }
 
+std::vector<double> Pruner::levels(size_t group) const {
+  std::vector<double> all;
+  size_t most = 0;
+  for (int step = 1; step <= kRatioSteps; ++step) {
+    const double ratio = kMaxRatio * step / kRatioSteps;
+    if (count_removed(group, ratio) == most) continue;
+    most = count_removed(group, ratio);
+    all.push_back(ratio);
+  }
+  if (all.size() <= kMaxLevels) return all;
+  std::vector<double> some;
+  for (size_t i = 1; i <= kMaxLevels; ++i) some.push_back(all[i * all.size() / kMaxLevels - 1]);
+  return some;
+}
+
 llvm::Expected<ir::Graph> Pruner::cut(const Ratios& ratios) const {
   return without_channels(*graph_, removed(ratios));
 }
@@ -100,7 +118,7 @@ llvm::Error PruningSearch::measure_alone() {
   untouched_us_ = untouched_us;
   for (size_t g = 0; g < count; ++g) {
     alone_.emplace_back();
-    for (double ratio : kRatios) {
+    for (double ratio : pruner_.levels(g)) {
       Pruner::Ratios ratios(count, 0);
       ratios[g] = ratio;
       CODL_ASSIGN_OR_RETURN(us, us_of(ratios));
@@ -110,7 +128,7 @@ llvm::Error PruningSearch::measure_alone() {
             CODL_ASSIGN_OR_RETURN(deviation, meter.measure(pruned));
             return deviation.relative;
           }));
-      alone_.back().push_back({us, error * error});
+      alone_.back().push_back({ratio, us, error * error});
     }
     step(pruner_.groups().groups[g].name);
   }
@@ -121,14 +139,13 @@ Pruner::Ratios PruningSearch::at_price(double price, Adding adding) const {
   Pruner::Ratios ratios(alone_.size(), 0);
   for (size_t g = 0; g < alone_.size(); ++g) {
     double least = untouched_us_;
-    for (size_t r = 0; r < std::size(kRatios); ++r) {
-      if (!is_worth_it(untouched_us_, alone_[g][r].us, untouched_us_)) continue;
-      const double loss =
-          adding == Adding::Squares ? alone_[g][r].loss : std::sqrt(alone_[g][r].loss);
-      const double cost = alone_[g][r].us + price * loss;
+    for (const Alone& alone : alone_[g]) {
+      if (!is_worth_it(untouched_us_, alone.us, untouched_us_)) continue;
+      const double loss = adding == Adding::Squares ? alone.loss : std::sqrt(alone.loss);
+      const double cost = alone.us + price * loss;
       if (!(cost < least)) continue;
       least = cost;
-      ratios[g] = kRatios[r];
+      ratios[g] = alone.ratio;
     }
   }
   return ratios;
@@ -157,16 +174,14 @@ llvm::Expected<Pruner::Ratios> PruningSearch::refined(Pruner::Ratios best, doubl
     double most = 0, to = 0;
     for (size_t g = 0; g < best.size(); ++g) {
       if (is_done[g]) continue;
-      const auto* next = llvm::find_if(kRatios, [&](double ratio) {
-        return pruner_.count_removed(g, ratio) > pruner_.count_removed(g, best[g]);
-      });
-      if (next == std::end(kRatios)) continue;
-      const Alone& alone = alone_[g][next - std::begin(kRatios)];
-      const double worth = (untouched_us_ - alone.us) / (alone.loss + 1e-12);
+      const auto next =
+          llvm::find_if(alone_[g], [&](const Alone& alone) { return alone.ratio > best[g]; });
+      if (next == alone_[g].end()) continue;
+      const double worth = (untouched_us_ - next->us) / (next->loss + 1e-12);
       if (worth <= most) continue;
       most = worth;
       group = g;
-      to = *next;
+      to = next->ratio;
     }
     if (!group) break;
     Pruner::Ratios further = best;
@@ -213,18 +228,17 @@ llvm::Expected<Pruner::Ratios> PruningSearch::given_back(Pruner::Ratios ratios, 
     std::optional<Pruner::Ratios> better;
     double most = 0;
     for (size_t g = 0; g < ratios.size(); ++g) {
-      const auto loss_at = [&](double ratio) {
-        const auto* found = llvm::find(kRatios, ratio);
-        return found == std::end(kRatios) ? 0 : alone_[g][found - std::begin(kRatios)].loss;
-      };
-      for (double less : {0.0, 0.125, 0.25, 0.375, 0.5, 0.625}) {
-        const double gain = loss_at(ratios[g]) - loss_at(less);
-        if (less >= ratios[g] || !(gain > most)) continue;
+      std::vector<Alone> fewer = {{0, untouched_us_, 0}};
+      llvm::append_range(fewer, alone_[g]);
+      const double loss =
+          llvm::find_if(fewer, [&](const Alone& alone) { return alone.ratio == ratios[g]; })->loss;
+      for (const Alone& less : fewer) {
+        if (less.ratio >= ratios[g] || !(loss - less.loss > most)) continue;
         Pruner::Ratios tried = ratios;
-        tried[g] = less;
+        tried[g] = less.ratio;
         CODL_ASSIGN_OR_RETURN(tried_us, us_of(tried));
         if (tried_us > us) continue;
-        most = gain;
+        most = loss - less.loss;
         better = std::move(tried);
       }
     }

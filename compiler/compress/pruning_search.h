@@ -28,6 +28,8 @@ class Pruner {
   CalibrationData& calibration() const { return *calibration_; }
   llvm::ArrayRef<size_t> samples() const { return samples_; }
   size_t count_removed(size_t group, double ratio) const;
+  // Ratios that a search tries, the least first: each leaves another number of channels.
+  std::vector<double> levels(size_t group) const;
 
   // The weights that stay are as they were: enough for a latency.
   llvm::Expected<ir::Graph> cut(const Ratios& ratios) const;
@@ -72,6 +74,7 @@ class PruningSearch {
  private:
   // Of one group pruned alone.
   struct Alone {
+    double ratio = 0;
     double us = 0;    // predicted
     double loss = 0;  // the square of the relative error of the outputs
   };
@@ -98,7 +101,7 @@ class PruningSearch {
   SearchLog& log_;
   const std::function<void(const std::string& step)> on_step_;
   double untouched_us_ = 0;
-  std::vector<std::vector<Alone>> alone_;  // by group and ratio
+  std::vector<std::vector<Alone>> alone_;  // by group and level
 };
 
 }  // namespace codl::compiler

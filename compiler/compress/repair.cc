@@ -4,54 +4,22 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/compress/channel_sums.h"
 #include "compiler/compress/fast_node.h"
-#include "compiler/compress/pruning.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/support/error.h"
 
 namespace codl::compiler {
 namespace {
 
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Matrix = SumsMatrix;
 using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 constexpr int64_t kPixelsPerSample = 256;
 constexpr int32_t kMaxChannels = 2048;
 constexpr int64_t kMaxBytes = int64_t{1} << 29;
-// Of the mean of the squares: keeps what few samples leave open small.
-constexpr double kRidge = 1e-4;
 
 constexpr uint32_t kX = 0, kW = 1, kBias = 2;
-
-// Whether the node sums up the channels of its first operand, each with weights of its own.
-bool sums_channels(const ir::NodeView& node) {
-  if (node.node.op == OpKind::MatMul) return node.input_value(kW).is_constant;
-  return node.node.op == OpKind::Conv2d && node.params<Conv2dParams>().groups == 1 &&
-         node.input_value(kW).is_constant;
-}
-
-// A weight of the node as [its channel of the operand, everything else]: place of an element.
-struct WeightIndex {
-  explicit WeightIndex(const ir::NodeView& node) {
-    const ir::Dims& dims = node.input(kW).dims;
-    if (node.node.op == OpKind::MatMul) {
-      channels = dims[0];
-      outputs = dims[1];
-      channel_step = outputs;
-      output_step = 1;
-    } else {
-      outputs = dims[0];
-      channels = dims[1];
-      taps = int64_t{dims[2]} * dims[3];
-      channel_step = taps;
-      output_step = channels * taps;
-    }
-  }
-  int64_t at(int64_t output, int64_t channel, int64_t tap) const {
-    return output * output_step + channel * channel_step + tap;
-  }
-  int64_t channels = 0, outputs = 0, taps = 1, channel_step = 0, output_step = 0;
-};
 
 // A row a pixel (some of them) or a vector: the channels, and 1.
 Rows rows_of(const ir::TensorType& type, const float* x) {
@@ -83,24 +51,12 @@ std::vector<double> reading_norms(const ir::NodeView& node) {
   return norms;
 }
 
-Matrix regularized(const Moments& moments) {
-  const auto size = static_cast<int64_t>(std::sqrt(moments.products.size()) + 0.5);
-  Matrix products = Eigen::Map<const Matrix>(moments.products.data(), size, size);
-  const double ridge = kRidge * products.diagonal().head(size - 1).mean() + 1e-12;
-  products.diagonal().array() += ridge;
-  return products;
-}
-
-// By channel of the value: the mean square of it, or of what the others cannot say of it.
-std::vector<double> channel_energies(const Moments& moments, bool after_repair) {
+// By channel of the value: the mean square of it.
+std::vector<double> channel_energies(const Moments& moments) {
   const Matrix products = regularized(moments);
   const auto rows = static_cast<double>(std::max<int64_t>(moments.rows, 1));
   std::vector<double> energies;
-  Matrix inverse;
-  if (after_repair)
-    inverse = products.llt().solve(Matrix::Identity(products.rows(), products.cols()));
-  for (int64_t c = 0; c + 1 < products.rows(); ++c)
-    energies.push_back((after_repair ? 1 / inverse(c, c) : products(c, c)) / rows);
+  for (int64_t c = 0; c + 1 < products.rows(); ++c) energies.push_back(products(c, c) / rows);
   return energies;
 }
 
@@ -127,8 +83,7 @@ double weight_norm(const ir::Graph& graph, const std::vector<DimOfValue>& makers
 
 // What each place (value, channel of dim 1) adds to the sums that read it.
 std::map<ir::ValueId, std::vector<double>> reading_energies(const ir::Graph& graph,
-                                                            const ActivationMoments& moments,
-                                                            bool after_repair) {
+                                                            const ActivationMoments& moments) {
   std::map<ir::ValueId, std::vector<double>> energies;
   for (const ir::Node& node : graph.nodes()) {
     const ir::NodeView view{graph, node};
@@ -136,7 +91,7 @@ std::map<ir::ValueId, std::vector<double>> reading_energies(const ir::Graph& gra
     const Moments* of_value = moments.find(node.inputs[kX]);
     if (of_value == nullptr) continue;
     const std::vector<double> norms = reading_norms(view);
-    const std::vector<double> squares = channel_energies(*of_value, after_repair);
+    const std::vector<double> squares = channel_energies(*of_value);
     std::vector<double>& of_channels = energies[node.inputs[kX]];
     of_channels.resize(norms.size(), 0);
     for (size_t c = 0; c < norms.size(); ++c) of_channels[c] += norms[c] * squares[c];
@@ -234,12 +189,15 @@ std::vector<std::vector<double>> importances(const ir::Graph& graph, const Chann
                                              Importance importance,
                                              const ActivationMoments* moments) {
   std::map<ir::ValueId, std::vector<double>> energies;
-  const bool of_data = importance == Importance::Activation || importance == Importance::Repair;
-  if (of_data && moments != nullptr)
-    energies = reading_energies(graph, *moments, importance == Importance::Repair);
-  std::vector<std::vector<double>> result;
-  for (const ChannelGroup& group : groups.groups) {
-    std::vector<double>& of_group = result.emplace_back();
+  if (importance == Importance::Activation && moments != nullptr)
+    energies = reading_energies(graph, *moments);
+  std::vector<std::vector<double>> result(groups.groups.size());
+  if (importance == Importance::Repair && moments != nullptr)
+    result = elimination_ranks(graph, groups, *moments);
+  for (size_t g = 0; g < result.size(); ++g) {
+    const ChannelGroup& group = groups.groups[g];
+    std::vector<double>& of_group = result[g];
+    if (!of_group.empty()) continue;
     bool has_energies = false;
     for (const Channel& channel : group.channels) {
       double sum = 0;

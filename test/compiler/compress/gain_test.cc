@@ -1,4 +1,4 @@
-// What is taken for a gain.
+// What a search tries, what it takes for a gain, and which channels it lets go first.
 #include "compiler/compress/compress.h"
 #include "compiler/compress/least_gain.h"
 #include "test/compiler/compress/calibration_folder.h"
@@ -54,6 +54,56 @@ TEST_CASE("a rewrite that saves too little of the plan's time is none") {
   SECTION("pruning, auto") { search(options.prune); }
   SECTION("low rank, auto") { search(options.low_rank); }
   check_least_gain(options);
+}
+
+TEST_CASE("a search tries each number of channels that leaves whole panels, up to ten of them") {
+  RandomGraph r(2);
+  const ir::ValueId a = r.conv(r.input({1, 3, 4, 4}), 96, 1);
+  r.graph.set_outputs({r.conv(r.conv(a, 12, 1), 4, 1)});
+  const auto few = value_of(compiler::Pruner::make(r.graph, std::nullopt, nullptr, {}));
+  const auto removed = [](const compiler::Pruner& pruner, size_t group) {
+    std::vector<size_t> counts;
+    for (double ratio : pruner.levels(group)) counts.push_back(pruner.count_removed(group, ratio));
+    return counts;
+  };
+  REQUIRE(few.groups().groups.size() == 2);
+  CHECK(removed(few, 0) == std::vector<size_t>{16, 32, 48, 64, 80});
+  CHECK(removed(few, 1) == std::vector<size_t>{4, 8});
+  RandomGraph wide(2);
+  wide.graph.set_outputs({wide.conv(wide.conv(wide.input({1, 3, 4, 4}), 1024, 1), 4, 1)});
+  const auto many = value_of(compiler::Pruner::make(wide.graph, std::nullopt, nullptr, {}));
+  REQUIRE(many.levels(0).size() == 10);
+  CHECK(removed(many, 0).back() == 896);
+}
+
+// Each of two equal channels can be replaced by the other, but not both.
+TEST_CASE("of two equal channels one goes first and the other stays") {
+  RandomGraph r(3);
+  std::vector<float> twins(64, 0.0f), reading = r.floats(64);
+  for (size_t c = 0; c < 8; ++c) {
+    twins[(c == 1 ? 0 : c) * 8 + c] = 1;
+    if (c < 2)
+      for (size_t o = 0; o < 8; ++o) reading[c * 8 + o] = 10;
+  }
+  const auto dense = [&](ir::ValueId x, std::vector<float> weights) {
+    const std::vector<ir::ValueId> inputs = {x, r.constant({8, 8}, std::move(weights)),
+                                             r.constant({8})};
+    return r.node(OpKind::MatMul, inputs, MatMulParams{});
+  };
+  r.graph.set_outputs({dense(dense(r.input({1, 8}), twins), reading)});
+  r.graph.name = "twins";
+  Folder folder;
+  folder.write("x.npy", {64, 8}, r.floats(512));
+  auto data = value_of(compiler::CalibrationData::open(folder.path, r.graph));
+  std::vector<size_t> samples(64);
+  for (size_t i = 0; i < samples.size(); ++i) samples[i] = i;
+  const auto moments = value_of(compiler::ActivationMoments::collect(r.graph, data, samples));
+  const auto groups = compiler::find_channel_groups(r.graph);
+  REQUIRE(groups.groups.size() == 1);
+  const std::vector<double> ranks =
+      compiler::importances(r.graph, groups, compiler::Importance::Repair, &moments)[0];
+  CHECK(std::min(ranks[0], ranks[1]) == 0);
+  CHECK(std::max(ranks[0], ranks[1]) == 7);
 }
 
 }  // namespace codl::test

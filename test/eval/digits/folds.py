@@ -23,6 +23,7 @@ import argparse
 import json
 import math
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -157,6 +158,12 @@ def with_interval(values):
     return f"{statistics.mean(values):+.2f} ({statistics.mean(values) - half:+.2f} to {statistics.mean(values) + half:+.2f})"
 
 
+def agreement(number, name, options):
+    """Percent of the samples measured whose prediction is that of the untouched network, by codlc's report."""
+    with open(os.path.join(options.work, f"fold{number}", name.replace(" ", "_") + ".codl.txt"), encoding="utf-8") as file:
+        return float(re.findall(r"same top-1 (\d+\.\d+) %", file.read())[-1])
+
+
 def page(folds, options):
     rows = []
     for name in KINDS:
@@ -172,7 +179,9 @@ def page(folds, options):
     checks = {"uniform 50 % loses at least 3 points": lost["half"] >= 3,
               f"a cut of {CUT} % of the time loses at most 0.5 points": lost["cut"] <= 0.5,
               "and at least 1 point less than a uniform cut of the same time":
-                  statistics.mean(better["cut", "as cut"]) >= 1}
+                  statistics.mean(better["cut", "as cut"]) >= 1,
+              "a budget of 0 changes no prediction on the samples measured":
+                  all(agreement(number, "budget 0", options) == 100 for number in range(len(folds)))}
     lines = ["# Pruning the digits network, five folds", "",
              *results.wrapped(f"Accuracy of codl's own runs over all samples, each in the test set of one fold. Predicted: "
                               f"{options.device}, one processor. "

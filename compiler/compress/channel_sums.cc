@@ -1,0 +1,188 @@
+#include "compiler/compress/channel_sums.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace codl::compiler {
+namespace {
+
+using Floats = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+// Of the mean of the squares.
+constexpr double kRidge = 1e-4;
+// Of larger groups several channels go at a time: each step passes over all sums of products.
+constexpr size_t kMaxSteps = 256;
+constexpr uint32_t kX = 0, kW = 1;
+
+// Sums of products over the outputs and taps of the node's weights, by pair of channels.
+SumsMatrix weight_products(const ir::NodeView& node) {
+  const WeightIndex index(node);
+  const auto weights = node.input_value(kW).as<float>();
+  Floats by_channel(index.channels, index.outputs * index.taps);
+  for (int64_t c = 0; c < index.channels; ++c)
+    for (int64_t o = 0; o < index.outputs; ++o)
+      for (int64_t t = 0; t < index.taps; ++t)
+        by_channel(c, o * index.taps + t) = weights[index.at(o, c, t)];
+  const Floats products = by_channel * by_channel.transpose();
+  return products.cast<double>();
+}
+
+// Channels of a group in one value that is read: what is left of them, and the weights that read
+// them. What goes is of the group, so that nothing outside it has to be kept.
+class ReadChannels {
+ public:
+  // `inverse`: of the sums of products of the value; `weights`: of all that read it.
+  ReadChannels(const SumsMatrix& inverse, const SumsMatrix& weights,
+               const std::vector<int64_t>& channels, int64_t rows)
+      : inverse_(inverse(channels, channels)),
+        weights_(weights(channels, channels)),
+        rows_(static_cast<double>(rows)) {}
+
+  // Mean square of the error of the sums without these, after the others took over.
+  double error_without(const std::vector<int64_t>& channels) const {
+    if (channels.size() == 1)
+      return weights_(channels[0], channels[0]) / inverse_(channels[0], channels[0]) / rows_;
+    const SumsMatrix of_channels = inverse_(channels, channels);
+    const SumsMatrix of_weights = weights_(channels, channels);
+    return of_channels.ldlt().solve(of_weights).trace() / rows_;
+  }
+
+  // The rest takes over: the inverse is that of the sums of products without the channels then.
+  void remove(const std::vector<int64_t>& channels) {
+    const SumsMatrix of_channels = inverse_(channels, channels);
+    const SumsMatrix rows = inverse_(channels, Eigen::all);
+    const SumsMatrix taken = of_channels.ldlt().solve(rows);
+    inverse_.noalias() -= rows.transpose() * taken;
+    const SumsMatrix weight_rows = weights_(channels, Eigen::all);
+    const SumsMatrix of_weights = weights_(channels, channels);
+    const SumsMatrix crossed = taken.transpose() * weight_rows;
+    const SumsMatrix squared = of_weights * taken;
+    weights_ -= crossed + crossed.transpose();
+    weights_.noalias() += taken.transpose() * squared;
+  }
+
+ private:
+  SumsMatrix inverse_, weights_;
+  double rows_;  // that the sums are over
+};
+
+// A group, and where its channels are read.
+struct GroupSums {
+  std::vector<ReadChannels> values;
+  // By channel and value: which of the value's ReadChannels are the channel.
+  std::vector<std::vector<std::vector<int64_t>>> places;
+};
+
+void add_value(const ChannelGroup& group, ir::ValueId value, const SumsMatrix& inverse,
+               const SumsMatrix& weights, int64_t rows, GroupSums& sums) {
+  std::vector<int64_t> channels;
+  std::vector<std::vector<int64_t>> places;
+  for (const Channel& channel : group.channels) {
+    std::vector<int64_t>& of_channel = places.emplace_back();
+    for (const Place& place : channel.places) {
+      if (place.dim.dim != 1 || place.dim.value != value) continue;
+      of_channel.push_back(static_cast<int64_t>(channels.size()));
+      channels.push_back(place.index);
+    }
+  }
+  if (channels.empty()) return;
+  sums.values.emplace_back(inverse, weights, channels, rows);
+  sums.places.resize(places.size());
+  for (size_t c = 0; c < places.size(); ++c) sums.places[c].push_back(std::move(places[c]));
+}
+
+std::vector<GroupSums> sums_of(const ir::Graph& graph, const ChannelGroups& groups,
+                               const ActivationMoments& moments) {
+  std::map<ir::ValueId, std::vector<ir::NodeId>> readers;
+  for (ir::NodeId id = 0; id < graph.nodes().size(); ++id)
+    if (sums_channels({graph, graph.node(id)})) readers[graph.node(id).inputs[kX]].push_back(id);
+  std::vector<GroupSums> result(groups.groups.size());
+  for (const auto& [value, nodes] : readers) {
+    const Moments* of_value = moments.find(value);
+    if (of_value == nullptr || of_value->rows == 0) continue;
+    const SumsMatrix products = regularized(*of_value);
+    const SumsMatrix inverse =
+        products.llt().solve(SumsMatrix::Identity(products.rows(), products.cols()));
+    SumsMatrix weights = SumsMatrix::Zero(products.rows() - 1, products.cols() - 1);
+    for (ir::NodeId id : nodes) weights += weight_products({graph, graph.node(id)});
+    for (size_t g = 0; g < result.size(); ++g)
+      add_value(groups.groups[g], value, inverse, weights, of_value->rows, result[g]);
+  }
+  return result;
+}
+
+std::vector<double> ranks_of(GroupSums sums) {
+  const size_t count = sums.places.size();
+  const size_t at_once = (count + kMaxSteps - 1) / kMaxSteps;
+  std::vector<size_t> left(count);
+  std::iota(left.begin(), left.end(), size_t{0});
+  std::vector<double> ranks(count, 0), errors(count, 0);
+  while (!left.empty()) {
+    for (size_t c : left) {
+      errors[c] = 0;
+      for (size_t v = 0; v < sums.values.size(); ++v)
+        if (!sums.places[c][v].empty())
+          errors[c] += sums.values[v].error_without(sums.places[c][v]);
+    }
+    std::stable_sort(left.begin(), left.end(),
+                     [&](size_t a, size_t b) { return errors[a] < errors[b]; });
+    const size_t going = std::min(at_once, left.size());
+    for (size_t v = 0; v < sums.values.size(); ++v) {
+      std::vector<int64_t> gone;
+      for (size_t i = 0; i < going; ++i)
+        gone.insert(gone.end(), sums.places[left[i]][v].begin(), sums.places[left[i]][v].end());
+      if (!gone.empty()) sums.values[v].remove(gone);
+    }
+    for (size_t i = 0; i < going; ++i)
+      ranks[left[i]] = static_cast<double>(count - left.size() + i);
+    left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(going));
+    std::sort(left.begin(), left.end());
+  }
+  return ranks;
+}
+
+}  // namespace
+
+bool sums_channels(const ir::NodeView& node) {
+  if (node.node.op == OpKind::MatMul) return node.input_value(kW).is_constant;
+  return node.node.op == OpKind::Conv2d && node.params<Conv2dParams>().groups == 1 &&
+         node.input_value(kW).is_constant;
+}
+
+WeightIndex::WeightIndex(const ir::NodeView& node) {
+  const ir::Dims& dims = node.input(kW).dims;
+  if (node.node.op == OpKind::MatMul) {
+    channels = dims[0];
+    outputs = dims[1];
+    channel_step = outputs;
+    output_step = 1;
+  } else {
+    outputs = dims[0];
+    channels = dims[1];
+    taps = int64_t{dims[2]} * dims[3];
+    channel_step = taps;
+    output_step = channels * taps;
+  }
+}
+
+SumsMatrix regularized(const Moments& moments) {
+  const auto size = static_cast<int64_t>(std::sqrt(moments.products.size()) + 0.5);
+  SumsMatrix products = Eigen::Map<const SumsMatrix>(moments.products.data(), size, size);
+  const double ridge = kRidge * products.diagonal().head(size - 1).mean() + 1e-12;
+  products.diagonal().array() += ridge;
+  return products;
+}
+
+std::vector<std::vector<double>> elimination_ranks(const ir::Graph& graph,
+                                                   const ChannelGroups& groups,
+                                                   const ActivationMoments& moments) {
+  std::vector<std::vector<double>> result;
+  for (GroupSums& sums : sums_of(graph, groups, moments))
+    result.push_back(ranks_of(std::move(sums)));
+  return result;
+}
+
+}  // namespace codl::compiler

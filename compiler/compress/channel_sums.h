@@ -1,0 +1,39 @@
+// Sums over channels: nodes that weigh the channels of their first operand, and what calibration
+// data says of those.
+#pragma once
+
+#include <Eigen/Core>
+
+#include "compiler/compress/pruning.h"
+#include "compiler/ops/op_spec.h"
+
+namespace codl::compiler {
+
+using SumsMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+// Whether the node sums up the channels of its first operand, each with constant weights of its
+// own.
+bool sums_channels(const ir::NodeView& node);
+
+// A weight of such a node as [its channel of the operand, everything else]: place of an element.
+struct WeightIndex {
+  explicit WeightIndex(const ir::NodeView& node);
+  int64_t at(int64_t output, int64_t channel, int64_t tap) const {
+    return output * output_step + channel * channel_step + tap;
+  }
+  int64_t channels = 0, outputs = 0, taps = 1, channel_step = 0, output_step = 0;
+};
+
+// The sums of products, [channels + 1, channels + 1], with a little on the diagonal: it keeps small
+// what few samples leave open.
+SumsMatrix regularized(const Moments& moments);
+
+// By group and channel: its place in the order in which channels go, the first 0. One after the
+// other goes the one whose removal changes the sums that read the group least, after the channels
+// that are left have taken over (least squares on the moments) what they can say of all that are
+// gone. Empty for groups of which no such sum is known.
+std::vector<std::vector<double>> elimination_ranks(const ir::Graph& graph,
+                                                   const ChannelGroups& groups,
+                                                   const ActivationMoments& moments);
+
+}  // namespace codl::compiler
