@@ -84,7 +84,7 @@ uint64_t list_bytes(const plan::PlanDef& plan, const VariantList& variants,
   const auto add = [&](uint64_t count, uint64_t bytes) {
     sum += block_bytes(count * bytes, page_bytes);
   };
-  uint64_t gpu_steps = 0, gpu_tensors = 0, most_steps = 0;
+  uint64_t gpu_steps = 0, gpu_tensors = 0;
   for (const plan::VariantDef* variant : variants) {
     const uint64_t steps = variant->steps()->size();
     const uint64_t tensors = variant->tensors()->size();
@@ -102,7 +102,6 @@ uint64_t list_bytes(const plan::PlanDef& plan, const VariantList& variants,
     add(tensors, sizeof(uint32_t));
     add(plan.inputs()->size() + uint64_t{plan.outputs()->size()}, kPointerBytes);
     if (lists.records_timeline) add(steps, kStepTimeBytes);
-    raise(&most_steps, steps);
     if (!has_gpu_step(*variant)) continue;
     add(steps, kPointerBytes);  // the executor's events
     gpu_steps += steps;
@@ -113,10 +112,7 @@ uint64_t list_bytes(const plan::PlanDef& plan, const VariantList& variants,
   add(variants.count, kPointerBytes);
   add(plan.outputs()->size() - visible_output_count(plan), sizeof(int64_t));
   add(lists.worker_count, kWorkerBytes);
-  if (lists.is_adaptive) {
-    add(variants.count, kForecastBytes);
-    add(most_steps, sizeof(float));
-  }
+  if (lists.is_adaptive) add(variants.count, kForecastBytes);
   if (gpu_steps == 0) return sum;
   // GpuMemory, GpuPrograms
   for (const DType dtype : {DType::F32, DType::F16})

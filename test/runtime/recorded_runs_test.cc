@@ -23,38 +23,14 @@ constexpr size_t kRecordedVariants = 4;
 const std::vector<RecordedRun> kRecordedRuns[kRecordedVariants * kRecordedLoads] = {
 #include "test/runtime/recorded_runs.inc"
 };
-
-// What the plan predicted, of all layers together: of the CPU's steps and of the GPU's.
-struct PredictedShares {
-  const char* name;
-  float us, cpu_us, gpu_us;
-};
-constexpr PredictedShares kPredictions[kRecordedVariants] = {{"coexec", 4703, 4003, 3921},
-                                                             {"cpu", 7019, 6680, 0},
-                                                             {"gpu50", 5850, 5101, 2544},
-                                                             {"busy", 7665, 1398, 7131}};
+constexpr float kPredictedUs[kRecordedVariants] = {4703, 7019, 5850, 7665};
 
 std::vector<uint8_t> recorded_plan_bytes() {
-  constexpr int kLayers = 20;
   TestPlan plan;
   plan.variants.clear();
-  for (const PredictedShares& predicted : kPredictions) {
+  for (const float us : kPredictedUs) {
     TestVariant variant;
-    variant.name = predicted.name;
-    variant.predicted_us = predicted.us;
-    for (int layer = 0; layer < kLayers; ++layer) {
-      const auto count = static_cast<uint32_t>(variant.steps.size());
-      for (const Queue queue : {Queue::Gpu, Queue::Cpu}) {
-        const float us = queue == Queue::Cpu ? predicted.cpu_us : predicted.gpu_us;
-        if (us == 0) continue;
-        TestStep step;
-        step.queue = queue;
-        step.predicted_us = us / kLayers;
-        if (predicted.gpu_us > 0 && layer > 0)
-          step.waits = {queue == Queue::Cpu ? count - 2 : count - 1};  // on the other's last one
-        variant.steps.push_back(step);
-      }
-    }
+    variant.predicted_us = us;
     plan.variants.push_back(variant);
   }
   return to_bytes(plan);
