@@ -185,6 +185,23 @@ bool ChangesInTurn::windows(ir::NodeId node) {
   return has_improved;
 }
 
+bool ChangesInTurn::mixes(ir::NodeId first, ir::NodeId last) {
+  const llvm::SmallVector<How, 3> places = whole_places();
+  llvm::SmallVector<size_t, 8> choices(last - first + 1, 0);  // of places, by node
+  const auto how_of = [&](ir::NodeId node) {
+    return node < first || node > last ? nullptr : &places[choices[node - first]];
+  };
+  bool has_improved = false;
+  while (!judge_.is_over()) {
+    has_improved |= judge_.try_change(changes_.each_placed(first, last, how_of));
+    // The next way: the last nodes change first, as plans that differ at their ends are timed soon.
+    size_t i = choices.size();
+    while (i > 0 && ++choices[i - 1] == places.size()) choices[--i] = 0;
+    if (i == 0) break;
+  }
+  return has_improved;
+}
+
 // Each branch whole on one processor, alone or with all others on the other one.
 bool ChangesInTurn::of_branches(ir::NodeId first, ir::NodeId last) {
   bool has_improved = false;

@@ -75,6 +75,8 @@ class ChangesInTurn {
   // All that begins at `node`, if a run begins there: other cuts, a chain longer or shorter,
   // another dim, one processor, windows of nodes. True if one helped, as for all below.
   bool at(ir::NodeId node);
+  // Every way to have nodes [first, last] whole, each on one processor or the other.
+  bool mixes(ir::NodeId first, ir::NodeId last);
   // Whole branches of regions between nodes [first, last].
   bool of_branches(ir::NodeId first, ir::NodeId last);
 

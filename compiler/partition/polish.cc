@@ -23,6 +23,10 @@ constexpr uint32_t kMinOfKick = 8;
 // Nodes before and behind those that were moved, in which the plan is improved again.
 constexpr ir::NodeId kAround = 1;
 
+// Nodes that are on different processors in every way at last. Two to the power of it, or three
+// where the GPU has two layouts, are judged at every place.
+constexpr ir::NodeId kMixed = 5;
+
 class Polisher : private ChangeJudge {
  public:
   Polisher(const CostModel& costs, const PartitionOptions& options, const PartitionPlan& seed,
@@ -53,6 +57,7 @@ class Polisher : private ChangeJudge {
     }
     // Counted: where all plans around are known, none is judged.
     for (uint32_t kicks = 0; kicks < budget_ / kMinOfKick && !is_over(); ++kicks) kick();
+    mix();
     if (error_) return std::move(*error_);
     return Polished{plan_of(list_.runs()), now_ns_, evaluations_};
   }
@@ -139,6 +144,20 @@ class Polisher : private ChangeJudge {
       below_ns_ = now_ns_;
     else
       go_back_to(runs, ns);
+  }
+
+  // Nodes on different processors in turn may only pay together: no row of changes that each help
+  // leads there, and where all on one processor is the best around, a kick hardly ever does. Last,
+  // as it is of small graphs, whose other plans around are known by then.
+  void mix() {
+    const ir::NodeId count = list_.node_count();
+    const ir::NodeId length = std::min(kMixed, count);
+    for (bool has_improved = true; has_improved && !is_over();) {
+      has_improved = false;
+      for (ir::NodeId first = 0; first + length <= count && !is_over(); ++first)
+        has_improved |= in_turn_.mixes(first, first + length - 1);
+      if (has_improved) improve(0, count - 1);
+    }
   }
 
   void go_back_to(const Runs& runs, int64_t ns) {
