@@ -83,8 +83,17 @@ class OrderedBound {
       interference[i] = profile.interference_percent[i].value / 100;
       slow_down_[i] = 1 + interference[i];
     }
+    const double both = 1 + interference[0] + interference[1];
+    double lost[2];  // shares of their speed, beside each other
+    for (size_t i = 0; i < 2; ++i)
+      lost[i] =
+          1 - slow_down_[i] / (both * (1 + profile.transfer.contention_percent[i].value / 100));
+    if (lost[0] + lost[1] < 1) {
+      lost_ = std::min(lost[0], lost[1]);
+      together_ = lost_ / (1 - lost[0] - lost[1]);
+    }
     if (profile.transfer.host) return;
-    sync_us_ = profile.transfer.sync_us.value * (1 + interference[0] + interference[1]);
+    sync_us_ = profile.transfer.sync_us.value * both * (1 - lost_);
     has_maps_ = profile.transfer.sharing == Sharing::SubBuffer;
   }
 
@@ -102,7 +111,7 @@ class OrderedBound {
       if (last + 1 >= max_chain_) fronts_[last + 1 - max_chain_] = {};
     }
     const ByWeight& end = fronts_[node_count_].any;
-    return *std::min_element(end.begin(), end.end());
+    return *std::min_element(end.begin(), end.end()) / (1 + together_);
   }
 
  private:
@@ -242,10 +251,11 @@ class OrderedBound {
     }
   }
 
-  static void lower_to(ByWeight& us, const Times& times) {
+  void lower_to(ByWeight& us, const Times& times) const {
     if (!(std::max(times.cpu_us, times.gpu_us) < kUnreachedUs)) return;
     for (size_t i = 0; i <= kWeightSteps; ++i)
-      us[i] = std::min(us[i], weight_at(i) * times.cpu_us + (1 - weight_at(i)) * times.gpu_us);
+      us[i] = std::min(us[i], weight_at(i) * times.cpu_us + (1 - weight_at(i)) * times.gpu_us +
+                                  together_us(times));
   }
 
   // Of the cuts between two that are priced the smaller part on either side.
@@ -273,13 +283,16 @@ class OrderedBound {
     }
   }
 
+  // What parts beside each other make longer: ordered_bound.h.
+  double together_us(const Times& times) const { return together_ * (times.cpu_us + times.gpu_us); }
+
   // A map of `rows` of what a node makes; nothing: of all of it.
   double map_us(ir::NodeId maker, std::optional<Range> rows) const {
     if (!has_maps_) return 0;
     const ir::TensorType& type = graph_.value(graph_.node(maker).output).type;
     const auto bytes = static_cast<double>(value_shape(type, type.layout, {}).bytes);
     const double share = rows ? rows->count() / static_cast<double>(type.dims[2]) : 1;
-    return costs_.profile().transfer.map_time_us(bytes * share) * slow_down_[1];
+    return costs_.profile().transfer.map_time_us(bytes * share) * slow_down_[1] * (1 - lost_);
   }
 
   // ---- segments
@@ -289,6 +302,7 @@ class OrderedBound {
     Addition addition;
     addition.cpu_us = times.cpu_us;
     addition.gpu_us = times.gpu_us;
+    addition.always_us = together_us(times);
     const NodeFacts& facts = facts_[first];
     const bool is_split = times.cpu_us > 0 && times.gpu_us > 0;
     double weight = facts.is_alone || is_split ? facts.weight : facts.region_weight;
@@ -449,6 +463,10 @@ class OrderedBound {
   const ir::NodeId max_chain_;
   const int32_t max_row_cuts_;
   double slow_down_[2];  // by processor: by what always takes some of it
+  // Of its speed, what the processor that loses less of it loses beside the other, and by how much
+  // of their work that makes a plan longer: k and k / (1 - k0 - k1) of ordered_bound.h.
+  double lost_ = 0;
+  double together_ = 0;
   double sync_us_ = 0;
   bool has_maps_ = false;
   std::vector<NodeFacts> facts_;

@@ -9,7 +9,7 @@ namespace codl::compiler {
 // of kWeightSteps numbers, and a model of a kilobyte can have 2^24 rows.
 inline constexpr int32_t kMaxRowCuts = 1024;
 
-// Microseconds, slow-downs by the other processor left out. Chains have at most `max_chain` nodes.
+// Microseconds. Chains have at most `max_chain` nodes.
 //
 // Each queue runs its steps in the graph's order. So for the ends c and g of what the CPU and the
 // GPU do of the first nodes, and any weight w in [0, 1], w * c + (1 - w) * g grows with each node
@@ -23,6 +23,13 @@ inline constexpr int32_t kMaxRowCuts = 1024;
 // What makes it hold for any graph: of the values that a node reads only the one that the node
 // before it made is looked at, the others are taken to be there. Where nodes could be computed
 // beside each other, the weight stays what it is.
+//
+// While both processors are at work, each slows the other. Let the parts of a plan that takes T
+// take P in all, each alone, and let the processors lose shares k0 and k1 of their speed beside
+// each other, k the lesser. They are busy for P and for what they lose, and so both at work for at
+// least O = (P - T) / (1 - k0 - k1). All that while, of the flow what does not wait takes longer by
+// k. So T is at least what the flow comes to alone, its synchronisations counted (1 - k) times, and
+// k O more.
 //
 // Left out: conversions between layouts, copies, and what a profile with `host` costs says of
 // synchronisations. Holds where a part's time does not fall as it gets larger.

@@ -52,13 +52,14 @@ struct Crossing {
 struct Addition {
   double cpu_us = 0;
   double gpu_us = 0;
+  double always_us = 0;                 // whatever the weight
   const ByWeight* others_us = nullptr;  // more of it, weighted; null: none
   // The index of the weight that it is looked at with, if that can be reached from the one before
   // it; else with that.
   size_t target = 0;
 
   double us(size_t weight) const {
-    const double us = weight_at(weight) * cpu_us + (1 - weight_at(weight)) * gpu_us;
+    const double us = weight_at(weight) * cpu_us + (1 - weight_at(weight)) * gpu_us + always_us;
     return others_us != nullptr ? us + (*others_us)[weight] : us;
   }
 };
