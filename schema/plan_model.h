@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/common/contract/contract.h"
+#include "kernels/common/contract/in_place.h"
 #include "schema/plan.h"
+#include "schema/plan_layout.h"
 #include "schema/tables.h"
 
 namespace codl {
@@ -49,6 +50,16 @@ struct Step {
   }
 };
 
+// Whether a kernel's step leaves its output where its input has it: the rule by which the memory
+// plan places the one in the other, known before there is a place.
+inline bool stays_in_place(const kernels::StepShape& step, Storage input, Storage output) {
+  if (input != output || (input != Storage::Host && input != Storage::Device)) return false;
+  const int64_t bytes = kernels::run_in_input(step);
+  // Buffers of the device lie in one place or share no byte.
+  if (input == Storage::Device) return bytes == 0;
+  return bytes >= 0 && bytes % static_cast<int64_t>(kHostAlignment) == 0;
+}
+
 // One image of the pool; tensors of one dtype that are never live together take turns in it, each
 // from (0, 0).
 struct ImageSlot {
@@ -77,14 +88,18 @@ struct Variant {
   // result.
   kernels::StepShape shape_of(const Step& step, kernels::OperandShape* shapes) const {
     for (size_t i = 0; i < step.operands.size(); ++i) shapes[i] = tensors[step.operands[i]].shape;
-    return {.kernel = step.kernel,
-            .params = step.params.data(),
-            .operands = shapes,
-            .operand_count = static_cast<uint32_t>(step.operands.size()),
-            .part_dim = step.part_dim,
-            .part = step.part,
-            .tile = step.tile.data(),
-            .tile_count = static_cast<uint32_t>(step.tile.size())};
+    kernels::StepShape shape = {.kernel = step.kernel,
+                                .params = step.params.data(),
+                                .operands = shapes,
+                                .operand_count = static_cast<uint32_t>(step.operands.size()),
+                                .part_dim = step.part_dim,
+                                .part = step.part,
+                                .tile = step.tile.data(),
+                                .tile_count = static_cast<uint32_t>(step.tile.size())};
+    shape.is_in_place =
+        step.kernel != nullptr && step.operands.size() == 2 &&
+        stays_in_place(shape, tensors[step.operands[0]].storage, tensors[step.operands[1]].storage);
+    return shape;
   }
 };
 

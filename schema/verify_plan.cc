@@ -7,6 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "kernels/common/contract/in_place.h"
 #include "kernels/common/contract/tasks.h"
 #include "schema/plan_check.h"
 
@@ -353,6 +354,18 @@ OperandShape operand_shape_of(const TensorDef& tensor) {
   return shape;
 }
 
+// Whether y, the output of the step, is where its input x has it: anywhere in it in the host arena,
+// else at its beginning, in one buffer.
+static bool lies_in(const TensorDef& x, const TensorDef& y, const StepShape& step) {
+  const int64_t bytes = kernels::run_in_input(step);
+  const Storage storage = storage_of(x);
+  if (bytes < 0 || storage != storage_of(y) || !is_arena(storage)) return false;
+  const bool is_of_queue =
+      (storage == Storage::Device) == (step.kernel->processor == Processor::Gpu);
+  return is_of_queue && (storage == Storage::Host || bytes == 0) &&
+         y.offset_bytes() == x.offset_bytes() + static_cast<uint64_t>(bytes);
+}
+
 StepShape step_shape_of(const VariantDef& variant, const StepDef& step, OperandShape* shapes) {
   StepShape shape;
   shape.kernel = find_kernel(step.kernel());
@@ -365,6 +378,8 @@ StepShape step_shape_of(const VariantDef& variant, const StepDef& step, OperandS
   shape.part = {step.part_begin(), step.part_end()};
   shape.tile = step.tile()->data();
   shape.tile_count = step.tile()->size();
+  if (shape.operand_count == 2)
+    shape.is_in_place = lies_in(operand_of(variant, step, 0), operand_of(variant, step, 1), shape);
   return shape;
 }
 

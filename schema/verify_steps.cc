@@ -62,10 +62,10 @@ bool may_touch(Queue queue, Storage storage, bool writes) {
   return false;
 }
 
-// A Reshape on the CPU, which changes no byte, may leave them where they are.
-bool may_stay_in_place(const StepDef& step, OpKind op, const TensorDef& x, const TensorDef& y) {
-  return op == OpKind::Reshape && queue_of(step) == Queue::Cpu && storage_of(x) == storage_of(y) &&
-         x.offset_bytes() == y.offset_bytes() && x.bytes() == y.bytes();
+// A step that changes no byte may leave them where they are.
+bool is_in_place(const VariantDef& variant, const StepDef& step) {
+  OperandShape shapes[kernels::kMaxOperands];
+  return step_shape_of(variant, step, shapes).is_in_place;
 }
 
 // An input of a Concat with the output's pixel stride is not copied: it must be where it would be
@@ -94,9 +94,9 @@ bool check_kernel_operands(PlanCheck& c, const VariantDef& variant, const StepDe
     if (operand.dims()->size() > 1) channels += operand.dims()->Get(1);
     if (!c.expect(may_touch(queue_of(step), storage_of(operand), is_output),
                   "operands in storage that the queue may read, an output that it may write", i) ||
-        !c.expect(is_output || !share_bytes(operand, output) ||
-                      may_stay_in_place(step, op, operand, output) || is_window,
-                  "an output that shares no byte with an input", i))
+        !c.expect(
+            is_output || !share_bytes(operand, output) || is_window || is_in_place(variant, step),
+            "an output that shares no byte with an input", i))
       return false;
   }
   return true;

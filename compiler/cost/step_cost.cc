@@ -129,6 +129,11 @@ TermTimes gpu_times(const kernels::StepWork& work, const GpuMachine& machine, bo
 TermTimes times_of(const kernels::StepShape& given, const Machine& machine,
                    const kernels::GpuFacts& gpu, bool has_warm_weights) {
   const Processor processor = given.kernel->processor;
+  if (given.is_in_place) {  // a call on the CPU, nothing on the GPU
+    TermTimes times;
+    times[Term::Step] = processor == Processor::Cpu ? 1 : 0;
+    return times;
+  }
   kernels::StepShape step = given;
   int32_t tile[kernels::kMaxTileInts] = {};
   if (step.tile_count == 0 && processor == Processor::Gpu) {

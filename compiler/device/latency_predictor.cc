@@ -38,6 +38,12 @@ double LatencyPredictor::transfer_us(StepKind kind, double bytes) const {
   return 0;
 }
 
+double LatencyPredictor::launch_us(const Variant& variant, const Step& step) const {
+  if (step.kernel == nullptr) return 0;
+  kernels::OperandShape shapes[kernels::kMaxOperands];
+  return launch_us(variant.shape_of(step, shapes));
+}
+
 double LatencyPredictor::step_us(const Variant& variant, const Step& step) const {
   if (step.kind != StepKind::Kernel) return transfer_us(step.kind, moved_bytes(variant, step));
   kernels::OperandShape shapes[kernels::kMaxOperands];

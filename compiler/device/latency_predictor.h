@@ -45,11 +45,13 @@ class LatencyPredictor {
   // Microseconds of such a step; `other_processor_busy` adds contention.
   double predict_us(const kernels::StepShape& step, bool other_processor_busy) const;
 
-  // What the host takes to enqueue a step of the kernel, where its terms do not say so: 0 on the
-  // CPU.
-  double launch_us(const KernelInfo& kernel) const {
-    return kernel.processor == Processor::Gpu ? profile_.launch_us.value : 0;
+  // What the host takes to enqueue such a step, where its terms do not say so: 0 on the CPU.
+  double launch_us(const kernels::StepShape& step) const {
+    const bool is_launched = step.kernel->processor == Processor::Gpu && !step.is_in_place;
+    return is_launched ? profile_.launch_us.value : 0;
   }
+  // Of a step of the variant, of any kind: 0 where it is no kernel's.
+  double launch_us(const Variant& variant, const Step& step) const;
 
   // Of a step that is no kernel's and moves so many bytes.
   double transfer_us(StepKind kind, double bytes) const;

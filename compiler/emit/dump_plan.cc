@@ -125,6 +125,7 @@ class TextDump {
     os_ << index << " " << name_of(step.queue) << " "
         << (step.kernel != nullptr ? step.kernel->symbol : name_of(step.kind)) << " "
         << shown(step.name);
+    if (facts.is_in_place) os_ << " in place";
     if (step.part_dim != SplitDim::None) {
       os_ << (step.part_dim == SplitDim::Height ? " rows[" : " channels[") << step.part.begin << ","
           << step.part.end << ") of " << facts.extent;

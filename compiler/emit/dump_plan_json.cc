@@ -149,6 +149,7 @@ class JsonDump {
     if (step.kernel != nullptr) {
       json_.attribute("kernel", step.kernel->symbol);
       json_.attribute("is_reference", step.kernel->is_reference());
+      json_.attribute("is_in_place", facts.is_in_place);
       json_.attribute("op", llvm::StringRef(op_info(step.kernel->op).name.data(),
                                             op_info(step.kernel->op).name.size()));
       params(step);

@@ -21,6 +21,7 @@ StepFacts step_facts(const Variant& variant, const Step& step) {
   if (step.part_dim == SplitDim::Height) facts.extent = shape.output().dims[2];
   if (step.part_dim == SplitDim::OutputChannel) facts.extent = shape.output().dims[1];
   if (step.kind != StepKind::Kernel) return facts;
+  facts.is_in_place = shape.is_in_place;
   facts.macs = multiply_adds(shape);
   facts.owned_macs =
       step.part.empty() ? facts.macs : facts.macs / step.part.count() * facts.owned.count();

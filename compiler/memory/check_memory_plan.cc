@@ -157,19 +157,23 @@ llvm::Error find_windows(const Variant& variant, std::vector<TensorId>& homes) {
   return llvm::Error::success();
 }
 
-// By tensor: the one in whose place it lies, byte by byte, as a copy of it by Reshapes on the CPU's
-// queue (what writes one writes what the other holds), or as a window of it; else itself.
+// By tensor: the one in whose place it lies, byte by byte, as what Reshapes and Slices of one
+// queue take from it (what writes one writes what the other holds), or as a window of it; else
+// itself.
 llvm::Expected<std::vector<TensorId>> homes_found_in(const Variant& variant) {
   std::vector<TensorId> homes(variant.tensors.size());
   std::iota(homes.begin(), homes.end(), 0);
   if (llvm::Error error = find_windows(variant, homes)) return error;
   for (const Step& step : variant.steps) {
-    if (step.kernel == nullptr || step.queue != Queue::Cpu || step.kernel->op != OpKind::Reshape)
-      continue;
+    if (step.kernel == nullptr) continue;
+    kernels::OperandShape shapes[kernels::kMaxOperands];
+    const int64_t bytes = kernels::run_in_input(variant.shape_of(step, shapes));
+    if (bytes < 0) continue;
     const TensorId x = step.operands[0], y = step.operands[1];
-    if (variant.tensors[x].storage == variant.tensors[y].storage &&
-        variant.tensors[x].shape.bytes == variant.tensors[y].shape.bytes &&
-        place_of(variant.tensors[x]) == place_of(variant.tensors[y]))
+    const Storage storage = variant.tensors[x].storage;
+    const bool may_stay = step.queue == Queue::Cpu ? is_arena(storage) : storage == Storage::Device;
+    if (may_stay && storage == variant.tensors[y].storage &&
+        place_of(variant.tensors[x]) + static_cast<uint64_t>(bytes) == place_of(variant.tensors[y]))
       homes[y] = homes[x];
   }
   return homes;

@@ -249,8 +249,7 @@ std::vector<StepRun> regions_around(const Schedule& schedule, StepId at) {
 double steps_us(const Schedule& schedule, const LatencyPredictor& predictor) {
   double us = 0;
   for (const Step& step : schedule.steps)
-    us += predictor.step_us(schedule, step) +
-          (step.kernel != nullptr ? predictor.launch_us(*step.kernel) : 0);
+    us += predictor.step_us(schedule, step) + predictor.launch_us(schedule, step);
   return us;
 }
 

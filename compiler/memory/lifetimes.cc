@@ -25,11 +25,12 @@ std::vector<Lifetimes::Home> Lifetimes::homes_of(const Variant& variant) {
     }
   }
   for (const Step& step : variant.steps) {
-    if (step.kernel == nullptr || step.kernel->op != OpKind::Reshape) continue;
-    const Tensor& x = variant.tensors[step.operands[0]];
-    const Tensor& y = variant.tensors[step.operands[1]];
-    if (x.storage == Storage::Host && y.storage == Storage::Host && x.shape.bytes == y.shape.bytes)
-      homes[step.operands[1]] = homes[step.operands[0]];
+    kernels::OperandShape shapes[kernels::kMaxOperands];
+    const kernels::StepShape shape = variant.shape_of(step, shapes);
+    if (!shape.is_in_place) continue;
+    Home& home = homes[step.operands[1]];
+    home = homes[step.operands[0]];
+    home.offset_bytes += static_cast<uint64_t>(kernels::run_in_input(shape));
   }
   return homes;
 }

@@ -20,10 +20,10 @@ class Lifetimes {
  public:
   explicit Lifetimes(const Variant& variant);
 
-  // The tensor in whose place this one lies: the operand of the Reshape that computes it, where
-  // both are the host's, for both hold the same bytes, each computed once; the result of the Concat
-  // of which it is a window (write_into_concats()), whose other channels are others'. So neither
-  // can spoil the other. Else the tensor itself.
+  // The tensor in whose place this one lies: the operand of the Reshape or Slice that takes it
+  // from there (stays_in_place()), for both hold the same bytes, each computed once; the result of
+  // the Concat of which it is a window (write_into_concats()), whose other channels are others'. So
+  // neither can spoil the other. Else the tensor itself.
   TensorId home(TensorId tensor) const { return homes_[tensor].tensor; }
   // Behind the beginning of its home.
   uint64_t offset_in_home(TensorId tensor) const { return homes_[tensor].offset_bytes; }

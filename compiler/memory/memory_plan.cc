@@ -307,6 +307,7 @@ uint64_t place_device_tensors(const Variant& variant, const Lifetimes& lifetimes
     return round_up(variant.tensors[id].shape.bytes, kDeviceAlignment);
   };
   std::vector<TensorId> tensors = tensors_in(variant, Storage::Device);
+  llvm::erase_if(tensors, [&](TensorId id) { return lifetimes.home(id) != id; });
   sort_by(tensors, lifetimes, bytes_of);
   Occupants occupants(lifetimes, variant.steps.size());
   std::vector<uint64_t> slots;  // offsets; sizes fall

@@ -246,8 +246,8 @@ double CostModel::copy_us(ir::ValueId value, double share, Layout from, Layout t
         const double half_us = predictor_.predict_us(step, false);
         known.fixed_us = std::max((half_us - half * known.all_us) / (1 - half), 0.0);
       }
-      known.fixed_us += predictor_.launch_us(*step.kernel);
-      known.all_us += predictor_.launch_us(*step.kernel);
+      known.fixed_us += predictor_.launch_us(step);
+      known.all_us += predictor_.launch_us(step);
     }
   }
   return known.fixed_us + share * (known.all_us - known.fixed_us);

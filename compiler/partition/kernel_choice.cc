@@ -73,6 +73,13 @@ void each_candidate(OpKind op, Processor processor, kernels::StepShape& step,
   }
 }
 
+// A node whose values lie in memory of one queue if the other touches neither.
+bool may_stay_in_place(const ir::NodeView& node) {
+  if (node.input_count() != 1 || node.graph.is_output(node.node.output)) return false;
+  const ir::Value& input = node.input_value(0);
+  return !input.is_constant && !input.is_input && !node.graph.is_output(node.node.inputs[0]);
+}
+
 }  // namespace
 
 void each_kernel(const ir::NodeView& node, Processor processor, Layout maps, SplitDim dim,
@@ -108,7 +115,11 @@ void each_kernel(const ir::NodeView& node, Processor processor, Layout maps, Spl
   step.operand_count = input_count + 1;
   step.part_dim = dim;
   if (dim != SplitDim::None) step.part = part;
+  // Where the queues share one of both, it is moved: at least this is what it takes.
+  const bool may_stay = may_stay_in_place(node);
   const auto prepare = [&](const KernelInfo& kernel) {
+    const Storage memory = processor == Processor::Cpu ? Storage::Host : Storage::Device;
+    step.is_in_place = may_stay && stays_in_place(step, memory, memory);
     for (uint32_t i = 0; i < input_count; ++i)
       if (node.input_value(i).is_constant) shapes[i] = constant_shape(node, i, kernel);
   };
@@ -127,10 +138,10 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
                                           bool other_processor_busy) {
   std::optional<KernelChoice> best;
   each_kernel(node, processor, maps, dim, part, predictor, [&](const kernels::StepShape& step) {
-    const double predicted_us =
-        predictor.predict_us(step, other_processor_busy) + predictor.launch_us(*step.kernel);
+    const double launch_us = predictor.launch_us(step);
+    const double predicted_us = predictor.predict_us(step, other_processor_busy) + launch_us;
     if (!best || predicted_us < best->predicted_us)
-      best = KernelChoice{step.kernel, maps, predicted_us};
+      best = KernelChoice{step.kernel, maps, predicted_us, launch_us};
   });
   return best;
 }

@@ -49,6 +49,7 @@ struct KernelChoice {
   const KernelInfo* kernel = nullptr;
   Layout maps = Layout::Nhwc;
   double predicted_us = 0;  // with its launch
+  double launch_us = 0;
 };
 
 // The one of each_kernel() with the least predicted time. Of equals the first in the table; nothing

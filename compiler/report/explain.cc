@@ -43,7 +43,7 @@ std::string kernel_text(const kernels::StepShape& step, const LatencyPredictor& 
                     us, us * known.interval_low, us * known.interval_high,
                     kLevelNames[static_cast<size_t>(known.level)], name_of(known.origin),
                     terms_text(predictor.times(step), known.shares));
-  if (const double launch_us = predictor.launch_us(*step.kernel); launch_us > 0)
+  if (const double launch_us = predictor.launch_us(step); launch_us > 0)
     text += llvm::formatv(", launch {0:f1} us", launch_us);
   return text + "\n";
 }

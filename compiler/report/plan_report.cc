@@ -317,17 +317,17 @@ class Writer {
     std::vector<Alternative> all;
     for (const Processor processor : {Processor::Cpu, Processor::Gpu})
       if (processor == Processor::Cpu || profile_.has_gpu)
-        each_kernel(
-            {plan_.graph, node}, processor, plan_.predictor, [&](const kernels::StepShape& step) {
-              const double step_us =
-                  plan_.predictor.predict_us(step, false) + plan_.predictor.launch_us(*step.kernel);
-              for (Alternative& known : all)
-                if (known.kernel == step.kernel) {
-                  known.predicted_us = std::min(known.predicted_us, step_us);
-                  return;
-                }
-              all.push_back({step_us, step.kernel});
-            });
+        each_kernel({plan_.graph, node}, processor, plan_.predictor,
+                    [&](const kernels::StepShape& step) {
+                      const double step_us =
+                          plan_.predictor.predict_us(step, false) + plan_.predictor.launch_us(step);
+                      for (Alternative& known : all)
+                        if (known.kernel == step.kernel) {
+                          known.predicted_us = std::min(known.predicted_us, step_us);
+                          return;
+                        }
+                      all.push_back({step_us, step.kernel});
+                    });
     std::stable_sort(all.begin(), all.end(), [](const Alternative& a, const Alternative& b) {
       return a.predicted_us < b.predicted_us;
     });

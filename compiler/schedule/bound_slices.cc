@@ -47,8 +47,7 @@ class SliceBound {
 
  private:
   double us_of(const Step& step) const {
-    const double launch_us = step.kernel != nullptr ? predictor_.launch_us(*step.kernel) : 0;
-    return predictor_.step_us(schedule_, step) + launch_us;
+    return predictor_.step_us(schedule_, step) + predictor_.launch_us(schedule_, step);
   }
 
   // ---- cuts

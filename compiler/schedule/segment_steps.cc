@@ -272,6 +272,10 @@ llvm::Error SegmentSteps::emit_kernel(const NodePartition& node_partition, const
   return sink_(std::move(step));
 }
 
+static Storage storage_of(const std::vector<ValuePlacement>& placements, TensorId tensor) {
+  return placements[value_of_tensor(tensor)].placed(tensor).storage;
+}
+
 kernels::StepShape shape_of(const ir::Graph& graph, const std::vector<ValuePlacement>& placements,
                             const PlannedStep& step, kernels::OperandShape* shapes) {
   for (size_t i = 0; i < step.operands.size(); ++i) {
@@ -287,6 +291,9 @@ kernels::StepShape shape_of(const ir::Graph& graph, const std::vector<ValuePlace
   shape.operand_count = static_cast<uint32_t>(step.operands.size());
   shape.part_dim = step.part_dim;
   shape.part = step.part;
+  if (step.kernel != nullptr && step.operands.size() == 2 && step.operands[0] != kNoTensor)
+    shape.is_in_place = stays_in_place(shape, storage_of(placements, step.operands[0]),
+                                       storage_of(placements, step.operands[1]));
   return shape;
 }
 

@@ -90,6 +90,13 @@ class Host {
  private:
   bool is_cpu(uint32_t i) const { return planned_[i].queue == kCpu; }
 
+  // What is in its place is not enqueued.
+  bool is_in_place(const Step& step) const {
+    if (step.kind != StepKind::Kernel) return false;
+    kernels::OperandShape shapes[kernels::kMaxOperands];
+    return variant_.shape_of(step, shapes).is_in_place;
+  }
+
   QueueStep& push(uint32_t* out_id) {
     *out_id = static_cast<uint32_t>(steps_.size());
     return steps_.emplace_back();
@@ -105,6 +112,7 @@ class Host {
     if (called.queue == Queue::Transfer)
       step.alone_us = step.idle_us = predictor_.transfer().copy_call_time_us(
           moved_bytes(variant_, called), called.kind == StepKind::Upload);
+    if (is_in_place(called)) step.alone_us = step.idle_us = 0;
     step.name = called.name;
     step.kernel = "enqueue";
     if (called.queue == Queue::Gpu) {

@@ -243,9 +243,9 @@ class Replayer {
                          "expected a profile with a kernel for every operator, found none for {0}",
                          name_of(op));
     QueueStep& step = add(processor == Processor::Cpu ? kCpu : kGpu, name_of(op),
-                          choice->predicted_us - predictor_.launch_us(*choice->kernel), {after});
+                          choice->predicted_us - choice->launch_us, {after});
     step.kernel = choice->kernel->symbol;
-    step.launch_us = predictor_.launch_us(*choice->kernel);
+    step.launch_us = choice->launch_us;
     return llvm::Error::success();
   }
 

@@ -34,7 +34,7 @@ llvm::Expected<std::vector<QueueStep>> bare_steps_of(const Variant& variant,
         return input_error(step.name,
                            "expected a kernel that the device of profile {0} runs, found {1}",
                            predictor.profile().name, step.kernel->symbol);
-      added.launch_us = predictor.launch_us(*step.kernel);
+      added.launch_us = predictor.launch_us(variant, step);
       added.kernel = step.kernel->symbol;
     }
     added.alone_us = predictor.step_us(variant, step);

@@ -40,8 +40,9 @@ llvm::Expected<double> StepTimes::us(const PlannedStep& step) {
   for (TensorId tensor : step.operands) {
     Key::Operand& operand = key.operands.emplace_back();
     if (tensor == kNoTensor) continue;
-    const kernels::OperandShape& shape = placements_[value_of_tensor(tensor)].placed(tensor).shape;
-    operand = {shape.layout, {shape.row_begin, shape.row_end}};
+    const PlacedTensor& placed = placements_[value_of_tensor(tensor)].placed(tensor);
+    const kernels::OperandShape& shape = placed.shape;
+    operand = {shape.layout, {shape.row_begin, shape.row_end}, placed.storage};
   }
   const auto known = known_us_.find(key);
   if (known != known_us_.end()) return known->second;
@@ -55,7 +56,7 @@ size_t StepTimes::Hash::operator()(const Key& key) const {
                                    key.part.begin, key.part.end, static_cast<int>(key.part_dim));
   for (const Key::Operand& operand : key.operands)
     hash = llvm::hash_combine(hash, static_cast<int>(operand.layout), operand.rows.begin,
-                              operand.rows.end);
+                              operand.rows.end, static_cast<int>(operand.storage));
   return hash;
 }
 
@@ -80,7 +81,7 @@ llvm::Expected<double> StepTimes::predicted_us(const PlannedStep& step) const {
       return internal_error(graph_.node(step.node).name, "{0}: expected {1}", shape.kernel->symbol,
                             expected);
   }
-  return times_.predict_us(shape, false) + times_.launch_us(*shape.kernel);
+  return times_.predict_us(shape, false) + times_.launch_us(shape);
 }
 
 }  // namespace codl::compiler

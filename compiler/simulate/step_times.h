@@ -31,6 +31,7 @@ class StepTimes {
     struct Operand {
       Layout layout = Layout::Plain;
       Range rows;
+      Storage storage = Storage::Weights;  // what stays in its place takes no time
       friend bool operator==(const Operand&, const Operand&) = default;
     };
     llvm::SmallVector<Operand, 4> operands;

@@ -10,7 +10,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (x.layout != Layout::Plain || y.layout != Layout::Plain) return "Plain operands";
   if (x.dtype != y.dtype) return "operands of one dtype";
   if (element_count(x) != element_count(y)) return "input and output of as many elements";
-  if (step.kernel->dtype != DType::Any)
+  // All that is in its place takes no time.
+  if (step.kernel->dtype != DType::Any && !step.is_in_place)
     out_needs->task_count = reshape_task_count(element_count(y));
   return nullptr;
 }

@@ -44,6 +44,7 @@ std::vector<Sample> steps_of_plan(const std::string& path) {
       kernels::OperandShape shapes[kernels::kMaxOperands];
       Sample sample;
       const kernels::StepShape shape = step_shape_of(*variant, *step, shapes);
+      if (shape.is_in_place) continue;  // there is nothing to time
       sample.kernel = shape.kernel;
       sample.item = case_of(shape);
       sample.role = SampleRole::Network;

@@ -176,7 +176,8 @@ codl_status_t Executor::submit(uint32_t index, cl_uint wait_count, const cl_even
     gpu_->note_enqueue(step.cl_queue());  // enqueue() notes its own
   switch (step.kind) {
     case StepKind::Kernel:
-      error = step.gpu_kernel.enqueue(*gpu_, wait_count, waits, out_event);
+      error = step.is_in_place ? mark(step, wait_count, waits, out_event)
+                               : step.gpu_kernel.enqueue(*gpu_, wait_count, waits, out_event);
       break;
     case StepKind::Map:
       return map(index, wait_count, waits, out_event, diag);
@@ -192,6 +193,16 @@ codl_status_t Executor::submit(uint32_t index, cl_uint wait_count, const cl_even
       break;
   }
   return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, enqueue_name(step.kind), error);
+}
+
+// In place of a kernel that has nothing to do: who waits for it waits for what is before it, and
+// what is behind it for what it waits for.
+cl_int Executor::mark(const Step& step, cl_uint wait_count, const cl_event* waits,
+                      cl_event* out_event) {
+  if (wait_count == 0 && out_event == nullptr) return CL_SUCCESS;
+  gpu_->note_enqueue(step.cl_queue());
+  return gpu_->api().clEnqueueMarkerWithWaitList(gpu_->queue(step.cl_queue()), wait_count, waits,
+                                                 out_event);
 }
 
 // The address is known at once, the bytes are the host's when the command is complete.

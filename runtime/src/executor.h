@@ -57,6 +57,7 @@ class Executor {
                        cl_event* out_event, codl_diag_t* diag);
   codl_status_t map(uint32_t index, cl_uint wait_count, const cl_event* waits, cl_event* out_event,
                     codl_diag_t* diag);
+  cl_int mark(const Step& step, cl_uint wait_count, const cl_event* waits, cl_event* out_event);
   cl_int transfer(const Step& step, cl_uint wait_count, const cl_event* waits, cl_event* out_event);
   codl_status_t run_cpu_step(uint32_t index, codl_diag_t* diag);
   codl_status_t open_gate(uint32_t index, codl_diag_t* diag);

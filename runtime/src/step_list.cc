@@ -106,9 +106,11 @@ codl_status_t StepList::prepare_kernel(uint32_t index, codl_diag_t* diag) {
   Step& step = steps_[index];
   kernels::OperandShape shapes[kernels::kMaxOperands];
   const kernels::StepShape shape = step_shape_of(*inputs_.variant, *step.def, shapes);
+  step.is_in_place = shape.is_in_place;
   if (!step.is_cpu())
-    return inputs_.programs->add(shape, step.def->operands()->data(), inputs_.memory,
-                                 &step.gpu_kernel, diag);
+    return step.is_in_place ? CODL_OK
+                            : inputs_.programs->add(shape, step.def->operands()->data(),
+                                                    inputs_.memory, &step.gpu_kernel, diag);
   kernels::StepNeeds needs;
   const char* expected = kernels::check_step(shape, &needs);
   if (expected != nullptr) {

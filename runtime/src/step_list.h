@@ -31,7 +31,7 @@ struct Step {
   int32_t task_count = 0;
   int32_t phase_count = 1;
 
-  GpuKernel gpu_kernel;
+  GpuKernel gpu_kernel;  // none of a step in place
 
   // Map, Unmap, Upload, Download.
   cl_mem memory = nullptr;
@@ -48,6 +48,7 @@ struct Step {
   uint32_t room_wait = kNoStep;  // GPU: what must be done before it is enqueued (ahead_window.h)
   bool needs_event = false;      // GPU and Transfer: somebody waits, or the times are asked for
   bool is_gate = false;          // CPU: a later GPU or Transfer step waits in its queue
+  bool is_in_place = false;      // a kernel that has nothing to move
 
   bool is_cpu() const { return queue == Queue::Cpu; }
   uint32_t cl_queue() const { return queue == Queue::Transfer ? kTransferQueue : kComputeQueue; }

@@ -236,6 +236,48 @@ TEST_CASE("only events that somebody waits for are made, and the queues are flus
   CHECK(cl.calls() == expected);
 }
 
+TEST_CASE("a GPU step in its place is not enqueued, and a marker if somebody waits for it") {
+  TestPlan plan = relu_plan({.half = GpuHalf::Separate});
+  const auto calls_of_run = [&] {
+    const OpenPlan open(plan);
+    FakeCl cl;
+    ReluSession session(open, ReluSession::defaults(), &cl.api());
+    REQUIRE(session.status == CODL_OK);
+    const auto programs = cl.calls();
+    CHECK(std::count(programs.begin(), programs.end(), "clCreateKernel") == 1);
+    cl.clear_calls();
+    REQUIRE(session.run() == CODL_OK);
+    return cl.calls();
+  };
+  const auto count = [](const std::vector<std::string>& calls, const char* name) {
+    return std::count(calls.begin(), calls.end(), name);
+  };
+  const std::vector<std::string> before = calls_of_run();
+  TestVariant& variant = plan.variants[0];
+  const auto first = static_cast<uint32_t>(variant.tensors.size());
+  const uint64_t place = (variant.device_bytes + 1023) / 1024 * 1024;
+  variant.device_bytes = place + 1024;
+  for (const std::vector<int32_t>& dims : {std::vector<int32_t>{64}, {4, 16}, {16, 4}})
+    variant.tensors.push_back({.name = "plain",
+                               .storage = Storage::Device,
+                               .dims = dims,
+                               .offset_bytes = place,
+                               .bytes = 64 * sizeof(float)});
+  for (const uint32_t input : {first, first + 1}) {
+    TestStep step;
+    step.queue = Queue::Gpu;
+    step.kernel = 24;  // reshape_f32_cl_buffer
+    step.operands = {input, input + 1};
+    step.name = "reshape";
+    variant.steps.push_back(step);
+  }
+  test::name_kernels(plan);
+  const std::vector<std::string> after = calls_of_run();
+  CHECK(count(after, "clEnqueueNDRangeKernel") == count(before, "clEnqueueNDRangeKernel"));
+  // The end of the run waits for the queue's last step.
+  CHECK(count(after, "clEnqueueMarkerWithWaitList") == 1);
+}
+
 TEST_CASE("an event is polled until it is complete, or for as long as was said") {
   static int polls_left = 0;
   rt::ClApi api;

@@ -157,6 +157,42 @@ TestPlan windows_plan() {
   return plan;
 }
 
+TestTensor plain_tensor(std::string name, Storage storage, uint64_t offset_bytes,
+                        std::vector<int32_t> dims) {
+  TestTensor tensor = {.name = std::move(name),
+                       .storage = storage,
+                       .dims = std::move(dims),
+                       .offset_bytes = offset_bytes,
+                       .bytes = sizeof(float)};
+  for (int32_t dim : tensor.dims) tensor.bytes *= static_cast<uint64_t>(dim);
+  return tensor;
+}
+
+// The middle rows of a matrix of 4.
+SliceParams slice_of_rows() {
+  SliceParams slice;
+  slice.step_0 = slice.step_1 = 1;
+  slice.start_0 = 1;
+  slice.count_0 = 2;
+  slice.count_1 = 16;
+  return slice;
+}
+
+// Beside cpu_plan(): t6; t7, a Reshape of it, and t8, a Slice of that, where it has them.
+TestPlan in_place_plan() {
+  TestPlan plan = cpu_plan();
+  TestVariant& variant = plan.variants[0];
+  variant.host_bytes = 8192;
+  variant.tensors.push_back(plain_tensor("t6", Storage::Host, 4096, {64}));
+  variant.tensors.push_back(plain_tensor("t7", Storage::Host, 4096, {4, 16}));
+  variant.tensors.push_back(plain_tensor("t8", Storage::Host, 4096 + 64, {2, 16}));
+  variant.steps.push_back(kernel_step("reshape_f32_cpu", {6, 7}));
+  variant.steps.push_back(kernel_step("slice_any_cpu", {7, 8}));
+  variant.steps.back().params = test::params_bytes(slice_of_rows());
+  test::name_kernels(plan);
+  return plan;
+}
+
 // The host writes t1 and reads t2 while they are mapped; the GPU works in between.
 TestPlan sub_buffer_plan() {
   TestVariant variant;
@@ -200,6 +236,18 @@ TestPlan separate_plan() {
                    move_step(StepKind::Download, {5, 6}, {4}),
                    kernel_step("convert_f32_cpu", {6, 7}, {5})};
   return plan_of(variant);
+}
+
+// Beside separate_plan(): a Reshape of a tensor of the device's where that lies.
+TestPlan device_in_place_plan() {
+  TestPlan plan = separate_plan();
+  TestVariant& variant = plan.variants[0];
+  variant.device_bytes = 4096;
+  variant.tensors.push_back(plain_tensor("t8d", Storage::Device, 2048, {64}));
+  variant.tensors.push_back(plain_tensor("t9d", Storage::Device, 2048, {4, 16}));
+  variant.steps.push_back(kernel_step("reshape_f32_cl_buffer", {8, 9}));
+  test::name_kernels(plan);
+  return plan;
 }
 
 TestTensor as_halves(TestTensor tensor) {
@@ -263,8 +311,8 @@ void check_refused(TestPlan (*make_plan)(), const char* where,
 // ---- valid plans --------------------------------------------------------------------------------
 
 TEST_CASE("the valid plans of this file are accepted, by the contracts too") {
-  for (TestPlan (*make_plan)() :
-       {cpu_plan, windows_plan, sub_buffer_plan, separate_plan, halves_plan}) {
+  for (TestPlan (*make_plan)() : {cpu_plan, windows_plan, in_place_plan, sub_buffer_plan,
+                                  separate_plan, device_in_place_plan, halves_plan}) {
     const std::vector<uint8_t> file = test::to_bytes(make_plan());
     for (CheckStep check_step : {CheckStep{accept_all}, CheckStep{kernels::check_step}}) {
       const PlanFault fault = verify(file, VerifyLevel::All, check_step);
@@ -692,6 +740,74 @@ TEST_CASE("each rule of a window of channels refuses its bad example") {
                     v.steps.back().kernel = kernel_id("binary_f32_cpu");
                     v.steps.back().params = test::params_bytes(BinaryParams{});
                   }}});
+}
+
+TEST_CASE("an output in its input is refused where it is not what the input has there") {
+  const char* const kRule = "an output that shares no byte with an input";
+  const auto set_slice = [](TestVariant& v, auto change) {
+    SliceParams slice = slice_of_rows();
+    change(slice);
+    v.steps.back().params = test::params_bytes(slice);
+  };
+  check_refused(
+      in_place_plan, "step",
+      {{kRule, [](auto&, auto& v) { v.tensors[7].offset_bytes += 64; }},
+       {kRule, [](auto&, auto& v) { v.tensors[8].offset_bytes += 64; }},
+       {kRule, [](auto&, auto& v) { v.tensors[8].offset_bytes -= 64; }},
+       {kRule, [&](auto&, auto& v) { set_slice(v, [](auto& s) { s.start_0 = 2; }); }},
+       {kRule, [&](auto&, auto& v) { set_slice(v, [](auto& s) { s.start_0 = -1; }); }},
+       {kRule, [&](auto&, auto& v) { set_slice(v, [](auto& s) { s.start_0 = INT32_MAX; }); }},
+       {kRule, [&](auto&, auto& v) { set_slice(v, [](auto& s) { s.step_0 = 2; }); }},
+       {kRule, [&](auto&, auto& v) { set_slice(v, [](auto& s) { s.step_1 = -1; }); }},
+       {kRule, [&](auto&, auto& v) { set_slice(v, [](auto& s) { s.count_0 = 3; }); }},
+       // Not all of the columns: no run.
+       {kRule, [&](auto&, auto& v) {
+          v.tensors[8].dims = {2, 8};
+          v.tensors[8].bytes = 2 * 8 * sizeof(float);
+          set_slice(v, [](auto& s) { s.count_1 = 8; });
+        }}});
+  // Of the host's arena alone, and of the device's the whole beginning.
+  check_refused(device_in_place_plan, "step",
+                {{kRule,
+                  [](auto&, auto& v) {
+                    v.tensors[9].dims = {2, 16}, v.tensors[9].bytes = 128;
+                  }},
+                 {kRule, [](auto& p, auto& v) {
+                    v.tensors[8].dims = {8, 256};
+                    v.tensors[8].bytes = 8192;
+                    v.tensors[9].dims = {4, 256};
+                    v.tensors[9].bytes = 4096;
+                    v.tensors[9].offset_bytes = 2048 + 1024;
+                    v.device_bytes = 16384;
+                    SliceParams slice = slice_of_rows();
+                    slice.count_0 = 4;
+                    slice.count_1 = 256;
+                    v.steps.back() = kernel_step("slice_f32_cl_buffer", {8, 9});
+                    v.steps.back().params = test::params_bytes(slice);
+                    test::name_kernels(p);
+                  }}});
+  TestPlan plan = in_place_plan();
+  for (size_t i : {6, 7, 8}) plan.variants[0].tensors[i].storage = Storage::Input;
+  CHECK(!verify(test::to_bytes(plan)).ok());
+}
+
+TEST_CASE("a step in its place is seen by the contract as one") {
+  const auto count_in = [](const TestPlan& plan) {
+    static int count;
+    count = 0;
+    const CheckStep record = [](const kernels::StepShape& step, kernels::StepNeeds*) {
+      count += step.is_in_place;
+      return static_cast<const char*>(nullptr);
+    };
+    CHECK(verify(test::to_bytes(plan), VerifyLevel::All, record).ok());
+    return count;
+  };
+  TestPlan plan = in_place_plan();
+  CHECK(count_in(plan) == 2);
+  CHECK(count_in(device_in_place_plan()) == 1);
+  CHECK(count_in(windows_plan()) == 0);
+  for (size_t i : {6, 7, 8}) plan.variants[0].tensors[i].offset_bytes = 4096 + (i - 6) * 1024;
+  CHECK(count_in(plan) == 0);
 }
 
 TEST_CASE("halves of a map are refused where anyone but the GPU's kernels would read them") {

@@ -76,7 +76,7 @@ TEST_CASE("rule: tensors that live together share no byte") {
         "offsets 0 and 64");
 }
 
-TEST_CASE("rule: only a Reshape on the CPU may leave its operand in place, all of it") {
+TEST_CASE("rule: a Reshape on the CPU may leave its operand in place, all of it") {
   ScheduleBuilder builder;
   const TensorId a = builder.tensor(Storage::Host, 128);
   const TensorId b = builder.tensor(Storage::Host, 128);
@@ -93,6 +93,21 @@ TEST_CASE("rule: only a Reshape on the CPU may leave its operand in place, all o
   CHECK(!is_refused());
   set_places(plan, {0, 64});
   CHECK(is_refused());
+}
+
+TEST_CASE("rule: a Reshape of the GPU may leave its operand in the device's memory only") {
+  for (const Storage storage : {Storage::Device, Storage::Shared}) {
+    ScheduleBuilder builder;
+    const TensorId a = builder.tensor(storage, 1024);
+    const TensorId b = builder.tensor(storage, 1024);
+    builder.schedule.steps[builder.step(Queue::Gpu, {a, b})].kernel = find_kernel(24);
+    Variant& plan = builder.schedule;
+    set_places(plan, {0, 0});
+    plan.device_bytes = plan.shared_bytes = 1024;
+    const bool is_refused =
+        llvm::toString(check_memory_plan(plan)).find("no memory in common") != std::string::npos;
+    CHECK(is_refused == (storage == Storage::Shared));
+  }
 }
 
 TEST_CASE("rule: images that live together are two") {

@@ -1,6 +1,7 @@
 #include "compiler/memory/memory_plan.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <random>
 
@@ -72,6 +73,69 @@ TEST_CASE("a Reshape of another arena copies") {
   make_reshape(builder.schedule, builder.step(Queue::Cpu, {a, b}));
   make_reshape(builder.schedule, builder.step(Queue::Cpu, {b, c}));
   CHECK(plan_of(builder.schedule).shared_bytes == 2048);
+}
+
+TEST_CASE("a Reshape of the GPU leaves its operand in the device's buffer") {
+  ScheduleBuilder builder;
+  const TensorId a = builder.tensor(Storage::Device, 1024);
+  const TensorId b = builder.tensor(Storage::Device, 1024);
+  const TensorId c = builder.tensor(Storage::Device, 1024);
+  builder.step(Queue::Gpu, {a});
+  const StepId reshape = builder.step(Queue::Gpu, {a, b});
+  builder.schedule.steps[reshape].kernel = find_kernel(24);
+  REQUIRE(builder.schedule.steps[reshape].kernel->op == OpKind::Reshape);
+  builder.step(Queue::Gpu, {a, c});
+  builder.step(Queue::Gpu, {b, c});
+  const Variant plan = plan_of(builder.schedule);
+  CHECK(place(plan, a) == place(plan, b));
+  CHECK(plan.device_bytes == 2048);
+}
+
+TEST_CASE("a Slice of a run leaves it in its operand, where a tensor may lie") {
+  ScheduleBuilder builder;
+  const auto matrix = [&](int32_t rows, int32_t columns) {
+    const TensorId id =
+        builder.tensor(Storage::Host, sizeof(float) * static_cast<uint64_t>(rows * columns));
+    kernels::OperandShape& shape = builder.schedule.tensors[id].shape;
+    shape.rank = 2;
+    shape.dims[0] = rows;
+    shape.dims[1] = columns;
+    return id;
+  };
+  const auto slice = [&](TensorId from, TensorId to, int32_t row, int32_t column) {
+    const kernels::OperandShape& y = builder.schedule.tensors[to].shape;
+    SliceParams params;
+    params.start_0 = row;
+    params.start_1 = column;
+    params.step_0 = params.step_1 = 1;
+    params.count_0 = y.dims[0];
+    params.count_1 = y.dims[1];
+    Step& step = builder.schedule.steps[builder.step(Queue::Cpu, {from, to})];
+    step.kernel = find_kernel(54);
+    REQUIRE(step.kernel->op == OpKind::Slice);
+    step.params.resize(sizeof(params) / sizeof(uint32_t));
+    std::memcpy(step.params.data(), &params, sizeof(params));
+  };
+  const TensorId whole = matrix(8, 24);  // rows of 96 bytes
+  const TensorId rows = matrix(2, 24);
+  const TensorId row = matrix(1, 8);
+  const TensorId unaligned = matrix(2, 24);
+  const TensorId columns = matrix(8, 16);
+  builder.step(Queue::Cpu, {whole});
+  slice(whole, rows, 2, 0);
+  slice(rows, row, 1, 8);  // 96 + 32 bytes into rows
+  slice(whole, unaligned, 3, 0);
+  slice(whole, columns, 0, 0);
+  builder.step(Queue::Cpu, {rows, row, unaligned, columns});
+  const Variant plan = plan_of(builder.schedule);
+  CHECK(place(plan, rows) == place(plan, whole) + 192);
+  CHECK(place(plan, row) == place(plan, whole) + 192 + 128);
+  const auto is_outside = [&](TensorId id) {
+    return place(plan, id) >= place(plan, whole) + 768 ||
+           place(plan, id) + plan.tensors[id].shape.bytes <= place(plan, whole);
+  };
+  CHECK(is_outside(unaligned));  // 288 is no multiple of 64
+  CHECK(is_outside(columns));
 }
 
 TEST_CASE(
