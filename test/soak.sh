@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sessions for a long time (test/soak/soak.cc): created and destroyed, and two side by side whose variants change, with
-# cancels. Outputs have the bits of the first, and memory, threads and descriptors do not grow.
+# cancels. Outputs have the bits of the first, and memory, threads, descriptors and OpenCL objects do not grow.
 #
 #   test/soak.sh [DURATION [CREATIONS [BUILD/bin]]]     in all, like 120m (default: 4m), over the plans below; sessions
 #                                                       created (default: 400); default: build/release/bin

@@ -167,14 +167,21 @@ llvm::Expected<std::vector<TensorId>> homes_found_in(const Variant& variant) {
   for (const Step& step : variant.steps) {
     if (step.kernel == nullptr) continue;
     kernels::OperandShape shapes[kernels::kMaxOperands];
-    const int64_t bytes = kernels::run_in_input(variant.shape_of(step, shapes));
+    const kernels::StepShape shape = variant.shape_of(step, shapes);
+    const int64_t bytes = kernels::run_in_input(shape);
     if (bytes < 0) continue;
     const TensorId x = step.operands[0], y = step.operands[1];
     const Storage storage = variant.tensors[x].storage;
-    const bool may_stay = step.queue == Queue::Cpu ? is_arena(storage) : storage == Storage::Device;
+    const bool may_stay = step.queue == Queue::Cpu ? storage == Storage::Host ||
+                                                         (storage == Storage::Shared && bytes == 0)
+                                                   : storage == Storage::Device;
     if (may_stay && storage == variant.tensors[y].storage &&
         place_of(variant.tensors[x]) + static_cast<uint64_t>(bytes) == place_of(variant.tensors[y]))
       homes[y] = homes[x];
+    else if (shape.is_in_place)  // predicted to move nothing
+      return internal_error("memory: t" + std::to_string(y),
+                            "expected its place {0} bytes behind t{1}'s, found offsets {2} and {3}",
+                            bytes, x, place_of(variant.tensors[y]), place_of(variant.tensors[x]));
   }
   return homes;
 }

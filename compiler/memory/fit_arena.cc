@@ -32,6 +32,7 @@ StepId fullest_step(const Variant& variant) {
   for (TensorId id = 0; id < variant.tensors.size(); ++id) {
     const Tensor& tensor = variant.tensors[id];
     if (!is_planned(tensor.storage) || lifetimes.first_step(id) == ir::kNoId) continue;
+    if (lifetimes.home(id) != id) continue;  // its bytes are its home's
     const auto bytes = static_cast<int64_t>(kernels::stored_elements(tensor.shape)) *
                        dtype_bytes(tensor.shape.dtype);
     change[lifetimes.first_step(id)] += bytes;

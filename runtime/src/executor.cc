@@ -192,7 +192,10 @@ codl_status_t Executor::submit(uint32_t index, cl_uint wait_count, const cl_even
       error = transfer(step, wait_count, waits, out_event);
       break;
   }
-  return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, enqueue_name(step.kind), error);
+  if (error == CL_SUCCESS) return CODL_OK;
+  const char* const call =
+      step.is_in_place ? "clEnqueueMarkerWithWaitList" : enqueue_name(step.kind);
+  return cl_fault(diag, call, error);
 }
 
 // In place of a kernel that has nothing to do: who waits for it waits for what is before it, and

@@ -111,6 +111,9 @@ codl_status_t StepChecker::create(const codl_allocator_t& allocator,
     for (uint32_t i = 0; i < steps.size(); ++i) {
       if (queue_of(*steps.Get(i)) != Queue::Gpu || kind_of(*steps.Get(i)) != StepKind::Kernel)
         continue;
+      OperandShape shapes[kernels::kMaxOperands];
+      if (step_shape_of(*inputs.variant, *steps.Get(i), shapes).is_in_place)
+        continue;  // it computes nothing
       Checked checked;
       checked.step = i;
       uint64_t most = 0;

@@ -3,7 +3,8 @@
 // A GPU kernel and the CPU kernels of its operator with the same packing read the same weights, and
 // an image's bytes are those of the layout Nhwc. So a check needs nothing of a plan but the step:
 // when it is complete its inputs, which its output shares no byte with (verify_plan), and its
-// output are copied to the host, one slice of the output's rows after the other.
+// output are copied to the host, one slice of the output's rows after the other. Steps whose output
+// lies in their input compute nothing and are left out.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace {
 constexpr float kLookUs = 12000;
 constexpr uint32_t kMaxLookRuns = 32;
 // What is learned of a variant is the mean of about so many looks, the last ones.
-constexpr float kMaxLooks = 16;
+constexpr float kMaxLooks = 32;
 constexpr float kMaxOff = 3;  // standard deviations that one look may move it, or a drift
 constexpr float kMinNoise = 0.0004f;
 constexpr float kNewNoise = 0.02f;  // at least, where load has changed
@@ -24,7 +24,7 @@ constexpr float kMaxNoiseStep = 9;  // times what is known: one look alone is no
 // Page's test for a change: what looks are off by, in standard deviations less kSlack, adds up to
 // kChanged.
 constexpr float kSlack = 1;
-constexpr float kChanged = 5;
+constexpr float kChanged = 8;
 // A variant is better that is faster by this share, and may be that is so with its mean so many
 // standard deviations lower.
 constexpr float kMargin = 0.03f;

@@ -110,6 +110,22 @@ TEST_CASE("a right driver passes every check") {
     }
 }
 
+TEST_CASE("a step in its place computes nothing to check or to test") {
+  if (machine_opencl() == nullptr) return;
+  TestPlan plan = relu_plan({.half = GpuHalf::Separate});
+  add_reshapes_in_place(plan);
+  const OpenPlan open(plan);
+  FakeCl cl(*machine_opencl());
+  ReluSession session(open, checking(1), &cl.api());
+  REQUIRE(session.status == CODL_OK);
+  CHECK(session.get()->current.load()->checker->step_count() == 1);
+  for (int round = 0; round < 3; ++round) {
+    const codl_status_t status = session.run(round);
+    INFO(session.diag.message);
+    CHECK(status == CODL_OK);
+  }
+}
+
 TEST_CASE("a work-group that does not run is found, whichever kernel it is of") {
   if (machine_opencl() == nullptr) return;
   for (GpuHalf half : halves_here())

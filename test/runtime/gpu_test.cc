@@ -253,25 +253,7 @@ TEST_CASE("a GPU step in its place is not enqueued, and a marker if somebody wai
     return std::count(calls.begin(), calls.end(), name);
   };
   const std::vector<std::string> before = calls_of_run();
-  TestVariant& variant = plan.variants[0];
-  const auto first = static_cast<uint32_t>(variant.tensors.size());
-  const uint64_t place = (variant.device_bytes + 1023) / 1024 * 1024;
-  variant.device_bytes = place + 1024;
-  for (const std::vector<int32_t>& dims : {std::vector<int32_t>{64}, {4, 16}, {16, 4}})
-    variant.tensors.push_back({.name = "plain",
-                               .storage = Storage::Device,
-                               .dims = dims,
-                               .offset_bytes = place,
-                               .bytes = 64 * sizeof(float)});
-  for (const uint32_t input : {first, first + 1}) {
-    TestStep step;
-    step.queue = Queue::Gpu;
-    step.kernel = 24;  // reshape_f32_cl_buffer
-    step.operands = {input, input + 1};
-    step.name = "reshape";
-    variant.steps.push_back(step);
-  }
-  test::name_kernels(plan);
+  add_reshapes_in_place(plan);
   const std::vector<std::string> after = calls_of_run();
   CHECK(count(after, "clEnqueueNDRangeKernel") == count(before, "clEnqueueNDRangeKernel"));
   // The end of the run waits for the queue's last step.

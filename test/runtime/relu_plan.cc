@@ -268,6 +268,28 @@ TestPlan relu_plan(const ReluPlanOptions& options) {
   return plan;
 }
 
+void add_reshapes_in_place(TestPlan& plan) {
+  TestVariant& variant = plan.variants[0];
+  const auto first = static_cast<uint32_t>(variant.tensors.size());
+  const uint64_t place = (variant.device_bytes + 1023) / 1024 * 1024;
+  variant.device_bytes = place + 1024;
+  for (const std::vector<int32_t>& dims : {std::vector<int32_t>{64}, {4, 16}, {16, 4}})
+    variant.tensors.push_back({.name = "plain",
+                               .storage = Storage::Device,
+                               .dims = dims,
+                               .offset_bytes = place,
+                               .bytes = 64 * sizeof(float)});
+  for (const uint32_t input : {first, first + 1}) {
+    TestStep step;
+    step.queue = Queue::Gpu;
+    step.kernel = kernel_id("reshape_f32_cl_buffer");
+    step.operands = {input, input + 1};
+    step.name = "reshape";
+    variant.steps.push_back(step);
+  }
+  name_kernels(plan);
+}
+
 TestPlan relu_cpu_plan(const std::vector<int32_t>& dims, uint32_t cpu_threads) {
   TestPlan plan = empty_plan(dims, cpu_threads);
   plan.variants = {cpu_variant(dims)};

@@ -34,6 +34,10 @@ struct ReluPlanOptions {
 // Variants "coexec" and "cpu".
 TestPlan relu_plan(const ReluPlanOptions& options);
 
+// To the first variant of a plan with a GPU: two Reshapes of the device's memory, each in the place
+// of what it reads, behind all else. Nothing reads them.
+void add_reshapes_in_place(TestPlan& plan);
+
 // Only "cpu".
 TestPlan relu_cpu_plan(const std::vector<int32_t>& dims, uint32_t cpu_threads);
 

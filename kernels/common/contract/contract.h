@@ -52,7 +52,7 @@ struct StepShape {
   Range part;
   const int32_t* tile = nullptr;  // kernel constants chosen by the compiler, e.g. work-group sizes
   uint32_t tile_count = 0;        // 0: the contract's defaults
-  // CPU: the output is where the input has it (in_place.h), so that nothing is moved.
+  // The output is where the input has it (in_place.h), so that nothing is moved.
   bool is_in_place = false;
 
   constexpr const OperandShape& output() const { return operands[operand_count - 1]; }
