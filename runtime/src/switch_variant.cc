@@ -1,5 +1,6 @@
 // Which of its variants a session uses next.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -118,7 +119,7 @@ codl_status_t codl_session_variant(const codl_session_t* session, size_t index,
   out_variant->predicted_us = one.def().predicted_us();
   if (!session->chooser.is_created()) return CODL_OK;
   out_variant->expected_us = session->chooser.expected_us(index);
-  if (out_variant->predicted_us > 0)
-    out_variant->slowdown = out_variant->expected_us / out_variant->predicted_us;
+  const float slowdown = out_variant->expected_us / out_variant->predicted_us;
+  if (out_variant->predicted_us > 0 && std::isfinite(slowdown)) out_variant->slowdown = slowdown;
   return CODL_OK;
 }

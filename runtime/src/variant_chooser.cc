@@ -34,10 +34,10 @@ constexpr float kHopeless = 2;
 // What a variant may be believed to take more than the home one, as a share, and yet be looked at
 // because load has changed.
 constexpr float kMaxLoss = 3;
-// Runs before a variant is looked at whatever is known, so that this costs at most so much of all.
-// Twice as many after each such look that was in vain.
+// Runs before a variant is looked at whatever is known, so that what the look takes more is at most
+// such a share of what all runs take. Twice as many after each such look that was in vain.
 constexpr float kMinRest = 256;
-constexpr float kCost = 0.002f;
+constexpr float kMaxShare = 0.002f;
 constexpr float kRestGrowth = 2;
 
 // `difference`: of two looks at the same variant, one after the other, as a share.
@@ -46,6 +46,9 @@ void follow_noise(float& noise, float difference) {
   noise += kNoiseGain * (std::min(seen, kMaxNoiseStep * noise) - noise);
   noise = std::clamp(noise, kMinNoise, 1.0f);
 }
+
+// Plans may predict anything from 0 to 3e38.
+float finite_or(float otherwise, float value) { return std::isfinite(value) ? value : otherwise; }
 
 }  // namespace
 
@@ -109,6 +112,9 @@ void VariantChooser::learn(Forecast& forecast, const Look& look) {
 bool VariantChooser::notice_change(const Look& look) {
   const Forecast& home = forecasts_[home_];
   if (home.looks == 0) {  // its first
+    // The host chose it: what is known of the others holds.
+    for (const Forecast& forecast : forecasts_)
+      if (forecast.looks > 0) return false;
     follow_change({0, look, 1});
     return true;
   }
@@ -136,13 +142,14 @@ bool VariantChooser::notice_change(const Look& look) {
 void VariantChooser::follow_change(const Drift& drift) {
   const Forecast& home = forecasts_[home_];
   const Look look = {drift.sum.us / drift.looks, drift.sum.cpu_us / drift.looks};
-  const float change = home.us > 0 ? look.us / home.us : 1;  // else a plan without predictions
+  // 1: a plan without predictions, or with absurd ones.
+  const float change = home.us > 0 ? finite_or(1, look.us / home.us) : 1;
   const float faster = look.us < home.least_us ? look.us / home.least_us : 1;
   for (Forecast& forecast : forecasts_) {
     forecast.looks = 0;
     forecast.rest_runs = 0;
     forecast.looked_at = runs_;
-    forecast.us *= change;
+    forecast.us = finite_or(0, forecast.us * change);
     forecast.least_us *= faster;
   }
   learn(forecasts_[home_], look);
@@ -154,14 +161,18 @@ void VariantChooser::follow_change(const Drift& drift) {
 
 // After a look at another variant: it is the home one if it is better.
 void VariantChooser::judge(size_t index) {
-  Forecast &forecast = forecasts_[index], &home = forecasts_[home_];
+  Forecast& forecast = forecasts_[index];
   forecast.looked_at = runs_;
-  const float loss = forecast.us / home.us - 1;
-  forecast.rest_runs =
-      std::max({forecast.rest_runs, kMinRest, static_cast<float>(runs_in_a_row_) * loss / kCost});
-  if (loss > -kMargin) return;
-  home.looked_at = runs_;
-  home.rest_runs = forecast.rest_runs = 0;
+  const float loss = forecast.us / forecasts_[home_].us - 1;
+  // A try may go on for many looks; it is no reason to rest longer than after one.
+  const auto runs = static_cast<float>(std::min(runs_in_a_row_, 1 + kMaxLookRuns));
+  forecast.rest_runs = std::max({forecast.rest_runs, kMinRest, runs * loss / kMaxShare});
+  if (loss <= -kMargin) set_home(index);
+}
+
+void VariantChooser::set_home(size_t index) {
+  forecasts_[home_].looked_at = runs_;
+  forecasts_[home_].rest_runs = forecasts_[index].rest_runs = 0;
   home_ = index;
   for (Drift& drift : drifts_) drift = {};
 }
@@ -188,24 +199,29 @@ size_t VariantChooser::choose() {
     least_us = us;
     found = i;
   }
-  if (found != home_ && is_due(forecasts_[found])) {
-    forecasts_[found].looks = 0;  // what was known of it may hold no more
-    forecasts_[found].rest_runs *= kRestGrowth;
-  }
   return found;
 }
 
+// At the first run behind another variant's, before it counts. Not when it is chosen: the host may
+// have the session go on with another one.
+void VariantChooser::begin_row(size_t index) {
+  last_look_ = sum_ = {};
+  sum_runs_ = runs_in_a_row_ = 0;
+  Forecast& forecast = forecasts_[index];
+  if (index == home_ || !is_due(forecast)) return;
+  forecast.looks = 0;  // what was known of it may hold no more
+  forecast.rest_runs *= kRestGrowth;
+}
+
 size_t VariantChooser::next(size_t index, float run_us, float cpu_us) {
-  run_us = std::max(run_us, 0.001f);  // a clock's step
+  run_us = std::max(run_us, 0.001f);                        // a clock's step
+  if (index != chosen_ && index != home_) set_home(index);  // the host chose it
+  if (index != last_) begin_row(index);
   ++runs_;
-  if (last_ == SIZE_MAX) home_ = index;
-  if (index != last_) {
-    last_look_ = sum_ = {};
-    sum_runs_ = runs_in_a_row_ = 0;
-  }
   last_ = index;
   ++runs_in_a_row_;
   const Look look = add_run(index, run_us, cpu_us);
+  chosen_ = index;
   if (look.us == 0) return index;
   learn_noise(forecasts_[index], look);
   if (index != home_ || !notice_change(look)) learn(forecasts_[index], look);
@@ -215,7 +231,7 @@ size_t VariantChooser::next(size_t index, float run_us, float cpu_us) {
     forecast.expected_us.store(forecast.us, std::memory_order_relaxed);
   if (found != index)
     reason_ = found == home_ ? "the one that was tried is not faster" : "it may be faster now";
-  return found;
+  return chosen_ = found;
 }
 
 }  // namespace codl::rt

@@ -29,7 +29,8 @@ class VariantChooser {
   bool is_created() const { return forecasts_.count() != 0; }
 
   // After a run of variant `index` that took `run_us`, of which the CPU's steps `cpu_us`. Returns
-  // the variant for the next run. Allocates nothing; under a microsecond.
+  // the variant for the next run. Where the next call has another index, the host chose that, and
+  // it is the home one. Allocates nothing; under a microsecond.
   size_t next(size_t index, float run_us, float cpu_us);
   // Why next() returned another one than it was given: a constant text.
   const char* reason() const { return reason_; }
@@ -71,6 +72,8 @@ class VariantChooser {
   bool notice_change(const Look& look);
   void follow_change(const Drift& drift);
   void judge(size_t index);
+  void set_home(size_t index);
+  void begin_row(size_t index);
   bool is_due(const Forecast& forecast) const;
   float least_expected_us(const Forecast& forecast) const;
   size_t choose();
@@ -86,6 +89,7 @@ class VariantChooser {
   uint32_t runs_ = 0;           // of all
   size_t home_ = 0;             // what is used unless another one is looked at
   size_t last_ = SIZE_MAX;      // the variant of the last run
+  size_t chosen_ = SIZE_MAX;    // what next() returned last
   const char* reason_ = "";
 };
 

@@ -2,6 +2,7 @@
 // cancelled between.
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <random>
 #include <string>
 #include <thread>
@@ -394,6 +395,33 @@ TEST_CASE("a session prepares one variant, those that are named, or all to adapt
     CHECK(session.info().variant_count == 1);
     CHECK(session.info().variant == std::string("cpu"));
     CHECK(session.info().fallback_reason != std::string());
+  }
+}
+
+TEST_CASE("whatever a plan predicts, what is expected of its variants is finite") {
+  const ManyVariants many({GpuHalf::FineSvm});
+  TestPlan absurd = many.test_plan;
+  REQUIRE(absurd.variants.size() >= 3);
+  constexpr float kPredictions[] = {1e-45f, 0, 2.9e38f, 1};
+  const size_t first = GENERATE(0u, 1u, 2u, 3u);
+  for (size_t i = 0; i < absurd.variants.size(); ++i)
+    absurd.variants[i].predicted_us = kPredictions[(first + i) % 4];
+  const OpenPlan plan(absurd);
+  FakeCl cl;
+  Options options = ReluSession::defaults();
+  options.variant_policy = CODL_VARIANT_ADAPTIVE;
+  ReluSession session(plan, options, &cl.api());
+  INFO(session.diag.message);
+  REQUIRE(session.status == CODL_OK);
+  for (int round = 0; round < 100; ++round) {
+    REQUIRE(session.run(round) == CODL_OK);
+    for (size_t i = 0; i < absurd.variants.size(); ++i) {
+      CAPTURE(first, round, i);
+      codl_variant_state_t state;
+      REQUIRE(codl_session_variant(session.get(), i, &state) == CODL_OK);
+      REQUIRE(std::isfinite(state.expected_us));
+      REQUIRE(std::isfinite(state.slowdown));
+    }
   }
 }
 

@@ -245,8 +245,8 @@ typedef struct codl_session_options {
   /* A codl_variant_policy_t. CODL_VARIANT_ADAPTIVE: after each run the session compares what it
    * took with what was predicted and expected, and takes another variant for the next run where
    * that is expected to be faster; now and then it tries one that may be. It allocates nothing and
-   * searches nothing. The time that tries lose is bounded: that of three runs, and 1.5 % of all
-   * runs. */
+   * searches nothing. The time that tries lose is bounded: for each other variant, that of a few
+   * runs per change of load, and 0.2 % of all runs. */
   int32_t variant_policy;
   /* Names of variants that the session makes ready to switch to, beside `variant`; null: none with
    * CODL_VARIANT_FIXED, all of the plan with CODL_VARIANT_ADAPTIVE. They share workers, queues,
@@ -375,7 +375,7 @@ typedef struct codl_variant_state {
   uint64_t run_count;
   float predicted_us; /* for a device that does nothing else; 0: nothing was predicted */
   float expected_us;  /* CODL_VARIANT_ADAPTIVE: for a run now; else 0 */
-  float slowdown;     /* expected over predicted; 0 where one of them is */
+  float slowdown;     /* expected over predicted; 0 where one of them is, or beyond a float */
 } codl_variant_state_t;
 /* From any thread, also during a run. `index`: below variant_count of the session's info. */
 CODL_CHECKED codl_status_t codl_session_variant(const codl_session_t* session, size_t index,
