@@ -232,19 +232,32 @@ class Compressor {
     return pruner;
   }
 
+  // By group: its share of channels that goes, and whether any is worth it that a search tried
+  // (true without a search).
+  struct Chosen {
+    Pruner::Ratios ratios;
+    std::vector<bool> is_any_worth_it;
+  };
+
+  // Why a group of which nothing is removed stays.
+  static std::string why_kept(const Chosen& chosen, size_t group) {
+    if (chosen.ratios[group] > 0) return "whole panels of kernels would be left as they are";
+    if (!chosen.is_any_worth_it[group]) return saves_too_little();
+    return "what would be lost is beyond the budget";
+  }
+
   // Ratios of groups that are not worth it are taken back, as far as a cut asked for allows.
-  llvm::Expected<Pruner::Ratios> keep_what_gains(const Pruner& pruner, Pruner::Ratios ratios) {
+  llvm::Expected<Pruner::Ratios> keep_what_gains(const Pruner& pruner, const Chosen& chosen) {
+    Pruner::Ratios ratios = chosen.ratios;
     CODL_ASSIGN_OR_RETURN(all, pruner.cut(ratios));
     CODL_ASSIGN_OR_RETURN(least_us, judge_(all));
     for (size_t g = 0; g < ratios.size(); ++g) {
       const ChannelGroup& group = pruner.groups().groups[g];
       const size_t removed = pruner.count_removed(g, ratios[g]);
       if (removed == 0) {
-        report_.untouched.push_back(
-            llvm::formatv("{0}: {1} channels stay: {2}", group.name, group.channels.size(),
-                          ratios[g] > 0 ? "whole panels of kernels would be left as they are"
-                                        : "what would be lost is beyond the budget")
-                .str());
+        report_.untouched.push_back(llvm::formatv("{0}: {1} channels stay: {2}", group.name,
+                                                  group.channels.size(), why_kept(chosen, g))
+                                        .str());
         continue;
       }
       Pruner::Ratios without = ratios;
@@ -267,24 +280,30 @@ class Compressor {
     return ratios;
   }
 
-  llvm::Expected<Pruner::Ratios> searched_ratios(const Pruner& pruner) {
+  llvm::Expected<Chosen> searched_ratios(const Pruner& pruner) {
     const size_t most_steps = PruningSearch::most_steps(pruner);
     PruningSearch search(
         pruner, judge_, [this](const ir::Graph& graph) { return loss_of(graph); }, *log_,
         [this, most_steps](const std::string& step) { tell(most_steps, step); });
-    if (!options_.latency_cut) return search.within_budget(options_.budget);
-    return search.within_latency(most_us());
+    CODL_ASSIGN_OR_RETURN(ratios, options_.latency_cut ? search.within_latency(most_us())
+                                                       : search.within_budget(options_.budget));
+    Chosen chosen{std::move(ratios), {}};
+    for (size_t g = 0; g < chosen.ratios.size(); ++g)
+      chosen.is_any_worth_it.push_back(search.is_any_worth_it(g));
+    return chosen;
   }
 
   llvm::Expected<ir::Graph> prune(const ir::Graph& graph) {
     CODL_ASSIGN_OR_RETURN(pruner, make_pruner(graph));
-    Pruner::Ratios ratios(pruner.groups().groups.size(), options_.prune->value);
+    const size_t groups = pruner.groups().groups.size();
+    Chosen chosen{Pruner::Ratios(groups, options_.prune->value), std::vector<bool>(groups, true)};
     if (options_.prune->is_auto) {
       CODL_ASSIGN_OR_RETURN(found, searched_ratios(pruner));
-      ratios = std::move(found);
+      chosen = std::move(found);
     }
+    const Pruner::Ratios& ratios = chosen.ratios;
     const size_t untouched_lines = report_.untouched.size();
-    CODL_ASSIGN_OR_RETURN(gaining, keep_what_gains(pruner, ratios));
+    CODL_ASSIGN_OR_RETURN(gaining, keep_what_gains(pruner, chosen));
     CODL_ASSIGN_OR_RETURN(pruned, pruner.fitted(gaining));
     if (!options_.prune->is_auto) return pruned;
     // Without what was taken back the fit is another one: measured again.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/compress/least_gain.h"
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/support/error.h"
 #include "llvm/ADT/STLExtras.h"
@@ -140,7 +139,7 @@ Pruner::Ratios PruningSearch::at_price(double price, Adding adding) const {
   for (size_t g = 0; g < alone_.size(); ++g) {
     double least = untouched_us_;
     for (const Alone& alone : alone_[g]) {
-      if (!is_worth_it(untouched_us_, alone.us, untouched_us_)) continue;
+      if (!is_worth_it(untouched_us_, alone.us, untouched_us_, least_gain_)) continue;
       const double loss = adding == Adding::Squares ? alone.loss : std::sqrt(alone.loss);
       const double cost = alone.us + price * loss;
       if (!(cost < least)) continue;
@@ -149,6 +148,18 @@ Pruner::Ratios PruningSearch::at_price(double price, Adding adding) const {
     }
   }
   return ratios;
+}
+
+bool PruningSearch::is_any_worth_it(size_t group) const { return further(group, 0) != nullptr; }
+
+const PruningSearch::Alone* PruningSearch::further(size_t group, double ratio) const {
+  const auto has_ratio = [&](const Alone& alone) { return alone.ratio == ratio; };
+  const auto present = llvm::find_if(alone_[group], has_ratio);
+  const double present_us = present == alone_[group].end() ? untouched_us_ : present->us;
+  const auto found = llvm::find_if(alone_[group], [&](const Alone& alone) {
+    return alone.ratio > ratio && is_worth_it(present_us, alone.us, untouched_us_);
+  });
+  return found == alone_[group].end() ? nullptr : &*found;
 }
 
 llvm::Expected<double> PruningSearch::us_of(const Pruner::Ratios& ratios) {
@@ -174,9 +185,8 @@ llvm::Expected<Pruner::Ratios> PruningSearch::refined(Pruner::Ratios best, doubl
     double most = 0, to = 0;
     for (size_t g = 0; g < best.size(); ++g) {
       if (is_done[g]) continue;
-      const auto next =
-          llvm::find_if(alone_[g], [&](const Alone& alone) { return alone.ratio > best[g]; });
-      if (next == alone_[g].end()) continue;
+      const Alone* next = further(g, best[g]);
+      if (next == nullptr) continue;
       const double worth = (untouched_us_ - next->us) / (next->loss + 1e-12);
       if (worth <= most) continue;
       most = worth;
@@ -184,17 +194,17 @@ llvm::Expected<Pruner::Ratios> PruningSearch::refined(Pruner::Ratios best, doubl
       to = next->ratio;
     }
     if (!group) break;
-    Pruner::Ratios further = best;
-    further[*group] = to;
-    CODL_ASSIGN_OR_RETURN(us, us_of(further));
+    Pruner::Ratios tried = best;
+    tried[*group] = to;
+    CODL_ASSIGN_OR_RETURN(us, us_of(tried));
     bool is_better = is_worth_it(least_us, us, untouched_us_);
     if (is_better) {
-      CODL_ASSIGN_OR_RETURN(loss, loss_of(further));
+      CODL_ASSIGN_OR_RETURN(loss, loss_of(tried));
       is_better = loss <= budget;
       step("refinement");
     }
     if (is_better) {
-      best = std::move(further);
+      best = std::move(tried);
       least_us = us;
     } else {
       is_done[*group] = true;
@@ -272,6 +282,7 @@ llvm::Expected<Pruner::Ratios> PruningSearch::at_latency(double us, Adding addin
 }
 
 llvm::Expected<Pruner::Ratios> PruningSearch::within_latency(double us) {
+  least_gain_ = 0;  // many small groups may reach it together
   if (llvm::Error error = measure_alone()) return error;
   CODL_ASSIGN_OR_RETURN(by_squares, at_latency(us, Adding::Squares));
   CODL_ASSIGN_OR_RETURN(by_errors, at_latency(us, Adding::Errors));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/compress/least_gain.h"
 #include "compiler/compress/pruning.h"
 #include "compiler/compress/search_log.h"
 
@@ -70,6 +71,8 @@ class PruningSearch {
   // The least loss found at a latency of at most `us`. Limit error where removing as much as is
   // tried takes longer.
   llvm::Expected<Pruner::Ratios> within_latency(double us);
+  // Whether a level of this group alone saves the least gain. After a search.
+  bool is_any_worth_it(size_t group) const;
 
  private:
   // Of one group pruned alone.
@@ -90,6 +93,8 @@ class PruningSearch {
   llvm::Expected<Pruner::Ratios> given_back(Pruner::Ratios ratios, double us);
   llvm::Expected<double> us_of(const Pruner::Ratios& ratios);
   llvm::Expected<double> loss_of(const Pruner::Ratios& ratios);
+  // The first level beyond `ratio` that is foreseen to be worth it over it; null where none is.
+  const Alone* further(size_t group, double ratio) const;
   llvm::Expected<Pruner::Ratios> refined(Pruner::Ratios best, double budget);
   void step(const std::string& what) const {
     if (on_step_) on_step_(what);
@@ -101,6 +106,8 @@ class PruningSearch {
   SearchLog& log_;
   const std::function<void(const std::string& step)> on_step_;
   double untouched_us_ = 0;
+  // That a level has to save alone, as a share of untouched_us_.
+  double least_gain_ = kMinGain;
   std::vector<std::vector<Alone>> alone_;  // by group and level
 };
 

@@ -1,4 +1,6 @@
 // What a search tries, what it takes for a gain, and which channels it lets go first.
+#include <numeric>
+
 #include "compiler/compress/compress.h"
 #include "compiler/compress/least_gain.h"
 #include "test/compiler/compress/calibration_folder.h"
@@ -32,6 +34,15 @@ void check_least_gain(const compiler::CompressOptions& options) {
   CHECK(none.report.rewrites.empty());
   CHECK(ir::print(none.graph) == ir::print(dense_network()));
   CHECK(none.report.untouched.size() >= 2);
+  size_t too_little = 0;
+  for (const std::string& line : none.report.untouched) {
+    CAPTURE(line);
+    CHECK(line.find("budget") == std::string::npos);
+    if (line.find(": less than 0.2 % of the untouched plan's time") != std::string::npos)
+      ++too_little;
+  }
+  CHECK(too_little >= 1);
+  if (options.prune) CHECK(too_little == 2);
 }
 
 }  // namespace
@@ -54,6 +65,57 @@ TEST_CASE("a rewrite that saves too little of the plan's time is none") {
   SECTION("pruning, auto") { search(options.prune); }
   SECTION("low rank, auto") { search(options.low_rank); }
   check_least_gain(options);
+}
+
+TEST_CASE("a latency cut is reached by groups of which none saves the least gain alone") {
+  Folder folder;
+  RandomGraph r(7);
+  folder.write("x.npy", {64, 8}, r.floats(512));
+  compiler::CompressOptions options;
+  options.prune = compiler::CompressRatio{true, 0};
+  options.calibration = folder.path;
+  options.metric = compiler::Metric::Relative;
+  options.budget = 1;
+  // Three panels of four are 14,400 bytes of one group, 0.13 % of this; of both 19,200, 0.17 %.
+  constexpr double kOthersUs = 11.2e6;
+  const Compressed untaken(options, kOthersUs);
+  CHECK(untaken.report.rewrites.empty());
+  options.latency_cut = 0.0015;
+  const Compressed cut(options, kOthersUs);
+  CHECK(cut.report.rewrites.size() == 2);
+  const auto& steps = cut.report.steps;
+  CHECK(steps.back().cost.predicted_us <= (1 - 0.0015) * steps.front().cost.predicted_us);
+}
+
+// A panel of 16 channels is 4,672 bytes of one group and 4,800 of the other.
+TEST_CASE("a refinement removes as many panels as are worth it together") {
+  const ir::Graph graph = dense_network();
+  Folder folder;
+  RandomGraph r(7);
+  folder.write("x.npy", {64, 8}, r.floats(512));
+  auto data = value_of(compiler::CalibrationData::open(folder.path, graph));
+  std::vector<size_t> samples(64);
+  std::iota(samples.begin(), samples.end(), 0);
+  const auto pruner = value_of(compiler::Pruner::make(graph, std::nullopt, &data, samples));
+  const auto bytes_of_weights = [](const ir::Graph& of) {
+    double bytes = 0;
+    for (const ir::Value& value : of.values()) bytes += static_cast<double>(value.bytes.size());
+    return bytes;
+  };
+  // The least gain is 7,200 bytes; a second for each, so that no error in the last bits counts.
+  const double untouched = bytes_of_weights(graph);
+  const compiler::LatencyJudge judge = [&](const ir::Graph& tried) -> llvm::Expected<double> {
+    return 1e6 * (7200 / compiler::kMinGain + bytes_of_weights(tried) - untouched);
+  };
+  // Two panels may go, not three.
+  const auto loss = [&](const ir::Graph& tried) -> llvm::Expected<double> {
+    return untouched - bytes_of_weights(tried) > 12000 ? 1 : 0;
+  };
+  auto log = value_of(compiler::SearchLog::open("", 0));
+  compiler::PruningSearch search(pruner, judge, loss, log, nullptr);
+  const auto ratios = value_of(search.within_budget(0.5));
+  REQUIRE(ratios.size() == 2);
+  CHECK(pruner.count_removed(0, ratios[0]) + pruner.count_removed(1, ratios[1]) == 32);
 }
 
 TEST_CASE("a search tries each number of channels that leaves whole panels, up to ten of them") {
