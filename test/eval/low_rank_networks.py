@@ -5,8 +5,8 @@
 
 NETWORKS is a folder of ONNX files, GOLDEN.zip has for each `NAME.npz` with its inputs as `in:INPUT` (shared/models/real). Each
 network is calibrated with noise like those inputs (of the same dims, kind and range): deviations are relative errors of the outputs
-on half of it, which nothing was fitted to. DIR keeps what was found of each network: the same command goes on where it was cut off.
-DIR/low_rank_networks.md. Needs numpy."""
+on half of it, which nothing was fitted to. DIR keeps what was found of each network by device and
+energy: the same command goes on where it was cut off. DIR/low_rank_networks.md. Needs numpy."""
 import argparse
 import collections
 import fnmatch
@@ -37,11 +37,15 @@ def like(values, rng):
     return rng.normal(values.mean(), values.std(), dims).astype(values.dtype)
 
 
+def file_name(text):
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", text)
+
+
 def calibrate(inputs, folder):
     os.makedirs(folder, exist_ok=True)
     rng = np.random.default_rng(1)
     for name, values in inputs.items():
-        np.save(os.path.join(folder, re.sub(r"[^A-Za-z0-9_.-]", "_", name) + ".npy"), like(values, rng))
+        np.save(os.path.join(folder, file_name(name) + ".npy"), like(values, rng))
 
 
 def found_of(name, options, golden):
@@ -78,7 +82,7 @@ def main():
             name, extension = os.path.splitext(file)
             if extension != ".onnx" or not fnmatch.fnmatch(name, options.only):
                 continue
-            kept = os.path.join(options.work, name + ".json")
+            kept = os.path.join(options.work, file_name(f"{name}_{options.device}_{options.energy}") + ".json")
             if not os.path.exists(kept):
                 write_whole(kept, json.dumps(found_of(name, options, golden)))
             with open(kept, encoding="utf-8") as text:

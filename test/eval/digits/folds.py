@@ -16,7 +16,7 @@ Trains a network a fold (train.py; minutes each, kept in DIR), and of each makes
 
 Each classifies its fold's test images by codl-run; codl-bench times it on this machine, where nothing else may run then
 (--no-times: it does not; the same command without it then measures what is in DIR). What is found of a fold is kept in DIR, too:
-the same command goes on where it was cut off.
+the same command goes on where it was cut off. Times of two machines are not mixed in a DIR.
 The page has accuracy over all samples (each is in one test set), with 95 % intervals: of a share, Wilson's; of differences,
 Student's t over the folds. DIR/folds.md; exit code 1 if a target is missed. Needs what train.py needs."""
 import argparse
@@ -44,6 +44,38 @@ SEARCHES = {"budget": ["--prune=auto", "--low-rank=auto", "--accuracy-budget=0.5
             "budget 0": ["--prune=auto", "--low-rank=auto", "--accuracy-budget=0%"],
             "cut": ["--prune=auto", f"--latency-cut={CUT}%", "--accuracy-budget=100%"]}
 KINDS = ["untouched", *SEARCHES, "as budget", "as cut", "half", "as half"]
+
+
+def is_timed(found):
+    return all(found[name]["measured_us"] for name in KINDS)
+
+
+def machines(folds):
+    """Texts of the machines that the folds were timed on; exits if they are of more than one processor."""
+    texts = {fold[name].get("machine", "unknown") for fold in folds for name in KINDS if fold[name]["measured_us"]}
+    if len({processor(text) for text in texts}) > 1:
+        sys.exit(f"folds.py: error: expected times of one machine in a DIR, found {'; '.join(sorted(texts))}")
+    return texts
+
+
+def processor(machine):
+    """A text of results.machine_text() without the date."""
+    return machine.rsplit(", ", 1)[0]
+
+
+def refuse_other_machine(work):
+    """Exits if times are still to be measured, and those that DIR has are of another machine."""
+    folds = []
+    for number in range(FOLDS):
+        kept = os.path.join(work, f"fold{number}", "found.json")
+        if os.path.exists(kept):
+            with open(kept, encoding="utf-8") as file:
+                folds.append(json.load(file))
+    here = results.machine_text()
+    if len(folds) < FOLDS or not all(map(is_timed, folds)):
+        for text in machines(folds):
+            if processor(text) != processor(here):
+                sys.exit(f"folds.py: error: expected {work} to have no times, or of {processor(here)}, found those of {text}")
 
 
 class Fold:
@@ -105,7 +137,7 @@ class Fold:
             for name in KINDS:
                 times[name].append(self.bench(self.plan_of(name)))
         for name in KINDS:
-            found[name]["measured_us"] = statistics.median(times[name])
+            found[name].update(measured_us=statistics.median(times[name]), machine=results.machine_text())
 
     def all(self):
         kept = self.path("found.json")
@@ -115,7 +147,7 @@ class Fold:
         else:
             found = self.find()
             write_whole(kept, json.dumps(found))
-        if not self.options.no_times and not all(found[name]["measured_us"] for name in KINDS):
+        if not self.options.no_times and not is_timed(found):
             self.add_times(found)
             write_whole(kept, json.dumps(found))
         return found
@@ -166,11 +198,12 @@ def agreement(number, name, options):
 
 def page(folds, options):
     rows = []
+    measured_on = machines(folds) if all(map(is_timed, folds)) else None
     for name in KINDS:
         right, count = (sum(fold[name][key] for fold in folds) for key in ("right", "count"))
         low, high = wilson(right, count)
         saved = {key: f"{100 * (1 - statistics.mean(fold[name][key] / fold['untouched'][key] for fold in folds)):.1f} %"
-                 if folds[0][name][key] else "" for key in ("predicted_us", "measured_us")}
+                 if key == "predicted_us" or measured_on else "" for key in ("predicted_us", "measured_us")}
         rows.append([name, f"{100 * right / count:.2f} %", f"{low:.2f} to {high:.2f}", with_interval(points(folds, name, "untouched")),
                      saved["predicted_us"], saved["measured_us"]])
     lost = {name: -statistics.mean(points(folds, name, "untouched")) for name in KINDS}
@@ -185,7 +218,7 @@ def page(folds, options):
     lines = ["# Pruning the digits network, five folds", "",
              *results.wrapped(f"Accuracy of codl's own runs over all samples, each in the test set of one fold. Predicted: "
                               f"{options.device}, one processor. "
-                              + ("" if options.no_times else f"Measured: {results.machine_text()}. ") +
+                              + (f"Measured: {'; '.join(sorted(measured_on))}. " if measured_on else "") +
                               "`test/eval/digits/folds.py` says what the rows are."),
              *results.table(["", "right", "95 % interval", "points more than untouched, by fold", "predicted time saved",
                              "measured time saved"], rows),
@@ -204,6 +237,8 @@ def main():
     parser.add_argument("--no-times", action="store_true", help="measure none: other work may run beside it")
     options = parser.parse_args()
     os.makedirs(options.work, exist_ok=True)
+    if not options.no_times:
+        refuse_other_machine(options.work)
     folds = [Fold(number, options).all() for number in range(FOLDS)]
     is_met, lines = page(folds, options)
     write_whole(os.path.join(options.work, "folds.md"), "\n".join(lines) + "\n")
