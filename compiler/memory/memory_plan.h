@@ -15,11 +15,11 @@ namespace codl::compiler {
 llvm::Error plan_memory(Variant& variant, const DeviceProfile& profile);
 
 // Independent of how the plan was made: no two tensors share a byte (or an image) unless every step
-// that touches one is ordered before every step that touches the other, or one lies in
-// the other as Reshapes and Slices leave it (what is in place by its step's shape must lie so), or
-// a Concat's result and a window of it where that has its channels; two Device tensors lie in one
-// place or have no byte in common; alignments and arena sizes hold; an image slot is at least as
-// large as each tensor in it, and of its dtype. Internal error: names both tensors.
+// that touches one is ordered before every step that touches the other, or one lies in the other as
+// Reshapes and Slices leave it (what is in place by its step's shape must lie so), or is a window
+// of a Concat's result where that has its channels; two Device tensors lie in one place or have no
+// byte in common; alignments and arena sizes hold; an image slot is at least as large as each
+// tensor in it, and of its dtype. Internal error: names both tensors.
 llvm::Error check_memory_plan(const Variant& variant);
 
 // One line per tensor that was placed, `steps` from the first that touches it to the last, then the

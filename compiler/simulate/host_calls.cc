@@ -72,7 +72,11 @@ class Host {
         is_gated_(variant.gate == Gate::UserEvent),
         window_(static_cast<float>(variant.max_ahead_us)),
         calls_(planned_.size()),
-        ids_(planned_.size()) {}
+        ids_(planned_.size()),
+        is_waited_for_(planned_.size()) {
+    for (const Step& step : variant.steps)
+      for (StepId wait : step.waits) is_waited_for_[wait] = true;
+  }
 
   std::vector<QueueStep> run() {
     // Behind user events everything is enqueued before anything is computed.
@@ -90,11 +94,12 @@ class Host {
  private:
   bool is_cpu(uint32_t i) const { return planned_[i].queue == kCpu; }
 
-  // What is in its place is not enqueued.
-  bool is_in_place(const Step& step) const {
-    if (step.kind != StepKind::Kernel) return false;
+  // What is in its place is not, but for a marker where it waits or is waited for.
+  bool is_enqueued(uint32_t i) const {
+    const Step& step = variant_.steps[i];
+    if (step.kind != StepKind::Kernel || !step.waits.empty() || is_waited_for_[i]) return true;
     kernels::OperandShape shapes[kernels::kMaxOperands];
-    return variant_.shape_of(step, shapes).is_in_place;
+    return !variant_.shape_of(step, shapes).is_in_place;
   }
 
   QueueStep& push(uint32_t* out_id) {
@@ -112,7 +117,7 @@ class Host {
     if (called.queue == Queue::Transfer)
       step.alone_us = step.idle_us = predictor_.transfer().copy_call_time_us(
           moved_bytes(variant_, called), called.kind == StepKind::Upload);
-    if (is_in_place(called)) step.alone_us = step.idle_us = 0;
+    if (!is_enqueued(i)) step.alone_us = step.idle_us = 0;
     step.name = called.name;
     step.kernel = "enqueue";
     if (called.queue == Queue::Gpu) {
@@ -186,8 +191,9 @@ class Host {
   const HostCosts& costs_;
   bool is_gated_;
   AheadWindow window_;
-  std::vector<uint32_t> calls_;  // by step of the plan: the call that enqueues it
-  std::vector<uint32_t> ids_;    // by step of the plan: where it is
+  std::vector<uint32_t> calls_;      // by step of the plan: the call that enqueues it
+  std::vector<uint32_t> ids_;        // by step of the plan: where it is
+  std::vector<bool> is_waited_for_;  // by step of the plan
   std::vector<QueueStep> steps_;
   uint32_t known_[kQueueCount][kQueueCount] =
       {};  // by waiting queue: the steps it has waited for end here

@@ -34,8 +34,8 @@ llvm::Expected<Schedule> schedule_of(const ir::Graph& graph, const PartitionPlan
   return schedule;
 }
 
-// At least what write_into_concats() saves of any plan: searches and their bound know of copies
-// only.
+// At most what write_into_concats() saves of any plan: searches and their bound know of copies
+// only, and count them with what always disturbs the CPU.
 double most_saved_us(const ir::Graph& graph, const LatencyPredictor& predictor) {
   double us = 0;
   for (const ir::Node& node : graph.nodes()) {
@@ -46,7 +46,7 @@ double most_saved_us(const ir::Graph& graph, const LatencyPredictor& predictor) 
     });
     us += most;
   }
-  return us;
+  return us * (1 + predictor.profile().interference_percent[0].value / 100);
 }
 
 }  // namespace

@@ -260,6 +260,32 @@ TEST_CASE("a GPU step in its place is not enqueued, and a marker if somebody wai
   CHECK(count(after, "clEnqueueMarkerWithWaitList") == 1);
 }
 
+TEST_CASE("the marker of a step in its place waits for what the step waits for") {
+  TestPlan plan = relu_plan({.half = GpuHalf::Separate});
+  add_reshapes_in_place(plan);
+  std::vector<TestStep>& steps = plan.variants[0].steps;
+  const auto upload = std::find_if(steps.begin(), steps.end(), [](const TestStep& step) {
+    return step.kind == StepKind::Upload;
+  });
+  REQUIRE(upload != steps.end());
+  // Next to the upload, whose kernel then waits for nothing itself.
+  const auto index = static_cast<uint32_t>(upload - steps.begin());
+  TestStep reshape = steps[steps.size() - 2];
+  reshape.waits = {index};
+  steps.resize(steps.size() - 2);
+  for (TestStep& step : steps) {
+    if (step.queue == Queue::Gpu) step.waits.clear();
+    for (uint32_t& wait : step.waits) wait += wait > index ? 1 : 0;
+  }
+  steps.insert(steps.begin() + index + 1, reshape);
+  const OpenPlan open(plan);
+  FakeCl cl;
+  ReluSession session(open, ReluSession::defaults(), &cl.api());
+  REQUIRE(session.status == CODL_OK);
+  REQUIRE(session.run() == CODL_OK);
+  CHECK(cl.marker_waits() == 1);
+}
+
 TEST_CASE("an event is polled until it is complete, or for as long as was said") {
   static int polls_left = 0;
   rt::ClApi api;

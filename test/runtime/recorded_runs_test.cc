@@ -3,13 +3,10 @@
 // CPU's. Both cores had other work, too, so that runs of the same variant differ by half.
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <random>
 #include <vector>
 
-#include "runtime/src/variant_chooser.h"
-#include "test/support/catch.h"
-#include "test/support/plan_builder_for_tests.h"
+#include "test/runtime/planned_chooser.h"
 
 namespace codl::test {
 namespace {
@@ -23,18 +20,7 @@ constexpr size_t kRecordedVariants = 4;
 const std::vector<RecordedRun> kRecordedRuns[kRecordedVariants * kRecordedLoads] = {
 #include "test/runtime/recorded_runs.inc"
 };
-constexpr float kPredictedUs[kRecordedVariants] = {4703, 7019, 5850, 7665};
-
-std::vector<uint8_t> recorded_plan_bytes() {
-  TestPlan plan;
-  plan.variants.clear();
-  for (const float us : kPredictedUs) {
-    TestVariant variant;
-    variant.predicted_us = us;
-    plan.variants.push_back(variant);
-  }
-  return to_bytes(plan);
-}
+const std::vector<float> kPredictedUs = {4703, 7019, 5850, 7665};
 
 double recorded_mean_us(size_t variant, size_t load) {
   double sum = 0;
@@ -46,16 +32,7 @@ double recorded_mean_us(size_t variant, size_t load) {
 // Runs of the variant in use follow each other as they were recorded, from a random one on.
 class ReplayedRuns {
  public:
-  explicit ReplayedRuns(uint32_t seed) : random_(seed), bytes_(recorded_plan_bytes()) {
-    PlanHead head;
-    std::memcpy(&head, bytes_.data(), sizeof(head));
-    for (const plan::VariantDef* variant :
-         *plan::GetPlanDef(bytes_.data() + head.table_offset)->variants())
-      variants_.push_back(variant);
-    codl_diag_t diag;
-    REQUIRE(chooser_.create(rt::default_allocator(), {variants_.data(), variants_.size()}, &diag) ==
-            CODL_OK);
-  }
+  explicit ReplayedRuns(uint32_t seed) : random_(seed), chooser_(kPredictedUs) {}
 
   // Mean of a phase's runs behind the first ten.
   double phase_us(size_t load, double duration_us) {
@@ -74,16 +51,14 @@ class ReplayedRuns {
         sum_us += us;
         ++count;
       }
-      used_ = chooser_.next(used_, us, runs[place_].cpu_us);
+      used_ = chooser_->next(used_, us, runs[place_].cpu_us);
     }
     return sum_us / count;
   }
 
  private:
   std::mt19937 random_;
-  std::vector<uint8_t> bytes_;
-  std::vector<const plan::VariantDef*> variants_;
-  rt::VariantChooser chooser_;
+  PlannedChooser chooser_;
   size_t used_ = 0;
   size_t last_ = 0;
   size_t place_ = 0;

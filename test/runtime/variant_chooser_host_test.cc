@@ -1,13 +1,10 @@
 // The adaptive policy where the host chooses, too, and where plans predict absurd times. Runs take
 // what the tests say, without noise but for what they add.
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 
-#include "runtime/src/variant_chooser.h"
-#include "test/support/catch.h"
-#include "test/support/plan_builder_for_tests.h"
+#include "test/runtime/planned_chooser.h"
 
 namespace codl::test {
 namespace {
@@ -16,24 +13,7 @@ constexpr float kUs = 20000;  // each run is a look
 
 class Chooser {
  public:
-  explicit Chooser(const std::vector<float>& predicted_us) {
-    TestPlan plan;
-    plan.variants.clear();
-    for (const float us : predicted_us) {
-      plan.variants.emplace_back();
-      plan.variants.back().name = "v" + std::to_string(plan.variants.size());
-      plan.variants.back().predicted_us = us;
-    }
-    bytes_ = to_bytes(plan);
-    PlanHead head;
-    std::memcpy(&head, bytes_.data(), sizeof(head));
-    for (const plan::VariantDef* variant :
-         *plan::GetPlanDef(bytes_.data() + head.table_offset)->variants())
-      variants_.push_back(variant);
-    codl_diag_t diag;
-    REQUIRE(chooser_.create(rt::default_allocator(), {variants_.data(), variants_.size()}, &diag) ==
-            CODL_OK);
-  }
+  explicit Chooser(const std::vector<float>& predicted_us) : chooser_(predicted_us) {}
 
   // The host names a variant. `is_held`: it refuses to leave it, as a hint does.
   void set(size_t variant, bool is_held) {
@@ -49,17 +29,15 @@ class Chooser {
     for (int i = 0; i < count; ++i) {
       runs += used_ == variant ? 1 : 0;
       const float run_us = us[used_] * (i % 2 == 0 ? 1 + swing : 1 - swing);
-      const size_t next = chooser_.next(used_, run_us, 0);
+      const size_t next = chooser_->next(used_, run_us, 0);
       if (!is_held_) used_ = next;
     }
     return runs;
   }
-  const rt::VariantChooser& chooser() const { return chooser_; }
+  const rt::VariantChooser& chooser() const { return *chooser_; }
 
  private:
-  std::vector<uint8_t> bytes_;
-  std::vector<const plan::VariantDef*> variants_;
-  rt::VariantChooser chooser_;
+  PlannedChooser chooser_;
   size_t used_ = 0;
   bool is_held_ = false;
 };

@@ -1,16 +1,12 @@
 // The adaptive policy on devices that are told: what each variant takes under each load, with the
 // noise of a scheduler. What it takes beside the best variant of each phase, and that it ends.
-#include "runtime/src/variant_chooser.h"
-
 #include <algorithm>
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "test/runtime/planned_chooser.h"
 #include "test/runtime/shared_core.h"
-#include "test/support/catch.h"
-#include "test/support/plan_builder_for_tests.h"
 
 namespace codl::test {
 namespace {
@@ -24,27 +20,12 @@ struct Shares {
   float gpu_us;
 };
 
-// A plan of the variants; without predictions if not `is_predicted`.
-std::vector<uint8_t> bytes_of(const std::vector<Shares>& shares, bool is_predicted = true) {
-  TestPlan plan;
-  plan.variants.clear();
-  for (const Shares& one : shares) {
-    TestVariant variant;
-    variant.name = one.name;
-    variant.predicted_us = is_predicted ? std::max(one.cpu_us, one.gpu_us) : 0;
-    plan.variants.push_back(variant);
-  }
-  return to_bytes(plan);
-}
-
-std::vector<const plan::VariantDef*> variants_of(const std::vector<uint8_t>& bytes) {
-  PlanHead head;
-  std::memcpy(&head, bytes.data(), sizeof(head));
-  std::vector<const plan::VariantDef*> variants;
-  for (const plan::VariantDef* variant :
-       *plan::GetPlanDef(bytes.data() + head.table_offset)->variants())
-    variants.push_back(variant);
-  return variants;
+// Of a plan of them; of one without predictions if not `is_predicted`.
+std::vector<float> predicted_us(const std::vector<Shares>& shares, bool is_predicted = true) {
+  std::vector<float> us;
+  for (const Shares& one : shares)
+    us.push_back(is_predicted ? std::max(one.cpu_us, one.gpu_us) : 0);
+  return us;
 }
 
 // A device whose CPU or GPU is slower than predicted. A processor is as slow as that where it is
@@ -58,12 +39,11 @@ class Device {
  public:
   Device(std::vector<Shares> variants, float relief, float noise, uint32_t seed,
          bool is_predicted = true)
-      : shares_(std::move(variants)), relief_(relief), noise_(noise), random_(seed) {
-    bytes_ = bytes_of(shares_, is_predicted);
-    variants_ = variants_of(bytes_);
-    codl_diag_t diag;
-    REQUIRE(chooser_.create(rt::default_allocator(), {variants_.data(), variants_.size()}, &diag) ==
-            CODL_OK);
+      : shares_(std::move(variants)),
+        relief_(relief),
+        noise_(noise),
+        random_(seed),
+        chooser_(predicted_us(shares_, is_predicted)) {
     errors_.resize(shares_.size());
     std::uniform_real_distribution<float> error(0.85f, 1.2f);
     for (float& one : errors_) one = error(random_);
@@ -109,12 +89,12 @@ class Device {
       const bool is_long = std::uniform_real_distribution<float>(0, 1)(random_) < long_share_;
       const float us = mean * factor * cold * (is_long ? 10 : 1);
       if (i >= left_out) sum += us;
-      used_ = chooser_.next(used_, us, cpu_us * factor * cold);
+      used_ = chooser_->next(used_, us, cpu_us * factor * cold);
     }
     return static_cast<float>(sum / (count - left_out));
   }
   size_t used() const { return used_; }
-  const rt::VariantChooser& chooser() const { return chooser_; }
+  const rt::VariantChooser& chooser() const { return *chooser_; }
 
  private:
   std::vector<Shares> shares_;
@@ -124,9 +104,7 @@ class Device {
   std::vector<float> errors_;  // of predictions
   std::vector<float> truth_us_;
   float long_share_ = 0;
-  std::vector<uint8_t> bytes_;
-  std::vector<const plan::VariantDef*> variants_;
-  rt::VariantChooser chooser_;
+  PlannedChooser chooser_;
   size_t used_ = 0;
   size_t last_ = 0;
 };
@@ -171,11 +149,7 @@ class SharedDevice {
         lost_turns_(lost_turns),
         random_(seed),
         core_(kSliceUs, std::uniform_real_distribution<float>(0, kSliceUs)(random_)),
-        bytes_(bytes_of(shares_)),
-        variants_(variants_of(bytes_)) {
-    codl_diag_t diag;
-    REQUIRE(chooser_.create(rt::default_allocator(), {variants_.data(), variants_.size()}, &diag) ==
-            CODL_OK);
+        chooser_(predicted_us(shares_)) {
     std::uniform_real_distribution<float> error(0.85f, 1.2f);
     for (size_t i = 0; i < 2 * shares_.size(); ++i) errors_.push_back(error(random_));
   }
@@ -197,7 +171,7 @@ class SharedDevice {
       means.worst = std::max(means.worst, mean);
     }
     means.adaptive = mean_us(phase, count, [&](float us, float cpu_us) {
-      if (us > 0) used_ = chooser_.next(used_, us, cpu_us);
+      if (us > 0) used_ = chooser_->next(used_, us, cpu_us);
       return used_;
     });
     return means;
@@ -254,9 +228,7 @@ class SharedDevice {
   std::mt19937 random_;
   SharedCore core_;
   std::vector<float> errors_;  // of predictions, by variant and processor
-  std::vector<uint8_t> bytes_;
-  std::vector<const plan::VariantDef*> variants_;
-  rt::VariantChooser chooser_;
+  PlannedChooser chooser_;
   size_t used_ = 0;
 };
 
@@ -373,12 +345,7 @@ TEST_CASE("variants as measured: phases of seconds are near the best variant", "
     std::mt19937 random(seed);
     std::vector<Shares> shares;
     for (const MeasuredVariant& one : kMeasured) shares.push_back({one.name, one.alone_us, 0});
-    const std::vector<uint8_t> bytes = bytes_of(shares);
-    const std::vector<const plan::VariantDef*> variants = variants_of(bytes);
-    rt::VariantChooser chooser;
-    codl_diag_t diag;
-    REQUIRE(chooser.create(rt::default_allocator(), {variants.data(), variants.size()}, &diag) ==
-            CODL_OK);
+    PlannedChooser chooser(predicted_us(shares));
     SharedCore core(kSliceUs, kSliceUs);
     size_t used = 0, last = 0;
     constexpr int kOthers[] = {0, 1, 2, 0};
@@ -396,7 +363,7 @@ TEST_CASE("variants as measured: phases of seconds are near the best variant", "
         const float us = kMeasured[used].alone_us * factor + core.compute_us(own_us) - own_us;
         passed_us += us;
         if (runs >= 10) sum_us += us;
-        used = chooser.next(used, us, us);
+        used = chooser->next(used, us, us);
       }
       double best_us = 1e9;
       for (const MeasuredVariant& one : kMeasured)

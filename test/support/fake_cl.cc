@@ -12,6 +12,7 @@
 namespace codl::test {
 
 FakeBytes& held_by(FakeCl& fake) { return fake.held_; }
+int& marker_waits_of(FakeCl& fake) { return fake.marker_waits_; }
 
 namespace {
 
@@ -247,8 +248,11 @@ rt::ClApi simulated_api() {
                                     const size_t*, size_t, size_t, size_t, size_t, const void*,
                                     cl_uint, const cl_event*,
                                     cl_event* event) { return make_event(event); };
-  api.clEnqueueMarkerWithWaitList = [](cl_command_queue, cl_uint, const cl_event*,
-                                       cl_event* event) { return make_event(event); };
+  api.clEnqueueMarkerWithWaitList = [](cl_command_queue, cl_uint wait_count, const cl_event*,
+                                       cl_event* event) {
+    marker_waits_of(*current) += static_cast<int>(wait_count);
+    return make_event(event);
+  };
   api.clCreateUserEvent = [](cl_context, cl_int* error) { return make_object<cl_event>(error); };
   api.clSetUserEventStatus = [](cl_event, cl_int) { return cl_int{CL_SUCCESS}; };
   api.clGetEventInfo = [](cl_event, cl_event_info, size_t size, void* out, size_t* out_size) {

@@ -58,6 +58,8 @@ class FakeCl {
 
   // Of the simulated device.
   const FakeBytes& held() const { return held_; }
+  // Events that its markers have waited for.
+  int marker_waits() const { return marker_waits_; }
 
   // Lets the call fail that is made when `index` calls have been recorded, unless it releases
   // something; it is not passed on. -1: none. With `count` more than 1: so many from there on.
@@ -74,6 +76,7 @@ class FakeCl {
   template <size_t index, typename Function>
   friend struct FakeClCall;
   friend FakeBytes& held_by(FakeCl& fake);
+  friend int& marker_waits_of(FakeCl& fake);
 
   // Records a call. True if it shall fail.
   bool record(const char* name);
@@ -83,6 +86,7 @@ class FakeCl {
   std::vector<std::string> calls_;
   int live_count_ = 0;
   FakeBytes held_;
+  int marker_waits_ = 0;
   int fail_at_ = -1;
   int fail_count_ = 1;
   cl_int error_ = CL_SUCCESS;

@@ -136,11 +136,16 @@ TEST_CASE(
   const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   std::mt19937 random(20261125);
   int32_t best_count = 0;
+  // Its best plan alternates between the processors for five nodes, where all on the GPU is a plan
+  // that no change of fewer nodes makes faster.
+  constexpr int32_t kAlternating = 216;
   const int32_t graphs = graph_count();
-  for (int32_t i = 0; i < graphs; ++i) {
+  const int32_t drawn = layout == Layout::Nhwc ? std::max(graphs, kAlternating + 1) : graphs;
+  for (int32_t i = 0; i < drawn; ++i) {
     // Two layouts make many more plans of a graph.
     const ir::Graph graph = random_graph(random, layout == Layout::Nhwc ? 3 : 2);
     const DeviceProfile profile = test::random_profile(random, layout);
+    if (i >= graphs && i != kAlternating) continue;
     const LatencyPredictor predictor(profile, 0);
     const CostModel costs(graph, predictor);
     Enumeration enumeration(costs, predictor);

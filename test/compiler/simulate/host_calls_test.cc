@@ -94,6 +94,22 @@ TEST_CASE("a download starts behind its kernel, and its call may wait for it") {
   CHECK(wall_us(steps, given) == Approx(515 + 3 + 300));
 }
 
+TEST_CASE("a step in its place is no call, unless it waits or is waited for") {
+  const auto with_reshape = [](std::vector<StepId> waits, std::vector<StepId> of_next) {
+    PlannedSteps steps;
+    const TensorId x = steps.value(400, Storage::Device);
+    const TensorId y = steps.value(400, Storage::Device);
+    for (const TensorId tensor : {x, y}) steps.variant.tensors[tensor].shape.layout = Layout::Plain;
+    steps.add(Queue::Cpu, 100).add(Queue::Gpu, 0, std::move(waits), {x, y});
+    steps.variant.steps.back().kernel = find_kernel(24);  // reshape_f32_cl_buffer
+    return steps.add(Queue::Cpu, 50, std::move(of_next));
+  };
+  CHECK(wall_us(with_reshape({}, {}), profile()) == Approx(100 + 50));
+  // The marker is called and starts, and the host sees it at the end.
+  CHECK(wall_us(with_reshape({0}, {}), profile()) == Approx(100 + 5 + 50));
+  CHECK(wall_us(with_reshape({}, {1}), profile()) == Approx(100 + 5 + 10 + 20 + 50));
+}
+
 TEST_CASE("what the other queue had last takes longer, once") {
   DeviceProfile given = profile();
   given.transfer.host->cpu_resume_us.value = 3;
