@@ -14,7 +14,9 @@ Two conditions, each with a profile of its own:
   pinned    one core a processor (--cpu-cores, --gpu-cores): how many networks are split between the processors, how
             many times as fast each is as the better processor alone (S), and predicted against measured times of all
             variants and of the GPU's plan: median and worst error. With --old OLDBIN also S of the plans of another
-            build, with a profile that its own codl-profile makes, in the same rounds.
+            build, with a profile that its own codl-profile makes, in the same rounds, and what both builds reach of
+            the ideal gain, (S - 1) / (S* - 1): a and b are the processors' times by the faster of both builds' plans,
+            t is co-execution's, S = min(a, b) / t and S* = 1 + min(a, b) / max(a, b).
 
 DIR keeps profiles, samples, plans and results.json, written anew after each network: the same command goes on where
 an earlier one was cut off, and --time-budget ends a run between two networks. `DIR/results.md` has the tables. Exit
@@ -23,6 +25,7 @@ code 1 if a condition fails, 3 if something is left to do.
 import argparse
 import json
 import os
+import random
 import re
 import signal
 import statistics
@@ -39,6 +42,8 @@ CONDITIONS = ("unpinned", "pinned")
 LEAST_OF_CPU = 0.97  # of the CPU plan's speed
 LEAST_SPLIT = 0.7  # of the networks
 MOST_ERROR = (10, 20)  # percent: median, worst
+NOT_JUDGED = ("fast_style_transfer_ts13",)  # beside, in no mean of ideal gains
+DRAWS = 10000  # of networks, for the interval of a mean
 ROUND_MS = 200  # of a variant
 MOST_RUNS = 50
 LEAST_RUNS = 3
@@ -224,6 +229,35 @@ def speedup(found, name="coexec"):
     return min(alone)
 
 
+def ideal_shares(found):
+    """Of the ideal gain, (S - 1) / (S* - 1), by this and by the other build's co-execution; see above."""
+    alone = [min(median_us(found, prefix + name) for prefix in ("", "old ") if prefix + name in found["times"])
+             for name in ("cpu", "gpu")]
+    ideal = min(alone) / max(alone)
+
+    def share(prefix):
+        name = prefix + ("coexec" if prefix + "coexec" in found["times"] else "cpu")
+        return (min(alone) / median_us(found, name) - 1) / ideal
+
+    return share(""), share("old ")
+
+
+def interval_of_mean(values):
+    """The middle 95 % of the means of as many values drawn from these with replacement."""
+    draw = random.Random(0)
+    means = sorted(statistics.mean(draw.choices(values, k=len(values))) for _ in range(DRAWS))
+    return means[round(0.025 * DRAWS)], means[round(0.975 * DRAWS) - 1]
+
+
+def ideal_line(networks):
+    shares = [ideal_shares(found) for name, found in networks.items() if name not in NOT_JUDGED]
+    own, other = (statistics.mean(each) for each in zip(*shares))
+    low, high = interval_of_mean([new - old for new, old in shares])
+    return (f"Of the ideal gain, (S - 1) / (S* - 1), {own:.2f} in the mean of {len(shares)} networks, "
+            f"{min(new for new, _ in shares):.2f} at least; the other build {other:.2f}: {own - other:.2f} more "
+            f"({low:.2f} to {high:.2f}, 95 % interval over the networks).")
+
+
 def errors_of(found):
     """By variant, of this build: predicted over measured, in percent off."""
     return {name: 100 * (times["predicted_us"] / median_us(found, name) - 1)
@@ -263,7 +297,8 @@ def judge_pinned(networks):
         rows.append([name, ms(found, "cpu"), ms(found, "gpu"), ms(found, "coexec"), "yes" if found["is_split"] else "no",
                      f"{speedup(found):.3f}", *(f"{own[v]:+.1f}" if v in own else "-" for v in ("cpu", "gpu", "coexec"))])
         if has_old:
-            rows[-1] += [ms(found, "old coexec"), f"{speedup(found, 'old coexec'):.3f}"]
+            own, other = ideal_shares(found)
+            rows[-1] += [ms(found, "old coexec"), f"{speedup(found, 'old coexec'):.3f}", f"{own:.2f}", f"{other:.2f}"]
     split = sum(found["is_split"] for found in networks.values())
     mean = statistics.mean(speedup(found) for found in networks.values())
     checks = [split >= LEAST_SPLIT * len(networks), statistics.median(errors) <= MOST_ERROR[0],
@@ -277,8 +312,10 @@ def judge_pinned(networks):
         old_mean = statistics.mean(speedup(found, "old coexec") for found in networks.values())
         checks.append(mean >= old_mean)
         lines[0] += f"; S of the other build is {old_mean:.3f} in the mean, of the same rounds"
-        head += ["other build's, ms", "its S"]
+        head += ["other build's, ms", "its S", "of the ideal gain", "its"]
     lines[0] += f": {'met' if all(checks) else 'MISSED'}."
+    if has_old and not networks.keys() <= set(NOT_JUDGED):
+        lines += ["", *results.wrapped(ideal_line(networks))]
     return all(checks), [*lines, "", *results.table(head, rows)]
 
 

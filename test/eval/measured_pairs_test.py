@@ -120,6 +120,9 @@ class MeasuredPairsTest(unittest.TestCase):
         self.assertIn("S of the other build is 1.500 in the mean", done.stdout)
         times = self.results()["pinned"]["networks"]["fast"]["times"]
         self.assertEqual(len(times["old coexec"]["rounds_us"]), len(times["coexec"]["rounds_us"]))
+        # S = 1200 / 800, S* = 1 + 1200 / 1600.
+        self.assertIn("ideal gain, (S - 1) / (S* - 1), 0.67 in the mean of 1 networks, 0.67 at least", done.stdout)
+        self.assertIn("the other build 0.67: 0.00 more", done.stdout)
 
     def test_a_program_that_fails_ends_it_with_its_words(self):
         with open(self.path("bin", "codlc"), "w", encoding="utf-8") as file:
