@@ -5,8 +5,8 @@
 
 NETWORKS is a folder of ONNX files, GOLDEN.zip has for each `NAME.npz` with its inputs as `in:INPUT` (shared/models/real). Each
 network is calibrated with noise like those inputs (of the same dims, kind and range): deviations are relative errors of the outputs
-on half of it, which nothing was fitted to. DIR keeps what was found of each network by device and
-energy: the same command goes on where it was cut off. DIR/low_rank_networks.md. Needs numpy."""
+on half of it, which nothing was fitted to. DIR keeps the plan, the report and what was found of each
+network by device and energy: the same command goes on where it was cut off. DIR/low_rank_networks.md. Needs numpy."""
 import argparse
 import collections
 import fnmatch
@@ -48,16 +48,22 @@ def calibrate(inputs, folder):
         np.save(os.path.join(folder, file_name(name) + ".npy"), like(values, rng))
 
 
+def kept_name(name, options):
+    """Of what is kept of a network: one of the network, the device and the energy."""
+    return file_name(f"{name}_{options.device}_{options.energy}")
+
+
 def found_of(name, options, golden):
     """The network before and after, as a dictionary."""
     with np.load(io.BytesIO(golden.read(name + ".npz")), allow_pickle=False) as arrays:
         inputs = {key[3:]: arrays[key] for key in arrays.files if key.startswith("in:")}
-    folder = os.path.join(options.work, name)
-    calibrate(inputs, os.path.join(folder, "calibration"))
+    calibration = os.path.join(options.work, name, "calibration")
+    calibrate(inputs, calibration)
+    kept = os.path.join(options.work, kept_name(name, options))
     shapes = [f"--input-shape={key}:{'x'.join(map(str, values.shape))}" for key, values in inputs.items() if values.ndim]
     text = run(options.bin, "codlc", os.path.join(options.networks, name + ".onnx"), f"--device={options.device}", *shapes,
-               f"--low-rank={options.energy}", f"--calibration={folder}/calibration", "-o", f"{folder}/plan.codl", seconds=3600)
-    write_whole(os.path.join(folder, "report.txt"), text)
+               f"--low-rank={options.energy}", f"--calibration={calibration}", "-o", f"{kept}.codl", seconds=3600)
+    write_whole(f"{kept}.txt", text)
     ms = {what: float(time) for what, time in re.findall(r"^  (none|low rank) +(\d+\.\d+) ", text, re.MULTILINE)}
     left = collections.Counter(reason for line in re.findall(r"^  untouched: .*: full rank: (.*)$", text, re.MULTILINE)
                                for reason in REASONS if line.startswith(reason))
@@ -82,7 +88,7 @@ def main():
             name, extension = os.path.splitext(file)
             if extension != ".onnx" or not fnmatch.fnmatch(name, options.only):
                 continue
-            kept = os.path.join(options.work, file_name(f"{name}_{options.device}_{options.energy}") + ".json")
+            kept = os.path.join(options.work, kept_name(name, options) + ".json")
             if not os.path.exists(kept):
                 write_whole(kept, json.dumps(found_of(name, options, golden)))
             with open(kept, encoding="utf-8") as text:
