@@ -232,18 +232,29 @@ class Compressor {
     return pruner;
   }
 
-  // By group: its share of channels that goes, and whether any is worth it that a search tried
-  // (true without a search).
+  // By group: its share of channels that goes, and where nothing does, why.
   struct Chosen {
     Pruner::Ratios ratios;
-    std::vector<bool> is_any_worth_it;
+    std::vector<std::string> why_kept;
   };
 
-  // Why a group of which nothing is removed stays.
-  static std::string why_kept(const Chosen& chosen, size_t group) {
-    if (chosen.ratios[group] > 0) return "whole panels of kernels would be left as they are";
-    if (!chosen.is_any_worth_it[group]) return saves_too_little();
-    return "what would be lost is beyond the budget";
+  static std::string text_of(PruningSearch::WhyKept why) {
+    switch (why) {
+      case PruningSearch::WhyKept::SavesTooLittle:
+        return saves_too_little();
+      case PruningSearch::WhyKept::IsNotNeeded:
+        return "the cut is reached without it";
+      case PruningSearch::WhyKept::LosesTooMuch:
+        return "what would be lost is beyond the budget";
+      case PruningSearch::WhyKept::IsNotTried:
+        return "not tried, others promise more for a loss";
+    }
+    __builtin_unreachable();
+  }
+
+  void report_kept(const ChannelGroup& group, const std::string& why) {
+    report_.untouched.push_back(
+        llvm::formatv("{0}: {1} channels stay: {2}", group.name, group.channels.size(), why).str());
   }
 
   // Ratios of groups that are not worth it are taken back, as far as a cut asked for allows.
@@ -255,9 +266,7 @@ class Compressor {
       const ChannelGroup& group = pruner.groups().groups[g];
       const size_t removed = pruner.count_removed(g, ratios[g]);
       if (removed == 0) {
-        report_.untouched.push_back(llvm::formatv("{0}: {1} channels stay: {2}", group.name,
-                                                  group.channels.size(), why_kept(chosen, g))
-                                        .str());
+        report_kept(group, chosen.why_kept[g]);
         continue;
       }
       Pruner::Ratios without = ratios;
@@ -267,9 +276,7 @@ class Compressor {
       if (us <= most_us() && !is_worth_it(us, least_us, untouched_us())) {
         least_us = us;
         ratios = std::move(without);
-        report_.untouched.push_back(llvm::formatv("{0}: {1} channels stay: {2}", group.name,
-                                                  group.channels.size(), saves_too_little())
-                                        .str());
+        report_kept(group, saves_too_little());
       } else {
         report_.rewrites.push_back(llvm::formatv("{0}: {1} of {2} channels removed, {3:f1} us less",
                                                  group.name, removed, group.channels.size(),
@@ -289,14 +296,15 @@ class Compressor {
                                                        : search.within_budget(options_.budget));
     Chosen chosen{std::move(ratios), {}};
     for (size_t g = 0; g < chosen.ratios.size(); ++g)
-      chosen.is_any_worth_it.push_back(search.is_any_worth_it(g));
+      chosen.why_kept.push_back(text_of(search.why_kept(g)));
     return chosen;
   }
 
   llvm::Expected<ir::Graph> prune(const ir::Graph& graph) {
     CODL_ASSIGN_OR_RETURN(pruner, make_pruner(graph));
     const size_t groups = pruner.groups().groups.size();
-    Chosen chosen{Pruner::Ratios(groups, options_.prune->value), std::vector<bool>(groups, true)};
+    Chosen chosen{Pruner::Ratios(groups, options_.prune->value),
+                  std::vector<std::string>(groups, "no whole panel of the kernels would go")};
     if (options_.prune->is_auto) {
       CODL_ASSIGN_OR_RETURN(found, searched_ratios(pruner));
       chosen = std::move(found);
@@ -319,12 +327,15 @@ class Compressor {
     // What the search found was within the budget, with all that gains nothing.
     report_.rewrites.clear();
     report_.untouched.resize(untouched_lines);
-    for (size_t g = 0; g < ratios.size(); ++g)
+    for (size_t g = 0; g < ratios.size(); ++g) {
+      const ChannelGroup& group = pruner.groups().groups[g];
       if (const size_t removed = pruner.count_removed(g, ratios[g]))
-        report_.rewrites.push_back(llvm::formatv("{0}: {1} of {2} channels removed",
-                                                 pruner.groups().groups[g].name, removed,
-                                                 pruner.groups().groups[g].channels.size())
+        report_.rewrites.push_back(llvm::formatv("{0}: {1} of {2} channels removed", group.name,
+                                                 removed, group.channels.size())
                                        .str());
+      else
+        report_kept(group, chosen.why_kept[g]);
+    }
     return pruner.fitted(ratios);
   }
 

@@ -103,7 +103,7 @@ size_t PruningSearch::most_steps(const Pruner& pruner) {
   return pruner.groups().groups.size() + kPriceSteps + kRefinements;
 }
 
-llvm::Error PruningSearch::measure_alone() {
+llvm::Error PruningSearch::measure_alone(WhyKept promising) {
   double macs = 1;
   for (const ir::Node& node : pruner_.graph().nodes())
     macs += multiply_adds(ir::NodeView{pruner_.graph(), node});
@@ -129,6 +129,7 @@ llvm::Error PruningSearch::measure_alone() {
           }));
       alone_.back().push_back({ratio, us, error * error});
     }
+    why_kept_.push_back(further(g, 0) != nullptr ? promising : WhyKept::SavesTooLittle);
     step(pruner_.groups().groups[g].name);
   }
   return llvm::Error::success();
@@ -149,8 +150,6 @@ Pruner::Ratios PruningSearch::at_price(double price, Adding adding) const {
   }
   return ratios;
 }
-
-bool PruningSearch::is_any_worth_it(size_t group) const { return further(group, 0) != nullptr; }
 
 const PruningSearch::Alone* PruningSearch::further(size_t group, double ratio) const {
   const auto has_ratio = [&](const Alone& alone) { return alone.ratio == ratio; };
@@ -198,9 +197,11 @@ llvm::Expected<Pruner::Ratios> PruningSearch::refined(Pruner::Ratios best, doubl
     tried[*group] = to;
     CODL_ASSIGN_OR_RETURN(us, us_of(tried));
     bool is_better = is_worth_it(least_us, us, untouched_us_);
+    if (!is_better) why_kept_[*group] = WhyKept::SavesTooLittle;
     if (is_better) {
       CODL_ASSIGN_OR_RETURN(loss, loss_of(tried));
       is_better = loss <= budget;
+      if (!is_better) why_kept_[*group] = WhyKept::LosesTooMuch;
       step("refinement");
     }
     if (is_better) {
@@ -214,7 +215,7 @@ llvm::Expected<Pruner::Ratios> PruningSearch::refined(Pruner::Ratios best, doubl
 }
 
 llvm::Expected<Pruner::Ratios> PruningSearch::within_budget(double budget) {
-  if (llvm::Error error = measure_alone()) return error;
+  if (llvm::Error error = measure_alone(WhyKept::IsNotTried)) return error;
   Pruner::Ratios best(alone_.size(), 0);
   double low = std::log(kMinPrice), high = std::log(kMaxPrice);
   for (size_t i = 0; i < kPriceSteps; ++i) {
@@ -283,7 +284,7 @@ llvm::Expected<Pruner::Ratios> PruningSearch::at_latency(double us, Adding addin
 
 llvm::Expected<Pruner::Ratios> PruningSearch::within_latency(double us) {
   least_gain_ = 0;  // many small groups may reach it together
-  if (llvm::Error error = measure_alone()) return error;
+  if (llvm::Error error = measure_alone(WhyKept::IsNotNeeded)) return error;
   CODL_ASSIGN_OR_RETURN(by_squares, at_latency(us, Adding::Squares));
   CODL_ASSIGN_OR_RETURN(by_errors, at_latency(us, Adding::Errors));
   CODL_ASSIGN_OR_RETURN(loss_by_squares, loss_of(by_squares));

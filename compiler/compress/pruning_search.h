@@ -71,8 +71,14 @@ class PruningSearch {
   // The least loss found at a latency of at most `us`. Limit error where removing as much as is
   // tried takes longer.
   llvm::Expected<Pruner::Ratios> within_latency(double us);
-  // Whether a level of this group alone saves the least gain. After a search.
-  bool is_any_worth_it(size_t group) const;
+  // Of a group of which nothing goes, after a search.
+  enum class WhyKept {
+    SavesTooLittle,  // alone, or beside what goes of the others
+    IsNotNeeded,     // the latency asked for is reached without it
+    LosesTooMuch,    // beside what goes of the others
+    IsNotTried,      // there were kRefinements that promised more
+  };
+  WhyKept why_kept(size_t group) const { return why_kept_[group]; }
 
  private:
   // Of one group pruned alone.
@@ -86,7 +92,9 @@ class PruningSearch {
   // or all in one direction.
   enum class Adding { Squares, Errors };
 
-  llvm::Error measure_alone();
+  // `promising`: why a group stays that saves the least gain alone, as long as nothing else is
+  // known.
+  llvm::Error measure_alone(WhyKept promising);
   // Each group as it is cheapest if an error costs `price` microseconds.
   Pruner::Ratios at_price(double price, Adding adding) const;
   llvm::Expected<Pruner::Ratios> at_latency(double us, Adding adding);
@@ -109,6 +117,7 @@ class PruningSearch {
   // That a level has to save alone, as a share of untouched_us_.
   double least_gain_ = kMinGain;
   std::vector<std::vector<Alone>> alone_;  // by group and level
+  std::vector<WhyKept> why_kept_;          // by group
 };
 
 }  // namespace codl::compiler

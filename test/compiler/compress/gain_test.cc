@@ -87,6 +87,57 @@ TEST_CASE("a latency cut is reached by groups of which none saves the least gain
   CHECK(steps.back().cost.predicted_us <= (1 - 0.0015) * steps.front().cost.predicted_us);
 }
 
+TEST_CASE("a group that a latency cut does not need is not said to be beyond the budget") {
+  Folder folder;
+  RandomGraph r(7);
+  folder.write("x.npy", {64, 8}, r.floats(512));
+  compiler::CompressOptions options;
+  options.prune = compiler::CompressRatio{true, 0};
+  options.calibration = folder.path;
+  options.metric = compiler::Metric::Relative;
+  options.budget = 1;
+  // A panel of either group is more than that.
+  options.latency_cut = 0.1;
+  const Compressed cut(options, 0);
+  CHECK(cut.report.rewrites.size() == 1);
+  REQUIRE(!cut.report.untouched.empty());
+  CHECK(llvm::StringRef(cut.report.untouched.back())
+            .endswith(": 64 channels stay: the cut is reached without it"));
+}
+
+TEST_CASE("a search says which groups lose too much and which it has not tried") {
+  RandomGraph r(4);
+  ir::ValueId x = r.input({1, 8});
+  for (int i = 0; i < 15; ++i) x = r.matmul(x, 8);
+  r.graph.set_outputs({x});
+  r.graph.name = "deep";
+  Folder folder;
+  folder.write("x.npy", {64, 8}, r.floats(512));
+  auto data = value_of(compiler::CalibrationData::open(folder.path, r.graph));
+  std::vector<size_t> samples(64);
+  std::iota(samples.begin(), samples.end(), 0);
+  const auto pruner = value_of(compiler::Pruner::make(r.graph, std::nullopt, &data, samples));
+  const compiler::LatencyJudge judge = [&](const ir::Graph& tried) -> llvm::Expected<double> {
+    double us = 0;
+    for (const ir::Value& value : tried.values()) us += static_cast<double>(value.bytes.size());
+    return us;
+  };
+  const auto loss = [&](const ir::Graph&) -> llvm::Expected<double> { return 1; };
+  auto log = value_of(compiler::SearchLog::open("", 0));
+  using Search = compiler::PruningSearch;
+  Search search(pruner, judge, loss, log, nullptr);
+  const auto ratios = value_of(search.within_budget(0.5));
+  REQUIRE(ratios.size() == 14);
+  size_t lose_too_much = 0, are_not_tried = 0;
+  for (size_t g = 0; g < ratios.size(); ++g) {
+    CHECK(ratios[g] == 0);
+    lose_too_much += search.why_kept(g) == Search::WhyKept::LosesTooMuch;
+    are_not_tried += search.why_kept(g) == Search::WhyKept::IsNotTried;
+  }
+  CHECK(lose_too_much == 12);
+  CHECK(are_not_tried == 2);
+}
+
 // A panel of 16 channels is 4,672 bytes of one group and 4,800 of the other.
 TEST_CASE("a refinement removes as many panels as are worth it together") {
   const ir::Graph graph = dense_network();
