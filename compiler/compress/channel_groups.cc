@@ -3,6 +3,7 @@
 
 #include "compiler/compress/pruning.h"
 #include "compiler/ops/op_spec.h"
+#include "compiler/passes/rewrite.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace codl::compiler {
@@ -154,6 +155,22 @@ std::vector<HeldChannels> held_channels(const ir::Graph& graph, Places& places) 
 }
 
 }  // namespace
+
+ir::Graph with_own_vectors(ir::Graph graph) {
+  NewNames names(graph);
+  std::vector<bool> is_read(graph.values().size(), false);
+  for (ir::NodeId id = 0; id < graph.nodes().size(); ++id)
+    for (ir::ValueId& input : graph.node(id).inputs) {
+      const ir::Value& value = graph.value(input);
+      const auto is_extent = [](int32_t dim) { return dim > 1; };
+      if (!value.is_constant || llvm::count_if(value.type.dims, is_extent) > 1) continue;
+      if (!is_read[input])
+        is_read[input] = true;
+      else
+        input = graph.add_constant(names.take(value.name), value.type, value.bytes);
+    }
+  return graph;
+}
 
 ChannelGroups find_channel_groups(const ir::Graph& graph) {
   Places places(graph);

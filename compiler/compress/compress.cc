@@ -300,7 +300,8 @@ class Compressor {
     return chosen;
   }
 
-  llvm::Expected<ir::Graph> prune(const ir::Graph& graph) {
+  llvm::Expected<ir::Graph> prune(const ir::Graph& shared) {
+    const ir::Graph graph = with_own_vectors(shared);
     CODL_ASSIGN_OR_RETURN(pruner, make_pruner(graph));
     const size_t groups = pruner.groups().groups.size();
     Chosen chosen{Pruner::Ratios(groups, options_.prune->value),

@@ -52,6 +52,12 @@ struct ChannelGroups {
   std::vector<HeldChannels> held;
 };
 
+// The graph with a constant of its own wherever several nodes read the same vector (at most one dim
+// beyond 1: a bias, a scale). Exporters write equal biases once; what makes their channels has
+// nothing to do with each other. What several nodes read of more dims are weights that are meant to
+// be one. The plan holds equal bytes once all the same.
+ir::Graph with_own_vectors(ir::Graph graph);
+
 // Of a plain graph. Every dim of the graph's inputs and outputs stays, and what the operators'
 // rules do not let go.
 ChannelGroups find_channel_groups(const ir::Graph& graph);

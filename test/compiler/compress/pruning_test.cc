@@ -1,5 +1,6 @@
 #include "compiler/compress/pruning.h"
 
+#include "compiler/compress/compress.h"
 #include "test/compiler/compress/compress_graphs.h"
 
 namespace codl::test {
@@ -143,6 +144,46 @@ TEST_CASE("what an operator without a rule or the network's ends hold is said") 
   CHECK(found.held[0].reason == "Softmax " + r.graph.node(1).name);
   CHECK(found.held[1].count == 4);
   CHECK(found.held[1].reason == "an input or output of the network");
+}
+
+// Exporters write the equal biases of two convolutions as one constant.
+TEST_CASE("channels that have a bias alone in common go by themselves") {
+  RandomGraph r(5);
+  const ir::ValueId bias = r.constant({8});
+  const auto conv = [&](ir::ValueId x, ir::ValueId weights) {
+    Conv2dParams p{};
+    p.stride_h = p.stride_w = p.dilation_h = p.dilation_w = p.groups = 1;
+    return r.node(OpKind::Conv2d, {x, weights, bias}, p);
+  };
+  const ir::ValueId first = conv(r.input({1, 3, 4, 4}), r.constant({8, 3, 1, 1}));
+  r.graph.set_outputs({r.conv(conv(first, r.constant({8, 8, 1, 1})), 4, 1)});
+  CHECK(compiler::find_channel_groups(r.graph).groups.size() == 1);
+  const ir::Graph own = compiler::with_own_vectors(r.graph);
+  REQUIRE(error_of(ir::verify(own, "test")) == "");
+  CHECK(compiler::find_channel_groups(own).groups.size() == 2);
+  const std::vector<float> input = r.floats(3 * 16);
+  CHECK(run_graph(own, input) == run_graph(r.graph, input));
+  // So does codlc.
+  compiler::CompressOptions options;
+  options.prune = compiler::CompressRatio{false, 0.5};
+  const auto by_nodes = [](const ir::Graph& graph) -> llvm::Expected<double> {
+    double us = 0;
+    for (const ir::Value& value : graph.values())
+      us += value.is_constant ? 0 : value.type.element_count();
+    return us;
+  };
+  const auto report = value_of(compiler::compress(r.graph, options, by_nodes));
+  CHECK(report.rewrites.size() == 2);
+}
+
+TEST_CASE("weights that several nodes read are one") {
+  RandomGraph r(6);
+  const ir::ValueId weights = r.constant({8, 8});
+  const auto dense = [&](ir::ValueId x) {
+    return r.node(OpKind::MatMul, {x, weights, r.constant({8})}, MatMulParams{});
+  };
+  r.graph.set_outputs({dense(dense(r.input({1, 8})))});
+  CHECK(compiler::with_own_vectors(r.graph).values().size() == r.graph.values().size());
 }
 
 TEST_CASE("a residual's channels are one group with all that adds to them") {
