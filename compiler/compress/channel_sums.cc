@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace codl::compiler {
 namespace {
 
@@ -69,53 +71,86 @@ class ReadChannels {
   double rows_;  // that the sums are over
 };
 
-// A group, and where its channels are read.
-struct GroupSums {
-  std::vector<ReadChannels> values;
-  // By channel and value: which of the value's ReadChannels are the channel.
-  std::vector<std::vector<std::vector<int64_t>>> places;
+// The channels of a group in a value that sums read.
+struct Reading {
+  ir::ValueId value;
+  std::vector<int64_t> channels;             // of the value
+  std::vector<std::vector<int64_t>> places;  // by channel of the group: which of `channels` are it
+
+  // Of its ReadChannels.
+  int64_t bytes() const {
+    const auto count = static_cast<int64_t>(channels.size());
+    return 2 * count * count * static_cast<int64_t>(sizeof(double));
+  }
 };
 
-void add_value(const ChannelGroup& group, ir::ValueId value, const SumsMatrix& inverse,
-               const SumsMatrix& weights, int64_t rows, GroupSums& sums) {
-  std::vector<int64_t> channels;
-  std::vector<std::vector<int64_t>> places;
+Reading reading_of(const ChannelGroup& group, ir::ValueId value) {
+  Reading reading{value, {}, {}};
   for (const Channel& channel : group.channels) {
-    std::vector<int64_t>& of_channel = places.emplace_back();
+    std::vector<int64_t>& of_channel = reading.places.emplace_back();
     for (const Place& place : channel.places) {
       if (place.dim.dim != 1 || place.dim.value != value) continue;
-      of_channel.push_back(static_cast<int64_t>(channels.size()));
-      channels.push_back(place.index);
+      of_channel.push_back(static_cast<int64_t>(reading.channels.size()));
+      reading.channels.push_back(place.index);
     }
   }
-  if (channels.empty()) return;
-  sums.values.emplace_back(inverse, weights, channels, rows);
-  sums.places.resize(places.size());
-  for (size_t c = 0; c < places.size(); ++c) sums.places[c].push_back(std::move(places[c]));
+  return reading;
 }
 
-std::vector<GroupSums> sums_of(const ir::Graph& graph, const ChannelGroups& groups,
-                               const ActivationMoments& moments) {
-  std::map<ir::ValueId, std::vector<ir::NodeId>> readers;
-  for (ir::NodeId id = 0; id < graph.nodes().size(); ++id)
-    if (sums_channels({graph, graph.node(id)})) readers[graph.node(id).inputs[kX]].push_back(id);
-  std::vector<GroupSums> result(groups.groups.size());
-  for (const auto& [value, nodes] : readers) {
-    const Moments* of_value = moments.find(value);
-    if (of_value == nullptr || of_value->rows == 0) continue;
-    const SumsMatrix products = regularized(*of_value);
-    const SumsMatrix inverse =
-        products.llt().solve(SumsMatrix::Identity(products.rows(), products.cols()));
-    SumsMatrix weights = SumsMatrix::Zero(products.rows() - 1, products.cols() - 1);
-    for (ir::NodeId id : nodes) weights += weight_products({graph, graph.node(id)});
-    for (size_t g = 0; g < result.size(); ++g)
-      add_value(groups.groups[g], value, inverse, weights, of_value->rows, result[g]);
+// A group, and what is left of its channels where they are read.
+struct GroupSums {
+  std::vector<Reading> readings;
+  std::vector<ReadChannels> values;  // by reading, once it is made
+
+  int64_t bytes() const {
+    int64_t bytes = 0;
+    for (const Reading& reading : readings) bytes += reading.bytes();
+    return bytes;
+  }
+};
+
+using Readers = std::map<ir::ValueId, std::vector<ir::NodeId>>;
+
+// Of each group as many readings as `max_bytes` hold.
+std::vector<GroupSums> readings_of(const ChannelGroups& groups, const Readers& readers,
+                                   int64_t max_bytes) {
+  std::vector<GroupSums> result;
+  for (const ChannelGroup& group : groups.groups) {
+    GroupSums& sums = result.emplace_back();
+    for (const auto& [value, nodes] : readers) {
+      Reading reading = reading_of(group, value);
+      if (!reading.channels.empty() && reading.bytes() <= max_bytes - sums.bytes())
+        sums.readings.push_back(std::move(reading));
+    }
   }
   return result;
 }
 
+// Makes what the groups' readings need.
+void make_values(const ir::Graph& graph, const Readers& readers, const ActivationMoments& moments,
+                 llvm::MutableArrayRef<GroupSums> groups) {
+  for (const auto& [value, nodes] : readers) {
+    const auto reads_it = [value = value](const GroupSums& sums) {
+      return sums.values.size() < sums.readings.size() &&
+             sums.readings[sums.values.size()].value == value;
+    };
+    if (llvm::none_of(groups, reads_it)) continue;
+    const Moments& of_value = *moments.find(value);
+    const SumsMatrix products = regularized(of_value);
+    const SumsMatrix inverse =
+        products.llt().solve(SumsMatrix::Identity(products.rows(), products.cols()));
+    SumsMatrix weights = SumsMatrix::Zero(products.rows() - 1, products.cols() - 1);
+    for (ir::NodeId id : nodes) weights += weight_products({graph, graph.node(id)});
+    for (GroupSums& sums : groups)
+      if (reads_it(sums))
+        sums.values.emplace_back(inverse, weights, sums.readings[sums.values.size()].channels,
+                                 of_value.rows);
+  }
+}
+
 std::vector<double> ranks_of(GroupSums sums) {
-  const size_t count = sums.places.size();
+  if (sums.values.empty()) return {};
+  const size_t count = sums.readings.front().places.size();
   const size_t at_once = (count + kMaxSteps - 1) / kMaxSteps;
   std::vector<size_t> left(count);
   std::iota(left.begin(), left.end(), size_t{0});
@@ -123,17 +158,17 @@ std::vector<double> ranks_of(GroupSums sums) {
   while (!left.empty()) {
     for (size_t c : left) {
       errors[c] = 0;
-      for (size_t v = 0; v < sums.values.size(); ++v)
-        if (!sums.places[c][v].empty())
-          errors[c] += sums.values[v].error_without(sums.places[c][v]);
+      for (size_t v = 0; v < sums.values.size(); ++v) {
+        const std::vector<int64_t>& places = sums.readings[v].places[c];
+        if (!places.empty()) errors[c] += sums.values[v].error_without(places);
+      }
     }
     std::stable_sort(left.begin(), left.end(),
                      [&](size_t a, size_t b) { return errors[a] < errors[b]; });
     const size_t going = std::min(at_once, left.size());
     for (size_t v = 0; v < sums.values.size(); ++v) {
       std::vector<int64_t> gone;
-      for (size_t i = 0; i < going; ++i)
-        gone.insert(gone.end(), sums.places[left[i]][v].begin(), sums.places[left[i]][v].end());
+      for (size_t i = 0; i < going; ++i) llvm::append_range(gone, sums.readings[v].places[left[i]]);
       if (!gone.empty()) sums.values[v].remove(gone);
     }
     for (size_t i = 0; i < going; ++i)
@@ -178,10 +213,27 @@ SumsMatrix regularized(const Moments& moments) {
 
 std::vector<std::vector<double>> elimination_ranks(const ir::Graph& graph,
                                                    const ChannelGroups& groups,
-                                                   const ActivationMoments& moments) {
+                                                   const ActivationMoments& moments,
+                                                   int64_t max_bytes) {
+  Readers readers;
+  for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
+    const ir::Node& node = graph.node(id);
+    if (!sums_channels({graph, node})) continue;
+    const Moments* of_value = moments.find(node.inputs[kX]);
+    if (of_value != nullptr && of_value->rows != 0) readers[node.inputs[kX]].push_back(id);
+  }
+  std::vector<GroupSums> sums = readings_of(groups, readers, max_bytes);
   std::vector<std::vector<double>> result;
-  for (GroupSums& sums : sums_of(graph, groups, moments))
-    result.push_back(ranks_of(std::move(sums)));
+  // Groups share the inverse of a value: as many at a time as there is memory for.
+  for (size_t begin = 0, end = 0; begin < sums.size(); begin = end) {
+    for (int64_t bytes = 0; end < sums.size(); ++end) {
+      bytes += sums[end].bytes();
+      if (bytes > max_bytes && end > begin) break;
+    }
+    const auto together = llvm::MutableArrayRef(sums).slice(begin, end - begin);
+    make_values(graph, readers, moments, together);
+    for (GroupSums& of_group : together) result.push_back(ranks_of(std::move(of_group)));
+  }
   return result;
 }
 

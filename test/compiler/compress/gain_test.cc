@@ -1,6 +1,7 @@
 // What a search tries, what it takes for a gain, and which channels it lets go first.
 #include <numeric>
 
+#include "compiler/compress/channel_sums.h"
 #include "compiler/compress/compress.h"
 #include "compiler/compress/least_gain.h"
 #include "test/compiler/compress/calibration_folder.h"
@@ -217,6 +218,27 @@ TEST_CASE("of two equal channels one goes first and the other stays") {
       compiler::importances(r.graph, groups, compiler::Importance::Repair, &moments)[0];
   CHECK(std::min(ranks[0], ranks[1]) == 0);
   CHECK(std::max(ranks[0], ranks[1]) == 7);
+}
+
+TEST_CASE("groups that are ranked one at a time, for want of memory, have the same ranks") {
+  const ir::Graph graph = dense_network();
+  Folder folder;
+  RandomGraph r(7);
+  folder.write("x.npy", {64, 8}, r.floats(512));
+  auto data = value_of(compiler::CalibrationData::open(folder.path, graph));
+  std::vector<size_t> samples(64);
+  std::iota(samples.begin(), samples.end(), 0);
+  const auto moments = value_of(compiler::ActivationMoments::collect(graph, data, samples));
+  const auto groups = compiler::find_channel_groups(graph);
+  const auto ranks = compiler::elimination_ranks(graph, groups, moments);
+  REQUIRE(ranks.size() == 2);
+  CHECK(ranks[0].size() == 64);
+  CHECK(ranks[1].size() == 64);
+  // Two matrices of 64 x 64 doubles.
+  constexpr int64_t kOneGroup = 2 * 64 * 64 * 8;
+  CHECK(compiler::elimination_ranks(graph, groups, moments, kOneGroup) == ranks);
+  const auto none = compiler::elimination_ranks(graph, groups, moments, kOneGroup - 1);
+  CHECK(none == std::vector<std::vector<double>>(2));
 }
 
 }  // namespace codl::test
