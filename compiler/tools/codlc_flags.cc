@@ -2,6 +2,7 @@
 
 #include "compiler/frontend/onnx/onnx_model.h"
 #include "compiler/partition/partition.h"
+#include "compiler/tools/codlc_values.h"
 #include "compiler/tools/output.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -10,147 +11,6 @@
 
 namespace codl::compiler {
 namespace {
-
-// One of `names`, as text.
-tools::FlagValue name_value(std::string form, std::string* target, std::vector<std::string> names) {
-  return {std::move(form), *target, [=](const std::string& flag, const std::string& value) {
-            *target = names[tools::parse_choice(flag, value, names)];
-          }};
-}
-
-// A ratio between 0 and 1, or auto.
-tools::FlagValue ratio_value(std::string form, std::optional<CompressRatio>* target) {
-  return {std::move(form), "off", [=](const std::string& flag, const std::string& value) {
-            *target = value == "auto"
-                          ? CompressRatio{true, 0}
-                          : CompressRatio{false, tools::parse_number(flag, value, 0, 1)};
-          }};
-}
-
-VariantRequest parse_variant(const std::string& flag, llvm::StringRef name) {
-  const std::vector<std::string> names = {"coexec", "cpu", "gpu", "gpu50", "busy"};
-  constexpr VariantRequest::Kind kinds[] = {VariantRequest::Coexec, VariantRequest::Cpu,
-                                            VariantRequest::Gpu, VariantRequest::Limited,
-                                            VariantRequest::Busy};
-  int percent = 0;
-  if (name.startswith("gpu") && !name.drop_front(3).getAsInteger(10, percent) && percent > 0 &&
-      percent < 100)
-    return {VariantRequest::Limited, name.str(), percent / 100.0};
-  const auto found = llvm::find(names, name);
-  if (found == names.end())
-    tools::fail_input(
-        flag, "coexec, cpu, gpu, gpuNN (the GPU busy for NN % of the time at most) and busy",
-        '"' + name.str() + '"' + tools::suggestion(name, names));
-  return {kinds[found - names.begin()], name.str()};
-}
-
-tools::FlagValue variants_value(std::string form, std::vector<VariantRequest>* target) {
-  return {std::move(form), "coexec,cpu", [=](const std::string& flag, const std::string& value) {
-            llvm::SmallVector<llvm::StringRef, 4> names;
-            llvm::StringRef(value).split(names, ',');
-            target->clear();
-            for (const llvm::StringRef name : names) {
-              const VariantRequest request = parse_variant(flag, name);
-              if (llvm::any_of(*target, [&](const VariantRequest& other) {
-                    return other.name == request.name;
-                  }))
-                tools::fail_input(flag, "each variant once", request.name + " twice");
-              target->push_back(request);
-            }
-          }};
-}
-
-// "60%", "60": a share of 1.
-double parse_percent(const std::string& flag, const std::string& value) {
-  return tools::parse_number(flag, llvm::StringRef(value).rtrim('%').str(), 0, 100) / 100;
-}
-
-tools::FlagValue percent_value(std::string form, double* target) {
-  return {std::move(form), llvm::formatv("{0:f1}%", 100 * *target).str(),
-          [=](const std::string& flag, const std::string& value) {
-            *target = parse_percent(flag, value);
-          }};
-}
-
-tools::FlagValue percent_value(std::string form, std::optional<double>* target) {
-  return {std::move(form), "no limit", [=](const std::string& flag, const std::string& value) {
-            *target = parse_percent(flag, value);
-          }};
-}
-
-// A number and a unit of `units`, with or without a space before it: units times their factor.
-double parse_with_unit(const std::string& flag, const std::string& value,
-                       llvm::ArrayRef<std::pair<const char*, double>> units, const char* expected) {
-  const size_t digits = value.find_last_of("0123456789.");
-  const llvm::StringRef text = value;
-  const llvm::StringRef unit =
-      digits == std::string::npos ? text : text.drop_front(digits + 1).ltrim(' ');
-  for (const auto& [name, factor] : units) {
-    if (!unit.equals_insensitive(name)) continue;
-    constexpr double kMax = 1e12;  // of the number; 10^12 GiB are no limit
-    return factor * tools::parse_number(flag, value.substr(0, digits + 1), 0, kMax);
-  }
-  tools::fail_input(flag, expected, "'" + value + "'");
-}
-
-tools::FlagValue slice_value(std::string form, std::optional<double>* target_us) {
-  return {std::move(form), "no limit", [=](const std::string& flag, const std::string& value) {
-            *target_us = parse_with_unit(flag, value, {{"us", 1}, {"ms", 1e3}, {"s", 1e6}},
-                                         "a time with its unit, like 4ms");
-            if (*target_us == 0) tools::fail_input(flag, "more than 0", value);
-          }};
-}
-
-tools::FlagValue bytes_value(std::string form, std::optional<uint64_t>* target) {
-  return {std::move(form), "no limit", [=](const std::string& flag, const std::string& value) {
-            *target = static_cast<uint64_t>(std::min(parse_with_unit(flag, value,
-                                                                     {{"", 1},
-                                                                      {"B", 1},
-                                                                      {"kB", 1e3},
-                                                                      {"MB", 1e6},
-                                                                      {"GB", 1e9},
-                                                                      {"KiB", 1024},
-                                                                      {"MiB", 1 << 20},
-                                                                      {"GiB", 1 << 30}},
-                                                                     "bytes, like 64MiB"),
-                                                     1e18));
-          }};
-}
-
-// "NODE=cpu", "NODE=split:h:0.4". NODE may hold '=' and colons.
-ForcedPlacement parse_place(const std::string& flag, llvm::StringRef text) {
-  const auto [node, where] = text.rsplit('=');
-  ForcedPlacement place;
-  place.node = node.str();
-  llvm::SmallVector<llvm::StringRef, 3> words;
-  where.split(words, ':');
-  const bool is_pair = !node.empty() && node.size() < text.size();
-  if (is_pair && where == "cpu") {
-    place.processor = Processor::Cpu;
-    return place;
-  }
-  if (is_pair && where == "gpu") {
-    place.processor = Processor::Gpu;
-    return place;
-  }
-  if (!is_pair || words.size() != 3 || words[0] != "split" || (words[1] != "h" && words[1] != "oc"))
-    tools::fail_input(flag, "NODE=cpu, NODE=gpu, NODE=split:h:R or NODE=split:oc:R",
-                      "'" + text.str() + "'");
-  place.split_dim = words[1] == "h" ? SplitDim::Height : SplitDim::OutputChannel;
-  place.gpu_share = tools::parse_number(flag, words[2].str(), 0, 1);
-  if (place.gpu_share == 0 || place.gpu_share == 1)
-    tools::fail_input(flag, "a GPU share between 0 and 1", words[2].str());
-  return place;
-}
-
-tools::FlagValue places_value(std::string form, std::vector<ForcedPlacement>* target) {
-  tools::FlagValue value{std::move(form), "none",
-                         [=](const std::string& flag, const std::string& text) {
-                           target->push_back(parse_place(flag, text));
-                         }};
-  value.repeats = true;
-  return value;
-}
 
 // "NAME:1x3x224x224"; no dims ("NAME:") for a scalar. NAME may hold colons.
 llvm::Error parse_input_shape(llvm::StringRef text, ImportOptions& options) {
@@ -185,6 +45,215 @@ llvm::Error parse_input_value(llvm::StringRef text, ImportOptions& options) {
   return llvm::Error::success();
 }
 
+using tools::choice_value;
+using tools::integer_value;
+using tools::number_value;
+using tools::optional_choice_value;
+using tools::optional_text_value;
+using tools::switch_value;
+using tools::text_value;
+using tools::texts_value;
+
+tools::FlagGroup model_flags(CodlcFlags* flags) {
+  return {
+      "Model",
+      {{"input-shape", texts_value("NAME:DIMS", &flags->input_shapes),
+        "dims of an input that the model leaves open, like input:1x3x224x224"},
+       {"input-value", texts_value("NAME:VALUE[,VALUE...]", &flags->input_values),
+        "elements of an input that is really a setting, like sr:16000 or size:2,3; the plan has "
+        "them as a constant and no longer has the input"}}};
+}
+
+tools::FlagGroup device_flags(CodlcFlags* flags) {
+  return {
+      "Device",
+      {{"device", text_value("NAME|FILE.json[,...]", &flags->device),
+        "the device profile: a name of --list-devices, or a file; several with commas between: a "
+        "plan for each"},
+       {"jobs", integer_value<uint32_t>("N", &flags->job_count, 1, 1024, "a core each"),
+        "devices that are compiled for at the same time", "j"},
+       {"list-devices", switch_value(&flags->lists_devices),
+        "print the device profiles and exit"}}};
+}
+
+tools::FlagGroup output_flags(CodlcFlags* flags) {
+  return {
+      "What is written",
+      {{"output", text_value("FILE", &flags->output, "MODEL.DEVICE.codl beside the model"),
+        "the plan; a file with the same bytes is left untouched", "o"},
+       {"out-dir", text_value("DIR", &flags->out_dir, "the model's"),
+        "where MODEL.DEVICE.codl goes in place of beside the model; made if it is not there"},
+       {"write-depfile", switch_value(&flags->writes_depfile),
+        "write a rule for Make and Ninja beside the plan (PLAN.d): all files that were read", "MD"},
+       {"depfile", text_value("FILE", &flags->depfile, "PLAN.d with -MD"),
+        "where the rule is written; of several devices one file has the rules of all", "MF"},
+       {"depfile-target", text_value("NAME", &flags->depfile_target, "the plan's path"),
+        "what the rule says it is made of", "MT"},
+       {"quiet", switch_value(&flags->is_quiet), "print errors only", "q"},
+       {"verbose", switch_value(&flags->is_verbose), "print the time of each stage", "v"}}};
+}
+
+tools::FlagGroup placement_flags(CodlcFlags* flags) {
+  return {
+      "Who computes what",
+      {{"strategy", name_value("NAME", &flags->partition.strategy, strategy_names()),
+        "optimal (auto is the same): the least predicted time that is found, from the plans of "
+        "all others; cpu, gpu, gpu-image, gpu-buffer: all that it can on one processor; coarse: "
+        "whole nodes, on either; branches: whole branches on both; fine: nodes whole or split, no "
+        "chains; mulayer, codl, codl-buffer: as in the papers; codl-released: plans of CoDL's "
+        "released code, codl where it has none; segments: by costs of single segments"},
+       {"variants", variants_value("NAME[,NAME...]", &flags->variants),
+        "schedules that the plan has, to be moved among at run time, equal weights once; the "
+        "first is the one that a session begins with. coexec: what the flags of this list say; "
+        "cpu: the CPU alone, which is also what a run falls back to; gpu: all that it can on the "
+        "GPU; gpu50 (1 to 99): as with --gpu-limit=50%; busy: for a CPU that other programs use"},
+       {"search-budget",
+        integer_value<uint32_t>(
+            "N", &flags->partition.search_budget, 0, 1000000,
+            "10000, or 1000 where each plan is judged as a whole: fp16, --robust, limits"),
+        "whole plans that the search of optimal judges"},
+       {"robust", switch_value(&flags->partition.is_robust),
+        "of optimal: the least of what the time stays below in nine tenths of the draws of what "
+        "the profile leaves open, not of the time predicted"},
+       {"split-dim",
+        choice_value(
+            &flags->partition.split_dim,
+            {{"auto", SplitDim::None}, {"h", SplitDim::Height}, {"oc", SplitDim::OutputChannel}}),
+        "force nodes that can to be split along height (h) or output channels (oc)"},
+       {"ratio", number_value("R", &flags->partition.ratio, 0, 1, "by prediction"),
+        "force the GPU's share of a split, between 0 and 1"},
+       {"max-chain", integer_value("N", &flags->partition.max_chain, 1),
+        "nodes in one chain at most; 1: no chains"}}};
+}
+
+tools::FlagGroup limit_flags(CodlcFlags* flags) {
+  return {
+      "What it may take",
+      {{"objective",
+        choice_value(&flags->partition.objective, {{"latency", Objective::Latency},
+                                                   {"energy", Objective::Energy},
+                                                   {"memory", Objective::Memory}}),
+        "what optimal makes least: predicted time, predicted energy (by the power figures of the "
+        "profile), or memory for feature maps and weights"},
+       {"gpu-limit", percent_value("PERCENT", &flags->partition.limits.gpu_share),
+        "of a run's predicted time in which the GPU may be busy, at most"},
+       {"max-gpu-slice", slice_value("TIME", &flags->partition.limits.max_gpu_slice_us),
+        "longest stretch of GPU work that nothing can interrupt, like 4ms: launches are cut and "
+        "no more than that is enqueued ahead"},
+       {"max-arena", bytes_value("BYTES", &flags->partition.limits.max_arena_bytes),
+        "memory for feature maps (arenas and images), like 64MiB"},
+       {"max-fallback",
+        number_value("PERCENT", &flags->partition.limits.max_fallback_percent, 0, 100, "no limit"),
+        "fail if the GPU has no kernel for more than this share of the multiply-adds (of the "
+        "nodes, if there are none)"},
+       {"max-syncs",
+        integer_value<uint32_t>("N", &flags->partition.limits.max_syncs, 0, UINT32_MAX, "no limit"),
+        "how often CPU and GPU may wait for each other"},
+       {"place", places_value("NODE=WHERE", &flags->partition.limits.places),
+        "where a node is computed: cpu, gpu, split:h:R or split:oc:R, R being the GPU's share of "
+        "the rows or output channels, like conv1=split:h:0.4; --dump=graph has the nodes"}}};
+}
+
+tools::FlagGroup kernel_flags(CodlcFlags* flags) {
+  return {
+      "How it is computed",
+      {{"precision",
+        choice_value(&flags->precision, {{"fp32", Precision::Fp32}, {"fp16", Precision::Fp16}}),
+        "how the GPU stores what it alone touches; fp16: halves where its kernels can: half the "
+        "bytes, arithmetic in fp32, results off by what rounding to 11 bits makes (bound: 1e-2 "
+        "relative L2), infinite beyond 65504"},
+       {"no-winograd", switch_value(&flags->no_winograd),
+        "no convolution by Winograd's method: larger weights, results further from exact"},
+       {"avoid", text_value("QUIRKS.json", &flags->avoid, "none"),
+        "use no kernel that this file of `codl-run --self-test --json` found to be wrong"}}};
+}
+
+tools::FlagGroup compress_flags(CodlcFlags* flags) {
+  return {
+      "Smaller networks",
+      {{"low-rank", ratio_value("RATIO|auto", &flags->compress.low_rank),
+        "decompose weights (SVD; of convolutions channel-wise, spatial, Tucker-2) keeping this "
+        "share of their squares, where the plan is predicted to be at least 0.2 % faster; auto: "
+        "as little as the accuracy budget allows"},
+       {"prune", ratio_value("RATIO|auto", &flags->compress.prune),
+        "remove this share of the channels of each group that hangs together, where the plan is "
+        "predicted to be at least 0.2 % faster; auto: as much as the accuracy budget allows"},
+       {"calibration", text_value("DIR", &flags->compress.calibration, "none"),
+        "inputs of the network: INPUT.npy of dims [samples, dims of the input], or any .npy files "
+        "where there is one input; labels.npy, optional: the index of the largest output. Every "
+        "other sample is fitted to, the rest measured on"},
+       {"metric",
+        choice_value<Metric>(
+            &flags->compress.metric,
+            {{"top1", Metric::Top1}, {"relative", Metric::Relative}, {"cosine", Metric::Cosine}},
+            "top1 with labels, else relative"),
+        "what the budget is of: accuracy (without labels: predictions that change), relative L2 "
+        "error of the outputs, 1 - cosine"},
+       {"accuracy-budget", percent_value("PERCENT", &flags->compress.budget),
+        "what of it may be lost by auto"},
+       {"latency-cut", percent_value("PERCENT", &flags->compress.latency_cut),
+        "of --prune=auto: not as far as the budget allows but as far as this share of the "
+        "predicted time is saved, with the least loss found; fails if that loses more than the "
+        "budget"},
+       {"search-log", text_value("FILE", &flags->compress.search_log, "none"),
+        "keep what auto measures in this file, as it goes: the same command goes on where it was "
+        "cut off"},
+       {"importance",
+        choice_value<Importance>(&flags->compress.importance,
+                                 {{"l1", Importance::L1},
+                                  {"l2", Importance::L2},
+                                  {"activation", Importance::Activation},
+                                  {"repair", Importance::Repair}},
+                                 "repair with --calibration, else l2"),
+        "which channels go first: the least weights (l1, l2), what adds least to what reads them "
+        "(activation), or of that what the others cannot replace (repair)"},
+       {"emit-onnx", text_value("FILE", &flags->emitted_onnx, "none"),
+        "write the network as ONNX after fusion, pruning and low rank"}}};
+}
+
+tools::FlagGroup report_flags(CodlcFlags* flags) {
+  return {
+      "Reports",
+      {{"report-support",
+        optional_choice_value<SupportFormat>(
+            &flags->support, {{"text", SupportFormat::Text}, {"json", SupportFormat::Json}}),
+        "print where the model's operators can run and what falling back to the CPU costs; a plan "
+        "is written only with -o"},
+       {"report-passes", switch_value(&flags->reports_passes),
+        "print what each pass of the front end saved: nodes (launches), bytes that they move, "
+        "predicted time on the CPU"},
+       {"report", text_value("FILE.html", &flags->report, "none"),
+        "write a page that shows the plan: timeline, operators and what else could run them, "
+        "memory, passes, and what its times stand on"},
+       {"report-json", text_value("FILE.json", &flags->report_json, "none"),
+        "write what that page shows as JSON (docs/reference/report.md)"},
+       {"trace", text_value("FILE.json", &flags->trace, "none"),
+        "write the timelines of all variants, predicted and measured, for Perfetto"},
+       {"measured", text_value("BENCH.json", &flags->measured, "none"),
+        "of codl-bench --json --steps: what was measured, beside what is predicted"},
+       {"list-ops",
+        optional_choice_value<bool>(&flags->lists_ops, {{"text", false}, {"markdown", true}}),
+        "print the ONNX operators, what they become and where that runs, and exit"}}};
+}
+
+tools::FlagGroup inspection_flags(CodlcFlags* flags) {
+  return {
+      "Inside the compiler",
+      {{"dump", name_value("STAGE", &flags->dump, {"graph", "partition", "schedule", "memory"}),
+        "print a stage: graph, partition, schedule or memory"},
+       {"explain", optional_text_value("NODE", &flags->explained_node, "all nodes"),
+        "print, for the first variant, which terms the predicted time of a node's steps is made "
+        "of, what it stands on, and what other kernels would take, and of one NODE what else "
+        "could be done with it; a plan is written only with -o"},
+       {"dump-after", name_value("PASS", &flags->dump_after, pass_names()),
+        "print the graph after a pass"},
+       {"skip-pass", texts_value("PASS", &flags->skipped_passes),
+        "leave out a pass of the front end that only makes the network faster, to see what it "
+        "gains"},
+       {"list-passes", switch_value(&flags->lists_passes),
+        "print the passes in their order and exit"}}};
+}
+
 }  // namespace
 
 std::vector<std::string> pass_names() {
@@ -194,13 +263,6 @@ std::vector<std::string> pass_names() {
 }
 
 tools::CommandLine command_line_of(CodlcFlags* flags) {
-  using tools::integer_value;
-  using tools::number_value;
-  using tools::optional_choice_value;
-  using tools::optional_text_value;
-  using tools::switch_value;
-  using tools::text_value;
-  using tools::texts_value;
   tools::CommandLine line;
   line.tool = "codlc";
   line.version = compiler_version() + ", ONNX opset " + std::to_string(kOldestOpset) + " to " +
@@ -212,178 +274,9 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
   line.exit_codes =
       "0 ok, 1 the input is wrong (model, profile, flag), 2 valid but not supported, 3 a requested "
       "limit cannot be met, 70 internal error";
-  line.groups = {
-      {"Model",
-       {{"input-shape", texts_value("NAME:DIMS", &flags->input_shapes),
-         "dims of an input that the model leaves open, like input:1x3x224x224"},
-        {"input-value", texts_value("NAME:VALUE[,VALUE...]", &flags->input_values),
-         "elements of an input that is really a setting, like sr:16000 or size:2,3; the plan has "
-         "them as a constant and no longer has the input"}}},
-      {"Device",
-       {{"device", text_value("NAME|FILE.json[,...]", &flags->device),
-         "the device profile: a name of --list-devices, or a file; several with commas between: a "
-         "plan for each"},
-        {"jobs", integer_value<uint32_t>("N", &flags->job_count, 1, 1024, "a core each"),
-         "devices that are compiled for at the same time", "j"},
-        {"list-devices", switch_value(&flags->lists_devices),
-         "print the device profiles and exit"}}},
-      {"What is written",
-       {{"output", text_value("FILE", &flags->output, "MODEL.DEVICE.codl beside the model"),
-         "the plan; a file with the same bytes is left untouched", "o"},
-        {"out-dir", text_value("DIR", &flags->out_dir, "the model's"),
-         "where MODEL.DEVICE.codl goes in place of beside the model; made if it is not there"},
-        {"write-depfile", switch_value(&flags->writes_depfile),
-         "write a rule for Make and Ninja beside the plan (PLAN.d): all files that were read",
-         "MD"},
-        {"depfile", text_value("FILE", &flags->depfile, "PLAN.d with -MD"),
-         "where the rule is written; of several devices one file has the rules of all", "MF"},
-        {"depfile-target", text_value("NAME", &flags->depfile_target, "the plan's path"),
-         "what the rule says it is made of", "MT"},
-        {"quiet", switch_value(&flags->is_quiet), "print errors only", "q"},
-        {"verbose", switch_value(&flags->is_verbose), "print the time of each stage", "v"}}},
-      {"Who computes what",
-       {{"strategy", name_value("NAME", &flags->partition.strategy, strategy_names()),
-         "optimal (auto is the same): the least predicted time that is found, from the plans of "
-         "all others; "
-         "cpu, gpu, gpu-image, gpu-buffer: all that it can on one processor; coarse: whole nodes, "
-         "on either; branches: whole branches on both; fine: nodes whole or split, no chains; "
-         "mulayer, codl, codl-buffer: as in the papers; codl-released: plans of CoDL's released "
-         "code, codl where it has none; segments: by costs of single segments"},
-        {"variants", variants_value("NAME[,NAME...]", &flags->variants),
-         "schedules that the plan has, to be moved among at run time, equal weights once; the "
-         "first "
-         "is the one that a session begins with. coexec: what the flags of this list say; cpu: the "
-         "CPU alone, which is also what a run falls back to; gpu: all that it can on the GPU; "
-         "gpu50 "
-         "(1 to 99): as with --gpu-limit=50%; busy: for a CPU that other programs use"},
-        {"search-budget",
-         integer_value<uint32_t>(
-             "N", &flags->partition.search_budget, 0, 1000000,
-             "10000, or 1000 where each plan is judged as a whole: fp16, --robust, limits"),
-         "whole plans that the search of optimal judges"},
-        {"robust", switch_value(&flags->partition.is_robust),
-         "of optimal: the least of what the time stays below in nine tenths of the draws of what "
-         "the profile leaves open, not of the time predicted"},
-        {"split-dim",
-         tools::choice_value(
-             &flags->partition.split_dim,
-             {{"auto", SplitDim::None}, {"h", SplitDim::Height}, {"oc", SplitDim::OutputChannel}}),
-         "force nodes that can to be split along height (h) or output channels (oc)"},
-        {"ratio", number_value("R", &flags->partition.ratio, 0, 1, "by prediction"),
-         "force the GPU's share of a split, between 0 and 1"},
-        {"max-chain", integer_value("N", &flags->partition.max_chain, 1),
-         "nodes in one chain at most; 1: no chains"}}},
-      {"What it may take",
-       {{"objective",
-         tools::choice_value(&flags->partition.objective, {{"latency", Objective::Latency},
-                                                           {"energy", Objective::Energy},
-                                                           {"memory", Objective::Memory}}),
-         "what optimal makes least: predicted time, predicted energy (by the power figures of the "
-         "profile), or memory for feature maps and weights"},
-        {"gpu-limit", percent_value("PERCENT", &flags->partition.limits.gpu_share),
-         "of a run's predicted time in which the GPU may be busy, at most"},
-        {"max-gpu-slice", slice_value("TIME", &flags->partition.limits.max_gpu_slice_us),
-         "longest stretch of GPU work that nothing can interrupt, like 4ms: launches are cut and "
-         "no more than that is enqueued ahead"},
-        {"max-arena", bytes_value("BYTES", &flags->partition.limits.max_arena_bytes),
-         "memory for feature maps (arenas and images), like 64MiB"},
-        {"max-fallback",
-         number_value("PERCENT", &flags->partition.limits.max_fallback_percent, 0, 100, "no limit"),
-         "fail if the GPU has no kernel for more than this share of the multiply-adds (of the "
-         "nodes, if there are none)"},
-        {"max-syncs",
-         integer_value<uint32_t>("N", &flags->partition.limits.max_syncs, 0, UINT32_MAX,
-                                 "no limit"),
-         "how often CPU and GPU may wait for each other"},
-        {"place", places_value("NODE=WHERE", &flags->partition.limits.places),
-         "where a node is computed: cpu, gpu, split:h:R or split:oc:R, R being the GPU's share of "
-         "the rows or output channels, like conv1=split:h:0.4; --dump=graph has the nodes"}}},
-      {"How it is computed",
-       {{"precision",
-         tools::choice_value(&flags->precision,
-                             {{"fp32", Precision::Fp32}, {"fp16", Precision::Fp16}}),
-         "how the GPU stores what it alone touches; fp16: halves where its kernels can: half the "
-         "bytes, arithmetic in fp32, results off by what rounding to 11 bits makes (bound: 1e-2 "
-         "relative L2), infinite beyond 65504"},
-        {"no-winograd", switch_value(&flags->no_winograd),
-         "no convolution by Winograd's method: larger weights, results further from exact"},
-        {"avoid", text_value("QUIRKS.json", &flags->avoid, "none"),
-         "use no kernel that this file of `codl-run --self-test --json` found to be wrong"}}},
-      {"Smaller networks",
-       {{"low-rank", ratio_value("RATIO|auto", &flags->compress.low_rank),
-         "decompose weights (SVD; of convolutions channel-wise, spatial, Tucker-2) keeping this "
-         "share of their squares, where the plan is predicted to be at least 0.2 % faster; auto: "
-         "as "
-         "little as the accuracy budget allows"},
-        {"prune", ratio_value("RATIO|auto", &flags->compress.prune),
-         "remove this share of the channels of each group that hangs together, where the plan is "
-         "predicted to be at least 0.2 % faster; auto: as much as the accuracy budget allows"},
-        {"calibration", text_value("DIR", &flags->compress.calibration, "none"),
-         "inputs of the network: INPUT.npy of dims [samples, dims of the input], or any .npy files "
-         "where there is one input; labels.npy, optional: the index of the largest output. Every "
-         "other sample is fitted to, the rest measured on"},
-        {"metric",
-         tools::choice_value<Metric>(
-             &flags->compress.metric,
-             {{"top1", Metric::Top1}, {"relative", Metric::Relative}, {"cosine", Metric::Cosine}},
-             "top1 with labels, else relative"),
-         "what the budget is of: accuracy (without labels: predictions that change), relative L2 "
-         "error of the outputs, 1 - cosine"},
-        {"accuracy-budget", percent_value("PERCENT", &flags->compress.budget),
-         "what of it may be lost by auto"},
-        {"latency-cut", percent_value("PERCENT", &flags->compress.latency_cut),
-         "of --prune=auto: not as far as the budget allows but as far as this share of the "
-         "predicted time is saved, with the least loss found; fails if that loses more than the "
-         "budget"},
-        {"search-log", text_value("FILE", &flags->compress.search_log, "none"),
-         "keep what auto measures in this file, as it goes: the same command goes on where it was "
-         "cut off"},
-        {"importance",
-         tools::choice_value<Importance>(&flags->compress.importance,
-                                         {{"l1", Importance::L1},
-                                          {"l2", Importance::L2},
-                                          {"activation", Importance::Activation},
-                                          {"repair", Importance::Repair}},
-                                         "repair with --calibration, else l2"),
-         "which channels go first: the least weights (l1, l2), what adds least to what reads them "
-         "(activation), or of that what the others cannot replace (repair)"},
-        {"emit-onnx", text_value("FILE", &flags->emitted_onnx, "none"),
-         "write the network as ONNX after fusion, pruning and low rank"}}},
-      {"Reports",
-       {{"report-support",
-         optional_choice_value<SupportFormat>(
-             &flags->support, {{"text", SupportFormat::Text}, {"json", SupportFormat::Json}}),
-         "print where the model's operators can run and what falling back to the CPU costs; a plan "
-         "is written only with -o"},
-        {"report-passes", switch_value(&flags->reports_passes),
-         "print what each pass of the front end saved: nodes (launches), bytes that they move, "
-         "predicted time on the CPU"},
-        {"report", text_value("FILE.html", &flags->report, "none"),
-         "write a page that shows the plan: timeline, operators and what else could run them, "
-         "memory, passes, and what its times stand on"},
-        {"report-json", text_value("FILE.json", &flags->report_json, "none"),
-         "write what that page shows as JSON (docs/reference/report.md)"},
-        {"trace", text_value("FILE.json", &flags->trace, "none"),
-         "write the timelines of all variants, predicted and measured, for Perfetto"},
-        {"measured", text_value("BENCH.json", &flags->measured, "none"),
-         "of codl-bench --json --steps: what was measured, beside what is predicted"},
-        {"list-ops",
-         optional_choice_value<bool>(&flags->lists_ops, {{"text", false}, {"markdown", true}}),
-         "print the ONNX operators, what they become and where that runs, and exit"}}},
-      {"Inside the compiler",
-       {{"dump", name_value("STAGE", &flags->dump, {"graph", "partition", "schedule", "memory"}),
-         "print a stage: graph, partition, schedule or memory"},
-        {"explain", optional_text_value("NODE", &flags->explained_node, "all nodes"),
-         "print, for the first variant, which terms the predicted time of a node's steps is made "
-         "of, what it stands on, and what other kernels would take, and of one NODE what else "
-         "could be done with it; a plan is written only with -o"},
-        {"dump-after", name_value("PASS", &flags->dump_after, pass_names()),
-         "print the graph after a pass"},
-        {"skip-pass", texts_value("PASS", &flags->skipped_passes),
-         "leave out a pass of the front end that only makes the network faster, to see what it "
-         "gains"},
-        {"list-passes", switch_value(&flags->lists_passes),
-         "print the passes in their order and exit"}}}};
+  line.groups = {model_flags(flags),     device_flags(flags), output_flags(flags),
+                 placement_flags(flags), limit_flags(flags),  kernel_flags(flags),
+                 compress_flags(flags),  report_flags(flags), inspection_flags(flags)};
   return line;
 }
 

@@ -1,0 +1,151 @@
+#include "compiler/tools/codlc_values.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "tools/tool_error.h"
+
+namespace codl::compiler {
+namespace {
+
+VariantRequest parse_variant(const std::string& flag, llvm::StringRef name) {
+  const std::vector<std::string> names = {"coexec", "cpu", "gpu", "gpu50", "busy"};
+  constexpr VariantRequest::Kind kinds[] = {VariantRequest::Coexec, VariantRequest::Cpu,
+                                            VariantRequest::Gpu, VariantRequest::Limited,
+                                            VariantRequest::Busy};
+  int percent = 0;
+  if (name.startswith("gpu") && !name.drop_front(3).getAsInteger(10, percent) && percent > 0 &&
+      percent < 100)
+    return {VariantRequest::Limited, name.str(), percent / 100.0};
+  const auto found = llvm::find(names, name);
+  if (found == names.end())
+    tools::fail_input(
+        flag, "coexec, cpu, gpu, gpuNN (the GPU busy for NN % of the time at most) and busy",
+        '"' + name.str() + '"' + tools::suggestion(name, names));
+  return {kinds[found - names.begin()], name.str()};
+}
+
+// "60%", "60": a share of 1.
+double parse_percent(const std::string& flag, const std::string& value) {
+  return tools::parse_number(flag, llvm::StringRef(value).rtrim('%').str(), 0, 100) / 100;
+}
+
+// A number and a unit of `units`, with or without a space before it: units times their factor.
+double parse_with_unit(const std::string& flag, const std::string& value,
+                       llvm::ArrayRef<std::pair<const char*, double>> units, const char* expected) {
+  const size_t digits = value.find_last_of("0123456789.");
+  const llvm::StringRef text = value;
+  const llvm::StringRef unit =
+      digits == std::string::npos ? text : text.drop_front(digits + 1).ltrim(' ');
+  for (const auto& [name, factor] : units) {
+    if (!unit.equals_insensitive(name)) continue;
+    constexpr double kMax = 1e12;  // of the number; 10^12 GiB are no limit
+    return factor * tools::parse_number(flag, value.substr(0, digits + 1), 0, kMax);
+  }
+  tools::fail_input(flag, expected, "'" + value + "'");
+}
+
+// "NODE=cpu", "NODE=split:h:0.4". NODE may hold '=' and colons.
+ForcedPlacement parse_place(const std::string& flag, llvm::StringRef text) {
+  const auto [node, where] = text.rsplit('=');
+  ForcedPlacement place;
+  place.node = node.str();
+  llvm::SmallVector<llvm::StringRef, 3> words;
+  where.split(words, ':');
+  const bool is_pair = !node.empty() && node.size() < text.size();
+  if (is_pair && where == "cpu") {
+    place.processor = Processor::Cpu;
+    return place;
+  }
+  if (is_pair && where == "gpu") {
+    place.processor = Processor::Gpu;
+    return place;
+  }
+  if (!is_pair || words.size() != 3 || words[0] != "split" || (words[1] != "h" && words[1] != "oc"))
+    tools::fail_input(flag, "NODE=cpu, NODE=gpu, NODE=split:h:R or NODE=split:oc:R",
+                      "'" + text.str() + "'");
+  place.split_dim = words[1] == "h" ? SplitDim::Height : SplitDim::OutputChannel;
+  place.gpu_share = tools::parse_number(flag, words[2].str(), 0, 1);
+  if (place.gpu_share == 0 || place.gpu_share == 1)
+    tools::fail_input(flag, "a GPU share between 0 and 1", words[2].str());
+  return place;
+}
+
+}  // namespace
+
+tools::FlagValue name_value(std::string form, std::string* target, std::vector<std::string> names) {
+  return {std::move(form), *target, [=](const std::string& flag, const std::string& value) {
+            *target = names[tools::parse_choice(flag, value, names)];
+          }};
+}
+
+tools::FlagValue ratio_value(std::string form, std::optional<CompressRatio>* target) {
+  return {std::move(form), "off", [=](const std::string& flag, const std::string& value) {
+            *target = value == "auto"
+                          ? CompressRatio{true, 0}
+                          : CompressRatio{false, tools::parse_number(flag, value, 0, 1)};
+          }};
+}
+
+tools::FlagValue variants_value(std::string form, std::vector<VariantRequest>* target) {
+  return {std::move(form), "coexec,cpu", [=](const std::string& flag, const std::string& value) {
+            llvm::SmallVector<llvm::StringRef, 4> names;
+            llvm::StringRef(value).split(names, ',');
+            target->clear();
+            for (const llvm::StringRef name : names) {
+              const VariantRequest request = parse_variant(flag, name);
+              if (llvm::any_of(*target, [&](const VariantRequest& other) {
+                    return other.name == request.name;
+                  }))
+                tools::fail_input(flag, "each variant once", request.name + " twice");
+              target->push_back(request);
+            }
+          }};
+}
+
+tools::FlagValue percent_value(std::string form, double* target) {
+  return {std::move(form), llvm::formatv("{0:f1}%", 100 * *target).str(),
+          [=](const std::string& flag, const std::string& value) {
+            *target = parse_percent(flag, value);
+          }};
+}
+
+tools::FlagValue percent_value(std::string form, std::optional<double>* target) {
+  return {std::move(form), "no limit", [=](const std::string& flag, const std::string& value) {
+            *target = parse_percent(flag, value);
+          }};
+}
+
+tools::FlagValue slice_value(std::string form, std::optional<double>* target_us) {
+  return {std::move(form), "no limit", [=](const std::string& flag, const std::string& value) {
+            *target_us = parse_with_unit(flag, value, {{"us", 1}, {"ms", 1e3}, {"s", 1e6}},
+                                         "a time with its unit, like 4ms");
+            if (*target_us == 0) tools::fail_input(flag, "more than 0", value);
+          }};
+}
+
+tools::FlagValue bytes_value(std::string form, std::optional<uint64_t>* target) {
+  return {std::move(form), "no limit", [=](const std::string& flag, const std::string& value) {
+            *target = static_cast<uint64_t>(std::min(parse_with_unit(flag, value,
+                                                                     {{"", 1},
+                                                                      {"B", 1},
+                                                                      {"kB", 1e3},
+                                                                      {"MB", 1e6},
+                                                                      {"GB", 1e9},
+                                                                      {"KiB", 1024},
+                                                                      {"MiB", 1 << 20},
+                                                                      {"GiB", 1 << 30}},
+                                                                     "bytes, like 64MiB"),
+                                                     1e18));
+          }};
+}
+
+tools::FlagValue places_value(std::string form, std::vector<ForcedPlacement>* target) {
+  tools::FlagValue value{std::move(form), "none",
+                         [=](const std::string& flag, const std::string& text) {
+                           target->push_back(parse_place(flag, text));
+                         }};
+  value.repeats = true;
+  return value;
+}
+
+}  // namespace codl::compiler

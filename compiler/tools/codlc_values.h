@@ -1,0 +1,35 @@
+// Values of codlc's flags that no other tool has. Each is written to what `target` points to.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/pipeline.h"
+#include "tools/flags.h"
+
+namespace codl::compiler {
+
+// One of `names`, as text.
+tools::FlagValue name_value(std::string form, std::string* target, std::vector<std::string> names);
+
+// A ratio between 0 and 1, or auto.
+tools::FlagValue ratio_value(std::string form, std::optional<CompressRatio>* target);
+
+// "coexec,gpu50": each once.
+tools::FlagValue variants_value(std::string form, std::vector<VariantRequest>* target);
+
+// "60%", "60": a share of 1.
+tools::FlagValue percent_value(std::string form, double* target);
+tools::FlagValue percent_value(std::string form, std::optional<double>* target);
+
+// "4ms": a time of more than 0, in microseconds.
+tools::FlagValue slice_value(std::string form, std::optional<double>* target_us);
+
+// "64MiB"
+tools::FlagValue bytes_value(std::string form, std::optional<uint64_t>* target);
+
+// "NODE=cpu", "NODE=split:h:0.4", again and again.
+tools::FlagValue places_value(std::string form, std::vector<ForcedPlacement>* target);
+
+}  // namespace codl::compiler
