@@ -69,9 +69,13 @@ const char* power_origin(const DeviceProfile& profile) {
   return name_of(std::max({power.base_w.origin, power.cpu_w.origin, power.gpu_w.origin}));
 }
 
-CompileReport::Variant report_of(const ir::Graph& graph, const Candidate& variant,
+// Without memory, which is known of the whole plan, and uncertainty.
+CompileReport::Variant report_of(const ir::Graph& graph, const MadeVariant& made,
                                  const DeviceProfile& profile) {
+  const Candidate& variant = made.candidate;
   CompileReport::Variant report;
+  report.one_processor_reason = made.one_processor_reason;
+  report.exempt = made.exempt;
   report.figures = variant.figures;
   report.power_origin = power_origin(profile);
   report.name = variant.schedule.name;
@@ -149,6 +153,59 @@ llvm::Error report_refusal(llvm::Error error, const CompileOptions& options) {
 void dump_stage(const CompileOptions& options, llvm::StringRef stage,
                 llvm::function_ref<std::string()> text) {
   if (options.dump == stage && options.dump_to != nullptr) *options.dump_to << text();
+}
+
+// Prints it where it is asked for.
+llvm::Error explain_node(const ir::Graph& graph, const LatencyPredictor& predictor,
+                         const Candidate& variant, const CompileOptions& options) {
+  if (!options.explained_node || options.dump_to == nullptr) return llvm::Error::success();
+  const std::string& node = *options.explained_node;
+  CODL_ASSIGN_OR_RETURN(text, explain(graph, variant.schedule, predictor, node));
+  CODL_ASSIGN_OR_RETURN(others, explain_alternatives(graph, variant.partition, predictor, node));
+  *options.dump_to << text << others;
+  return llvm::Error::success();
+}
+
+// All variants of the plan, those of a name once. Adds to `limits` what was checked; a Limit error
+// where one is not met.
+llvm::Expected<std::vector<MadeVariant>> make_others(MadeVariant first, VariantMaker& maker,
+                                                     const std::string& device,
+                                                     const CompileOptions& options,
+                                                     std::vector<LimitCheck>& limits) {
+  std::vector<MadeVariant> variants;
+  variants.push_back(std::move(first));
+  for (const VariantRequest& request : llvm::ArrayRef(options.variants).drop_front()) {
+    CODL_ASSIGN_OR_RETURN(made, maker.make(request));
+    if (llvm::any_of(variants, [&](const MadeVariant& other) {
+          return other.candidate.schedule.name == made.candidate.schedule.name;
+        }))
+      continue;
+    if (llvm::Error error = expect_limits(made.limits, device)) return error;
+    llvm::append_range(limits, made.limits);
+    variants.push_back(std::move(made));
+  }
+  return variants;
+}
+
+// Prints the stages that are asked for, and adds to the report.
+llvm::Error report_variant(const ir::Graph& graph, const MadeVariant& made,
+                           const DeviceProfile& profile, const CompileOptions& options,
+                           CompileReport& report) {
+  const Candidate& variant = made.candidate;
+  const std::string heading = "variant " + variant.schedule.name + "\n";
+  dump_stage(options, "partition",
+             [&] { return heading + print_partition(graph, variant.partition); });
+  dump_stage(options, "schedule", [&] { return print(variant.schedule); });
+  dump_stage(options, "memory", [&] { return heading + print_memory(variant.schedule); });
+  report.variants.push_back(report_of(graph, made, profile));
+  CODL_ASSIGN_OR_RETURN(uncertainty, uncertainty_of(variant.schedule, profile));
+  report.variants.back().uncertainty = uncertainty;
+  for (ir::NodeId id : variant.partition.not_split_as_forced) {
+    const ir::Node& node = graph.node(id);
+    report.not_split_as_forced.push_back(
+        llvm::formatv("{0} ({1})", node.name, op_info(node.op).name).str());
+  }
+  return llvm::Error::success();
 }
 
 // Microseconds of a graph in front of the passes behind compress(): by the strategy asked for, of
@@ -256,45 +313,15 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   result.report.plain_loops_warning = warning(plain_loops(first.candidate.schedule));
   result.report.assumed_kernels_warning =
       warning(assumed_kernels(graph, predictor, options.partition.strategy != "cpu"));
-  if (options.explained_node && options.dump_to != nullptr) {
-    CODL_ASSIGN_OR_RETURN(
-        text, explain(graph, first.candidate.schedule, predictor, *options.explained_node));
-    CODL_ASSIGN_OR_RETURN(others, explain_alternatives(graph, first.candidate.partition, predictor,
-                                                       *options.explained_node));
-    *options.dump_to << text << others;
-  }
+  if (llvm::Error error = explain_node(graph, predictor, first.candidate, options)) return error;
   if (!options.builds_plan) return result;
-  std::vector<MadeVariant> variants;
-  variants.push_back(std::move(first));
-  for (const VariantRequest& request : llvm::ArrayRef(options.variants).drop_front()) {
-    CODL_ASSIGN_OR_RETURN(made, maker.make(request));
-    if (llvm::any_of(variants, [&](const MadeVariant& other) {
-          return other.candidate.schedule.name == made.candidate.schedule.name;
-        }))
-      continue;
-    if (llvm::Error error = expect_limits(made.limits, profile.name)) return error;
-    llvm::append_range(limits, made.limits);
-    variants.push_back(std::move(made));
-  }
-
+  CODL_ASSIGN_OR_RETURN(variants,
+                        make_others(std::move(first), maker, profile.name, options, limits));
   std::vector<Schedule> schedules;
   for (MadeVariant& made : variants) {
-    Candidate& variant = made.candidate;
-    const std::string heading = "variant " + variant.schedule.name + "\n";
-    dump_stage(options, "partition",
-               [&] { return heading + print_partition(graph, variant.partition); });
-    dump_stage(options, "schedule", [&] { return print(variant.schedule); });
-    dump_stage(options, "memory", [&] { return heading + print_memory(variant.schedule); });
-    result.report.variants.push_back(report_of(graph, variant, profile));
-    CODL_ASSIGN_OR_RETURN(uncertainty, uncertainty_of(variant.schedule, profile));
-    result.report.variants.back().uncertainty = uncertainty;
-    result.report.variants.back().one_processor_reason = made.one_processor_reason;
-    result.report.variants.back().exempt = made.exempt;
-    for (ir::NodeId node : variant.partition.not_split_as_forced)
-      result.report.not_split_as_forced.push_back(
-          llvm::formatv("{0} ({1})", graph.node(node).name, op_info(graph.node(node).op).name)
-              .str());
-    schedules.push_back(std::move(variant.schedule));
+    if (llvm::Error error = report_variant(graph, made, profile, options, result.report))
+      return error;
+    schedules.push_back(std::move(made.candidate.schedule));
   }
 
   begin("pack weights");
