@@ -211,6 +211,33 @@ TestPlan sub_buffer_plan() {
   return plan_of(variant);
 }
 
+// Both processors write to the same memory. t4 is computed on the CPU, and t5 is a Slice of it
+// where it has that, from its first row on.
+TestPlan shared_in_place_plan() {
+  TestVariant variant;
+  variant.name = "coexec";
+  variant.sharing = Sharing::FineSvm;
+  variant.shared_bytes = 16384;
+  variant.tensors = {io_tensor(Storage::Input),
+                     nhwc_tensor("t1", Storage::Shared, 0),
+                     nhwc_tensor("t2", Storage::Shared, 1024),
+                     io_tensor(Storage::Output),
+                     plain_tensor("t4", Storage::Shared, 4096, {4, 256}),
+                     plain_tensor("t5", Storage::Shared, 4096, {2, 256}),
+                     plain_tensor("c", Storage::Weights, 0, {4, 256})};
+  variant.steps = {kernel_step("convert_f32_cpu", {0, 1}),
+                   kernel_step("unary_f32_cl_buffer", {1, 2}, {0}),
+                   kernel_step("convert_f32_cpu", {2, 3}, {1}),
+                   kernel_step("unary_f32_cpu", {6, 4}), kernel_step("slice_any_cpu", {4, 5})};
+  SliceParams slice = slice_of_rows();
+  slice.start_0 = 0;
+  slice.count_1 = 256;
+  variant.steps.back().params = test::params_bytes(slice);
+  TestPlan plan = plan_of(variant);
+  test::add_blob(plan, "c", std::vector<float>(4 * 256, 0.5f));
+  return plan;
+}
+
 // Up, through two images, and down again.
 TestPlan separate_plan() {
   TestVariant variant;
@@ -311,8 +338,9 @@ void check_refused(TestPlan (*make_plan)(), const char* where,
 // ---- valid plans --------------------------------------------------------------------------------
 
 TEST_CASE("the valid plans of this file are accepted, by the contracts too") {
-  for (TestPlan (*make_plan)() : {cpu_plan, windows_plan, in_place_plan, sub_buffer_plan,
-                                  separate_plan, device_in_place_plan, halves_plan}) {
+  for (TestPlan (*make_plan)() :
+       {cpu_plan, windows_plan, in_place_plan, sub_buffer_plan, shared_in_place_plan, separate_plan,
+        device_in_place_plan, halves_plan}) {
     const std::vector<uint8_t> file = test::to_bytes(make_plan());
     for (CheckStep check_step : {CheckStep{accept_all}, CheckStep{kernels::check_step}}) {
       const PlanFault fault = verify(file, VerifyLevel::All, check_step);
@@ -786,6 +814,22 @@ TEST_CASE("an output in its input is refused where it is not what the input has 
                     v.steps.back().params = test::params_bytes(slice);
                     test::name_kernels(p);
                   }}});
+  // Of what both processors share the whole beginning, too, whatever the Slice says of its start.
+  const auto set_start = [](TestVariant& v, int32_t start, uint64_t offset_bytes) {
+    v.tensors[5].offset_bytes = 4096 + offset_bytes;
+    SliceParams slice = slice_of_rows();
+    slice.start_0 = start;
+    slice.count_1 = 256;
+    v.steps.back().params = test::params_bytes(slice);
+  };
+  check_refused(shared_in_place_plan, "step",
+                {{kRule, [&](auto&, auto& v) { set_start(v, 1, 1024); }},
+                 {kRule, [&](auto&, auto& v) { set_start(v, 1, 0); }},
+                 {kRule, [&](auto&, auto& v) { set_start(v, 0, 1024); }},
+                 {kRule, [&](auto&, auto& v) { set_start(v, 2, 2048); }},
+                 {kRule, [&](auto&, auto& v) { set_start(v, -4, 0); }},
+                 {kRule, [&](auto&, auto& v) { set_start(v, INT32_MIN, 0); }},
+                 {kRule, [&](auto&, auto& v) { set_start(v, INT32_MAX, 1024); }}});
   TestPlan plan = in_place_plan();
   for (size_t i : {6, 7, 8}) plan.variants[0].tensors[i].storage = Storage::Input;
   CHECK(!verify(test::to_bytes(plan)).ok());
@@ -805,6 +849,7 @@ TEST_CASE("a step in its place is seen by the contract as one") {
   TestPlan plan = in_place_plan();
   CHECK(count_in(plan) == 2);
   CHECK(count_in(device_in_place_plan()) == 1);
+  CHECK(count_in(shared_in_place_plan()) == 1);
   CHECK(count_in(windows_plan()) == 0);
   for (size_t i : {6, 7, 8}) plan.variants[0].tensors[i].offset_bytes = 4096 + (i - 6) * 1024;
   CHECK(count_in(plan) == 0);

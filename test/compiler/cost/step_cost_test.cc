@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "compiler/device/latency_predictor.h"
+#include "kernels/common/contract/in_place.h"
 #include "kernels/work_table.h"
 #include "test/compiler/support/sample_steps.h"
 #include "test/support/catch.h"
@@ -279,6 +281,54 @@ TEST_CASE("a GPU step without a tile takes what it takes with the one that codlc
   step.tile_count = count;
   const TermTimes given = times_of(step, machine_of(), facts, false);
   CHECK(std::equal(std::begin(given.us), std::end(given.us), std::begin(chosen.us)));
+}
+
+TEST_CASE(
+    "what stays in its place is a call on the CPU and nothing on the GPU, a copy is its bytes") {
+  const auto plain = [](std::vector<int32_t> dims) {
+    kernels::OperandShape shape;
+    shape.rank = static_cast<int32_t>(dims.size());
+    std::copy(dims.begin(), dims.end(), shape.dims);
+    shape.bytes = static_cast<uint64_t>(kernels::element_count(shape)) * sizeof(float);
+    return shape;
+  };
+  SliceParams rows{};
+  rows.start_0 = 16;
+  rows.step_0 = rows.step_1 = 1;
+  rows.count_0 = 32;
+  rows.count_1 = 1024;
+  DeviceProfile profile;
+  profile.has_gpu = true;
+  profile.launch_us.value = 20;
+  const LatencyPredictor predictor(profile);
+  struct Case {
+    const char* symbol;
+    std::vector<int32_t> output;
+  };
+  for (const auto& [symbol, output] : {Case{"reshape_f32_cpu", {128, 512}},
+                                       {"reshape_f32_cl_buffer", {128, 512}},
+                                       {"slice_any_cpu", {32, 1024}},
+                                       {"slice_f32_cl_buffer", {32, 1024}}}) {
+    CAPTURE(symbol);
+    const kernels::OperandShape shapes[] = {plain({64, 1024}), plain(output)};
+    kernels::StepShape step;
+    step.kernel = find_kernel(id_of(symbol));
+    step.params = &rows;  // a Reshape has none
+    step.operands = shapes;
+    step.operand_count = 2;
+    REQUIRE(kernels::run_in_input(step) >= 0);
+    const bool is_gpu = step.kernel->processor == Processor::Gpu;
+    const TermTimes copied = times_of(step, machine_of(), {}, false);
+    CHECK(copied[Term::Written] > 0);
+    CHECK(predictor.launch_us(step) == (is_gpu ? 20 : 0));
+    step.is_in_place = true;
+    const TermTimes stays = times_of(step, machine_of(), {}, false);
+    for (int i = 0; i < kTermCount; ++i) {
+      INFO(kTermNames[i]);
+      CHECK(stays.us[i] == (static_cast<Term>(i) == Term::Step && !is_gpu ? 1 : 0));
+    }
+    CHECK(predictor.launch_us(step) == 0);
+  }
 }
 
 TEST_CASE("every term has a name of its own") {
