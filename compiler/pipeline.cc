@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "compiler/emit/pack_weights.h"
 #include "compiler/emit/plan_builder.h"
@@ -208,9 +207,8 @@ llvm::Error report_variant(const ir::Graph& graph, const MadeVariant& made,
   return llvm::Error::success();
 }
 
-// Microseconds of a graph in front of the passes behind compress(): by the strategy asked for, of
-// optimal by its seeds, for the search judges a thousand plans where this one is asked for hundreds
-// of graphs.
+// Microseconds of a graph in front of the passes behind compress(): an estimate, for a rewrite is
+// judged on hundreds of graphs, and the search judges thousands of plans of each.
 llvm::Expected<double> judge_latency(const ir::Graph& graph, const DeviceProfile& profile,
                                      const CompileOptions& options) {
   ir::Graph laid_out = graph;
@@ -218,30 +216,22 @@ llvm::Expected<double> judge_latency(const ir::Graph& graph, const DeviceProfile
     if (llvm::Error error = widen_pools(laid_out)) return error;
   if (llvm::Error error = assign_layouts(laid_out)) return error;
   const LatencyPredictor predictor(profile, constant_mbytes(laid_out));
-  std::vector<std::string> strategies = {options.partition.strategy};
-  if (options.partition.is_optimal()) strategies = {"cpu", "gpu", "segments"};
-  if (!profile.has_gpu) strategies = {"cpu"};
-  double least_us = std::numeric_limits<double>::infinity();
-  for (const std::string& strategy : strategies) {
-    PartitionOptions partition = options.partition;
-    partition.strategy = strategy;
-    CODL_ASSIGN_OR_RETURN(candidate,
-                          make_candidate(laid_out, predictor, options.precision, partition));
-    least_us = std::min(least_us, candidate.schedule.predicted_us);
-  }
-  return least_us;
+  return VariantMaker(laid_out, predictor, options.precision, options.partition).estimate_us();
 }
 
 // All that judge_latency() depends on beside the graph.
 std::string what_judges(const DeviceProfile& profile, const CompileOptions& options) {
   const PartitionOptions& partition = options.partition;
+  const PlanLimits& limits = partition.limits;
   std::string text =
-      llvm::formatv("{0} {1} {2} {3} {4} {5} {6}", codlc_version(), to_hex(profile.hash),
-                    partition.strategy, static_cast<int>(options.precision),
+      llvm::formatv("{0} {1} {2} {3} {4} {5} {6} {7} {8} {9} {10} {11} {12}", codlc_version(),
+                    to_hex(profile.hash), partition.strategy, static_cast<int>(options.precision),
                     static_cast<int>(partition.split_dim), partition.ratio.value_or(-1),
-                    partition.max_chain)
+                    partition.max_chain, partition.is_robust, static_cast<int>(partition.objective),
+                    limits.gpu_share.value_or(-1), limits.max_gpu_slice_us.value_or(-1),
+                    limits.max_arena_bytes.value_or(0), limits.max_syncs.value_or(UINT32_MAX))
           .str();
-  for (const ForcedPlacement& place : partition.limits.places)
+  for (const ForcedPlacement& place : limits.places)
     text += llvm::formatv(" {0} {1} {2} {3}", place.node,
                           place.processor ? static_cast<int>(*place.processor) : -1,
                           static_cast<int>(place.split_dim), place.gpu_share)

@@ -62,6 +62,15 @@ struct VariantMaker::BestSingle {
   std::vector<double> drawn_us;
 };
 
+// A plan against the best of one processor alone.
+struct VariantMaker::Comparison {
+  bool is_kept = true;
+  // Where there is something to compare with:
+  BestSingle alone;
+  std::vector<double> drawn_us;  // of the plan
+  double sure_share = 1;         // of draws in which it is faster
+};
+
 VariantMaker::VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor,
                            Precision precision, const PartitionOptions& options)
     : graph_(graph), predictor_(predictor), precision_(precision), options_(options) {}
@@ -97,11 +106,10 @@ llvm::Expected<VariantMaker::BestSingle> VariantMaker::best_single(const Draws& 
   return best;
 }
 
-// The first variant of the plan: what the options ask for. One processor alone where co-execution
-// is not surely faster, unless a split is forced. The CPU where both are the same cores: what a GPU
+// What is asked for without a search. The CPU where both processors are the same cores: what a GPU
 // kernel is predicted to gain there is a difference of kernels, which the next profile may not
 // have.
-llvm::Expected<MadeVariant> VariantMaker::make_first() {
+llvm::Expected<std::optional<MadeVariant>> VariantMaker::without_search() {
   for (const auto& [strategy, processor] :
        {std::pair("cpu", Processor::Cpu), std::pair("gpu", Processor::Gpu)}) {
     if (options_.strategy != strategy || options_.forces_placement()) continue;
@@ -109,41 +117,59 @@ llvm::Expected<MadeVariant> VariantMaker::make_first() {
     return MadeVariant{*asked};
   }
   const DeviceProfile& profile = predictor_.profile();
-  if (profile.shares_cores && options_.is_optimal() && !options_.forces_placement()) {
-    CODL_ASSIGN_OR_RETURN(alone, alone_on(Processor::Cpu));
-    MadeVariant first{*alone, "the OpenCL device computes on the cores of the CPU queue"};
-    first.candidate.schedule.name = "coexec";
-    return first;
-  }
+  if (!profile.shares_cores || !options_.is_optimal() || options_.forces_placement())
+    return std::nullopt;
+  CODL_ASSIGN_OR_RETURN(alone, alone_on(Processor::Cpu));
+  MadeVariant first{*alone, "the OpenCL device computes on the cores of the CPU queue"};
+  first.candidate.schedule.name = "coexec";
+  return first;
+}
+
+// Co-execution is kept where it is surely faster than one processor alone, and where a split is
+// forced or another thing than time is to be least.
+llvm::Expected<VariantMaker::Comparison> VariantMaker::compare(const Candidate& candidate,
+                                                               const Draws& draws) {
+  Comparison comparison;
+  if (!predictor_.profile().has_gpu || !options_.is_optimal() || options_.forces_placement() ||
+      options_.objective != Objective::Latency)
+    return comparison;
+  CODL_ASSIGN_OR_RETURN(alone, best_single(draws));
+  if (alone.candidate == nullptr) return comparison;
+  CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(candidate.schedule));
+  comparison.sure_share = share_of_wins(drawn_us, alone.drawn_us);
+  comparison.is_kept = options_.is_robust ? quantile_of(drawn_us, kRobustShare) <
+                                                quantile_of(alone.drawn_us, kRobustShare)
+                                          : comparison.sure_share >= kSureShare;
+  comparison.alone = std::move(alone);
+  comparison.drawn_us = std::move(drawn_us);
+  return comparison;
+}
+
+// The first variant of the plan: what the options ask for.
+llvm::Expected<MadeVariant> VariantMaker::make_first() {
+  CODL_ASSIGN_OR_RETURN(asked, without_search());
+  if (asked) return std::move(*asked);
   CODL_ASSIGN_OR_RETURN(best, best_candidate(graph_, predictor_, precision_, options_));
   MadeVariant first{std::move(best)};
-  if (!profile.has_gpu) {
+  const DeviceProfile& profile = predictor_.profile();
+  if (!profile.has_gpu)
     first.one_processor_reason = "the device has no GPU that can be used";
-    return first;
-  }
-  if (count_gpu_nodes(first.candidate) == 0)
+  else if (count_gpu_nodes(first.candidate) == 0)
     first.one_processor_reason = "the GPU is of no use for any node of this network";
   // The search has judged both processors alone, too.
-  const bool is_of_time = options_.objective == Objective::Latency;
-  if (!options_.is_optimal() || options_.forces_placement() || !is_of_time) return first;
   const Draws draws(profile);
-  CODL_ASSIGN_OR_RETURN(alone, best_single(draws));
-  if (alone.candidate == nullptr) return first;
-  CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(first.candidate.schedule));
-  double sure_share = share_of_wins(drawn_us, alone.drawn_us);
-  const bool is_better = options_.is_robust ? quantile_of(drawn_us, kRobustShare) <
-                                                  quantile_of(alone.drawn_us, kRobustShare)
-                                            : sure_share >= kSureShare;
-  if (is_better) return first;
+  CODL_ASSIGN_OR_RETURN(found, compare(first.candidate, draws));
+  if (found.is_kept) return first;
+  const BestSingle& alone = found.alone;
   // The fastest is not sure; one that is may be a little slower.
-  if (!options_.is_robust && sure_share > 1 - kSureShare) {
-    const Rival rival = rival_of(draws, drawn_us, alone.drawn_us);
+  if (!options_.is_robust && found.sure_share > 1 - kSureShare) {
+    const Rival rival = rival_of(draws, found.drawn_us, alone.drawn_us);
     CODL_ASSIGN_OR_RETURN(sure, best_candidate(graph_, predictor_, precision_, options_, &rival));
     CODL_ASSIGN_OR_RETURN(sure_us, draws.latencies_us(sure.schedule));
     sure.evaluations += first.candidate.evaluations;
     first.candidate = std::move(sure);
-    sure_share = share_of_wins(sure_us, alone.drawn_us);
-    if (sure_share >= kSureShare) return first;
+    found.sure_share = share_of_wins(sure_us, alone.drawn_us);
+    if (found.sure_share >= kSureShare) return first;
   }
   if (first.one_processor_reason.empty())
     first.one_processor_reason =
@@ -151,7 +177,8 @@ llvm::Expected<MadeVariant> VariantMaker::make_first() {
             "{0} takes {1:f2} ms; {2:f2} ms on both are less in {3:f0} % of {4} draws of what the "
             "profile leaves open, {5:f0} % are asked for",
             name_of(alone.processor), alone.candidate->schedule.predicted_us / 1e3,
-            first.candidate.schedule.predicted_us / 1e3, 100 * sure_share, kDraws, 100 * kSureShare)
+            first.candidate.schedule.predicted_us / 1e3, 100 * found.sure_share, kDraws,
+            100 * kSureShare)
             .str();
   const uint32_t evaluations = first.candidate.evaluations;
   const double bound_us = first.candidate.bound_us;
@@ -160,6 +187,28 @@ llvm::Expected<MadeVariant> VariantMaker::make_first() {
   first.candidate.evaluations = evaluations;
   first.candidate.bound_us = bound_us;
   return first;
+}
+
+llvm::Expected<double> VariantMaker::estimate_us() {
+  CODL_ASSIGN_OR_RETURN(asked, without_search());
+  if (asked) return asked->candidate.schedule.predicted_us;
+  PartitionOptions options = options_;
+  if (options.is_optimal() && !options.forces_split())
+    options.strategy = predictor_.profile().has_gpu ? "segments" : "cpu";
+  CODL_ASSIGN_OR_RETURN(found, make_candidate(graph_, predictor_, precision_, options));
+  const Candidate* least = &found;
+  const auto score = [&](const Candidate& candidate) {
+    return score_of(candidate.figures, options_.objective, options_.limits);
+  };
+  if (predictor_.profile().has_gpu && options_.is_optimal() && !options_.forces_placement())
+    for (const Processor processor : {Processor::Cpu, Processor::Gpu}) {
+      CODL_ASSIGN_OR_RETURN(alone, alone_on(processor));
+      if (score(*alone) <= score(*least)) least = alone;
+    }
+  if (least != &found) return least->schedule.predicted_us;
+  CODL_ASSIGN_OR_RETURN(comparison, compare(found, Draws(predictor_.profile())));
+  return comparison.is_kept ? found.schedule.predicted_us
+                            : comparison.alone.candidate->schedule.predicted_us;
 }
 
 // What a variant beside the first is planned by.

@@ -48,13 +48,22 @@ class VariantMaker {
   // Errors: those of make_candidate(); Input where a variant asks for a GPU that there is not.
   llvm::Expected<MadeVariant> make(const VariantRequest& request);
 
+  // About the predicted time of the first variant, of three plans where its search judges
+  // thousands: as if the search found nothing but the plans of one processor and of `segments`, one
+  // of which is then kept by the same rule. The time itself where nothing is searched for. Errors:
+  // those of make_candidate().
+  llvm::Expected<double> estimate_us();
+
   // All that the processor can, on it, without forced places: made once, since a variant may be it,
   // and the fallback and the reports are it, too.
   llvm::Expected<const Candidate*> alone_on(Processor processor);
 
  private:
   struct BestSingle;
+  struct Comparison;
 
+  llvm::Expected<std::optional<MadeVariant>> without_search();
+  llvm::Expected<Comparison> compare(const Candidate& candidate, const Draws& draws);
   llvm::Expected<MadeVariant> make_one(const VariantRequest& request);
   llvm::Expected<MadeVariant> make_first();
   llvm::Expected<BestSingle> best_single(const Draws& draws);
