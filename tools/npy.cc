@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "schema/mix_bits.h"
 #include "tools/messages.h"
 #include "tools/tool_error.h"
 
@@ -21,10 +22,9 @@ constexpr size_t kDataAlignment = 64;
 // Linux's file systems have room for, and the temporary names beside it too.
 constexpr size_t kMaxNameBytes = 180;
 
-// 64 bits of the bytes. Source: FNV-1a, RFC 9923.
 uint64_t hash_of(const std::string& bytes) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  uint64_t hash = kFnvStart;
+  for (const char byte : bytes) hash = add_to_fnv(hash, byte);
   return hash;
 }
 

@@ -7,6 +7,7 @@
 
 #include "runtime/src/cpu_pool.h"
 #include "runtime/src/diag.h"
+#include "schema/mix_bits.h"
 
 namespace codl::rt {
 namespace {
@@ -19,12 +20,10 @@ constexpr size_t kKeyBytes = 64;
 // More than any driver makes of one program.
 constexpr size_t kMaxBinaryBytes = size_t{1} << 26;
 
-// FNV-1a, 64 bits. Source: draft-eastlake-fnv, "The FNV Non-Cryptographic Hash Algorithm".
-constexpr uint64_t kFnvStart = 0xcbf29ce484222325;
 uint64_t add_to_hash(uint64_t hash, const char* text) {
   // The zero at the end, too: "a", "bc" is not "ab", "c".
   for (;; ++text) {
-    hash = (hash ^ static_cast<uint8_t>(*text)) * 0x100000001b3;
+    hash = add_to_fnv(hash, *text);
     if (*text == 0) return hash;
   }
 }

@@ -22,7 +22,7 @@ constexpr float kSpecials[] = {
 constexpr uint64_t kSpecialEvery = 997;
 
 float value_of(uint32_t pattern, uint64_t element) {
-  const uint64_t bits = mix_bits((element + 1) * 0x9e3779b97f4a7c15);
+  const uint64_t bits = mix_bits((element + 1) * kSplitMixStep);
   if (pattern == kSpecial && bits % kSpecialEvery == 0)
     return kSpecials[element % std::size(kSpecials)];
   // Multiples of 1/64 in [-1, 1]: exact as halves.

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "schema/mix_bits.h"
 #include "tools/files.h"
 #include "tools/messages.h"
 #include "tools/npy.h"
@@ -35,18 +36,10 @@ ExitCode exit_code_of(codl_status_t status) {
 
 namespace {
 
-// SplitMix64. Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
-// OOPSLA 2014, figure 18.
 class SplitMix64 {
  public:
   explicit SplitMix64(uint64_t seed) : state_(seed) {}
-  uint64_t next() {
-    state_ += 0x9e3779b97f4a7c15;
-    uint64_t bits = state_;
-    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-    return bits ^ (bits >> 31);
-  }
+  uint64_t next() { return mix_bits(state_ += kSplitMixStep); }
 
  private:
   uint64_t state_;

@@ -14,8 +14,8 @@ endfunction()
 layer(schema ^schema/ schema/ kernels/common/contract/)  # a step's contract is part of checking a plan
 layer(kernels ^kernels/ schema/ kernels/ hwy/)
 layer(runtime_header ^runtime/include/ codl/)
-layer(tools ^tools/ tools/ codl/codl[.]h schema/half[.]h)  # of elements: their types
-layer(runtime_tools ^runtime/tools/ codl/codl[.]h codl/codl[.]hpp tools/ runtime/tools/)
+layer(tools ^tools/ tools/ codl/codl[.]h schema/half[.]h schema/mix_bits[.]h)  # of elements: their types
+layer(runtime_tools ^runtime/tools/ codl/codl[.]h codl/codl[.]hpp schema/mix_bits[.]h tools/ runtime/tools/)
 layer(runtime ^runtime/src/ codl/ schema/ kernels/common/contract/ kernels/common/cpu/ kernels/kernel_table[.]h runtime/src/)
 # Times kernels as the runtime runs them: from its parts, not through its API.
 layer(profiler ^profiler/ schema/ kernels/ compiler/cost/ runtime/src/ tools/ runtime/tools/ codl/ profiler/)
