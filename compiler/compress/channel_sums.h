@@ -24,21 +24,8 @@ struct WeightIndex {
   int64_t channels = 0, outputs = 0, taps = 1, channel_step = 0, output_step = 0;
 };
 
-inline constexpr int64_t kMaxRankBytes = int64_t{1} << 28;
-
 // The sums of products, [channels + 1, channels + 1], with a little on the diagonal: it keeps small
 // what few samples leave open.
 SumsMatrix regularized(const Moments& moments);
-
-// By group and channel: its place in the order in which channels go, the first 0. One after the
-// other goes the one whose removal changes the sums that read the group least, after the channels
-// that are left have taken over (least squares on the moments) what they can say of all that are
-// gone. Empty for groups of which no such sum is known. At most `max_bytes` are taken at a time,
-// beside the moments and the matrices of one value: groups are ranked a few at a time, and of a
-// group that takes more alone the values that come first in the graph count.
-std::vector<std::vector<double>> elimination_ranks(const ir::Graph& graph,
-                                                   const ChannelGroups& groups,
-                                                   const ActivationMoments& moments,
-                                                   int64_t max_bytes = kMaxRankBytes);
 
 }  // namespace codl::compiler

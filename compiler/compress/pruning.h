@@ -99,6 +99,19 @@ std::vector<std::vector<double>> importances(const ir::Graph& graph, const Chann
                                              Importance importance,
                                              const ActivationMoments* moments);
 
+inline constexpr int64_t kMaxRankBytes = int64_t{1} << 28;
+
+// By group and channel: its place in the order in which channels go, the first 0. One after the
+// other goes the one whose removal changes the sums that read the group least, after the channels
+// that are left have taken over (least squares on the moments) what they can say of all that are
+// gone. Empty for groups of which no such sum is known. At most `max_bytes` are taken at a time,
+// beside the moments and the matrices of one value: groups are ranked a few at a time, and of a
+// group that takes more alone the values that come first in the graph count.
+std::vector<std::vector<double>> elimination_ranks(const ir::Graph& graph,
+                                                   const ChannelGroups& groups,
+                                                   const ActivationMoments& moments,
+                                                   int64_t max_bytes = kMaxRankBytes);
+
 // How many of `count` channels are kept if `ratio` of them may go: panels of 16 where there are
 // many, of 4 where there are few, for kernels compute whole ones.
 int32_t kept_channels(int32_t count, double ratio);

@@ -1,7 +1,6 @@
 // What a search tries, what it takes for a gain, and which channels it lets go first.
 #include <numeric>
 
-#include "compiler/compress/channel_sums.h"
 #include "compiler/compress/compress.h"
 #include "compiler/compress/least_gain.h"
 #include "test/compiler/compress/calibration_folder.h"
