@@ -51,8 +51,9 @@ class Session {
           std::function<void(const std::string& line)> append);
 
   // First visits until every kernel has the samples it wants, then further visits, to repeats of
-  // some, too, until every sample has kVisits or the time is spent. False: `is_interrupted`
-  // answered true.
+  // some, too, until every sample has kVisits or the time is spent. Where first visits take too
+  // long for all samples, more are drawn once those there are have had some visits. False:
+  // `is_interrupted` answered true.
   bool run(double budget_s, const std::function<bool()>& is_interrupted);
 
   const std::vector<Sample>& samples() const { return samples_; }
@@ -70,7 +71,9 @@ class Session {
   bool draw(RowState* state, double factor, Sample* out);
   bool draw_samples(Clock& clock);
   bool measure_networks(Clock& clock);
-  bool visit_again(Clock& clock);
+  // Until each has so many visits in all.
+  bool visit_again(Clock& clock, size_t wanted_visits);
+  bool needs_samples();
   void choose_repeats();
   // Times the first samples in turns, as many as go into memory at once, and adds a visit to each
   // that the processor can hold. Says how many these were: fewer if the run's time is over, at

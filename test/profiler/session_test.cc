@@ -1,0 +1,57 @@
+#include "profiler/measure/session.h"
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "test/support/catch.h"
+
+namespace codl::profiler {
+namespace {
+
+// Microseconds that do not matter.
+class Step : public PreparedStep {
+ public:
+  double run_us() override { return 10; }
+  void start() override {}
+};
+
+// A processor on which a step costs much the first time, as where its program has to be compiled,
+// and nothing afterwards.
+class SlowToPrepare : public MeasuredProcessor {
+ public:
+  Processor processor() const override { return Processor::Cpu; }
+  std::unique_ptr<PreparedStep> prepare(const KernelInfo& kernel, const StepCase& item) override {
+    std::string key = kernel.symbol;
+    for (const OperandShape& operand : item.operands)
+      for (int32_t dim : operand.dims) key += ' ' + std::to_string(dim);
+    if (known_.insert(key).second) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return std::make_unique<Step>();
+  }
+  double probe_us() override { return 1; }
+  void finish() override {}
+
+ private:
+  std::set<std::string> known_;
+};
+
+TEST_CASE("a session that lacks samples uses its time for more") {
+  constexpr double kBudgetS = 3;
+  constexpr size_t kWanted = 100'000;
+  SlowToPrepare processor;
+  SessionOptions options;
+  options.kernels = "conv2d_f32_cpu";
+  options.samples_per_kernel = kWanted;
+  Session session({&processor}, options, {}, {0, 0}, [](const std::string&) {});
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(session.run(kBudgetS, [] { return false; }));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  // Its last tenths may be too short for another batch.
+  CHECK(took.count() >= 0.8 * kBudgetS);
+  REQUIRE(!session.samples().empty());
+  CHECK(session.samples().size() < kWanted);
+}
+
+}  // namespace
+}  // namespace codl::profiler
