@@ -26,10 +26,16 @@ class SlowToPrepare : public MeasuredProcessor {
     std::string key = kernel.symbol;
     for (const OperandShape& operand : item.operands)
       for (int32_t dim : operand.dims) key += ' ' + std::to_string(dim);
-    if (known_.insert(key).second) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (known_.insert(key).second) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     return std::make_unique<Step>();
   }
-  double probe_us() override { return 1; }
+  // A session probes for a second when it begins, and keeps what it sees: so not at once.
+  double probe_us() override {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(5);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    return 5;
+  }
   void finish() override {}
 
  private:
