@@ -108,7 +108,8 @@ struct Session::Clock {
   ~Clock() {
     if (has_line) std::fputc('\n', stderr);
   }
-  double share() const { return seconds_since(start) / budget_s; }
+  // What was done before may have taken all of the budget: it may be negative then.
+  double share() const { return budget_s > 0 ? seconds_since(start) / budget_s : 1; }
   bool is_after(double of_all) const { return share() >= of_all; }
   void report(const char* what, size_t done, size_t wanted) const {
     has_line = true;

@@ -59,5 +59,14 @@ TEST_CASE("a session that lacks samples uses its time for more") {
   CHECK(session.samples().size() < kWanted);
 }
 
+TEST_CASE("a session without time ends at once") {
+  SlowToPrepare processor;
+  SessionOptions options;
+  options.kernels = "conv2d_f32_cpu";
+  Session session({&processor}, options, {}, {0, 0}, [](const std::string&) {});
+  for (const double budget_s : {0.0, -1.0}) CHECK(session.run(budget_s, [] { return false; }));
+  CHECK(session.samples().empty());
+}
+
 }  // namespace
 }  // namespace codl::profiler
