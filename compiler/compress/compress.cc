@@ -313,6 +313,7 @@ class Compressor {
     const Pruner::Ratios& ratios = chosen.ratios;
     const size_t untouched_lines = report_.untouched.size();
     CODL_ASSIGN_OR_RETURN(gaining, keep_what_gains(pruner, chosen));
+    if (report_.rewrites.empty()) return shared;
     CODL_ASSIGN_OR_RETURN(pruned, pruner.fitted(gaining));
     if (!options_.prune->is_auto) return pruned;
     // Without what was taken back the fit is another one: measured again.

@@ -486,9 +486,10 @@ bool Session::run(double budget_s, const std::function<bool()>& is_interrupted) 
   for (MeasuredProcessor* processor : processors_) set_limits(processor);
   if (!draw_samples(clock) || !measure_networks(clock)) return false;
   choose_repeats();
-  while (needs_samples() && !clock.is_after(kLastDrawShare))
-    if (!visit_again(clock, kVisitsBeforeMoreSamples) || !draw_samples(clock)) return false;
-  const bool is_done = visit_again(clock, kVisits);
+  bool is_done = true;
+  while (is_done && needs_samples() && !clock.is_after(kLastDrawShare))
+    is_done = visit_again(clock, kVisitsBeforeMoreSamples) && draw_samples(clock);
+  is_done = is_done && visit_again(clock, kVisits);
   std::erase_if(samples_, [](const Sample& sample) { return sample.visits_us.empty(); });
   return is_done;
 }

@@ -24,6 +24,17 @@ struct Compressed {
   compiler::CompressReport report;
 };
 
+// Of a search on 64 samples of dense_network(), which are written into the folder.
+compiler::CompressOptions searched_options(const Folder& folder, double budget) {
+  RandomGraph r(7);
+  folder.write("x.npy", {64, 8}, r.floats(512));
+  compiler::CompressOptions options;
+  options.calibration = folder.path;
+  options.metric = compiler::Metric::Relative;
+  options.budget = budget;
+  return options;
+}
+
 void check_least_gain(const compiler::CompressOptions& options) {
   const Compressed all(options, 0);
   CHECK(!all.report.rewrites.empty());
@@ -53,14 +64,10 @@ TEST_CASE("a rewrite that saves too little of the plan's time is none") {
   compiler::CompressOptions options;
   SECTION("pruning, ratio") { options.prune = compiler::CompressRatio{false, 0.5}; }
   SECTION("low rank, ratio") { options.low_rank = compiler::CompressRatio{false, 0.8}; }
-  Folder folder;
+  const Folder folder;
   const auto search = [&](std::optional<compiler::CompressRatio>& kind) {
+    options = searched_options(folder, 0.5);
     kind = compiler::CompressRatio{true, 0};
-    RandomGraph r(7);
-    folder.write("x.npy", {64, 8}, r.floats(512));
-    options.calibration = folder.path;
-    options.metric = compiler::Metric::Relative;
-    options.budget = 0.5;
   };
   SECTION("pruning, auto") { search(options.prune); }
   SECTION("low rank, auto") { search(options.low_rank); }
@@ -68,14 +75,9 @@ TEST_CASE("a rewrite that saves too little of the plan's time is none") {
 }
 
 TEST_CASE("a latency cut is reached by groups of which none saves the least gain alone") {
-  Folder folder;
-  RandomGraph r(7);
-  folder.write("x.npy", {64, 8}, r.floats(512));
-  compiler::CompressOptions options;
+  const Folder folder;
+  compiler::CompressOptions options = searched_options(folder, 1);
   options.prune = compiler::CompressRatio{true, 0};
-  options.calibration = folder.path;
-  options.metric = compiler::Metric::Relative;
-  options.budget = 1;
   // Three panels of four are 14,400 bytes of one group, 0.13 % of this; of both 19,200, 0.17 %.
   constexpr double kOthersUs = 11.2e6;
   const Compressed untaken(options, kOthersUs);
@@ -88,14 +90,9 @@ TEST_CASE("a latency cut is reached by groups of which none saves the least gain
 }
 
 TEST_CASE("a group that a latency cut does not need is not said to be beyond the budget") {
-  Folder folder;
-  RandomGraph r(7);
-  folder.write("x.npy", {64, 8}, r.floats(512));
-  compiler::CompressOptions options;
+  const Folder folder;
+  compiler::CompressOptions options = searched_options(folder, 1);
   options.prune = compiler::CompressRatio{true, 0};
-  options.calibration = folder.path;
-  options.metric = compiler::Metric::Relative;
-  options.budget = 1;
   // A panel of either group is more than that.
   options.latency_cut = 0.1;
   const Compressed cut(options, 0);
