@@ -59,12 +59,17 @@ uint32_t halves_of(const StepShape& step) {
 const char* check_window(const StepShape& step, uint32_t i) {
   const OperandShape& operand = step.operands[i];
   if (operand.pixel_stride == 0) return nullptr;
-  if (!step.kernel->takes_window(i, step.operand_count) || operand.layout != Layout::Nhwc)
+  const bool is_gpu = step.kernel->processor == Processor::Gpu;
+  if (!step.kernel->takes_window(i, step.operand_count) ||
+      (operand.layout != Layout::Nhwc && operand.layout != Layout::Image2d))
     return "no window of channels for this operand";
-  return operand.dims[1] % kChannelPanel == 0 && operand.pixel_stride % kChannelPad == 0 &&
-                 operand.pixel_stride >= operand.dims[1] && operand.pixel_stride <= kMaxDim
+  const int32_t first = operand.first_channel;
+  return operand.dims[1] % (is_gpu ? kChannelPad : kChannelPanel) == 0 &&
+                 operand.pixel_stride % kChannelPad == 0 && operand.pixel_stride <= kMaxDim &&
+                 operand.pixel_stride >= operand.dims[1] && first % kChannelPad == 0 &&
+                 first >= 0 && first <= (is_gpu ? operand.pixel_stride - operand.dims[1] : 0)
              ? nullptr
-             : "a window of whole panels in a map at least as wide";
+             : "a window of whole panels, texels on the GPU, in a map at least as wide";
 }
 
 // Null if the operand suits the kernel's processor and its memory is as large as its shape. The
@@ -149,7 +154,7 @@ const char* check_step(const StepShape& step, StepNeeds* out_needs) {
 }
 
 const char* check_launch(const ClLaunch& launch) {
-  return launch.is_over ? "a launch of at most 56 scalars and 16 defines" : nullptr;
+  return launch.is_over ? "a launch of at most 68 scalars and 16 defines" : nullptr;
 }
 
 void launch_of(const StepShape& step, ClLaunch* out_launch) {

@@ -51,7 +51,7 @@ void count_work(const StepShape& windows, const WorkMachine& machine, StepWork* 
     step.operands = shapes;
     for (uint32_t i = 0; i < step.operand_count; ++i) {
       shapes[i] = windows.operands[i];
-      shapes[i].pixel_stride = 0;
+      shapes[i].pixel_stride = shapes[i].first_channel = 0;
     }
   }
   if (step.kernel->processor == Processor::Gpu) count_launch(step, machine, out);

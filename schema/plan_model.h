@@ -97,8 +97,10 @@ struct Variant {
                                 .tile = step.tile.data(),
                                 .tile_count = static_cast<uint32_t>(step.tile.size())};
     shape.is_in_place =
-        step.kernel != nullptr && step.operands.size() == 2 &&
-        stays_in_place(shape, tensors[step.operands[0]].storage, tensors[step.operands[1]].storage);
+        step.kernel != nullptr &&
+        (kernels::joins_windows(shape) ||
+         (step.operands.size() == 2 && stays_in_place(shape, tensors[step.operands[0]].storage,
+                                                      tensors[step.operands[1]].storage)));
     return shape;
   }
 };

@@ -93,7 +93,7 @@ inline constexpr uint64_t kPreparedBytes = 1096;
 inline constexpr uint64_t kForecastBytes = 28;
 inline constexpr uint64_t kStepBytes = 304;
 inline constexpr uint64_t kStepTimeBytes = 56;
-inline constexpr uint64_t kProgramBytes = 624;
+inline constexpr uint64_t kProgramBytes = 672;
 inline constexpr uint64_t kViewBytes = 136;
 inline constexpr uint64_t kWorkerBytes = 64;
 

@@ -351,6 +351,7 @@ OperandShape operand_shape_of(const TensorDef& tensor) {
   shape.row_end = tensor.row_end();
   shape.bytes = tensor.bytes();
   shape.pixel_stride = tensor.pixel_stride();
+  shape.first_channel = tensor.first_channel();
   return shape;
 }
 
@@ -378,8 +379,9 @@ StepShape step_shape_of(const VariantDef& variant, const StepDef& step, OperandS
   shape.part = {step.part_begin(), step.part_end()};
   shape.tile = step.tile()->data();
   shape.tile_count = step.tile()->size();
-  if (shape.operand_count == 2)
-    shape.is_in_place = lies_in(operand_of(variant, step, 0), operand_of(variant, step, 1), shape);
+  shape.is_in_place = kernels::joins_windows(shape) ||
+                      (shape.operand_count == 2 &&
+                       lies_in(operand_of(variant, step, 0), operand_of(variant, step, 1), shape));
   return shape;
 }
 

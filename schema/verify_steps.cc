@@ -69,13 +69,15 @@ bool is_in_place(const VariantDef& variant, const StepDef& step) {
 }
 
 // An input of a Concat with the output's pixel stride is not copied: it must be where it would be
-// copied to, behind `channels` of the output's.
+// copied to, behind `channels` of the output's. On the GPU both are placed as the widest map is.
 bool check_window(PlanCheck& c, const TensorDef& x, const TensorDef& y, int64_t channels) {
-  return c.expect(
-      storage_of(x) == storage_of(y) && x.row_begin() == y.row_begin() &&
-          x.row_end() == y.row_end() &&
-          x.offset_bytes() == y.offset_bytes() + static_cast<uint64_t>(channels) * sizeof(float),
-      "a window of a Concat's output at its place in it", as_found(x.offset_bytes()));
+  const bool is_on_host = storage_of(x) == Storage::Host;
+  const uint64_t bytes = is_on_host ? static_cast<uint64_t>(channels) * sizeof(float) : 0;
+  return c.expect(storage_of(x) == storage_of(y) && x.index() == y.index() &&
+                      x.dtype() == y.dtype() && x.row_begin() == y.row_begin() &&
+                      x.row_end() == y.row_end() && x.offset_bytes() == y.offset_bytes() + bytes &&
+                      (is_on_host || x.first_channel() == y.first_channel() + channels),
+                  "a window of a Concat's output at its place in it", as_found(x.offset_bytes()));
 }
 
 bool check_kernel_operands(PlanCheck& c, const VariantDef& variant, const StepDef& step,
@@ -182,7 +184,9 @@ bool check_copy_shapes(PlanCheck& c, const TensorDef& from, const TensorDef& to,
   const OperandShape a = operand_shape_of(from);
   const OperandShape b = operand_shape_of(to);
   if (!c.expect(a.dtype == b.dtype && a.layout == b.layout && a.rank == b.rank,
-                "operands of one dtype, layout and rank", b.rank))
+                "operands of one dtype, layout and rank", b.rank) ||
+      !c.expect(a.pixel_stride == 0 && b.pixel_stride == 0, "no windows of channels to copy",
+                b.pixel_stride))
     return false;
   for (int32_t i = 0; i < a.rank; ++i)
     if (!c.expect(a.dims[i] == b.dims[i], "operands of the same dims", b.dims[i])) return false;

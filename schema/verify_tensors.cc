@@ -38,6 +38,28 @@ bool is_half_of_map(const TensorDef& tensor) {
          has_rows(static_cast<Layout>(tensor.layout()));
 }
 
+// A window of channels lies inside the wider map: in the host arena whole panels, which begin where
+// the window is placed; in memory of the GPU alone whole texels, and the map is placed.
+bool check_window(PlanCheck& c, const TensorDef& tensor) {
+  const Storage storage = storage_of(tensor);
+  const int32_t channels = tensor.dims()->Get(1);
+  const int32_t first = tensor.first_channel();
+  const int32_t stride = tensor.pixel_stride();
+  if (stride == 0) return c.expect(first == 0, "first_channel 0 without a window", first);
+  const bool is_on_host = storage == Storage::Host;
+  return c.expect(is_on_host || storage == Storage::Device || storage == Storage::Image,
+                  "a window of channels in the host arena or memory of the GPU alone", stride) &&
+         c.expect(channels % (is_on_host ? kChannelPanel : kChannelPad) == 0,
+                  "a window of whole panels of 16, of whole texels in memory of the GPU",
+                  channels) &&
+         c.expect(stride % kChannelPad == 0 && stride <= kMaxDim && stride >= channels,
+                  "pixel_stride 0, or a multiple of 4, the window's channels or more", stride) &&
+         c.expect(is_on_host ? first == 0
+                             : first >= 0 && first % kChannelPad == 0 && first <= stride - channels,
+                  "first_channel 0 in the host arena, else a multiple of 4, the window in the map",
+                  first);
+}
+
 // Rank, dims, rows and the elements stored, pad lanes included.
 bool check_tensor_shape(PlanCheck& c, const TensorDef& tensor) {
   if (!check_dims(c, tensor.dims())) return false;
@@ -46,29 +68,16 @@ bool check_tensor_shape(PlanCheck& c, const TensorDef& tensor) {
   if (!has_rows(static_cast<Layout>(tensor.layout())))
     return c.expect(row_begin == 0 && row_end == 0, "row_begin and row_end 0 in this layout",
                     row_end) &&
-           c.expect(tensor.pixel_stride() == 0, "pixel_stride 0 in this layout",
-                    tensor.pixel_stride());
+           c.expect((tensor.pixel_stride() | tensor.first_channel()) == 0,
+                    "pixel_stride and first_channel 0 in this layout", tensor.pixel_stride());
   if (!c.expect(tensor.dims()->size() == 4, "rank 4 in this layout", tensor.dims()->size()))
     return false;
   const int32_t rows = tensor.dims()->Get(2);
   if (!c.expect(row_begin >= 0 && row_begin < row_end && row_end <= rows,
                 "rows [row_begin, row_end) inside the value", row_end))
     return false;
-  int64_t elements = round_up(tensor.dims()->Get(1), kChannelPad);
-  if (tensor.pixel_stride() != 0) {
-    if (!c.expect(tensor.layout() == static_cast<uint8_t>(Layout::Nhwc) &&
-                      storage_of(tensor) == Storage::Host,
-                  "a window of channels in layout Nhwc and the host arena",
-                  tensor.pixel_stride()) ||
-        !c.expect(tensor.dims()->Get(1) % kChannelPanel == 0, "a window of whole panels of 16",
-                  tensor.dims()->Get(1)) ||
-        !c.expect(tensor.pixel_stride() % kChannelPad == 0 && tensor.pixel_stride() <= kMaxDim &&
-                      tensor.pixel_stride() >= tensor.dims()->Get(1),
-                  "pixel_stride 0, or a multiple of 4, the window's channels or more",
-                  tensor.pixel_stride()))
-      return false;
-    elements = tensor.pixel_stride();
-  }
+  if (!check_window(c, tensor)) return false;
+  int64_t elements = kernels::pixel_elements(operand_shape_of(tensor));
   return c.expect(multiply_within_limit(tensor.dims()->Get(0), &elements) &&
                       multiply_within_limit(row_end - row_begin, &elements) &&
                       multiply_within_limit(tensor.dims()->Get(3), &elements),
@@ -205,9 +214,14 @@ bool check_tensors(PlanCheck& c, const VariantDef& variant) {
   return true;
 }
 
-// True of windows of other channels of one map, whose pixels lie between each other's.
+// True of windows of other channels of one map, whose pixels lie between each other's. Not in an
+// image, which a kernel may not read and write.
 static bool are_apart(const TensorDef& a, const TensorDef& b) {
   if (a.pixel_stride() == 0 || a.pixel_stride() != b.pixel_stride()) return false;
+  if (storage_of(a) == Storage::Device)
+    return a.offset_bytes() == b.offset_bytes() && a.dtype() == b.dtype() &&
+           (a.first_channel() + a.dims()->Get(1) <= b.first_channel() ||
+            b.first_channel() + b.dims()->Get(1) <= a.first_channel());
   const auto bytes_of = [](int32_t elements) {
     return static_cast<uint64_t>(elements) * sizeof(float);
   };

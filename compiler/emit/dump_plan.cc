@@ -108,6 +108,7 @@ class TextDump {
     os_ << " " << name_of(shape.layout) << " ";
     if (shape.row_end != 0) os_ << "rows[" << shape.row_begin << "," << shape.row_end << ") ";
     if (shape.pixel_stride != 0) os_ << "pixel_stride=" << shape.pixel_stride << " ";
+    if (shape.first_channel != 0) os_ << "first_channel=" << shape.first_channel << " ";
     place(tensor);
     if (shape.bytes != 0) os_ << " bytes=" << shape.bytes;
     os_ << "\n";

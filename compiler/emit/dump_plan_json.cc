@@ -139,6 +139,7 @@ class JsonDump {
     number("offset_bytes", tensor.offset_bytes);
     number("bytes", shape.bytes);
     number("pixel_stride", static_cast<uint64_t>(shape.pixel_stride));
+    number("first_channel", static_cast<uint64_t>(shape.first_channel));
   }
 
   void step(const Variant& variant, const Step& step) {

@@ -147,6 +147,7 @@ class TableBuilder {
     builder.add_offset_bytes(tensor.offset_bytes);
     builder.add_bytes(tensor.shape.bytes);
     builder.add_pixel_stride(tensor.shape.pixel_stride);
+    builder.add_first_channel(tensor.shape.first_channel);
     return builder.Finish();
   }
 

@@ -142,9 +142,12 @@ llvm::Error find_windows(const Variant& variant, std::vector<TensorId>& homes) {
     for (size_t i = 0; i + 1 < step.operands.size(); ++i) {
       const Tensor& x = variant.tensors[step.operands[i]];
       if (kernels::is_window_of(x.shape, y.shape)) {
-        if (x.storage != Storage::Host || y.storage != Storage::Host ||
+        const bool is_on_host = y.storage == Storage::Host;
+        const uint64_t behind = is_on_host ? channels * sizeof(float) : 0;
+        const auto first = static_cast<int32_t>(is_on_host ? 0 : channels) + y.shape.first_channel;
+        if (x.storage != y.storage || x.index != y.index || x.shape.dtype != y.shape.dtype ||
             x.shape.row_begin != y.shape.row_begin || x.shape.row_end != y.shape.row_end ||
-            x.offset_bytes != y.offset_bytes + channels * sizeof(float))
+            x.shape.first_channel != first || x.offset_bytes != y.offset_bytes + behind)
           return internal_error("memory: t" + std::to_string(step.operands[i]),
                                 "expected a window of t{0} behind {1} channels, found offsets {2} "
                                 "and {3}",

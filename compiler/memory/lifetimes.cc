@@ -19,15 +19,18 @@ std::vector<Lifetimes::Home> Lifetimes::homes_of(const Variant& variant) {
     uint64_t channels = 0;
     for (TensorId x : llvm::makeArrayRef(step.operands).drop_back()) {
       const kernels::OperandShape& shape = variant.tensors[x].shape;
-      if (kernels::is_window_of(shape, variant.tensors[y].shape))
-        homes[x] = {homes[y].tensor, homes[y].offset_bytes + channels * dtype_bytes(shape.dtype)};
+      if (kernels::is_window_of(shape, variant.tensors[y].shape)) {
+        homes[x] = homes[y];  // on the GPU the shape says where in it
+        if (variant.tensors[x].storage == Storage::Host)
+          homes[x].offset_bytes += channels * dtype_bytes(shape.dtype);
+      }
       if (shape.rank > 1) channels += static_cast<uint64_t>(shape.dims[1]);
     }
   }
   for (const Step& step : variant.steps) {
     kernels::OperandShape shapes[kernels::kMaxOperands];
     const kernels::StepShape shape = variant.shape_of(step, shapes);
-    if (!shape.is_in_place) continue;
+    if (!shape.is_in_place || step.kernel->op == OpKind::Concat) continue;
     Home& home = homes[step.operands[1]];
     home = homes[step.operands[0]];
     home.offset_bytes += static_cast<uint64_t>(kernels::run_in_input(shape));

@@ -363,6 +363,7 @@ llvm::Error place_images(Variant& variant, const Lifetimes& lifetimes,
   const auto size_of = [&](TensorId id) { return area(image_of(id).width, image_of(id).height); };
   Occupants occupants(lifetimes, variant.steps.size());
   std::vector<TensorId> tensors = tensors_in(variant, Storage::Image);
+  llvm::erase_if(tensors, [&](TensorId id) { return lifetimes.home(id) != id; });
   sort_by(tensors, lifetimes, size_of);
   for (TensorId id : tensors) {
     const ImageSlot image = image_of(id);
@@ -379,6 +380,8 @@ llvm::Error place_images(Variant& variant, const Lifetimes& lifetimes,
     occupants.add(id, {slot, slot + 1});
     variant.tensors[id].index = static_cast<uint32_t>(slot);
   }
+  for (TensorId id : tensors_in(variant, Storage::Image))
+    variant.tensors[id].index = variant.tensors[lifetimes.home(id)].index;
   return llvm::Error::success();
 }
 

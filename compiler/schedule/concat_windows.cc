@@ -21,20 +21,22 @@ class ConcatWindows {
   // The result may itself have become a window of a later one.
   void join(StepId id) {
     const Step& step = variant_.steps[id];
-    if (step.kernel == nullptr || step.kernel->op != OpKind::Concat || step.queue != Queue::Cpu)
-      return;
+    if (step.kernel == nullptr || step.kernel->op != OpKind::Concat) return;
     const TensorId y = step.operands.back();
-    if (!is_maps_of_host(variant_.tensors[y]) || !is_written_by_kernels(y)) return;
+    if (!is_maps_of_one_queue(variant_.tensors[y]) || !is_written_by_kernels(y)) return;
+    const int32_t unit = step.queue == Queue::Cpu ? kChannelPanel : kChannelPad;
     int32_t channels = 0;
     for (TensorId x : llvm::makeArrayRef(step.operands).drop_back()) {
-      if (channels % kChannelPanel == 0 && llvm::count(step.operands, x) == 1) put_into(x, id);
+      if (channels % unit == 0 && llvm::count(step.operands, x) == 1) put_into(x, id, channels);
       channels += variant_.tensors[x].shape.dims[1];
     }
   }
 
  private:
-  static bool is_maps_of_host(const Tensor& tensor) {
-    return tensor.storage == Storage::Host && tensor.shape.layout == Layout::Nhwc;
+  static bool is_maps_of_one_queue(const Tensor& tensor) {
+    return tensor.storage == Storage::Image ||
+           ((tensor.storage == Storage::Host || tensor.storage == Storage::Device) &&
+            tensor.shape.layout == Layout::Nhwc);
   }
 
   bool is_written_by_kernels(TensorId tensor) const {
@@ -44,20 +46,32 @@ class ConcatWindows {
     });
   }
 
-  void put_into(TensorId x, StepId concat) {
-    const TensorId y = variant_.steps[concat].operands.back();
-    const kernels::OperandShape& result = variant_.tensors[y].shape;
+  // `channels`: of the result, in front of the operand's.
+  void put_into(TensorId x, StepId concat, int32_t channels) {
+    const Tensor& y = variant_.tensors[variant_.steps[concat].operands.back()];
+    const kernels::OperandShape& result = y.shape;
     kernels::OperandShape& shape = variant_.tensors[x].shape;
-    if (!is_maps_of_host(variant_.tensors[x]) || shape.pixel_stride != 0 ||
-        shape.row_begin != result.row_begin || shape.row_end != result.row_end)
+    if (variant_.tensors[x].storage != y.storage || shape.pixel_stride != 0 ||
+        shape.dtype != result.dtype || shape.row_begin != result.row_begin ||
+        shape.row_end != result.row_end)
       return;
     const kernels::OperandShape whole = shape;
     shape.pixel_stride = kernels::pixel_elements(result);
-    shape.bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
+    // On the CPU a window is placed where its first channel is, on the GPU where the map is.
+    if (y.storage != Storage::Host) shape.first_channel = result.first_channel + channels;
+    if (y.storage != Storage::Image)
+      shape.bytes =
+          static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
     concats_[x] = concat;
     if (llvm::all_of(steps_[x], [&](StepId id) { return takes_operands(id); })) return;
     shape = whole;
     concats_[x] = ir::kNoId;
+  }
+
+  // The widest map of which a tensor is a window; itself.
+  TensorId map_of(TensorId tensor) const {
+    while (concats_[tensor] != ir::kNoId) tensor = variant_.steps[concats_[tensor]].operands.back();
+    return tensor;
   }
 
   bool takes_operands(StepId id) const {
@@ -70,6 +84,12 @@ class ConcatWindows {
           return kernels::is_window_of(variant_.tensors[x].shape, result) && concats_[x] != id;
         }))
       return false;
+    // No kernel reads and writes one image. A Concat's touches no window of its result.
+    const auto is_in_output = [&](TensorId x) {
+      return variant_.tensors[x].storage == Storage::Image && concats_[x] != id &&
+             map_of(x) == map_of(step.operands.back());
+    };
+    if (llvm::any_of(llvm::makeArrayRef(step.operands).drop_back(), is_in_output)) return false;
     kernels::OperandShape shapes[kernels::kMaxOperands];
     kernels::StepNeeds needs;
     return kernels::check_step(variant_.shape_of(step, shapes), &needs) == nullptr;

@@ -34,19 +34,30 @@ llvm::Expected<Schedule> schedule_of(const ir::Graph& graph, const PartitionPlan
   return schedule;
 }
 
-// At most what write_into_concats() saves of any plan: searches and their bound know of copies
-// only, and count them with what always disturbs the CPU.
+// At most what write_into_concats() saves of any plan: searches by time alone and their bound know
+// of copies only, and count them with what always disturbs a processor. Of a GPU's also the calls.
 double most_saved_us(const ir::Graph& graph, const LatencyPredictor& predictor) {
+  const DeviceProfile& profile = predictor.profile();
   double us = 0;
   for (const ir::Node& node : graph.nodes()) {
     if (node.op != OpKind::Concat) continue;
     double most = 0;
-    each_kernel({graph, node}, Processor::Cpu, predictor, [&](const kernels::StepShape& step) {
-      most = std::max(most, predictor.predict_us(step, true));
-    });
+    for (const Processor processor : {Processor::Cpu, Processor::Gpu}) {
+      const bool is_called = processor == Processor::Gpu && profile.transfer.host.has_value();
+      const double call_us = is_called ? profile.transfer.host->enqueue_us.value +
+                                             profile.transfer.host->submit_us.value
+                                       : 0;
+      const double interference =
+          profile.interference_percent[static_cast<size_t>(processor)].value / 100;
+      each_kernel({graph, node}, processor, predictor, [&](const kernels::StepShape& step) {
+        most = std::max(most, (predictor.predict_us(step, true) + predictor.launch_us(step)) *
+                                      (1 + interference) +
+                                  call_us);
+      });
+    }
     us += most;
   }
-  return us * (1 + predictor.profile().interference_percent[0].value / 100);
+  return us;
 }
 
 }  // namespace
@@ -117,6 +128,7 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
       }
       CODL_ASSIGN_OR_RETURN(schedule,
                             schedule_of(graph, plan, predictor, precision, options.limits, ""));
+      write_into_concats(schedule);
       // The only limit, and objective, whose figure takes a memory plan.
       if (options.limits.max_arena_bytes || options.objective == Objective::Memory)
         if (llvm::Error error = plan_memory(schedule, predictor.profile())) return error;

@@ -11,6 +11,7 @@ const char* check_input(const StepShape& step, const OperandShape& operand) {
   if (step.kernel->processor == Processor::Gpu && !is_binary_broadcast(*step.kernel) &&
       binary_operand_of(operand, y) == BinaryOperand::General)
     return "inputs like the output, scalar, per channel or of one pixel on a GPU";
+  if (operand.pixel_stride != 0 && !same_dims(operand, y)) return "windows of the output's dims";
   if (has_pixels(operand)) {
     const Range rows =
         operand.dims[2] == 1 ? Range{0, 1} : rows_of_part(step.part_dim, step.part, y);

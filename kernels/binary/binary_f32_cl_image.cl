@@ -15,11 +15,11 @@
 #define B_TYPE global const float* restrict
 #endif
 
-#define LOAD_0(p, first_row, rows_held) \
-  read_imagef(p, kTexel, (int2)(image_x, n * rows_held + first_row + row))
-#define LOAD_1(p, first_row, rows_held) ((float4)(p[0]))
-#define LOAD_2(p, first_row, rows_held) load_channels(p, texel * 4, channels)
-#define LOAD_3(p, first_row, rows_held) read_imagef(p, kTexel, (int2)(texel, n * rows_held))
+#define LOAD_0(p) read_imagef(p, kTexel, TEXEL_OF(p))
+#define LOAD_1(p) ((float4)(p[0]))
+#define LOAD_2(p) load_channels(p, texel * 4, channels)
+#define LOAD_3(p) read_imagef(p, kTexel, (int2)(texel, n * p##_rows_held))
+#define OPERAND(p) int p##_first_row, int p##_rows_held, int p##_texels, int p##_first_texel
 #define LOAD_PASTE(operand_case) LOAD_##operand_case
 #define LOAD_OF(operand_case) LOAD_PASTE(operand_case)
 
@@ -31,16 +31,12 @@ static inline float4 load_channels(global const float* p, int channel, int chann
 }
 
 kernel void binary_f32_cl_image(A_TYPE a, B_TYPE b, write_only image2d_t y,  //
-                                TEXEL_PARAMS,                                //
-                                int a_first_row, int a_rows_held,            //
-                                int b_first_row, int b_rows_held,            //
-                                int y_first_row, int y_rows_held,            //
+                                TEXEL_PARAMS, OPERAND(a), OPERAND(b), OPERAND(y),  //
                                 float alpha, float beta) {
   START_TEXEL
-  const float4 left = LOAD_OF(A_CASE)(a, a_first_row, a_rows_held);
-  const float4 right = LOAD_OF(B_CASE)(b, b_first_row, b_rows_held);
+  const float4 left = LOAD_OF(A_CASE)(a);
+  const float4 right = LOAD_OF(B_CASE)(b);
   float4 v = COMBINE(left, right);
   v = ACTIVATE(v, alpha, beta);
-  write_imagef(y, (int2)(image_x, n * y_rows_held + y_first_row + row),
-               keep_lanes4(v, channels - texel * 4));
+  write_imagef(y, TEXEL_OF(y), keep_lanes4(v, channels - texel * 4));
 }

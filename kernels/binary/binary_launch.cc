@@ -19,8 +19,11 @@ void add_input(const StepShape& step, const OperandShape& operand, ClLaunch* out
     const int32_t batch_stride = is_nhwc ? cl_strides(operand).batch : 1;
     out->add_int(is_nhwc ? cl_channels(step).begin : 0);
     out->add_int(has_batches ? batch_stride : 0);
+    out->add_int(0);  // no distance of pixels
+    if (y.layout == Layout::Image2d) out->add_int(0);
   } else if (y.layout == Layout::Image2d) {
     add_image_rows(step, operand, out);
+    add_pixel_texels(operand, out);
   } else {
     add_runs_operand(step, operand, out);
   }
@@ -61,6 +64,7 @@ void binary_launch(const StepShape& step, ClLaunch* out_launch) {
     add_input(step, a, out_launch);
     add_input(step, b, out_launch);
     add_image_rows(step, y, out_launch);
+    add_pixel_texels(y, out_launch);
   } else {
     const auto differs_by_channel = [](BinaryOperand operand_case) {
       return operand_case == BinaryOperand::PerChannel || operand_case == BinaryOperand::OnePixel;

@@ -11,8 +11,9 @@
 // rows: axis 1 and 3: every input holds the rows of the part. Axis 0 and 2, and the kernel of runs:
 // every operand holds all its rows. Parts: Height for Nhwc and Image2d along axis 1 or 3. Nothing
 // past the end is read. y must not overlap an input, but for one that is a window of y where it
-// would be copied to (is_window_of(), axis 1): that is left as it is. verify_plan sees to it that a
-// window with y's pixel stride is there.
+// would be copied to (is_window_of(), axis 1): that is left as it is, and no argument of a GPU
+// kernel, whose other inputs are no windows. verify_plan sees to it that a window with y's pixel
+// stride is there.
 #pragma once
 
 #include "kernels/common/contract/check_step_shape.h"

@@ -36,6 +36,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
       return "input rows of the part inside the operand";
     if ((x.pixel_stride != 0 || y.pixel_stride != 0) && axis != 1)
       return "axis 1 for windows of channels";
+    if (step.kernel->processor == Processor::Gpu && x.pixel_stride != 0 && !is_window_of(x, y))
+      return "no window but of the output for a GPU kernel";
     joined += x.dims[axis];
   }
   if (joined != y.dims[axis]) return "input dims along the axis that add up to the output's";

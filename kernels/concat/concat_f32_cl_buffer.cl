@@ -1,16 +1,17 @@
-// Inputs joined along the channels, Nhwc buffers. Define: INPUTS, 1 to 15.
+// Inputs joined along the channels, Nhwc buffers. Define: INPUTS, 1 to 15, that are copied.
 //
 // One work-item copies one chunk of up to 16 channels of one pixel of one input; `chunks` counts
-// those of all inputs. Channels of an input may begin anywhere in y's pixel. The last chunk also
-// writes y's pad lanes. Per input: channels, offset of the part's first row, distance of batches.
+// those of all inputs. Channels of an input may begin anywhere in y's pixel. The chunk with the
+// last channel of y also writes its pad lanes. Per input: its first channel in y, channels, offset
+// of the part's first row, distance of batches.
 //
 // Where the chunk lies is in from_float or from_half, by its input's type.
 #define INPUT(i) global const TYPE_##i* restrict x##i,
-#define SCALARS(i) , int channels##i, int offset##i, int batch_stride##i
+#define SCALARS(i) , int first##i, int channels##i, int offset##i, int batch_stride##i
 #define NEXT(i)                                                     \
   if (chunk >= (channels + 15) / 16) {                              \
     chunk -= (channels + 15) / 16;                                  \
-    first += channels;                                              \
+    first = first##i;                                               \
     PASTE(from, TYPE_##i) = x##i + offset##i + n * batch_stride##i; \
     is_half = (HALVES >> i & 1) != 0;                               \
     channels = channels##i;                                         \
@@ -21,7 +22,7 @@
 
 kernel void concat_f32_cl_buffer(EACH_INPUT(INPUT) global TYPE_Y* restrict y,  //
                                  int item_count, int chunks, int pixels, int out_c, int y_offset,
-                                 int y_batch_stride EACH_INPUT(SCALARS)) {
+                                 int y_batch_stride, int y_pixel_stride EACH_INPUT(SCALARS)) {
   int id = get_global_id(0);
   if (id >= item_count) return;
   int chunk = id % chunks;
@@ -41,7 +42,6 @@ kernel void concat_f32_cl_buffer(EACH_INPUT(INPUT) global TYPE_Y* restrict y,  /
   EACH_INPUT(NEXT)
 
   const int count = min(16, channels - chunk * 16);
-  const int y_pixel_stride = (out_c + 3) / 4 * 4;
   global TYPE_Y* const to = y + y_offset + n * y_batch_stride + pixel * y_pixel_stride;
   const int at = pixel * ((channels + 3) / 4 * 4) + chunk * 16;
   const int out_channel = first + chunk * 16;
@@ -55,5 +55,5 @@ kernel void concat_f32_cl_buffer(EACH_INPUT(INPUT) global TYPE_Y* restrict y,  /
 #endif
   STORE_LANES(TYPE_Y, v, to + out_channel, count);
   if (out_channel + count == out_c)
-    for (int c = out_c; c < y_pixel_stride; ++c) STORE_ONE(TYPE_Y, 0.0f, to, c);
+    for (int c = out_c; c < (out_c + 3) / 4 * 4; ++c) STORE_ONE(TYPE_Y, 0.0f, to, c);
 }

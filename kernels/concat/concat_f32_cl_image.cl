@@ -1,22 +1,23 @@
-// Inputs joined along the channels, RGBA images. Define: INPUTS, 1 to 8.
+// Inputs joined along the channels, RGBA images. Define: INPUTS, 1 to 8, that are copied.
 //
-// One work-item per texel of y: ids are texel of the channels, column, batch and row. An input
-// whose first channel is no multiple of 4 gives lanes from two neighbouring texels. Lanes an input
-// does not fill are zero bits (its pad lanes, or none of its texels), so the inputs are joined by
-// `or`. Per input: channels, its image's row of the part's first row, rows held.
+// One work-item per texel of y from the first that is copied to the last: ids are texel of the
+// channels, column, batch and row. An input whose first channel is no multiple of 4 gives lanes
+// from two neighbouring texels. Lanes an input does not fill are zero bits (its pad lanes, or none
+// of its texels), so the inputs are joined by `or`. Texels without an input are of windows of y.
+// Per input: its first channel in y, channels, its image's row of the part's first row, rows held.
 #define INPUT(i) read_only image2d_t x##i,
-#define SCALARS(i) , int channels##i, int first_row##i, int rows_held##i
+#define SCALARS(i) , int first##i, int channels##i, int first_row##i, int rows_held##i
 #define READ(i, t)          \
   read_imagef(x##i, kTexel, \
               (int2)((t) >= 0 && (t) < in_texels ? column * in_texels + (t) : OUTSIDE, image_y))
-#define JOIN(i)                                                                           \
-  {                                                                                       \
-    const int in_texels = (channels##i + 3) / 4;                                          \
-    const int image_y = n * rows_held##i + first_row##i + row;                            \
-    const int t = (texel * 4 - first) >> 2; /* rounds down */                             \
-    if (t >= -1 && t < in_texels)                                                         \
-      bits |= as_uint4(shift_lanes(READ(i, t), READ(i, t + 1), (texel * 4 - first) & 3)); \
-    first += channels##i;                                                                 \
+#define JOIN(i)                                                          \
+  if (texel * 4 + 4 > first##i && texel * 4 < first##i + channels##i) {  \
+    const int in_texels = (channels##i + 3) / 4;                         \
+    const int image_y = n * rows_held##i + first_row##i + row;           \
+    const int lane = texel * 4 - first##i;                               \
+    const int t = lane >> 2; /* rounds down */                           \
+    bits |= as_uint4(shift_lanes(READ(i, t), READ(i, t + 1), lane & 3)); \
+    is_copied = true;                                                    \
   }
 
 // Lanes shift .. shift + 3 of the eight lanes a, b.
@@ -31,16 +32,16 @@ static inline float4 shift_lanes(float4 a, float4 b, int shift) {
 
 kernel void concat_f32_cl_image(EACH_INPUT(INPUT) write_only image2d_t y,  //
                                 int texels, int columns, int batch_rows,   // extents of the ids
-                                int first_texel, int rows, int out_c,      //
-                                int y_first_row, int y_rows_held EACH_INPUT(SCALARS)) {
+                                int first_texel, int rows, int y_first_row, int y_rows_held,
+                                int y_texels, int y_first_texel EACH_INPUT(SCALARS)) {
   if (is_past_grid(texels, columns, batch_rows)) return;
   const int texel = first_texel + (int)get_global_id(0);
   const int column = (int)get_global_id(1);
   const int n = (int)get_global_id(2) / rows;
   const int row = (int)get_global_id(2) % rows;
-  int first = 0;  // output channel of the input's first
   uint4 bits = (uint4)(0);
+  bool is_copied = false;
   EACH_INPUT(JOIN)
-  write_imagef(y, (int2)(column * ((out_c + 3) / 4) + texel, n * y_rows_held + y_first_row + row),
-               as_float4(bits));
+  if (is_copied)
+    write_imagef(y, TEXEL_OF(y), as_float4(bits));
 }

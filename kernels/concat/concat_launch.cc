@@ -37,32 +37,51 @@ void launch_runs(const StepShape& step, ClLaunch* out_launch) {
 void concat_launch(const StepShape& step, ClLaunch* out_launch) {
   if (joins_runs(*step.kernel)) return launch_runs(step, out_launch);
   const OperandShape& y = step.output();
-  const uint32_t input_count = step.operand_count - 1;
-  const int32_t first_row = rows_of_part(step.part_dim, step.part, y).begin;
-  out_launch->define("INPUTS", static_cast<int32_t>(input_count));
-  if (y.layout == Layout::Image2d) {
-    set_texels(step, out_launch);
-    add_image_rows(step, y, out_launch);
-    for (uint32_t i = 0; i < input_count; ++i) {
-      out_launch->add_int(step.operands[i].dims[1]);
-      add_image_rows(step, step.operands[i], out_launch);
-    }
-    return;
-  }
+  const Range rows = rows_of_part(step.part_dim, step.part, y);
+  const bool is_image = y.layout == Layout::Image2d;
+  Range copied = {y.dims[1], 0};  // from the first channel that is, to the last
+  int32_t inputs = 0;
   int64_t chunks = 0;
-  for (uint32_t i = 0; i < input_count; ++i) chunks += ceil_div(step.operands[i].dims[1], kClLanes);
-  const int64_t pixels = int64_t{rows_of_part(step.part_dim, step.part, y).count()} * y.dims[3];
-  set_line(step, chunks * pixels * y.dims[0], out_launch);
-  out_launch->add_int(static_cast<int32_t>(chunks));
-  out_launch->add_int(static_cast<int32_t>(pixels));
-  out_launch->add_int(y.dims[1]);
-  out_launch->add_int(cl_row_offset(y, first_row));
-  out_launch->add_int(cl_strides(y).batch);
-  for (uint32_t i = 0; i < input_count; ++i) {
+  int32_t channels = 0;  // of the inputs before
+  for (uint32_t i = 0; i + 1 < step.operand_count; ++i) {
+    const int32_t first = channels;
+    channels += step.operands[i].dims[1];
+    if (!is_cl_argument(step, i)) continue;
+    ++inputs;
+    chunks += ceil_div(channels - first, kClLanes);
+    copied = {first < copied.begin ? first : copied.begin, channels};
+  }
+  if (inputs == 0) return;  // nothing to launch
+  out_launch->define("INPUTS", inputs);
+  if (is_image) {
+    const int32_t first_texel = copied.begin / kChannelPad;
+    set_grid(step, ceil_div(copied.end, kChannelPad) - first_texel, y.dims[3],
+             int64_t{y.dims[0]} * rows.count(), out_launch);
+    out_launch->add_int(first_texel);
+    out_launch->add_int(rows.count());
+    add_image_rows(step, y, out_launch);
+    add_pixel_texels(y, out_launch);
+  } else {
+    const int64_t pixels = int64_t{rows.count()} * y.dims[3];
+    set_line(step, chunks * pixels * y.dims[0], out_launch);
+    out_launch->add_int(static_cast<int32_t>(chunks));
+    out_launch->add_int(static_cast<int32_t>(pixels));
+    out_launch->add_int(y.dims[1]);
+    add_nhwc_rows(step, y, out_launch);
+    out_launch->add_int(cl_strides(y).pixel);
+  }
+  channels = 0;
+  for (uint32_t i = 0; i + 1 < step.operand_count; ++i) {
     const OperandShape& x = step.operands[i];
+    const int32_t first = channels;
+    channels += x.dims[1];
+    if (!is_cl_argument(step, i)) continue;
+    out_launch->add_int(first);
     out_launch->add_int(x.dims[1]);
-    out_launch->add_int(cl_row_offset(x, first_row));
-    out_launch->add_int(cl_strides(x).batch);
+    if (is_image)
+      add_image_rows(step, x, out_launch);
+    else
+      add_nhwc_rows(step, x, out_launch);
   }
 }
 

@@ -38,7 +38,10 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   if (share == 1)
     return fill_stream(step, machine, elements * element_bytes(step.operands[0]), work.units,
                        work.task_count, out);
-  fill_tasks(work.units, work.task_count, machine, out);
+  if (step.kernel->processor == Processor::Cpu)
+    fill_tasks(work.units, work.task_count, machine, out);
+  else
+    out->tile_calls = out->waves;
   WorkMemory memory(step, machine, out);
   memory.read_channels(elements * element_bytes(y));
   memory.write(elements * element_bytes(y));

@@ -36,9 +36,8 @@ kernel void conv2d_f32_cl_buffer(
     int blocks, int rows, int batch, int out_w,  // blocks of PIXELS in a row; part's rows
     int first_row,                               // of the part, global
     int in_h, int in_w, int group_in_c, int group_out_c, int out_c,             //
-    FILTER_PARAMS,                                                              //
-    int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,  //
-    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,     // of first_row
+    FILTER_PARAMS, NHWC_INPUT_PARAMS,                                        //
+    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,  // of first_row
 #if HAS_RESIDUAL
     int residual_offset, int residual_batch_stride,
 #endif
@@ -72,7 +71,7 @@ kernel void conv2d_f32_cl_buffer(
   const int in_row0 = (first_row + row) * stride_h - pad_top;
   const int in_column0 = first_pixel * stride_w - pad_left;
   const int step = stride_w * x_pixel_stride;
-  global const TYPE_0* const x_group = x + n * x_batch_stride + group * group_in_c;
+  global const TYPE_0* const x_group = x + x_offset + n * x_batch_stride + group * group_in_c;
   global const float* w_tap = w + panel * kernel_h * kernel_w * group_in_c * 16;
 
   for (int i = 0; i < kernel_h; ++i) {
@@ -134,7 +133,7 @@ kernel void conv2d_f32_cl_buffer(
   for (int b = 0; b < PANELS; ++b) {
     const int valid = min(16, group_out_c - group_channel - b * 16);
     const bool is_last = channel + b * 16 + valid == out_c;
-    const int stored = is_last ? y_pixel_stride - channel - b * 16 : valid;
+    const int stored = is_last ? (out_c + 3) / 4 * 4 - channel - b * 16 : valid;
 #pragma unroll
     for (int p = 0; p < PIXELS; ++p) {
       if (first_pixel + p >= out_w) break;

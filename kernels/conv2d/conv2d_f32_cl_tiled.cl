@@ -31,9 +31,8 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_til
     global TYPE_Y* y, int column_tiles, int pixels, int image_pixels,  // of the part, of one image
     int panel_begin, int panel_end, int channel_end, int out_c,       // channel_end: stored
     int out_w, int first_row, int in_h, int in_w, int in_c,           //
-    FILTER_PARAMS,                                                    //
-    int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,  //
-    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,     // of first_row
+    FILTER_PARAMS, NHWC_INPUT_PARAMS,                                 //
+    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,  // of first_row
 #if HAS_RESIDUAL
     int residual_offset, int residual_batch_stride,
 #endif
@@ -54,7 +53,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_til
     const int in_image = pixel % image_pixels;
     row[i] = (first_row + in_image / out_w) * stride_h - pad_top;
     column[i] = in_image % out_w * stride_w - pad_left;
-    offset[i] = pixel / image_pixels * x_batch_stride;
+    offset[i] = x_offset + pixel / image_pixels * x_batch_stride;
   }
   // Its place in the depth: tap (tap_row, tap_column), channel.
   int tap_row = 0;

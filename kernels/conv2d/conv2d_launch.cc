@@ -96,7 +96,8 @@ void launch_texels(const StepShape& step, ClLaunch* out) {
   out->add_int(y.dims[1]);
   out->add_int(shape.x.dims[2]);
   out->add_int(shape.x.dims[3]);
-  out->add_int(padded_channels(shape.x) / 4);
+  add_pixel_texels(shape.x, out);
+  add_pixel_texels(y, out);
   out->add_int(shape.group_in_c);
   out->add_int(shape.group_out_c);
   add_filter(shape, out);

@@ -27,8 +27,9 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
                           int batch_rows,  // extents of the three ids
                           int first_texel, int rows, int first_row, int out_w,
                           int out_c,  // of the part; rows are global
-                          int in_h, int in_w, int in_texels, int group_in_c, int group_out_c,  //
-                          FILTER_PARAMS,                                                       //
+                          int in_h, int in_w, WINDOW_TEXEL_PARAMS, int group_in_c,
+                          int group_out_c,  //
+                          FILTER_PARAMS,    //
                           int x_row_begin, int x_rows_held, int y_row_begin, int y_rows_held,
 #if HAS_RESIDUAL
                           int residual_row_begin, int residual_rows_held,
@@ -40,9 +41,8 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
   const int n = (int)get_global_id(2) / rows;
   const int out_row = first_row + (int)get_global_id(2) % rows;
 
-  const int out_texels = (out_c + 3) / 4;
-  const int x_pitch = in_w * in_texels;
-  const int y_pitch = out_w * out_texels;
+  const int x_pitch = in_w * x_texels;
+  const int y_pitch = out_w * y_texels;
   const float4 start = vload4(texel, bias);
   float4 sum[PIXELS];
 #pragma unroll
@@ -51,7 +51,7 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
   const int group = texel * 4 / group_out_c;
   const int group_channel = texel * 4 % group_out_c;
   const int panel = group * ((group_out_c + 15) / 16) + group_channel / 16;
-  const int first_in_texel = group * (group_in_c / 4);
+  const int first_in_texel = x_first_texel + group * (group_in_c / 4);
   const int whole_texels = group_in_c / 4;
   const int last_channels = group_in_c % 4;
   global const float* w_tap =
@@ -69,7 +69,7 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
 #pragma unroll
       for (int p = 0; p < PIXELS; ++p) {
         const int column = (first_pixel + p) * stride_w - pad_left + j * dilation_w;
-        image_x[p] = column >= 0 && column < in_w ? column * in_texels + first_in_texel : OUTSIDE;
+        image_x[p] = column >= 0 && column < in_w ? column * x_texels + first_in_texel : OUTSIDE;
       }
       for (int t = 0; t < whole_texels; ++t, w_tap += 64) {
         const float4 w0 = vload4(0, w_tap);
@@ -106,11 +106,13 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
 #pragma unroll
   for (int p = 0; p < PIXELS; ++p) {
     if (first_pixel + p < out_w) {
-      const int out_x = (first_pixel + p) * out_texels + texel;
+      const int out_x = (first_pixel + p) * y_texels + y_first_texel + texel;
       float4 v = sum[p];
 #if HAS_RESIDUAL
-      v += READ_TEXEL(TYPE_3, residual, out_x,
-                      n * residual_rows_held + out_row - residual_row_begin, y_pitch);
+      const int residual_texels = (out_c + 3) / 4;
+      v += READ_TEXEL(TYPE_3, residual, (first_pixel + p) * residual_texels + texel,
+                      n * residual_rows_held + out_row - residual_row_begin,
+                      out_w * residual_texels);
 #endif
       v = keep_lanes4(ACTIVATE(v, alpha, beta), out_c - texel * 4);
       WRITE_TEXEL(TYPE_Y, y, out_x, n * y_rows_held + out_row - y_row_begin, y_pitch, v);

@@ -179,9 +179,8 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_winograd2_
 #endif
     global TYPE_Y* y, int channel_blocks, int panel_begin, int panel_end,
     int channel_end,                                                            // stored
-    WINOGRAD_PARAMS,                                                            //
-    int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,  //
-    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,     // of row_begin
+    WINOGRAD_PARAMS, NHWC_INPUT_PARAMS,                                      //
+    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,  // of row_begin
 #if HAS_RESIDUAL
     int residual_offset, int residual_batch_stride,
 #endif
@@ -203,7 +202,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_winograd2_
     const int row = place.row - pad_top - x_row_begin;
     const int column = place.column - pad_left;
     from[l].offset = (uint)place.image * x_batch_stride + (uint)row * x_row_stride +
-                     (uint)column * x_pixel_stride + input_channel();
+                     (uint)column * x_pixel_stride + x_offset + input_channel();
     from[l].inside = bits_inside(row, tile < tiles ? x_row_end - x_row_begin : 0, column, in_w);
   }
 

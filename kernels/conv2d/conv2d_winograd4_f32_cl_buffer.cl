@@ -131,9 +131,8 @@ kernel void conv2d_winograd4_f32_cl_buffer(
     global const TYPE_3* residual,
 #endif
     global TYPE_Y* y, int item_count, int tile_blocks, int block_tiles, int panel_begin,
-    WINOGRAD_PARAMS,                                                            //
-    int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,  //
-    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,     // of row_begin
+    WINOGRAD_PARAMS, NHWC_INPUT_PARAMS,                                      //
+    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,  // of row_begin
 #if HAS_RESIDUAL
     int residual_offset, int residual_batch_stride,
 #endif
@@ -157,9 +156,9 @@ kernel void conv2d_winograd4_f32_cl_buffer(
   for (int chunk = 0; chunk < in_c; chunk += CHUNK) {
     for (int t = 0; t < tile_count; ++t) {
       const TilePlace place = tile_place(first_tile + t, tile_rows, tile_columns, first_tile_row);
-      for (int c = chunk; c < min(chunk + CHUNK, x_pixel_stride); c += 16)
-        transform_inputs(x + place.image * x_batch_stride + c, x_row_stride, x_pixel_stride,
-                         x_pixel_stride - c, place.row - pad_top - x_row_begin,
+      for (int c = chunk; c < min(chunk + CHUNK, in_c); c += 16)
+        transform_inputs(x + x_offset + place.image * x_batch_stride + c, x_row_stride,
+                         x_pixel_stride, (in_c + 3) / 4 * 4 - c, place.row - pad_top - x_row_begin,
                          x_row_end - x_row_begin, place.column - pad_left, in_w,
                          inputs + t * CHUNK + c - chunk);
     }
@@ -176,7 +175,7 @@ kernel void conv2d_winograd4_f32_cl_buffer(
     const TilePlace place = tile_place(first_tile + t, tile_rows, tile_columns, first_tile_row);
     for (int b = 0; b < ITEM_PANELS; ++b) {
       const int channel = (panel + b) * 16;
-      const int stored = y_pixel_stride - channel;
+      const int stored = (out_c + 3) / 4 * 4 - channel;
       const float16 start = vload16(panel + b, bias);
       float16 half_done[OUTPUTS][INPUTS];
       transform_sums(sums + (t * ITEM_PANELS + b) * 16, half_done);

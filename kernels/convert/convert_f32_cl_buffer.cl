@@ -6,13 +6,11 @@
 // touches 16 lines of 64 bytes on either side and uses all of them. Elements throughout.
 #if FORM == 0
 kernel void convert_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,
-                                  RUN_PARAMS,                        //
-                                  int x_offset, int x_batch_stride,  //
-                                  int y_offset, int y_batch_stride) {
+                                  RUN_PARAMS, RUN_OPERAND(x), RUN_OPERAND(y)) {
   START_RUN
-  float16 v = LOAD_LANES(TYPE_0, x + x_offset + n * x_batch_stride + at, stored);
+  float16 v = LOAD_LANES(TYPE_0, x + RUN_AT(x), stored);
   if (valid < 16) v = keep_lanes(v, valid);
-  STORE_LANES(TYPE_Y, v, y + y_offset + n * y_batch_stride + at, stored);
+  STORE_LANES(TYPE_Y, v, y + RUN_AT(y), stored);
 }
 #else
 kernel void convert_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,

@@ -7,7 +7,7 @@ kernel void depth_to_space_f32_cl_buffer(
     int first_channel, int stored_count, int valid_count, int rows, int first_row,
     int out_w,                                                                // the part
     int out_channels, int block_h, int block_w, int crop_top, int crop_left,  //
-    int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride,
+    NHWC_INPUT_PARAMS,                                                        //
     int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride) {  // of first_row
   int id = get_global_id(0);
   if (id >= item_count) return;
@@ -35,7 +35,8 @@ kernel void depth_to_space_f32_cl_buffer(
 #endif
   float lanes[16] = {0};
   global const TYPE_0* from =
-      x + n * x_batch_stride + (i - x_row_begin) * x_row_stride + j * x_pixel_stride + first;
+      x + x_offset + n * x_batch_stride + (i - x_row_begin) * x_row_stride + j * x_pixel_stride +
+      first;
   for (int lane = 0; lane < valid; ++lane) lanes[lane] = LOAD_ONE(TYPE_0, from, lane * step);
   STORE_LANES(TYPE_Y, vload16(0, lanes),
               y + y_offset + n * y_batch_stride + row * y_row_stride + column * y_pixel_stride +

@@ -47,9 +47,8 @@ kernel void depthwise_conv2d_f32_cl_buffer(
     int blocks, int rows, int out_w,   // blocks of PIXELS; rows of the part
     int first_row,                     // of the part, global
     int in_h, int in_w, int channels,  // of the whole value
-    FILTER_PARAMS,                     //
-    int x_row_begin, int x_batch_stride, int x_row_stride, int pixel_stride,  // of x and of y
-    int y_offset, int y_batch_stride, int y_row_stride,                       // of first_row
+    FILTER_PARAMS, NHWC_INPUT_PARAMS,  //
+    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,  // of first_row
 #if HAS_RESIDUAL
     int residual_offset, int residual_batch_stride,
 #endif
@@ -63,7 +62,7 @@ kernel void depthwise_conv2d_f32_cl_buffer(
   const int row = id % rows;
   const int n = id / rows;
   const int valid = channels - channel;
-  const int stored = min(16, pixel_stride - channel);
+  const int stored = min(16, (channels + 3) / 4 * 4 - channel);
 
   const float16 start = vload16(0, bias + channel);
   float16 sum[PIXELS];
@@ -71,17 +70,17 @@ kernel void depthwise_conv2d_f32_cl_buffer(
   for (int p = 0; p < PIXELS; ++p) sum[p] = start;
 
   const int w_stride = (channels + 15) / 16 * 16;
-  global const TYPE_0* const x_rows = x + n * x_batch_stride + channel;
+  global const TYPE_0* const x_rows = x + x_offset + n * x_batch_stride + channel;
   const int in_row0 = (first_row + row) * stride_h - pad_top;
   const int in_column0 = first_pixel * stride_w - pad_left;
   if (stored == 16)
     add_taps(sum, x_rows, w + channel, 16, in_row0, in_column0, in_h, in_w, kernel_h, kernel_w,
-             stride_w, dilation_h, dilation_w, x_row_begin, x_row_stride, pixel_stride, w_stride);
+             stride_w, dilation_h, dilation_w, x_row_begin, x_row_stride, x_pixel_stride, w_stride);
   else
     add_taps(sum, x_rows, w + channel, stored, in_row0, in_column0, in_h, in_w, kernel_h, kernel_w,
-             stride_w, dilation_h, dilation_w, x_row_begin, x_row_stride, pixel_stride, w_stride);
+             stride_w, dilation_h, dilation_w, x_row_begin, x_row_stride, x_pixel_stride, w_stride);
 
-  const int y_base = row * y_row_stride + first_pixel * pixel_stride + channel;
+  const int y_base = row * y_row_stride + first_pixel * y_pixel_stride + channel;
   global TYPE_Y* const y_pixels = y + y_offset + n * y_batch_stride + y_base;
 #if HAS_RESIDUAL
   global const TYPE_3* const residual_pixels =
@@ -92,11 +91,11 @@ kernel void depthwise_conv2d_f32_cl_buffer(
     if (first_pixel + p < out_w) {
       float16 v = sum[p];
 #if HAS_RESIDUAL
-      v += LOAD_LANES(TYPE_3, residual_pixels + p * pixel_stride, stored);
+      v += LOAD_LANES(TYPE_3, residual_pixels + p * y_pixel_stride, stored);
 #endif
       v = ACTIVATE(v, alpha, beta);
       if (valid < 16) v = keep_lanes(v, valid);
-      STORE_LANES(TYPE_Y, v, y_pixels + p * pixel_stride, stored);
+      STORE_LANES(TYPE_Y, v, y_pixels + p * y_pixel_stride, stored);
     }
   }
 }

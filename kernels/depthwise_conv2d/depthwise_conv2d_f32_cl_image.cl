@@ -19,8 +19,8 @@ kernel void depthwise_conv2d_f32_cl_image(read_only image2d_t x, global const fl
                                           int batch_rows,  // extents of the three ids
                                           int first_texel, int rows, int first_row, int out_w,
                                           int channels,        // of the part; rows are global
-                                          int in_h, int in_w,  //
-                                          FILTER_PARAMS,       //
+                                          int in_h, int in_w, WINDOW_TEXEL_PARAMS,
+                                          FILTER_PARAMS,  //
                                           int x_row_begin, int x_rows_held, int y_row_begin,
                                           int y_rows_held,
 #if HAS_RESIDUAL
@@ -32,7 +32,6 @@ kernel void depthwise_conv2d_f32_cl_image(read_only image2d_t x, global const fl
   const int first_pixel = (int)get_global_id(1) * PIXELS;
   const int n = (int)get_global_id(2) / rows;
   const int out_row = first_row + (int)get_global_id(2) % rows;
-  const int pixel_texels = (channels + 3) / 4;
   const int w_stride = (channels + 15) / 16 * 16;
 
   const float4 start = vload4(texel, bias);
@@ -49,7 +48,8 @@ kernel void depthwise_conv2d_f32_cl_image(read_only image2d_t x, global const fl
 #pragma unroll
       for (int p = 0; p < PIXELS; ++p) {
         const int column = (first_pixel + p) * stride_w - pad_left + j * dilation_w;
-        const int image_x = column >= 0 && column < in_w ? column * pixel_texels + texel : OUTSIDE;
+        const int image_x =
+            column >= 0 && column < in_w ? column * x_texels + x_first_texel + texel : OUTSIDE;
         sum[p] += read_imagef(x, kTexel, (int2)(image_x, image_y)) * weights;
       }
     }
@@ -58,11 +58,12 @@ kernel void depthwise_conv2d_f32_cl_image(read_only image2d_t x, global const fl
 #pragma unroll
   for (int p = 0; p < PIXELS; ++p) {
     if (first_pixel + p < out_w) {
-      const int out_x = (first_pixel + p) * pixel_texels + texel;
+      const int out_x = (first_pixel + p) * y_texels + y_first_texel + texel;
       float4 v = sum[p];
 #if HAS_RESIDUAL
       v += read_imagef(residual, kTexel,
-                       (int2)(out_x, n * residual_rows_held + out_row - residual_row_begin));
+                       (int2)((first_pixel + p) * ((channels + 3) / 4) + texel,
+                              n * residual_rows_held + out_row - residual_row_begin));
 #endif
       v = keep_lanes4(ACTIVATE(v, alpha, beta), channels - texel * 4);
       write_imagef(y, (int2)(out_x, n * y_rows_held + out_row - y_row_begin), v);

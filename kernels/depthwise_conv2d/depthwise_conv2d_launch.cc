@@ -31,6 +31,7 @@ void launch_buffer(const StepShape& step, ClLaunch* out) {
   add_filter(params, step.operands[1], out);
   add_nhwc_input(x, out);
   add_nhwc_output(step, out);
+  out->add_int(cl_strides(y).pixel);
   if (params.has_residual != 0) add_nhwc_rows(step, step.operands[3], out);
 }
 
@@ -49,6 +50,8 @@ void launch_image(const StepShape& step, ClLaunch* out) {
   out->add_int(y.dims[1]);
   out->add_int(x.dims[2]);
   out->add_int(x.dims[3]);
+  add_pixel_texels(x, out);
+  add_pixel_texels(y, out);
   add_filter(params, step.operands[1], out);
   out->add_int(x.row_begin);
   out->add_int(rows_held(x));

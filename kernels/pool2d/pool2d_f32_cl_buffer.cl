@@ -11,9 +11,8 @@
 kernel void pool2d_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,
                                  int item_count, int chunks, int first_channel, int rows,
                                  int first_row, int out_w,  // the part
-                                 WINDOW_PARAMS,             //
-                                 int x_row_begin, int x_batch_stride, int x_row_stride,
-                                 int x_pixel_stride, int y_offset, int y_batch_stride,
+                                 WINDOW_PARAMS, int channels, int x_channels,  //
+                                 NHWC_INPUT_PARAMS, int y_offset, int y_batch_stride,
                                  int y_row_stride,  // of first_row
                                  int y_pixel_stride) {
 #if TAP_SPLIT > 1
@@ -30,15 +29,15 @@ kernel void pool2d_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y*
   id /= out_w;
   const int row = id % rows;
   const int n = id / rows;
-  const int lanes = min(16, y_pixel_stride - channel);
+  const int lanes = min(16, (channels + 3) / 4 * 4 - channel);
 
   START_WINDOW
 #if ADDS_CHANNELS
-  const bool is_added = channel >= x_pixel_stride;
+  const bool is_added = channel >= x_channels;
 #endif
 
   const int held_row0 = in_row0 - x_row_begin;
-  global const TYPE_0* const x_map = x + n * x_batch_stride + channel;
+  global const TYPE_0* const x_map = x + x_offset + n * x_batch_stride + channel;
   float16 result = (float16)(NOTHING);
 #if TAP_SPLIT > 1
   const int split = get_local_id(0);

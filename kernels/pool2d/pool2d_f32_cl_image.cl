@@ -13,7 +13,7 @@ kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y,  
                                 int y_first_row, int y_rows_held,               //
                                 int first_row,                     // of the part, global
                                 int x_row_begin, int x_rows_held,  //
-                                WINDOW_PARAMS, int x_channels) {
+                                WINDOW_TEXEL_PARAMS, WINDOW_PARAMS, int x_channels) {
 #if TAP_SPLIT > 1
   // One group per output, no group too many: no item may leave before the barrier.
   local float4 partial[TAP_SPLIT];
@@ -25,13 +25,13 @@ kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y,  
   const int column = (int)get_global_id(1);
   const int n = (int)get_global_id(2) / rows;
   const int row = (int)get_global_id(2) % rows;
-  const int x_texels = (x_channels + 3) / 4;
 
   START_WINDOW
 #if ADDS_CHANNELS
-  const bool is_added = texel >= x_texels;
+  const bool is_added = texel * 4 >= x_channels;
 #endif
 
+  const int x_at = x_first_texel + texel;
   const int image_row0 = n * x_rows_held + in_row0 - x_row_begin;
   float4 result = (float4)(NOTHING);
 #if TAP_SPLIT > 1
@@ -41,7 +41,7 @@ kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y,  
     const int i = i0 + t / (j1 - j0);
     const int j = j0 + t % (j1 - j0);
     result = JOIN(result, read_imagef(x, kTexel,
-                                      (int2)((in_column0 + j * dilation_w) * x_texels + texel,
+                                      (int2)((in_column0 + j * dilation_w) * x_texels + x_at,
                                              image_row0 + i * dilation_h)));
   }
   partial[split] = result;
@@ -52,13 +52,12 @@ kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y,  
   for (int i = i0; i < i0 + TAP_ROWS(i1 - i0); ++i)
     for (int j = j0; j < j1; ++j)
       result = JOIN(result, read_imagef(x, kTexel,
-                                        (int2)((in_column0 + j * dilation_w) * x_texels + texel,
+                                        (int2)((in_column0 + j * dilation_w) * x_texels + x_at,
                                                image_row0 + i * dilation_h)));
 #endif
   DIVIDE(result)
 #if ADDS_CHANNELS
   if (is_added) result = 0.0f;
 #endif
-  write_imagef(y, (int2)(column * ((channels + 3) / 4) + texel, n * y_rows_held + y_first_row + row),
-               result);
+  write_imagef(y, TEXEL_OF(y), result);
 }

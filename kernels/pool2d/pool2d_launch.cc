@@ -50,6 +50,8 @@ void pool2d_launch(const StepShape& step, ClLaunch* out_launch) {
   const int64_t outputs = set_chunks(step, out_launch);
   if (is_split) split_taps(static_cast<uint64_t>(outputs), 1, 1, out_launch);
   add_filter(params, x, out_launch);
+  out_launch->add_int(y.dims[1]);
+  out_launch->add_int(x.dims[1]);
   add_nhwc_input(x, out_launch);
   add_nhwc_output(step, out_launch);
   out_launch->add_int(cl_strides(y).pixel);

@@ -6,11 +6,10 @@
 kernel void resize_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,
                                  int item_count, int chunks, int first_channel, int rows,
                                  int first_row, int out_w,                               // the part
-                                 MAP_PARAMS,                                             //
-                                 int x_row_begin, int x_batch_stride, int x_row_stride,  //
-                                 int pixel_stride,  // of x and of y
+                                 MAP_PARAMS, int channels, NHWC_INPUT_PARAMS,            //
                                  int y_offset, int y_batch_stride,
-                                 int y_row_stride) {  // of first_row
+                                 int y_row_stride,  // of first_row
+                                 int y_pixel_stride) {
   int id = get_global_id(0);
   if (id >= item_count) return;
   const int channel = first_channel + id % chunks * 16;
@@ -19,19 +18,19 @@ kernel void resize_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y*
   id /= out_w;
   const int row = id % rows;
   const int n = id / rows;
-  const int lanes = min(16, pixel_stride - channel);
+  const int lanes = min(16, (channels + 3) / 4 * 4 - channel);
   START_MAP
 
-  global const TYPE_0* const x_map = x + n * x_batch_stride + channel;
+  global const TYPE_0* const x_map = x + x_offset + n * x_batch_stride + channel;
 #if IS_NEAREST
   const int h = nearest_of(at_h, in_h, ROUNDING_H) - x_row_begin;
   const int w = nearest_of(at_w, in_w, ROUNDING_W);
-  const float16 result = LOAD_LANES(TYPE_0, x_map + h * x_row_stride + w * pixel_stride, lanes);
+  const float16 result = LOAD_LANES(TYPE_0, x_map + h * x_row_stride + w * x_pixel_stride, lanes);
 #else
   float bottom_weight;
   float right_weight;
   const int2 h = (pair_of(at_h, in_h, &bottom_weight) - x_row_begin) * x_row_stride;
-  const int2 w = pair_of(at_w, in_w, &right_weight) * pixel_stride;
+  const int2 w = pair_of(at_w, in_w, &right_weight) * x_pixel_stride;
   const float16 top_left = LOAD_LANES(TYPE_0, x_map + h.x + w.x, lanes);
   const float16 top_right = LOAD_LANES(TYPE_0, x_map + h.x + w.y, lanes);
   const float16 bottom_left = LOAD_LANES(TYPE_0, x_map + h.y + w.x, lanes);
@@ -40,6 +39,6 @@ kernel void resize_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y*
 #endif
   STORE_LANES(
       TYPE_Y, result,
-      y + y_offset + n * y_batch_stride + row * y_row_stride + column * pixel_stride + channel,
+      y + y_offset + n * y_batch_stride + row * y_row_stride + column * y_pixel_stride + channel,
       lanes);
 }

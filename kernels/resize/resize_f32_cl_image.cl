@@ -7,24 +7,24 @@ kernel void resize_f32_cl_image(read_only image2d_t x, write_only image2d_t y,  
                                 int y_first_row, int y_rows_held,               //
                                 int first_row,                     // of the part, global
                                 int x_row_begin, int x_rows_held,  //
-                                MAP_PARAMS) {
+                                WINDOW_TEXEL_PARAMS, MAP_PARAMS) {
   START_TEXEL
   START_MAP
   const int image_row0 = n * x_rows_held - x_row_begin;
 #if IS_NEAREST
   const int h = image_row0 + nearest_of(at_h, in_h, ROUNDING_H);
-  const int w = nearest_of(at_w, in_w, ROUNDING_W) * pixel_texels + texel;
+  const int w = nearest_of(at_w, in_w, ROUNDING_W) * x_texels + x_first_texel + texel;
   const float4 result = read_imagef(x, kTexel, (int2)(w, h));
 #else
   float bottom_weight;
   float right_weight;
   const int2 h = pair_of(at_h, in_h, &bottom_weight) + image_row0;
-  const int2 w = pair_of(at_w, in_w, &right_weight) * pixel_texels + texel;
+  const int2 w = pair_of(at_w, in_w, &right_weight) * x_texels + x_first_texel + texel;
   const float4 top_left = read_imagef(x, kTexel, (int2)(w.x, h.x));
   const float4 top_right = read_imagef(x, kTexel, (int2)(w.y, h.x));
   const float4 bottom_left = read_imagef(x, kTexel, (int2)(w.x, h.y));
   const float4 bottom_right = read_imagef(x, kTexel, (int2)(w.y, h.y));
   MIX_CORNERS(float4)
 #endif
-  write_imagef(y, (int2)(image_x, n * y_rows_held + y_first_row + row), result);
+  write_imagef(y, TEXEL_OF(y), result);
 }

@@ -48,8 +48,10 @@ void resize_launch(const StepShape& step, ClLaunch* out_launch) {
   }
   set_chunks(step, out_launch);
   add_map(step, out_launch);
+  out_launch->add_int(x.dims[1]);
   add_nhwc_input(x, out_launch);
   add_nhwc_output(step, out_launch);
+  out_launch->add_int(cl_strides(step.output()).pixel);
 }
 
 }  // namespace codl::kernels

@@ -1,13 +1,11 @@
 // y = f(x) element by element, for Plain or Nhwc buffers in runs; f is ACTIVATION (define). Offsets
 // and strides are in elements.
 kernel void unary_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,
-                                RUN_PARAMS,                        //
-                                int x_offset, int x_batch_stride,  //
-                                int y_offset, int y_batch_stride,  //
+                                RUN_PARAMS, RUN_OPERAND(x), RUN_OPERAND(y),  //
                                 float alpha, float beta) {
   START_RUN
-  float16 v = LOAD_LANES(TYPE_0, x + x_offset + n * x_batch_stride + at, stored);
+  float16 v = LOAD_LANES(TYPE_0, x + RUN_AT(x), stored);
   v = ACTIVATE(v, alpha, beta);
   if (valid < 16) v = keep_lanes(v, valid);
-  STORE_LANES(TYPE_Y, v, y + y_offset + n * y_batch_stride + at, stored);
+  STORE_LANES(TYPE_Y, v, y + RUN_AT(y), stored);
 }

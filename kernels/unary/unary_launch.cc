@@ -12,6 +12,8 @@ void unary_launch(const StepShape& step, ClLaunch* out_launch) {
     set_texels(step, out_launch);
     add_image_rows(step, x, out_launch);
     add_image_rows(step, y, out_launch);
+    add_pixel_texels(x, out_launch);
+    add_pixel_texels(y, out_launch);
   } else {
     set_runs(step, cl_runs(step, /*may_join=*/true), out_launch);
     add_runs_operand(step, x, out_launch);

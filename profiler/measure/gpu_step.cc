@@ -65,7 +65,9 @@ GpuStep::GpuStep(MeasuredGpu* processor, const KernelInfo& kernel, const StepCas
     const OperandShape& shape = item.operands[i];
     const bool is_image = shape.layout == Layout::Image2d;
     const auto bytes = static_cast<size_t>(
-        is_image ? static_cast<uint64_t>(kernels::stored_elements(shape)) * sizeof(float)
+        is_image ? static_cast<uint64_t>(kernels::image_width(shape) *
+                                         kernels::image_height(shape) * kChannelPad) *
+                       sizeof(float)
                  : shape.bytes);
     std::vector<uint8_t> contents(bytes);
     fill(shape, contents.data(), bytes);
@@ -93,6 +95,7 @@ GpuStep::GpuStep(MeasuredGpu* processor, const KernelInfo& kernel, const StepCas
       if (processor->has_room_for_weights()) processor->weight_buffers(bytes);
     }
     memory_.push_back(memory);
+    if (!kernels::is_cl_argument(shape_of_step, static_cast<uint32_t>(i))) continue;
     processor->check("clSetKernelArg",
                      api.clSetKernelArg(kernel_, argument++, sizeof(memory), &memory));
   }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "kernels/common/contract/tensor_view.h"
 #include "runtime/src/cpu_pool.h"
 #include "runtime/src/diag.h"
 #include "schema/mix_bits.h"
@@ -237,12 +238,14 @@ codl_status_t GpuPrograms::set_arguments(cl_kernel kernel, const kernels::StepSh
                                          const GpuTensors& memory, codl_diag_t* diag) {
   const ClApi& api = gpu_->api();
   cl_uint argument = 0;
-  for (uint32_t i = 0; i < step.operand_count; ++i, ++argument) {
+  for (uint32_t i = 0; i < step.operand_count; ++i) {
+    if (!kernels::is_cl_argument(step, i)) continue;
     void* pointer = memory.pointer_of(tensors[i]);
     const cl_mem buffer = memory.buffer_of(tensors[i]);
     const cl_int error = pointer != nullptr
                              ? api.clSetKernelArgSVMPointer(kernel, argument, pointer)
                              : api.clSetKernelArg(kernel, argument, sizeof(buffer), &buffer);
+    ++argument;
     if (error != CL_SUCCESS)
       return cl_fault(diag, pointer != nullptr ? "clSetKernelArgSVMPointer" : "clSetKernelArg",
                       error);

@@ -38,11 +38,13 @@ codl_status_t StepChecker::write(uint32_t tensor, uint32_t pattern, codl_diag_t*
   const cl_command_queue queue = inputs_.gpu->queue(kComputeQueue);
   const bool is_cut = held.layout == Layout::Nhwc || held.layout == Layout::Image2d;
   const size_t element_bytes = dtype_bytes(held.dtype);
-  const auto channels = static_cast<uint64_t>(is_cut ? held.dims[1] : 1);
-  const auto padded = static_cast<uint64_t>(is_cut ? kernels::padded_channels(held) : 1);
-  const auto count = static_cast<size_t>(kernels::stored_elements(held));
+  // With a window of channels, what is between its pixels.
+  const auto padded = static_cast<uint64_t>(is_cut ? kernels::pixel_elements(held) : 1);
+  const auto channels =
+      is_cut && held.pixel_stride == 0 ? static_cast<uint64_t>(held.dims[1]) : padded;
   const size_t image_row =
       held.layout == Layout::Image2d ? static_cast<size_t>(kernels::image_width(held)) * 4 : 1;
+  const size_t count = round_up(static_cast<size_t>(kernels::stored_elements(held)), image_row);
   // Whole rows of an image.
   const size_t room = memory_.size_bytes() / element_bytes / image_row * image_row;
   if (room == 0) {

@@ -38,7 +38,9 @@ bool has_rows(const OperandShape& shape) {
   return shape.layout == Layout::Nhwc || shape.layout == Layout::Image2d;
 }
 
+// A window of channels is read as a map of its own.
 OperandShape on_cpu(OperandShape shape) {
+  shape.pixel_stride = shape.first_channel = 0;
   if (shape.layout == Layout::Image2d) shape.layout = Layout::Nhwc;
   if (shape.dtype == DType::F16) shape.dtype = DType::F32;
   return shape;
@@ -112,8 +114,8 @@ codl_status_t StepChecker::create(const codl_allocator_t& allocator,
       if (queue_of(*steps.Get(i)) != Queue::Gpu || kind_of(*steps.Get(i)) != StepKind::Kernel)
         continue;
       OperandShape shapes[kernels::kMaxOperands];
-      if (step_shape_of(*inputs.variant, *steps.Get(i), shapes).is_in_place)
-        continue;  // it computes nothing
+      const kernels::StepShape shape = step_shape_of(*inputs.variant, *steps.Get(i), shapes);
+      if (shape.is_in_place) continue;  // it computes nothing
       Checked checked;
       checked.step = i;
       uint64_t most = 0;
@@ -121,6 +123,10 @@ codl_status_t StepChecker::create(const codl_allocator_t& allocator,
       if (!find_cpu_kernel(checked, &most, &least)) continue;
       // Twice: another kernel may need one more of its inputs.
       bytes = std::max(bytes, std::max(std::min(most, kSliceBytes), std::min(most, 2 * least)));
+      // The self-test writes rows of the map that a window is of.
+      for (uint32_t k = 0; k < shape.operand_count; ++k)
+        if (shapes[k].layout == Layout::Image2d)
+          bytes = std::max(bytes, static_cast<uint64_t>(kernels::image_width(shapes[k])) * 16);
       take(count++, checked);
     }
     return count;
@@ -259,7 +265,8 @@ codl_status_t StepChecker::check(codl_diag_t* diag) {
   return CODL_OK;
 }
 
-// Copies rows of a tensor as they are stored; when it returns they may be on their way.
+// Copies rows of a tensor as they are stored, of a window of channels without what is between; when
+// it returns they may be on their way.
 codl_status_t StepChecker::read(uint32_t tensor, Range rows, size_t place, codl_diag_t* diag) {
   const OperandShape held = operand_shape_of(*inputs_.variant->tensors()->Get(tensor));
   const ClApi& api = inputs_.gpu->api();
@@ -270,8 +277,14 @@ codl_status_t StepChecker::read(uint32_t tensor, Range rows, size_t place, codl_
   const auto count = static_cast<size_t>(is_cut ? rows.count() : 1);
   const auto held_count = static_cast<size_t>(is_cut ? kernels::rows_held(held) : 1);
   const auto first = static_cast<size_t>(is_cut ? rows.begin - held.row_begin : 0);
+  OperandShape map = held;
+  map.pixel_stride = map.first_channel = 0;
   const size_t row_bytes =
-      static_cast<size_t>(kernels::stored_elements(held)) * element / (batches * held_count);
+      static_cast<size_t>(kernels::stored_elements(map)) * element / (batches * held_count);
+  // Pieces of a row: all of it, or the pixels of a window.
+  const auto pieces = static_cast<size_t>(held.pixel_stride != 0 ? held.dims[3] : 1);
+  const auto pitch = static_cast<size_t>(kernels::pixel_elements(held)) * element;
+  const auto skipped = static_cast<size_t>(held.first_channel) * element;
   // Halves into the second half of the place: they are widened from its beginning on.
   uint8_t* to = memory_.data() + place;
   if (held.dtype == DType::F16) to += batches * count * row_bytes;
@@ -283,11 +296,20 @@ codl_status_t StepChecker::read(uint32_t tensor, Range rows, size_t place, codl_
     if (pointer != nullptr) {
       std::memcpy(to, pointer + row * row_bytes, count * row_bytes);
     } else if (held.layout == Layout::Image2d) {
-      const size_t origin[3] = {0, row, 0};
-      const size_t region[3] = {static_cast<size_t>(kernels::image_width(held)), count, 1};
-      error = api.clEnqueueReadImage(queue, memory, CL_FALSE, origin, region, 0, 0, to, 0, nullptr,
-                                     nullptr);
+      for (size_t i = 0; i < pieces && error == CL_SUCCESS; ++i) {
+        const size_t origin[3] = {(i * pitch + skipped) / (4 * element), row, 0};
+        const size_t region[3] = {row_bytes / pieces / (4 * element), count, 1};
+        error = api.clEnqueueReadImage(queue, memory, CL_FALSE, origin, region, row_bytes, 0,
+                                       to + i * (row_bytes / pieces), 0, nullptr, nullptr);
+      }
       if (error != CL_SUCCESS) return cl_fault(diag, "clEnqueueReadImage", error);
+    } else if (pieces != 1) {
+      const size_t origin[3] = {skipped, row * pieces, 0};
+      const size_t to_origin[3] = {};
+      const size_t region[3] = {row_bytes / pieces, count * pieces, 1};
+      error = api.clEnqueueReadBufferRect(queue, memory, CL_FALSE, origin, to_origin, region, pitch,
+                                          0, region[0], 0, to, 0, nullptr, nullptr);
+      if (error != CL_SUCCESS) return cl_fault(diag, "clEnqueueReadBufferRect", error);
     } else {
       error = api.clEnqueueReadBuffer(queue, memory, CL_FALSE, row * row_bytes, count * row_bytes,
                                       to, 0, nullptr, nullptr);

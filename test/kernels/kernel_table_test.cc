@@ -64,7 +64,7 @@ TEST_CASE("a launch takes what it has room for, and says if there was more") {
     if (more == 0) over.add_int(1);
     if (more == 1) over.add_float(1);
     if (more == 2) over.define("B", 1);
-    CHECK(std::string_view(check_launch(over)) == "a launch of at most 56 scalars and 16 defines");
+    CHECK(std::string_view(check_launch(over)) == "a launch of at most 68 scalars and 16 defines");
     CHECK(over.scalar_count == ClLaunch::kMaxScalars);
     CHECK(over.define_count == ClLaunch::kMaxDefines);
     CHECK(over.scalars[ClLaunch::kMaxScalars - 1] == ClLaunch::kMaxScalars - 1);

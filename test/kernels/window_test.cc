@@ -1,6 +1,6 @@
 // A window of a wider map's channels gives and takes the bits of a map of its own, and nothing
-// between its pixels is read or written: every kernel that kernels.def says takes windows, every
-// case whose channels are whole panels.
+// between its pixels is read or written: every CPU kernel that kernels.def says takes windows,
+// every case whose channels are whole panels. Those of the GPU: cl_window_test.cc.
 #include "test/kernels/all_cases.h"
 #include "test/kernels/cpu_runner.h"
 #include "test/support/catch.h"
@@ -70,7 +70,7 @@ std::string window_difference(const GuardedMemory& expected, const GuardedMemory
 
 TEST_CASE("a window of channels is as a map of its own, bit by bit", "[windows]") {
   for (const KernelInfo& info : kKernelInfos) {
-    if (!info.takes_windows) continue;
+    if (!info.takes_windows || info.processor != Processor::Cpu) continue;
     int checked = 0;
     const auto check_cases = [&](const std::vector<KernelCase>& cases) {
       for (const KernelCase& any_row : cases) {
@@ -127,7 +127,8 @@ TEST_CASE("a Concat leaves windows of its output where they are", "[windows]") {
     copied.data()[i] = static_cast<float>(i / 32 * kWidth + 16 + i % 32);
   for (int32_t i = 0; i < kPixels; ++i) std::fill_n(y.data() + i * kWidth + 16, 32, -1.0f);
   for (const KernelInfo& info : kKernelInfos) {
-    if (info.op != OpKind::Concat || !info.takes_windows) continue;
+    if (info.op != OpKind::Concat || !info.takes_windows || info.processor != Processor::Cpu)
+      continue;
     kernels::StepNeeds needs;
     REQUIRE(kernels::check_step(step_of(info, item), &needs) == nullptr);
     const std::vector<kernels::TensorView> views = {
@@ -166,11 +167,16 @@ TEST_CASE("a window is of whole panels, of Nhwc maps, and of operands that may b
       }
     return std::string("no kernel");
   };
-  const char* const kBounds = "a window of whole panels in a map at least as wide";
+  const char* const kBounds =
+      "a window of whole panels, texels on the GPU, in a map at least as wide";
   CHECK(refusal_of([](auto& item, auto) { item.operands[0].pixel_stride = 16; }) == "");
   CHECK(refusal_of([](auto& item, auto) { item.operands[1].pixel_stride = 20; }) == "");
   CHECK(refusal_of([](auto& item, auto) { item.operands[1].pixel_stride = 18; }) == kBounds);
   CHECK(refusal_of([](auto& item, auto) { item.operands[1].pixel_stride = 12; }) == kBounds);
+  CHECK(refusal_of([](auto& item, auto) {
+          item.operands[1].pixel_stride = 32;
+          item.operands[1].first_channel = 16;
+        }) == kBounds);
   CHECK(refusal_of([](auto& item, auto) {
           for (auto& shape : item.operands) shape.dims[1] = 20;
           item.operands[1].pixel_stride = 32;

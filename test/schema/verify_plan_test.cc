@@ -277,6 +277,52 @@ TestPlan device_in_place_plan() {
   return plan;
 }
 
+// Beside separate_plan(): windows t9 and t10 of t11, both pooled from t8, which a Concat of them
+// leaves where they are.
+TestPlan windows_plan_of(Storage storage) {
+  TestPlan plan = separate_plan();
+  TestVariant& variant = plan.variants[0];
+  const bool is_image = storage == Storage::Image;
+  constexpr uint64_t kPixels = 4 * 5;
+  const auto map = [&](std::string name, bool is_first, int32_t channels, int32_t pixel_stride,
+                       int32_t first_channel) {
+    TestTensor tensor = is_image ? image_tensor(std::move(name), is_first ? 2 : 3)
+                                 : nhwc_tensor(std::move(name), storage, is_first ? 2048 : 4096);
+    tensor.dims[1] = channels;
+    tensor.pixel_stride = pixel_stride;
+    tensor.first_channel = first_channel;
+    const auto pixel = static_cast<uint64_t>(pixel_stride != 0 ? pixel_stride : channels);
+    if (!is_image)
+      tensor.bytes =
+          ((kPixels - 1) * pixel + static_cast<uint64_t>(first_channel + channels)) * sizeof(float);
+    return tensor;
+  };
+  variant.device_bytes = 4096 + kPixels * 32 * sizeof(float);
+  variant.images.push_back({.width = 40, .height = 4});
+  variant.images.push_back({.width = 40, .height = 4});
+  variant.tensors.push_back(map("t8", true, 16, 0, 0));
+  variant.tensors.push_back(map("t9", false, 16, 32, 0));
+  variant.tensors.push_back(map("t10", false, 16, 32, 16));
+  variant.tensors.push_back(map("t11", false, 32, 0, 0));
+  Pool2dParams pool;
+  pool.kind = kPool2dMax;
+  pool.kernel_h = pool.kernel_w = pool.stride_h = pool.stride_w = 1;
+  pool.dilation_h = pool.dilation_w = 1;
+  for (uint32_t window : {9, 10}) {
+    variant.steps.push_back(
+        kernel_step(is_image ? "pool2d_f32_cl_image" : "pool2d_f32_cl_buffer", {8, window}));
+    variant.steps.back().params = test::params_bytes(pool);
+  }
+  variant.steps.push_back(
+      kernel_step(is_image ? "concat_f32_cl_image" : "concat_f32_cl_buffer", {9, 10, 11}));
+  variant.steps.back().params = test::params_bytes(ConcatParams{.axis = 1});
+  test::name_kernels(plan);
+  return plan;
+}
+
+TestPlan device_windows_plan() { return windows_plan_of(Storage::Device); }
+TestPlan image_windows_plan() { return windows_plan_of(Storage::Image); }
+
 TestTensor as_halves(TestTensor tensor) {
   tensor.dtype = DType::F16;
   tensor.bytes /= 2;
@@ -340,7 +386,7 @@ void check_refused(TestPlan (*make_plan)(), const char* where,
 TEST_CASE("the valid plans of this file are accepted, by the contracts too") {
   for (TestPlan (*make_plan)() :
        {cpu_plan, windows_plan, in_place_plan, sub_buffer_plan, shared_in_place_plan, separate_plan,
-        device_in_place_plan, halves_plan}) {
+        device_in_place_plan, device_windows_plan, image_windows_plan, halves_plan}) {
     const std::vector<uint8_t> file = test::to_bytes(make_plan());
     for (CheckStep check_step : {CheckStep{accept_all}, CheckStep{kernels::check_step}}) {
       const PlanFault fault = verify(file, VerifyLevel::All, check_step);
@@ -731,25 +777,33 @@ TEST_CASE("each rule of a tensor's place refuses its bad example") {
       {{"offset_bytes + bytes inside the arena", [](auto&, auto& v) { v.shared_bytes = 1024; }}});
 }
 
+const char* const kFirst =
+    "first_channel 0 in the host arena, else a multiple of 4, the window in the map";
+
 TEST_CASE("each rule of a window of channels refuses its bad example") {
+  const char* const kLayout = "pixel_stride and first_channel 0 in this layout";
   const char* const kStride = "pixel_stride 0, or a multiple of 4, the window's channels or more";
-  const char* const kHost = "a window of channels in layout Nhwc and the host arena";
-  check_refused(
-      windows_plan, "tensor",
-      {{kStride, [](auto&, auto& v) { v.tensors[7].pixel_stride = 34; }},
-       {kStride, [](auto&, auto& v) { v.tensors[7].pixel_stride = 12; }},
-       {kStride, [](auto&, auto& v) { v.tensors[7].pixel_stride = -16; }},
-       {kStride, [](auto&, auto& v) { v.tensors[7].pixel_stride = kMaxDim + 4; }},
-       {"at most 2^30 elements, pad lanes included",
-        [](auto&, auto& v) {
-          v.tensors[7].dims = {1 << 10, 16, 4, 1 << 10};
-          v.tensors[7].pixel_stride = 1 << 20;
-        }},
-       {"a window of whole panels of 16", [](auto&, auto& v) { v.tensors[7].dims[1] = 12; }},
-       {kHost, [](auto&, auto& v) { v.tensors[6].pixel_stride = 32; }},
-       {"pixel_stride 0 in this layout", [](auto&, auto& v) { v.tensors[0].pixel_stride = 32; }},
-       {"bytes equal to the elements stored (0 in an image)",
-        [](auto&, auto& v) { v.tensors[7].pixel_stride = 48; }}});
+  const char* const kHost = "a window of channels in the host arena or memory of the GPU alone";
+  check_refused(windows_plan, "tensor",
+                {{kStride, [](auto&, auto& v) { v.tensors[7].pixel_stride = 34; }},
+                 {kStride, [](auto&, auto& v) { v.tensors[7].pixel_stride = 12; }},
+                 {kStride, [](auto&, auto& v) { v.tensors[7].pixel_stride = -16; }},
+                 {kStride, [](auto&, auto& v) { v.tensors[7].pixel_stride = kMaxDim + 4; }},
+                 {"at most 2^30 elements, pad lanes included",
+                  [](auto&, auto& v) {
+                    v.tensors[7].dims = {1 << 10, 16, 4, 1 << 10};
+                    v.tensors[7].pixel_stride = 1 << 20;
+                  }},
+                 {"a window of whole panels of 16, of whole texels in memory of the GPU",
+                  [](auto&, auto& v) { v.tensors[7].dims[1] = 12; }},
+                 {kFirst, [](auto&, auto& v) { v.tensors[8].first_channel = 16; }},
+                 {"first_channel 0 without a window",
+                  [](auto&, auto& v) { v.tensors[9].first_channel = 16; }},
+                 {kHost, [](auto&, auto& v) { v.tensors[6].pixel_stride = 32; }},
+                 {kLayout, [](auto&, auto& v) { v.tensors[0].pixel_stride = 32; }},
+                 {kLayout, [](auto&, auto& v) { v.tensors[0].first_channel = 16; }},
+                 {"bytes equal to the elements stored (0 in an image)",
+                  [](auto&, auto& v) { v.tensors[7].pixel_stride = 48; }}});
   const char* const kPlace = "a window of a Concat's output at its place in it";
   check_refused(windows_plan, "step",
                 {{"an output that shares no byte with an input",
@@ -768,6 +822,59 @@ TEST_CASE("each rule of a window of channels refuses its bad example") {
                     v.steps.back().kernel = kernel_id("binary_f32_cpu");
                     v.steps.back().params = test::params_bytes(BinaryParams{});
                   }}});
+}
+
+TEST_CASE("each rule of a window on the GPU refuses its bad example") {
+  const char* const kShares = "an output that shares no byte with an input";
+  const char* const kPlace = "a window of a Concat's output at its place in it";
+  const auto move_window = [](TestTensor& window) {
+    window.first_channel -= 4;
+    if (window.bytes != 0) window.bytes -= 4 * sizeof(float);
+  };
+  for (TestPlan (*make_plan)() : {device_windows_plan, image_windows_plan}) {
+    const bool is_image = make_plan == image_windows_plan;
+    INFO(is_image);
+    check_refused(
+        make_plan, "tensor",
+        {{kFirst, [](auto&, auto& v) { v.tensors[10].first_channel = -4; }},
+         {kFirst, [](auto&, auto& v) { v.tensors[10].first_channel = 14; }},
+         {kFirst, [](auto&, auto& v) { v.tensors[10].first_channel = 20; }},
+         {kFirst, [](auto&, auto& v) { v.tensors[10].first_channel = INT32_MAX - 3; }},
+         {"a window of whole panels of 16, of whole texels in memory of the GPU",
+          [](auto&, auto& v) { v.tensors[10].dims[1] = 14; }},
+         {"at most 2^30 elements, pad lanes included",
+          [](auto&, auto& v) {
+            v.tensors[10].dims = {1 << 10, 16, 4, 1 << 10};
+            v.tensors[10].pixel_stride = 1 << 20;
+          }},
+         {is_image ? "an image at least as wide" : "offset_bytes + bytes inside the arena",
+          [](auto&, auto& v) {
+            v.images.back().width = 39;
+            v.device_bytes = 4096 + 20 * 32 * 4 - 1;
+          }}});
+    check_refused(make_plan, "step",
+                  {{kPlace,
+                    [](auto&, auto& v) {
+                      v.steps.back().operands = {10, 9, 11};
+                    }},
+                   {kPlace,
+                    [&](auto&, auto& v) {
+                      v.tensors[11].index = is_image ? 2 : 0;
+                      v.tensors[11].offset_bytes = is_image ? 0 : 1024;
+                    }},
+                   {kPlace, [&](auto&, auto& v) { move_window(v.tensors[10]); }},
+                   {kShares, [&](auto&, auto& v) {
+                      v.steps[8].operands = {9, 10};
+                      move_window(v.tensors[10]);
+                    }}});
+    // A kernel reads some channels of a buffer and writes others of it, of an image it may not.
+    TestPlan plan = make_plan();
+    plan.variants[0].steps[8].operands = {9, 10};
+    CHECK(verify(test::to_bytes(plan)).ok() == !is_image);
+  }
+  check_refused(device_windows_plan, "step",
+                {{"no windows of channels to copy",
+                  [](auto&, auto& v) { v.tensors[2].dims[1] = v.tensors[2].pixel_stride = 8; }}});
 }
 
 TEST_CASE("an output in its input is refused where it is not what the input has there") {

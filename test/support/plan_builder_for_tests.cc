@@ -24,7 +24,7 @@ flatbuffers::Offset<plan::TensorDef> make_tensor(flatbuffers::FlatBufferBuilder&
       builder, tensor.name.c_str(), static_cast<uint8_t>(tensor.dtype),
       static_cast<uint8_t>(tensor.layout), &tensor.dims, tensor.row_begin, tensor.row_end,
       static_cast<uint8_t>(tensor.storage), tensor.index, tensor.offset_bytes, tensor.bytes,
-      tensor.pixel_stride);
+      tensor.pixel_stride, tensor.first_channel);
 }
 
 flatbuffers::Offset<plan::StepDef> make_step(flatbuffers::FlatBufferBuilder& builder,

@@ -25,6 +25,7 @@ struct TestTensor {
   uint64_t bytes = 0;
   DType dtype = DType::F32;
   int32_t pixel_stride = 0;
+  int32_t first_channel = 0;
 };
 
 struct TestStep {

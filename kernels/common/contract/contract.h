@@ -30,10 +30,14 @@ struct OperandShape {
   int32_t row_begin = 0;
   int32_t row_end = 0;
   uint64_t bytes = 0;  // size of the memory, 0 for Image2d
-  // Nhwc: elements from pixel to pixel where the value is a window of the channels of a wider map,
-  // a multiple of kChannelPad and at least the value's channels, which are whole panels; what lies
-  // between its pixels belongs to others. 0: no window, pixels follow each other.
+  // Nhwc, Image2d: elements from pixel to pixel where the value is a window of the channels of a
+  // wider map, a multiple of kChannelPad and at least the value's channels; what lies between its
+  // pixels belongs to others. 0: no window, pixels follow each other. On the CPU the channels are
+  // whole panels, on the GPU multiples of kChannelPad.
   int32_t pixel_stride = 0;
+  // Of a window on the GPU, whose memory is the map's (a buffer begins where drivers allow, an
+  // image has no part): the map's channel that is its first, a multiple of kChannelPad. Else 0.
+  int32_t first_channel = 0;
 };
 
 inline constexpr uint32_t kMaxOperands = 16;
@@ -74,14 +78,15 @@ struct StepNeeds {
 
 // How an OpenCL step is launched: derived here, never read from the plan.
 //
-// Kernel arguments are the operands in order (buffer, SVM pointer or image), then `scalars`, each
-// 4 bytes: an int, or a float's bits, as the kernel function declares them.
+// Kernel arguments are the operands in order (buffer, SVM pointer or image) but for those that the
+// kernel does not touch (is_cl_argument()), then `scalars`, each 4 bytes: an int, or a float's
+// bits, as the kernel function declares them.
 struct ClLaunch {
   struct Define {
     const char* name;  // -D name=value
     int32_t value;
   };
-  static constexpr uint32_t kMaxScalars = 56;  // 51 of a Concat of 15 inputs
+  static constexpr uint32_t kMaxScalars = 68;  // 67 of a Concat of 15 inputs
   static constexpr uint32_t kMaxDefines = 16;
   uint64_t global[3] = {1, 1, 1};
   uint64_t local[3] = {0, 0, 0};  // 0: the driver chooses

@@ -176,6 +176,8 @@ constexpr const char* check_conv_operands(const StepShape& step) {
     for (int32_t i = 0; i < 4; ++i)
       if (residual.dims[i] != y.dims[i]) return "a residual of the output's dims";
     if (!holds_rows_of(residual, rows)) return "residual rows of the part inside the operand";
+    if (step.kernel->processor == Processor::Gpu && y.layout == Layout::Nhwc && y.pixel_stride != 0)
+      return "no window of a GPU's buffer where a residual is added";
   }
   if (step.kernel->processor == Processor::Gpu) return nullptr;  // the operator's tiles
   return step.tile_count == 0 ? nullptr : "no tile numbers for a CPU kernel";

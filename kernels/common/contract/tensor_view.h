@@ -33,17 +33,31 @@ constexpr bool is_window_of(const OperandShape& x, const OperandShape& y) {
   return x.pixel_stride != 0 && x.pixel_stride == pixel_elements(y);
 }
 
-// Elements of memory from the operand's first to its last, pad lanes included; texels * 4 for
-// Image2d.
+// Whether an operand is an argument of the OpenCL kernel: it touches no window of its output.
+inline bool is_cl_argument(const StepShape& step, uint32_t i) {
+  return step.kernel->op != OpKind::Concat || i + 1 == step.operand_count ||
+         !is_window_of(step.operands[i], step.output());
+}
+
+// Whether a step joins windows of its output alone: on the GPU there is nothing to launch then.
+inline bool joins_windows(const StepShape& step) {
+  if (step.kernel->op != OpKind::Concat || step.kernel->processor != Processor::Gpu) return false;
+  for (uint32_t i = 0; i + 1 < step.operand_count; ++i)
+    if (is_cl_argument(step, i)) return false;
+  return true;
+}
+
+// Elements of memory from the operand's first (of a window on the GPU: from the map's) to its last,
+// pad lanes included; texels * 4 for Image2d.
 constexpr int64_t stored_elements(const OperandShape& shape) {
   if (shape.layout == Layout::Nhwc || shape.layout == Layout::Image2d)
     return (int64_t{shape.dims[0]} * rows_held(shape) * shape.dims[3] - 1) * pixel_elements(shape) +
-           padded_channels(shape);
+           shape.first_channel + padded_channels(shape);
   return element_count(shape);
 }
 
 constexpr int64_t image_width(const OperandShape& shape) {
-  return int64_t{shape.dims[3]} * (padded_channels(shape) / 4);
+  return int64_t{shape.dims[3]} * (pixel_elements(shape) / 4);
 }
 constexpr int64_t image_height(const OperandShape& shape) {
   return int64_t{shape.dims[0]} * rows_held(shape);

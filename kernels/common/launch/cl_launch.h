@@ -75,7 +75,7 @@ struct ClStrides {
 
 constexpr ClStrides cl_strides(const OperandShape& shape) {
   ClStrides strides = {};
-  strides.pixel = padded_channels(shape);
+  strides.pixel = pixel_elements(shape);
   strides.row = strides.pixel * shape.dims[3];
   strides.batch = strides.row * rows_held(shape);
   return strides;
@@ -83,7 +83,7 @@ constexpr ClStrides cl_strides(const OperandShape& shape) {
 
 // Elements from the memory of an Nhwc operand to row `row` of the value, which its window holds.
 constexpr int32_t cl_row_offset(const OperandShape& shape, int32_t row) {
-  return (row - shape.row_begin) * cl_strides(shape).row;
+  return (row - shape.row_begin) * cl_strides(shape).row + shape.first_channel;
 }
 
 // Channels the step writes, those in memory (pad lanes of the last channel included) and how many
@@ -101,19 +101,18 @@ constexpr ClChannels cl_channels(const StepShape& step) {
 }
 
 // A copy or elementwise step between operands of y's dims and layout: batches of pixels of lanes
-// that are neighbours in memory. Pixels are the same distance apart in every operand.
+// that are neighbours in memory.
 struct ClRuns {
   int32_t batch = 1;
   int32_t pixels = 1;
-  int32_t pixel_stride = 0;
   int32_t stored_count = 0;  // lanes written
   int32_t valid_count = 0;   // of them; the others become zero
 
   int64_t chunks() const { return ceil_div(stored_count, kClLanes); }
 };
 
-// `may_join`: without pad lanes all pixels of a batch may become one run; not for a kernel that
-// must know which channel a lane is.
+// `may_join`: without pad lanes and windows of channels all pixels of a batch may become one run;
+// not for a kernel that must know which channel a lane is.
 constexpr ClRuns cl_runs(const StepShape& step, bool may_join) {
   const OperandShape& y = step.output();
   ClRuns runs = {};
@@ -124,35 +123,36 @@ constexpr ClRuns cl_runs(const StepShape& step, bool may_join) {
   const ClChannels channels = cl_channels(step);
   runs.batch = y.dims[0];
   runs.pixels = rows_of_part(step.part_dim, step.part, y).count() * y.dims[3];
-  runs.pixel_stride = padded_channels(y);
   runs.stored_count = channels.stored_count;
   runs.valid_count = channels.valid_count;
-  if (may_join && runs.valid_count == runs.pixel_stride) {
-    runs.stored_count = runs.valid_count = runs.pixels * runs.pixel_stride;
+  for (uint32_t i = 0; i < step.operand_count; ++i)
+    may_join = may_join && step.operands[i].pixel_stride == 0;
+  if (may_join && runs.valid_count == padded_channels(y)) {
+    runs.stored_count = runs.valid_count = runs.pixels * runs.valid_count;
     runs.pixels = 1;
   }
   return runs;
 }
 
 // One work-item per chunk of 16 lanes of the runs. Scalars: item_count, chunks, pixels,
-// pixel_stride, stored_count, valid_count.
+// stored_count, valid_count.
 inline void set_runs(const StepShape& step, const ClRuns& runs, ClLaunch* out) {
   set_line(step, runs.chunks() * runs.pixels * runs.batch, out);
   out->add_int(static_cast<int32_t>(runs.chunks()));
   out->add_int(runs.pixels);
-  out->add_int(runs.pixel_stride);
   out->add_int(runs.stored_count);
   out->add_int(runs.valid_count);
 }
 
-// Where an operand of y's dims and layout has its first run, and the distance between its batches.
-// Scalars: offset, batch_stride.
+// Where an operand of y's dims and layout has its first run, and the distances between its batches
+// and its pixels. Scalars: offset, batch_stride, pixel_stride.
 inline void add_runs_operand(const StepShape& step, const OperandShape& operand, ClLaunch* out) {
   const OperandShape& y = step.output();
   const bool is_nhwc = y.layout == Layout::Nhwc;
   const Range rows = rows_of_part(step.part_dim, step.part, y);
   out->add_int(is_nhwc ? cl_row_offset(operand, rows.begin) + cl_channels(step).begin : 0);
   out->add_int(is_nhwc ? cl_strides(operand).batch : 0);
+  out->add_int(is_nhwc ? cl_strides(operand).pixel : 0);
 }
 
 // One work-item per texel of the part of an image y. Scalars: texels, columns, batch_rows (the
@@ -174,13 +174,20 @@ inline void add_image_rows(const StepShape& step, const OperandShape& operand, C
   out->add_int(rows_held(operand));
 }
 
-// Where an Nhwc input is. Scalars: row_begin, batch_stride, row_stride, pixel_stride.
+// Where an Nhwc input is. Scalars: offset, row_begin, batch_stride, row_stride, pixel_stride.
 inline void add_nhwc_input(const OperandShape& shape, ClLaunch* out) {
   const ClStrides strides = cl_strides(shape);
+  out->add_int(shape.first_channel);
   out->add_int(shape.row_begin);
   out->add_int(strides.batch);
   out->add_int(strides.row);
   out->add_int(strides.pixel);
+}
+
+// Where the texels of a pixel are. Scalars: texels from pixel to pixel, the first.
+inline void add_pixel_texels(const OperandShape& shape, ClLaunch* out) {
+  out->add_int(pixel_elements(shape) / kChannelPad);
+  out->add_int(shape.first_channel / kChannelPad);
 }
 
 // Where an Nhwc operand of y's dims has the first row of the part. Scalars: offset, batch_stride.
@@ -213,12 +220,15 @@ inline int64_t set_chunks(const StepShape& step, ClLaunch* out) {
 }
 
 // What a kernel on texels that reads other rows of x than it writes knows of them. Scalars:
-// y_first_row, y_rows_held, first_row (of the part, global), x_row_begin, x_rows_held.
+// y_first_row, y_rows_held, first_row (of the part, global), x_row_begin, x_rows_held, and of x
+// and of y those of add_pixel_texels().
 inline void add_image_window(const StepShape& step, const OperandShape& x, ClLaunch* out) {
   add_image_rows(step, step.output(), out);
   out->add_int(rows_of_part(step.part_dim, step.part, step.output()).begin);
   out->add_int(x.row_begin);
   out->add_int(rows_held(x));
+  add_pixel_texels(x, out);
+  add_pixel_texels(step.output(), out);
 }
 
 // How a window moves over x. Scalars: stride, dilation (h, w), pad_top, pad_left.

@@ -276,21 +276,23 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
          (int)get_global_id(2) >= extent2;
 }
 
-// Kernels on runs of lanes (kernels/common/launch/cl_launch.h, set_runs()): one work-item per chunk of 16
-// lanes; `batch` times `pixels` runs of stored_count lanes, of which those from valid_count on are
-// pad lanes and become zero. START_RUN: the work-item's batch n, lane, offset `at` in its batch and
-// how many of its lanes are in memory and how many valid, which may be more than 16.
-#define RUN_PARAMS \
-  int item_count, int chunks, int pixels, int pixel_stride, int stored_count, int valid_count
-#define START_RUN                                   \
-  int id = get_global_id(0);                        \
-  if (id >= item_count) return;                     \
-  const int lane = id % chunks * 16;                \
-  id /= chunks;                                     \
-  const int at = id % pixels * pixel_stride + lane; \
-  const int n = id / pixels;                        \
-  const int stored = min(16, stored_count - lane);  \
+// Kernels on runs of lanes (kernels/common/launch/cl_launch.h, set_runs()): one work-item per chunk
+// of 16 lanes; `batch` times `pixels` runs of stored_count lanes, of which those from valid_count on
+// are pad lanes and become zero. START_RUN: the work-item's batch n, pixel and lane, and how many of
+// its lanes are in memory and how many valid, which may be more than 16. RUN_OPERAND: where an
+// operand has its runs; RUN_AT: where the work-item's lane is in it.
+#define RUN_PARAMS int item_count, int chunks, int pixels, int stored_count, int valid_count
+#define RUN_OPERAND(x) int x##_offset, int x##_batch_stride, int x##_pixel_stride
+#define START_RUN                                  \
+  int id = get_global_id(0);                       \
+  if (id >= item_count) return;                    \
+  const int lane = id % chunks * 16;               \
+  id /= chunks;                                    \
+  const int pixel = id % pixels;                   \
+  const int n = id / pixels;                       \
+  const int stored = min(16, stored_count - lane); \
   const int valid = valid_count - lane;
+#define RUN_AT(x) (x##_offset + n * x##_batch_stride + pixel * x##_pixel_stride + lane)
 
 // Kernels on texels of an image (set_texels()): ids are texel of the channels, column, batch and
 // row; the first three parameters are their extents. START_TEXEL: the work-item's, and the place
@@ -305,6 +307,15 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
   const int row = (int)get_global_id(2) % rows;          \
   const int pixel_texels = (channels + 3) / 4;           \
   const int image_x = column * pixel_texels + texel;
+
+// kernels/common/launch/cl_launch.h, add_nhwc_input() and add_pixel_texels() of x and y.
+#define NHWC_INPUT_PARAMS \
+  int x_offset, int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride
+#define WINDOW_TEXEL_PARAMS int x_texels, int x_first_texel, int y_texels, int y_first_texel
+// Where the work-item's texel is in an image of y's columns, which may hold a wider map.
+#define TEXEL_OF(x)                                     \
+  (int2)(column * x##_texels + x##_first_texel + texel, \
+         n * x##_rows_held + x##_first_row + row)
 
 // A window that moves over a map: its taps, and kernels/common/launch/cl_launch.h, add_window().
 #define FILTER_PARAMS                                                                     \

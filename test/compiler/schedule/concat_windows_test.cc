@@ -2,6 +2,7 @@
 
 #include "compiler/memory/memory_plan.h"
 #include "compiler/partition/partition.h"
+#include "compiler/schedule/half_storage.h"
 #include "compiler/schedule/schedule.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
@@ -10,12 +11,28 @@
 namespace codl::compiler {
 namespace {
 
-Schedule cpu_schedule(const ir::Graph& graph, const DeviceProfile& profile) {
+Schedule schedule_on(const char* processor, const ir::Graph& graph, const DeviceProfile& profile) {
   PartitionOptions options;
-  options.strategy = "cpu";
+  options.strategy = processor;
   const LatencyPredictor predictor(profile);
   const PartitionPlan plan = test::value_of(partition(graph, predictor, options));
-  return test::value_of(make_schedule(graph, plan, predictor, "cpu"));
+  return test::value_of(make_schedule(graph, plan, predictor, processor));
+}
+
+Schedule cpu_schedule(const ir::Graph& graph, const DeviceProfile& profile) {
+  return schedule_on("cpu", graph, profile);
+}
+
+// The schedule's Concats: those that have nothing to copy, and all.
+std::pair<int, int> concats_of(const Schedule& schedule) {
+  std::pair<int, int> counts;
+  for (const Step& step : schedule.steps) {
+    if (step.kernel == nullptr || step.kernel->op != OpKind::Concat) continue;
+    kernels::OperandShape shapes[kernels::kMaxOperands];
+    counts.first += schedule.shape_of(step, shapes).is_in_place;
+    ++counts.second;
+  }
+  return counts;
 }
 
 const Tensor& tensor_named(const Schedule& schedule, const std::string& name) {
@@ -98,6 +115,70 @@ TEST_CASE("what a kernel without windows touches, what begins inside a panel, an
   for (const char* name : {"b_out", "c_out", "d_out", "e_out"}) {
     INFO(name);
     CHECK(tensor_named(schedule, name).shape.pixel_stride == 0);
+  }
+}
+
+// As in densenet: what is joined to a map is computed from it through another.
+TEST_CASE("on the GPU a chain of Concats has nothing to copy, in buffers and in images") {
+  test::GraphBuilder builder(16, 8, 8);
+  const ir::ValueId a = builder.conv("a", builder.input(), 20);
+  const ir::ValueId b = builder.conv("b", builder.conv("b0", a, 16, 1), 12);
+  const ir::ValueId ab = builder.concat("ab", {a, b});
+  const ir::ValueId c = builder.conv("c", builder.conv("c0", ab, 16, 1), 12);
+  const ir::ValueId all = builder.concat("all", {ab, c});
+  const ir::Graph graph = builder.finish(builder.conv("d", all, 16, 1));
+  for (const Layout layout : {Layout::Nhwc, Layout::Image2d})
+    for (const bool is_half : {false, true}) {
+      const DeviceProfile profile = test::test_profile(Sharing::SubBuffer, layout);
+      Schedule schedule = schedule_on("gpu", graph, profile);
+      if (is_half) store_halves(schedule);
+      write_into_concats(schedule);
+      INFO(name_of(layout) << ", halves " << is_half);
+      CHECK(concats_of(schedule) == std::pair(2, 2));
+      CHECK(llvm::toString(plan_memory(schedule, profile)) == "");
+      CHECK(llvm::toString(check_memory_plan(schedule)) == "");
+      const Tensor& whole = tensor_named(schedule, "all_out");
+      CHECK(whole.storage == (layout == Layout::Nhwc ? Storage::Device : Storage::Image));
+      CHECK(whole.shape.pixel_stride == 0);
+      struct WindowAt {
+        const char* name;
+        int32_t channel;
+      };
+      for (const WindowAt& place :
+           {WindowAt{"a_out", 0}, {"b_out", 20}, {"ab_out", 0}, {"c_out", 32}}) {
+        INFO(place.name);
+        const Tensor& window = tensor_named(schedule, place.name);
+        CHECK(window.shape.pixel_stride == 44);
+        CHECK(window.shape.first_channel == place.channel);
+        CHECK(window.offset_bytes == whole.offset_bytes);
+        CHECK(window.index == whole.index);
+        CHECK(window.shape.dtype == (is_half ? DType::F16 : DType::F32));
+      }
+      for (Tensor& moved : schedule.tensors)
+        if (moved.name == "c_out") moved.shape.first_channel -= 4;
+      CHECK(llvm::toString(check_memory_plan(schedule)).find("expected a window of t") !=
+            std::string::npos);
+    }
+}
+
+// b is computed from a, and both are joined.
+TEST_CASE("no kernel reads and writes an image, of which one operand is copied then") {
+  test::GraphBuilder builder(16, 8, 8);
+  const ir::ValueId a = builder.conv("a", builder.input(), 16);
+  const ir::ValueId b = builder.conv("b", a, 16);
+  const ir::ValueId ab = builder.concat("ab", {a, b});
+  const ir::Graph graph = builder.finish(builder.conv("c", ab, 16, 1));
+  for (const Layout layout : {Layout::Nhwc, Layout::Image2d}) {
+    const DeviceProfile profile = test::test_profile(Sharing::SubBuffer, layout);
+    Schedule schedule = schedule_on("gpu", graph, profile);
+    write_into_concats(schedule);
+    INFO(name_of(layout));
+    const bool is_image = layout == Layout::Image2d;
+    CHECK(concats_of(schedule) == std::pair(is_image ? 0 : 1, 1));
+    CHECK(tensor_named(schedule, "a_out").shape.pixel_stride == 32);
+    CHECK(tensor_named(schedule, "b_out").shape.pixel_stride == (is_image ? 0 : 32));
+    CHECK(llvm::toString(plan_memory(schedule, profile)) == "");
+    CHECK(llvm::toString(check_memory_plan(schedule)) == "");
   }
 }
 
