@@ -180,9 +180,11 @@ TEST_CASE("cut launches and tiles give the interpreter's numbers") {
     check(cut);
     partition.limits = {};
   }
-  partition.limits.max_arena_bytes = whole.arena_bytes * 9 / 10;
+  // Less than what the whole needs, whose Concats are windows; tiles' are copied (fit_arena).
+  const uint64_t limit = whole.arena_bytes * 19 / 20;
+  partition.limits.max_arena_bytes = limit;
   const CompileResult tiled = compile_for(model, device, partition);
-  CHECK(tiled.report.variants[0].figures.arena_bytes <= whole.arena_bytes * 9 / 10);
+  CHECK(tiled.report.variants[0].figures.arena_bytes <= limit);
   check(tiled);
 }
 
