@@ -73,10 +73,30 @@ HWY_INLINE Vector leaky_relu(Vector x, float slope) {
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, hn::Set(d, slope)), x);
 }
 
-// 10: tanh(9.02) is 1 in float; hn::Tanh needs exp of twice its argument to be finite.
-HWY_INLINE Vector hyperbolic_tangent(Vector x) {
+// P(u) / Q(u); Q is between 1 and 1e38.
+template <int kCount>
+HWY_INLINE Vector rational(Vector u, const float (&p)[kCount], const float (&q)[kCount]) {
   const D d;
-  return hn::Tanh(d, limit(x, hn::Set(d, -10.0f), hn::Set(d, 10.0f)));
+  Vector above = hn::Set(d, p[kCount - 1]);
+  Vector below = hn::Set(d, q[kCount - 1]);
+  for (int i = kCount - 2; i >= 0; --i) {
+    above = hn::MulAdd(above, u, hn::Set(d, p[i]));
+    below = hn::MulAdd(below, u, hn::Set(d, q[i]));
+  }
+  return hn::Mul(above, reciprocal(below));
+}
+
+// x P(x^2) / Q(x^2), a least-squares fit of tanh(x) / x on [0, 9], reweighted until the relative
+// error is level at 2.1e-8; in float it is below 5e-7. tanh(9) is 1 - 3.1e-8. A NaN stays one.
+HWY_INLINE Vector hyperbolic_tangent(Vector v) {
+  const D d;
+  const Vector x = limit(v, hn::Set(d, -9.0f), hn::Set(d, 9.0f));
+  constexpr float kP[] = {9.9999997948e-01f, 1.3381007459e-01f, 3.4955661856e-03f,
+                          2.0608709264e-05f, 1.3354128060e-08f};
+  constexpr float kQ[] = {1.0f, 4.6714323061e-01f, 2.5876899619e-02f, 3.2855983826e-04f,
+                          7.7763431305e-07f};
+  const Vector y = hn::Mul(x, rational(hn::Mul(x, x), kP, kQ));
+  return limit(y, hn::Set(d, -1.0f), hn::Set(d, 1.0f));
 }
 
 HWY_INLINE Vector hard_swish(Vector x) { return hn::Mul(x, ramp(x, 1.0f / 6.0f, 0.5f)); }
@@ -279,6 +299,8 @@ void activate_rows(const Activation& activation, const float* x, int64_t x_strid
   switch (activation.kind) {
     case kUnarySigmoid:
       return transform_rows(all, [](Vector v) HWY_ATTR { return sigmoid(v); });
+    case kUnaryTanh:
+      return transform_rows(all, [](Vector v) HWY_ATTR { return hyperbolic_tangent(v); });
     case kUnarySwish:
       return transform_rows(all, [=](Vector v) HWY_ATTR { return swish(v, alpha); });
     case kUnaryHardSigmoid:
