@@ -72,11 +72,16 @@ const char* check_window(const StepShape& step, uint32_t i) {
              : "a window of whole panels, texels on the GPU, in a map at least as wide";
 }
 
+// Lengths of sequences, whose operand the contract knows.
+constexpr bool is_lengths(const KernelInfo& kernel, const OperandShape& operand) {
+  return kernel.op == OpKind::Recurrent && operand.dtype == DType::I64;
+}
+
 // Null if the operand suits the kernel's processor and its memory is as large as its shape. The
 // size of Packed operands, the number of operands and their roles are the contract's.
 const char* check_operand(const KernelInfo& kernel, const OperandShape& operand) {
   if (kernel.dtype != DType::Any && operand.dtype != kernel.dtype &&
-      !is_stored_as_half(kernel, operand))
+      !is_stored_as_half(kernel, operand) && !is_lengths(kernel, operand))
     return "operands of the kernel's dtype";
   int64_t elements = 1;
   for (int32_t i = 0; i < operand.rank; ++i) {

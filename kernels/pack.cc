@@ -6,6 +6,7 @@
 #include "kernels/conv2d/winograd.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "kernels/matmul/matmul.h"
+#include "kernels/recurrent/recurrent.h"
 
 namespace codl::kernels {
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int32_t rank_of(Packing packing) {
   if (packing == Packing::Bias) return 1;
+  if (packing == Packing::RecurrentPanels) return 3;
   return packing == Packing::MatMulPanels ? 2 : 4;
 }
 
@@ -32,6 +34,8 @@ uint64_t packed_bytes(Packing packing, const int32_t* dims, [[maybe_unused]] int
       return depthwise_conv2d_packed_bytes(dims);
     case Packing::MatMulPanels:
       return matmul_packed_bytes(dims);
+    case Packing::RecurrentPanels:
+      return recurrent_packed_bytes(dims);
     case Packing::Winograd2:
     case Packing::Winograd4:
       return winograd_packed_bytes(packing, dims);
@@ -53,6 +57,8 @@ void pack(Packing packing, const int32_t* dims, [[maybe_unused]] int32_t rank, i
       return depthwise_conv2d_pack(dims, src, dst);
     case Packing::MatMulPanels:
       return matmul_pack(dims, src, dst);
+    case Packing::RecurrentPanels:
+      return recurrent_pack(dims, src, dst);
     case Packing::Winograd2:
     case Packing::Winograd4:
       return winograd_pack(packing, dims, src, dst);

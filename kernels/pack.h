@@ -7,13 +7,14 @@
 
 namespace codl::kernels {
 
-// Bytes of a constant's packed form, given its unpacked dims (OIHW, [k, n], bias: [oc]) and the
-// `groups` of a convolution (else 1); 0 for None, which is ONNX's form.
+// Bytes of a constant's packed form, given its unpacked dims (OIHW, [k, n], [d, n, k] of Recurrent,
+// bias: [oc]) and the `groups` of a convolution (else 1); 0 for None, which is ONNX's form.
 //   ConvPanels    [ceil(oc/16)][kh][kw][ic/groups][16]    groups > 1: see conv2d.h
 //   Depthwise     [kh][kw][round_up(c, 16)]
 //   MatMulPanels  [ceil(n/16)][k][16]
 //   Winograd4     [ceil(oc/16)][6 x 6][ic][16]           3x3 filters transformed, see winograd.h
 //   Winograd2     [ceil(oc/16)][4 x 4][ic][16]           likewise
+//   RecurrentPanels [d][ceil(n/16)][k][16]
 //   Bias          [round_up(oc, 16)]
 // Padding is zero.
 uint64_t packed_bytes(Packing packing, const int32_t* dims, int32_t rank, int32_t groups);

@@ -122,10 +122,10 @@ struct KernelInfo {
     return takes_windows && (operand == 0 || operand + 1 == count || op == OpKind::Concat);
   }
   // The form in which the kernel reads constant operand `operand`. Kernels with packed weights have
-  // them in operand 1 and the bias in operand 2.
+  // them in operand 1 and the bias in operand 2, where Recurrent has the weights of the state.
   constexpr Packing packing_of(uint32_t operand) const {
     if (packing == Packing::None || operand < 1 || operand > 2) return Packing::None;
-    return operand == 1 ? packing : Packing::Bias;
+    return operand == 1 || packing == Packing::RecurrentPanels ? packing : Packing::Bias;
   }
 };
 

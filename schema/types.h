@@ -45,7 +45,8 @@ enum class Packing : uint8_t {
   Depthwise,
   MatMulPanels,
   Winograd4,
-  Winograd2
+  Winograd2,
+  RecurrentPanels
 };
 
 enum class Processor : uint8_t { Cpu = 0, Gpu = 1 };

@@ -1,8 +1,8 @@
 // Recurrent: ONNX's RNN, GRU and LSTM over a whole sequence.
 //
 //   x          [s, b, i]
-//   w          [d, g*h, i]       g gates: Rnn 1, Gru 3 (z r h), Lstm 4 (i o f c)
-//   r          [d, g*h, h]
+//   w          [d, g*h, i]       g gates: Rnn 1, Gru 3 (z r h), Lstm 4 (i o f c); f32: Packed,
+//   r          [d, g*h, h]       [d][ceil(g*h/16)][i or h][16], zero past g*h: recurrent_pack()
 //   bias       [d, 2*g*h]        if has_bias: of w, then of r
 //   lengths    [b] (i64)         if has_lengths: steps of each sequence, clamped to [0, s]
 //   h0         [d, b, h]         if has_h0, else zero
@@ -18,9 +18,13 @@
 // Every hidden unit is computed at once, all gates of it, from the step before: y itself is the
 // memory of the states. Sums are in float; their order depends on the shapes alone.
 // Windows of rows and parts: none. y must not overlap the others. Nothing past the end is read.
+//
+// recurrent_any_cpu takes any weights. recurrent_f32_cpu takes packed ones, and computes some
+// sequences of a direction together (RecurrentWork).
 #pragma once
 
 #include "kernels/common/contract/check_step_shape.h"
+#include "kernels/common/gemm/packed_weights.h"
 
 namespace codl::kernels {
 
@@ -52,6 +56,54 @@ constexpr RecurrentOperands recurrent_operands(const RecurrentParams& params) {
   operands.peepholes = take(params.has_peepholes);
   return operands;
 }
+
+// How recurrent_f32_cpu goes through a step. A task is a group of sequences in one direction: they
+// share what is read of the weights. Products of the inputs of some steps are made ahead of them,
+// as a product of matrices; those of the state step by step.
+struct RecurrentWork {
+  int64_t directions;
+  int64_t groups;       // of sequences; those that have lengths are each by themselves
+  int64_t group_batch;  // sequences of the largest group
+  int64_t chunk_steps;  // steps whose inputs are multiplied at once
+  // Elements of a row of sums: those of all gates as whole panels, and as many behind them as a
+  // vector that begins at the last gate may reach.
+  int64_t sum_stride;
+  // Of a group: of both biases, of the gates of a chunk, of what the state adds.
+  int64_t scratch_rows;
+
+  constexpr int64_t first_sequence(int64_t group, int64_t batch) const {
+    return batch * group / groups;
+  }
+};
+
+// Sequences and steps together: whole tiles of the micro-kernel on AVX3 and AVX2, and enough for
+// the weights' way from memory to be short beside their products.
+inline constexpr int64_t kRecurrentRows = 42;
+
+constexpr RecurrentWork recurrent_work(const RecurrentParams& params, const OperandShape& x,
+                                       const OperandShape& y) {
+  RecurrentWork work = {};
+  const int64_t steps = x.dims[0];
+  const int64_t batch = x.dims[1];
+  work.directions = y.dims[1];
+  work.groups = params.has_lengths != 0 ? batch : ceil_div(batch, kRecurrentRows);
+  work.group_batch = ceil_div(batch, work.groups);
+  const int64_t chunk = kRecurrentRows / work.group_batch;
+  work.chunk_steps = chunk < steps ? chunk : steps;
+  work.sum_stride =
+      panel_channels(int64_t{y.dims[3]} * recurrent_gates(params.kind)) + kChannelPanel;
+  work.scratch_rows = 2 + (work.chunk_steps + 1) * work.group_batch;
+  return work;
+}
+
+// `dims` are [d, g*h, i] or [d, g*h, h].
+constexpr uint64_t recurrent_packed_bytes(const int32_t* dims) {
+  return static_cast<uint64_t>(dims[0]) * static_cast<uint64_t>(panel_channels(dims[1])) *
+         static_cast<uint64_t>(dims[2]) * sizeof(float);
+}
+
+// src as dims say, row-major; dst of recurrent_packed_bytes().
+void recurrent_pack(const int32_t* dims, const float* src, float* dst);
 
 void recurrent_ref(const KernelArgs& args);
 

@@ -1,4 +1,6 @@
+#include "kernels/common/activation/activation.h"
 #include "kernels/recurrent/recurrent.h"
+#include "schema/plan_layout.h"
 
 namespace codl::kernels {
 namespace {
@@ -12,20 +14,38 @@ bool has_dims(const OperandShape& shape, Dims... dims) {
   return true;
 }
 
-const char* check(const StepShape& step, StepNeeds*) {
+// Of a kernel that takes packed weights, with activations on vectors.
+const char* check_packed(const StepShape& step) {
+  const auto& params = step.params_as<RecurrentParams>();
+  const int32_t activations[] = {params.activation_0, params.activation_1, params.activation_2,
+                                 params.activation_3, params.activation_4, params.activation_5};
+  const int32_t count = recurrent_activations(params.kind) * recurrent_directions(params.direction);
+  for (int32_t i = 0; i < count; ++i)
+    if (!is_activation(activations[i])) return "known activations";
+  for (uint32_t i = 1; i <= 2; ++i) {
+    const uint64_t bytes = recurrent_packed_bytes(step.operands[i].dims);
+    if (bytes / sizeof(float) > static_cast<uint64_t>(kMaxElements))
+      return "packed weights of at most 2^30 elements";
+    if (step.operands[i].bytes != bytes) return "packed weights of their shape's size";
+  }
+  return nullptr;
+}
+
+const char* check(const StepShape& step, StepNeeds* out_needs) {
   const auto& params = step.params_as<RecurrentParams>();
   if (params.kind < kRecurrentRnn || params.kind > kRecurrentLstm) return "a member of Recurrent";
   if (params.direction < 0 || params.direction > 2) return "direction 0, 1 or 2";
   const RecurrentOperands operands = recurrent_operands(params);
-  if (const char* expected = check_operands(step, operands.count + 1, operands.count + 1))
-    return expected;
+  if (step.operand_count != operands.count + 1) return "the operator's number of operands";
+  if (step.tile_count != 0) return "no tile for a CPU kernel";
   if (params.kind != kRecurrentLstm && (operands.c0 != 0 || operands.peepholes != 0))
     return "cell states and peepholes of an Lstm";
   for (uint32_t i = 0; i < step.operand_count; ++i) {
     const bool is_lengths = i != 0 && i == operands.lengths;
+    const bool is_packed = step.kernel->packing_of(i) != Packing::None;
     if (step.operands[i].dtype != (is_lengths ? DType::I64 : DType::F32) ||
-        step.operands[i].layout != Layout::Plain)
-      return "plain operands of f32, lengths of i64";
+        step.operands[i].layout != (is_packed ? Layout::Packed : Layout::Plain))
+      return "operands of f32, lengths of i64, plain but for packed weights";
   }
   const OperandShape* const shapes = step.operands;
   const OperandShape& y = step.output();
@@ -46,6 +66,13 @@ const char* check(const StepShape& step, StepNeeds*) {
     if (state != 0 && !has_dims(shapes[state], directions, batch, units)) return "states [d, b, h]";
   if (operands.peepholes != 0 && !has_dims(shapes[operands.peepholes], directions, 3 * units))
     return "peepholes [d, 3 * h]";
+  if (step.kernel->is_reference()) return nullptr;
+  if (const char* expected = check_packed(step)) return expected;
+
+  const RecurrentWork work = recurrent_work(params, shapes[0], y);
+  out_needs->task_count = static_cast<int32_t>(work.directions * work.groups);
+  out_needs->scratch_bytes =
+      static_cast<uint64_t>(work.scratch_rows * work.sum_stride) * sizeof(float);
   return nullptr;
 }
 

@@ -121,8 +121,9 @@ class Sequence {
   float gate_sum(int64_t gate, int64_t unit, const float* x, const float* hidden) const {
     return of_input(gate, unit, x) + of_hidden(gate, unit, hidden);
   }
-  float peephole(int64_t gate, int64_t unit) const {
-    return peepholes_ != nullptr ? peepholes_[gate * units_ + unit] : 0.0f;
+  // What the cell adds to a gate; without peepholes nothing, even of an infinite one.
+  float of_cell(int64_t gate, int64_t unit, float cell) const {
+    return peepholes_ != nullptr ? peepholes_[gate * units_ + unit] * cell : 0.0f;
   }
 
   void step(const float* x, const float* hidden, float* cell, float* out) const {
@@ -137,14 +138,13 @@ class Sequence {
 
   float lstm_unit(int64_t j, const float* x, const float* hidden, float* cell) const {
     enum : int64_t { kInput = 0, kOutput = 1, kForget = 2, kCell = 3 };
-    const float input = activate(0, gate_sum(kInput, j, x, hidden) + peephole(kInput, j) * *cell);
+    const float input = activate(0, gate_sum(kInput, j, x, hidden) + of_cell(kInput, j, *cell));
     const float forget =
         params_.is_input_forget != 0
             ? 1.0f - input
-            : activate(0, gate_sum(kForget, j, x, hidden) + peephole(kForget, j) * *cell);
+            : activate(0, gate_sum(kForget, j, x, hidden) + of_cell(kForget, j, *cell));
     *cell = forget * *cell + input * activate(1, gate_sum(kCell, j, x, hidden));
-    const float output =
-        activate(0, gate_sum(kOutput, j, x, hidden) + peephole(kOutput, j) * *cell);
+    const float output = activate(0, gate_sum(kOutput, j, x, hidden) + of_cell(kOutput, j, *cell));
     return output * activate(2, *cell);
   }
 

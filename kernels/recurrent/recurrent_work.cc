@@ -4,20 +4,134 @@
 namespace codl::kernels {
 namespace {
 
-void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+// Plain loops.
+void count_reference(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const auto& params = step.params_as<RecurrentParams>();
+  // A curve for each gate and one for the state: of an LSTM five, of a GRU three.
+  const auto elements = static_cast<double>(element_count(step.output()));
+  const double curves = params.kind == kRecurrentLstm ? 5 : params.kind == kRecurrentRnn ? 1 : 3;
+  out->macs = out->needed_macs;
+  out->transcendentals = 2 * curves * elements;
+  out->operations = 2 * curves * elements;
+  fill_loops(step, machine, 2 * out->macs / elements, all_read_bytes(step), out);
+}
+
+// The gates on vectors. `elements`: of the states of all steps.
+void count_gates(const RecurrentParams& params, double elements, const WorkMachine& machine,
+                 StepWork* out) {
+  const int32_t kinds[] = {params.activation_0, params.activation_1, params.activation_2,
+                           params.activation_3, params.activation_4, params.activation_5};
+  const int32_t directions = recurrent_directions(params.direction);
+  const int32_t count = recurrent_activations(params.kind);
+  const bool is_lstm = params.kind == kRecurrentLstm;
+  const bool is_gru = params.kind == kRecurrentGru;
+  for (int32_t i = 0; i < directions * count; ++i) {
+    const double gates = i % count != 0 ? 1 : is_lstm ? 3 : is_gru ? 2 : 1;
+    add_curve(kinds[i], gates * elements / directions, machine, out);
+  }
+  // Of a gate: a sum and two limits. Of an LSTM's cell a product, a multiply-add and two limits,
+  // and the product of the state; of a GRU the product that resets, and three of the state.
+  const double gates = recurrent_gates(params.kind);
+  const double others = is_lstm ? 5 : is_gru ? 4 : 0;
+  out->operations += elements * (3 * gates + others + (params.has_peepholes != 0 ? 3 : 0));
+  // Floats: of a gate two are added and one is stored, and a curve's loaded and stored; of an LSTM
+  // nine more of the cell and the state, and a curve; of a GRU seven.
+  out->moved_bytes += elements *
+                      (5 * gates + (is_lstm  ? 11
+                                    : is_gru ? 7
+                                             : 0)) *
+                      double{sizeof(float)};
+}
+
+// Sequences, or steps and sequences, times the panels of one direction's weights.
+PanelProduct product_of(int64_t runs, int64_t rows, int64_t stride, int64_t depth, int64_t columns,
+                        const PanelTileSize& size) {
+  PanelProduct product;
+  product.runs = static_cast<double>(runs);
+  product.pixels = rows;
+  product.tile_pixels = size.pixels_for(stride, size.most_pixels(columns));
+  product.panels = ceil_div(columns, kChannelPanel);
+  product.most_panels = rows == 1 ? size.row_panels : size.panels;
+  product.lanes =
+      static_cast<double>(product.panels - 1) * kChannelPanel + size.last_lanes(columns);
+  product.depth = static_cast<double>(depth);
+  return product;
+}
+
+void count_panel_work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const auto& params = step.params_as<RecurrentParams>();
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  const PanelTileSize size = panel_tile_size(machine.vector_lanes);
+  const RecurrentWork work = recurrent_work(params, x, y);
+  const int64_t steps = x.dims[0];
+  const int64_t inputs = x.dims[2];
+  const int64_t units = y.dims[3];
+  const int64_t columns = units * recurrent_gates(params.kind);
+  const int64_t chains = work.directions * work.groups;
+
+  const int64_t x_stride = work.group_batch == 1 ? x.dims[1] * inputs : inputs;
+  const int64_t whole_chunks = steps / work.chunk_steps;
+  const int64_t rest = steps % work.chunk_steps;
+  PanelCounts counts =
+      count_panels(product_of(chains * whole_chunks, work.chunk_steps * work.group_batch, x_stride,
+                              inputs, columns, size),
+                   size);
+  counts.add(count_panels(
+      product_of(chains, rest * work.group_batch, x_stride, inputs, columns, size), size));
+  const double input_tiles = counts.tiles;
+  // A state of zeros is not multiplied.
+  const int64_t state_steps = params.has_h0 != 0 ? steps : steps - 1;
+  const PanelCounts of_state = count_panels(
+      product_of(chains * state_steps, work.group_batch, units, units, columns, size), size);
+  counts.add(of_state);
+  out->macs = counts.macs;
+  out->moved_bytes += counts.moved_bytes;
+  out->tile_calls = counts.calls;
+  out->run_bytes = static_cast<double>(work.group_batch * units) * double{sizeof(float)};
+  count_gates(params, static_cast<double>(work.directions * steps * x.dims[1] * units), machine,
+              out);
+  fill_tasks(chains, static_cast<int32_t>(chains), machine, out);
+
+  // Of one direction.
+  const auto directions = static_cast<double>(work.directions);
+  const double w_bytes = static_cast<double>(step.operands[1].bytes) / directions;
+  const double r_bytes = static_cast<double>(step.operands[2].bytes) / directions;
+  const double row_bytes = static_cast<double>(work.sum_stride) * double{sizeof(float)};
+  const double chunk_bytes =
+      static_cast<double>(work.chunk_steps * work.group_batch) * (row_bytes + 4.0 * inputs);
+  const double step_bytes = 2.0 * static_cast<double>(work.group_batch) * row_bytes;
+  const double pass_bytes =
+      static_cast<double>(size.pass_panels(inputs * kChannelPanel, size.panels)) *
+      static_cast<double>(inputs * kChannelPanel) * double{sizeof(float)};
+  const auto runs = static_cast<double>(chains * ceil_div(steps, work.chunk_steps));
+  // Workers in one direction each read its weights.
+  const double sharers =
+      larger(smaller(machine.threads, static_cast<double>(chains)) / directions, 1);
+  double read_bytes = 0;
+  for (uint32_t i = 0; i + 1 < step.operand_count; ++i)
+    if (i < 1 || i > 2) read_bytes += traffic_bytes(step.operands[i]);
+  WorkMemory memory(step, machine, out);
+  memory.read(read_bytes, directions);
+  memory.weights(directions * (w_bytes + r_bytes), sharers);
+  memory.write(written_bytes(step));
+  memory.scratch(static_cast<double>(work.scratch_rows) * row_bytes);
+  // The weights of the inputs by the tiles of a chunk, and by the next chunk; those of the state in
+  // each step.
+  memory.again(larger(input_tiles - runs, 0) * w_bytes, smaller(w_bytes, pass_bytes));
+  memory.again(larger(runs - directions, 0) * w_bytes, w_bytes + r_bytes + chunk_bytes);
+  memory.again(larger(of_state.tiles - directions, 0) * r_bytes, r_bytes + step_bytes);
+  memory.finish();
+}
+
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& x = step.operands[0];
   const double weights = static_cast<double>(element_count(step.operands[1])) +
                          static_cast<double>(element_count(step.operands[2]));
   // Each step of each sequence passes all weights.
-  const double macs = weights * x.dims[0] * x.dims[1];
-  out->macs = out->needed_macs = macs;
-  // A curve for each gate and one for the state: of an LSTM five, of a GRU three.
-  const auto elements = static_cast<double>(element_count(step.output()));
-  const double curves = params.kind == kRecurrentLstm ? 5 : params.kind == kRecurrentRnn ? 1 : 3;
-  out->transcendentals = 2 * curves * elements;
-  out->operations = 2 * curves * elements;
-  fill_loops(step, machine, 2 * macs / elements, all_read_bytes(step), out);
+  out->needed_macs = weights * x.dims[0] * x.dims[1];
+  if (step.kernel->is_reference()) return count_reference(step, machine, out);
+  count_panel_work(step, machine, out);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "test/kernels/conv_case.h"
 #include "test/kernels/normalize_cases.h"
 #include "test/kernels/pool2d_cases.h"
+#include "test/kernels/recurrent_cases.h"
 #include "test/kernels/reduce_cases.h"
 #include "test/kernels/resize_cases.h"
 
@@ -107,6 +108,23 @@ BenchShape step(std::string name, OpKind op, const Params& params,
 }
 inline BenchShape step(std::string name, OpKind op, std::vector<OperandShape> operands) {
   return {std::move(name), {"", op, {}, std::move(operands)}};
+}
+
+// As exporters write it, with a bias and initial states.
+inline BenchShape sequence(std::string name, int32_t kind, int32_t direction,
+                           const RecurrentSizes& sizes, bool is_packed) {
+  RecurrentParams params = recurrent_params(kind, direction);
+  if (kind == kRecurrentGru) {
+    params.activation_2 = kUnarySigmoid;
+    params.activation_3 = kUnaryTanh;
+  }
+  params.is_linear_before_reset = kind == kRecurrentGru ? 1 : 0;
+  params.has_bias = params.has_h0 = 1;
+  params.has_c0 = kind == kRecurrentLstm ? 1 : 0;
+  KernelCase item = make_recurrent_case("", params, sizes, is_packed);
+  const double macs = double{1} * sizes.steps * sizes.batch *
+                      (elements_of(item.operands[1]) + elements_of(item.operands[2]));
+  return {std::move(name), std::move(item), macs};
 }
 
 inline std::vector<BenchShape> convolutions() {
@@ -406,27 +424,32 @@ inline std::vector<BenchShape> other_operators() {
   add(step("non max suppression 1000 boxes", OpKind::NonMaxSuppression, NonMaxSuppressionParams{},
            {plain_operand({1, 1000, 4}), plain_operand({1, 1, 1000}), indices({1}),
             plain_operand({1}), plain_operand({}), indices({1000, 3})}));
-  constexpr int32_t kSteps = 32;
-  constexpr int32_t kUnits = 256;
-  RecurrentParams lstm;
-  lstm.kind = kRecurrentLstm;
-  lstm.activation_0 = kUnarySigmoid;
-  lstm.activation_1 = lstm.activation_2 = kUnaryTanh;
-  BenchShape sequence =
-      step("lstm 32 steps 256 units", OpKind::Recurrent, lstm,
-           {plain_operand({kSteps, 1, kUnits}), plain_operand({1, 4 * kUnits, kUnits}),
-            plain_operand({1, 4 * kUnits, kUnits}), plain_operand({kSteps + 2, 1, 1, kUnits})});
-  sequence.macs = 8.0 * kSteps * kUnits * kUnits;
-  add(std::move(sequence));
+  // Of the kernel of any weights.
+  add(sequence("lstm 32 steps 256 units, plain", kRecurrentLstm, 0,
+               {.steps = 32, .batch = 1, .inputs = 256, .units = 256}, false));
   return shapes;
+}
+
+inline std::vector<BenchShape> recurrent_operators() {
+  return {
+      sequence("lstm 1 step 128 units", kRecurrentLstm, 0,  // of a voice activity detector
+               {.steps = 1, .batch = 1, .inputs = 128, .units = 128}, true),
+      sequence("lstm 100 steps 128 units", kRecurrentLstm, 0,
+               {.steps = 100, .batch = 1, .inputs = 128, .units = 128}, true),
+      sequence("gru 50 steps 256 units both ways", kRecurrentGru, 2,
+               {.steps = 50, .batch = 1, .inputs = 256, .units = 256}, true),
+      sequence("lstm 40 steps 192 units batch 8", kRecurrentLstm, 0,
+               {.steps = 40, .batch = 8, .inputs = 96, .units = 192}, true),
+  };
 }
 
 }  // namespace bench
 
 inline std::vector<BenchShape> bench_shapes() {
   std::vector<BenchShape> shapes;
-  for (const auto& part : {bench::convolutions(), bench::products(), bench::map_operators(),
-                           bench::sequence_operators(), bench::other_operators()})
+  for (const auto& part :
+       {bench::convolutions(), bench::products(), bench::map_operators(),
+        bench::sequence_operators(), bench::recurrent_operators(), bench::other_operators()})
     shapes.insert(shapes.end(), part.begin(), part.end());
   return shapes;
 }

@@ -24,10 +24,8 @@ bool is_for_row(const KernelInfo& info, const KernelCase& item) {
   const Layout layout = item.operands.back().layout;
   if (info.layout != Layout::Any && info.layout != layout) return false;
   if (info.splits == kSplitNone && item.part_dim != SplitDim::None) return false;
-  for (const OperandShape& operand : item.operands) {
-    if (info.dtype != DType::Any && operand.dtype != info.dtype) return false;
+  for (const OperandShape& operand : item.operands)
     if (info.dtype == DType::Any && operand.layout != Layout::Plain) return false;
-  }
   const KernelCase row_item = case_for(info, item);
   kernels::StepNeeds needs;
   return kernels::check_step(step_of(info, row_item), &needs) == nullptr;

@@ -106,9 +106,10 @@ class CaseInputs {
       const auto count = static_cast<int64_t>(whole_[i].bytes() / sizeof(float));
       if (item_->operands[i].layout == Layout::Packed && shape.rank > 1) {
         if (!std::isnan(special.values[0]) || has_windows_of_padding(*item_)) continue;
-        // [oc, ...] of a convolution, [k, n] of a matrix product.
+        // [oc, ...] of a convolution, [k, n] of a matrix product, [d, n, ...] of Recurrent.
         const bool is_product = item_->op == OpKind::MatMul;
-        const int64_t channels = shape.dims[is_product ? 1 : 0];
+        const int64_t rows = item_->op == OpKind::Recurrent ? shape.dims[1] : 1;
+        const int64_t channels = shape.dims[is_product ? 1 : 0] * rows;
         const int64_t channel = static_cast<int64_t>(random() % static_cast<uint64_t>(channels));
         const int64_t taps = count / channels;
         for (int64_t k = 0; k < taps; ++k)

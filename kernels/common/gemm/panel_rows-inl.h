@@ -1,0 +1,39 @@
+// Rows times a matrix in packed panels: what MatMul and Recurrent compute with the micro-kernel.
+// Highway code, compiled once per target.
+#if defined(CODL_KERNELS_COMMON_PANEL_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef CODL_KERNELS_COMMON_PANEL_ROWS_INL_H
+#undef CODL_KERNELS_COMMON_PANEL_ROWS_INL_H
+#else
+#define CODL_KERNELS_COMMON_PANEL_ROWS_INL_H
+#endif
+
+#include "kernels/common/activation/activation-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace codl::kernels::HWY_NAMESPACE {
+
+// y = activation(x w + bias). Memory of whole rows: a call says which of them it computes.
+struct PanelRows {
+  const float* x;
+  int64_t x_stride;  // elements from row to row
+  int64_t depth;
+  const float* weights;  // [ceil(columns / 16)][depth][16]
+  const float* bias;     // [ceil(columns / 16)][16]
+  float* y;
+  int64_t y_stride;
+  int32_t columns;
+  bool is_row;  // there is one row only
+  // Whether weights that a later pass needs are brought into the second-level cache meanwhile; not
+  // where the same are read again and again.
+  bool brings_ahead;
+  Activation activation;
+};
+
+// Rows [row_begin, row_end) of y in `panels`. In panel_rows_f32_cpu.cc, once for all kernels. The
+// order of additions into an element is that of the depth, whatever the rows and panels of a call.
+void multiply_rows(const PanelRows& product, int64_t row_begin, int64_t row_end, Range panels);
+
+}  // namespace codl::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // CODL_KERNELS_COMMON_PANEL_ROWS_INL_H
