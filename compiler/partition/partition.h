@@ -2,9 +2,9 @@
 #pragma once
 
 #include "compiler/device/latency_predictor.h"
-#include "compiler/partition/optimal.h"
 #include "compiler/partition/options.h"
 #include "compiler/partition/partition_plan.h"
+#include "compiler/partition/search/optimal.h"
 
 namespace codl::compiler {
 

@@ -1,12 +1,12 @@
 // What the search takes to be hopeless, and what it is told of changes, against whole simulations.
-#include "compiler/partition/change_costs.h"
+#include "compiler/partition/search/change_costs.h"
 
 #include <cmath>
 #include <random>
 
 #include "compiler/partition/branch_regions.h"
 #include "compiler/partition/partition.h"
-#include "compiler/partition/random_changes.h"
+#include "compiler/partition/search/random_changes.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/simulate/plan_times.h"
 #include "compiler/simulate/simulate.h"

@@ -1,5 +1,5 @@
 // A property of the default strategy's plans for each rule that it goes by.
-#include "compiler/partition/optimal.h"
+#include "compiler/partition/search/optimal.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,12 +1,12 @@
 // Local search against what enumeration finds, on random small graphs with random costs.
-#include "compiler/partition/polish.h"
+#include "compiler/partition/search/polish.h"
 
 #include <cmath>
 #include <cstdlib>
 #include <random>
 
-#include "compiler/partition/bound.h"
-#include "compiler/partition/ordered_bound.h"
+#include "compiler/partition/bound/bound.h"
+#include "compiler/partition/bound/ordered_bound.h"
 #include "compiler/partition/partition.h"
 #include "compiler/partition/split_geometry.h"
 #include "compiler/partition/strategies/strategy.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <random>
 
-#include "compiler/partition/plan_changes.h"
+#include "compiler/partition/search/plan_changes.h"
 
 namespace codl::compiler {
 

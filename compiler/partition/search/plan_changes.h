@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/partition/branch_regions.h"
-#include "compiler/partition/runs.h"
+#include "compiler/partition/search/runs.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace codl::compiler {

@@ -1,12 +1,12 @@
-#include "compiler/partition/polish.h"
+#include "compiler/partition/search/polish.h"
 
 #include <algorithm>
 #include <random>
 #include <unordered_map>
 
-#include "compiler/partition/change_costs.h"
-#include "compiler/partition/plan_changes.h"
-#include "compiler/partition/random_changes.h"
+#include "compiler/partition/search/change_costs.h"
+#include "compiler/partition/search/plan_changes.h"
+#include "compiler/partition/search/random_changes.h"
 
 namespace codl::compiler {
 namespace {

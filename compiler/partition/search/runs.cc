@@ -1,4 +1,4 @@
-#include "compiler/partition/runs.h"
+#include "compiler/partition/search/runs.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "compiler/partition/random_changes.h"
+#include "compiler/partition/search/random_changes.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "compiler/partition/work_beside.h"
+#include "compiler/partition/search/work_beside.h"
 
 #include <algorithm>
 

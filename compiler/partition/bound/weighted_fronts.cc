@@ -1,4 +1,4 @@
-#include "compiler/partition/weighted_fronts.h"
+#include "compiler/partition/bound/weighted_fronts.h"
 
 #include <algorithm>
 

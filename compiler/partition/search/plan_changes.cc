@@ -1,4 +1,4 @@
-#include "compiler/partition/plan_changes.h"
+#include "compiler/partition/search/plan_changes.h"
 
 #include <algorithm>
 

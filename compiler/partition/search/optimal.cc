@@ -1,10 +1,10 @@
-#include "compiler/partition/optimal.h"
+#include "compiler/partition/search/optimal.h"
 
 #include <algorithm>
 
-#include "compiler/partition/bound.h"
+#include "compiler/partition/bound/bound.h"
 #include "compiler/partition/places.h"
-#include "compiler/partition/runs.h"
+#include "compiler/partition/search/runs.h"
 #include "compiler/partition/strategies/strategy.h"
 #include "compiler/support/error.h"
 #include "llvm/ADT/DenseSet.h"

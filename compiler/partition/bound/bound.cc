@@ -1,9 +1,9 @@
-#include "compiler/partition/bound.h"
+#include "compiler/partition/bound/bound.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "compiler/partition/ordered_bound.h"
+#include "compiler/partition/bound/ordered_bound.h"
 #include "compiler/partition/split_geometry.h"
 
 namespace codl::compiler {

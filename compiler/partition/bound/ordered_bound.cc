@@ -1,4 +1,4 @@
-#include "compiler/partition/ordered_bound.h"
+#include "compiler/partition/bound/ordered_bound.h"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compiler/partition/bound/weighted_fronts.h"
 #include "compiler/partition/split_geometry.h"
-#include "compiler/partition/weighted_fronts.h"
 
 namespace codl::compiler {
 namespace {

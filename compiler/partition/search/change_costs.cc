@@ -1,8 +1,8 @@
-#include "compiler/partition/change_costs.h"
+#include "compiler/partition/search/change_costs.h"
 
 #include <algorithm>
 
-#include "compiler/partition/work_beside.h"
+#include "compiler/partition/search/work_beside.h"
 
 namespace codl::compiler {
 namespace {

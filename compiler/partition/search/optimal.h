@@ -2,7 +2,7 @@
 // from the best there can be.
 #pragma once
 
-#include "compiler/partition/polish.h"
+#include "compiler/partition/search/polish.h"
 
 namespace codl::compiler {
 

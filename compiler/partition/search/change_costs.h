@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "compiler/partition/plan_changes.h"
+#include "compiler/partition/search/plan_changes.h"
 
 namespace codl::compiler {
 
