@@ -208,15 +208,18 @@ void measure_context(const MeasuredProcessors& processors, double budget_s, Devi
   const std::optional<Context> context = fit_context(
       run_context_networks(*processors.cpu, *processors.gpu, options), options.idle_sync_us);
   if (!context) return;
-  std::fprintf(stderr,
-               "beside the other processor the CPU takes %.1f %% longer, the GPU %.1f %%; a "
-               "synchronisation takes %.1f us (an idle one %.1f); whole networks so within %.1f %% "
-               "(median)\n",
-               context->cpu_contention_percent, context->gpu_contention_percent, context->sync_us,
-               options.idle_sync_us, context->median_error_percent);
+  std::fprintf(
+      stderr,
+      "beside the other processor the CPU takes %.1f %% longer, the GPU %.1f %%; the memory "
+      "gives both %.1f GB/s; a synchronisation takes %.1f us (an idle one %.1f); whole networks so "
+      "within %.1f %% "
+      "(median)\n",
+      context->cpu_contention_percent, context->gpu_contention_percent, context->memory_gb_per_s,
+      context->sync_us, options.idle_sync_us, context->median_error_percent);
   facts->contention_is_assumed = false;
   facts->cpu_contention_percent = context->cpu_contention_percent;
   facts->gpu_contention_percent = context->gpu_contention_percent;
+  if (facts->sharing != "separate") facts->memory_gb_per_s = context->memory_gb_per_s;
   facts->network_sync_us = context->sync_us;
 }
 

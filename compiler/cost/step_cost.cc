@@ -20,6 +20,15 @@ constexpr double kOtherRegisters = 16;
 // Microseconds of so many bytes at so many 10^9 bytes a second.
 double transfer_us(double bytes, double gb_per_s) { return bytes / (gb_per_s * 1e3); }
 
+// At least: what is read again may come from caches that no profile knows of. As StepWork has it of
+// what is used again, of maps of d bytes a share d / c - 1 is beyond a cache of c bytes.
+double memory_bytes(const kernels::StepWork& work, double last_cache_kb, bool has_warm_weights) {
+  const double maps = work.read_bytes + work.written_bytes;
+  const double kept = last_cache_kb * kKb;
+  const double beyond = kept > 0 ? std::clamp(maps / kept - 1, 0.0, 1.0) : 1;
+  return maps * beyond + (has_warm_weights ? 0 : work.weight_bytes);
+}
+
 }  // namespace
 
 kernels::WorkMachine work_machine(const Machine& machine, Processor processor) {
@@ -77,6 +86,8 @@ TermTimes cpu_times(const kernels::StepWork& work, const CpuMachine& machine, in
   times[Term::Calls] = work.tile_calls * share * kCallCycles / cycles_per_us;
   times[Term::Start] = threads > 1 && work.tasks > 1 ? work.phases * machine.fork_join_us : 0;
   times[Term::Step] = 1;
+  times.memory_bytes = memory_bytes(
+      work, machine.last_level_kb > 0 ? machine.last_level_kb : machine.l2_kb, has_warm_weights);
   return times;
 }
 
@@ -123,6 +134,8 @@ TermTimes gpu_times(const kernels::StepWork& work, const GpuMachine& machine, bo
   times[Term::Waves] = unit_groups * group_waves / cycles_per_us;
   times[Term::Start] = work.launches * machine.launch_us;
   times[Term::Step] = 1;
+  times.memory_bytes = memory_bytes(
+      work, machine.last_level_kb > 0 ? machine.last_level_kb : machine.l2_kb, has_warm_weights);
   return times;
 }
 

@@ -38,6 +38,9 @@ inline constexpr const char* kTermNames[kTermCount] = {
 
 struct TermTimes {
   double us[kTermCount] = {};  // by Term
+  // Beside them: what the step reads and writes beyond the last cache of its processor. Maps that
+  // fit there together are taken to be there.
+  double memory_bytes = 0;
 
   double& operator[](Term term) { return us[static_cast<int>(term)]; }
   double operator[](Term term) const { return us[static_cast<int>(term)]; }

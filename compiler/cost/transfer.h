@@ -47,6 +47,8 @@ struct TransferCosts {
   std::optional<HostCosts> host;       // takes the place of sync_us and copy_us_per_mb
   // Slow-down of a processor while the other runs, by processor.
   Quantity contention_percent[2];
+  // 10^9 bytes a second that both processors get together of one memory; 0: no limit is known.
+  Quantity memory_gb_per_s;
 
   // An upload (`to_gpu`) or download of `bytes` between separate memories: what its call takes of
   // the host, and what it takes after that.

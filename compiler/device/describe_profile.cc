@@ -185,6 +185,7 @@ std::string describe(const DeviceProfile& profile) {
     if (transfer.host) print_host_costs(os, *transfer.host, profile.transfer.sharing);
     print_quantity(os, "cpu contention percent", transfer.contention_percent[0]);
     print_quantity(os, "gpu contention percent", transfer.contention_percent[1]);
+    print_quantity(os, "memory gb per s", transfer.memory_gb_per_s);
     if (profile.launch_us.value > 0) print_quantity(os, "gpu launch_us", profile.launch_us);
   }
   for (size_t processor = 0; processor < 2; ++processor) {

@@ -96,6 +96,8 @@ TransferCosts read_transfer(const JsonValue& json, Sharing sharing, const Source
   costs.host = read_host_costs(json, sharing, sources);
   costs.contention_percent[0] = read_percent(json.member("cpu_contention_percent"), sources);
   costs.contention_percent[1] = read_percent(json.member("gpu_contention_percent"), sources);
+  if (const JsonValue rate = json.optional_member("memory_gb_per_s"))
+    costs.memory_gb_per_s = read_quantity(rate, sources);
   return costs;
 }
 

@@ -15,9 +15,14 @@ double moved_bytes(const Variant& variant, const Step& step) {
   return moved_bytes(variant.tensors[step.operands[0]].shape, step.part_dim, step.part);
 }
 
+StepDemand LatencyPredictor::demand(const kernels::StepShape& step) const {
+  const TermTimes times = this->times(step);
+  return {weigh(times, profile_.calibration_of(*step.kernel).shares), times.memory_bytes};
+}
+
 double LatencyPredictor::predict_us(const kernels::StepShape& step,
                                     bool other_processor_busy) const {
-  const double us = weigh(times(step), profile_.calibration_of(*step.kernel).shares);
+  const double us = demand(step).us;
   if (!other_processor_busy) return us;
   return us *
          (1 +
@@ -44,10 +49,10 @@ double LatencyPredictor::launch_us(const Variant& variant, const Step& step) con
   return launch_us(variant.shape_of(step, shapes));
 }
 
-double LatencyPredictor::step_us(const Variant& variant, const Step& step) const {
-  if (step.kind != StepKind::Kernel) return transfer_us(step.kind, moved_bytes(variant, step));
+StepDemand LatencyPredictor::demand(const Variant& variant, const Step& step) const {
+  if (step.kind != StepKind::Kernel) return {transfer_us(step.kind, moved_bytes(variant, step))};
   kernels::OperandShape shapes[kernels::kMaxOperands];
-  return predict_us(variant.shape_of(step, shapes), false);
+  return demand(variant.shape_of(step, shapes));
 }
 
 }  // namespace codl::compiler

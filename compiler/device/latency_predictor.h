@@ -1,6 +1,7 @@
 // Latency of one step, from the profile only.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
 #include "compiler/device/device_profile.h"
@@ -15,6 +16,18 @@ namespace codl::compiler {
 double moved_bytes(const Variant& variant, const Step& step);
 // The same of a step that moves `part` along `dim` of a tensor of that shape.
 double moved_bytes(const kernels::OperandShape& shape, SplitDim dim, Range part);
+
+// What a step takes of its processor, and of the memory that both share, with nothing else running.
+struct StepDemand {
+  double us = 0;
+  double memory_bytes = 0;
+
+  // In the mean; 0 of what takes no time: it disturbs nothing.
+  double memory_gb_per_s() const {
+    constexpr double kMost = 1e9;  // sums and ratios stay finite
+    return us > 0 ? std::min(memory_bytes / us * 1e-3, kMost) : 0;
+  }
+};
 
 class LatencyPredictor {
  public:
@@ -42,7 +55,10 @@ class LatencyPredictor {
                     has_warm_weights_[static_cast<size_t>(step.kernel->processor)]);
   }
 
-  // Microseconds of such a step; `other_processor_busy` adds contention.
+  StepDemand demand(const kernels::StepShape& step) const;
+
+  // Microseconds of such a step; `other_processor_busy` adds contention, not what both take of each
+  // other by sharing a memory.
   double predict_us(const kernels::StepShape& step, bool other_processor_busy) const;
 
   // What the host takes to enqueue such a step, where its terms do not say so: 0 on the CPU.
@@ -57,7 +73,10 @@ class LatencyPredictor {
   double transfer_us(StepKind kind, double bytes) const;
 
   // Of a step of the variant that nothing disturbs, of any kind, without its launch.
-  double step_us(const Variant& variant, const Step& step) const;
+  StepDemand demand(const Variant& variant, const Step& step) const;
+  double step_us(const Variant& variant, const Step& step) const {
+    return demand(variant, step).us;
+  }
 
  private:
   const DeviceProfile& profile_;

@@ -18,7 +18,7 @@ class EndlessRuns {
 
   bool has_next(size_t queue) const { return queues_.has_next(queue); }
   double ready_us(size_t queue) const { return queues_.ready_us(queue); }
-  double start(size_t queue) const { return queues_.wall_us(queue); }
+  StepDemand start(size_t queue) const { return queues_.wall_demand(queue); }
 
   // When the GPU's next step joined the queue; kNotReadyUs: it is not there.
   double enqueued_us() const {
@@ -77,10 +77,10 @@ class RunsBesideDisplay {
     return is_first ? asked_us_ : own_us;
   }
 
-  double start(size_t queue, double) {
+  StepDemand start(size_t queue, double) {
     if (queue != kGpuQueue) return runs_.start(queue);
     is_in_service_ = true;
-    return serves_display_ ? display_.frame_us / display_.draws : runs_.start(queue);
+    return serves_display_ ? StepDemand{display_.frame_us / display_.draws} : runs_.start(queue);
   }
 
   void finish(size_t queue, double now_us) {

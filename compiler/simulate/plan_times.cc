@@ -52,7 +52,7 @@ class PlanTimes::State {
 
   struct TimedStep {
     uint8_t queue = 0;
-    double us = 0;  // alone, launch included
+    StepDemand demand;  // launch included
     llvm::SmallVector<PlannedAccess, 4> accesses;
     Needs needs;
   };
@@ -228,8 +228,8 @@ class PlanTimes::State {
     const auto add = [&](const PlannedStep& planned) -> llvm::Error {
       TimedStep& step = fragment.steps.emplace_back();
       step.queue = static_cast<uint8_t>(planned.queue);
-      CODL_ASSIGN_OR_RETURN(us, times_.us(planned));
-      step.us = us;
+      CODL_ASSIGN_OR_RETURN(demand, times_.demand(planned));
+      step.demand = demand;
       step.accesses = accesses_of(graph_, planned);
       const auto index = static_cast<uint32_t>(fragment.steps.size() - 1);
       const uint32_t in_queue = fragment.queue_counts[step.queue]++;
@@ -303,7 +303,7 @@ class PlanTimes::State {
   void append_steps(const Fragment& fragment) {
     for (const TimedStep& step : fragment.steps) {
       QueueItem& item = queues_[step.queue].emplace_back();
-      item.us = step.us;
+      item.demand = step.demand;
       for (size_t other = 0; other < kQueueCount; ++other) {
         const StepRef& need = step.needs[other];
         item.needs[other] =
@@ -315,7 +315,7 @@ class PlanTimes::State {
   // ---- the simulation
 
   struct QueueItem {
-    double us = 0;
+    StepDemand demand;
     std::array<uint32_t, kQueueCount> needs;  // by queue: the step there, or kNoNeed
   };
 
@@ -347,8 +347,8 @@ class PlanTimes::State {
       return has_wait ? ready_us + state_.sync_us_ : ready_us;
     }
 
-    double start(size_t queue, double /*now_us*/) const {
-      return state_.queues_[queue][point_.at[queue]].us;
+    StepDemand start(size_t queue, double /*now_us*/) const {
+      return state_.queues_[queue][point_.at[queue]].demand;
     }
 
     void finish(size_t queue, double now_us) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "compiler/device/latency_predictor.h"
 #include "compiler/simulate/timeline.h"
 
 namespace codl::compiler {
@@ -15,6 +16,7 @@ struct QueueConditions {
   double slow_down[kQueueCount] = {1, 1, 1};
   double interference[2] = {};
   double contention[2] = {};
+  double memory_gb_per_s = 0;  // 0: no limit
 
   QueueConditions(const DeviceProfile& profile, const SimulatedLoad& load) {
     slow_down[0] = 1 / (1 - std::clamp(load.cpu_percent, 0.0, 90.0) / 100);
@@ -23,6 +25,7 @@ struct QueueConditions {
       interference[queue] = profile.interference_percent[queue].value / 100;
       contention[queue] = profile.transfer.contention_percent[queue].value / 100;
     }
+    memory_gb_per_s = profile.transfer.memory_gb_per_s.value;
   }
 
   // Both queues have a part in a synchronisation.
@@ -30,20 +33,34 @@ struct QueueConditions {
     return us * (1 + interference[0] + interference[1]);
   }
 
-  double factor(size_t queue, const bool (&runs)[kQueueCount]) const {
+  // How many times as long as alone the queue's step takes, beside those that run; `gb_per_s` is
+  // what each asks of the memory.
+  double factor(size_t queue, const bool (&runs)[kQueueCount],
+                const double (&gb_per_s)[kQueueCount]) const {
     if (queue >= 2) return slow_down[queue];
     const bool is_alone = !runs[0] || !runs[1];
     // What disturbs one queue, for longer than steps take, holds up the other at their next join:
     // of queues that are disturbed at different times both lose what either does.
     const double both = interference[queue] + (is_alone ? 0 : interference[1 - queue]);
-    return slow_down[queue] * (1 + both) * (is_alone ? 1 : 1 + contention[queue]);
+    const double us = slow_down[queue] * (1 + both);
+    return is_alone ? us : us * (1 + contention[queue]) * memory_factor(gb_per_s);
+  }
+
+ private:
+  // Where both ask for more than the memory gives, each gets its share. The memory gives no less
+  // than one of them gets alone.
+  double memory_factor(const double (&gb_per_s)[kQueueCount]) const {
+    if (memory_gb_per_s == 0) return 1;
+    const double most = std::max({memory_gb_per_s, gb_per_s[0], gb_per_s[1]});
+    return std::max((gb_per_s[0] + gb_per_s[1]) / most, 1.0);
   }
 };
 
 // Plain data: a copy is a point in time that can be gone on from.
 struct QueueClock {
   double now_us = 0;
-  double left_us[kQueueCount] = {};  // of the queue's step, at full speed
+  double left_us[kQueueCount] = {};   // of the queue's step, at full speed
+  double gb_per_s[kQueueCount] = {};  // that it asks of the memory
   bool is_started[kQueueCount] = {};
   double busy_us[kQueueCount] = {};
   double overlap_us = 0;
@@ -52,7 +69,7 @@ struct QueueClock {
   //
   //   bool has_next(size_t queue)              whether there is one
   //   double ready_us(size_t queue)            when it may start; kNotReadyUs: not known yet
-  //   double start(size_t queue, double us)    it starts then; what it takes at full speed
+  //   StepDemand start(size_t queue, double us) it starts then
   //   void finish(size_t queue, double us)     it ends then: the queue is at its next one
   template <typename Queues>
   bool advance(Queues& queues, const QueueConditions& conditions) {
@@ -67,12 +84,15 @@ struct QueueClock {
       if (!runs[queue]) soonest_us = std::min(soonest_us, ready_us);
       if (!runs[queue] || is_started[queue]) continue;
       is_started[queue] = true;
-      left_us[queue] = queues.start(queue, now_us);
+      const StepDemand demand = queues.start(queue, now_us);
+      left_us[queue] = demand.us;
+      gb_per_s[queue] = demand.memory_gb_per_s();
     }
     if (!has_step) return false;
     for (size_t queue = 0; queue < kQueueCount; ++queue)
       if (runs[queue])
-        soonest_us = std::min(soonest_us, now_us + left_us[queue] * conditions.factor(queue, runs));
+        soonest_us = std::min(soonest_us,
+                              now_us + left_us[queue] * conditions.factor(queue, runs, gb_per_s));
     pass(soonest_us, runs, queues, conditions);
     return true;
   }
@@ -85,7 +105,7 @@ struct QueueClock {
     for (size_t queue = 0; queue < kQueueCount; ++queue) {
       if (!runs[queue]) continue;
       busy_us[queue] += elapsed_us;
-      const double factor = conditions.factor(queue, runs);
+      const double factor = conditions.factor(queue, runs, gb_per_s);
       // Compared as the event was computed: in a long time rounding may leave nothing elapsed.
       const bool ends = now_us + left_us[queue] * factor <= until_us;
       left_us[queue] -= elapsed_us / factor;
@@ -126,13 +146,14 @@ class QueueWalk {
     return ready_us + conditions_.with_interference_us(step.synchronisation_us);
   }
 
-  // What the queue's next step takes at full speed, on the wall's clock.
-  double wall_us(size_t queue) const {
+  // Of the queue's next step, on the wall's clock.
+  StepDemand wall_demand(size_t queue) const {
     const QueueStep& step = steps_[next_[queue]];
     // What that queue was given before stands before this step.
     const bool is_idle_call =
         step.called_queue != kNoQueue && next_[step.called_queue] > next_[queue];
-    return is_idle_call ? step.idle_us : step.alone_us + step.launch_us;
+    if (is_idle_call) return {step.idle_us};
+    return {step.alone_us + step.launch_us, step.memory_bytes};
   }
 
   void finish(size_t queue, double us) {

@@ -37,7 +37,9 @@ llvm::Expected<std::vector<QueueStep>> bare_steps_of(const Variant& variant,
       added.launch_us = predictor.launch_us(variant, step);
       added.kernel = step.kernel->symbol;
     }
-    added.alone_us = predictor.step_us(variant, step);
+    const StepDemand demand = predictor.demand(variant, step);
+    added.alone_us = demand.us;
+    added.memory_bytes = demand.memory_bytes;
   }
   return steps;
 }

@@ -28,8 +28,8 @@ StepTimes::StepTimes(const ir::Graph& graph, const LatencyPredictor& predictor,
       times_(predictor.profile(), weight_mbytes_of(graph)),
       placements_(placements) {}
 
-llvm::Expected<double> StepTimes::us(const PlannedStep& step) {
-  if (step.kind == StepKind::Unmap) return 0.0;
+llvm::Expected<StepDemand> StepTimes::demand(const PlannedStep& step) {
+  if (step.kind == StepKind::Unmap) return StepDemand{};
   Key key;
   key.node = step.node;
   key.value = step.value;
@@ -44,11 +44,11 @@ llvm::Expected<double> StepTimes::us(const PlannedStep& step) {
     const kernels::OperandShape& shape = placed.shape;
     operand = {shape.layout, {shape.row_begin, shape.row_end}, placed.storage};
   }
-  const auto known = known_us_.find(key);
-  if (known != known_us_.end()) return known->second;
-  CODL_ASSIGN_OR_RETURN(us, predicted_us(step));
-  known_us_.emplace(std::move(key), us);
-  return us;
+  const auto known = known_.find(key);
+  if (known != known_.end()) return known->second;
+  CODL_ASSIGN_OR_RETURN(demand, predicted_demand(step));
+  known_.emplace(std::move(key), demand);
+  return demand;
 }
 
 size_t StepTimes::Hash::operator()(const Key& key) const {
@@ -60,12 +60,13 @@ size_t StepTimes::Hash::operator()(const Key& key) const {
   return hash;
 }
 
-llvm::Expected<double> StepTimes::predicted_us(const PlannedStep& step) const {
+llvm::Expected<StepDemand> StepTimes::predicted_demand(const PlannedStep& step) const {
   kernels::OperandShape shapes[kernels::kMaxOperands];
   kernels::StepShape shape = shape_of(graph_, placements_, step, shapes);
   int32_t tile[kernels::kMaxTileInts] = {};
   if (step.kind != StepKind::Kernel)
-    return times_.transfer_us(step.kind, moved_bytes(shapes[0], step.part_dim, step.part));
+    return StepDemand{
+        times_.transfer_us(step.kind, moved_bytes(shapes[0], step.part_dim, step.part))};
   if (step.node == ir::kNoId) {
     shape.kernel = choose_mover(shape, predictor_);
     if (shape.kernel == nullptr)
@@ -81,7 +82,9 @@ llvm::Expected<double> StepTimes::predicted_us(const PlannedStep& step) const {
       return internal_error(graph_.node(step.node).name, "{0}: expected {1}", shape.kernel->symbol,
                             expected);
   }
-  return times_.predict_us(shape, false) + times_.launch_us(shape);
+  StepDemand demand = times_.demand(shape);
+  demand.us += times_.launch_us(shape);
+  return demand;
 }
 
 }  // namespace codl::compiler

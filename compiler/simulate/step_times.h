@@ -15,9 +15,9 @@ class StepTimes {
   StepTimes(const ir::Graph& graph, const LatencyPredictor& predictor,
             const std::vector<ValuePlacement>& placements);
 
-  // Microseconds alone, launch included, as predict() has them of make_schedule()'s step. Internal
-  // error: no kernel runs it.
-  llvm::Expected<double> us(const PlannedStep& step);
+  // Alone, launch included, as predict() has it of make_schedule()'s step. Internal error: no
+  // kernel runs it.
+  llvm::Expected<StepDemand> demand(const PlannedStep& step);
 
  private:
   // What the time depends on.
@@ -44,13 +44,13 @@ class StepTimes {
     size_t operator()(const Key& key) const;
   };
 
-  llvm::Expected<double> predicted_us(const PlannedStep& step) const;
+  llvm::Expected<StepDemand> predicted_demand(const PlannedStep& step) const;
 
   const ir::Graph& graph_;
   const LatencyPredictor& predictor_;
   const LatencyPredictor times_;  // predict()'s
   const std::vector<ValuePlacement>& placements_;
-  std::unordered_map<Key, double, Hash> known_us_;
+  std::unordered_map<Key, StepDemand, Hash> known_;
 };
 
 }  // namespace codl::compiler

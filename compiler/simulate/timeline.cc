@@ -37,11 +37,13 @@ class QueueSimulation {
   bool has_next(size_t queue) const { return queues_.has_next(queue); }
   double ready_us(size_t queue) const { return queues_.ready_us(queue); }
 
-  double start(size_t queue, double now_us) {
+  StepDemand start(size_t queue, double now_us) {
     const size_t index = queues_.next(queue);
     result_.spans[index].start_us = now_us;
-    if (has_calls_) return queues_.wall_us(queue);
-    return steps_[index].called_queue == kNoQueue ? steps_[index].alone_us : 0;
+    if (has_calls_) return queues_.wall_demand(queue);
+    const QueueStep& step = steps_[index];
+    if (step.called_queue != kNoQueue) return {};
+    return {step.alone_us, step.memory_bytes};
   }
 
   void finish(size_t queue, double now_us) {

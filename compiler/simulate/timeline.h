@@ -27,7 +27,8 @@ struct QueueStep {
   double alone_us = 0;  // at full speed, nothing else running
   // From the end of the last step that it waits for, or the begin of the run, to its start.
   double synchronisation_us = 0;
-  double launch_us = 0;  // more in wall time: the host's work to enqueue it
+  double launch_us = 0;     // more in wall time: the host's work to enqueue it
+  double memory_bytes = 0;  // what it moves to and from the memory that both processors share
   std::vector<QueueWait> waits;
   std::string name;
   const char* kernel = "transfer";

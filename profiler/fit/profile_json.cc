@@ -152,6 +152,8 @@ class ProfileWriter {
     const char* source = facts_.contention_is_assumed ? "alone" : measured_by;
     quantity("cpu_contention_percent", facts_.cpu_contention_percent, origin, source);
     quantity("gpu_contention_percent", facts_.gpu_contention_percent, origin, source);
+    if (facts_.memory_gb_per_s > 0)
+      quantity("memory_gb_per_s", facts_.memory_gb_per_s, origin, source);
     json_.end_object();
   }
 

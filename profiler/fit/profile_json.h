@@ -103,6 +103,7 @@ struct DeviceFacts {
   double network_sync_us = 0;  // there and back, in whole networks; 0: not measured
   double cpu_contention_percent = 0;
   double gpu_contention_percent = 0;
+  double memory_gb_per_s = 0;           // of both processors together; 0: not measured
   bool shares_cores = false;            // OpenCL computes on the CPU's own cores
   bool contention_is_assumed = false;   // old sample files do not say so: they measured it
   double interference_percent[2] = {};  // by processor

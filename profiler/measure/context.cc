@@ -15,6 +15,7 @@ constexpr int kNetworkRounds = 7;
 constexpr double kMaxContention = 3;  // three times as long beside the other on top
 constexpr double kCoarse = 0.05;
 constexpr double kFine = 0.005;
+constexpr int kMemoryRates = 100;  // that are tried
 
 struct PreparedLayer {
   std::unique_ptr<PreparedStep> cpu;
@@ -65,8 +66,14 @@ class CutNetwork {
   }
 
   ContextRun result(const ContextNetwork& network, double gpu_share) const {
-    ContextRun run = {
-        network.name, gpu_share, {}, {}, quantile(cpu_beside_us_, 0.5), quantile(whole_us_, 0.5)};
+    ContextRun run;
+    run.network = network.name;
+    run.gpu_share = gpu_share;
+    run.cpu_beside_us = quantile(cpu_beside_us_, 0.5);
+    run.whole_us = quantile(whole_us_, 0.5);
+    const ContextLayer layer = layers_of(network, gpu_share).front();
+    run.cpu_memory_bytes = layer.cpu_memory_bytes;
+    run.gpu_memory_bytes = layer.gpu_memory_bytes;
     for (size_t i = 0; i < layers_.size(); ++i) {
       run.cpu_us.push_back(quantile(cpu_us_[i], 0.5));
       run.gpu_us.push_back(quantile(gpu_us_[i], 0.5));
@@ -125,14 +132,37 @@ Context best_around(const std::vector<ContextRun>& runs, const Context& middle, 
   };
   for (int i = -count; i <= count; ++i)
     for (int j = -count; j <= count; ++j) {
-      Context context = {near(middle.cpu_contention_percent, i),
-                         near(middle.gpu_contention_percent, j), 0, 0};
+      Context context;
+      context.cpu_contention_percent = near(middle.cpu_contention_percent, i);
+      context.gpu_contention_percent = near(middle.gpu_contention_percent, j);
       context.sync_us = best_sync_us(runs, context, idle_sync_us);
       const double error = error_of(runs, context);
       if (error >= least) continue;
       least = error;
       best = context;
     }
+  return best;
+}
+
+// 10^9 bytes a second that a processor asks for, alone.
+double gb_per_s(double bytes, double us) { return us > 0 ? bytes / us * 1e-3 : 0; }
+
+// That predicts runs which read the memory best; 0 without such.
+double best_memory_gb_per_s(const std::vector<ContextRun>& runs, Context context) {
+  double most = 0;  // that they ask for together
+  for (const ContextRun& run : runs)
+    for (size_t i = 0; i < run.cpu_us.size(); ++i)
+      most = std::max(most, gb_per_s(run.cpu_memory_bytes, run.cpu_us[i]) +
+                                gb_per_s(run.gpu_memory_bytes, run.gpu_us[i]));
+  double best = 0;
+  double least = INFINITY;
+  for (int i = kMemoryRates; most > 0 && i > 0; --i) {
+    context.memory_gb_per_s = most * i / kMemoryRates;
+    const double error = error_of(runs, context);
+    if (error >= least) continue;
+    least = error;
+    best = context.memory_gb_per_s;
+  }
   return best;
 }
 
@@ -154,10 +184,16 @@ std::vector<ContextRun> run_context_networks(MeasuredProcessor& cpu, MeasuredPro
 }
 
 ContextTimes predict_run(const ContextRun& run, const Context& context) {
-  const double cpu_factor = 1 + context.cpu_contention_percent / 100;
-  const double gpu_factor = 1 + context.gpu_contention_percent / 100;
   ContextTimes times;
   for (size_t i = 0; i < run.cpu_us.size(); ++i) {
+    const double cpu_rate = gb_per_s(run.cpu_memory_bytes, run.cpu_us[i]);
+    const double gpu_rate = gb_per_s(run.gpu_memory_bytes, run.gpu_us[i]);
+    double memory = 1;
+    if (context.memory_gb_per_s > 0)
+      memory = std::max(
+          1.0, (cpu_rate + gpu_rate) / std::max({context.memory_gb_per_s, cpu_rate, gpu_rate}));
+    const double cpu_factor = memory * (1 + context.cpu_contention_percent / 100);
+    const double gpu_factor = memory * (1 + context.gpu_contention_percent / 100);
     const double both_us = std::min(run.cpu_us[i] * cpu_factor, run.gpu_us[i] * gpu_factor);
     const double cpu_us = both_us + run.cpu_us[i] - both_us / cpu_factor;
     const double gpu_us = both_us + run.gpu_us[i] - both_us / gpu_factor;
@@ -167,14 +203,18 @@ ContextTimes predict_run(const ContextRun& run, const Context& context) {
   return times;
 }
 
-std::optional<Context> fit_context(const std::vector<ContextRun>& runs, double idle_sync_us) {
+std::optional<Context> fit_context(const std::vector<ContextRun>& all, double idle_sync_us) {
+  std::vector<ContextRun> runs, streams;
+  for (const ContextRun& run : all)
+    (run.cpu_memory_bytes + run.gpu_memory_bytes > 0 ? streams : runs).push_back(run);
   if (runs.empty()) return std::nullopt;
-  const double middle = 100 * kMaxContention / 2;
-  Context context =
-      best_around(runs, {middle, middle, 0, 0}, kMaxContention / 2, kCoarse, idle_sync_us);
+  Context context;
+  context.cpu_contention_percent = context.gpu_contention_percent = 100 * kMaxContention / 2;
+  context = best_around(runs, context, kMaxContention / 2, kCoarse, idle_sync_us);
   context = best_around(runs, context, kCoarse, kFine, idle_sync_us);
+  context.memory_gb_per_s = best_memory_gb_per_s(streams, context);
   std::vector<double> errors;
-  for (const ContextRun& run : runs)
+  for (const ContextRun& run : all)
     errors.push_back(100 * std::abs(predict_run(run, context).whole_us / run.whole_us - 1));
   context.median_error_percent = quantile(errors, 0.5);
   return context;

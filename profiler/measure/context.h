@@ -23,12 +23,16 @@ struct ContextRun {
   // Both at once, waiting for each other behind every layer: the CPU's parts, and all of it.
   double cpu_beside_us = 0;
   double whole_us = 0;
+  // What each reads of the memory for a layer; 0: it is in caches.
+  double cpu_memory_bytes = 0;
+  double gpu_memory_bytes = 0;
 };
 
 struct Context {
   // By how much a part takes longer while the other processor is busy, in percent.
   double cpu_contention_percent = 0;
   double gpu_contention_percent = 0;
+  double memory_gb_per_s = 0;       // that both get together; 0: as much as they ask for
   double sync_us = 0;               // of each layer beside that: there and back
   double median_error_percent = 0;  // of the whole times that these give
 };
@@ -39,8 +43,8 @@ struct ContextOptions {
   std::function<bool()> is_over;   // no further network; those begun are finished
 };
 
-// Pointwise and depthwise convolutions, convolutions of 3 x 3, joined maps and products with large
-// weights. Networks that a processor cannot hold are left out.
+// Pointwise and depthwise convolutions, convolutions of 3 x 3, joined maps, and products with large
+// weights, in caches and in memory. Networks that a processor cannot hold are left out.
 std::vector<ContextRun> run_context_networks(MeasuredProcessor& cpu, MeasuredProcessor& gpu,
                                              const ContextOptions& options);
 
@@ -52,8 +56,9 @@ struct ContextTimes {
 };
 ContextTimes predict_run(const ContextRun& run, const Context& context);
 
-// The numbers that predict the runs best, by the sum of squares of relative errors; a
-// synchronisation takes no less than `idle_sync_us`. Nothing without runs.
+// The numbers that predict the runs best, by the sum of squares of relative errors: the memory's by
+// the runs that read it, all others by the rest. A synchronisation takes no less than
+// `idle_sync_us`. Nothing without runs.
 std::optional<Context> fit_context(const std::vector<ContextRun>& runs, double idle_sync_us);
 
 }  // namespace codl::profiler

@@ -94,6 +94,7 @@ StepCase whole_layer(const ContextNetwork& network, const KernelInfo& info) {
     case ContextKind::Join:
       return join(network);
     case ContextKind::Product:
+    case ContextKind::Stream:
       return product(network, info);
   }
   __builtin_unreachable();
@@ -118,6 +119,7 @@ std::pair<const KernelInfo*, const KernelInfo*> kernels_of(ContextKind kind) {
     case ContextKind::Join:
       return {kernel_named("concat_f32_cpu"), kernel_named("concat_f32_cl_buffer")};
     case ContextKind::Product:
+    case ContextKind::Stream:
       return {kernel_named("matmul_f32_cpu"), kernel_named("matmul_f32_cl_buffer")};
   }
   __builtin_unreachable();
@@ -129,13 +131,18 @@ std::vector<ContextLayer> layers_of(const ContextNetwork& network, double gpu_sh
   const auto [cpu_row, gpu_row] = kernels_of(network.kind);
   ContextLayer layer = {cpu_row, gpu_row, whole_layer(network, *cpu_row),
                         whole_layer(network, *gpu_row)};
-  const bool has_rows = network.kind != ContextKind::Product;
+  const bool has_rows = network.side > 1;
   const int32_t grain = has_rows ? 1 : kChannelPanel;
   const int32_t extent = has_rows ? network.side : network.out;
   const int32_t cut = static_cast<int32_t>(std::lround(extent * (1 - gpu_share) / grain)) * grain;
   layer.cpu.part_dim = layer.gpu.part_dim = has_rows ? SplitDim::Height : SplitDim::OutputChannel;
   layer.cpu.part = {0, cut};
   layer.gpu.part = {cut, extent};
+  if (network.kind == ContextKind::Stream) {
+    const double column_bytes = static_cast<double>(layer.cpu.operands[1].bytes) / extent;
+    layer.cpu_memory_bytes = column_bytes * cut;
+    layer.gpu_memory_bytes = column_bytes * (extent - cut);
+  }
   return std::vector<ContextLayer>(static_cast<size_t>(network.layers), layer);
 }
 

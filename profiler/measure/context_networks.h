@@ -7,14 +7,15 @@
 
 namespace codl::profiler {
 
-enum class ContextKind { Pointwise, Depthwise, Window, Join, Product };
+// Streams are products whose weights no cache holds.
+enum class ContextKind { Pointwise, Depthwise, Window, Join, Product, Stream };
 
 // As many layers, all alike.
 struct ContextNetwork {
   const char* name;
   ContextKind kind;
   int32_t layers;
-  int32_t side;  // of the map; of products 1
+  int32_t side;  // of the map; of products and streams 1
   int32_t in;    // channels
   int32_t out;
 };
@@ -26,6 +27,7 @@ inline constexpr ContextNetwork kContextNetworks[] = {
     {"3x3", ContextKind::Window, 6, 28, 128, 128},
     {"concat", ContextKind::Join, 8, 56, 96, 192},
     {"product", ContextKind::Product, 4, 1, 1280, 1000},
+    {"stream", ContextKind::Stream, 4, 1, 4096, 4096},
 };
 
 // A layer cut between both processors: the CPU has the first rows or channels.
@@ -34,6 +36,9 @@ struct ContextLayer {
   const KernelInfo* gpu_row;
   StepCase cpu;
   StepCase gpu;
+  // Of a stream: what each reads of the memory.
+  double cpu_memory_bytes = 0;
+  double gpu_memory_bytes = 0;
 };
 
 std::vector<ContextLayer> layers_of(const ContextNetwork& network, double gpu_share);

@@ -39,6 +39,7 @@ void each_fact(DeviceFacts& facts, Visit visit) {
   visit("network_sync_us", facts.network_sync_us);
   visit("cpu_contention_percent", facts.cpu_contention_percent);
   visit("gpu_contention_percent", facts.gpu_contention_percent);
+  visit("both_memory_gb_per_s", facts.memory_gb_per_s);
   visit("contention_is_assumed", facts.contention_is_assumed);
   visit("shares_cores", facts.shares_cores);
 }

@@ -160,7 +160,8 @@ class Profile:
 
     def of_memory(self, part):
         value, source = self.chip["memory_gb_per_s"]
-        self.sources["memory"] = (f"two fifths of {value} GB/s for a core, three fifths for all or for the GPU; the rate: "
+        self.sources["memory"] = (f"two fifths of {value} GB/s for a core, three fifths for all or for the GPU, "
+                                  "four fifths for both; the rate: "
                                   + self.table["sources"][source]["text"])
         return {"value": three_digits(part * value), "origin": "assumed", "source": "memory"}
 
@@ -272,7 +273,9 @@ def profile_of(table, anchors, name):
         made["soc"] = {"manufacturer": chip["soc"]["manufacturer"], "model": chip["soc"]["model"],
                        "origin": source["origin"], "source": chip["soc"]["source"]}
     made["cpu"], made["gpu"] = profile.cpu(), profile.gpu()
-    made |= {key: own[key] for key in ("transfer", "power") if key in own}
+    made["transfer"] = own.get("transfer", {}) | {"memory_gb_per_s": profile.of_memory(0.8)}
+    if "power" in own:
+        made["power"] = own["power"]
     made["families"], made["kernels"] = {}, {}
     if "cpu" in own:
         profile.sources["latencies"] = own["cpu"]["source"]

@@ -16,13 +16,16 @@ struct FakeMachine {
   double cpu_factor = 1;
   double gpu_factor = 1;
   double sync_us = 0;
+  double memory_gb_per_s = 1e9;
   double now_us = 0;
   double gpu_left_us = 0;
+  double gpu_gb_per_s = 0;  // of what is left
 
-  void run_cpu(double us) {
-    const double both_us = std::min(us * cpu_factor, gpu_left_us * gpu_factor);
-    gpu_left_us -= both_us / gpu_factor;
-    now_us += both_us + us - both_us / cpu_factor;
+  void run_cpu(double us, double gb_per_s) {
+    const double memory = std::max((gb_per_s + gpu_gb_per_s) / memory_gb_per_s, 1.0);
+    const double both_us = memory * std::min(us * cpu_factor, gpu_left_us * gpu_factor);
+    gpu_left_us -= both_us / (memory * gpu_factor);
+    now_us += both_us + us - both_us / (memory * cpu_factor);
   }
   void finish_gpu() {
     now_us += gpu_left_us + sync_us;
@@ -44,7 +47,13 @@ class FakeProcessor : public MeasuredProcessor {
     ++prepared;
     if (prepared > most_steps) return nullptr;
     const double us = 10.0 * item.part.count();
-    return std::make_unique<Step>(machine_, processor_, processor_ == Processor::Cpu ? 2 * us : us);
+    const OperandShape& weights = item.operands[1];
+    const bool is_stream = weights.bytes > (1U << 25);
+    const double bytes = !is_stream ? 0
+                                    : static_cast<double>(weights.bytes) * item.part.count() /
+                                          item.operands.back().dims[1];
+    return std::make_unique<Step>(machine_, processor_, processor_ == Processor::Cpu ? 2 * us : us,
+                                  bytes);
   }
 
   int prepared = 0;
@@ -53,20 +62,23 @@ class FakeProcessor : public MeasuredProcessor {
  private:
   class Step : public PreparedStep {
    public:
-    Step(FakeMachine* machine, Processor processor, double us)
-        : machine_(machine), processor_(processor), us_(us) {}
+    Step(FakeMachine* machine, Processor processor, double us, double bytes)
+        : machine_(machine), processor_(processor), us_(us), gb_per_s_(bytes / us * 1e-3) {}
     double run_us() override { return us_; }
     void start() override {
-      if (processor_ == Processor::Cpu)
-        machine_->run_cpu(us_);
-      else
+      if (processor_ == Processor::Cpu) {
+        machine_->run_cpu(us_, gb_per_s_);
+      } else {
         machine_->gpu_left_us += us_;
+        machine_->gpu_gb_per_s = gb_per_s_;
+      }
     }
 
    private:
     FakeMachine* machine_;
     Processor processor_;
     double us_;
+    double gb_per_s_;
   };
 
   Processor processor_;
@@ -90,6 +102,18 @@ TEST_CASE("networks on both processors tell contention in both directions, and a
   CHECK(context->gpu_contention_percent == Approx(72).margin(1));
   CHECK(context->sync_us == Approx(40).epsilon(0.05));
   CHECK(context->median_error_percent < 1);
+}
+
+TEST_CASE("networks whose weights no cache holds tell what the memory gives both") {
+  // The CPU asks for 0.82 GB/s, the GPU for 1.64.
+  for (const double gb_per_s : {1.8, 2.2, 100.0}) {
+    FakeMachine machine = {.cpu_factor = 1.1, .sync_us = 25, .memory_gb_per_s = gb_per_s};
+    const std::optional<Context> context = fit_context(runs_of(&machine, 25), 25);
+    REQUIRE(context);
+    CHECK(context->memory_gb_per_s == Approx(std::min(gb_per_s, 2.458)).epsilon(0.02));
+    CHECK(context->cpu_contention_percent == Approx(10).margin(1));
+    CHECK(context->median_error_percent < 1);
+  }
 }
 
 TEST_CASE("processors that leave each other alone have no contention") {

@@ -246,11 +246,14 @@ TEST_CASE("what networks say of contention and synchronisations is in the profil
   facts.cpu_contention_percent = 12;
   facts.gpu_contention_percent = 34;
   facts.network_sync_us = 30;
+  facts.memory_gb_per_s = 27.5;
   const compiler::DeviceProfile profile =
       test::value_of(compiler::parse_device_profile(pretty_profile(facts, {}), "box.json"));
   CHECK(profile.transfer.contention_percent[0].value == 12);
   CHECK(profile.transfer.contention_percent[1].value == 34);
   CHECK(profile.transfer.contention_percent[1].origin == compiler::Origin::Fitted);
+  CHECK(profile.transfer.memory_gb_per_s.value == 27.5);
+  CHECK(profile.transfer.memory_gb_per_s.origin == compiler::Origin::Fitted);
   CHECK(profile.transfer.sync_us.value == 15);
   REQUIRE(profile.transfer.host);
   CHECK(profile.transfer.host->submit_us.value == 6);

@@ -32,6 +32,7 @@ compiler::DeviceProfile random_profile(std::mt19937& random, Layout layout) {
     contention.value = draw(random, 1, 40);
   for (compiler::Quantity& interference : profile.interference_percent)
     interference.value = draw(random, 0.1, 5);
+  transfer.memory_gb_per_s.value = draw(random, 1, 40);
   return profile;
 }
 

@@ -268,6 +268,23 @@ TEST_CASE("weights that a cache keeps are not read from memory") {
   }
 }
 
+TEST_CASE("a step asks the memory for its weights, and for maps that its last cache cannot hold") {
+  StepWork work;
+  work.weight_bytes = 1e6;
+  work.read_bytes = work.written_bytes = 4096 * 1024;  // as much as the CPU's last level
+  CHECK(cpu_times(work, cpu(), 4, false).memory_bytes == Approx(1e6));
+  CHECK(cpu_times(work, cpu(), 4, true).memory_bytes == 0);
+  work.read_bytes *= 2;
+  CHECK(cpu_times(work, cpu(), 4, true).memory_bytes == Approx(0.5 * 12288 * 1024));
+  work.written_bytes *= 4;
+  CHECK(cpu_times(work, cpu(), 4, true).memory_bytes == Approx(24576 * 1024));
+  GpuMachine machine = gpu();
+  machine.l2_kb = 128;
+  CHECK(gpu_times(work, machine, false, true).memory_bytes == Approx(24576 * 1024));
+  machine.last_level_kb = 32768;
+  CHECK(gpu_times(work, machine, false, true).memory_bytes == 0);
+}
+
 TEST_CASE("a GPU step without a tile takes what it takes with the one that codlc gives it") {
   const SampleStep product(id_of("matmul_f32_cl_tiled"), {.in_channels = 256, .out_channels = 256});
   kernels::GpuFacts facts;

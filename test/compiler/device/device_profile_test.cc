@@ -51,7 +51,8 @@ constexpr const char* kProfile = R"({
     "map_us_per_mb": {"value": 3, "origin": "assumed", "source": "s"},
     "copy_us_per_mb": {"value": 4, "origin": "assumed", "source": "s"},
     "cpu_contention_percent": {"value": 5, "origin": "assumed", "source": "s"},
-    "gpu_contention_percent": {"value": 6, "origin": "assumed", "source": "s"}
+    "gpu_contention_percent": {"value": 6, "origin": "assumed", "source": "s"},
+    "memory_gb_per_s": {"value": 27.5, "origin": "assumed", "source": "s"}
   },
   "families": {
     "cpu": {
@@ -111,6 +112,7 @@ TEST_CASE("a profile is read whole") {
   CHECK(profile.transfer.map_us.origin == Origin::Fitted);
   CHECK(profile.transfer.contention_percent[0].value == 5);
   CHECK(profile.transfer.contention_percent[1].source == "a table");
+  CHECK(profile.transfer.memory_gb_per_s.value == 27.5);
 }
 
 const KernelInfo& row_of(std::string_view symbol) {

@@ -157,6 +157,37 @@ TEST_CASE("contention and other work make a plan slower, never faster") {
   CHECK(contended_us <= 2 * alone_us + 1e-6);
 }
 
+// Of two steps side by side that ask for so many bytes each: 100 us on the CPU, `gpu_us` on the
+// GPU.
+Timeline stream(double memory_gb_per_s, double cpu_bytes, double gpu_us, double gpu_bytes) {
+  std::vector<QueueStep> steps(2);
+  steps[0].alone_us = 100;
+  steps[0].memory_bytes = cpu_bytes;
+  steps[1].queue = static_cast<uint8_t>(Queue::Gpu);
+  steps[1].alone_us = gpu_us;
+  steps[1].memory_bytes = gpu_bytes;
+  DeviceProfile profile;
+  profile.has_gpu = true;
+  profile.transfer.memory_gb_per_s.value = memory_gb_per_s;
+  return run_queues(steps, profile, {}, Clock::Wall);
+}
+
+TEST_CASE("both processors share what the memory gives, while both ask for it") {
+  // 10 GB/s each.
+  CHECK(stream(0, 1e6, 100, 1e6).total_us == Approx(100));
+  CHECK(stream(20, 1e6, 100, 1e6).total_us == Approx(100));
+  CHECK(stream(16, 1e6, 100, 1e6).total_us == Approx(125));
+  // What asks for nothing takes nothing; what is alone has all.
+  CHECK(stream(10, 0, 100, 1e6).total_us == Approx(100));
+  const Timeline uneven = stream(15, 1e6, 200, 2e6);
+  CHECK(uneven.spans[0].end_us == Approx(100 * 20. / 15));
+  CHECK(uneven.spans[1].end_us == Approx(100 * 20. / 15 + 100));
+  // The memory gives no less than one of them has alone.
+  CHECK(stream(1, 1e6, 100, 1e6).total_us == Approx(200));
+  CHECK(stream(1e-300, 1e6, 100, 1e6).total_us == Approx(200));
+  CHECK(stream(10, 1e6, 1e-300, 1e12).total_us == Approx(100));
+}
+
 TEST_CASE("a queue takes what it usually is disturbed by longer, and what the other one is") {
   Example example;
   const Timeline undisturbed = example.run();
