@@ -24,8 +24,8 @@ struct StepDemand {
 
   // In the mean; 0 of what takes no time: it disturbs nothing.
   double memory_gb_per_s() const {
-    constexpr double kMost = 1e9;  // sums and ratios stay finite
-    return us > 0 ? std::min(memory_bytes / us * 1e-3, kMost) : 0;
+    constexpr double kMaxDemand = 1e9;  // sums and ratios stay finite
+    return us > 0 ? std::min(memory_bytes / us * 1e-3, kMaxDemand) : 0;
   }
 };
 
