@@ -9,6 +9,7 @@
 #include "compiler/support/error.h"
 #include "kernels/kernel_table.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/xxhash.h"
 
 namespace codl::compiler {
 namespace {
@@ -103,7 +104,11 @@ Draws::Draws(const DeviceProfile& profile, int count) : profile_(profile) {
     own[info.id - 1] = own_deviation(calibration.level);
   }
   const double sync_spread = sync_deviation(profile.transfer.sync_us.origin);
-  std::mt19937_64 random{1};
+  // Each kernel has numbers of its own, so that another kernel in the table changes no plan.
+  std::vector<std::mt19937_64> randoms;
+  for (const KernelInfo& info : kKernelInfos)
+    randoms.emplace_back(llvm::xxHash64(llvm::StringRef(info.symbol)));
+  std::mt19937_64 random_of_syncs{1};
   std::mt19937_64 random_of_processors{2};
   for (int i = 0; i < count; ++i) {
     Factors& factors = draws_.emplace_back();
@@ -113,11 +118,11 @@ Draws::Draws(const DeviceProfile& profile, int count) : profile_(profile) {
       const Spread& spread = spreads[kernel];
       const double deviations =
           shared[kernel] * of_processor[static_cast<size_t>(processors[kernel])] +
-          own[kernel] * normal(random);
+          own[kernel] * normal(randoms[kernel]);
       factors.kernels[kernel] =
           std::exp(spread.middle + (deviations < 0 ? spread.below : spread.above) * deviations);
     }
-    factors.syncs = std::exp(sync_spread * normal(random));
+    factors.syncs = std::exp(sync_spread * normal(random_of_syncs));
   }
 }
 
