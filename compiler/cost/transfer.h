@@ -2,6 +2,7 @@
 // costs, for the planner, the simulator and replays.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "compiler/cost/quantity.h"
@@ -65,5 +66,19 @@ struct TransferCosts {
   // other, without the time spent in convert kernels.
   double synchronisation_us(double bytes, bool to_gpu) const;
 };
+
+// What a step asks of a memory: 10^9 bytes a second, alone; 0 of what takes no time.
+inline double memory_demand(double bytes, double us) {
+  constexpr double kMaxDemand = 1e9;  // sums and ratios stay finite
+  return us > 0 ? std::min(bytes / us * 1e-3, kMaxDemand) : 0;
+}
+
+// How many times as long as alone two steps take beside each other that ask a memory for so much,
+// which gives both `memory_gb_per_s`, and no less than one of them has alone; 0: all they ask for.
+inline double memory_slow_down(double memory_gb_per_s, double one_gb_per_s, double other_gb_per_s) {
+  if (memory_gb_per_s == 0) return 1;
+  const double most = std::max({memory_gb_per_s, one_gb_per_s, other_gb_per_s});
+  return std::max((one_gb_per_s + other_gb_per_s) / most, 1.0);
+}
 
 }  // namespace codl::compiler

@@ -1,7 +1,6 @@
 // Latency of one step, from the profile only.
 #pragma once
 
-#include <algorithm>
 #include <limits>
 
 #include "compiler/device/device_profile.h"
@@ -21,12 +20,6 @@ double moved_bytes(const kernels::OperandShape& shape, SplitDim dim, Range part)
 struct StepDemand {
   double us = 0;
   double memory_bytes = 0;
-
-  // In the mean; 0 of what takes no time: it disturbs nothing.
-  double memory_gb_per_s() const {
-    constexpr double kMaxDemand = 1e9;  // sums and ratios stay finite
-    return us > 0 ? std::min(memory_bytes / us * 1e-3, kMaxDemand) : 0;
-  }
 };
 
 class LatencyPredictor {

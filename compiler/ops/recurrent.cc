@@ -24,13 +24,13 @@ llvm::Error check_members(const ir::NodeView& node, const RecurrentParams& param
     return input_error(where, "expected direction 0, 1 or 2, found {0}", params.direction);
   if (params.kind != kRecurrentLstm && (params.has_c0 || params.has_peepholes))
     return input_error(where, "expected no cell state and no peepholes but of an LSTM");
-  const int32_t activations[] = {params.activation_0, params.activation_1, params.activation_2,
-                                 params.activation_3, params.activation_4, params.activation_5};
   const int32_t count =
       kernels::recurrent_activations(params.kind) * kernels::recurrent_directions(params.direction);
-  for (int32_t i = 0; i < count; ++i)
-    if (member_name(OpKind::Unary, activations[i]).empty())
-      return input_error(where, "expected an activation, found {0}", activations[i]);
+  for (int32_t i = 0; i < count; ++i) {
+    const int32_t kind = kernels::recurrent_activation(params, i).kind;
+    if (member_name(OpKind::Unary, kind).empty())
+      return input_error(where, "expected an activation, found {0}", kind);
+  }
   return llvm::Error::success();
 }
 

@@ -42,17 +42,10 @@ struct QueueConditions {
     // What disturbs one queue, for longer than steps take, holds up the other at their next join:
     // of queues that are disturbed at different times both lose what either does.
     const double both = interference[queue] + (is_alone ? 0 : interference[1 - queue]);
-    const double us = slow_down[queue] * (1 + both);
-    return is_alone ? us : us * (1 + contention[queue]) * memory_factor(gb_per_s);
-  }
-
- private:
-  // Where both ask for more than the memory gives, each gets its share. The memory gives no less
-  // than one of them gets alone.
-  double memory_factor(const double (&gb_per_s)[kQueueCount]) const {
-    if (memory_gb_per_s == 0) return 1;
-    const double most = std::max({memory_gb_per_s, gb_per_s[0], gb_per_s[1]});
-    return std::max((gb_per_s[0] + gb_per_s[1]) / most, 1.0);
+    const double alone = slow_down[queue] * (1 + both);
+    if (is_alone) return alone;
+    return alone * (1 + contention[queue]) *
+           memory_slow_down(memory_gb_per_s, gb_per_s[0], gb_per_s[1]);
   }
 };
 
@@ -86,7 +79,7 @@ struct QueueClock {
       is_started[queue] = true;
       const StepDemand demand = queues.start(queue, now_us);
       left_us[queue] = demand.us;
-      gb_per_s[queue] = demand.memory_gb_per_s();
+      gb_per_s[queue] = memory_demand(demand.memory_bytes, demand.us);
     }
     if (!has_step) return false;
     for (size_t queue = 0; queue < kQueueCount; ++queue)

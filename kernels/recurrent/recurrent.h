@@ -34,6 +34,25 @@ constexpr int32_t recurrent_gates(int32_t kind) {
 constexpr int32_t recurrent_activations(int32_t kind) {
   return kind == kRecurrentLstm ? 3 : kind == kRecurrentGru ? 2 : 1;
 }
+// A member of Unary with its parameters.
+struct RecurrentActivation {
+  int32_t kind;
+  float alpha;
+  float beta;
+};
+// Those of the first direction, then those of the second: 0 to recurrent_activations() *
+// recurrent_directions() - 1.
+constexpr RecurrentActivation recurrent_activation(const RecurrentParams& params, int32_t i) {
+  const RecurrentActivation all[] = {
+      {params.activation_0, params.activation_alpha_0, params.activation_beta_0},
+      {params.activation_1, params.activation_alpha_1, params.activation_beta_1},
+      {params.activation_2, params.activation_alpha_2, params.activation_beta_2},
+      {params.activation_3, params.activation_alpha_3, params.activation_beta_3},
+      {params.activation_4, params.activation_alpha_4, params.activation_beta_4},
+      {params.activation_5, params.activation_alpha_5, params.activation_beta_5},
+  };
+  return all[i];
+}
 constexpr int32_t recurrent_directions(int32_t direction) { return direction == 2 ? 2 : 1; }
 
 // Which operand is what; 0: absent (operand 0 is x).

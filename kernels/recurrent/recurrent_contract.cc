@@ -17,11 +17,9 @@ bool has_dims(const OperandShape& shape, Dims... dims) {
 // Of a kernel that takes packed weights, with activations on vectors.
 const char* check_packed(const StepShape& step) {
   const auto& params = step.params_as<RecurrentParams>();
-  const int32_t activations[] = {params.activation_0, params.activation_1, params.activation_2,
-                                 params.activation_3, params.activation_4, params.activation_5};
   const int32_t count = recurrent_activations(params.kind) * recurrent_directions(params.direction);
   for (int32_t i = 0; i < count; ++i)
-    if (!is_activation(activations[i])) return "known activations";
+    if (!is_activation(recurrent_activation(params, i).kind)) return "known activations";
   for (uint32_t i = 1; i <= 2; ++i) {
     const uint64_t bytes = recurrent_packed_bytes(step.operands[i].dims);
     if (bytes / sizeof(float) > static_cast<uint64_t>(kMaxElements))

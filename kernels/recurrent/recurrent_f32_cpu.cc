@@ -97,17 +97,12 @@ class RecurrentGroup {
   int64_t weights_of(int64_t depth) const { return panel_channels(columns_) * depth; }
 
   void set_activations() {
-    const int32_t kinds[] = {params_.activation_0, params_.activation_1, params_.activation_2,
-                             params_.activation_3, params_.activation_4, params_.activation_5};
-    const float alphas[] = {params_.activation_alpha_0, params_.activation_alpha_1,
-                            params_.activation_alpha_2, params_.activation_alpha_3,
-                            params_.activation_alpha_4, params_.activation_alpha_5};
-    const float betas[] = {params_.activation_beta_0, params_.activation_beta_1,
-                           params_.activation_beta_2, params_.activation_beta_3,
-                           params_.activation_beta_4, params_.activation_beta_5};
     const int32_t count = recurrent_activations(params_.kind);
-    for (int32_t i = 0, k = static_cast<int32_t>(direction_) * count; i < count; ++i, ++k)
-      activations_[i] = make_activation(kinds[k], alphas[k], betas[k]);
+    for (int32_t i = 0; i < count; ++i) {
+      const RecurrentActivation given =
+          recurrent_activation(params_, static_cast<int32_t>(direction_) * count + i);
+      activations_[i] = make_activation(given.kind, given.alpha, given.beta);
+    }
   }
 
   // Row `t` of y of this direction and the group's first sequence; the others follow.

@@ -8,12 +8,6 @@
 namespace codl::kernels {
 namespace {
 
-struct Activation {
-  int32_t kind = kUnaryTanh;
-  float alpha = 0.0f;
-  float beta = 0.0f;
-};
-
 // Eight sums at a time: additions need not wait for each other.
 float dot(const float* a, const float* b, int64_t count) {
   constexpr int64_t kSums = 8;
@@ -86,23 +80,15 @@ class Sequence {
   float* row(int64_t t) const { return y_.as<float>() + t * y_.strides[0] + offset_; }
 
   void set_activations(int32_t first) {
-    const int32_t kinds[] = {params_.activation_0, params_.activation_1, params_.activation_2,
-                             params_.activation_3, params_.activation_4, params_.activation_5};
-    const float alphas[] = {params_.activation_alpha_0, params_.activation_alpha_1,
-                            params_.activation_alpha_2, params_.activation_alpha_3,
-                            params_.activation_alpha_4, params_.activation_alpha_5};
-    const float betas[] = {params_.activation_beta_0, params_.activation_beta_1,
-                           params_.activation_beta_2, params_.activation_beta_3,
-                           params_.activation_beta_4, params_.activation_beta_5};
     for (int32_t i = 0; i < recurrent_activations(params_.kind); ++i)
-      activations_[i] = {kinds[first + i], alphas[first + i], betas[first + i]};
+      activations_[i] = recurrent_activation(params_, first + i);
   }
 
   float activate(int32_t which, float value) const {
     // fmin() and fmax() would lose a NaN.
     if (params_.clip > 0.0f && std::fabs(value) > params_.clip)
       value = std::copysign(params_.clip, value);
-    const Activation& activation = activations_[which];
+    const RecurrentActivation& activation = activations_[which];
     return unary_value_ref(activation.kind, activation.alpha, activation.beta, value);
   }
 
@@ -186,7 +172,7 @@ class Sequence {
   const float* peepholes_ = nullptr;
   const float* h0_ = nullptr;
   const float* c0_ = nullptr;
-  Activation activations_[3];
+  RecurrentActivation activations_[3] = {};
 };
 
 }  // namespace

@@ -19,15 +19,13 @@ void count_reference(const StepShape& step, const WorkMachine& machine, StepWork
 // The gates on vectors. `elements`: of the states of all steps.
 void count_gates(const RecurrentParams& params, double elements, const WorkMachine& machine,
                  StepWork* out) {
-  const int32_t kinds[] = {params.activation_0, params.activation_1, params.activation_2,
-                           params.activation_3, params.activation_4, params.activation_5};
   const int32_t directions = recurrent_directions(params.direction);
   const int32_t count = recurrent_activations(params.kind);
   const bool is_lstm = params.kind == kRecurrentLstm;
   const bool is_gru = params.kind == kRecurrentGru;
   for (int32_t i = 0; i < directions * count; ++i) {
     const double gates = i % count != 0 ? 1 : is_lstm ? 3 : is_gru ? 2 : 1;
-    add_curve(kinds[i], gates * elements / directions, machine, out);
+    add_curve(recurrent_activation(params, i).kind, gates * elements / directions, machine, out);
   }
   // Of a gate: a sum and two limits. Of an LSTM's cell a product, a multiply-add and two limits,
   // and the product of the state; of a GRU the product that resets, and three of the state.

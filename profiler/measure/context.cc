@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "compiler/cost/transfer.h"
 #include "profiler/fit/fit.h"
 #include "profiler/measure/context_networks.h"
 
@@ -144,16 +145,13 @@ Context best_around(const std::vector<ContextRun>& runs, const Context& middle, 
   return best;
 }
 
-// 10^9 bytes a second that a processor asks for, alone.
-double gb_per_s(double bytes, double us) { return us > 0 ? bytes / us * 1e-3 : 0; }
-
 // That predicts runs which read the memory best; 0 without such.
 double best_memory_gb_per_s(const std::vector<ContextRun>& runs, Context context) {
   double most = 0;  // that they ask for together
   for (const ContextRun& run : runs)
     for (size_t i = 0; i < run.cpu_us.size(); ++i)
-      most = std::max(most, gb_per_s(run.cpu_memory_bytes, run.cpu_us[i]) +
-                                gb_per_s(run.gpu_memory_bytes, run.gpu_us[i]));
+      most = std::max(most, compiler::memory_demand(run.cpu_memory_bytes, run.cpu_us[i]) +
+                                compiler::memory_demand(run.gpu_memory_bytes, run.gpu_us[i]));
   double best = 0;
   double least = INFINITY;
   for (int i = kMemoryRates; most > 0 && i > 0; --i) {
@@ -186,12 +184,9 @@ std::vector<ContextRun> run_context_networks(MeasuredProcessor& cpu, MeasuredPro
 ContextTimes predict_run(const ContextRun& run, const Context& context) {
   ContextTimes times;
   for (size_t i = 0; i < run.cpu_us.size(); ++i) {
-    const double cpu_rate = gb_per_s(run.cpu_memory_bytes, run.cpu_us[i]);
-    const double gpu_rate = gb_per_s(run.gpu_memory_bytes, run.gpu_us[i]);
-    double memory = 1;
-    if (context.memory_gb_per_s > 0)
-      memory = std::max(
-          1.0, (cpu_rate + gpu_rate) / std::max({context.memory_gb_per_s, cpu_rate, gpu_rate}));
+    const double cpu_rate = compiler::memory_demand(run.cpu_memory_bytes, run.cpu_us[i]);
+    const double gpu_rate = compiler::memory_demand(run.gpu_memory_bytes, run.gpu_us[i]);
+    const double memory = compiler::memory_slow_down(context.memory_gb_per_s, cpu_rate, gpu_rate);
     const double cpu_factor = memory * (1 + context.cpu_contention_percent / 100);
     const double gpu_factor = memory * (1 + context.gpu_contention_percent / 100);
     const double both_us = std::min(run.cpu_us[i] * cpu_factor, run.gpu_us[i] * gpu_factor);
