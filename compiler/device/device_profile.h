@@ -8,6 +8,7 @@
 
 #include "compiler/cost/calibration.h"
 #include "compiler/cost/transfer.h"
+#include "compiler/device/learned_steps.h"
 #include "kernels/common/work/gpu_facts.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -71,6 +72,7 @@ struct DeviceProfile {
   // say of the family.
   std::vector<Calibration> kernels{kKernelCount};
   std::vector<uint16_t> unused_kernels;  // kernels that the user does not want
+  LearnedSteps learned;                  // of plans that ran there; none is in the file
 
   // cpu_worker_speeds as plans and kernels::WorkMachine have them.
   std::vector<uint16_t> worker_speeds() const;

@@ -1,6 +1,7 @@
 #include "compiler/device/latency_predictor.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace codl::compiler {
 
@@ -17,7 +18,16 @@ double moved_bytes(const Variant& variant, const Step& step) {
 
 StepDemand LatencyPredictor::demand(const kernels::StepShape& step) const {
   const TermTimes times = this->times(step);
-  return {weigh(times, profile_.calibration_of(*step.kernel).shares), times.memory_bytes};
+  const double us = profiled_us(step, times);
+  if (profile_.learned.empty() || step.is_in_place) return {us, times.memory_bytes};
+  const LearnedSteps::Correction correction = profile_.learned.correction(step, us);
+  // Whole nanoseconds, as weigh() has it.
+  return {std::round(us * correction.factor * 1e3) / 1e3, times.memory_bytes, correction.open};
+}
+
+LearnedSteps::Correction LatencyPredictor::correction(const kernels::StepShape& step) const {
+  if (step.is_in_place) return {};
+  return profile_.learned.correction(step, profiled_us(step, times(step)));
 }
 
 double LatencyPredictor::predict_us(const kernels::StepShape& step,

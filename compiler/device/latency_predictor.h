@@ -20,6 +20,7 @@ double moved_bytes(const kernels::OperandShape& shape, SplitDim dim, Range part)
 struct StepDemand {
   double us = 0;
   double memory_bytes = 0;
+  double open = 1;  // LearnedSteps::Correction
 };
 
 class LatencyPredictor {
@@ -50,6 +51,9 @@ class LatencyPredictor {
 
   StepDemand demand(const kernels::StepShape& step) const;
 
+  // What was learned of such a step, which is in demand().
+  LearnedSteps::Correction correction(const kernels::StepShape& step) const;
+
   // Microseconds of such a step; `other_processor_busy` adds contention, not what both take of each
   // other by sharing a memory.
   double predict_us(const kernels::StepShape& step, bool other_processor_busy) const;
@@ -72,6 +76,10 @@ class LatencyPredictor {
   }
 
  private:
+  double profiled_us(const kernels::StepShape& step, const TermTimes& times) const {
+    return weigh(times, profile_.calibration_of(*step.kernel).shares);
+  }
+
   const DeviceProfile& profile_;
   const bool has_warm_weights_[2];  // by processor
 };

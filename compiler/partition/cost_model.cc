@@ -9,7 +9,6 @@
 namespace codl::compiler {
 namespace {
 
-constexpr size_t index_of(Processor processor) { return static_cast<size_t>(processor); }
 constexpr bool is_image(Layout layout) { return layout == Layout::Image2d; }
 
 // The part that is in `range` of a place's extent. Of values of another extent as much.
@@ -298,7 +297,7 @@ double CostModel::transfer_us(const ValuePlace& before, llvm::ArrayRef<OutsideRe
       waits.by_processor[index_of(processor)] =
           !queue.read.empty() && !queue.computed.contains(queue.read);
     }
-    us += transfer_us(read.value, placer_.place(read.value, std::move(use)), waits, host_uses);
+    us += transfer_us(read.value, placer_.place(read.value, use), waits, host_uses);
   }
   return us;
 }

@@ -8,6 +8,9 @@
 
 namespace codl::compiler {
 
+constexpr size_t index_of(Processor processor) { return static_cast<size_t>(processor); }
+inline constexpr Processor kProcessors[] = {Processor::Cpu, Processor::Gpu};
+
 // One processor's share of a node.
 struct Part {
   Processor processor = Processor::Cpu;

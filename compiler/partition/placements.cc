@@ -8,9 +8,6 @@
 namespace codl::compiler {
 namespace {
 
-constexpr Processor kProcessors[] = {Processor::Cpu, Processor::Gpu};
-constexpr size_t index_of(Processor processor) { return static_cast<size_t>(processor); }
-
 // What is read and not computed: at most one slab before and one after what is computed, in the one
 // dimension where it falls short. A copy moves rows or channels, not both: missing rows come with
 // all channels, though the reader may want some of them only.
@@ -42,14 +39,14 @@ bool is_missing(const std::array<Region, 2>& regions) {
 class Placing {
  public:
   Placing(const ir::Graph& graph, const DeviceProfile& profile, ir::ValueId value, ValueUse use)
-      : type_(graph.value(value).type), profile_(profile), value_(value), use_(std::move(use)) {}
+      : type_(graph.value(value).type), profile_(profile), value_(value), use_(use) {}
 
   ValuePlacement run(bool is_input, bool is_output) {
     auto& [cpu, gpu] = use_.queues;
     if (is_input || is_output) {
       placement_.tensor[index_of(Processor::Cpu)] =
           add(TensorSlot::Cpu, is_input ? Storage::Input : Storage::Output, {});
-      return std::move(placement_);
+      return placement_;
     }
     placement_.is_of_gpu = cpu.computed.empty() && !gpu.computed.empty();
     const Region other = choose_layouts();
@@ -62,12 +59,12 @@ class Placing {
       placement_.tensor[index_of(Processor::Gpu)] =
           add(TensorSlot::Gpu, gpu_storage(), window(Processor::Gpu));
     }
-    if (other.empty()) return std::move(placement_);
+    if (other.empty()) return placement_;
     const Storage storage = is_image() ? Storage::Device : Storage::Image;
     placement_.other_layout = add(TensorSlot::OtherLayout, storage, other.rows);
     placement_.made = gpu.computed;
     placement_.converted = other;
-    return std::move(placement_);
+    return placement_;
   }
 
  private:
@@ -211,7 +208,7 @@ void Placer::add_read(const ir::NodeView& node, uint32_t operand,
 
 ValuePlacement Placer::place(ir::ValueId value, ValueUse use) const {
   if (graph_.value(value).type.element_count() == 0) return {};  // no step touches it
-  return Placing(graph_, profile_, value, std::move(use))
+  return Placing(graph_, profile_, value, use)
       .run(graph_.value(value).is_input, graph_.is_output(value));
 }
 

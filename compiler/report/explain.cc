@@ -1,6 +1,7 @@
 #include "compiler/report/explain.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "compiler/partition/kernel_choice.h"
@@ -38,11 +39,15 @@ std::string terms_text(const TermTimes& times, const Shares& shares) {
 std::string kernel_text(const kernels::StepShape& step, const LatencyPredictor& predictor) {
   const Calibration& known = predictor.profile().calibration_of(*step.kernel);
   const double us = predictor.predict_us(step, false);
+  const LearnedSteps::Correction learned = predictor.correction(step);
   std::string text =
       llvm::formatv("{0,-30} {1,10:f1} us ({2:f1} to {3:f1})  {4}, {5}: {6}", step.kernel->symbol,
-                    us, us * known.interval_low, us * known.interval_high,
+                    us, us * std::pow(known.interval_low, learned.open),
+                    us * std::pow(known.interval_high, learned.open),
                     kLevelNames[static_cast<size_t>(known.level)], name_of(known.origin),
                     terms_text(predictor.times(step), known.shares));
+  if (!predictor.profile().learned.empty())
+    text += llvm::formatv("; x {0:f3} learned", learned.factor);
   if (const double launch_us = predictor.launch_us(step); launch_us > 0)
     text += llvm::formatv(", launch {0:f1} us", launch_us);
   return text + "\n";

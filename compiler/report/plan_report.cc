@@ -7,8 +7,8 @@
 #include "compiler/emit/plan_memory.h"
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/partition/kernel_choice.h"
-#include "compiler/report/measured_steps.h"
 #include "compiler/report/memory_over_time.h"
+#include "compiler/simulate/measured_steps.h"
 #include "compiler/simulate/simulate.h"
 #include "compiler/support/hash.h"
 #include "compiler/support/version.h"
@@ -20,6 +20,8 @@ namespace codl::compiler {
 namespace {
 
 constexpr int kReportVersion = 1;
+// Beside kLevelNames: of steps like those that were measured in a plan.
+constexpr char kLearnedLevel[] = "learned";
 
 class Writer {
  public:
@@ -27,11 +29,12 @@ class Writer {
       : plan_(plan), profile_(plan.predictor.profile()), json_(os) {}
 
   llvm::Error write() {
-    std::optional<MeasuredSteps> measured;
+    std::vector<MeasuredSteps> measured;
     if (!plan_.measured_json.empty()) {
       CODL_ASSIGN_OR_RETURN(read, read_measured_steps(plan_.measured_json, plan_.measured_path));
       measured = std::move(read);
     }
+    bool is_used = measured.empty();
     llvm::Error error = llvm::Error::success();
     json_.object([&] {
       json_.attribute("format", "codl-report");
@@ -39,7 +42,7 @@ class Writer {
       write_made_from();
       json_.attributeArray("variants", [&] {
         for (size_t i = 0; i < plan_.variants.size() && !error; ++i)
-          json_.object([&] { error = write_variant(i, measured); });
+          json_.object([&] { error = write_variant(i, measured, is_used); });
       });
       json_.attributeArray("operators", [&] { write_operators(); });
       json_.attributeBegin("support");
@@ -58,10 +61,10 @@ class Writer {
       });
     });
     if (error) return error;
-    if (measured && !measured->is_used)
+    if (!is_used)
       return input_error(plan_.measured_path,
                          "expected steps of a variant of this plan, found variant \"{0}\"",
-                         measured->variant);
+                         measured.front().variant);
     return error;
   }
 
@@ -108,7 +111,8 @@ class Writer {
     });
   }
 
-  llvm::Error write_variant(size_t index, std::optional<MeasuredSteps>& measured) {
+  llvm::Error write_variant(size_t index, const std::vector<MeasuredSteps>& all_measured,
+                            bool& is_used) {
     const Schedule& schedule = plan_.variants[index].schedule;
     const CompileReport::Variant& facts = plan_.report.variants[index];
     auto queue_steps = queue_steps_of(schedule, profile_);
@@ -151,9 +155,9 @@ class Writer {
     json_.attributeArray("steps", [&] { write_steps(schedule, *queue_steps, timeline); });
     write_memory(schedule, spans_of(schedule, *queue_steps, timeline));
     if (index == 0) json_.attributeArray("stands_on", [&] { write_stands_on(schedule); });
-    if (!measured || measured->variant != schedule.name) return llvm::Error::success();
-    measured->is_used = true;
-    if (llvm::Error error = check_measured_steps(*measured, schedule)) return error;
+    CODL_ASSIGN_OR_RETURN(measured, measured_steps_of(all_measured, plan_.measured_path, schedule));
+    if (measured == nullptr) return llvm::Error::success();
+    is_used = true;
     json_.attributeObject("measured", [&] {
       us("median_us", measured->median_us);
       us("end_us", measured->end_us());
@@ -235,15 +239,23 @@ class Writer {
       return;
     }
     json_.attribute("kernel", step.kernel->symbol);
-    write_calibration(*step.kernel, step.predicted_us);
+    write_calibration(*step.kernel, step.predicted_us, open_of(schedule, step));
   }
 
-  void write_calibration(const KernelInfo& kernel, double predicted_us) {
+  // `open`: of what the profile leaves open; less than 1 where steps like it were learned.
+  void write_calibration(const KernelInfo& kernel, double predicted_us, double open) {
     const Calibration& known = profile_.calibration_of(kernel);
-    json_.attribute("level", kLevelNames[static_cast<size_t>(known.level)]);
-    json_.attribute("origin", kOriginNames[static_cast<size_t>(known.origin)]);
-    us("low_us", predicted_us * known.interval_low);
-    us("high_us", predicted_us * known.interval_high);
+    json_.attribute("level",
+                    open < 1 ? kLearnedLevel : kLevelNames[static_cast<size_t>(known.level)]);
+    json_.attribute("origin",
+                    kOriginNames[static_cast<size_t>(open < 1 ? Origin::Measured : known.origin)]);
+    us("low_us", predicted_us * std::pow(known.interval_low, open));
+    us("high_us", predicted_us * std::pow(known.interval_high, open));
+  }
+
+  double open_of(const Schedule& schedule, const Step& step) const {
+    kernels::OperandShape shapes[kernels::kMaxOperands];
+    return plan_.predictor.demand(schedule.shape_of(step, shapes)).open;
   }
 
   // The time of kernels by what it stands on, the largest share first.
@@ -257,6 +269,12 @@ class Writer {
         continue;
       }
       const Calibration& known = profile_.calibration_of(*step.kernel);
+      if (open_of(schedule, step) < 1) {
+        auto& [learned_us, where] = groups[{kLearnedLevel, name_of(Origin::Measured)}];
+        learned_us += step.predicted_us;
+        where = "plans that ran on the device";
+        continue;
+      }
       auto& [group_us, source] = groups[{kLevelNames[static_cast<size_t>(known.level)],
                                          kOriginNames[static_cast<size_t>(known.origin)]}];
       group_us += step.predicted_us;
@@ -276,6 +294,10 @@ class Writer {
   // take.
   void write_operators() {
     if (plan_.variants.empty()) return;
+    std::map<std::pair<llvm::StringRef, const KernelInfo*>, double> open;
+    const Schedule& schedule = plan_.variants[0].schedule;
+    for (const Step& step : schedule.steps)
+      if (step.kernel != nullptr) open[{step.name, step.kernel}] = open_of(schedule, step);
     for (const NodePartition& node_partition : plan_.variants[0].partition.node_partitions) {
       const ir::Node& node = plan_.graph.node(node_partition.node);
       json_.object([&] {
@@ -286,13 +308,15 @@ class Writer {
         json_.attribute("split", node_partition.dim == SplitDim::None     ? "none"
                                  : node_partition.dim == SplitDim::Height ? "rows"
                                                                           : "channels");
-        json_.attributeArray("parts", [&] { write_parts(node_partition); });
+        json_.attributeArray("parts", [&] { write_parts(node, node_partition, open); });
         write_alternatives(node, node_partition);
       });
     }
   }
 
-  void write_parts(const NodePartition& node_partition) {
+  // `open`: by node and kernel.
+  void write_parts(const ir::Node& node, const NodePartition& node_partition,
+                   const std::map<std::pair<llvm::StringRef, const KernelInfo*>, double>& open) {
     double owned = 0;
     for (const Part& part : node_partition.parts) owned += part.owned.count();
     for (const Part& part : node_partition.parts)
@@ -303,7 +327,8 @@ class Writer {
         json_.attribute("begin", part.owned.begin);
         json_.attribute("end", part.owned.end);
         us("predicted_us", part.predicted_us);
-        write_calibration(*part.kernel, part.predicted_us);
+        const auto step = open.find({node.name, part.kernel});
+        write_calibration(*part.kernel, part.predicted_us, step == open.end() ? 1 : step->second);
       });
   }
 

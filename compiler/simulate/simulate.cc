@@ -40,6 +40,7 @@ llvm::Expected<std::vector<QueueStep>> bare_steps_of(const Variant& variant,
     const StepDemand demand = predictor.demand(variant, step);
     added.alone_us = demand.us;
     added.memory_bytes = demand.memory_bytes;
+    added.open = demand.open;
   }
   return steps;
 }

@@ -29,6 +29,7 @@ struct QueueStep {
   double synchronisation_us = 0;
   double launch_us = 0;     // more in wall time: the host's work to enqueue it
   double memory_bytes = 0;  // what it moves to and from the memory that both processors share
+  double open = 1;          // of what the profile leaves open of alone_us: LearnedSteps::Correction
   std::vector<QueueWait> waits;
   std::string name;
   const char* kernel = "transfer";

@@ -140,9 +140,9 @@ llvm::Expected<std::vector<double>> Draws::latencies_us(const Variant& variant) 
   std::vector<double> latencies_us;
   for (const Factors& factors : draws_) {
     for (size_t i = 0; i < steps.size(); ++i) {
-      drawn[i].alone_us =
-          steps[i].alone_us *
-          (kernels[i] != nullptr ? factors.kernels[kernels[i]->id - 1] : factors.syncs);
+      double factor = kernels[i] != nullptr ? factors.kernels[kernels[i]->id - 1] : factors.syncs;
+      if (steps[i].open < 1) factor = std::pow(factor, steps[i].open);
+      drawn[i].alone_us = steps[i].alone_us * factor;
       drawn[i].synchronisation_us = steps[i].synchronisation_us * factors.syncs;
       for (size_t k = 0; k < drawn[i].waits.size(); ++k)
         drawn[i].waits[k].us = steps[i].waits[k].us * factors.syncs;

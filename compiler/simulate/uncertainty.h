@@ -24,7 +24,8 @@ struct Uncertainty {
 // Draws of what the profile leaves open: log-normal on each side of the prediction, by the
 // intervals of its calibrations, one factor for all steps of a kernel, which share its error, and
 // one for all synchronisations. Where an interval is that of whole networks, kernels of a processor
-// share some of it. Always the same ones: two plans are compared within the same draw. Borrows the
+// share some of it. Of a step that was learned less is open, and its factor
+// nearer to 1. Always the same ones: two plans are compared within the same draw. Borrows the
 // profile.
 class Draws {
  public:

@@ -4,11 +4,13 @@
 
 #include "compiler/device/device_profile.h"
 #include "compiler/device/quirks.h"
+#include "compiler/emit/dump_plan.h"
 #include "compiler/emit/plan_memory.h"
 #include "compiler/frontend/onnx/onnx_writer.h"
 #include "compiler/pipeline.h"
 #include "compiler/report/operator_table.h"
 #include "compiler/report/plan_report.h"
+#include "compiler/simulate/learn_steps.h"
 #include "compiler/support/error.h"
 #include "compiler/support/input_file.h"
 #include "compiler/tools/codlc_flags.h"
@@ -136,6 +138,36 @@ class StageClock {
   std::chrono::steady_clock::time_point begin_;
 };
 
+// Every PLAN=BENCH.json of --learn. The plan at `written` is about to be replaced: then nothing
+// measured would be of it any more.
+llvm::Error learn(const CodlcFlags& flags, llvm::StringRef written, DeviceProfile& profile) {
+  LearnedSteps learned;
+  for (const std::string& pair : flags.learned) {
+    const auto [plan_path, bench_path] = llvm::StringRef(pair).rsplit('=');
+    if (plan_path.empty() || bench_path.empty())
+      return input_error("--learn",
+                         "expected PLAN=BENCH.json like net.codl=bench.json, found \"{0}\"", pair);
+    if (llvm::sys::fs::equivalent(plan_path, written))
+      return input_error("--learn", "expected another plan than the one that is written, found {0}",
+                         plan_path);
+    CODL_ASSIGN_OR_RETURN(bytes, map_plan(plan_path));
+    CODL_ASSIGN_OR_RETURN(plan,
+                          open_plan(bytes->getBufferStart(), bytes->getBufferSize(), plan_path));
+    CODL_ASSIGN_OR_RETURN(text, read_input(bench_path, tools::kMaxTextBytes));
+    CODL_ASSIGN_OR_RETURN(measured, read_measured_steps(text, bench_path));
+    if (llvm::Error error = learn_steps(plan, measured, bench_path, profile, learned)) return error;
+  }
+  if (!flags.is_quiet)
+    tools::print_message(kTool, tools::Severity::Note,
+                         llvm::formatv("{0} steps learned: what was measured is {1:f2} of what the "
+                                       "profile predicts on the CPU, {2:f2} on the GPU",
+                                       learned.step_count(), learned.factor_of(Processor::Cpu),
+                                       learned.factor_of(Processor::Gpu))
+                             .str());
+  profile.learned = std::move(learned);
+  return llvm::Error::success();
+}
+
 // One device. `rule`: of the depfile. What is printed on stdout goes to `os`.
 llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm::raw_ostream& os,
                         std::string* rule) {
@@ -152,6 +184,8 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
   // Of more bytes than protobuf reads nothing is read: compile() says why.
   CODL_ASSIGN_OR_RETURN(model, map_input(flags.model, UINT64_MAX));
   const std::string path = output_path(flags, device);
+  if (!flags.learned.empty())
+    if (llvm::Error error = learn(flags, path, profile)) return error;
   if (!flags.measured.empty()) {
     CODL_ASSIGN_OR_RETURN(measured, read_input(flags.measured, tools::kMaxTextBytes));
     options.measured_json = std::move(measured);

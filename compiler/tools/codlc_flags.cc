@@ -72,6 +72,10 @@ tools::FlagGroup device_flags(CodlcFlags* flags) {
         "plan for each"},
        {"jobs", integer_value<uint32_t>("N", &flags->job_count, 1, 1024, "a core each"),
         "devices that are compiled for at the same time", "j"},
+       {"learn", texts_value("PLAN=BENCH.json", &flags->learned),
+        "predict steps by what they took on the device itself: BENCH.json is of codl-bench PLAN "
+        "--json --steps --all-variants, PLAN an earlier plan for it, of this network or another; "
+        "repeatable"},
        {"list-devices", switch_value(&flags->lists_devices),
         "print the device profiles and exit"}}};
 }
@@ -287,6 +291,9 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
     return input_error("--output", "expected it without --out-dir, found both");
   if (!flags.depfile_target.empty() && devices_of(flags).size() > 1)
     return input_error("--depfile-target", "expected it with one device, found {0}",
+                       devices_of(flags).size());
+  if (!flags.learned.empty() && devices_of(flags).size() > 1)
+    return input_error("--learn", "expected it with one device, found {0}",
                        devices_of(flags).size());
   const bool has_report =
       !flags.report.empty() || !flags.report_json.empty() || !flags.trace.empty();

@@ -34,11 +34,12 @@ struct CodlcFlags {
   CompressOptions compress;
   std::string emitted_onnx;  // path; empty: none
   bool reports_passes = false;
-  std::optional<bool> lists_ops;  // as markdown
-  std::string report;             // path of the HTML page; empty: none
-  std::string report_json;        // path
-  std::string trace;              // path
-  std::string measured;           // path
+  std::optional<bool> lists_ops;     // as markdown
+  std::string report;                // path of the HTML page; empty: none
+  std::string report_json;           // path
+  std::string trace;                 // path
+  std::string measured;              // path
+  std::vector<std::string> learned;  // PLAN=BENCH.json each
   std::string dump;
   std::optional<std::string> explained_node;
   std::string dump_after;

@@ -751,6 +751,38 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                 self.expect_error(1, run("codl-bench", plan, "--all-variants", other))
         self.expect_error(1, run("codl-bench", plan, "--rounds=3"))
 
+    def test_a_plan_learns_from_one_that_ran(self):
+        flags = ("--device=host-pair", "--search-budget=50")
+        first = self.compile(*flags, "--variants=coexec,cpu,gpu", name="first.codl")
+        bench, depfile = self.path("bench.json"), self.path("second.d")
+        self.run_ok("codl-bench", first, "--all-variants", "--rounds=1", "--num-runs=2", "--warmup-runs=1", "--json",
+                    "--steps", "-o", bench)
+        learn = f"--learn={first}={bench}"
+        result = run("codlc", MODEL, *flags, learn, "-o", self.path("second.codl"), "-MF", depfile,
+                     f"--report-json={self.path('report.json')}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, r"note: [1-9][0-9]* steps learned: what was measured is [0-9.]+ of what")
+        rule = read(depfile).decode()
+        self.assertIn(bench, rule)
+        self.assertIn(first, rule)
+        levels = {row["level"] for row in json.loads(read(self.path("report.json")))["variants"][0]["stands_on"]}
+        self.assertIn("learned", levels)
+        # The same measurements, the same plan, which is right; and with more of them none is lost.
+        self.run_ok("codlc", MODEL, *flags, learn, "-q", "-o", self.path("again.codl"))
+        self.assertEqual(read(self.path("again.codl")), read(self.path("second.codl")))
+        self.assertLess(npy.relative_l2(self.output_of(self.path("second.codl")), self.output_of(first)), BOUND)
+        self.run_ok("codlc", MODEL, *flags, learn, learn, "-q", "-o", self.path("third.codl"))
+        other = self.compile(*MODES["h"], name="other.codl")
+        for code, arguments, text in (
+                (1, [learn, "-o", first], "expected another plan than the one that is written"),
+                (1, [f"--learn={first}", "-o", self.path("none")], "expected PLAN=BENCH.json"),
+                (1, [f"--learn={other}={bench}", "-o", self.path("none")], "bench.json: expected "),
+                (1, [learn, "--device=host-pair,sd855"], "expected it with one device")):
+            with self.subTest(text):
+                device = [] if "--device" in arguments[-1] else flags
+                self.expect_error(code, run("codlc", MODEL, *device, *arguments), text)
+        self.assertFalse(os.path.exists(self.path("none")))
+
     def test_several_variants_go_through_all_tools(self):
         names = ["coexec", "cpu", "gpu", "gpu40", "busy"]
         plan = self.compile("--device=host-pair", f"--variants={','.join(names)}", "--search-budget=50",

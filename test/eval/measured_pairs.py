@@ -16,7 +16,9 @@ Two conditions, each with a profile of its own:
             variants and of the GPU's plan: median and worst error. With --old OLDBIN also S of the plans of another
             build, with a profile that its own codl-profile makes, in the same rounds, and what both builds reach of
             the ideal gain, (S - 1) / (S* - 1): a and b are the processors' times by the faster of both builds' plans,
-            t is co-execution's, S = min(a, b) / t and S* = 1 + min(a, b) / max(a, b).
+            t is co-execution's, S = min(a, b) / t and S* = 1 + min(a, b) / max(a, b). With --learn N the same of
+            plans that were compiled N times more, each time with what the steps of those before took
+            (codlc --learn), in the same rounds.
 
 DIR keeps profiles, samples, plans and results.json, written anew after each network: the same command goes on where
 an earlier one was cut off, and --time-budget ends a run between two networks. `DIR/results.md` has the tables. Exit
@@ -42,12 +44,15 @@ CONDITIONS = ("unpinned", "pinned")
 LEAST_OF_CPU = 0.97  # of the CPU plan's speed
 LEAST_SPLIT = 0.7  # of the networks
 MOST_ERROR = (10, 20)  # percent: median, worst
+# What is timed beside this build's plans, by what their variants' names begin with, in the order of the tables.
+PREFIXES = {"": "this build's plans", "learned ": "those that learned", "old ": "the other build's"}
 NOT_JUDGED = ("fast_style_transfer_ts13",)  # beside, in no mean of ideal gains
 DRAWS = 10000  # of networks, for the interval of a mean
 ROUND_MS = 200  # of a variant
 MOST_RUNS = 50
 LEAST_RUNS = 3
 SECONDS = 1200  # that a program other than codl-profile may take
+RECORDED = 15  # runs whose steps are timed, to learn from
 LEFT = 3  # exit code: something is left to do
 
 
@@ -111,12 +116,30 @@ class Build:
         write_whole(os.path.join(self.folder, "profile.log"), text)
         return time.monotonic() - start
 
-    def plan(self, network, strategy):
-        path = os.path.join(self.folder, f"{network}.{strategy}.codl")
+    def plan(self, network, strategy, learned=(), name=""):
+        path = os.path.join(self.folder, f"{network}.{name or strategy}.codl")
         if not os.path.exists(path):
             run(self.binaries, "codlc", os.path.join(self.options.models, network + ".onnx"),
-                f"--device={self.profile}", f"--strategy={strategy}", "-q", "-o", path + ".new")
+                f"--device={self.profile}", f"--strategy={strategy}", "-q", "-o", path + ".new",
+                *(f"--learn={plan}={bench}" for plan, bench in learned))
             os.replace(path + ".new", path)
+        return path
+
+    def learned_plan(self, network, runs):
+        """The plan of the last of --learn compiles."""
+        plan = self.plan(network, "auto")
+        learned = [(path, self.measure_steps(path, runs)) for path in (plan, self.plan(network, "gpu"))]
+        for i in range(self.options.learn):
+            plan = self.plan(network, "auto", learned, f"learned{i + 1}")
+            if i + 1 < self.options.learn:
+                learned.append((plan, self.measure_steps(plan, runs)))
+        return plan
+
+    def measure_steps(self, plan, runs):
+        path = plan + ".steps.json"
+        if not os.path.exists(path):
+            run(self.binaries, "codl-bench", plan, "--all-variants", "--steps", "--json", *self.pins, "--rounds=2",
+                f"--num-runs={runs}", "--warmup-runs=2", f"--recorded-runs={RECORDED}", "-o", path)
         return path
 
     def variants(self, plan):
@@ -199,6 +222,15 @@ def measure_pinned(network, new, old):
                 join(found["times"], "old " + name, old.bench_one(old_plan, name, runs))
 
     order = [bench_new, bench_gpu]
+    if new.options.learn:
+        learned_plan = new.learned_plan(network, runs)
+
+        def bench_learned():
+            for name, times in new.bench(learned_plan, runs).items():
+                join(found["times"], "learned " + name, times)
+
+        found["learned_is_split"] = is_split(new.variants(learned_plan))
+        order.append(bench_learned)
     if old:
         old_plan = old.plan(network, "auto")
         found["old_is_split"] = is_split(old.variants(old_plan))
@@ -216,7 +248,7 @@ def median_us(found, name):
 
 def paired_ratios(found, name="coexec"):
     """Of each round: how many times as fast as the CPU plan."""
-    prefix = "old " if name.startswith("old ") else ""
+    prefix = name.removesuffix(name.split()[-1])
     return [cpu / own for cpu, own in zip(found["times"][prefix + "cpu"]["rounds_us"],
                                           found["times"][name]["rounds_us"])]
 
@@ -230,8 +262,8 @@ def speedup(found, name="coexec"):
 
 
 def ideal_shares(found):
-    """Of the ideal gain, (S - 1) / (S* - 1), by this and by the other build's co-execution; see above."""
-    alone = [min(median_us(found, prefix + name) for prefix in ("", "old ") if prefix + name in found["times"])
+    """Of the ideal gain, (S - 1) / (S* - 1), by the co-execution of each of PREFIXES; see above."""
+    alone = [min(median_us(found, prefix + name) for prefix in PREFIXES if prefix + name in found["times"])
              for name in ("cpu", "gpu")]
     ideal = min(alone) / max(alone)
 
@@ -239,7 +271,7 @@ def ideal_shares(found):
         name = prefix + ("coexec" if prefix + "coexec" in found["times"] else "cpu")
         return (min(alone) / median_us(found, name) - 1) / ideal
 
-    return share(""), share("old ")
+    return {prefix: share(prefix) for prefix in PREFIXES if prefix + "cpu" in found["times"]}
 
 
 def interval_of_mean(values):
@@ -249,20 +281,29 @@ def interval_of_mean(values):
     return means[round(0.025 * DRAWS)], means[round(0.975 * DRAWS) - 1]
 
 
-def ideal_line(networks):
+def ideal_lines(networks):
     shares = [ideal_shares(found) for name, found in networks.items() if name not in NOT_JUDGED]
-    own, other = (statistics.mean(each) for each in zip(*shares))
-    low, high = interval_of_mean([new - old for new, old in shares])
-    return (f"Of the ideal gain, (S - 1) / (S* - 1), {own:.2f} in the mean of {len(shares)} networks, "
-            f"{min(new for new, _ in shares):.2f} at least; the other build {other:.2f}: {own - other:.2f} more "
-            f"({low:.2f} to {high:.2f}, 95 % interval over the networks).")
+    lines = []
+    for prefix in PREFIXES:
+        if not all(prefix in each for each in shares):
+            continue
+        own = [each[prefix] for each in shares]
+        lines.append(f"Of the ideal gain, (S - 1) / (S* - 1), {PREFIXES[prefix]} reach {statistics.mean(own):.2f} in the "
+                     f"mean of {len(shares)} networks, {min(own):.2f} at least")
+        if prefix != "old " and all("old " in each for each in shares):
+            more = [each[prefix] - each["old "] for each in shares]
+            low, high = interval_of_mean(more)
+            lines[-1] += (f": {statistics.mean(more):.2f} more than the other build's ({low:.2f} to {high:.2f}, 95 % "
+                          "interval over the networks)")
+        lines[-1] += "."
+    return lines
 
 
 def errors_of(found):
     """By variant, of this build: predicted over measured, in percent off."""
     return {name: 100 * (times["predicted_us"] / median_us(found, name) - 1)
             for name, times in found["times"].items()
-            if not name.startswith("old ") and times["predicted_us"] > 0}
+            if " " not in name and times["predicted_us"] > 0}
 
 
 def ms(found, name):
@@ -289,6 +330,7 @@ def judge_unpinned(networks):
 
 
 def judge_pinned(networks):
+    has_learned = any("learned cpu" in found["times"] for found in networks.values())
     has_old = any("old cpu" in found["times"] for found in networks.values())
     rows, errors = [], []
     for name, found in networks.items():
@@ -296,9 +338,8 @@ def judge_pinned(networks):
         errors += [abs(error) for error in own.values()]
         rows.append([name, ms(found, "cpu"), ms(found, "gpu"), ms(found, "coexec"), "yes" if found["is_split"] else "no",
                      f"{speedup(found):.3f}", *(f"{own[v]:+.1f}" if v in own else "-" for v in ("cpu", "gpu", "coexec"))])
-        if has_old:
-            own, other = ideal_shares(found)
-            rows[-1] += [ms(found, "old coexec"), f"{speedup(found, 'old coexec'):.3f}", f"{own:.2f}", f"{other:.2f}"]
+        for prefix, share in ideal_shares(found).items():
+            rows[-1] += [*([ms(found, prefix + "coexec")] if prefix else []), f"{share:.2f}"]
     split = sum(found["is_split"] for found in networks.values())
     mean = statistics.mean(speedup(found) for found in networks.values())
     checks = [split >= LEAST_SPLIT * len(networks), statistics.median(errors) <= MOST_ERROR[0],
@@ -307,15 +348,18 @@ def judge_pinned(networks):
              f"predictions are {statistics.median(errors):.1f} % off in the median and {max(errors):.1f} % in the worst "
              f"case (targets {MOST_ERROR[0]} and {MOST_ERROR[1]})"]
     head = ["network", "CPU, ms", "GPU, ms", "co-execution, ms", "split", "S", "CPU predicted, % off", "GPU",
-            "co-execution"]
+            "co-execution", "of the ideal gain"]
+    if has_learned:
+        head += ["learned, ms", "of the ideal gain"]
     if has_old:
         old_mean = statistics.mean(speedup(found, "old coexec") for found in networks.values())
         checks.append(mean >= old_mean)
         lines[0] += f"; S of the other build is {old_mean:.3f} in the mean, of the same rounds"
-        head += ["other build's, ms", "its S", "of the ideal gain", "its"]
+        head += ["other build's, ms", "of the ideal gain"]
     lines[0] += f": {'met' if all(checks) else 'MISSED'}."
-    if has_old and not networks.keys() <= set(NOT_JUDGED):
-        lines += ["", *results.wrapped(ideal_line(networks))]
+    if not networks.keys() <= set(NOT_JUDGED):
+        for line in ideal_lines(networks):
+            lines += ["", *results.wrapped(line)]
     return all(checks), [*lines, "", *results.table(head, rows)]
 
 
@@ -431,6 +475,8 @@ def parse_options():
     parser.add_argument("--passes", type=int, default=3, help="over the plans of a network (default: 3)")
     parser.add_argument("--rounds", type=int, default=5, help="of each pass (default: 5)")
     parser.add_argument("--old", metavar="OLDBIN", help="folder of another build's programs, for S of pinned")
+    parser.add_argument("--learn", type=int, default=0, metavar="N",
+                        help="compiles with what the steps of the plans before took, for pinned (default: 0)")
     options = parser.parse_args()
     for condition in options.conditions:
         if condition not in CONDITIONS:

@@ -34,9 +34,12 @@ if tool == "codl-dump":
         return [{{"kind": "kernel", "queue": queue}} for queue in queues]
     print(json.dumps({{"variants": [{{"name": name, "steps": steps_of(name)}} for name in names]}}))
 elif "--all-variants" in arguments:
-    print(json.dumps({{"missing": [], "variants": [
+    report = json.dumps({{"missing": [], "variants": [
         {{"variant": name, "predicted_us": 0.9 * us_of(name), "rounds_us": [us_of(name)] * int(flags["--rounds"])}}
-        for name in names]}}))
+        for name in names]}})
+    if "-o" in arguments:
+        open(arguments[arguments.index("-o") + 1], "w").write(report)
+    print(report)
 else:
     us = us_of(flags["--variant"])
     print(json.dumps({{"predicted_us": 0.9 * us, "median_us": us}}))
@@ -121,8 +124,17 @@ class MeasuredPairsTest(unittest.TestCase):
         times = self.results()["pinned"]["networks"]["fast"]["times"]
         self.assertEqual(len(times["old coexec"]["rounds_us"]), len(times["coexec"]["rounds_us"]))
         # S = 1200 / 800, S* = 1 + 1200 / 1600.
-        self.assertIn("ideal gain, (S - 1) / (S* - 1), 0.67 in the mean of 1 networks, 0.67 at least", done.stdout)
-        self.assertIn("the other build 0.67: 0.00 more", done.stdout)
+        self.assertIn("ideal gain, (S - 1) / (S* - 1), this build's plans reach 0.67 in the mean of 1 networks, 0.67 "
+                      "at least: 0.00 more than the other build's", done.stdout.replace("\n", " "))
+
+    def test_plans_learn_from_those_before(self):
+        done = self.run_script({"fast": FAST}, "--conditions=pinned", "--learn=2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        learned = [[flag for flag in call if flag.startswith("--learn=")] for call in self.calls("codlc")]
+        self.assertEqual([len(flags) for flags in learned], [0, 0, 2, 3])
+        times = self.results()["pinned"]["networks"]["fast"]["times"]
+        self.assertEqual(len(times["learned coexec"]["rounds_us"]), len(times["coexec"]["rounds_us"]))
+        self.assertIn("those that learned reach 0.67", done.stdout)
 
     def test_a_program_that_fails_ends_it_with_its_words(self):
         with open(self.path("bin", "codlc"), "w", encoding="utf-8") as file:

@@ -16,8 +16,6 @@ namespace codl::compiler {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr Processor kProcessors[] = {Processor::Cpu, Processor::Gpu};
-constexpr size_t index_of(Processor processor) { return static_cast<size_t>(processor); }
 
 // More branches than that are shared out largest first instead of in every way.
 constexpr size_t kMaxTried = 8;

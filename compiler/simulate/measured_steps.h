@@ -23,7 +23,6 @@ struct MeasuredSteps {
   std::string variant;
   double median_us = 0;  // of all runs, without recording
   std::vector<MeasuredStep> steps;
-  bool is_used = false;  // a variant of the plan has that name
 
   double end_us() const {
     double end = 0;
@@ -32,10 +31,13 @@ struct MeasuredSteps {
   }
 };
 
-// Input error: no JSON, or not that of codl-bench.
-llvm::Expected<MeasuredSteps> read_measured_steps(llvm::StringRef json, llvm::StringRef path);
+// By variant: one, or all of --all-variants. Input error: no JSON, or not that of codl-bench.
+llvm::Expected<std::vector<MeasuredSteps>> read_measured_steps(llvm::StringRef json,
+                                                               llvm::StringRef path);
 
-// Input error: the steps are not those of the variant.
-llvm::Error check_measured_steps(const MeasuredSteps& measured, const Variant& variant);
+// Those of the variant; null: there are none. Input error: they are not of its steps.
+llvm::Expected<const MeasuredSteps*> measured_steps_of(const std::vector<MeasuredSteps>& measured,
+                                                       llvm::StringRef path,
+                                                       const Variant& variant);
 
 }  // namespace codl::compiler

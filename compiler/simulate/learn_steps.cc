@@ -1,0 +1,50 @@
+#include "compiler/simulate/learn_steps.h"
+
+#include "compiler/simulate/simulate.h"
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+// What the variant was measured to take is what both processors took of each other, too: the ratio
+// is to what is predicted of the step in its place in the run, not of the step alone.
+llvm::Error learn_variant(const Variant& variant, const MeasuredSteps& measured,
+                          const DeviceProfile& profile, LearnedSteps& learned) {
+  const LatencyPredictor predictor(profile, weight_mbytes(variant));
+  CODL_ASSIGN_OR_RETURN(steps, queue_steps_of(variant, profile));
+  // On CoDL's clock a GPU step begins where it is computed, as events say.
+  const Timeline timeline = run_queues(steps, profile, {}, Clock::Codl);
+  StepId id = 0;
+  for (size_t i = 0; i < steps.size() && id < variant.steps.size(); ++i) {
+    if (steps[i].called_queue != kNoQueue) continue;  // a call of the host's, not of the plan
+    const Step& step = variant.steps[id];
+    const double measured_us = measured.steps[id++].median_us;
+    if (step.kind != StepKind::Kernel) continue;
+    kernels::OperandShape shapes[kernels::kMaxOperands];
+    const kernels::StepShape shape = variant.shape_of(step, shapes);
+    const double placed_us = timeline.spans[i].end_us - timeline.spans[i].start_us;
+    if (shape.is_in_place || placed_us <= 0) continue;
+    const double alone_us = predictor.demand(shape).us;
+    learned.add(shape, alone_us, measured_us * alone_us / placed_us);
+  }
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+llvm::Error learn_steps(const PlanModel& plan, const std::vector<MeasuredSteps>& measured,
+                        llvm::StringRef path, const DeviceProfile& profile, LearnedSteps& learned) {
+  bool has_any = false;
+  for (const Variant& variant : plan.variants) {
+    CODL_ASSIGN_OR_RETURN(of_variant, measured_steps_of(measured, path, variant));
+    if (of_variant == nullptr) continue;
+    has_any = true;
+    if (llvm::Error error = learn_variant(variant, *of_variant, profile, learned)) return error;
+  }
+  if (!has_any)
+    return input_error(path, "expected steps of a variant of the plan, found {0}",
+                       measured.empty() ? "none" : "\"" + measured.front().variant + "\"");
+  return llvm::Error::success();
+}
+
+}  // namespace codl::compiler

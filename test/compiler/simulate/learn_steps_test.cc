@@ -1,0 +1,149 @@
+#include "compiler/simulate/learn_steps.h"
+
+#include "compiler/partition/partition.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/simulate/simulate.h"
+#include "compiler/simulate/uncertainty.h"
+#include "test/support/catch.h"
+#include "test/support/expected.h"
+#include "test/support/graphs.h"
+
+namespace codl::compiler {
+namespace {
+
+using test::error_of;
+using test::value_of;
+
+Schedule split_in_halves(const ir::Graph& graph, const DeviceProfile& profile) {
+  PartitionOptions forced;
+  forced.split_dim = SplitDim::Height;
+  forced.ratio = 0.5;
+  const LatencyPredictor predictor(profile);
+  Schedule schedule = value_of(
+      make_schedule(graph, value_of(partition(graph, predictor, forced)), predictor, "coexec"));
+  REQUIRE(error_of(predict(schedule, profile)) == "");
+  return schedule;
+}
+
+// What a device would measure whose steps take so many times what the profile predicts of them,
+// with the other queue beside them.
+MeasuredSteps measured_of(const Variant& variant, const DeviceProfile& profile, double cpu,
+                          double gpu) {
+  const auto steps = value_of(queue_steps_of(variant, profile));
+  const Timeline timeline = run_queues(steps, profile, {}, Clock::Codl);
+  MeasuredSteps measured{variant.name, 0, {}};
+  for (size_t i = 0; i < steps.size() && measured.steps.size() < variant.steps.size(); ++i) {
+    if (steps[i].called_queue != kNoQueue) continue;
+    const Step& step = variant.steps[measured.steps.size()];
+    const double us = (timeline.spans[i].end_us - timeline.spans[i].start_us) *
+                      (step.queue == Queue::Gpu ? gpu : cpu);
+    measured.steps.push_back({step.name,
+                              step.kernel != nullptr
+                                  ? step.kernel->symbol
+                                  : kStepKindNames[static_cast<size_t>(step.kind)],
+                              0, 0, us});
+  }
+  return measured;
+}
+
+struct Learned {
+  DeviceProfile profile = test::test_profile(Sharing::FineSvm);
+  ir::Graph graph = test::three_convs();
+  PlanModel plan;
+
+  Learned() {
+    for (Calibration& known : profile.kernels)
+      for (double& share : known.shares.of)
+        share *= 100;  // all steps are long enough to be measured
+    plan.variants.push_back(split_in_halves(graph, profile));
+  }
+
+  std::string learn(const std::vector<MeasuredSteps>& measured, LearnedSteps& learned) const {
+    return error_of(learn_steps(plan, measured, "b.json", profile, learned));
+  }
+};
+
+TEST_CASE("steps are predicted as they were measured, beside the other queue") {
+  Learned example;
+  for (Quantity& percent : example.profile.transfer.contention_percent) percent.value = 30;
+  const Variant& variant = example.plan.variants[0];
+  const MeasuredSteps measured = measured_of(variant, example.profile, 1.25, 0.8);
+  LearnedSteps learned;
+  REQUIRE(example.learn({measured}, learned) == "");
+  CHECK(learned.factor_of(Processor::Cpu) == Approx(1.25).epsilon(1e-3));
+  CHECK(learned.factor_of(Processor::Gpu) == Approx(0.8).epsilon(1e-3));
+  const LatencyPredictor before(example.profile);
+  DeviceProfile taught = example.profile;
+  taught.learned = learned;
+  const LatencyPredictor after(taught);
+  for (const Step& step : variant.steps) {
+    if (step.kernel == nullptr) continue;
+    kernels::OperandShape shapes[kernels::kMaxOperands];
+    const kernels::StepShape shape = variant.shape_of(step, shapes);
+    const double factor = step.queue == Queue::Gpu ? 0.8 : 1.25;
+    CHECK(after.predict_us(shape, false) ==
+          Approx(factor * before.predict_us(shape, false)).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("a plan moves work to the processor that was faster than predicted") {
+  Learned example;
+  const auto gpu_rows = [&](const DeviceProfile& profile) {
+    PartitionOptions options;
+    options.split_dim = SplitDim::Height;
+    const LatencyPredictor predictor(profile);
+    const PartitionPlan plan = value_of(partition(example.graph, predictor, options));
+    int32_t rows = 0;
+    for (const NodePartition& node : plan.node_partitions)
+      for (const Part& part : node.parts)
+        if (part.processor == Processor::Gpu && node.dim == SplitDim::Height)
+          rows += part.owned.count();
+    return rows;
+  };
+  LearnedSteps learned;
+  REQUIRE(example.learn({measured_of(example.plan.variants[0], example.profile, 1.5, 0.7)},
+                        learned) == "");
+  DeviceProfile taught = example.profile;
+  taught.learned = learned;
+  CHECK(gpu_rows(taught) > gpu_rows(example.profile));
+}
+
+TEST_CASE("a plan of steps that were measured is surer") {
+  Learned example;
+  for (Calibration& known : example.profile.kernels) {
+    known.interval_low = 0.5;
+    known.interval_high = 2;
+  }
+  const Variant& variant = example.plan.variants[0];
+  LearnedSteps learned;
+  REQUIRE(example.learn({measured_of(variant, example.profile, 1, 1)}, learned) == "");
+  DeviceProfile taught = example.profile;
+  taught.learned = learned;
+  const Uncertainty before = value_of(uncertainty_of(variant, example.profile));
+  const Uncertainty after = value_of(uncertainty_of(variant, taught));
+  CHECK(after.high_us - after.low_us < (before.high_us - before.low_us) / 3);
+  CHECK(after.high_us > after.low_us);
+}
+
+TEST_CASE("measurements that are not of the plan are refused") {
+  Learned example;
+  const MeasuredSteps right = measured_of(example.plan.variants[0], example.profile, 1, 1);
+  LearnedSteps learned;
+  CHECK(example.learn({}, learned) ==
+        "b.json: expected steps of a variant of the plan, found none");
+  MeasuredSteps other = right;
+  other.variant = "gpu";
+  CHECK(example.learn({other}, learned) ==
+        "b.json: expected steps of a variant of the plan, found \"gpu\"");
+  other = right;
+  other.steps.pop_back();
+  CHECK(example.learn({other}, learned).find("b.json: expected ") == 0);
+  other = right;
+  other.steps[1].node = "elsewhere";
+  CHECK(example.learn({other}, learned).find("b.json: expected step 1 of variant coexec to be ") ==
+        0);
+  CHECK(learned.empty());
+}
+
+}  // namespace
+}  // namespace codl::compiler
