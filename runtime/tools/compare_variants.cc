@@ -14,6 +14,9 @@ namespace {
 // Rounds of one variant that lie further apart say that the machine does something else meanwhile.
 constexpr double kQuietSpread = 1.10;
 
+// Predictions that are further off are worth another compile.
+constexpr double kGoodPrediction = 1.20;
+
 double run_us(Session& session, const std::vector<codl_buffer_t>& inputs,
               const std::vector<codl_buffer_t>& outputs) {
   const auto start = std::chrono::steady_clock::now();
@@ -40,6 +43,16 @@ template <typename Less>
 size_t least(const std::vector<VariantTimes>& variants, Less less) {
   return static_cast<size_t>(std::min_element(variants.begin(), variants.end(), less) -
                              variants.begin());
+}
+
+// How many times as long as the other a variant's predicted and measured time are, at most.
+double worst_prediction(const Comparison& comparison) {
+  double worst = 1;
+  for (const VariantTimes& variant : comparison.variants)
+    if (variant.predicted_us > 0 && variant.median_us > 0)
+      worst = std::max({worst, variant.predicted_us / variant.median_us,
+                        variant.median_us / variant.predicted_us});
+  return worst;
 }
 
 std::string table_line(const VariantTimes& variant) {
@@ -122,6 +135,12 @@ std::vector<std::string> advice_on(const Comparison& comparison, const PlanFlags
         "rounds of one variant lie %.0f %% apart: the machine does something else meanwhile, or "
         "its clock moves; close other programs, or measure again with more --rounds",
         100 * (spread - 1)));
+  if (const double worst = worst_prediction(comparison); worst > kGoodPrediction)
+    lines.push_back(formatted(
+        "what was predicted and what was measured are up to %.0f %% apart; the next plan knows "
+        "better: "
+        "this command with --json --steps -o BENCH.json, then codlc --learn=%s=BENCH.json",
+        100 * (worst - 1), printable(flags.plan_path).c_str()));
   const VariantTimes& fastest = comparison.variants[fastest_variant(comparison)];
   const VariantTimes& predicted = comparison.variants[predicted_fastest_variant(comparison)];
   if (&fastest == &predicted) return lines;

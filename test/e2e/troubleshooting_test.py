@@ -120,6 +120,7 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
             "of one variant lie": self.busy_rounds,
             "too few samples": lambda: self.run_tool("codl-profile", "--cpu-only", "--time-budget=1s", "-o", "p.json"),
             "predicted to be the fastest": self.wrong_profile,
+            "and what was measured are up to": self.wrong_profile,
         }
 
     def large_model(self):

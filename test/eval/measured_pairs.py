@@ -358,8 +358,10 @@ def judge_pinned(networks):
         head += ["other build's, ms", "of the ideal gain"]
     lines[0] += f": {'met' if all(checks) else 'MISSED'}."
     if not networks.keys() <= set(NOT_JUDGED):
+        lines.append("")
         for line in ideal_lines(networks):
-            lines += ["", *results.wrapped(line)]
+            lines += results.wrapped(line)
+        lines.pop()  # a blank line
     return all(checks), [*lines, "", *results.table(head, rows)]
 
 
