@@ -10,7 +10,9 @@
 
 #include "compiler/frontend/onnx/onnx_model.h"
 #include "compiler/support/error.h"
+#include "kernels/common/reference/elements.h"
 #include "kernels/pad/pad.h"
+#include "kernels/recurrent/recurrent.h"
 #include "kernels/slice/slice.h"
 
 namespace codl::compiler {
@@ -96,6 +98,13 @@ class Writer {
     return tensor(fresh(result() + ".number"), DType::F32, std::vector<int64_t>{},
                   {reinterpret_cast<const uint8_t*>(&value), sizeof(value)});
   }
+  // The number that a parameter of an operator on such elements says.
+  std::string scalar(DType dtype, float value) {
+    if (!is_integer(dtype)) return scalar(value);
+    const int64_t whole = kernels::integer_of(dtype, double{value});
+    return tensor(fresh(result() + ".number"), dtype, std::vector<int64_t>{},
+                  {reinterpret_cast<const uint8_t*>(&whole), dtype_bytes(dtype)});
+  }
   onnx::NodeProto* add(const char* type, const std::vector<std::string>& inputs,
                        const std::string& output) {
     auto* node = to_->add_node();
@@ -129,6 +138,12 @@ class Writer {
     a->set_type(onnx::AttributeProto::INTS);
     for (int64_t value : values) a->add_ints(value);
   }
+  static void set_floats(onnx::NodeProto* node, const char* name, llvm::ArrayRef<float> values) {
+    if (values.empty()) return;
+    auto* a = attribute(node, name);
+    a->set_type(onnx::AttributeProto::FLOATS);
+    for (float value : values) a->add_floats(value);
+  }
 
   // An output that the graph has under another name than its value's.
   void write_outputs() {
@@ -158,10 +173,13 @@ class Writer {
         set_float(add(type, {x}, y), "alpha", alpha);
         return true;
       }
-      case kUnaryClip:
-        if (graph_.value(node_->output).type.dtype != DType::F32) return false;
-        add("Clip", {x, scalar(alpha), scalar(beta)}, y);
+      case kUnaryClip: {
+        const DType dtype = graph_.value(node_->output).type.dtype;
+        if (dtype != DType::F32 && !is_integer(dtype)) return false;
+        const std::string low = scalar(dtype, alpha);
+        add("Clip", {x, low, scalar(dtype, beta)}, y);
         return true;
+      }
       case kUnaryHardSigmoid: {
         auto* node = add("HardSigmoid", {x}, y);
         set_float(node, "alpha", alpha);
@@ -483,6 +501,72 @@ class Writer {
     }
     return true;
   }
+  static void set_activations(onnx::NodeProto* node, const RecurrentParams& p) {
+    auto* names = attribute(node, "activations");
+    names->set_type(onnx::AttributeProto::STRINGS);
+    std::vector<float> alphas, betas;
+    const int32_t count =
+        kernels::recurrent_activations(p.kind) * kernels::recurrent_directions(p.direction);
+    for (int32_t i = 0; i < count; ++i) {
+      const auto activation = kernels::recurrent_activation(p, i);
+      names->add_strings(std::string(member_name(OpKind::Unary, activation.kind)));
+      switch (activation.kind) {  // the lists have the numbers of those that take one
+        case kUnaryHardSigmoid:
+          betas.push_back(activation.beta);
+          [[fallthrough]];
+        case kUnaryLeakyRelu:
+        case kUnaryThresholdedRelu:
+        case kUnaryElu:
+          alphas.push_back(activation.alpha);
+          break;
+        default:
+          break;
+      }
+    }
+    set_floats(node, "activation_alpha", alphas);
+    set_floats(node, "activation_beta", betas);
+  }
+  // The three outputs of ONNX behind each other: of every step, then the last states.
+  bool recurrent(const ir::NodeView& node, const RecurrentParams& p) {
+    const bool is_lstm = p.kind == kRecurrentLstm;
+    std::vector<std::string> inputs = {name(0), name(1), name(2)};
+    uint32_t next = 3;
+    for (const int32_t is_there : {p.has_bias, p.has_lengths, p.has_h0, p.has_c0, p.has_peepholes})
+      inputs.push_back(is_there ? name(next++) : "");
+    if (p.has_lengths) {
+      const std::string lengths = fresh(result() + ".lengths");
+      set(add("Cast", {inputs[4]}, lengths), "to", int64_t{onnx::TensorProto::INT32});
+      inputs[4] = lengths;
+    }
+    while (inputs.back().empty()) inputs.pop_back();
+    const std::string steps = fresh(result() + ".steps"), hidden = fresh(result() + ".hidden");
+    auto* cells = add(is_lstm ? "LSTM" : p.kind == kRecurrentGru ? "GRU" : "RNN", inputs, steps);
+    const char* const directions[] = {"forward", "reverse", "bidirectional"};
+    set_text(cells, "direction", directions[p.direction]);
+    const ir::Dims& dims = node.output().dims;
+    set(cells, "hidden_size", int64_t{dims[3]});
+    if (p.clip > 0) set_float(cells, "clip", p.clip);
+    if (p.kind == kRecurrentGru)
+      set(cells, "linear_before_reset", int64_t{p.is_linear_before_reset});
+    if (is_lstm) set(cells, "input_forget", int64_t{p.is_input_forget});
+    set_activations(cells, p);
+    cells->add_output(hidden);
+    std::vector<std::string> pieces = {steps};
+    const std::string state_dims = ints({1, dims[1], dims[2], dims[3]});
+    const auto add_state = [&](const std::string& state) {
+      add("Reshape", {state, state_dims}, pieces.emplace_back(fresh(state + ".state")));
+    };
+    add_state(hidden);
+    if (is_lstm) {
+      const std::string cell = fresh(result() + ".cell");
+      cells->add_output(cell);
+      add_state(cell);
+    } else {
+      add("Expand", {scalar(0), state_dims}, pieces.emplace_back(fresh(result() + ".no_cell")));
+    }
+    set(add("Concat", pieces, result()), "axis", int64_t{0});
+    return true;
+  }
   bool transpose(const ir::NodeView& node, const TransposeParams& p) {
     const std::vector<int64_t> perm = {p.perm_0, p.perm_1, p.perm_2, p.perm_3,
                                        p.perm_4, p.perm_5, p.perm_6, p.perm_7};
@@ -549,6 +633,8 @@ class Writer {
         return depth_to_space(node, node.params<DepthToSpaceParams>());
       case OpKind::Normalize:
         return normalize(node, node.params<NormalizeParams>());
+      case OpKind::Recurrent:
+        return recurrent(node, node.params<RecurrentParams>());
       case OpKind::Where:
         add("Where", {name(0), name(1), name(2)}, result());
         return true;

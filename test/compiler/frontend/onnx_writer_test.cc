@@ -14,6 +14,9 @@ const compiler::Pass kFusions[] = {{"fold_constants", compiler::fold_constants},
                                    {"fuse_activation", compiler::fuse_activation},
                                    {"eliminate_dead", compiler::eliminate_dead}};
 
+const compiler::Pass kOneHot[] = {{"fold_batch_norm", compiler::fold_batch_norm},
+                                  {"fuse_one_hot", compiler::fuse_one_hot}};
+
 // The graph's lines without names: what is written gets new ones.
 std::string operators_of(const ir::Graph& graph) {
   std::string text;
@@ -21,6 +24,27 @@ std::string operators_of(const ir::Graph& graph) {
     text += std::string(op_info(node.op).name) + " " +
             ir::to_string(graph.value(node.output).type) + "\n";
   return text;
+}
+
+// Its outputs for numbers between -1 and 1, and 2, 3, 2 .. where integers are asked for.
+std::vector<compiler::Bytes> interpreted(const ir::Graph& graph) {
+  std::vector<compiler::Bytes> inputs;
+  const auto append = [](compiler::Bytes& bytes, auto number) {
+    const auto* first = reinterpret_cast<const uint8_t*>(&number);
+    bytes.insert(bytes.end(), first, first + sizeof(number));
+  };
+  for (ir::ValueId id : graph.inputs()) {
+    const ir::TensorType& type = graph.value(id).type;
+    compiler::Bytes& bytes = inputs.emplace_back();
+    for (int32_t i = 0; i < type.element_count(); ++i)
+      if (type.dtype == DType::I64)
+        append(bytes, int64_t{2 + i % 2});
+      else if (type.dtype == DType::I32)
+        append(bytes, int32_t{2 + i % 2});
+      else
+        append(bytes, static_cast<float>(i * 7 % 19) / 9 - 1);
+  }
+  return value_of(compiler::interpret(graph, inputs));
 }
 
 }  // namespace
@@ -87,6 +111,42 @@ TEST_CASE("a normalisation that ONNX has no operator for is written as its formu
   for (size_t i = 0; i < 48; ++i)
     CHECK(std::fabs(reinterpret_cast<const float*>(is[0].data())[i] -
                     reinterpret_cast<const float*>(was[0].data())[i]) < 1e-4f);
+}
+
+TEST_CASE("recurrent networks written as ONNX give the same when they are read") {
+  for (const char* model : {R"(
+    g (float[3,2,4] x, int32[2] lengths) => (float[3,2,2,2] y, float[2,2,2] c)
+    <float[2,8,4] w, float[2,8,2] r, float[2,16] b, float[2,2,2] h0, float[2,2,2] c0, float[2,6] p>
+    { y, h, c = LSTM<hidden_size = 2, direction = "bidirectional", clip = 2.0, input_forget = 1,
+                     activations = ["HardSigmoid", "Tanh", "Elu", "Sigmoid", "LeakyRelu", "Tanh"],
+                     activation_alpha = [0.3, 0.7, 0.1], activation_beta = [0.4]>
+                (x, w, r, b, lengths, h0, c0, p) })",
+                            R"(
+    g (float[3,2,4] x) => (float[3,1,2,2] y, float[1,2,2] h)
+    <float[1,6,4] w, float[1,6,2] r, float[1,12] b>
+    { y, h = GRU<hidden_size = 2, direction = "reverse", linear_before_reset = 1>(x, w, r, b) })",
+                            R"(
+    g (float[3,2,4] x) => (float[1,2,2] h) <float[1,2,4] w, float[1,2,2] r, float[1,2,2] h0>
+    { y, h = RNN<hidden_size = 2>(x, w, r, , , h0) })"}) {
+    CAPTURE(model);
+    ir::Graph graph = value_of(compiler::import_onnx(onnx_model(model), "test"));
+    const ir::Graph again =
+        value_of(compiler::import_onnx(value_of(compiler::write_onnx(graph)), "test"));
+    CHECK(interpreted(again) == interpreted(graph));
+  }
+}
+
+TEST_CASE("bounds of integers are integers when they are written as ONNX") {
+  ir::Graph graph = value_of(compiler::import_onnx(
+      onnx_model("g (int64[4,1] x) => (float[4,2] y) <int64[1,3] places = {0, 1, 2}, float[3,2] w>"
+                 "{ h = Equal(x, places) f = Cast<to = 1>(h) y = MatMul(f, w) }"),
+      "test"));
+  REQUIRE(error_of(compiler::run_passes(graph, kFusions, {})) == "");
+  REQUIRE(error_of(compiler::run_passes(graph, kOneHot, {})) == "");
+  REQUIRE(ir::print(graph).find("{kind=Clip") != std::string::npos);
+  const ir::Graph again =
+      value_of(compiler::import_onnx(value_of(compiler::write_onnx(graph)), "test"));
+  CHECK(interpreted(again) == interpreted(graph));
 }
 
 TEST_CASE("operators that no rule writes are named") {
