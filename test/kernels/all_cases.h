@@ -70,6 +70,16 @@ inline std::vector<KernelCase> some_cases_of(OpKind op) {
   return some;
 }
 
+// oclgrind interprets, some thousand times slower than a processor: where CODL_SMALL_CASES is set,
+// a test leaves out what takes long there and shows no more than what it keeps.
+inline bool is_small_run() { return std::getenv("CODL_SMALL_CASES") != nullptr; }
+
+inline bool is_small(const KernelCase& item) {
+  uint64_t bytes = 0;
+  for (const OperandShape& shape : item.operands) bytes += shape.bytes;
+  return bytes <= 16384;
+}
+
 // The cases that CPU kernels run: all, but with sanitizers or in an emulator, where they take
 // minutes, some.
 inline std::vector<KernelCase> cpu_cases_of(OpKind op) {

@@ -44,13 +44,6 @@ const std::set<std::string_view> kLimits = {
     "a sum or an extreme for a kernel of f32",
 };
 
-// oclgrind interprets, some thousand times slower than a processor: it gets the small cases.
-bool is_for_oclgrind(const KernelCase& item) {
-  uint64_t bytes = 0;
-  for (const OperandShape& shape : item.operands) bytes += shape.bytes;
-  return bytes <= 16384;
-}
-
 // Which operands that can be are halves in memory; of several, those with an even or odd number.
 enum class Halves { None, Even, Odd, All };
 
@@ -199,7 +192,6 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases,
     WARN("[SKIP] OpenCL kernels: " << reason);
     return;
   }
-  const bool is_small_run = std::getenv("CODL_SMALL_CASES") != nullptr;
   for (const KernelInfo& kernel : kKernelInfos) {
     if (kernel.processor != Processor::Gpu || kernel.op != op ||
         std::string_view(kernel.symbol).find(rows) == std::string_view::npos)
@@ -208,7 +200,7 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases,
     ChosenPrograms chosen;
     for (size_t i = 0; i < cases.size(); ++i) {
       const KernelCase item = case_for(kernel, cases[i]);
-      if (is_small_run && !is_for_oclgrind(item)) continue;
+      if (is_small_run() && !is_small(item)) continue;
       if (!kernel.can_split(item.part_dim)) continue;  // kernels.def says so
       std::vector<Halves> choices = {Halves::None};
       if (const Halves some = halves_for(i, cases.size()); some != Halves::None)
@@ -240,10 +232,9 @@ void check_operators(bool are_convolutions, const Special& special = kNotSpecial
       ops.emplace(kernel.op, symbol.substr(0, symbol.find("_f")));
   }
   // A simulator is slow to run them, too: some.
-  const bool is_small_run = std::getenv("CODL_SMALL_CASES") != nullptr;
   // Sections, so that one operator's can be run: a driver that is slow to build takes minutes.
   for (const auto& [op, name] : ops) DYNAMIC_SECTION(name) {
-      check_rows(op, is_small_run ? some_cases_of(op) : cases_of(op), {}, "_cl_", special);
+      check_rows(op, is_small_run() ? some_cases_of(op) : cases_of(op), {}, "_cl_", special);
     }
 }
 
@@ -347,8 +338,7 @@ TEST_CASE("a profile's local size changes no result", "[opencl]") {
         kernels::StepShape step = step_of(kernel, device_item);
         kernels::StepNeeds needs;
         if (left == 0) break;
-        if (!is_for_oclgrind(case_for(kernel, item)) ||
-            kernels::check_step(step, &needs) != nullptr)
+        if (!is_small(case_for(kernel, item)) || kernels::check_step(step, &needs) != nullptr)
           continue;
         std::vector<int32_t> tile(kernels::kMaxTileInts);
         tile.resize(kernels::choose_tile(step, gpu, tile.data()));

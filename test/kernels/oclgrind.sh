@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The OpenCL kernels' conformance cases in oclgrind, a simulator that reports data races and accesses
 # outside a buffer or image. Slow (an interpreter), so only the cases tagged [opencl] and, of those,
-# what CODL_SMALL_CASES leaves, in two processes.
+# what CODL_SMALL_CASES leaves (with CODL_ALL_CASES windows of large maps, too), in two processes.
 #
 #   oclgrind.sh BUILD/bin/test_kernels
 set -uo pipefail
@@ -20,8 +20,8 @@ run() {
     OCLGRIND_LOCAL_MEM_SIZE=49152 CODL_SMALL_CASES=1 "$test" "$2" >"$logs/$1.out" 2>&1
 }
 code=0
-run convolutions '[opencl][convolution]~[special]' &
-run others '[opencl]~[convolution]~[special]' || code=1
+run convolutions '[opencl][convolution]~[special],[opencl][windows]' &
+run others '[opencl]~[convolution]~[windows]~[special]' || code=1
 wait $! || code=1
 cat "$logs"/*.out
 if grep -qs . "$logs"/*.report; then
