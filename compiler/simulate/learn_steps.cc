@@ -1,15 +1,21 @@
 #include "compiler/simulate/learn_steps.h"
 
+#include <algorithm>
+
 #include "compiler/simulate/simulate.h"
 #include "compiler/support/error.h"
 
 namespace codl::compiler {
 namespace {
 
+// No profile is that far off; beyond it a file is of something else.
+constexpr double kMaxFactor = 1000;
+
 // What the variant was measured to take is what both processors took of each other, too: the ratio
 // is to what is predicted of the step in its place in the run, not of the step alone.
 llvm::Error learn_variant(const Variant& variant, const MeasuredSteps& measured,
-                          const DeviceProfile& profile, LearnedSteps& learned) {
+                          llvm::StringRef path, const DeviceProfile& profile,
+                          LearnedSteps& learned) {
   const LatencyPredictor predictor(profile, weight_mbytes(variant));
   CODL_ASSIGN_OR_RETURN(steps, queue_steps_of(variant, profile));
   // On CoDL's clock a GPU step begins where it is computed, as events say.
@@ -23,7 +29,13 @@ llvm::Error learn_variant(const Variant& variant, const MeasuredSteps& measured,
     kernels::OperandShape shapes[kernels::kMaxOperands];
     const kernels::StepShape shape = variant.shape_of(step, shapes);
     const double placed_us = timeline.spans[i].end_us - timeline.spans[i].start_us;
-    if (shape.is_in_place || placed_us <= 0) continue;
+    if (shape.is_in_place || std::min(placed_us, measured_us) < LearnedSteps::kMinUs) continue;
+    if (std::max(measured_us / placed_us, placed_us / measured_us) > kMaxFactor)
+      return input_error(
+          path,
+          "expected a time of \"{0}\" within {1} times the {2:f1} us that profile {3} "
+          "predicts, found {4:f1}",
+          step.name, kMaxFactor, placed_us, profile.name, measured_us);
     const double alone_us = predictor.demand(shape).us;
     learned.add(shape, alone_us, measured_us * alone_us / placed_us);
   }
@@ -39,7 +51,8 @@ llvm::Error learn_steps(const PlanModel& plan, const std::vector<MeasuredSteps>&
     CODL_ASSIGN_OR_RETURN(of_variant, measured_steps_of(measured, path, variant));
     if (of_variant == nullptr) continue;
     has_any = true;
-    if (llvm::Error error = learn_variant(variant, *of_variant, profile, learned)) return error;
+    if (llvm::Error error = learn_variant(variant, *of_variant, path, profile, learned))
+      return error;
   }
   if (!has_any)
     return input_error(path, "expected steps of a variant of the plan, found {0}",

@@ -143,6 +143,11 @@ TEST_CASE("measurements that are not of the plan are refused") {
   CHECK(example.learn({other}, learned).find("b.json: expected step 1 of variant coexec to be ") ==
         0);
   CHECK(learned.empty());
+  for (const double factor : {2000.0, 1.0 / 2000}) {
+    other = right;
+    for (MeasuredStep& step : other.steps) step.median_us *= factor;
+    CHECK(example.learn({other}, learned).find("b.json: expected a time of \"") == 0);
+  }
 }
 
 }  // namespace
