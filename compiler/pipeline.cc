@@ -215,7 +215,10 @@ llvm::Expected<double> judge_latency(const ir::Graph& graph, const DeviceProfile
   if (!llvm::is_contained(options.skipped_passes, kFirstBehindCompress))
     if (llvm::Error error = widen_pools(laid_out)) return error;
   if (llvm::Error error = assign_layouts(laid_out)) return error;
-  const LatencyPredictor predictor(profile, constant_mbytes(laid_out));
+  // Other dims are another node to what was learned: a rewrite would gain, or lose, that.
+  std::optional<DeviceProfile> plain;
+  if (!profile.learned.empty()) plain.emplace(profile).learned = {};
+  const LatencyPredictor predictor(plain ? *plain : profile, constant_mbytes(laid_out));
   return VariantMaker(laid_out, predictor, options.precision, options.partition).estimate_us();
 }
 
@@ -225,12 +228,11 @@ std::string what_judges(const DeviceProfile& profile, const CompileOptions& opti
   const PlanLimits& limits = partition.limits;
   std::string text =
       llvm::formatv("{0} {1} {2} {3} {4} {5} {6} {7} {8} {9} {10} {11} {12}", codlc_version(),
-                    to_hex(profile.hash ^ profile.learned.hash()), partition.strategy,
-                    static_cast<int>(options.precision), static_cast<int>(partition.split_dim),
-                    partition.ratio.value_or(-1), partition.max_chain, partition.is_robust,
-                    static_cast<int>(partition.objective), limits.gpu_share.value_or(-1),
-                    limits.max_gpu_slice_us.value_or(-1), limits.max_arena_bytes.value_or(0),
-                    limits.max_syncs.value_or(UINT32_MAX))
+                    to_hex(profile.hash), partition.strategy, static_cast<int>(options.precision),
+                    static_cast<int>(partition.split_dim), partition.ratio.value_or(-1),
+                    partition.max_chain, partition.is_robust, static_cast<int>(partition.objective),
+                    limits.gpu_share.value_or(-1), limits.max_gpu_slice_us.value_or(-1),
+                    limits.max_arena_bytes.value_or(0), limits.max_syncs.value_or(UINT32_MAX))
           .str();
   for (const ForcedPlacement& place : limits.places)
     text += llvm::formatv(" {0} {1} {2} {3}", place.node,

@@ -10,6 +10,7 @@ DeviceProfile busy_profile(DeviceProfile profile) {
     for (double& share : shares.of) share *= kBusySlowdown;
     for (int32_t i = 0; i < shares.joint_count; ++i) shares.joint[i].share *= kBusySlowdown;
   }
+  profile.cpu_slow_down *= kBusySlowdown;
   slow_down(profile.launch_us);  // the host enqueues
   profile.transfer.sync_us.value += kBusySyncUs;
   if (profile.transfer.host) {

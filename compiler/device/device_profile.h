@@ -73,6 +73,7 @@ struct DeviceProfile {
   std::vector<Calibration> kernels{kKernelCount};
   std::vector<uint16_t> unused_kernels;  // kernels that the user does not want
   LearnedSteps learned;                  // of plans that ran there; none is in the file
+  double cpu_slow_down = 1;              // of all kernels, against what was learned: busy_profile()
 
   // cpu_worker_speeds as plans and kernels::WorkMachine have them.
   std::vector<uint16_t> worker_speeds() const;

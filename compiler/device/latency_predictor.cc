@@ -20,14 +20,22 @@ StepDemand LatencyPredictor::demand(const kernels::StepShape& step) const {
   const TermTimes times = this->times(step);
   const double us = profiled_us(step, times);
   if (profile_.learned.empty() || step.is_in_place) return {us, times.memory_bytes};
-  const LearnedSteps::Correction correction = profile_.learned.correction(step, us);
-  // Whole nanoseconds, as weigh() has it.
-  return {std::round(us * correction.factor * 1e3) / 1e3, times.memory_bytes, correction.open};
+  const LearnedSteps::Correction correction = learned(step, us);
+  // Whole nanoseconds, as weigh() has it. Beside other work it was slowed down by as much as the
+  // profile says of that many bytes in that time: so it asks as much of the memory as before.
+  return {std::round(us * correction.factor * 1e3) / 1e3, times.memory_bytes * correction.factor,
+          correction.open};
+}
+
+LearnedSteps::Correction LatencyPredictor::learned(const kernels::StepShape& step,
+                                                   double us) const {
+  const bool is_cpu = step.kernel->processor == Processor::Cpu;
+  return profile_.learned.correction(step, is_cpu ? us / profile_.cpu_slow_down : us);
 }
 
 LearnedSteps::Correction LatencyPredictor::correction(const kernels::StepShape& step) const {
   if (step.is_in_place) return {};
-  return profile_.learned.correction(step, profiled_us(step, times(step)));
+  return learned(step, profiled_us(step, times(step)));
 }
 
 double LatencyPredictor::predict_us(const kernels::StepShape& step,

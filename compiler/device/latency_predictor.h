@@ -80,6 +80,8 @@ class LatencyPredictor {
     return weigh(times, profile_.calibration_of(*step.kernel).shares);
   }
 
+  LearnedSteps::Correction learned(const kernels::StepShape& step, double us) const;
+
   const DeviceProfile& profile_;
   const bool has_warm_weights_[2];  // by processor
 };

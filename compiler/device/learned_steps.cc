@@ -12,10 +12,8 @@ namespace codl::compiler {
 namespace {
 
 // A part that is predicted to take four times as long as the nearest one that was measured, or a
-// quarter, is as open as the profile leaves it. One that was measured itself is open by so much: no
-// run takes what the one before took. Both are assumed.
+// quarter, is as open as the profile leaves it (assumed).
 constexpr double kFarPart = 4;
-constexpr double kMinOpen = 0.1;
 
 template <typename T>
 void append(std::string& bytes, const T& value) {

@@ -12,7 +12,9 @@ namespace codl::compiler {
 // A step is known by its kernel, its parameters and the whole maps that it is of, so that all parts
 // of a node, and nodes that are alike, teach each other. A part that was not measured is between
 // those that were, by predicted time; where none of such a node was, it is as the kernel's other
-// steps, or the processor's. What is predicted to take longer never takes less for it.
+// steps, or the processor's. What is predicted to take longer never takes less for it: of parts
+// that contradict this the mean is kept, of those that are added first to last. Values stored as
+// halves and as floats are of different nodes.
 class LearnedSteps {
  public:
   // What a prediction is multiplied with, and how much of what the profile leaves open is left: 1
@@ -41,6 +43,9 @@ class LearnedSteps {
   uint64_t hash() const { return hash_; }
 
   static constexpr double kMinUs = 2;
+  // One that was measured itself is open by so much: no run takes what the one before took.
+  // Assumed.
+  static constexpr double kMinOpen = 0.1;
 
  private:
   struct Sums {

@@ -247,10 +247,13 @@ class Writer {
     const Calibration& known = profile_.calibration_of(kernel);
     json_.attribute("level",
                     open < 1 ? kLearnedLevel : kLevelNames[static_cast<size_t>(known.level)]);
-    json_.attribute("origin",
-                    kOriginNames[static_cast<size_t>(open < 1 ? Origin::Measured : known.origin)]);
+    json_.attribute("origin", name_of(open < 1 ? origin_of_learned(open) : known.origin));
     us("low_us", predicted_us * std::pow(known.interval_low, open));
     us("high_us", predicted_us * std::pow(known.interval_high, open));
+  }
+
+  static Origin origin_of_learned(double open) {
+    return open <= LearnedSteps::kMinOpen ? Origin::Measured : Origin::Fitted;
   }
 
   double open_of(const Schedule& schedule, const Step& step) const {
@@ -269,8 +272,8 @@ class Writer {
         continue;
       }
       const Calibration& known = profile_.calibration_of(*step.kernel);
-      if (open_of(schedule, step) < 1) {
-        auto& [learned_us, where] = groups[{kLearnedLevel, name_of(Origin::Measured)}];
+      if (const double open = open_of(schedule, step); open < 1) {
+        auto& [learned_us, where] = groups[{kLearnedLevel, name_of(origin_of_learned(open))}];
         learned_us += step.predicted_us;
         where = "plans that ran on the device";
         continue;

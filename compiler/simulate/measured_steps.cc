@@ -1,10 +1,15 @@
 #include "compiler/simulate/measured_steps.h"
 
+#include <cmath>
+
 #include "compiler/support/error.h"
 #include "compiler/support/json_reader.h"
 
 namespace codl::compiler {
 namespace {
+
+// Of a prediction that a plan has as a float.
+constexpr double kRounding = 1e-3;
 
 MeasuredSteps read_variant(const JsonValue& value) {
   value.keys();  // it has more, for others
@@ -16,6 +21,7 @@ MeasuredSteps read_variant(const JsonValue& value) {
     element.keys();
     step.node = element.member("node").as_string();
     step.kernel = element.member("kernel").as_string();
+    step.predicted_us = element.member("predicted_us").as_number();
     step.start_us = element.member("start_us").as_number();
     step.end_us = element.member("end_us").as_number();
     step.median_us = element.member("median_us").as_number();
@@ -30,7 +36,7 @@ llvm::Expected<std::vector<MeasuredSteps>> read_measured_steps(llvm::StringRef j
   CODL_ASSIGN_OR_RETURN(document, JsonDocument::parse(json, path));
   const JsonValue root = document->root();
   std::vector<MeasuredSteps> measured;
-  if (root.has_member("variants")) {
+  if (!root.has_member("steps") && root.has_member("variants")) {
     root.keys();
     for (const JsonValue& variant : root.member("variants").elements())
       measured.push_back(read_variant(variant));
@@ -57,6 +63,13 @@ llvm::Expected<const MeasuredSteps*> measured_steps_of(const std::vector<Measure
         return input_error(
             path, "expected step {0} of variant {1} to be {2} of \"{3}\", found {4} of \"{5}\"", id,
             variant.name, kernel, step.name, of.steps[id].kernel, of.steps[id].node);
+      if (std::abs(of.steps[id].predicted_us - step.predicted_us) >
+          kRounding * (step.predicted_us + 1))
+        return input_error(
+            path,
+            "expected the {0:f2} us that the plan has of step {1} of variant {2}, found "
+            "{3:f2}: of another plan of that name",
+            step.predicted_us, id, variant.name, of.steps[id].predicted_us);
     }
     return &of;
   }

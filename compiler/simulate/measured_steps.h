@@ -14,7 +14,8 @@ namespace codl::compiler {
 struct MeasuredStep {
   std::string node;
   std::string kernel;
-  double start_us = 0;  // in the recorded run, from its begin
+  double predicted_us = 0;  // that the plan has of it
+  double start_us = 0;      // in the recorded run, from its begin
   double end_us = 0;
   double median_us = 0;
 };

@@ -76,7 +76,7 @@ double assumed_share_of(llvm::ArrayRef<QueueStep> steps,
   };
   for (const QueueStep& step : steps) {
     if (const KernelInfo* info = kernel_of(step))
-      add(step.alone_us, profile.calibration_of(*info).origin);
+      add(step.alone_us, step.open < 1 ? Origin::Fitted : profile.calibration_of(*info).origin);
     double synchronisation_us = step.synchronisation_us;
     for (const QueueWait& wait : step.waits) synchronisation_us += wait.us;
     add(synchronisation_us, profile.transfer.sync_us.origin);

@@ -138,8 +138,8 @@ class StageClock {
   std::chrono::steady_clock::time_point begin_;
 };
 
-// Every PLAN=BENCH.json of --learn. The plan at `written` is about to be replaced: then nothing
-// measured would be of it any more.
+// Every PLAN=BENCH.json of --learn. The plan at `written` (empty: none) is about to be replaced:
+// then nothing measured would be of it any more.
 llvm::Error learn(const CodlcFlags& flags, llvm::StringRef written, DeviceProfile& profile) {
   LearnedSteps learned;
   for (const std::string& pair : flags.learned) {
@@ -147,7 +147,7 @@ llvm::Error learn(const CodlcFlags& flags, llvm::StringRef written, DeviceProfil
     if (plan_path.empty() || bench_path.empty())
       return input_error("--learn",
                          "expected PLAN=BENCH.json like net.codl=bench.json, found \"{0}\"", pair);
-    if (llvm::sys::fs::equivalent(plan_path, written))
+    if (!written.empty() && llvm::sys::fs::equivalent(plan_path, written))
       return input_error("--learn", "expected another plan than the one that is written, found {0}",
                          plan_path);
     CODL_ASSIGN_OR_RETURN(bytes, map_plan(plan_path));
@@ -157,6 +157,9 @@ llvm::Error learn(const CodlcFlags& flags, llvm::StringRef written, DeviceProfil
     CODL_ASSIGN_OR_RETURN(measured, read_measured_steps(text, bench_path));
     if (llvm::Error error = learn_steps(plan, measured, bench_path, profile, learned)) return error;
   }
+  if (learned.empty())
+    return input_error("--learn", "expected steps that take {0} us or more, found none",
+                       LearnedSteps::kMinUs);
   if (!flags.is_quiet)
     tools::print_message(kTool, tools::Severity::Note,
                          llvm::formatv("{0} steps learned: what was measured is {1:f2} of what the "
@@ -175,6 +178,10 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
   clock.begin("read");
   CODL_ASSIGN_OR_RETURN(options, options_of(flags, os));
   CODL_ASSIGN_OR_RETURN(profile, load_device_profile(device));
+  const std::string path = output_path(flags, device);
+  // Before kernels are left out, which the plans that ran may have.
+  if (!flags.learned.empty())
+    if (llvm::Error error = learn(flags, options.builds_plan ? path : "", profile)) return error;
   if (flags.no_winograd)
     for (const KernelInfo& kernel : kKernelInfos)
       if (kernels::winograd_outputs(kernel.packing) != 0)
@@ -183,9 +190,6 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
     if (llvm::Error error = avoid_quirks(flags.avoid, profile)) return error;
   // Of more bytes than protobuf reads nothing is read: compile() says why.
   CODL_ASSIGN_OR_RETURN(model, map_input(flags.model, UINT64_MAX));
-  const std::string path = output_path(flags, device);
-  if (!flags.learned.empty())
-    if (llvm::Error error = learn(flags, path, profile)) return error;
   if (!flags.measured.empty()) {
     CODL_ASSIGN_OR_RETURN(measured, read_input(flags.measured, tools::kMaxTextBytes));
     options.measured_json = std::move(measured);

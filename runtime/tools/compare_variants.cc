@@ -135,7 +135,7 @@ std::vector<std::string> advice_on(const Comparison& comparison, const PlanFlags
         "rounds of one variant lie %.0f %% apart: the machine does something else meanwhile, or "
         "its clock moves; close other programs, or measure again with more --rounds",
         100 * (spread - 1)));
-  if (const double worst = worst_prediction(comparison); worst > kGoodPrediction)
+  if (const double worst = worst_prediction(comparison); worst > kGoodPrediction && !is_busy)
     lines.push_back(formatted(
         "what was predicted and what was measured are up to %.0f %% apart; the next plan knows "
         "better: "

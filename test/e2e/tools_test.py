@@ -767,11 +767,13 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertIn(first, rule)
         levels = {row["level"] for row in json.loads(read(self.path("report.json")))["variants"][0]["stands_on"]}
         self.assertIn("learned", levels)
-        # The same measurements, the same plan, which is right; and with more of them none is lost.
+        # The same measurements, the same plan, which is right; once or twice.
         self.run_ok("codlc", MODEL, *flags, learn, "-q", "-o", self.path("again.codl"))
         self.assertEqual(read(self.path("again.codl")), read(self.path("second.codl")))
         self.assertLess(npy.relative_l2(self.output_of(self.path("second.codl")), self.output_of(first)), BOUND)
         self.run_ok("codlc", MODEL, *flags, learn, learn, "-q", "-o", self.path("third.codl"))
+        self.assertEqual(read(self.path("third.codl")), read(self.path("second.codl")))
+        self.run_ok("codlc", MODEL, *flags, learn, "--no-winograd", "--explain", "-q")
         other = self.compile(*MODES["h"], name="other.codl")
         for code, arguments, text in (
                 (1, [learn, "-o", first], "expected another plan than the one that is written"),

@@ -4,7 +4,7 @@
 #
 #   phone.sh [--ssh=USER@HOST] [--serial=ID] push
 #   phone.sh [...] profile OUT.json [flags of codl-profile]      the device's own profile, for codlc --device=OUT.json
-#   phone.sh [...] bench PLAN.codl OUT.json [flags of codl-bench]   measured times, for codlc --measured=OUT.json
+#   phone.sh [...] bench PLAN.codl OUT.json [flags of codl-bench]   measured times, for codlc --measured and --learn
 #   phone.sh [...] run PLAN.codl OUT_DIR [NAME=FILE.npy...]      the outputs of a run
 #
 # On the device everything lies in CODL_PHONE_DIR (default: /data/local/tmp/codl, of ssh: codl in the home folder).
