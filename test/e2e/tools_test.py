@@ -774,6 +774,11 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.run_ok("codlc", MODEL, *flags, learn, learn, "-q", "-o", self.path("third.codl"))
         self.assertEqual(read(self.path("third.codl")), read(self.path("second.codl")))
         self.run_ok("codlc", MODEL, *flags, learn, "--no-winograd", "--explain", "-q")
+        # Where a session moves among variants the steps are at the top, beside a list of variants without any.
+        adaptive = self.path("adaptive.json")
+        self.run_ok("codl-bench", first, "--adaptive", "--num-runs=4", "--warmup-runs=0", "--json", "--steps", "-o", adaptive)
+        self.assertIn("variants", json.loads(read(adaptive)))
+        self.run_ok("codlc", MODEL, *flags, f"--learn={first}={adaptive}", "-q", "-o", self.path("fourth.codl"))
         other = self.compile(*MODES["h"], name="other.codl")
         for code, arguments, text in (
                 (1, [learn, "-o", first], "expected another plan than the one that is written"),
