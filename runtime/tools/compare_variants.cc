@@ -14,7 +14,8 @@ namespace {
 // Rounds of one variant that lie further apart say that the machine does something else meanwhile.
 constexpr double kQuietSpread = 1.10;
 
-// Predictions that are further off are worth another compile.
+// Predictions that are further off, and further than rounds are from each other, are worth another
+// compile.
 constexpr double kGoodPrediction = 1.20;
 
 double run_us(Session& session, const std::vector<codl_buffer_t>& inputs,
@@ -135,7 +136,7 @@ std::vector<std::string> advice_on(const Comparison& comparison, const PlanFlags
         "rounds of one variant lie %.0f %% apart: the machine does something else meanwhile, or "
         "its clock moves; close other programs, or measure again with more --rounds",
         100 * (spread - 1)));
-  if (const double worst = worst_prediction(comparison); worst > kGoodPrediction && !is_busy)
+  if (const double worst = worst_prediction(comparison); worst > std::max(kGoodPrediction, spread))
     lines.push_back(formatted(
         "what was predicted and what was measured are up to %.0f %% apart; the next plan knows "
         "better: "
