@@ -215,10 +215,7 @@ llvm::Expected<double> judge_latency(const ir::Graph& graph, const DeviceProfile
   if (!llvm::is_contained(options.skipped_passes, kFirstBehindCompress))
     if (llvm::Error error = widen_pools(laid_out)) return error;
   if (llvm::Error error = assign_layouts(laid_out)) return error;
-  // Other dims are another node to what was learned: a rewrite would gain, or lose, that.
-  std::optional<DeviceProfile> plain;
-  if (!profile.learned.empty()) plain.emplace(profile).learned = {};
-  const LatencyPredictor predictor(plain ? *plain : profile, constant_mbytes(laid_out));
+  const LatencyPredictor predictor(profile, constant_mbytes(laid_out));
   return VariantMaker(laid_out, predictor, options.precision, options.partition).estimate_us();
 }
 
@@ -256,8 +253,11 @@ llvm::Error run_frontend_passes(ir::Graph& graph, const CompileOptions& options,
     if (options.compress.is_asked()) {
       CompressOptions asked = options.compress;
       asked.judged_by = what_judges(profile, options);
+      // Other dims are another node to what was learned: a rewrite would gain, or lose, that.
+      DeviceProfile unlearned = profile;
+      unlearned.learned = {};
       CODL_ASSIGN_OR_RETURN(compressed, compress(plain, asked, [&](const ir::Graph& tried) {
-                              return judge_latency(tried, profile, options);
+                              return judge_latency(tried, unlearned, options);
                             }));
       report.compress = std::move(compressed);
     }

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
+#include "compiler/support/hash.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringRef.h"
-#include "llvm/Support/xxhash.h"
+#include "llvm/ADT/SmallString.h"
 
 namespace codl::compiler {
 namespace {
@@ -15,25 +14,27 @@ namespace {
 // quarter, is as open as the profile leaves it (assumed).
 constexpr double kFarPart = 4;
 
+using Key = llvm::SmallString<512>;  // searches ask often: nothing is allocated
+
 template <typename T>
-void append(std::string& bytes, const T& value) {
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+void append(Key& key, const T* values, size_t count) {
+  key.append({reinterpret_cast<const char*>(values), count * sizeof(T)});
 }
 
 // Of maps the whole dims: a part says elsewhere which rows and channels of them it is. What a
 // kernel packs is of the part, so of weights nothing.
 uint64_t node_key(const kernels::StepShape& step) {
-  std::string bytes;
-  append(bytes, step.kernel->id);
-  bytes.append(static_cast<const char*>(step.params), params_bytes_of(step.kernel->op));
+  Key key;
+  append(key, &step.kernel->id, 1);
+  append(key, static_cast<const char*>(step.params), params_bytes_of(step.kernel->op));
   for (uint32_t i = 0; i < step.operand_count; ++i) {
     const kernels::OperandShape& operand = step.operands[i];
-    append(bytes, operand.layout);
-    append(bytes, operand.dtype);
+    append(key, &operand.layout, 1);
+    append(key, &operand.dtype, 1);
     if (operand.layout == Layout::Packed) continue;
-    for (int32_t axis = 0; axis < operand.rank; ++axis) append(bytes, operand.dims[axis]);
+    append(key, operand.dims, static_cast<size_t>(operand.rank));
   }
-  return llvm::xxHash64(bytes);
+  return hash_of(key);
 }
 
 // Logarithms, so that a half lies as far from the whole as the whole from twice as much.
@@ -43,8 +44,7 @@ double distance(double from_us, double to_us) { return std::log(to_us / from_us)
 
 void LearnedSteps::add(const kernels::StepShape& step, double predicted_us, double measured_us) {
   if (predicted_us < kMinUs || measured_us < kMinUs) return;
-  const uint64_t key = node_key(step);
-  std::vector<Parts>& known = nodes_[key];
+  std::vector<Parts>& known = nodes_[node_key(step)];
   const auto add_to = [&](Sums& sums) {
     sums.predicted_us += predicted_us;
     sums.measured_us += measured_us;
@@ -70,12 +70,6 @@ void LearnedSteps::add(const kernels::StepShape& step, double predicted_us, doub
     i = std::max<size_t>(i - 1, 1);
   }
   ++step_count_;
-  std::string bytes;
-  append(bytes, hash_);
-  append(bytes, key);
-  append(bytes, predicted_us);
-  append(bytes, measured_us);
-  hash_ = llvm::xxHash64(bytes);
 }
 
 LearnedSteps::Correction LearnedSteps::correction(const kernels::StepShape& step,

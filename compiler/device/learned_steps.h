@@ -39,9 +39,6 @@ class LearnedSteps {
     return processors_[static_cast<size_t>(processor)].factor();
   }
 
-  // Other numbers, another hash; 0 of nothing.
-  uint64_t hash() const { return hash_; }
-
   static constexpr double kMinUs = 2;
   // One that was measured itself is open by so much: no run takes what the one before took.
   // Assumed.
@@ -66,7 +63,6 @@ class LearnedSteps {
   Sums kernels_[kKernelCount];                              // by id - 1
   Sums processors_[2];
   int32_t step_count_ = 0;
-  uint64_t hash_ = 0;
 };
 
 }  // namespace codl::compiler

@@ -139,8 +139,7 @@ std::vector<std::string> advice_on(const Comparison& comparison, const PlanFlags
   if (const double worst = worst_prediction(comparison); worst > std::max(kGoodPrediction, spread))
     lines.push_back(formatted(
         "what was predicted and what was measured are up to %.0f %% apart; the next plan knows "
-        "better: "
-        "this command with --json --steps -o BENCH.json, then codlc --learn=%s=BENCH.json",
+        "better: this command with --json --steps -o BENCH.json, then codlc --learn=%s=BENCH.json",
         100 * (worst - 1), printable(flags.plan_path).c_str()));
   const VariantTimes& fastest = comparison.variants[fastest_variant(comparison)];
   const VariantTimes& predicted = comparison.variants[predicted_fastest_variant(comparison)];

@@ -774,6 +774,17 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.run_ok("codlc", MODEL, *flags, learn, learn, "-q", "-o", self.path("third.codl"))
         self.assertEqual(read(self.path("third.codl")), read(self.path("second.codl")))
         self.run_ok("codlc", MODEL, *flags, learn, "--no-winograd", "--explain", "-q")
+        # Rewrites are judged by the profile alone: times that speak for other ones change none.
+        with open(bench) as file:
+            odd = json.load(file)
+        for variant in odd["variants"]:
+            max(variant["steps"], key=lambda step: step["predicted_us"])["median_us"] *= 200
+        with open(self.path("odd.json"), "w") as file:
+            json.dump(odd, file)
+        pruned = [MODEL, *flags, "--prune=0.5", "-q", "-o", self.path("pruned.codl")]
+        self.run_ok("codlc", *pruned, f"--emit-onnx={self.path('plain.onnx')}")
+        self.run_ok("codlc", *pruned, f"--learn={first}={self.path('odd.json')}", f"--emit-onnx={self.path('odd.onnx')}")
+        self.assertEqual(read(self.path("odd.onnx")), read(self.path("plain.onnx")))
         # Where a session moves among variants the steps are at the top, beside a list of variants without any.
         adaptive = self.path("adaptive.json")
         self.run_ok("codl-bench", first, "--adaptive", "--num-runs=4", "--warmup-runs=0", "--json", "--steps", "-o", adaptive)

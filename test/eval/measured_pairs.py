@@ -299,11 +299,11 @@ def ideal_lines(networks):
     return lines
 
 
-def errors_of(found):
-    """By variant, of this build: predicted over measured, in percent off."""
-    return {name: 100 * (times["predicted_us"] / median_us(found, name) - 1)
-            for name, times in found["times"].items()
-            if " " not in name and times["predicted_us"] > 0}
+def errors_of(found, prefix=""):
+    """By variant, of one of PREFIXES: predicted over measured, in percent off."""
+    times = {name: found["times"].get(prefix + name) for name in ("coexec", "cpu", "gpu")}
+    return {name: 100 * (known["predicted_us"] / median_us(found, prefix + name) - 1)
+            for name, known in times.items() if known and known["predicted_us"] > 0}
 
 
 def ms(found, name):
@@ -339,7 +339,9 @@ def judge_pinned(networks):
         rows.append([name, ms(found, "cpu"), ms(found, "gpu"), ms(found, "coexec"), "yes" if found["is_split"] else "no",
                      f"{speedup(found):.3f}", *(f"{own[v]:+.1f}" if v in own else "-" for v in ("cpu", "gpu", "coexec"))])
         for prefix, share in ideal_shares(found).items():
-            rows[-1] += [*([ms(found, prefix + "coexec")] if prefix else []), f"{share:.2f}"]
+            rows[-1] += [ms(found, prefix + "coexec")] if prefix else []
+            rows[-1] += [f"{errors_of(found, prefix).get('coexec', 0):+.1f}"] if prefix == "learned " else []
+            rows[-1].append(f"{share:.2f}")
     split = sum(found["is_split"] for found in networks.values())
     mean = statistics.mean(speedup(found) for found in networks.values())
     checks = [split >= LEAST_SPLIT * len(networks), statistics.median(errors) <= MOST_ERROR[0],
@@ -350,7 +352,7 @@ def judge_pinned(networks):
     head = ["network", "CPU, ms", "GPU, ms", "co-execution, ms", "split", "S", "CPU predicted, % off", "GPU",
             "co-execution", "of the ideal gain"]
     if has_learned:
-        head += ["learned, ms", "of the ideal gain"]
+        head += ["learned, ms", "predicted, % off", "of the ideal gain"]
     if has_old:
         old_mean = statistics.mean(speedup(found, "old coexec") for found in networks.values())
         checks.append(mean >= old_mean)

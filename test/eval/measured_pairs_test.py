@@ -135,6 +135,7 @@ class MeasuredPairsTest(unittest.TestCase):
         times = self.results()["pinned"]["networks"]["fast"]["times"]
         self.assertEqual(len(times["learned coexec"]["rounds_us"]), len(times["coexec"]["rounds_us"]))
         self.assertIn("those that learned reach 0.67", done.stdout)
+        self.assertIn("| 0.67 | 0.80 | -10.0 | 0.67 |", done.stdout)
 
     def test_a_program_that_fails_ends_it_with_its_words(self):
         with open(self.path("bin", "codlc"), "w", encoding="utf-8") as file:

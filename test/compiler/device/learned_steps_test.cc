@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "compiler/device/busy_profile.h"
 #include "compiler/device/latency_predictor.h"
 #include "test/compiler/support/sample_steps.h"
 #include "test/support/catch.h"
@@ -19,7 +20,6 @@ SampleStep conv_step(int32_t channels, SplitDim dim = SplitDim::None, Range part
 TEST_CASE("nothing learned changes nothing") {
   const LearnedSteps none;
   CHECK(none.empty());
-  CHECK(none.hash() == 0);
   CHECK(none.correction(conv_step(32).shape(), 100).factor == 1);
   CHECK(none.correction(conv_step(32).shape(), 100).open == 1);
   CHECK(none.factor_of(Processor::Gpu) == 1);
@@ -106,14 +106,6 @@ TEST_CASE("what is too short to be measured teaches nothing") {
   CHECK(learned.empty());
 }
 
-TEST_CASE("other measurements have another hash") {
-  LearnedSteps one, other;
-  one.add(conv_step(32).shape(), 100, 120);
-  other.add(conv_step(32).shape(), 100, 121);
-  CHECK(one.hash() != 0);
-  CHECK(one.hash() != other.hash());
-}
-
 TEST_CASE("a predictor knows what was learned") {
   DeviceProfile profile;
   profile.kernels[kTaughtConv - 1].shares[Term::Step] = 100;
@@ -126,6 +118,19 @@ TEST_CASE("a predictor knows what was learned") {
   kernels::StepShape in_place = step.shape();
   in_place.is_in_place = true;
   CHECK(predictor.demand(in_place).open == 1);
+}
+
+TEST_CASE("beside a busy CPU a learned step takes as many times as long as any other") {
+  DeviceProfile profile;
+  profile.kernels[kTaughtConv - 1].shares[Term::Step] = 100;
+  const SampleStep half = conv_step(32, SplitDim::Height, {0, 4}), whole = conv_step(32);
+  profile.learned.add(half.shape(), 100, 80);
+  profile.learned.add(whole.shape(), 200, 360);
+  const DeviceProfile busy = busy_profile(profile);
+  const LatencyPredictor idle_predictor(profile), busy_predictor(busy);
+  CHECK(idle_predictor.predict_us(half.shape(), false) == 80);
+  CHECK(busy_predictor.predict_us(half.shape(), false) == 80 * kBusySlowdown);
+  CHECK(busy_predictor.demand(half.shape()).open == idle_predictor.demand(half.shape()).open);
 }
 
 }  // namespace
