@@ -44,6 +44,23 @@ bool computes_in_nhwc(const ir::NodeView& node) {
   return (node.params<NormalizeParams>().axes_mask & 1) == 0;
 }
 
+// Instances: each channel by itself. Maps that are Plain, or have other operands that are computed,
+// run whole.
+bool has_channel_parts(const ir::NodeView& node) {
+  constexpr int32_t kBatchAndChannels = 3;
+  return node.output().rank() == 4 && node.output().layout == Layout::Nhwc &&
+         (node.params<NormalizeParams>().axes_mask & kBatchAndChannels) == 0;
+}
+
+llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
+  return split_rules(node.output(), false, has_channel_parts(node));
+}
+
+Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output) {
+  if (operand != 0 || dim != SplitDim::OutputChannel) return whole_extent(node.input(operand), dim);
+  return same_range(node, operand, dim, output);
+}
+
 // What the mean is over stays whole.
 void channels(const ir::NodeView& node, ChannelLinks& links) {
   link_same_dims(node, links, static_cast<uint32_t>(node.params<NormalizeParams>().axes_mask));
@@ -59,8 +76,8 @@ const OpSpec kNormalizeSpec = {
         "RMSNormalization SimplifiedLayerNormalization com.microsoft.SkipLayerNormalization "
         "com.microsoft.SkipSimplifiedLayerNormalization",
     .infer = infer,
-    .splits = no_splits,
-    .input_range = whole_range,
+    .splits = splits,
+    .input_range = input_range,
     .computes_in_nhwc = computes_in_nhwc,
     .follows_layout = true,
     .channels = channels,

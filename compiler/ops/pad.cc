@@ -43,6 +43,22 @@ bool computes_in_nhwc(const ir::NodeView& node) {
          (node.input(0).layout == Layout::Nhwc || node.input_value(0).is_input);
 }
 
+// Batches are padded in Plain, where nodes run whole; what adds channels is cut along rows alone.
+llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
+  const kernels::PadAxes pads = kernels::pad_axes(node.params<PadParams>());
+  const bool is_map = node.output().rank() == 4 && node.output().layout == Layout::Nhwc;
+  return split_rules(node.output(), is_map, is_map && pads.begin[1] == 0 && pads.end[1] == 0);
+}
+
+Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output) {
+  if (operand != 0 || node.input_value(operand).is_constant)
+    return whole_extent(node.input(operand), dim);
+  if (dim != SplitDim::Height) return same_range(node, operand, dim, output);
+  const auto params = node.params<PadParams>();
+  return kernels::pad_input_range(params.kind, kernels::pad_axes(params).begin[2], output,
+                                  node.input(0).dims[2]);
+}
+
 // What is added belongs to the result alone; of what repeats elements nothing goes.
 void channels(const ir::NodeView& node, ChannelLinks& links) {
   const auto params = node.params<PadParams>();
@@ -79,8 +95,8 @@ const OpSpec kPadSpec = {
     .kind = OpKind::Pad,
     .onnx_types = "CenterCropPad Pad",
     .infer = infer,
-    .splits = no_splits,
-    .input_range = whole_range,
+    .splits = splits,
+    .input_range = input_range,
     .computes_in_nhwc = computes_in_nhwc,
     .channels = channels,
     .params_of_kept = params_of_kept,

@@ -7,8 +7,8 @@
 //                x's or 1
 //
 // Nhwc: the axes run over the real channels only; pad lanes of y are written as zero. Distances are
-// from the mean, or (CPU kernel) first from a number near it. No parts. y must not overlap the
-// others. Nothing past the end is read.
+// from the mean, or (CPU kernel) first from a number near it. Parts: OutputChannel of Nhwc, where
+// the axes are not the channels'. y must not overlap the others. Nothing past the end is read.
 //
 // Buffer kernel: at most 3 groups of neighbouring axes that are reduced, and 3 that are not,
 // besides the innermost group.
@@ -90,7 +90,8 @@ struct NormalizeWork {
   bool has_kept_lanes = false;
   int64_t lanes = 1;
   int64_t lane_strides[3] = {1, 1, 1};
-  int64_t pad = 0;  // elements behind the lanes, written as zero
+  int64_t first_lane = 0;  // of a part of the channels: it has lanes [first_lane, + lanes)
+  int64_t pad = 0;         // elements behind the lanes, written as zero
   int64_t lane_blocks = 1;
   // Not 0: the means of a map are taken by blocks of lines of all lanes, in two phases. Cut along
   // the lanes, every worker would read what all others have in their caches, and leave it to them
@@ -102,11 +103,15 @@ struct NormalizeWork {
   int32_t task_count = 1;
 };
 
-// Of a step that has passed the contract: operands are x, [scale], [bias], y.
-constexpr NormalizeWork normalize_work(const NormalizeParams& params, const OperandShape& x,
-                                       const OperandShape* scale, const OperandShape* bias) {
+// Of a step that has passed the contract: operands are x, [scale], [bias], y. A part of the
+// channels adds up what the whole does, in its order: whether there are blocks of lines, and of how
+// many, depends on the whole value.
+constexpr NormalizeWork normalize_work(const NormalizeParams& params, SplitDim part_dim, Range part,
+                                       const OperandShape& x, const OperandShape* scale,
+                                       const OperandShape* bias) {
   NormalizeWork work;
   const bool is_nhwc = x.layout == Layout::Nhwc;
+  const bool has_part = part_dim == SplitDim::OutputChannel;
   constexpr int32_t kNhwcOrder[4] = {0, 2, 3, 1};
   int64_t x_strides[kMaxRank] = {};
   strides_of(x, x_strides);
@@ -117,13 +122,14 @@ constexpr NormalizeWork normalize_work(const NormalizeParams& params, const Oper
   for (int32_t i = 0; i < x.rank; ++i) {
     const int32_t axis = is_nhwc ? kNhwcOrder[i] : i;
     const bool is_last = i == x.rank - 1;
-    // Channels with pad lanes behind them stay an axis even if there is one.
-    if (x.dims[axis] == 1 && !(is_last && work.pad > 0)) continue;
+    // Channels with pad lanes behind them stay an axis even if there is one; those of which there
+    // is a part stay one of their own.
+    if (x.dims[axis] == 1 && !(is_last && (work.pad > 0 || has_part))) continue;
     const bool reduces = (params.axes_mask >> axis & 1) != 0;
     const int64_t strides[3] = {x_strides[axis],
                                 scale != nullptr ? broadcast_stride(*scale, x, axis) : 0,
                                 bias != nullptr ? broadcast_stride(*bias, x, axis) : 0};
-    bool joins = axes.count > 0 && is_reduced[axes.count - 1] == reduces;
+    bool joins = axes.count > 0 && is_reduced[axes.count - 1] == reduces && !(is_last && has_part);
     for (int32_t k = 0; k < 3; ++k)
       joins = joins && axes.strides[axes.count - 1][k] == strides[k] * x.dims[axis];
     if (!joins) {
@@ -147,6 +153,13 @@ constexpr NormalizeWork normalize_work(const NormalizeParams& params, const Oper
     for (int32_t k = 0; k < 3; ++k) to.strides[to.count][k] = axes.strides[i][k];
     ++to.count;
   }
+  int64_t elements = element_count(x);  // of the part
+  if (has_part) {
+    elements = elements / x.dims[1] * part.count();
+    work.first_lane = part.begin;
+    work.lanes = part.count();
+    if (part.end != x.dims[1]) work.pad = 0;
+  }
   if (work.has_kept_lanes) {
     // 16: each block's means are read again by every worker.
     constexpr int64_t kMaxLineBlocks = 16;
@@ -161,7 +174,7 @@ constexpr NormalizeWork normalize_work(const NormalizeParams& params, const Oper
     work.lane_blocks = ceil_div(work.lanes, kNormalizeBlock);
   }
   work.units = work.kept.size() * (work.line_blocks > 0 ? work.line_blocks : work.lane_blocks);
-  work.task_count = task_count_for(work.units, element_count(x));
+  work.task_count = task_count_for(work.units, elements);
   return work;
 }
 
@@ -183,6 +196,13 @@ constexpr const OperandShape* normalize_bias(const NormalizeParams& params,
                                              const OperandShape* operands) {
   if (params.has_bias == 0) return nullptr;
   return params.has_scale != 0 ? &operands[2] : &operands[1];
+}
+
+inline NormalizeWork normalize_work(const StepShape& step) {
+  const auto& params = step.params_as<NormalizeParams>();
+  return normalize_work(params, step.part_dim, step.part, step.operands[0],
+                        normalize_scale(params, step.operands),
+                        normalize_bias(params, step.operands));
 }
 
 void normalize_ref(const KernelArgs& args);

@@ -22,8 +22,9 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (params.axes_mask <= 0 || params.axes_mask >> x.rank != 0) return "a mask of the input's axes";
   for (uint32_t i = 1; i < inputs; ++i)
     if (!broadcasts(step.operands[i], x)) return "plain scale and bias that broadcast to the input";
-  const NormalizeWork work = normalize_work(params, x, normalize_scale(params, step.operands),
-                                            normalize_bias(params, step.operands));
+  if (step.part_dim != SplitDim::None && (!has_pixels(x) || (params.axes_mask >> 1 & 1) != 0))
+    return "channels of pixels, each with means of its own, for a part of them";
+  const NormalizeWork work = normalize_work(step);
   if (step.kernel->processor == Processor::Gpu && (work.kept.count > 3 || work.reduced.count > 3))
     return "at most 3 groups of axes on a GPU";
   // The reference kernel is one task.

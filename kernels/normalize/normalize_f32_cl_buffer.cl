@@ -3,7 +3,8 @@
 // Defines: IS_RMS; HAS_SCALE, HAS_BIAS; COLUMNS, means of a group, neighbours in memory (1: the
 // innermost axis, the lanes, is reduced); ROWS, work-items per mean, a power of two. One group per
 // block of means. An axis is its extent and its strides in x (and y), scale and bias; axis 2 is the
-// innermost. The lanes come on top of both lists; `pad` elements behind them become zero.
+// innermost. Lanes [first_lane, lanes) come on top of both lists (COLUMNS 1: from 0 on); `pad`
+// elements behind them become zero.
 static inline int4 offsets_of(int at, int4 axis0, int4 axis1, int4 axis2) {
   int4 offsets = at % axis2.x * axis2;
   at /= axis2.x;
@@ -34,8 +35,9 @@ kernel void normalize_f32_cl_buffer(global const TYPE_0* restrict x,
                                     global const float* restrict bias,
 #endif
                                     global TYPE_Y* restrict y,  //
-                                    int lane_blocks, int lanes, int lane_scale, int lane_bias,
-                                    int pad, int reduced_count, float element_count, float epsilon,
+                                    int lane_blocks, int first_lane, int lanes, int lane_scale,
+                                    int lane_bias, int pad, int reduced_count, float element_count,
+                                    float epsilon,                                //
                                     int k0, int k0_x, int k0_scale, int k0_bias,  //
                                     int k1, int k1_x, int k1_scale, int k1_bias,  //
                                     int k2, int k2_x, int k2_scale, int k2_bias,  //
@@ -53,7 +55,8 @@ kernel void normalize_f32_cl_buffer(global const TYPE_0* restrict x,
   int4 begin = offsets_of(group_id / lane_blocks, (int4)(k0, k0_x, k0_scale, k0_bias),
                           (int4)(k1, k1_x, k1_scale, k1_bias), (int4)(k2, k2_x, k2_scale, k2_bias));
 #if COLUMNS > 1
-  const int lane = group_id % lane_blocks * COLUMNS + (int)get_local_id(0) % COLUMNS;
+  const int lane =
+      first_lane + group_id % lane_blocks * COLUMNS + (int)get_local_id(0) % COLUMNS;
   begin += lane * lane_step;
   // Items behind the last lane have no elements; they still meet the others at the barriers.
   const int count = lane < lanes ? reduced_count : 0;

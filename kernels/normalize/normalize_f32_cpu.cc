@@ -22,12 +22,17 @@ void normalize_f32(const KernelArgs& args) {
   const auto& params = args.params_as<NormalizeParams>();
   const TensorView* scale = params.has_scale != 0 ? &args.operands[1] : nullptr;
   const TensorView* bias = params.has_bias != 0 ? &args.operands[args.operand_count - 2] : nullptr;
-  const NormalizeWork work =
-      normalize_work(params, args.operands[0].shape, scale == nullptr ? nullptr : &scale->shape,
-                     bias == nullptr ? nullptr : &bias->shape);
-  const Operands operands = {
-      args.operands[0].as<const float>(), scale == nullptr ? nullptr : scale->as<const float>(),
-      bias == nullptr ? nullptr : bias->as<const float>(), args.output().as<float>()};
+  const NormalizeWork work = normalize_work(
+      params, args.part_dim, args.part, args.operands[0].shape,
+      scale == nullptr ? nullptr : &scale->shape, bias == nullptr ? nullptr : &bias->shape);
+  // From the first lane on, so that lanes are counted from 0 below.
+  const auto first_of = [&](const TensorView* view, int k) {
+    return view == nullptr ? nullptr
+                           : view->as<const float>() + work.first_lane * work.lane_strides[k];
+  };
+  const Operands operands = {first_of(&args.operands[0], kNormalizeX),
+                             first_of(scale, kNormalizeScale), first_of(bias, kNormalizeBias),
+                             args.output().as<float>() + work.first_lane};
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   if (work.line_blocks > 0) return run_line_blocks(args, work, operands, units);
   if (units.begin < units.end && !work.has_kept_lanes && has_single_lines(work))

@@ -22,9 +22,7 @@ void add_axes(const NormalizeAxes& axes, ClLaunch* out) {
 
 void normalize_launch(const StepShape& step, ClLaunch* out_launch) {
   const auto& params = step.params_as<NormalizeParams>();
-  const NormalizeWork work =
-      normalize_work(params, step.operands[0], normalize_scale(params, step.operands),
-                     normalize_bias(params, step.operands));
+  const NormalizeWork work = normalize_work(step);
   const int32_t columns = work.has_kept_lanes ? static_cast<int32_t>(kNormalizeBlock) : 1;
   const int32_t rows = work.has_kept_lanes ? kColumnItems : kRowItems;
   out_launch->define("IS_RMS", params.is_rms != 0 ? 1 : 0);
@@ -38,7 +36,8 @@ void normalize_launch(const StepShape& step, ClLaunch* out_launch) {
       out_launch->local[0] * static_cast<uint64_t>(work.kept.size() * work.lane_blocks);
 
   out_launch->add_int(static_cast<int32_t>(work.lane_blocks));
-  out_launch->add_int(static_cast<int32_t>(work.lanes));
+  out_launch->add_int(static_cast<int32_t>(work.first_lane));
+  out_launch->add_int(static_cast<int32_t>(work.first_lane + work.lanes));
   out_launch->add_int(static_cast<int32_t>(work.lane_strides[kNormalizeScale]));
   out_launch->add_int(static_cast<int32_t>(work.lane_strides[kNormalizeBias]));
   out_launch->add_int(static_cast<int32_t>(work.pad));

@@ -7,16 +7,23 @@
 namespace codl::kernels {
 namespace {
 
-// The next index over the axes whose bit in `mask` is set; false after the last, which leaves
-// zeros.
-bool next_index(const OperandShape& x, int32_t mask, int32_t* index) {
-  for (int32_t i = x.rank - 1; i >= 0; --i) {
-    if ((mask >> i & 1) == 0) continue;
-    if (++index[i] < x.dims[i]) return true;
-    index[i] = 0;
+// Indices of the part: all of x but of axis 1.
+struct Indices {
+  const OperandShape& x;
+  Range channels;
+
+  Range of(int32_t axis) const { return axis == 1 ? channels : Range{0, x.dims[axis]}; }
+  // The next index over the axes whose bit in `mask` is set; false after the last, which leaves
+  // the first.
+  bool next(int32_t mask, int32_t* index) const {
+    for (int32_t i = x.rank - 1; i >= 0; --i) {
+      if ((mask >> i & 1) == 0) continue;
+      if (++index[i] < of(i).end) return true;
+      index[i] = of(i).begin;
+    }
+    return false;
   }
-  return false;
-}
+};
 
 double broadcast_element(const TensorView& view, const OperandShape& x, const int32_t* index) {
   int64_t offset = 0;
@@ -35,26 +42,28 @@ void normalize_ref(const KernelArgs& args) {
   double count = 1;
   for (int32_t i = 0; i < x.shape.rank; ++i)
     if ((mask >> i & 1) != 0) count *= x.shape.dims[i];
+  const Indices indices = {x.shape, channels_of_part(args.part_dim, args.part, x.shape)};
   int32_t index[kMaxRank] = {};
+  for (int32_t i = 0; i < x.shape.rank; ++i) index[i] = indices.of(i).begin;
   const auto element = [&] { return double{x.as<const float>()[offset_of(x, index)]}; };
   do {
     double mean = 0;
     if (params.is_rms == 0) {
       do mean += element();
-      while (next_index(x.shape, mask, index));
+      while (indices.next(mask, index));
       mean /= count;
     }
     double squares = 0;
     do squares += (element() - mean) * (element() - mean);
-    while (next_index(x.shape, mask, index));
+    while (indices.next(mask, index));
     const double factor = 1.0 / std::sqrt(squares / count + double{params.epsilon});
     do {
       double result = (element() - mean) * factor;
       if (params.has_scale != 0) result *= broadcast_element(args.operands[1], x.shape, index);
       if (params.has_bias != 0) result += broadcast_element(bias, x.shape, index);
       y.as<float>()[offset_of(y, index)] = static_cast<float>(result);
-    } while (next_index(x.shape, mask, index));
-  } while (next_index(x.shape, ~mask, index));
+    } while (indices.next(mask, index));
+  } while (indices.next(~mask, index));
   zero_pad_lanes(args);
 }
 

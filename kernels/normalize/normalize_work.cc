@@ -9,19 +9,19 @@ namespace {
 TileKind tile_kind(const KernelInfo&) { return TileKind::Own; }
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
-  const auto& params = step.params_as<NormalizeParams>();
   const OperandShape& x = step.operands[0];
-  const NormalizeWork work = normalize_work(params, x, normalize_scale(params, step.operands),
-                                            normalize_bias(params, step.operands));
-  const auto elements = static_cast<double>(element_count(x));
+  const NormalizeWork work = normalize_work(step);
+  double share = 1;  // of the channels
+  if (step.part_dim == SplitDim::OutputChannel) share = double{1} * step.part.count() / x.dims[1];
+  const double elements = static_cast<double>(element_count(x)) * share;
   const double means = elements / static_cast<double>(work.element_count);
   // Distances, sums and squares; factor and shift.
   out->operations = 5 * elements;
   out->transcendentals = 2 * means;  // a root and a quotient
-  const double x_bytes = traffic_bytes(x);
+  const double x_bytes = static_cast<double>(part_elements(step)) * element_bytes(x);
   double other_bytes = 0;
   for (uint32_t i = 1; i + 1 < step.operand_count; ++i)
-    other_bytes += traffic_bytes(step.operands[i]);
+    other_bytes += traffic_bytes(step.operands[i]) * share;
   // What lies between an element's two uses: the elements of its mean and of those beside it.
   const double lanes = work.has_kept_lanes ? static_cast<double>(work.lanes) : 1;
   const double set_bytes = static_cast<double>(work.element_count) * lanes * element_bytes(x);
@@ -51,7 +51,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   }
   const double workers = is_cpu(step) ? smaller(machine.threads, out->tasks) : 1;
   WorkMemory memory(step, machine, out);
-  memory.read(x_bytes);
+  memory.read_channels(x_bytes);
   memory.read(other_bytes, workers);
   memory.write(written_bytes(step));
   memory.again(x_bytes, smaller(set_bytes, x_bytes) / (work.line_blocks > 0 ? workers : 1));

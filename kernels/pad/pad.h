@@ -1,16 +1,18 @@
 // Pad: x with begin_i elements in front of it and end_i behind it along each axis.
 //
 //   x, y   one dtype, the same rank, 0 to 8; y.dims[i] = begin_i + x.dims[i] + end_i.
-//          pad_any_cpu: Plain. f32 kernels: Nhwc, all rows held, pads along rows and columns; of a
-//          constant along channels, too (CPU kernel)
+//          pad_any_cpu: Plain. f32 kernels: Nhwc, pads along rows and columns; of a constant along
+//          channels, too (CPU kernel). x must hold the rows of the part that pad_input_range()
+//          names
 //   value  optional, Plain, one element of that dtype
 //
 // kind  Constant: value, or zero without one. The others repeat x, as often as the pad needs:
 //       Edge: its first or last element. Wrap: x again and again. Reflect: x forwards and backwards
 //       in turn, the element at a turn once (numpy's "reflect"; a dim of 1 repeats its element).
 //
-// begin and end are not negative. Pad lanes of an Nhwc y are written as zero. y must not overlap x.
-// No parts. Nothing past the end is read.
+// begin and end are not negative. Pad lanes of an Nhwc y are written as zero: those of x are. Parts
+// of Nhwc: Height; OutputChannel, where no channels are added. y must not overlap x. Nothing past
+// the end is read.
 #pragma once
 
 #include "kernels/common/contract/check_step_shape.h"
@@ -38,15 +40,50 @@ constexpr int64_t pad_place_in_x(int32_t kind, int64_t place, int64_t dim) {
   return place < dim ? place : period - place;
 }
 
-// The pieces of a step of the Nhwc row: (batch, output row) pairs.
+// Elements of x, of `dim`, that outputs [range.begin, range.end), not empty, look at, with `begin`
+// elements in front of x: from the first to behind the last. Outputs that are all the constant name
+// the element next to them, so that every part has an operand.
+constexpr Range pad_input_range(int32_t kind, int64_t begin, Range range, int32_t dim) {
+  const int64_t first = range.begin - begin;
+  const int64_t last = range.end - 1 - begin;
+  const int32_t place_kind = kind == kPadConstant ? kPadEdge : kind;
+  const auto from = static_cast<int32_t>(pad_place_in_x(place_kind, first, dim));
+  const auto to = static_cast<int32_t>(pad_place_in_x(place_kind, last, dim));
+  Range elements = from < to ? Range{from, to + 1} : Range{to, from + 1};
+  if (place_kind == kPadEdge || dim == 1) return elements;
+  // Whole numbers at most `value / divisor`.
+  const auto floor_of = [](int64_t value, int64_t divisor) {
+    return value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor);
+  };
+  if (kind == kPadWrap) {
+    // From the end of one x to the beginning of the next: all of it.
+    return floor_of(first, dim) == floor_of(last, dim) ? elements : Range{0, dim};
+  }
+  // Turns, at every multiple of dim - 1: even ones at the first element, odd ones at the last.
+  const int64_t turn = floor_of(last, dim - 1);
+  const int64_t turns = turn - floor_of(first - 1, dim - 1);
+  if (turns > 1) return {0, dim};
+  if (turns == 1 && turn % 2 == 0) elements.begin = 0;
+  if (turns == 1 && turn % 2 != 0) elements.end = dim;
+  return elements;
+}
+
+// The pieces of a step of the f32 kernels: (batch, output row) pairs.
 struct PadWork {
+  Range rows;
+  Range channels;  // up to the padded count where the part has the last channel
   int64_t units;
   int32_t task_count;
 };
 
-constexpr PadWork pad_work(const OperandShape& y) {
-  const int64_t units = int64_t{y.dims[0]} * y.dims[2];
-  return {units, task_count_for(units, stored_elements(y))};
+constexpr PadWork pad_work(SplitDim part_dim, Range part, const OperandShape& y) {
+  PadWork work = {};
+  work.rows = rows_of_part(part_dim, part, y);
+  work.channels = channels_of_part(part_dim, part, y);
+  if (work.channels.end == y.dims[1]) work.channels.end = padded_channels(y);
+  work.units = int64_t{y.dims[0]} * work.rows.count();
+  work.task_count = task_count_for(work.units, work.units * y.dims[3] * work.channels.count());
+  return work;
 }
 
 void pad_ref(const KernelArgs& args);

@@ -3,15 +3,19 @@
 namespace codl::kernels {
 namespace {
 
-// What the Nhwc rows ask for besides.
-const char* check_pixels(const KernelInfo& kernel, const PadParams& params, const PadAxes& axes,
-                         const OperandShape& x, const OperandShape& y) {
-  if (!holds_all_rows(x) || !holds_all_rows(y)) return "all rows in memory";
+// What the f32 kernels ask for besides.
+const char* check_pixels(const StepShape& step, const PadAxes& axes) {
+  const auto& params = step.params_as<PadParams>();
+  const OperandShape& x = step.operands[0];
+  const Range rows = rows_of_part(step.part_dim, step.part, step.output());
+  if (!holds_rows(x, pad_input_range(params.kind, axes.begin[2], rows, x.dims[2])))
+    return "input rows of the part inside the operand";
   if (axes.begin[0] != 0 || axes.end[0] != 0) return "no pads of batches";
   if (axes.begin[1] == 0 && axes.end[1] == 0) return nullptr;
-  return kernel.processor == Processor::Cpu && params.kind == kPadConstant
-             ? nullptr
-             : "pads of rows and columns";
+  if (step.kernel->processor != Processor::Cpu || params.kind != kPadConstant)
+    return "pads of rows and columns";
+  return step.part_dim == SplitDim::OutputChannel ? "no part of the channels where some are added"
+                                                  : nullptr;
 }
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
@@ -39,8 +43,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
       return "output dims that are the input's and the pads'";
   }
   if (y.layout == Layout::Plain) return nullptr;
-  out_needs->task_count = pad_work(y).task_count;
-  return check_pixels(*step.kernel, params, axes, x, y);
+  out_needs->task_count = pad_work(step.part_dim, step.part, y).task_count;
+  return check_pixels(step, axes);
 }
 
 }  // namespace

@@ -21,8 +21,9 @@ kernel void pad_f32_cl_buffer(global const TYPE_0* restrict x,
                               int first_channel, int rows, int first_row, int out_w,  // the part
                               int in_h, int in_w, int channels,  // of the whole value
                               int begin_h, int begin_w,          //
-                              int x_batch_stride, int x_row_stride, int pixel_stride,  //
-                              int y_batch_stride, int y_row_stride) {
+                              int x_row_begin, int x_batch_stride, int x_row_stride,
+                              int pixel_stride,  //
+                              int y_row_begin, int y_batch_stride, int y_row_stride) {
   int id = get_global_id(0);
   if (id >= item_count) return;
   const int channel = first_channel + id % chunks * 16;
@@ -46,7 +47,11 @@ kernel void pad_f32_cl_buffer(global const TYPE_0* restrict x,
   w = place_in_x(w, in_w);
 #endif
     result = LOAD_LANES(
-        TYPE_0, x + n * x_batch_stride + h * x_row_stride + w * pixel_stride + channel, lanes);
+        TYPE_0,
+        x + n * x_batch_stride + (h - x_row_begin) * x_row_stride + w * pixel_stride + channel,
+        lanes);
   STORE_LANES(TYPE_Y, result,
-              y + n * y_batch_stride + row * y_row_stride + column * pixel_stride + channel, lanes);
+              y + n * y_batch_stride + (row - y_row_begin) * y_row_stride +
+                  column * pixel_stride + channel,
+              lanes);
 }

@@ -1,5 +1,5 @@
 // Nhwc: one output row at a time; its middle is a row of x, its sides are pixels of it or of the
-// value. Where channels are padded, pixel by pixel.
+// value. Where channels are padded, or are a part of them, pixel by pixel.
 #include <cstring>
 
 #include "kernels/common/cpu/cpu_dispatch.h"
@@ -8,12 +8,28 @@
 namespace codl::kernels {
 namespace {
 
-// Pixels of `stored` lanes, `channels` of them `value`, the others zero.
-void fill_pixels(float* y, int64_t count, int64_t channels, int64_t stored, float value) {
-  for (int64_t i = 0; i < count; ++i, y += stored) {
-    for (int64_t c = 0; c < channels; ++c) y[c] = value;
-    for (int64_t c = channels; c < stored; ++c) y[c] = 0.0f;
+// What is written of a pixel: lanes that are `value` or elements of x, then zeros.
+struct Lanes {
+  int64_t channels;
+  int64_t stored;
+  int64_t step;  // elements from pixel to pixel, of x as of y
+};
+
+void fill_pixels(const Lanes& lanes, float* y, int64_t count, float value) {
+  for (int64_t i = 0; i < count; ++i, y += lanes.step) {
+    for (int64_t c = 0; c < lanes.channels; ++c) y[c] = value;
+    for (int64_t c = lanes.channels; c < lanes.stored; ++c) y[c] = 0.0f;
   }
+}
+
+// Neighbours; whole pixels are one piece of memory.
+void copy_pixels(const Lanes& lanes, const float* x, int64_t count, float* y) {
+  if (lanes.stored == lanes.step) {
+    std::memcpy(y, x, static_cast<size_t>(count * lanes.stored) * sizeof(float));
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i, x += lanes.step, y += lanes.step)
+    std::memcpy(y, x, static_cast<size_t>(lanes.stored) * sizeof(float));
 }
 
 // Pixels of x between the value's channels.
@@ -37,6 +53,17 @@ void pad_pixels(const PaddedPixels& pixels, const float* x, int64_t count, float
   }
 }
 
+// The sides of a row: pixels of x, which is `from`, `begin` of them in front of it.
+void repeat_pixels(int32_t kind, const Lanes& lanes, const float* from, int64_t x_columns,
+                   int64_t begin, int64_t columns, float* to) {
+  for (int64_t i = 0; i < columns; ++i) {
+    if (i == begin) i += x_columns;
+    if (i == columns) break;
+    const int64_t place = pad_place_in_x(kind, i - begin, x_columns);
+    copy_pixels(lanes, from + place * lanes.step, 1, to + i * lanes.step);
+  }
+}
+
 void pad_f32(const KernelArgs& args) {
   const auto& params = args.params_as<PadParams>();
   const PadAxes pads = pad_axes(params);
@@ -44,41 +71,39 @@ void pad_f32(const KernelArgs& args) {
   const TensorView& y = args.output();
   const bool is_constant = params.kind == kPadConstant;
   const float value = params.has_value == 1 ? *args.operands[1].as<const float>() : 0.0f;
-  const int64_t stored = y.strides[3];
-  const size_t pixel_bytes = static_cast<size_t>(stored) * sizeof(float);
-  const int64_t channels = y.shape.dims[1];
   const int64_t columns = y.shape.dims[3];
   const int64_t x_columns = x.shape.dims[3];
   const int64_t begin = pads.begin[3];
   const bool has_channels = pads.begin[1] != 0 || pads.end[1] != 0;
-  const PaddedPixels pixels = {pads.begin[1],     x.shape.dims[1], pads.end[1],
-                               stored - channels, x.strides[3],    stored};
-  const PadWork work = pad_work(y.shape);
+  const PaddedPixels pixels = {pads.begin[1], x.shape.dims[1],
+                               pads.end[1],   y.strides[3] - y.shape.dims[1],
+                               x.strides[3],  y.strides[3]};
+  const PadWork work = pad_work(args.part_dim, args.part, y.shape);
+  const Lanes lanes = {channels_of_part(args.part_dim, args.part, y.shape).count(),
+                       work.channels.count(), y.strides[3]};
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   for (int64_t unit = units.begin; unit < units.end; ++unit) {
-    const int64_t n = unit / y.shape.dims[2];
-    const int64_t row = unit % y.shape.dims[2] - pads.begin[2];
-    float* to = y.as<float>() + unit * y.strides[2];
+    const int64_t n = unit / work.rows.count();
+    const int64_t y_row = work.rows.begin + unit % work.rows.count();
+    const int64_t row = y_row - pads.begin[2];
+    float* to = y.as<float>() + n * y.strides[0] + (y_row - y.shape.row_begin) * y.strides[2] +
+                work.channels.begin;
     if (is_constant && (row < 0 || row >= x.shape.dims[2])) {
-      fill_pixels(to, columns, channels, stored, value);
+      fill_pixels(lanes, to, columns, value);
       continue;
     }
-    const int64_t x_row = pad_place_in_x(params.kind, row, x.shape.dims[2]);
-    const float* from = x.as<const float>() + n * x.strides[0] + x_row * x.strides[2];
+    const int64_t x_row = pad_place_in_x(params.kind, row, x.shape.dims[2]) - x.shape.row_begin;
+    const float* from =
+        x.as<const float>() + n * x.strides[0] + x_row * x.strides[2] + work.channels.begin;
     if (has_channels)
-      pad_pixels(pixels, from, x_columns, value, to + begin * stored);
+      pad_pixels(pixels, from, x_columns, value, to + begin * lanes.step);
     else
-      std::memcpy(to + begin * stored, from, pixel_bytes * static_cast<size_t>(x_columns));
+      copy_pixels(lanes, from, x_columns, to + begin * lanes.step);
     if (is_constant) {
-      fill_pixels(to, begin, channels, stored, value);
-      fill_pixels(to + (begin + x_columns) * stored, pads.end[3], channels, stored, value);
-      continue;
-    }
-    for (int64_t i = 0; i < columns; ++i) {
-      if (i == begin) i += x_columns;
-      if (i == columns) break;
-      const int64_t place = pad_place_in_x(params.kind, i - begin, x_columns);
-      std::memcpy(to + i * stored, from + place * stored, pixel_bytes);
+      fill_pixels(lanes, to, begin, value);
+      fill_pixels(lanes, to + (begin + x_columns) * lanes.step, pads.end[3], value);
+    } else {
+      repeat_pixels(params.kind, lanes, from, x_columns, begin, columns, to);
     }
   }
 }

@@ -19,9 +19,11 @@ void pad_launch(const StepShape& step, ClLaunch* out_launch) {
   out_launch->add_int(y.dims[1]);
   out_launch->add_int(pads.begin[2]);
   out_launch->add_int(pads.begin[3]);
+  out_launch->add_int(x.row_begin);
   out_launch->add_int(cl_strides(x).batch);
   out_launch->add_int(cl_strides(x).row);
   out_launch->add_int(cl_strides(x).pixel);
+  out_launch->add_int(y.row_begin);
   out_launch->add_int(cl_strides(y).batch);
   out_launch->add_int(cl_strides(y).row);
 }

@@ -326,6 +326,23 @@ TEST_CASE("what Normalize refuses") {
         "input and output of the same dims");
 }
 
+TEST_CASE("parts of a Normalize are channels of pixels that each have means of their own") {
+  const auto refused = [](int32_t mask, const OperandShape& x, SplitDim dim, Range part) {
+    const NormalizeParams params = {.axes_mask = mask};
+    return check({"normalize_f32_cpu", &params, {x, x}, dim, part});
+  };
+  const char* const whole = "channels of pixels, each with means of its own, for a part of them";
+  const OperandShape map = nhwc({2, 40, 4, 5});
+  CHECK(refused(12, map, SplitDim::OutputChannel, {16, 40}) == "ok");
+  CHECK(refused(13, map, SplitDim::OutputChannel, {0, 32}) == "ok");
+  CHECK(refused(2, map, SplitDim::OutputChannel, {16, 40}) == whole);
+  CHECK(refused(14, map, SplitDim::OutputChannel, {16, 40}) == whole);
+  CHECK(refused(12, plain({2, 40, 4, 5}), SplitDim::OutputChannel, {16, 40}) == whole);
+  CHECK(refused(12, map, SplitDim::OutputChannel, {16, 40 + 16}) ==
+        "channels of the part inside the output");
+  CHECK(refused(12, map, SplitDim::Height, {0, 2}) == "a kernel that can compute such a part");
+}
+
 TEST_CASE("a GPU takes three groups of axes of a kind") {
   const auto refused = [](int32_t mask) {
     const NormalizeParams params = {.axes_mask = mask};

@@ -320,6 +320,63 @@ TEST_CASE("pad repeats as often as the pad needs") {
         "pads that are not negative");
 }
 
+TEST_CASE("a part of a pad needs the input rows that it repeats, one at least") {
+  const auto check_rows = [](int32_t kind, Range part, Range input_rows) {
+    PadParams params;
+    params.kind = kind;
+    params.begin_2 = 3;
+    params.end_2 = 2;
+    return check({"pad_f32_cpu",
+                  &params,
+                  {nhwc({1, 5, 4, 3}, input_rows), nhwc({1, 5, 9, 3}, part)},
+                  SplitDim::Height,
+                  part});
+  };
+  const char* const missing = "input rows of the part inside the operand";
+  const struct {
+    int32_t kind;
+    Range part;
+    Range needed;
+  } cases[] = {
+      {kPadConstant, {0, 3}, {0, 1}}, {kPadConstant, {2, 5}, {0, 2}},
+      {kPadConstant, {7, 9}, {3, 4}}, {kPadEdge, {0, 2}, {0, 1}},
+      {kPadEdge, {4, 9}, {1, 4}},     {kPadReflect, {0, 2}, {2, 4}},
+      {kPadReflect, {2, 5}, {0, 2}},  {kPadReflect, {7, 9}, {1, 3}},
+      {kPadReflect, {6, 8}, {2, 4}},  {kPadReflect, {0, 7}, {0, 4}},
+      {kPadWrap, {0, 2}, {1, 3}},     {kPadWrap, {2, 4}, {0, 4}},
+      {kPadWrap, {7, 9}, {0, 2}},
+  };
+  for (const auto& c : cases) {
+    INFO("kind " << c.kind << ", rows " << c.part.begin << " to " << c.part.end);
+    CHECK(check_rows(c.kind, c.part, c.needed) == "ok");
+    if (c.needed.count() == 1) {
+      CHECK(check_rows(c.kind, c.part, c.needed.begin == 0 ? Range{1, 2} : Range{2, 3}) == missing);
+      continue;
+    }
+    CHECK(check_rows(c.kind, c.part, {c.needed.begin + 1, c.needed.end}) == missing);
+    CHECK(check_rows(c.kind, c.part, {c.needed.begin, c.needed.end - 1}) == missing);
+  }
+}
+
+TEST_CASE("a part of a pad is of channels where none are added") {
+  PadParams params;
+  params.kind = kPadConstant;
+  const auto check_channels = [&](std::string_view symbol, int32_t added, SplitDim dim) {
+    params.end_1 = added;
+    return check({symbol,
+                  &params,
+                  {nhwc({1, 40, 4, 3}), nhwc({1, 40 + added, 4, 3})},
+                  dim,
+                  dim == SplitDim::Height ? Range{1, 2} : Range{16, 32}});
+  };
+  CHECK(check_channels("pad_f32_cpu", 0, SplitDim::OutputChannel) == "ok");
+  CHECK(check_channels("pad_f32_cl_buffer", 0, SplitDim::OutputChannel) == "ok");
+  CHECK(check_channels("pad_f32_cpu", 3, SplitDim::Height) == "ok");
+  CHECK(check_channels("pad_f32_cpu", 3, SplitDim::OutputChannel) ==
+        "no part of the channels where some are added");
+  CHECK(check_channels("pad_f32_cl_buffer", 3, SplitDim::Height) == "pads of rows and columns");
+}
+
 TEST_CASE("gather clamps what lies outside") {
   GatherParams params;
   const auto data = tensor<float>({3, 2}, {1, 2, 3, 4, 5, 6});

@@ -14,6 +14,7 @@ struct NormalizeCase {
   bool has_bias = false;
   OperandShape bias = {};
   bool is_rms = false;
+  Range channels = {};  // not empty: an OutputChannel part
 };
 
 inline KernelCase make_normalize_case(const NormalizeCase& spec) {
@@ -27,6 +28,10 @@ inline KernelCase make_normalize_case(const NormalizeCase& spec) {
   if (spec.has_scale) item.operands.push_back(spec.scale);
   if (spec.has_bias) item.operands.push_back(spec.bias);
   item.operands.push_back(spec.x);
+  if (!spec.channels.empty()) {
+    item.part_dim = SplitDim::OutputChannel;
+    item.part = spec.channels;
+  }
   return item;
 }
 
@@ -98,6 +103,33 @@ inline std::vector<KernelCase> normalize_cases() {
        .axes_mask = 12,
        .x = nhwc_operand({1, 66, 25, 24}),
        .is_rms = true});
+  for (Range channels : {Range{0, 16}, Range{16, 32}, Range{16, 37}, Range{32, 37}, Range{0, 37}}) {
+    const auto part = [&](const char* name, int32_t mask, const OperandShape& x,
+                          const OperandShape& scale, const OperandShape& bias) {
+      add({name, mask, x, true, scale, true, bias, false, channels});
+    };
+    const OperandShape each = plain_operand({37, 1, 1});
+    const OperandShape x = nhwc_operand({2, 37, 3, 5});
+    part("part of channels, instance", 12, x, each, plain_operand({1}));
+    part("part of channels, rows", 4, x, each, each);
+    part("part of channels, batch", 13, x, plain_operand({37, 3, 5}), each);
+    part("part of channels, blocks of pixels", 12, nhwc_operand({2, 37, 24, 23}), each, each);
+    add({.name = "part of channels, rms",
+         .axes_mask = 8,
+         .x = x,
+         .is_rms = true,
+         .channels = channels});
+  }
+  // Without pad lanes columns and channels of the whole are one axis.
+  for (Range channels : {Range{0, 16}, Range{16, 48}, Range{32, 48}})
+    add({.name = "part of channels, no pad lanes",
+         .axes_mask = 4,
+         .x = nhwc_operand({1, 48, 7, 3}),
+         .channels = channels});
+  add({.name = "part of channels, tasks",
+       .axes_mask = 12,
+       .x = nhwc_operand({2, 85, 11, 23}),
+       .channels = {16, 85}});
   return cases;
 }
 

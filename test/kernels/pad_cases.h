@@ -1,9 +1,44 @@
 // Every kind and layout, pads of none, few and more than the dim, with and without a value.
 #pragma once
 
+#include "kernels/pad/pad.h"
 #include "test/kernels/kernel_case.h"
 
 namespace codl::test {
+
+// Parts, where pads are fewer than the rows of x and where they are more: those that lie in the pad
+// altogether, too.
+inline void add_pad_parts(const std::vector<KernelCase>& whole_cases,
+                          std::vector<KernelCase>* cases) {
+  const auto add = [&](const KernelCase& whole, SplitDim dim, Range part, const char* name) {
+    KernelCase item = whole;
+    item.name += name;
+    item.part_dim = dim;
+    item.part = part;
+    cases->push_back(item);
+  };
+  for (const KernelCase& whole : whole_cases) {
+    const OperandShape& x = whole.operands.front();
+    const OperandShape& y = whole.operands.back();
+    const auto params = params_of<PadParams>(whole);
+    const int32_t last = y.dims[2];
+    for (Range rows : {Range{0, 1}, Range{0, last / 2}, Range{last / 2 - 1, last / 2 + 1},
+                       Range{last / 2, last}, Range{last - 2, last}}) {
+      add(whole, SplitDim::Height, rows, ", part of rows");
+      // No more rows than the part needs.
+      const Range held = kernels::pad_input_range(params.kind, params.begin_2, rows, x.dims[2]);
+      KernelCase& with = cases->emplace_back(cases->back());
+      with.name += ", only those held";
+      with.operands.front() = nhwc_operand({x.dims[0], x.dims[1], x.dims[2], x.dims[3]}, held);
+      with.operands.back() = nhwc_operand({y.dims[0], y.dims[1], y.dims[2], y.dims[3]}, rows);
+    }
+    if (x.dims[1] != y.dims[1]) continue;
+    const int32_t channels = y.dims[1];
+    for (Range part : {Range{0, 16}, Range{16, 32}, Range{16, channels}, Range{32, channels}})
+      if (part.begin < part.end && part.end <= channels)
+        add(whole, SplitDim::OutputChannel, part, ", part of channels");
+  }
+}
 
 inline std::vector<KernelCase> pad_cases() {
   std::vector<KernelCase> cases;
@@ -59,6 +94,18 @@ inline std::vector<KernelCase> pad_cases() {
   add("value of pixels", kPadConstant, true, nhwc_operand({2, 3, 4, 5}), {0, 0, 1, 1},
       {0, 0, 0, 2});
   add("value of a dtype", kPadConstant, true, typed_operand(DType::I8, {2, 3}), {1, 1}, {0, 2});
+  std::vector<KernelCase> parts;
+  cases.swap(parts);
+  for (int32_t kind : {kPadConstant, kPadReflect, kPadEdge, kPadWrap}) {
+    add("few pads", kind, kind == kPadConstant, nhwc_operand({2, 37, 6, 4}), {0, 0, 1, 2},
+        {0, 0, 3, 1});
+    add("many pads", kind, false, nhwc_operand({1, 21, 3, 3}), {0, 0, 7, 2}, {0, 0, 8, 5});
+    add("one row", kind, kind == kPadConstant, nhwc_operand({1, 5, 1, 3}), {0, 0, 2, 1},
+        {0, 0, 3, 1});
+  }
+  add("channels added", kPadConstant, true, nhwc_operand({2, 7, 5, 4}), {0, 3, 1, 2}, {0, 5, 3, 1});
+  cases.swap(parts);
+  add_pad_parts(parts, &cases);
   return cases;
 }
 

@@ -1,6 +1,6 @@
 // Split = whole: parts computed one by one and joined are the whole, bit by bit, for every CPU
-// kernel, the reference kernels, the GPU kernels by Winograd's method, every dim that the kernel
-// can split and every legal cut.
+// kernel, the reference kernels, the GPU kernels by Winograd's method, of norms and pads, every dim
+// that the kernel can split and every legal cut.
 //
 // Each part runs on operands trimmed to the rows it needs, as far as the contract lets them be
 // trimmed: so a contract that lets through too few rows fails here, too (the kernel would read
@@ -202,6 +202,36 @@ TEST_CASE("parts of a step by Winograd's method on a GPU make the whole", "[open
       // Of two cases: rows at 1, 6 and 10; channels at 16, and of 96 at 16, 48 and 80.
       INFO(info.symbol << " along " << (dim == SplitDim::Height ? "rows" : "channels"));
       CHECK(cuts == (dim == SplitDim::Height ? 6 : 4));
+    }
+  }
+}
+
+// Of a map with pad lanes and one without.
+TEST_CASE("parts of norms and pads on a GPU make the whole", "[opencl][parts]") {
+  std::string reason;
+  ClDevice* device = ClDevice::get(&reason);
+  if (!device) {
+    WARN("[SKIP] OpenCL kernels: " << reason);
+    return;
+  }
+  for (const KernelInfo& info : kKernelInfos) {
+    if (info.processor != Processor::Gpu ||
+        (info.op != OpKind::Normalize && info.op != OpKind::Pad))
+      continue;
+    for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
+      if (!info.can_split(dim)) continue;
+      int cuts = 0;
+      for (const KernelCase& item : cases_of(info.op)) {
+        const bool is_drawn = item.name == "pixels, instance" || item.name == "pixels" ||
+                              item.name == "more pixels than there are";
+        if (item.part_dim != SplitDim::None || !is_drawn || !passes(info, item)) continue;
+        cuts += check_cuts(info, case_for(info, item), dim, info.symbol,
+                           [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
+                             return run_cl(device, info, part, inputs, output);
+                           });
+      }
+      INFO(info.symbol << " along " << (dim == SplitDim::Height ? "rows" : "channels"));
+      CHECK(cuts > 2);
     }
   }
 }

@@ -500,59 +500,69 @@ TEST_CASE("what comes from beyond a cache rises as the cache shrinks") {
     });
 }
 
-// Of a whole step along rows: what parts add up to, and what more rows never take less of. Scalar
-// kernels have no tiles to fill up; what that adds of others depends on where they are cut.
-TEST_CASE("parts of rows add up to the whole, and more rows are no less work") {
-  for (const KernelInfo& kernel : kKernelInfos) {
-    if (!kernel.can_split(SplitDim::Height)) continue;
-    int steps = 0;
-    each_step(kernel, [&](StepShape step) {
-      const OperandShape& y = step.output();
-      const Range all = rows_of_part(SplitDim::None, {}, y);
-      if (step.part_dim != SplitDim::None || y.rank != 4 || all.count() < 2) return;
-      for (const int32_t lanes : {1, 16}) {
-        const WorkMachine machine = machine_for(kernel, lanes, 1);
-        step.part_dim = SplitDim::None;
-        step.part = {};
-        StepWork whole;
-        count_work(step, machine, &whole);
-        step.part_dim = SplitDim::Height;
-        StepWork before;
-        for (int32_t cut = all.begin + 1; cut < all.end; ++cut) {
-          StepWork parts[2];
-          bool is_legal = true;
-          for (int i = 0; i < 2; ++i) {
-            step.part = i == 0 ? Range{all.begin, cut} : Range{cut, all.end};
-            StepNeeds needs;
-            is_legal = is_legal && check_step(step, &needs) == nullptr;
-            if (is_legal) count_work(step, machine, &parts[i]);
-          }
-          if (!is_legal) continue;
-          ++steps;
-          INFO("cut at " << cut << ", lanes " << lanes);
-          const auto sum = [&](double StepWork::*count) {
-            return parts[0].*count + parts[1].*count;
-          };
-          CHECK(sum(&StepWork::needed_macs) == Approx(whole.needed_macs));
-          CHECK(sum(&StepWork::written_bytes) == Approx(whole.written_bytes));
-          CHECK(sum(&StepWork::transcendentals) == Approx(whole.transcendentals));
-          // What only fills up, and the halo, comes on top.
-          CHECK(sum(&StepWork::read_bytes) >= whole.read_bytes * (1 - 1e-9));
-          if (lanes == 1) {
-            CHECK(sum(&StepWork::macs) >= whole.macs * (1 - 1e-9));
-            CHECK(sum(&StepWork::operations) >= whole.operations * (1 - 1e-9));
-          }
-          for (const auto count :
-               {&StepWork::macs, &StepWork::needed_macs, &StepWork::operations,
-                &StepWork::transcendentals, &StepWork::read_bytes, &StepWork::written_bytes})
-            if (parts[0].*count < before.*count * (1 - 1e-9)) FAIL_CHECK("less for more rows");
-          before = parts[0];
+// Of a whole step along rows, or channels: what parts add up to, and what more rows never take less
+// of. Scalar kernels have no tiles to fill up; what that adds of others depends on where they are
+// cut.
+void check_parts(const KernelInfo& kernel, SplitDim dim) {
+  const int32_t grain = dim == SplitDim::Height ? 1 : kChannelPanel;
+  int steps = 0;
+  each_step(kernel, [&](StepShape step) {
+    const OperandShape& y = step.output();
+    const Range all = dim == SplitDim::Height ? rows_of_part(SplitDim::None, {}, y)
+                                              : channels_of_part(SplitDim::None, {}, y);
+    if (step.part_dim != SplitDim::None || y.rank != 4 || all.count() <= grain) return;
+    for (const int32_t lanes : {1, 16}) {
+      const WorkMachine machine = machine_for(kernel, lanes, 1);
+      step.part_dim = SplitDim::None;
+      step.part = {};
+      StepWork whole;
+      count_work(step, machine, &whole);
+      step.part_dim = dim;
+      StepWork before;
+      for (int32_t cut = all.begin + grain; cut < all.end; cut += grain) {
+        StepWork parts[2];
+        bool is_legal = true;
+        for (int i = 0; i < 2; ++i) {
+          step.part = i == 0 ? Range{all.begin, cut} : Range{cut, all.end};
+          StepNeeds needs;
+          is_legal = is_legal && check_step(step, &needs) == nullptr;
+          if (is_legal) count_work(step, machine, &parts[i]);
         }
+        if (!is_legal) continue;
+        ++steps;
+        INFO("cut at " << cut << ", lanes " << lanes);
+        const auto sum = [&](double StepWork::*count) { return parts[0].*count + parts[1].*count; };
+        CHECK(sum(&StepWork::needed_macs) == Approx(whole.needed_macs));
+        CHECK(sum(&StepWork::written_bytes) == Approx(whole.written_bytes));
+        CHECK(sum(&StepWork::transcendentals) == Approx(whole.transcendentals));
+        // What only fills up, and the halo, comes on top.
+        CHECK(sum(&StepWork::read_bytes) >= whole.read_bytes * (1 - 1e-9));
+        if (lanes == 1) {
+          CHECK(sum(&StepWork::macs) >= whole.macs * (1 - 1e-9));
+          CHECK(sum(&StepWork::operations) >= whole.operations * (1 - 1e-9));
+        }
+        for (const auto count :
+             {&StepWork::macs, &StepWork::needed_macs, &StepWork::operations,
+              &StepWork::transcendentals, &StepWork::read_bytes, &StepWork::written_bytes})
+          if (parts[0].*count < before.*count * (1 - 1e-9)) FAIL_CHECK("less for more rows");
+        before = parts[0];
       }
-    });
-    INFO(kernel.symbol);
-    CHECK(steps > 0);
-  }
+    }
+  });
+  INFO(kernel.symbol);
+  CHECK(steps > 0);
+}
+
+TEST_CASE("parts of rows add up to the whole, and more rows are no less work") {
+  for (const KernelInfo& kernel : kKernelInfos)
+    if (kernel.can_split(SplitDim::Height)) check_parts(kernel, SplitDim::Height);
+}
+
+TEST_CASE("parts of the channels of norms and pads add up to the whole") {
+  for (const KernelInfo& kernel : kKernelInfos)
+    if ((kernel.op == OpKind::Normalize || kernel.op == OpKind::Pad) &&
+        kernel.can_split(SplitDim::OutputChannel))
+      check_parts(kernel, SplitDim::OutputChannel);
 }
 
 }  // namespace

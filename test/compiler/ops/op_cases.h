@@ -23,6 +23,7 @@ struct OpCase {
   int32_t dilation = 1;                    // along the height, as in params
   std::vector<DType> dtypes = {};          // of the operands; empty: all f32
   bool runs_whole = false;                 // no rule for a cut
+  bool is_in_nhwc = false;                 // x and y: as assign_layouts would have them
 };
 
 // Same values on every run; in [-1, 1].
@@ -79,7 +80,10 @@ inline ir::Graph graph_of(const OpCase& op_case) {
   const ir::TensorType type =
       has_own_dims ? ir::TensorType{graph.value(node.inputs[0]).type.dtype, op_case.reshape_to}
                    : value_of(compiler::op_spec(op_case.op).infer(ir::NodeView{graph, node}));
-  graph.set_outputs({graph.add_node(std::move(node), "y", type)});
+  const ir::ValueId x = node.inputs[0];
+  const ir::ValueId y = graph.add_node(std::move(node), "y", type);
+  if (op_case.is_in_nhwc) graph.value(x).type.layout = graph.value(y).type.layout = Layout::Nhwc;
+  graph.set_outputs({y});
   return graph;
 }
 
@@ -98,6 +102,20 @@ OpCase whole(const char* name, OpKind op, const Params& params, std::vector<ir::
   op_case.reshape_to = std::move(reshape_to);
   op_case.runs_whole = true;
   return op_case;
+}
+
+inline OpCase in_nhwc(OpCase op_case) {
+  op_case.runs_whole = false;
+  op_case.is_in_nhwc = true;
+  return op_case;
+}
+
+// Pads of the rows.
+inline OpCase pad_case(const char* name, int32_t kind, int32_t begin, int32_t end,
+                       const ir::Dims& x) {
+  return in_nhwc(whole(name, OpKind::Pad,
+                       PadParams{.kind = kind, .begin_2 = begin, .begin_3 = 1, .end_2 = end}, {x},
+                       {}));
 }
 
 inline std::vector<OpCase> op_cases() {
@@ -315,8 +333,38 @@ inline std::vector<OpCase> op_cases() {
       whole("layer norm", OpKind::Normalize,
             NormalizeParams{.axes_mask = 4, .has_scale = 1, .has_bias = 1, .epsilon = 1e-5f},
             {{2, 18, 7}, {7}, {18, 1}}, {}),
-      whole("instance norm", OpKind::Normalize, NormalizeParams{.axes_mask = 12, .epsilon = 1e-5f},
-            {{2, 18, 5, 3}}, {}),
+      whole("plain instance norm", OpKind::Normalize,
+            NormalizeParams{.axes_mask = 12, .epsilon = 1e-5f}, {{2, 18, 5, 3}}, {}),
+      in_nhwc(whole("instance norm", OpKind::Normalize,
+                    NormalizeParams{.axes_mask = 12, .epsilon = 1e-5f}, {{2, 18, 5, 3}}, {})),
+      {"instance norm with constants",
+       OpKind::Normalize,
+       ir::OpParams::of(
+           OpKind::Normalize,
+           NormalizeParams{.axes_mask = 12, .has_scale = 1, .has_bias = 1, .epsilon = 1e-5f}),
+       {{1, 18, 5, 3}},
+       {{18, 1, 1}, {1}},
+       {},
+       {},
+       1,
+       {},
+       false,
+       true},
+      in_nhwc(whole("norm of channels", OpKind::Normalize,
+                    NormalizeParams{.axes_mask = 2, .epsilon = 1e-5f}, {{2, 18, 5, 3}}, {})),
+      pad_case("pad of zeros", kPadConstant, 2, 3, {1, 18, 4, 3}),
+      pad_case("pad of edges", kPadEdge, 3, 2, {1, 18, 4, 3}),
+      pad_case("pad by reflection", kPadReflect, 2, 3, {1, 18, 5, 3}),
+      pad_case("pad by reflections", kPadReflect, 8, 9, {1, 18, 4, 3}),
+      pad_case("pad by reflections of two", kPadReflect, 4, 3, {1, 18, 2, 3}),
+      pad_case("pad by reflection of one", kPadReflect, 2, 1, {1, 18, 1, 3}),
+      pad_case("pad by wrapping", kPadWrap, 1, 2, {1, 18, 4, 3}),
+      pad_case("pad by wrapping again", kPadWrap, 7, 9, {1, 18, 3, 3}),
+      in_nhwc(whole("pad of channels", OpKind::Pad,
+                    PadParams{.kind = kPadConstant, .begin_1 = 3, .begin_2 = 1}, {{1, 18, 4, 3}},
+                    {})),
+      whole("plain pad", OpKind::Pad, PadParams{.kind = kPadConstant, .begin_2 = 1},
+            {{1, 18, 4, 3}}, {}),
       whole("batch matmul", OpKind::BatchMatMul, BatchMatMulParams{.is_b_transposed = 1},
             {{2, 1, 18, 5}, {3, 7, 5}}, {}),
       {"pow per pixel", OpKind::Binary, binary(kBinaryPow), {{1, 18, 5, 3}, {1, 1, 5, 3}}, {}},

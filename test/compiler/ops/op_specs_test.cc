@@ -133,9 +133,12 @@ TEST_CASE("a part in the padding reads the row next to it") {
 }
 
 TEST_CASE("nodes are cut where every part is a whole operator") {
-  const std::set<std::string> not_by_height = {
-      "matmul",  "global average pool", "softmax",          "transpose",
-      "reshape", "concat of rows",      "clip of a matrix", "convert of a matrix"};
+  const std::set<std::string> not_by_height = {"matmul",           "global average pool",
+                                               "softmax",          "transpose",
+                                               "reshape",          "concat of rows",
+                                               "clip of a matrix", "convert of a matrix",
+                                               "instance norm",    "instance norm with constants",
+                                               "norm of channels"};
   const std::set<std::string> by_channel = {"conv 1x1",
                                             "conv 3x3",
                                             "conv stride 2, uneven pads",
@@ -162,7 +165,17 @@ TEST_CASE("nodes are cut where every part is a whole operator") {
                                             "resize nearest",
                                             "resize linear",
                                             "resize linear, corners",
-                                            "depth to space"};
+                                            "depth to space",
+                                            "instance norm",
+                                            "instance norm with constants",
+                                            "pad of zeros",
+                                            "pad of edges",
+                                            "pad by reflection",
+                                            "pad by reflections",
+                                            "pad by reflections of two",
+                                            "pad by reflection of one",
+                                            "pad by wrapping",
+                                            "pad by wrapping again"};
   for (const OpCase& op_case : op_cases()) {
     INFO(op_case.name);
     const ir::Graph graph = graph_of(op_case);

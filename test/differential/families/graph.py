@@ -10,7 +10,7 @@ UNARY = ["Relu", "Sigmoid", "Tanh", "HardSwish", "LeakyRelu", "Abs", "Neg", "Ide
 
 def draw(rng):
     build = Build(rng, constants=0)
-    batch, channels = one_of(rng, [1, 1, 1, 2]), one_of(rng, [1, 3, 4, 8, 16, 17])
+    batch, channels = one_of(rng, [1, 1, 1, 2]), one_of(rng, [1, 3, 4, 8, 16, 17, 35])
     height, width = int(rng.integers(4, 20)), int(rng.integers(3, 14))
     dims = {}
 
@@ -87,9 +87,17 @@ def draw(rng):
 
     def border(x):
         n, c, h, w = dims[x]
-        y = build.node("Pad", [x, build.constant(np.array([0, 0, 1, 0, 0, 0, 0, 2], np.int64))])
-        return add(y, (n, c, h + 1, w + 2))
-    steps = [conv, conv, conv, norm, pool, unary, unary, binary, binary, concat, gate, upsample, rows, border]
+        mode = one_of(rng, ["constant", "reflect", "edge", "wrap"])
+        most = 3 if mode in ("constant", "edge") else min(3, h - 1, w - 1)  # of the others the evaluator wants less
+        top, left, bottom, right = (int(rng.integers(0, most + 1)) for _ in range(4))
+        y = build.node("Pad", [x, build.constant(np.array([0, 0, top, left, 0, 0, bottom, right], np.int64))], mode=mode)
+        return add(y, (n, c, top + h + bottom, left + w + right))
+
+    def instance(x):
+        c = dims[x][1]
+        names = [x] + [build.constant(values(rng, (c,), np.float32, 0.5, 1.5)) for _ in range(2)]
+        return add(build.node("InstanceNormalization", names, epsilon=1e-2), dims[x])
+    steps = [conv, conv, conv, norm, instance, pool, unary, unary, binary, binary, concat, gate, upsample, rows, border]
     for _ in range(int(rng.integers(3, 11))):
         x = maps[-1] if chance(rng, 0.6) else one_of(rng, maps)
         maps.append(one_of(rng, steps)(x))
