@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
+#include "compiler/frontend/onnx_import.h"
 #include "compiler/memory/memory_plan.h"
 #include "compiler/partition/kernel_choice.h"
 #include "compiler/partition/partition.h"
+#include "compiler/passes/passes.h"
 #include "compiler/simulate/simulate.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 #include "test/support/graphs.h"
+#include "test/support/onnx_text.h"
 
 namespace codl::compiler {
 namespace {
@@ -144,6 +148,60 @@ TEST_CASE("maps of any node in either layout") {
     for (const Tensor& tensor : schedule.tensors) converted_count += tensor.name == "a_out";
   }
   CHECK(converted_count > 600);  // a has two tensors, and often more
+}
+
+// What style transfer is made of. A pad's parts read rows from further up or down than their own.
+TEST_CASE("norms and pads in parts, beside nodes that are cut otherwise or run whole") {
+  const std::string text = test::onnx_model(R"(
+      g (float[1,3,14,9] x) => (float[1,3,20,11] y)
+      <float[40,3,3,3] w1, float[40] scale, float[40] bias, float[40,40,3,3] w2,
+       float[3,40,1,1] w3, int64[8] reflects = {0,0,3,1,0,0,2,1}, int64[8] wraps = {0,0,2,1,0,0,1,1}>
+      { a = Conv<pads = [1, 1, 1, 1]>(x, w1)
+        b = InstanceNormalization(a, scale, bias)
+        r = Relu(b)
+        c = Pad<mode = "reflect">(r, reflects)
+        d = Conv(c, w2)
+        e = Pad<mode = "wrap">(d, wraps)
+        f = InstanceNormalization(e, scale, bias)
+        y = Conv(f, w3) })",
+                                            19);
+  ir::Graph graph = test::value_of(import_onnx(text, "style.onnx"));
+  for (const auto& pass : {fold_constants, assign_layouts})
+    REQUIRE(test::error_of(pass(graph)) == "");
+  std::mt19937 random(71);
+  const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
+  const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
+  const DeviceProfile profile = test::test_profile(sharing, layout);
+  const LatencyPredictor predictor(profile);
+  std::vector<PartitionPlan> ways;
+  for (const char* strategy : {"cpu", "gpu"}) {
+    PartitionOptions options;
+    options.strategy = strategy;
+    ways.push_back(test::value_of(partition(graph, predictor, options)));
+  }
+  for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
+    ways.push_back(test::value_of(partition(graph, predictor, forced(dim, 1))));
+  const PartitionPlan chain =
+      test::value_of(partition(graph, predictor, forced(SplitDim::Height, 8)));
+  std::set<std::pair<OpKind, SplitDim>> split;
+  for (int i = 0; i < 60; ++i) {
+    PartitionPlan plan = i == 0 ? chain : ways[0];
+    if (i > 0)
+      for (NodePartition& node_partition : plan.node_partitions)
+        node_partition = ways[random() % ways.size()].node_partitions[node_partition.node];
+    CAPTURE(i);
+    CHECK(test::error_of(check_partition(graph, plan)) == "");
+    Schedule schedule = test::value_of(make_schedule(graph, plan, predictor, "test"));
+    CHECK(test::error_of(check_races(graph, schedule)) == "");
+    CHECK(test::error_of(plan_memory(schedule, profile)) == "");
+    CHECK(test::error_of(check_memory_plan(schedule)) == "");
+    for (const Step& step : schedule.steps)
+      if (step.kernel != nullptr) split.emplace(step.kernel->op, step.part_dim);
+  }
+  CHECK(split.count({OpKind::Normalize, SplitDim::OutputChannel}) == 1);
+  CHECK(split.count({OpKind::Normalize, SplitDim::Height}) == 0);
+  CHECK(split.count({OpKind::Pad, SplitDim::OutputChannel}) == 1);
+  CHECK(split.count({OpKind::Pad, SplitDim::Height}) == 1);
 }
 
 // Shared are x, a and c; of b the 1x1 convolution c reads just the rows its own queue made.
