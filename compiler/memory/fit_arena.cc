@@ -71,7 +71,7 @@ class Tiler {
         owned.push_back(is_inside[schedule_.steps[id].operands.back()]
                             ? Range{}
                             : tile_of(id, tile, tile_count));
-      const std::vector<Range> computed = computed_rows(graph_, nodes, owned);
+      const std::vector<Range> computed = computed_ranges(graph_, nodes, SplitDim::Height, owned);
       llvm::DenseMap<TensorId, TensorId> windows;  // of this tile
       for (size_t i = 0; i < region.size(); ++i) {
         if (computed[i].empty()) continue;

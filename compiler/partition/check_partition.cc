@@ -110,28 +110,31 @@ class Checker {
                             "expected a convex region, found a path that leaves and returns");
     for (ir::NodeId id : nodes) {
       const NodePartition& node_partition = plan_.node_partitions[id];
-      if (node_partition.chain != index || node_partition.dim != SplitDim::Height)
+      if (node_partition.chain != index || node_partition.dim == SplitDim::None ||
+          node_partition.dim != plan_.node_partitions[nodes.front()].dim)
         return internal_error(graph_.node(id).name,
-                              "expected a member of chain {0} split along Height", index);
+                              "expected a member of chain {0} split along its dim", index);
       if (llvm::Error error = check_demand(id, index)) return error;
     }
     return llvm::Error::success();
   }
 
-  // Every row a processor's part of this node reads from inside the chain is computed on that
-  // processor.
+  // Every row, or channel, a processor's part of this node reads from inside the chain is computed
+  // on that processor.
   llvm::Error check_demand(ir::NodeId user, int32_t chain) {
     const ir::NodeView view{graph_, graph_.node(user)};
     for (uint32_t operand = 0; operand < view.input_count(); ++operand) {
       const ir::NodeId producer = view.input_value(operand).producer;
       if (producer == ir::kNoId || plan_.node_partitions[producer].chain != chain) continue;
+      const SplitDim dim = plan_.node_partitions[user].dim;
       for (const Part& part : plan_.node_partitions[user].parts) {
-        const Range reads = read_region(view, operand, SplitDim::Height, part.computed).rows;
+        const Range reads = range_along(read_region(view, operand, dim, part.computed), dim);
         const Part* source = plan_.node_partitions[producer].part_on(part.processor);
         if (source == nullptr || !source->computed.contains(reads))
           return internal_error(view.node.name,
-                                "expected rows [{0},{1}) of {2} computed on the same processor",
-                                reads.begin, reads.end, graph_.node(producer).name);
+                                "expected {0} [{1},{2}) of {3} computed on the same processor",
+                                dim == SplitDim::Height ? "rows" : "channels", reads.begin,
+                                reads.end, graph_.node(producer).name);
       }
     }
     return llvm::Error::success();

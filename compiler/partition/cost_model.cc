@@ -150,8 +150,7 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
     owned[index_of(Processor::Gpu)].push_back({0, *cut});
     owned[index_of(Processor::Cpu)].push_back({*cut, rule->extent});
   }
-  if (nodes.size() > 1 && (dim != SplitDim::Height || !is_connected(graph_, nodes)))
-    return std::nullopt;
+  if (nodes.size() > 1 && !is_connected(graph_, nodes)) return std::nullopt;
 
   Segment segment;
   segment.node_partitions.resize(nodes.size());
@@ -161,8 +160,9 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
       predictor_.transfer().enqueue_time_us() * static_cast<double>(nodes.size());
   for (Processor processor : {Processor::Gpu, Processor::Cpu}) {
     const std::vector<Range>& own = owned[index_of(processor)];
-    const std::vector<Range> computed =
-        dim == SplitDim::Height ? computed_rows(graph_, nodes, own) : own;
+    const std::vector<Range> computed = computed_ranges(graph_, nodes, dim, own);
+    // To compute a channel twice is to compute most of them twice.
+    if (dim == SplitDim::OutputChannel && computed != own) return std::nullopt;
     for (size_t i = 0; i < nodes.size(); ++i) {
       const Layout layout = processor == Processor::Gpu ? maps : Layout::Nhwc;
       const auto choice = choose_part(nodes[i], processor, layout, dim, computed[i]);
@@ -194,7 +194,9 @@ double CostModel::convert_inside_us(llvm::ArrayRef<NodePartition> node_partition
       const Layout read_in = user.part_on(Processor::Gpu)->maps;
       if (maker->maps == read_in) continue;
       converted.push_back(input);
-      const double share = maker->computed.count() / static_cast<double>(value.type.dims[2]);
+      const SplitDim dim = node_partitions.front().dim;
+      const Range all = range_along(whole_region(value.type), dim);
+      const double share = maker->computed.count() / static_cast<double>(all.count());
       us += copy_us(input, share, maker->maps, read_in);
     }
   return us;

@@ -63,8 +63,9 @@ class CostModel {
                                Layout maps = Layout::Image2d) const;
 
   // Nodes [first, last] in graph order, each cut along `dim` at about `ratio` (GPU share), with the
-  // halo that a chain computes twice, and what the GPU converts between them. Nothing if a node
-  // cannot be cut so or the nodes do not hang together.
+  // halo that a chain of rows computes twice, and what the GPU converts between them. Nothing if a
+  // node cannot be cut so, the nodes do not hang together, or one of a chain of channels reads
+  // channels of another that the other processor makes.
   std::optional<Segment> split(ir::NodeId first, ir::NodeId last, SplitDim dim, double ratio,
                                Layout maps = Layout::Image2d) const;
 

@@ -53,8 +53,8 @@ std::optional<int32_t> cut_at(const SplitRule& rule, double ratio) {
   return std::clamp(cut, rule.granularity, last);
 }
 
-std::vector<Range> computed_rows(const ir::Graph& graph, llvm::ArrayRef<ir::NodeId> nodes,
-                                 llvm::ArrayRef<Range> owned) {
+std::vector<Range> computed_ranges(const ir::Graph& graph, llvm::ArrayRef<ir::NodeId> nodes,
+                                   SplitDim dim, llvm::ArrayRef<Range> owned) {
   std::vector<Range> computed(owned.begin(), owned.end());
   for (size_t user = nodes.size(); user-- > 0;) {
     const ir::NodeView view{graph, graph.node(nodes[user])};
@@ -62,8 +62,8 @@ std::vector<Range> computed_rows(const ir::Graph& graph, llvm::ArrayRef<ir::Node
       const auto producer = std::find(nodes.begin(), nodes.begin() + static_cast<ptrdiff_t>(user),
                                       view.input_value(operand).producer);
       if (producer == nodes.begin() + static_cast<ptrdiff_t>(user)) continue;
-      Range& rows = computed[static_cast<size_t>(producer - nodes.begin())];
-      rows = hull(rows, read_region(view, operand, SplitDim::Height, computed[user]).rows);
+      Range& range = computed[static_cast<size_t>(producer - nodes.begin())];
+      range = hull(range, range_along(read_region(view, operand, dim, computed[user]), dim));
     }
   }
   return computed;

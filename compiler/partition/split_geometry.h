@@ -48,11 +48,16 @@ std::optional<SplitRule> split_rule(const ir::NodeView& node, SplitDim dim);
 // cut exists.
 std::optional<int32_t> cut_at(const SplitRule& rule, double ratio);
 
-// Eq. 1 of the CoDL paper, generalised to a region of the graph: the rows each node of `nodes` (in
-// graph order) must compute on one processor so that every later node of the region finds the rows
-// it reads, given the rows it owns. result[i] belongs to nodes[i].
-std::vector<Range> computed_rows(const ir::Graph& graph, llvm::ArrayRef<ir::NodeId> nodes,
-                                 llvm::ArrayRef<Range> owned);
+// Rows (Height) or channels (OutputChannel) of a region; `dim` is one of the two.
+inline Range range_along(const Region& region, SplitDim dim) {
+  return dim == SplitDim::Height ? region.rows : region.channels;
+}
+
+// Eq. 1 of the CoDL paper, generalised to a region of the graph and to either dim: the rows, or
+// channels, each node of `nodes` (in graph order) must compute on one processor so that every later
+// node of the region finds what it reads, given what it owns. result[i] belongs to nodes[i].
+std::vector<Range> computed_ranges(const ir::Graph& graph, llvm::ArrayRef<ir::NodeId> nodes,
+                                   SplitDim dim, llvm::ArrayRef<Range> owned);
 
 // True if the nodes hang together by values that one makes and another reads.
 bool is_connected(const ir::Graph& graph, llvm::ArrayRef<ir::NodeId> nodes);

@@ -156,7 +156,7 @@ class Alternatives {
   // The chain that the node is in ends before it.
   std::optional<PartitionPlan> with_halo_transferred(ir::NodeId node) const {
     const ir::NodeId first = first_of_segment(node), last = last_of_segment(plan_, first);
-    if (first == node) return std::nullopt;
+    if (first == node || plan_.node_partitions[node].dim != SplitDim::Height) return std::nullopt;
     PartitionPlan plan;
     copy_segments(plan, 0, first);
     append_rest(plan, first, node - 1);
@@ -221,12 +221,13 @@ class Alternatives {
   // Nodes of a chain that is cut: cut at the same share, in one piece if they hang together.
   void append_rest(PartitionPlan& plan, ir::NodeId first, ir::NodeId last) const {
     const auto [share, maps] = cut_of(first);
-    if (auto rest = costs_.split(first, last, SplitDim::Height, share, maps)) {
+    const SplitDim dim = plan_.node_partitions[first].dim;
+    if (auto rest = costs_.split(first, last, dim, share, maps)) {
       append_segment(plan, std::move(*rest));
       return;
     }
     for (ir::NodeId node = first; node <= last; ++node)
-      append_segment(plan, *costs_.split(node, node, SplitDim::Height, share, maps));
+      append_segment(plan, *costs_.split(node, node, dim, share, maps));
   }
 
   const CostModel costs_;

@@ -53,13 +53,11 @@ std::optional<Change> PlanChanges::each_placed(
 }
 
 std::optional<double> PlanChanges::moved_share(const Run& run, double by) const {
-  const SplitDim dim =
-      run.how.placement == Placement::Height ? SplitDim::Height : SplitDim::OutputChannel;
   const double share = run.how.gpu_share + by;
   std::optional<double> nearest;  // at which a cut is another
   for (ir::NodeId node = run.first; node <= run.last; ++node) {
     const std::optional<SplitRule> rule =
-        split_rule({costs_.graph(), costs_.graph().node(node)}, dim);
+        split_rule({costs_.graph(), costs_.graph().node(node)}, run.how.dim());
     const std::optional<int32_t> now = rule ? cut_at(*rule, run.how.gpu_share) : std::nullopt;
     if (!now) return std::nullopt;
     const double next =
@@ -81,9 +79,36 @@ bool ChangesInTurn::at(ir::NodeId node) {
   return has_improved;
 }
 
-// Moves the cut, by less and less.
+// The GPU's shares at which the run takes least by costs of segments, from the best on. CPUs
+// compute rows in tiles and GPUs groups in waves, so that many a cut is better than its neighbours.
+// Of more than kMaxCuts cuts every so many-th is looked at.
+llvm::SmallVector<double, ChangesInTurn::kBestCuts> ChangesInTurn::best_shares(
+    const Run& run) const {
+  const auto rule = split_rule({costs_.graph(), costs_.graph().node(run.last)}, run.how.dim());
+  llvm::SmallVector<std::pair<double, double>, kMaxCuts> shares;  // with microseconds
+  const auto granules = static_cast<int32_t>(ceil_div(rule->extent, rule->granularity));
+  const int32_t stride = std::max(1, static_cast<int32_t>(ceil_div(granules, kMaxCuts)));
+  for (int32_t cut = stride; cut < granules; cut += stride) {
+    const double share = static_cast<double>(cut) * rule->granularity / rule->extent;
+    if (const auto segment = costs_.split(run.first, run.last, run.how.dim(), share, run.how.maps))
+      shares.emplace_back(segment->compute_us, share);
+  }
+  llvm::stable_sort(shares, llvm::less_first());
+  llvm::SmallVector<double, kBestCuts> best;
+  for (const auto& [us, share] : shares)
+    if (best.size() < kBestCuts) best.push_back(share);
+  return best;
+}
+
+// Moves the cut: to where the run takes least by itself, then by less and less.
 bool ChangesInTurn::shares(ir::NodeId node) {
   bool has_improved = false;
+  if (const RunPtr run = list_.held_at(node); run->how.is_split())
+    for (double share : best_shares(*run)) {
+      How how = run->how;
+      how.gpu_share = share;
+      has_improved |= try_placed(run->first, run->last, how);
+    }
   for (double step : {0.08, 0.04, 0.02, 0.01}) {
     for (double sign : {1.0, -1.0}) {
       while (true) {
@@ -110,14 +135,15 @@ bool ChangesInTurn::ends(ir::NodeId node) {
     if (run->last + 1 >= node_count_) break;
     const RunPtr next = list_.held_at(run->last + 1);
     How joined = run->how.is_split() ? run->how : next->how;
-    joined.placement = Placement::Height;
-    const bool is_chain = run->how.placement == Placement::Height;
-    const bool is_chain_next = next->how.placement == Placement::Height;
-    const bool has_joined =
-        ((is_chain || is_chain_next) && try_placed(run->first, next->last, joined)) ||
-        (is_chain && is_chain_next && next->count() > 1 &&
-         try_placed(run->first, run->last + 1, joined));
-    if (!has_joined) break;
+    const auto try_joined = [&](Placement placement) {
+      joined.placement = placement;
+      const bool is_so = run->how.placement == placement;
+      const bool is_next_so = next->how.placement == placement;
+      return ((is_so || is_next_so) && try_placed(run->first, next->last, joined)) ||
+             (is_so && is_next_so && next->count() > 1 &&
+              try_placed(run->first, run->last + 1, joined));
+    };
+    if (!try_joined(Placement::Height) && !try_joined(Placement::OutputChannel)) break;
     has_improved = true;
   }
   const RunPtr run = list_.held_at(node);
@@ -145,15 +171,16 @@ bool ChangesInTurn::placements(ir::NodeId node) {
   }
   for (Placement placement : {Placement::Height, Placement::OutputChannel}) {
     const RunPtr run = list_.held_at(node);
-    const ir::NodeId last = placement == Placement::Height ? run->last : run->first;
-    const std::optional<BestSplit> best = best_split(run->first, last);
-    if (!best) continue;
     if (run->how.placement == placement) {
       for (Layout maps : costs_.gpu_maps())
         if (maps != run->how.maps)
-          has_improved |= try_placed(run->first, last, {placement, run->how.gpu_share, maps});
+          has_improved |= try_placed(run->first, run->last, {placement, run->how.gpu_share, maps});
       continue;
     }
+    // Nodes of a chain of rows are hardly ever one of channels.
+    const ir::NodeId last = placement == Placement::Height ? run->last : run->first;
+    const std::optional<BestSplit> best = best_split(run->first, last);
+    if (!best) continue;
     for (double share : {best->gpu_share, 0.25, 0.5, 0.75})
       has_improved |= try_placed(run->first, last, {placement, share, best->maps});
   }
@@ -174,6 +201,8 @@ bool ChangesInTurn::windows(ir::NodeId node) {
       if (!is_placed(node, last, how)) has_improved |= try_placed(node, last, how);
     const std::optional<BestSplit> best = best_split(node, last);
     if (!best) continue;
+    const How by_channels{Placement::OutputChannel, best->gpu_share, best->maps};
+    if (!is_placed(node, last, by_channels)) has_improved |= try_placed(node, last, by_channels);
     const How split{Placement::Height, best->gpu_share, best->maps};
     if (!is_placed(node, last, split)) has_improved |= try_placed(node, last, split);
     has_improved |= try_apart(node, last, split);

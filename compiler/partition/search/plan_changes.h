@@ -81,7 +81,12 @@ class ChangesInTurn {
   bool of_branches(ir::NodeId first, ir::NodeId last);
 
  private:
+  // Cuts of a run that are compared by costs, and those that are judged.
+  static constexpr int32_t kMaxCuts = 64;
+  static constexpr size_t kBestCuts = 3;
+
   bool shares(ir::NodeId node);
+  llvm::SmallVector<double, kBestCuts> best_shares(const Run& run) const;
   bool ends(ir::NodeId node);
   bool placements(ir::NodeId node);
   bool windows(ir::NodeId node);

@@ -24,11 +24,12 @@ struct Polished {
 using JudgePlan = llvm::function_ref<llvm::Expected<int64_t>(const PartitionPlan& plan)>;
 
 // Starts from `seed` and judges at most `budget` plans. In turn, for every place of the graph's
-// order: other cuts, the other dim, one processor, a chain longer or shorter at either end, two
-// chains in one, a run of nodes on one processor or in one chain. The first change that helps is
-// kept; the search ends when none does, or at the budget. The same plan for the same inputs,
-// whatever the machine: times are whole nanoseconds, and equal ones change nothing. Chains keep to
-// options.max_chain. Not for options that force a split.
+// order: other cuts (first those at which the run takes least by itself), the other dim, one
+// processor, a chain longer or shorter at either end, two chains in one, a run of nodes on one
+// processor or in one chain. The first change that helps is kept; the search ends when none does,
+// or at the budget. The same plan for the same inputs, whatever the machine: times are whole
+// nanoseconds, and equal ones change nothing. Chains keep to options.max_chain. Not for options
+// that force a split.
 llvm::Expected<Polished> polish(const CostModel& costs, const PartitionOptions& options,
                                 const PartitionPlan& seed, uint32_t budget, JudgePlan judge);
 

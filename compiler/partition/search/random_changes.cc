@@ -24,20 +24,25 @@ std::optional<Change> RandomChanges::small() {
     case 2:  // nodes of the next run, or all of it
       if (next == nullptr) return std::nullopt;
       if (!how.is_split()) how = next->how;
-      how.placement = Placement::Height;
-      return changes_.placed(
-          run.first, draw(2) == 0 ? next->last : std::min(run.last + 1 + draw(3), count - 1), how);
+      return in_chain(run.first,
+                      draw(2) == 0 ? next->last : std::min(run.last + 1 + draw(3), count - 1), how);
     case 3:  // two runs of one
       if (length < 2) return std::nullopt;
       return changes_.placed(run.first, run.first + draw(length - 1), how);
     case 4:  // the last nodes to the next
       if (next == nullptr || !next->how.is_split()) return std::nullopt;
-      how = next->how;
-      how.placement = Placement::Height;
-      return changes_.placed(run.last - std::min(draw(3), length - 1), next->last, how);
+      return in_chain(run.last - std::min(draw(3), length - 1), next->last, next->how);
     default:
       return elsewhere(node, std::min(node + draw(3), count - 1));
   }
+}
+
+// Of channels where it is to be split so and can be; else of rows.
+std::optional<Change> RandomChanges::in_chain(ir::NodeId first, ir::NodeId last, How how) const {
+  if (how.placement == Placement::OutputChannel)
+    if (auto change = changes_.placed(first, last, how)) return change;
+  how.placement = Placement::Height;
+  return changes_.placed(first, last, how);
 }
 
 How RandomChanges::any_how() {

@@ -126,10 +126,8 @@ std::optional<Run> RunMaker::make(ir::NodeId first, ir::NodeId last, const How& 
   Run run{first, last, how, {}};
   std::optional<Segment> segment;
   if (how.is_split()) {
-    const bool is_height = how.placement == Placement::Height;
-    if (run.count() > static_cast<size_t>(is_height ? options_.max_chain : 1)) return std::nullopt;
-    segment = costs_.split(first, last, is_height ? SplitDim::Height : SplitDim::OutputChannel,
-                           how.gpu_share, how.maps);
+    if (run.count() > static_cast<size_t>(options_.max_chain)) return std::nullopt;
+    segment = costs_.split(first, last, how.dim(), how.gpu_share, how.maps);
   } else if (first == last) {
     segment = costs_.whole(first, how.placement == Placement::Cpu ? Processor::Cpu : Processor::Gpu,
                            how.maps);

@@ -19,6 +19,10 @@ struct How {
   bool is_split() const {
     return placement == Placement::Height || placement == Placement::OutputChannel;
   }
+  // Of a split.
+  SplitDim dim() const {
+    return placement == Placement::Height ? SplitDim::Height : SplitDim::OutputChannel;
+  }
 };
 
 // Consecutive nodes of the graph that are placed alike.

@@ -1,6 +1,6 @@
 // The least predicted time over all ways to cut the graph's order into segments, each whole on one
-// processor, split along one dim, or a chain split along Height, with the GPU's maps in either
-// layout: dynamic programming over (nodes done, place of the last segment).
+// processor, split along one dim, or a chain split along one, with the GPU's maps in either layout:
+// dynamic programming over (nodes done, place of the last segment).
 //
 // Approximations, which polishing on the simulator (polish.h) makes up for: every value a segment
 // reads is taken to lie where the segment just before it left its values, and both processors wait
@@ -71,32 +71,35 @@ class Search {
     }
     for (SplitDim dim : kDims) {
       if (!is_allowed(dim)) continue;
-      const int32_t longest = dim == SplitDim::Height ? options_.max_chain : 1;
       for (ir::NodeId last = first;
-           last < node_count_ && last < first + static_cast<uint32_t>(longest); ++last)
+           last < node_count_ && last < first + static_cast<uint32_t>(options_.max_chain); ++last)
         if (!offer_splits(first, last, dim)) break;
     }
   }
 
-  // False if [first, last] cannot be split along dim at any ratio: neither can a longer run.
+  // False if [first, last] cannot be split along dim at any ratio: neither can a longer run. Of
+  // channels that shows at the ratios that are tried; rows may hang together only further on.
   bool offer_splits(ir::NodeId first, ir::NodeId last, SplitDim dim) {
     if (!split_rule({costs_.graph(), costs_.graph().node(last)}, dim)) return false;
+    bool has_split = dim == SplitDim::Height;
     for (Layout maps : costs_.gpu_maps()) {
       if (options_.ratio) {
-        offer_split(first, last, dim, *options_.ratio, maps);
+        has_split |= offer_split(first, last, dim, *options_.ratio, maps);
         continue;
       }
       const std::optional<double> balanced = costs_.balanced_ratio(first, last, maps);
       if (!balanced) return false;
       for (double step : kRatioSteps)
-        offer_split(first, last, dim, std::clamp(*balanced + step, 0.0, 1.0), maps);
+        has_split |= offer_split(first, last, dim, std::clamp(*balanced + step, 0.0, 1.0), maps);
     }
-    return true;
+    return has_split;
   }
 
-  void offer_split(ir::NodeId first, ir::NodeId last, SplitDim dim, double ratio, Layout maps) {
-    if (auto segment = costs_.split(first, last, dim, ratio, maps))
-      offer(first, last, std::move(*segment));
+  bool offer_split(ir::NodeId first, ir::NodeId last, SplitDim dim, double ratio, Layout maps) {
+    auto segment = costs_.split(first, last, dim, ratio, maps);
+    if (!segment) return false;
+    offer(first, last, std::move(*segment));
+    return true;
   }
 
   void offer(ir::NodeId first, ir::NodeId last, Segment segment) {

@@ -148,5 +148,33 @@ TEST_CASE("a chain that a path leaves and re-enters is not convex") {
   CHECK_THAT(llvm::toString(check_partition(graph, plan)), Catch::Contains("convex"));
 }
 
+// x -> a, b -> sum -> c: a, b and the sum cut at channel 16 of 32, in one chain.
+TEST_CASE("a node of a chain of channels reads what its own processor makes") {
+  test::GraphBuilder builder(16, 16, 16);
+  const ir::ValueId a = builder.conv("a", builder.input(), 32);
+  const ir::ValueId b = builder.conv("b", builder.input(), 32);
+  const ir::ValueId sum = builder.add("sum", a, b);
+  const ir::Graph graph = builder.finish(builder.conv("c", sum, 32));
+  PartitionPlan plan;
+  plan.node_partitions = {whole(0, OpKind::Convert)};
+  for (ir::NodeId node : {1, 2, 3, 4})
+    plan.node_partitions.push_back(split(node, SplitDim::OutputChannel, 16, 32));
+  plan.node_partitions.push_back(whole(5, OpKind::Convert));
+  plan.node_partitions[3].parts[0].kernel = row_of(OpKind::Binary, Processor::Gpu);
+  plan.node_partitions[3].parts[1].kernel = row_of(OpKind::Binary, Processor::Cpu);
+  const auto fault_with_chain = [&](std::vector<ir::NodeId> nodes, const PartitionPlan& of) {
+    PartitionPlan chained = of;
+    for (ir::NodeId node : nodes) chained.node_partitions[node].chain = 0;
+    chained.chains.push_back({std::move(nodes)});
+    return llvm::toString(check_partition(graph, chained));
+  };
+  CHECK(fault_with_chain({1, 2, 3}, plan) == "");
+  CHECK_THAT(fault_with_chain({1, 2, 3, 4}, plan),
+             Catch::Contains("expected channels [0,32) of sum computed on the same processor"));
+  PartitionPlan other_dim = plan;
+  other_dim.node_partitions[2] = split(2, SplitDim::Height, 8, 16);
+  CHECK_THAT(fault_with_chain({1, 2, 3}, other_dim), Catch::Contains("split along its dim"));
+}
+
 }  // namespace
 }  // namespace codl::compiler

@@ -9,6 +9,7 @@
 #include "compiler/partition/strategies/strategy.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/simulate/plan_times.h"
+#include "test/compiler/support/partition_text.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 #include "test/support/graphs.h"
@@ -54,6 +55,22 @@ TEST_CASE("a chain is where its halo costs less than the synchronisations that i
   const Optimum cheap = optimum_of(graph, profile);
   CHECK(cheap.plan.chains.empty());
   CHECK(count_split(cheap.plan) == 3);
+}
+
+// Of a map of one row only channels can be split. The sum reads the channels that its own part of
+// the convolution has.
+TEST_CASE("channels are cut alike, and none is transferred, up to what reads all of them") {
+  test::GraphBuilder builder(256, 1, 1024);
+  const ir::ValueId a = builder.conv("a", builder.input(), 256, 1);
+  const ir::ValueId sum = builder.add("sum", a, a);
+  const ir::Graph graph = builder.finish(builder.conv("c", sum, 256, 1));
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
+  const Optimum best = optimum_of(graph, profile);
+  CHECK(count_split(best.plan) == 3);
+  const LatencyPredictor predictor(profile, 0);
+  const Schedule schedule = test::value_of(make_schedule(graph, best.plan, predictor, "test"));
+  for (StepId id = 0; id < schedule.steps.size(); ++id)
+    if (schedule.nodes[id] == node_named(graph, "sum")) CHECK(schedule.steps[id].waits.empty());
 }
 
 // All convolutions, which follow each other, cut at the same row, all else on the CPU: in one

@@ -8,8 +8,7 @@
 //   d channels 16               the same, output channels
 //   d rows 6 buffer             the GPU's part with its maps in buffers
 //   e rows 6 chain=0            and in chain 0: of its rows each processor computes what its later
-//   nodes of the
-//                               chain read, too
+//                               nodes of the chain read, too
 #pragma once
 
 #include <sstream>
@@ -29,14 +28,15 @@ inline ir::NodeId node_named(const ir::Graph& graph, const std::string& name) {
   return ir::kNoId;
 }
 
-// By processor the rows that the nodes of a chain compute, from those that they own.
+// By processor what the nodes of a chain compute, from what they own.
 inline void add_halo(const ir::Graph& graph, PartitionPlan& plan) {
   for (const Chain& chain : plan.chains)
     for (size_t part : {0, 1}) {
       std::vector<Range> owned;
       for (ir::NodeId node : chain.nodes)
         owned.push_back(plan.node_partitions[node].parts[part].owned);
-      const std::vector<Range> computed = computed_rows(graph, chain.nodes, owned);
+      const SplitDim dim = plan.node_partitions[chain.nodes.front()].dim;
+      const std::vector<Range> computed = computed_ranges(graph, chain.nodes, dim, owned);
       for (size_t i = 0; i < chain.nodes.size(); ++i)
         plan.node_partitions[chain.nodes[i]].parts[part].computed = computed[i];
     }
