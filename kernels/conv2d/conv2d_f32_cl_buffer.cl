@@ -63,9 +63,8 @@ kernel void conv2d_f32_cl_buffer(
   float16 sum[PANELS][PIXELS];
 #pragma unroll
   for (int b = 0; b < PANELS; ++b) {
-    const float16 start = load_lanes(bias + channel + b * 16, group_out_c - group_channel - b * 16);
 #pragma unroll
-    for (int p = 0; p < PIXELS; ++p) sum[b][p] = start;
+    for (int p = 0; p < PIXELS; ++p) sum[b][p] = (float16)(0.0f);
   }
 
   const int in_row0 = (first_row + row) * stride_h - pad_top;
@@ -134,11 +133,12 @@ kernel void conv2d_f32_cl_buffer(
     const int valid = min(16, group_out_c - group_channel - b * 16);
     const bool is_last = channel + b * 16 + valid == out_c;
     const int stored = is_last ? (out_c + 3) / 4 * 4 - channel - b * 16 : valid;
+    const float16 bias_lanes = load_lanes(bias + channel + b * 16, valid);
 #pragma unroll
     for (int p = 0; p < PIXELS; ++p) {
       if (first_pixel + p >= out_w) break;
       const int at = p * y_pixel_stride + b * 16;
-      float16 v = sum[b][p];
+      float16 v = sum[b][p] + bias_lanes;
 #if HAS_RESIDUAL
       v += LOAD_LANES(TYPE_3, residual_pixels + at, stored);
 #endif

@@ -43,10 +43,9 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
 
   const int x_pitch = in_w * x_texels;
   const int y_pitch = out_w * y_texels;
-  const float4 start = vload4(texel, bias);
   float4 sum[PIXELS];
 #pragma unroll
-  for (int p = 0; p < PIXELS; ++p) sum[p] = start;
+  for (int p = 0; p < PIXELS; ++p) sum[p] = (float4)(0.0f);
 
   const int group = texel * 4 / group_out_c;
   const int group_channel = texel * 4 % group_out_c;
@@ -103,11 +102,12 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
     }
   }
 
+  const float4 texel_bias = vload4(texel, bias);
 #pragma unroll
   for (int p = 0; p < PIXELS; ++p) {
     if (first_pixel + p < out_w) {
       const int out_x = (first_pixel + p) * y_texels + y_first_texel + texel;
-      float4 v = sum[p];
+      float4 v = sum[p] + texel_bias;
 #if HAS_RESIDUAL
       const int residual_texels = (out_c + 3) / 4;
       v += READ_TEXEL(TYPE_3, residual, (first_pixel + p) * residual_texels + texel,

@@ -25,8 +25,9 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_buf
   if (id != 0) return;
   const int column = panel * 16;
   for (int r = 0; r < ROWS && first + r < m; ++r) {
-    float16 v = vload16(panel, bias);
-    for (int s = 0; s < ITEMS; ++s) v += partial[r * ITEMS + s];
+    float16 v = partial[r * ITEMS];
+    for (int s = 1; s < ITEMS; ++s) v += partial[r * ITEMS + s];
+    v += vload16(panel, bias);
     v = ACTIVATE(v, alpha, beta);
     store_lanes(v, y + (first + r) * n + column, min(16, n - column));
   }

@@ -173,8 +173,8 @@ std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCas
     if (!operand.has_whole_guards()) return "a write outside an operand";
   const OperandShape& y = device_item.operands.back();
   const Tolerance tolerance = y.dtype == DType::F16
-                                  ? with_half_rounding(tolerance_of(kernel), y.layout)
-                                  : tolerance_of(kernel);
+                                  ? with_half_rounding(tolerance_of(kernel, item), y.layout)
+                                  : tolerance_of(kernel, item);
   const GuardedMemory found = as_floats(y, std::move(memory.back()));
   if (special)
     return special_difference(expected, found, item.operands.back(),

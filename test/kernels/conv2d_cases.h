@@ -235,6 +235,22 @@ inline std::vector<KernelCase> conv2d_cases() {
        .window = {2, 2, 1, 1, 18, 18, 18, 18, 18, 18}});
   // More weights than one pass takes.
   add({.name = "long reduction", .in_c = 520, .out_c = 50, .in_h = 4, .in_w = 4});
+  const ConvCase large_biases[] = {
+      {.name = "large bias, 1x1", .in_c = 512, .out_c = 40, .in_h = 4, .in_w = 5, .window = k1x1},
+      {.name = "large bias, 3x3", .in_c = 64, .out_c = 21, .in_h = 5, .in_w = 6},
+      {.name = "large bias, residual",
+       .in_c = 128,
+       .out_c = 32,
+       .in_h = 5,
+       .in_w = 6,
+       .window = k3x3Stride2,
+       .has_residual = true},
+      {.name = "large bias, few output channels", .in_c = 64, .out_c = 3, .in_h = 5, .in_w = 16},
+      {.name = "large bias, groups", .in_c = 128, .out_c = 24, .in_h = 5, .in_w = 6, .groups = 2}};
+  for (const ConvCase& conv : large_biases) {
+    add(conv);
+    cases.back().bias_factor = kLargeBias;
+  }
   return cases;
 }
 

@@ -43,9 +43,9 @@ std::string run_case(const KernelInfo& info, kernels::CpuKernel kernel, const Ke
   if (!whole.has_whole_guards()) return "a write outside the output";
   if (special)
     error = special_difference(expected, whole, item.operands.back(),
-                               kernels::winograd_outputs(info.packing), tolerance_of(info));
+                               kernels::winograd_outputs(info.packing), tolerance_of(info, item));
   else if (dtype == DType::F32)
-    error = difference(expected, whole, tolerance_of(info));
+    error = difference(expected, whole, tolerance_of(info, item));
   else if (!same_bytes(expected, whole))
     error = "not the bytes of the reference";
   if (!error.empty()) return error;

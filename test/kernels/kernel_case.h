@@ -27,7 +27,12 @@ struct KernelCase {
   std::vector<OperandShape> operands;
   SplitDim part_dim = SplitDim::None;
   Range part = {};
+  // What input 2 is multiplied by, the bias of sums of products. Beside a large one, as of a folded
+  // normalisation, they keep their digits.
+  float bias_factor = 1.0f;
 };
+
+inline constexpr float kLargeBias = 1000.0f;
 
 using kernels::words_of;
 

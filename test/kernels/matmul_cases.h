@@ -40,6 +40,10 @@ inline std::vector<KernelCase> matmul_cases() {
   add("quads of depth", 11, 8, 20);
   add("tasks of columns", 1, 2000, 1000);
   add("tasks of rows", 300, 40, 70, kUnaryTanh);
+  for (int32_t rows : {1, 5, 20}) {
+    add("large bias", rows, 512, 40);
+    cases.back().bias_factor = kLargeBias;
+  }
   return cases;
 }
 

@@ -4,7 +4,7 @@
   compare_onnxruntime.py [--models DIR] [--fill-weights SCRIPT.py] [--only GLOB] [--device NAME]
                          [--modes auto,cpu,gpu,h,oc] [--precision fp32|fp16]
                          [--bin build/release/bin] [--jobs N] [--smaller "--prune=0.3"]
-                         [--golden DIR]
+                         [--golden DIR] [--without-rounding]
 
 For each network and mode: compile, run on a seeded random input, compare every output (relative L2
 error at most 1e-4, with --precision=fp16 1e-2), and check in `codl-dump --json` that the plan does what the mode says:
@@ -25,6 +25,10 @@ that only results are compared, not what the plan does.
 With --golden, inputs and their dims are those of golden.zip in DIR, which real_networks.py describes,
 of NAME.WHAT.npz rather than NAME.npz; bounds are that script's. A lane whose zeros are not seen is
 then only named: a trained network that lost channels may answer the same whatever it is given.
+
+With --without-rounding, what --emit-onnx writes is compared without its Round nodes, those of
+quantisations: where a number is next to a tie a unit in the last place decides a whole step, and
+what the kernels do is not seen for it. The bound is that of all networks then.
 
 SCRIPT.py is called as `SCRIPT.py IN.onnx OUT.onnx` for files whose weights were left out.
 ONNX Runtime is not a dependency of codl: without it here, a virtual environment is made in
@@ -53,9 +57,10 @@ ZEROED = 1e-2
 
 def import_wheels():
     """Imports numpy and onnxruntime, from a virtual environment if they are not here."""
-    global np, onnxruntime
+    global np, onnx, onnxruntime
     use_wheels(["numpy", "onnx", "onnxruntime"], [["-r", "requirements.txt"]])
     import numpy as np
+    import onnx
     import onnxruntime
 
 
@@ -77,10 +82,13 @@ class Network:
         self.absolute = SIGMOID_ERROR if golden else 0.0
         self.bound = max([BOUNDS[options.precision]] + [
             bound for pattern, bound in real_networks.BOUNDS.items()
-            if options.golden and fnmatch.fnmatch(self.name, pattern)])
+            if options.golden and not options.without_rounding and
+            fnmatch.fnmatch(self.name, pattern)])
         self.shapes = [f"--input-shape={name}:{'x'.join(map(str, value.shape))}"
                        for name, value in golden.items() if value.ndim]
         self.lines = self.make_smaller() if options.smaller else []
+        if options.without_rounding:
+            self.lines.append(self.drop_rounding())
         settings = onnxruntime.SessionOptions()
         settings.log_severity_level = 3
         session = onnxruntime.InferenceSession(self.model, settings, ["CPUExecutionProvider"])
@@ -116,6 +124,21 @@ class Network:
             for line in re.findall(r"^  untouched: (.*)$", report, re.MULTILINE))
         return [f"{self.name:24} {' '.join(self.options.smaller)}: {len(done)} rewrites"] + [
             f"    {count} left: {reason}" for reason, count in reasons.most_common()]
+
+    def drop_rounding(self):
+        """A line of how many there were."""
+        model = onnx.load(self.model)
+        given = {node.output[0]: node.input[0] for node in model.graph.node
+                 if node.op_type == "Round"}
+        kept = [node for node in model.graph.node if node.op_type != "Round"]
+        for node in kept:
+            for i, name in enumerate(node.input):
+                node.input[i] = given.get(name, name)
+        del model.graph.node[:]
+        model.graph.node.extend(kept)
+        self.model = os.path.join(self.work, "without_rounding.onnx")
+        onnx.save(model, self.model)
+        return f"{self.name:24} {len(given)} Round nodes left out"
 
     def tool(self, name):
         return os.path.join(self.options.bin, name)
@@ -213,11 +236,14 @@ def main():
     parser.add_argument("--smaller", default=[], metavar="FLAGS", type=str.split,
                         help="of codlc, as --smaller='--prune=0.3'")
     parser.add_argument("--golden", metavar="DIR", help="of golden.zip: trained networks")
+    parser.add_argument("--without-rounding", action="store_true", help="with --smaller")
     parser.add_argument("--keep", action="store_true", help="keep the plans")
     options = parser.parse_args()
     for mode in options.modes:
         if mode not in MODES:
             parser.error(f"--modes: expected some of {','.join(MODES)}, found '{mode}'")
+    if options.without_rounding and not options.smaller:
+        parser.error("--without-rounding: expected --smaller, whose files have Round nodes")
     import_wheels()
 
     paths = sorted(os.path.join(options.models, name) for name in os.listdir(options.models)

@@ -4,8 +4,15 @@
 // Why registers over the whole reduction, and no blocking of it: a panel streams from the second
 // level cache at 4 * kPanelTilePanels bytes per multiply-add cycle or less, which every processor
 // in use can deliver, so there is no partial sum to store. It also fixes the order of additions
-// into an output element (bias, then taps in order, in each its input channels in order, then the
-// residual) whatever the tile, the task or the part: results are equal bit by bit.
+// into an output element (taps in order, in each its input channels in order, then the bias, then
+// the residual; see below where the bias is first) whatever the tile, the task or the part: results
+// are equal bit by bit.
+//
+// Why the bias last: where it is large beside the products, as of a folded normalisation, a sum
+// that began with it would round every product at the bias's size. Sums of 384 products of a
+// trained network were off by 4e-7 of their size, with the bias last by 8e-8. In sums of kShortSum
+// products it is the first: there is little to lose, and an addition would take up to 4 % more
+// time.
 //
 // Why pointers to pixels, and no copy of the input ("im2col"): where every tap of every pixel lies
 // inside the map, the taps of a tile are one set of pointers at different offsets; elsewhere there
@@ -84,6 +91,12 @@ struct PanelTile {
 };
 
 constexpr int64_t kAheadBytes = 128;
+
+// Sums of so many products begin with the bias, longer ones with zeros. These come from memory like
+// the bias, for which GCC 12 leaves the sums in the registers that it gave them.
+constexpr int64_t kShortSum = 32;
+HWY_ALIGN inline constexpr float
+    kZeroSums[(kRowPanels > kTilePanels ? kRowPanels : kTilePanels) * kChannelPanel] = {};
 
 // The sums of a tile. Loops over them are unrolled, so that they are registers. `kVectors`, of all
 // panels: fewer where the last panel is narrow.
@@ -192,11 +205,13 @@ HWY_NOINLINE void compute_tile(const PanelTile& tile) {
   const PanelTag d;
   constexpr int kVectors = (kPanels - 1) * kPanelVectors + kLastVectors;
   TileSums<kPixels, kPanels, kVectors> sums;
+  const bool is_short = tile.tap_count * tile.depth <= kShortSum;
+  const float* const starts = is_short ? tile.bias : kZeroSums;
 #pragma GCC unroll 16
   for (int v = 0; v < kVectors; ++v) {
-    const PanelVec bias = hn::LoadU(d, tile.bias + v * kPanelLanes);
+    const PanelVec start = hn::LoadU(d, starts + v * kPanelLanes);
 #pragma GCC unroll 16
-    for (int pixel = 0; pixel < kPixels; ++pixel) sums[pixel][v] = bias;
+    for (int pixel = 0; pixel < kPixels; ++pixel) sums[pixel][v] = start;
   }
 
   const int64_t panel_elements = tile.panel_elements;
@@ -224,6 +239,14 @@ HWY_NOINLINE void compute_tile(const PanelTile& tile) {
       add_channel<kPixels, kPanels, kVectors>(sums, inputs, channel, weights, panel_elements);
   }
 
+  if (!is_short) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) {
+      const PanelVec bias = hn::LoadU(d, tile.bias + v * kPanelLanes);
+#pragma GCC unroll 16
+      for (int pixel = 0; pixel < kPixels; ++pixel) sums[pixel][v] = hn::Add(sums[pixel][v], bias);
+    }
+  }
   const LastLanes last = last_lanes_of(tile.last_lanes);
   if (tile.residual != nullptr) {
 #pragma GCC unroll 16
