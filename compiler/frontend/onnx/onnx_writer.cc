@@ -5,10 +5,12 @@
 #include <onnx/onnx_pb.h>
 
 #include <climits>
+#include <map>
 #include <optional>
 #include <set>
 
 #include "compiler/frontend/onnx/onnx_model.h"
+#include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 #include "kernels/common/reference/elements.h"
 #include "kernels/pad/pad.h"
@@ -31,6 +33,12 @@ class Writer {
  public:
   explicit Writer(const ir::Graph& graph) : graph_(graph) {
     for (const ir::Value& value : graph.values()) names_.insert(value.name);
+    for (size_t i = 0; i < graph.outputs().size(); ++i)
+      if (names_.insert(graph.output_name(i)).second) copied_outputs_.insert(i);
+    for (const OutputExtent& extent : graph.extents()) {
+      const ir::ValueId whole = graph.outputs()[extent.output];
+      if (!whole_.count(whole)) whole_[whole] = fresh(graph.value(whole).name + ".whole");
+    }
   }
 
   llvm::Expected<std::string> run() {
@@ -41,8 +49,9 @@ class Writer {
     to_->set_name(graph_.name.empty() ? "network" : graph_.name);
     for (ir::ValueId id : graph_.inputs())
       describe(graph_.value(id).name, graph_.value(id).type, to_->add_input());
-    for (const ir::Value& value : graph_.values())
-      if (value.is_constant) tensor(value.name, value.type.dtype, value.type.dims, value.bytes);
+    for (ir::ValueId id = 0; id < graph_.values().size(); ++id)
+      if (const ir::Value& value = graph_.value(id); value.is_constant)
+        tensor(name_of(id), value.type.dtype, value.type.dims, value.bytes);
     for (const ir::Node& node : graph_.nodes()) {
       node_ = &node;
       if (!write(ir::NodeView{graph_, node})) unknown_.insert(std::string(op_info(node.op).name));
@@ -68,8 +77,12 @@ class Writer {
     for (int i = 1; !names_.insert(name).second; ++i) name = base + "." + std::to_string(i);
     return name;
   }
-  const std::string& name(uint32_t i) const { return graph_.value(node_->inputs[i]).name; }
-  const std::string& result() const { return graph_.value(node_->output).name; }
+  const std::string& name_of(ir::ValueId id) const {
+    const auto whole = whole_.find(id);
+    return whole == whole_.end() ? graph_.value(id).name : whole->second;
+  }
+  const std::string& name(uint32_t i) const { return name_of(node_->inputs[i]); }
+  const std::string& result() const { return name_of(node_->output); }
 
   static void describe(const std::string& name, const ir::TensorType& type,
                        onnx::ValueInfoProto* info) {
@@ -89,8 +102,9 @@ class Writer {
     tensor->set_raw_data(bytes.data(), bytes.size());
     return name;
   }
-  std::string ints(llvm::ArrayRef<int64_t> values) {
-    return tensor(fresh(result() + ".ints"), DType::I64,
+  std::string ints(llvm::ArrayRef<int64_t> values) { return ints(result(), values); }
+  std::string ints(const std::string& of, llvm::ArrayRef<int64_t> values) {
+    return tensor(fresh(of + ".ints"), DType::I64,
                   std::vector<int64_t>{static_cast<int64_t>(values.size())},
                   {reinterpret_cast<const uint8_t*>(values.data()), values.size() * 8});
   }
@@ -145,12 +159,35 @@ class Writer {
     for (float value : values) a->add_floats(value);
   }
 
-  // An output that the graph has under another name than its value's.
+  // Those of the model; behind them the graph has the counts of their extents.
   void write_outputs() {
-    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-      const ir::Value& value = graph_.value(graph_.outputs()[i]);
-      if (graph_.output_name(i) != value.name) add("Identity", {value.name}, graph_.output_name(i));
-      describe(graph_.output_name(i), value.type, to_->add_output());
+    std::set<std::string> written;
+    for (size_t i = 0; i < graph_.outputs().size() - graph_.extents().size(); ++i) {
+      const ir::ValueId id = graph_.outputs()[i];
+      const std::string& name = graph_.output_name(i);
+      auto* info = to_->add_output();
+      describe(name, graph_.value(id).type, info);
+      if (!written.insert(name).second) continue;  // one name for two outputs
+      if (whole_.count(id))
+        cut(i, info->mutable_type()->mutable_tensor_type()->mutable_shape());
+      else if (copied_outputs_.count(i))  // else the network has what it is a copy of
+        add("Identity", {name_of(id)}, name);
+    }
+  }
+  // Output `i` in its largest dims, to those that it has.
+  void cut(size_t i, onnx::TensorShapeProto* shape) {
+    std::string whole = name_of(graph_.outputs()[i]);
+    std::vector<OutputExtent> extents;
+    for (const OutputExtent& extent : graph_.extents())
+      if (extent.output == i) extents.push_back(extent);
+    for (const OutputExtent& extent : extents) {
+      shape->mutable_dim(extent.dim)->clear_dim_value();
+      const std::string end = fresh(whole + ".end"), begin = ints(whole, {0});
+      add("Reshape", {name_of(graph_.outputs()[extent.count_output]), ints(whole, {1})}, end);
+      const bool is_last = &extent == &extents.back();
+      const std::string to = is_last ? graph_.output_name(i) : fresh(whole + ".cut");
+      add("Slice", {whole, begin, end, ints(whole, {extent.dim})}, to);
+      whole = to;
     }
   }
 
@@ -276,16 +313,22 @@ class Writer {
     add("Gemm", {name(0), name(1), name(2)}, sum);
     return activate(p, sum);
   }
-  bool binary(const BinaryParams& p) {
+  bool binary(const ir::NodeView& node, const BinaryParams& p) {
+    const DType dtype = node.input(0).dtype;
+    const bool shifts = p.kind == kBinaryShiftLeft || p.kind == kBinaryShiftRight;
+    // Of opset 28.
+    if ((shifts && kernels::is_signed_integer(dtype)) ||
+        (p.kind == kBinaryMod && !is_integer(dtype)))
+      return false;
     const std::string sum = before_activation(p);
-    if (p.kind == kBinaryShiftLeft || p.kind == kBinaryShiftRight) {
+    if (shifts) {
       set_text(add("BitShift", {name(0), name(1)}, sum), "direction",
                p.kind == kBinaryShiftLeft ? "LEFT" : "RIGHT");
     } else {
       const bool is_fmod = p.kind == kBinaryFmod;
-      auto* node = add(is_fmod ? "Mod" : std::string(member_name(OpKind::Binary, p.kind)).c_str(),
+      auto* pair = add(is_fmod ? "Mod" : std::string(member_name(OpKind::Binary, p.kind)).c_str(),
                        {name(0), name(1)}, sum);
-      if (is_fmod) set(node, "fmod", int64_t{1});
+      if (is_fmod) set(pair, "fmod", int64_t{1});
     }
     return activate(p, sum);
   }
@@ -303,14 +346,20 @@ class Writer {
     add("MatMul", {a, swapped(1, p.is_b_transposed != 0)}, result());
     return true;
   }
-  bool pool(const Pool2dParams& p) {
-    auto* node = add(p.kind == kPool2dMax ? "MaxPool" : "AveragePool", {name(0)}, result());
-    set(node, "kernel_shape", {p.kernel_h, p.kernel_w});
-    set(node, "strides", {p.stride_h, p.stride_w});
-    set(node, "dilations", {p.dilation_h, p.dilation_w});
-    set(node, "pads", {p.pad_top, p.pad_left, p.pad_bottom, p.pad_right});
-    set(node, "ceil_mode", int64_t{p.ceil_mode});
-    if (p.kind != kPool2dMax) set(node, "count_include_pad", int64_t{p.count_include_pad});
+  bool pool(const ir::NodeView& node, const Pool2dParams& p) {
+    const ir::Dims &x = node.input(0).dims, &y = node.output().dims;
+    const WindowAxis height = {x[2], p.kernel_h, p.stride_h, p.dilation_h, p.pad_top, p.pad_bottom};
+    const WindowAxis width = {x[3], p.kernel_w, p.stride_w, p.dilation_w, p.pad_left, p.pad_right};
+    // Where it says nothing it is left out: shape inference in front of opset 22 counts windows
+    // that begin in the padding, too.
+    const bool is_ceil = window_count(height, false) != y[2] || window_count(width, false) != y[3];
+    auto* windows = add(p.kind == kPool2dMax ? "MaxPool" : "AveragePool", {name(0)}, result());
+    set(windows, "kernel_shape", {p.kernel_h, p.kernel_w});
+    set(windows, "strides", {p.stride_h, p.stride_w});
+    set(windows, "dilations", {p.dilation_h, p.dilation_w});
+    set(windows, "pads", {p.pad_top, p.pad_left, p.pad_bottom, p.pad_right});
+    set(windows, "ceil_mode", int64_t{is_ceil});
+    if (p.kind != kPool2dMax) set(windows, "count_include_pad", int64_t{p.count_include_pad});
     return true;
   }
   bool slice(const ir::NodeView& node) {
@@ -348,7 +397,20 @@ class Writer {
       set(arg, "select_last_index", int64_t{p.takes_last});
       return true;
     }
-    add(("Reduce" + kind).c_str(), {name(0), ints(axes)}, result());
+    const std::string type = "Reduce" + kind;
+    if (!axes.empty()) {
+      add(type.c_str(), {name(0), ints(axes)}, result());
+      return true;
+    }
+    // To ONNX no axes are all of them: one more, of one element.
+    const ir::Dims& dims = node.output().dims;
+    std::vector<int64_t> apart(dims.begin(), dims.end());
+    apart.push_back(1);
+    const std::string single = fresh(result() + ".single"), sum = fresh(result() + ".sum");
+    add("Reshape", {name(0), ints(apart)}, single);
+    add(type.c_str(), {single, ints({int64_t{node.output().rank()}})}, sum);
+    apart.pop_back();
+    add("Reshape", {sum, ints(apart)}, result());
     return true;
   }
   bool conv_nd(const ir::NodeView& node, const ConvNdParams& p) {
@@ -596,13 +658,14 @@ class Writer {
       case OpKind::ConvNd:
         return conv_nd(node, node.params<ConvNdParams>());
       case OpKind::Pool2d:
-        return node.output().dims[1] == node.input(0).dims[1] && pool(node.params<Pool2dParams>());
+        return node.output().dims[1] == node.input(0).dims[1] &&
+               pool(node, node.params<Pool2dParams>());
       case OpKind::Unary: {
         const auto params = node.params<UnaryParams>();
         return unary(params.kind, params.alpha, params.beta, name(0), result());
       }
       case OpKind::Binary:
-        return binary(node.params<BinaryParams>());
+        return binary(node, node.params<BinaryParams>());
       case OpKind::Concat: {
         std::vector<std::string> inputs;
         for (uint32_t i = 0; i < node.input_count(); ++i) inputs.push_back(name(i));
@@ -656,6 +719,8 @@ class Writer {
   onnx::GraphProto* to_ = nullptr;
   const ir::Node* node_ = nullptr;
   std::set<std::string> names_, unknown_;
+  std::set<size_t> copied_outputs_;           // under a name that no value has
+  std::map<ir::ValueId, std::string> whole_;  // outputs in their largest dims
 };
 
 }  // namespace

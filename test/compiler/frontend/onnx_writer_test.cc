@@ -1,6 +1,8 @@
 #include "compiler/frontend/onnx/onnx_writer.h"
 
 #include <cmath>
+#include <set>
+#include <tuple>
 
 #include "compiler/interp/interpreter.h"
 #include "test/passes/pass_text.h"
@@ -147,6 +149,91 @@ TEST_CASE("bounds of integers are integers when they are written as ONNX") {
   const ir::Graph again =
       value_of(compiler::import_onnx(value_of(compiler::write_onnx(graph)), "test"));
   CHECK(interpreted(again) == interpreted(graph));
+}
+
+TEST_CASE("an output that has an input's name, or another output's, is written once") {
+  for (const char* model : {"g (float[2,3] p) => (float[2,3] p) { r = Relu(p) }",
+                            "g (float[2,3] x) => (float[2,3] y, float[2,3] y) { y = Relu(x) }",
+                            "g (float[2,3] x) => (float[2,3] y, float[2,3] z)"
+                            "{ y = Relu(x) z = Identity(y) }"}) {
+    CAPTURE(model);
+    const ir::Graph graph = value_of(compiler::import_onnx(onnx_model(model), "test"));
+    const std::string bytes = value_of(compiler::write_onnx(graph));
+    onnx::ModelProto written;
+    REQUIRE(written.ParseFromString(bytes));
+    std::set<std::string> names;
+    for (const auto& input : written.graph().input()) CHECK(names.insert(input.name()).second);
+    for (const auto& node : written.graph().node())
+      for (const auto& output : node.output()) CHECK(names.insert(output).second);
+    for (const auto& output : written.graph().output()) CHECK(names.count(output.name()) == 1);
+    const ir::Graph again = value_of(compiler::import_onnx(bytes, "test"));
+    CHECK(interpreted(again) == interpreted(graph));
+  }
+}
+
+TEST_CASE("outputs whose dims a run computes are written with them") {
+  const ir::Graph graph = value_of(compiler::import_onnx(
+      onnx_model("g (float[6,4] x, int64[1] n) => (float[m,4] y, float[6,4] z)"
+                 "{ from = Constant<value_ints = [0]>() y = Slice(x, from, n) z = Relu(x) }"),
+      "test"));
+  REQUIRE(graph.extents().size() == 1);
+  const ir::Graph again =
+      value_of(compiler::import_onnx(value_of(compiler::write_onnx(graph)), "test"));
+  REQUIRE(again.extents().size() == 1);
+  CHECK(again.outputs().size() == graph.outputs().size());
+  CHECK(again.output_name(0) == "y");
+  const auto is = interpreted(again), was = interpreted(graph);
+  CHECK(is[2] == was[2]);  // 2 of the 6 rows
+  CHECK(llvm::ArrayRef<uint8_t>(is[0]).take_front(32) ==
+        llvm::ArrayRef<uint8_t>(was[0]).take_front(32));
+  CHECK(is[1] == was[1]);
+}
+
+TEST_CASE("a reduction over no axis is none when it is written as ONNX") {
+  for (const char* kind : {"ReduceSum", "ReduceMax", "ReduceL1", "ReduceLogSumExp"}) {
+    CAPTURE(kind);
+    const ir::Graph graph = value_of(compiler::import_onnx(
+        onnx_model(("g (float[3,2] x) => (float[3,2] y) { y = " + std::string(kind) +
+                    "<noop_with_empty_axes = 1>(x) }")
+                       .c_str(),
+                   18),
+        "test"));
+    const ir::Graph again =
+        value_of(compiler::import_onnx(value_of(compiler::write_onnx(graph)), "test"));
+    CHECK(interpreted(again) == interpreted(graph));
+  }
+}
+
+TEST_CASE("a pooling that rounds nothing up is written without") {
+  for (const auto& [dims, rows, is_ceil] :
+       {std::tuple("float[1,1,2,2]", 1, 0), std::tuple("float[1,1,4,4]", 2, 1)}) {
+    const ir::Graph graph = value_of(compiler::import_onnx(
+        onnx_model(("g (" + std::string(dims) +
+                    " x) => (float[1,1,h,w] y)"
+                    "{ y = MaxPool<kernel_shape = [" +
+                    (is_ceil ? "3, 3" : "1, 1") + "], strides = [2, 2], ceil_mode = 1>(x) }")
+                       .c_str()),
+        "test"));
+    REQUIRE(graph.value(graph.outputs()[0]).type.dims[2] == rows);
+    onnx::ModelProto written;
+    REQUIRE(written.ParseFromString(value_of(compiler::write_onnx(graph))));
+    for (const auto& attribute : written.graph().node(0).attribute())
+      if (attribute.name() == "ceil_mode") CHECK(attribute.i() == is_ceil);
+  }
+}
+
+TEST_CASE("operators that opset 20 has for other types only are named") {
+  for (const auto& [model, name] :
+       {std::pair("g (int32[4] x, int32[4] n) => (int32[4] y)"
+                  "{ y = BitShift<direction = \"LEFT\">(x, n) }",
+                  "Binary"),
+        std::pair("g (float[4] x, float[4] n) => (float[4] y) { y = Mod<fmod = 0>(x, n) }",
+                  "Binary")}) {
+    CAPTURE(model);
+    const ir::Graph graph = value_of(compiler::import_onnx(onnx_model(model, 28), "test"));
+    const std::string error = error_of(compiler::write_onnx(graph).takeError());
+    CHECK(error.find(name) != std::string::npos);
+  }
 }
 
 TEST_CASE("operators that no rule writes are named") {
