@@ -91,7 +91,9 @@ int64_t read_label(const tools::Npy& npy, size_t i) {
   return label;
 }
 
-llvm::Expected<std::vector<int64_t>> read_labels(const std::string& path, size_t count) {
+// `classes`: elements of the output that a label is the index in.
+llvm::Expected<std::vector<int64_t>> read_labels(const std::string& path, size_t count,
+                                                 int64_t classes) {
   CODL_ASSIGN_OR_RETURN(npy, read_npy(path));
   const bool is_integer = npy.dtype == CODL_INT64 || npy.dtype == CODL_INT32 ||
                           npy.dtype == CODL_INT16 || npy.dtype == CODL_INT8 ||
@@ -100,7 +102,14 @@ llvm::Expected<std::vector<int64_t>> read_labels(const std::string& path, size_t
     return input_error(path, "expected int64[{0}], a label a sample, found {1}", count,
                        tools::describe_tensor(npy.dtype, npy.dims));
   std::vector<int64_t> labels;
-  for (size_t i = 0; i < count; ++i) labels.push_back(read_label(npy, i));
+  for (size_t i = 0; i < count; ++i) {
+    labels.push_back(read_label(npy, i));
+    if (labels[i] < 0 || labels[i] >= classes)
+      return input_error(path,
+                         "expected labels from 0 to {0}, indices of the first output's elements, "
+                         "found {1}",
+                         classes - 1, labels[i]);
+  }
   return labels;
 }
 
@@ -183,7 +192,8 @@ llvm::Expected<CalibrationData> CalibrationData::open(const std::string& folder,
   }
   const std::string labels = folder + "/" + kLabels;
   if (llvm::sys::fs::exists(labels)) {
-    CODL_ASSIGN_OR_RETURN(read, read_labels(labels, calibration.count_));
+    const int64_t classes = graph.value(graph.outputs()[0]).type.element_count();
+    CODL_ASSIGN_OR_RETURN(read, read_labels(labels, calibration.count_, classes));
     calibration.labels_ = std::move(read);
     for (int64_t label : calibration.labels_)
       calibration.hash_ = hash_of(to_hex(calibration.hash_) + std::to_string(label));

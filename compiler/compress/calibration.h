@@ -22,8 +22,8 @@ inline constexpr size_t kMinSamples = 16;
 class CalibrationData {
  public:
   // Input error that names the file: no such folder, another dtype or dims than the network's
-  // input, NaN or infinity, inputs or labels of other numbers of samples, fewer samples than
-  // kMinSamples.
+  // input, NaN or infinity, inputs or labels of other numbers of samples, labels that are no index
+  // of the first output's elements, fewer samples than kMinSamples.
   static llvm::Expected<CalibrationData> open(const std::string& folder, const ir::Graph& graph);
 
   size_t count() const { return count_; }

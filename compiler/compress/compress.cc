@@ -36,6 +36,7 @@ class Compressor {
     CODL_ASSIGN_OR_RETURN(log, SearchLog::open(options_.search_log, search_key()));
     log_ = std::move(log);
     if (llvm::Error error = add_step("none", untouched_)) return error;
+    if (llvm::Error error = check_predictions()) return error;
     ir::Graph pruned = untouched_;
     if (options_.prune) {
       CODL_ASSIGN_OR_RETURN(result, prune(untouched_));
@@ -50,11 +51,31 @@ class Compressor {
   }
 
  private:
+  bool is_auto() const {
+    return (options_.low_rank && options_.low_rank->is_auto) ||
+           (options_.prune && options_.prune->is_auto);
+  }
+
+  // Where no prediction can be lost auto would leave next to nothing of the network.
+  llvm::Error check_predictions() const {
+    if (!is_auto() || metric_ != Metric::Top1) return llvm::Error::success();
+    const int64_t classes = untouched_.value(untouched_.outputs()[0]).type.element_count();
+    if (classes < 2)
+      return input_error("--metric",
+                         "expected relative or cosine for a first output of one element, found "
+                         "top1");
+    if (is_strict() || !calibration_->has_labels()) return llvm::Error::success();
+    const double accuracy = *report_.steps.front().deviation->accuracy_before;
+    if (accuracy * static_cast<double>(classes) > 1) return llvm::Error::success();
+    return input_error(options_.calibration,
+                       "expected labels.npy with labels that the network gets right more often "
+                       "than by guessing, found {0:f2} % right (--metric=relative needs none)",
+                       100 * accuracy);
+  }
+
   llvm::Error open_calibration() {
-    const bool is_auto = (options_.low_rank && options_.low_rank->is_auto) ||
-                         (options_.prune && options_.prune->is_auto);
     if (options_.calibration.empty()) {
-      if (is_auto)
+      if (is_auto())
         return input_error("--calibration",
                            "expected a folder with --low-rank=auto and --prune=auto, found none");
       if (options_.latency_cut)

@@ -59,17 +59,26 @@ TEST_CASE("calibration data that do not fit are refused with the file's name") {
   CHECK(opening_error(folder, graph).rfind("DIR/b.npy: expected an .npy file", 0) == 0);
 }
 
-TEST_CASE("labels are read to the last bit") {
+TEST_CASE("labels are read to the last bit, and are indices of the output") {
   RandomGraph r(1);
   const ir::Graph graph = redundant_network(r);
-  for (const int64_t label : {int64_t{2}, (int64_t{1} << 53) + 1, INT64_MAX, INT64_MIN}) {
+  const int64_t classes = graph.value(graph.outputs()[0]).type.element_count();
+  for (const int64_t label :
+       {int64_t{0}, classes - 1, classes, int64_t{-1}, (int64_t{1} << 53) + 1, INT64_MIN}) {
     const Folder folder;
     folder.write("a.npy", {16, 4}, r.floats(64));
     std::vector<int64_t> labels(16, 1);
     labels[15] = label;
     folder.write("labels.npy", CODL_INT64, {16},
                  {reinterpret_cast<const char*>(labels.data()), labels.size() * sizeof(int64_t)});
-    CHECK(value_of(compiler::CalibrationData::open(folder.path, graph)).label(15) == label);
+    if (label >= 0 && label < classes) {
+      CHECK(value_of(compiler::CalibrationData::open(folder.path, graph)).label(15) == label);
+    } else {
+      const std::string most = std::to_string(classes - 1);
+      CHECK(opening_error(folder, graph) == "DIR/labels.npy: expected labels from 0 to " + most +
+                                                ", indices of the first output's elements, found " +
+                                                std::to_string(label));
+    }
   }
 }
 
@@ -187,6 +196,36 @@ TEST_CASE("a budget of nothing rolls back what changes a prediction") {
     else
       CHECK(report.steps.back().deviation->agreement == 1);
   }
+}
+
+TEST_CASE("auto is refused where no prediction can be lost") {
+  const compiler::LatencyJudge judge = [](const ir::Graph&) -> llvm::Expected<double> { return 1; };
+  compiler::CompressOptions options;
+  options.low_rank = compiler::CompressRatio{true, 0};
+  options.metric = compiler::Metric::Top1;
+  const auto refused = [&](int32_t classes, int64_t label) {
+    RandomGraph r(4);
+    r.graph.set_outputs({r.matmul(r.input({1, 8}), classes)});
+    r.graph.name = "dense";
+    const Folder folder;
+    folder.write("x.npy", {64, 8}, r.floats(512));
+    const std::vector<int64_t> labels(64, label);
+    folder.write("labels.npy", CODL_INT64, {64},
+                 {reinterpret_cast<const char*>(labels.data()), labels.size() * sizeof(int64_t)});
+    options.calibration = folder.path;
+    return error_of(compiler::compress(r.graph, options, judge).takeError());
+  };
+  CHECK(refused(1, 0) ==
+        "--metric: expected relative or cosine for a first output of one element, found top1");
+  int wrong = 0;  // of ten labels one is right no more often than each tenth time
+  for (int64_t label = 0; label < 10; ++label)
+    wrong += refused(10, label).find(
+                 "expected labels.npy with labels that the network gets right "
+                 "more often than by guessing, found ") != std::string::npos;
+  CHECK(wrong >= 1);
+  CHECK(wrong < 10);
+  options.budget = 0;  // of predictions that change, whatever is right
+  for (int64_t label = 0; label < 10; ++label) CHECK(refused(10, label) == "");
 }
 
 TEST_CASE("what needs calibration data says so") {
