@@ -251,6 +251,8 @@ llvm::Error run_frontend_passes(ir::Graph& graph, const CompileOptions& options,
   passes.inserted_before = widens ? kFirstBehindCompress : "assign_layouts";
   passes.inserted = [&](ir::Graph& plain) -> llvm::Error {
     if (options.compress.is_asked()) {
+      if (options.on_uncompressed)
+        if (llvm::Error error = options.on_uncompressed(plain)) return error;
       CompressOptions asked = options.compress;
       asked.judged_by = what_judges(profile, options);
       // Other dims are another node to what was learned: a rewrite would gain, or lose, that.

@@ -34,6 +34,9 @@ class LearnedSteps {
   // `predicted_us`: without what was learned.
   Correction correction(const kernels::StepShape& step, double predicted_us) const;
 
+  bool has(Processor processor) const {
+    return !processors_[static_cast<size_t>(processor)].empty();
+  }
   // Of all steps of a processor together: measured over predicted time; 1 if none was measured.
   double factor_of(Processor processor) const {
     return processors_[static_cast<size_t>(processor)].factor();

@@ -17,6 +17,12 @@ llvm::Error learn_variant(const Variant& variant, const MeasuredSteps& measured,
                           llvm::StringRef path, const DeviceProfile& profile,
                           LearnedSteps& learned) {
   const LatencyPredictor predictor(profile, weight_mbytes(variant));
+  for (const Step& step : variant.steps)
+    if (step.kernel != nullptr && !predictor.can_predict(*step.kernel))
+      return input_error(
+          path,
+          "expected steps of a plan that the device of profile {0} runs, found {1} of \"{2}\"",
+          profile.name, step.kernel->symbol, step.name);
   CODL_ASSIGN_OR_RETURN(steps, queue_steps_of(variant, profile));
   // On CoDL's clock a GPU step begins where it is computed, as events say.
   const Timeline timeline = run_queues(steps, profile, {}, Clock::Codl);

@@ -138,6 +138,22 @@ class StageClock {
   std::chrono::steady_clock::time_point begin_;
 };
 
+std::string what_is_in(const LearnedSteps& learned) {
+  const bool has_cpu = learned.has(Processor::Cpu), has_gpu = learned.has(Processor::Gpu);
+  std::string text =
+      llvm::formatv(
+          "{0} steps learned: what was measured is {1:f2} of what the profile predicts "
+          "on the {2}",
+          learned.step_count(), learned.factor_of(has_cpu ? Processor::Cpu : Processor::Gpu),
+          has_cpu ? "CPU" : "GPU")
+          .str();
+  if (has_cpu && has_gpu)
+    text += llvm::formatv(", {0:f2} on the GPU", learned.factor_of(Processor::Gpu)).str();
+  else
+    text += llvm::formatv(", of the {0} nothing was", has_cpu ? "GPU" : "CPU").str();
+  return text;
+}
+
 // Every PLAN=BENCH.json of --learn. The plan at `written` (empty: none) is about to be replaced:
 // then nothing measured would be of it any more.
 llvm::Error learn(const CodlcFlags& flags, llvm::StringRef written, DeviceProfile& profile) {
@@ -160,13 +176,7 @@ llvm::Error learn(const CodlcFlags& flags, llvm::StringRef written, DeviceProfil
   if (learned.empty())
     return input_error("--learn", "expected steps that take {0} us or more, found none",
                        LearnedSteps::kMinUs);
-  if (!flags.is_quiet)
-    tools::print_message(kTool, tools::Severity::Note,
-                         llvm::formatv("{0} steps learned: what was measured is {1:f2} of what the "
-                                       "profile predicts on the CPU, {2:f2} on the GPU",
-                                       learned.step_count(), learned.factor_of(Processor::Cpu),
-                                       learned.factor_of(Processor::Gpu))
-                             .str());
+  if (!flags.is_quiet) tools::print_message(kTool, tools::Severity::Note, what_is_in(learned));
   profile.learned = std::move(learned);
   return llvm::Error::success();
 }
@@ -196,12 +206,14 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
     options.measured_path = flags.measured;
   }
   std::string emitted;
-  if (!flags.emitted_onnx.empty())
+  if (!flags.emitted_onnx.empty()) {
+    options.on_uncompressed = check_onnx;
     options.on_optimised = [&](const ir::Graph& graph) -> llvm::Error {
       CODL_ASSIGN_OR_RETURN(written, write_onnx(graph));
       emitted = std::move(written);
       return llvm::Error::success();
     };
+  }
   options.import.on_read = [&] { model->dontNeedIfMmap(); };
   std::optional<tools::Progress> progress;
   size_t most_steps = 0;
@@ -286,7 +298,8 @@ int compile_for_all(const std::vector<std::string>& devices, const CodlcFlags& f
 // Before long work: everything that will be written can be.
 llvm::Error claim_outputs(const std::vector<std::string>& devices, const CodlcFlags& flags) {
   if (!flags.out_dir.empty())
-    if (const std::error_code error = llvm::sys::fs::create_directories(flags.out_dir))
+    if (const std::error_code error =
+            llvm::sys::fs::create_directories(flags.out_dir, true, llvm::sys::fs::all_all))
       return input_error(flags.out_dir, "expected a folder to write to, found {0}",
                          error.message());
   for (const std::string& device : devices) {

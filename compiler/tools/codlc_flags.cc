@@ -75,7 +75,7 @@ tools::FlagGroup device_flags(CodlcFlags* flags) {
        {"learn", texts_value("PLAN=BENCH.json", &flags->learned),
         "predict steps by what they took on the device itself: BENCH.json is of codl-bench PLAN "
         "--json --steps --all-variants, PLAN an earlier plan for it, of this network or another; "
-        "no = in the name of BENCH.json; repeatable"},
+        "no = in the name of BENCH.json"},
        {"list-devices", switch_value(&flags->lists_devices),
         "print the device profiles and exit"}}};
 }

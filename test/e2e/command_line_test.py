@@ -42,6 +42,7 @@ class Flag:
         self.may_stand_alone = bracket == "["
         self.help = re.sub(r"\s+", " ", " ".join([match.group(5) or "", *lines[1:]])).strip()
         self.repeats = "repeatable" in self.help
+        assert self.help.count("repeatable") <= 1, f"--{self.name}: {self.help}"
         self.is_switch = self.form is None
 
     @property

@@ -52,24 +52,32 @@ class Writer {
     for (ir::ValueId id = 0; id < graph_.values().size(); ++id)
       if (const ir::Value& value = graph_.value(id); value.is_constant)
         tensor(name_of(id), value.type.dtype, value.type.dims, value.bytes);
-    for (const ir::Node& node : graph_.nodes()) {
-      node_ = &node;
-      if (!write(ir::NodeView{graph_, node})) unknown_.insert(std::string(op_info(node.op).name));
-    }
+    if (llvm::Error error = write_nodes()) return error;
     write_outputs();
-    if (!unknown_.empty()) {
-      std::string names;
-      for (const std::string& name : unknown_) names += (names.empty() ? "" : ", ") + name;
-      return unsupported_error("--emit-onnx", "expected operators that can be written, found {0}",
-                               names);
-    }
     if (model_.ByteSizeLong() > INT_MAX)
       return input_error("--emit-onnx", "expected a model of at most 2 GiB, found {0} bytes",
                          model_.ByteSizeLong());
     return model_.SerializeAsString();
   }
 
+  llvm::Error check() {
+    to_ = model_.mutable_graph();
+    return write_nodes();
+  }
+
  private:
+  llvm::Error write_nodes() {
+    for (const ir::Node& node : graph_.nodes()) {
+      node_ = &node;
+      if (!write(ir::NodeView{graph_, node})) unknown_.insert(std::string(op_info(node.op).name));
+    }
+    if (unknown_.empty()) return llvm::Error::success();
+    std::string names;
+    for (const std::string& name : unknown_) names += (names.empty() ? "" : ", ") + name;
+    return unsupported_error("--emit-onnx", "expected operators that can be written, found {0}",
+                             names);
+  }
+
   // ---- pieces ----
 
   std::string fresh(const std::string& base) {
@@ -726,5 +734,7 @@ class Writer {
 }  // namespace
 
 llvm::Expected<std::string> write_onnx(const ir::Graph& graph) { return Writer(graph).run(); }
+
+llvm::Error check_onnx(const ir::Graph& graph) { return Writer(graph).check(); }
 
 }  // namespace codl::compiler

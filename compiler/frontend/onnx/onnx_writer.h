@@ -13,4 +13,7 @@ namespace codl::compiler {
 // operators that no rule writes; Input error if the model is beyond what protobuf holds (2 GiB).
 llvm::Expected<std::string> write_onnx(const ir::Graph& graph);
 
+// The Unsupported error of write_onnx(), and nothing is written.
+llvm::Error check_onnx(const ir::Graph& graph);
+
 }  // namespace codl::compiler

@@ -5,7 +5,9 @@
 #include <tuple>
 
 #include "compiler/interp/interpreter.h"
+#include "compiler/pipeline.h"
 #include "test/passes/pass_text.h"
+#include "test/support/graphs.h"
 
 namespace codl::test {
 namespace {
@@ -241,6 +243,29 @@ TEST_CASE("operators that no rule writes are named") {
       onnx_model("g (float[4] x) => (int64[1,n] y) { y = NonZero(x) }"), "test"));
   const std::string error = error_of(compiler::write_onnx(graph).takeError());
   CHECK(error.rfind("--emit-onnx: expected operators that can be written, found NonZero", 0) == 0);
+}
+
+TEST_CASE("operators that no rule writes are found before a search") {
+  const compiler::DeviceProfile profile = test_profile(Sharing::FineSvm);
+  compiler::CompileOptions options;
+  options.compress.prune = compiler::CompressRatio{false, 0.5};
+  options.on_uncompressed = compiler::check_onnx;
+  bool is_compressed = false;
+  options.on_optimised = [&](const ir::Graph&) {
+    is_compressed = true;
+    return llvm::Error::success();
+  };
+  const auto compile = [&](const char* model) {
+    return error_of(compiler::compile(onnx_model(model), "test", profile, options).takeError());
+  };
+  CHECK(compile("g (float[4,8] x) => (float[4,8] y) <float[8,8] w>"
+                "{ m = MatMul(x, w) y = HardSigmoid(m) }") == "");
+  CHECK(is_compressed);
+  is_compressed = false;
+  CHECK(compile("g (float[4,8] x) => (int64[2,n] y) <float[8,8] w>"
+                "{ m = MatMul(x, w) y = NonZero(m) }") ==
+        "--emit-onnx: expected operators that can be written, found NonZero");
+  CHECK(!is_compressed);
 }
 
 }  // namespace codl::test

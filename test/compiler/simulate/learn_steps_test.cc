@@ -181,6 +181,11 @@ TEST_CASE("measurements that are not of the plan are refused") {
   other = right;
   for (MeasuredStep& step : other.steps) step.median_us *= 2000;
   CHECK(example.learn({other}, learned).find("b.json: expected a time of \"") == 0);
+  for (const Step& step : example.plan.variants[0].steps)
+    if (step.kernel != nullptr && step.kernel->processor == Processor::Gpu)
+      example.profile.unused_kernels.push_back(step.kernel->id);
+  CHECK(example.learn({right}, learned)
+            .find("b.json: expected steps of a plan that the device of profile ") == 0);
 }
 
 }  // namespace
