@@ -41,7 +41,8 @@ struct CompileOptions {
   SupportFormat support = SupportFormat::None;
   CompressOptions compress;
   // Before layouts are chosen; or null. The first in front of compress, which may take long.
-  std::function<llvm::Error(const ir::Graph& graph)> on_uncompressed, on_optimised;
+  std::function<llvm::Error(const ir::Graph& graph)> on_uncompressed;
+  std::function<llvm::Error(const ir::Graph& graph)> on_optimised;
   // Called as a stage begins ("import", "passes", "partition", "pack weights", "emit").
   std::function<void(const char* stage)> on_stage;
   bool reports_passes = false;  // print what each pass saved (report/pass_savings) to dump_to
