@@ -15,8 +15,7 @@
 // the end is read.
 #pragma once
 
-#include "kernels/common/contract/check_step_shape.h"
-#include "kernels/common/contract/tasks.h"
+#include "kernels/common/contract/row_work.h"
 
 namespace codl::kernels {
 
@@ -66,24 +65,6 @@ constexpr Range pad_input_range(int32_t kind, int64_t begin, Range range, int32_
   if (turns == 1 && turn % 2 == 0) elements.begin = 0;
   if (turns == 1 && turn % 2 != 0) elements.end = dim;
   return elements;
-}
-
-// The pieces of a step of the f32 kernels: (batch, output row) pairs.
-struct PadWork {
-  Range rows;
-  Range channels;  // up to the padded count where the part has the last channel
-  int64_t units;
-  int32_t task_count;
-};
-
-constexpr PadWork pad_work(SplitDim part_dim, Range part, const OperandShape& y) {
-  PadWork work = {};
-  work.rows = rows_of_part(part_dim, part, y);
-  work.channels = channels_of_part(part_dim, part, y);
-  if (work.channels.end == y.dims[1]) work.channels.end = padded_channels(y);
-  work.units = int64_t{y.dims[0]} * work.rows.count();
-  work.task_count = task_count_for(work.units, work.units * y.dims[3] * work.channels.count());
-  return work;
 }
 
 void pad_ref(const KernelArgs& args);

@@ -43,7 +43,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
       return "output dims that are the input's and the pads'";
   }
   if (y.layout == Layout::Plain) return nullptr;
-  out_needs->task_count = pad_work(step.part_dim, step.part, y).task_count;
+  out_needs->task_count = row_work(step.part_dim, step.part, y).task_count;
   return check_pixels(step, axes);
 }
 

@@ -78,7 +78,7 @@ void pad_f32(const KernelArgs& args) {
   const PaddedPixels pixels = {pads.begin[1], x.shape.dims[1],
                                pads.end[1],   y.strides[3] - y.shape.dims[1],
                                x.strides[3],  y.strides[3]};
-  const PadWork work = pad_work(args.part_dim, args.part, y.shape);
+  const RowWork work = row_work(args.part_dim, args.part, y.shape);
   const Lanes lanes = {channels_of_part(args.part_dim, args.part, y.shape).count(),
                        work.channels.count(), y.strides[3]};
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);

@@ -10,7 +10,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   if (step.kernel->is_reference())
     return fill_loops(step, machine, 1, smaller(traffic_bytes(x), written_bytes(step)), out);
   const auto& params = step.params_as<PadParams>();
-  const PadWork work = pad_work(step.part_dim, step.part, y);
+  const RowWork work = row_work(step.part_dim, step.part, y);
   const Range rows = pad_input_range(params.kind, pad_axes(params).begin[2], work.rows, x.dims[2]);
   const double channels = smaller(work.channels.count(), padded_channels(x));
   const double read_bytes = smaller(map_bytes(x, rows.count(), channels), written_bytes(step));

@@ -60,8 +60,7 @@
 
 #include <cmath>
 
-#include "kernels/common/contract/check_step_shape.h"
-#include "kernels/common/contract/tasks.h"
+#include "kernels/common/contract/row_work.h"
 
 namespace codl::kernels {
 
@@ -320,24 +319,6 @@ constexpr Range resize_input_range(const ResizeParams& params, const ResizeMap& 
             resize_nearest(map.h, map.rounding_h, int64_t{rows.end} - 1, in) + 1};
   return {resize_pair(map.h, rows.begin, in).first,
           resize_pair(map.h, int64_t{rows.end} - 1, in).second + 1};
-}
-
-// The pieces of a step of the f32 kernels: (batch, output row) pairs.
-struct ResizeWork {
-  Range rows;
-  Range channels;  // up to the padded count where the part has the last channel
-  int64_t units;
-  int32_t task_count;
-};
-
-constexpr ResizeWork resize_work(SplitDim part_dim, Range part, const OperandShape& y) {
-  ResizeWork work = {};
-  work.rows = rows_of_part(part_dim, part, y);
-  work.channels = channels_of_part(part_dim, part, y);
-  if (work.channels.end == y.dims[1]) work.channels.end = padded_channels(y);
-  work.units = int64_t{y.dims[0]} * work.rows.count();
-  work.task_count = task_count_for(work.units, work.units * y.dims[3] * work.channels.count());
-  return work;
 }
 
 void resize_ref(const KernelArgs& args);

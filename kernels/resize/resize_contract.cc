@@ -30,7 +30,7 @@ const char* check_map(const StepShape& step, StepNeeds* out_needs) {
   const Range rows = rows_of_part(step.part_dim, step.part, y);
   if (!holds_rows(x, resize_input_range(params, map, rows, x.dims[2])))
     return "input rows of the part inside the operand";
-  out_needs->task_count = resize_work(step.part_dim, step.part, y).task_count;
+  out_needs->task_count = row_work(step.part_dim, step.part, y).task_count;
   return nullptr;
 }
 

@@ -128,7 +128,7 @@ void resize_f32(const KernelArgs& args) {
   const TensorView& y = args.output();
   const int32_t* in = x.shape.dims;
   const int32_t columns = y.shape.dims[3];
-  const ResizeWork work = resize_work(args.part_dim, args.part, y.shape);
+  const RowWork work = row_work(args.part_dim, args.part, y.shape);
   ResizeMap map;
   resize_is_map(params, in, y.shape.dims, &map);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);

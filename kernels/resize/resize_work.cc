@@ -20,7 +20,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   // Each input element of the part once.
   const double read_bytes = traffic_bytes(x) * elements / static_cast<double>(stored_elements(y));
   if (step.kernel->is_reference()) return fill_loops(step, machine, looks, read_bytes, out);
-  const ResizeWork work = resize_work(step.part_dim, step.part, y);
+  const RowWork work = row_work(step.part_dim, step.part, y);
   const int32_t channels = channels_of_part(step.part_dim, step.part, y).count();
   out->run_bytes = round_up(channels, kChannelPad) * element_bytes(y);
   out->tile_calls = elements / round_up(channels, kChannelPad);

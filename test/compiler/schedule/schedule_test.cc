@@ -106,6 +106,20 @@ void draw_layouts(const ir::Graph& graph, const LatencyPredictor& predictor, std
     }
 }
 
+// All on the CPU, all on the GPU, all in parts of rows, all in parts of channels; no chains.
+std::vector<PartitionPlan> ways_to_place(const ir::Graph& graph,
+                                         const LatencyPredictor& predictor) {
+  std::vector<PartitionPlan> ways;
+  for (const char* strategy : {"cpu", "gpu"}) {
+    PartitionOptions options;
+    options.strategy = strategy;
+    ways.push_back(test::value_of(partition(graph, predictor, options)));
+  }
+  for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
+    ways.push_back(test::value_of(partition(graph, predictor, forced(dim, 1))));
+  return ways;
+}
+
 // Values are read in the layout that they are not made in: by nodes of their chain and behind it,
 // on both sides of a cut, and by the CPU, too.
 TEST_CASE("maps of any node in either layout") {
@@ -120,14 +134,7 @@ TEST_CASE("maps of any node in either layout") {
   const ir::ValueId d = builder.conv("d", a, 32, 1);
   const ir::Graph graph =
       builder.finish(builder.add("sum", builder.add("ab", a, b), builder.add("cd", c, d)));
-  std::vector<PartitionPlan> ways;
-  for (const char* strategy : {"cpu", "gpu"}) {
-    PartitionOptions options;
-    options.strategy = strategy;
-    ways.push_back(test::value_of(partition(graph, predictor, options)));
-  }
-  for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
-    ways.push_back(test::value_of(partition(graph, predictor, forced(dim, 1))));
+  const std::vector<PartitionPlan> ways = ways_to_place(graph, predictor);
   const PartitionPlan chains[] = {
       test::value_of(partition(graph, predictor, forced(SplitDim::Height, 2))),
       test::value_of(partition(graph, predictor, forced(SplitDim::Height, 8)))};
@@ -173,14 +180,7 @@ TEST_CASE("norms and pads in parts, beside nodes that are cut otherwise or run w
   const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   const DeviceProfile profile = test::test_profile(sharing, layout);
   const LatencyPredictor predictor(profile);
-  std::vector<PartitionPlan> ways;
-  for (const char* strategy : {"cpu", "gpu"}) {
-    PartitionOptions options;
-    options.strategy = strategy;
-    ways.push_back(test::value_of(partition(graph, predictor, options)));
-  }
-  for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
-    ways.push_back(test::value_of(partition(graph, predictor, forced(dim, 1))));
+  const std::vector<PartitionPlan> ways = ways_to_place(graph, predictor);
   const PartitionPlan chain =
       test::value_of(partition(graph, predictor, forced(SplitDim::Height, 8)));
   std::set<std::pair<OpKind, SplitDim>> split;
