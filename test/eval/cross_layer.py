@@ -146,8 +146,8 @@ class CrossLayer:
                                               "--require-variant", "--json", *self.pins, f"--num-runs={runs}",
                                               "--warmup-runs=1"))
                 plan["rounds_us"].append(report["median_us"])
-        for plan in pair.values():
-            plan["measured_us"] = statistics.median(plan["rounds_us"][1:])  # the first round warms up
+        for plan in pair.values():  # the first round warms up
+            plan["least_us"], plan["measured_us"], plan["most_us"] = statistics.quantiles(plan["rounds_us"][1:], n=4)
 
     def outputs(self, plan):
         folder = plan["path"] + ".out"
@@ -171,7 +171,9 @@ class CrossLayer:
             found[name] = {"measured_us": plan["measured_us"], "predicted_us": plan["simulated_us"],
                            "simulated_phone_us": phone["simulated_us"], "rounds_us": plan["rounds_us"],
                            "deviation": deviation}
-            rows.append([name, f"{plan['measured_us'] / 1e3:.2f}", f"{change('measured_us', plan, none):+.1f} %",
+            quartiles = f"{plan['least_us'] / 1e3:.2f} to {plan['most_us'] / 1e3:.2f}"
+            rows.append([name, f"{plan['measured_us'] / 1e3:.2f} ({quartiles})",
+                         f"{change('measured_us', plan, none):+.1f} %",
                          f"{plan['simulated_us'] / 1e3:.2f}", f"{change('simulated_us', plan, none):+.1f} %",
                          f"{phone['simulated_us'] / 1e3:.2f}", f"{change('simulated_us', phone, phone_none):+.1f} %",
                          f"{PUBLISHED[name]:+.1f} %" if name in PUBLISHED else "",
@@ -188,10 +190,10 @@ class CrossLayer:
         lines = ["# One rewrite at a time, and all together", "",
                  *results.wrapped(f"{NETWORK}, {weights}. Measured on {results.machine_text()}, CPU core "
                                   f"{self.options.cpu_cores}, OpenCL on core {self.options.gpu_cores}: medians of "
-                                  f"{self.options.rounds} rounds, plans in turns. Predicted: codl-sim, on a profile that "
-                                  f"codl-profile made before. Simulated: codl-sim, {PHONE}. Published: the founding study, "
-                                  "ResNet-18 on a Snapdragon 855; its last row is with memory allocation. "
-                                  "`test/eval/cross_layer.py`."),
+                                  f"{self.options.rounds} rounds, their quartiles beside, plans in turns. Predicted: "
+                                  f"codl-sim, on a profile that codl-profile made before. Simulated: codl-sim, {PHONE}. "
+                                  "Published: the founding study, ResNet-18 on a Snapdragon 855; its last row is with "
+                                  "memory allocation. `test/eval/cross_layer.py`."),
                  *results.table(["", "measured, ms", "change", "predicted, ms", "change", f"simulated {PHONE}, ms", "change",
                                  "published change", "million MACs", "weights, MB", "arenas, MB", "steps", "deviation"],
                                 rows),
@@ -210,7 +212,7 @@ def parse_options():
     parser.add_argument("--cpu-cores", default="0")
     parser.add_argument("--gpu-cores", default="1")
     parser.add_argument("--profile-budget", type=seconds_of, default="90s", metavar="DURATION")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--decay", type=float, default=0.6, metavar="POWER", help="of singular values; 0: as they are")
     options = parser.parse_args()
     if not os.path.exists(os.path.join(options.models, NETWORK + ".onnx")):
