@@ -48,7 +48,7 @@ bool exceeds_slice(const ir::NodeView& view, const KernelChoice& choice, const P
       choice.predicted_us * crowded_factor(profile) <= *limits.max_gpu_slice_us)
     return false;
   for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
-    if (choice.kernel->can_split(dim) && split_rule(view, dim)) return false;
+    if (choice.kernel->can_split(dim) && compiler::split_rule(view, dim)) return false;
   return llvm::none_of(limits.places,
                        [&](const ForcedPlacement& place) { return place.node == view.node.name; });
 }
@@ -66,12 +66,12 @@ ValuePlace ValuePlace::of(const NodePartition& node_partition) {
 
 CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
                      const PlanLimits& limits)
-    : graph_(graph),
-      predictor_(predictor),
-      known_parts_(graph.nodes().size()),
-      placer_(graph, predictor.profile()) {
+    : graph_(graph), predictor_(predictor), placer_(graph, predictor.profile()) {
   for (auto& by_value : copies_) by_value.resize(graph.values().size());
   for (ir::NodeId node = 0; node < graph.nodes().size(); ++node) {
+    const ir::NodeView view{graph, graph.node(node)};
+    for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
+      split_rules_[dim == SplitDim::OutputChannel].push_back(compiler::split_rule(view, dim));
     const auto whole = [&](Processor processor, Layout maps) {
       return choose(node, processor, maps, SplitDim::None, {}, false);
     };
@@ -79,8 +79,7 @@ CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
     const bool gpu_may = profile().has_gpu && !touches_application_memory(graph, graph.node(node));
     for (Layout maps : gpu_maps()) {
       auto choice = gpu_may ? whole(Processor::Gpu, maps) : std::nullopt;
-      if (choice && exceeds_slice({graph, graph.node(node)}, *choice, limits, profile()))
-        choice.reset();
+      if (choice && exceeds_slice(view, *choice, limits, profile())) choice.reset();
       on_gpu_[is_image(maps)].push_back(choice);
     }
   }
@@ -127,14 +126,13 @@ std::optional<Segment> CostModel::whole(ir::NodeId node, Processor processor, La
 
 std::optional<KernelChoice> CostModel::choose_part(ir::NodeId node, Processor processor,
                                                    Layout maps, SplitDim dim, Range part) const {
-  std::vector<KnownPart>& known_parts = known_parts_[node];
-  for (const KnownPart& known : known_parts)
-    if (known.processor == processor && known.maps == maps && known.dim == dim &&
-        known.part == part)
-      return known.choice;
-  const auto choice = choose(node, processor, maps, dim, part, true);
-  known_parts.push_back({processor, maps, dim, part, choice});
-  return choice;
+  const PartKey key{
+      uint64_t{node} << 24 | static_cast<uint64_t>(processor) << 16 |
+          static_cast<uint64_t>(maps) << 8 | static_cast<uint64_t>(dim),
+      uint64_t{static_cast<uint32_t>(part.begin)} << 32 | static_cast<uint32_t>(part.end)};
+  const auto [known, is_new] = known_parts_.try_emplace(key);
+  if (is_new) known->second = choose(node, processor, maps, dim, part, true);
+  return known->second;
 }
 
 std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, SplitDim dim,
@@ -143,7 +141,7 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
   std::vector<Range> owned[2];  // by processor
   for (ir::NodeId id = first; id <= last; ++id) {
     if (!can_be_split(id)) return std::nullopt;
-    const std::optional<SplitRule> rule = split_rule({graph_, graph_.node(id)}, dim);
+    const std::optional<SplitRule>& rule = split_rule(id, dim);
     const std::optional<int32_t> cut = rule ? cut_at(*rule, ratio) : std::nullopt;
     if (!cut) return std::nullopt;
     nodes.push_back(id);

@@ -7,6 +7,7 @@
 #include "compiler/partition/limits.h"
 #include "compiler/partition/partition_plan.h"
 #include "compiler/partition/placements.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace codl::compiler {
 
@@ -54,6 +55,11 @@ class CostModel {
   Layout gpu_maps_of(ir::NodeId node, Layout preferred) const {
     const auto& choice = choose_whole(node, Processor::Gpu, preferred);
     return choice ? choice->maps : Layout::Nhwc;
+  }
+
+  // compiler/partition/split_geometry.h's, known before.
+  const std::optional<SplitRule>& split_rule(ir::NodeId node, SplitDim dim) const {
+    return split_rules_[dim == SplitDim::OutputChannel][node];
   }
 
   // One node on one processor. Nothing if no kernel of the device runs it, or if the GPU would have
@@ -131,14 +137,10 @@ class CostModel {
   const LatencyPredictor& predictor_;
   std::vector<std::optional<KernelChoice>> on_cpu_;     // by node
   std::vector<std::optional<KernelChoice>> on_gpu_[2];  // the same, with maps in Nhwc and Image2d
-  struct KnownPart {
-    Processor processor;
-    Layout maps;
-    SplitDim dim;
-    Range part;
-    std::optional<KernelChoice> choice;
-  };
-  mutable std::vector<std::vector<KnownPart>> known_parts_;  // by node
+  // By node, processor, layout, dim and range.
+  using PartKey = std::pair<uint64_t, uint64_t>;
+  mutable llvm::DenseMap<PartKey, std::optional<KernelChoice>> known_parts_;
+  std::vector<std::optional<SplitRule>> split_rules_[2];  // along Height and OutputChannel: by node
   // Of a map: what it takes however little is copied, and for all of it. Negative: not asked for.
   struct Copy {
     double fixed_us = -1;

@@ -5,6 +5,7 @@
 
 #include "compiler/ir/graph.h"
 #include "kernels/common/contract/contract.h"
+#include "schema/mix_bits.h"
 
 namespace codl::compiler {
 
@@ -51,6 +52,19 @@ inline bool is_alike(const NodePartition& a, const NodePartition& b) {
   for (size_t i = 0; i < a.parts.size(); ++i)
     if (!is_alike(a.parts[i], b.parts[i])) return false;
   return true;
+}
+
+// Of those that are alike the same, of others hardly ever.
+inline uint64_t key_of(const NodePartition& node_partition) {
+  uint64_t key = uint64_t{node_partition.node} << 8 | static_cast<uint64_t>(node_partition.dim);
+  const auto add = [&](uint64_t bits) { key = mix_bits(key + kSplitMixStep) ^ bits; };
+  for (const Part& part : node_partition.parts) {
+    add(static_cast<uint64_t>(part.processor) << 40 | static_cast<uint64_t>(part.maps) << 32 |
+        part.kernel->id);
+    for (const Range range : {part.owned, part.computed})
+      add(static_cast<uint64_t>(range.begin) << 32 | static_cast<uint32_t>(range.end));
+  }
+  return mix_bits(key);
 }
 
 // A connected, convex region of the graph, split along Height with no transfer inside: its internal

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "compiler/schedule/segment_steps.h"
+#include "compiler/simulate/known_placements.h"
 #include "compiler/simulate/queue_clock.h"
 #include "compiler/simulate/step_times.h"
 #include "compiler/support/error.h"
+#include "schema/mix_bits.h"
 
 namespace codl::compiler {
 
@@ -21,10 +23,12 @@ class PlanTimes::State {
         placer_(graph, predictor.profile()),
         placements_(graph.values().size()),
         uses_(graph.values().size()),
+        placement_ids_(graph.values().size()),
+        known_places_(placer_, graph.values().size()),
         states_(graph.values().size()),
         touches_(graph.values().size()),
         is_changed_(graph.values().size()),
-        fragments_(graph.nodes().size()),
+        segments_(graph.nodes().size()),
         begins_(graph.nodes().size()),
         emitter_(graph, predictor.profile(), placements_, states_) {}
 
@@ -39,6 +43,7 @@ class PlanTimes::State {
 
  private:
   static constexpr uint32_t kNoNeed = UINT32_MAX;
+  static constexpr size_t kKnownFragments = 8;  // of a segment: more are hardly asked for again
 
   // Where a step is: by the first node of its segment, and among that segment's steps of its queue.
   struct StepRef {
@@ -57,16 +62,25 @@ class PlanTimes::State {
     Needs needs;
   };
 
-  // What a segment comes to.
+  // What a segment comes to. It follows from its nodes' parts, and of the values that it touches
+  // from where they live and how they are before it.
   struct Fragment {
-    bool is_there = false;
-    ir::NodeId last = 0;
+    uint64_t key = 0;  // of the parts
     std::vector<TimedStep> steps;
     std::array<uint32_t, kQueueCount> queue_counts = {};
-    llvm::SmallVector<ir::ValueId, 8> values;  // that it touches
-    llvm::SmallVector<ValueState, 8> before;   // theirs
+    llvm::SmallVector<ir::ValueId, 8> values;      // that it touches
+    llvm::SmallVector<uint32_t, 8> placement_ids;  // theirs
+    llvm::SmallVector<ValueState, 8> before;
     llvm::SmallVector<ValueState, 8> behind;
-    bool is_new = false;  // made, or with other needs, for the plan at hand
+  };
+
+  // What segments that begin with a node have come to, the last one first. A search goes back from
+  // most of the plans that it looks at, and comes again to some of them.
+  struct SegmentAt {
+    bool is_there = false;  // in the plan at hand, or in the one before
+    bool is_new = false;    // made, or with other needs, for the plan at hand
+    llvm::SmallVector<std::unique_ptr<Fragment>, kKnownFragments> known;
+    Fragment& now() const { return *known.front(); }
   };
 
   // One access to a value, in the order of the list.
@@ -86,7 +100,7 @@ class PlanTimes::State {
 
   // After an error: the next plan is timed from the start.
   void forget() {
-    std::vector<Fragment>(fragments_.size()).swap(fragments_);
+    std::vector<SegmentAt>(segments_.size()).swap(segments_);
     for (std::vector<ValueTouch>& touches : touches_) touches.clear();
     node_partitions_.clear();
     firsts_.clear();
@@ -101,7 +115,11 @@ class PlanTimes::State {
     if (is_first) {
       node_partitions_ = plan.node_partitions;
       for (ir::ValueId value = 0; value < graph_.values().size(); ++value)
-        if (!graph_.value(value).is_constant) place(plan, value);
+        if (!graph_.value(value).is_constant) {
+          place(value, placer_.use_of(plan, value));
+          note_changed(value);
+          states_[value] = ValueState(placements_[value]);
+        }
     }
     std::vector<ir::NodeId> firsts;
     for (ir::NodeId first = 0; first < node_count; first = last_of_segment(plan, first) + 1)
@@ -111,22 +129,23 @@ class PlanTimes::State {
     // Values of segments that are dropped are changed; so are those of segments that see another
     // state of them.
     for (ir::NodeId first : firsts_) {
-      Fragment& fragment = fragments_[first];
-      fragment.is_new = false;
-      if (fragment.is_there && has_same_states(fragment)) {
-        for (size_t i = 0; i < fragment.values.size(); ++i)
-          if (is_changed_[fragment.values[i]]) states_[fragment.values[i]] = fragment.behind[i];
-        continue;
-      }
-      if (fragment.is_there) {
+      SegmentAt& segment = segments_[first];
+      segment.is_new = false;
+      if (segment.is_there) {
+        const Fragment& fragment = segment.now();
+        if (has_same_states(fragment)) {
+          for (size_t i = 0; i < fragment.values.size(); ++i)
+            if (is_changed_[fragment.values[i]]) states_[fragment.values[i]] = fragment.behind[i];
+          continue;
+        }
         for (size_t i = 0; i < fragment.values.size(); ++i)
           if (!is_changed_[fragment.values[i]]) states_[fragment.values[i]] = fragment.before[i];
         drop(first);
       }
-      if (llvm::Error error = make_fragment(plan, first)) return error;
+      if (llvm::Error error = take_fragment(plan, first)) return error;
     }
     for (ir::NodeId first : firsts_)
-      if (llvm::any_of(fragments_[first].values,
+      if (llvm::any_of(segments_[first].now().values,
                        [&](ir::ValueId value) { return is_changed_[value] != 0; }))
         find_needs(first);
     return llvm::Error::success();
@@ -146,11 +165,11 @@ class PlanTimes::State {
     changed_values_.push_back(value);
   }
 
-  void place(const PartitionPlan& plan, ir::ValueId value) {
-    uses_[value] = placer_.use_of(plan, value);
-    placements_[value] = placer_.place(value, uses_[value]);
-    note_changed(value);
-    states_[value] = ValueState(placements_[value]);
+  void place(ir::ValueId value, ValueUse use) {
+    const KnownPlacements::Known& known = known_places_.of(value, std::move(use));
+    uses_[value] = known.use;
+    placements_[value] = known.placement;
+    placement_ids_[value] = known.id;
   }
 
   // Drops the segments that are no longer as they were, and all that touch a value that lives
@@ -177,7 +196,7 @@ class PlanTimes::State {
         continue;
       node_partitions_[node] = plan.node_partitions[node];
       touch(node);
-      if (fragments_[first_before].is_there) drop(first_before);
+      if (segments_[first_before].is_there) drop(first_before);
     }
     llvm::sort(touched);
     touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
@@ -185,8 +204,7 @@ class PlanTimes::State {
       note_changed(value);
       ValueUse use = placer_.use_of(plan, value);
       if (!(use == uses_[value])) {
-        uses_[value] = use;
-        placements_[value] = placer_.place(value, std::move(use));
+        place(value, std::move(use));
         for (const Placer::Reader& reader : placer_.readers(value))
           drop_old_segment_of(reader.node);
         if (graph_.value(value).producer != ir::kNoId)
@@ -198,31 +216,68 @@ class PlanTimes::State {
 
   void drop_old_segment_of(ir::NodeId node) {
     const ir::NodeId first = segment_of(firsts_, node);
-    if (fragments_[first].is_there) drop(first);
+    if (segments_[first].is_there) drop(first);
   }
 
   void drop(ir::NodeId first) {
-    Fragment& fragment = fragments_[first];
-    for (ir::ValueId value : fragment.values) {
-      std::vector<ValueTouch>& touches = touches_[value];
-      touches.erase(std::remove_if(touches.begin(), touches.end(),
-                                   [&](const ValueTouch& touch) { return touch.segment == first; }),
-                    touches.end());
+    for (ir::ValueId value : segments_[first].now().values) {
+      llvm::erase_if(touches_[value],
+                     [&](const ValueTouch& touch) { return touch.segment == first; });
       note_changed(value);
     }
-    fragment.is_there = false;
+    segments_[first].is_there = false;
   }
 
-  llvm::Error make_fragment(const PartitionPlan& plan, ir::NodeId first) {
-    Fragment& fragment = fragments_[first];
-    fragment.is_there = fragment.is_new = true;
-    fragment.last = last_of_segment(plan, first);
+  // The segment as it is now, known or made.
+  llvm::Error take_fragment(const PartitionPlan& plan, ir::NodeId first) {
+    SegmentAt& segment = segments_[first];
+    segment.is_there = segment.is_new = true;
+    const ir::NodeId last = last_of_segment(plan, first);
+    uint64_t key = last;
+    for (ir::NodeId node = first; node <= last; ++node)
+      key = mix_bits(key ^ key_of(plan.node_partitions[node]));
+    auto& known = segment.known;
+    auto at = llvm::find_if(
+        known, [&](const auto& fragment) { return fragment->key == key && is_as_now(*fragment); });
+    if (at == known.end()) {
+      if (known.size() < kKnownFragments) known.push_back(std::make_unique<Fragment>());
+      at = known.end() - 1;
+      (*at)->key = key;
+      if (llvm::Error error = make_fragment(plan, first, last, **at)) return error;
+    }
+    std::rotate(known.begin(), at, at + 1);
+    const Fragment& fragment = segment.now();
+    for (size_t i = 0; i < fragment.values.size(); ++i) {
+      note_changed(fragment.values[i]);
+      states_[fragment.values[i]] = fragment.behind[i];
+    }
+    std::array<uint32_t, kQueueCount> counts = {};
+    for (uint32_t i = 0; i < fragment.steps.size(); ++i) {
+      const TimedStep& step = fragment.steps[i];
+      for (const PlannedAccess& access : step.accesses)
+        add_touch({first, i, counts[step.queue], step.queue, access});
+      ++counts[step.queue];
+    }
+    return llvm::Error::success();
+  }
+
+  bool is_as_now(const Fragment& fragment) const {
+    for (size_t i = 0; i < fragment.values.size(); ++i)
+      if (fragment.placement_ids[i] != placement_ids_[fragment.values[i]] ||
+          !(fragment.before[i] == states_[fragment.values[i]]))
+        return false;
+    return true;
+  }
+
+  llvm::Error make_fragment(const PartitionPlan& plan, ir::NodeId first, ir::NodeId last,
+                            Fragment& fragment) {
     fragment.steps.clear();
     fragment.queue_counts = {};
-    fragment.values = SegmentSteps::values_of(graph_, first, fragment.last);
+    fragment.values = SegmentSteps::values_of(graph_, first, last);
+    fragment.placement_ids.clear();
     fragment.before.clear();
     for (ir::ValueId value : fragment.values) {
-      note_changed(value);
+      fragment.placement_ids.push_back(placement_ids_[value]);
       fragment.before.push_back(states_[value]);
     }
     const auto add = [&](const PlannedStep& planned) -> llvm::Error {
@@ -231,13 +286,10 @@ class PlanTimes::State {
       CODL_ASSIGN_OR_RETURN(demand, times_.demand(planned));
       step.demand = demand;
       step.accesses = accesses_of(graph_, planned);
-      const auto index = static_cast<uint32_t>(fragment.steps.size() - 1);
-      const uint32_t in_queue = fragment.queue_counts[step.queue]++;
-      for (const PlannedAccess& access : step.accesses)
-        add_touch({first, index, in_queue, step.queue, access});
+      ++fragment.queue_counts[step.queue];
       return llvm::Error::success();
     };
-    if (llvm::Error error = emitter_.emit(plan, first, fragment.last, add)) return error;
+    if (llvm::Error error = emitter_.emit(plan, first, last, add)) return error;
     fragment.behind.clear();
     for (ir::ValueId value : fragment.values) fragment.behind.push_back(states_[value]);
     return llvm::Error::success();
@@ -253,7 +305,7 @@ class PlanTimes::State {
   // Of each step of the segment: what of other queues touches what it touches, and one of both
   // writes.
   void find_needs(ir::NodeId first) {
-    Fragment& fragment = fragments_[first];
+    Fragment& fragment = segments_[first].now();
     for (uint32_t i = 0; i < fragment.steps.size(); ++i) {
       TimedStep& step = fragment.steps[i];
       Needs needs;
@@ -271,7 +323,7 @@ class PlanTimes::State {
         }
       if (needs == step.needs) continue;
       step.needs = needs;
-      fragment.is_new = true;
+      segments_[first].is_new = true;
     }
   }
 
@@ -285,8 +337,8 @@ class PlanTimes::State {
       counts_before_[queue] = static_cast<uint32_t>(queues_[queue].size());
     bool is_as_before = true;
     for (ir::NodeId first : firsts_) {
-      const Fragment& fragment = fragments_[first];
-      if (is_as_before && fragment.is_new) {
+      const Fragment& fragment = segments_[first].now();
+      if (is_as_before && segments_[first].is_new) {
         is_as_before = false;
         unchanged_ = begin;
         for (size_t queue = 0; queue < kQueueCount; ++queue) queues_[queue].resize(begin[queue]);
@@ -394,15 +446,17 @@ class PlanTimes::State {
   const QueueConditions conditions_;
   const double sync_us_;
   const Placer placer_;
-  std::vector<ValuePlacement> placements_;        // by value
-  std::vector<ValueUse> uses_;                    // by value
+  std::vector<ValuePlacement> placements_;  // by value
+  std::vector<ValueUse> uses_;              // by value
+  std::vector<uint32_t> placement_ids_;     // by value
+  KnownPlacements known_places_;
   std::vector<ValueState> states_;                // by value, where the segments are walked along
   std::vector<std::vector<ValueTouch>> touches_;  // by value, in order
   std::vector<uint8_t> is_changed_;               // by value, for the plan at hand
   std::vector<ir::ValueId> changed_values_;
   std::vector<NodePartition> node_partitions_;             // of the plan before
   std::vector<ir::NodeId> firsts_;                         // of its segments
-  std::vector<Fragment> fragments_;                        // by the first node of a segment
+  std::vector<SegmentAt> segments_;                        // by their first node
   std::vector<std::array<uint32_t, kQueueCount>> begins_;  // by that and queue: steps before
   std::vector<QueueItem> queues_[kQueueCount];
   std::vector<double> ends_us_[kQueueCount];

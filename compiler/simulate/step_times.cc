@@ -6,7 +6,7 @@
 #include "compiler/support/error.h"
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"
-#include "llvm/ADT/Hashing.h"
+#include "schema/mix_bits.h"
 
 namespace codl::compiler {
 namespace {
@@ -30,34 +30,38 @@ StepTimes::StepTimes(const ir::Graph& graph, const LatencyPredictor& predictor,
 
 llvm::Expected<StepDemand> StepTimes::demand(const PlannedStep& step) {
   if (step.kind == StepKind::Unmap) return StepDemand{};
-  Key key;
-  key.node = step.node;
-  key.value = step.value;
-  key.kernel = step.kernel;
-  key.kind = step.kind;
-  key.part_dim = step.part_dim;
-  key.part = step.part;
-  for (TensorId tensor : step.operands) {
-    Key::Operand& operand = key.operands.emplace_back();
-    if (tensor == kNoTensor) continue;
-    const PlacedTensor& placed = placements_[value_of_tensor(tensor)].placed(tensor);
-    const kernels::OperandShape& shape = placed.shape;
-    operand = {shape.layout, {shape.row_begin, shape.row_end}, placed.storage};
-  }
+  const uint64_t key = key_of(step);
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
   CODL_ASSIGN_OR_RETURN(demand, predicted_demand(step));
-  known_.emplace(std::move(key), demand);
+  known_.try_emplace(key, demand);
   return demand;
 }
 
-size_t StepTimes::Hash::operator()(const Key& key) const {
-  size_t hash = llvm::hash_combine(key.node, key.value, key.kernel, static_cast<int>(key.kind),
-                                   key.part.begin, key.part.end, static_cast<int>(key.part_dim));
-  for (const Key::Operand& operand : key.operands)
-    hash = llvm::hash_combine(hash, static_cast<int>(operand.layout), operand.rows.begin,
-                              operand.rows.end, static_cast<int>(operand.storage));
-  return hash;
+uint64_t StepTimes::key_of(const PlannedStep& step) const {
+  uint64_t key = 0;
+  const auto add = [&](uint64_t high, uint64_t low) {
+    key = mix_bits((key ^ (high << 32 | low)) + kSplitMixStep);
+  };
+  const auto add_range = [&](Range range) {
+    add(static_cast<uint32_t>(range.begin), static_cast<uint32_t>(range.end));
+  };
+  add(step.node, step.value);
+  add(step.kernel == nullptr ? UINT32_MAX : step.kernel->id,  // of a transfer one is chosen
+      static_cast<uint64_t>(step.kind) << 8 | static_cast<uint64_t>(step.part_dim));
+  add_range(step.part);
+  for (TensorId tensor : step.operands) {
+    // What stays in its place takes no time: storages count.
+    if (tensor == kNoTensor) {
+      add(0, static_cast<uint64_t>(Storage::Weights));
+      continue;
+    }
+    const PlacedTensor& placed = placements_[value_of_tensor(tensor)].placed(tensor);
+    add(static_cast<uint64_t>(placed.shape.layout), static_cast<uint64_t>(placed.storage));
+    add_range({placed.shape.row_begin, placed.shape.row_end});
+  }
+  // Two keys that llvm::DenseMap has for itself.
+  return key < UINT64_MAX - 1 ? key : 0;
 }
 
 llvm::Expected<StepDemand> StepTimes::predicted_demand(const PlannedStep& step) const {

@@ -1,11 +1,11 @@
 // The times of steps that have no schedule yet, each asked for once.
 #pragma once
 
-#include <unordered_map>
 #include <vector>
 
 #include "compiler/device/latency_predictor.h"
 #include "compiler/schedule/segment_steps.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace codl::compiler {
 
@@ -20,37 +20,15 @@ class StepTimes {
   llvm::Expected<StepDemand> demand(const PlannedStep& step);
 
  private:
-  // What the time depends on.
-  struct Key {
-    ir::NodeId node = ir::kNoId;
-    ir::ValueId value = ir::kNoId;
-    const KernelInfo* kernel = nullptr;  // null: a transfer, for which one is chosen
-    StepKind kind = StepKind::Kernel;
-    SplitDim part_dim = SplitDim::None;
-    Range part;
-    struct Operand {
-      Layout layout = Layout::Plain;
-      Range rows;
-      Storage storage = Storage::Weights;  // what stays in its place takes no time
-      friend bool operator==(const Operand&, const Operand&) = default;
-    };
-    llvm::SmallVector<Operand, 4> operands;
-    friend bool operator==(const Key& a, const Key& b) {
-      return a.node == b.node && a.value == b.value && a.kernel == b.kernel && a.kind == b.kind &&
-             a.part_dim == b.part_dim && a.part == b.part && a.operands == b.operands;
-    }
-  };
-  struct Hash {
-    size_t operator()(const Key& key) const;
-  };
-
+  // Of all that the time depends on. Steps that take other times hardly ever have the same one.
+  uint64_t key_of(const PlannedStep& step) const;
   llvm::Expected<StepDemand> predicted_demand(const PlannedStep& step) const;
 
   const ir::Graph& graph_;
   const LatencyPredictor& predictor_;
   const LatencyPredictor times_;  // predict()'s
   const std::vector<ValuePlacement>& placements_;
-  std::unordered_map<Key, StepDemand, Hash> known_;
+  llvm::DenseMap<uint64_t, StepDemand> known_;  // by key
 };
 
 }  // namespace codl::compiler

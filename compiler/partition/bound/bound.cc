@@ -21,7 +21,7 @@ constexpr int32_t kMaxCuts = 24;
 constexpr int kWeights = 64;
 
 void add_splits(const CostModel& costs, ir::NodeId node, SplitDim dim, std::vector<Share>& shares) {
-  const std::optional<SplitRule> rule = split_rule({costs.graph(), costs.graph().node(node)}, dim);
+  const std::optional<SplitRule>& rule = costs.split_rule(node, dim);
   if (!rule) return;
   const int32_t granules = static_cast<int32_t>(ceil_div(rule->extent, rule->granularity));
   const int32_t stride = std::max(1, static_cast<int32_t>(ceil_div(granules - 1, kMaxCuts)));

@@ -56,8 +56,7 @@ std::optional<double> PlanChanges::moved_share(const Run& run, double by) const 
   const double share = run.how.gpu_share + by;
   std::optional<double> nearest;  // at which a cut is another
   for (ir::NodeId node = run.first; node <= run.last; ++node) {
-    const std::optional<SplitRule> rule =
-        split_rule({costs_.graph(), costs_.graph().node(node)}, run.how.dim());
+    const std::optional<SplitRule>& rule = costs_.split_rule(node, run.how.dim());
     const std::optional<int32_t> now = rule ? cut_at(*rule, run.how.gpu_share) : std::nullopt;
     if (!now) return std::nullopt;
     const double next =
@@ -84,7 +83,7 @@ bool ChangesInTurn::at(ir::NodeId node) {
 // Of more than kMaxCuts cuts every so many-th is looked at.
 llvm::SmallVector<double, ChangesInTurn::kBestCuts> ChangesInTurn::best_shares(
     const Run& run) const {
-  const auto rule = split_rule({costs_.graph(), costs_.graph().node(run.last)}, run.how.dim());
+  const std::optional<SplitRule>& rule = costs_.split_rule(run.last, run.how.dim());
   llvm::SmallVector<std::pair<double, double>, kMaxCuts> shares;  // with microseconds
   const auto granules = static_cast<int32_t>(ceil_div(rule->extent, rule->granularity));
   const int32_t stride = std::max(1, static_cast<int32_t>(ceil_div(granules, kMaxCuts)));

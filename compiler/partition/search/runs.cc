@@ -9,19 +9,10 @@ namespace codl::compiler {
 namespace {
 
 uint64_t key_of(const Run& run) {
-  uint64_t key = 0;
-  const auto add = [&](uint64_t bits) { key = mix_bits(key + bits + 0x9e3779b97f4a7c15); };
-  add(uint64_t{run.first} << 32 | run.last);
-  for (const NodePartition& node_partition : run.segment.node_partitions) {
-    add(static_cast<uint64_t>(node_partition.dim));
-    for (const Part& part : node_partition.parts) {
-      add(static_cast<uint64_t>(part.processor) << 40 | static_cast<uint64_t>(part.maps) << 32 |
-          part.kernel->id);
-      for (const Range range : {part.owned, part.computed})
-        add(static_cast<uint64_t>(range.begin) << 32 | static_cast<uint32_t>(range.end));
-    }
-  }
-  return key;
+  uint64_t key = uint64_t{run.first} << 32 | run.last;
+  for (const NodePartition& node_partition : run.segment.node_partitions)
+    key = mix_bits(key + kSplitMixStep) ^ key_of(node_partition);
+  return mix_bits(key);
 }
 
 RunPtr finished(Run run) {

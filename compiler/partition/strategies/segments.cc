@@ -80,7 +80,7 @@ class Search {
   // False if [first, last] cannot be split along dim at any ratio: neither can a longer run. Of
   // channels that shows at the ratios that are tried; rows may hang together only further on.
   bool offer_splits(ir::NodeId first, ir::NodeId last, SplitDim dim) {
-    if (!split_rule({costs_.graph(), costs_.graph().node(last)}, dim)) return false;
+    if (!costs_.split_rule(last, dim)) return false;
     bool has_split = dim == SplitDim::Height;
     for (Layout maps : costs_.gpu_maps()) {
       if (options_.ratio) {

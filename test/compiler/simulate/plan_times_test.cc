@@ -94,12 +94,19 @@ TEST_CASE("a plan that differs from the one before takes exactly what its schedu
     const CostModel costs(graph, predictor);
     PlanTimes times(graph, predictor);
     std::vector<Segment> segments = random_segments(costs, random, 0, count - 1);
+    std::vector<std::vector<Segment>> seen;
     for (int32_t turn = 0; turn < 60; ++turn) {
       const PartitionPlan plan = plan_of(segments);
       CAPTURE(graphs, turn);
       CHECK(test::value_of(times.time_us(plan)) == whole_us(graph, plan, predictor));
-      // Some segments somewhere else; the same plan now and then; at times all of them.
+      // Some segments somewhere else; at times all of them; now and then the same plan, or one that
+      // was there before.
+      seen.push_back(segments);
       if (turn % 7 == 3) continue;
+      if (turn % 3 == 2) {
+        segments = seen[seen.size() - 1 - random() % std::min<size_t>(seen.size(), 6)];
+        continue;
+      }
       const size_t at = random() % segments.size();
       const size_t many = turn % 20 == 19 ? segments.size() - at : 1 + random() % 3;
       const size_t end = std::min(at + many, segments.size());

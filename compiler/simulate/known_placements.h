@@ -1,0 +1,50 @@
+// Where values live by what a plan does to them, each asked for once.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "compiler/partition/placements.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace codl::compiler {
+
+class KnownPlacements {
+ public:
+  struct Known {
+    ValueUse use;
+    ValuePlacement placement;
+    uint32_t id;  // other uses have other ones
+  };
+
+  // Borrows it.
+  explicit KnownPlacements(const Placer& placer, size_t value_count)
+      : placer_(placer), known_(value_count) {}
+
+  // Valid until the next call.
+  const Known& of(ir::ValueId value, ValueUse use) {
+    auto& known = known_[value];
+    auto at = llvm::find_if(known, [&](const auto& one) { return one->use == use; });
+    if (at == known.end()) {
+      if (known.size() == kMost) known.pop_back();
+      ValuePlacement placement = placer_.place(value, use);
+      known.push_back(
+          std::make_unique<Known>(Known{std::move(use), std::move(placement), next_id_++}));
+      at = known.end() - 1;
+    }
+    std::rotate(known.begin(), at, at + 1);
+    return *known.front();
+  }
+
+ private:
+  static constexpr size_t kMost = 8;  // of a value: more are hardly asked for again
+
+  const Placer& placer_;
+  // By value, the one that was asked for last first.
+  std::vector<llvm::SmallVector<std::unique_ptr<Known>, kMost>> known_;
+  uint32_t next_id_ = 0;
+};
+
+}  // namespace codl::compiler
