@@ -32,6 +32,11 @@ llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::
         if (llvm::Error error = bring_operands(id, part, first, homes)) return error;
     return llvm::Error::success();
   };
+  // What the host will write goes to it first, before the queue waits for what the host still
+  // computes. No step touches it yet, and shared memory is never another tensor's place as well.
+  for (ir::NodeId id = first; id <= last; ++id)
+    if (plan.node_partitions[id].part_on(Processor::Cpu) != nullptr)
+      if (llvm::Error error = map(graph_.node(id).output, Mapped::Write)) return error;
   // Where the GPU's queue brings operands to both, first what the CPU waits for: its next kernel
   // stands behind all of it on that queue anyway. Transfers between separate memories have a queue
   // of their own, and wait for what is done last.
@@ -191,13 +196,12 @@ llvm::Error SegmentSteps::move(ir::ValueId value, StepKind kind, TensorId from, 
   return sink_(std::move(step));
 }
 
-// Shared tensors of the node's CPU part go to the host.
+// What the node's CPU part reads of shared tensors goes to the host.
 llvm::Error SegmentSteps::map_operands(const NodePartition& node_partition) {
   if (node_partition.part_on(Processor::Cpu) == nullptr) return llvm::Error::success();
-  const ir::Node& node = graph_.node(node_partition.node);
-  for (ir::ValueId value : node.inputs)
+  for (ir::ValueId value : graph_.node(node_partition.node).inputs)
     if (llvm::Error error = map(value, Mapped::Read)) return error;
-  return map(node.output, Mapped::Write);
+  return llvm::Error::success();
 }
 
 bool SegmentSteps::needs_map(ir::ValueId value, TensorId tensor) const {
