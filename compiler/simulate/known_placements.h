@@ -28,7 +28,7 @@ class KnownPlacements {
     auto& known = known_[value];
     auto at = llvm::find_if(known, [&](const auto& one) { return one->use == use; });
     if (at == known.end()) {
-      if (known.size() == kMost) known.pop_back();
+      if (known.size() == kMaxKnown) known.pop_back();
       ValuePlacement placement = placer_.place(value, use);
       known.push_back(
           std::make_unique<Known>(Known{std::move(use), std::move(placement), next_id_++}));
@@ -39,11 +39,11 @@ class KnownPlacements {
   }
 
  private:
-  static constexpr size_t kMost = 8;  // of a value: more are hardly asked for again
+  static constexpr size_t kMaxKnown = 8;  // of a value: more are hardly asked for again
 
   const Placer& placer_;
   // By value, the one that was asked for last first.
-  std::vector<llvm::SmallVector<std::unique_ptr<Known>, kMost>> known_;
+  std::vector<llvm::SmallVector<std::unique_ptr<Known>, kMaxKnown>> known_;
   uint32_t next_id_ = 0;
 };
 
