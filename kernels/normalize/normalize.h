@@ -2,16 +2,18 @@
 // of the squared distances from the mean) over the axes in axes_mask, per index of the others.
 // is_rms: the mean is taken as 0.
 //
-//   x, y         f32, the same dims and layout: Plain, or Nhwc with all rows held
+//   x, y         f32, the same dims and layout: Plain, or Nhwc or Image2d with all rows held
 //   scale, bias  f32, Plain, present when has_scale, has_bias; each dim, aligned from the right, is
 //                x's or 1
 //
-// Nhwc: the axes run over the real channels only; pad lanes of y are written as zero. Distances are
-// from the mean, or (CPU kernel) first from a number near it. Parts: OutputChannel of Nhwc, where
-// the axes are not the channels'. y must not overlap the others. Nothing past the end is read.
+// Nhwc, Image2d: the axes run over the real channels only; pad lanes of y are written as zero.
+// Distances are from the mean, or (CPU kernel) first from a number near it. Parts: OutputChannel of
+// Nhwc and Image2d, where the axes are not the channels'. y must not overlap the others. Nothing
+// past the end is read.
 //
 // Buffer kernel: at most 3 groups of neighbouring axes that are reduced, and 3 that are not,
-// besides the innermost group.
+// besides the innermost group. Image kernel: the axes are the rows and the columns; scale and bias
+// do not differ between pixels.
 #pragma once
 
 #include "kernels/common/contract/broadcast.h"
@@ -203,6 +205,20 @@ inline NormalizeWork normalize_work(const StepShape& step) {
   return normalize_work(params, step.part_dim, step.part, step.operands[0],
                         normalize_scale(params, step.operands),
                         normalize_bias(params, step.operands));
+}
+
+// ---- kernel on texels ---------------------------------------------------------------------------
+
+inline constexpr int32_t kNormalizePixelAxes = 1 << 2 | 1 << 3;
+
+// Texels that a work-item asks for at once.
+inline constexpr int32_t kNormalizeTexels = 4;
+
+// Work-items that share the means of a texel: it depends on the whole map, for the order of sums.
+// Few where most of many would have nothing to do; 256 are less than any device's most.
+constexpr int32_t normalize_texel_items(const OperandShape& x) {
+  constexpr int64_t kManyPixels = 4096;
+  return int64_t{x.dims[2]} * x.dims[3] < kManyPixels ? 64 : 256;
 }
 
 void normalize_ref(const KernelArgs& args);

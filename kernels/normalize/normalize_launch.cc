@@ -18,16 +18,48 @@ void add_axes(const NormalizeAxes& axes, ClLaunch* out) {
   }
 }
 
+// Elements of scale or bias from batch to batch, and from channel to channel; none: 0.
+void add_steps(const OperandShape* operand, const OperandShape& x, ClLaunch* out) {
+  for (const int32_t axis : {0, 1})
+    out->add_int(operand == nullptr ? 0
+                                    : static_cast<int32_t>(broadcast_stride(*operand, x, axis)));
+}
+
+void launch_texels(const StepShape& step, ClLaunch* out) {
+  const auto& params = step.params_as<NormalizeParams>();
+  const OperandShape& x = step.operands[0];
+  const ClChannels channels = cl_channels(step);
+  const int32_t items = normalize_texel_items(x);
+  out->define("ITEMS", items);
+  out->define("AT_ONCE", kNormalizeTexels);
+  out->local[0] = static_cast<uint64_t>(items);
+  out->local[1] = out->local[2] = 1;
+  out->global[0] = out->local[0] * static_cast<uint64_t>(channels.stored_count / kChannelPad);
+  out->global[1] = static_cast<uint64_t>(x.dims[0]);
+  out->global[2] = 1;
+  out->add_int(channels.begin / kChannelPad);
+  out->add_int(x.dims[2]);
+  out->add_int(x.dims[3]);
+  out->add_int(x.dims[1]);
+  add_pixel_texels(x, out);
+  add_pixel_texels(step.output(), out);
+  out->add_float(static_cast<float>(int64_t{x.dims[2]} * x.dims[3]));
+  out->add_float(params.epsilon);
+  add_steps(normalize_scale(params, step.operands), x, out);
+  add_steps(normalize_bias(params, step.operands), x, out);
+}
+
 }  // namespace
 
 void normalize_launch(const StepShape& step, ClLaunch* out_launch) {
   const auto& params = step.params_as<NormalizeParams>();
-  const NormalizeWork work = normalize_work(step);
-  const int32_t columns = work.has_kept_lanes ? static_cast<int32_t>(kNormalizeBlock) : 1;
-  const int32_t rows = work.has_kept_lanes ? kColumnItems : kRowItems;
   out_launch->define("IS_RMS", params.is_rms != 0 ? 1 : 0);
   out_launch->define("HAS_SCALE", params.has_scale != 0 ? 1 : 0);
   out_launch->define("HAS_BIAS", params.has_bias != 0 ? 1 : 0);
+  if (step.kernel->layout == Layout::Image2d) return launch_texels(step, out_launch);
+  const NormalizeWork work = normalize_work(step);
+  const int32_t columns = work.has_kept_lanes ? static_cast<int32_t>(kNormalizeBlock) : 1;
+  const int32_t rows = work.has_kept_lanes ? kColumnItems : kRowItems;
   out_launch->define("COLUMNS", columns);
   out_launch->define("ROWS", rows);
   out_launch->local[0] = static_cast<uint64_t>(int64_t{columns} * rows);

@@ -8,7 +8,36 @@ namespace {
 
 TileKind tile_kind(const KernelInfo&) { return TileKind::Own; }
 
+// A group goes three times through the texels of its channels: for the mean, for the squares, and
+// for the results; two times where the mean is known.
+void texel_work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const OperandShape& x = step.operands[0];
+  const double passes = step.params_as<NormalizeParams>().is_rms != 0 ? 2 : 3;
+  const double pixels = double{1} * x.dims[2] * x.dims[3];
+  const double elements = static_cast<double>(part_elements(step));
+  const double channels = channels_of_part(step.part_dim, step.part, x).count();
+  out->operations = 5 * elements;  // distances, sums and squares; factor and shift
+  out->transcendentals = 2 * elements / pixels;
+  const double x_bytes = elements * element_bytes(x);
+  double other_bytes = 0;
+  for (uint32_t i = 1; i + 1 < step.operand_count; ++i)
+    other_bytes += traffic_bytes(step.operands[i]) * channels / x.dims[1];
+  out->run_bytes = kChannelPad * element_bytes(x);
+  out->moved_bytes = passes * x_bytes + other_bytes + written_bytes(step);
+  const double items = normalize_texel_items(x);
+  out->tile_calls = out->waves * passes * std::ceil(pixels / (items * kNormalizeTexels));
+  out->item_registers = (kNormalizeTexels + 2) * kChannelPad;  // and a mean and a sum
+  out->group_local_bytes = items * kChannelPad * sizeof(float);
+  WorkMemory memory(step, machine, out);
+  memory.read_channels(x_bytes);
+  memory.read(other_bytes);
+  memory.write(written_bytes(step));
+  memory.again((passes - 1) * x_bytes, x_bytes / x.dims[0]);
+  memory.finish();
+}
+
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  if (step.kernel->layout == Layout::Image2d) return texel_work(step, machine, out);
   const OperandShape& x = step.operands[0];
   const NormalizeWork work = normalize_work(step);
   double share = 1;  // of the channels

@@ -42,6 +42,8 @@ const std::set<std::string_view> kLimits = {
     "a 3x3 filter of one group that moves by one",
     "input rows of the part's tiles inside the operand",
     "a sum or an extreme for a kernel of f32",
+    "means over the rows and columns of each channel for a kernel on texels",
+    "scale and bias that are one for all pixels of a channel for a kernel on texels",
 };
 
 // Which operands that can be are halves in memory; of several, those with an even or odd number.

@@ -130,6 +130,27 @@ inline std::vector<KernelCase> normalize_cases() {
        .axes_mask = 12,
        .x = nhwc_operand({2, 85, 11, 23}),
        .channels = {16, 85}});
+  // What the kernel on texels does not take with the others: each combination of scale and bias, of
+  // batches too, of few pixels and of many.
+  const OperandShape few = nhwc_operand({2, 9, 5, 13});
+  const OperandShape many = nhwc_operand({2, 6, 67, 65});
+  with_both("texels, scale and bias of batches", 12, many, plain_operand({2, 6, 1, 1}),
+            plain_operand({2, 1, 1, 1}));
+  with_both("texels, one row", 12, nhwc_operand({1, 3, 1, 33}), plain_operand({1}),
+            plain_operand({3, 1, 1}));
+  for (const OperandShape& x : {few, many}) {
+    const OperandShape each = plain_operand({x.dims[1], 1, 1});
+    add({.name = "texels, bare", .axes_mask = 12, .x = x});
+    add({.name = "texels, scale", .axes_mask = 12, .x = x, .has_scale = true, .scale = each});
+    add({.name = "texels, bias", .axes_mask = 12, .x = x, .has_bias = true, .bias = each});
+    add({.name = "texels, rms",
+         .axes_mask = 12,
+         .x = x,
+         .has_scale = true,
+         .scale = plain_operand({1, x.dims[1], 1, 1}),
+         .is_rms = true});
+  }
+  with_both("texels, scale of columns", 12, few, plain_operand({9, 1, 13}), plain_operand({1}));
   return cases;
 }
 

@@ -26,8 +26,9 @@ uint64_t bytes_of(const OperandShape& shape) {
 }
 
 bool passes(const KernelInfo& info, const KernelCase& item) {
+  const KernelCase on_device = with_images(info, item);
   kernels::StepNeeds needs;
-  return kernels::check_step(step_of(info, item), &needs) == nullptr;
+  return kernels::check_step(step_of(info, on_device), &needs) == nullptr;
 }
 
 // Gives up rows of the inputs' windows as long as the contract agrees.
@@ -153,7 +154,8 @@ TEST_CASE("parts of a step make the whole, bit by bit", "[parts]") {
 
 std::string run_cl(ClDevice* device, const KernelInfo& info, const KernelCase& item,
                    const CaseInputs& inputs, float* output) {
-  const kernels::StepShape untiled = step_of(info, item);
+  const KernelCase on_device = with_images(info, item);
+  const kernels::StepShape untiled = step_of(info, on_device);
   // As on a processor: parts of channels have work-items of other sizes.
   int32_t tile[kernels::kMaxTileInts];
   kernels::StepShape step = untiled;
@@ -170,6 +172,13 @@ std::string run_cl(ClDevice* device, const KernelInfo& info, const KernelCase& i
   operands.push_back({.data = output,
                       .bytes = static_cast<size_t>(item.operands.back().bytes),
                       .is_output = true});
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const OperandShape& shape = on_device.operands[i];
+    if (shape.layout != Layout::Image2d) continue;
+    operands[i].is_image = true;
+    operands[i].width = static_cast<size_t>(kernels::image_width(shape));
+    operands[i].height = static_cast<size_t>(kernels::image_height(shape));
+  }
   return device->run(info, launch, operands);
 }
 

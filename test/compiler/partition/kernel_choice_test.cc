@@ -2,9 +2,14 @@
 // need more of the input than the schedule gives it.
 #include "compiler/partition/kernel_choice.h"
 
+#include "compiler/device/device_profile.h"
+#include "compiler/pipeline.h"
 #include "kernels/kernel_table.h"
+#include "llvm/Support/raw_ostream.h"
 #include "test/support/catch.h"
+#include "test/support/expected.h"
 #include "test/support/graphs.h"
+#include "test/support/onnx_text.h"
 
 namespace codl::compiler {
 namespace {
@@ -62,6 +67,50 @@ TEST_CASE("a part of rows off the grid of tiles is not for the kernel that compu
   CHECK(kernel_for(profile, 3, SplitDim::Height, {0, 9}) == kDirect);
   CHECK(kernel_for(profile, 3, SplitDim::Height, {9, 18}) == kDirect);
   CHECK(kernel_for(profile, 3, SplitDim::OutputChannel, {16, 32}) == kWinograd);
+}
+
+// The kernels of the GPU's steps, in order, where maps are images and all nodes are the GPU's.
+std::vector<std::string> gpu_kernels(const std::string& onnx) {
+  CompileOptions options;
+  options.partition.strategy = "gpu";
+  options.dump = "schedule";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  options.dump_to = &os;
+  test::value_of(compile(onnx, "norms", test::value_of(load_device_profile("sd855")), options));
+  llvm::SmallVector<llvm::StringRef, 32> lines;
+  llvm::StringRef(os.str()).split("variant cpu").first.split(lines, '\n');
+  std::vector<std::string> kernels;
+  for (llvm::StringRef line : lines) {
+    llvm::SmallVector<llvm::StringRef, 8> words;
+    line.split(words, ' ');
+    if (words.size() > 3 && words[1] == "gpu" && words[2].contains("_cl_"))
+      kernels.push_back(words[2].str());
+  }
+  return kernels;
+}
+
+TEST_CASE("norms of instances stay in images, others are converted to buffers and back") {
+  constexpr const char* kBegin = R"(norms (float[1,16,96,100] x) => (float[1,16,96,100] y)
+      <float[32,16,3,3] w1, float[32] scale, float[32] shift, float[16,32,3,3] w2> {
+        a = Conv<pads = [1, 1, 1, 1]>(x, w1))";
+  constexpr const char* kEnd = R"(
+        y = Conv<pads = [1, 1, 1, 1]>(b, w2) })";
+  const auto kernels = [&](const char* norm) {
+    std::vector<std::string> all = gpu_kernels(test::onnx_model(std::string(kBegin) + norm + kEnd));
+    // Of x, which the CPU makes Nhwc or the GPU does, and of y.
+    while (!all.empty() && all.front() != "conv2d_f32_cl_image") all.erase(all.begin());
+    while (!all.empty() && all.back() != "conv2d_f32_cl_image") all.pop_back();
+    return all;
+  };
+  CHECK(kernels("b = InstanceNormalization(a, scale, shift)") ==
+        std::vector<std::string>{"conv2d_f32_cl_image", "normalize_f32_cl_image",
+                                 "conv2d_f32_cl_image"});
+  // A group's means are of several channels.
+  CHECK(kernels("b = MeanVarianceNormalization<axes = [1, 2, 3]>(a)") ==
+        std::vector<std::string>{"conv2d_f32_cl_image", "convert_f32_cl_from_image",
+                                 "normalize_f32_cl_buffer", "convert_f32_cl_to_image",
+                                 "conv2d_f32_cl_image"});
 }
 
 }  // namespace

@@ -1,0 +1,106 @@
+// y = (x - mean) / sqrt(variance + epsilon) * scale + bias, mean and variance over the rows and
+// columns of each channel of each batch, RGBA images.
+//
+// Defines: IS_RMS; HAS_SCALE, HAS_BIAS; ITEMS, work-items of a group, a power of two; AT_ONCE, texels
+// that an item asks for before it waits.
+// Group ids: texel of the part's channels, batch. The items of a group take every ITEMS-th pixel, row
+// by row. Steps of scale and bias are in elements, from batch to batch and from channel to channel;
+// 0: one for all.
+
+// The sum of v over the items, in an order of its own whatever the timing. Every item calls it.
+static inline float4 sum_of_items(float4 v, local float4* partial) {
+  const int item = get_local_id(0);
+  partial[item] = v;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int items = ITEMS / 2; items > 0; items /= 2) {
+    if (item < items) partial[item] += partial[item + items];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  const float4 sum = partial[0];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return sum;
+}
+
+// Those of a texel. The buffer ends with the last channel, which need not fill a texel.
+static inline float4 of_channels(global const float* p, int channel, int last, int step) {
+  return (float4)(p[channel * step], p[min(channel + 1, last) * step],
+                  p[min(channel + 2, last) * step], p[min(channel + 3, last) * step]);
+}
+
+// The next AT_ONCE pixels of an item, their columns and rows in `at`, and their texels in `v`. Those
+// behind the last row mean nothing. (No division by the columns: it takes longer than the sums.)
+#define TAKE_PIXELS                                                                     \
+  int2 at[AT_ONCE];                                                                     \
+  float4 v[AT_ONCE];                                                                    \
+  for (int k = 0; k < AT_ONCE; ++k) {                                                   \
+    at[k] = next;                                                                       \
+    v[k] = read_imagef(x, kTexel, (int2)(next.x * x_texels + x_at, first_row + next.y)); \
+    next += step;                                                                       \
+    if (next.x >= columns) next += (int2)(-columns, 1);                                 \
+  }
+
+kernel void normalize_f32_cl_image(read_only image2d_t x,
+#if HAS_SCALE
+                                   global const float* restrict scale,
+#endif
+#if HAS_BIAS
+                                   global const float* restrict bias,
+#endif
+                                   write_only image2d_t y,                                 //
+                                   int first_texel, int rows, int columns, int channels,  //
+                                   WINDOW_TEXEL_PARAMS, float element_count, float epsilon,
+                                   int scale_batch_step, int scale_step, int bias_batch_step,
+                                   int bias_step) {
+  local float4 partial[ITEMS];
+  const int item = get_local_id(0);
+  const int texel = first_texel + (int)get_group_id(0);
+  const int n = get_group_id(1);
+  const int x_at = x_first_texel + texel;
+  const int y_at = y_first_texel + texel;
+  const int first_row = n * rows;
+  const int2 first = (int2)(item % columns, item / columns);
+  const int2 step = (int2)(ITEMS % columns, ITEMS / columns);
+
+  float4 mean = 0.0f;
+#if !IS_RMS
+  float4 sum = 0.0f;
+  for (int2 next = first; next.y < rows;) {
+    TAKE_PIXELS
+    for (int k = 0; k < AT_ONCE; ++k) sum += at[k].y < rows ? v[k] : (float4)(0.0f);
+  }
+  mean = sum_of_items(sum, partial) / element_count;
+#endif
+  float4 squares = 0.0f;
+  for (int2 next = first; next.y < rows;) {
+    TAKE_PIXELS
+    for (int k = 0; k < AT_ONCE; ++k) {
+      const float4 distance = at[k].y < rows ? v[k] - mean : (float4)(0.0f);
+      squares += distance * distance;
+    }
+  }
+  const float4 variance = sum_of_items(squares, partial) / element_count;
+  const float4 factor = 1.0f / sqrt(variance + epsilon);
+#if HAS_SCALE
+  const float4 texel_scale =
+      of_channels(scale + n * scale_batch_step, texel * 4, channels - 1, scale_step);
+#endif
+#if HAS_BIAS
+  const float4 texel_bias =
+      of_channels(bias + n * bias_batch_step, texel * 4, channels - 1, bias_step);
+#endif
+  for (int2 next = first; next.y < rows;) {
+    TAKE_PIXELS
+    for (int k = 0; k < AT_ONCE; ++k) {
+      if (at[k].y >= rows) break;
+      float4 result = (v[k] - mean) * factor;
+#if HAS_SCALE
+      result *= texel_scale;
+#endif
+#if HAS_BIAS
+      result += texel_bias;
+#endif
+      write_imagef(y, (int2)(at[k].x * y_texels + y_at, first_row + at[k].y),
+                   keep_lanes4(result, channels - texel * 4));
+    }
+  }
+}
