@@ -1,8 +1,8 @@
 // Makes a unary function the activation of the node in front of it.
 //
-// Needs:   a Unary whose operand is computed by a Conv2d, DepthwiseConv2d, MatMul or Binary that
-//          has no activation yet and no other user; a function that kernels compute as an
-//          activation (is_activation()), and f32.
+// Needs:   a Unary whose operand is computed by a Conv2d, DepthwiseConv2d, MatMul, Binary or
+//          Normalize that has no activation yet and no other user; a function that kernels compute
+//          as an activation (is_activation()), and f32.
 // Gives:   one node; numerics are unchanged (activation is the last thing the node does).
 // Order:   after fold_batch_norm and fuse_residual, which stop at an activation.
 #include "compiler/passes/passes.h"
@@ -35,6 +35,8 @@ bool take_activation(ir::Node& node, const UnaryParams& unary) {
       return set_activation<MatMulParams>(node, unary);
     case OpKind::Binary:
       return set_activation<BinaryParams>(node, unary);
+    case OpKind::Normalize:
+      return set_activation<NormalizeParams>(node, unary);
     default:
       return false;
   }

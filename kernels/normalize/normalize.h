@@ -1,6 +1,6 @@
-// Normalize: y = (x - mean) / sqrt(variance + epsilon) * scale + bias; mean and variance (the mean
-// of the squared distances from the mean) over the axes in axes_mask, per index of the others.
-// is_rms: the mean is taken as 0.
+// Normalize: y = activation((x - mean) / sqrt(variance + epsilon) * scale + bias); mean and
+// variance (the mean of the squared distances from the mean) over the axes in axes_mask, per index
+// of the others. is_rms: the mean is taken as 0.
 //
 //   x, y         f32, the same dims and layout: Plain, or Nhwc or Image2d with all rows held
 //   scale, bias  f32, Plain, present when has_scale, has_bias; each dim, aligned from the right, is

@@ -94,7 +94,8 @@ void write_blocks(const LineBlocks& blocks, Band& band) {
     band.end = work.lanes - band.lane < kBandLanes ? work.lanes : band.lane + kBandLanes;
     join_blocks(blocks, band);
     finish_moments(work, blocks.params, blocks.operands, blocks.begin, true, band);
-    write_lines(work, {blocks.operands.x + place, stride, lines}, blocks.operands.y + place, band);
+    write_lines(work, blocks.operands.activation, {blocks.operands.x + place, stride, lines},
+                blocks.operands.y + place, band);
   }
 }
 

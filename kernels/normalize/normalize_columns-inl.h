@@ -179,10 +179,11 @@ void moments_of_band(const NormalizeWork& work, const Operands& operands, const 
 constexpr int64_t kLinesAhead = 4;
 constexpr int64_t kLineFloats = 16;  // of a cache line
 
-// All that is written where scale and bias are the same on every line: (x - mean) * factor + shift.
+// All that is written where scale and bias are the same on every line: (x - mean) * factor + shift,
+// within the limits of the activation.
 template <int kVectors>
-HWY_NOINLINE void write_columns(const Lines& lines, float* y, const Columns& columns,
-                                const Band& band, int64_t number) {
+HWY_NOINLINE void write_columns(const Lines& lines, const Activation& activation, float* y,
+                                const Columns& columns, const Band& band, int64_t number) {
   const Floats d;
   const int64_t stride = lines.stride;
   Vector mean[kVectors];
@@ -196,32 +197,43 @@ HWY_NOINLINE void write_columns(const Lines& lines, float* y, const Columns& col
   }
   const float* x = lines.x + columns.lane;
   y += columns.lane;
-  for (int64_t i = 0; i < lines.count; ++i, x += stride, y += stride)
+  // A loop with limits and one without: they are two of the four instructions of a result.
+  const auto write_all = [&](auto limited) HWY_ATTR {
+    for (int64_t i = 0; i < lines.count; ++i, x += stride, y += stride)
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      if (v * kLanes % kLineFloats == 0)
-        __builtin_prefetch(y + kLinesAhead * stride + v * kLanes, 1, 3);
-      const Vector away = hn::Sub(load_column<kVectors>(columns, x, v), mean[v]);
-      const Vector result = hn::MulAdd(away, factor[v], shift[v]);
-      if (v + 1 < kVectors)
-        hn::StoreU(result, d, y + v * kLanes);
-      else
-        store_lanes(d, result, y + v * kLanes, columns.last_lanes);
-    }
+      for (int v = 0; v < kVectors; ++v) {
+        if (v * kLanes % kLineFloats == 0)
+          __builtin_prefetch(y + kLinesAhead * stride + v * kLanes, 1, 3);
+        const Vector away = hn::Sub(load_column<kVectors>(columns, x, v), mean[v]);
+        const Vector result = limited(hn::MulAdd(away, factor[v], shift[v]));
+        if (v + 1 < kVectors)
+          hn::StoreU(result, d, y + v * kLanes);
+        else
+          store_lanes(d, result, y + v * kLanes, columns.last_lanes);
+      }
+  };
+  if (activation.kind == kUnaryIdentity || activation.has_curve)
+    return write_all([](Vector v) HWY_ATTR { return v; });
+  const Vector low = hn::Set(d, activation.low);
+  const Vector high = hn::Set(d, activation.high);
+  write_all([=](Vector v) HWY_ATTR { return limit(v, low, high); });
 }
 
 // Lines whose columns are all written before those of the next ones.
 constexpr int64_t kWrittenLines = 32;
 
 // The results of the band's columns of `all` lines.
-HWY_NOINLINE void write_lines(const NormalizeWork& work, Lines all, float* y, const Band& band) {
+HWY_NOINLINE void write_lines(const NormalizeWork& work, const Activation& activation, Lines all,
+                              float* y, const Band& band) {
   const int64_t pad = band.end == work.lanes ? work.pad : 0;
   Lines lines = {all.x, all.stride, 0};
   for (int64_t rest = all.count; rest > 0; rest -= lines.count) {
     lines.count = rest < kWrittenLines ? rest : kWrittenLines;
     for_columns(band, [&](auto vectors, const Columns& columns, int64_t number) {
-      write_columns<decltype(vectors)::kCount>(lines, y, columns, band, number);
+      write_columns<decltype(vectors)::kCount>(lines, activation, y, columns, band, number);
     });
+    if (activation.has_curve)
+      activate_written(activation, y + band.lane, lines.stride, lines.count, band.end - band.lane);
     for (int64_t i = 0; i < lines.count && pad > 0; ++i)
       for (int64_t k = 0; k < pad; ++k) y[i * lines.stride + band.end + k] = 0.0f;
     lines.x += lines.count * lines.stride;
@@ -233,7 +245,7 @@ void write_band(const NormalizeWork& work, const Operands& operands, const int64
                 const Band& band) {
   for (NormalizeWalk walk(work.reduced, begin); walk.next();)
     write_lines(
-        work,
+        work, operands.activation,
         {operands.x + walk.offsets[kNormalizeX], walk.line_strides[kNormalizeX], walk.line_count},
         operands.y + walk.offsets[kNormalizeX], band);
 }

@@ -1,3 +1,4 @@
+#include "kernels/common/activation/activation.h"
 #include "kernels/normalize/normalize.h"
 
 namespace codl::kernels {
@@ -38,6 +39,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (!same_dims(x, y)) return "input and output of the same dims";
   if (has_pixels(x) && (!holds_all_rows(x) || !holds_all_rows(y))) return "all rows in memory";
   if (params.axes_mask <= 0 || params.axes_mask >> x.rank != 0) return "a mask of the input's axes";
+  if (!is_activation(params.activation)) return "an activation of Unary";
   for (uint32_t i = 1; i < inputs; ++i)
     if (!broadcasts(step.operands[i], x)) return "plain scale and bias that broadcast to the input";
   if (step.part_dim != SplitDim::None && (!has_pixels(x) || (params.axes_mask >> 1 & 1) != 0))

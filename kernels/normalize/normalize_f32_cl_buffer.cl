@@ -1,6 +1,6 @@
-// y = (x - mean) / sqrt(variance + epsilon) * scale + bias, for Plain or Nhwc buffers.
+// y = activation((x - mean) / sqrt(variance + epsilon) * scale + bias), for Plain or Nhwc buffers.
 //
-// Defines: IS_RMS; HAS_SCALE, HAS_BIAS; COLUMNS, means of a group, neighbours in memory (1: the
+// Defines: IS_RMS; HAS_SCALE, HAS_BIAS; ACTIVATION; COLUMNS, means of a group, neighbours in memory (1: the
 // innermost axis, the lanes, is reduced); ROWS, work-items per mean, a power of two. One group per
 // block of means. An axis is its extent and its strides in x (and y), scale and bias; axis 2 is the
 // innermost. Lanes [first_lane, lanes) come on top of both lists (COLUMNS 1: from 0 on); `pad`
@@ -43,7 +43,8 @@ kernel void normalize_f32_cl_buffer(global const TYPE_0* restrict x,
                                     int k2, int k2_x, int k2_scale, int k2_bias,  //
                                     int r0, int r0_x, int r0_scale, int r0_bias,  //
                                     int r1, int r1_x, int r1_scale, int r1_bias,  //
-                                    int r2, int r2_x, int r2_scale, int r2_bias) {
+                                    int r2, int r2_x, int r2_scale, int r2_bias,  //
+                                    float alpha, float beta) {
   local float partial[ROWS * COLUMNS];
   const int row = (int)get_local_id(0) / COLUMNS;
   const int group_id = get_group_id(0);
@@ -91,6 +92,7 @@ kernel void normalize_f32_cl_buffer(global const TYPE_0* restrict x,
 #if HAS_BIAS
     v += bias[at.s3];
 #endif
+    v = ACTIVATE(v, alpha, beta);
     STORE_ONE(TYPE_Y, v, y, at.s1);
     if (LANE_OF(i) == lanes - 1)
       for (int k = 1; k <= pad; ++k) STORE_ONE(TYPE_Y, 0.0f, y, at.s1 + k);

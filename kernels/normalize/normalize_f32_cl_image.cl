@@ -1,8 +1,8 @@
-// y = (x - mean) / sqrt(variance + epsilon) * scale + bias, mean and variance over the rows and
-// columns of each channel of each batch, RGBA images.
+// y = activation((x - mean) / sqrt(variance + epsilon) * scale + bias), mean and variance over the
+// rows and columns of each channel of each batch, RGBA images.
 //
-// Defines: IS_RMS; HAS_SCALE, HAS_BIAS; ITEMS, work-items of a group, a power of two; AT_ONCE, texels
-// that an item asks for before it waits.
+// Defines: IS_RMS; HAS_SCALE, HAS_BIAS; ACTIVATION; ITEMS, work-items of a group, a power of two;
+// AT_ONCE, texels that an item asks for before it waits.
 // Group ids: texel of the part's channels, batch. The items of a group take every ITEMS-th pixel, row
 // by row. Steps of scale and bias are in elements, from batch to batch and from channel to channel;
 // 0: one for all.
@@ -50,7 +50,7 @@ kernel void normalize_f32_cl_image(read_only image2d_t x,
                                    int first_texel, int rows, int columns, int channels,  //
                                    WINDOW_TEXEL_PARAMS, float element_count, float epsilon,
                                    int scale_batch_step, int scale_step, int bias_batch_step,
-                                   int bias_step) {
+                                   int bias_step, float alpha, float beta) {
   local float4 partial[ITEMS];
   const int item = get_local_id(0);
   const int texel = first_texel + (int)get_group_id(0);
@@ -99,6 +99,7 @@ kernel void normalize_f32_cl_image(read_only image2d_t x,
 #if HAS_BIAS
       result += texel_bias;
 #endif
+      result = ACTIVATE(result, alpha, beta);
       write_imagef(y, (int2)(at[k].x * y_texels + y_at, first_row + at[k].y),
                    keep_lanes4(result, channels - texel * 4));
     }

@@ -47,6 +47,7 @@ void launch_texels(const StepShape& step, ClLaunch* out) {
   out->add_float(params.epsilon);
   add_steps(normalize_scale(params, step.operands), x, out);
   add_steps(normalize_bias(params, step.operands), x, out);
+  add_activation(params, out);
 }
 
 }  // namespace
@@ -56,6 +57,7 @@ void normalize_launch(const StepShape& step, ClLaunch* out_launch) {
   out_launch->define("IS_RMS", params.is_rms != 0 ? 1 : 0);
   out_launch->define("HAS_SCALE", params.has_scale != 0 ? 1 : 0);
   out_launch->define("HAS_BIAS", params.has_bias != 0 ? 1 : 0);
+  out_launch->define("ACTIVATION", params.activation);
   if (step.kernel->layout == Layout::Image2d) return launch_texels(step, out_launch);
   const NormalizeWork work = normalize_work(step);
   const int32_t columns = work.has_kept_lanes ? static_cast<int32_t>(kNormalizeBlock) : 1;
@@ -78,6 +80,7 @@ void normalize_launch(const StepShape& step, ClLaunch* out_launch) {
   out_launch->add_float(params.epsilon);
   add_axes(work.kept, out_launch);
   add_axes(work.reduced, out_launch);
+  add_activation(params, out_launch);
 }
 
 }  // namespace codl::kernels

@@ -29,14 +29,18 @@ bool has_single_lines(const NormalizeWork& work) {
 
 // Writes some lines and sums up as many, piece by piece but for the end of the last. Null, for one
 // line: none.
-void pass_over_lines(const NormalizeWork& work, const NormalizeParams& params, int count,
-                     const Run* const* written, Run* const* summed) {
+void pass_over_lines(const NormalizeWork& work, const NormalizeParams& params,
+                     const Activation& activation, int count, const Run* const* written,
+                     Run* const* summed) {
   for (int64_t k = 0; k < work.lanes; k += kPieceElements) {
     for (int i = 0; i < count && summed != nullptr && k != 0; ++i) {
       end_piece(params, kPieceElements, *summed[i]);
       begin_piece(work, params, k, *summed[i]);
     }
-    pass_over(count, written, summed, k, k + piece_at(work, k));
+    const int64_t piece = piece_at(work, k);
+    pass_over(count, written, summed, k, k + piece);
+    for (int i = 0; i < count && written != nullptr; ++i)
+      activate_written(activation, written[i]->y + k, piece, 1, piece);
   }
   for (int i = 0; i < count && written != nullptr; ++i) zero_pad(work, written[i]->y);
 }
@@ -80,7 +84,8 @@ void normalize_lines(const NormalizeWork& work, const NormalizeParams& params,
       summed[i] = run_of(unit + i);
     }
     if (writes || sums_up)
-      pass_over_lines(work, params, count, writes ? written : nullptr, sums_up ? summed : nullptr);
+      pass_over_lines(work, params, operands.activation, count, writes ? written : nullptr,
+                      sums_up ? summed : nullptr);
     // Those that the next pass writes.
     for (; ended < units.end && ended < unit + count - lag + at_once; ++ended) {
       Run& run = *run_of(ended);

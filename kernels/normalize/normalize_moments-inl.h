@@ -26,7 +26,20 @@ struct Operands {
   const float* scale;  // null: none
   const float* bias;
   float* y;
+  Activation activation;
 };
+
+// Ends what has just been written, while it is in the cache: rows that begin `stride` elements
+// apart.
+HWY_NOINLINE void activate_written(const Activation& activation, float* y, int64_t stride,
+                                   int64_t rows, int64_t count) {
+  if (activation.kind == kUnaryIdentity) return;
+  if (stride == count) {
+    count *= rows;
+    rows = 1;
+  }
+  activate_rows(activation, y, stride, y, stride, rows, count);
+}
 
 // What rounding made negative is zero; a NaN stays one.
 template <class D>
@@ -88,6 +101,7 @@ HWY_NOINLINE __attribute__((noclone)) void write_run(const NormalizeWork& work,
                    load_broadcast(bias + k * bias_stride, bias_stride, count - k));
     store_lanes(d, result, y + k, count - k);
   }
+  activate_written(operands.activation, y, count, 1, count);
   if (end == work.lanes)
     for (int64_t pad = 0; pad < work.pad; ++pad) y[count + pad] = 0.0f;
 }

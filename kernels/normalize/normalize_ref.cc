@@ -3,6 +3,7 @@
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/common/reference/ref_index.h"
 #include "kernels/normalize/normalize.h"
+#include "kernels/unary/unary.h"
 
 namespace codl::kernels {
 namespace {
@@ -61,7 +62,9 @@ void normalize_ref(const KernelArgs& args) {
       double result = (element() - mean) * factor;
       if (params.has_scale != 0) result *= broadcast_element(args.operands[1], x.shape, index);
       if (params.has_bias != 0) result += broadcast_element(bias, x.shape, index);
-      y.as<float>()[offset_of(y, index)] = static_cast<float>(result);
+      y.as<float>()[offset_of(y, index)] =
+          unary_value_ref(params.activation, params.activation_alpha, params.activation_beta,
+                          static_cast<float>(result));
     } while (indices.next(mask, index));
   } while (indices.next(~mask, index));
   zero_pad_lanes(args);

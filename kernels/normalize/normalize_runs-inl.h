@@ -277,7 +277,14 @@ void normalize_runs(const NormalizeWork& work, const NormalizeParams& params,
       for (int k = 0; k < 3; ++k) at[k] = walk.offsets[k] + i * walk.line_strides[k];
       begin_run(work, operands, at, run);
       set_mean(mean, run);
-      pass_over(1, runs, nullptr, 0, work.lanes);
+      // As much at once as is still in the first-level cache when it is activated.
+      const bool has_activation = operands.activation.kind != kUnaryIdentity;
+      const int64_t step = has_activation ? kPieceElements : work.lanes;
+      for (int64_t k = 0; k < work.lanes; k += step) {
+        const int64_t end = k + step < work.lanes ? k + step : work.lanes;
+        pass_over(1, runs, nullptr, k, end);
+        activate_written(operands.activation, run.y + k, end - k, 1, end - k);
+      }
       zero_pad(work, run.y);
     }
 }

@@ -18,6 +18,7 @@ void texel_work(const StepShape& step, const WorkMachine& machine, StepWork* out
   const double channels = channels_of_part(step.part_dim, step.part, x).count();
   out->operations = 5 * elements;  // distances, sums and squares; factor and shift
   out->transcendentals = 2 * elements / pixels;
+  add_curve(step.params_as<NormalizeParams>().activation, elements, machine, out);
   const double x_bytes = elements * element_bytes(x);
   double other_bytes = 0;
   for (uint32_t i = 1; i + 1 < step.operand_count; ++i)
@@ -40,6 +41,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   if (step.kernel->layout == Layout::Image2d) return texel_work(step, machine, out);
   const OperandShape& x = step.operands[0];
   const NormalizeWork work = normalize_work(step);
+  const int32_t activation = step.params_as<NormalizeParams>().activation;
   double share = 1;  // of the channels
   if (step.part_dim == SplitDim::OutputChannel) share = double{1} * step.part.count() / x.dims[1];
   const double elements = static_cast<double>(element_count(x)) * share;
@@ -54,7 +56,10 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   // What lies between an element's two uses: the elements of its mean and of those beside it.
   const double lanes = work.has_kept_lanes ? static_cast<double>(work.lanes) : 1;
   const double set_bytes = static_cast<double>(work.element_count) * lanes * element_bytes(x);
-  if (step.kernel->is_reference()) return fill_loops(step, machine, 4, x_bytes + other_bytes, out);
+  if (step.kernel->is_reference()) {
+    add_curve(activation, elements, machine, out);
+    return fill_loops(step, machine, 4, x_bytes + other_bytes, out);
+  }
   out->run_bytes = static_cast<double>(work.lanes) * element_bytes(x);
   out->moved_bytes = 2 * x_bytes + other_bytes + written_bytes(step);
   out->tile_calls = 2 * elements / static_cast<double>(work.lanes);
@@ -78,6 +83,11 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
         out->waves * 2 * std::ceil(static_cast<double>(work.element_count) / items_of_mean);
     out->group_local_bytes = items * sizeof(float);
   }
+  add_curve(activation, elements, machine, out);
+  // Limits are in the loop that writes columns; a CPU kernel else activates what it has written.
+  const bool is_limit = activation == kUnaryRelu || activation == kUnaryClip;
+  if (is_cpu(step) && activation != kUnaryIdentity && !(is_limit && work.has_kept_lanes))
+    out->moved_bytes += 2 * x_bytes;
   const double workers = is_cpu(step) ? smaller(machine.threads, out->tasks) : 1;
   WorkMemory memory(step, machine, out);
   memory.read_channels(x_bytes);

@@ -7,25 +7,13 @@
 //
 #include "hwy/highway.h"
 #include "kernels/common/activation/activation-inl.h"
-#include "kernels/common/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 namespace {
-namespace hn = hwy::HWY_NAMESPACE;
 
 void activate_run(const Activation& activation, const float* x, float* y, int64_t count) {
-  if (activation.has_curve) return activate_rows(activation, x, count, y, count, 1, count);
-  const hn::ScalableTag<float> d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto low = hn::Set(d, activation.low);
-  const auto high = hn::Set(d, activation.high);
-  int64_t i = 0;
-#pragma GCC unroll 4
-  for (; i + lanes <= count; i += lanes)
-    hn::StoreU(limit(hn::LoadU(d, x + i), low, high), d, y + i);
-  if (i < count)
-    store_lanes(d, limit(load_lanes(d, x + i, count - i), low, high), y + i, count - i);
+  activate_rows(activation, x, count, y, count, 1, count);
 }
 
 void unary_f32(const KernelArgs& args) {

@@ -269,6 +269,16 @@ inline std::vector<BenchShape> map_operators() {
       // A plane, or the cache lines of as many channels as one holds.
       constexpr int32_t kLineFloats = 16;
       norm.block_bytes = int64_t{side} * side * (is_nhwc ? kLineFloats : 1) * 4;
+      add_with_ops(kInstanceNormOps, norm);
+      // Its activation is no second pass over memory.
+      norm.name = "instance norm and relu " + name + (is_nhwc ? " nhwc" : " plain");
+      norm.item = make_normalize_case({.axes_mask = 12,
+                                       .x = map,
+                                       .has_scale = true,
+                                       .scale = of_channels,
+                                       .has_bias = true,
+                                       .bias = of_channels,
+                                       .activation = kUnaryRelu});
       add_with_ops(kInstanceNormOps, std::move(norm));
     }
     for (int32_t kind : {kResizeNearest, kResizeLinear})

@@ -326,6 +326,16 @@ TEST_CASE("what Normalize refuses") {
         "input and output of the same dims");
 }
 
+TEST_CASE("a Normalize takes no activation but a function of f32") {
+  const auto refused = [](int32_t activation) {
+    const NormalizeParams params = {.axes_mask = 2, .activation = activation};
+    return check({"normalize_f32_cpu", &params, {plain({2, 3}), plain({2, 3})}});
+  };
+  CHECK(refused(kUnaryTanh) == "ok");
+  CHECK(refused(kUnaryIsNan) == "an activation of Unary");
+  CHECK(refused(-1) == "an activation of Unary");
+}
+
 TEST_CASE("parts of a Normalize are channels of pixels that each have means of their own") {
   const auto refused = [](int32_t mask, const OperandShape& x, SplitDim dim, Range part) {
     const NormalizeParams params = {.axes_mask = mask};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "test/kernels/kernel_case.h"
+#include "test/kernels/tested_activations.h"
 
 namespace codl::test {
 
@@ -15,6 +16,7 @@ struct NormalizeCase {
   OperandShape bias = {};
   bool is_rms = false;
   Range channels = {};  // not empty: an OutputChannel part
+  int32_t activation = kUnaryIdentity;
 };
 
 inline KernelCase make_normalize_case(const NormalizeCase& spec) {
@@ -24,6 +26,9 @@ inline KernelCase make_normalize_case(const NormalizeCase& spec) {
   params.has_scale = spec.has_scale;
   params.has_bias = spec.has_bias;
   params.epsilon = 1e-3f;
+  params.activation = spec.activation;
+  params.activation_alpha = spec.activation == kUnaryClip ? 0.1f : 0.2f;
+  params.activation_beta = 0.6f;
   KernelCase item = {spec.name, OpKind::Normalize, words_of(params), {spec.x}};
   if (spec.has_scale) item.operands.push_back(spec.scale);
   if (spec.has_bias) item.operands.push_back(spec.bias);
@@ -151,6 +156,36 @@ inline std::vector<KernelCase> normalize_cases() {
          .is_rms = true});
   }
   with_both("texels, scale of columns", 12, few, plain_operand({9, 1, 13}), plain_operand({1}));
+  // Each way to normalize, each activation; those that are not zero at zero show in pad lanes.
+  const auto activated = [&](const char* name, int32_t mask, const OperandShape& x,
+                             const OperandShape& scale, int32_t activation, Range channels = {}) {
+    add({name, mask, x, true, scale, true, scale, false, channels, activation});
+  };
+  for (int32_t activation : kTestedActivations) {
+    if (activation == kUnaryIdentity) continue;
+    activated("activation, columns", 12, nhwc_operand({2, 21, 3, 5}), plain_operand({21, 1, 1}),
+              activation);
+    activated("activation, lines", 2, plain_operand({5, 33}), plain_operand({33}), activation);
+  }
+  for (int32_t activation : {kUnaryRelu, kUnarySigmoid}) {
+    activated("activation, runs", 12, plain_operand({1, 3, 65, 67}), plain_operand({3, 1, 1}),
+              activation);
+    activated("activation, runs of an axis between", 5, plain_operand({3, 5, 2100}),
+              plain_operand({5, 1}), activation);
+    activated("activation, long lines", 2, plain_operand({3, 5001}), plain_operand({5001}),
+              activation);
+    activated("activation, scale across the lanes", 4, plain_operand({2, 3, 5}),
+              plain_operand({2, 1, 1}), activation);
+    activated("activation, scale of each line", 4, nhwc_operand({2, 21, 3, 5}),
+              plain_operand({21, 3, 5}), activation);
+    activated("activation, blocks", 12, nhwc_operand({2, 37, 24, 23}), plain_operand({37, 1, 1}),
+              activation);
+    activated("activation, blocks without pad lanes", 12, nhwc_operand({1, 48, 33, 32}),
+              plain_operand({48, 1, 1}), activation);
+    for (Range channels : {Range{16, 32}, Range{16, 37}})
+      activated("activation, part of channels", 12, nhwc_operand({2, 37, 3, 5}),
+                plain_operand({37, 1, 1}), activation, channels);
+  }
   return cases;
 }
 

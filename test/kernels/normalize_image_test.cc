@@ -74,6 +74,8 @@ TEST_CASE("work of Normalize on texels, by hand") {
   step.part = {0, 16};
   CHECK(work(step).work_groups == 8);
   CHECK(work(step).read_bytes == 4 * (2 * 63 * 16 + 16));
+  params = {.axes_mask = 12, .activation = kUnaryRelu};
+  CHECK(work({kSymbol, &params, {map, map}}).operations == (5 + 3) * 2 * 63 * 20);
   params = {.axes_mask = 12, .is_rms = 1};
   CHECK(work({kSymbol, &params, {map, map}}).tile_calls == 20 * 2);
   // Of many pixels there are 256 items, which take 5 times 4 each.

@@ -379,6 +379,22 @@ TEST_CASE("work of pools, values and moves, by hand") {
   CHECK(joined.read_bytes == 16 * 32 * 4);
   CHECK(joined.operations == 0);
 
+  // What an activation adds to a norm: its curve; a pass over the cache, but for limits of columns.
+  const auto norm_of = [&](const OperandShape& x, int32_t activation) {
+    const NormalizeParams norm = {.axes_mask = 12, .activation = activation};
+    return work_of({"normalize_f32_cpu", &norm, {x, x}}, cpu(4, 1));
+  };
+  const auto added = [&](const OperandShape& x, int32_t activation, double StepWork::*count) {
+    return norm_of(x, activation).*count - norm_of(x, kUnaryIdentity).*count;
+  };
+  const OperandShape columns = nhwc({1, 16, 4, 4});
+  CHECK(added(columns, kUnaryRelu, &StepWork::operations) == 2 * 256);
+  CHECK(added(columns, kUnaryRelu, &StepWork::moved_bytes) == 0);
+  CHECK(added(columns, kUnaryHardSwish, &StepWork::operations) == 4 * 256);
+  CHECK(added(columns, kUnaryHardSwish, &StepWork::moved_bytes) == 2 * 4 * 256);
+  CHECK(added(plain({1, 16, 4, 4}), kUnaryRelu, &StepWork::operations) == 2 * 256);
+  CHECK(added(plain({1, 16, 4, 4}), kUnaryRelu, &StepWork::moved_bytes) == 2 * 4 * 256);
+
   // Plain loops: one task, a load and a store of every element.
   const OperandShape numbers = test::typed_operand(DType::I64, {10, 10});
   CastParams cast = {};

@@ -31,6 +31,17 @@ TEST_CASE("a unary function becomes the activation of what is in front") {
         "output %q : f32[1,5]\n");
 }
 
+TEST_CASE("a norm takes an activation") {
+  CHECK(after(R"(
+    g (float[1,2,3,3] x, float[2] s) => (float[1,2,3,3] y) <float[2] b = {0.5, 1}>
+    { a = InstanceNormalization<epsilon = 0.25>(x, s, b)
+      y = LeakyRelu<alpha = 0.125>(a) })",
+              kFuseActivation)
+            .find("axes_mask=12, has_scale=1, has_bias=1, epsilon=0.25, activation=LeakyRelu, "
+                  "activation_alpha=0.125} : f32[1,2,3,3]\n"
+                  "output %y") != std::string::npos);
+}
+
 TEST_CASE("a node takes one activation") {
   CHECK(after(R"(
     g (float[3] x) => (float[3] y)

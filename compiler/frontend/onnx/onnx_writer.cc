@@ -526,22 +526,23 @@ class Writer {
   }
   // By ONNX's operator where it says the same, else as a formula.
   bool normalize(const ir::NodeView& node, const NormalizeParams& p) {
+    const std::string whole = before_activation(p);
     if (is_instance_norm(node, p)) {
       std::vector<std::string> inputs = {name(0)};
       for (const uint32_t i : {1, 2})
         inputs.push_back(tensor(fresh(name(i) + ".by_channel"), DType::F32,
                                 std::vector<int64_t>{node.output().dims[1]},
                                 node.input_value(i).bytes));
-      set_float(add("InstanceNormalization", inputs, result()), "epsilon", p.epsilon);
-      return true;
+      set_float(add("InstanceNormalization", inputs, whole), "epsilon", p.epsilon);
+      return activate(p, whole);
     }
     if (const std::optional<int64_t> axis = layer_norm_axis(node, p)) {
       std::vector<std::string> inputs = {name(0), name(1)};
       if (p.has_bias) inputs.push_back(name(2));
-      auto* norm = add("LayerNormalization", inputs, result());
+      auto* norm = add("LayerNormalization", inputs, whole);
       set(norm, "axis", *axis);
       set_float(norm, "epsilon", p.epsilon);
-      return true;
+      return activate(p, whole);
     }
     std::vector<int64_t> axes;
     for (int64_t d = 0; d < node.output().rank(); ++d)
@@ -565,11 +566,11 @@ class Writer {
     if (p.has_scale) steps.emplace_back("Mul", name(1));
     if (p.has_bias) steps.emplace_back("Add", name(p.has_scale ? 2 : 1));
     for (size_t i = 0; i < steps.size(); ++i) {
-      const std::string to = i + 1 == steps.size() ? result() : fresh(result() + ".normal");
+      const std::string to = i + 1 == steps.size() ? whole : fresh(result() + ".normal");
       add(steps[i].first, {y, steps[i].second}, to);
       y = to;
     }
-    return true;
+    return activate(p, whole);
   }
   static void set_activations(onnx::NodeProto* node, const RecurrentParams& p) {
     auto* names = attribute(node, "activations");

@@ -94,9 +94,9 @@ ActivationVector activation_curve(const Activation& activation,
                                   hwy::HWY_NAMESPACE::VecArg<ActivationVector> v);
 
 // y = activation(x) for `rows` rows of `count` elements, whose starts are `x_stride` and `y_stride`
-// elements apart; y may be x. has_curve only. The members that networks are full of (HardSwish,
-// Swish, Sigmoid, Tanh, HardSigmoid) have loops of their own, so this is how a kernel ends what it
-// has just stored: a load, a store and some ten instructions per vector in the first level cache.
+// elements apart; y may be x. The members that networks are full of (limits, HardSwish, Swish,
+// Sigmoid, Tanh, HardSigmoid) have loops of their own, so this is how a kernel ends what it has
+// just stored: a load, a store and some ten instructions per vector in the first level cache.
 void activate_rows(const Activation& activation, const float* x, int64_t x_stride, float* y,
                    int64_t y_stride, int64_t rows, int64_t count);
 

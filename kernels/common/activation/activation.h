@@ -1,5 +1,5 @@
-// Which members of the family Unary may follow the arithmetic of a convolution, matrix product or
-// binary operator as its activation: those of schema/activations.def.
+// Which members of the family Unary may follow the arithmetic of a convolution, matrix product,
+// binary operator or norm as its activation: those of schema/activations.def.
 #pragma once
 
 #include "schema/tables.h"

@@ -295,8 +295,14 @@ void activate_rows(const Activation& activation, const float* x, int64_t x_strid
   const Rows all = {x, x_stride, y, y_stride, rows, count};
   const float alpha = activation.alpha;
   const float beta = activation.beta;
+  const Vector low = hn::Set(D(), activation.low);
+  const Vector high = hn::Set(D(), activation.high);
   // These keep a NaN by themselves.
   switch (activation.kind) {
+    case kUnaryIdentity:
+    case kUnaryRelu:
+    case kUnaryClip:
+      return transform_rows(all, [=](Vector v) HWY_ATTR { return limit(v, low, high); });
     case kUnarySigmoid:
       return transform_rows(all, [](Vector v) HWY_ATTR { return sigmoid(v); });
     case kUnaryTanh:

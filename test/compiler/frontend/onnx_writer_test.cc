@@ -117,6 +117,34 @@ TEST_CASE("a normalisation that ONNX has no operator for is written as its formu
                     reinterpret_cast<const float*>(was[0].data())[i]) < 1e-4f);
 }
 
+TEST_CASE("the activation of a normalisation is a node of its own in ONNX") {
+  ir::Graph graph = value_of(compiler::import_onnx(onnx_model(R"(
+    g (float[1,3,4,4] x, float[3] s) => (float[1,3,4,4] y)
+    <float[3] c = {1.5, -0.5, 2}, float[3] b = {0.25, 0, 1}, float[4] l = {1, 2, 3, 4}>
+    { instance = InstanceNormalization<epsilon = 0.01>(x, c, b)
+      r = Relu(instance)
+      layer = LayerNormalization(r, l)
+      k = LeakyRelu<alpha = 0.25>(layer)
+      formula = InstanceNormalization<epsilon = 0.01>(k, s, b)
+      y = HardSigmoid(formula) })"),
+                                                   "test"));
+  const std::vector<compiler::Bytes> was = interpreted(graph);
+  REQUIRE(error_of(compiler::run_passes(graph, kFusions, {})) == "");
+  REQUIRE(operators_of(graph).find("Unary") == std::string::npos);
+  CHECK(interpreted(graph) == was);
+  const ir::Graph again =
+      value_of(compiler::import_onnx(value_of(compiler::write_onnx(graph)), "test"));
+  std::vector<int32_t> functions;
+  for (const ir::Node& node : again.nodes())
+    if (node.op == OpKind::Unary) functions.push_back(node.params.as<UnaryParams>().kind);
+  for (int32_t function : {kUnaryRelu, kUnaryLeakyRelu, kUnaryHardSigmoid})
+    CHECK(llvm::count(functions, function) == 1);
+  const auto is = interpreted(again);
+  for (size_t i = 0; i < 48; ++i)
+    CHECK(std::fabs(reinterpret_cast<const float*>(is[0].data())[i] -
+                    reinterpret_cast<const float*>(was[0].data())[i]) < 1e-5f);
+}
+
 TEST_CASE("recurrent networks written as ONNX give the same when they are read") {
   for (const char* model : {R"(
     g (float[3,2,4] x, int32[2] lengths) => (float[3,2,2,2] y, float[2,2,2] c)
