@@ -16,11 +16,11 @@ class KnownPlacements {
   struct Known {
     ValueUse use;
     ValuePlacement placement;
-    uint32_t id;  // other uses have other ones
+    uint32_t id;  // from 1 on; other uses have other ones
   };
 
   // Borrows it.
-  explicit KnownPlacements(const Placer& placer, size_t value_count)
+  KnownPlacements(const Placer& placer, size_t value_count)
       : placer_(placer), known_(value_count) {}
 
   // Valid until the next call.
@@ -44,7 +44,7 @@ class KnownPlacements {
   const Placer& placer_;
   // By value, the one that was asked for last first.
   std::vector<llvm::SmallVector<std::unique_ptr<Known>, kMaxKnown>> known_;
-  uint32_t next_id_ = 0;
+  uint32_t next_id_ = 1;
 };
 
 }  // namespace codl::compiler

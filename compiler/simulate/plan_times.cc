@@ -22,7 +22,6 @@ class PlanTimes::State {
         sync_us_(conditions_.with_interference_us(predictor.profile().transfer.sync_us.value)),
         placer_(graph, predictor.profile()),
         placements_(graph.values().size()),
-        uses_(graph.values().size()),
         placement_ids_(graph.values().size()),
         known_places_(placer_, graph.values().size()),
         states_(graph.values().size()),
@@ -116,7 +115,7 @@ class PlanTimes::State {
       node_partitions_ = plan.node_partitions;
       for (ir::ValueId value = 0; value < graph_.values().size(); ++value)
         if (!graph_.value(value).is_constant) {
-          place(value, placer_.use_of(plan, value));
+          place(plan, value);
           note_changed(value);
           states_[value] = ValueState(placements_[value]);
         }
@@ -165,11 +164,13 @@ class PlanTimes::State {
     changed_values_.push_back(value);
   }
 
-  void place(ir::ValueId value, ValueUse use) {
-    const KnownPlacements::Known& known = known_places_.of(value, std::move(use));
-    uses_[value] = known.use;
+  // False if the value lives where it did.
+  bool place(const PartitionPlan& plan, ir::ValueId value) {
+    const KnownPlacements::Known& known = known_places_.of(value, placer_.use_of(plan, value));
+    if (known.id == placement_ids_[value]) return false;
     placements_[value] = known.placement;
     placement_ids_[value] = known.id;
+    return true;
   }
 
   // Drops the segments that are no longer as they were, and all that touch a value that lives
@@ -202,9 +203,7 @@ class PlanTimes::State {
     touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
     for (ir::ValueId value : touched) {
       note_changed(value);
-      ValueUse use = placer_.use_of(plan, value);
-      if (!(use == uses_[value])) {
-        place(value, std::move(use));
+      if (place(plan, value)) {
         for (const Placer::Reader& reader : placer_.readers(value))
           drop_old_segment_of(reader.node);
         if (graph_.value(value).producer != ir::kNoId)
@@ -447,7 +446,6 @@ class PlanTimes::State {
   const double sync_us_;
   const Placer placer_;
   std::vector<ValuePlacement> placements_;  // by value
-  std::vector<ValueUse> uses_;              // by value
   std::vector<uint32_t> placement_ids_;     // by value
   KnownPlacements known_places_;
   std::vector<ValueState> states_;                // by value, where the segments are walked along

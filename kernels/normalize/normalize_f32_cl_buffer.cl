@@ -13,19 +13,8 @@ static inline int4 offsets_of(int at, int4 axis0, int4 axis1, int4 axis2) {
   return offsets + at * axis0;
 }
 
-// The sum of v over the rows, in an order of its own whatever the timing. Every item calls it.
-static inline float sum_of_rows(float v, local float* partial) {
-  const int item = get_local_id(0);
-  partial[item] = v;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (int rows = ROWS / 2; rows > 0; rows /= 2) {
-    if (item < rows * COLUMNS) partial[item] += partial[item + rows * COLUMNS];
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-  const float sum = partial[item % COLUMNS];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  return sum;
-}
+#define SUM float
+#include "kernels/normalize/normalize_sums.cl"
 
 kernel void normalize_f32_cl_buffer(global const TYPE_0* restrict x,
 #if HAS_SCALE

@@ -1,25 +1,15 @@
 // y = activation((x - mean) / sqrt(variance + epsilon) * scale + bias), mean and variance over the
 // rows and columns of each channel of each batch, RGBA images.
 //
-// Defines: IS_RMS; HAS_SCALE, HAS_BIAS; ACTIVATION; ITEMS, work-items of a group, a power of two;
+// Defines: IS_RMS; HAS_SCALE, HAS_BIAS; ACTIVATION; ROWS, work-items of a group;
 // AT_ONCE, texels that an item asks for before it waits.
-// Group ids: texel of the part's channels, batch. The items of a group take every ITEMS-th pixel, row
+// Group ids: texel of the part's channels, batch. The items of a group take every ROWS-th pixel, row
 // by row. Steps of scale and bias are in elements, from batch to batch and from channel to channel;
 // 0: one for all.
 
-// The sum of v over the items, in an order of its own whatever the timing. Every item calls it.
-static inline float4 sum_of_items(float4 v, local float4* partial) {
-  const int item = get_local_id(0);
-  partial[item] = v;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (int items = ITEMS / 2; items > 0; items /= 2) {
-    if (item < items) partial[item] += partial[item + items];
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-  const float4 sum = partial[0];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  return sum;
-}
+#define SUM float4
+#define COLUMNS 1
+#include "kernels/normalize/normalize_sums.cl"
 
 // Those of a texel. The buffer ends with the last channel, which need not fill a texel.
 static inline float4 of_channels(global const float* p, int channel, int last, int step) {
@@ -51,7 +41,7 @@ kernel void normalize_f32_cl_image(read_only image2d_t x,
                                    WINDOW_TEXEL_PARAMS, float element_count, float epsilon,
                                    int scale_batch_step, int scale_step, int bias_batch_step,
                                    int bias_step, float alpha, float beta) {
-  local float4 partial[ITEMS];
+  local float4 partial[ROWS];
   const int item = get_local_id(0);
   const int texel = first_texel + (int)get_group_id(0);
   const int n = get_group_id(1);
@@ -59,7 +49,7 @@ kernel void normalize_f32_cl_image(read_only image2d_t x,
   const int y_at = y_first_texel + texel;
   const int first_row = n * rows;
   const int2 first = (int2)(item % columns, item / columns);
-  const int2 step = (int2)(ITEMS % columns, ITEMS / columns);
+  const int2 step = (int2)(ROWS % columns, ROWS / columns);
 
   float4 mean = 0.0f;
 #if !IS_RMS
@@ -68,7 +58,7 @@ kernel void normalize_f32_cl_image(read_only image2d_t x,
     TAKE_PIXELS
     for (int k = 0; k < AT_ONCE; ++k) sum += at[k].y < rows ? v[k] : (float4)(0.0f);
   }
-  mean = sum_of_items(sum, partial) / element_count;
+  mean = sum_of_rows(sum, partial) / element_count;
 #endif
   float4 squares = 0.0f;
   for (int2 next = first; next.y < rows;) {
@@ -78,7 +68,7 @@ kernel void normalize_f32_cl_image(read_only image2d_t x,
       squares += distance * distance;
     }
   }
-  const float4 variance = sum_of_items(squares, partial) / element_count;
+  const float4 variance = sum_of_rows(squares, partial) / element_count;
   const float4 factor = 1.0f / sqrt(variance + epsilon);
 #if HAS_SCALE
   const float4 texel_scale =

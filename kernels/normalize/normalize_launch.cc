@@ -30,7 +30,7 @@ void launch_texels(const StepShape& step, ClLaunch* out) {
   const OperandShape& x = step.operands[0];
   const ClChannels channels = cl_channels(step);
   const int32_t items = normalize_texel_items(x);
-  out->define("ITEMS", items);
+  out->define("ROWS", items);
   out->define("AT_ONCE", kNormalizeTexels);
   out->local[0] = static_cast<uint64_t>(items);
   out->local[1] = out->local[2] = 1;
