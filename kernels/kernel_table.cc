@@ -46,12 +46,16 @@ constexpr bool is_stored_as_half(const KernelInfo& kernel, const OperandShape& o
   return operand.dtype == DType::F16 && kernel.takes_half(operand.layout);
 }
 
-// HALVES of prelude.cl: bit i for input i, the last bit for the output.
+// HALVES of prelude.cl: bit i for the input that is argument i, the last bit for the output.
 uint32_t halves_of(const StepShape& step) {
   uint32_t halves = 0;
-  for (uint32_t i = 0; i < step.operand_count; ++i)
+  uint32_t argument = 0;
+  for (uint32_t i = 0; i < step.operand_count; ++i) {
+    if (!is_cl_argument(step, i)) continue;
     if (is_stored_as_half(*step.kernel, step.operands[i]))
-      halves |= 1u << (i + 1 == step.operand_count ? kMaxOperands - 1 : i);
+      halves |= 1u << (i + 1 == step.operand_count ? kMaxOperands - 1 : argument);
+    ++argument;
+  }
   return halves;
 }
 

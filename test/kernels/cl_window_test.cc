@@ -210,7 +210,8 @@ TEST_CASE("a window of channels on the GPU is as a map of its own, bit by bit",
   }
 }
 
-// Of inputs 0 and 3 the result has the channels already; 1 begins where no texel does.
+// Of inputs 0 and 3 the result has the channels already; 1 begins where no texel does. As halves
+// are these and the result, as where the GPU alone touches them, and not those that are copied.
 TEST_CASE("a GPU's Concat copies what is no window of its output, and nothing else",
           "[opencl][windows]") {
   constexpr int32_t kChannels[] = {8, 6, 10, 4, 5};
@@ -226,11 +227,18 @@ TEST_CASE("a GPU's Concat copies what is no window of its output, and nothing el
   for (int32_t channels : kChannels) item.operands.push_back(nhwc_operand({2, channels, 3, 5}));
   item.operands.push_back(nhwc_operand({2, 33, 3, 5}));
   const CaseInputs inputs(item, kClWindowSeed);
+  const bool is_half = GENERATE(false, true);
   int checked = 0;
   for (const KernelInfo& info : kKernelInfos) {
     if (info.op != OpKind::Concat || !info.takes_windows || info.processor != Processor::Gpu)
       continue;
-    const KernelCase plain = with_images(info, item);
+    KernelCase plain = with_images(info, item);
+    if (is_half)
+      for (const size_t i : {0, 3, 5}) {
+        REQUIRE(info.takes_half(plain.operands[i].layout));
+        plain.operands[i].dtype = DType::F16;
+        set_bytes(plain.operands[i]);
+      }
     std::vector<float> expected;
     REQUIRE(run_windows(device, info, item, plain, inputs, &expected) == "");
     // The result is a window, too.
@@ -251,7 +259,7 @@ TEST_CASE("a GPU's Concat copies what is no window of its output, and nothing el
         channels += x.dims[1];
       }
       // 33 channels cannot be a window: their last texel is not theirs alone.
-      INFO(info.symbol << " first " << first);
+      INFO(info.symbol << " first " << first << " halves " << is_half);
       CHECK(takes_step(step_of(info, with)) == (first == 0));
       if (first != 0) continue;
       std::vector<float> found;

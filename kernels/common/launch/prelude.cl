@@ -120,9 +120,9 @@ static inline void store_lanes4(float4 v, global float* p, int count) {
 
 // Operands in memory as floats or as halves: vload_half and vstore_half are core OpenCL C 1.2. All
 // arithmetic is in float: what is loaded is exact, what is stored is rounded to nearest even, and
-// infinite beyond 65504. HALVES (-D, kernels/kernel_table.cc): bit i: input i is stored as halves;
-// bit 15: the output is. TYPE_0, TYPE_1 ... TYPE_Y: the types in memory of inputs and output; half
-// is a type of pointers only, so a kernel takes them to the macros below.
+// infinite beyond 65504. HALVES (-D, kernels/kernel_table.cc): bit i: the input that is argument i
+// is stored as halves; bit 15: the output is. TYPE_0, TYPE_1 ... TYPE_Y: the types in memory of
+// inputs and output; half is a type of pointers only, so a kernel takes them to the macros below.
 #ifndef HALVES
 #define HALVES 0
 #endif
