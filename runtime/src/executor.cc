@@ -164,8 +164,10 @@ codl_status_t Executor::enqueue(uint32_t index, codl_diag_t* diag) {
     codl_step_time_t& time = timeline_[index];
     time.enqueued_ns = time.start_ns = time.end_ns = now_ns();
   }
-  return submit(index, wait_count, wait_count != 0 ? waits : nullptr,
-                step.needs_event ? &events_[index] : nullptr, diag);
+  const codl_status_t status = submit(index, wait_count, wait_count != 0 ? waits : nullptr,
+                                      step.needs_event ? &events_[index] : nullptr, diag);
+  // Drivers may give the device all up to a flush as one batch, and signal its events together.
+  return status == CODL_OK && step.is_flushed ? gpu_->flush(step.cl_queue(), diag) : status;
 }
 
 codl_status_t Executor::submit(uint32_t index, cl_uint wait_count, const cl_event* waits,

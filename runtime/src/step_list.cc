@@ -218,6 +218,7 @@ void StepList::reduce_waits(bool has_user_events, bool record_timeline) {
       if (!advance(&known.queue[q], wait)) continue;
       step.queue_waits[q] = wait;
       steps_[wait].needs_event = true;
+      steps_[wait].is_flushed |= step.is_cpu();
     }
     if (cpu_wait != kNoStep && has_user_events && advance(&known.cpu, cpu_wait)) {
       step.cpu_wait = cpu_wait;

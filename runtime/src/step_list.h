@@ -47,6 +47,7 @@ struct Step {
   uint32_t cpu_wait = kNoStep;   // UserEvent gate only: GPU and Transfer steps
   uint32_t room_wait = kNoStep;  // GPU: what must be done before it is enqueued (ahead_window.h)
   bool needs_event = false;      // GPU and Transfer: somebody waits, or the times are asked for
+  bool is_flushed = false;       // GPU and Transfer: the CPU waits for it, but not for what follows
   bool is_gate = false;          // CPU: a later GPU or Transfer step waits in its queue
   bool is_in_place = false;      // a kernel that has nothing to move
 

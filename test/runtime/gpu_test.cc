@@ -236,6 +236,32 @@ TEST_CASE("only events that somebody waits for are made, and the queues are flus
   CHECK(cl.calls() == expected);
 }
 
+TEST_CASE("a GPU step that the CPU waits for is submitted before those behind it") {
+  TestPlan plan = relu_plan({.half = GpuHalf::FineSvm, .gate = Gate::UserEvent});
+  std::vector<TestStep>& steps = plan.variants[0].steps;
+  const auto of_gpu = std::find_if(steps.begin(), steps.end(),
+                                   [](const TestStep& step) { return step.queue == Queue::Gpu; });
+  const auto index = static_cast<uint32_t>(of_gpu - steps.begin());
+  // Once more, and nobody waits for that.
+  steps.insert(of_gpu + 1, TestStep(*of_gpu));
+  for (TestStep& step : steps)
+    for (uint32_t& wait : step.waits) wait += wait > index ? 1 : 0;
+  const OpenPlan open(plan);
+  FakeCl cl;
+  ReluSession session(open, ReluSession::defaults(), &cl.api());
+  REQUIRE(session.status == CODL_OK);
+  cl.clear_calls();
+  REQUIRE(session.run() == CODL_OK);
+  std::vector<std::string> calls = cl.calls();
+  std::erase_if(calls, [](const std::string& call) {
+    return call != "clEnqueueNDRangeKernel" && call != "clFlush";
+  });
+  REQUIRE(calls.size() >= 3);
+  calls.resize(3);
+  CHECK(calls ==
+        std::vector<std::string>{"clEnqueueNDRangeKernel", "clFlush", "clEnqueueNDRangeKernel"});
+}
+
 TEST_CASE("a GPU step in its place is not enqueued, and a marker if somebody waits for it") {
   TestPlan plan = relu_plan({.half = GpuHalf::Separate});
   const auto calls_of_run = [&] {
