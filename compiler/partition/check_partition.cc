@@ -74,6 +74,8 @@ class Checker {
           (part.owned.end % granularity != 0 && part.owned.end != extent))
         return internal_error(name, "expected cuts at multiples of {0}, found [{1},{2})",
                               granularity, part.owned.begin, part.owned.end);
+      if (part.boundary_first && node_partition.dim != SplitDim::Height)
+        return internal_error(name, "expected rows at a cut that are computed first, found none");
       if (node_partition.chain < 0 && !(part.computed == part.owned))
         return internal_error(name, "expected computed to be owned outside a chain");
     }

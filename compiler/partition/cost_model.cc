@@ -60,8 +60,13 @@ ValuePlace ValuePlace::of(const NodePartition& node_partition) {
   const Part* cpu = node_partition.part_on(Processor::Cpu);
   if (gpu == nullptr) return on_cpu();
   if (cpu == nullptr) return on_gpu(gpu->maps);
-  return {node_partition.dim == SplitDim::Height ? Placement::Height : Placement::OutputChannel,
-          gpu->maps, cpu->owned.end, gpu->computed, cpu->computed};
+  ValuePlace place = {
+      node_partition.dim == SplitDim::Height ? Placement::Height : Placement::OutputChannel,
+      gpu->maps, cpu->owned.end, gpu->computed, cpu->computed};
+  for (const Part& part : node_partition.parts)
+    if (part.boundary_first)
+      place.boundary_unit[index_of(part.processor)] = rows_at_once(*part.kernel);
+  return place;
 }
 
 CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
@@ -232,7 +237,7 @@ double CostModel::copy_us(ir::ValueId value, double share, Layout from, Layout t
     kernels::StepShape step;
     step.operands = shapes;
     step.operand_count = 2;
-    step.kernel = choose_mover(step, predictor_);
+    step.kernel = choose_mover(step, Processor::Gpu, predictor_);
     known = {0, 0};
     if (step.kernel != nullptr) {
       known.all_us = predictor_.predict_us(step, false);
@@ -290,6 +295,7 @@ double CostModel::transfer_us(const ValuePlace& before, llvm::ArrayRef<OutsideRe
     use.queues[index_of(Processor::Cpu)].computed = computed_region(type, before, before.cpu);
     use.queues[index_of(Processor::Gpu)].computed = computed_region(type, before, before.gpu);
     if (!before.gpu.empty()) use.made_in = before.maps;
+    use.boundary_unit = before.boundary_unit;
     const int host_uses = (before.cpu.empty() ? 0 : 1) + (cpu.is_used() ? 1 : 0);
     Waits waits;
     for (const Processor processor : {Processor::Cpu, Processor::Gpu}) {
@@ -351,7 +357,15 @@ double CostModel::transfer_us(ir::ValueId value, const ValuePlacement& placement
       if (to_gpu) convert(region);
     }
     is_transferred |= share > 0;
-    if (waits.by_processor[index_of(to)]) us += synchronisation_us(share * all_bytes, to_gpu);
+    // What is handed over while the rest is computed is there when it is asked for.
+    if (waits.by_processor[index_of(to)] && placement.boundary[index_of(other_of(to))].empty())
+      us += synchronisation_us(share * all_bytes, to_gpu);
+  }
+  if (placement.has_shared_staging()) {
+    for (const TensorId staging : placement.staging)
+      if (staging != kNoTensor)
+        us += transfer.map_time_us(static_cast<double>(placement.placed(staging).shape.bytes));
+    return us;
   }
   if (is_transferred && transfer.sharing == Sharing::SubBuffer)
     us += host_uses * transfer.map_time_us(static_cast<double>(placement.placed(cpu).shape.bytes));

@@ -22,6 +22,7 @@ struct ValuePlace {
   int32_t extent = 1;
   Range gpu = {0, 0};
   Range cpu = {0, 1};
+  std::array<int32_t, 2> boundary_unit = {};  // as ValueUse has it
 
   // All of it on one processor.
   static ValuePlace on_cpu() { return {}; }

@@ -146,11 +146,12 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
   return best;
 }
 
-const KernelInfo* choose_mover(kernels::StepShape step, const LatencyPredictor& predictor) {
+const KernelInfo* choose_mover(kernels::StepShape step, Processor processor,
+                               const LatencyPredictor& predictor) {
   const KernelInfo* best = nullptr;
   double best_us = 0;
   each_candidate(
-      OpKind::Convert, Processor::Gpu, step, predictor, [](const KernelInfo&) {},
+      OpKind::Convert, processor, step, predictor, [](const KernelInfo&) {},
       [&](const kernels::StepShape& candidate) {
         const double us = predictor.predict_us(candidate, false);
         if (best != nullptr && us >= best_us) return;
@@ -158,6 +159,18 @@ const KernelInfo* choose_mover(kernels::StepShape step, const LatencyPredictor& 
         best_us = us;
       });
   return best;
+}
+
+int32_t rows_at_once(const KernelInfo& kernel) {
+  constexpr uint32_t kWeights = 1;  // a convolution's operand
+  switch (kernel.packing_of(kWeights)) {
+    case Packing::Winograd2:
+      return 2;
+    case Packing::Winograd4:
+      return 4;
+    default:
+      return 1;
+  }
 }
 
 }  // namespace codl::compiler

@@ -59,9 +59,13 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
                                           const LatencyPredictor& predictor,
                                           bool other_processor_busy);
 
-// Which kernel moves a value between two memories of the GPU: the Convert with the least predicted
-// time for the operands and the part of `step`, whose kernel does not matter. Null if there is
-// none.
-const KernelInfo* choose_mover(kernels::StepShape step, const LatencyPredictor& predictor);
+// Which kernel moves a value between two memories of a processor: the Convert with the least
+// predicted time for the operands and the part of `step`, whose kernel does not matter. Null if
+// there is none.
+const KernelInfo* choose_mover(kernels::StepShape step, Processor processor,
+                               const LatencyPredictor& predictor);
+
+// Output rows that the kernel computes together: fewer take as long.
+int32_t rows_at_once(const KernelInfo& kernel);
 
 }  // namespace codl::compiler

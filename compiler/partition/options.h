@@ -16,11 +16,16 @@ inline constexpr int32_t kMaxChainLength = 32;
 inline constexpr uint32_t kSearchBudget = 10000;
 inline constexpr uint32_t kWholeSearchBudget = 1000;
 
+// Whether the rows at a cut are computed first (Part::boundary_first). Auto: as `optimal` finds it
+// faster; plans of other strategies hand over nothing before all of it is done.
+enum class BoundaryFirst { Auto, Always, Never };
+
 struct PartitionOptions {
   std::string strategy = "optimal";     // or one of strategies/strategy.cc; "auto" is "optimal"
   SplitDim split_dim = SplitDim::None;  // Height or OutputChannel: nodes that can, split so
   std::optional<double> ratio;          // GPU share in (0, 1): nodes that can, split there
   int32_t max_chain = kMaxChainLength;  // 1: no chains
+  BoundaryFirst boundary_first = BoundaryFirst::Auto;
 
   // Of optimal: plans that are judged. Unset: kSearchBudget, or kWholeSearchBudget where a plan
   // cannot be judged by what has changed since the one before. make_candidate() then searches

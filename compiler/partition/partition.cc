@@ -46,6 +46,7 @@ llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const LatencyPre
     CODL_ASSIGN_OR_RETURN(plan, strategy.run(costs, options));
     CODL_ASSIGN_OR_RETURN(places, ForcedPlaces::create(costs, options.limits.places));
     if (llvm::Error error = places.apply(plan)) return error;
+    set_boundary_first(plan, options.boundary_first == BoundaryFirst::Always);
     if (llvm::Error error = check_partition(graph, plan)) return error;
     return plan;
   }

@@ -11,6 +11,9 @@ namespace codl::compiler {
 
 constexpr size_t index_of(Processor processor) { return static_cast<size_t>(processor); }
 inline constexpr Processor kProcessors[] = {Processor::Cpu, Processor::Gpu};
+constexpr Processor other_of(Processor processor) {
+  return processor == Processor::Cpu ? Processor::Gpu : Processor::Cpu;
+}
 
 // One processor's share of a node.
 struct Part {
@@ -25,6 +28,10 @@ struct Part {
   Range owned;
   Range computed;
   double predicted_us = 0;
+  // Of a split along Height: the rows at the cut that the other processor's later nodes read are
+  // computed first and handed over while the others are computed. Where they are most of the part,
+  // or the value lives in memory that cannot be handed over so (placements.h), it says nothing.
+  bool boundary_first = false;
 };
 
 // How one node is divided: one part, or one per processor (GPU first).
@@ -45,7 +52,7 @@ struct NodePartition {
 // The same but for what is predicted and the numbers of chains.
 inline bool is_alike(const Part& a, const Part& b) {
   return a.processor == b.processor && a.kernel == b.kernel && a.maps == b.maps &&
-         a.owned == b.owned && a.computed == b.computed;
+         a.owned == b.owned && a.computed == b.computed && a.boundary_first == b.boundary_first;
 }
 inline bool is_alike(const NodePartition& a, const NodePartition& b) {
   if (a.node != b.node || a.dim != b.dim || a.parts.size() != b.parts.size()) return false;
@@ -59,7 +66,8 @@ inline uint64_t key_of(const NodePartition& node_partition) {
   uint64_t key = uint64_t{node_partition.node} << 8 | static_cast<uint64_t>(node_partition.dim);
   const auto add = [&](uint64_t bits) { key = mix_bits(key + kSplitMixStep) ^ bits; };
   for (const Part& part : node_partition.parts) {
-    add(static_cast<uint64_t>(part.processor) << 40 | static_cast<uint64_t>(part.maps) << 32 |
+    add(static_cast<uint64_t>(part.boundary_first) << 48 |
+        static_cast<uint64_t>(part.processor) << 40 | static_cast<uint64_t>(part.maps) << 32 |
         part.kernel->id);
     for (const Range range : {part.owned, part.computed})
       add(static_cast<uint64_t>(range.begin) << 32 | static_cast<uint32_t>(range.end));
@@ -84,6 +92,13 @@ struct PartitionPlan {
 inline ir::NodeId last_of_segment(const PartitionPlan& plan, ir::NodeId first) {
   const int32_t chain = plan.node_partitions[first].chain;
   return chain < 0 ? first : plan.chains[static_cast<size_t>(chain)].nodes.back();
+}
+
+// Of all that is split along Height.
+inline void set_boundary_first(PartitionPlan& plan, bool is_first) {
+  for (NodePartition& node_partition : plan.node_partitions)
+    if (node_partition.dim == SplitDim::Height)
+      for (Part& part : node_partition.parts) part.boundary_first = is_first;
 }
 
 // Independent of how the plan was made: owned ranges tile each node exactly, cuts keep to the

@@ -35,6 +35,11 @@ bool is_missing(const std::array<Region, 2>& regions) {
   return !regions[0].empty() || !regions[1].empty();
 }
 
+bool is_small_part(const Region& of, const Region& computed) {
+  return computed.contains(of) && of.channels == computed.channels &&
+         2 * of.rows.count() <= computed.rows.count();
+}
+
 // Of one value.
 class Placing {
  public:
@@ -50,6 +55,7 @@ class Placing {
     }
     placement_.is_of_gpu = cpu.computed.empty() && !gpu.computed.empty();
     const Region other = choose_layouts();
+    has_other_layout_ = !other.empty();
     if (cpu.is_used() && gpu.is_used()) {
       place_on_both();
     } else if (cpu.is_used()) {
@@ -97,17 +103,54 @@ class Placing {
       placement_.missing[index_of(processor)] = missing_of(use_.queues[index_of(processor)]);
     const bool is_transferred =
         placement_.buffer_is_shared || llvm::any_of(placement_.missing, is_missing);
-    if (is_transferred && one_memory_serves()) {
+    place_boundaries();
+    // Each queue has its own then, and what crosses is in shared tensors that hold no more.
+    const bool shares_staging =
+        profile_.transfer.sharing == Sharing::SubBuffer &&
+        llvm::any_of(placement_.boundary, [](const Region& rows) { return !rows.empty(); });
+    if (is_transferred && !shares_staging && one_memory_serves()) {
       const Range rows = hull(window(Processor::Cpu), window(Processor::Gpu));
       placement_.tensor.fill(add(TensorSlot::Cpu, Storage::Shared, rows));
       return;
     }
-    const bool shares_host = is_transferred && profile_.transfer.sharing != Sharing::Separate;
+    const bool is_separate = profile_.transfer.sharing == Sharing::Separate;
+    const bool shares_host = is_transferred && !is_separate && !shares_staging;
     placement_.tensor[index_of(Processor::Cpu)] =
         add(TensorSlot::Cpu, shares_host ? Storage::Shared : Storage::Host, window(Processor::Cpu));
     placement_.tensor[index_of(Processor::Gpu)] =
         add(TensorSlot::Gpu, gpu_storage(), window(Processor::Gpu));
-    if (profile_.transfer.sharing == Sharing::Separate && is_image()) add_staging();
+    if (shares_staging) add_staging(Storage::Shared);
+    if (is_separate && is_image()) add_staging(Storage::Device);
+  }
+
+  // The rows at the cut that one processor computes and the other one reads, of a value that the
+  // GPU has above the cut in one layout and the CPU below.
+  void place_boundaries() {
+    const Region whole = whole_region(type_);
+    const Region& cpu = use_.queues[index_of(Processor::Cpu)].computed;
+    const Region& gpu = use_.queues[index_of(Processor::Gpu)].computed;
+    if ((use_.boundary_unit[0] == 0 && use_.boundary_unit[1] == 0) || placement_.buffer_is_shared ||
+        has_other_layout_ || cpu.empty() || gpu.empty() || gpu.rows.begin != 0 ||
+        cpu.rows.end != whole.rows.end)
+      return;
+    const Region& to_cpu = placement_.missing[index_of(Processor::Cpu)][0];  // in front of its own
+    const Region& to_gpu = placement_.missing[index_of(Processor::Gpu)][1];  // behind its own
+    if ((!to_cpu.empty() && !is_small_part(to_cpu, gpu)) ||
+        (!to_gpu.empty() && !is_small_part(to_gpu, cpu)))
+      return;
+    // On the grid of the rows that the kernels compute together: no row is computed twice.
+    if (const int32_t unit = use_.boundary_unit[index_of(Processor::Gpu)];
+        unit > 0 && !to_cpu.empty()) {
+      const int32_t begin = to_cpu.rows.begin / unit * unit;
+      if (begin > 0)
+        placement_.boundary[index_of(Processor::Gpu)] = {{begin, gpu.rows.end}, gpu.channels};
+    }
+    if (const int32_t unit = use_.boundary_unit[index_of(Processor::Cpu)];
+        unit > 0 && !to_gpu.empty()) {
+      const int32_t end = round_up(to_gpu.rows.end, unit);
+      if (end < cpu.rows.end)
+        placement_.boundary[index_of(Processor::Cpu)] = {{cpu.rows.begin, end}, cpu.channels};
+    }
   }
 
   bool is_image() const { return placement_.gpu_maps == Layout::Image2d; }
@@ -136,9 +179,8 @@ class Placing {
     return tensor_id(value_, slot);
   }
 
-  // Separate + images: the device buffer between the transfer and the image, as wide as what
-  // crosses.
-  void add_staging() {
+  // Between the queues' tensors, as wide as what crosses.
+  void add_staging(Storage storage) {
     constexpr TensorSlot kSlots[] = {TensorSlot::StagingToCpu, TensorSlot::StagingToGpu};
     for (Processor to : kProcessors) {
       const auto& missing = placement_.missing[index_of(to)];
@@ -146,7 +188,7 @@ class Placing {
       if (crossing.empty()) continue;
       // Channels cross in every row the queue's tensor holds.
       if (!(crossing.channels == whole_region(type_).channels)) crossing.rows = {};
-      placement_.staging[index_of(to)] = add(kSlots[index_of(to)], Storage::Device, crossing.rows);
+      placement_.staging[index_of(to)] = add(kSlots[index_of(to)], storage, crossing.rows);
     }
   }
 
@@ -155,6 +197,7 @@ class Placing {
   const ir::ValueId value_;
   ValueUse use_;
   ValuePlacement placement_;
+  bool has_other_layout_ = false;  // that the GPU converts to
 };
 
 }  // namespace
@@ -180,6 +223,8 @@ ValueUse Placer::use_of(const PartitionPlan& plan, ir::ValueId value) const {
       queue.computed = slab(of.type, node_partition.dim, part.computed);
       queue.last_node = node_partition.node;
       if (part.processor == Processor::Gpu) use.made_in = part.maps;
+      if (part.boundary_first)
+        use.boundary_unit[index_of(part.processor)] = rows_at_once(*part.kernel);
     }
   }
   for (const Reader& reader : readers_[value]) {

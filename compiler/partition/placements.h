@@ -32,6 +32,9 @@ struct ValueUse {
   Region read_as_buffer;
   Region read_as_image;
   bool is_read_in_chain = false;  // in the chain that makes it, as what it is not made in
+  // By the processor that makes it, where it is to compute the rows at the cut first: those that
+  // its kernel computes together; else 0.
+  std::array<int32_t, 2> boundary_unit = {};
   friend bool operator==(const ValueUse&, const ValueUse&) = default;
 };
 
@@ -53,9 +56,12 @@ struct ValuePlacement {
   // By processor, ids as tensor_id() has them. `missing`: what the queue reads and does not
   // compute: below and above what it does.
   std::array<TensorId, 2> tensor = {kNoTensor, kNoTensor};
-  std::array<TensorId, 2> staging = {
-      kNoTensor, kNoTensor};  // Separate + images: device buffer on the way to that queue
+  // On the way to that queue. Separate + images: a device buffer; SubBuffer: shared, so that what
+  // is handed over is all that the queues take from each other.
+  std::array<TensorId, 2> staging = {kNoTensor, kNoTensor};
   std::array<std::array<Region, 2>, 2> missing = {};
+  // By processor: what it computes first and hands over, before the rest; nothing: all at once.
+  std::array<Region, 2> boundary = {};
   // Maps: the layout of the GPU's tensor. Parts on the GPU that read the other layout read the
   // CPU's tensor, where that is a buffer for both, or `other_layout`: the GPU converts `converted`
   // of its own tensor to it, first what it computes (`made`), then what was missing.
@@ -81,6 +87,13 @@ struct ValuePlacement {
   TensorId tensor_on(Processor processor) const { return tensor[static_cast<size_t>(processor)]; }
   TensorId staging_on(Processor processor) const { return staging[static_cast<size_t>(processor)]; }
   const PlacedTensor& placed(TensorId id) const { return tensors[id % kTensorSlots]; }
+  // Whether the queues hand over rows in shared tensors of their own.
+  bool has_shared_staging() const {
+    const auto is_shared = [&](TensorId id) {
+      return id != kNoTensor && placed(id).storage == Storage::Shared;
+    };
+    return is_shared(staging[0]) || is_shared(staging[1]);
+  }
 };
 
 // Finds where values live. Borrows both.
@@ -89,6 +102,9 @@ struct ValuePlacement {
 //   one queue                            one: Host, Device or Image; Input and Output are the
 //                                       application's
 //   both, nothing missing: in a chain   a private one each
+//   both, rows at the cut first         a private one each; SubBuffer: and a Shared one on the way
+//   to
+//                                       each queue for what it misses
 //   both, and one memory serves         one: Shared
 //   both, else                          Shared (Separate: Host) for the CPU, Device or Image for
 //                                       the GPU; what is missing is copied

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/partition/cost_model.h"
+#include "compiler/partition/placements.h"
 #include "compiler/partition/split_geometry.h"
 #include "compiler/partition/strategies/strategy.h"
 #include "compiler/schedule/schedule.h"
@@ -20,6 +21,8 @@ struct Cost {
   double slower_processor = 0;  // of kernels of nodes
   double transfers = 0;
   double synchronisations = 0;
+  // What those are not: the slower processor has nothing to do, less what is done beside it.
+  double waiting() const { return total - slower_processor - transfers - synchronisations; }
 };
 
 llvm::Expected<Cost> cost_of(const ir::Graph& graph, const PartitionPlan& plan,
@@ -49,11 +52,14 @@ std::string reason(const Cost& chosen, const Cost& other) {
       {other.transfers - chosen.transfers, "transfer"},
       {other.synchronisations - chosen.synchronisations, "synchronisation"}};
   const double sign = other.total < chosen.total ? -1 : 1;
-  const auto* most = std::max_element(
+  auto most = *std::max_element(
       std::begin(parts), std::end(parts),
       [&](const auto& a, const auto& b) { return sign * a.first < sign * b.first; });
-  return llvm::formatv("{0} {1}{2:f1} us", most->second, most->first < 0 ? "-" : "+",
-                       std::abs(most->first));
+  // As much work, but more or less of it beside other work.
+  if (2 * sign * most.first < std::abs(other.total - chosen.total))
+    most = {other.waiting() - chosen.waiting(), "waiting"};
+  return llvm::formatv("{0} {1}{2:f1} us", most.second, most.first < 0 ? "-" : "+",
+                       std::abs(most.first));
 }
 
 // Rows that both processors compute.
@@ -63,26 +69,53 @@ int32_t rows_computed_twice(const NodePartition& node_partition) {
   return rows;
 }
 
-// Whether a part of the node, split along rows, reads rows of a node split so, too, that its own
-// processor has not computed.
-bool has_transferred_halo(const ir::Graph& graph, const PartitionPlan& plan, ir::NodeId node) {
+using Boundaries = std::array<Region, 2>;  // by processor
+
+// What each processor computes first of the node and hands over while it computes the rest.
+Boundaries boundaries_of(const ir::Graph& graph, const Placer& placer, const PartitionPlan& plan,
+                         ir::NodeId node) {
+  const ir::ValueId value = graph.node(node).output;
+  return placer.place(value, placer.use_of(plan, value)).boundary;
+}
+
+// How a part of the node, split along rows, gets rows of a node split so, too, that its own
+// processor has not computed: "" where there are none.
+std::string halo_text(const ir::Graph& graph, const Placer& placer, const PartitionPlan& plan,
+                      ir::NodeId node) {
   const NodePartition& reader = plan.node_partitions[node];
   const ir::NodeView view{graph, graph.node(node)};
-  if (!reader.is_split() || reader.dim != SplitDim::Height) return false;
+  if (!reader.is_split() || reader.dim != SplitDim::Height) return "";
+  bool is_handed_over = false;
   for (uint32_t operand = 0; operand < view.input_count(); ++operand) {
     const ir::NodeId producer = view.input_value(operand).producer;
     if (producer == ir::kNoId) continue;
     const NodePartition& maker = plan.node_partitions[producer];
     if (!maker.is_split() || maker.dim != SplitDim::Height) continue;
-    for (const Part& part : reader.parts)
-      if (!maker.part_on(part.processor)
-               ->computed.contains(read_region(view, operand, reader.dim, part.computed).rows))
-        return true;
+    for (const Part& part : reader.parts) {
+      if (maker.part_on(part.processor)
+              ->computed.contains(read_region(view, operand, reader.dim, part.computed).rows))
+        continue;
+      const Processor other = other_of(part.processor);
+      if (boundaries_of(graph, placer, plan, producer)[index_of(other)].empty())
+        return ", halo transferred";
+      is_handed_over = true;
+    }
   }
-  return false;
+  return is_handed_over ? ", halo handed over" : "";
 }
 
-std::string describe(const ir::Graph& graph, const PartitionPlan& plan, ir::NodeId node) {
+// ", boundary first: gpu rows [12, 14), cpu rows [14, 16)"
+std::string boundary_text(const Boundaries& boundaries) {
+  std::string text;
+  for (Processor processor : {Processor::Gpu, Processor::Cpu})
+    if (const Range rows = boundaries[index_of(processor)].rows; !rows.empty())
+      text += llvm::formatv("{0} {1} rows [{2}, {3})", text.empty() ? ", boundary first:" : ",",
+                            processor == Processor::Gpu ? "gpu" : "cpu", rows.begin, rows.end);
+  return text;
+}
+
+std::string describe(const ir::Graph& graph, const Placer& placer, const PartitionPlan& plan,
+                     ir::NodeId node) {
   const NodePartition& node_partition = plan.node_partitions[node];
   std::string text;
   for (const Part& part : node_partition.parts)
@@ -95,7 +128,8 @@ std::string describe(const ir::Graph& graph, const PartitionPlan& plan, ir::Node
                           node_partition.dim == SplitDim::Height ? "rows" : "channels",
                           100 * gpu / all);
   }
-  if (has_transferred_halo(graph, plan, node)) text += ", halo transferred";
+  text += halo_text(graph, placer, plan, node);
+  text += boundary_text(boundaries_of(graph, placer, plan, node));
   if (node_partition.chain < 0) return text;
   text += llvm::formatv(", in a chain of {0} nodes",
                         plan.chains[static_cast<size_t>(node_partition.chain)].nodes.size());
@@ -106,8 +140,9 @@ std::string describe(const ir::Graph& graph, const PartitionPlan& plan, ir::Node
 
 class Alternatives {
  public:
-  Alternatives(const ir::Graph& graph, const PartitionPlan& plan, const LatencyPredictor& predictor)
-      : costs_(graph, predictor), plan_(plan) {}
+  Alternatives(const ir::Graph& graph, const Placer& placer, const PartitionPlan& plan,
+               const LatencyPredictor& predictor)
+      : graph_(graph), placer_(placer), costs_(graph, predictor), plan_(plan) {}
 
   // Each with the node_partition of the node in it.
   std::vector<PartitionPlan> of(ir::NodeId node) const {
@@ -128,6 +163,7 @@ class Alternatives {
           offer(costs_.split(node, node, dim, *share, maps));
     if (auto plan = with_halo_transferred(node)) plans.push_back(std::move(*plan));
     if (auto plan = with_halo_computed(node)) plans.push_back(std::move(*plan));
+    add_boundaries(node, plans);
     return plans;
   }
 
@@ -150,6 +186,7 @@ class Alternatives {
     append_segment(plan, segment);
     if (node < last) append_rest(plan, node + 1, last);
     copy_segments(plan, last + 1, node_count());
+    keep_boundaries(plan);
     return plan;
   }
 
@@ -162,6 +199,7 @@ class Alternatives {
     append_rest(plan, first, node - 1);
     append_rest(plan, node, last);
     copy_segments(plan, last + 1, node_count());
+    keep_boundaries(plan);
     return plan;
   }
 
@@ -181,7 +219,33 @@ class Alternatives {
     copy_segments(plan, 0, first);
     append_segment(plan, std::move(*chain));
     copy_segments(plan, last + 1, node_count());
+    keep_boundaries(plan);
     return plan;
+  }
+
+  // The rows at the node's cut first on no, one or both processors, where the plan then differs.
+  void add_boundaries(ir::NodeId node, std::vector<PartitionPlan>& plans) const {
+    if (plan_.node_partitions[node].dim != SplitDim::Height) return;
+    llvm::SmallVector<Boundaries, 4> known = {boundaries_of(graph_, placer_, plan_, node)};
+    for (const bool gpu : {false, true})
+      for (const bool cpu : {false, true}) {
+        PartitionPlan plan = plan_;
+        for (Part& part : plan.node_partitions[node].parts)
+          part.boundary_first = part.processor == Processor::Gpu ? gpu : cpu;
+        const Boundaries boundaries = boundaries_of(graph_, placer_, plan, node);
+        if (llvm::is_contained(known, boundaries)) continue;
+        known.push_back(boundaries);
+        plans.push_back(std::move(plan));
+      }
+  }
+
+  // Whoever computes rows at a cut first still does, where a node is split along rows anew.
+  void keep_boundaries(PartitionPlan& plan) const {
+    for (NodePartition& node_partition : plan.node_partitions)
+      for (Part& part : node_partition.parts)
+        if (const Part* old = plan_.node_partitions[node_partition.node].part_on(part.processor);
+            old != nullptr && node_partition.dim == SplitDim::Height)
+          part.boundary_first = old->boundary_first;
   }
 
   ir::NodeId first_of_segment(ir::NodeId node) const {
@@ -230,6 +294,8 @@ class Alternatives {
       append_segment(plan, *costs_.split(node, node, dim, share, maps));
   }
 
+  const ir::Graph& graph_;
+  const Placer& placer_;
   const CostModel costs_;
   const PartitionPlan& plan_;
 };
@@ -243,16 +309,17 @@ llvm::Expected<std::string> explain_alternatives(const ir::Graph& graph, const P
       llvm::find_if(graph.nodes(), [&](const ir::Node& of) { return of.name == node; });
   if (found == graph.nodes().end()) return "";
   const auto id = static_cast<ir::NodeId>(found - graph.nodes().begin());
+  const Placer placer(graph, predictor.profile());
   CODL_ASSIGN_OR_RETURN(chosen, cost_of(graph, plan, predictor));
   std::string text = llvm::formatv(
       "alternatives for the node, of the whole plan:\n  chosen       {0,9:f2} ms  {1}\n",
-      chosen.total / 1e3, describe(graph, plan, id));
-  for (const PartitionPlan& other : Alternatives(graph, plan, predictor).of(id)) {
+      chosen.total / 1e3, describe(graph, placer, plan, id));
+  for (const PartitionPlan& other : Alternatives(graph, placer, plan, predictor).of(id)) {
     CODL_ASSIGN_OR_RETURN(cost, cost_of(graph, other, predictor));
     text +=
         llvm::formatv("  {0}{1,11:f1} us {2,8:f2} ms  {3}: {4}\n",
                       cost.total < chosen.total ? "-" : "+", std::abs(cost.total - chosen.total),
-                      cost.total / 1e3, describe(graph, other, id), reason(chosen, cost));
+                      cost.total / 1e3, describe(graph, placer, other, id), reason(chosen, cost));
   }
   return text;
 }

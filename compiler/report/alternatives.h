@@ -13,10 +13,11 @@ namespace codl::compiler {
 
 // The node on either processor, in each layout of the GPU, and split along each dim, all other
 // nodes as in `plan`; its halo transferred where it is in the middle of a chain, computed twice
-// where it could be in one with the node before: of each the whole plan's predicted time, and what
-// makes the difference: balance of the queues, transfers (conversions and maps), or
-// synchronisations. The chain of the node is cut around it. Empty where there is no such node.
-// Errors: those of make_schedule and predict.
+// where it could be in one with the node before; its boundary computed first on no, one or both
+// processors: of each the whole plan's predicted time, and what makes the difference: balance of
+// the queues, transfers (conversions and maps), synchronisations, or waiting, how much is done at
+// the same time. The chain of the node is cut around it. Empty where there is no such node. Errors:
+// those of make_schedule and predict.
 llvm::Expected<std::string> explain_alternatives(const ir::Graph& graph, const PartitionPlan& plan,
                                                  const LatencyPredictor& predictor,
                                                  llvm::StringRef node);

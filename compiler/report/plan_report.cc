@@ -7,6 +7,7 @@
 #include "compiler/emit/plan_memory.h"
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/partition/kernel_choice.h"
+#include "compiler/partition/placements.h"
 #include "compiler/report/memory_over_time.h"
 #include "compiler/simulate/measured_steps.h"
 #include "compiler/simulate/simulate.h"
@@ -69,6 +70,10 @@ class Writer {
   }
 
  private:
+  // In the schedule's order, by node and kernel.
+  using StepsOfParts =
+      std::map<std::pair<ir::NodeId, const KernelInfo*>, llvm::SmallVector<StepId, 2>>;
+
   // Whole nanoseconds: as exact as predictions are, and short.
   void us(llvm::StringRef key, double value) { json_.attribute(key, rounded(value)); }
   static double rounded(double value) { return std::round(value * 1e3) / 1e3; }
@@ -297,10 +302,12 @@ class Writer {
   // take.
   void write_operators() {
     if (plan_.variants.empty()) return;
-    std::map<std::pair<llvm::StringRef, const KernelInfo*>, double> open;
+    const Placer placer(plan_.graph, profile_);
     const Schedule& schedule = plan_.variants[0].schedule;
-    for (const Step& step : schedule.steps)
-      if (step.kernel != nullptr) open[{step.name, step.kernel}] = open_of(schedule, step);
+    StepsOfParts steps;
+    for (StepId id = 0; id < schedule.steps.size(); ++id)
+      if (schedule.nodes[id] != ir::kNoId)
+        steps[{schedule.nodes[id], schedule.steps[id].kernel}].push_back(id);
     for (const NodePartition& node_partition : plan_.variants[0].partition.node_partitions) {
       const ir::Node& node = plan_.graph.node(node_partition.node);
       json_.object([&] {
@@ -311,15 +318,19 @@ class Writer {
         json_.attribute("split", node_partition.dim == SplitDim::None     ? "none"
                                  : node_partition.dim == SplitDim::Height ? "rows"
                                                                           : "channels");
-        json_.attributeArray("parts", [&] { write_parts(node, node_partition, open); });
+        json_.attributeArray("parts", [&] {
+          const ir::ValueId value = node.output;
+          write_parts(node_partition, steps,
+                      placer.place(value, placer.use_of(plan_.variants[0].partition, value)));
+        });
         write_alternatives(node, node_partition);
       });
     }
   }
 
-  // `open`: by node and kernel.
-  void write_parts(const ir::Node& node, const NodePartition& node_partition,
-                   const std::map<std::pair<llvm::StringRef, const KernelInfo*>, double>& open) {
+  // `placement`: of what the node makes.
+  void write_parts(const NodePartition& node_partition, const StepsOfParts& steps,
+                   const ValuePlacement& placement) {
     double owned = 0;
     for (const Part& part : node_partition.parts) owned += part.owned.count();
     for (const Part& part : node_partition.parts)
@@ -329,10 +340,38 @@ class Writer {
         share("share", part.owned.count() / owned);
         json_.attribute("begin", part.owned.begin);
         json_.attribute("end", part.owned.end);
-        us("predicted_us", part.predicted_us);
-        const auto step = open.find({node.name, part.kernel});
-        write_calibration(*part.kernel, part.predicted_us, step == open.end() ? 1 : step->second);
+        if (const Range first = placement.boundary[index_of(part.processor)].rows; !first.empty())
+          json_.attributeObject("boundary", [&] {
+            json_.attribute("begin", first.begin);
+            json_.attribute("end", first.end);
+          });
+        const auto of_part = steps.find({node_partition.node, part.kernel});
+        const auto [predicted_us, open] =
+            of_part == steps.end() ? std::pair(part.predicted_us, 1.0)
+                                   : time_of(part, of_part->second, node_partition.is_split());
+        us("predicted_us", predicted_us);
+        write_calibration(*part.kernel, predicted_us, open);
       });
+  }
+
+  // What a part takes, and what of it the profile leaves open. A part is several steps where its
+  // boundary is computed first, where its launches are bounded or its maps tiled.
+  std::pair<double, double> time_of(const Part& part, llvm::ArrayRef<StepId> steps,
+                                    bool is_split) const {
+    const Schedule& schedule = plan_.variants[0].schedule;
+    if (steps.size() == 1)
+      return {part.predicted_us, open_of(schedule, schedule.steps[steps.front()])};
+    double sum_us = 0, open_us = 0;
+    for (StepId id : steps) {
+      const Step& step = schedule.steps[id];
+      kernels::OperandShape shapes[kernels::kMaxOperands];
+      const kernels::StepShape shape = schedule.shape_of(step, shapes);
+      const double step_us =
+          plan_.predictor.predict_us(shape, is_split) + plan_.predictor.launch_us(shape);
+      sum_us += step_us;
+      open_us += step_us * open_of(schedule, step);
+    }
+    return {sum_us, sum_us > 0 ? open_us / sum_us : 1};
   }
 
   // The whole node on one processor, the fastest first; "next_best" is the first that is not what

@@ -17,7 +17,7 @@ std::string print_partition(const ir::Graph& graph, const PartitionPlan& plan) {
       if (node_partition.is_split())
         os << (node_partition.dim == SplitDim::Height ? " rows" : " channels") << "["
            << part.owned.begin << "," << part.owned.end << ") computed[" << part.computed.begin
-           << "," << part.computed.end << ")";
+           << "," << part.computed.end << ")" << (part.boundary_first ? " boundary first" : "");
       os << llvm::formatv(" {0:f1}us", part.predicted_us);
     }
     os << "\n";

@@ -127,7 +127,8 @@ class Trace {
 
   void add_bar(const Bar& bar) {
     Object arguments;
-    for (const char* key : {"kernel", "kind", "predicted_us", "level", "origin", "bytes", "step"})
+    for (const char* key :
+         {"kernel", "kind", "part", "predicted_us", "level", "origin", "bytes", "step"})
       if (const llvm::json::Value* value = bar.step->get(key)) arguments[key] = *value;
     const llvm::Optional<llvm::StringRef> kernel = bar.step->getString("kernel");
     events_.push_back(Object{{"ph", "X"},

@@ -97,10 +97,11 @@ class Scheduler {
   llvm::Error complete_kernel(Step& step, bool is_of_node) const {
     kernels::OperandShape shapes[kernels::kMaxOperands];
     if (!is_of_node) {
-      step.kernel = choose_mover(schedule_.shape_of(step, shapes), predictor_);
+      step.kernel =
+          choose_mover(schedule_.shape_of(step, shapes), processor_of(step.queue), predictor_);
       if (step.kernel != nullptr) return llvm::Error::success();
       return internal_error(step.name,
-                            "expected a GPU kernel that transfers the value between the queues");
+                            "expected a kernel that transfers the value between the queues");
     }
     if (step.queue == Queue::Gpu) step.tile = tile_of(step);
     kernels::StepNeeds needs;

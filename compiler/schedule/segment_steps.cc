@@ -36,7 +36,8 @@ llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::
   // computes. No step touches it yet, and shared memory is never another tensor's place as well.
   for (ir::NodeId id = first; id <= last; ++id)
     if (plan.node_partitions[id].part_on(Processor::Cpu) != nullptr)
-      if (llvm::Error error = map(graph_.node(id).output, Mapped::Write)) return error;
+      for (TensorSlot slot : {TensorSlot::Cpu, TensorSlot::StagingToGpu})
+        if (llvm::Error error = map(graph_.node(id).output, Mapped::Write, slot)) return error;
   // Where the GPU's queue brings operands to both, first what the CPU waits for: its next kernel
   // stands behind all of it on that queue anyway. Transfers between separate memories have a queue
   // of their own, and wait for what is done last.
@@ -62,13 +63,16 @@ llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::
     if (llvm::Error error = bring_operands_to({Processor::Gpu})) return error;
   for (ir::NodeId id = first; id <= last; ++id)
     for (const Part& part : plan.node_partitions[id].parts)
-      if (llvm::Error error = emit_kernel(plan.node_partitions[id], part)) return error;
+      if (llvm::Error error = emit_part(plan.node_partitions[id], part)) return error;
   if (llvm::Error error = give_to_cpu(first, last)) return error;
   // What the host has is among the values of the segment that uses it last there.
   if (profile_.transfer.sharing != Sharing::SubBuffer) return llvm::Error::success();
-  for (ir::ValueId value : values_of(graph_, first, last))
+  for (ir::ValueId value : values_of(graph_, first, last)) {
     if (placements_[value].last_cpu_node <= last)
       if (llvm::Error error = unmap(value)) return error;
+    if (!is_missing(value, Processor::Cpu))
+      if (llvm::Error error = unmap(value, TensorSlot::StagingToCpu)) return error;
+  }
   return llvm::Error::success();
 }
 
@@ -103,8 +107,7 @@ llvm::Error SegmentSteps::take_back_for_gpu(const PartitionPlan& plan, ir::NodeI
     for (ir::ValueId value : graph_.node(id).inputs) {
       const ir::NodeId producer = graph_.value(value).producer;
       if (producer != ir::kNoId && producer >= first) continue;
-      const auto& missing = states_[value].missing[static_cast<size_t>(Processor::Gpu)];
-      if (states_[value].mapped == Mapped::Write && (!missing[0].empty() || !missing[1].empty()))
+      if (mapped(value) == Mapped::Write && is_missing(value, Processor::Gpu))
         if (llvm::Error error = unmap(value)) return error;
     }
   }
@@ -119,7 +122,7 @@ llvm::Error SegmentSteps::give_to_cpu(ir::NodeId first, ir::NodeId last) {
     const ir::ValueId value = graph_.node(id).output;
     const ValuePlacement& placement = placements_[value];
     if (placement.tensor_on(Processor::Gpu) == kNoTensor || placement.last_cpu_node <= last ||
-        states_[value].mapped != Mapped::No || !placement.is_of_gpu)
+        mapped(value) != Mapped::No || !placement.is_of_gpu)
       continue;
     for (Region& region : states_[value].missing[static_cast<size_t>(Processor::Cpu)])
       if (!region.empty())
@@ -143,33 +146,79 @@ llvm::Error SegmentSteps::convert_layout(ir::ValueId value, Region piece) {
     piece.channels = intersection(piece.channels, read.channels);
   if (piece.empty()) return llvm::Error::success();
   const TensorId from = placement.tensor_on(Processor::Gpu);
-  if (from == placement.tensor_on(Processor::Cpu) && states_[value].mapped == Mapped::Write)
+  if (from == placement.tensor_on(Processor::Cpu) && mapped(value) == Mapped::Write)
     if (llvm::Error error = unmap(value)) return error;
-  return move(value, StepKind::Kernel, from, placement.other_layout, piece);
+  return move(value, StepKind::Kernel, Queue::Gpu, from, placement.other_layout, piece);
+}
+
+bool SegmentSteps::is_missing(ir::ValueId value, Processor processor) const {
+  const auto& missing = states_[value].missing[index_of(processor)];
+  return !missing[0].empty() || !missing[1].empty();
+}
+
+// What the other processor misses of what a kernel has just made, ahead of the queue's other steps.
+llvm::Error SegmentSteps::hand_over(ir::ValueId value, Processor to) {
+  ValueState& state = states_[value];
+  state.is_handed_over[index_of(to)] = true;
+  for (const Region& region : state.missing[index_of(to)])
+    if (!region.empty())
+      if (llvm::Error error = send(value, to, region)) return error;
+  return to == Processor::Cpu ? map(value, Mapped::Read, TensorSlot::StagingToCpu)
+                              : llvm::Error::success();
 }
 
 llvm::Error SegmentSteps::transfer(ir::ValueId value, Processor to, const Region& region) {
   const ValuePlacement& placement = placements_[value];
+  if (placement.tensor_on(Processor::Gpu) == placement.tensor_on(Processor::Cpu))
+    return llvm::Error::success();  // one memory: waits are enough
+  // Both may read what is mapped for reading.
+  if (mapped(value) > (to == Processor::Gpu ? Mapped::Read : Mapped::No))
+    if (llvm::Error error = unmap(value)) return error;
+  if (!states_[value].is_handed_over[index_of(to)])
+    if (llvm::Error error = send(value, to, region)) return error;
+  return receive(value, to, region);
+}
+
+// The half of a transfer that can follow at once what makes the region, and keeps up no step of the
+// receiving queue.
+llvm::Error SegmentSteps::send(ir::ValueId value, Processor to, const Region& region) {
+  const ValuePlacement& placement = placements_[value];
   const TensorId gpu = placement.tensor_on(Processor::Gpu);
   const TensorId cpu = placement.tensor_on(Processor::Cpu);
-  if (gpu == cpu) return llvm::Error::success();  // one memory: waits are enough
   const TensorId staging = placement.staging_on(to);
-  const bool to_gpu = to == Processor::Gpu;
-  if (profile_.transfer.sharing != Sharing::Separate) {
-    // Both may read what is mapped for reading.
-    if (states_[value].mapped > (to_gpu ? Mapped::Read : Mapped::No))
-      if (llvm::Error error = unmap(value)) return error;
-    return move(value, StepKind::Kernel, to_gpu ? cpu : gpu, to_gpu ? gpu : cpu, region);
+  const bool is_separate = profile_.transfer.sharing == Sharing::Separate;
+  if (gpu == cpu) return llvm::Error::success();
+  if (to == Processor::Gpu) {
+    const TensorId target = staging == kNoTensor ? gpu : staging;
+    if (is_separate) return move(value, StepKind::Upload, Queue::Transfer, cpu, target, region);
+    if (staging == kNoTensor) return llvm::Error::success();
+    return move(value, StepKind::Kernel, Queue::Cpu, cpu, staging, region);
   }
-  if (staging == kNoTensor)
-    return move(value, to_gpu ? StepKind::Upload : StepKind::Download, to_gpu ? cpu : gpu,
-                to_gpu ? gpu : cpu, region);
-  if (to_gpu) {
-    if (llvm::Error error = move(value, StepKind::Upload, cpu, staging, region)) return error;
-    return move(value, StepKind::Kernel, staging, gpu, region);
+  if (staging != kNoTensor || !is_separate) {
+    const TensorId target = staging == kNoTensor ? cpu : staging;
+    if (llvm::Error error = move(value, StepKind::Kernel, Queue::Gpu, gpu, target, region))
+      return error;
   }
-  if (llvm::Error error = move(value, StepKind::Kernel, gpu, staging, region)) return error;
-  return move(value, StepKind::Download, staging, cpu, region);
+  if (!is_separate) return llvm::Error::success();
+  return move(value, StepKind::Download, Queue::Transfer, staging == kNoTensor ? gpu : staging, cpu,
+              region);
+}
+
+// The other half, on the receiving queue.
+llvm::Error SegmentSteps::receive(ir::ValueId value, Processor to, const Region& region) {
+  const ValuePlacement& placement = placements_[value];
+  const TensorId gpu = placement.tensor_on(Processor::Gpu);
+  const TensorId cpu = placement.tensor_on(Processor::Cpu);
+  const TensorId staging = placement.staging_on(to);
+  const bool is_separate = profile_.transfer.sharing == Sharing::Separate;
+  if (to == Processor::Cpu)
+    return is_separate || staging == kNoTensor
+               ? llvm::Error::success()
+               : move(value, StepKind::Kernel, Queue::Cpu, staging, cpu, region);
+  if (is_separate && staging == kNoTensor) return llvm::Error::success();
+  if (llvm::Error error = unmap(value, TensorSlot::StagingToGpu)) return error;
+  return move(value, StepKind::Kernel, Queue::Gpu, staging == kNoTensor ? cpu : staging, gpu,
+              region);
 }
 
 // The part of a step that copies `region`: rows, channels, or all.
@@ -184,12 +233,11 @@ void SegmentSteps::set_part(PlannedStep& step, ir::ValueId value, const Region& 
   }
 }
 
-// Kernel: on the GPU; else a transfer between separate memories.
-llvm::Error SegmentSteps::move(ir::ValueId value, StepKind kind, TensorId from, TensorId to,
-                               const Region& region) {
+llvm::Error SegmentSteps::move(ir::ValueId value, StepKind kind, Queue queue, TensorId from,
+                               TensorId to, const Region& region) {
   PlannedStep step;
   step.kind = kind;
-  step.queue = kind == StepKind::Kernel ? Queue::Gpu : Queue::Transfer;
+  step.queue = queue;
   step.value = value;
   step.operands = {from, to};
   set_part(step, value, region);
@@ -204,44 +252,62 @@ llvm::Error SegmentSteps::map_operands(const NodePartition& node_partition) {
   return llvm::Error::success();
 }
 
-bool SegmentSteps::needs_map(ir::ValueId value, TensorId tensor) const {
-  return profile_.transfer.sharing == Sharing::SubBuffer && tensor != kNoTensor &&
-         placements_[value].placed(tensor).storage == Storage::Shared;
+bool SegmentSteps::needs_map(ir::ValueId value, TensorSlot slot) const {
+  const PlacedTensor& placed = placements_[value].tensors[static_cast<size_t>(slot)];
+  return profile_.transfer.sharing == Sharing::SubBuffer && placed.is_there &&
+         placed.storage == Storage::Shared;
 }
 
 // A tensor mapped for reading may be read by both queues at once (OpenCL 1.2, 5.4.2.1); one mapped
 // for writing belongs to the host alone.
-llvm::Error SegmentSteps::map(ir::ValueId value, Mapped access) {
-  const TensorId tensor = placements_[value].tensor_on(Processor::Cpu);
-  if (!needs_map(value, tensor)) return llvm::Error::success();
-  const Mapped& mapped = states_[value].mapped;
-  if (mapped == Mapped::Write && access == Mapped::Read && llvm::is_contained(read_by_gpu_, tensor))
-    if (llvm::Error error = unmap(value)) return error;
-  if (mapped >= access) return llvm::Error::success();
-  if (llvm::Error error = unmap(value)) return error;
-  states_[value].mapped = access;
+llvm::Error SegmentSteps::map(ir::ValueId value, Mapped access, TensorSlot slot) {
+  if (!needs_map(value, slot)) return llvm::Error::success();
+  const TensorId tensor = tensor_id(value, slot);
+  Mapped& now = mapped(value, slot);
+  if (now == Mapped::Write && access == Mapped::Read && llvm::is_contained(read_by_gpu_, tensor))
+    if (llvm::Error error = unmap(value, slot)) return error;
+  if (now >= access) return llvm::Error::success();
+  if (llvm::Error error = unmap(value, slot)) return error;
+  now = access;
   // Whoever writes may read its own rows again later without another map.
-  return emit_map_step(value, StepKind::Map,
+  return emit_map_step(tensor, StepKind::Map,
                        access == Mapped::Read ? MapAccess::Read : MapAccess::ReadWrite);
 }
 
-llvm::Error SegmentSteps::unmap(ir::ValueId value) {
-  if (states_[value].mapped == Mapped::No) return llvm::Error::success();
-  states_[value].mapped = Mapped::No;
-  return emit_map_step(value, StepKind::Unmap, MapAccess::Read);
+llvm::Error SegmentSteps::unmap(ir::ValueId value, TensorSlot slot) {
+  if (mapped(value, slot) == Mapped::No) return llvm::Error::success();
+  mapped(value, slot) = Mapped::No;
+  return emit_map_step(tensor_id(value, slot), StepKind::Unmap, MapAccess::Read);
 }
 
-llvm::Error SegmentSteps::emit_map_step(ir::ValueId value, StepKind kind, MapAccess access) {
+llvm::Error SegmentSteps::emit_map_step(TensorId tensor, StepKind kind, MapAccess access) {
   PlannedStep step;
   step.kind = kind;
   step.queue = Queue::Gpu;
-  step.value = value;
-  step.operands = {placements_[value].tensor_on(Processor::Cpu)};
+  step.value = value_of_tensor(tensor);
+  step.operands = {tensor};
   step.map_access = access;
   return sink_(std::move(step));
 }
 
-llvm::Error SegmentSteps::emit_kernel(const NodePartition& node_partition, const Part& part) {
+// The part of a node, or first its rows at the cut, which go to the other processor then.
+llvm::Error SegmentSteps::emit_part(const NodePartition& node_partition, const Part& part) {
+  const ir::ValueId value = graph_.node(node_partition.node).output;
+  const ValuePlacement& placement = placements_[value];
+  const Range first = placement.boundary[index_of(part.processor)].rows;
+  if (first.empty() && !placement.has_shared_staging())
+    return emit_kernel(node_partition, part, part.computed);
+  if (llvm::Error error = emit_kernel(node_partition, part, first.empty() ? part.computed : first))
+    return error;
+  if (llvm::Error error = hand_over(value, other_of(part.processor))) return error;
+  if (first.empty()) return llvm::Error::success();
+  const Range rest = first.begin == part.computed.begin ? Range{first.end, part.computed.end}
+                                                        : Range{part.computed.begin, first.begin};
+  return emit_kernel(node_partition, part, rest);
+}
+
+llvm::Error SegmentSteps::emit_kernel(const NodePartition& node_partition, const Part& part,
+                                      Range computed) {
   const ir::Node& node = graph_.node(node_partition.node);
   PlannedStep step;
   step.queue = part.processor == Processor::Cpu ? Queue::Cpu : Queue::Gpu;
@@ -249,8 +315,9 @@ llvm::Error SegmentSteps::emit_kernel(const NodePartition& node_partition, const
   step.node = node_partition.node;
   if (node_partition.is_split()) {
     step.part_dim = node_partition.dim;
-    step.part = part.computed;
-    step.owned = part.owned;
+    step.part = computed;
+    step.owned = intersection(part.owned, computed);
+    if (step.owned.empty()) step.owned = {};
   }
   for (ir::ValueId value : node.inputs)
     step.operands.push_back(graph_.value(value).is_constant ? kNoTensor
@@ -265,7 +332,7 @@ llvm::Error SegmentSteps::emit_kernel(const NodePartition& node_partition, const
     const auto takes_back = [&](ir::ValueId value, TensorId tensor, Mapped least) {
       const bool is_both =
           tensor != kNoTensor && tensor == placements_[value].tensor_on(Processor::Cpu);
-      return is_both && states_[value].mapped >= least ? unmap(value) : llvm::Error::success();
+      return is_both && mapped(value) >= least ? unmap(value) : llvm::Error::success();
     };
     for (size_t i = 0; i < node.inputs.size(); ++i)
       if (llvm::Error error = takes_back(node.inputs[i], step.operands[i], Mapped::Write))

@@ -18,6 +18,10 @@
 
 namespace codl::compiler {
 
+constexpr Processor processor_of(Queue queue) {
+  return queue == Queue::Cpu ? Processor::Cpu : Processor::Gpu;
+}
+
 struct PlannedStep {
   StepKind kind = StepKind::Kernel;
   Queue queue = Queue::Cpu;
@@ -25,8 +29,8 @@ struct PlannedStep {
   SplitDim part_dim = SplitDim::None;
   Range part;
   Range owned;
-  // Of a kernel step. A transfer on the GPU has none yet: which one moves the value best is for
-  // whoever takes the step to say (choose_mover()).
+  // Of a kernel step. A transfer has none yet: which one moves the value best is for whoever takes
+  // the step to say (choose_mover()).
   const KernelInfo* kernel = nullptr;
   ir::NodeId node = ir::kNoId;              // of a part of a node
   ir::ValueId value = ir::kNoId;            // of a transfer, a map or an unmap
@@ -40,8 +44,9 @@ struct ValueState {
   enum class Mapped : uint8_t { No, Read, Write };
 
   std::array<std::array<Region, 2>, 2> missing = {};  // by processor; not transferred yet
+  std::array<bool, 2> is_handed_over = {};            // what is missing is on its way there
   Region made;                                        // not converted to the other layout yet
-  Mapped mapped = Mapped::No;                         // the tensor that both use, to the host
+  std::array<Mapped, kTensorSlots> mapped = {};       // shared tensors, to the host
 
   ValueState() = default;
   // Before the first step.
@@ -80,16 +85,24 @@ class SegmentSteps {
   llvm::Error take_back_for_gpu(const PartitionPlan& plan, ir::NodeId first, ir::NodeId last);
   llvm::Error give_to_cpu(ir::NodeId first, ir::NodeId last);
   llvm::Error convert_layout(ir::ValueId value, Region piece);
+  bool is_missing(ir::ValueId value, Processor processor) const;
+  llvm::Error hand_over(ir::ValueId value, Processor to);
   llvm::Error transfer(ir::ValueId value, Processor to, const Region& region);
+  llvm::Error send(ir::ValueId value, Processor to, const Region& region);
+  llvm::Error receive(ir::ValueId value, Processor to, const Region& region);
   void set_part(PlannedStep& step, ir::ValueId value, const Region& region) const;
-  llvm::Error move(ir::ValueId value, StepKind kind, TensorId from, TensorId to,
+  llvm::Error move(ir::ValueId value, StepKind kind, Queue queue, TensorId from, TensorId to,
                    const Region& region);
   llvm::Error map_operands(const NodePartition& node_partition);
-  bool needs_map(ir::ValueId value, TensorId tensor) const;
-  llvm::Error map(ir::ValueId value, ValueState::Mapped access);
-  llvm::Error unmap(ir::ValueId value);
-  llvm::Error emit_map_step(ir::ValueId value, StepKind kind, MapAccess access);
-  llvm::Error emit_kernel(const NodePartition& node_partition, const Part& part);
+  bool needs_map(ir::ValueId value, TensorSlot slot) const;
+  ValueState::Mapped& mapped(ir::ValueId value, TensorSlot slot = TensorSlot::Cpu) {
+    return states_[value].mapped[static_cast<size_t>(slot)];
+  }
+  llvm::Error map(ir::ValueId value, ValueState::Mapped access, TensorSlot slot = TensorSlot::Cpu);
+  llvm::Error unmap(ir::ValueId value, TensorSlot slot = TensorSlot::Cpu);
+  llvm::Error emit_map_step(TensorId tensor, StepKind kind, MapAccess access);
+  llvm::Error emit_part(const NodePartition& node_partition, const Part& part);
+  llvm::Error emit_kernel(const NodePartition& node_partition, const Part& part, Range computed);
 
   const ir::Graph& graph_;
   const DeviceProfile& profile_;

@@ -262,7 +262,7 @@ class Replayer {
     kernels::StepShape moved;
     moved.operands = shapes;
     moved.operand_count = 2;
-    moved.kernel = choose_mover(moved, predictor_);
+    moved.kernel = choose_mover(moved, Processor::Gpu, predictor_);
     QueueStep& step =
         add(kGpu, "transform", moved.kernel != nullptr ? predictor_.predict_us(moved, false) : 0,
             {last_});

@@ -48,7 +48,8 @@ uint64_t StepTimes::key_of(const PlannedStep& step) const {
   };
   add(step.node, step.value);
   add(step.kernel == nullptr ? UINT32_MAX : step.kernel->id,  // of a transfer one is chosen
-      static_cast<uint64_t>(step.kind) << 8 | static_cast<uint64_t>(step.part_dim));
+      static_cast<uint64_t>(step.queue) << 16 | static_cast<uint64_t>(step.kind) << 8 |
+          static_cast<uint64_t>(step.part_dim));
   add_range(step.part);
   for (TensorId tensor : step.operands) {
     // What stays in its place takes no time: storages count.
@@ -72,10 +73,10 @@ llvm::Expected<StepDemand> StepTimes::predicted_demand(const PlannedStep& step) 
     return StepDemand{
         times_.transfer_us(step.kind, moved_bytes(shapes[0], step.part_dim, step.part))};
   if (step.node == ir::kNoId) {
-    shape.kernel = choose_mover(shape, predictor_);
+    shape.kernel = choose_mover(shape, processor_of(step.queue), predictor_);
     if (shape.kernel == nullptr)
       return internal_error(graph_.value(step.value).name,
-                            "expected a GPU kernel that transfers the value between the queues");
+                            "expected a kernel that transfers the value between the queues");
   } else {
     if (step.queue == Queue::Gpu) {  // make_schedule() chooses the same
       shape.tile_count = kernels::choose_tile(shape, predictor_.profile().gpu_facts, tile);

@@ -127,7 +127,13 @@ tools::FlagGroup placement_flags(CodlcFlags* flags) {
        {"ratio", number_value("R", &flags->partition.ratio, 0, 1, "by prediction"),
         "force the GPU's share of a split, between 0 and 1"},
        {"max-chain", integer_value("N", &flags->partition.max_chain, 1),
-        "nodes in one chain at most; 1: no chains"}}};
+        "nodes in one chain at most; 1: no chains"},
+       {"boundary-first",
+        choice_value(&flags->partition.boundary_first, {{"auto", BoundaryFirst::Auto},
+                                                        {"always", BoundaryFirst::Always},
+                                                        {"never", BoundaryFirst::Never}}),
+        "compute the rows at a cut first and hand them over while the others are computed: where "
+        "optimal finds it faster, of every node split along height, or of none"}}};
 }
 
 tools::FlagGroup limit_flags(CodlcFlags* flags) {

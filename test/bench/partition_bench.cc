@@ -70,6 +70,7 @@ struct Piece {
   Placement place = Placement::Cpu;
   double share = 0.5;
   Layout maps = Layout::Nhwc;
+  bool boundary_first[2] = {};  // by processor
 };
 
 // Nothing in common with polish.cc but what a plan is.
@@ -108,7 +109,7 @@ class Annealing {
   std::vector<Piece> random_start() {
     std::vector<Piece> pieces;
     for (ir::NodeId node = 0; node < costs_.graph().nodes().size(); ++node) {
-      Piece piece{node, node, random_place(), uniform(), random_maps()};
+      Piece piece{node, node, random_place(), uniform(), random_maps(), {}};
       for (int turn = 0; turn < 4 && !segment_of(piece); ++turn)
         piece.place = static_cast<Placement>((static_cast<int>(piece.place) + 1) % 4);
       pieces.push_back(piece);
@@ -123,12 +124,21 @@ class Annealing {
       case Placement::Gpu:
         return costs_.whole(piece.first, Processor::Gpu, piece.maps);
       case Placement::Height:
-        return costs_.split(piece.first, piece.last, SplitDim::Height, piece.share, piece.maps);
+        return split_rows(piece);
       case Placement::OutputChannel:
         return costs_.split(piece.first, piece.last, SplitDim::OutputChannel, piece.share,
                             piece.maps);
     }
     return std::nullopt;
+  }
+
+  std::optional<Segment> split_rows(const Piece& piece) const {
+    auto segment = costs_.split(piece.first, piece.last, SplitDim::Height, piece.share, piece.maps);
+    if (!segment) return std::nullopt;
+    for (NodePartition& node_partition : segment->node_partitions)
+      for (Part& part : node_partition.parts)
+        part.boundary_first = piece.boundary_first[index_of(part.processor)];
+    return segment;
   }
 
   std::optional<int64_t> judge(const std::vector<Piece>& pieces) {
@@ -144,7 +154,7 @@ class Annealing {
   std::vector<Piece> changed(std::vector<Piece> pieces) {
     const size_t i = draw(pieces.size());
     Piece& piece = pieces[i];
-    switch (draw(5)) {
+    switch (draw(6)) {
       case 0:
         piece.share = std::clamp(piece.share + 0.3 * (uniform() - 0.5), 0.01, 0.99);
         break;
@@ -156,7 +166,7 @@ class Annealing {
         pieces.erase(pieces.begin() + static_cast<ptrdiff_t>(i));
         for (ir::NodeId node = old.last + 1; node-- > old.first;)
           pieces.insert(pieces.begin() + static_cast<ptrdiff_t>(i),
-                        Piece{node, node, place, share, maps});
+                        Piece{node, node, place, share, maps, {}});
         break;
       }
       case 2:  // one chain with the next
@@ -173,6 +183,9 @@ class Annealing {
         pieces.insert(pieces.begin() + static_cast<ptrdiff_t>(i) + 1, rest);
         break;
       }
+      case 4:
+        for (bool& is_first : piece.boundary_first) is_first = draw(2) == 0;
+        break;
       default:
         piece.maps = random_maps();
     }

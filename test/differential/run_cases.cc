@@ -49,10 +49,13 @@ struct Mode {
   // The GPU's kernels take what is drawn for the case: its maps are in images and in buffers, as it
   // comes.
   bool draws_times = false;
+  compiler::BoundaryFirst boundary_first = compiler::BoundaryFirst::Auto;
 };
 
+constexpr auto kFirst = compiler::BoundaryFirst::Always;
+
 // Every strategy, both layouts of a GPU's maps, each alone and side by side, all kinds of memory
-// sharing, forced splits with and without chains.
+// sharing, forced splits with and without chains, rows at a cut first or with the others.
 constexpr Mode kModes[] = {
     {"cpu", "host-pair", "cpu"},
     {"gpu-buffer", "host-pair", "gpu"},
@@ -73,6 +76,14 @@ constexpr Mode kModes[] = {
     {"h-no-chain", "host-pair", "auto", SplitDim::Height, 0.3, 1},
     {"h-sub-buffer", "host_sub_buffer.json", "auto", SplitDim::Height, 0.7, 8},
     {"h-separate", "host_separate.json", "auto", SplitDim::Height, 0.4, 8},
+    {"h-first", "host-pair", "auto", SplitDim::Height, 0.5, 2, false, kFirst},
+    {"h-first-image", "sd855_images.json", "auto", SplitDim::Height, 0.5, 1, false, kFirst},
+    {"h-first-sub-buffer", "host_sub_buffer.json", "auto", SplitDim::Height, 0.6, 2, false, kFirst},
+    {"h-first-separate", "host_separate.json", "auto", SplitDim::Height, 0.4, 2, false, kFirst},
+    {"h-first-layouts", "sd855", "auto", SplitDim::Height, 0.4, 2, true, kFirst},
+    {"h-first-layouts-svm", "host_images.json", "auto", SplitDim::Height, 0.6, 2, true, kFirst},
+    {"h-first-layouts-separate", "host_separate_images.json", "auto", SplitDim::Height, 0.5, 2,
+     true, kFirst},
     {"oc", "host-pair", "auto", SplitDim::OutputChannel, 0.5, 4},
     {"oc-image", "sd855_images.json", "auto", SplitDim::OutputChannel, 0.4, 4},
     {"oc-no-chain", "host-pair", "auto", SplitDim::OutputChannel, 0.3, 1},
@@ -140,6 +151,7 @@ compiler::LargeBytes compile_case(const std::string& model, const fs::path& fold
   options.partition.split_dim = mode.split_dim;
   if (mode.ratio > 0) options.partition.ratio = mode.ratio;
   options.partition.max_chain = mode.max_chain;
+  options.partition.boundary_first = mode.boundary_first;
   options.partition.search_budget = 300;  // thousands of graphs: no plan needs to be good
   const compiler::DeviceProfile profile =
       mode.draws_times ? with_drawn_times(profile_of(mode), folder.filename().string())

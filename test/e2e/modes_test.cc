@@ -118,10 +118,12 @@ TEST_CASE("every mode on every kind of device gives the interpreter's numbers") 
     const char* strategy;
     SplitDim dim;
     int32_t max_chain;
+    BoundaryFirst boundary_first = BoundaryFirst::Auto;
   };
   const Mode mode = GENERATE(
       Mode{"auto", "auto", SplitDim::None, kMaxChainLength}, Mode{"cpu", "cpu", SplitDim::None, 1},
       Mode{"gpu", "gpu", SplitDim::None, 1}, Mode{"h", "auto", SplitDim::Height, 4},
+      Mode{"h, boundary first", "auto", SplitDim::Height, 2, BoundaryFirst::Always},
       Mode{"oc", "auto", SplitDim::OutputChannel, 1});
   CAPTURE(device, mode.name);
   if (is_for_another_machine(device)) return;
@@ -130,6 +132,7 @@ TEST_CASE("every mode on every kind of device gives the interpreter's numbers") 
   partition.split_dim = mode.dim;
   if (mode.dim != SplitDim::None) partition.ratio = 0.5;
   partition.max_chain = mode.max_chain;
+  partition.boundary_first = mode.boundary_first;
 
   const std::string model = read_model();
   const Bytes input = random_input(1 * 3 * 64 * 64 * 4);

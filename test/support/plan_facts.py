@@ -45,7 +45,11 @@ class PlanFacts:
         for parts in nodes.values():
             macs = sum(s["owned_macs"] for s in parts)
             total += macs
-            owned = {s["queue"]: s["part"]["owned"] for s in parts}
+            owned = {}  # of a queue in one or more steps
+            for s in parts:
+                begin, end = s["part"]["owned"]
+                known = owned.get(s["queue"], [begin, end])
+                owned[s["queue"]] = [min(begin, known[0]), max(end, known[1])]
             if len(owned) != 2 or any(s["part"]["dim"] != dim for s in parts):
                 continue
             extent = parts[0]["part"]["extent"]

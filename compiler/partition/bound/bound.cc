@@ -130,9 +130,10 @@ double unordered_bound_us(const CostModel& costs) {
 
 }  // namespace
 
-double lower_bound_us(const CostModel& costs, int32_t max_chain) {
-  return std::min(std::max(unordered_bound_us(costs), ordered_bound_us(costs, max_chain)),
-                  cpu_alone_us(costs));
+double lower_bound_us(const CostModel& costs, int32_t max_chain, bool hands_over) {
+  return std::min(
+      std::max(unordered_bound_us(costs), ordered_bound_us(costs, max_chain, hands_over)),
+      cpu_alone_us(costs));
 }
 
 }  // namespace codl::compiler

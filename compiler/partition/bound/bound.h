@@ -16,8 +16,11 @@ namespace codl::compiler {
 // done in a microsecond is most while both work, and each is slower then. So does that the GPU has
 // nothing to do before the first synchronisation and behind the last.
 //
-// Both hold where a part's time does not fall as it gets larger: of the cuts between two tried ones
-// they take the smaller part of each side. Chains have at most `max_chain` nodes.
-double lower_bound_us(const CostModel& costs, int32_t max_chain = kMaxChainLength);
+// Both hold where a part's time does not fall as it gets larger, and two steps that share it take
+// no less than one: of the cuts between two tried ones they take the smaller part of each side.
+// Chains have at most `max_chain` nodes; `hands_over`: rows at a cut may be computed first
+// (Part::boundary_first).
+double lower_bound_us(const CostModel& costs, int32_t max_chain = kMaxChainLength,
+                      bool hands_over = true);
 
 }  // namespace codl::compiler

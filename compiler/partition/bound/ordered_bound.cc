@@ -7,7 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "compiler/partition/bound/weighted_fronts.h"
+#include "compiler/partition/bound/even_weights.h"
+#include "compiler/partition/bound/node_facts.h"
 #include "compiler/partition/split_geometry.h"
 
 namespace codl::compiler {
@@ -19,47 +20,13 @@ constexpr int32_t kRowSteps = 96;
 // Cuts of output channels that are tried for a node.
 constexpr int32_t kMaxChannelCuts = 24;
 
-// Of a plan's weight at a segment what depends on how its own parts differ. The rest is the same
-// for all its cuts: 0.5 makes it 1 where all is on the CPU.
+// Of a plan's weight at a segment what depends on how its own parts differ, where rows are not
+// handed over: a weight that changes costs nothing there. The rest is the same for all its cuts:
+// 0.5 makes it 1 where all is on the CPU.
 constexpr double kTilt = 0.5;
 // How far nodes have a say in the weight of another, and by how much less with each between.
 constexpr int64_t kReach = 4;
 constexpr double kNearness = 0.25;
-
-// Microseconds on either processor.
-struct Times {
-  double cpu_us = 0;
-  double gpu_us = 0;
-  // 1 where all of it is on the CPU.
-  double cpu_share() const { return cpu_us + gpu_us > 0 ? cpu_us / (cpu_us + gpu_us) : 0.5; }
-};
-
-// Cuts of rows from one to another, which are taken for one: the GPU has the rows of the first, the
-// CPU those of the last. So each part is at most what it is for any of them.
-struct RowCuts {
-  int32_t first;
-  int32_t last;
-};
-
-struct NodeFacts {
-  Times whole = {kUnreachedUs, kUnreachedUs};
-  std::vector<RowCuts> row_cuts;  // ascending; none: not split along Height
-  std::vector<Times> channel_cuts;
-  bool reads_all_channels = false;  // where it is split along OutputChannel
-  ByWeight least_rows_us;           // of its cuts of rows alone
-  bool reads_previous = false;      // what the node before it in the graph's order makes
-  bool is_alone = false;            // every other node needs it or is needed by it
-  bool begins_region = false;       // of nodes that are not alone
-  double weight = 0.5;              // for what is about balanced
-  double region_weight = 0.5;       // for all of the region
-};
-
-// Rows of a node's output that the processors compute in a chain: empty where that is not known.
-struct Rows {
-  Range gpu;
-  Range cpu;
-  bool has_both() const { return !gpu.empty() && !cpu.empty(); }
-};
 
 struct OperandReader {
   ir::NodeId node;
@@ -68,11 +35,12 @@ struct OperandReader {
 
 class OrderedBound {
  public:
-  OrderedBound(const CostModel& costs, int32_t max_chain, int32_t max_row_cuts)
+  OrderedBound(const CostModel& costs, int32_t max_chain, bool hands_over, int32_t max_row_cuts)
       : costs_(costs),
         graph_(costs.graph()),
         node_count_(static_cast<ir::NodeId>(graph_.nodes().size())),
         max_chain_(static_cast<ir::NodeId>(std::max(max_chain, 1))),
+        hands_over_(hands_over),
         max_row_cuts_(max_row_cuts),
         facts_(node_count_),
         readers_(node_count_),
@@ -163,6 +131,7 @@ class OrderedBound {
       }
       facts_[static_cast<size_t>(node)].weight = 1 - near.cpu_share();
     }
+    if (hands_over_) find_even_weights();
     for (ir::NodeId first = 0; first < node_count_; ++first) {
       if (facts_[first].is_alone) continue;
       ir::NodeId end = first + 1;
@@ -172,6 +141,31 @@ class OrderedBound {
       for (ir::NodeId node = first; node < end; ++node) facts_[node].region_weight = weight;
       first = end - 1;
     }
+  }
+
+  // Weights cost what they leave out where they change.
+  void find_even_weights() {
+    constexpr double kNeverUs = 1e15;  // in place of an infinity, of which no share can be taken
+    std::vector<WeightedNode> nodes(node_count_);
+    for (ir::NodeId id = 0; id < node_count_; ++id) {
+      const NodeFacts& facts = facts_[id];
+      WeightedNode& node = nodes[id];
+      const double cpu_us = std::min(facts.whole.cpu_us, kNeverUs);
+      const double gpu_us = std::min(facts.whole.gpu_us, kNeverUs);
+      for (size_t i = 0; i <= kWeightSteps; ++i)
+        node.least_us[i] = facts.row_cuts.empty()
+                               ? std::min(weight_at(i) * cpu_us, (1 - weight_at(i)) * gpu_us)
+                               : std::min(facts.least_rows_us[i], kNeverUs);
+      double least_us = kNeverUs;
+      for (const Times& times : facts.row_times) {
+        if (times.longer() >= least_us) continue;
+        least_us = times.longer();
+        node.cpu_part_us = times.cpu_us;
+        node.gpu_part_us = times.gpu_us;
+      }
+    }
+    const std::vector<double> weights = even_weights(nodes);
+    for (ir::NodeId id = 0; id < node_count_; ++id) facts_[id].weight = weights[id];
   }
 
   // At which nodes [first, end) take longest, each where it takes least.
@@ -247,7 +241,8 @@ class OrderedBound {
       const int32_t last = std::min(first + stride, granules) - 1;
       const RowCuts cuts = {first * rule.granularity, last * rule.granularity};
       facts.row_cuts.push_back(cuts);
-      lower_to(facts.least_rows_us, rows_times(node, rows_of(node, cuts)));
+      facts.row_times.push_back(rows_times(node, rows_of(node, cuts)));
+      lower_to(facts.least_rows_us, facts.row_times.back());
     }
   }
 
@@ -310,7 +305,7 @@ class OrderedBound {
       weight = facts_[last + 1].region_weight;
     else if (last + 1 < node_count_ && !facts_[last + 1].reads_previous)
       weight = facts.is_alone ? facts.weight : facts.region_weight;
-    else if (is_split)
+    else if (is_split && !hands_over_)
       weight += kTilt * (2 * times.cpu_share() - 1);
     addition.target = index_of_weight(weight);
     return addition;
@@ -431,7 +426,12 @@ class OrderedBound {
     add(front, front.channels, {true, true, 2 * all_us}, addition, into);
     // Of a cut: the GPU misses rows where it reads beyond it, the CPU where it reads before it. Of
     // cuts that are taken for one where they do for each of them.
-    const std::vector<RowCuts>& cuts = facts_[first - 1].row_cuts;
+    const NodeFacts& maker = facts_[first - 1];
+    const std::vector<RowCuts>& cuts = maker.row_cuts;
+    const auto crossing = [&](bool to_gpu, bool to_cpu, const Times& parts) {
+      if (hands_over_) return Crossing{to_gpu, to_cpu, 0, false, true, parts.gpu_us, parts.cpu_us};
+      return Crossing{to_gpu, to_cpu, (to_gpu && to_cpu ? 2 : 1) * cpu_us};
+    };
     const auto count_where = [&](const auto& is_so) {
       return static_cast<size_t>(std::partition_point(cuts.begin(), cuts.end(), is_so) -
                                  cuts.begin());
@@ -444,12 +444,14 @@ class OrderedBound {
       add(front, front.rows[i], {}, addition, into);
     const size_t to_cpu_alone = std::max(enough_for_gpu, too_much_for_cpu);
     if (to_cpu_alone < cuts.size())
-      add(front, front.rows_from[to_cpu_alone], {false, true, cpu_us}, addition, into);
+      add(front, front.rows_from[to_cpu_alone], crossing(false, true, maker.row_times.back()),
+          addition, into);
     const size_t to_gpu_alone = std::min(enough_for_gpu, too_much_for_cpu);
     if (to_gpu_alone > 0)
-      add(front, front.rows_up_to[to_gpu_alone - 1], {true, false, cpu_us}, addition, into);
+      add(front, front.rows_up_to[to_gpu_alone - 1], crossing(true, false, maker.row_times.front()),
+          addition, into);
     for (size_t i = too_much_for_cpu; i < enough_for_gpu; ++i)
-      add(front, front.rows[i], {true, true, 2 * cpu_us}, addition, into);
+      add(front, front.rows[i], crossing(true, true, maker.row_times[i]), addition, into);
   }
 
   void add(const Front& front, const ByWeight& from, const Crossing& crossing,
@@ -461,6 +463,7 @@ class OrderedBound {
   const ir::Graph& graph_;
   const ir::NodeId node_count_;
   const ir::NodeId max_chain_;
+  const bool hands_over_;
   const int32_t max_row_cuts_;
   double slow_down_[2];  // by processor: by what always takes some of it
   // Of its speed, what the processor that loses less of it loses beside the other, and by how much
@@ -478,8 +481,9 @@ class OrderedBound {
 
 }  // namespace
 
-double ordered_bound_us(const CostModel& costs, int32_t max_chain, int32_t max_row_cuts) {
-  return OrderedBound(costs, max_chain, max_row_cuts).run();
+double ordered_bound_us(const CostModel& costs, int32_t max_chain, bool hands_over,
+                        int32_t max_row_cuts) {
+  return OrderedBound(costs, max_chain, hands_over, max_row_cuts).run();
 }
 
 }  // namespace codl::compiler

@@ -9,7 +9,8 @@ namespace codl::compiler {
 // of kWeightSteps numbers, and a model of a kilobyte can have 2^24 rows.
 inline constexpr int32_t kMaxRowCuts = 1024;
 
-// Microseconds. Chains have at most `max_chain` nodes.
+// Microseconds. Chains have at most `max_chain` nodes; `hands_over`: rows at a cut may be computed
+// first (Part::boundary_first).
 //
 // Each queue runs its steps in the graph's order. So for the ends c and g of what the CPU and the
 // GPU do of the first nodes, and any weight w in [0, 1], w * c + (1 - w) * g grows with each node
@@ -22,7 +23,8 @@ inline constexpr int32_t kMaxRowCuts = 1024;
 //
 // What makes it hold for any graph: of the values that a node reads only the one that the node
 // before it made is looked at, the others are taken to be there. Where nodes could be computed
-// beside each other, the weight stays what it is.
+// beside each other, the weight stays what it is. So it does between nodes that are split along
+// Height where rows may be handed over: who reads them waits for a few rows, not for a part.
 //
 // While both processors are at work, each slows the other. Let the parts of a plan that takes T
 // take P in all, each alone, and let the processors lose shares k0 and k1 of their speed beside
@@ -32,11 +34,12 @@ inline constexpr int32_t kMaxRowCuts = 1024;
 // k O more.
 //
 // Left out: conversions between layouts, copies, and what a profile with `host` costs says of
-// synchronisations. Holds where a part's time does not fall as it gets larger.
+// synchronisations. Holds where a part's time does not fall as it gets larger, and two steps that
+// share it, the rows at the cut first, take no less than one.
 //
 // Of more cuts of rows than `max_row_cuts` neighbours are taken for one, with the smaller part on
 // either side: the bound is lower then.
-double ordered_bound_us(const CostModel& costs, int32_t max_chain,
+double ordered_bound_us(const CostModel& costs, int32_t max_chain, bool hands_over,
                         int32_t max_row_cuts = kMaxRowCuts);
 
 }  // namespace codl::compiler

@@ -1,6 +1,7 @@
 #include "compiler/partition/bound/weighted_fronts.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace codl::compiler {
 namespace {
@@ -43,14 +44,18 @@ void add_segment(const Front& front, const ByWeight& from, const Crossing& cross
     const double w = weight_at(before);
     const double v = weight_at(behind);
     double waits = 0;
-    if (crossing.to_gpu && crossing.to_cpu)
+    if (crossing.hands_over)
+      waits = std::abs(v - w);
+    else if (crossing.to_gpu && crossing.to_cpu)
       waits = 2 * std::min(w, 1 - v) + v - w;
     else if (crossing.to_gpu)
       waits = std::max(w - v, 0.0);
     else if (crossing.to_cpu)
       waits = std::max(v - w, 0.0);
-    const double us =
-        from[before] + addition.us(behind) + waits * sync_us + (1 - w) * crossing.map_us;
+    const double left_out_us =
+        std::max(v - w, 0.0) * crossing.gpu_part_us + std::max(w - v, 0.0) * crossing.cpu_part_us;
+    const double us = from[before] + addition.us(behind) + waits * sync_us +
+                      (1 - w) * crossing.map_us - left_out_us;
     into[behind] = std::min(into[behind], us);
   }
 }

@@ -46,6 +46,12 @@ struct Crossing {
   // The weight may change without a wait: all that is done before it is done when the segment
   // begins, or the segment begins when all that is.
   bool is_free = false;
+  // Rows are handed over while the last node before computes the others: a weight that changes
+  // follows no more than that node's start. What it leaves out then, of the GPU's part where the
+  // CPU waits, and the reverse.
+  bool hands_over = false;
+  double gpu_part_us = 0;
+  double cpu_part_us = 0;
 };
 
 // What a segment takes.

@@ -64,6 +64,7 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
   std::vector<Seed> seeds;
   const auto add = [&](PartitionPlan plan) -> llvm::Error {
     if (llvm::Error error = places.apply(plan)) return error;
+    if (options.boundary_first == BoundaryFirst::Always) set_boundary_first(plan, true);
     CODL_ASSIGN_OR_RETURN(ns, judge(plan));
     seeds.push_back({std::move(plan), ns});
     return llvm::Error::success();
@@ -89,7 +90,8 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
       seeds.begin(), seeds.end(),
       [](const Seed& a, const Seed& b) { return a.predicted_ns < b.predicted_ns; });
   Optimum best{first.plan, first.predicted_ns, judged,
-               lower_bound_us(costs, std::max(options.max_chain, kMaxChainLength))};
+               lower_bound_us(costs, std::max(options.max_chain, kMaxChainLength),
+                              options.boundary_first != BoundaryFirst::Never)};
   const uint32_t all = options.search_budget.value_or(kSearchBudget);
   if (!has_choice(costs) || all <= best.evaluations) return best;
   const uint32_t budget = all - best.evaluations;

@@ -71,7 +71,8 @@ std::optional<double> PlanChanges::moved_share(const Run& run, double by) const 
 
 bool ChangesInTurn::at(ir::NodeId node) {
   if (list_.at(node).first != node) return false;
-  bool has_improved = shares(node);
+  bool has_improved = boundaries(node);
+  has_improved |= shares(node);
   has_improved |= ends(node);
   has_improved |= placements(node);
   has_improved |= windows(node);
@@ -97,6 +98,21 @@ llvm::SmallVector<double, ChangesInTurn::kBestCuts> ChangesInTurn::best_shares(
   for (const auto& [us, share] : shares)
     if (best.size() < kBestCuts) best.push_back(share);
   return best;
+}
+
+// Other processors, or none, compute the rows at the cut first.
+bool ChangesInTurn::boundaries(ir::NodeId node) {
+  bool has_improved = false;
+  for (const bool gpu : {true, false})
+    for (const bool cpu : {true, false}) {
+      const RunPtr run = list_.held_at(node);
+      if (run->how.placement != Placement::Height) return has_improved;
+      How how = run->how;
+      how.boundary_first[index_of(Processor::Gpu)] = gpu;
+      how.boundary_first[index_of(Processor::Cpu)] = cpu;
+      has_improved |= try_placed(run->first, run->last, how);
+    }
+  return has_improved;
 }
 
 // Moves the cut: to where the run takes least by itself, then by less and less.

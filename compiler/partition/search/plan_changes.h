@@ -85,6 +85,7 @@ class ChangesInTurn {
   static constexpr int32_t kMaxCuts = 64;
   static constexpr size_t kBestCuts = 3;
 
+  bool boundaries(ir::NodeId node);
   bool shares(ir::NodeId node);
   llvm::SmallVector<double, kBestCuts> best_shares(const Run& run) const;
   bool ends(ir::NodeId node);

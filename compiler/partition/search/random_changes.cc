@@ -54,6 +54,14 @@ How RandomChanges::any_how() {
   return {placement, gpu_share, layouts[layouts.size() > 1 ? draw(2) : 0]};
 }
 
+// Rows at a cut may come first or not: where both do, as everywhere else, may not be best.
+How RandomChanges::any_how_and_boundary() {
+  How how = any_how();
+  if (how.placement == Placement::Height)
+    for (bool& is_first : how.boundary_first) is_first = draw(2) == 0;
+  return how;
+}
+
 std::optional<Change> RandomChanges::elsewhere(ir::NodeId first, ir::NodeId last) {
   return changes_.apart(first, last, any_how());
 }
@@ -63,11 +71,11 @@ RandomChanges::Kick RandomChanges::kick() {
   kick.first = draw(list_.node_count());
   kick.last = std::min(kick.first + draw(kMaxOfKick), list_.node_count() - 1);
   if (draw(2) == 0) {
-    kick.change = elsewhere(kick.first, kick.last);
+    kick.change = changes_.apart(kick.first, kick.last, any_how_and_boundary());
     return kick;
   }
   std::array<How, kMaxOfKick> hows;
-  for (How& how : hows) how = any_how();
+  for (How& how : hows) how = any_how_and_boundary();
   kick.change = changes_.each_placed(kick.first, kick.last, [&](ir::NodeId node) {
     return node < kick.first || node > kick.last ? nullptr : &hows[node - kick.first];
   });

@@ -48,6 +48,8 @@ Runs runs_of(const PartitionPlan& plan) {
           head.dim == SplitDim::Height ? Placement::Height : Placement::OutputChannel;
       const double gpu = head.part_on(Processor::Gpu)->owned.count();
       run.how.gpu_share = gpu / (gpu + head.part_on(Processor::Cpu)->owned.count());
+      for (const Part& part : head.parts)
+        run.how.boundary_first[index_of(part.processor)] = part.boundary_first;
     } else {
       run.how.placement = head.part_on(Processor::Gpu) ? Placement::Gpu : Placement::Cpu;
     }
@@ -119,6 +121,14 @@ std::optional<Run> RunMaker::make(ir::NodeId first, ir::NodeId last, const How& 
   if (how.is_split()) {
     if (run.count() > static_cast<size_t>(options_.max_chain)) return std::nullopt;
     segment = costs_.split(first, last, how.dim(), how.gpu_share, how.maps);
+    if (segment && how.placement == Placement::Height) {
+      for (NodePartition& node_partition : segment->node_partitions)
+        for (Part& part : node_partition.parts)
+          part.boundary_first = options_.boundary_first == BoundaryFirst::Auto
+                                    ? how.boundary_first[index_of(part.processor)]
+                                    : options_.boundary_first == BoundaryFirst::Always;
+      segment->place = ValuePlace::of(segment->node_partitions.back());
+    }
   } else if (first == last) {
     segment = costs_.whole(first, how.placement == Placement::Cpu ? Processor::Cpu : Processor::Gpu,
                            how.maps);

@@ -15,6 +15,8 @@ struct How {
   Placement placement = Placement::Cpu;
   double gpu_share = 0;        // of a split
   Layout maps = Layout::Nhwc;  // that the GPU prefers
+  // By processor, of a split along Height: its parts are Part::boundary_first.
+  std::array<bool, 2> boundary_first = {true, true};
 
   bool is_split() const {
     return placement == Placement::Height || placement == Placement::OutputChannel;

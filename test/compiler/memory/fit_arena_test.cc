@@ -34,6 +34,7 @@ TEST_CASE("nodes in tiles need less memory, in every kind of sharing") {
     PartitionOptions options;
     const char* strategies[] = {"cpu", "gpu", "codl", "coarse"};
     options.strategy = strategies[random() % 4];
+    options.boundary_first = i % 2 == 0 ? BoundaryFirst::Always : BoundaryFirst::Never;
     const PartitionPlan plan = test::value_of(partition(graph, predictor, options));
     Schedule schedule = test::value_of(make_schedule(graph, plan, predictor, "test"));
     REQUIRE(test::error_of(plan_memory(schedule, profile)) == "");

@@ -143,5 +143,57 @@ TEST_CASE("of nodes split along rows, it is said what the halo would cost the ot
   CHECK(text_of(2, "a").find(chain + ", 2 rows computed twice\n") != std::string::npos);
 }
 
+TEST_CASE("of nodes split along rows, it is said what computing the boundary first would give") {
+  test::GraphBuilder builder(64, 32, 32);
+  const ir::ValueId b = builder.conv("b", builder.conv("a", builder.input(), 64), 64);
+  const ir::Graph graph = builder.finish(builder.conv("c", b, 64));
+  DeviceProfile profile = test::test_profile(Sharing::FineSvm);
+  profile.transfer.sync_us.value = 20;
+  const LatencyPredictor predictor(profile);
+  PartitionOptions options;
+  options.strategy = "segments";
+  options.split_dim = SplitDim::Height;
+  options.ratio = 0.5;
+  options.max_chain = 1;
+  PartitionPlan plan = value_of(partition(graph, predictor, options));
+  const auto text_of = [&](const char* node) {
+    return value_of(explain_alternatives(graph, plan, predictor, node));
+  };
+  const std::string never = text_of("b");
+  const std::string reader_of_never = text_of("c");
+  constexpr ir::NodeId kB = 2;  // behind the Convert and a
+  for (Part& part : plan.node_partitions[kB].parts) part.boundary_first = true;
+  const std::string first = text_of("b");
+  const std::string reader_of_first = text_of("c");
+  CAPTURE(never, first, reader_of_never, reader_of_first);
+
+  // The line of the way that is described so: the difference in time and its reason.
+  const auto line_of = [](const std::string& text, const std::string& way) {
+    const size_t at = text.find("rows, 50 % on the GPU, halo transferred" + way + ": ");
+    REQUIRE(at != std::string::npos);
+    const size_t begin = text.rfind('\n', at) + 1;
+    return text.substr(begin, text.find('\n', at) - begin);
+  };
+  const auto us_of = [&](const std::string& text, const std::string& way) {
+    const std::string line = line_of(text, way);
+    return (line[2] == '-' ? -1 : 1) * std::strtod(line.c_str() + 3, nullptr);
+  };
+  const std::string gpu = ", boundary first: gpu rows [15, 16)";
+  const std::string cpu = ", boundary first: cpu rows [16, 17)";
+  const std::string both = gpu + ", cpu rows [16, 17)";
+  CHECK(never.find("halo transferred\n") != std::string::npos);
+  CHECK(first.find("halo transferred" + both + "\n") != std::string::npos);
+  // The GPU waits 20 us for the CPU's rows, which takes a step of 1 us to hide.
+  CHECK(us_of(never, both) < -10);
+  CHECK(us_of(never, both) == Approx(-us_of(first, "")));
+  CHECK(line_of(never, both).find(": waiting -") != std::string::npos);
+  for (const std::string& way : {gpu, cpu})
+    CHECK(us_of(never, way) == Approx(us_of(first, way) - us_of(first, "")).margin(0.11));
+  // What the last node makes is read by one processor: it has no boundary.
+  CHECK(reader_of_never.find("halo transferred\n") != std::string::npos);
+  CHECK(reader_of_first.find("halo handed over\n") != std::string::npos);
+  CHECK(reader_of_first.find("boundary") == std::string::npos);
+}
+
 }  // namespace
 }  // namespace codl::compiler

@@ -84,6 +84,7 @@ TEST_CASE("neighbours may be split along different dims") {
   PartitionPlan plan = *by_rows;
   for (int node = 0; node < node_count; ++node)
     if (choice >> node & 1) plan.node_partitions[node] = by_channels->node_partitions[node];
+  set_boundary_first(plan, GENERATE(false, true));
   auto schedule = make_schedule(graph, plan, LatencyPredictor(profile), "test");
   REQUIRE(bool(schedule));
   CHECK(llvm::toString(check_races(graph, *schedule)) == "");
@@ -104,6 +105,13 @@ void draw_layouts(const ir::Graph& graph, const LatencyPredictor& predictor, std
       part.kernel = choice->kernel;
       part.maps = choice->maps;
     }
+}
+
+// Of the parts of rows, which compute those at the cut first.
+void draw_boundaries(std::mt19937& random, PartitionPlan& plan) {
+  for (NodePartition& node_partition : plan.node_partitions)
+    for (Part& part : node_partition.parts)
+      part.boundary_first = node_partition.dim == SplitDim::Height && random() % 2 == 0;
 }
 
 // All on the CPU, all on the GPU, all in parts of rows, all in parts of channels; no chains.
@@ -145,6 +153,7 @@ TEST_CASE("maps of any node in either layout") {
       for (NodePartition& node_partition : plan.node_partitions)
         node_partition = ways[random() % ways.size()].node_partitions[node_partition.node];
     draw_layouts(graph, predictor, random, plan);
+    draw_boundaries(random, plan);
     CAPTURE(i);
     CHECK(test::error_of(check_partition(graph, plan)) == "");
     Schedule schedule = test::value_of(make_schedule(graph, plan, predictor, "test"));
@@ -189,6 +198,7 @@ TEST_CASE("norms and pads in parts, beside nodes that are cut otherwise or run w
     if (i > 0)
       for (NodePartition& node_partition : plan.node_partitions)
         node_partition = ways[random() % ways.size()].node_partitions[node_partition.node];
+    draw_boundaries(random, plan);
     CAPTURE(i);
     CHECK(test::error_of(check_partition(graph, plan)) == "");
     Schedule schedule = test::value_of(make_schedule(graph, plan, predictor, "test"));

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "compiler/partition/cost_model.h"
+#include "compiler/partition/placements.h"
 #include "compiler/partition/strategies/strategy.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/simulate/simulate.h"
@@ -38,6 +39,25 @@ ir::Graph branchy_graph(std::mt19937& random, int32_t count) {
   return builder.finish(last);
 }
 
+// Which parts compute the rows at the cut first, at random.
+void draw_boundaries(std::mt19937& random, Segment& segment) {
+  for (NodePartition& node_partition : segment.node_partitions)
+    for (Part& part : node_partition.parts)
+      part.boundary_first = node_partition.dim == SplitDim::Height && random() % 2 == 0;
+}
+
+// Nodes that a queue computes in two steps, as the rows at the cut come first.
+size_t count_boundaries(const ir::Graph& graph, const PartitionPlan& plan,
+                        const DeviceProfile& profile) {
+  const Placer placer(graph, profile);
+  size_t count = 0;
+  for (const ir::Node& node : graph.nodes())
+    for (const Region& boundary :
+         placer.place(node.output, placer.use_of(plan, node.output)).boundary)
+      count += !boundary.empty();
+  return count;
+}
+
 // Nodes [first, last] placed at random.
 std::vector<Segment> random_segments(const CostModel& costs, std::mt19937& random, ir::NodeId first,
                                      ir::NodeId last) {
@@ -45,9 +65,11 @@ std::vector<Segment> random_segments(const CostModel& costs, std::mt19937& rando
   while (first <= last) {
     std::optional<Segment> segment;
     ir::NodeId end = first;
-    const double share = static_cast<double>(random() % 8 + 1) / 9;
-    const Layout maps = costs.gpu_maps()[random() % costs.gpu_maps().size()];
-    switch (random() % 4) {
+    // Often as its neighbours: rows at the cut are handed over.
+    const double share = random() % 2 == 0 ? 0.5 : static_cast<double>(random() % 8 + 1) / 9;
+    const Layout maps =
+        costs.gpu_maps()[random() % 3 == 0 ? random() % costs.gpu_maps().size() : 0];
+    switch (random() % 6) {
       case 0:
         segment = costs.whole(first, Processor::Gpu, maps);
         break;
@@ -55,7 +77,9 @@ std::vector<Segment> random_segments(const CostModel& costs, std::mt19937& rando
         segment = costs.split(first, first, SplitDim::OutputChannel, share, maps);
         break;
       case 2:
-        end = std::min<ir::NodeId>(last, first + random() % 4);
+      case 3:
+      case 4:
+        end = std::min<ir::NodeId>(last, first + (random() % 2 == 0 ? 0 : random() % 4));
         segment = costs.split(first, end, SplitDim::Height, share, maps);
         break;
       default:
@@ -65,6 +89,7 @@ std::vector<Segment> random_segments(const CostModel& costs, std::mt19937& rando
       segment = costs.whole(first, Processor::Cpu);
       end = first;
     }
+    draw_boundaries(random, *segment);
     segments.push_back(std::move(*segment));
     first = end + 1;
   }
@@ -87,6 +112,7 @@ TEST_CASE("a plan that differs from the one before takes exactly what its schedu
   profile.transfer.contention_percent[1].value = 4;
   profile.interference_percent[0].value = 2;
   REQUIRE(PlanTimes::can_time(profile));
+  size_t boundaries = 0;
   for (int32_t graphs = 0; graphs < 8; ++graphs) {
     const ir::Graph graph = branchy_graph(random, 12);
     const auto count = static_cast<ir::NodeId>(graph.nodes().size());
@@ -99,9 +125,14 @@ TEST_CASE("a plan that differs from the one before takes exactly what its schedu
       const PartitionPlan plan = plan_of(segments);
       CAPTURE(graphs, turn);
       CHECK(test::value_of(times.time_us(plan)) == whole_us(graph, plan, predictor));
+      boundaries += count_boundaries(graph, plan, profile);
       // Some segments somewhere else; at times all of them; now and then the same plan, or one that
-      // was there before.
+      // was there before, or one that computes other rows first and is the same else.
       seen.push_back(segments);
+      if (turn % 5 == 4) {
+        draw_boundaries(random, segments[random() % segments.size()]);
+        continue;
+      }
       if (turn % 7 == 3) continue;
       if (turn % 3 == 2) {
         segments = seen[seen.size() - 1 - random() % std::min<size_t>(seen.size(), 6)];
@@ -119,6 +150,7 @@ TEST_CASE("a plan that differs from the one before takes exactly what its schedu
                       changed.end());
     }
   }
+  CHECK(boundaries > 250);
 }
 
 }  // namespace
