@@ -5,6 +5,7 @@
 #include "compiler/partition/split_geometry.h"
 #include "kernels/kernel_table.h"
 #include "llvm/ADT/STLExtras.h"
+#include "schema/mix_bits.h"
 
 namespace codl::compiler {
 namespace {
@@ -131,10 +132,11 @@ std::optional<Segment> CostModel::whole(ir::NodeId node, Processor processor, La
 
 std::optional<KernelChoice> CostModel::choose_part(ir::NodeId node, Processor processor,
                                                    Layout maps, SplitDim dim, Range part) const {
-  const PartKey key{
-      uint64_t{node} << 24 | static_cast<uint64_t>(processor) << 16 |
-          static_cast<uint64_t>(maps) << 8 | static_cast<uint64_t>(dim),
-      uint64_t{static_cast<uint32_t>(part.begin)} << 32 | static_cast<uint32_t>(part.end)};
+  // Mixed, one to one: llvm::DenseMap looks at few bits of a number.
+  const PartKey key{mix_bits(uint64_t{node} << 24 | static_cast<uint64_t>(processor) << 16 |
+                             static_cast<uint64_t>(maps) << 8 | static_cast<uint64_t>(dim)),
+                    mix_bits(uint64_t{static_cast<uint32_t>(part.begin)} << 32 |
+                             static_cast<uint32_t>(part.end))};
   const auto [known, is_new] = known_parts_.try_emplace(key);
   if (is_new) known->second = choose(node, processor, maps, dim, part, true);
   return known->second;
