@@ -143,7 +143,8 @@ std::optional<KernelChoice> CostModel::choose_part(ir::NodeId node, Processor pr
 }
 
 std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, SplitDim dim,
-                                        double ratio, Layout maps) const {
+                                        double ratio, Layout maps,
+                                        std::array<bool, 2> boundary_first) const {
   std::vector<ir::NodeId> nodes;
   std::vector<Range> owned[2];  // by processor
   for (ir::NodeId id = first; id <= last; ++id) {
@@ -176,7 +177,8 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
       segment.node_partitions[i].node = nodes[i];
       segment.node_partitions[i].dim = dim;
       segment.node_partitions[i].parts.push_back(
-          {processor, choice->kernel, choice->maps, own[i], computed[i], choice->predicted_us});
+          {processor, choice->kernel, choice->maps, own[i], computed[i], choice->predicted_us,
+           dim == SplitDim::Height && boundary_first[index_of(processor)]});
     }
   }
   processor_us[index_of(Processor::Gpu)] += convert_inside_us(segment.node_partitions);

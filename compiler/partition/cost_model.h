@@ -1,6 +1,7 @@
 // Predicted costs of the alternatives that strategies choose between.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "compiler/partition/kernel_choice.h"
@@ -72,9 +73,11 @@ class CostModel {
   // Nodes [first, last] in graph order, each cut along `dim` at about `ratio` (GPU share), with the
   // halo that a chain of rows computes twice, and what the GPU converts between them. Nothing if a
   // node cannot be cut so, the nodes do not hang together, or one of a chain of channels reads
-  // channels of another that the other processor makes.
+  // channels of another that the other processor makes. `boundary_first`: by processor, of parts of
+  // rows, Part::boundary_first.
   std::optional<Segment> split(ir::NodeId first, ir::NodeId last, SplitDim dim, double ratio,
-                               Layout maps = Layout::Image2d) const;
+                               Layout maps = Layout::Image2d,
+                               std::array<bool, 2> boundary_first = {}) const;
 
   // The least time of a part of a node alone on a processor, the other one idle, in whatever
   // layout; nothing if no kernel runs it.

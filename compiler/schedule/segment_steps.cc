@@ -179,45 +179,44 @@ llvm::Error SegmentSteps::transfer(ir::ValueId value, Processor to, const Region
   return receive(value, to, region);
 }
 
+SegmentSteps::Way SegmentSteps::way_of(ir::ValueId value, Processor to) const {
+  const ValuePlacement& placement = placements_[value];
+  return {placement.tensor_on(other_of(to)), placement.staging_on(to), placement.tensor_on(to)};
+}
+
 // The half of a transfer that can follow at once what makes the region, and keeps up no step of the
 // receiving queue.
 llvm::Error SegmentSteps::send(ir::ValueId value, Processor to, const Region& region) {
-  const ValuePlacement& placement = placements_[value];
-  const TensorId gpu = placement.tensor_on(Processor::Gpu);
-  const TensorId cpu = placement.tensor_on(Processor::Cpu);
-  const TensorId staging = placement.staging_on(to);
+  const Way way = way_of(value, to);
   const bool is_separate = profile_.transfer.sharing == Sharing::Separate;
-  if (gpu == cpu) return llvm::Error::success();
+  if (way.from == way.to) return llvm::Error::success();
   if (to == Processor::Gpu) {
-    const TensorId target = staging == kNoTensor ? gpu : staging;
-    if (is_separate) return move(value, StepKind::Upload, Queue::Transfer, cpu, target, region);
-    if (staging == kNoTensor) return llvm::Error::success();
-    return move(value, StepKind::Kernel, Queue::Cpu, cpu, staging, region);
+    if (is_separate)
+      return move(value, StepKind::Upload, Queue::Transfer, way.from, way.first_stop(), region);
+    return way.is_direct()
+               ? llvm::Error::success()
+               : move(value, StepKind::Kernel, Queue::Cpu, way.from, way.staging, region);
   }
-  if (staging != kNoTensor || !is_separate) {
-    const TensorId target = staging == kNoTensor ? cpu : staging;
-    if (llvm::Error error = move(value, StepKind::Kernel, Queue::Gpu, gpu, target, region))
-      return error;
-  }
-  if (!is_separate) return llvm::Error::success();
-  return move(value, StepKind::Download, Queue::Transfer, staging == kNoTensor ? gpu : staging, cpu,
-              region);
+  if (is_separate && way.is_direct())
+    return move(value, StepKind::Download, Queue::Transfer, way.from, way.to, region);
+  if (llvm::Error error =
+          move(value, StepKind::Kernel, Queue::Gpu, way.from, way.first_stop(), region))
+    return error;
+  return is_separate ? move(value, StepKind::Download, Queue::Transfer, way.staging, way.to, region)
+                     : llvm::Error::success();
 }
 
 // The other half, on the receiving queue.
 llvm::Error SegmentSteps::receive(ir::ValueId value, Processor to, const Region& region) {
-  const ValuePlacement& placement = placements_[value];
-  const TensorId gpu = placement.tensor_on(Processor::Gpu);
-  const TensorId cpu = placement.tensor_on(Processor::Cpu);
-  const TensorId staging = placement.staging_on(to);
+  const Way way = way_of(value, to);
   const bool is_separate = profile_.transfer.sharing == Sharing::Separate;
   if (to == Processor::Cpu)
-    return is_separate || staging == kNoTensor
+    return is_separate || way.is_direct()
                ? llvm::Error::success()
-               : move(value, StepKind::Kernel, Queue::Cpu, staging, cpu, region);
-  if (is_separate && staging == kNoTensor) return llvm::Error::success();
+               : move(value, StepKind::Kernel, Queue::Cpu, way.staging, way.to, region);
+  if (is_separate && way.is_direct()) return llvm::Error::success();
   if (llvm::Error error = unmap(value, TensorSlot::StagingToGpu)) return error;
-  return move(value, StepKind::Kernel, Queue::Gpu, staging == kNoTensor ? cpu : staging, gpu,
+  return move(value, StepKind::Kernel, Queue::Gpu, way.is_direct() ? way.from : way.staging, way.to,
               region);
 }
 

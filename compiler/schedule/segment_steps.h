@@ -88,6 +88,15 @@ class SegmentSteps {
   bool is_missing(ir::ValueId value, Processor processor) const;
   llvm::Error hand_over(ir::ValueId value, Processor to);
   llvm::Error transfer(ir::ValueId value, Processor to, const Region& region);
+  // The tensors by which a value comes to a processor.
+  struct Way {
+    TensorId from;
+    TensorId staging;  // kNoTensor: none
+    TensorId to;
+    bool is_direct() const { return staging == kNoTensor; }
+    TensorId first_stop() const { return is_direct() ? to : staging; }
+  };
+  Way way_of(ir::ValueId value, Processor to) const;
   llvm::Error send(ir::ValueId value, Processor to, const Region& region);
   llvm::Error receive(ir::ValueId value, Processor to, const Region& region);
   void set_part(PlannedStep& step, ir::ValueId value, const Region& region) const;

@@ -7,6 +7,7 @@
 // in partition(), plans judged, the predicted time and how far above its bound it is; with --anneal
 // the best of N plans judged by simulated annealing, and what that gains.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -70,7 +71,7 @@ struct Piece {
   Placement place = Placement::Cpu;
   double share = 0.5;
   Layout maps = Layout::Nhwc;
-  bool boundary_first[2] = {};  // by processor
+  std::array<bool, 2> boundary_first = {};  // by processor
 };
 
 // Nothing in common with polish.cc but what a plan is.
@@ -124,21 +125,13 @@ class Annealing {
       case Placement::Gpu:
         return costs_.whole(piece.first, Processor::Gpu, piece.maps);
       case Placement::Height:
-        return split_rows(piece);
+        return costs_.split(piece.first, piece.last, SplitDim::Height, piece.share, piece.maps,
+                            piece.boundary_first);
       case Placement::OutputChannel:
         return costs_.split(piece.first, piece.last, SplitDim::OutputChannel, piece.share,
                             piece.maps);
     }
     return std::nullopt;
-  }
-
-  std::optional<Segment> split_rows(const Piece& piece) const {
-    auto segment = costs_.split(piece.first, piece.last, SplitDim::Height, piece.share, piece.maps);
-    if (!segment) return std::nullopt;
-    for (NodePartition& node_partition : segment->node_partitions)
-      for (Part& part : node_partition.parts)
-        part.boundary_first = piece.boundary_first[index_of(part.processor)];
-    return segment;
   }
 
   std::optional<int64_t> judge(const std::vector<Piece>& pieces) {

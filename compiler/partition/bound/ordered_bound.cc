@@ -119,6 +119,23 @@ class OrderedBound {
   // on either processor, as no cut is cheaper than another then; but they must not change with
   // every small node, as they cannot change back everywhere.
   void find_weights() {
+    if (hands_over_)
+      find_even_weights();
+    else
+      find_near_weights();
+    for (ir::NodeId first = 0; first < node_count_; ++first) {
+      if (facts_[first].is_alone) continue;
+      ir::NodeId end = first + 1;
+      while (end < node_count_ && !facts_[end].is_alone) ++end;
+      facts_[first].begins_region = true;
+      const double weight = best_weight(first, end);
+      for (ir::NodeId node = first; node < end; ++node) facts_[node].region_weight = weight;
+      first = end - 1;
+    }
+  }
+
+  // As if each node were among its like: of those near it the nearest count most.
+  void find_near_weights() {
     for (int64_t node = 0; node < node_count_; ++node) {
       Times near;
       for (int64_t other = std::max<int64_t>(node - kReach, 0);
@@ -130,16 +147,6 @@ class OrderedBound {
         near.gpu_us += nearness * facts.whole.gpu_us;
       }
       facts_[static_cast<size_t>(node)].weight = 1 - near.cpu_share();
-    }
-    if (hands_over_) find_even_weights();
-    for (ir::NodeId first = 0; first < node_count_; ++first) {
-      if (facts_[first].is_alone) continue;
-      ir::NodeId end = first + 1;
-      while (end < node_count_ && !facts_[end].is_alone) ++end;
-      facts_[first].begins_region = true;
-      const double weight = best_weight(first, end);
-      for (ir::NodeId node = first; node < end; ++node) facts_[node].region_weight = weight;
-      first = end - 1;
     }
   }
 

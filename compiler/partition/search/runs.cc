@@ -120,15 +120,10 @@ std::optional<Run> RunMaker::make(ir::NodeId first, ir::NodeId last, const How& 
   std::optional<Segment> segment;
   if (how.is_split()) {
     if (run.count() > static_cast<size_t>(options_.max_chain)) return std::nullopt;
-    segment = costs_.split(first, last, how.dim(), how.gpu_share, how.maps);
-    if (segment && how.placement == Placement::Height) {
-      for (NodePartition& node_partition : segment->node_partitions)
-        for (Part& part : node_partition.parts)
-          part.boundary_first = options_.boundary_first == BoundaryFirst::Auto
-                                    ? how.boundary_first[index_of(part.processor)]
-                                    : options_.boundary_first == BoundaryFirst::Always;
-      segment->place = ValuePlace::of(segment->node_partitions.back());
-    }
+    std::array<bool, 2> boundary_first = how.boundary_first;
+    if (options_.boundary_first != BoundaryFirst::Auto)
+      boundary_first.fill(options_.boundary_first == BoundaryFirst::Always);
+    segment = costs_.split(first, last, how.dim(), how.gpu_share, how.maps, boundary_first);
   } else if (first == last) {
     segment = costs_.whole(first, how.placement == Placement::Cpu ? Processor::Cpu : Processor::Gpu,
                            how.maps);
