@@ -43,6 +43,10 @@ if(CODL_SANITIZE)
   target_compile_options(codl_flags INTERFACE -fsanitize=${CODL_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
   target_link_options(codl_flags INTERFACE -fsanitize=${CODL_SANITIZE})
+  if(CODL_SANITIZE MATCHES address)
+    target_sources(codl_flags INTERFACE
+      $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:${PROJECT_SOURCE_DIR}/test/support/leaks.cc>)
+  endif()
 endif()
 
 # What is shipped: a fault is harder to use (SECURITY.md; test/arch/check_hardening.sh). Not of tests, which are not

@@ -11,7 +11,6 @@ cd "$(dirname "$0")/../.."
 seconds=${1?expected the seconds of each target}
 bin=build/${2-fuzz}/bin
 corpus=build/corpus
-export ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=$PWD/test/support/lsan.supp:print_suppressions=0
 
 mkdir -p $corpus/{models,plans,profiles,replays,npy,flags}
 cp -n test/fuzz/corpus/models/* $corpus/models/
