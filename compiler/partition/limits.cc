@@ -94,13 +94,29 @@ std::optional<LimitCheck> check_fallback(double percent, const char* counted,
                     *limits.max_fallback_percent, counted, percent);
 }
 
-int64_t score_of(const PlanFigures& figures, Objective objective, const PlanLimits& limits) {
+namespace {
+
+// Of all limits together, as shares of them.
+double excess_of(const PlanFigures& figures, const PlanLimits& limits) {
   double excess = 0;
   for (const LimitCheck& check : check_limits(figures, limits, ""))
     excess += std::max(check.excess, 0.0);
+  return excess;
+}
+
+}  // namespace
+
+int64_t score_of(const PlanFigures& figures, Objective objective, const PlanLimits& limits) {
+  const double excess = excess_of(figures, limits);
   double score = std::min(objective_of(figures, objective), kMaxMet);
   if (excess > 0) score += kMaxMet * (1 + std::min(excess, kMaxExcess));
   return std::llround(score);
+}
+
+int64_t weighted_score_of(const PlanFigures& figures, Objective objective, const PlanLimits& limits,
+                          double weight) {
+  const double worse = 1 + weight * excess_of(figures, limits);
+  return std::llround(std::min(objective_of(figures, objective) * worse, kMaxMet));
 }
 
 bool is_met(int64_t score) { return static_cast<double>(score) <= kMaxMet; }

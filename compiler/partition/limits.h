@@ -76,6 +76,11 @@ std::vector<LimitCheck> check_limits(const PlanFigures& figures, const PlanLimit
 // plans are equal on every machine.
 int64_t score_of(const PlanFigures& figures, Objective objective, const PlanLimits& limits);
 
+// Where limits are not kept, but what is beyond them makes the objective so much worse: by `weight`
+// times the excess as a share of the limit.
+int64_t weighted_score_of(const PlanFigures& figures, Objective objective, const PlanLimits& limits,
+                          double weight);
+
 bool meets(const PlanLimits& limits, const PlanFigures& figures);
 
 // --max-fallback against what the support report found, in percent; `counted`: of which things.

@@ -56,10 +56,11 @@ llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const LatencyPre
 
 llvm::Expected<Optimum> optimal_partition(const ir::Graph& graph, const LatencyPredictor& predictor,
                                           const PartitionOptions& options, JudgePlan judge,
-                                          llvm::ArrayRef<PartitionPlan> more_seeds) {
+                                          llvm::ArrayRef<PartitionPlan> more_seeds,
+                                          const JudgeHelp& help) {
   if (llvm::Error error = check_options(predictor.profile(), options)) return error;
   const CostModel costs(graph, predictor, options.limits);
-  CODL_ASSIGN_OR_RETURN(optimum, find_optimum(costs, options, judge, more_seeds));
+  CODL_ASSIGN_OR_RETURN(optimum, find_optimum(costs, options, judge, more_seeds, help));
   if (llvm::Error error = check_partition(graph, optimum.plan)) return error;
   return optimum;
 }

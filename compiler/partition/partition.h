@@ -21,7 +21,8 @@ llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const LatencyPre
 // plans. partition() gives the plan of `segments` for it, which needs no judge.
 llvm::Expected<Optimum> optimal_partition(const ir::Graph& graph, const LatencyPredictor& predictor,
                                           const PartitionOptions& options, JudgePlan judge,
-                                          llvm::ArrayRef<PartitionPlan> more_seeds = {});
+                                          llvm::ArrayRef<PartitionPlan> more_seeds = {},
+                                          const JudgeHelp& help = {});
 
 // Names for --help, comma separated.
 std::vector<std::string> strategy_names();

@@ -60,6 +60,92 @@ double most_saved_us(const ir::Graph& graph, const LatencyPredictor& predictor) 
   return us;
 }
 
+// What a search asks of whole plans. Less is better.
+class PlanJudge {
+ public:
+  PlanJudge(const ir::Graph& graph, const LatencyPredictor& predictor, Precision precision,
+            const PartitionOptions& options, const Rival* rival)
+      : graph_(graph),
+        predictor_(predictor),
+        precision_(precision),
+        options_(options),
+        rival_(rival),
+        draws_(rival != nullptr ? rival->draws
+                                : Draws(predictor.profile(), needs_draws() ? kDrawsOfSearch : 0)),
+        times_(graph, predictor),
+        saved_us_(most_saved_us(graph, predictor)) {}
+
+  // Whether the score is what the steps take, and nothing more.
+  bool is_time_alone() const {
+    return !needs_draws() && is_timed_in_f32() && !options_.limits.limit_plans();
+  }
+
+  // Whether no score is below floor_ns(): limits and doubts only add to a plan's time.
+  bool has_floor() const {
+    return is_timed_in_f32() && !options_.is_robust && !options_.limits.max_gpu_slice_us;
+  }
+
+  // What the steps of the plan take by themselves.
+  llvm::Expected<int64_t> time_ns(const PartitionPlan& plan) {
+    CODL_ASSIGN_OR_RETURN(time_us, times_.time_us(plan));
+    return nanoseconds_of(time_us);
+  }
+
+  llvm::Expected<int64_t> floor_ns(const PartitionPlan& plan) {
+    CODL_ASSIGN_OR_RETURN(time_us, times_.time_us(plan));
+    return nanoseconds_of(std::max(time_us - saved_us_, 0.0));
+  }
+
+  // `limit_weight` unset: plans that keep all limits come before those that do not.
+  llvm::Expected<int64_t> score(const PartitionPlan& plan,
+                                std::optional<double> limit_weight = std::nullopt) {
+    const PlanLimits& limits = options_.limits;
+    const DeviceProfile& profile = predictor_.profile();
+    CODL_ASSIGN_OR_RETURN(schedule, schedule_of(graph_, plan, predictor_, precision_, limits, ""));
+    write_into_concats(schedule);
+    // The only limit, and objective, whose figure takes a memory plan.
+    if (limits.max_arena_bytes || options_.objective == Objective::Memory)
+      if (llvm::Error error = plan_memory(schedule, profile)) return error;
+    if (llvm::Error error = predict(schedule, profile)) return error;
+    PlanFigures figures;
+    figures.predicted_us = schedule.predicted_us;
+    if (options_.objective != Objective::Latency || limits.limit_plans()) {
+      CODL_ASSIGN_OR_RETURN(all, figures_of(schedule, profile));
+      figures = all;
+    }
+    double& us = figures.predicted_us;
+    if (needs_draws()) {
+      CODL_ASSIGN_OR_RETURN(drawn_us, draws_.latencies_us(schedule));
+      if (options_.is_robust)
+        us = quantile_of(std::move(drawn_us), kRobustShare);
+      else
+        us *= 1 + kDoubtWeight *
+                      std::max(kSureShareOfSearch - share_of_wins(drawn_us, rival_->us), 0.0);
+    }
+    return limit_weight ? weighted_score_of(figures, options_.objective, limits, *limit_weight)
+                        : score_of(figures, options_.objective, limits);
+  }
+
+ private:
+  bool needs_draws() const { return options_.is_robust || rival_ != nullptr; }
+
+  bool is_timed_in_f32() const {
+    return PlanTimes::can_time(predictor_.profile()) && precision_ != Precision::Fp16 &&
+           options_.objective == Objective::Latency;
+  }
+
+  static int64_t nanoseconds_of(double us) { return std::llround(std::min(us * 1e3, 1e17)); }
+
+  const ir::Graph& graph_;
+  const LatencyPredictor& predictor_;
+  const Precision precision_;
+  const PartitionOptions& options_;
+  const Rival* rival_;
+  const Draws draws_;
+  PlanTimes times_;
+  const double saved_us_;
+};
+
 }  // namespace
 
 llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
@@ -97,63 +183,33 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
                                          Precision precision, const PartitionOptions& options,
                                          const Rival* rival) {
   Optimum optimum;
-  const bool needs_draws = options.is_robust || rival != nullptr;
-  const Draws draws = rival != nullptr
-                          ? rival->draws
-                          : Draws(predictor.profile(), needs_draws ? kDrawsOfSearch : 0);
   if (options.is_optimal() && !options.forces_split() && predictor.profile().has_gpu) {
-    const bool is_time_alone =
-        !needs_draws && precision != Precision::Fp16 && options.objective == Objective::Latency &&
-        !options.limits.limit_plans() && PlanTimes::can_time(predictor.profile());
-    PlanTimes times(graph, predictor);
-    std::vector<PartitionPlan> seeds;
-    PartitionOptions searched = options;
-    if (!is_time_alone && PlanTimes::can_time(predictor.profile())) {
-      // Many plans are timed in the time that one is judged: the fastest is a seed.
-      CODL_ASSIGN_OR_RETURN(
-          fastest, optimal_partition(graph, predictor, searched,
-                                     [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
-                                       CODL_ASSIGN_OR_RETURN(time_us, times.time_us(plan));
-                                       return std::llround(std::min(time_us * 1e3, 1e18));
-                                     }));
-      seeds.push_back(std::move(fastest.plan));
-      optimum.evaluations = fastest.evaluations;
-    }
-    const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
-      if (is_time_alone) {
-        PlanFigures figures;
-        CODL_ASSIGN_OR_RETURN(time_us, times.time_us(plan));
-        figures.predicted_us = time_us;
-        return score_of(figures, options.objective, options.limits);
-      }
-      CODL_ASSIGN_OR_RETURN(schedule,
-                            schedule_of(graph, plan, predictor, precision, options.limits, ""));
-      write_into_concats(schedule);
-      // The only limit, and objective, whose figure takes a memory plan.
-      if (options.limits.max_arena_bytes || options.objective == Objective::Memory)
-        if (llvm::Error error = plan_memory(schedule, predictor.profile())) return error;
-      if (llvm::Error error = predict(schedule, predictor.profile())) return error;
-      PlanFigures figures;
-      figures.predicted_us = schedule.predicted_us;
-      if (options.objective != Objective::Latency || options.limits.limit_plans()) {
-        CODL_ASSIGN_OR_RETURN(all, figures_of(schedule, predictor.profile()));
-        figures = all;
-      }
-      double& us = figures.predicted_us;
-      if (needs_draws) {
-        CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(schedule));
-        if (options.is_robust)
-          us = quantile_of(std::move(drawn_us), kRobustShare);
-        else
-          us *= 1 + kDoubtWeight *
-                        std::max(kSureShareOfSearch - share_of_wins(drawn_us, rival->us), 0.0);
-      }
-      return score_of(figures, options.objective, options.limits);
+    PlanJudge judge(graph, predictor, precision, options, rival);
+    const auto time = [&](const PartitionPlan& plan) { return judge.time_ns(plan); };
+    const auto floor = [&](const PartitionPlan& plan) { return judge.floor_ns(plan); };
+    const auto score = [&](const PartitionPlan& plan) { return judge.score(plan); };
+    const auto weighted = [&](const PartitionPlan& plan, double limit_weight) {
+      return judge.score(plan, limit_weight);
     };
-    if (!is_time_alone && !searched.search_budget) searched.search_budget = kWholeSearchBudget;
-    CODL_ASSIGN_OR_RETURN(found, optimal_partition(graph, predictor, searched, judge, seeds));
-    found.evaluations += optimum.evaluations;
-    optimum = std::move(found);
+    if (PlanTimes::can_time(predictor.profile())) {
+      CODL_ASSIGN_OR_RETURN(fastest, optimal_partition(graph, predictor, options, time));
+      optimum = std::move(fastest);
+    }
+    if (!judge.is_time_alone()) {
+      // Many plans are timed in the time that one is judged: the fastest is a seed.
+      std::vector<PartitionPlan> seeds;
+      if (optimum.evaluations > 0) seeds.push_back(std::move(optimum.plan));
+      JudgeHelp help;
+      if (judge.has_floor()) help.floor = floor;
+      if (judge.has_floor() && options.limits.limit_plans()) help.weighted = weighted;
+      PartitionOptions searched = options;
+      if (!searched.search_budget)
+        searched.search_budget = help.floor ? kSearchBudget : kWholeSearchBudget;
+      CODL_ASSIGN_OR_RETURN(found,
+                            optimal_partition(graph, predictor, searched, score, seeds, help));
+      found.evaluations += optimum.evaluations;
+      optimum = std::move(found);
+    }
     // The bound is of the time, and of kernels on f32; halves are moved in less.
     if (precision == Precision::Fp16 || options.objective != Objective::Latency)
       optimum.bound_us = 0;

@@ -23,6 +23,11 @@ constexpr double kOtherShare = 0.1;
 // GPU shares of seeds that are made where plans are limited.
 constexpr double kLimitedRatios[] = {0.1, 0.2, 0.3, 0.45};
 
+// Where limits have a weight: how it rises, and the share of the budget that is for each. What is
+// beyond a limit by a tenth first counts as much as 5 % of the objective, last as 40 %.
+constexpr double kLimitWeights[] = {0.5, 1, 2, 4};
+constexpr double kWeightShare = 0.15;
+
 struct Seed {
   PartitionPlan plan;
   int64_t predicted_ns;
@@ -59,7 +64,8 @@ void sort_seeds(std::vector<Seed>& seeds) {
 }  // namespace
 
 llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOptions& options,
-                                     JudgePlan judge, llvm::ArrayRef<PartitionPlan> more_seeds) {
+                                     JudgePlan judge, llvm::ArrayRef<PartitionPlan> more_seeds,
+                                     const JudgeHelp& help) {
   CODL_ASSIGN_OR_RETURN(places, ForcedPlaces::create(costs, options.limits.places));
   std::vector<Seed> seeds;
   const auto add = [&](PartitionPlan plan) -> llvm::Error {
@@ -94,7 +100,29 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
                               options.boundary_first != BoundaryFirst::Never)};
   const uint32_t all = options.search_budget.value_or(kSearchBudget);
   if (!has_choice(costs) || all <= best.evaluations) return best;
-  const uint32_t budget = all - best.evaluations;
+  uint32_t budget = all - best.evaluations;
+  const auto is_placed = [&](const PartitionPlan& plan) { return places.are_kept(plan); };
+  if (help.weighted) {
+    const auto most = static_cast<uint32_t>(kWeightShare * budget);
+    PartitionPlan plan = seeds.front().plan;
+    for (const double weight : kLimitWeights) {
+      CODL_ASSIGN_OR_RETURN(polished,
+                            polish(
+                                costs, options, plan, most,
+                                [&](const PartitionPlan& changed) -> llvm::Expected<int64_t> {
+                                  return is_placed(changed) ? help.weighted(changed, weight)
+                                                            : llvm::Expected<int64_t>(INT64_MAX);
+                                },
+                                help.floor));
+      best.evaluations += polished.evaluations;
+      plan = std::move(polished.plan);
+      if (llvm::Error error = add(plan)) return error;
+      if (seeds.back().predicted_ns >= best.predicted_ns) continue;
+      best.plan = plan;
+      best.predicted_ns = seeds.back().predicted_ns;
+    }
+    budget = all - std::min(all, best.evaluations);
+  }
   sort_seeds(seeds);
   for (size_t i = 0; i < seeds.size(); ++i) {
     const double share = i == 0 ? kFirstShare : i == 1 ? 1 - kFirstShare : kOtherShare;
@@ -102,9 +130,10 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
     if (most == 0) continue;
     if (i > 1 && best.evaluations + most > all) break;
     const auto judge_placed = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
-      return places.are_kept(plan) ? judge(plan) : llvm::Expected<int64_t>(INT64_MAX);
+      return is_placed(plan) ? judge(plan) : llvm::Expected<int64_t>(INT64_MAX);
     };
-    CODL_ASSIGN_OR_RETURN(polished, polish(costs, options, seeds[i].plan, most, judge_placed));
+    CODL_ASSIGN_OR_RETURN(polished,
+                          polish(costs, options, seeds[i].plan, most, judge_placed, help.floor));
     best.evaluations += polished.evaluations;
     if (polished.predicted_ns >= best.predicted_ns) continue;
     best.plan = std::move(polished.plan);

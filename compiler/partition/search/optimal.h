@@ -13,11 +13,20 @@ struct Optimum {
   double bound_us = 0;       // no plan takes less (bound.h)
 };
 
+// What a search may know of plans beside the judgement of whole ones.
+struct JudgeHelp {
+  FloorOfPlan floor = nullptr;
+  // The judgement where limits are not kept, but what is beyond them counts, times a weight. Where
+  // it is there, plans are also led inside the limits by rising weights.
+  llvm::function_ref<llvm::Expected<int64_t>(const PartitionPlan& plan, double weight)> weighted =
+      nullptr;
+};
+
 // Judges at most options.search_budget plans (unset: kSearchBudget), and at least one of each
 // strategy and `more_seeds`. Never worse than any of these. Errors: Unsupported (nodes that no
 // processor of the device can run), and those of `judge`.
 llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOptions& options,
-                                     JudgePlan judge,
-                                     llvm::ArrayRef<PartitionPlan> more_seeds = {});
+                                     JudgePlan judge, llvm::ArrayRef<PartitionPlan> more_seeds = {},
+                                     const JudgeHelp& help = {});
 
 }  // namespace codl::compiler

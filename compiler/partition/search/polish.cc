@@ -30,9 +30,10 @@ constexpr ir::NodeId kMixed = 5;
 class Polisher : private ChangeJudge {
  public:
   Polisher(const CostModel& costs, const PartitionOptions& options, const PartitionPlan& seed,
-           uint32_t budget, JudgePlan judge)
+           uint32_t budget, JudgePlan judge, FloorOfPlan floor)
       : budget_(budget),
         judge_(judge),
+        floor_(floor),
         judges_time_alone_(options.objective == Objective::Latency &&
                            !options.limits.limit_plans()),
         list_(seed),
@@ -47,7 +48,7 @@ class Polisher : private ChangeJudge {
     if (!ns) return ns.takeError();
     now_ns_ = below_ns_ = *ns;
     key_ = key_of(list_.runs());
-    known_ns_[key_] = now_ns_;
+    known_[key_] = {now_ns_};
     const ir::NodeId last = list_.node_count() - 1;
     improve(0, last);
     if (const auto left =
@@ -63,6 +64,11 @@ class Polisher : private ChangeJudge {
   }
 
  private:
+  struct Known {
+    int64_t ns = 0;
+    bool is_floor = false;  // the plan takes no less, maybe more
+  };
+
   bool is_over() const override { return error_.has_value() || evaluations_ >= budget_; }
 
   bool try_change(std::optional<Change> change) override {
@@ -70,30 +76,37 @@ class Polisher : private ChangeJudge {
     const llvm::ArrayRef<RunPtr> old = list_.stretch(change->begin, change->end);
     const uint64_t key = key_ ^ key_of(old) ^ key_of(change->runs);
     if (key == key_) return false;
-    const auto known = known_ns_.find(key);
-    const bool is_known = known != known_ns_.end();
-    if (is_known
-            ? known->second >= below_ns_
+    const auto known = known_.find(key);
+    if (known != known_.end()
+            ? known->second.ns >= below_ns_
             : judges_time_alone_ && below_ns_ != INT64_MAX && change_costs_.is_hopeless(*change))
       return false;
     list_.show(change->runs);
-    int64_t ns = INT64_MAX;
-    if (is_known) {
-      ns = known->second;
-    } else if (llvm::Expected<int64_t> judged = judge_(list_.plan())) {
-      ++evaluations_;
-      ns = known_ns_[key] = *judged;
-    } else {
-      error_.emplace(judged.takeError());
-    }
-    if (error_ || ns >= below_ns_) {
+    const bool is_judged = known != known_.end() && !known->second.is_floor;
+    const Known now = is_judged ? known->second : judge_shown();
+    known_[key] = now;
+    if (error_ || now.ns >= below_ns_) {
       list_.show(old);
       return false;
     }
-    now_ns_ = below_ns_ = ns;
+    now_ns_ = below_ns_ = now.ns;
     key_ = key;
     list_.replace(change->begin, change->end, std::move(change->runs));
     return true;
+  }
+
+  Known judge_shown() {
+    ++evaluations_;
+    for (const bool is_floor : {true, false}) {
+      if (is_floor && (!floor_ || below_ns_ == INT64_MAX)) continue;
+      llvm::Expected<int64_t> ns = is_floor ? floor_(list_.plan()) : judge_(list_.plan());
+      if (!ns) {
+        error_.emplace(ns.takeError());
+        break;
+      }
+      if (!is_floor || *ns >= below_ns_) return {*ns, is_floor};
+    }
+    return {INT64_MAX};
   }
 
   // Changes at nodes [first, last] until none helps.
@@ -168,6 +181,7 @@ class Polisher : private ChangeJudge {
 
   const uint32_t budget_;
   JudgePlan judge_;
+  FloorOfPlan floor_;
   // Costs of segments say nothing of limits, and of other objectives.
   const bool judges_time_alone_;
   RunList list_;  // of the plan at hand
@@ -175,9 +189,9 @@ class Polisher : private ChangeJudge {
   ChangesInTurn in_turn_;
   RandomChanges at_random_;
   const ChangeCosts change_costs_;
-  uint64_t key_ = 0;                                // of the plan at hand
-  std::unordered_map<uint64_t, int64_t> known_ns_;  // by key: plans are judged once
-  int64_t now_ns_ = 0;                              // of the plan at hand
+  uint64_t key_ = 0;                           // of the plan at hand
+  std::unordered_map<uint64_t, Known> known_;  // by key: plans are judged once
+  int64_t now_ns_ = 0;                         // of the plan at hand
   int64_t below_ns_ = 0;  // a change is kept where it takes less; INT64_MAX: always
   uint32_t evaluations_ = 0;
   std::optional<llvm::Error> error_;
@@ -187,8 +201,9 @@ class Polisher : private ChangeJudge {
 }  // namespace
 
 llvm::Expected<Polished> polish(const CostModel& costs, const PartitionOptions& options,
-                                const PartitionPlan& seed, uint32_t budget, JudgePlan judge) {
-  return Polisher(costs, options, seed, budget, judge).run();
+                                const PartitionPlan& seed, uint32_t budget, JudgePlan judge,
+                                FloorOfPlan floor) {
+  return Polisher(costs, options, seed, budget, judge, floor).run();
 }
 
 }  // namespace codl::compiler

@@ -23,6 +23,10 @@ struct Polished {
 // Nanoseconds of a whole plan, or an internal error.
 using JudgePlan = llvm::function_ref<llvm::Expected<int64_t>(const PartitionPlan& plan)>;
 
+// Nanoseconds that no judgement of the plan is below, found in a fraction of its time: a plan that
+// is no better by them is judged no further. Null: every plan is judged.
+using FloorOfPlan = JudgePlan;
+
 // Starts from `seed` and judges at most `budget` plans. In turn, for every place of the graph's
 // order: other cuts (first those at which the run takes least by itself), the other dim, one
 // processor, a chain longer or shorter at either end, two chains in one, a run of nodes on one
@@ -31,6 +35,7 @@ using JudgePlan = llvm::function_ref<llvm::Expected<int64_t>(const PartitionPlan
 // nanoseconds, and equal ones change nothing. Chains keep to options.max_chain. Not for options
 // that force a split.
 llvm::Expected<Polished> polish(const CostModel& costs, const PartitionOptions& options,
-                                const PartitionPlan& seed, uint32_t budget, JudgePlan judge);
+                                const PartitionPlan& seed, uint32_t budget, JudgePlan judge,
+                                FloorOfPlan floor = nullptr);
 
 }  // namespace codl::compiler

@@ -1,6 +1,7 @@
 // Objectives, limits and forced places: judged, kept by whole compilations, and refused.
 #include "compiler/partition/limits.h"
 
+#include <algorithm>
 #include <random>
 
 #include "compiler/frontend/onnx_import.h"
@@ -13,6 +14,7 @@
 #include "compiler/simulate/simulate.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "schema/ahead_window.h"
+#include "test/compiler/support/golden.h"
 #include "test/compiler/support/partition_text.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
@@ -82,6 +84,23 @@ TEST_CASE("a plan that meets all limits is better than any that does not") {
   CHECK(score_of(fast, Objective::Latency, limits) < score_of(farther, Objective::Latency, limits));
 }
 
+TEST_CASE("what is beyond a limit counts by its weight where the limit is not kept") {
+  PlanLimits limits;
+  limits.max_syncs = 4;
+  PlanFigures kept, beyond;
+  kept.predicted_us = 100;
+  kept.syncs = 4;
+  beyond.predicted_us = 80;
+  beyond.syncs = 6;  // half the limit
+  const auto score = [&](const PlanFigures& figures, double weight) {
+    return weighted_score_of(figures, Objective::Latency, limits, weight);
+  };
+  CHECK(score(kept, 0.4) == 100'000);
+  CHECK(score(kept, 4) == 100'000);
+  CHECK(score(beyond, 0.4) == 96'000);
+  CHECK(score(beyond, 0.6) == 104'000);
+}
+
 TEST_CASE("an objective is what is least") {
   PlanFigures a;
   a.predicted_us = 10;
@@ -134,6 +153,47 @@ TEST_CASE("every limit is kept by a compilation, to any value that can be reache
   options.limits = {};
   options.objective = Objective::Energy;
   CHECK(*figures_with(options, profile).energy_mj <= *free.energy_mj);
+}
+
+TEST_CASE("a plan in a tenth less memory takes little longer") {
+  const std::string network = GENERATE("unet", "style");
+  CAPTURE(network);
+  const DeviceProfile profile = test::value_of(load_device_profile("sd855"));
+  const std::string onnx = golden_model(network);
+  CompileOptions options;
+  options.partition.search_budget = 1000;
+  const auto figures = [&] {
+    return test::value_of(compile(onnx, "m", profile, options)).report.variants[0].figures;
+  };
+  const PlanFigures free = figures();
+  options.partition.limits.max_arena_bytes = free.arena_bytes / 10 * 9;
+  const PlanFigures kept = figures();
+  CHECK(kept.arena_bytes <= *options.partition.limits.max_arena_bytes);
+  CHECK(kept.predicted_us <= 1.1 * free.predicted_us);
+}
+
+TEST_CASE("weights of what is beyond limits rise, and what they lead to is a seed") {
+  const ir::Graph graph = test::three_convs();
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
+  const LatencyPredictor predictor(profile);
+  // Weighted, every plan is as good: the first there is is what comes of it.
+  std::vector<double> weights;
+  int judged = 0;
+  const auto judge = [&](const PartitionPlan&) -> llvm::Expected<int64_t> { return ++judged; };
+  const auto weighted = [&](const PartitionPlan&, double weight) -> llvm::Expected<int64_t> {
+    if (weights.empty() || weights.back() != weight) weights.push_back(weight);
+    return 1;
+  };
+  JudgeHelp help;
+  help.weighted = weighted;
+  PartitionOptions options;
+  options.search_budget = 300;
+  options.limits.max_syncs = 4;
+  const Optimum found =
+      test::value_of(optimal_partition(graph, predictor, options, judge, {}, help));
+  CHECK(found.evaluations <= *options.search_budget);
+  CHECK(weights.size() > 2);
+  CHECK(std::is_sorted(weights.begin(), weights.end()));
 }
 
 TEST_CASE("a limit that cannot be met is told with the best there is") {

@@ -269,6 +269,29 @@ TEST_CASE("every strategy's plan is sound, and none is better than what is made 
   }
 }
 
+TEST_CASE("a plan that is no better by its floor is judged no further") {
+  const ir::Graph graph = test::three_convs();
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
+  const LatencyPredictor predictor(profile, 0);
+  uint32_t judged = 0;
+  const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
+    ++judged;
+    return time_ns(graph, plan, predictor);
+  };
+  const Optimum without = test::value_of(optimal_partition(graph, predictor, {}, judge));
+  const uint32_t judged_without = judged;
+  CHECK(judged_without == without.evaluations);
+  const auto floor = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
+    return time_ns(graph, plan, predictor);
+  };
+  JudgeHelp help;
+  help.floor = floor;
+  judged = 0;
+  const Optimum with = test::value_of(optimal_partition(graph, predictor, {}, judge, {}, help));
+  CHECK(with.predicted_ns == without.predicted_ns);
+  CHECK(judged < judged_without / 2);
+}
+
 TEST_CASE("where only the CPU can run a network, nothing is searched") {
   const ir::Graph graph = test::three_convs();
   DeviceProfile profile = test::test_profile(Sharing::FineSvm);
