@@ -27,9 +27,9 @@ struct PartitionOptions {
   int32_t max_chain = kMaxChainLength;  // 1: no chains
   BoundaryFirst boundary_first = BoundaryFirst::Auto;
 
-  // Of optimal: plans that are judged. Unset: kSearchBudget, or kWholeSearchBudget where each has to
-  // be scheduled whole. Where more is asked for than time, make_candidate() searches twice, with as
-  // many each: by time alone first.
+  // Of optimal: plans that are judged. Unset: kSearchBudget, or kWholeSearchBudget where each has
+  // to be scheduled whole. Where more is asked for than time, make_candidate() searches twice, with
+  // as many each: by time alone first.
   std::optional<uint32_t> search_budget;
 
   // Of optimal: the least of what nine tenths of the profile's draws stay below, not of the time

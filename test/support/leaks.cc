@@ -1,7 +1,8 @@
-// LeakSanitizer's settings of every program that is built with it, however it is started. Its options
-// in the environment are read after these.
+// LeakSanitizer's settings of every program that is built with it, however it is started. Its
+// options in the environment are read after these.
 
-// Leaks of OpenCL implementations, which keep compilers and kernels until the process ends; not ours.
+// Leaks of OpenCL implementations, which keep compilers and kernels until the process ends; not
+// ours.
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libpocl\n"
          "leak:libLLVM\n"
