@@ -112,9 +112,10 @@ tools::FlagGroup placement_flags(CodlcFlags* flags) {
         "cpu: the CPU alone, which is also what a run falls back to; gpu: all that it can on the "
         "GPU; gpu50 (1 to 99): as with --gpu-limit=50%; busy: for a CPU that other programs use"},
        {"search-budget",
-        integer_value<uint32_t>(
-            "N", &flags->partition.search_budget, 0, 1000000,
-            "10000, or 1000 where each plan is judged as a whole: fp16, --robust, limits"),
+        integer_value<uint32_t>("N", &flags->partition.search_budget, 0, 1000000,
+                                "10000, or 1000 where each plan is judged as a whole: fp16, "
+                                "--robust, energy and memory, "
+                                "--max-gpu-slice"),
         "whole plans that the search of optimal judges"},
        {"robust", switch_value(&flags->partition.is_robust),
         "of optimal: the least of what the time stays below in nine tenths of the draws of what "
