@@ -13,7 +13,9 @@ int main(int argc, char** argv) {
   FILE* file = fopen(argv[1], "rb");
   if (file == NULL) return 1;
   table[fread(table, 1, sizeof(table) - 1, file)] = '\0';
+  const int is_whole = fgetc(file) == EOF;
   fclose(file);
+  if (!is_whole) return 1;
 
   phone_t phone;
   phone_read(&phone);

@@ -61,6 +61,15 @@ static bool is_gpu(piece_t listed, const char* gpu) {
   return at != NULL && !isdigit((unsigned char)at[strlen(wanted)]);
 }
 
+/* A name that codl-matrix gives: it can be a folder's, and is not "..". */
+static bool is_device(piece_t name) {
+  for (size_t i = 0; i < name.length; ++i) {
+    const unsigned char byte = (unsigned char)name.text[i];
+    if (byte < 0x80 && !isalnum(byte) && strchr("_.+-", byte) == NULL) return false;
+  }
+  return name.length > 0 && name.text[0] != '.';
+}
+
 static bool is_bad(const char* driver, const char* bad_drivers) {
   for (const char* at = bad_drivers; at != NULL && *at != '\0';) {
     const piece_t line = piece_until(at, "\n");
@@ -82,19 +91,23 @@ void phone_read(phone_t* out_phone) {
 void select_device(const char* table, const phone_t* phone, const char* bad_drivers,
                    char* out_device, size_t size) {
   piece_t by_soc = {NULL, 0}, by_gpu = {NULL, 0};
-  for (const char* line = table; *line != '\0';) {
+  const char* at = table;
+  while (*at != '\0') {
     piece_t columns[kColumns];
-    const char* at = line;
-    for (int i = 0; i < kColumns; ++i) {
-      columns[i] = piece_until(at, "\t\n");
-      at += columns[i].length + (at[columns[i].length] == '\t');
+    int count = 0;
+    char end = '\t'; /* of the last column */
+    while (end == '\t') {
+      const piece_t column = piece_until(at, "\t\n");
+      if (count < kColumns) columns[count] = column;
+      ++count;
+      end = at[column.length];
+      at += column.length + (end != '\0');
     }
+    if (count != kColumns || end != '\n' || !is_device(columns[0])) continue;
     if (by_soc.text == NULL && has_name(columns[1], phone->soc_manufacturer) &&
         has_name(columns[2], phone->soc_model))
       by_soc = columns[0];
     if (by_gpu.text == NULL && is_gpu(columns[3], phone->gpu)) by_gpu = columns[0];
-    line = at + strcspn(at, "\n");
-    line += *line == '\n';
   }
   const piece_t other = {"other", 5};
   piece_t chosen = by_soc.text != NULL ? by_soc : by_gpu.text != NULL ? by_gpu : other;

@@ -23,8 +23,9 @@ void phone_read(phone_t* out_phone);
  * if it is none of them, or its driver begins with a line of `bad_drivers` (may be NULL).
  *
  * table: devices.tsv of codl-matrix, a line a device: name, SoC manufacturers, SoC models, GPU,
- * between tabs, lists with '|' between. The SoC decides; where the phone does not tell it, or no
- * device has it, the GPU's name does. Of devices that are alike the first is taken. */
+ * between tabs, lists with '|' between; other lines are left out. The SoC decides; where the phone
+ * does not tell it, or no device has it, the GPU's name does. Of devices that are alike the first
+ * is taken. */
 void select_device(const char* table, const phone_t* phone, const char* bad_drivers,
                    char* out_device, size_t size);
 

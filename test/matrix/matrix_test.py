@@ -3,6 +3,7 @@
 
 Usage: matrix_test.py --bin build/release/bin [unittest arguments]     standard library only
 """
+import hashlib
 import json
 import os
 import shutil
@@ -321,9 +322,9 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         pack = self.path("pack")
         assets = os.path.join(pack, "src", "main", "assets")
         other = os.path.join(assets, "model#group_other")
-        for group in ("sd888", "other"):
-            os.makedirs(os.path.join(assets, f"model#group_{group}"))
-            self.write(f"pack/src/main/assets/model#group_{group}/old.codl", b"")
+        self.models(["super_resolution.onnx"], ["sd855", "sd865"], options=["--strategy=cpu"])
+        self.matrix(f"--ai-pack={pack}")
+        self.assertEqual(sha256sums(pack), 0)
         self.write("pack/src/main/assets/mine.txt", b"")
         # Options that say what a GPU does are not for phones without one.
         self.models(["tiny_resnet.onnx"], ["sd855"], options=[
@@ -338,6 +339,107 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         result = self.matrix(f"--ai-pack={pack}", code=2)
         self.assertIn("codl-matrix: error: tiny_resnet: no plan for other phones: none", result.stderr)
         self.assertEqual(os.listdir(other), [])
+
+    def test_an_ai_pack_keeps_what_is_not_its_own(self):
+        pack = self.path("pack")
+        assets = os.path.join(pack, "src", "main", "assets")
+        self.models(["tiny_resnet.onnx"], ["sd855", "sd865"], options=["--strategy=cpu"])
+        self.matrix(f"--ai-pack={pack}")
+        for name in ("model#group_mine/a.codl", "model#group_sd865/mine.txt", "model#group_other/tiny_resnet.codl"):
+            os.makedirs(os.path.dirname(os.path.join(assets, name)), exist_ok=True)
+            self.write(os.path.join(assets, name), b"mine")
+        self.write("outside.codl", b"mine")
+        os.symlink(self.work, os.path.join(assets, "model#group_link"))
+        with open(os.path.join(pack, "SHA256SUMS"), "a") as file:  # nor does a list that says otherwise remove it
+            sha = hashlib.sha256(b"mine").hexdigest()
+            for name in ("src/main/assets/model#group_sd865/mine.txt", "src/main/assets/model#group_other/../../../../../outside.codl"):
+                file.write(f"{sha}  {name}\n")
+        self.models(["super_resolution.onnx"], ["sd855"], options=["--strategy=cpu"])
+        result = self.matrix(f"--ai-pack={pack}")
+        found = sorted(os.path.relpath(os.path.join(folder, name), assets) for folder, _, files in os.walk(assets) for name in files)
+        self.assertEqual(found, ["model#group_mine/a.codl", "model#group_other/super_resolution.codl", "model#group_other/tiny_resnet.codl",
+                                 "model#group_sd855/super_resolution.codl", "model#group_sd865/mine.txt"])
+        self.assertTrue(os.path.exists(self.path("outside.codl")))
+        for group in ("mine", "sd865"):
+            self.assertIn(f"model#group_{group}: the pack has no such group", result.stderr)
+
+    def read(self, *names):
+        with open(self.path(*names), "rb") as file:
+            return file.read()
+
+    def profile(self, name, **changes):
+        """A profile over that of sd855."""
+        return self.write(name, json.dumps({"base": "sd855", "name": name.removesuffix(".json"), **changes}).encode())
+
+    def test_devices_that_an_ai_pack_cannot_tell_apart_are_refused(self):
+        self.profile("sd_855.json")
+        self.profile("sd-855.json")
+        self.models(["tiny_resnet.onnx"], ["sd-855.json", "sd_855.json"])
+        self.assertIn("--ai-pack: expected devices whose groups have different names, found 'sd_855' and 'sd-855'",
+                      self.matrix(f"--ai-pack={self.path('pack')}", code=1).stderr)
+        self.assertFalse(os.path.exists(self.path("out")) or os.path.exists(self.path("pack")))
+
+    def test_a_device_has_a_name_that_can_be_a_folder(self):
+        self.profile("other.json")
+        self.profile("sd855.json")
+        os.mkdir(self.path("out"))
+        self.write("out/mine", b"mine")
+        for device in ("", "/", "..", "profiles/..", "sd855/", "sd855,sd865", "other", "other.json", "a\tb.json", "/.json"):
+            with self.subTest(device):
+                self.models(["tiny_resnet.onnx"], ["sd855", device])
+                result = self.matrix(code=1)
+                self.assertIn("/models.json: devices: expected a device's name other than 'other', or the path of a profile NAME.json, found ",
+                              result.stderr)
+                self.assertEqual(self.tree("out"), {"mine": b"mine"})
+        self.write("models.json", json.dumps({"models": [{"model": "tiny_resnet.onnx"}, {"model": "super_resolution.onnx", "devices": [
+            "sd855.json"]}], "devices": ["sd855"]}).encode())
+        self.assertRegex(self.matrix(code=1).stderr, "expected devices whose names differ, found 'sd855' and '.*/sd855.json'")
+        self.assertEqual(self.tree("out"), {"mine": b"mine"})
+
+    def test_names_that_would_be_rows_of_a_table_are_refused(self):
+        row = "Adreno 640\nevil\tQTI\tSM8150\tAdreno 640"
+        with open(os.path.join(ROOT, "profiles", "sd855.json")) as file:
+            gpu = json.load(file)["gpu"]
+        for change in ({"gpu": {**gpu, "name": row}}, {"soc": {"manufacturer": ["a\tb"], "model": ["m"], "origin": "assumed", "source": "pattern"}},
+                       {"soc": {"manufacturer": ["a"], "model": ["m|n"], "origin": "assumed", "source": "pattern"}}):
+            with self.subTest(change):
+                self.profile("mine.json", **change)
+                self.models(["tiny_resnet.onnx"], ["sd865", "mine.json"], options=["--strategy=cpu"])
+                self.assertIn("names of the GPU and the SoC without control characters and '|'", self.matrix(code=1).stderr)
+                self.assertEqual([line.split(b"\t")[0] for line in self.tree("out")["devices.tsv"].splitlines()], [b"sd865"])
+        self.models(["tiny_resnet.onnx"], ["sd855"], options=["--place=a\nbuild x: y=cpu"])
+        self.assertIn("without line breaks", self.matrix("--emit=ninja", code=1).stderr)
+
+    def test_outputs_replace_no_inputs(self):
+        self.profile("mine.json")
+        self.models(["tiny_resnet.onnx"], ["mine.json"], options=["--strategy=cpu"])
+        self.matrix()
+        before = {name: self.read(name) for name in ("tiny_resnet.onnx", "mine.json", "models.json")}
+        os.link(self.path("tiny_resnet.onnx"), self.path("link.onnx"))
+        for name in [*before, "link.onnx"]:
+            self.assertRegex(self.matrix(f"--junit={self.path(name)}", code=1).stderr, "expected an output that is none of the inputs, found the file")
+        self.assertIn("outputs that are different files", self.matrix(f"--junit={self.path('out', 'manifest.json')}", code=1).stderr)
+        self.assertIn("an output that is none of the inputs",
+                      self.matrix(f"--baseline={self.path('out', 'manifest.json')}", "--fail-if=latency>+3%", code=1).stderr)
+        for model in ("plan.codl", "report.html"):  # a model under the name of an output
+            self.write("models.json", json.dumps({"models": [{"model": f"m/mine/{model}", "name": "m"}], "devices": ["mine.json"]}).encode())
+            os.makedirs(self.path("m", "mine"), exist_ok=True)
+            shutil.copy(self.path("tiny_resnet.onnx"), self.path("m", "mine", model))
+            self.assertIn("an output that is none of the inputs", self.matrix(out="", code=1).stderr)
+            self.assertEqual(self.read("m", "mine", model), before["tiny_resnet.onnx"])
+        self.models(["tiny_resnet.onnx"], ["mine.json"], options=[f"--emit-onnx={self.path('super_resolution.onnx')}"])
+        self.assertIn("none that write files beside the plan", self.matrix(code=1).stderr)
+        self.models(["tiny_resnet.onnx"], ["mine.json"], options=["--strategy=cpu"])
+        self.assertEqual({name: self.read(name) for name in before}, before)
+
+    def test_a_model_that_fails_takes_its_own_files_along_and_no_others(self):
+        self.models(["tiny_resnet.onnx"], ["sd855", "sd865"], options=["--strategy=cpu"])
+        self.matrix()
+        self.write("out/tiny_resnet/sd865/mine.txt", b"mine")
+        self.write("tiny_resnet.onnx", b"x")
+        self.matrix(code=1)
+        self.assertEqual(sorted(self.tree("out")), ["devices.tsv", "manifest.json", "tiny_resnet/sd865/mine.txt"])
+        self.assertEqual(os.listdir(self.path("out", "tiny_resnet")), ["sd865"])
 
     def test_folders_may_have_a_colon(self):
         self.models(["tiny_resnet.onnx"], ["sd855"])
@@ -399,6 +501,15 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.assertEqual(chosen("QTI", "SM8150", "", "OpenCL 2.0 V@0615", "OpenCL 2.0 V@0502"), "sd855")
         self.assertEqual(chosen("", "", "", ""), "other")
         self.assertEqual(chosen("Other", "X1", "Adreno 9999", ""), "other")
+        # Rows that codl-matrix does not write are not believed, nor is what a full buffer leaves of one.
+        for row in ("../x\tQTI\tX1\t\n", "\tQTI\tX1\t\n", "x y\tQTI\tX1\t\n", "x\tQTI\tX1\n", "x\tQTI\tX1\t\tmore\n", "x\tQTI\tX1\t"):
+            self.write("out/devices.tsv", row.encode())
+            self.assertEqual(chosen("QTI", "X1", "", ""), "other", row)
+        self.write("out/devices.tsv", b"x\tQTI\tX1\t\n")
+        self.assertEqual(chosen("QTI", "X1", "", ""), "x")
+        self.write("out/devices.tsv", b"x\tQTI\tX1\t\n" + b"a\tb\tc\td\n" * 10000)
+        result = subprocess.run([program, self.path("out", "devices.tsv")], capture_output=True, text=True)
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
 
     # ---- codl-diff ----
 

@@ -79,6 +79,23 @@ class PhoneTest(WorkFolder, unittest.TestCase):
     def test_over_ssh(self):
         self.check_bench_and_run("--ssh=board", CODL_PHONE_DIR="codl")
 
+    def test_outputs_replace_no_inputs(self):
+        os.link(self.plan, self.path("link.codl"))
+        for out in ("net.codl", "link.codl"):
+            self.assertIn("expected an output that is none of the inputs", self.phone("bench", self.plan, self.path(out), code=1))
+        name = os.path.basename(self.phone_output())
+        npy.write(self.path(name), (1, 3, 64, 64), [0.5] * (3 * 64 * 64))
+        size = os.path.getsize(self.path(name))
+        self.assertIn("expected an output that is none of the inputs",
+                      self.phone("run", self.plan, self.work, f"input={self.path(name)}", code=1))
+        self.assertEqual(os.path.getsize(self.path(name)), size)
+        self.assertEqual([name for name in os.listdir(self.work) if name.startswith(".part")], [])
+
+    def phone_output(self):
+        """The file of a run's only output."""
+        self.phone("run", self.plan, self.path("outputs"))
+        return self.path("outputs", os.listdir(self.path("outputs"))[0])
+
     def test_the_tools_exit_codes_come_back(self):
         self.assertIn("codl-bench: error: ", self.phone("bench", MODEL, self.path("b.json"), code=1))
         self.assertFalse(os.path.exists(self.path("b.json")))

@@ -62,10 +62,19 @@ get_file() {
   local part=$2.part$$
   if get "$1" "$part"; then mv "$part" "$2"; else rm -f "$part" && fail "$2" "all of the device's $(basename "$1")" "less"; fi
 }
-# Before long work: $1 can be written.
+# The output $1 is none of the inputs behind it.
+check_is_no_input() {
+  local out=$1 input
+  shift
+  for input in "$@"; do
+    [ ! "$out" -ef "$input" ] || fail "$out" "an output that is none of the inputs" "the file of input $input"
+  done
+}
+# Before long work: $1 can be written, and is none of the inputs behind it.
 check_out() {
   { [ -d "$(dirname "$1")" ] && [ -w "$(dirname "$1")" ]; } || fail "$1" "a folder that can be written to" "none"
   [ ! -d "$1" ] || fail "$1" "a file's name" "a folder"
+  check_is_no_input "$@"
 }
 
 push_kit() {
@@ -100,7 +109,7 @@ case $command in
     plan=$1 out=$2
     shift 2
     check_plan "$plan"
-    check_out "$out"
+    check_out "$out" "$plan"
     push_kit
     put "$plan" "$folder/work/plan.codl"
     tool codl-bench plan.codl --json --steps -o bench.json "$@"
@@ -124,8 +133,10 @@ case $command in
     tool codl-run plan.codl --output-dir=outputs ${inputs[@]+"${inputs[@]}"}
     # Into a name that is new: into a folder that is there adb and scp copy the folder, not its files.
     part=$(mktemp -d "$out/.part.XXXXXX")
-    if get "$folder/work/outputs" "$part/outputs"; then mv -f "$part"/outputs/* "$out"; else rm -rf "$part" && fail "$out" "all outputs" "less"; fi
-    rm -rf "$part"
+    trap 'rm -rf "$part"' EXIT
+    get "$folder/work/outputs" "$part/outputs" || fail "$out" "all outputs" "less"
+    for file in "$part"/outputs/*; do check_is_no_input "$out/$(basename "$file")" "$plan" "${@#*=}"; done
+    mv -f "$part"/outputs/* "$out"
     ;;
   *) fail "command line" "push, profile, bench or run" "'$command'" ;;
 esac

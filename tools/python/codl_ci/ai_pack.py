@@ -2,16 +2,38 @@
 import glob
 import os
 import re
-import shutil
 import subprocess
 import xml.etree.ElementTree as xml
 
-from .common import copy_whole, say, write_whole
+from .common import SUMS, check_output, copy_whole, fail, remove_own, say, sha256_of, write_sums, write_whole
+
+ASSETS = "src/main/assets"
+CONFIGURATION = "device_targeting_configuration.xml"
+OTHER = "other"  # the group, and select_plan's device, of the phones that no profile describes
 
 
 def group_name(label):
     """Google Play's names of device groups are letters, digits and underlines."""
-    return re.sub(r"\W", "_", label)
+    return re.sub(r"\W", "_", label, flags=re.ASCII)
+
+
+def check_groups(jobs):
+    """Two devices are two groups, and none is that of the other phones."""
+    labels = {OTHER: "the group of all other phones"}
+    for job in jobs:
+        label = labels.setdefault(group_name(job.label), job.label)
+        if label != job.label:
+            fail("--ai-pack", "devices whose groups have different names", f"'{job.label}' and '{label}'")
+
+
+def asset(group, job):
+    """The path of a plan in the pack."""
+    return f"{ASSETS}/model#group_{group}/{job.name}.codl"
+
+
+def outputs_of_pack(folder, jobs):
+    names = {asset(group, job) for job in jobs for group in (OTHER, group_name(job.label))}
+    return [os.path.join(folder, name) for name in (CONFIGURATION, SUMS, *sorted(names))]
 
 
 # Of codlc, each with a value: what it decides between CPU and GPU. A plan of the CPU alone has nothing of it.
@@ -31,12 +53,14 @@ def cpu_options(options):
 
 
 def write_ai_pack(tool, folder, jobs, results, compiler, profiles):
-    """Assets of an AI pack: a folder per device group, the rest of the phones with a plan of the CPU alone. What it had of other
-    groups and plans goes. Exit codes of what failed."""
-    assets = os.path.join(folder, "src", "main", "assets")
-    for old in glob.glob(os.path.join(glob.escape(assets), "model#group_*")):
-        shutil.rmtree(old)
+    """Assets of an AI pack: a folder per device group, the rest of the phones with a plan of the CPU alone. What an earlier run made
+    for other groups and models goes. Exit codes of what failed."""
+    remove_own(folder, re.escape(CONFIGURATION) + "|" + ASSETS + r"/model#group_\w+/[\w.+-]+\.codl")
     failed = []
+    sums = {}  # of the files of the pack, by path
+
+    def made(name):
+        sums[name] = sha256_of(os.path.join(folder, name))
     root = xml.Element("config:device-targeting-config", {"xmlns:config": "http://schemas.android.com/apk/config"})
     labels = []
     for job in jobs:
@@ -54,19 +78,29 @@ def write_ai_pack(tool, folder, jobs, results, compiler, profiles):
                 for model in soc["model"]:
                     xml.SubElement(selector, "config:system-on-chip",
                                    {"config:manufacturer": manufacturer, "config:model": model})
-        place = os.path.join(assets, f"model#group_{group_name(job.label)}")
-        os.makedirs(place, exist_ok=True)
-        copy_whole(os.path.join(job.folder, "plan.codl"), os.path.join(place, job.name + ".codl"))
-    other = os.path.join(assets, "model#group_other")
-    os.makedirs(other, exist_ok=True)
+        name = asset(group_name(job.label), job)
+        os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+        copy_whole(os.path.join(job.folder, "plan.codl"), os.path.join(folder, name))
+        made(name)
     for job in {job.name: job for job in jobs}.values():
-        out = os.path.join(other, job.name + ".codl")
+        name = asset(OTHER, job)
+        out = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(out), exist_ok=True)
+        check_output(out)
         run = subprocess.run([compiler.program, job.path, "--device=template", "--strategy=cpu", "--quiet", "-o", out, *cpu_options(job.options)],
                              capture_output=True, text=True)
         if run.returncode != 0:
             failed.append(run.returncode)
             say(tool, "error", f"{job.name}: no plan for other phones: {run.stderr.strip()}")
+        else:
+            made(name)
     xml.indent(root)
-    write_whole(os.path.join(folder, "device_targeting_configuration.xml"),
+    write_whole(os.path.join(folder, CONFIGURATION),
                 '<?xml version="1.0" encoding="utf-8"?>\n' + xml.tostring(root, encoding="unicode") + "\n")
+    made(CONFIGURATION)
+    write_sums(folder, sums)
+    groups = {os.path.dirname(name) for name in sums}
+    for path in sorted(glob.glob(os.path.join(glob.escape(folder), ASSETS, "model#group_*"))):
+        if os.path.relpath(path, folder) not in groups:
+            say(tool, "warning", f"{path}: the pack has no such group; remove the folder, which codl-matrix did not make")
     return failed

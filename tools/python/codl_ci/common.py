@@ -1,7 +1,9 @@
 """What codl-matrix and codl-diff share: messages, files, command lines. Rules: docs/reference/command_line.md."""
 import argparse
+import hashlib
 import json
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -57,14 +59,102 @@ def read_json(path):
         fail(path, "JSON", error)
 
 
-def write_whole(path, text):
-    """As write_bytes(). Equal bytes are left untouched. What is no regular file is not replaced, and the null device takes
-    everything."""
-    data = text.encode()
-    if os.path.exists(path) and not os.path.isfile(path):
-        if os.path.samefile(path, os.devnull):
+# ---- names ----
+
+def is_name(text):
+    """True if the text can be the name of a folder or file, a cell of a table and a word of a command line."""
+    return isinstance(text, str) and re.fullmatch(r"[\w+-][\w.+-]*", text) is not None
+
+
+# ---- inputs and outputs, as in tools/files.h: an output is none of the inputs, and no other output ----
+
+INPUTS = {}  # the path by device and inode
+OUTPUTS = {}  # the path by the path without links
+
+
+def note_input(path):
+    """From now on no output may be this file. Returns its os.stat()."""
+    entry = stat_regular(path)
+    INPUTS.setdefault((entry.st_dev, entry.st_ino), path)
+    return entry
+
+
+def is_null(path):
+    return os.path.exists(path) and os.path.samefile(path, os.devnull)
+
+
+def check_output(path):
+    """Fails if the path is an input's, or leads to what is no regular file. The null device takes everything."""
+    if not os.path.exists(path) or is_null(path):
+        return
+    entry = os.stat(path)
+    if not stat.S_ISREG(entry.st_mode):
+        fail(path, "a regular file or /dev/null to write to", kind_of(entry.st_mode))
+    if (entry.st_dev, entry.st_ino) in INPUTS:
+        fail(path, "an output that is none of the inputs", f"the file of input {INPUTS[entry.st_dev, entry.st_ino]}")
+
+
+def claim_output(path):
+    """For each output, before long work and before anything is written."""
+    check_output(path)
+    real = os.path.realpath(path)
+    if real in OUTPUTS and not is_null(path):
+        fail(path, "outputs that are different files", f"the file of output {OUTPUTS[real]}")
+    OUTPUTS[real] = path
+
+
+SUMS = "SHA256SUMS"
+
+
+def sha256_of(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_sums(folder, sums):
+    """Lists files that this tool made: remove_own() removes no others. `sums`: SHA-256 by the path in `folder`."""
+    write_whole(os.path.join(folder, SUMS), "".join(f"{sha}  {name}\n" for name, sha in sorted(sums.items())))
+
+
+def remove_own(folder, pattern):
+    """Removes the files that write_sums() listed, with the folders that become empty. Files that somebody changed stay, and
+    names that do not match `pattern`, which is what this tool calls its files."""
+    sums = os.path.join(folder, SUMS)
+    if not os.path.isfile(sums):
+        return
+    with open(sums, encoding="utf-8", errors="surrogateescape") as file:
+        listed = re.findall(r"(?m)^([0-9a-f]{64})  (.+)$", file.read(MAX_TEXT_BYTES))
+    for sha, name in listed:
+        path = os.path.join(folder, name)
+        if re.fullmatch(pattern, name) and os.path.isfile(path) and sha256_of(path) == sha:
+            remove(path)
+            remove_if_empty(os.path.dirname(path), folder)
+    remove(sums)
+    remove_if_empty(folder, folder)
+
+
+def remove(path):
+    check_output(path)
+    os.unlink(path)
+
+
+def remove_if_empty(path, top):
+    """The folder, and those around it up to and with `top`."""
+    while not os.path.islink(path) and not os.listdir(path):
+        os.rmdir(path)
+        if path == top:
             return
-        fail(path, "a regular file or /dev/null to write to", kind_of(os.stat(path).st_mode))
+        path = os.path.dirname(path)
+
+
+# ---- writing ----
+
+def write_whole(path, text):
+    """As write_bytes(). Equal bytes are left untouched, and the null device takes everything."""
+    check_output(path)
+    if is_null(path):
+        return
+    data = text.encode()
     try:
         with open(path, "rb") as file:
             if file.read() == data:
@@ -76,6 +166,7 @@ def write_whole(path, text):
 
 def write_bytes(path, data):
     """Under another name first: nobody sees half a file."""
+    check_output(path)
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".codl-")
     try:
         with os.fdopen(handle, "wb") as file:

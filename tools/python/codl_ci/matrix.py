@@ -10,8 +10,10 @@ import sys
 import tempfile
 import xml.etree.ElementTree as xml
 
-from .ai_pack import write_ai_pack
-from .common import InputError, Parser, copy_whole, end, fail, json_text, printable, read_json, say, stat_regular, write_bytes, write_whole
+from .ai_pack import OTHER, check_groups, outputs_of_pack, write_ai_pack
+from .cache import Cache, Hashes, read_record
+from .common import (SUMS, InputError, Parser, claim_output, end, fail, is_name, json_text, note_input, printable, read_json, remove_own, say,
+                     write_sums, write_whole)
 from .limits import METRICS, Limit
 
 TOOL = "codl-matrix"
@@ -19,32 +21,12 @@ MANIFEST_VERSION = 1
 LIMIT = 3  # exit code of codlc and of this tool where a limit is not met
 # Of an ONNX file, whose weights may lie in others: protobuf's.
 MAX_MODEL_BYTES = (1 << 31) - 1
-
-
-class Hashes:
-    """SHA-256 of files. A file whose device, inode, size and time of change are as recorded is not read again."""
-
-    def __init__(self, records, rehash):
-        self.known = {} if rehash else records
-        self.used = {}
-
-    def of(self, path):
-        path = os.path.abspath(path)
-        if path not in self.used:
-            entry = stat_regular(path)
-            stamp = [entry.st_dev, entry.st_ino, entry.st_size, entry.st_mtime_ns]
-            known = self.known.get(path)
-            if known and known["stamp"] == stamp:
-                self.used[path] = known
-            else:
-                with open(path, "rb") as file:
-                    self.used[path] = {"stamp": stamp, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
-        return self.used[path]["sha256"]
-
-    def forget(self, path):
-        """The file was written anew."""
-        self.used.pop(os.path.abspath(path), None)
-        self.known.pop(os.path.abspath(path), None)
+# In --out-dir, beside a folder for each model.
+MANIFEST, DEVICES, NINJA = "manifest.json", "devices.tsv", "build.ninja"
+# In the folder of a model and a device, beside their sums.
+FILES = ("plan.codl", "report.html", "report.json")
+# Of codlc: what it writes beside a plan. One file for all devices would be written by all at once.
+WRITING = ("--emit-onnx", "--trace", "--search-log")
 
 
 class Compiler:
@@ -87,97 +69,6 @@ def split_rule(text):
     return [re.sub(r"\\([ #\\])", r"\1", word).replace("$$", "$") for word in words]
 
 
-PAGE_BYTES = 4096  # weights begin at multiples of it: docs/reference/plan_format.md
-PAGES_IN_PART = 32  # in the mean
-
-
-def parts_of(data):
-    """Stretches of pages, cut where a page's own bytes say so: what two plans have in common, wherever it lies, is the
-    same stretches but for the first and the last."""
-    begin = 0
-    for end in range(PAGE_BYTES, len(data) + PAGE_BYTES, PAGE_BYTES):
-        if end >= len(data) or hashlib.sha256(data[end - PAGE_BYTES:end]).digest()[0] % PAGES_IN_PART == 0:
-            yield data[begin:end]
-            begin = end
-
-
-class Cache:
-    """Objects by the SHA-256 of their bytes, results by the key of what they follow from. A plan is a list of parts, as the
-    plans of a model's devices have most of their weights in common."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        for name in ("objects", "plans", "parts", "results", "inputs"):
-            os.makedirs(os.path.join(folder, name), exist_ok=True)
-
-    def path(self, kind, key):
-        return os.path.join(self.folder, kind, key)
-
-    def get(self, kind, key):
-        try:
-            with open(self.path(kind, key), encoding="utf-8") as file:
-                return json.load(file)
-        except (OSError, ValueError):
-            return None
-
-    def put(self, kind, key, value):
-        write_whole(self.path(kind, key), json_text(value))
-
-    def has(self, name, sha):
-        if name != "plan.codl":
-            return os.path.exists(self.path("objects", sha))
-        parts = self.get("plans", sha)
-        return parts is not None and all(os.path.exists(self.path("parts", part)) for part in parts)
-
-    def add(self, name, path):
-        """Takes the file, and returns its SHA-256."""
-        if name == "plan.codl":
-            return self.add_plan(path)
-        with open(path, "rb") as file:
-            sha = hashlib.file_digest(file, "sha256").hexdigest()
-        target = self.path("objects", sha)
-        if not os.path.exists(target):
-            os.chmod(path, 0o444)  # linked from many places: nobody is to change it in one
-            os.replace(path, target)
-        return sha
-
-    def add_plan(self, path):
-        with open(path, "rb") as file:
-            data = memoryview(file.read())
-        sha = hashlib.sha256(data).hexdigest()
-        parts = []
-        for part in parts_of(data):
-            parts.append(hashlib.sha256(part).hexdigest())
-            if not os.path.exists(self.path("parts", parts[-1])):
-                write_bytes(self.path("parts", parts[-1]), part)
-        self.put("plans", sha, parts)
-        return sha
-
-    def place(self, name, sha, path, hashes):
-        """The file under a name of the user's: a plan from its parts, another as a hard link where the file system can."""
-        if name == "plan.codl":
-            if not os.path.exists(path) or hashes.of(path) != sha:
-                data = bytearray()
-                for part in self.get("plans", sha):
-                    with open(self.path("parts", part), "rb") as file:
-                        data += file.read()
-                if hashlib.sha256(data).hexdigest() != sha:
-                    fail(self.path("plans", sha), "parts of the plan (empty the cache)", "others")
-                write_bytes(path, data)
-                hashes.forget(path)
-                hashes.of(path)
-            return
-        source = self.path("objects", sha)
-        if os.path.exists(path):
-            if os.path.samefile(source, path):
-                return
-            os.unlink(path)
-        try:
-            os.link(source, path)
-        except OSError:
-            copy_whole(source, path)
-
-
 def facts_of(report, job, compiler):
     """An entry of the manifest; names as Qualcomm AI Hub's performance files have them where they fit."""
     variant = report["variants"][0]
@@ -207,7 +98,7 @@ def facts_of(report, job, compiler):
 
 def compile_job(job, compiler, compiler_sha, hashes, cache):
     """The entry of the manifest, from the cache or by codlc."""
-    if (size := stat_regular(job.path).st_size) > MAX_MODEL_BYTES:  # before all of it is read
+    if (size := note_input(job.path).st_size) > MAX_MODEL_BYTES:  # before all of it is read
         fail(job.path, f"at most {MAX_MODEL_BYTES} bytes", f"{size} bytes")
     first = job.first_key(compiler_sha, hashes)
     inputs = cache.get("inputs", first)
@@ -216,7 +107,7 @@ def compile_job(job, compiler, compiler_sha, hashes, cache):
         if result and all(cache.has(name, sha) for name, sha in result["files"].items()):
             return result
     with tempfile.TemporaryDirectory(dir=cache.folder) as work:
-        made = {name: os.path.join(work, name) for name in ("plan.codl", "report.html", "report.json")}
+        made = {name: os.path.join(work, name) for name in FILES}
         rule = os.path.join(work, "rule")
         run = subprocess.run([compiler.program, job.path, f"--device={job.device}", "--quiet", "-o", made["plan.codl"],
                               f"--report={made['report.html']}", f"--report-json={made['report.json']}", "-MF", rule,
@@ -262,6 +153,8 @@ def ninja_text(jobs, compiler):
         return re.sub(r"([$ :])", r"$\1", path)
 
     def word(text):
+        if "\n" in text:  # ends a statement, whatever is in front of it
+            fail("--emit=ninja", "paths and options without line breaks", repr(text))
         return "'" + text.replace("'", "'\\''").replace("$", "$$") + "'"
     lines = ["rule codlc", f"  command = {word(compiler.program)} $arguments --quiet -o $out -MF $out.d",
              "  depfile = $out.d", "  deps = gcc", "  restat = 1", "  description = codlc $out", ""]
@@ -293,7 +186,7 @@ def read_models(path):
         if not isinstance(model, dict) or not isinstance(model.get("model"), str) or set(model) - {"model", "name", "options", "devices"}:
             fail(where, "an object of model (a path), name, options and devices", json.dumps(model)[:60])
         model.setdefault("name", re.sub(r"\.onnx$", "", os.path.basename(model["model"])))
-        if not isinstance(model["name"], str) or not re.fullmatch(r"[\w.+-]+", model["name"]) or model["name"] in names or model["name"].startswith("."):
+        if not is_name(model["name"]) or model["name"] in names or model["name"] in (MANIFEST, DEVICES, NINJA):
             fail(f"{where}/name", "a file name that no other model has", json.dumps(model["name"])[:60])
         names.add(model["name"])
         model["path"] = os.path.join(folder, model["model"])
@@ -301,11 +194,15 @@ def read_models(path):
         for key in ("options", "devices"):
             if not isinstance(lists.get(key, []), list) or not all(isinstance(word, str) for word in lists.get(key, [])):
                 fail(f"{path}: {key}", "an array of strings", json.dumps(lists[key])[:60])
+        for word in lists.get("options", []):
+            if word.split("=")[0] in WRITING:
+                fail(f"{path}: options", "none that write files beside the plan", f"'{word}'")
     return root
 
 
 def read_baseline(path, limits):
     """Entries of a manifest by model and device."""
+    note_input(path)
     try:
         entries = [entry for entry in read_json(path)["entries"] if entry["job_status"] == "Passed"]
         for entry in entries:
@@ -316,23 +213,19 @@ def read_baseline(path, limits):
         fail(path, "a manifest.json of codl-matrix", "another file")
 
 
-def read_record(path):
-    """What Hashes knew; nothing if the file is none of its."""
-    try:
-        record = read_json(path)
-        return record if all(isinstance(known["stamp"], list) and isinstance(known["sha256"], str) for known in record.values()) else {}
-    except (InputError, KeyError, TypeError, AttributeError):
-        return {}
-
-
 def jobs_of(root, path, out_dir, only):
     folder = os.path.dirname(path)
     jobs = []
+    devices = {}  # by the label
     for model in root["models"]:
         for device in model.get("devices", root["devices"]):
             if device.endswith(".json"):
                 device = os.path.abspath(os.path.join(folder, device))
             job = Job(model, device, root.get("options", []) + model.get("options", []), "")
+            if not is_name(job.label) or job.label == OTHER or (not device.endswith(".json") and device != job.label):
+                fail(f"{path}: devices", f"a device's name other than '{OTHER}', or the path of a profile NAME.json", json.dumps(device)[:60])
+            if devices.setdefault(job.label, device) != device:
+                fail(f"{path}: devices", "devices whose names differ", f"'{devices[job.label]}' and '{device}'")
             job.folder = os.path.join(out_dir, job.name, job.label)
             if not only or f"{job.name}:{job.label}" in only:
                 jobs.append(job)
@@ -346,29 +239,44 @@ def jobs_of(root, path, out_dir, only):
 
 
 def names_of(inputs):
-    """What the device's profile, or the first that it stands on, says of the SoC's names and of the GPU's."""
+    """What the device's profile, or the first that it stands on, says of the SoC's names and of the GPU's: cells of DEVICES."""
     soc, gpu = None, ""
     for path in inputs:
         if path.endswith(".json"):
             profile = read_json(path)
             soc = soc or profile.get("soc")
             gpu = gpu or profile.get("gpu", {}).get("name", "")
+            for name in [gpu, *(soc or {}).get("manufacturer", []), *(soc or {}).get("model", [])]:
+                if not name.isprintable() or "|" in name:
+                    fail(path, "names of the GPU and the SoC without control characters and '|'", json.dumps(name)[:60])
     return soc, gpu
 
 
 def finish(job, result, cache, hashes):
     """The job's folder, and its entry of the manifest."""
     if "error" in result:
-        shutil.rmtree(job.folder, ignore_errors=True)
+        remove_own(job.folder, "|".join(map(re.escape, FILES)))
         return {"model": job.name, "device": job.label, "options": job.options, "job_status": "Failed", **result}
     os.makedirs(job.folder, exist_ok=True)
     for name, sha in result["files"].items():
         cache.place(name, sha, os.path.join(job.folder, name), hashes)
-    write_whole(os.path.join(job.folder, "SHA256SUMS"), "".join(f"{sha}  {name}\n" for name, sha in sorted(result["files"].items())))
+    write_sums(job.folder, result["files"])
     return {**result["entry"], "model": job.name, "device": job.label}
 
 
+def outputs_of(flags, out_dir, jobs):
+    """The paths of all files that a run writes, without the cache's."""
+    if flags.emit == "github":
+        return []
+    if flags.emit == "ninja":
+        return [os.path.join(out_dir, NINJA)]
+    paths = [os.path.join(out_dir, name) for name in (MANIFEST, DEVICES)] + ([flags.junit] if flags.junit else [])
+    paths += [os.path.join(job.folder, name) for job in jobs for name in (*FILES, SUMS)]
+    return paths + (outputs_of_pack(flags.ai_pack, jobs) if flags.ai_pack else [])
+
+
 def run(flags):
+    note_input(flags.models)
     root = read_models(flags.models)
     limits = [Limit(text) for text in flags.fail_if]
     baseline = read_baseline(flags.baseline, limits) if flags.baseline else {}
@@ -379,22 +287,36 @@ def run(flags):
     compiler = Compiler(flags.codlc)
     out_dir = os.path.abspath(flags.out_dir)
     jobs = jobs_of(root, flags.models, out_dir, set(flags.only))
+    if flags.ai_pack:
+        check_groups(jobs)
+    # Profiles of names, and what models and profiles stand on, are known when codlc has read them.
+    for path in {compiler.program, *(job.path for job in jobs), *(job.device for job in jobs if job.device.endswith(".json"))}:
+        if os.path.isfile(path):  # what is none fails by itself
+            note_input(path)
+    for path in outputs_of(flags, out_dir, jobs):
+        claim_output(path)
     if flags.emit == "github":
         sys.stdout.write(github_text(jobs))
         return 0
     os.makedirs(out_dir, exist_ok=True)
     if flags.emit == "ninja":
-        write_whole(os.path.join(out_dir, "build.ninja"), ninja_text(jobs, compiler))
+        write_whole(os.path.join(out_dir, NINJA), ninja_text(jobs, compiler))
         return 0
     cache = Cache(flags.cache_dir or os.path.join(out_dir, ".cache"))
     record = os.path.join(cache.folder, "files.json")
     hashes = Hashes(read_record(record), flags.rehash)
     compiler_sha = hashes.of(compiler.program)
     results = {}
+    names = {}
 
     def work(job):
         try:
-            return compile_job(job, compiler, compiler_sha, hashes, cache)
+            result = compile_job(job, compiler, compiler_sha, hashes, cache)
+            if "error" not in result:
+                for path in result["inputs"]:
+                    note_input(path)
+                names[job.label] = names_of(result["inputs"])
+            return result
         except OSError as error:
             return {"error": f"{error.filename}: expected a file that can be read, found {error.strerror}", "exit_code": 1}
         except InputError as error:
@@ -407,7 +329,7 @@ def run(flags):
                 say(TOOL, "error", f"{job.name} on {job.label}: {result['error']}")
     entries = [finish(job, results[job.name, job.label], cache, hashes) for job in jobs]
     write_whole(record, json_text(hashes.used))
-    write_whole(os.path.join(out_dir, "manifest.json"),
+    write_whole(os.path.join(out_dir, MANIFEST),
                 json_text({"format": "codl-manifest", "format_version": MANIFEST_VERSION, "entries": entries}))
     faults = {}
     for entry in entries:
@@ -421,9 +343,8 @@ def run(flags):
                 say(TOOL, "error", f"{pair[0]} on {pair[1]}: {fault}")
     if flags.junit:
         write_junit(flags.junit, entries, faults)
-    profiles = {job.label: names_of(results[job.name, job.label]["inputs"])
-                for job in jobs if "error" not in results[job.name, job.label]}
-    write_whole(os.path.join(out_dir, "devices.tsv"), "".join(
+    profiles = {job.label: names[job.label] for job in jobs if "error" not in results[job.name, job.label]}
+    write_whole(os.path.join(out_dir, DEVICES), "".join(
         "\t".join([label, *("|".join((soc or {}).get(key, [])) for key in ("manufacturer", "model")), gpu]) + "\n"
         for label, (soc, gpu) in profiles.items()))
     failed = [entry["exit_code"] for entry in entries if entry["job_status"] == "Failed"]

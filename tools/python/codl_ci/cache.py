@@ -1,0 +1,131 @@
+"""What codl-matrix compiled before, by the contents of all that it follows from. Standard library only."""
+import hashlib
+import json
+import os
+
+from .common import InputError, check_output, copy_whole, fail, json_text, read_json, sha256_of, stat_regular, write_bytes, write_whole
+
+
+class Hashes:
+    """SHA-256 of files. A file whose device, inode, size and time of change are as recorded is not read again."""
+
+    def __init__(self, records, rehash):
+        self.known = {} if rehash else records
+        self.used = {}
+
+    def of(self, path):
+        path = os.path.abspath(path)
+        if path not in self.used:
+            entry = stat_regular(path)
+            stamp = [entry.st_dev, entry.st_ino, entry.st_size, entry.st_mtime_ns]
+            known = self.known.get(path)
+            if known and known["stamp"] == stamp:
+                self.used[path] = known
+            else:
+                self.used[path] = {"stamp": stamp, "sha256": sha256_of(path)}
+        return self.used[path]["sha256"]
+
+    def forget(self, path):
+        """The file was written anew."""
+        self.used.pop(os.path.abspath(path), None)
+        self.known.pop(os.path.abspath(path), None)
+
+
+def read_record(path):
+    """What Hashes knew; nothing if the file is none of its."""
+    try:
+        record = read_json(path)
+        return record if all(isinstance(known["stamp"], list) and isinstance(known["sha256"], str) for known in record.values()) else {}
+    except (InputError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+PAGE_BYTES = 4096  # weights begin at multiples of it: docs/reference/plan_format.md
+PAGES_IN_PART = 32  # in the mean
+
+
+def parts_of(data):
+    """Stretches of pages, cut where a page's own bytes say so: what two plans have in common, wherever it lies, is the
+    same stretches but for the first and the last."""
+    begin = 0
+    for end in range(PAGE_BYTES, len(data) + PAGE_BYTES, PAGE_BYTES):
+        if end >= len(data) or hashlib.sha256(data[end - PAGE_BYTES:end]).digest()[0] % PAGES_IN_PART == 0:
+            yield data[begin:end]
+            begin = end
+
+
+class Cache:
+    """Objects by the SHA-256 of their bytes, results by the key of what they follow from. A plan is a list of parts, as the
+    plans of a model's devices have most of their weights in common."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name in ("objects", "plans", "parts", "results", "inputs"):
+            os.makedirs(os.path.join(folder, name), exist_ok=True)
+
+    def path(self, kind, key):
+        return os.path.join(self.folder, kind, key)
+
+    def get(self, kind, key):
+        try:
+            with open(self.path(kind, key), encoding="utf-8") as file:
+                return json.load(file)
+        except (OSError, ValueError):
+            return None
+
+    def put(self, kind, key, value):
+        write_whole(self.path(kind, key), json_text(value))
+
+    def has(self, name, sha):
+        if name != "plan.codl":
+            return os.path.exists(self.path("objects", sha))
+        parts = self.get("plans", sha)
+        return parts is not None and all(os.path.exists(self.path("parts", part)) for part in parts)
+
+    def add(self, name, path):
+        """Takes the file, and returns its SHA-256."""
+        if name == "plan.codl":
+            return self.add_plan(path)
+        sha = sha256_of(path)
+        target = self.path("objects", sha)
+        if not os.path.exists(target):
+            os.chmod(path, 0o444)  # linked from many places: nobody is to change it in one
+            os.replace(path, target)
+        return sha
+
+    def add_plan(self, path):
+        with open(path, "rb") as file:
+            data = memoryview(file.read())
+        sha = hashlib.sha256(data).hexdigest()
+        parts = []
+        for part in parts_of(data):
+            parts.append(hashlib.sha256(part).hexdigest())
+            if not os.path.exists(self.path("parts", parts[-1])):
+                write_bytes(self.path("parts", parts[-1]), part)
+        self.put("plans", sha, parts)
+        return sha
+
+    def place(self, name, sha, path, hashes):
+        """The file under a name of the user's: a plan from its parts, another as a hard link where the file system can."""
+        if name == "plan.codl":
+            if not os.path.exists(path) or hashes.of(path) != sha:
+                data = bytearray()
+                for part in self.get("plans", sha):
+                    with open(self.path("parts", part), "rb") as file:
+                        data += file.read()
+                if hashlib.sha256(data).hexdigest() != sha:
+                    fail(self.path("plans", sha), "parts of the plan (empty the cache)", "others")
+                write_bytes(path, data)
+                hashes.forget(path)
+                hashes.of(path)
+            return
+        source = self.path("objects", sha)
+        if os.path.exists(path):
+            if os.path.samefile(source, path):
+                return
+            check_output(path)
+            os.unlink(path)
+        try:
+            os.link(source, path)
+        except OSError:
+            copy_whole(source, path)
