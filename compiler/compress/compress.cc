@@ -19,6 +19,18 @@ namespace {
 constexpr double kEnergies[] = {0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999};
 constexpr size_t kEnergySteps = 4;  // halvings of them
 
+const char* what_is_lost(Metric metric) {
+  switch (metric) {
+    case Metric::Top1:
+      return "top-1 predictions";
+    case Metric::Relative:
+      return "relative error of the outputs";
+    case Metric::Cosine:
+      return "1 - cosine of the outputs";
+  }
+  __builtin_unreachable();
+}
+
 double macs_of(const ir::Graph& graph) {
   double macs = 0;
   for (const ir::Node& node : graph.nodes()) macs += multiply_adds(ir::NodeView{graph, node});
@@ -43,11 +55,15 @@ class Compressor {
       pruned = std::move(result);
       if (llvm::Error error = add_step("pruning", pruned)) return error;
     }
-    if (!options_.low_rank) return pruned;
-    CODL_ASSIGN_OR_RETURN(ranked, low_rank(pruned));
-    if (llvm::Error error = add_step(options_.prune ? "pruning, low rank" : "low rank", ranked))
-      return error;
-    return ranked;
+    ir::Graph smaller = std::move(pruned);
+    if (options_.low_rank) {
+      CODL_ASSIGN_OR_RETURN(ranked, low_rank(smaller));
+      smaller = std::move(ranked);
+      if (llvm::Error error = add_step(options_.prune ? "pruning, low rank" : "low rank", smaller))
+        return error;
+    }
+    warn_of_loss();
+    return smaller;
   }
 
  private:
@@ -84,8 +100,14 @@ class Compressor {
           options_.importance == Importance::Repair)
         return input_error("--calibration",
                            "expected a folder for importance by activations, found none");
+      if (!options_.is_unchecked)
+        return input_error(options_.prune ? "--prune" : "--low-rank",
+                           "expected --calibration=DIR to measure what the network loses, or "
+                           "--unchecked to leave that open, found neither");
       return llvm::Error::success();
     }
+    if (options_.is_unchecked)
+      return input_error("--unchecked", "expected it without --calibration, found both");
     CODL_ASSIGN_OR_RETURN(opened, CalibrationData::open(options_.calibration, untouched_));
     calibration_ = std::move(opened);
     // Every other sample is for measuring.
@@ -140,7 +162,24 @@ class Compressor {
   llvm::Expected<double> loss_of(const ir::Graph& graph) const {
     if (!meter_) return 0;
     CODL_ASSIGN_OR_RETURN(deviation, meter_->measure(graph));
+    return loss_of(deviation);
+  }
+
+  double loss_of(const Deviation& deviation) const {
     return is_strict() ? 1 - deviation.agreement : deviation.loss(metric_);
+  }
+
+  // A ratio is kept whatever it loses.
+  void warn_of_loss() const {
+    const std::optional<Deviation>& deviation = report_.steps.back().deviation;
+    if (!deviation || loss_of(*deviation) <= options_.budget) return;  // false if not a number
+    report_.warning =
+        llvm::formatv(
+            "{0} loses {1:f2} % ({2}) on the {3} samples measured, more than the {4:f2} % "
+            "of --accuracy-budget; auto in place of a ratio stays within them",
+            report_.steps.back().what, 100 * loss_of(*deviation), what_is_lost(metric_),
+            deviation->samples, 100 * options_.budget)
+            .str();
   }
 
   llvm::Error add_step(const char* what, const ir::Graph& graph) {

@@ -23,8 +23,10 @@ struct CompressOptions {
   std::optional<CompressRatio> prune;     // share of each group's channels that goes
   std::optional<Importance> importance;   // none: Repair with calibration data, else L2
   std::string calibration;                // folder; empty: none
+  bool is_unchecked = false;              // without calibration: nobody measures what is lost
   std::optional<Metric> metric;           // none: Top1 with labels, else Relative
-  double budget = 0.005;                  // of loss by the metric; for auto
+  // Loss by the metric: auto stays within it, a ratio that loses more is warned of.
+  double budget = 0.005;
   // Of prune as auto: the share of the predicted latency that has to go, at the least loss found.
   // Limit error if that cannot be had, or loses more than the budget.
   std::optional<double> latency_cut;
@@ -51,9 +53,10 @@ struct CompressReport {
   std::vector<Step> steps;
   std::vector<std::string> rewrites;   // accepted, a line each
   std::vector<std::string> untouched;  // a line each: what, and why
+  std::string warning;                 // one line if more is lost than the budget; or empty
 };
 
-// Rewrites the graph. Errors: Input (calibration data; auto without any), Internal.
+// Rewrites the graph. Errors: Input (calibration data; none, and no is_unchecked), Internal.
 llvm::Expected<CompressReport> compress(ir::Graph& graph, const CompressOptions& options,
                                         const LatencyJudge& judge);
 

@@ -57,7 +57,8 @@ class Writer {
       json_.attributeArray("notes", [&] {
         for (const std::string& note : plan_.report.notes) text_value(note);
         for (const std::string& warning :
-             {plan_.report.assumed_kernels_warning, plan_.report.plain_loops_warning})
+             {plan_.report.compress.warning, plan_.report.assumed_kernels_warning,
+              plan_.report.plain_loops_warning})
           if (!warning.empty()) text_value(warning);
       });
     });

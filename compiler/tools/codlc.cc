@@ -231,7 +231,8 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
     for (const std::string& note : result.report.notes)
       tools::print_message(kTool, tools::Severity::Note, note);
     for (const std::string& warning :
-         {result.report.assumed_kernels_warning, result.report.plain_loops_warning})
+         {result.report.compress.warning, result.report.assumed_kernels_warning,
+          result.report.plain_loops_warning})
       if (!warning.empty()) tools::print_message(kTool, tools::Severity::Warning, warning);
   }
   if (!flags.emitted_onnx.empty()) tools::write_file(flags.emitted_onnx, emitted);

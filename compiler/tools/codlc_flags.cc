@@ -193,6 +193,8 @@ tools::FlagGroup compress_flags(CodlcFlags* flags) {
         "inputs of the network: INPUT.npy of dims [samples, dims of the input], or any .npy files "
         "where there is one input; labels.npy, optional: the index of the largest output. Every "
         "other sample is fitted to, the rest measured on"},
+       {"unchecked", switch_value(&flags->compress.is_unchecked),
+        "rewrite without calibration data: nobody measures what the network loses"},
        {"metric",
         choice_value<Metric>(
             &flags->compress.metric,
@@ -201,7 +203,7 @@ tools::FlagGroup compress_flags(CodlcFlags* flags) {
         "what the budget is of: accuracy (without labels: predictions that change), relative L2 "
         "error of the outputs, 1 - cosine"},
        {"accuracy-budget", percent_value("PERCENT", &flags->compress.budget),
-        "what of it may be lost by auto"},
+        "what of it may be lost: auto stays within it, a ratio that loses more is warned of"},
        {"latency-cut", percent_value("PERCENT", &flags->compress.latency_cut),
         "of --prune=auto: not as far as the budget allows but as far as this share of the "
         "predicted time is saved, with the least loss found; fails if that loses more than the "
@@ -325,8 +327,11 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   if ((flags.writes_depfile || !flags.depfile.empty()) && !options.builds_plan)
     return input_error("--depfile", "expected a plan to be written (-o), found none");
   options.compress = flags.compress;
-  if (!flags.compress.calibration.empty() && !flags.compress.is_asked())
-    return input_error("--calibration", "expected --low-rank or --prune beside it, found neither");
+  for (const auto& [flag, is_given] :
+       {std::pair("--calibration", !flags.compress.calibration.empty()),
+        std::pair("--unchecked", flags.compress.is_unchecked)})
+    if (is_given && !flags.compress.is_asked())
+      return input_error(flag, "expected --low-rank or --prune beside it, found neither");
   for (const auto& [flag, is_given] :
        {std::pair("--latency-cut", flags.compress.latency_cut.has_value()),
         std::pair("--search-log", !flags.compress.search_log.empty())})

@@ -10,8 +10,8 @@ less than five minutes; DIR keeps the profile, the plans and results.json, and h
 Rows, all written down before the first run:
 
   none          one processor, the better one; no pass of the front end but those every plan needs
-  low rank      the same with --low-rank=0.95
-  pruning       the same with --prune=0.3
+  low rank      the same with --low-rank=0.95 --unchecked
+  pruning       the same with --prune=0.3 --unchecked
   co-execution  codlc's default strategy instead of one processor
   fusion        one processor with all passes
   all           all four
@@ -36,16 +36,16 @@ PHONE = "sd855"
 NO_FUSION = [f"--skip-pass={name}" for name in ("merge_common", "nest_concats", "fuse_unary_patterns", "sink_transposes",
                                                 "sink_reshapes", "fuse_pads", "fold_batch_norm", "fuse_residual",
                                                 "fuse_activation", "widen_pools")]
-LOW_RANK, PRUNE = ["--low-rank=0.95"], ["--prune=0.3"]
+LOW_RANK, PRUNE, UNCHECKED = ["--low-rank=0.95"], ["--prune=0.3"], ["--unchecked"]
 SINGLE = ("cpu", "gpu")
 # Flags; strategies, of which the fastest counts.
 ROWS = {
     "none": (NO_FUSION, SINGLE),
-    "low rank": (NO_FUSION + LOW_RANK, SINGLE),
-    "pruning": (NO_FUSION + PRUNE, SINGLE),
+    "low rank": (NO_FUSION + LOW_RANK + UNCHECKED, SINGLE),
+    "pruning": (NO_FUSION + PRUNE + UNCHECKED, SINGLE),
     "co-execution": (NO_FUSION, ("auto",)),
     "fusion": ([], SINGLE),
-    "all": (LOW_RANK + PRUNE, ("auto",)),
+    "all": (LOW_RANK + PRUNE + UNCHECKED, ("auto",)),
 }
 PUBLISHED = {"low rank": -7.4, "pruning": -31.2, "co-execution": -11.0, "fusion": -35.0, "all": -48.4}
 ROUND_MS, LEAST_RUNS, MOST_RUNS = 400, 3, 20

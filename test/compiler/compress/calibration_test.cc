@@ -236,6 +236,22 @@ TEST_CASE("what needs calibration data says so") {
   const compiler::LatencyJudge judge = [](const ir::Graph&) -> llvm::Expected<double> { return 1; };
   CHECK(error_of(compiler::compress(graph, options, judge).takeError()) ==
         "--calibration: expected a folder with --low-rank=auto and --prune=auto, found none");
+  const auto refused = [&](const char* flag) {
+    return error_of(compiler::compress(graph, options, judge).takeError()) ==
+           std::string(flag) +
+               ": expected --calibration=DIR to measure what the network loses, or --unchecked to "
+               "leave that open, found neither";
+  };
+  options.prune = compiler::CompressRatio{false, 0.3};
+  CHECK(refused("--prune"));
+  options.prune.reset();
+  options.low_rank = compiler::CompressRatio{false, 0.9};
+  CHECK(refused("--low-rank"));
+  options.is_unchecked = true;
+  CHECK(error_of(compiler::compress(graph, options, judge).takeError()) == "");
+  options.calibration = "calibration";
+  CHECK(error_of(compiler::compress(graph, options, judge).takeError()) ==
+        "--unchecked: expected it without --calibration, found both");
 }
 
 }  // namespace codl::test

@@ -62,6 +62,7 @@ TEST_CASE("a rewrite that saves too little of the plan's time is none") {
   CHECK(compiler::is_worth_it(1000, 997.9, 1000));
   CHECK_FALSE(compiler::is_worth_it(1000, 998.1, 1000));
   compiler::CompressOptions options;
+  options.is_unchecked = true;
   SECTION("pruning, ratio") { options.prune = compiler::CompressRatio{false, 0.5}; }
   SECTION("low rank, ratio") { options.low_rank = compiler::CompressRatio{false, 0.8}; }
   const Folder folder;

@@ -277,6 +277,7 @@ TEST_CASE("operators that no rule writes are found before a search") {
   const compiler::DeviceProfile profile = test_profile(Sharing::FineSvm);
   compiler::CompileOptions options;
   options.compress.prune = compiler::CompressRatio{false, 0.5};
+  options.compress.is_unchecked = true;
   options.on_uncompressed = compiler::check_onnx;
   bool is_compressed = false;
   options.on_optimised = [&](const ir::Graph&) {

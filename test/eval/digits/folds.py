@@ -98,7 +98,9 @@ class Fold:
         """The plan's path, and its predicted time in microseconds."""
         plan = self.plan_of(name)
         if not os.path.exists(plan + ".json"):
-            calibration = [f"--calibration={self.path('calibration')}"] if repairs and flags else []
+            calibration = []
+            if flags:
+                calibration.append(f"--calibration={self.path('calibration')}" if repairs else "--unchecked")
             if "--prune=auto" in flags and "--accuracy-budget=0%" not in flags:  # whose numbers are of another metric
                 calibration.append(f"--search-log={self.path('search.log')}")
             text = run(self.options.bin, "codlc", self.path("digits.onnx"), f"--device={self.options.device}",
