@@ -186,10 +186,19 @@ llvm::Expected<std::vector<MadeVariant>> make_others(MadeVariant first, VariantM
   return variants;
 }
 
+// How many times as fast as the plan of one processor; nothing on a device without it.
+llvm::Expected<std::optional<double>> speedup_over(Processor processor, const Candidate& variant,
+                                                   bool has_gpu, VariantMaker& maker) {
+  const double us = variant.schedule.predicted_us;
+  if ((processor == Processor::Gpu && !has_gpu) || us <= 0) return std::nullopt;
+  CODL_ASSIGN_OR_RETURN(alone, maker.alone_on(processor));
+  return alone->schedule.predicted_us / us;
+}
+
 // Prints the stages that are asked for, and adds to the report.
 llvm::Error report_variant(const ir::Graph& graph, const MadeVariant& made,
-                           const DeviceProfile& profile, const CompileOptions& options,
-                           CompileReport& report) {
+                           const DeviceProfile& profile, VariantMaker& maker,
+                           const CompileOptions& options, CompileReport& report) {
   const Candidate& variant = made.candidate;
   const std::string heading = "variant " + variant.schedule.name + "\n";
   dump_stage(options, "partition",
@@ -199,6 +208,10 @@ llvm::Error report_variant(const ir::Graph& graph, const MadeVariant& made,
   report.variants.push_back(report_of(graph, made, profile));
   CODL_ASSIGN_OR_RETURN(uncertainty, uncertainty_of(variant.schedule, profile));
   report.variants.back().uncertainty = uncertainty;
+  CODL_ASSIGN_OR_RETURN(over_cpu, speedup_over(Processor::Cpu, variant, profile.has_gpu, maker));
+  CODL_ASSIGN_OR_RETURN(over_gpu, speedup_over(Processor::Gpu, variant, profile.has_gpu, maker));
+  report.variants.back().speedup_over_cpu = over_cpu;
+  report.variants.back().speedup_over_gpu = over_gpu;
   for (ir::NodeId id : variant.partition.not_split_as_forced) {
     const ir::Node& node = graph.node(id);
     report.not_split_as_forced.push_back(
@@ -315,7 +328,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
                         make_others(std::move(first), maker, profile.name, options, limits));
   std::vector<Schedule> schedules;
   for (MadeVariant& made : variants) {
-    if (llvm::Error error = report_variant(graph, made, profile, options, result.report))
+    if (llvm::Error error = report_variant(graph, made, profile, maker, options, result.report))
       return error;
     schedules.push_back(std::move(made.candidate.schedule));
   }

@@ -43,6 +43,9 @@ inline constexpr uint32_t kMaxThreads = 64;
 // Limits that bound the time verify_plan takes, counted over all variants. Far above any network.
 inline constexpr uint32_t kMaxVariants = 64;
 inline constexpr uint32_t kMaxVariantNameBytes = 255;  // they are compared with each other
+// Names the plan's first variant where no variant has this name: that one computes on the processor
+// that is better alone, and is called by it.
+inline constexpr char kCoexecVariant[] = "coexec";
 inline constexpr uint32_t kMaxTensors = 1u << 20;
 inline constexpr uint64_t kMaxWaits = 1u << 24;
 inline constexpr uint32_t kMaxMapped = 256;  // shared tensors of a variant mapped at the same time

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct CompileReport {
   struct Variant {
     std::string name;
     double predicted_us = 0;
+    // By prediction, so many times as fast as the CPU alone, and as all on the GPU that it can;
+    // nothing without a GPU.
+    std::optional<double> speedup_over_cpu, speedup_over_gpu;
     Uncertainty uncertainty;        // of predicted_us
     uint32_t evaluations = 0;       // whole plans that the search judged; 0: there was none
     double bound_us = 0;            // no plan takes less; 0: not known

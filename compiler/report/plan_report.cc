@@ -126,6 +126,8 @@ class Writer {
     const Timeline timeline = run_queues(*queue_steps, profile_, {}, Clock::Wall);
     text("name", facts.name);
     us("predicted_us", facts.predicted_us);
+    if (facts.speedup_over_cpu) us("speedup_over_cpu", *facts.speedup_over_cpu);
+    if (facts.speedup_over_gpu) us("speedup_over_gpu", *facts.speedup_over_gpu);
     us("low_us", facts.uncertainty.low_us);
     us("high_us", facts.uncertainty.high_us);
     share("assumed_share", facts.uncertainty.assumed_share);

@@ -12,6 +12,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+#include "schema/plan_layout.h"
 #include "tools/files.h"
 #include "tools/flags.h"
 #include "tools/printable.h"
@@ -236,9 +237,12 @@ llvm::Expected<Result> simulate_variants(const Flags& flags) {
                                                       : load_device_profile(flags.device));
   Result result{std::move(profile), {}};
   std::vector<std::string> names;
+  for (const Variant& variant : plan.variants) names.push_back(variant.name);
+  const bool wants_first =
+      flags.variant == kCoexecVariant && !llvm::is_contained(names, flags.variant);
+  const std::string& wanted = wants_first ? names.front() : flags.variant;
   for (const Variant& variant : plan.variants) {
-    names.push_back(variant.name);
-    if (!flags.variant.empty() && variant.name != flags.variant) continue;
+    if (!wanted.empty() && variant.name != wanted) continue;
     CODL_ASSIGN_OR_RETURN(steps, queue_steps_of(variant, result.profile));
     CODL_ASSIGN_OR_RETURN(run, simulate("variant " + variant.name, std::move(steps), result.profile,
                                         flags, variant.gate == Gate::UserEvent));

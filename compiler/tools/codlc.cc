@@ -45,6 +45,16 @@ void print_figures(const CompileReport::Variant& variant, llvm::raw_ostream& os)
   os << " (predicted)\n";
 }
 
+// The gain, of the variant that a session begins with.
+void print_speedup(const CompileReport::Variant& variant, llvm::raw_ostream& os) {
+  if (!variant.speedup_over_cpu) return;
+  os << llvm::formatv("  {0} is {1:f2} times as fast as the CPU alone", variant.name,
+                      *variant.speedup_over_cpu);
+  if (variant.speedup_over_gpu)
+    os << llvm::formatv(", {0:f2} times as fast as the GPU alone", *variant.speedup_over_gpu);
+  os << " (predicted)\n";
+}
+
 void print_report(const CompileReport& report, llvm::StringRef path, size_t bytes,
                   llvm::raw_ostream& os) {
   os << tools::printable({path.data(), path.size()})
@@ -54,6 +64,7 @@ void print_report(const CompileReport& report, llvm::StringRef path, size_t byte
     os << llvm::formatv(" ({0:f1} MB of them for Winograd)",
                         static_cast<double>(report.winograd_bytes) / 1e6);
   os << "\n";
+  print_speedup(report.variants.front(), os);
   for (const CompileReport::Variant& variant : report.variants)
     os << llvm::formatv(
         "  {0,-8} predicted {1,8:f2} ms ({2:f2} to {3:f2}; {4:f0} % of it assumed)  memory "
@@ -83,9 +94,8 @@ void print_report(const CompileReport& report, llvm::StringRef path, size_t byte
           variant.name, variant.half_tensors, variant.gpu_tensors);
   for (const CompileReport::Variant& variant : report.variants)
     if (!variant.one_processor_reason.empty())
-      os << "  " << variant.name
-         << " is not on both processors: " << tools::printable(variant.one_processor_reason)
-         << "\n";
+      os << "  " << variant.name << " is the best plan found, not both processors: "
+         << tools::printable(variant.one_processor_reason) << "\n";
   for (const CompileReport::Variant& variant : report.variants)
     if (!variant.exempt.empty())
       os << "  " << variant.name << " is exempt from " << variant.exempt << "\n";

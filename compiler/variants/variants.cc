@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "compiler/device/busy_profile.h"
+#include "compiler/partition/kernel_choice.h"
 #include "compiler/support/error.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace codl::compiler {
 namespace {
@@ -40,6 +42,14 @@ Rival rival_of(const Draws& draws, llvm::ArrayRef<double> plan_us,
     chosen_us.push_back(rival_us[order[i]]);
   }
   return {draws.some(chosen), std::move(chosen_us)};
+}
+
+bool has_gpu_kernel(const ir::Graph& graph, const LatencyPredictor& predictor) {
+  bool has_one = false;
+  for (const ir::Node& node : graph.nodes())
+    each_kernel({graph, node}, Processor::Gpu, predictor,
+                [&](const kernels::StepShape&) { has_one = true; });
+  return has_one;
 }
 
 const char* name_of(Processor processor) {
@@ -120,9 +130,7 @@ llvm::Expected<std::optional<MadeVariant>> VariantMaker::without_search() {
   if (!profile.shares_cores || !options_.is_optimal() || options_.forces_placement())
     return std::nullopt;
   CODL_ASSIGN_OR_RETURN(alone, alone_on(Processor::Cpu));
-  MadeVariant first{*alone, "the OpenCL device computes on the cores of the CPU queue"};
-  first.candidate.schedule.name = "coexec";
-  return first;
+  return MadeVariant{*alone, "the OpenCL device computes on the cores of the CPU queue"};
 }
 
 // Co-execution is kept where it is surely faster than one processor alone, and where a split is
@@ -145,19 +153,70 @@ llvm::Expected<VariantMaker::Comparison> VariantMaker::compare(const Candidate& 
   return comparison;
 }
 
+// Limits and places have a plan without them say what they keep off the GPU.
+llvm::Expected<std::string> VariantMaker::why_not_on_gpu(const Candidate& made) {
+  const DeviceProfile& profile = predictor_.profile();
+  if (!profile.has_gpu)
+    return llvm::formatv("the profile of {0} has no GPU that can be used", profile.name).str();
+  if (options_.forces_split()) return "no node can be split as --split-dim and --ratio ask";
+  const auto is_gpu = [](uint16_t id) { return find_kernel(id)->processor == Processor::Gpu; };
+  const auto avoided = llvm::count_if(profile.unused_kernels, is_gpu);
+  const std::string left_out =
+      avoided == 0
+          ? ""
+          : llvm::formatv(", without the {0} that --avoid and --no-winograd leave out", avoided)
+                .str();
+  if (!has_gpu_kernel(graph_, predictor_))
+    return "the GPU has no kernel for any node of this network" + left_out;
+  if (!options_.is_optimal())
+    return llvm::formatv("--strategy={0} gives the GPU nothing", options_.strategy).str();
+  std::vector<std::string> flags;
+  if (!options_.limits.places.empty()) flags.push_back("--place");
+  for (const LimitCheck& limit : check_limits(made.figures, options_.limits, ""))
+    flags.push_back(limit.flag);
+  const double ms = made.schedule.predicted_us / 1e3;
+  if (!flags.empty()) {
+    PartitionOptions free = options_;
+    free.limits = {};
+    CODL_ASSIGN_OR_RETURN(unlimited,
+                          VariantMaker(graph_, predictor_, precision_, free).make_first());
+    if (count_gpu_nodes(unlimited.candidate) == 0) return unlimited.one_processor_reason;
+    return llvm::formatv("because of {0}: {1:f2} ms are predicted, {2:f2} ms without",
+                         llvm::join(flags, ", "), ms,
+                         unlimited.candidate.schedule.predicted_us / 1e3)
+        .str();
+  }
+  CODL_ASSIGN_OR_RETURN(on_gpu, alone_on(Processor::Gpu));
+  std::string text =
+      llvm::formatv(
+          "of {0} plans judged{1} none with work for it is better: {2:f2} ms on the CPU "
+          "alone, {3:f2} ms with all on the GPU that has a kernel there",
+          made.evaluations,
+          options_.search_budget
+              ? llvm::formatv(" (--search-budget={0})", *options_.search_budget).str()
+              : "",
+          ms, on_gpu->schedule.predicted_us / 1e3)
+          .str();
+  if (options_.objective != Objective::Latency)
+    text += llvm::formatv(", by --objective={0}",
+                          kObjectiveNames[static_cast<size_t>(options_.objective)])
+                .str();
+  return text + left_out;
+}
+
 // The first variant of the plan: what the options ask for.
 llvm::Expected<MadeVariant> VariantMaker::make_first() {
   CODL_ASSIGN_OR_RETURN(asked, without_search());
   if (asked) return std::move(*asked);
   CODL_ASSIGN_OR_RETURN(best, best_candidate(graph_, predictor_, precision_, options_));
   MadeVariant first{std::move(best)};
-  const DeviceProfile& profile = predictor_.profile();
-  if (!profile.has_gpu)
-    first.one_processor_reason = "the device has no GPU that can be used";
-  else if (count_gpu_nodes(first.candidate) == 0)
-    first.one_processor_reason = "the GPU is of no use for any node of this network";
+  if (count_gpu_nodes(first.candidate) == 0) {
+    if (options_.is_optimal()) first.candidate.schedule.name = "cpu";
+    CODL_ASSIGN_OR_RETURN(why, why_not_on_gpu(first.candidate));
+    first.one_processor_reason = std::move(why);
+  }
   // The search has judged both processors alone, too.
-  const Draws draws(profile);
+  const Draws draws(predictor_.profile());
   CODL_ASSIGN_OR_RETURN(found, compare(first.candidate, draws));
   if (found.is_kept) return first;
   const BestSingle& alone = found.alone;
@@ -183,7 +242,6 @@ llvm::Expected<MadeVariant> VariantMaker::make_first() {
   const uint32_t evaluations = first.candidate.evaluations;
   const double bound_us = first.candidate.bound_us;
   first.candidate = *alone.candidate;
-  first.candidate.schedule.name = "coexec";
   first.candidate.evaluations = evaluations;
   first.candidate.bound_us = bound_us;
   return first;

@@ -16,7 +16,7 @@ namespace codl::compiler {
 // A variant of the plan, as it is asked for.
 struct VariantRequest {
   enum Kind {
-    Coexec,   // as the options of the partition say; it has the name of their strategy
+    Coexec,   // as the options of the partition say; its name: see make()
     Cpu,      // the CPU alone
     Gpu,      // all that it can on the GPU
     Limited,  // the best that is found with the GPU busy for at most gpu_share of the time
@@ -44,8 +44,10 @@ class VariantMaker {
   VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor, Precision precision,
                const PartitionOptions& options);
 
-  // Limits are reported, not enforced: see expect_limits().
-  // Errors: those of make_candidate(); Input where a variant asks for a GPU that there is not.
+  // A Coexec has the name of the options' strategy. With `optimal` that is "coexec" where the GPU
+  // computes; where the plan of one processor alone is kept, or found, it is that variant, and has
+  // its name. Limits are reported, not enforced: see expect_limits(). Errors: those of
+  // make_candidate(); Input where a variant asks for a GPU that there is not.
   llvm::Expected<MadeVariant> make(const VariantRequest& request);
 
   // About the predicted time of the first variant, of three plans where its search judges
@@ -66,6 +68,7 @@ class VariantMaker {
   llvm::Expected<Comparison> compare(const Candidate& candidate, const Draws& draws);
   llvm::Expected<MadeVariant> make_one(const VariantRequest& request);
   llvm::Expected<MadeVariant> make_first();
+  llvm::Expected<std::string> why_not_on_gpu(const Candidate& made);
   llvm::Expected<BestSingle> best_single(const Draws& draws);
   llvm::Expected<Candidate> make_busy(const PartitionOptions& options);
   PartitionOptions options_of(const VariantRequest& request) const;

@@ -70,7 +70,8 @@ codl_status_t create_session(const codl_plan_t* plan, const codl_session_options
 codl_status_t check_options(const codl_plan& plan, const codl_session_options_t& options,
                             codl_diag_t* diag);
 
-// The plan's variant of that name, null: its first. Null if there is none.
+// The plan's variant of that name, null: its first, which kCoexecVariant is where none is called
+// so. Null if there is none.
 const plan::VariantDef* find_variant(const codl_plan& plan, const char* name);
 
 // The adaptive policy's choice behind a run of `used`. What a host has said of the load meanwhile,

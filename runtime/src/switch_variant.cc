@@ -86,8 +86,9 @@ codl_status_t codl_session_set_variant(codl_session_t* session, const char* name
   if (session->record.has_given_up()) return codl::rt::refuse_given_up(diag);
   char names[128] = "";
   size_t length = 0;
+  const codl::plan::VariantDef* asked = codl::rt::find_variant(*session->plan, name);
   for (codl::rt::PreparedVariant* one : session->prepared) {
-    if (std::strcmp(one->name(), name) == 0) {
+    if (&one->def() == asked) {
       codl::rt::switch_to(*session, one, "the host asked for it");
       return CODL_OK;
     }

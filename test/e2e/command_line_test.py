@@ -347,24 +347,51 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         del profile["gpu"], profile["transfer"]
         profile.pop("kernels", None)
         no_gpu = self.write("no_gpu.json", json.dumps(profile).encode())
-        reason = "coexec is not on both processors: "
-        for model, device, text in ((no_kernel, "host-pair", "the GPU is of no use for any node"),
-                                    (MODEL, "host", "the OpenCL device computes on the cores of the CPU queue"),
-                                    (MODEL, "sd855", "the GPU is of no use for any node"), (MODEL, no_gpu, "the device has no GPU")):
-            with self.subTest(text):
-                said = self.run_ok("codlc", model, f"--device={device}", "-o", self.path("x.codl"))
+        pair = ["--device=host-pair", "--search-budget=50"]
+        reason = "  cpu is the best plan found, not both processors: "
+        ms = r"\d+\.\d\d ms"
+        for model, flags, text in (
+                (no_kernel, pair, "the GPU has no kernel for any node of this network\n"),
+                (MODEL, ["--device=host"], "the OpenCL device computes on the cores of the CPU queue\n"),
+                (MODEL, ["--device=sd855", "--search-budget=50"],
+                 rf"of \d+ plans judged \(--search-budget=50\) none with work for it is better: {ms} on the CPU alone, {ms} with all"),
+                (MODEL, ["--device=sd855"], rf"of \d+ plans judged none with work for it is better: {ms} on the CPU alone, "),
+                (MODEL, ["--device=sd855", "--objective=energy"], r"of .*, by --objective=energy\n"),
+                (MODEL, [*pair, "--gpu-limit=0%"], rf"because of --gpu-limit: {ms} are predicted, {ms} without\n"),
+                (MODEL, ["--device=sd855", "--search-budget=50", "--max-syncs=0"], "of \\d+ plans judged "),
+                (MODEL, [f"--device={no_gpu}"], "the profile of \\w+ has no GPU that can be used\n")):
+            with self.subTest(flags):
+                said = self.run_ok("codlc", model, *flags, "-o", self.path("x.codl"))
                 self.assertIn("GPU   0 % of MACs", said)
-                self.assertIn(reason + text, said)
-        said = self.run_ok("codlc", MODEL, "--device=host-pair", "--ratio=0.5", "-o", self.path("x.codl"))
-        self.assertNotIn(reason, said)
-        said = self.run_ok("codlc", MODEL, "--strategy=cpu", "-o", self.path("x.codl"))
-        self.assertNotIn("not on both processors", said)
+                self.assertRegex(said, reason + text)
+                self.assertNotIn("coexec", said)
+        for flags in (["--device=host-pair", "--ratio=0.5"], ["--strategy=cpu"]):
+            said = self.run_ok("codlc", MODEL, *flags, "-o", self.path("x.codl"))
+            self.assertNotIn("not both processors", said)
+        # An application that asks every phone for co-execution gets what is better there.
+        plan = self.path("x.codl")
+        self.run_ok("codlc", MODEL, "--device=host", "-o", plan)
+        for tool, flags in (("codl-run", ["--require-variant"]), ("codl-bench", ["--num-runs=1"]), ("codl-sim", [])):
+            self.assertIn("variant cpu", self.run_ok(tool, plan, "--variant=coexec", *flags))
+            self.expect_error(tool, [plan, "--variant=coexe"], "--variant", "cpu")
+
+    def test_the_gain_over_each_processor_is_told(self):
+        plan, report = self.path("x.codl"), self.path("x.json")
+        for device in ("host-pair", "sd855"):
+            flags = [f"--device={device}", *(["--split-dim=h", "--ratio=0.5"] if device == "host-pair" else [])]
+            said = self.run_ok("codlc", MODEL, *flags, "--variants=coexec,cpu,gpu", "-o", plan, f"--report-json={report}")
+            with open(report, encoding="utf-8") as file:
+                variants = json.load(file)["variants"]
+            us = {variant["name"]: variant["predicted_us"] for variant in variants}
+            for name in ("cpu", "gpu"):
+                self.assertAlmostEqual(variants[0][f"speedup_over_{name}"], us[name] / variants[0]["predicted_us"], delta=0.001)
+            self.assertRegex(said, rf"\n  \w+ is [0-9.]+ times as fast as the CPU alone, [0-9.]+ times as fast as the GPU alone \(predicted\)\n")
 
     def test_dumps_name_the_variants(self):
         for stage in ("partition", "schedule", "memory"):
             with self.subTest(stage):
                 text = self.run_ok("codlc", MODEL, "-q", "-o", self.path("x.codl"), f"--dump={stage}")
-                self.assertEqual(re.findall(r"^variant (\w+)", text, re.M), ["coexec", "cpu"])
+                self.assertEqual(re.findall(r"^variant (\w+)", text, re.M), ["cpu"])
 
     # ---- names from files ----
 

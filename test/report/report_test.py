@@ -122,7 +122,7 @@ class ReportTest(WorkFolder, unittest.TestCase):
     def test_limits_are_told_with_what_was_found(self):
         limits = self.report("--device=sd855", "--max-fallback=50", "--max-syncs=100")["limits"]
         self.assertEqual([(limit["flag"], limit.get("variant")) for limit in limits],
-                         [("--max-fallback", None), ("--max-syncs", "coexec"), ("--max-syncs", "cpu")])
+                         [("--max-fallback", None), ("--max-syncs", "cpu")])
 
     def test_the_page_has_the_json_and_nothing_from_elsewhere(self):
         report = self.measured_report()

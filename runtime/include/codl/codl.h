@@ -210,7 +210,8 @@ typedef enum codl_variant_policy {
 
 typedef struct codl_session_options {
   size_t struct_size;
-  const char* variant; /* to begin with; null: the plan's first */
+  const char* variant; /* to begin with; null: the plan's first, which "coexec" is, too, in a plan
+                          without a variant of that name: one processor alone is better there */
   int32_t
       thread_count; /* CPU workers, the caller included; 0: the plan's, at most the cores allowed */
   const int32_t* cpu_cores; /* cores to pin the workers to, worker i to cpu_cores[i % count], the

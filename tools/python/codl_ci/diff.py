@@ -82,10 +82,13 @@ def compare(before, after):
              if before[key] != after[key]}
     old = {variant["name"]: variant for variant in before["variants"]}
     new = {variant["name"]: variant for variant in after["variants"]}
+    # What sessions begin with is compared whatever it is called: co-execution, or the processor that is better alone.
+    first = next(iter(new))
+    pairs = [(before["variants"][0], new[first])] + [(old[name], new[name]) for name in new if name in old and name != first]
     return {"format": "codl-diff", "format_version": 1, "made_from": facts,
             "file_bytes": [before["file_bytes"], after["file_bytes"]], "data_bytes": [before["data_bytes"], after["data_bytes"]],
             "variants_removed": sorted(set(old) - set(new)), "variants_added": sorted(set(new) - set(old)),
-            "variants": [compare_variants(old[name], new[name]) for name in new if name in old]}
+            "variants": [compare_variants(*pair) for pair in pairs]}
 
 
 def is_changed(result):

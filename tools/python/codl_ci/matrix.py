@@ -85,6 +85,7 @@ def facts_of(report, job, compiler):
         "codlc_version": compiler.version, "plan_format": compiler.plan_format,
         "precision": report["options"]["precision"],
         "inference_time": variant["predicted_us"], "inference_time_interval": [variant["low_us"], variant["high_us"]],
+        "speedup_over_cpu": variant.get("speedup_over_cpu"), "speedup_over_gpu": variant.get("speedup_over_gpu"),
         "throughput": round(1e6 / variant["predicted_us"], 3) if variant["predicted_us"] else 0,
         "estimated_peak_memory_range": {"min": memory["total_bytes"], "max": memory["total_bytes"]},
         "primary_compute_unit": "GPU" if variant["gpu_mac_share"] > 0.5 else "CPU",
@@ -352,7 +353,9 @@ def run(flags):
         failed += write_ai_pack(TOOL, flags.ai_pack, jobs, results, compiler, {label: soc for label, (soc, _) in profiles.items()})
     for entry in entries:
         if entry["job_status"] == "Passed":
-            print(f"{entry['model']:<24} {entry['device']:<16} predicted {entry['inference_time'] / 1e3:9.2f} ms  memory "
+            gains = [f"{entry[f'speedup_over_{name}']:.2f} as {name.upper()}" for name in ("cpu", "gpu") if entry[f"speedup_over_{name}"]]
+            print(f"{entry['model']:<24} {entry['device']:<16} predicted {entry['inference_time'] / 1e3:9.2f} ms, "
+                  f"times as fast: {', '.join(gains) or 'unknown'}  memory "
                   f"{entry['memory']['total_bytes'] / 1e6:8.1f} MB  GPU {100 * entry['gpu_mac_share']:3.0f} % of MACs  "
                   f"{entry['calibration_level']}")
     return failed[0] if failed else LIMIT if faults else 0
