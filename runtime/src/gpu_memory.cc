@@ -179,7 +179,7 @@ codl_status_t GpuMemory::create_blob(uint32_t blob, codl_diag_t* diag) {
 
 // Tensors that begin at one place of the arena, of whichever variant, share a sub-buffer, as large
 // as the largest of them: drivers keep track of sub-buffers that overlap, NVIDIA's at each launch
-// (docs/design/decisions.md, 2026-11-22).
+// (docs/design/decisions.md, "Device tensors take turns in whole places").
 codl_status_t GpuMemory::create_sub_buffers(Storage storage, cl_mem arena, codl_diag_t* diag) {
   if (arena == nullptr) return CODL_OK;
   const auto offset_of = [this](const Place& place) { return tensor_at(place).offset_bytes(); };
