@@ -33,7 +33,7 @@ tools::CommandLine command_line_of(ProfileFlags* flags) {
         {"description", text_value("TEXT", &flags->description, "the processors' names"),
          "one line for people"}}},
       {"What is measured",
-       {{"time-budget", tools::duration_value(&flags->budget_s, "5m"), "of all, like 90s or 10m"},
+       {{"time-budget", tools::duration_value(&flags->budget_s), "of all, like 90s or 10m"},
         {"facts-only", switch_value(&flags->facts_only),
          "stop behind the machine's facts, within two minutes: kernels are predicted as on other "
          "machines; --resume refines it"},

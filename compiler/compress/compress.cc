@@ -237,8 +237,9 @@ class Compressor {
                                            : saves_too_little()));
         continue;
       }
-      rewrites.push_back(llvm::formatv("{0}: {1} of rank {2}, {3:f1} us less", original.name,
-                                       name_of(chosen->form), chosen->ranks, least_us - chosen_us)
+      rewrites.push_back(llvm::formatv("{0}: {1} of rank {2}, {3:f3} ms less", original.name,
+                                       name_of(chosen->form), chosen->ranks,
+                                       (least_us - chosen_us) / 1e3)
                              .str());
       least_us = chosen_us;
       best = std::move(chosen->graph);
@@ -338,9 +339,9 @@ class Compressor {
         ratios = std::move(without);
         report_kept(group, saves_too_little());
       } else {
-        report_.rewrites.push_back(llvm::formatv("{0}: {1} of {2} channels removed, {3:f1} us less",
+        report_.rewrites.push_back(llvm::formatv("{0}: {1} of {2} channels removed, {3:f3} ms less",
                                                  group.name, removed, group.channels.size(),
-                                                 us - least_us)
+                                                 (us - least_us) / 1e3)
                                        .str());
       }
     }

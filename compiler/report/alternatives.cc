@@ -312,14 +312,14 @@ llvm::Expected<std::string> explain_alternatives(const ir::Graph& graph, const P
   const Placer placer(graph, predictor.profile());
   CODL_ASSIGN_OR_RETURN(chosen, cost_of(graph, plan, predictor));
   std::string text = llvm::formatv(
-      "alternatives for the node, of the whole plan:\n  chosen       {0,9:f2} ms  {1}\n",
-      chosen.total / 1e3, describe(graph, placer, plan, id));
+      "alternatives for the node, of the whole plan:\n  chosen        {0,11:f1} us  {1}\n",
+      chosen.total, describe(graph, placer, plan, id));
   for (const PartitionPlan& other : Alternatives(graph, placer, plan, predictor).of(id)) {
     CODL_ASSIGN_OR_RETURN(cost, cost_of(graph, other, predictor));
     text +=
-        llvm::formatv("  {0}{1,11:f1} us {2,8:f2} ms  {3}: {4}\n",
+        llvm::formatv("  {0}{1,11:f1} {2,11:f1} us  {3}: {4}\n",
                       cost.total < chosen.total ? "-" : "+", std::abs(cost.total - chosen.total),
-                      cost.total / 1e3, describe(graph, placer, other, id), reason(chosen, cost));
+                      cost.total, describe(graph, placer, other, id), reason(chosen, cost));
   }
   return text;
 }

@@ -95,7 +95,7 @@ llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& varia
     if (!step.waits.empty())
       step.synchronisation_us = predictor.transfer().synchronisation_us(0, step.queue != 0);
   std::string text =
-      llvm::formatv("variant {0}: predicted {1:f2} ms\n", variant.name, variant.predicted_us / 1e3);
+      llvm::formatv("variant {0}: predicted {1:f1} us\n", variant.name, variant.predicted_us);
   for (const ir::Node& of : graph.nodes()) {
     if (!node.empty() && of.name != node) continue;
     std::string steps;

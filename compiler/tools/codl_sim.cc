@@ -45,9 +45,10 @@ constexpr double kMinDisplayRunUs = 1;
 
 tools::CommandLine command_line_of(Flags* flags) {
   using tools::integer_value;
-  using tools::number_value;
+  using tools::quantity_value;
   using tools::switch_value;
   using tools::text_value;
+  const tools::Quantity most_load = tools::percent_quantity(1, 0, 90);
   tools::CommandLine line;
   line.tool = kTool;
   line.version = compiler_version();
@@ -67,9 +68,9 @@ tools::CommandLine command_line_of(Flags* flags) {
         {"replay", text_value("FILE.json", &flags->replay, "none"),
          "operators and ratios in place of a plan, run as CoDL's engine would"}}},
       {"What else the device does",
-       {{"cpu-load", number_value("PERCENT", &flags->load.cpu_percent, 0, 90),
+       {{"cpu-load", quantity_value("PERCENT", &flags->load.cpu_percent, most_load),
          "of the CPU queue's time that others take"},
-        {"frame-load", number_value("PERCENT", &flags->load.gpu_frame_percent, 0, 90),
+        {"frame-load", quantity_value("PERCENT", &flags->load.gpu_frame_percent, most_load),
          "of the GPU's time that drawing takes"},
         {"display",
          tools::choice_value<GpuService>(

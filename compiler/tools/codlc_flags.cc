@@ -50,6 +50,7 @@ using tools::integer_value;
 using tools::number_value;
 using tools::optional_choice_value;
 using tools::optional_text_value;
+using tools::quantity_value;
 using tools::switch_value;
 using tools::text_value;
 using tools::texts_value;
@@ -138,6 +139,8 @@ tools::FlagGroup placement_flags(CodlcFlags* flags) {
 }
 
 tools::FlagGroup limit_flags(CodlcFlags* flags) {
+  // A launch takes some time.
+  const tools::Quantity slice = {{{"us", 1}, {"ms", 1e3}, {"s", 1e6}}, 1e-3, 1e12};
   return {
       "What it may take",
       {{"objective",
@@ -146,15 +149,19 @@ tools::FlagGroup limit_flags(CodlcFlags* flags) {
                                                    {"memory", Objective::Memory}}),
         "what optimal makes least: predicted time, predicted energy (by the power figures of the "
         "profile), or memory for feature maps and weights"},
-       {"gpu-limit", percent_value("PERCENT", &flags->partition.limits.gpu_share),
+       {"gpu-limit",
+        quantity_value("PERCENT", &flags->partition.limits.gpu_share, tools::percent_quantity(0.01),
+                       "no limit"),
         "of a run's predicted time in which the GPU may be busy, at most"},
-       {"max-gpu-slice", slice_value("TIME", &flags->partition.limits.max_gpu_slice_us),
+       {"max-gpu-slice",
+        quantity_value("TIME", &flags->partition.limits.max_gpu_slice_us, slice, "no limit"),
         "longest stretch of GPU work that nothing can interrupt, like 4ms: launches are cut and "
         "no more than that is enqueued ahead"},
        {"max-arena", bytes_value("BYTES", &flags->partition.limits.max_arena_bytes),
         "memory for feature maps (arenas and images), like 64MiB"},
        {"max-fallback",
-        number_value("PERCENT", &flags->partition.limits.max_fallback_percent, 0, 100, "no limit"),
+        quantity_value("PERCENT", &flags->partition.limits.max_fallback_percent,
+                       tools::percent_quantity(1), "no limit"),
         "fail if the GPU has no kernel for more than this share of the multiply-adds (of the "
         "nodes, if there are none)"},
        {"max-syncs",
@@ -180,6 +187,7 @@ tools::FlagGroup kernel_flags(CodlcFlags* flags) {
 }
 
 tools::FlagGroup compress_flags(CodlcFlags* flags) {
+  const tools::Quantity share = tools::percent_quantity(0.01);
   return {
       "Smaller networks",
       {{"low-rank", ratio_value("RATIO|auto", &flags->compress.low_rank),
@@ -202,9 +210,9 @@ tools::FlagGroup compress_flags(CodlcFlags* flags) {
             "top1 with labels, else relative"),
         "what the budget is of: accuracy (without labels: predictions that change), relative L2 "
         "error of the outputs, 1 - cosine"},
-       {"accuracy-budget", percent_value("PERCENT", &flags->compress.budget),
+       {"accuracy-budget", quantity_value("PERCENT", &flags->compress.budget, share),
         "what of it may be lost: auto stays within it, a ratio that loses more is warned of"},
-       {"latency-cut", percent_value("PERCENT", &flags->compress.latency_cut),
+       {"latency-cut", quantity_value("PERCENT", &flags->compress.latency_cut, share, "none"),
         "of --prune=auto: not as far as the budget allows but as far as this share of the "
         "predicted time is saved, with the least loss found; fails if that loses more than the "
         "budget"},

@@ -24,26 +24,6 @@ VariantRequest parse_variant(const std::string& flag, llvm::StringRef name) {
   return {kinds[found - names.begin()], name.str()};
 }
 
-// "60%", "60": a share of 1.
-double parse_percent(const std::string& flag, const std::string& value) {
-  return tools::parse_number(flag, llvm::StringRef(value).rtrim('%').str(), 0, 100) / 100;
-}
-
-// A number and a unit of `units`, with or without a space before it: units times their factor.
-double parse_with_unit(const std::string& flag, const std::string& value,
-                       llvm::ArrayRef<std::pair<const char*, double>> units, const char* expected) {
-  const size_t digits = value.find_last_of("0123456789.");
-  const llvm::StringRef text = value;
-  const llvm::StringRef unit =
-      digits == std::string::npos ? text : text.drop_front(digits + 1).ltrim(' ');
-  for (const auto& [name, factor] : units) {
-    if (!unit.equals_insensitive(name)) continue;
-    constexpr double kMax = 1e12;  // of the number; 10^12 GiB are no limit
-    return factor * tools::parse_number(flag, value.substr(0, digits + 1), 0, kMax);
-  }
-  tools::fail_input(flag, expected, "'" + value + "'");
-}
-
 // "NODE=cpu", "NODE=split:h:0.4". NODE may hold '=' and colons.
 ForcedPlacement parse_place(const std::string& flag, llvm::StringRef text) {
   const auto [node, where] = text.rsplit('=');
@@ -102,40 +82,18 @@ tools::FlagValue variants_value(std::string form, std::vector<VariantRequest>* t
           }};
 }
 
-tools::FlagValue percent_value(std::string form, double* target) {
-  return {std::move(form), llvm::formatv("{0:f1}%", 100 * *target).str(),
-          [=](const std::string& flag, const std::string& value) {
-            *target = parse_percent(flag, value);
-          }};
-}
-
-tools::FlagValue percent_value(std::string form, std::optional<double>* target) {
-  return {std::move(form), "no limit", [=](const std::string& flag, const std::string& value) {
-            *target = parse_percent(flag, value);
-          }};
-}
-
-tools::FlagValue slice_value(std::string form, std::optional<double>* target_us) {
-  return {std::move(form), "no limit", [=](const std::string& flag, const std::string& value) {
-            *target_us = parse_with_unit(flag, value, {{"us", 1}, {"ms", 1e3}, {"s", 1e6}},
-                                         "a time with its unit, like 4ms");
-            if (*target_us == 0) tools::fail_input(flag, "more than 0", value);
-          }};
-}
-
 tools::FlagValue bytes_value(std::string form, std::optional<uint64_t>* target) {
+  const tools::Quantity bytes = {{{"B", 1},
+                                  {"kB", 1e3},
+                                  {"MB", 1e6},
+                                  {"GB", 1e9},
+                                  {"KiB", 1 << 10},
+                                  {"MiB", 1 << 20},
+                                  {"GiB", 1 << 30}},
+                                 0,
+                                 1e18};
   return {std::move(form), "no limit", [=](const std::string& flag, const std::string& value) {
-            *target = static_cast<uint64_t>(std::min(parse_with_unit(flag, value,
-                                                                     {{"", 1},
-                                                                      {"B", 1},
-                                                                      {"kB", 1e3},
-                                                                      {"MB", 1e6},
-                                                                      {"GB", 1e9},
-                                                                      {"KiB", 1024},
-                                                                      {"MiB", 1 << 20},
-                                                                      {"GiB", 1 << 30}},
-                                                                     "bytes, like 64MiB"),
-                                                     1e18));
+            *target = static_cast<uint64_t>(tools::parse_quantity(flag, value, bytes));
           }};
 }
 

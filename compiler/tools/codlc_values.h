@@ -19,13 +19,6 @@ tools::FlagValue ratio_value(std::string form, std::optional<CompressRatio>* tar
 // "coexec,gpu50": each once.
 tools::FlagValue variants_value(std::string form, std::vector<VariantRequest>* target);
 
-// "60%", "60": a share of 1.
-tools::FlagValue percent_value(std::string form, double* target);
-tools::FlagValue percent_value(std::string form, std::optional<double>* target);
-
-// "4ms": a time of more than 0, in microseconds.
-tools::FlagValue slice_value(std::string form, std::optional<double>* target_us);
-
 // "64MiB"
 tools::FlagValue bytes_value(std::string form, std::optional<uint64_t>* target);
 

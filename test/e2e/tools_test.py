@@ -114,9 +114,9 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                 [MODEL, "--no-such-flag"], [MODEL, "--strategy=fastest"], [MODEL, "--precision=half"], [MODEL, "--split-dim=w"],
                 [MODEL, "--split-dim=h", "--ratio=1.5"], [MODEL, "--split-dim=h", "--ratio=half"],
                 [MODEL, "--max-chain=-1"], [MODEL, "--dump-after=no_such_pass"], [],
-                [MODEL, "--report-support=xml"], [MODEL, "--max-fallback=101"],
+                [MODEL, "--report-support=xml"], [MODEL, "--max-fallback=101%"],
                 [MODEL, "--max-fallback=few"], [MODEL, "--max-syncs=-1"], [MODEL, "--objective=speed"],
-                [MODEL, "--gpu-limit=101%"], [MODEL, "--gpu-limit=half"], [MODEL, "--max-gpu-slice=4"], [MODEL, "--max-gpu-slice=0ms"],
+                [MODEL, "--gpu-limit=101%"], [MODEL, "--gpu-limit=half"], [MODEL, "--max-gpu-slice=4"], [MODEL, "--max-arena=64"], [MODEL, "--gpu-limit=50"], [MODEL, "--max-fallback=5"], [MODEL, "--max-gpu-slice=0ms"],
                 [MODEL, "--max-gpu-slice=ms"], [MODEL, "--max-arena=64MiBs"], [MODEL, "--max-arena=-1"], [MODEL, "--place=cpu"],
                 [MODEL, "--place=a=npu"], [MODEL, "--place=a=split:h:1"], [MODEL, "--place=a=split:w:0.5"],
                 [MODEL, "--place=no_such_node=cpu"], [MODEL, "--objective=energy"],
@@ -188,11 +188,11 @@ class ToolsTest(WorkFolder, unittest.TestCase):
             [onnx_bytes.node("Not", ["x"], ["a"], "not"), onnx_bytes.node("Not", ["a"], ["y"], "not2")],
             [onnx_bytes.value_info("x", [4], onnx_bytes.BOOL)],
             [onnx_bytes.value_info("y", [4], onnx_bytes.BOOL)]))
-        self.expect_error(3, run("codlc", cpu_only, "-o", out, "--max-fallback=99"),
+        self.expect_error(3, run("codlc", cpu_only, "-o", out, "--max-fallback=99%"),
                           "--max-fallback", "found 100.0 %")
         self.assertFalse(os.path.exists(out))
-        self.run_ok("codlc", cpu_only, "-o", out, "--max-fallback=100")
-        self.run_ok("codlc", MODEL, "-o", out, "--max-fallback=0", "--max-syncs=1000")
+        self.run_ok("codlc", cpu_only, "-o", out, "--max-fallback=100%")
+        self.run_ok("codlc", MODEL, "-o", out, "--max-fallback=0%", "--max-syncs=1000")
 
     def test_plans_keep_to_limits_or_say_the_best_there_is(self):
         out, report = self.path("out.codl"), self.path("report.json")
@@ -209,7 +209,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertGreater(cut["max_ahead_us"], 0)
         self.assertGreater(len(cut["steps"]), len(free["steps"]))
         limit = int(0.8 * free["arena_bytes"])
-        self.assertLessEqual(first_variant(f"--max-arena={limit}")["arena_bytes"], limit)
+        self.assertLessEqual(first_variant(f"--max-arena={limit}B")["arena_bytes"], limit)
         self.assertEqual(first_variant("--gpu-limit=0%")["gpu_share"], 0)
         for flags in (["--max-arena=1kB"], ["--strategy=gpu", "--gpu-limit=1%"], ["--strategy=gpu", "--max-gpu-slice=1us"],
                       ["--variants=coexec,gpu", "--gpu-limit=1%"]):
@@ -472,8 +472,8 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertGreater(alone["wall_us"], alone["codl_clock_us"])  # sd855 has launch_us
         self.assertGreater(alone["energy_mj"], 0)
         self.assertNotIn("energy_mj", run_of("--device=sd865"))
-        self.assertGreater(run_of("--device=sd855", "--cpu-load=50")["wall_us"], alone["wall_us"])
-        self.assertGreater(run_of("--device=sd855", "--frame-load=50")["wall_us"], alone["wall_us"])
+        self.assertGreater(run_of("--device=sd855", "--cpu-load=50%")["wall_us"], alone["wall_us"])
+        self.assertGreater(run_of("--device=sd855", "--frame-load=50%")["wall_us"], alone["wall_us"])
         self.assertTrue(trace_rules.read(trace))
         text = self.run_ok("codl-sim", plan, "--device=sd855")
         for word in ("wall time", "CoDL's clock", "busy", "idle", "energy", "variant cpu"):
@@ -485,7 +485,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         bad_replay = self.write("replay.json", b'{"format_version": 1, "name": "x"}')
         for arguments in ([], [plan, "--device=no_such_device"],
                           [plan, "--device=sd855", "--variant=nobody"],
-                          [plan, "--device=sd855", "--cpu-load=91"],
+                          [plan, "--device=sd855", "--cpu-load=91%"],
                           [plan, "--device=sd855", f"--replay={bad_replay}"],
                           ["--device=sd855", f"--replay={bad_replay}"],
                           ["--device=sd855", "--replay=" + self.path("missing.json")]):

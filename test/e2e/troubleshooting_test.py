@@ -92,7 +92,7 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
                 ("Add", ["x", "w"], ["y"], "add"),
                 initializers=[onnx_bytes.external_tensor("w", (1, 8), "weights.bin")]), code=1),
             "of the multiply-adds": lambda: self.run_tool("codlc", self.model(
-                ("MatMulInteger", ["x", "x"], ["y"], "matmul"), dims=(8, 8), elem_type=onnx_bytes.INT8, out_type=onnx_bytes.INT32), "--max-fallback=5", code=3),
+                ("MatMulInteger", ["x", "x"], ["y"], "matmul"), dims=(8, 8), elem_type=onnx_bytes.INT8, out_type=onnx_bytes.INT32), "--max-fallback=5%", code=3),
             "are assumed": lambda: self.run_tool("codlc", MODEL, "--device=sd855", "-o", "p", code=0),
             "is the best plan found, not both processors": lambda: self.run_tool("codlc", MODEL, "--device=sd855", "-o", "p", code=0),
             "computes on the cores": lambda: self.run_tool("codlc", MODEL, "--device=host", "-o", "p", code=0),

@@ -67,7 +67,7 @@ def main():
             model = os.path.join(options.models, f"{network}_ts13.onnx")
             free = Compiled(options, model, [], folder)
             limit = int(SHARE * free.arena_bytes)
-            kept = Compiled(options, model, [f"--max-arena={limit}"], folder)
+            kept = Compiled(options, model, [f"--max-arena={limit}B"], folder)
             row = [network, f"{free.arena_bytes / MIB:.2f}", f"{limit / MIB:.2f}"]
             if kept.best_mib is not None:
                 row += [f"none, {kept.best_mib:.2f} at best", "", "", f"{free.ms:.1f}", "", ""]

@@ -68,7 +68,7 @@ def found_of(name, options, golden):
     left = collections.Counter(reason for line in re.findall(r"^  untouched: .*: full rank: (.*)$", text, re.MULTILINE)
                                for reason in REASONS if line.startswith(reason))
     return {"before": ms["none"], "after": ms["low rank"], "left": left,
-            "rewritten": len(re.findall(r" of rank .* us less$", text, re.MULTILINE)),
+            "rewritten": len(re.findall(r" of rank .* ms less$", text, re.MULTILINE)),
             "deviation": float(re.search(r"^  low rank .* relative (\S+),", text, re.MULTILINE)[1])}
 
 

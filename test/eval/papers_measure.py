@@ -19,7 +19,7 @@ ROUND_MS = 250  # of a plan on an idle core
 
 def simulated_us(build, plan, variant, load):
     text = measured_pairs.run(build.binaries, "codl-sim", plan, f"--device={build.profile}", f"--variant={variant}",
-                              f"--cpu-load={load}", "--json")
+                              f"--cpu-load={load}%", "--json")
     return json.loads(text)["runs"][0]["wall_us"]
 
 

@@ -121,7 +121,7 @@ class Plans:
             for flag in simulations:
                 text = measured_pairs.run(self.binaries, "codl-sim", plan, f"--device={device}", flag,
                                           f"--variant={report['variants'][0]['name']}", "--json")
-                simulated[flag.partition("=")[2]] = json.loads(text)["runs"][0]
+                simulated[flag.partition("=")[2].rstrip("%")] = json.loads(text)["runs"][0]
         for variant in report["variants"]:
             del variant["memory_over_time"]
         for operator in report["operators"]:
@@ -140,7 +140,7 @@ class Plans:
 
     def summary(self, network, device, flags, loads=(0,)):
         """`network` is a file's name without .onnx; `loads` are percent of the CPU, the first 0."""
-        answer = self.answer(network, device, flags, [f"--cpu-load={load}" for load in loads])
+        answer = self.answer(network, device, flags, [f"--cpu-load={load}%" for load in loads])
         return summary(answer["report"], answer["simulated"], self.sync_us(device))
 
     def frames(self, network, device, flags):

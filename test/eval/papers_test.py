@@ -65,7 +65,7 @@ class PapersTest(unittest.TestCase):
             return json.load(file), plan
 
     def simulated(self, plan, variant, load=0):
-        text = self.tool("codl-sim", plan, f"--variant={variant}", f"--cpu-load={load}", "--json")
+        text = self.tool("codl-sim", plan, f"--variant={variant}", f"--cpu-load={load}%", "--json")
         return json.loads(text)["runs"][0]
 
     def test_tables_have_the_numbers_of_the_tools(self):

@@ -271,7 +271,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.models(["tiny_resnet.onnx"], ["sd855"])
         self.matrix("--fail-if=latency>1s", "--fail-if=memory>1000MB")
         result = self.matrix("--fail-if=latency>0.001ms", f"--junit={self.path('j.xml')}", code=3)
-        self.assertIn("expected latency at most 1 (latency>0.001ms), found ", result.stderr)
+        self.assertRegex(result.stderr, r"expected latency at most 0\.001 ms \(latency>0\.001ms\), found [0-9.]+ ms\n")
         self.assertEqual(xml.parse(self.path("j.xml")).getroot()[0].get("failures"), "1")
         entries = self.manifest()
         baseline = self.path("base.json")
@@ -281,6 +281,10 @@ class MatrixTest(WorkFolder, unittest.TestCase):
             self.matrix(f"--baseline={baseline}", "--fail-if=latency>+3%", code=code)
         self.matrix("--fail-if=latency>+3%", code=1)
         self.matrix("--fail-if=speed>1", code=1)
+        for limit, units in (("latency>3", "latency with its unit, ms or us or s"), ("memory>64", "memory with its unit, MB or B or kB"),
+                             ("size>1ms", "size with its unit, MB or B"), ("gpu_share<0.5", "gpu_share with its unit, %"),
+                             ("latency>+3", "a change of latency with its unit, %"), ("latency>+3ms", "with its unit, %")):
+            self.assertIn(f"--fail-if: expected {units}", self.matrix(f"--fail-if={limit}", code=1).stderr)
         for flag in ("--fail-if=latency>1.2.3ms", "--jobs=0", "--jobs=-1", "--jobs=few"):
             self.assertRegex(self.matrix(flag, code=1).stderr, r"\Acodl-matrix: error: [^\n]+\n\Z")
         for text in ("[]", "{}", "3", '{"entries": [3]}', '{"entries": [{"job_status": "Passed", "model": "m", "device": "d"}]}'):
@@ -328,7 +332,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.write("pack/src/main/assets/mine.txt", b"")
         # Options that say what a GPU does are not for phones without one.
         self.models(["tiny_resnet.onnx"], ["sd855"], options=[
-            "--strategy=gpu", "--variants", "gpu", "--max-fallback=90", "--objective", "latency", "--robust", "--no-winograd"])
+            "--strategy=gpu", "--variants", "gpu", "--max-fallback=90%", "--objective", "latency", "--robust", "--no-winograd"])
         self.matrix(f"--ai-pack={pack}")
         self.assertEqual(sorted(os.listdir(assets)), ["mine.txt", "model#group_other", "model#group_sd855"])
         self.assertEqual(os.listdir(other), ["tiny_resnet.codl"])
@@ -527,7 +531,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         cpu, split = self.compile("a", "--device=sd855"), self.compile("b", "--device=sd855", "--split-dim=h", "--ratio=0.5")
         self.assertEqual(self.diff(cpu, cpu, "--fail-if=any"), "no difference\n")
         text = self.diff(cpu, split)
-        self.assertRegex(text, r"\(Conv2d\): cpu \w+ \(.* us\) to cpu \w+ height \[.*\), gpu \w+ height \[")
+        self.assertRegex(text, r"\(Conv2d\): cpu \w+ \([0-9.]+ ms\) to cpu \w+ height \[.*\), gpu \w+ height \[")
         self.diff(cpu, split, "--fail-if=any", code=3)
         self.diff(split, cpu, "--fail-if=latency>+3%")
         self.diff(cpu, split, "--fail-if=latency>+3%", code=3)

@@ -118,7 +118,7 @@ class Network:
                      os.path.join(self.work, "smaller.codl"))
         os.remove(os.path.join(self.work, "smaller.codl"))
         self.model = smaller
-        done = re.findall(r"^  \S.*, -?\d+\.\d us less$", report, re.MULTILINE)
+        done = re.findall(r"^  \S.*, -?\d+\.\d+ ms less$", report, re.MULTILINE)
         reasons = collections.Counter(
             re.sub(r"\d+ channels", "channels", line.rsplit(": ", 1)[1])
             for line in re.findall(r"^  untouched: (.*)$", report, re.MULTILINE))

@@ -368,7 +368,7 @@ int soak(const std::vector<std::string>& arguments) {
       "descriptors grow. With --checked-runs: runs whose steps are checked, and nothing else.";
   own.groups = {
       {"How long",
-       {{"duration", duration_value(&options.duration_s, "60s"), "of the two sessions of a plan"},
+       {{"duration", duration_value(&options.duration_s), "of the two sessions of a plan"},
         {"creations", integer_value<int32_t>("N", &options.creations, 1),
          "sessions of a plan that are created and destroyed"},
         {"checked-runs", integer_value<int64_t>("N", &options.checked_runs, 1, INT64_MAX, "none"),

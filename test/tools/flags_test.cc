@@ -44,7 +44,7 @@ CommandLine command_line_of(Values* values) {
        {{"count", integer_value("N", &values->count, 1, 99), "a count"},
         {"share", number_value("R", &values->share, 0, 1, "by prediction"), "a share"},
         {"cores", cores_value(&values->cores, "not pinned"), "cores"},
-        {"budget", duration_value(&values->budget_s, "5m"), "time"},
+        {"budget", duration_value(&values->budget_s), "time"},
         {"dim", choice_value(&values->dim, {{"auto", Dim::Auto}, {"height", Dim::Height}}), "one"},
         {"list",
          optional_choice_value<Dim>(&values->list, {{"text", Dim::Auto}, {"json", Dim::Height}}),
@@ -156,11 +156,32 @@ TEST_CASE("numbers are whole and in range") {
 }
 
 TEST_CASE("times are seconds or minutes") {
-  CHECK(parse({"--budget=90"}).budget_s == 90);
   CHECK(parse({"--budget=90s"}).budget_s == 90);
   CHECK(parse({"--budget=10m"}).budget_s == 600);
   for (const char* text : {"m", "0s", "-1m", "1h", "1ms", "soon"})
     CHECK(refusal_of({std::string("--budget=") + text}) != "accepted");
+  CHECK(refusal_of({"--budget=90"}) ==
+        "--budget: expected a number with its unit, s or m, found '90'");
+  CHECK(refusal_of({"--budget=0.5s"}) == "--budget: expected 1s to 1e+09s, found '0.5s'");
+}
+
+TEST_CASE("a number of a quantity has a unit") {
+  const Quantity slice = {{{"us", 1}, {"ms", 1e3}, {"s", 1e6}}, 0, 1e12};
+  const auto us = [&](const char* text) { return parse_quantity("--slice", text, slice); };
+  CHECK(us("4ms") == 4000);
+  CHECK(us("4 ms") == 4000);
+  CHECK(us("0.5S") == 500000);
+  CHECK(us("1e3us") == 1000);
+  for (const char* text : {"4", "", "ms", "4min", "4  ms", "four ms", "-1ms", "1ms2", "nanms"})
+    CHECK(message_of([&] { us(text); }) != "accepted");
+  CHECK(message_of([&] { us("4"); }) ==
+        "--slice: expected a number with its unit, us, ms or s, found '4'");
+  const Quantity load = percent_quantity(0.01, 0, 90);
+  CHECK(parse_quantity("--load", "60%", load) == 0.6);
+  CHECK(message_of([&] { parse_quantity("--load", "60", load); }) ==
+        "--load: expected a number with its unit, %, found '60'");
+  CHECK(message_of([&] { parse_quantity("--load", "91%", load); }) ==
+        "--load: expected 0% to 90%, found '91%'");
 }
 
 TEST_CASE("cores are numbers and ranges") {

@@ -115,8 +115,8 @@ def text_of(result):
         lines.append(f"variant {v['name']}: predicted {change(v['predicted_us'], 1e3, 'ms')}; arenas {change(v['arena_bytes'], 1e6, 'MB')}")
         for pair in v["changed"]:
             old, new = pair["before"], pair["after"]
-            lines.append(f"  {new['node']} ({new['op']}): {', '.join(old['parts'])} ({old['predicted_us']:.1f} us) to "
-                         f"{', '.join(new['parts'])} ({new['predicted_us']:.1f} us)")
+            lines.append(f"  {new['node']} ({new['op']}): {', '.join(old['parts'])} ({old['predicted_us'] / 1e3:.3f} ms) to "
+                         f"{', '.join(new['parts'])} ({new['predicted_us'] / 1e3:.3f} ms)")
         for kind in ("removed", "added"):
             lines += [f"  {kind}: {node['node']} ({node['op']}): {', '.join(node['parts'])}" for node in v[kind]]
     return "\n".join(lines) + "\n"

@@ -4,22 +4,30 @@ import re
 from .common import fail
 
 METRICS = {"latency": "inference_time", "memory": "memory.total_bytes", "size": "plan_bytes", "gpu_share": "gpu_mac_share"}
-UNITS = {"": 1, "us": 1, "ms": 1e3, "s": 1e6, "kB": 1e3, "MB": 1e6, "%": 0.01}
+# As of codlc's flags: a number without a unit would be a guess.
+TIMES = {"ms": 1e3, "us": 1, "s": 1e6}
+BYTES = {"MB": 1e6, "B": 1, "kB": 1e3, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+PERCENT = {"%": 0.01}
+UNITS = {"latency": TIMES, "memory": BYTES, "size": BYTES, "gpu_share": PERCENT}
 
 
 class Limit:
     """`latency>20ms`, or against --baseline `latency>+3%`, `gpu_share<-5%`."""
 
     def __init__(self, text):
-        match = re.fullmatch(r"(\w+)([<>])([+-]?)(\d+(?:\.\d+)?)(us|ms|s|kB|MB|%|)", text)
+        match = re.fullmatch(r"(\w+)([<>])([+-]?)(\d+(?:\.\d+)?) ?([A-Za-z%]*)", text)
         if not match or match.group(1) not in METRICS:
             fail("--fail-if", f"like latency>20ms or latency>+3% of {', '.join(METRICS)}", f"'{text}'")
         self.text = text
         self.metric, self.sign, change, value, unit = match.groups()
         self.is_change = change != ""
-        if self.is_change and unit != "%":
-            fail("--fail-if", "a change in percent, like latency>+3%", f"'{text}'")
-        self.value = float(value) * UNITS[unit] * (-1 if change == "-" else 1)
+        units = PERCENT if self.is_change else UNITS[self.metric]
+        if unit not in units:
+            of = f"a change of {self.metric}" if self.is_change else self.metric
+            fail("--fail-if", f"{of} with its unit, {' or '.join(units)}", f"'{text}'")
+        self.value = float(value) * units[unit] * (-1 if change == "-" else 1)
+        # Of what is told.
+        self.unit = next(iter(UNITS[self.metric])) if self.is_change else unit
 
     @staticmethod
     def number(entry, metric):
@@ -37,4 +45,6 @@ class Limit:
             most = self.number(before, self.metric) * (1 + self.value)
         if not (found > most if self.sign == ">" else found < most):
             return None
-        return f"expected {self.metric} {'at most' if self.sign == '>' else 'at least'} {most:g} ({self.text}), found {found:g}"
+        scale = UNITS[self.metric][self.unit]
+        return (f"expected {self.metric} {'at most' if self.sign == '>' else 'at least'} {most / scale:g} {self.unit} ({self.text}), "
+                f"found {found / scale:g} {self.unit}")
