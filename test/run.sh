@@ -137,8 +137,7 @@ stage_release() {
   configure release && release_built=1 && check ctest ctest_run release -LE e2e_tools
   # Not part of "all"; they are to build all the same.
   [ -z "${release_built-}" ] ||
-    check benches cmake --build --preset release --target kernel_bench predictor_bench cl_kernel_bench cl_layers \
-      check_bench
+    check benches cmake --build --preset release --target kernel_bench cl_kernel_bench check_bench
 }
 stage_asan() {
   configure asan && check ctest ctest_run asan -LE 'arch|e2e_tools|release_only' &&
