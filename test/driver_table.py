@@ -132,8 +132,13 @@ def table_lines(index, columns):
               "", *markdown.table(["plan", *names], [[entry["name"], *(plan_cell(column["plans"].get(entry["name"])) for column in columns)]
                                                      for entry in index])]
     symbols = sorted({symbol for cells in kernels for symbol in cells})
-    lines += ["", "Steps of each kernel in all of these plans:", "",
-              *markdown.table(["kernel", *names], [[symbol, *(cells.get(symbol, "") for cells in kernels)] for symbol in symbols])]
+    is_wrong = {symbol: any("wrong" in cells.get(symbol, "") for cells in kernels) for symbol in symbols}
+    right = [symbol for symbol in symbols if not is_wrong[symbol]]
+    lines += ["", f"Kernels of which all steps are right: {', '.join(right)}."]
+    if len(right) < len(symbols):
+        lines += ["", "Steps of the others in all of these plans:", "",
+                  *markdown.table(["kernel", *names], [[symbol, *(cells.get(symbol, "") for cells in kernels)]
+                                                       for symbol in symbols if is_wrong[symbol]])]
     return lines
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """How well codl-sim tells what codl-bench measures: whole networks on a CPU, a GPU and both.
 
-    networks.py all MODELS --bin build/release/bin --device h200-nvidia [--out docs/results]
+    networks.py all MODELS --bin build/release/bin --device h200-nvidia --out RESULTS
 
 or, for a machine that has no compiler and nothing of Python but its standard library:
 
     networks.py prepare MODELS --bin build/release/bin --device h200-nvidia --pack FOLDER   # here
     FOLDER/networks.py measure --pack FOLDER --out RESULTS                                  # there
-    networks.py report RESULTS --pack FOLDER --bin build/release/bin [--device PROFILE]     # here
+    networks.py report --pack FOLDER --out RESULTS --bin build/release/bin [--device PROFILE]     # here
 
 `prepare` compiles every .onnx of the folder MODELS (all, or --networks) for each kind of plan: cpu,
 gpu, auto (what codlc takes to be fastest: co-execution where that pays), and split (every layer that
@@ -18,19 +18,17 @@ is the median over rounds of the median over runs. Clocks move between rounds: w
 queues are cores that flags name, each round's time is brought to the clock of the profile by the probe
 that codl-bench times beside its runs (cpu.probe_us). With codl-profile --beside, which stands still
 while plans run, profile and networks are of the same minutes. `report` runs codl-sim on the same plans,
-on the profile they were made for or a newer one of the same machine, and writes networks.json and
-networks.md, which keep what they say of other pairs. What is met is told of the median over rounds;
-beside it stand the times as the clock was, and the quietest round, which say whether the simulation or
-the machine's other users are why it is not.
+on the profile they were made for or a newer one of the same machine. What is met is told of the median
+over rounds; beside it stand the times as the clock was, and the quietest round, which say whether the
+simulation or the machine's other users are why it is not.
 
-RESULTS is a folder: results.json, and traces.tar.xz with a timeline of each plan on a GPU.
+RESULTS is a folder: results.json, networks.md, and traces.tar.xz with a timeline of each plan on a GPU.
 """
 import argparse
 import glob
 import json
 import lzma
 import os
-import re
 import shutil
 import signal
 import statistics
@@ -250,82 +248,50 @@ def is_near(ratio):
     return abs(ratio - 1) <= TOLERANCE
 
 
-def as_clocked_ratio(row):
-    return row.get("as_clocked_ratio", row.get("ratio", 0))
-
-
-def notes_of(text):
-    """What was written by hand under the headings of networks.md, by pair."""
-    parts = re.split(r"^## (.*)\n\n", text, flags=re.MULTILINE)
-    return {pair: re.split(r"^- ", part, maxsplit=1, flags=re.MULTILINE)[0]
-            for pair, part in zip(parts[1::2], parts[2::2])}
-
-
-def markdown(pairs, notes):
-    lines = ["# Whole networks: simulated beside measured", "",
+def markdown(pair, rows):
+    lines = [f"# {pair}: simulated beside measured", "",
              "`codl-sim`'s wall time of a plan over `codl-bench`'s median on the machine that the "
              "profile is of;", f"within {100 * TOLERANCE:.0f} % is met. Made by "
              "`test/eval/networks.py`; what a kind is, its first lines say. Measured: at the",
              "profile's clock, by the probe beside each run, where there is one; the ratio as "
              "clocked is of times as they were.", "Spread: of the rounds' medians, from the least to "
              "the most, in percent of the time.", ""]
-    for pair, rows in sorted(pairs.items()):
-        lines += [f"## {pair}", ""]
-        if notes.get(pair):
-            lines += [notes[pair].rstrip("\n"), ""]
-        for kind in dict.fromkeys(row["kind"] for row in rows):
-            own = [row for row in rows if row["kind"] == kind]
-            met = sum(row.get("is_within", False) for row in own)
-            quietest = sum(is_near(row.get("quietest_ratio", 0)) for row in own)
-            clocked = sum(is_near(as_clocked_ratio(row)) for row in own)
-            lines.append(f"- {kind}: {met} of {len(own)} within {100 * TOLERANCE:.0f} %; as clocked "
-                         f"{clocked}, of the quietest rounds {quietest}")
-        lines += ["", "| network | kind | measured | spread | simulated | ratio | as clocked | of "
-                  "the quietest round | met |", "|---|---|---|---|---|---|---|---|---|"]
-        for row in rows:
-            if "error" in row:
-                lines.append(f"| {row['network']} | {row['kind']} | {row['error']} | | | | | | |")
-                continue
-            lines.append(f"| {row['network']} | {row['kind']} | {row['measured_us'] / 1000:.3f} ms "
-                         f"| {row['spread_percent']:.1f} % | {row['simulated_us'] / 1000:.3f} ms "
-                         f"| {row['ratio']:.3f} | {as_clocked_ratio(row):.3f} "
-                         f"| {row['quietest_ratio']:.3f} "
-                         f"| {'yes' if row['is_within'] else 'no'} |")
-        lines.append("")
-    return "\n".join(lines)
+    for kind in dict.fromkeys(row["kind"] for row in rows):
+        own = [row for row in rows if row["kind"] == kind]
+        met = sum(row.get("is_within", False) for row in own)
+        quietest = sum(is_near(row.get("quietest_ratio", 0)) for row in own)
+        clocked = sum(is_near(row.get("as_clocked_ratio", 0)) for row in own)
+        lines.append(f"- {kind}: {met} of {len(own)} within {100 * TOLERANCE:.0f} %; as clocked "
+                     f"{clocked}, of the quietest rounds {quietest}")
+    lines += ["", "| network | kind | measured | spread | simulated | ratio | as clocked | of "
+              "the quietest round | met |", "|---|---|---|---|---|---|---|---|---|"]
+    for row in rows:
+        if "error" in row:
+            lines.append(f"| {row['network']} | {row['kind']} | {row['error']} | | | | | | |")
+            continue
+        lines.append(f"| {row['network']} | {row['kind']} | {row['measured_us'] / 1000:.3f} ms "
+                     f"| {row['spread_percent']:.1f} % | {row['simulated_us'] / 1000:.3f} ms "
+                     f"| {row['ratio']:.3f} | {row['as_clocked_ratio']:.3f} "
+                     f"| {row['quietest_ratio']:.3f} "
+                     f"| {'yes' if row['is_within'] else 'no'} |")
+    return "\n".join(lines) + "\n"
 
 
 def report(options):
-    with open(os.path.join(options.results, "results.json")) as file:
+    with open(os.path.join(options.out, "results.json")) as file:
         results = json.load(file)
     device = options.device or results["device"]
-    path = os.path.join(options.out, "networks.json")
-    pairs = {}
-    if os.path.exists(path):
-        with open(path) as file:
-            pairs = json.load(file)
-    pairs[name_of(device)] = rows_of(options, results, device)
-    os.makedirs(options.out, exist_ok=True)
-    with open(path, "w") as file:
-        json.dump(pairs, file, indent=1)
-        file.write("\n")
-    path = os.path.join(options.out, "networks.md")
-    notes = {}
-    if os.path.exists(path):
-        with open(path) as file:
-            notes = notes_of(file.read())
-    with open(path, "w") as file:
-        file.write(markdown(pairs, notes))
+    text = markdown(name_of(device), rows_of(options, results, device))
+    with open(os.path.join(options.out, "networks.md"), "w") as file:
+        file.write(text)
+    print(text, end="")
 
 
 def run_all(options):
-    out = options.out
     with tempfile.TemporaryDirectory() as folder:
         options.pack = os.path.join(folder, "pack")
-        options.results = options.out = os.path.join(folder, "results")
         prepare(options)
         measure(options)
-        options.out = out
         report(options)
 
 
@@ -347,14 +313,13 @@ def main():
             own.add_argument("--beside", help="processes, comma between, that stop meanwhile")
             for flag in ("num-threads", "cpu-cores", "gpu-cores", "opencl-platform"):
                 own.add_argument("--" + flag, help="of codl-bench")
-        if work is report:
-            own.add_argument("results")
         if work is not run_all:
             own.add_argument("--pack", required=True)
         if work is not measure:
             own.add_argument("--bin", required=True)
             own.add_argument("--device", required=work is not report)
-        own.add_argument("--out", default=os.path.join(HERE, "..", "..", "docs", "results"))
+        if work is not prepare:
+            own.add_argument("--out", required=True, metavar="RESULTS", help="a folder")
 
     command("prepare", prepare, "prepare")
     command("measure", measure, "measure")

@@ -1,27 +1,21 @@
 #!/usr/bin/env python3
-"""Every table and figure of the founding papers anew: published, simulated and measured, side by side.
+"""Figures of the founding papers anew: published beside simulated.
 
-    papers.py BIN MODELS [--out docs/results/papers] [--work DIR]     simulates, then writes pages and figures
-    papers.py BIN MODELS --measure --work DIR [--cpu-cores 0] [--gpu-cores 1]     measures on this machine
-    papers.py --render                                                   pages and figures from what was collected
+    papers.py BIN MODELS [--out docs/results/papers] [--work DIR]     simulates, then writes the page and the figures
+    papers.py --render                                                page and figures from what was collected
 
-BIN has this build's programs (mace_cost among them), MODELS the networks with weights, NAME.onnx. Papers: CoDL
-(MobiSys'22), Figs. 15 to 22 and Table 3; the study "Potentials and Pitfalls" (MobiSys'24 workshop): strategies,
-unsupported operators, granularity. --out gets README.md, the figures, and what they are made from: papers.json
-(simulated), measured.json (--measure, under four minutes; nothing else may run meanwhile). DIR keeps answers, so that
-a command that was cut off goes on. Figures need matplotlib (python3-matplotlib).
+BIN has this build's programs, MODELS the networks with weights, NAME.onnx. Papers: CoDL (MobiSys'22), Figs. 15, 16, 18, 20, 21 and
+22; the study "Potentials and Pitfalls" (MobiSys'24 workshop): strategies and frames. --out gets README.md, the figures, and what
+they are made from, papers.json. DIR keeps answers, so that a command that was cut off goes on. Figures need matplotlib
+(python3-matplotlib).
 """
 import argparse
 import json
 import os
 import sys
 
-import ladder
-import mace_model
 import measured_pairs
-import paper
 import papers_data
-import papers_measure
 import papers_pages
 import papers_runs
 import results
@@ -39,27 +33,12 @@ def papers_networks(networks):
     return {name: file for name, file in networks.items() if name in papers_runs.NETWORKS} or networks
 
 
-def of_mace_kernels(binaries, phones):
-    """What the ladder has of the paper's networks with MACE's kernels: CPU and GPU fitted, the rest simulated."""
-    costs = mace_model.Costs(binaries)
-    try:
-        climbed = ladder.climb(paper.read_data(), costs)
-    finally:
-        costs.close()
-    return {"single": {p: v for p, v in climbed["single_processor"].items() if p in phones},
-            "codl": {p: v for p, v in climbed["co_execution"].items() if p in phones},
-            "halves": [row[:3] for row in climbed["micro"] if row[0].startswith("Fig. 18")],
-            "sharing": [(name, kind, count * climbed["fixed_sync_ms"] + ms) for name, kind, count, ms, _ in climbed["transfers"]],
-            "energy": [row[:3] for row in climbed.get("energy", [])]}
-
-
 def collect(options):
     plans = papers_runs.Plans(options.bin, options.models, options.work)
     version = measured_pairs.run(options.bin, "codlc", "--version").split(" (")[0]
     return {"made": {"machine": results.machine_text(), "compiler": version}, "networks": options.networks,
             "simulated": papers_runs.simulate(plans, options.networks, options.phones),
-            "frames": papers_runs.simulate_frames(plans, papers_networks(options.networks), options.phones[0]),
-            "mace": of_mace_kernels(options.bin, options.phones)}
+            "frames": papers_runs.simulate_frames(plans, papers_networks(options.networks), options.phones[0])}
 
 
 def save(folder, name, value):
@@ -75,19 +54,16 @@ def text_of(data):
     return "\n".join(papers_pages.page(data)).rstrip("\n") + "\n"
 
 
-def render(folder, is_measuring=False):
+def render(folder):
     collected = read(folder, "papers.json")
     if collected is None:
         sys.exit(f"papers.py: error: {folder}: expected papers.json, which `papers.py BIN MODELS` writes")
-    data = papers_data.Data(collected, read(folder, "measured.json"))
+    data = papers_data.Data(collected)
     measured_pairs.write_whole(os.path.join(folder, "README.md"), text_of(data))
     try:
         import papers_figures
     except ModuleNotFoundError as error:
-        text = f"figures: {error} (Debian: python3-matplotlib)"
-        if is_measuring:
-            return print(f"papers.py: {text}: `papers.py --render` draws them elsewhere", file=sys.stderr)
-        sys.exit(f"papers.py: error: {text}")
+        sys.exit(f"papers.py: error: figures: {error} (Debian: python3-matplotlib)")
     papers_figures.write_all(data, folder)
 
 
@@ -98,21 +74,13 @@ def parse_options():
     parser.add_argument("--out", default=papers_data.PAGES, help="folder of the pages (default: docs/results/papers)")
     parser.add_argument("--work", metavar="DIR", help="what is kept between runs (default: OUT/work)")
     parser.add_argument("--render", action="store_true", help="only write pages and figures")
-    parser.add_argument("--networks", help="names of the papers' networks, or of files without .onnx (default: seven; "
-                        "of --measure: resnet50)")
+    parser.add_argument("--networks", help="names of the papers' networks, or of files without .onnx (default: seven)")
     parser.add_argument("--devices", default=",".join(papers_runs.PHONES), dest="phones", help="(default: four phones)")
-    group = parser.add_argument_group("measuring")
-    group.add_argument("--measure", action="store_true", help="run plans on this machine's cores beside other processes")
-    group.add_argument("--cpu-cores", default="0", help="(default: 0)")
-    group.add_argument("--gpu-cores", default="1", help="of OpenCL (default: 1)")
-    group.add_argument("--profile", metavar="NAME|FILE.json", help="of this pair of cores (default: codl-profile makes one)")
-    group.add_argument("--time-budget", type=measured_pairs.seconds_of, default="220s", dest="seconds", help="(default: 220s)")
     options = parser.parse_args()
     if not options.render and not options.models:
         parser.error("expected BIN and MODELS, or --render")
     known = {**papers_runs.NETWORKS, **papers_runs.OTHERS}
-    default = ",".join(known) if not options.measure else "resnet50"
-    options.networks = names_of(options.networks or default, known)
+    options.networks = names_of(options.networks or ",".join(known), known)
     options.phones = options.phones.split(",")
     options.work = options.work or os.path.join(options.out, "work")
     if not options.render:
@@ -125,13 +93,9 @@ def parse_options():
 def main():
     options = parse_options()
     os.makedirs(options.out, exist_ok=True)
-    if options.measure:
-        options.profile_budget, options.profile_flags = papers_measure.PROFILE_SECONDS, ["--no-tiles"]
-        save(options.out, "measured.json", papers_measure.measure(options, list(options.networks.values())))
-    elif not options.render:
+    if not options.render:
         save(options.out, "papers.json", collect(options))
-    if not options.measure or os.path.exists(os.path.join(options.out, "papers.json")):
-        render(options.out, options.measure)
+    render(options.out)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,9 @@
 """What tables and figures of docs/results/papers are made from: collected answers beside what was published."""
 import json
 import os
-import statistics
 
 import paper
 import papers_runs
-import results
 
 PAGES = os.path.join(paper.HERE, "..", "..", "docs", "results", "papers")
 ORIGINS = ("published", "simulated")
@@ -13,7 +11,6 @@ ORIGINS = ("published", "simulated")
 BARS = {"cpu": "cpu", "gpu": "gpu", "mulayer": "mulayer", "codl-buffer": "codl_buffer", "codl": "codl", "codl-released": "codl"}
 HALF_OF = {"height": "half_height", "channel": "half_channel", "hybrid": "half_hybrid", "single": "half_hybrid",
            "chained": "half_chained"}
-COUNTED = ("cpu", "gpu", "coarse", "mulayer", "codl", "optimal")  # strategies of the table of unsupported operators
 
 
 def read_json(path):
@@ -26,11 +23,10 @@ def by_origin(published, simulated):
 
 
 class Data:
-    """`collected` is papers.json; `measured` is measured.json, or None."""
+    """`collected` is papers.json."""
 
-    def __init__(self, collected, measured):
-        self.collected, self.measured = collected, measured
-        self.simulated, self.mace = collected["simulated"], collected["mace"]
+    def __init__(self, collected):
+        self.collected, self.simulated = collected, collected["simulated"]
         self.phones, self.networks = list(self.simulated), list(collected["networks"])
         self.first = self.phones[0]
         self.paper = paper.read_data()
@@ -57,16 +53,6 @@ class Data:
             found = found.get(key, {})
         return found or None
 
-    def partitions(self, name):
-        """Of the first phone: (title, dims by operator, lengths of chains)."""
-        found = []
-        if self.figure("17", name):
-            found.append(("published", self.figure("17", name), self.figure("19", name)))
-        own = self.run(self.first, name, "codl")
-        return [*found, ("simulated, halves", self.run(self.first, name, "half_hybrid")["dims"],
-                         self.run(self.first, name, "half_chained")["lengths"]),
-                ("simulated, Algorithm 1", own["dims"], own["lengths"])]
-
     def halves(self, name, key):
         return by_origin(self.figure("18", name, key + "_ms"), self.clock_ms(self.first, name, HALF_OF[key]))
 
@@ -83,25 +69,8 @@ class Data:
 
     def memory_mb(self, name, strategy):
         """Published MB of MACE are under "mace"."""
-        simulated = None if strategy == "mace" else self.run(self.first, name, strategy)["memory"]["total_bytes"] / 1e6
+        simulated = None if strategy == "mace" else self.run(self.first, name, strategy)["memory_bytes"] / 1e6
         return by_origin(self.figure("22", "memory_mb", name, strategy), simulated)
-
-    def added(self, name, strategy):
-        """Of a plan's operators and steps, the shares that are not the network's, or that the GPU has no kernel for."""
-        counts = self.run(self.first, name, strategy)["counts"]
-        shares = {key: count for key, count in counts.items() if key != "operators"}
-        total = counts["operators"] + sum(shares.values()) - counts["without_gpu"]
-        return {key: count / total for key, count in shares.items()}
-
-    def predictors(self):
-        """Table 3 and what four_models.py found on other machines: {group: {model: {origin: percent}}}."""
-        found = {f"{phone}, paper": {m: {"published": value} for m, value in models.items()}
-                 for phone, models in self.paper.tables["3"].items()}
-        for machine, kernels in results.read_section(results.DEFAULT, "four_models")["held_out"].items():
-            with_paper = [models for models in kernels.values() if "paper" in models]
-            found[machine] = {m: {"measured": statistics.mean(models[m]["within_10"] for models in with_paper)}
-                              for m in ("flops", "paper", "forest", "ours")}
-        return found
 
     def study_network(self):
         return "resnet50" if "resnet50" in self.networks else self.networks[-1]
@@ -115,15 +84,3 @@ class Data:
         over = {name: [plan["wall_us"] / limits["no limit"]["wall_us"] for plan in limits.values()] for name, limits in plans.items()}
         return [("Frames lost, first in, first out", True, lost("fifo")), ("Frames lost, in turn", True, lost("round-robin")),
                 ("Time over no limit", False, over)]
-
-    def granularity(self):
-        """Panels: (title, origin, {strategy: ms by number of competing processes})."""
-        runs = self.simulated[self.first][self.study_network()]
-        panels = [(f"{self.study_network()}, {self.first}", "simulated", {s: [us / 1e3 for us in runs[s]["loaded_us"].values()]
-                                             for s in papers_runs.GRANULARITIES})]
-        for name, strategies in (self.measured or {"networks": {}})["networks"].items():
-            for origin, key in (("simulated", "simulated_us"), ("measured", "rounds_us")):
-                panels.append((name + ", pair of cores", origin,
-                               {s: [statistics.median(loads[key]) / 1e3 for loads in by_load.values()]
-                                for s, by_load in strategies.items()}))
-        return panels

@@ -1,14 +1,13 @@
 """The figures of docs/results/papers as SVG, from what papers.py collected. Needs matplotlib.
 
-One colour a strategy, one mark an origin: hollow circles are published, discs simulated, diamonds measured.
+One colour a strategy, one mark an origin: hollow circles are published, discs simulated.
 """
 import matplotlib
 import matplotlib.lines
 import matplotlib.pyplot as pyplot
 
 import papers_runs
-from drawing import FAINT, INK, SETTINGS, write
-from papers_data import COUNTED
+from drawing import INK, SETTINGS, write
 from papers_pages import TITLES
 
 COLOURS = {"cpu": "#d97a1f", "gpu": "#3b8fd6", "mulayer": "#b08d1e", "coarse": "#a06ad0", "fine": "#d9659c",
@@ -17,8 +16,7 @@ NAMES = {"retinaface": "RetinaFace", "yolov2": "YOLOv2", "vgg16": "VGG-16", "pos
          "resnet50": "ResNet-50", "mobilenet_v2": "MobileNetV2"}
 PHONES = {"sd855": "Snapdragon 855", "sd865": "Snapdragon 865", "sd888": "Snapdragon 888", "kirin990": "Kirin 990"}
 MARKS = {"published": dict(marker="o", markerfacecolor="none", markersize=6, markeredgewidth=1.4),
-         "simulated": dict(marker="o", markersize=5, markeredgewidth=0),
-         "measured": dict(marker="D", markersize=5, markeredgewidth=0)}
+         "simulated": dict(marker="o", markersize=5, markeredgewidth=0)}
 LINES = ("#3b8fd6", "#d97a1f", "#2f9e56", "#a06ad0", "#d9659c", "#5f9ea0", "#b08d1e")  # of networks
 TICKS = (20, 50, 100, 200, 500, 1000, 2000)  # of logarithmic axes
 
@@ -103,56 +101,6 @@ def latency(data, folder):
     write(figure, folder, "latency")
 
 
-def strip(axes, y, cells, colours):
-    """Runs of equal cells as blocks."""
-    begin = 0
-    for i in range(1, len(cells) + 1):
-        if i == len(cells) or cells[i] != cells[begin]:
-            axes.barh(y, i - begin - 0.12, left=begin + 0.06, height=0.7, color=colours[cells[begin]], linewidth=0)
-            begin = i
-
-
-def chain_strip(axes, y, lengths):
-    begin = 0
-    for length in lengths:
-        if length > 1:
-            axes.barh(y, length - 0.2, left=begin + 0.1, height=0.7, color=COLOURS["codl"], linewidth=0)
-        if length > 3:
-            axes.text(begin + length / 2, y, str(length), ha="center", va="center", fontsize=7, color="white")
-        begin += length
-    axes.barh(y, begin, height=0.08, color=INK, linewidth=0, zorder=0)
-
-
-def partition(data, folder):
-    """Figs. 17 and 19, on the first phone."""
-    colours = {"H": COLOURS["gpu"], "C": COLOURS["cpu"], "G": FAINT, "P": FAINT}
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 6))
-    y, ticks, labels = 0, [], []
-    for name in data.paper_networks:
-        left.text(0, y - 1, NAMES.get(name, name) + "  ", transform=left.get_yaxis_transform(), fontweight="bold", va="center",
-                  ha="right")
-        for title, dims, lengths in data.partitions(name):
-            strip(left, y, dims, colours)
-            chain_strip(right, y, lengths)
-            ticks.append(y)
-            labels.append(title)
-            y += 1
-        y += 1.2
-    for axes, title in ((left, "Split along height or output channels (Fig. 17)"), (right, "Chains and their lengths (Fig. 19)")):
-        axes.set_ylim(y - 1.2, -1.5)
-        axes.set_yticks(ticks, labels if axes is left else [""] * len(labels))
-        axes.set_xlim(0)
-        axes.set_title(title)
-        axes.set_xlabel("operator")
-        axes.spines["left"].set_visible(False)
-    patch = lambda colour, label: matplotlib.lines.Line2D([], [], color=colour, linewidth=6, label=label)
-    figure.tight_layout()
-    figure.legend(handles=[patch(COLOURS["gpu"], "height"), patch(COLOURS["cpu"], "output channels"), patch(FAINT, "one processor"),
-                           patch(COLOURS["codl"], "chain")],
-                  loc="lower right", bbox_to_anchor=(0.99, 1), ncol=4, frameon=False)
-    write(figure, folder, "partition")
-
-
 def ablation(data, folder):
     """Figs. 18 and 20, on the first phone."""
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(9.4, 5.4))
@@ -180,28 +128,6 @@ def costs(data, folder):
     figure.tight_layout(w_pad=0.5)
     legend(figure, ("published", "simulated"))
     write(figure, folder, "costs")
-
-
-def predictors(data, folder):
-    """Table 3: a row for each place, a colour for each predictor."""
-    colours = {"flops": COLOURS["cpu"], "paper": COLOURS["codl"], "forest": COLOURS["gpu"], "ours": COLOURS["optimal"]}
-    titles = {"flops": "linear in FLOPs", "paper": "CoDL's models", "forest": "random forest", "ours": "codl's cost model"}
-    figure, axes = pyplot.subplots(figsize=(7, 3.2))
-    places = data.predictors()
-    for y, models in enumerate(places.values()):
-        for model, values in models.items():
-            for origin, value in values.items():
-                points(axes, origin, [value], [y], [colours[model]])
-    axes.hlines(range(len(places)), 0, 100, color=INK, linewidth=0.4, alpha=0.25)
-    axes.set_yticks(range(len(places)), list(places))
-    axes.set_ylim(len(places) - 0.5, -0.5)
-    axes.set_xlim(0, 100)
-    axes.spines["left"].set_visible(False)
-    axes.set_title("Predictions within 10 %, percent (Table 3)")
-    figure.tight_layout()
-    legend(figure, ("published", "measured"), more=[matplotlib.lines.Line2D([], [], color=colours[m], linewidth=5, label=titles[m])
-                                                    for m in titles])
-    write(figure, folder, "predictors")
 
 
 def strategies(data, folder):
@@ -241,39 +167,6 @@ def strategies(data, folder):
     write(figure, folder, "strategies")
 
 
-def unsupported(data, folder):
-    """By network and strategy, the shares of a plan's operators that are not the network's or not the GPU's."""
-    kinds = {"without_gpu": ("no GPU kernel", COLOURS["optimal"]), "conversions": ("conversions", COLOURS["gpu"]),
-             "maps": ("maps and unmaps", COLOURS["cpu"]), "copies": ("copies", COLOURS["fine"]),
-             "slices": ("slices and joins", COLOURS["coarse"])}
-    figure, all_axes = pyplot.subplots(1, len(data.networks), figsize=(1.45 * len(data.networks) + 1.2, 2.1), squeeze=False)
-    seen = {}
-    for axes, name in zip(all_axes[0], data.networks):
-        for y, s in enumerate(COUNTED):
-            begin = 0
-            for kind, share in data.added(name, s).items():
-                if share:
-                    axes.barh(y, 100 * share, left=begin, height=0.7, color=kinds[kind][1], linewidth=0)
-                    begin += 100 * share
-                    seen[kind] = True
-            axes.barh(y, 100 - begin, left=begin, height=0.7, color=FAINT, linewidth=0)
-        axes.set_ylim(len(COUNTED) - 0.5, -0.5)
-        axes.set_xlim(0, 100)
-        axes.set_xticks((0, 50, 100), ("0", "50", "100 %") if axes is all_axes[0][-1] else ("0", "50", ""))
-        axes.set_yticks(range(len(COUNTED)), [TITLES[s] for s in COUNTED] if axes is all_axes[0][0] else [""] * len(COUNTED))
-        for tick, s in zip(axes.get_yticklabels(), COUNTED):
-            tick.set_color(COLOURS[s])
-        axes.set_title(NAMES.get(name, name))
-        axes.spines["left"].set_visible(False)
-    all_axes[0][0].set_xlabel("of a plan's operators and steps", loc="left")
-    figure.tight_layout(w_pad=0.3)
-    patches = [matplotlib.lines.Line2D([], [], color=colour, linewidth=6, label=label)
-               for kind, (label, colour) in kinds.items() if kind in seen]
-    figure.legend(handles=[*patches, matplotlib.lines.Line2D([], [], color=FAINT, linewidth=6, label="the network's")],
-                  loc="lower right", bbox_to_anchor=(0.99, 1), ncol=6, frameon=False)
-    write(figure, folder, "unsupported")
-
-
 def spread(values, least, highest):
     """Moves values apart until neighbours are `least` from each other and none is above `highest`; their order stays."""
     order = sorted(range(len(values)), key=lambda i: values[i])
@@ -284,26 +177,6 @@ def spread(values, least, highest):
     for after, before in zip(order[::-1], order[-2::-1]):
         placed[before] = min(placed[before], placed[after] - least)
     return placed
-
-
-def granularity(data, folder):
-    panels = data.granularity()
-    figure, all_axes = pyplot.subplots(1, len(panels), figsize=(4.2 * len(panels), 4), squeeze=False)
-    for axes, (title, origin, lines) in zip(all_axes[0], panels):
-        highest = max(max(values) for values in lines.values())
-        ends = spread([values[-1] for values in lines.values()], highest * 0.055, highest)
-        for (s, values), end in zip(lines.items(), ends):
-            axes.plot(range(len(values)), values, color=COLOURS[s], linewidth=1.6, **MARKS[origin])
-            axes.annotate(TITLES[s], (len(values) - 1, values[-1]), xytext=(len(values) - 0.86, end), color=COLOURS[s], va="center",
-                          annotation_clip=False)
-        axes.set_xticks(range(3))
-        axes.set_xlim(-0.15, 2.1)
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("competing processes")
-        named = ", ".join(NAMES.get(word, PHONES.get(word, word)) for word in title.split(", "))
-        axes.set_title(f"{named}, ms, {origin}")
-    figure.tight_layout(w_pad=6)
-    write(figure, folder, "granularity")
 
 
 def frames(data, folder):
@@ -333,7 +206,7 @@ def frames(data, folder):
     write(figure, folder, "frames")
 
 
-FIGURES = (latency, partition, ablation, costs, predictors, strategies, unsupported, granularity, frames)
+FIGURES = (latency, ablation, costs, strategies, frames)
 
 
 def write_all(data, folder):

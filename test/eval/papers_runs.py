@@ -20,56 +20,19 @@ STRATEGIES = ("cpu", "gpu", "mulayer", "coarse", "fine", "codl-buffer", "codl", 
 HALVES = {"half_height": ["--ratio=0.5", "--max-chain=1", "--split-dim=h"],
           "half_channel": ["--ratio=0.5", "--max-chain=1", "--split-dim=oc"],
           "half_hybrid": ["--ratio=0.5", "--max-chain=1"], "half_chained": ["--ratio=0.5"]}
-GRANULARITIES = ("cpu", "gpu", "coarse", "fine", "codl", "optimal")
+GRANULARITIES = ("coarse", "fine", "optimal")
 # Of one core, n competing processes beside the plan's thread take n of n + 1 parts (assumed: equal shares).
-LOADS = {0: 0, 1: 50, 2: 67}
+LOADS = {0: 0, 2: 67}
 # A screen's frames beside a network: plans by how much of the GPU they may have, and how the GPU serves two programs.
 SLICE = "--max-gpu-slice=4ms"
 LIMITS = {"GPU alone": ["--strategy=gpu"], "no limit": [], "slices": [SLICE],
           **{f"{percent} %": [f"--gpu-limit={percent}%", SLICE] for percent in (75, 50)}}
 DISPLAYS = ("fifo", "round-robin")
-TIMES = ("clock_us", "wall_us", "low_us", "high_us", "gpu_mac_share", "is_alone")
-LISTED = ("Conv2d", "Pool2d", "MatMul")  # operators that CoDL's lists have
-
-
-def letter(operator):
-    """H and C: split along height or output channels; else the processor that has all."""
-    if operator["split"] != "none":
-        return "H" if operator["split"] == "rows" else "C"
-    return "G" if operator["parts"][0]["processor"] == "gpu" else "P"
-
-
-def chain_lengths(operators):
-    """Of consecutive operators of one chain; 1 for each outside."""
-    lengths, last = [], -1
-    for operator in operators:
-        if operator["chain"] >= 0 and operator["chain"] == last:
-            lengths[-1] += 1
-        else:
-            lengths.append(1)
-        last = operator["chain"]
-    return lengths
+TIMES = ("clock_us", "wall_us")  # of the phones but the first
 
 
 def is_transform(step):
     return step["kind"] == "kernel" and step["kernel"].startswith("convert_")
-
-
-def counts_of(report):
-    """Operators of the network, those that the GPU has no kernel for, and what the plan adds to them."""
-    steps = [step for step in report["variants"][0]["steps"] if "step" in step]
-    own = [row for row in report["support"]["operators"] if row["op"] != "Convert"]
-    kernels = {kind: sum(step["kind"] == "kernel" and step["kernel"].startswith(kind) for step in steps)
-               for kind in ("slice_", "concat_")}
-    # A Slice or Concat of the network may be split in two parts; more kernels than that would be the plan's own.
-    parts = {kind: sum(len(o["parts"]) for o in report["operators"] if o["op"] == op)
-             for kind, op in (("slice_", "Slice"), ("concat_", "Concat"))}
-    return {"operators": sum(row["node_count"] for row in own),
-            "without_gpu": sum(row["node_count"] - row["gpu_count"] for row in own),
-            "conversions": sum(map(is_transform, steps)),
-            "maps": sum(step["kind"] in ("map", "unmap") for step in steps),
-            "copies": sum(step["kind"] in ("upload", "download") for step in steps),
-            "slices": sum(max(0, kernels[kind] - parts[kind]) for kind in kernels)}
 
 
 def sharing_us(report, sync_us):
@@ -84,12 +47,8 @@ def sharing_us(report, sync_us):
 def summary(report, simulated, sync_us):
     """What the tables have of a plan; `simulated` by load in percent, as codl-sim says of its first variant."""
     variant = report["variants"][0]
-    listed = [o for o in report["operators"] if o["op"] in LISTED]
-    found = {"clock_us": simulated["0"]["codl_clock_us"], "wall_us": variant["predicted_us"], "low_us": variant["low_us"],
-             "high_us": variant["high_us"], "gpu_mac_share": variant["gpu_mac_share"],
-             "is_alone": bool(variant["one_processor_reason"]), "busy_us": variant["busy_us"],
-             "memory": variant["memory"], "winograd_bytes": report["plan"]["winograd_bytes"],
-             "dims": "".join(map(letter, listed)), "lengths": chain_lengths(listed), "counts": counts_of(report),
+    found = {"clock_us": simulated["0"]["codl_clock_us"], "wall_us": variant["predicted_us"],
+             "high_us": variant["high_us"], "memory_bytes": variant["memory"]["total_bytes"],
              "sharing_us": sharing_us(report, sync_us), "loaded_us": {load: run["wall_us"] for load, run in simulated.items()}}
     if "energy_mj" in simulated["0"]:
         found["energy_mj"] = simulated["0"]["energy_mj"]

@@ -101,24 +101,11 @@ def terms_of(costs, phone, networks):
     return {side: {name: network_terms(costs, phone, side, ops) for name, ops in networks.items()} for side in ("cpu", "gpu")}
 
 
-def fit_phone(costs, phone, networks, latency_ms, left_out=None):
-    """{"cpu": shares, "gpu": shares} from the bars of `latency_ms`, all or all but one network's."""
+def fit_phone(costs, phone, networks, latency_ms):
+    """{"cpu": shares, "gpu": shares} from the bars of `latency_ms`."""
     prior, terms = priors(phone), terms_of(costs, phone, networks)
-    return {side: fit_shares(prior[side], terms[side],
-                             {name: bars[side] for name, bars in latency_ms.items() if name != left_out})
+    return {side: fit_shares(prior[side], terms[side], {name: bars[side] for name, bars in latency_ms.items()})
             for side in ("cpu", "gpu")}
-
-
-def jackknife(costs, phone, networks, latency_ms):
-    """Shares as (least, most) when any one network is left out, and the errors of its latencies in
-    percent by network and processor."""
-    terms = terms_of(costs, phone, networks)
-    fits = {name: fit_phone(costs, phone, networks, latency_ms, left_out=name) for name in networks}
-    ranges = {side: {share: (min(fit[side][share] for fit in fits.values()), max(fit[side][share] for fit in fits.values()))
-                     for share in mace_model.SHARES[side]} for side in ("cpu", "gpu")}
-    errors = {name: {side: 100 * (ms_of(terms[side][name], fit[side]) / latency_ms[name][side] - 1)
-                     for side in ("cpu", "gpu")} for name, fit in fits.items()}
-    return ranges, errors
 
 
 def four_digits(values):

@@ -232,8 +232,7 @@ class SharedDevice {
   size_t used_ = 0;
 };
 
-// Networks of 4 to 25 ms, as test/eval/adaptive.py has them; in the last the first variant is the
-// CPU's plan.
+// Networks of 4 to 25 ms; in the last the first variant is the CPU's plan.
 const std::vector<std::vector<Shares>> kNetworks = {
     {{"coexec", 4000, 4000}, {"cpu", 7500, 0}, {"gpu50", 5500, 2600}, {"busy", 2200, 5500}},
     {{"coexec", 15000, 15000}, {"cpu", 27000, 0}, {"gpu50", 20000, 10000}, {"busy", 8000, 21000}},
@@ -325,7 +324,7 @@ TEST_CASE("what load said of a variant does not count when the load has gone", "
   CHECK(excess < 0.08);
 }
 
-// mobilenet_v2 as it was measured on two quiet cores (docs/results/adaptive.md): what a run takes
+// mobilenet_v2 as it was measured on two quiet cores: what a run takes
 // alone, and what it takes of a core that it shares, which is more where it loses turns.
 struct MeasuredVariant {
   const char* name;
