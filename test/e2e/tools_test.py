@@ -672,7 +672,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                 self.assertLessEqual(int(counts.group(1)), int(counts.group(2)), said)
                 self.assertLess(len(said), 300)
                 self.assertEqual(run("codlc", MODEL, "-q", f"--device={device}", "-o", out).stderr, "")
-        for device in ("host", "host-2core-pocl", "host-2core-zen4-pocl", "host-2core-avx512-pocl", "16core-pocl", "h200-nvidia"):
+        for device in ("host", "host-2core-pocl", "host-2core-zen4-pocl", "host-2core-avx512-pocl", "h200-nvidia"):
             self.assertEqual(run("codlc", MODEL, f"--device={device}", "-o", out).stderr, "")
         # A profile of one kernel: of the others only other machines say something.
         samples = self.write("s.csv", self.SHORT_SAMPLES)

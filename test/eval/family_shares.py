@@ -27,7 +27,8 @@ from scipy.optimize import nnls
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
-# By name of the samples: the host, and what OpenCL ran on. Two sets of samples of one host are one for the CPU.
+# By name of the samples: the host, and what OpenCL ran on. Two sets of samples of one host are one for the CPU. The server's
+# samples are in the history only (docs/guide/measuring.md).
 MACHINES = {
     "h200-nvidia": ("server", "gpu"),
     "16core-pocl": ("server", "processor"),
