@@ -1,6 +1,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -261,8 +262,16 @@ void measure_cpu_machine(MeasuredCpu& processor, MachineFacts* facts) {
       static_cast<double>(share * workers) /
           (1e3 * quiet_us(9, [&] { processor.all_us(read_share); })));
   constexpr int kForks = 100;
+  std::atomic<size_t> begun_count = 0;
   const double forks_us = quiet_us(kTries, [&] {
-    for (int i = 0; i < kForks; ++i) processor.all_us([](int32_t) {});
+    for (int i = 0; i < kForks; ++i) {
+      const size_t all_begun = begun_count + workers;
+      // Each waits for all others: nobody does the work of a worker that is not there yet.
+      processor.all_us([&](int32_t) {
+        ++begun_count;
+        while (begun_count < all_begun) rt::pause_core();
+      });
+    }
   });
   set(&CpuMachine::fork_join_us, workers > 1 ? forks_us / kForks : 0);
 }

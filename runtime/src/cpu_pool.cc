@@ -1,12 +1,6 @@
 #include "runtime/src/cpu_pool.h"
 
-#include <limits.h>
-#include <linux/futex.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <cstdio>
 
@@ -15,28 +9,9 @@
 namespace codl::rt {
 namespace {
 
-// How long an idle worker spins before it sleeps. Some five times the 36 us that waking one takes:
-// longer than the gaps between CPU steps, shorter than a wait for a large GPU step, whose cores (a
-// phone's power, PoCL's threads) are then not ours to burn.
-constexpr int64_t kSpinNs = 200'000;
-// Pauses between two looks at the clock, about a microsecond.
-constexpr int32_t kPausesPerLook = 32;
-// From here on the spinning thread offers its core to others: there may be more workers than cores.
-constexpr int64_t kYieldAfterNs = 20'000;
-
-void futex_wait(const std::atomic<uint32_t>& word, uint32_t value) {
-  static_assert(sizeof(word) == sizeof(uint32_t));
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
-}
-
-void futex_wake_all(const std::atomic<uint32_t>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-}
-
 // CpuPool::Worker::tasks_left.
-uint64_t pack_tasks(uint32_t generation, int32_t begin, int32_t end) {
-  return uint64_t{generation} << 62 | static_cast<uint64_t>(begin) << 31 |
-         static_cast<uint64_t>(end);
+uint64_t pack_tasks(int32_t begin, int32_t end) {
+  return static_cast<uint64_t>(begin) << 32 | static_cast<uint64_t>(end);
 }
 
 // While it lives, threads that are created inherit a mask of all signals: the host's handlers run
@@ -60,83 +35,47 @@ class SignalBlock {
 
 }  // namespace
 
-int64_t now_ns() {
-  timespec time = {};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
-uint32_t WaitableCounter::wait_for_change(uint32_t old) {
-  int64_t start_ns = 0;  // 0: the clock, which costs as much as passing work, was not read yet
-  for (;;) {
-    for (int32_t i = 0; i < kPausesPerLook; ++i) {
-      const uint32_t value = load();
-      if (value != old) return value;
-      pause_core();
-    }
-    const int64_t time_ns = now_ns();
-    if (start_ns == 0) start_ns = time_ns;
-    const int64_t spun_ns = time_ns - start_ns;
-    if (spun_ns > kSpinNs) break;
-    if (spun_ns > kYieldAfterNs) sched_yield();
-  }
-  sleepers_.fetch_add(1);
-  uint32_t value = value_.load();
-  while (value == old) {
-    futex_wait(value_, old);
-    value = value_.load();
-  }
-  sleepers_.fetch_sub(1);
-  return value;
-}
-
-void WaitableCounter::wake() {
-  if (sleepers_.load() != 0) futex_wake_all(value_);
-}
-
 codl_status_t CpuPool::start(const codl_allocator_t& allocator,
                              const kernels::WorkerSpeeds& workers, const int32_t* cores,
                              size_t core_count, codl_diag_t* diag) {
-  const int32_t worker_count = workers.count;
-  if (!workers_.allocate(allocator, static_cast<size_t>(worker_count)) ||
+  if (!workers_.allocate(allocator, static_cast<size_t>(workers.count)) ||
       !cores_.allocate(allocator, core_count)) {
-    set_diag(diag, "no memory for %d CPU workers", worker_count);
+    set_diag(diag, "no memory for %d CPU workers", workers.count);
     return CODL_OUT_OF_MEMORY;
   }
   for (size_t i = 0; i < core_count; ++i) cores_[i] = cores[i];
-  worker_count_ = worker_count;
   speed_sum_ = 0;
-  for (int32_t i = 0; i < worker_count; ++i) {
-    Worker& worker = workers_[static_cast<size_t>(i)];
-    worker.speed_before = speed_sum_;
-    worker.speed_end = speed_sum_ += static_cast<int32_t>(workers.of(i));
-  }
   const SignalBlock block;
-  for (int32_t i = 1; i < worker_count; ++i) {
+  for (int32_t i = 0; i < workers.count; ++i) {
     Worker& worker = workers_[static_cast<size_t>(i)];
     worker.pool = this;
     worker.index = i;
-    const int error = pthread_create(&worker.thread, nullptr, thread_main, &worker);
-    if (error != 0) {
+    if (const int error = i == 0 ? 0 : start_thread(worker); error != 0) {
       set_diag(diag, "pthread_create: expected a thread for worker %d, found error %d", i, error);
       stop();
       return CODL_OUT_OF_MEMORY;
     }
-    ++started_count_;
-    char name[16];  // the system's limit
-    std::snprintf(name, sizeof(name), "codl-%d", i);
-    pthread_setname_np(worker.thread, name);
+    worker.speed_end = speed_sum_ += static_cast<int32_t>(workers.of(i));
+    worker_count_ = i + 1;
   }
   return CODL_OK;
 }
 
+int CpuPool::start_thread(Worker& worker) {
+  const int error = pthread_create(&worker.thread, nullptr, thread_main, &worker);
+  if (error != 0) return error;
+  char name[16];  // the system's limit
+  std::snprintf(name, sizeof(name), "codl-%d", worker.index);
+  pthread_setname_np(worker.thread, name);
+  return 0;
+}
+
 void CpuPool::stop() {
-  if (started_count_ == 0) return;
+  if (worker_count_ == 1) return;
   posted_.is_last = true;
-  posted_.generation.set(posted_.generation.load() + 1);
-  for (int32_t i = 1; i <= started_count_; ++i)
+  posted_.gate.open();
+  for (int32_t i = 1; i < worker_count_; ++i)
     pthread_join(workers_[static_cast<size_t>(i)].thread, nullptr);
-  started_count_ = 0;
   worker_count_ = 1;
 }
 
@@ -152,51 +91,48 @@ void CpuPool::run(int32_t task_count, Job job, void* context) {
   }
   posted_.job = job;
   posted_.context = context;
-  posted_.task_count = task_count;
-  busy_count_.set(static_cast<uint32_t>(started_count_));
-  posted_.generation.set(posted_.generation.load() + 1);
-  work(0, posted_.generation.load());
-  for (uint32_t busy = busy_count_.load(); busy != 0;) busy = busy_count_.wait_for_change(busy);
+  for (int32_t i = 0, begin = 0; i < worker_count_; ++i) {
+    const int32_t end = share_end(task_count, i);
+    workers_[static_cast<size_t>(i)].tasks_left.store(pack_tasks(begin, end),
+                                                      std::memory_order_relaxed);
+    begin = end;
+  }
+  posted_.gate.open();
+  work(0);
+  posted_.gate.close();
 }
 
-bool CpuPool::claim(int32_t thief, int32_t victim, uint32_t generation, int32_t* out_begin,
-                    int32_t* out_end) {
-  constexpr uint64_t kTaskMask = (uint64_t{1} << 31) - 1;
+bool CpuPool::claim(int32_t thief, int32_t victim, int32_t* out_begin, int32_t* out_end) {
   // Relaxed: who may run a task is all that the word says. What tasks read and write is ordered by
-  // the generation and by busy_count_.
+  // the gate.
   std::atomic<uint64_t>& word = workers_[static_cast<size_t>(victim)].tasks_left;
   uint64_t found = word.load(std::memory_order_relaxed);
   for (;;) {
-    int32_t begin = static_cast<int32_t>(found >> 31 & kTaskMask);
-    int32_t end = static_cast<int32_t>(found & kTaskMask);
-    if (found >> 62 != (generation & 3)) {
-      const kernels::Units share = share_of(posted_.task_count, victim);
-      begin = static_cast<int32_t>(share.begin);
-      end = static_cast<int32_t>(share.end);
-    }
+    const auto begin = static_cast<int32_t>(found >> 32);
+    const auto end = static_cast<int32_t>(found & UINT32_MAX);
+    if (begin == end) return false;
     const int32_t taken = end - begin - (end - begin) / 2;
-    if (taken == 0 && thief != victim) return false;
     *out_begin = thief == victim ? begin : end - taken;
     *out_end = *out_begin + taken;
-    const uint64_t rest = thief == victim ? pack_tasks(generation, begin + taken, end)
-                                          : pack_tasks(generation, begin, end - taken);
-    if (word.compare_exchange_weak(found, rest, std::memory_order_relaxed)) return taken != 0;
+    const uint64_t rest =
+        thief == victim ? pack_tasks(begin + taken, end) : pack_tasks(begin, end - taken);
+    if (word.compare_exchange_weak(found, rest, std::memory_order_relaxed)) return true;
   }
 }
 
-void CpuPool::work(int32_t worker, uint32_t generation) {
+void CpuPool::work(int32_t worker) {
   std::atomic<uint64_t>& own = workers_[static_cast<size_t>(worker)].tasks_left;
+  const Job job = posted_.job;
+  void* const context = posted_.context;
   Piece piece = {worker, 0, 0, true};
   for (int32_t other = 0; other < worker_count_;) {
     const int32_t victim = (worker + other) % worker_count_;
     if (other == 0) {
-      for (; claim(worker, victim, generation, &piece.task_begin, &piece.task_end);
-           piece.is_first = false)
-        posted_.job(posted_.context, piece);
+      for (; claim(worker, victim, &piece.task_begin, &piece.task_end); piece.is_first = false)
+        job(context, piece);
       other = 1;
-    } else if (claim(worker, victim, generation, &piece.task_begin, &piece.task_end)) {
-      own.store(pack_tasks(generation, piece.task_begin, piece.task_end),
-                std::memory_order_relaxed);
+    } else if (claim(worker, victim, &piece.task_begin, &piece.task_end)) {
+      own.store(pack_tasks(piece.task_begin, piece.task_end), std::memory_order_relaxed);
       other = 0;
     } else {
       ++other;
@@ -214,11 +150,11 @@ void* CpuPool::thread_main(void* argument) {
 }
 
 void CpuPool::serve(int32_t worker) {
-  for (uint32_t seen = 0;;) {
-    seen = posted_.generation.wait_for_change(seen);
+  for (uint64_t seen = 0;;) {
+    seen = posted_.gate.enter(seen);
     if (posted_.is_last) return;
-    work(worker, seen);
-    busy_count_.subtract_one();
+    work(worker);
+    posted_.gate.leave();
   }
 }
 

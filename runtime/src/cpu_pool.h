@@ -1,8 +1,9 @@
 // The CPU queue's workers: the calling thread and N - 1 threads of ours, one job at a time.
 //
-// A job is posted with a counter that idle workers watch: spinning first, asleep in the
-// kernel later. The bound matters: on the build machine passing work to a spinning thread takes
-// 68 ns, to a sleeping one 36 us, which is as long as a small layer.
+// A job is posted at a gate that idle workers watch: spinning first, asleep in the kernel later.
+// The bound matters: on the build machine passing work to a spinning thread takes 68 ns, to a
+// sleeping one 36 us, which is as long as a small layer. The job ends when its tasks are done: a
+// worker that has had no core since it was posted costs nothing.
 #pragma once
 
 #include <pthread.h>
@@ -14,44 +15,9 @@
 #include "kernels/common/contract/tasks.h"
 #include "runtime/src/affinity.h"
 #include "runtime/src/arena.h"
+#include "runtime/src/job_gate.h"
 
 namespace codl::rt {
-
-// A spinning thread's pause; lets the other thread of the core run.
-inline void pause_core() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__) || defined(__arm__)
-  asm volatile("yield");
-#endif
-}
-
-// Nanoseconds on the monotonic clock.
-int64_t now_ns();
-
-// A number that other threads wait to see changed.
-class WaitableCounter {
- public:
-  uint32_t load() const { return value_.load(std::memory_order_acquire); }
-  void set(uint32_t value) {
-    value_.store(value);
-    wake();
-  }
-  void subtract_one() {
-    value_.fetch_sub(1);
-    wake();
-  }
-  // Returns the new value once it is not `old`: spins for a while, then sleeps.
-  uint32_t wait_for_change(uint32_t old);
-
- private:
-  void wake();
-
-  // A sleeper raises sleepers_ and then lets the kernel compare value_; a waker changes value_ and
-  // then looks at sleepers_. Both in the one total order, so that one of them sees the other.
-  std::atomic<uint32_t> value_{0};
-  std::atomic<uint32_t> sleepers_{0};
-};
 
 class CpuPool {
  public:
@@ -81,11 +47,11 @@ class CpuPool {
   // no cores.
   void enter(AffinityScope* caller) const;
 
-  // Tasks that a worker begins with: contiguous, in proportion to its speed.
-  kernels::Units share_of(int32_t task_count, int32_t worker) const {
-    const Worker& one = workers_[static_cast<size_t>(worker)];
-    return {kernels::tasks_before(task_count, one.speed_before, speed_sum_),
-            kernels::tasks_before(task_count, one.speed_end, speed_sum_)};
+  // The end of the tasks that a worker begins with, which follow those of the worker before it:
+  // each has as many as its speed is of all speeds.
+  int32_t share_end(int32_t task_count, int32_t worker) const {
+    return static_cast<int32_t>(kernels::tasks_before(
+        task_count, workers_[static_cast<size_t>(worker)].speed_end, speed_sum_));
   }
 
   // Runs tasks [0, task_count) and returns when all are done. One call at a time. Each worker calls
@@ -97,16 +63,12 @@ class CpuPool {
  private:
   // 64: the tasks left to a worker on a line of their own.
   struct alignas(64) Worker {
-    // Bits 62 and 63: of the generation that the rest is of; then 31 bits of its first task, 31 of
-    // its end. An older generation's word means the whole share: nobody has begun it. Each worker
-    // writes its word in every generation, so it is never older than by one.
+    // The first task in the upper half, the end in the lower one. The caller writes it before the
+    // gate opens, then workers that are checked in.
     std::atomic<uint64_t> tasks_left{0};
     CpuPool* pool = nullptr;
     int32_t index = 0;
-    // Speeds added up, of the workers before this one, and with it. Here, as who looks for a share
-    // has the line anyway.
-    int32_t speed_before = 0;
-    int32_t speed_end = 0;
+    int32_t speed_end = 0;  // speeds of the workers up to this one, added up
     pthread_t thread = {};
   };
 
@@ -114,33 +76,28 @@ class CpuPool {
   static constexpr size_t kWorkerBytes = sizeof(Worker);
 
  private:
+  int start_thread(Worker& worker);
   static void* thread_main(void* worker);
   void serve(int32_t worker);
-  void work(int32_t worker, uint32_t generation);
+  void work(int32_t worker);
   // Takes half of what is left to `victim`, the odd task too: the first if it is `thief` itself,
   // else the last. False: nothing is left.
-  bool claim(int32_t thief, int32_t victim, uint32_t generation, int32_t* out_begin,
-             int32_t* out_end);
+  bool claim(int32_t thief, int32_t victim, int32_t* out_begin, int32_t* out_end);
 
   Array<Worker> workers_;  // [0] is the caller's and has no thread
   Array<int32_t> cores_;
   int32_t worker_count_ = 1;
   int32_t speed_sum_ = 1;
-  int32_t started_count_ = 0;  // threads that exist
 
-  // What passing work moves from core to core: one line of the cache there, one back. 64: apart
-  // from each other and from the rest, so that finishing workers do not disturb waiting ones.
+  // Passing work moves this from core to core, and the shares; 64: it is one line of the cache.
   struct alignas(64) PostedJob {
-    WaitableCounter generation;
-    // Written by the caller before it raises the generation, read by workers after they saw it
-    // rise.
+    JobGate gate;
+    // For workers that are checked in.
     Job job = nullptr;
     void* context = nullptr;
-    int32_t task_count = 0;
     bool is_last = false;  // no job: the workers end
   };
   PostedJob posted_;
-  alignas(64) WaitableCounter busy_count_;
 };
 
 }  // namespace codl::rt

@@ -8,10 +8,12 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "test/support/catch.h"
+#include "test/support/thread_faults.h"
 
 namespace codl::rt {
 namespace {
@@ -27,6 +29,32 @@ void count_tasks(void* context, const CpuPool::Piece& piece) {
   ++counts.calls;
   for (int32_t i = piece.task_begin; i < piece.task_end; ++i)
     ++counts.tasks[static_cast<size_t>(i)];
+}
+
+// Computes for longer than workers spin.
+void outlast_spinning() {
+  const int64_t start_ns = now_ns();
+  while (now_ns() - start_ns < 2'000'000) pause_core();
+}
+
+// Runs a job in which every worker takes part.
+void use_all_workers(CpuPool& pool) {
+  struct Job {
+    std::atomic<int32_t> begun{0};
+    int32_t worker_count;
+  } job;
+  job.worker_count = pool.worker_count();
+  pool.run(
+      4 * job.worker_count,
+      [](void* context, const CpuPool::Piece& piece) {
+        Job& shared = *static_cast<Job*>(context);
+        if (!piece.is_first) return;
+        // Nobody goes on, and takes of others, before all have begun.
+        ++shared.begun;
+        while (shared.begun < shared.worker_count) sched_yield();
+      },
+      &job);
+  CHECK(job.begun == job.worker_count);
 }
 
 // A line of /proc/self/task/TID/status of each thread with a name of the pool's.
@@ -50,9 +78,7 @@ TEST_CASE("workers have names, and leave signals to the host's threads but those
   pthread_sigmask(SIG_BLOCK, nullptr, &before);
   CpuPool pool;
   REQUIRE(pool.start(default_allocator(), {3}, nullptr, 0, nullptr) == CODL_OK);
-  // A thread that begins blocks all signals until it has its mask: a job ends when all have begun.
-  Counts counts(8);
-  pool.run(8, count_tasks, &counts);
+  use_all_workers(pool);  // a thread that begins blocks all signals until it has its mask
   CHECK(of_workers("Name") == std::vector<std::string>{"codl-1", "codl-2"});
   for (const std::string& mask : of_workers("SigBlk")) {
     const uint64_t blocked = std::stoull(mask, nullptr, 16);
@@ -136,6 +162,29 @@ TEST_CASE("who is done takes tasks of a worker that is held up") {
   }
 }
 
+TEST_CASE("a job ends without workers that have no core, however late they are then") {
+  constexpr int32_t kTasks = 50;
+  for (const int32_t workers : {2, 8}) {
+    test::HeldThreads held;
+    CpuPool pool;
+    REQUIRE(pool.start(default_allocator(), {workers}, nullptr, 0, nullptr) == CODL_OK);
+    const auto run_jobs = [&] {
+      for (int job = 0; job < 300; ++job) {
+        // Gone when the next job is posted.
+        const auto counts = std::make_unique<Counts>(kTasks);
+        pool.run(kTasks, count_tasks, counts.get());
+        CHECK(std::all_of(counts->tasks.begin(), counts->tasks.end(),
+                          [](const auto& count) { return count == 1; }));
+      }
+    };
+    run_jobs();
+    CHECK_FALSE(held.gave_up());
+    held.release();
+    run_jobs();
+    use_all_workers(pool);
+  }
+}
+
 TEST_CASE("a worker's first piece of every job says so") {
   constexpr int32_t kWorkers = 3;
   struct Seen {
@@ -185,14 +234,10 @@ TEST_CASE("what a job writes is seen by the next one") {
 
 TEST_CASE("workers that have gone to sleep take the next job") {
   CpuPool pool;
-  REQUIRE(pool.start(default_allocator(), {3}, nullptr, 0, nullptr) == CODL_OK);
+  REQUIRE(pool.start(default_allocator(), {8}, nullptr, 0, nullptr) == CODL_OK);
   for (int round = 0; round < 5; ++round) {
-    // Longer than the workers spin: by the CPU's clock, this thread has computed meanwhile.
-    const int64_t start_ns = now_ns();
-    while (now_ns() - start_ns < 2'000'000) pause_core();
-    Counts counts(30);
-    pool.run(30, count_tasks, &counts);
-    for (const auto& count : counts.tasks) CHECK(count == 1);
+    outlast_spinning();
+    use_all_workers(pool);
   }
 }
 

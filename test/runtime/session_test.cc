@@ -55,7 +55,7 @@ int32_t first_allowed_core() {
 int64_t first_share(const ReluSession& session) {
   INFO(session.diag.message);
   REQUIRE(session.status == CODL_OK);
-  return session.get()->pool.share_of(100, 0).end;
+  return session.get()->pool.share_end(100, 0);
 }
 
 TEST_CASE("the plan's speeds hold for its number of workers, and as many cores") {
