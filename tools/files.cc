@@ -307,15 +307,16 @@ InputFile::~InputFile() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-FileFault InputFile::read(uint64_t count, std::string* contents) const {
+FileFault InputFile::read(uint64_t offset, uint64_t count, std::string* contents) const {
   if (count > contents->max_size()) throw std::bad_alloc();
   contents->resize(count);
   for (size_t done = 0; done < count;) {
-    const ssize_t got =
-        pread(descriptor_, contents->data() + done, count - done, static_cast<off_t>(done));
+    const ssize_t got = pread(descriptor_, contents->data() + done, count - done,
+                              static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return {"a file that can be read", std::strerror(errno)};
-    if (got == 0) return {bytes_text(count) + ", as when it was opened", bytes_text(done)};
+    if (got == 0)
+      return {bytes_text(offset + count) + ", as when it was opened", bytes_text(offset + done)};
     done += static_cast<size_t>(got);
   }
   return {};
@@ -325,7 +326,7 @@ std::string read_file(const std::string& path, uint64_t max_bytes) {
   InputFile file;
   std::string contents;
   FileFault fault = file.open(path, max_bytes);
-  if (fault.ok()) fault = file.read(file.bytes(), &contents);
+  if (fault.ok()) fault = file.read(0, file.bytes(), &contents);
   if (!fault.ok()) fail_input(path, fault.expected, fault.found);
   return contents;
 }

@@ -40,8 +40,9 @@ class InputFile {
   FileFault open(const std::string& path, uint64_t max_bytes);
 
   uint64_t bytes() const { return bytes_; }
-  // The first `count` bytes. A fault: an error, or the file has become shorter. std::bad_alloc.
-  FileFault read(uint64_t count, std::string* contents) const;
+  // Bytes [offset, offset + count). A fault: an error, or the file has become shorter.
+  // std::bad_alloc.
+  FileFault read(uint64_t offset, uint64_t count, std::string* contents) const;
 
   int descriptor() const { return descriptor_; }
 

@@ -43,8 +43,7 @@ class HeaderReader {
  public:
   HeaderReader(const std::string& path, std::string_view header) : path_(path), rest_(header) {}
 
-  // `out_is_fortran`: the first index varies fastest.
-  void read(Npy* npy, bool* out_is_fortran) {
+  void read(NpyHeader* npy) {
     expect('{');
     bool has_descr = false;
     bool has_order = false;
@@ -56,7 +55,7 @@ class HeaderReader {
         npy->dtype = dtype();
         has_descr = true;
       } else if (key == "fortran_order" && !has_order) {
-        *out_is_fortran = boolean();
+        npy->is_fortran = boolean();
         has_order = true;
       } else if (key == "shape" && !has_shape) {
         npy->dims = shape();
@@ -162,21 +161,22 @@ size_t read_length(std::string_view bytes, size_t count) {
   return value;
 }
 
-// No overflow: the product is left where it exceeds what the file has.
-void check_data_bytes(const std::string& path, const Npy& npy, size_t found) {
-  size_t bytes = element_bytes(npy.dtype);
-  for (int64_t dim : npy.dims)
-    if (bytes <= found && bytes != 0)
-      bytes =
-          static_cast<uint64_t>(dim) > found / bytes ? SIZE_MAX : bytes * static_cast<size_t>(dim);
-  if (std::count(npy.dims.begin(), npy.dims.end(), 0) != 0) bytes = 0;
-  if (bytes != found)
+void check_data_bytes(const std::string& path, const NpyHeader& npy, uint64_t found) {
+  auto bytes = static_cast<int64_t>(element_bytes(npy.dtype));  // were no dim 0
+  bool is_empty = false;
+  for (const int64_t dim : npy.dims) {
+    is_empty = is_empty || dim == 0;
+    if (dim != 0 && __builtin_mul_overflow(bytes, dim, &bytes))
+      fail_input(path, "dims with a product of bytes below 2^63",
+                 describe_tensor(npy.dtype, npy.dims));
+  }
+  if ((is_empty ? 0 : static_cast<uint64_t>(bytes)) != found)
     fail_input(path, "the data of " + describe_tensor(npy.dtype, npy.dims),
                std::to_string(found) + " bytes of data");
 }
 
 // Elements whose first index varies fastest, with the last one fastest.
-std::string to_c_order(const Npy& npy, std::string_view data) {
+std::string to_c_order(const NpyHeader& npy, std::string_view data) {
   const size_t size = element_bytes(npy.dtype);
   const size_t rank = npy.dims.size();
   std::vector<int64_t> index(rank, 0);
@@ -202,7 +202,7 @@ std::string describe_tensor(codl_dtype_t dtype, const std::vector<int64_t>& dims
   return text + "]";
 }
 
-Npy parse_npy(const std::string& path, std::string_view file) {
+NpyHeader parse_npy_header(const std::string& path, std::string_view file, uint64_t file_bytes) {
   if (file.substr(0, kMagic.size()) != kMagic || file.size() < kMagic.size() + kVersionBytes)
     fail_input(path, "an .npy file", "other bytes at its start");
   const int major = static_cast<unsigned char>(file[kMagic.size()]);
@@ -215,13 +215,19 @@ Npy parse_npy(const std::string& path, std::string_view file) {
   const size_t header_bytes = rest.size() < length_bytes ? 0 : read_length(rest, length_bytes);
   if (rest.size() < length_bytes || rest.size() - length_bytes < header_bytes)
     fail_input(path, "a whole .npy header", "the end of the file");
-  Npy npy;
-  bool is_fortran = false;
-  HeaderReader(path, rest.substr(length_bytes, header_bytes)).read(&npy, &is_fortran);
-  rest.remove_prefix(length_bytes + header_bytes);
-  check_data_bytes(path, npy, rest.size());
-  npy.data = is_fortran ? to_c_order(npy, rest) : std::string(rest);
+  NpyHeader npy;
+  HeaderReader(path, rest.substr(length_bytes, header_bytes)).read(&npy);
+  npy.data_offset_bytes = file.size() - rest.size() + length_bytes + header_bytes;
+  check_data_bytes(path, npy, file_bytes - npy.data_offset_bytes);
   return npy;
+}
+
+Npy parse_npy(const std::string& path, std::string_view file) {
+  const NpyHeader header = parse_npy_header(path, file, file.size());
+  const std::string_view data = file.substr(header.data_offset_bytes);
+  return {.dtype = header.dtype,
+          .dims = header.dims,
+          .data = header.is_fortran ? to_c_order(header, data) : std::string(data)};
 }
 
 std::string npy_file_name(const std::string& tensor_name) {

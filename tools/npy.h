@@ -17,6 +17,14 @@ namespace codl::tools {
 // More than the header of any array: NumPy reads none of over 10,000 bytes.
 constexpr uint64_t kMaxNpyHeaderBytes = 1 << 20;
 
+// What the header says, checked against the file's size: the data are there.
+struct NpyHeader {
+  codl_dtype_t dtype = CODL_FLOAT32;
+  std::vector<int64_t> dims;  // also of the dims that are not 0 the product is in an int64_t
+  bool is_fortran = false;    // the first index varies fastest
+  uint64_t data_offset_bytes = 0;
+};
+
 struct Npy {
   codl_dtype_t dtype = CODL_FLOAT32;
   std::vector<int64_t> dims;
@@ -26,8 +34,11 @@ struct Npy {
 // "float32[1,3,224,224]".
 std::string describe_tensor(codl_dtype_t dtype, const std::vector<int64_t>& dims);
 
-// Takes a whole file; anything but an array as above, of exactly the file's size, is an input error
-// that names `path`.
+// `begin`: the first kMaxNpyHeaderBytes of a file of `file_bytes`, or all of it. Anything but an
+// array as above, of exactly the file's size, is an input error that names `path`.
+NpyHeader parse_npy_header(const std::string& path, std::string_view begin, uint64_t file_bytes);
+
+// The same for a whole file.
 Npy parse_npy(const std::string& path, std::string_view file);
 
 // The name of the file that has a tensor: "a/b:0" is "a_b_0.npy". Characters outside A-Za-z0-9_.-

@@ -11,23 +11,27 @@
 #include "compiler/support/parallel.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "tools/npy.h"
 #include "tools/tool_error.h"
 
 namespace codl::compiler {
 namespace {
 
 constexpr uint64_t kMaxFileBytes = uint64_t{1} << 32;
+// An array in Fortran order is put in C order in memory.
+constexpr uint64_t kMaxFortranBytes = uint64_t{1} << 28;
+// Of data, read at a time while they are checked; a multiple of every element's bytes.
+constexpr uint64_t kPieceBytes = 1 << 20;
 constexpr char kLabels[] = "labels.npy";
 
 static_assert(static_cast<int>(DType::F32) == CODL_FLOAT32);
 
 codl_dtype_t dtype_in_file(DType dtype) { return static_cast<codl_dtype_t>(dtype); }
 
-llvm::Expected<tools::Npy> read_npy(const std::string& path) {
-  CODL_ASSIGN_OR_RETURN(file, read_input(path, kMaxFileBytes));
+// What `parse` gives; what it throws as an input error.
+template <typename Parse>
+auto parsed(const std::string& path, Parse parse) -> llvm::Expected<decltype(parse())> {
   try {
-    return tools::parse_npy(path, file);
+    return parse();
   } catch (const tools::ToolError& error) {
     llvm::StringRef text = error.what();
     text.consume_front(path + ": ");
@@ -57,15 +61,20 @@ std::vector<int64_t> sample_dims(const ir::TensorType& type) {
   return dims;
 }
 
-bool is_finite(const tools::Npy& npy) {
-  const size_t bytes = tools::element_bytes(npy.dtype);
-  for (size_t i = 0; i + bytes <= npy.data.size(); i += bytes)
-    if (!std::isfinite(tools::read_element(npy.dtype, npy.data.data() + i))) return false;
+bool is_finite(codl_dtype_t dtype, llvm::StringRef elements) {
+  const size_t bytes = tools::element_bytes(dtype);
+  for (size_t i = 0; i + bytes <= elements.size(); i += bytes)
+    if (!std::isfinite(tools::read_element(dtype, elements.data() + i))) return false;
   return true;
 }
 
+llvm::Error check_count(const std::string& path, size_t samples) {
+  if (samples <= kMaxSamples) return llvm::Error::success();
+  return input_error(path, "expected {0} samples or fewer, found {1}", kMaxSamples, samples);
+}
+
 // How many samples of the input the array has.
-llvm::Expected<size_t> checked_samples(const std::string& path, const tools::Npy& npy,
+llvm::Expected<size_t> checked_samples(const std::string& path, const tools::NpyHeader& npy,
                                        const ir::Value& input) {
   const std::vector<int64_t> dims = sample_dims(input.type);
   const bool has_dims = npy.dims.size() == dims.size() + 1 &&
@@ -78,8 +87,9 @@ llvm::Expected<size_t> checked_samples(const std::string& path, const tools::Npy
     return input_error(path, "expected {0} for input {1}, found {2}", expected, input.name,
                        tools::describe_tensor(npy.dtype, npy.dims));
   }
-  if (!is_finite(npy)) return input_error(path, "expected finite numbers, found NaN or infinity");
-  return static_cast<size_t>(npy.dims[0]);
+  const auto samples = static_cast<size_t>(npy.dims[0]);
+  if (llvm::Error error = check_count(path, samples)) return error;
+  return samples;
 }
 
 // Exact: a double has 53 bits.
@@ -94,7 +104,9 @@ int64_t read_label(const tools::Npy& npy, size_t i) {
 // `classes`: elements of the output that a label is the index in.
 llvm::Expected<std::vector<int64_t>> read_labels(const std::string& path, size_t count,
                                                  int64_t classes) {
-  CODL_ASSIGN_OR_RETURN(npy, read_npy(path));
+  CODL_ASSIGN_OR_RETURN(
+      file, read_input(path, kMaxSamples * sizeof(int64_t) + tools::kMaxNpyHeaderBytes));
+  CODL_ASSIGN_OR_RETURN(npy, parsed(path, [&] { return tools::parse_npy(path, file); }));
   const bool is_integer = npy.dtype == CODL_INT64 || npy.dtype == CODL_INT32 ||
                           npy.dtype == CODL_INT16 || npy.dtype == CODL_INT8 ||
                           npy.dtype == CODL_UINT8;
@@ -156,6 +168,54 @@ size_t largest(const Bytes& bytes, DType dtype) {
 
 }  // namespace
 
+llvm::Expected<std::unique_ptr<CalibrationData::Array>> CalibrationData::Array::open(
+    const std::string& path) {
+  auto array = std::make_unique<Array>();
+  std::string begin;
+  if (llvm::Error error = to_error(path, array->file.open(path, kMaxFileBytes))) return error;
+  const uint64_t file_bytes = array->file.bytes();
+  const uint64_t begin_bytes = std::min(file_bytes, tools::kMaxNpyHeaderBytes);
+  if (llvm::Error error = to_error(path, array->file.read(0, begin_bytes, &begin))) return error;
+  CODL_ASSIGN_OR_RETURN(
+      header, parsed(path, [&] { return tools::parse_npy_header(path, begin, file_bytes); }));
+  array->header = std::move(header);
+  if (!array->header.is_fortran) return array;
+  if (file_bytes > kMaxFortranBytes)
+    return input_error(path,
+                       "expected an array in C order (numpy.ascontiguousarray) in a file of more "
+                       "than {0} bytes, found Fortran order",
+                       kMaxFortranBytes);
+  std::string all;
+  if (llvm::Error error = to_error(path, array->file.read(0, file_bytes, &all))) return error;
+  CODL_ASSIGN_OR_RETURN(npy, parsed(path, [&] { return tools::parse_npy(path, all); }));
+  array->in_c_order = std::move(npy.data);
+  return array;
+}
+
+llvm::Error CalibrationData::Array::read(const std::string& path, uint64_t offset, uint64_t count,
+                                         std::string* bytes) const {
+  if (!header.is_fortran)
+    return to_error(path, file.read(header.data_offset_bytes + offset, count, bytes));
+  *bytes = in_c_order.substr(offset, count);
+  return llvm::Error::success();
+}
+
+llvm::Expected<size_t> CalibrationData::check(const std::string& path, const ir::Value& input,
+                                              uint64_t* hash) {
+  CODL_ASSIGN_OR_RETURN(array, Array::open(path));
+  CODL_ASSIGN_OR_RETURN(samples, checked_samples(path, array->header, input));
+  const uint64_t data_bytes = array->file.bytes() - array->header.data_offset_bytes;
+  std::string piece;
+  for (uint64_t at = 0; at < data_bytes; at += piece.size()) {
+    const uint64_t count = std::min(kPieceBytes, data_bytes - at);
+    if (llvm::Error error = array->read(path, at, count, &piece)) return error;
+    if (!is_finite(array->header.dtype, piece))
+      return input_error(path, "expected finite numbers, found NaN or infinity");
+    *hash = hash_of(to_hex(*hash) + to_hex(hash_of(piece)));
+  }
+  return samples;
+}
+
 llvm::Expected<CalibrationData> CalibrationData::open(const std::string& folder,
                                                       const ir::Graph& graph) {
   CODL_ASSIGN_OR_RETURN(all_files, npy_files(folder));
@@ -175,11 +235,10 @@ llvm::Expected<CalibrationData> CalibrationData::open(const std::string& folder,
       return input_error(folder, "expected .npy files of input {0}, found none", value.name);
     size_t count = 0;
     for (const std::string& path : paths) {
-      CODL_ASSIGN_OR_RETURN(npy, read_npy(path));
-      CODL_ASSIGN_OR_RETURN(samples, checked_samples(path, npy, value));
-      calibration.hash_ = hash_of(to_hex(calibration.hash_) + to_hex(hash_of(npy.data)));
-      input.files.push_back({path, samples, ""});
+      CODL_ASSIGN_OR_RETURN(samples, check(path, value, &calibration.hash_));
+      input.files.push_back({path, samples, nullptr});
       count += samples;
+      if (llvm::Error error = check_count(path, count)) return error;
     }
     if (calibration.inputs_.empty()) calibration.count_ = count;
     if (count != calibration.count_)
@@ -207,17 +266,20 @@ llvm::Expected<std::vector<Bytes>> CalibrationData::inputs(size_t sample) {
     size_t at = sample;
     auto file = input.files.begin();
     while (at >= file->samples) at -= file++->samples;
-    if (file->data.empty()) {
-      for (File& other : input.files) std::string().swap(other.data);
-      CODL_ASSIGN_OR_RETURN(npy, read_npy(file->path));
-      if (npy.data.size() != file->samples * input.sample_bytes)
+    if (file->array == nullptr) {
+      for (File& other : input.files) other.array.reset();
+      CODL_ASSIGN_OR_RETURN(array, Array::open(file->path));
+      if (array->file.bytes() - array->header.data_offset_bytes !=
+          file->samples * input.sample_bytes)
         return input_error(file->path, "expected the {0} samples it had, found others",
                            file->samples);
-      file->data = std::move(npy.data);
+      file->array = std::move(array);
     }
-    const auto* first =
-        reinterpret_cast<const uint8_t*>(file->data.data()) + at * input.sample_bytes;
-    result.emplace_back(first, first + input.sample_bytes);
+    std::string bytes;
+    if (llvm::Error error =
+            file->array->read(file->path, at * input.sample_bytes, input.sample_bytes, &bytes))
+      return error;
+    result.emplace_back(bytes.begin(), bytes.end());
   }
   return result;
 }

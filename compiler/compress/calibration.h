@@ -7,23 +7,28 @@
 #include <vector>
 
 #include "compiler/interp/interpreter.h"
+#include "tools/files.h"
+#include "tools/npy.h"
 
 namespace codl::compiler {
 
 // Fewer tell nothing: every other sample is for measuring only.
 inline constexpr size_t kMinSamples = 16;
+// More take days, and a file of a few bytes could say so: a sample may have no elements, and a file
+// may be a hole. ImageNet's validation set has 50,000 images.
+inline constexpr size_t kMaxSamples = 1 << 16;
 
 // A folder with a file INPUT.npy for each input of the network (or any .npy files, in the order of
 // their names, where it has one input), of dims [samples, dims of the input], where a leading dim
 // of 1 of the input is that of the samples. labels.npy: an integer a sample, optional.
 //
-// All of it is checked when it is opened. Samples are read when they are asked for; one file at a
-// time is in memory.
+// All of it is checked when it is opened, piece by piece. Samples are read when they are asked for;
+// of a file only an array in Fortran order is in memory, one at a time.
 class CalibrationData {
  public:
   // Input error that names the file: no such folder, another dtype or dims than the network's
   // input, NaN or infinity, inputs or labels of other numbers of samples, labels that are no index
-  // of the first output's elements, fewer samples than kMinSamples.
+  // of the first output's elements, fewer samples than kMinSamples or more than kMaxSamples.
   static llvm::Expected<CalibrationData> open(const std::string& folder, const ir::Graph& graph);
 
   size_t count() const { return count_; }
@@ -34,15 +39,31 @@ class CalibrationData {
   llvm::Expected<std::vector<Bytes>> inputs(size_t sample);
 
  private:
+  // An .npy file that is open.
+  struct Array {
+    tools::InputFile file;
+    tools::NpyHeader header;
+    std::string in_c_order;  // all data of an array in Fortran order
+
+    // Input error: no array, or the file has become shorter.
+    static llvm::Expected<std::unique_ptr<Array>> open(const std::string& path);
+    // Bytes [offset, offset + count) of the data in C order.
+    llvm::Error read(const std::string& path, uint64_t offset, uint64_t count,
+                     std::string* bytes) const;
+  };
   struct File {
     std::string path;
     size_t samples = 0;
-    std::string data;  // of the last that was asked for, else empty
+    std::unique_ptr<Array> array;  // of the last that was asked for, else null
   };
   struct Input {
     size_t sample_bytes = 0;
     std::vector<File> files;
   };
+  // Reads all of it: the number of samples; the hash is added to.
+  static llvm::Expected<size_t> check(const std::string& path, const ir::Value& input,
+                                      uint64_t* hash);
+
   std::vector<Input> inputs_;
   std::vector<int64_t> labels_;
   size_t count_ = 0;

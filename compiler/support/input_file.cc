@@ -8,15 +8,9 @@
 #include "compiler/support/error.h"
 #include "llvm/Support/FileSystem.h"
 #include "schema/plan_layout.h"
-#include "tools/files.h"
 
 namespace codl::compiler {
 namespace {
-
-llvm::Error check(llvm::StringRef path, const tools::FileFault& fault) {
-  if (fault.ok()) return llvm::Error::success();
-  return input_error(path, "expected {0}, found {1}", fault.expected, fault.found);
-}
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map(llvm::StringRef path,
                                                         const tools::InputFile& file) {
@@ -30,28 +24,33 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map(llvm::StringRef path,
 
 }  // namespace
 
+llvm::Error to_error(llvm::StringRef path, const tools::FileFault& fault) {
+  if (fault.ok()) return llvm::Error::success();
+  return input_error(path, "expected {0}, found {1}", fault.expected, fault.found);
+}
+
 llvm::Expected<std::string> read_input(llvm::StringRef path, uint64_t max_bytes) {
   tools::InputFile file;
-  if (llvm::Error error = check(path, file.open(path.str(), max_bytes))) return error;
+  if (llvm::Error error = to_error(path, file.open(path.str(), max_bytes))) return error;
   std::string contents;
-  if (llvm::Error error = check(path, file.read(file.bytes(), &contents))) return error;
+  if (llvm::Error error = to_error(path, file.read(0, file.bytes(), &contents))) return error;
   return contents;
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map_input(llvm::StringRef path,
                                                               uint64_t max_bytes) {
   tools::InputFile file;
-  if (llvm::Error error = check(path, file.open(path.str(), max_bytes))) return error;
+  if (llvm::Error error = to_error(path, file.open(path.str(), max_bytes))) return error;
   return map(path, file);
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map_plan(llvm::StringRef path) {
   tools::InputFile file;
-  if (llvm::Error error = check(path, file.open(path.str(), UINT64_MAX))) return error;
+  if (llvm::Error error = to_error(path, file.open(path.str(), UINT64_MAX))) return error;
   PlanHead head = {};
   std::string begin;
   const uint64_t head_bytes = std::min<uint64_t>(file.bytes(), sizeof(head));
-  if (llvm::Error error = check(path, file.read(head_bytes, &begin))) return error;
+  if (llvm::Error error = to_error(path, file.read(0, head_bytes, &begin))) return error;
   std::memcpy(&head, begin.data(), head_bytes);
   // Of no plan of this version the head says enough.
   if (std::memcmp(head.magic, kPlanMagic, sizeof(kPlanMagic)) == 0 &&

@@ -8,8 +8,12 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "tools/files.h"
 
 namespace codl::compiler {
+
+// What is wrong with the file at `path` as an input error.
+llvm::Error to_error(llvm::StringRef path, const tools::FileFault& fault);
 
 // All of a file, in memory: it may change meanwhile. Input error if it is no regular file or has
 // more than `max_bytes`.

@@ -665,6 +665,29 @@ class FilesTest(WorkFolder, unittest.TestCase):
         compile([onnx_bytes.node("Conv", ["x" if i == 0 else f"y{i - 1}", "w"], [f"y{i}"], f"conv{i}") for i in range(4)],
                 [onnx_bytes.external_tensor("w", [4, 4, 1, 1], "filter")], "y3", 256, (1, 4, 400000, 1), device="sd855")
 
+    def test_calibration_data_are_read_by_samples(self):
+        width = 16384
+        model = self.write("model.onnx", onnx_bytes.model(
+            [onnx_bytes.node("MatMul", ["x", "w"], ["h"], "first"), onnx_bytes.node("MatMul", ["h", "v"], ["y"], "second")],
+            [onnx_bytes.value_info("x", [1, width])], [onnx_bytes.value_info("y", [1, 4])],
+            initializers=[onnx_bytes.external_tensor("w", [width, 8], "w"), onnx_bytes.external_tensor("v", [8, 4], "v")]))
+        self.sparse("w", 4 * 8 * width)
+        self.sparse("v", 4 * 32)
+
+        def compress(dims, data_bytes):
+            header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {dims}, }}".ljust(117).encode() + b"\n"
+            path = self.write(os.path.join(self.folder(f"data{len(os.listdir(self.work))}"), "x.npy"),
+                              b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+            os.truncate(path, 128 + data_bytes)
+            return self.run_tool("codlc", model, "--device=host", "--prune=0.5", f"--calibration={os.path.dirname(path)}", "-q", "-o",
+                                 self.path("plan"), preexec_fn=limit(resource.RLIMIT_DATA, 128 << 20))
+        result = compress((4096, width), 4096 * width * 4)  # 256 MiB, all of it a hole
+        self.assertEqual(result.returncode, 0, result.stderr)
+        # Counts that the file's bytes do not back, and more samples than a search could run.
+        self.expect_error(compress((1 << 62, 0, 4), 0), "dims with a product of bytes below 2^63")
+        self.expect_error(compress((1 << 40, 0), 0), f"expected float32[samples,{width}]")
+        self.expect_error(compress((65535, width), 65535 * width * 4 + (1 << 20)), "expected a file of at most 4294967296 bytes")
+
     def test_memory_is_bounded_where_weights_become_floats(self):
         side = 2048
         spill = self.folder("spill")

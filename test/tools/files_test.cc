@@ -259,7 +259,7 @@ TEST_CASE("an input that shrinks while it is read is an error") {
   REQUIRE(file.open(folder.file("a"), kAny).ok());
   fs::resize_file(folder.file("a"), 2);
   std::string contents;
-  const FileFault fault = file.read(4, &contents);
+  const FileFault fault = file.read(0, 4, &contents);
   CHECK(fault.found == "2 bytes");
 }
 

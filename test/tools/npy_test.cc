@@ -85,6 +85,30 @@ TEST_CASE("an array in Fortran order is read as the array it is") {
   CHECK(npy.data == std::string("\x00\x01\x02\x03\x04\x05", 6));
 }
 
+TEST_CASE("dims whose product no int64_t holds are refused, also beside a dim of 0") {
+  const auto message = [](const std::string& dims) {
+    return message_of(
+        file_of("{'descr': '<f4', 'fortran_order': False, 'shape': " + dims + ", }", ""));
+  };
+  CHECK(message("(4611686018427387904, 0, 4)") ==
+        "x.npy: expected dims with a product of bytes below 2^63, found "
+        "float32[4611686018427387904,0,4]");
+  CHECK(message("(0, 4294967296, 4294967296)") ==
+        "x.npy: expected dims with a product of bytes below 2^63, found "
+        "float32[0,4294967296,4294967296]");
+  CHECK(message("(1073741824, 0, 4)") == "accepted");
+}
+
+TEST_CASE("a header is read from the beginning of a file, and its size is checked") {
+  const std::string begin = file_of(kHeader, "");
+  const NpyHeader header = parse_npy_header("x.npy", begin, begin.size() + kData.size());
+  CHECK(header.dtype == CODL_FLOAT32);
+  CHECK(header.dims == std::vector<int64_t>{2, 3});
+  CHECK_FALSE(header.is_fortran);
+  CHECK(header.data_offset_bytes == begin.size());
+  CHECK_THROWS_AS(parse_npy_header("x.npy", begin, begin.size() + kData.size() + 1), ToolError);
+}
+
 TEST_CASE("raw 16-bit words are bfloat16, however they are declared") {
   for (const char* descr : {"|V2", "<V2"}) {
     const std::string header =

@@ -116,6 +116,51 @@ TEST_CASE("samples come from several files, in the order of their names") {
   }
 }
 
+TEST_CASE(
+    "a count of samples that is more than a search could run is refused before they are read") {
+  RandomGraph r(2);
+  const ir::Graph graph = redundant_network(r);
+  const Folder folder;
+  const size_t most = compiler::kMaxSamples;
+  folder.write("1.npy", CODL_FLOAT32, {static_cast<int64_t>(most) + 1, 4}, "");
+  std::filesystem::resize_file(folder.path + "/1.npy", 128 + (most + 1) * 16);  // a hole
+  CHECK(opening_error(folder, graph) == "DIR/1.npy: expected 65536 samples or fewer, found 65537");
+  folder.write("1.npy", CODL_FLOAT32, {static_cast<int64_t>(most), 4}, "");
+  std::filesystem::resize_file(folder.path + "/1.npy", 128 + most * 16);
+  CHECK(opening_error(folder, graph) == "");
+  folder.write("2.npy", {1, 4}, r.floats(4));
+  CHECK(opening_error(folder, graph) == "DIR/2.npy: expected 65536 samples or fewer, found 65537");
+  // Of an input without elements no bytes are there, whatever the count.
+  RandomGraph empty(2);
+  empty.graph.set_outputs({empty.input({1, 0})});
+  const Folder other;
+  other.write("x.npy", CODL_FLOAT32, {int64_t{1} << 40, 0}, "");
+  CHECK(opening_error(other, empty.graph) ==
+        "DIR/x.npy: expected 65536 samples or fewer, found 1099511627776");
+}
+
+TEST_CASE("samples of an array in Fortran order are those of the array") {
+  RandomGraph r(2);
+  const ir::Graph graph = redundant_network(r);
+  const Folder folder;
+  const std::vector<float> values = r.floats(64);
+  std::vector<float> columns;
+  for (size_t column = 0; column < 4; ++column)
+    for (size_t sample = 0; sample < 16; ++sample) columns.push_back(values[sample * 4 + column]);
+  folder.write("x.npy", {16, 4}, columns);
+  const std::string path = folder.path + "/x.npy";
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  std::string header(128, '\0');
+  file.read(header.data(), 128);
+  file.seekp(static_cast<std::streamoff>(header.find("False")));
+  file << "True ";
+  file.close();
+  auto data = value_of(compiler::CalibrationData::open(folder.path, graph));
+  for (size_t sample : {0, 7, 15})
+    CHECK(std::memcmp(value_of(data.inputs(sample))[0].data(), values.data() + sample * 4, 16) ==
+          0);
+}
+
 TEST_CASE("what other channels say of a removed one is repaired") {
   RandomGraph r(3);
   const ir::Graph graph = redundant_network(r);
