@@ -25,7 +25,6 @@ constexpr char kTool[] = "codl-run";
 
 struct RunFlags {
   PlanFlags plan;
-  bool is_self_test = false;
   std::string output_dir;  // empty: nothing is written
 };
 
@@ -220,13 +219,13 @@ int codl_run(const std::vector<std::string>& arguments) {
                  {{"output-dir", text_value("DIR", &flags.output_dir, "nothing is written"),
                    "write each output as DIR/NAME.npy"}}},
                 {"Tests",
-                 {{"self-test", switch_value(&flags.is_self_test),
+                 {{"self-test", switch_value(&flags.plan.is_self_test),
                    "run nothing but each GPU step by itself, on inputs of its own, and compare it "
                    "with the CPU's kernel"}}}};
   if (!parse_plan_flags(std::move(own), arguments, &flags.plan)) return 0;
 
   const Plan plan = open_plan(flags.plan, CODL_VERIFY_ALL);
-  if (flags.is_self_test) return self_test(plan, flags.plan);
+  if (flags.plan.is_self_test) return self_test(plan, flags.plan);
   std::vector<Tensor> inputs = inputs_of(plan, flags.plan);
   std::vector<Tensor> outputs = empty_outputs(plan);
   const std::vector<std::string> paths = output_paths(flags.output_dir, outputs);

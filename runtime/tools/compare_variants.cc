@@ -18,12 +18,25 @@ constexpr double kQuietSpread = 1.10;
 // compile.
 constexpr double kGoodPrediction = 1.20;
 
+// Of a variant without GPU steps: the others are what is tested.
+void without_test_of_gpu(PlanFlags& flags) {
+  flags.check_every = 0;
+  flags.opencl_platform.clear();
+  flags.opencl_device.clear();
+}
+
 double run_us(Session& session, const std::vector<codl_buffer_t>& inputs,
               const std::vector<codl_buffer_t>& outputs) {
   const auto start = std::chrono::steady_clock::now();
   run_session(session, inputs, outputs);
   const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
   return taken.count();
+}
+
+bool has_gpu_variant(const Plan& plan) {
+  for (size_t i = 0; i < plan.variant_count(); ++i)
+    if (plan.variant(i).needs_gpu != 0) return true;
+  return false;
 }
 
 struct Running {
@@ -70,10 +83,13 @@ Comparison compare_variants(const Plan& plan, const PlanFlags& flags, const Comp
                             const std::vector<codl_buffer_t>& outputs) {
   Comparison comparison;
   comparison.run_count = options.runs;
+  if (const std::string flag = test_of_gpu(flags); !flag.empty() && !has_gpu_variant(plan))
+    fail_input(flag, "a plan with GPU steps", "none in any variant");
   std::vector<Running> all;
   for (size_t i = 0; i < plan.variant_count(); ++i) {
     PlanFlags own = flags;
     own.variant = plan.variant(i).name;
+    if (plan.variant(i).needs_gpu == 0) without_test_of_gpu(own);
     Running running = {.times = {}, .session = create_session(plan, own, false), .runs_us = {}};
     running.times.session = facts_of(plan, running.session);
     running.times.predicted_us = static_cast<double>(plan.variant(i).predicted_us);

@@ -123,6 +123,16 @@ void read_inputs(const std::vector<std::string>& arguments, std::vector<Tensor>&
   }
 }
 
+// A test that cannot be made has not passed.
+void check_tests_gpu(const codl_session_info_t& info, const PlanFlags& flags) {
+  const std::string flag = test_of_gpu(flags);
+  if (flag.empty() || *info.opencl_device != '\0') return;
+  const std::string reason = info.fallback_reason;
+  throw ToolError(reason.empty() ? ExitCode::Input : ExitCode::Unsupported,
+                  flag + ": expected a variant with GPU steps, found " + info.variant +
+                      (reason.empty() ? ", which has none" : " (" + reason + ")"));
+}
+
 const char* text_or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
 Tensor tensor_of(const codl_tensor_info_t& info) {
@@ -233,7 +243,16 @@ Session create_session(const Plan& plan, const PlanFlags& flags, bool record_tim
   Result<Session> session = Session::create(plan, options);
   codl_dir_cache_destroy(&cache);
   check(session.status(), flags.plan_path);
+  check_tests_gpu(session->info(), flags);
   return std::move(*session);
+}
+
+std::string test_of_gpu(const PlanFlags& flags) {
+  if (flags.is_self_test) return "--self-test";
+  if (flags.check_every > 0) return "--check-every";
+  if (!flags.require_variant) return "";
+  if (!flags.opencl_platform.empty()) return "--opencl-platform with --require-variant";
+  return flags.opencl_device.empty() ? "" : "--opencl-device with --require-variant";
 }
 
 void fill_random(Tensor& tensor, uint64_t seed, size_t input_index) {

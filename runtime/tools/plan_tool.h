@@ -27,8 +27,9 @@ struct PlanFlags {
   std::vector<int32_t> gpu_cores;
   std::string opencl_platform;
   std::string opencl_device;
-  std::string program_cache;        // a folder; empty: none
-  int32_t check_every = 0;          // runs; 0: no checks
+  std::string program_cache;  // a folder; empty: none
+  int32_t check_every = 0;    // runs; 0: no checks
+  bool is_self_test = false;
   std::vector<std::string> inputs;  // NAME=FILE.npy
   uint64_t seed = 0;
   std::string output_path;  // of the report; empty or "-": stdout
@@ -56,8 +57,12 @@ bool parse_plan_flags(CommandLine own, const std::vector<std::string>& arguments
 
 Plan open_plan(const PlanFlags& flags, codl_verify_t verify);
 
-// An input error if the plan has no such variant.
+// An input error if the plan has no such variant, or if flags ask for what only a session with GPU
+// steps can show (test_of_gpu()) and it has none; Unsupported if the machine is why it has none.
 Session create_session(const Plan& plan, const PlanFlags& flags, bool record_timeline);
+
+// The flag by which the GPU is to be tested; empty: none.
+std::string test_of_gpu(const PlanFlags& flags);
 
 // The inputs that the flags name a file for, and random tensors for the others.
 std::vector<Tensor> inputs_of(const Plan& plan, const PlanFlags& flags);

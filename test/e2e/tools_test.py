@@ -751,6 +751,22 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                 self.expect_error(1, run("codl-bench", plan, "--all-variants", other))
         self.expect_error(1, run("codl-bench", plan, "--rounds=3"))
 
+    def test_what_cannot_be_tested_is_refused(self):
+        cpu = self.compile("--strategy=cpu", "--variants=cpu", name="cpu.codl")
+        both = self.compile(*MODES["h"])
+        nowhere = {"OCL_ICD_VENDORS": self.path("no_vendors"), "OCL_ICD_FILENAMES": ""}
+        for tool, more in (("codl-run", []), ("codl-bench", ["--num-runs=1"]), ("codl-bench", ["--num-runs=1", "--all-variants"])):
+            for flags, text in ((["--require-variant", "--opencl-platform=Qualcomm"], "--opencl-platform with --require-variant: expected "),
+                                (["--require-variant", "--opencl-device=Adreno"], "--opencl-device with --require-variant: expected "),
+                                (["--check-every=1"], "--check-every: expected ")):
+                with self.subTest(tool=tool, more=more, flags=flags):
+                    self.expect_error(1, run(tool, cpu, *more, *flags), text)
+                    self.expect_error(2, run(tool, both, *more, *flags, env=nowhere))
+        self.expect_error(1, run("codl-run", cpu, "--self-test"), "--self-test: expected a variant with GPU steps, found cpu, which has none")
+        self.run_ok("codl-run", cpu, "--require-variant")
+        self.run_ok("codl-run", cpu, "--opencl-platform=Qualcomm")
+        self.run_ok("codl-bench", both, "--all-variants", "--rounds=1", "--num-runs=1", "--check-every=1")
+
     def test_a_plan_learns_from_one_that_ran(self):
         flags = ("--device=host-pair", "--search-budget=50")
         first = self.compile(*flags, "--variants=coexec,cpu,gpu", name="first.codl")

@@ -110,7 +110,7 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
             "has no fine-grained SVM": self.unfitting_device,
             "NAME=FILE.npy": lambda: self.run_tool("codl-run", self.plan(), "--input=nobody=x.npy", code=1),
             "for input NAME": self.wrong_dims,
-            "GPU steps and check_every": lambda: self.run_tool(
+            "a variant with GPU steps": lambda: self.run_tool(
                 "codl-run", self.plan("--strategy=cpu"), "--self-test", code=1),
             "CODL_WRONG_RESULT": self.wrong_driver,
             "codl_session_cancel": lambda: self.by_two_threads(lambda library, session: library.codl_session_cancel(session)),

@@ -91,5 +91,15 @@ TEST_CASE("every status has the exit code of who must act") {
   CHECK(exit_code_of(CODL_DEVICE_ERROR) == ExitCode::Internal);
 }
 
+TEST_CASE("flags that test the GPU are told from those that do not") {
+  PlanFlags flags;
+  flags.opencl_platform = "Qualcomm";
+  CHECK(test_of_gpu(flags).empty());
+  flags.require_variant = true;
+  CHECK(test_of_gpu(flags) == "--opencl-platform with --require-variant");
+  flags.check_every = 3;
+  CHECK(test_of_gpu(flags) == "--check-every");
+}
+
 }  // namespace
 }  // namespace codl::tools
