@@ -54,6 +54,9 @@ class InputFile {
 // All of a file; an input error names the path.
 std::string read_file(const std::string& path, uint64_t max_bytes);
 
+// Whether a file that begins so is an ONNX model: the first field, ir_version, is a small number.
+bool is_onnx(std::string_view begin);
+
 // The paths of all inputs so far, in order.
 const std::vector<std::string>& inputs_read();
 

@@ -114,9 +114,22 @@ bool is_spelling(const Flag& flag, std::string_view text) {
   return std::find(all.begin(), all.end(), text) != all.end();
 }
 
+// "--input_shape" -> "input-shape"
+std::string bare(std::string name) {
+  name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+// Of words with blanks between.
+bool is_among(const std::string& word, const std::string& words) {
+  return !word.empty() && (" " + words + " ").find(" " + word + " ") != std::string::npos;
+}
+
 class Parser {
  public:
-  explicit Parser(std::vector<const Flag*> flags) : flags_(std::move(flags)) {}
+  Parser(std::vector<const Flag*> flags, const std::vector<OtherName>& others)
+      : flags_(std::move(flags)), others_(others) {}
 
   std::vector<std::string> parse(const std::vector<std::string>& arguments) {
     std::vector<std::string> operands;
@@ -165,6 +178,10 @@ class Parser {
       if (is_spelling(*flag, given)) return *flag;
       known.push_back("--" + flag->name);
     }
+    for (const OtherName& other : others_)
+      if (is_among(bare(given), other.names))
+        fail_input("command line", "a flag that --help lists",
+                   quoted(given) + " (here: " + other.here + ")");
     // One dash before a long name is the likeliest slip.
     const std::string doubled = given.compare(0, 2, "--") == 0 ? given : "-" + given;
     fail_input("command line", "a flag that --help lists",
@@ -172,6 +189,7 @@ class Parser {
   }
 
   std::vector<const Flag*> flags_;
+  const std::vector<OtherName>& others_;
   std::set<const Flag*> given_;
 };
 
@@ -296,7 +314,8 @@ Arguments parse_command_line(const CommandLine& command_line,
     for (const Flag& flag : group.flags) flags.push_back(&flag);
   for (const Flag& flag : general.flags) flags.push_back(&flag);
   Arguments result;
-  result.operands = Parser(std::move(flags)).parse(expand_response_files(arguments, read));
+  result.operands =
+      Parser(std::move(flags), command_line.others).parse(expand_response_files(arguments, read));
   if (asks_help)
     result.answer = describe(command_line);
   else if (asks_version)

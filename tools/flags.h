@@ -42,6 +42,13 @@ struct FlagGroup {
   std::vector<Flag> flags;
 };
 
+// What other tools call a thing, and what it is here; an unknown flag of such a name is answered
+// with that.
+struct OtherName {
+  std::string names;  // "fp16 half", without dashes
+  std::string here;   // "--precision=fp16"
+};
+
 struct CommandLine {
   std::string tool;                // "codl-run"
   std::string version;             // behind the tool's name for --version
@@ -49,6 +56,7 @@ struct CommandLine {
   std::string summary;             // sentences
   std::vector<FlagGroup> groups;   // --help and --version are added
   std::string exit_codes;          // a line of its own in --help
+  std::vector<OtherName> others = {};
 };
 
 // What the arguments say: their flags were read, and `answer` is the text that --help or --version
@@ -73,7 +81,8 @@ std::vector<std::string> expand_response_files(const std::vector<std::string>& a
 std::vector<std::string> split_arguments(std::string_view text, const std::string& where);
 
 // Expands response files and reads every flag, in order. Input errors: a flag that is not in the
-// table, with the nearest one; a flag given twice; a missing, superfluous or wrong value.
+// table, with what it is here or the nearest one; a flag given twice; a missing, superfluous or
+// wrong value.
 Arguments parse_command_line(const CommandLine& command_line,
                              const std::vector<std::string>& arguments,
                              const ReadResponseFile& read = read_response_file);

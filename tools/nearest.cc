@@ -33,20 +33,26 @@ std::string lower_case(std::string_view text) {
 
 }  // namespace
 
-std::string nearest(std::string_view text, const std::vector<std::string>& names) {
+std::vector<std::string> all_nearest(std::string_view text, const std::vector<std::string>& names) {
   constexpr size_t kMaxBytes = 256;  // a misspelt name is no book
-  if (text.size() > kMaxBytes) return "";
+  if (text.size() > kMaxBytes) return {};
   const std::string lower = lower_case(text);
-  std::string found;
+  std::vector<std::string> found;
   // A third of the letters may be wrong; of fewer than three, one.
-  size_t least = std::max<size_t>(1, text.size() / 3) + 1;
+  size_t least = std::max<size_t>(1, text.size() / 3);
   for (const std::string& name : names)
     if (const size_t letters = distance(lower, lower_case(name));
-        letters < least && letters < name.size()) {
+        letters <= least && letters < name.size()) {
+      if (letters < least) found.clear();
       least = letters;
-      found = name;
+      found.push_back(name);
     }
   return found;
+}
+
+std::string nearest(std::string_view text, const std::vector<std::string>& names) {
+  const std::vector<std::string> found = all_nearest(text, names);
+  return found.empty() ? "" : found.front();
 }
 
 std::string suggestion(std::string_view text, const std::vector<std::string>& names,

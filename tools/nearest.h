@@ -7,7 +7,9 @@
 
 namespace codl::tools {
 
-// The one of `names` that `text` is a likely misspelling of; empty: none is near enough.
+// Those of `names` that `text` is equally likely a misspelling of; empty: none is near enough.
+std::vector<std::string> all_nearest(std::string_view text, const std::vector<std::string>& names);
+// The first of them, or "".
 std::string nearest(std::string_view text, const std::vector<std::string>& names);
 // " (did you mean sd855?)", or "".
 std::string suggestion(std::string_view text, const std::vector<std::string>& names,

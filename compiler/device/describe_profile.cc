@@ -133,6 +133,8 @@ llvm::Expected<std::string> describe_devices() {
     }
   }
   return text +
+         "\nA chip's name, its model number and a phone that has it mean its profile: "
+         "--device=SM8550, --device=\"Galaxy S23\".\n"
          "\nchip: the year in which it came out; times: what they stand on, samples measured "
          "there, "
          "anchors (latencies\nof that chip that others published), or extrapolated, from facts "

@@ -5,6 +5,7 @@
 #include <new>
 #include <system_error>
 
+#include "compiler/device/device_names.h"
 #include "compiler/device/profile_parts.h"
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
@@ -206,7 +207,10 @@ llvm::Expected<ProfileText> read_profile(llvm::StringRef name_or_path, llvm::Str
   if (name_or_path.endswith(".json"))
     path = name_or_path.str();
   else if (is_file_name_part(name_or_path))
-    path = (profile_directory() + "/" + name_or_path + ".json").str();
+    path = profile_path(name_or_path);
+  if (!name_or_path.endswith(".json") && !llvm::sys::fs::exists(path))
+    if (const std::string name = find_device(name_or_path); !name.empty())
+      path = profile_path(name);
   if (!path.empty() && llvm::sys::fs::exists(path)) {
     CODL_ASSIGN_OR_RETURN(json, read_input(path, tools::kMaxTextBytes));
     return ProfileText{path, std::move(json)};
@@ -221,9 +225,7 @@ llvm::Expected<ProfileText> read_profile(llvm::StringRef name_or_path, llvm::Str
   if (names.empty())
     return input_error(where, "expected FILE.json, as {0} has no profiles, found \"{1}\"",
                        profile_directory(), name_or_path);
-  return input_error(where, "expected FILE.json or one of {0}, found \"{1}\"{2}",
-                     llvm::join(names, ", "), name_or_path,
-                     tools::suggestion({name_or_path.data(), name_or_path.size()}, names));
+  return input_error(where, "expected {0}", expected_device(name_or_path));
 }
 
 // The document over the profile that its "base" names, over that one's base, and so on. Appends all
@@ -290,6 +292,10 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
   profile.kernel_library = root.member("kernel_library").as_string();
   if (const JsonValue kind = root.optional_member("kind"))
     profile.kind = static_cast<DeviceKind>(kind.as_choice({"phone", "machine", "template"}));
+  if (const JsonValue names = root.optional_member("names")) {
+    read_origin(names, sources);
+    profile.facts.push_back({"known as", joined_names(names.member("values"))});
+  }
   profile.chip_year = read_year(root.optional_member("chip_year"));
   profile.year = read_year(root.optional_member("year"));
   if (const JsonValue soc = root.optional_member("soc")) read_soc(soc, sources, profile);
@@ -334,6 +340,10 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
 llvm::Expected<DeviceProfile> load_device_profile(llvm::StringRef name_or_path) {
   CODL_ASSIGN_OR_RETURN(file, read_profile(name_or_path, "--device"));
   return parse_device_profile(file.json, file.path);
+}
+
+std::string profile_path(llvm::StringRef name) {
+  return (profile_directory() + "/" + name + ".json").str();
 }
 
 std::vector<std::string> list_devices() {

@@ -87,9 +87,12 @@ struct DeviceProfile {
 // messages. A "base" is a profile that load_device_profile() finds.
 llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::StringRef path);
 
-// `name_or_path`: a name ("sd855": <name>.json in share/codl/profiles of the install tree or build
-// tree that the program is in) or a path that ends in .json. Input error: lists the names there
-// are, and the nearest.
+// Where the profile of that name is: in share/codl/profiles of the install tree or build tree that
+// the program is in.
+std::string profile_path(llvm::StringRef name);
+
+// `name_or_path`: a name ("sd855", or another of device_names.h) or a path that ends in .json.
+// Input error: says what the name may mean.
 llvm::Expected<DeviceProfile> load_device_profile(llvm::StringRef name_or_path);
 
 // Names that load_device_profile() takes, sorted.

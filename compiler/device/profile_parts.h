@@ -30,6 +30,9 @@ void read_tiles(const JsonValue& json, const Sources& sources, DeviceProfile& pr
 void read_machine(const JsonValue& json, Processor processor, const Sources& sources,
                   DeviceProfile& profile);
 
+// The names of a list with one or more, with commas between.
+std::string joined_names(const JsonValue& json);
+
 // "soc", and "facts" of the processors, after their machines: profile.facts. What contradicts
 // itself or the machine is refused.
 void read_soc(const JsonValue& json, const Sources& sources, DeviceProfile& profile);

@@ -13,6 +13,8 @@ constexpr double kRounding = 1.01;
 
 std::string number_text(double value) { return llvm::formatv("{0}", llvm::format("%.6g", value)); }
 
+}  // namespace
+
 std::string joined_names(const JsonValue& json) {
   std::string text;
   for (const JsonValue& name : json.elements())
@@ -20,8 +22,6 @@ std::string joined_names(const JsonValue& json) {
   if (text.empty()) json.expected("one name or more");
   return text;
 }
-
-}  // namespace
 
 void read_soc(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
   read_origin(json, sources);

@@ -4,11 +4,13 @@
 #include <exception>
 #include <functional>
 #include <queue>
+#include <set>
 
 #include "compiler/frontend/graph/importer.h"
 #include "compiler/frontend/onnx/inline_graph.h"
 #include "compiler/frontend/onnx/input_shapes.h"
 #include "compiler/frontend/onnx/input_values.h"
+#include "compiler/frontend/rules/rules.h"
 #include "compiler/support/error.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -253,6 +255,20 @@ class Import {
   UnsupportedNodes unsupported_;
 };
 
+// One line on how a network of 8 bits is computed; nothing of others.
+std::string note_on_quantised(const OnnxGraph& graph) {
+  std::set<std::string> names;
+  for (const OnnxNode& node : graph.nodes)
+    for (const ImportEntry& entry : quantize_entries())
+      if (node.op_type == entry.op_type) names.insert(node.op_type);
+  if (names.empty()) return "";
+  return llvm::formatv(
+             "8-bit operators ({0}) are computed in float32 and rounded where the network rounds: "
+             "its results are those of 8 bits, its times those of float32",
+             llvm::join(names, ", "))
+      .str();
+}
+
 }  // namespace
 
 char ImportError::ID;
@@ -284,6 +300,9 @@ llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef pat
     }
     if (llvm::Error error = fix_input_values(model.graph, options.input_values)) return error;
     if (llvm::Error error = Inliner(model).expand_functions(model.graph.nodes)) return error;
+    if (notes != nullptr)
+      if (std::string note = note_on_quantised(model.graph); !note.empty())
+        notes->push_back(std::move(note));
     CODL_ASSIGN_OR_RETURN(importer, Importer::create(model.graph));
     auto graph = Import(model, importer).run(path);
     if (notes != nullptr)

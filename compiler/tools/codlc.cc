@@ -2,6 +2,7 @@
 // pipeline.cc.
 #include <chrono>
 
+#include "compiler/device/device_names.h"
 #include "compiler/device/device_profile.h"
 #include "compiler/device/quirks.h"
 #include "compiler/emit/dump_plan.h"
@@ -16,9 +17,11 @@
 #include "compiler/tools/codlc_flags.h"
 #include "compiler/tools/output.h"
 #include "kernels/conv2d/winograd.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
+#include "schema/plan_layout.h"
 #include "tools/depfile.h"
 #include "tools/files.h"
 #include "tools/jobs.h"
@@ -210,6 +213,8 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
     if (llvm::Error error = avoid_quirks(flags.avoid, profile)) return error;
   // Of more bytes than protobuf reads nothing is read: compile() says why.
   CODL_ASSIGN_OR_RETURN(model, map_input(flags.model, UINT64_MAX));
+  if (model->getBuffer().startswith({kPlanMagic, sizeof(kPlanMagic)}))
+    return input_error(flags.model, "expected an ONNX model, found a plan (codl-run runs it)");
   if (!flags.measured.empty()) {
     CODL_ASSIGN_OR_RETURN(measured, read_input(flags.measured, tools::kMaxTextBytes));
     options.measured_json = std::move(measured);
@@ -345,6 +350,21 @@ llvm::Expected<int> run(const CodlcFlags& flags) {
   return code;
 }
 
+// Devices by the names of their profiles, whatever names they were given by: plans are called so.
+void name_devices(CodlcFlags& flags) {
+  std::vector<std::string> names = devices_of(flags);
+  for (std::string& name : names) {
+    if (llvm::StringRef(name).endswith(".json")) continue;
+    const std::string profile = find_device(name);
+    if (profile.empty() || profile == name) continue;
+    if (!flags.is_quiet)
+      tools::print_message(kTool, tools::Severity::Note,
+                           "the profile of " + name + " is " + profile);
+    name = profile;
+  }
+  flags.device = llvm::join(names, ",");
+}
+
 int codlc(const std::vector<std::string>& arguments) {
   CodlcFlags flags;
   const tools::Arguments parsed = parse_command_line(command_line_of(&flags), arguments);
@@ -353,6 +373,7 @@ int codlc(const std::vector<std::string>& arguments) {
     return 0;
   }
   flags.model = only_operand(parsed, "MODEL.onnx");
+  name_devices(flags);
   llvm::Expected<int> code = run(flags);
   return code ? *code : report(kTool, code.takeError());
 }

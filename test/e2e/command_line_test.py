@@ -240,7 +240,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
     def test_misspelt_devices_get_the_nearest(self):
         plan = self.compile()
         for tool, arguments in (("codlc", [MODEL, "-o", self.path("x.codl")]), ("codl-dump", []), ("codl-sim", [plan])):
-            for wrong, right in (("sd8555", "sd855"), ("hots", "host"), ("kirin-990", "kirin990"), ("tempalte", "template")):
+            for wrong, right in (("sd8555", "sd855"), ("hots", "host"), ("kirin-991", "kirin990"), ("tempalte", "template")):
                 with self.subTest(tool=tool, device=wrong):
                     self.expect_error(tool, [*arguments, f"--device={wrong}"], f'"{wrong}" (did you mean {right}?)')
             missing = self.path("nosuch.json")
@@ -248,7 +248,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
             self.expect_error(tool, [*arguments, "--device=sd855.json"], "no such file (did you mean sd855?)")
             os.makedirs(self.path("folder.json"), exist_ok=True)
             self.expect_error(tool, [*arguments, "--device=" + self.path("folder.json")])
-            self.expect_error(tool, [*arguments, "--device=zzzzzz"], "host", "sd855", "template")
+            self.expect_error(tool, [*arguments, "--device=zzzzzz"], "--list-devices, like ", "sd8elite", 'found "zzzzzz"')
 
     def test_the_list_of_devices_tells_what_they_are(self):
         text = self.run_ok("codlc", "--list-devices")
@@ -386,6 +386,25 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
             for name in ("cpu", "gpu"):
                 self.assertAlmostEqual(variants[0][f"speedup_over_{name}"], us[name] / variants[0]["predicted_us"], delta=0.001)
             self.assertRegex(said, rf"\n  \w+ is [0-9.]+ times as fast as the CPU alone, [0-9.]+ times as fast as the GPU alone \(predicted\)\n")
+
+    def test_flags_of_other_tools_are_answered_with_ours(self):
+        for tool, given, here in (
+                ("codlc", "--fp16", "--precision=fp16"), ("codlc", "--quantize=int8", "quantise the ONNX model before"),
+                ("codlc", "--threads=4", "--num-threads of codl-run"), ("codlc", "--shape=1,3,224,224", "--input-shape=NAME:DIMS"),
+                ("codlc", "--input_shapes=x", "--input-shape=NAME:DIMS"), ("codlc", "--target=sd855", "--device=NAME"),
+                ("codlc", "--gpu", "--strategy=gpu"), ("codlc", "--output_dir=x", "--out-dir=DIR"),
+                ("codl-run", "--threads=4", "--num-threads=N"), ("codl-bench", "--fp16", "codlc --precision=fp16"),
+                ("codl-bench", "--runs=9", "codl-bench --num-runs=N"), ("codl-run", "--gpu", "--variant=gpu")):
+            with self.subTest(tool=tool, given=given):
+                self.expect_error(tool, ["x", given], f"(here: {here}")
+        self.expect_error("codlc", ["x", "--input_shape=x"], "(did you mean --input-shape?)")
+        # What is named is there, and none of the others is.
+        for tool in ("codlc", "codl-run", "codl-bench"):
+            known = set(re.findall(r"--[a-z-]+", "".join(self.run_ok(name, "--help") for name in ("codlc", "codl-run", "codl-bench"))))
+            for name in ("fp16", "int8", "threads", "shapes", "batch", "target", "gpu", "cpu", "out", "outdir", "model", "runs", "warmup",
+                         "cores", "inputs", "profile", "optimize", "sparsity"):
+                text = run(tool, "x", "--" + name).stderr.decode()
+                self.assertLessEqual(set(re.findall(r"--[a-z-]+", text.partition("(here: ")[2])), known, text)
 
     def test_dumps_name_the_variants(self):
         for stage in ("partition", "schedule", "memory"):

@@ -847,6 +847,34 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                                   *texts)
                 self.assertFalse(os.path.exists(self.path("no.codl")))
 
+    def test_devices_by_the_names_that_people_know(self):
+        for name, profile in (("Snapdragon 8 Gen 2", "sd8gen2"), ("SM8150", "sd855"), ("Pixel 7", "tensor_g2")):
+            result = run("codlc", MODEL, "--search-budget=1", f"--device={name}", f"--out-dir={self.path('named')}")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(f"codlc: note: the profile of {name} is {profile}\n", result.stderr)
+            self.assertTrue(os.path.exists(self.path("named", f"tiny_resnet.{profile}.codl")))
+            self.run_ok("codlc", MODEL, "-q", "--strategy=cpu", f"--device={name}", "-o", self.path("p"), "-MF", self.path("rule"))
+            self.assertEqual(set(re.findall(rb"(\w+)\.json", read(self.path("rule")))), {profile.encode(), b"template"})
+            self.assertIn(profile, self.run_ok("codl-dump", f"--device={name}"))
+        self.expect_error(1, run("codlc", MODEL, "--device=Pixel 8"), 'found "Pixel 8" (did you mean Pixel 4 (sd855), Pixel 7 (tensor_g2)')
+        self.expect_error(1, run("codlc", MODEL, "--device=Nokia 3310"), "like exynos2400, sd8elite, ")
+
+    def test_a_file_of_the_other_kind_says_what_it_is(self):
+        plan = self.compile()
+        for tool in ("codl-run", "codl-bench", "codl-sim", "codl-dump"):
+            self.expect_error(1, run(tool, MODEL), "expected a plan, found an ONNX model (codlc makes a plan of it)")
+        self.expect_error(1, run("codlc", plan), "expected an ONNX model, found a plan (codl-run runs it)")
+
+    def test_eight_bit_networks_say_how_they_are_computed(self):
+        model = self.write("eight.onnx", onnx_bytes.model(
+            [onnx_bytes.node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"], "quantise"),
+             onnx_bytes.node("DequantizeLinear", ["q", "s", "z"], ["y"], "expand")],
+            [onnx_bytes.value_info("x", [1, 8])], [onnx_bytes.value_info("y", [1, 8])]))
+        note = ("codlc: note: 8-bit operators (DequantizeLinear, DynamicQuantizeLinear) are computed in float32 and rounded where the network "
+                "rounds: its results are those of 8 bits, its times those of float32\n")
+        self.assertIn(note, run("codlc", model, "-o", self.path("eight.codl")).stderr)
+        self.assertNotIn("8-bit", run("codlc", MODEL, "-o", self.path("plan.codl")).stderr)
+
     def test_bench_adapts_and_lists_its_runs(self):
         plan = self.compile(*MODES["h"])
         report = json.loads(self.run_ok("codl-bench", plan, "--adaptive", "--list-runs", "--num-runs=30", "--json"))

@@ -83,7 +83,7 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
 
     def provokers(self):
         return {
-            "FILE.json or one of": lambda: self.run_tool("codlc", MODEL, "--device=sd85", code=1),
+            "FILE.json or a device of": lambda: self.run_tool("codlc", MODEL, "--device=sd85", code=1),
             "a number for every dim": lambda: self.run_tool(
                 "codlc", self.model(("Relu", ["x"], ["y"], "relu"), dims=("batch", 8)), code=1),
             "list of operators": lambda: self.run_tool(

@@ -267,6 +267,8 @@ def profile_of(table, anchors, name):
     chip, own, common = profile.chip, anchors.get(name, {}), anchors["extrapolated"]
     made = {"format_version": 3, "base": "template", "name": name, "description": "", "kind": "phone",
             "chip_year": chip["year"], "kernel_library": "codl"}
+    fact = profile.fact(chip["also"])
+    made["names"] = {"values": [chip["name"], *fact.pop("value")], **fact}
     if "soc" in chip:
         source = table["sources"][chip["soc"]["source"]]
         profile.sources[chip["soc"]["source"]] = source["text"]
@@ -322,6 +324,9 @@ def all_profiles():
     """By name: the profile."""
     table, anchors = load(HERE, "data", "phone_chips.json"), load(HERE, "data", "phone_anchors.json")
     made = {name: profile_of(table, anchors, name) for name in table["chips"]}
+    names = [re.sub(r"[ ._-]", "", known).lower() for profile in made.values() for known in profile["names"]["values"]]
+    if twice := {name for name in names if names.count(name) > 1}:
+        sys.exit(f"phone_chips.json: expected each name of a device once, found {', '.join(sorted(twice))} again")
     template = load(ROOT, "profiles", "template.json")
     cpu, gpu = anchors["extrapolated"]["cpu"], anchors["extrapolated"]["gpu"]
     families, template["kernels"] = cpu_part(cpu["factors"], cpu["extrapolated_interval"], ("facts", "assumed", "kernels"))

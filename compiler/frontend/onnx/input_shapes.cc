@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "compiler/support/error.h"
+#include "llvm/ADT/StringExtras.h"
+#include "tools/nearest.h"
 
 namespace codl::compiler {
 namespace {
@@ -69,6 +71,13 @@ llvm::Error fix_input(OnnxValueInfo& input, llvm::ArrayRef<int64_t> dims,
 
 }  // namespace
 
+llvm::Error unknown_input(llvm::StringRef flag, const std::string& name, const OnnxGraph& graph) {
+  std::vector<std::string> names;
+  for (const OnnxValueInfo& input : graph.inputs) names.push_back(input.name);
+  return input_error(flag, "expected an input of the model ({0}), found {1}{2}",
+                     llvm::join(names, ", "), name, tools::suggestion(name, names));
+}
+
 llvm::Error fix_input_shapes(OnnxGraph& graph, llvm::StringRef path,
                              const llvm::StringMap<std::vector<int64_t>>& shapes) {
   llvm::StringMap<FixedSymbol> symbols;
@@ -78,8 +87,7 @@ llvm::Error fix_input_shapes(OnnxGraph& graph, llvm::StringRef path,
   for (const std::string& name : names) {
     auto input = llvm::find_if(
         graph.inputs, [&](const OnnxValueInfo& candidate) { return candidate.name == name; });
-    if (input == graph.inputs.end())
-      return input_error("--input-shape=" + name, "expected an input of the model, found none");
+    if (input == graph.inputs.end()) return unknown_input("--input-shape", name, graph);
     if (llvm::Error error = fix_input(*input, shapes.find(name)->second, symbols)) return error;
   }
   for (auto* infos : {&graph.inputs, &graph.outputs, &graph.values})

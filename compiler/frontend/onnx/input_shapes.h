@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "compiler/frontend/onnx/onnx_model.h"
@@ -15,5 +16,8 @@ namespace codl::compiler {
 // with the flag of codlc to use).
 llvm::Error fix_input_shapes(OnnxGraph& graph, llvm::StringRef path,
                              const llvm::StringMap<std::vector<int64_t>>& shapes);
+
+// `flag`=`name` where the model has no such input: with those it has.
+llvm::Error unknown_input(llvm::StringRef flag, const std::string& name, const OnnxGraph& graph);
 
 }  // namespace codl::compiler

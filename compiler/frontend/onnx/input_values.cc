@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "compiler/frontend/graph/shape_operands.h"
+#include "compiler/frontend/onnx/input_shapes.h"
 #include "compiler/support/error.h"
 #include "llvm/ADT/APFloat.h"
 
@@ -121,8 +122,7 @@ llvm::Error fix_input_values(OnnxGraph& graph,
   for (const std::string& name : names) {
     const auto input = llvm::find_if(
         graph.inputs, [&](const OnnxValueInfo& candidate) { return candidate.name == name; });
-    if (input == graph.inputs.end())
-      return input_error("--input-value=" + name, "expected an input of the model, found none");
+    if (input == graph.inputs.end()) return unknown_input("--input-value", name, graph);
     CODL_ASSIGN_OR_RETURN(tensor, tensor_of(*input, values.find(name)->second));
     graph.initializers.push_back({name, std::move(tensor)});
     graph.inputs.erase(input);

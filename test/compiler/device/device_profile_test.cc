@@ -4,6 +4,7 @@
 #include <iterator>
 #include <type_traits>
 
+#include "compiler/device/device_names.h"
 #include "kernels/common/work/work_counts.h"
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"
@@ -782,8 +783,8 @@ TEST_CASE("a profile over another has what it does not say itself from there") {
           .power);
   CHECK(error_of(changed("\"kernel_library\": \"codl\"", "\"kernel_library\": null")) ==
         "box.json: /kernel_library: expected a string, found null");
-  CHECK(error_of(R"({"base": "no_such"})").find("box.json: /base: expected FILE.json or one of") ==
-        0);
+  CHECK(error_of(R"({"base": "no_such"})")
+            .find("box.json: /base: expected FILE.json or a device of") == 0);
 }
 
 TEST_CASE(
@@ -800,11 +801,43 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a device is known by its chip's name, model and phones, in any case and punctuation") {
+  for (const auto& [name, profile] : {std::pair("Snapdragon 8 Gen 2", "sd8gen2"),
+                                      {"snapdragon855", "sd855"},
+                                      {"SNAPDRAGON-855", "sd855"},
+                                      {"Snapdragon 855+", "sd855plus"},
+                                      {"Qualcomm Snapdragon 8+ Gen 1", "sd8plusgen1"},
+                                      {"SM8150", "sd855"},
+                                      {"SM8150-AC", "sd855plus"},
+                                      {"sm8650-ac", "sd8gen3"},
+                                      {"mt6989", "dimensity9300"},
+                                      {"MediaTek Dimensity 9300", "dimensity9300"},
+                                      {"S5E9945", "exynos2400"},
+                                      {"tensor g4", "tensor_g4"},
+                                      {"Google Pixel 7", "tensor_g2"},
+                                      {"galaxy s23", "sd8gen2"},
+                                      {"Xiaomi Mi 9", "sd855"},
+                                      {"SD-855", "sd855"},
+                                      {"rk3588s", "rk3588"}}) {
+    CAPTURE(name);
+    CHECK(find_device(name) == profile);
+  }
+  CHECK(value_of(load_device_profile("Galaxy S23")).name == "sd8gen2");
+  for (const char* name : {"", " ", "+", "sd", "sm", "qualcomm", "Pixel", "../sd855", "sd855/"})
+    CHECK(find_device(name) == "");
+}
+
 TEST_CASE("a device that is not there is answered with those that are") {
   const std::string message = test::error_of(load_device_profile("no_such"));
-  CHECK(message.find("--device: expected FILE.json or one of ") == 0);
-  CHECK(message.find("host") != std::string::npos);
-  CHECK(message.find("found \"no_such\"") != std::string::npos);
+  CHECK(message ==
+        "--device: expected FILE.json or a device of --list-devices, like exynos2400, sd8elite, "
+        "tensor_g4, dimensity8300, dimensity9300, sd8gen3, found \"no_such\"");
+  CHECK(test::error_of(load_device_profile("sd85")) ==
+        "--device: expected FILE.json or a device of --list-devices, found \"sd85\" (did you mean "
+        "sd855, sd865?)");
+  CHECK(test::error_of(load_device_profile("Pixel 8")) ==
+        "--device: expected FILE.json or a device of --list-devices, found \"Pixel 8\" (did you "
+        "mean Pixel 4 (sd855), Pixel 7 (tensor_g2), Pixel 9 (tensor_g4)?)");
   for (const char* path : {"no_such.json", "../host", ""})
     CHECK(test::error_of(load_device_profile(path)) != "");
 }

@@ -83,7 +83,7 @@ TEST_CASE("--input-shape that does not fit the model") {
     options.input_shapes[name] = std::move(dims);
     return shape_error(text, options);
   };
-  CHECK(error("q", {1}) == "--input-shape=q: expected an input of the model, found none");
+  CHECK(error("q", {1}) == "--input-shape: expected an input of the model (x, z), found q");
   CHECK(error("x", {1}) == "--input-shape=x: expected 2 dims as in [N,3], found 1");
   CHECK(error("x", {1, 4}) ==
         "--input-shape=x: expected 3 as dim 1, which the model fixes, found 4");
@@ -178,7 +178,8 @@ TEST_CASE("--input-value that does not fit the model") {
     options.input_shapes["o"] = {3};
     return shape_error(text, options);
   };
-  CHECK(error("q", {"1"}) == "--input-value=q: expected an input of the model, found none");
+  CHECK(error("q", {"1"}) ==
+        "--input-value: expected an input of the model (s, u, b, o, t, none), found q");
   CHECK(error("s", {}) == "--input-value=s: expected 1 element(s), found 0");
   CHECK(error("s", {"1", "2"}) == "--input-value=s: expected 1 element(s), found 2");
   CHECK(error("none", {"1"}) == "--input-value=none: expected 0 element(s), found 1");

@@ -1,0 +1,128 @@
+#include "compiler/device/device_names.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "compiler/device/device_profile.h"
+#include "compiler/support/json_reader.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "tools/nearest.h"
+
+namespace codl::compiler {
+namespace {
+
+// In front of a chip's or a phone's name they say nothing more.
+constexpr const char* kMakers[] = {"qualcomm", "qti",    "mediatek",  "samsung", "google",
+                                   "huawei",   "xiaomi", "hisilicon", "rockchip"};
+
+constexpr size_t kShownDevices = 6;
+
+// Letters and digits alone, in lower case: "8+ Gen 1" is "8plusgen1". Empty where there is more
+// than names have.
+std::string plain(llvm::StringRef name) {
+  std::string text;
+  for (const char c : name)
+    if (llvm::isAlnum(c))
+      text += llvm::toLower(c);
+    else if (c == '+')
+      text += "plus";
+    else if (!llvm::StringRef(" -_.").contains(c))
+      return "";
+  return text;
+}
+
+struct KnownDevice {
+  std::string profile;
+  std::vector<std::string> names;
+  bool is_phone = false;
+  int64_t chip_year = 0;
+};
+
+// A profile that cannot be read has its own name alone: who loads it is told why. What is read here
+// is no input of the tool's: a plan depends on the one profile that is found.
+KnownDevice read_names(const std::string& profile) {
+  KnownDevice device{profile, {profile}, false, 0};
+  const std::string path = profile_path(profile);
+  const auto text = llvm::MemoryBuffer::getFile(path);
+  if (!text) return device;
+  auto document = JsonDocument::parse((*text)->getBuffer(), path);
+  if (!document) {
+    llvm::consumeError(document.takeError());
+    return device;
+  }
+  const JsonValue root = (*document)->root();
+  if (const JsonValue names = root.optional_member("names"))
+    for (const JsonValue& name : names.member("values").elements())
+      device.names.push_back(name.as_string());
+  if (const JsonValue kind = root.optional_member("kind"))
+    device.is_phone = kind.as_string() == "phone";
+  if (const JsonValue year = root.optional_member("chip_year"))
+    device.chip_year = year.as_integer(0, INT32_MAX);
+  return device;
+}
+
+std::vector<KnownDevice> known_devices() {
+  std::vector<KnownDevice> devices;
+  for (const std::string& profile : list_devices()) devices.push_back(read_names(profile));
+  return devices;
+}
+
+std::string find(const std::vector<KnownDevice>& devices, llvm::StringRef text) {
+  for (const KnownDevice& device : devices)
+    for (const std::string& name : device.names)
+      if (plain(name) == text) return device.profile;
+  return "";
+}
+
+// "sd8elite, sd8gen3 ...": the newest phones.
+std::string some_of(std::vector<KnownDevice> devices) {
+  llvm::erase_if(devices, [](const KnownDevice& device) { return !device.is_phone; });
+  std::stable_sort(devices.begin(), devices.end(), [](const KnownDevice& a, const KnownDevice& b) {
+    return a.chip_year > b.chip_year;
+  });
+  std::string text;
+  for (size_t i = 0; i < std::min(devices.size(), kShownDevices); ++i)
+    text += (i == 0 ? "" : ", ") + devices[i].profile;
+  return text;
+}
+
+}  // namespace
+
+std::string find_device(llvm::StringRef name) {
+  const std::string text = plain(name);
+  if (text.empty()) return "";
+  if (llvm::is_contained(list_devices(), name)) return name.str();
+  const std::vector<KnownDevice> devices = known_devices();
+  std::string found = find(devices, text);
+  for (llvm::StringRef maker : kMakers) {
+    llvm::StringRef rest = text;
+    if (found.empty() && rest.consume_front(maker)) found = find(devices, rest);
+  }
+  // A bin of a chip: "SM8650-AC".
+  const llvm::StringRef number = llvm::StringRef(text).drop_back(std::min<size_t>(2, text.size()));
+  if (found.empty() && text.size() == 8 && number.startswith("sm")) found = find(devices, number);
+  return found;
+}
+
+std::string expected_device(llvm::StringRef name) {
+  const std::vector<KnownDevice> devices = known_devices();
+  std::vector<std::string> names;
+  for (const KnownDevice& device : devices)
+    for (const std::string& known : device.names) names.push_back(plain(known));
+  std::string meant;
+  for (const std::string& near : tools::all_nearest(plain(name), names))
+    for (const KnownDevice& device : devices)
+      for (const std::string& known : device.names)
+        if (plain(known) == near)
+          meant += (meant.empty() ? "" : ", ") + known +
+                   (known == device.profile ? "" : " (" + device.profile + ")");
+  return llvm::formatv("FILE.json or a device of --list-devices{0}, found \"{1}\"{2}",
+                       meant.empty() ? ", like " + some_of(devices) : "", name,
+                       meant.empty() ? "" : " (did you mean " + meant + "?)")
+      .str();
+}
+
+}  // namespace codl::compiler
