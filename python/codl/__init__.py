@@ -14,6 +14,7 @@ from ._library import CodlError, Session, version
 from ._tools import environment, program
 
 __all__ = ["CodlError", "Session", "compile", "load", "version"]
+__version__ = version()
 
 
 def compile(model, device="host", output=None, options=()):

@@ -2,6 +2,7 @@
 import ctypes
 import glob
 import os
+from collections.abc import Mapping
 
 import numpy
 
@@ -141,11 +142,15 @@ class Session:
         Arrays of the right type that are contiguous are read where they are; others are copied, never converted to another
         type. outputs: arrays to write to, by name, for all or some; others are made. Raises TypeError, ValueError, CodlError.
         """
+        given = {} if outputs is None else outputs
+        for passed, what in ((inputs, "input"), (given, "output")):
+            if not isinstance(passed, Mapping):
+                name = getattr(self, what + "s")[0].name
+                raise TypeError(f"expected a dict of arrays by the names of {what}s, like {{{name!r}: array}}, found {type(passed).__name__}")
         unknown = set(inputs) - {tensor.name for tensor in self.inputs}
         if unknown:
             raise ValueError(f"expected inputs {self.inputs}, found {sorted(unknown)}")
         arrays = [self._array(tensor, inputs.get(tensor.name)) for tensor in self.inputs]
-        given = outputs or {}
         made = []
         for tensor in self.outputs:
             array = given.get(tensor.name)

@@ -44,6 +44,20 @@ class PagesTest(WorkFolder, unittest.TestCase):
         self.assertEqual(result.returncode, code, line + "\n" + result.stderr)
         return result.stdout + result.stderr if code else result.stdout
 
+    # ---- examples/quickstart.sh ----
+
+    def test_the_quickstart_says_what_it_shows_and_how_long_it_takes_without_warnings(self):
+        script = text_of(os.path.join(ROOT, "examples", "quickstart.sh"))
+        self.assertRegex(script, r'(?s)echo "What this shows: .*second core.*One thread on each.*minutes.*\n\nstep\(\)')
+        plan = self.path("plan.codl")
+        model = os.path.join(ROOT, "examples", "models", "super_resolution.onnx")
+        subprocess.run([os.path.join(BIN, "codlc"), model, "-q", "-o", plan, "--device=host-pair", "--strategy=cpu", "--place=conv3=gpu"], check=True)
+        # As on a machine where OpenCL programs are built for the first time.
+        env = {**os.environ, **dict(re.findall(r"^export (\w+)=(\S+)$", script, re.MULTILINE)), "HOME": self.work, "XDG_CACHE_HOME": self.work,
+               "POCL_CACHE_DIR": self.path("kernels")}
+        result = subprocess.run([os.path.join(BIN, "codl-run"), plan], capture_output=True, text=True, env=env, timeout=300)
+        self.assertEqual((result.returncode, re.findall(r".*warning.*", result.stdout + result.stderr)), (0, []))
+
     # ---- docs/reference/simulator.md ----
 
     def test_the_simulators_page_shows_what_its_commands_print(self):

@@ -58,12 +58,17 @@ class PhoneTest(WorkFolder, unittest.TestCase):
                "CODL_PHONE_DIR": self.path("on device"), **more}
         result = subprocess.run([self.path("kit/phone.sh"), *arguments], capture_output=True, text=True, env=env, timeout=300)
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        self.printed = result.stdout
         return result.stderr
 
     def check_bench_and_run(self, *flags, **more):
         self.phone(*flags, "bench", self.plan, self.path("bench.json"), "--num-runs=1", **more)
         with open(self.path("bench.json")) as file:
-            self.assertTrue(json.load(file)["steps"])
+            bench = json.load(file)
+        self.assertTrue(bench["steps"])
+        self.assertEqual(self.printed, f"variant cpu: median {bench['median_us'] / 1000:.3f} ms\n")
+        self.phone(*flags, "bench", self.plan, self.path("bench.json"), "--all-variants", "--rounds=1", "--num-runs=1", **more)
+        self.assertRegex(self.printed, r"\Avariant cpu: median \d+\.\d{3} ms\n\Z")
         npy.write(self.path("x.npy"), (1, 3, 64, 64), [0.5] * (3 * 64 * 64))
         self.phone(*flags, "run", self.plan, self.path("outputs"), f"input={self.path('x.npy')}", **more)
         self.assertEqual(len(os.listdir(self.path("outputs"))), 1)

@@ -100,6 +100,12 @@ class WheelTest(unittest.TestCase):
                 text_of(TypeError, lambda: session.run({{"input": numpy.ones((1, 3, 64, 64))}})))
             text_of(ValueError, lambda: session.run({{"input": numpy.ones((1, 3, 64, 65), "f4")}}))
             text_of(ValueError, lambda: session.run({{}}))
+            array = numpy.ones((1, 3, 64, 64), "f4")
+            assert str(text_of(TypeError, lambda: session.run(array))) == (
+                "expected a dict of arrays by the names of inputs, like {{'input': array}}, found ndarray")
+            text_of(TypeError, lambda: session.run([array]))
+            text_of(TypeError, lambda: session.run({{"input": array}}, array))
+            assert codl.__version__ == codl.version()
             text_of(ValueError, lambda: session.run({{"input": numpy.ones((1, 3, 64, 64), "f4"), "other": None}}))
         """)
 

@@ -63,11 +63,8 @@ class Page(html.parser.HTMLParser):
 
 
 def shown(value, unit):
-    if unit == "us":
-        return f"{value / 1e3:.2f} ms" if value >= 1e4 else f"{value:.1f} us"
-    if unit == "bytes":
-        return f"{value / 1e6:.2f} MB" if value >= 1e5 else f"{value / 1e3:.1f} kB"
-    return f"{100 * value:.1f} %" if unit == "share" else str(value)
+    scale, decimals = {"us": (1e3, 3), "bytes": (1e6, 3), "share": (.01, 1), "times": (1, 2)}.get(unit, (1, 6))
+    return f"{value / scale:.{decimals}f}"
 
 
 def number_in(text):
@@ -120,7 +117,7 @@ class ReportTest(WorkFolder, unittest.TestCase):
         self.assertGreater(sum(p["nodes_before"] - p["nodes_after"] for p in report["passes"]), 0)
 
     def test_limits_are_told_with_what_was_found(self):
-        limits = self.report("--device=sd855", "--max-fallback=50", "--max-syncs=100")["limits"]
+        limits = self.report("--device=sd855", "--max-fallback=50%", "--max-syncs=100")["limits"]
         self.assertEqual([(limit["flag"], limit.get("variant")) for limit in limits],
                          [("--max-fallback", None), ("--max-syncs", "cpu")])
 
@@ -230,6 +227,25 @@ class ReportTest(WorkFolder, unittest.TestCase):
         keys = {key for key, *_ in page.numbers}
         self.assertLessEqual({"variants.0.predicted_us", "variants.0.measured.median_us", "support.fallback_share"}, keys)
 
+    def test_the_gain_is_the_headline_and_a_column_has_one_unit_in_its_head(self):
+        """On a wide screen and a narrow one, which nothing is wider than and where no word is broken."""
+        report = self.report(*FORCED)
+        with open(self.page) as file:
+            text = file.read()
+        with open(self.page, "w") as file:
+            file.write(text + """<script>
+              const mixed = [...document.querySelectorAll("table")].flatMap((table) => [...table.tHead ? table.tHead.rows[0].cells : []]
+                .filter((head, i) => new Set([...table.tBodies[0].rows].flatMap((row) =>
+                  [...row.cells[i].querySelectorAll("data")].map((number) => number.dataset.unit + /[^-0-9.]/.test(row.cells[i].textContent)))).size > 1
+                  || head.className == "n" && !/, (ms|%)$|MB|nodes|after|with|on |split/.test(head.textContent)).map((head) => head.textContent));
+              const broken = [...document.querySelectorAll("td, th, p, .facts div")].filter((e) => getComputedStyle(e).overflowWrap == "anywhere");
+              document.body.dataset.result = JSON.stringify([mixed.length, broken.length, document.documentElement.scrollWidth <= innerWidth,
+                document.querySelector("header h1 + p").textContent]);
+            </script>""")
+        variant = report["variants"][0]
+        gain = " times as fast as the ".join((f"{variant['speedup_over_cpu']:.2f}", f"CPU alone, {variant['speedup_over_gpu']:.2f}", "GPU alone (predicted)"))
+        for size in ("1200,900", "500,800"):
+            self.assertIn(f'data-result="[0,0,true,&quot;{gain}&quot;]"', self.browse("--dump-dom", size=size))
 
     def test_keys_zoom_and_search_marks(self):
         self.report(*FORCED)

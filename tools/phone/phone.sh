@@ -114,6 +114,9 @@ case $command in
     put "$plan" "$folder/work/plan.codl"
     tool codl-bench plan.codl --json --steps -o bench.json "$@"
     get_file "$folder/work/bench.json" "$out"
+    # Of each variant; the tool's own report is in the file.
+    tr ',{' '\n\n' <"$out" | awk -F: '/^"variant":/ { variant = $2 } /^"median_us":/ && variant {
+      printf "variant %s: median %.3f ms\n", variant, $2 / 1000; variant = "" }' | tr -d '"'
     ;;
   run)
     [ $# -ge 2 ] || fail "run" "PLAN.codl OUT_DIR" "$# arguments"
