@@ -259,6 +259,11 @@ MeasuredCpu::MeasuredCpu(int32_t thread_count, const std::vector<int32_t>& cores
   if (pool_.start(rt::default_allocator(), {thread_count}, cores.data(), cores.size(), &diag) !=
       CODL_OK)
     throw tools::ToolError(tools::ExitCode::Internal, diag.message);
+  if (pool_.worker_count() < thread_count)  // the times would be those of another machine
+    throw tools::ToolError(tools::ExitCode::Internal,
+                           "CPU threads: expected " + std::to_string(thread_count) + ", found " +
+                               std::to_string(pool_.worker_count()) +
+                               ": the system grants no more");
   pool_.enter(&scope_);
   activations_.allocate();
   weights_.allocate();

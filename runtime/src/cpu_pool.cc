@@ -50,24 +50,19 @@ codl_status_t CpuPool::start(const codl_allocator_t& allocator,
     Worker& worker = workers_[static_cast<size_t>(i)];
     worker.pool = this;
     worker.index = i;
-    if (const int error = i == 0 ? 0 : start_thread(worker); error != 0) {
-      set_diag(diag, "pthread_create: expected a thread for worker %d, found error %d", i, error);
-      stop();
-      return CODL_OUT_OF_MEMORY;
-    }
+    if (i != 0 && !start_thread(worker)) break;
     worker.speed_end = speed_sum_ += static_cast<int32_t>(workers.of(i));
     worker_count_ = i + 1;
   }
   return CODL_OK;
 }
 
-int CpuPool::start_thread(Worker& worker) {
-  const int error = pthread_create(&worker.thread, nullptr, thread_main, &worker);
-  if (error != 0) return error;
+bool CpuPool::start_thread(Worker& worker) {
+  if (pthread_create(&worker.thread, nullptr, thread_main, &worker) != 0) return false;
   char name[16];  // the system's limit
   std::snprintf(name, sizeof(name), "codl-%d", worker.index);
   pthread_setname_np(worker.thread, name);
-  return 0;
+  return true;
 }
 
 void CpuPool::stop() {

@@ -36,12 +36,15 @@ class CpuPool {
   ~CpuPool() { stop(); }
 
   // `workers` counts the thread that will call run(). Worker i is pinned to cores[i % core_count];
-  // no cores: not pinned. Once per object.
+  // no cores: not pinned. Where the system grants fewer threads the pool works with those. Once per
+  // object.
   codl_status_t start(const codl_allocator_t& allocator, const kernels::WorkerSpeeds& workers,
                       const int32_t* cores, size_t core_count, codl_diag_t* diag);
   void stop();
 
   int32_t worker_count() const { return worker_count_; }
+  // Those that start() was asked for.
+  int32_t wanted_worker_count() const { return static_cast<int32_t>(workers_.count()); }
 
   // Pins the calling thread, which is worker 0, for the time of the scope; nothing if the pool has
   // no cores.
@@ -76,7 +79,7 @@ class CpuPool {
   static constexpr size_t kWorkerBytes = sizeof(Worker);
 
  private:
-  int start_thread(Worker& worker);
+  bool start_thread(Worker& worker);
   static void* thread_main(void* worker);
   void serve(int32_t worker);
   void work(int32_t worker);

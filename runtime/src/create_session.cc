@@ -282,6 +282,9 @@ codl_status_t prepare(codl_session& session, const codl_session_options_t& optio
   if (status == CODL_OK)
     status = session.pool.start(session.allocator, workers_of(*session.plan, options),
                                 options.cpu_cores, options.cpu_core_count, diag);
+  if (status == CODL_OK && session.pool.worker_count() < session.pool.wanted_worker_count())
+    session.record.say("CPU threads: expected %d, found %d: the system grants no more",
+                       session.pool.wanted_worker_count(), session.pool.worker_count());
   if (status == CODL_OK) status = create_executors(session, options, diag);
   if (status == CODL_OK && options.variant_policy == CODL_VARIANT_ADAPTIVE)
     status = session.chooser.create(session.allocator, session.variants(), diag);

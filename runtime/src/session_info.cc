@@ -50,6 +50,7 @@ codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_
   info.opencl_platform = session->gpu.device().platform_name;
   info.opencl_device = session->gpu.device().device_name;
   info.thread_count = session->pool.worker_count();
+  info.wanted_thread_count = session->pool.wanted_worker_count();
   const codl::SessionMemory memory = codl::rt::memory_of(*session);
 #define CODL_MEMORY(name, text) info.name##_bytes = static_cast<size_t>(memory.name##_bytes);
 #include "schema/memory.def"

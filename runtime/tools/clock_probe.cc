@@ -6,17 +6,31 @@
 #include <chrono>
 #include <limits>
 #include <numeric>
+#include <string>
+#include <system_error>
+
+#include "tools/tool_error.h"
 
 namespace codl::tools {
 
 CoreProbes::CoreProbes(const std::vector<int32_t>& cores)
     : barrier_(static_cast<std::ptrdiff_t>(cores.size()) + 1), chains_us_(cores.size()) {
-  for (size_t i = 0; i < cores.size(); ++i)
-    threads_.emplace_back(
-        [this, core = cores[i], chain_us = &chains_us_[i]] { work(core, chain_us); });
+  try {
+    for (size_t i = 0; i < cores.size(); ++i)
+      threads_.emplace_back(
+          [this, core = cores[i], chain_us = &chains_us_[i]] { work(core, chain_us); });
+  } catch (const std::system_error&) {
+    for (size_t i = threads_.size(); i < cores.size(); ++i) barrier_.arrive_and_drop();
+    stop();
+    throw ToolError(ExitCode::Internal, "--probe-cores: expected " + std::to_string(cores.size()) +
+                                            " threads, found " + std::to_string(threads_.size()) +
+                                            ": the system grants no more");
+  }
 }
 
-CoreProbes::~CoreProbes() {
+CoreProbes::~CoreProbes() { stop(); }
+
+void CoreProbes::stop() {
   is_over_ = true;
   barrier_.arrive_and_wait();
   for (std::thread& thread : threads_) thread.join();

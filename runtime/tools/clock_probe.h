@@ -29,6 +29,7 @@ void multiply_and_add() {
 class CoreProbes {
  public:
   // A core that the kernel does not let a thread move to is probed wherever the thread runs.
+  // ToolError if the system does not grant a thread for each.
   explicit CoreProbes(const std::vector<int32_t>& cores);
   ~CoreProbes();
 
@@ -36,6 +37,7 @@ class CoreProbes {
   double mean_us();
 
  private:
+  void stop();
   void work(int32_t core, double* chain_us);
 
   std::barrier<> barrier_;

@@ -274,12 +274,13 @@ void write_queues(JsonWriter& json, const RunTimes& times) {
   json.end_object();
 }
 
-// {"plan", "plan_device", "variant", "fallback_reason", "thread_count", "opencl_platform",
-//  "opencl_device", "num_runs", "warmup_runs", "predicted_us", "min_us", "median_us", "p90_us",
-//  "p99_us", "probe_us" (-1: not asked for), "load_us" = "open_us" + "session_us", "program_us"
-//  (part of session_us), "first_run_us", "host_bytes", "scratch_bytes", "shared_bytes",
-//  "device_bytes", "image_bytes", "weight_bytes", "weight_copy_bytes", "table_bytes",
-//  "peak_memory_bytes" (-1: not known), "recorded_run": {"wall_us", "overlap_us", "queues":
+// {"plan", "plan_device", "variant", "fallback_reason", "thread_count", "wanted_thread_count",
+//  "opencl_platform", "opencl_device", "num_runs", "warmup_runs", "predicted_us", "min_us",
+//  "median_us", "p90_us", "p99_us", "probe_us" (-1: not asked for), "load_us" = "open_us" +
+//  "session_us", "program_us" (part of session_us), "first_run_us", "host_bytes", "scratch_bytes",
+//  "shared_bytes", "device_bytes", "image_bytes", "weight_bytes", "weight_copy_bytes",
+//  "table_bytes", "peak_memory_bytes" (-1: not known), "recorded_run": {"wall_us", "overlap_us",
+//  "queues":
 //  [{"queue", "step_count", "busy_us", "idle_us"}]}, with --adaptive "switch_count",
 //  "switch_reason", "switch_us", "variants": [{"variant", "run_count", "predicted_us",
 //  "expected_us", "slowdown"}], with --list-runs "runs": [{"variant", "start_ns", "us"}], with

@@ -102,9 +102,10 @@ std::string report_text(const PlanFlags& flags, const SessionFacts& facts,
   return text;
 }
 
-// {"plan", "plan_device", "variant", "fallback_reason", "thread_count", "opencl_platform",
-//  "opencl_device", "random_inputs": [name], "outputs": [{"name", "dtype", "dims", "min", "max",
-//  "mean", "file"}]}; "file" is empty if not written; a value that is not finite is null.
+// {"plan", "plan_device", "variant", "fallback_reason", "thread_count", "wanted_thread_count",
+//  "opencl_platform", "opencl_device", "random_inputs": [name], "outputs": [{"name", "dtype",
+//  "dims", "min", "max", "mean", "file"}]}; "file" is empty if not written; a value that is not
+//  finite is null.
 std::string report_json(const PlanFlags& flags, const SessionFacts& facts,
                         const std::vector<Tensor>& inputs,
                         const std::vector<OutputReport>& reports) {

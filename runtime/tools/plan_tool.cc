@@ -363,6 +363,7 @@ SessionFacts facts_of(const Plan& plan, const Session& session) {
           .opencl_platform = info.opencl_platform,
           .opencl_device = info.opencl_device,
           .thread_count = info.thread_count,
+          .wanted_thread_count = info.wanted_thread_count,
           .memory = {{"host arena", "host_bytes", as_bytes(info.host_bytes)},
                      {"scratch", "scratch_bytes", as_bytes(info.scratch_bytes)},
                      {"shared arena", "shared_bytes", as_bytes(info.shared_bytes)},
@@ -380,6 +381,8 @@ std::string describe_session(const SessionFacts& facts) {
                      printable(facts.plan_device) +
                      ", on this machine: " + std::to_string(facts.thread_count) +
                      (facts.thread_count == 1 ? " CPU thread" : " CPU threads");
+  if (facts.thread_count < facts.wanted_thread_count)
+    text += " of " + std::to_string(facts.wanted_thread_count) + " (the system grants no more)";
   if (!facts.opencl_device.empty()) text += ", OpenCL device " + printable(facts.opencl_device);
   if (!facts.fallback_reason.empty())
     text += "\n  not the one asked for: " + printable(facts.fallback_reason);
@@ -392,6 +395,7 @@ void write_session(JsonWriter& json, const std::string& plan_path, const Session
   json.key("variant").string(facts.variant);
   json.key("fallback_reason").string(facts.fallback_reason);
   json.key("thread_count").integer(facts.thread_count);
+  json.key("wanted_thread_count").integer(facts.wanted_thread_count);
   json.key("opencl_platform").string(facts.opencl_platform);
   json.key("opencl_device").string(facts.opencl_device);
 }

@@ -95,6 +95,7 @@ struct SessionFacts {
   std::string opencl_platform;  // empty without a GPU
   std::string opencl_device;
   int32_t thread_count = 0;
+  int32_t wanted_thread_count = 0;  // more: the system granted no more threads
   // Memory by kind, as in codl_session_info_t.
   struct Memory {
     const char* text;  // as codlc prints it
@@ -112,8 +113,8 @@ SessionFacts facts_of(const Plan& plan, const Session& session);
 // the reason if it is not the variant asked for.
 std::string describe_session(const SessionFacts& facts);
 
-// Keys "plan", "plan_device", "variant", "fallback_reason", "thread_count", "opencl_platform",
-// "opencl_device" of the open object.
+// Keys "plan", "plan_device", "variant", "fallback_reason", "thread_count",
+// "wanted_thread_count", "opencl_platform", "opencl_device" of the open object.
 void write_session(JsonWriter& json, const std::string& plan_path, const SessionFacts& facts);
 
 }  // namespace codl::tools

@@ -185,6 +185,21 @@ TEST_CASE("a job ends without workers that have no core, however late they are t
   }
 }
 
+TEST_CASE("a pool works with the threads that the system grants") {
+  constexpr uint16_t kSpeeds[] = {kernels::kFullSpeed, 4000, 2000, 2000};
+  constexpr int32_t kEnds[] = {100, 71, 62, 55};  // of the first share: 100 * 10000 / all speeds
+  for (int32_t granted = 0; granted < 4; ++granted) {
+    const test::GrantedThreads threads(granted);
+    CpuPool pool;
+    REQUIRE(pool.start(default_allocator(), {4, kSpeeds}, nullptr, 0, nullptr) == CODL_OK);
+    CHECK(pool.worker_count() == 1 + granted);
+    CHECK(pool.wanted_worker_count() == 4);
+    CHECK(pool.share_end(100, 0) == kEnds[granted]);
+    CHECK(pool.share_end(100, granted) == 100);
+    use_all_workers(pool);
+  }
+}
+
 TEST_CASE("a worker's first piece of every job says so") {
   constexpr int32_t kWorkers = 3;
   struct Seen {

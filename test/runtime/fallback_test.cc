@@ -15,14 +15,6 @@ namespace {
 
 using Options = codl_session_options_t;
 
-// The lines that a session says.
-struct Lines {
-  std::vector<std::string> lines;
-  codl_log_t log = {this, [](void* context, const char* line) {
-                      static_cast<Lines*>(context)->lines.push_back(line);
-                    }};
-};
-
 Options options_with(int32_t fallback, const Lines& said) {
   Options options = ReluSession::defaults();
   options.require_variant = 1;

@@ -41,6 +41,14 @@ class OpenPlan {
 };
 
 // Making and running one asserts nothing: Catch2's assertions are for one thread.
+// The lines that a session says.
+struct Lines {
+  std::vector<std::string> lines;
+  codl_log_t log = {this, [](void* context, const char* line) {
+                      static_cast<Lines*>(context)->lines.push_back(line);
+                    }};
+};
+
 class ReluSession {
  public:
   ReluSession(const OpenPlan& plan, const codl_session_options_t& options,

@@ -9,6 +9,7 @@
 #include "test/runtime/relu_session.h"
 #include "test/support/counting_allocator.h"
 #include "test/support/fake_cl.h"
+#include "test/support/thread_faults.h"
 
 namespace codl::test {
 namespace {
@@ -35,6 +36,29 @@ TEST_CASE("a CPU plan runs, with any number of workers") {
     CHECK((threads == 0 || info.thread_count == threads));
     CHECK(info.host_bytes > 0);
     CHECK(info.load_us > 0);
+  }
+}
+
+TEST_CASE("a session works with the threads that the system grants, and says so") {
+  const OpenPlan plan(relu_cpu_plan({2, 7, 31, 5}, 2));
+  for (int granted = 0; granted <= 3; ++granted) {
+    const GrantedThreads threads(granted);
+    Lines said;
+    Options options = ReluSession::defaults();
+    options.thread_count = 4;
+    options.log = &said.log;
+    ReluSession session(plan, options);
+    INFO(session.diag.message);
+    REQUIRE(session.status == CODL_OK);
+    REQUIRE(session.run() == CODL_OK);
+    CHECK(session.is_right());
+    CHECK(session.info().thread_count == 1 + granted);
+    CHECK(session.info().wanted_thread_count == 4);
+    std::vector<std::string> lines;
+    if (granted < 3)
+      lines.push_back("CPU threads: expected 4, found " + std::to_string(1 + granted) +
+                      ": the system grants no more");
+    CHECK(said.lines == lines);
   }
 }
 

@@ -1,10 +1,12 @@
 #include "test/support/thread_faults.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 
 #include <atomic>
 #include <chrono>
+#include <climits>
 #include <memory>
 
 namespace codl::test {
@@ -12,6 +14,7 @@ namespace {
 
 constexpr std::chrono::seconds kMaxHeld(5);
 
+std::atomic<int> granted_count = INT_MAX;
 std::atomic<bool> is_holding = false;
 std::atomic<bool> has_given_up = false;
 
@@ -32,6 +35,9 @@ void* begin_when_released(void* argument) {
 
 }  // namespace
 
+GrantedThreads::GrantedThreads(int count) { granted_count = count; }
+GrantedThreads::~GrantedThreads() { granted_count = INT_MAX; }
+
 HeldThreads::HeldThreads() {
   has_given_up = false;
   is_holding = true;
@@ -50,6 +56,7 @@ int __real_pthread_create(pthread_t* out_thread, const pthread_attr_t* attribute
 int __wrap_pthread_create(pthread_t* out_thread, const pthread_attr_t* attributes,
                           void* (*routine)(void*), void* argument) {
   using namespace codl::test;
+  if (granted_count-- <= 0) return EAGAIN;
   if (!is_holding) return __real_pthread_create(out_thread, attributes, routine, argument);
   auto start = std::make_unique<Start>(Start{routine, argument});
   const int error = __real_pthread_create(out_thread, attributes, begin_when_released, start.get());

@@ -1,8 +1,17 @@
-// What a system does that has no core for threads: to code that is linked with
+// What a system does that has few threads, or no core for them: to code that is linked with
 // -Wl,--wrap=pthread_create.
 #pragma once
 
 namespace codl::test {
+
+// While it lives, the system grants so many more threads.
+class GrantedThreads {
+ public:
+  explicit GrantedThreads(int count);
+  GrantedThreads(const GrantedThreads&) = delete;
+  GrantedThreads& operator=(const GrantedThreads&) = delete;
+  ~GrantedThreads();
+};
 
 // Threads that are created while it lives get no core until release(). It gives up in the end, so
 // that a test whose threads are waited for fails and does not hang.

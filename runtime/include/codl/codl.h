@@ -366,6 +366,7 @@ typedef struct codl_session_info {
   size_t variant_count;      /* prepared, see codl_session_variant */
   uint64_t switch_count;     /* times that a run was to use another variant than the one before */
   const char* switch_reason; /* why it was the last time; empty: never */
+  int32_t wanted_thread_count; /* more than thread_count: the system granted no more threads */
 } codl_session_info_t;
 CODL_CHECKED codl_status_t codl_session_get_info(const codl_session_t* session,
                                                  codl_session_info_t* out_info);

@@ -82,6 +82,19 @@ TEST_CASE("a leading part is dense again") {
   CHECK(leading_part(scalar, {}).data.size() == 4);
 }
 
+TEST_CASE("threads that the system did not grant are told of") {
+  SessionFacts facts;
+  facts.plan_device = "sd855";
+  facts.variant = "cpu";
+  facts.thread_count = facts.wanted_thread_count = 4;
+  CHECK(describe_session(facts) ==
+        "variant cpu, planned for device sd855, on this machine: 4 CPU threads");
+  facts.thread_count = 1;
+  CHECK(describe_session(facts) ==
+        "variant cpu, planned for device sd855, on this machine: 1 CPU thread of 4 (the system "
+        "grants no more)");
+}
+
 TEST_CASE("every status has the exit code of who must act") {
   CHECK(exit_code_of(CODL_OK) == ExitCode::Ok);
   CHECK(exit_code_of(CODL_CORRUPT_PLAN) == ExitCode::Input);
