@@ -365,6 +365,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
                              .limits = limits,
                              .measured_json = options.measured_json,
                              .measured_path = options.measured_path,
+                             .measured_on = options.measured_on,
                              .model_name = llvm::sys::path::filename(path).str(),
                              .model_hash = info.model_hash,
                              .plan_bytes = result.plan.size()};

@@ -47,9 +47,11 @@ struct CompileOptions {
   std::function<void(const char* stage)> on_stage;
   bool reports_passes = false;  // print what each pass saved (report/pass_savings) to dump_to
   bool wants_report = false;    // CompileResult::report_json
-  // The text of codl-bench --json --steps, for the report, and where it is from; empty: none.
+  // The text of codl-bench --json --steps, for the report, where it is from, and the device that it
+  // must be of; empty: none.
   std::string measured_json;
   std::string measured_path;
+  std::string measured_on;
   bool builds_plan = true;  // false: the report and the limits are all that is asked for
 };
 

@@ -32,7 +32,8 @@ class Writer {
   llvm::Error write() {
     std::vector<MeasuredSteps> measured;
     if (!plan_.measured_json.empty()) {
-      CODL_ASSIGN_OR_RETURN(read, read_measured_steps(plan_.measured_json, plan_.measured_path));
+      CODL_ASSIGN_OR_RETURN(
+          read, read_measured_steps(plan_.measured_json, plan_.measured_path, plan_.measured_on));
       measured = std::move(read);
     }
     bool is_used = measured.empty();

@@ -29,6 +29,7 @@ struct ReportedPlan {
   llvm::ArrayRef<LimitCheck> limits;
   llvm::StringRef measured_json;  // the text of codl-bench --json --steps; empty: none
   llvm::StringRef measured_path;  // for messages
+  llvm::StringRef measured_on;    // the device that it must be of
   std::string model_name;         // a file's name without its folder
   std::string model_hash;
   uint64_t plan_bytes = 0;

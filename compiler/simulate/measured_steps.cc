@@ -32,9 +32,13 @@ MeasuredSteps read_variant(const JsonValue& value) {
 }  // namespace
 
 llvm::Expected<std::vector<MeasuredSteps>> read_measured_steps(llvm::StringRef json,
-                                                               llvm::StringRef path) {
+                                                               llvm::StringRef path,
+                                                               llvm::StringRef device) {
   CODL_ASSIGN_OR_RETURN(document, JsonDocument::parse(json, path));
   const JsonValue root = document->root();
+  const JsonValue found = root.member("plan_device");
+  if (found.as_string() != device)
+    found.expected("device \"" + device.str() + "\" (or --measured-on=NAME)");
   std::vector<MeasuredSteps> measured;
   if (!root.has_member("steps") && root.has_member("variants")) {
     root.keys();

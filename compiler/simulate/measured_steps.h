@@ -32,9 +32,11 @@ struct MeasuredSteps {
   }
 };
 
-// By variant: one, or all of --all-variants. Input error: no JSON, or not that of codl-bench.
+// By variant: one, or all of --all-variants. Input error: no JSON, or not that of codl-bench, or of
+// a plan for another device than `device`.
 llvm::Expected<std::vector<MeasuredSteps>> read_measured_steps(llvm::StringRef json,
-                                                               llvm::StringRef path);
+                                                               llvm::StringRef path,
+                                                               llvm::StringRef device);
 
 // Those of the variant; null: there are none. Input error: they are not of its steps.
 llvm::Expected<const MeasuredSteps*> measured_steps_of(const std::vector<MeasuredSteps>& measured,

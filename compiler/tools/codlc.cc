@@ -167,6 +167,10 @@ std::string what_is_in(const LearnedSteps& learned) {
   return text;
 }
 
+const std::string& measured_device(const CodlcFlags& flags, const DeviceProfile& profile) {
+  return flags.measured_on.empty() ? profile.name : flags.measured_on;
+}
+
 // Every PLAN=BENCH.json of --learn. The plan at `written` (empty: none) is about to be replaced:
 // then nothing measured would be of it any more.
 llvm::Error learn(const CodlcFlags& flags, llvm::StringRef written, DeviceProfile& profile) {
@@ -183,7 +187,8 @@ llvm::Error learn(const CodlcFlags& flags, llvm::StringRef written, DeviceProfil
     CODL_ASSIGN_OR_RETURN(plan,
                           open_plan(bytes->getBufferStart(), bytes->getBufferSize(), plan_path));
     CODL_ASSIGN_OR_RETURN(text, read_input(bench_path, tools::kMaxTextBytes));
-    CODL_ASSIGN_OR_RETURN(measured, read_measured_steps(text, bench_path));
+    CODL_ASSIGN_OR_RETURN(measured,
+                          read_measured_steps(text, bench_path, measured_device(flags, profile)));
     if (llvm::Error error = learn_steps(plan, measured, bench_path, profile, learned)) return error;
   }
   if (learned.empty())
@@ -219,6 +224,7 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
     CODL_ASSIGN_OR_RETURN(measured, read_input(flags.measured, tools::kMaxTextBytes));
     options.measured_json = std::move(measured);
     options.measured_path = flags.measured;
+    options.measured_on = measured_device(flags, profile);
   }
   std::string emitted;
   if (!flags.emitted_onnx.empty()) {

@@ -77,6 +77,9 @@ tools::FlagGroup device_flags(CodlcFlags* flags) {
         "predict steps by what they took on the device itself: BENCH.json is of codl-bench PLAN "
         "--json --steps --all-variants, PLAN an earlier plan for it, of this network or another; "
         "no = in the name of BENCH.json"},
+       {"measured-on", text_value("NAME", &flags->measured_on, "the device compiled for"),
+        "the device that the plans of --learn and --measured were made for: measurements of "
+        "another one are refused"},
        {"list-devices", switch_value(&flags->lists_devices),
         "print the device profiles and exit"}}};
 }
@@ -344,6 +347,8 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   if (!flags.measured.empty() && !has_report)
     return input_error("--measured",
                        "expected --report, --report-json or --trace beside it, found none");
+  if (!flags.measured_on.empty() && flags.learned.empty() && flags.measured.empty())
+    return input_error("--measured-on", "expected --learn or --measured beside it, found neither");
   CompileOptions options;
   options.wants_report = has_report;
   options.partition = flags.partition;

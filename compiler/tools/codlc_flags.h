@@ -40,6 +40,7 @@ struct CodlcFlags {
   std::string trace;                 // path
   std::string measured;              // path
   std::vector<std::string> learned;  // PLAN=BENCH.json each
+  std::string measured_on;           // a device's name; empty: the device compiled for
   std::string dump;
   std::optional<std::string> explained_node;
   std::string dump_after;

@@ -104,6 +104,17 @@ double predicted_us_of(const Plan& plan, const std::string& variant) {
   return 0;
 }
 
+// A machine on which a tenth of the runs takes twice the least time does something else meanwhile.
+constexpr double kQuietRuns = 2;
+
+// What to make of the time, as advice_on() of several variants.
+std::vector<std::string> advice_on(const Report& report) {
+  const bool is_busy = report.runs.p90_us > kQuietRuns * report.runs.min_us;
+  const std::string note =
+      prediction_note(report.session, report.predicted_us, report.runs.median_us, is_busy);
+  return note.empty() ? std::vector<std::string>() : std::vector<std::string>{note};
+}
+
 // Everything that the session of the timed runs tells; it is gone before the next is made.
 void measure(const Plan& plan, const BenchFlags& flags, const std::vector<codl_buffer_t>& inputs,
              const std::vector<codl_buffer_t>& outputs, Report* report) {
@@ -253,7 +264,9 @@ std::string report_text(const BenchFlags& flags, const Report& report) {
   }
   text += report.timeline;
   if (report.adaptation) text += adaptation_text(*report.adaptation);
-  return flags.lists_steps ? text + steps_text(report.steps, flags.recorded_runs) : text;
+  if (flags.lists_steps) text += steps_text(report.steps, flags.recorded_runs);
+  for (const std::string& line : advice_on(report)) text += "note: " + line + "\n";
+  return text;
 }
 
 void write_queues(JsonWriter& json, const RunTimes& times) {
@@ -285,7 +298,7 @@ void write_queues(JsonWriter& json, const RunTimes& times) {
 //  "switch_reason", "switch_us", "variants": [{"variant", "run_count", "predicted_us",
 //  "expected_us", "slowdown"}], with --list-runs "runs": [{"variant", "start_ns", "us"}], with
 //  --steps "steps": [{"node", "kernel", "queue", "predicted_us", "median_us", "start_us",
-//  "end_us"}], with --list-slices "slices_us": []}
+//  "end_us"}], with --list-slices "slices_us": [], "advice": []}
 std::string report_json(const BenchFlags& flags, const Report& report) {
   const SessionFacts& session = report.session;
   JsonWriter json;
@@ -315,6 +328,9 @@ std::string report_json(const BenchFlags& flags, const Report& report) {
     for (double us : report.slices_us) json.number(us);
     json.end_array();
   }
+  json.key("advice").begin_array();
+  for (const std::string& line : advice_on(report)) json.string(line);
+  json.end_array();
   json.end_object();
   return json.text() + "\n";
 }

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "runtime/tools/timeline.h"
 #include "tools/messages.h"
 #include "tools/printable.h"
 
@@ -17,6 +18,9 @@ constexpr double kQuietSpread = 1.10;
 // Predictions that are further off, and further than rounds are from each other, are worth another
 // compile.
 constexpr double kGoodPrediction = 1.20;
+
+// Beyond it a prediction is of something else: no profile of a device is that far off as a whole.
+constexpr double kFarPrediction = 2;
 
 // Of a variant without GPU steps: the others are what is tested.
 void without_test_of_gpu(PlanFlags& flags) {
@@ -53,6 +57,30 @@ std::vector<double> round_ratios(const VariantTimes& other, const VariantTimes& 
   return ratios;
 }
 
+double spread_of(const VariantTimes& variant) {
+  const auto [least, most] =
+      std::minmax_element(variant.rounds_us.begin(), variant.rounds_us.end());
+  return *most / *least;
+}
+
+bool is_same_schedule(const VariantTimes& x, const VariantTimes& y) {
+  return !x.schedule.empty() && x.schedule == y.schedule;
+}
+
+// The steps of a run: which kernel, where, on what, and how much of it, as the prediction says.
+std::string schedule_of(const Plan& plan, const PlanFlags& flags,
+                        const std::vector<codl_buffer_t>& inputs,
+                        const std::vector<codl_buffer_t>& outputs) {
+  Session session = create_session(plan, flags, true);
+  run_session(session, inputs, outputs);
+  std::string text;
+  for (const codl_step_time_t& step : timeline_of(session))
+    text +=
+        formatted("%d %s %.9g ", step.queue, step.kernel, static_cast<double>(step.predicted_us)) +
+        step.name + "\n";
+  return text;
+}
+
 template <typename Less>
 size_t least(const std::vector<VariantTimes>& variants, Less less) {
   return static_cast<size_t>(std::min_element(variants.begin(), variants.end(), less) -
@@ -67,6 +95,21 @@ double worst_prediction(const Comparison& comparison) {
       worst = std::max({worst, variant.predicted_us / variant.median_us,
                         variant.median_us / variant.predicted_us});
   return worst;
+}
+
+// What the rounds say of two variants.
+std::string comparison_line(const VariantTimes& fastest, const VariantTimes& other) {
+  const std::string x = printable(fastest.session.variant), y = printable(other.session.variant);
+  if (is_same_schedule(fastest, other))
+    return x + " and " + y + " are the same schedule: what differs is the machine\n";
+  const std::vector<double> ratios = round_ratios(other, fastest);
+  const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+  const std::string range = formatted("(%.2f to %.2f over the rounds)\n", *least, *most);
+  if (is_faster(fastest, other))
+    return formatted("%s is %.2f times as fast as %s ", x.c_str(), latencies_of(ratios).median_us,
+                     y.c_str()) +
+           range;
+  return "no difference between " + x + " and " + y + " beyond that between rounds " + range;
 }
 
 std::string table_line(const VariantTimes& variant) {
@@ -86,6 +129,7 @@ Comparison compare_variants(const Plan& plan, const PlanFlags& flags, const Comp
   if (const std::string flag = test_of_gpu(flags); !flag.empty() && !has_gpu_variant(plan))
     fail_input(flag, "a plan with GPU steps", "none in any variant");
   std::vector<Running> all;
+  std::vector<PlanFlags> flags_of_all;
   for (size_t i = 0; i < plan.variant_count(); ++i) {
     PlanFlags own = flags;
     own.variant = plan.variant(i).name;
@@ -100,6 +144,7 @@ Comparison compare_variants(const Plan& plan, const PlanFlags& flags, const Comp
     for (int32_t run = 0; run <= options.warmup_runs; ++run)
       run_us(running.session, inputs, outputs);
     all.push_back(std::move(running));
+    flags_of_all.push_back(std::move(own));
   }
   for (int32_t round = 0; round < options.rounds; ++round) {
     for (Running& running : all) {
@@ -117,13 +162,29 @@ Comparison compare_variants(const Plan& plan, const PlanFlags& flags, const Comp
     running.times.runs = latencies_of(std::move(running.runs_us));
     comparison.variants.push_back(std::move(running.times));
   }
+  all.clear();  // a session each is enough
+  for (size_t i = 0; i < comparison.variants.size(); ++i)
+    for (const VariantTimes& other : comparison.variants)
+      if (VariantTimes& own = comparison.variants[i];
+          own.schedule.empty() && &other != &own && other.predicted_us == own.predicted_us)
+        own.schedule = schedule_of(plan, flags_of_all[i], inputs, outputs);
   return comparison;
 }
 
+bool is_faster(const VariantTimes& x, const VariantTimes& y) {
+  if (is_same_schedule(x, y) || x.rounds_us.size() < 2) return false;
+  const std::vector<double> ratios = round_ratios(y, x);
+  return *std::min_element(ratios.begin(), ratios.end()) > 1 &&
+         latencies_of(ratios).median_us > std::max(spread_of(x), spread_of(y));
+}
+
 size_t fastest_variant(const Comparison& comparison) {
-  return least(comparison.variants, [](const VariantTimes& a, const VariantTimes& b) {
-    return a.median_us < b.median_us;
-  });
+  const size_t predicted = predicted_fastest_variant(comparison);
+  const size_t measured =
+      least(comparison.variants,
+            [](const VariantTimes& a, const VariantTimes& b) { return a.median_us < b.median_us; });
+  return is_faster(comparison.variants[measured], comparison.variants[predicted]) ? measured
+                                                                                  : predicted;
 }
 
 size_t predicted_fastest_variant(const Comparison& comparison) {
@@ -134,12 +195,24 @@ size_t predicted_fastest_variant(const Comparison& comparison) {
 
 double round_spread(const Comparison& comparison) {
   double spread = 1;
-  for (const VariantTimes& variant : comparison.variants) {
-    const auto [least, most] =
-        std::minmax_element(variant.rounds_us.begin(), variant.rounds_us.end());
-    spread = std::max(spread, *most / *least);
-  }
+  for (const VariantTimes& variant : comparison.variants)
+    spread = std::max(spread, spread_of(variant));
   return spread;
+}
+
+std::string prediction_note(const SessionFacts& session, double predicted_us, double median_us,
+                            bool is_busy) {
+  if (predicted_us <= 0 || median_us <= 0) return "";
+  const double factor = std::max(median_us / predicted_us, predicted_us / median_us);
+  if (factor <= kFarPrediction) return "";
+  const std::string device = printable(session.plan_device);
+  return formatted("%s took %.1f us where %.1f us were predicted, a factor of %.3g: ",
+                   printable(session.variant).c_str(), median_us, predicted_us, factor) +
+         (is_busy ? "either the machine does something else meanwhile, or it is not the device " +
+                        device + " that the plan was made for"
+                  : "the profile of device " + device +
+                        " does not describe this machine; plan for it: codl-profile -o mine.json, "
+                        "then codlc --device=mine.json");
 }
 
 std::vector<std::string> advice_on(const Comparison& comparison, const PlanFlags& flags) {
@@ -152,7 +225,14 @@ std::vector<std::string> advice_on(const Comparison& comparison, const PlanFlags
         "rounds of one variant lie %.0f %% apart: the machine does something else meanwhile, or "
         "its clock moves; close other programs, or measure again with more --rounds",
         100 * (spread - 1)));
-  if (const double worst = worst_prediction(comparison); worst > std::max(kGoodPrediction, spread))
+  const double worst = worst_prediction(comparison);
+  for (const VariantTimes& variant : comparison.variants)
+    if (std::string note =
+            prediction_note(variant.session, variant.predicted_us, variant.median_us, is_busy);
+        !note.empty())
+      lines.push_back(std::move(note));
+  // Times of a busy machine are nothing to learn from.
+  if (!is_busy && worst > std::max(kGoodPrediction, spread))
     lines.push_back(formatted(
         "what was predicted and what was measured are up to %.0f %% apart; the next plan knows "
         "better: this command with --json --steps -o BENCH.json, then codlc --learn=%s=BENCH.json",
@@ -184,16 +264,8 @@ std::string comparison_text(const Comparison& comparison, const PlanFlags& flags
                     "median us", "ratio", "min us", "p90 us", "p99 us");
   for (const VariantTimes& variant : comparison.variants) text += table_line(variant);
   const size_t best = fastest_variant(comparison);
-  const VariantTimes& fastest = comparison.variants[best];
-  for (size_t i = 0; i < comparison.variants.size(); ++i) {
-    if (i == best) continue;
-    const VariantTimes& other = comparison.variants[i];
-    const std::vector<double> ratios = round_ratios(other, fastest);
-    const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
-    text += formatted("%s is %.2f times as fast as %s (%.2f to %.2f over the rounds)\n",
-                      printable(fastest.session.variant).c_str(), latencies_of(ratios).median_us,
-                      printable(other.session.variant).c_str(), *least, *most);
-  }
+  for (size_t i = 0; i < comparison.variants.size(); ++i)
+    if (i != best) text += comparison_line(comparison.variants[best], comparison.variants[i]);
   for (const std::string& line : advice_on(comparison, flags)) text += "note: " + line + "\n";
   return text;
 }

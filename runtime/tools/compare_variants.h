@@ -16,6 +16,7 @@ struct VariantTimes {
   std::vector<double> rounds_us;  // the median of each round
   double median_us = 0;           // of the rounds
   Latencies runs;                 // of all rounds
+  std::string schedule;  // its steps as text where another variant is predicted to take as long
 };
 
 struct Comparison {
@@ -36,18 +37,28 @@ Comparison compare_variants(const Plan& plan, const PlanFlags& flags, const Comp
                             const std::vector<codl_buffer_t>& inputs,
                             const std::vector<codl_buffer_t>& outputs);
 
-// The variant of the least median, and the one that was predicted to be.
-size_t fastest_variant(const Comparison& comparison);
+// The variant that is predicted to be the fastest, and the one that is: another than that, of the
+// least median, only where is_faster() says so.
 size_t predicted_fastest_variant(const Comparison& comparison);
+size_t fastest_variant(const Comparison& comparison);
+
+// True if the rounds, two or more, show it: the schedules differ, `x` took less in every round, and
+// by more than rounds of one of the two lie apart.
+bool is_faster(const VariantTimes& x, const VariantTimes& y);
 
 // How far the rounds of a variant lie apart, of all variants the most: greatest over least median.
 double round_spread(const Comparison& comparison);
 
-// What to do where the fastest variant is not the predicted one, or rounds lie far apart. A line
-// each; none where all is well.
+// A line where a run took more than twice or less than half of what was predicted, with the likely
+// reason; else empty. `is_busy`: times lie far apart.
+std::string prediction_note(const SessionFacts& session, double predicted_us, double median_us,
+                            bool is_busy);
+
+// What to do where the fastest variant is not the predicted one, rounds lie far apart, or
+// predictions are far off. A line each; none where all is well.
 std::vector<std::string> advice_on(const Comparison& comparison, const PlanFlags& flags);
 
-// A table with a line a variant, which is the fastest and by how much, and the advice.
+// A table with a line a variant, what the fastest is and by how much, and the advice.
 std::string comparison_text(const Comparison& comparison, const PlanFlags& flags);
 
 }  // namespace codl::tools

@@ -737,7 +737,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         report = json.loads(self.run_ok("codl-bench", plan, *flags, "--json"))
         self.assertEqual([variant["variant"] for variant in report["variants"]], ["coexec", "cpu"])
         medians = {variant["variant"]: variant["median_us"] for variant in report["variants"]}
-        self.assertEqual(report["fastest"], min(medians, key=medians.get))
+        self.assertIn(report["fastest"], (report["predicted_fastest"], min(medians, key=medians.get)))
         for variant in report["variants"]:
             self.assertEqual(sorted(variant["rounds_us"])[1], variant["median_us"])
             self.assertGreater(sum(step["predicted_us"] for step in variant["steps"]), 0)
@@ -745,11 +745,23 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         if report["fastest"] != report["predicted_fastest"]:
             self.assertIn("codl-profile", " ".join(report["advice"]))
         text = self.run_ok("codl-bench", plan, *flags)
-        self.assertRegex(text, r"(coexec|cpu) is [0-9.]+ times as fast as (coexec|cpu) \(")
+        self.assertRegex(text, r"(coexec|cpu) is [0-9.]+ times as fast as (coexec|cpu) \(|no difference between (coexec|cpu) and ")
         for other in ("--variant=cpu", "--min-ms=5", "--probe-cores=0", f"--trace={self.path('t.json')}"):
             with self.subTest(other):
                 self.expect_error(1, run("codl-bench", plan, "--all-variants", other))
         self.expect_error(1, run("codl-bench", plan, "--rounds=3"))
+
+    def test_bench_does_not_call_a_schedule_faster_than_itself(self):
+        plan = self.compile("--device=host-pair", "--strategy=cpu", "--variants=cpu,busy")
+        text = self.run_ok("codl-bench", plan, "--all-variants", "--rounds=3", "--num-runs=2", "--warmup-runs=0")
+        self.assertIn("cpu and busy are the same schedule: ", text)
+        self.assertNotIn("as fast as", text)
+
+    def test_bench_says_how_far_off_a_prediction_is(self):
+        plan = self.compile("--device=sd855", "--strategy=cpu", name="phone.codl")
+        report = json.loads(self.run_ok("codl-bench", plan, "--num-runs=3", "--num-threads=1", "--json"))
+        factor = max(report["median_us"] / report["predicted_us"], report["predicted_us"] / report["median_us"])
+        self.assertEqual(len(report["advice"]), int(factor > 2), report)
 
     def test_what_cannot_be_tested_is_refused(self):
         cpu = self.compile("--strategy=cpu", "--variants=cpu", name="cpu.codl")
@@ -766,6 +778,21 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.run_ok("codl-run", cpu, "--require-variant")
         self.run_ok("codl-run", cpu, "--opencl-platform=Qualcomm")
         self.run_ok("codl-bench", both, "--all-variants", "--rounds=1", "--num-runs=1", "--check-every=1")
+
+    def test_measurements_of_another_device_are_refused(self):
+        flags = ("--strategy=cpu", "--variants=cpu")
+        other = self.compile("--device=sd855", *flags, name="sd855.codl")
+        bench = self.path("sd855.json")
+        self.run_ok("codl-bench", other, "--num-runs=1", "--json", "--steps", "-o", bench)
+        learn, measured = [f"--learn={other}={bench}"], [f"--report-json={self.path('r.json')}", f"--measured={bench}"]
+        command = ["codlc", MODEL, "-q", "-o", self.path("new.codl"), *flags]
+        for device, also in (("sd855", learn), ("sd855", measured)):
+            self.run_ok(*command, f"--device={device}", *also)
+            result = run(*command, "--device=host-pair", *also)
+            self.expect_error(1, result, f'{bench}: /plan_device: expected device "host-pair" (or --measured-on=NAME), found "sd855"')
+        self.run_ok(*command, "--device=host-pair", *learn, "--measured-on=sd855")
+        self.expect_error(1, run(*command, "--device=sd855", *learn, "--measured-on=sd865"), 'expected device "sd865"')
+        self.expect_error(1, run(*command, "--measured-on=sd855"), "--learn or --measured")
 
     def test_a_plan_learns_from_one_that_ran(self):
         flags = ("--device=host-pair", "--search-budget=50")

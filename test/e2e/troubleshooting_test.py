@@ -119,8 +119,10 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
             "machine is busy": self.busy_profile,
             "of one variant lie": self.busy_rounds,
             "too few samples": lambda: self.run_tool("codl-profile", "--cpu-only", "--time-budget=1s", "-o", "p.json"),
-            "predicted to be the fastest": self.wrong_profile,
-            "and what was measured are up to": self.wrong_profile,
+            "predicted to be the fastest": lambda: self.wrong_profile("predicted to be the fastest"),
+            "a factor of": lambda: self.wrong_profile("a factor of"),
+            "--measured-on": self.other_device,
+            "and what was measured are up to": lambda: self.wrong_profile("are up to"),
         }
 
     def large_model(self):
@@ -267,9 +269,19 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
                 time.sleep(0.004)
         return process.communicate()[0]
 
-    def wrong_profile(self):
+    def wrong_profile(self, text):
+        """In rounds that a busy machine did not draw too far apart to say so."""
         plan = self.plan("--device=h200-nvidia", "--strategy=gpu")
-        return self.run_tool("codl-bench", plan, "--all-variants", "--rounds=3", "--num-runs=5")
+        for _ in range(20):
+            said = self.run_tool("codl-bench", plan, "--all-variants", "--rounds=2", "--num-runs=5")
+            if text in said:
+                break
+        return said
+
+    def other_device(self):
+        plan, bench = self.plan("--device=sd855", "--strategy=cpu"), self.path("bench.json")
+        self.run_tool("codl-bench", plan, "--num-runs=1", "--json", "--steps", "-o", bench, code=0)
+        return self.run_tool("codlc", MODEL, "--device=sd865", f"--learn={plan}={bench}", "-o", "p", code=1)
 
     # ---- the page ----
 

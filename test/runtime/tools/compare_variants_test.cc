@@ -1,0 +1,98 @@
+#include "runtime/tools/compare_variants.h"
+
+#include <algorithm>
+
+#include "test/support/catch.h"
+
+namespace codl::tools {
+namespace {
+
+VariantTimes variant(const char* name, double predicted_us, std::vector<double> rounds_us) {
+  VariantTimes times;
+  times.session.variant = name;
+  times.session.plan_device = "sd855";
+  times.predicted_us = predicted_us;
+  times.median_us = latencies_of(rounds_us).median_us;
+  times.runs = latencies_of(rounds_us);
+  times.rounds_us = std::move(rounds_us);
+  return times;
+}
+
+Comparison comparison(std::vector<VariantTimes> variants) {
+  Comparison made;
+  made.variants = std::move(variants);
+  made.run_count = 20;
+  return made;
+}
+
+std::string text_of(const Comparison& made) { return comparison_text(made, PlanFlags()); }
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+TEST_CASE("a variant is faster by more than its rounds lie apart, and in every round") {
+  const auto x = variant("x", 100, {100, 101, 102});
+  CHECK(is_faster(x, variant("y", 100, {110, 111, 112})));
+  // 101/100 of rounds that lie up to 1.05 apart, and a round in which it is the slower one.
+  CHECK_FALSE(is_faster(x, variant("y", 100, {101, 102, 106})));
+  CHECK_FALSE(is_faster(x, variant("y", 100, {140, 141, 101})));
+  CHECK_FALSE(is_faster(variant("x", 100, {100}), variant("y", 100, {200})));
+}
+
+TEST_CASE("two equal schedules are not called faster than each other") {
+  Comparison made =
+      comparison({variant("coexec", 100, {124, 124, 124}), variant("cpu", 100, {100, 100, 100})});
+  CHECK(fastest_variant(made) == 1);
+  CHECK(has(text_of(made), "cpu is 1.24 times as fast as coexec (1.24 to 1.24 over the rounds)"));
+  for (VariantTimes& times : made.variants) times.schedule = "0 conv2d_f32_cpu 100 conv1\n";
+  CHECK(fastest_variant(made) == 0);  // as was predicted
+  const std::string text = text_of(made);
+  CHECK_FALSE(has(text, "as fast as"));
+  CHECK(has(text, "coexec and cpu are the same schedule"));
+  CHECK_FALSE(has(text, "--variant=cpu"));
+}
+
+TEST_CASE("what lies within the rounds' spread is no difference") {
+  const Comparison made =
+      comparison({variant("coexec", 90, {100, 120, 140}), variant("cpu", 100, {95, 118, 135})});
+  CHECK(fastest_variant(made) == 0);
+  const std::string text = text_of(made);
+  CHECK_FALSE(has(text, "as fast as"));
+  CHECK(has(text, "no difference between coexec and cpu beyond that between rounds"));
+  CHECK_FALSE(has(text, "use --variant=cpu"));
+}
+
+TEST_CASE("times of a busy machine are nothing to learn from") {
+  const auto advice = [](std::vector<double> rounds_us) {
+    std::string all;
+    for (const std::string& line :
+         advice_on(comparison({variant("cpu", 100, std::move(rounds_us))}), PlanFlags()))
+      all += line + "\n";
+    return all;
+  };
+  CHECK(has(advice({150, 151, 152}), "--learn="));
+  const std::string busy = advice({150, 151, 180});
+  CHECK(has(busy, "the machine does something else meanwhile"));
+  CHECK_FALSE(has(busy, "--learn="));
+  CHECK(advice({100, 101, 102}).empty());
+}
+
+TEST_CASE("a prediction that is far off is told, with the likely reason") {
+  const SessionFacts session = variant("coexec", 1, {1}).session;
+  CHECK(prediction_note(session, 100, 199, false).empty());
+  CHECK(prediction_note(session, 0, 199, false).empty());
+  CHECK(prediction_note(session, 340, 83900, false) ==
+        "coexec took 83900.0 us where 340.0 us were predicted, a factor of 247: the profile of "
+        "device sd855 does not describe this machine; plan for it: codl-profile -o mine.json, then "
+        "codlc --device=mine.json");
+  CHECK(prediction_note(session, 300, 100, true) ==
+        "coexec took 100.0 us where 300.0 us were predicted, a factor of 3: either the machine "
+        "does something else meanwhile, or it is not the device sd855 that the plan was made for");
+  // Also where the rounds lie further apart than that.
+  const auto lines =
+      advice_on(comparison({variant("coexec", 340, {340, 83900, 100000})}), PlanFlags());
+  CHECK(std::any_of(lines.begin(), lines.end(),
+                    [](const std::string& line) { return has(line, "a factor of 247"); }));
+}
+
+}  // namespace
+}  // namespace codl::tools
