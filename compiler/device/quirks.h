@@ -7,12 +7,12 @@
 
 namespace codl::compiler {
 
-// Adds the kernels that the file names to profile.unused_kernels: nodes that would use one get
+// Adds the kernels that `json` names to profile.unused_kernels: nodes that would use one get
 // another kernel or the CPU. A kernel is avoided whole, whatever shape and tile it failed with: a
 // driver that is wrong for one is not known to be right for the next. Where a kernel is among them
 // that moves values between layouts and processors, no GPU kernel is used: there is no other way to
-// move them. Input error if the file
-// cannot be read or names what is no GPU kernel.
-llvm::Error avoid_quirks(llvm::StringRef path, DeviceProfile& profile);
+// move them. Input error, which names the file `path`, if it is no such report or names what is no
+// GPU kernel.
+llvm::Error avoid_quirks(llvm::StringRef json, llvm::StringRef path, DeviceProfile& profile);
 
 }  // namespace codl::compiler

@@ -16,7 +16,8 @@ namespace {
 // Ordered: keys are reported, and models read, in the file's order.
 using Json = nlohmann::ordered_json;
 
-// Finds what makes a text no JSON, or an object with one key twice, which a DOM would hide.
+// Finds what makes a text no JSON, an object with one key twice, which a DOM would hide, or one of
+// too many keys, which it would take long to build.
 class SyntaxCheck : public nlohmann::json_sax<Json> {
  public:
   explicit SyntaxCheck(std::size_t text_bytes) : text_bytes_(text_bytes) {}
@@ -33,6 +34,12 @@ class SyntaxCheck : public nlohmann::json_sax<Json> {
     return true;
   }
   bool key(string_t& key) override {
+    if (keys_.back().size() == JsonDocument::kMaxKeys) {
+      expected =
+          "expected at most " + std::to_string(JsonDocument::kMaxKeys) + " keys of an object";
+      found = "more";
+      return false;
+    }
     if (keys_.back().insert(key).second) return true;
     expected = "expected each key once";
     found = "key \"" + key + "\" twice";

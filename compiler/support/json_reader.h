@@ -66,8 +66,12 @@ class JsonValue {
 
 class JsonDocument {
  public:
-  // Input error: no JSON, with the line and the unexpected token, or a key that an object has
-  // twice. `file` is for messages.
+  // The most keys of an object, among which each is looked up one by one. A profile's largest
+  // object has one for each kernel; fewer than a hundred.
+  static constexpr size_t kMaxKeys = 256;
+
+  // Input error: no JSON, with the line and the unexpected token, a key that an object has twice,
+  // or more than kMaxKeys. `file` is for messages.
   static llvm::Expected<std::unique_ptr<JsonDocument>> parse(llvm::StringRef text,
                                                              llvm::StringRef file);
   ~JsonDocument();

@@ -214,8 +214,10 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
     for (const KernelInfo& kernel : kKernelInfos)
       if (kernels::winograd_outputs(kernel.packing) != 0)
         profile.unused_kernels.push_back(kernel.id);
-  if (!flags.avoid.empty())
-    if (llvm::Error error = avoid_quirks(flags.avoid, profile)) return error;
+  if (!flags.avoid.empty()) {
+    CODL_ASSIGN_OR_RETURN(quirks, read_input(flags.avoid, tools::kMaxTextBytes));
+    if (llvm::Error error = avoid_quirks(quirks, flags.avoid, profile)) return error;
+  }
   // Of more bytes than protobuf reads nothing is read: compile() says why.
   CODL_ASSIGN_OR_RETURN(model, map_input(flags.model, UINT64_MAX));
   if (model->getBuffer().startswith({kPlanMagic, sizeof(kPlanMagic)}))

@@ -8,21 +8,13 @@
 #include "compiler/partition/partition.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/simulate/simulate.h"
-#include "compiler/support/error.h"
 #include "kernels/kernel_table.h"
 #include "test/compiler/support/sample_steps.h"
-#include "test/fuzz/target.h"
+#include "test/fuzz/no_fault.h"
 #include "test/support/graphs.h"
 
 namespace codl::test {
 namespace {
-
-void expect_no_fault(llvm::Error error) {
-  llvm::handleAllErrors(std::move(error), [](const compiler::CompileError& found) {
-    if (found.kind() == compiler::ErrorKind::Internal)
-      fail("expected no internal error, found " + found.text().str());
-  });
-}
 
 void expect_time(const std::string& of, double us) {
   if (!(us >= 0 && std::isfinite(us)))

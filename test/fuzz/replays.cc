@@ -1,8 +1,7 @@
 // Fuzz target: any bytes as a replay file, simulated on a phone's profile if it is one.
 #include "compiler/device/device_profile.h"
 #include "compiler/simulate/replay.h"
-#include "compiler/support/error.h"
-#include "test/fuzz/target.h"
+#include "test/fuzz/no_fault.h"
 
 namespace codl::test {
 namespace {
@@ -14,13 +13,6 @@ const compiler::DeviceProfile& phone() {
     return std::move(*loaded);
   }();
   return profile;
-}
-
-void expect_no_fault(llvm::Error error) {
-  llvm::handleAllErrors(std::move(error), [](const compiler::CompileError& found) {
-    if (found.kind() == compiler::ErrorKind::Internal)
-      fail("expected no internal error, found " + found.text().str());
-  });
 }
 
 void simulate(llvm::StringRef json) {

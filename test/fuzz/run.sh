@@ -12,10 +12,12 @@ seconds=${1?expected the seconds of each target}
 bin=build/${2-fuzz}/bin
 corpus=build/corpus
 
-mkdir -p $corpus/{models,plans,profiles,replays,npy,flags}
+mkdir -p $corpus/{models,plans,profiles,replays,measurements,npy,calibration,flags}
 cp -n test/fuzz/corpus/models/* $corpus/models/
 cp -n test/fuzz/corpus/replays/* $corpus/replays/
+cp -n test/fuzz/corpus/measurements/* $corpus/measurements/
 cp -n test/fuzz/corpus/npy/* $corpus/npy/
+cp -n test/fuzz/corpus/npy/* $corpus/calibration/
 cp -n test/fuzz/corpus/flags/* $corpus/flags/
 cp -n profiles/*.json $corpus/profiles/
 cp -n $bin/../fuzz_plans/*.codl $corpus/plans/ 2>/dev/null

@@ -453,7 +453,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.assertEqual(self.calls(), 1)
 
     def test_wrong_lists_of_models_are_refused(self):
-        for text, wanted in (("x", "expected JSON"), ("[]", "an object of models"), ('{"models": [], "devices": ["sd855"]}', "/models"),
+        for text, wanted in (("x", "expected JSON"), ('{"devices": ["a"], "devices": ["b"]}', 'expected each key once, found key "devices" twice'), ("[]", "an object of models"), ('{"models": [], "devices": ["sd855"]}', "/models"),
                              ('{"models": [{"model": "a.onnx"}]}', "/devices"), ('{"models": [{"name": "a"}], "devices": ["x"]}', "/models/0"),
                              ('{"models": [{"model": "a.onnx", "name": "../a"}], "devices": ["x"]}', "/models/0/name"),
                              ('{"models": [{"model": "a.onnx", "name": 3}], "devices": ["x"]}', "/models/0/name"),

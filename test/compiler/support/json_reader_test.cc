@@ -68,6 +68,21 @@ TEST_CASE("a key that an object has twice is an error") {
         "x.json: expected each key once, found key \"b\" twice");
 }
 
+TEST_CASE("an object of more keys than any file has is refused before it is built") {
+  const auto object_of = [](size_t count) {
+    std::string text = "{\"inner\": [{";
+    for (size_t i = 0; i < count; ++i)
+      text += (i == 0 ? "\"k" : ", \"k") + std::to_string(i) + "\": 0";
+    return text + "}]}";
+  };
+  const auto read = [](const JsonValue& root) {
+    for (const JsonValue& object : root.member("inner").elements()) object.keys();
+  };
+  CHECK(error_of(object_of(JsonDocument::kMaxKeys), read) == "");
+  CHECK(error_of(object_of(JsonDocument::kMaxKeys + 1), read) ==
+        "x.json: expected at most 256 keys of an object, found more");
+}
+
 TEST_CASE("a missing key is an error at the object") {
   CHECK(error_of(R"({"gpu": {}})", [](const JsonValue& root) {
           root.member("gpu").member("gate").as_string();

@@ -47,12 +47,19 @@ def stat_regular(path):
 
 
 def read_json(path):
+    def object_of(pairs):
+        value = {}
+        for key, member in pairs:
+            if key in value:
+                fail(path, "each key once", f"key {json.dumps(key)[:60]} twice")
+            value[key] = member
+        return value
     try:
         size = stat_regular(path).st_size
         if size > MAX_TEXT_BYTES:
             fail(path, f"at most {MAX_TEXT_BYTES} bytes", f"{size} bytes")
         with open(path, encoding="utf-8") as file:
-            return json.load(file)
+            return json.load(file, object_pairs_hook=object_of)
     except OSError as error:
         fail(path, "a file that can be read", error.strerror)
     except (ValueError, RecursionError) as error:

@@ -1,0 +1,17 @@
+// What the compiler may say of a fuzzer's bytes.
+#pragma once
+
+#include "compiler/support/error.h"
+#include "test/fuzz/target.h"
+
+namespace codl::test {
+
+// Ends the process at an internal error: bytes are wrong or not supported, codl is not.
+inline void expect_no_fault(llvm::Error error) {
+  llvm::handleAllErrors(std::move(error), [](const compiler::CompileError& found) {
+    if (found.kind() == compiler::ErrorKind::Internal)
+      fail("expected no internal error, found " + found.text().str());
+  });
+}
+
+}  // namespace codl::test
