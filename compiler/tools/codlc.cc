@@ -51,8 +51,7 @@ void print_figures(const CompileReport::Variant& variant, llvm::raw_ostream& os)
 // The gain, of the variant that a session begins with.
 void print_speedup(const CompileReport::Variant& variant, llvm::raw_ostream& os) {
   if (!variant.speedup_over_cpu) return;
-  os << llvm::formatv("  {0} is {1:f2} times as fast as the CPU alone", variant.name,
-                      *variant.speedup_over_cpu);
+  os << llvm::formatv("  {0:f2} times as fast as the CPU alone", *variant.speedup_over_cpu);
   if (variant.speedup_over_gpu)
     os << llvm::formatv(", {0:f2} times as fast as the GPU alone", *variant.speedup_over_gpu);
   os << " (predicted)\n";

@@ -189,8 +189,8 @@ llvm::Expected<std::string> VariantMaker::why_not_on_gpu(const Candidate& made) 
   CODL_ASSIGN_OR_RETURN(on_gpu, alone_on(Processor::Gpu));
   std::string text =
       llvm::formatv(
-          "of {0} plans judged{1} none with work for it is better: {2:f2} ms on the CPU "
-          "alone, {3:f2} ms with all on the GPU that has a kernel there",
+          "of {0} plans judged{1} none that uses the GPU is better: {2:f2} ms on the CPU "
+          "alone, {3:f2} ms on the GPU alone",
           made.evaluations,
           options_.search_budget
               ? llvm::formatv(" (--search-budget={0})", *options_.search_budget).str()

@@ -354,8 +354,8 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
                 (no_kernel, pair, "the GPU has no kernel for any node of this network\n"),
                 (MODEL, ["--device=host"], "the OpenCL device computes on the cores of the CPU queue\n"),
                 (MODEL, ["--device=sd855", "--search-budget=50"],
-                 rf"of \d+ plans judged \(--search-budget=50\) none with work for it is better: {ms} on the CPU alone, {ms} with all"),
-                (MODEL, ["--device=sd855"], rf"of \d+ plans judged none with work for it is better: {ms} on the CPU alone, "),
+                 rf"of \d+ plans judged \(--search-budget=50\) none that uses the GPU is better: {ms} on the CPU alone, {ms} on the GPU alone"),
+                (MODEL, ["--device=sd855"], rf"of \d+ plans judged none that uses the GPU is better: {ms} on the CPU alone, "),
                 (MODEL, ["--device=sd855", "--objective=energy"], r"of .*, by --objective=energy\n"),
                 (MODEL, [*pair, "--gpu-limit=0%"], rf"because of --gpu-limit: {ms} are predicted, {ms} without\n"),
                 (MODEL, ["--device=sd855", "--search-budget=50", "--max-syncs=0"], "of \\d+ plans judged "),
@@ -385,7 +385,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
             us = {variant["name"]: variant["predicted_us"] for variant in variants}
             for name in ("cpu", "gpu"):
                 self.assertAlmostEqual(variants[0][f"speedup_over_{name}"], us[name] / variants[0]["predicted_us"], delta=0.001)
-            self.assertRegex(said, rf"\n  \w+ is [0-9.]+ times as fast as the CPU alone, [0-9.]+ times as fast as the GPU alone \(predicted\)\n")
+            self.assertRegex(said, rf"\n  [0-9.]+ times as fast as the CPU alone, [0-9.]+ times as fast as the GPU alone \(predicted\)\n")
 
     def test_flags_of_other_tools_are_answered_with_ours(self):
         for tool, given, here in (

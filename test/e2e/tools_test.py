@@ -219,7 +219,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                 self.assertFalse(os.path.exists(out))
                 first_variant()
         text = self.run_ok("codlc", MODEL, "-o", out, "--device=sd855", "--search-budget=50")
-        self.assertRegex(text, r"coexec: GPU busy \d+ % of the time, longest slice [\d.]+ ms, .* energy [\d.]+ mJ \(power fitted\)")
+        self.assertRegex(text, r"cpu: GPU busy \d+ % of the time, longest slice [\d.]+ ms, .* energy [\d.]+ mJ \(power fitted\)")
 
     def test_a_refused_model_gets_reasons_and_suggestions(self):
         model = self.write("refused.onnx", onnx_bytes.model(

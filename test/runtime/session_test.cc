@@ -399,6 +399,16 @@ TEST_CASE("platform and device are chosen by parts of their names, and a GPU fir
         std::string("coexec"));
 }
 
+TEST_CASE("coexec is a plan's first variant where none is called so") {
+  const OpenPlan plan(relu_cpu_plan({1, 4, 2, 2}, 1));
+  Options options = ReluSession::defaults();
+  options.variant = "coexec";
+  ReluSession session(plan, options);
+  CHECK(session.info().variant == std::string("cpu"));
+  CHECK(codl_session_set_variant(session.get(), "coexec", &session.diag) == CODL_OK);
+  CHECK(codl_session_set_variant(session.get(), "gpu", &session.diag) == CODL_INVALID_ARGUMENT);
+}
+
 TEST_CASE("a plan without a CPU variant needs its device") {
   TestPlan only_gpu = relu_plan({});
   only_gpu.variants.pop_back();

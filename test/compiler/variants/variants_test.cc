@@ -2,6 +2,7 @@
 #include "compiler/variants/variants.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "test/support/catch.h"
 #include "test/support/expected.h"
@@ -66,6 +67,56 @@ TEST_CASE(
   CHECK(unsure.made().one_processor_reason != "");
   CHECK(unsure.made_us() == alone_us);
   CHECK(unsure.estimated_us() == alone_us);
+}
+
+TEST_CASE("what computes on one processor has its name, and says why") {
+  const auto made = [](Maker& maker) {
+    MadeVariant variant = maker.made();
+    return std::pair(variant.candidate.schedule.name, variant.one_processor_reason);
+  };
+  Maker both(profile_of(1));
+  CHECK(made(both) == std::pair<std::string, std::string>("coexec", ""));
+
+  Maker unsure(profile_of(10));
+  CHECK(made(unsure).first != "coexec");
+  CHECK(made(unsure).second.find(" draws of what the profile leaves open") != std::string::npos);
+
+  Maker limited(profile_of(1));
+  limited.options.limits.gpu_share = 0;
+  CHECK(made(limited).first == "cpu");
+  CHECK(made(limited).second.find("because of --gpu-limit: ") == 0);
+  CHECK(made(limited).second.find(" ms without") != std::string::npos);
+
+  Maker placed(profile_of(1));
+  for (const char* node : {"a", "b", "c"})
+    placed.options.limits.places.push_back({node, Processor::Cpu, SplitDim::None, 0});
+  CHECK(made(placed).second.find("because of --place: ") == 0);
+
+  // The same with a GPU that is slow: no limit is to blame.
+  DeviceProfile slow = profile_of(1);
+  for (const KernelInfo& info : kKernelInfos)
+    if (info.processor == Processor::Gpu) slow.kernels[info.id - 1].shares[Term::Compute] = 1000;
+  Maker useless(slow);
+  useless.options.limits.max_syncs = 0;
+  CHECK(made(useless).first == "cpu");
+  CHECK(made(useless).second.find("of ") == 0);
+  CHECK(made(useless).second.find("(--search-budget=300) none that uses the GPU is better: ") !=
+        std::string::npos);
+  useless.options.strategy = "coarse";
+  CHECK(made(useless) ==
+        std::pair<std::string, std::string>("coarse", "--strategy=coarse gives the GPU nothing"));
+
+  DeviceProfile avoiding = profile_of(1);
+  for (const KernelInfo& info : kKernelInfos)
+    if (info.processor == Processor::Gpu) avoiding.unused_kernels.push_back(info.id);
+  Maker avoids(avoiding);
+  CHECK(made(avoids).second.find(
+            "the GPU has no kernel for any node of this network, without the ") == 0);
+
+  DeviceProfile alone = profile_of(1);
+  alone.has_gpu = false;
+  Maker cpu(alone);
+  CHECK(made(cpu).second == "the profile of " + alone.name + " has no GPU that can be used");
 }
 
 TEST_CASE("where both processors are the same cores, the CPU alone is estimated, as it is made") {
