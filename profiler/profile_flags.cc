@@ -2,6 +2,7 @@
 
 #include "runtime/tools/plan_tool.h"
 #include "schema/plan_layout.h"
+#include "tools/quantity.h"
 
 namespace codl::profiler {
 

@@ -103,25 +103,6 @@ FlagValue optional_text_value(std::string form, std::optional<std::string>* targ
                               std::string default_text);
 // Cores, distinct: "0,2,4-7".
 FlagValue cores_value(std::vector<int32_t>* target, std::string default_text);
-// A unit that a number is written with: what one of it is to the target.
-struct Unit {
-  std::string name;  // "ms"; upper and lower case are the same
-  double factor;
-};
-// Numbers with a unit: a bare number would be a guess, and is an input error that names the units.
-struct Quantity {
-  std::vector<Unit> units;  // errors give bounds in the first
-  double least;             // of the target
-  double most;
-};
-// "60%", at `percent` of the target for each.
-Quantity percent_quantity(double percent, double least_percent = 0, double most_percent = 100);
-
-FlagValue quantity_value(std::string form, double* target, Quantity quantity);
-FlagValue quantity_value(std::string form, std::optional<double>* target, Quantity quantity,
-                         std::string default_text);
-// "90s", "10m", at least one second.
-FlagValue duration_value(double* target_s);
 // From `least` to `most`.
 FlagValue number_value(std::string form, double* target, double least, double most);
 FlagValue number_value(std::string form, std::optional<double>* target, double least, double most,
@@ -131,7 +112,6 @@ FlagValue number_value(std::string form, std::optional<double>* target, double l
 int64_t parse_integer(const std::string& flag, const std::string& value, int64_t least,
                       int64_t most);
 uint64_t parse_uint64(const std::string& flag, const std::string& value);
-double parse_quantity(const std::string& flag, const std::string& value, const Quantity& quantity);
 double parse_number(const std::string& flag, const std::string& value, double least, double most);
 std::vector<int32_t> parse_cores(const std::string& flag, const std::string& value);
 

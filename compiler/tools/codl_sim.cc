@@ -16,6 +16,7 @@
 #include "tools/files.h"
 #include "tools/flags.h"
 #include "tools/printable.h"
+#include "tools/quantity.h"
 #include "tools/tool_error.h"
 
 namespace {

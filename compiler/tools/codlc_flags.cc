@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "tools/quantity.h"
 #include "tools/tool_error.h"
 
 namespace codl::compiler {

@@ -2,6 +2,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "tools/quantity.h"
 #include "tools/tool_error.h"
 
 namespace codl::compiler {

@@ -24,7 +24,7 @@ PROFILES = os.path.join(ROOT, "profiles")
 BIN = None
 
 # A value that each kind of flag takes.
-VALUES = {"N": "1", "PERCENT": "1", "R": "0.5", "LIST": "0", "TIME": "1s", "STAGE": "graph",
+VALUES = {"N": "1", "PERCENT": "1%", "R": "0.5", "LIST": "0", "TIME": "1s", "STAGE": "graph",
           "PASS": "fold_constants", "RATIO|auto": "auto", "BYTES": "1MiB", "NODE=WHERE": "a=cpu"}
 # Of flags whose form does not say it.
 VALUES_OF = {"strategy": "cpu", "variants": "cpu", "samples-per-kernel": "8"}

@@ -8,6 +8,7 @@
 
 #include "test/fuzz/target.h"
 #include "tools/printable.h"
+#include "tools/quantity.h"
 #include "tools/tool_error.h"
 
 namespace {

@@ -281,9 +281,9 @@ class MatrixTest(WorkFolder, unittest.TestCase):
             self.matrix(f"--baseline={baseline}", "--fail-if=latency>+3%", code=code)
         self.matrix("--fail-if=latency>+3%", code=1)
         self.matrix("--fail-if=speed>1", code=1)
-        for limit, units in (("latency>3", "latency with its unit, ms or us or s"), ("memory>64", "memory with its unit, MB or B or kB"),
-                             ("size>1ms", "size with its unit, MB or B"), ("gpu_share<0.5", "gpu_share with its unit, %"),
-                             ("latency>+3", "a change of latency with its unit, %"), ("latency>+3ms", "with its unit, %")):
+        for limit, units in (("latency>3", "latency with its unit, ms or us or s,"), ("memory>64", "memory with its unit, MB or B or kB or "),
+                             ("size>1ms", "size with its unit, MB or B or "), ("gpu_share<0.5", "gpu_share with its unit, %,"),
+                             ("latency>+3", "a change of latency with its unit, %,"), ("latency>+3ms", "a change of latency with its unit, %,")):
             self.assertIn(f"--fail-if: expected {units}", self.matrix(f"--fail-if={limit}", code=1).stderr)
         for flag in ("--fail-if=latency>1.2.3ms", "--jobs=0", "--jobs=-1", "--jobs=few"):
             self.assertRegex(self.matrix(flag, code=1).stderr, r"\Acodl-matrix: error: [^\n]+\n\Z")

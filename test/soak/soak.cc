@@ -25,6 +25,7 @@
 #include "test/support/process_facts.h"
 #include "tools/messages.h"
 #include "tools/printable.h"
+#include "tools/quantity.h"
 
 namespace codl::tools {
 namespace {

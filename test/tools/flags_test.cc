@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "test/support/catch.h"
+#include "tools/quantity.h"
 #include "tools/tool_error.h"
 
 namespace codl::tools {
