@@ -111,14 +111,17 @@ std::string expected_device(llvm::StringRef name) {
   const std::vector<KnownDevice> devices = known_devices();
   std::vector<std::string> names;
   for (const KnownDevice& device : devices)
-    for (const std::string& known : device.names) names.push_back(plain(known));
+    for (const std::string& known : device.names)
+      if (!llvm::is_contained(names, plain(known))) names.push_back(plain(known));
   std::string meant;
   for (const std::string& near : tools::all_nearest(plain(name), names))
-    for (const KnownDevice& device : devices)
-      for (const std::string& known : device.names)
-        if (plain(known) == near)
-          meant += (meant.empty() ? "" : ", ") + known +
-                   (known == device.profile ? "" : " (" + device.profile + ")");
+    for (const KnownDevice& device : devices) {
+      const auto known = llvm::find_if(
+          device.names, [&](const std::string& other) { return plain(other) == near; });
+      if (known != device.names.end())
+        meant += (meant.empty() ? "" : ", ") + *known +
+                 (*known == device.profile ? "" : " (" + device.profile + ")");
+    }
   return llvm::formatv("FILE.json or a device of --list-devices{0}, found \"{1}\"{2}",
                        meant.empty() ? ", like " + some_of(devices) : "", name,
                        meant.empty() ? "" : " (did you mean " + meant + "?)")
