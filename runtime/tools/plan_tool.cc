@@ -231,7 +231,7 @@ Plan open_plan(const PlanFlags& flags, codl_verify_t verify) {
   InputFile file;
   std::string begin;
   if (!plan && file.open(flags.plan_path, UINT64_MAX).ok() &&
-      file.read(std::min<uint64_t>(file.bytes(), 2), &begin).ok() && is_onnx(begin))
+      file.read(0, std::min<uint64_t>(file.bytes(), 2), &begin).ok() && is_onnx(begin))
     fail_input(flags.plan_path, "a plan", "an ONNX model (codlc makes a plan of it)");
   check(plan.status(), flags.plan_path);
   return std::move(*plan);
