@@ -5,9 +5,11 @@
 #include <charconv>
 #include <cstring>
 #include <iterator>
+#include <map>
 
 #include "schema/mix_bits.h"
 #include "tools/messages.h"
+#include "tools/printable.h"
 #include "tools/tool_error.h"
 
 namespace codl::tools {
@@ -26,6 +28,25 @@ uint64_t hash_of(const std::string& bytes) {
   uint64_t hash = kFnvStart;
   for (const char byte : bytes) hash = add_to_fnv(hash, byte);
   return hash;
+}
+
+std::string hash_suffix(const std::string& bytes) {
+  return formatted("-%016llx", static_cast<unsigned long long>(hash_of(bytes)));
+}
+
+std::string file_stem(const std::string& tensor_name) {
+  std::string stem = printable(tensor_name);
+  const bool is_long = stem.size() > kMaxNameBytes;
+  if (is_long) {
+    size_t end = kMaxNameBytes;
+    while (end > 0 && (stem[end] & 0xc0) == 0x80) --end;  // a character is cut off whole
+    stem.resize(end);
+  }
+  for (char& character : stem) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (byte < 0x80 && !std::isalnum(byte) && std::strchr("_.-", byte) == nullptr) character = '_';
+  }
+  return is_long ? stem + hash_suffix(tensor_name) : stem;
 }
 
 // "'<f4' (float32), '<i8' (int64) ... or '|V2' (bfloat16)"
@@ -230,16 +251,19 @@ Npy parse_npy(const std::string& path, std::string_view file) {
           .data = header.is_fortran ? to_c_order(header, data) : std::string(data)};
 }
 
-std::string npy_file_name(const std::string& tensor_name) {
-  std::string name = tensor_name.substr(0, kMaxNameBytes);
-  for (char& character : name) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (byte >= 0x80 || (!std::isalnum(byte) && std::strchr("_.-", byte) == nullptr))
-      character = '_';
+std::vector<std::string> npy_file_names(const std::vector<std::string>& tensor_names) {
+  std::map<std::string, std::string> tensor_of_file;
+  std::vector<std::string> files;
+  for (const std::string& tensor : tensor_names) {
+    std::string file = file_stem(tensor) + ".npy";
+    for (auto known = tensor_of_file.find(file);
+         known != tensor_of_file.end() && known->second != tensor;
+         known = tensor_of_file.find(file))
+      file = file_stem(tensor) + hash_suffix(file + tensor) + ".npy";
+    tensor_of_file[file] = tensor;
+    files.push_back(file);
   }
-  if (tensor_name.size() > kMaxNameBytes)
-    name += formatted("-%016llx", static_cast<unsigned long long>(hash_of(tensor_name)));
-  return name + ".npy";
+  return files;
 }
 
 std::string format_npy(codl_dtype_t dtype, const std::vector<int64_t>& dims,

@@ -41,9 +41,11 @@ NpyHeader parse_npy_header(const std::string& path, std::string_view begin, uint
 // The same for a whole file.
 Npy parse_npy(const std::string& path, std::string_view file);
 
-// The name of the file that has a tensor: "a/b:0" is "a_b_0.npy". Characters outside A-Za-z0-9_.-
-// become '_'. Of a long name only the beginning stays, with a hash of the whole.
-std::string npy_file_name(const std::string& tensor_name);
+// Names of the files that have these tensors: "a/b:0" is "a_b_0.npy". Letters and digits of every
+// script stay, and "_.-"; other ASCII characters become '_', hidden ones and bytes that are no
+// UTF-8 their code. A long name is cut, and ends in a hash of the whole. So does the name of a
+// tensor whose file another one before it has; equal tensor names have equal files.
+std::vector<std::string> npy_file_names(const std::vector<std::string>& tensor_names);
 
 // A file of version 1.0.
 std::string format_npy(codl_dtype_t dtype, const std::vector<int64_t>& dims, std::string_view data);

@@ -220,17 +220,16 @@ llvm::Expected<CalibrationData> CalibrationData::open(const std::string& folder,
                                                       const ir::Graph& graph) {
   CODL_ASSIGN_OR_RETURN(all_files, npy_files(folder));
   CalibrationData calibration;
-  for (ir::ValueId id : graph.inputs()) {
-    const ir::Value& value = graph.value(id);
+  std::vector<std::string> names;
+  for (ir::ValueId id : graph.inputs()) names.push_back(graph.value(id).name);
+  const std::vector<std::string> input_files = tools::npy_file_names(names);
+  for (size_t i = 0; i < names.size(); ++i) {
+    const ir::Value& value = graph.value(graph.inputs()[i]);
     Input input;
     input.sample_bytes =
         static_cast<size_t>(value.type.element_count()) * dtype_bytes(value.type.dtype);
     std::vector<std::string> paths = all_files;
-    if (graph.inputs().size() > 1) paths = {folder + "/" + tools::npy_file_name(value.name)};
-    for (const Input& other : calibration.inputs_)
-      if (other.files[0].path == paths[0])
-        return input_error(folder, "expected inputs whose names differ as files, found {0} twice",
-                           llvm::sys::path::filename(paths[0]));
+    if (names.size() > 1) paths = {folder + "/" + input_files[i]};
     if (paths.empty())
       return input_error(folder, "expected .npy files of input {0}, found none", value.name);
     size_t count = 0;

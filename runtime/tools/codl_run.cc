@@ -39,7 +39,7 @@ std::string_view bytes_of(const Tensor& tensor) {
 }
 
 // Paths of the outputs, empty ones without --output-dir. Made before the run, so that a folder that
-// cannot be made or names that collide cost no time.
+// cannot be made costs no time.
 std::vector<std::string> output_paths(const std::string& directory,
                                       const std::vector<Tensor>& outputs) {
   std::vector<std::string> paths(outputs.size());
@@ -47,18 +47,14 @@ std::vector<std::string> output_paths(const std::string& directory,
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) fail_input(directory, "a folder that can be made", error.message());
+  std::vector<std::string> names;
+  for (const Tensor& output : outputs) names.push_back(output.name);
+  const std::vector<std::string> files = npy_file_names(names);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    paths[i] = (std::filesystem::path(directory) / npy_file_name(outputs[i].name)).string();
-    bool is_known = false;
-    for (size_t k = 0; k < i; ++k) {
-      if (paths[k] != paths[i]) continue;
-      // Two outputs of one name are one value.
-      if (outputs[k].name != outputs[i].name)
-        fail_input("--output-dir", "outputs whose names differ as files",
-                   "'" + outputs[k].name + "' and '" + outputs[i].name + "'");
-      is_known = true;
-    }
-    if (!is_known) claim_output(paths[i]);
+    paths[i] = (std::filesystem::path(directory) / files[i]).string();
+    // Two outputs of one name are one value.
+    if (std::find(paths.begin(), paths.begin() + i, paths[i]) == paths.begin() + i)
+      claim_output(paths[i]);
   }
   return paths;
 }

@@ -31,15 +31,37 @@ std::string message_of(const std::string& file) {
   return "accepted";
 }
 
+std::string file_of(const std::string& name) { return npy_file_names({name})[0]; }
+
 TEST_CASE(
     "a tensor's name is a file's name with a '_' for what shells and file systems take amiss") {
-  CHECK(npy_file_name("block1/conv:0") == "block1_conv_0.npy");
-  CHECK(npy_file_name("Mean-2_b.out") == "Mean-2_b.out.npy");
-  CHECK(npy_file_name("a b*\xc3\xa4") == "a_b___.npy");
+  CHECK(file_of("block1/conv:0") == "block1_conv_0.npy");
+  CHECK(file_of("Mean-2_b.out") == "Mean-2_b.out.npy");
+  CHECK(file_of("a b*\xc3\xa4") == "a_b_\xc3\xa4.npy");
+  CHECK(file_of("\xe5\x9d\x90\xe6\xa0\x87") == "\xe5\x9d\x90\xe6\xa0\x87.npy");
+  CHECK(file_of("../x") == ".._x.npy");
+  CHECK(file_of(std::string("\0\n", 2)) == "_u0000_u000a.npy");
+  CHECK(file_of("\xe2\x80\xae"
+                "fdp") == "_u202efdp.npy");  // right-to-left override
+  CHECK(file_of("\xff") == "_xff.npy");
   const std::string longest(180, 'x');
-  CHECK(npy_file_name(longest) == longest + ".npy");
-  CHECK(npy_file_name(longest + "1").size() == 180 + 17 + 4);
-  CHECK(npy_file_name(longest + "1") != npy_file_name(longest + "2"));
+  CHECK(file_of(longest) == longest + ".npy");
+  CHECK(file_of(longest + "1").size() == 180 + 17 + 4);
+  CHECK(file_of(longest + "1") != file_of(longest + "2"));
+  // A character of two bytes that would be cut in half goes whole.
+  CHECK(file_of(longest.substr(1) + "\xc3\xa4").substr(0, 180) == longest.substr(1) + "-");
+}
+
+TEST_CASE("tensors of different names have different files, the first the plain one") {
+  const std::vector<std::string> files = npy_file_names({"a/b", "a:b", "a/b", "a_b"});
+  CHECK(files[0] == "a_b.npy");
+  CHECK(files[1].substr(0, 4) == "a_b-");
+  CHECK(files[2] == files[0]);
+  CHECK(files[3].substr(0, 4) == "a_b-");
+  CHECK(files[3] != files[1]);
+  // A name that is already what another one is given.
+  const std::string given = files[1].substr(0, files[1].size() - 4);
+  CHECK(npy_file_names({given, "a/b", "a:b"})[2] != files[1]);
 }
 
 TEST_CASE("what format_npy writes, parse_npy reads") {

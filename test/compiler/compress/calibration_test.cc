@@ -92,12 +92,12 @@ TEST_CASE("files of several inputs have the names that codl-run gives its own") 
     const Folder folder;
     folder.write("block_x_0.npy", {16, 4}, r.floats(64));
     folder.write("y.npy", {16, 4}, r.floats(64));
+    folder.write(tools::npy_file_names({"block/x:0", "block/x_0"})[1], {16, 4}, r.floats(64));
     return opening_error(folder, r.graph);
   };
   CHECK(opened("block/x:0", "y") == "");
   CHECK(opened("block x 0", "y") == "");
-  CHECK(opened("block/x:0", "block/x_0") ==
-        "DIR: expected inputs whose names differ as files, found block_x_0.npy twice");
+  CHECK(opened("block/x:0", "block/x_0") == "");
 }
 
 TEST_CASE("samples come from several files, in the order of their names") {
