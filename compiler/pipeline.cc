@@ -237,13 +237,15 @@ std::string what_judges(const DeviceProfile& profile, const CompileOptions& opti
   const PartitionOptions& partition = options.partition;
   const PlanLimits& limits = partition.limits;
   std::string text =
-      llvm::formatv("{0} {1} {2} {3} {4} {5} {6} {7} {8} {9} {10} {11} {12} {13}", codlc_version(),
-                    to_hex(profile.hash), partition.strategy, static_cast<int>(options.precision),
-                    static_cast<int>(partition.split_dim), partition.ratio.value_or(-1),
-                    partition.max_chain, static_cast<int>(partition.boundary_first),
-                    partition.is_robust, static_cast<int>(partition.objective),
-                    limits.gpu_share.value_or(-1), limits.max_gpu_slice_us.value_or(-1),
-                    limits.max_arena_bytes.value_or(0), limits.max_syncs.value_or(UINT32_MAX))
+      llvm::formatv("{0} {1} {2} {3} {4} {5} {6} {7} {8} {9} {10} {11} {12} {13} {14} {15}",
+                    codlc_version(), to_hex(profile.hash), partition.strategy,
+                    static_cast<int>(options.precision), static_cast<int>(partition.split_dim),
+                    partition.ratio.value_or(-1), partition.max_chain,
+                    static_cast<int>(partition.boundary_first), partition.is_robust,
+                    static_cast<int>(partition.objective), limits.gpu_share.value_or(-1),
+                    limits.max_gpu_slice_us.value_or(-1), limits.max_arena_bytes.value_or(0),
+                    limits.max_syncs.value_or(UINT32_MAX), limits.max_weights.ratio.value_or(-1),
+                    limits.max_weights.bytes.value_or(0))
           .str();
   for (const ForcedPlacement& place : limits.places)
     text += llvm::formatv(" {0} {1} {2} {3}", place.node,
@@ -336,6 +338,15 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   begin("pack weights");
   CODL_ASSIGN_OR_RETURN(weights, pack_weights(graph, schedules));
   result.report.weight_bytes = weights.data_bytes;
+  result.report.model_weight_bytes = constant_bytes(graph);
+  result.report.weight_limit_bytes =
+      options.partition.limits.max_weights.bytes_for(result.report.model_weight_bytes);
+  result.report.without_weight_limit = maker.without_weight_limit();
+  if (const auto check = check_weights(weights.data_bytes, result.report.model_weight_bytes,
+                                       options.partition.limits)) {
+    if (llvm::Error error = expect_limits(*check, profile.name)) return error;
+    limits.push_back(*check);
+  }
   for (const Blob& blob : weights.blobs)
     if (kernels::winograd_outputs(blob.packing) != 0) result.report.winograd_bytes += blob.bytes;
   begin("emit");

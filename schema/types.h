@@ -48,6 +48,12 @@ enum class Packing : uint8_t {
   Winograd2,
   RecurrentPanels
 };
+inline constexpr size_t kPackingCount = static_cast<size_t>(Packing::RecurrentPanels) + 1;
+
+// Packings, a bit for each.
+using PackingSet = uint32_t;
+inline constexpr PackingSet kAllPackings = (1u << kPackingCount) - 1;
+constexpr PackingSet bit_of(Packing packing) { return 1u << static_cast<uint32_t>(packing); }
 
 enum class Processor : uint8_t { Cpu = 0, Gpu = 1 };
 

@@ -71,8 +71,11 @@ ValuePlace ValuePlace::of(const NodePartition& node_partition) {
 }
 
 CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
-                     const PlanLimits& limits)
-    : graph_(graph), predictor_(predictor), placer_(graph, predictor.profile()) {
+                     const PlanLimits& limits, std::vector<PackingSet> packings)
+    : graph_(graph),
+      predictor_(predictor),
+      packings_(std::move(packings)),
+      placer_(graph, predictor.profile()) {
   for (auto& by_value : copies_) by_value.resize(graph.values().size());
   for (ir::NodeId node = 0; node < graph.nodes().size(); ++node) {
     const ir::NodeView view{graph, graph.node(node)};
@@ -103,8 +106,8 @@ std::optional<KernelChoice> CostModel::choose(ir::NodeId node, Processor process
   const ir::NodeView view{graph_, graph_.node(node)};
   std::optional<KernelChoice> other;
   for (Layout layout : map_layouts(view, processor, profile())) {
-    auto choice =
-        choose_kernel(view, processor, layout, dim, part, predictor_, other_processor_busy);
+    auto choice = choose_kernel(view, processor, layout, dim, part, predictor_,
+                                other_processor_busy, packings_of(node));
     if (choice && layout == maps) return choice;
     if (choice && !other) other = choice;
   }
@@ -215,7 +218,8 @@ std::optional<double> CostModel::part_us(ir::NodeId node, Processor processor, S
   const ir::NodeView view{graph_, graph_.node(node)};
   std::optional<double> least_us;
   for (Layout maps : map_layouts(view, processor, profile())) {
-    const auto choice = choose_kernel(view, processor, maps, dim, part, predictor_, false);
+    const auto choice =
+        choose_kernel(view, processor, maps, dim, part, predictor_, false, packings_of(node));
     if (choice) least_us = std::min(least_us.value_or(choice->predicted_us), choice->predicted_us);
   }
   return least_us;

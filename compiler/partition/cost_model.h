@@ -42,9 +42,10 @@ struct Segment {
 class CostModel {
  public:
   // Borrows the graph, which must not change while the model is used, and the predictor. A node is
-  // not whole on the GPU where that takes a launch longer than `limits` allow.
+  // not whole on the GPU where that takes a launch longer than `limits` allow. `packings`:
+  // PartitionOptions::packings.
   CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
-            const PlanLimits& limits = {});
+            const PlanLimits& limits = {}, std::vector<PackingSet> packings = {});
 
   const ir::Graph& graph() const { return graph_; }
   const DeviceProfile& profile() const { return predictor_.profile(); }
@@ -139,6 +140,11 @@ class CostModel {
 
   const ir::Graph& graph_;
   const LatencyPredictor& predictor_;
+  PackingSet packings_of(ir::NodeId node) const {
+    return packings_.empty() ? kAllPackings : packings_[node];
+  }
+
+  const std::vector<PackingSet> packings_;              // by node; empty: all
   std::vector<std::optional<KernelChoice>> on_cpu_;     // by node
   std::vector<std::optional<KernelChoice>> on_gpu_[2];  // the same, with maps in Nhwc and Image2d
   // By node, processor, layout, dim and range.

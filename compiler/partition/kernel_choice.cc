@@ -135,9 +135,10 @@ void each_kernel(const ir::NodeView& node, Processor processor, const LatencyPre
 std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor,
                                           Layout maps, SplitDim dim, Range part,
                                           const LatencyPredictor& predictor,
-                                          bool other_processor_busy) {
+                                          bool other_processor_busy, PackingSet packings) {
   std::optional<KernelChoice> best;
   each_kernel(node, processor, maps, dim, part, predictor, [&](const kernels::StepShape& step) {
+    if ((packings & bit_of(step.kernel->packing)) == 0) return;
     const double launch_us = predictor.launch_us(step);
     const double predicted_us = predictor.predict_us(step, other_processor_busy) + launch_us;
     if (!best || predicted_us < best->predicted_us)

@@ -52,12 +52,13 @@ struct KernelChoice {
   double launch_us = 0;
 };
 
-// The one of each_kernel() with the least predicted time. Of equals the first in the table; nothing
-// if there is none.
+// The one of each_kernel() with the least predicted time, of those whose weights have one of
+// `packings`. Of equals the first in the table; nothing if there is none.
 std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor,
                                           Layout maps, SplitDim dim, Range part,
                                           const LatencyPredictor& predictor,
-                                          bool other_processor_busy);
+                                          bool other_processor_busy,
+                                          PackingSet packings = kAllPackings);
 
 // Which kernel moves a value between two memories of a processor: the Convert with the least
 // predicted time for the operands and the part of `step`, whose kernel does not matter. Null if

@@ -94,6 +94,23 @@ std::optional<LimitCheck> check_fallback(double percent, const char* counted,
                     *limits.max_fallback_percent, counted, percent);
 }
 
+std::optional<uint64_t> WeightLimit::bytes_for(uint64_t model_bytes) const {
+  if (!ratio) return bytes;
+  return std::max(kMinBytes, static_cast<uint64_t>(*ratio * static_cast<double>(model_bytes)));
+}
+
+std::optional<LimitCheck> check_weights(uint64_t bytes, uint64_t model_bytes,
+                                        const PlanLimits& limits) {
+  const std::optional<uint64_t> most_bytes = limits.max_weights.bytes_for(model_bytes);
+  if (!limits.max_weights.is_asked || !most_bytes) return std::nullopt;
+  const double most = static_cast<double>(*most_bytes) / kMiB;
+  const double found = static_cast<double>(bytes) / kMiB;
+  return make_check("--max-weights", most, found, 1 / kMiB,
+                    "expected at most {0:f3} MiB of weights in the plan (--max-weights), found "
+                    "{1:f3} MiB at best",
+                    most, found);
+}
+
 namespace {
 
 // Of all limits together, as shares of them.

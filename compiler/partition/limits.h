@@ -28,6 +28,21 @@ struct ForcedPlacement {
   double gpu_share = 0;                 // of both: of the rows or channels, in (0, 1)
 };
 
+// --max-weights: bytes of weights that a plan may have, with all of its variants.
+struct WeightLimit {
+  // A quarter more than the model's weights have, as constants of the compiled graph, is room for
+  // the transforms that save most time for their bytes.
+  static constexpr double kDefaultRatio = 1.25;
+  // Any ratio allows this much: weights lie in whole pages, which small networks fill badly.
+  static constexpr uint64_t kMinBytes = 1 << 20;
+
+  std::optional<double> ratio = kDefaultRatio;  // times the bytes of the model's weights
+  std::optional<uint64_t> bytes;                // in place of the ratio; neither: no limit
+  bool is_asked = false;                        // by the user: a plan that has more is an error
+
+  std::optional<uint64_t> bytes_for(uint64_t model_bytes) const;
+};
+
 // What each variant of a plan may take at most. Unset fields limit nothing.
 struct PlanLimits {
   std::optional<double> gpu_share;  // 0 to 1: GPU busy, of the run's predicted time
@@ -39,6 +54,7 @@ struct PlanLimits {
   // Of the multiply-adds (of the nodes, if there are none) without a GPU kernel, 0 to 100. Of the
   // network on the device: no plan changes it.
   std::optional<double> max_fallback_percent;
+  WeightLimit max_weights;  // of the plan, not of each variant
   std::vector<ForcedPlacement> places;
 
   // Whether there is a limit that depends on the plan as a whole.
@@ -86,6 +102,11 @@ bool meets(const PlanLimits& limits, const PlanFigures& figures);
 // --max-fallback against what the support report found, in percent; `counted`: of which things.
 std::optional<LimitCheck> check_fallback(double percent, const char* counted,
                                          const PlanLimits& limits);
+
+// --max-weights against what the plan has, if it is asked for; the default limits the choice of
+// kernels only.
+std::optional<LimitCheck> check_weights(uint64_t bytes, uint64_t model_bytes,
+                                        const PlanLimits& limits);
 
 // Whether a plan of that score meets all limits.
 bool is_met(int64_t score);

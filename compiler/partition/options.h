@@ -36,8 +36,14 @@ struct PartitionOptions {
   // predicted.
   bool is_robust = false;
 
+  // The share of its budget that the search of optimal spends.
+  double search_share = 1;
+
   Objective objective = Objective::Latency;  // of optimal
   PlanLimits limits;
+
+  // By node: the packings in which its kernels may read weights. Empty: any.
+  std::vector<PackingSet> packings;
 
   bool is_optimal() const { return strategy == "optimal" || strategy == "auto"; }
   bool forces_placement() const { return forces_split() || !limits.places.empty(); }

@@ -9,6 +9,7 @@
 #include "compiler/compress/compress.h"
 #include "compiler/partition/limits.h"
 #include "compiler/simulate/uncertainty.h"
+#include "compiler/variants/variants.h"
 #include "schema/session_memory.h"
 
 namespace codl::compiler {
@@ -41,7 +42,10 @@ struct CompileReport {
   SessionMemory memory_of_all;                   // that a session with all variants will hold
   std::vector<std::string> not_split_as_forced;  // "node (Op)"
   uint64_t weight_bytes = 0;
-  uint64_t winograd_bytes = 0;  // of them filters transformed by Winograd's method
+  uint64_t winograd_bytes = 0;                   // of them filters transformed by Winograd's method
+  uint64_t model_weight_bytes = 0;               // as constants of the compiled graph
+  std::optional<uint64_t> weight_limit_bytes;    // --max-weights; nothing: none
+  std::optional<FreePlan> without_weight_limit;  // nothing: the plan is as it would be
   CompressReport compress;
   std::vector<std::string> notes;  // of the importer, one line each
   // One line if a notable share of the first variant's time goes into nodes without a fast kernel.

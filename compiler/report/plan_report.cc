@@ -110,6 +110,14 @@ class Writer {
       number("bytes", plan_.plan_bytes);
       number("weight_bytes", plan_.report.weight_bytes);
       number("winograd_bytes", plan_.report.winograd_bytes);
+      number("model_weight_bytes", plan_.report.model_weight_bytes);
+      if (plan_.report.weight_limit_bytes)
+        number("weight_limit_bytes", *plan_.report.weight_limit_bytes);
+      if (const auto& free = plan_.report.without_weight_limit)
+        json_.attributeObject("without_weight_limit", [&] {
+          us("predicted_us", free->predicted_us);
+          number("weight_bytes", free->weight_bytes);
+        });
     });
     json_.attributeObject("options", [&] {
       text("strategy", plan_.strategy);

@@ -57,6 +57,22 @@ void print_speedup(const CompileReport::Variant& variant, llvm::raw_ostream& os)
   os << " (predicted)\n";
 }
 
+// How the weights stand to the model's and to their limit, and what a larger one would bring.
+void print_weights(const CompileReport& report, llvm::raw_ostream& os) {
+  const auto mb = [](uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  os << llvm::formatv("  weights: {0:f1} MB in the model, {1:f1} MB in the plan",
+                      mb(report.model_weight_bytes), mb(report.weight_bytes));
+  if (report.weight_limit_bytes)
+    os << llvm::formatv(", limit {0:f1} MB (--max-weights)", mb(*report.weight_limit_bytes));
+  if (report.weight_limit_bytes && report.weight_bytes > *report.weight_limit_bytes)
+    os << ", which no plan keeps";
+  if (const auto& free = report.without_weight_limit)
+    os << llvm::formatv("; without it {0} about {1:f2} ms in place of {2:f2}, with {3:f1} MB",
+                        report.variants.front().name, free->predicted_us / 1e3,
+                        report.variants.front().predicted_us / 1e3, mb(free->weight_bytes));
+  os << "\n";
+}
+
 void print_report(const CompileReport& report, llvm::StringRef path, size_t bytes,
                   llvm::raw_ostream& os) {
   os << tools::printable({path.data(), path.size()})
@@ -67,6 +83,7 @@ void print_report(const CompileReport& report, llvm::StringRef path, size_t byte
                         static_cast<double>(report.winograd_bytes) / 1e6);
   os << "\n";
   print_speedup(report.variants.front(), os);
+  print_weights(report, os);
   for (const CompileReport::Variant& variant : report.variants)
     os << llvm::formatv(
         "  {0,-8} predicted {1,8:f2} ms ({2:f2} to {3:f2}; {4:f0} % of it assumed)  memory "

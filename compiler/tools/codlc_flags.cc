@@ -163,6 +163,10 @@ tools::FlagGroup limit_flags(CodlcFlags* flags) {
         "no more than that is enqueued ahead"},
        {"max-arena", bytes_value("BYTES", &flags->partition.limits.max_arena_bytes),
         "memory for feature maps (arenas and images), like 64MiB"},
+       {"max-weights", weights_value("RATIOx|BYTES|none", &flags->partition.limits.max_weights),
+        "weights in the plan, with those of all variants: so many times the bytes of the model's, "
+        "at least 1 MiB, or bytes, like 64MiB. Transformed weights, which make convolutions "
+        "faster, are taken where they save most time for their bytes; none: wherever they do"},
        {"max-fallback",
         quantity_value("PERCENT", &flags->partition.limits.max_fallback_percent,
                        tools::percent_quantity(1), "no limit"),

@@ -1,6 +1,7 @@
 #include "compiler/tools/codlc_values.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "tools/quantity.h"
 #include "tools/tool_error.h"
@@ -23,6 +24,19 @@ VariantRequest parse_variant(const std::string& flag, llvm::StringRef name) {
         flag, "coexec, cpu, gpu, gpuNN (the GPU busy for NN % of the time at most) and busy",
         '"' + name.str() + '"' + tools::suggestion(name, names));
   return {kinds[found - names.begin()], name.str()};
+}
+
+uint64_t parse_bytes(const std::string& flag, const std::string& value) {
+  const tools::Quantity bytes = {{{"B", 1},
+                                  {"kB", 1e3},
+                                  {"MB", 1e6},
+                                  {"GB", 1e9},
+                                  {"KiB", 1 << 10},
+                                  {"MiB", 1 << 20},
+                                  {"GiB", 1 << 30}},
+                                 0,
+                                 1e18};
+  return static_cast<uint64_t>(tools::parse_quantity(flag, value, bytes));
 }
 
 // "NODE=cpu", "NODE=split:h:0.4". NODE may hold '=' and colons.
@@ -84,17 +98,24 @@ tools::FlagValue variants_value(std::string form, std::vector<VariantRequest>* t
 }
 
 tools::FlagValue bytes_value(std::string form, std::optional<uint64_t>* target) {
-  const tools::Quantity bytes = {{{"B", 1},
-                                  {"kB", 1e3},
-                                  {"MB", 1e6},
-                                  {"GB", 1e9},
-                                  {"KiB", 1 << 10},
-                                  {"MiB", 1 << 20},
-                                  {"GiB", 1 << 30}},
-                                 0,
-                                 1e18};
   return {std::move(form), "no limit", [=](const std::string& flag, const std::string& value) {
-            *target = static_cast<uint64_t>(tools::parse_quantity(flag, value, bytes));
+            *target = parse_bytes(flag, value);
+          }};
+}
+
+tools::FlagValue weights_value(std::string form, WeightLimit* target) {
+  return {std::move(form), llvm::formatv("{0}x", *target->ratio).str(),
+          [=](const std::string& flag, const std::string& value) {
+            const llvm::StringRef text = value;
+            *target = {std::nullopt, std::nullopt, true};
+            if (text == "none") return;
+            if (text.empty() || llvm::isDigit(text.back()))
+              tools::fail_input(flag, "a ratio like 1.25x, bytes like 64MiB, or none",
+                                "'" + value + "'");
+            if (text.endswith_insensitive("x"))
+              target->ratio = tools::parse_quantity(flag, value, {{{"x", 1}}, 0, 1e6});
+            else
+              target->bytes = parse_bytes(flag, value);
           }};
 }
 

@@ -22,6 +22,9 @@ tools::FlagValue variants_value(std::string form, std::vector<VariantRequest>* t
 // "64MiB"
 tools::FlagValue bytes_value(std::string form, std::optional<uint64_t>* target);
 
+// "1.25x", "64MiB", "none"
+tools::FlagValue weights_value(std::string form, WeightLimit* target);
+
 // "NODE=cpu", "NODE=split:h:0.4", again and again.
 tools::FlagValue places_value(std::string form, std::vector<ForcedPlacement>* target);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "compiler/device/device_profile.h"
@@ -30,6 +31,14 @@ struct Rival {
   std::vector<double> us;
 };
 
+// How a plan was kept to PlanLimits::max_weights.
+struct WeightChoice {
+  std::vector<PackingSet> packings;  // PartitionOptions::packings
+  // The plan with weights of any size, as a short search finds it, and its predicted time.
+  PartitionPlan free;
+  double free_us = 0;
+};
+
 // Its schedule has places in memory and predicted times: it is ready to be emitted.
 struct Candidate {
   PartitionPlan partition;
@@ -37,6 +46,7 @@ struct Candidate {
   PlanFigures figures;       // of the schedule
   uint32_t evaluations = 0;  // of the search that it comes from; 0: it was not searched for
   double bound_us = 0;       // that the search cannot go below; 0: not known
+  std::optional<WeightChoice> weights = {};  // nothing: it has those of any size
 };
 
 // Candidates of one strategy, or of the search where that is `optimal`. With `rival`, the

@@ -18,6 +18,10 @@ namespace {
 // one processor in the same ones.
 constexpr double kSureShare = 0.9;
 
+// The share of the search's budget with which a plan is looked for that only tells which weights it
+// has if they may be of any size.
+constexpr double kShareOfFree = 0.1;
+
 size_t count_gpu_nodes(const Candidate& variant) {
   return static_cast<size_t>(
       llvm::count_if(variant.partition.node_partitions, [](const NodePartition& node_partition) {
@@ -58,10 +62,14 @@ const char* name_of(Processor processor) {
 
 }  // namespace
 
+uint64_t constant_bytes(const ir::Graph& graph) {
+  uint64_t bytes = 0;
+  for (const ir::Value& value : graph.values()) bytes += value.bytes.size();
+  return bytes;
+}
+
 double constant_mbytes(const ir::Graph& graph) {
-  double bytes = 0;
-  for (const ir::Value& value : graph.values()) bytes += static_cast<double>(value.bytes.size());
-  return bytes * 1e-6;
+  return static_cast<double>(constant_bytes(graph)) * 1e-6;
 }
 
 // The best of one processor alone that meets the limits: by what the options have plans judged by.
@@ -83,21 +91,80 @@ struct VariantMaker::Comparison {
 
 VariantMaker::VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor,
                            Precision precision, const PartitionOptions& options)
-    : graph_(graph), predictor_(predictor), precision_(precision), options_(options) {}
+    : graph_(graph),
+      predictor_(predictor),
+      precision_(precision),
+      options_(options),
+      most_weight_bytes_(options.limits.max_weights.bytes_for(constant_bytes(graph))),
+      needs_choice_(most_weight_bytes_ &&
+                    most_bytes_of_any(graph, predictor) > *most_weight_bytes_),
+      stored_(graph),
+      free_(graph) {}
+
+std::optional<FreePlan> VariantMaker::without_weight_limit() const {
+  if (!is_limited_) return std::nullopt;
+  return FreePlan{*first_free_us_, free_.bytes()};
+}
+
+// Makes the candidate with weights of any size, by a short search. Where the plan has no room for
+// these, that candidate tells which of them save most time for their bytes, and another one is made
+// with those.
+llvm::Expected<Candidate> VariantMaker::fit_weights(PartitionOptions options, Make make) const {
+  if (!needs_choice_) return make(options);
+  const auto fits = [&](const Candidate& candidate) {
+    StoredWeights all = stored_;
+    all.add(candidate.partition);
+    return all.bytes() <= *most_weight_bytes_;
+  };
+  const bool searches = options.is_optimal() && !options.forces_split();
+  if (searches) options.search_share = kShareOfFree;
+  CODL_ASSIGN_OR_RETURN(free, make(options));
+  options.search_share = 1;
+  uint32_t evaluations = 0;
+  if (fits(free)) {
+    if (!searches) return free;
+    evaluations = free.evaluations;
+    CODL_ASSIGN_OR_RETURN(searched, make(options));
+    free = std::move(searched);
+    if (fits(free)) return free;
+  }
+  options.packings = choose_packings(graph_, predictor_, options.limits, free.partition, stored_,
+                                     *most_weight_bytes_);
+  CODL_ASSIGN_OR_RETURN(kept, make(options));
+  kept.evaluations += free.evaluations + evaluations;
+  kept.bound_us = free.bound_us;  // of packings of any size
+  kept.weights = {std::move(options.packings), std::move(free.partition),
+                  free.schedule.predicted_us};
+  return kept;
+}
+
+// With the weights that the plan has already for nothing.
+llvm::Expected<Candidate> VariantMaker::make_alone(Processor processor) const {
+  PartitionOptions options = options_;
+  options.strategy = processor == Processor::Cpu ? "cpu" : "gpu";
+  options.split_dim = SplitDim::None;
+  options.ratio.reset();
+  options.objective = Objective::Latency;
+  options.limits.places.clear();
+  return fit_weights(std::move(options), [&](const PartitionOptions& fitting) {
+    return make_candidate(graph_, predictor_, precision_, fitting);
+  });
+}
 
 llvm::Expected<const Candidate*> VariantMaker::alone_on(Processor processor) {
   std::optional<Candidate>& made = alone_[static_cast<size_t>(processor)];
   if (!made) {
-    PartitionOptions options = options_;
-    options.strategy = processor == Processor::Cpu ? "cpu" : "gpu";
-    options.split_dim = SplitDim::None;
-    options.ratio.reset();
-    options.objective = Objective::Latency;
-    options.limits.places.clear();
-    CODL_ASSIGN_OR_RETURN(candidate, make_candidate(graph_, predictor_, precision_, options));
+    CODL_ASSIGN_OR_RETURN(candidate, make_alone(processor));
     made = std::move(candidate);
   }
   return &*made;
+}
+
+// The same as a variant of the plan: after others, it keeps to what these leave of the weights.
+llvm::Expected<Candidate> VariantMaker::alone_in_plan(Processor processor) {
+  if (needs_choice_) return make_alone(processor);
+  CODL_ASSIGN_OR_RETURN(alone, alone_on(processor));
+  return *alone;
 }
 
 llvm::Expected<VariantMaker::BestSingle> VariantMaker::best_single(const Draws& draws) {
@@ -208,7 +275,9 @@ llvm::Expected<std::string> VariantMaker::why_not_on_gpu(const Candidate& made) 
 llvm::Expected<MadeVariant> VariantMaker::make_first() {
   CODL_ASSIGN_OR_RETURN(asked, without_search());
   if (asked) return std::move(*asked);
-  CODL_ASSIGN_OR_RETURN(best, best_candidate(graph_, predictor_, precision_, options_));
+  CODL_ASSIGN_OR_RETURN(best, fit_weights(options_, [&](const PartitionOptions& options) {
+                          return best_candidate(graph_, predictor_, precision_, options);
+                        }));
   MadeVariant first{std::move(best)};
   if (count_gpu_nodes(first.candidate) == 0) {
     if (options_.is_optimal()) first.candidate.schedule.name = "cpu";
@@ -223,9 +292,12 @@ llvm::Expected<MadeVariant> VariantMaker::make_first() {
   // The fastest is not sure; one that is may be a little slower.
   if (!options_.is_robust && found.sure_share > 1 - kSureShare) {
     const Rival rival = rival_of(draws, found.drawn_us, alone.drawn_us);
-    CODL_ASSIGN_OR_RETURN(sure, best_candidate(graph_, predictor_, precision_, options_, &rival));
+    PartitionOptions options = options_;
+    if (first.candidate.weights) options.packings = first.candidate.weights->packings;
+    CODL_ASSIGN_OR_RETURN(sure, best_candidate(graph_, predictor_, precision_, options, &rival));
     CODL_ASSIGN_OR_RETURN(sure_us, draws.latencies_us(sure.schedule));
     sure.evaluations += first.candidate.evaluations;
+    sure.weights = std::move(first.candidate.weights);
     first.candidate = std::move(sure);
     found.sure_share = share_of_wins(sure_us, alone.drawn_us);
     if (found.sure_share >= kSureShare) return first;
@@ -253,7 +325,9 @@ llvm::Expected<double> VariantMaker::estimate_us() {
   PartitionOptions options = options_;
   if (options.is_optimal() && !options.forces_split())
     options.strategy = predictor_.profile().has_gpu ? "segments" : "cpu";
-  CODL_ASSIGN_OR_RETURN(found, make_candidate(graph_, predictor_, precision_, options));
+  CODL_ASSIGN_OR_RETURN(found, fit_weights(options, [&](const PartitionOptions& fitting) {
+                          return make_candidate(graph_, predictor_, precision_, fitting);
+                        }));
   const Candidate* least = &found;
   const auto score = [&](const Candidate& candidate) {
     return score_of(candidate.figures, options_.objective, options_.limits);
@@ -281,7 +355,7 @@ PartitionOptions VariantMaker::options_of(const VariantRequest& request) const {
 }
 
 // Planned for a CPU that others use; times are those of one that nobody does, like all in a plan.
-llvm::Expected<Candidate> VariantMaker::make_busy(const PartitionOptions& options) {
+llvm::Expected<Candidate> VariantMaker::make_busy(const PartitionOptions& options) const {
   const DeviceProfile busy = busy_profile(predictor_.profile());
   const LatencyPredictor busy_predictor(busy, constant_mbytes(graph_));
   CODL_ASSIGN_OR_RETURN(found, make_candidate(graph_, busy_predictor, precision_, options));
@@ -295,8 +369,8 @@ llvm::Expected<Candidate> VariantMaker::make_busy(const PartitionOptions& option
 llvm::Expected<MadeVariant> VariantMaker::make_one(const VariantRequest& request) {
   if (request.kind == VariantRequest::Coexec) return make_first();
   if (request.kind == VariantRequest::Cpu) {
-    CODL_ASSIGN_OR_RETURN(alone, alone_on(Processor::Cpu));
-    MadeVariant made{*alone};
+    CODL_ASSIGN_OR_RETURN(alone, alone_in_plan(Processor::Cpu));
+    MadeVariant made{std::move(alone)};
     if (llvm::any_of(options_.limits.places, [](const ForcedPlacement& place) {
           return place.processor != Processor::Cpu;
         }))
@@ -309,17 +383,18 @@ llvm::Expected<MadeVariant> VariantMaker::make_one(const VariantRequest& request
                        request.name, profile.name);
   PartitionOptions options = options_of(request);
   if (request.kind == VariantRequest::Gpu && options.limits.places.empty()) {
-    CODL_ASSIGN_OR_RETURN(alone, alone_on(Processor::Gpu));
-    return MadeVariant{*alone};
+    CODL_ASSIGN_OR_RETURN(alone, alone_in_plan(Processor::Gpu));
+    return MadeVariant{std::move(alone)};
   }
   if (request.kind == VariantRequest::Gpu) {
     options.strategy = "gpu";
-    CODL_ASSIGN_OR_RETURN(placed, make_candidate(graph_, predictor_, precision_, options));
-    return MadeVariant{std::move(placed)};
   }
-  CODL_ASSIGN_OR_RETURN(made, request.kind == VariantRequest::Busy
-                                  ? make_busy(options)
-                                  : best_candidate(graph_, predictor_, precision_, options));
+  CODL_ASSIGN_OR_RETURN(
+      made, fit_weights(std::move(options),
+                        [&](const PartitionOptions& fitting) -> llvm::Expected<Candidate> {
+                          if (request.kind == VariantRequest::Busy) return make_busy(fitting);
+                          return best_candidate(graph_, predictor_, precision_, fitting);
+                        }));
   made.schedule.name = request.name;
   made.bound_us = 0;  // it is of the least time, which is not what was looked for
   return MadeVariant{std::move(made)};
@@ -327,6 +402,13 @@ llvm::Expected<MadeVariant> VariantMaker::make_one(const VariantRequest& request
 
 llvm::Expected<MadeVariant> VariantMaker::make(const VariantRequest& request) {
   CODL_ASSIGN_OR_RETURN(made, make_one(request));
+  const Candidate& candidate = made.candidate;
+  if (!first_free_us_)
+    first_free_us_ =
+        candidate.weights ? candidate.weights->free_us : candidate.schedule.predicted_us;
+  stored_.add(candidate.partition);
+  free_.add(candidate.weights ? candidate.weights->free : candidate.partition);
+  is_limited_ |= candidate.weights.has_value();
   made.limits = check_limits(made.candidate.figures, options_of(request).limits,
                              made.candidate.schedule.name);
   return made;

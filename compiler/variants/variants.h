@@ -7,6 +7,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/partition/options.h"
+#include "compiler/partition/weight_forms.h"
 #include "compiler/simulate/uncertainty.h"
 #include "compiler/variants/candidate.h"
 #include "llvm/Support/Error.h"
@@ -34,9 +35,16 @@ struct MadeVariant {
   std::vector<LimitCheck> limits = {};    // all that hold for it
 };
 
-// Megabytes of the graph's constants as the model has them: what kernels make of these is not known
+// Bytes of the graph's constants as the model has them: what kernels make of these is not known
 // before kernels are chosen (weight_mbytes() of a variant).
+uint64_t constant_bytes(const ir::Graph& graph);
 double constant_mbytes(const ir::Graph& graph);
+
+// A plan without PlanLimits::max_weights, as a short search finds it.
+struct FreePlan {
+  double predicted_us = 0;  // of its first variant
+  uint64_t weight_bytes = 0;
+};
 
 // Makes the variants of one graph on one device. What it is given must outlive it.
 class VariantMaker {
@@ -60,6 +68,10 @@ class VariantMaker {
   // and the fallback and the reports are it, too.
   llvm::Expected<const Candidate*> alone_on(Processor processor);
 
+  // The variants that were made, as they would be with weights of any size; nothing where they are
+  // so.
+  std::optional<FreePlan> without_weight_limit() const;
+
  private:
   struct BestSingle;
   struct Comparison;
@@ -70,13 +82,23 @@ class VariantMaker {
   llvm::Expected<MadeVariant> make_first();
   llvm::Expected<std::string> why_not_on_gpu(const Candidate& made);
   llvm::Expected<BestSingle> best_single(const Draws& draws);
-  llvm::Expected<Candidate> make_busy(const PartitionOptions& options);
+  using Make = llvm::function_ref<llvm::Expected<Candidate>(const PartitionOptions& options)>;
+  llvm::Expected<Candidate> fit_weights(PartitionOptions options, Make make) const;
+  llvm::Expected<Candidate> make_alone(Processor processor) const;
+  llvm::Expected<Candidate> alone_in_plan(Processor processor);
+  llvm::Expected<Candidate> make_busy(const PartitionOptions& options) const;
   PartitionOptions options_of(const VariantRequest& request) const;
 
   const ir::Graph& graph_;
   const LatencyPredictor& predictor_;
   const Precision precision_;
   const PartitionOptions options_;
+  const std::optional<uint64_t> most_weight_bytes_;
+  const bool needs_choice_;  // with all that its kernels could read, the plan has more than that
+  StoredWeights stored_;     // of the variants that were made
+  StoredWeights free_;       // likewise, with weights of any size
+  bool is_limited_ = false;  // these differ
+  std::optional<double> first_free_us_;
   std::optional<Candidate> alone_[2];  // by processor
 };
 

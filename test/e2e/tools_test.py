@@ -119,6 +119,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                 [MODEL, "--gpu-limit=101%"], [MODEL, "--gpu-limit=half"], [MODEL, "--max-gpu-slice=4"], [MODEL, "--max-gpu-slice=0ms"],
                 [MODEL, "--max-arena=64"], [MODEL, "--gpu-limit=50"], [MODEL, "--max-fallback=5"], [MODEL, "--accuracy-budget=1"],
                 [MODEL, "--max-gpu-slice=ms"], [MODEL, "--max-arena=64MiBs"], [MODEL, "--max-arena=-1"], [MODEL, "--place=cpu"],
+                [MODEL, "--max-weights=x"], [MODEL, "--max-weights=1.25"], [MODEL, "--max-weights=-1x"], [MODEL, "--max-weights=some"],
                 [MODEL, "--place=a=npu"], [MODEL, "--place=a=split:h:1"], [MODEL, "--place=a=split:w:0.5"],
                 [MODEL, "--place=no_such_node=cpu"], [MODEL, "--objective=energy"],
                 [MODEL, "--objective=memory", "--robust", "--device=sd855"],
@@ -212,7 +213,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         limit = int(0.8 * free["arena_bytes"])
         self.assertLessEqual(first_variant(f"--max-arena={limit}B")["arena_bytes"], limit)
         self.assertEqual(first_variant("--gpu-limit=0%")["gpu_share"], 0)
-        for flags in (["--max-arena=1kB"], ["--strategy=gpu", "--gpu-limit=1%"], ["--strategy=gpu", "--max-gpu-slice=1us"],
+        for flags in (["--max-arena=1kB"], ["--max-weights=1kB"], ["--strategy=gpu", "--gpu-limit=1%"], ["--strategy=gpu", "--max-gpu-slice=1us"],
                       ["--variants=coexec,gpu", "--gpu-limit=1%"]):
             with self.subTest(flags):
                 os.remove(out)

@@ -72,7 +72,8 @@ class Plans:
         model = os.path.join(self.models, network + ".onnx")
         with tempfile.TemporaryDirectory(dir=self.work) as folder:
             plan, answer = os.path.join(folder, "plan.codl"), os.path.join(folder, "report.json")
-            measured_pairs.run(self.binaries, "codlc", model, f"--device={device}", *flags, "-q", "-o", plan,
+            # The papers' methods know no limit on weights.
+            measured_pairs.run(self.binaries, "codlc", model, f"--device={device}", "--max-weights=none", *flags, "-q", "-o", plan,
                                f"--report-json={answer}")
             with open(answer, encoding="utf-8") as file:
                 report = json.load(file)

@@ -98,7 +98,8 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
   Optimum best{first.plan, first.predicted_ns, judged,
                lower_bound_us(costs, std::max(options.max_chain, kMaxChainLength),
                               options.boundary_first != BoundaryFirst::Never)};
-  const uint32_t all = options.search_budget.value_or(kSearchBudget);
+  const auto all =
+      static_cast<uint32_t>(options.search_share * options.search_budget.value_or(kSearchBudget));
   if (!has_choice(costs) || all <= best.evaluations) return best;
   uint32_t budget = all - best.evaluations;
   const auto is_placed = [&](const PartitionPlan& plan) { return places.are_kept(plan); };

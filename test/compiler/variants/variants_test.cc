@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/conv2d/winograd.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 #include "test/support/graphs.h"
@@ -141,6 +142,50 @@ TEST_CASE("what is not searched for is estimated as it is made") {
   split.options.split_dim = SplitDim::Height;
   split.options.ratio = 0.5;
   CHECK(split.estimated_us() == split.made_us());
+}
+
+// Winograd's kernels compute a quarter of the multiply-adds with weights of four times the bytes.
+DeviceProfile profile_with_winograd() {
+  DeviceProfile profile = profile_of(1);
+  llvm::erase_if(profile.unused_kernels, [](uint16_t id) {
+    return kernels::winograd_outputs(kKernelInfos[id - 1].packing) != 0;
+  });
+  return profile;
+}
+
+TEST_CASE("all variants together keep to the limit on weights, and it is known what that costs") {
+  Maker maker(profile_with_winograd());
+  const auto make = [&](WeightLimit limit, std::optional<FreePlan>* free) {
+    maker.options.limits.max_weights = limit;
+    VariantMaker variants(maker.graph, maker.predictor, Precision::Fp32, maker.options);
+    StoredWeights weights(maker.graph);
+    double us = 0;
+    for (const VariantRequest::Kind kind :
+         {VariantRequest::Coexec, VariantRequest::Cpu, VariantRequest::Gpu}) {
+      const MadeVariant made = value_of(variants.make({kind, "any"}));
+      weights.add(made.candidate.partition);
+      if (kind == VariantRequest::Coexec) us = made.candidate.schedule.predicted_us;
+    }
+    *free = variants.without_weight_limit();
+    return std::pair(weights.bytes(), us);
+  };
+  std::optional<FreePlan> of_any_size, of_limited, of_least;
+  const auto [free_bytes, free_us] = make({std::nullopt, std::nullopt}, &of_any_size);
+  CHECK_FALSE(of_any_size.has_value());
+
+  const uint64_t limit = constant_bytes(maker.graph) * 5 / 2;
+  REQUIRE(free_bytes > limit);
+  const auto [bytes, us] = make({std::nullopt, limit}, &of_limited);
+  CHECK(bytes <= limit);
+  CHECK(us >= free_us);
+  REQUIRE(of_limited.has_value());
+  CHECK(of_limited->weight_bytes > limit);
+  CHECK(of_limited->predicted_us < us);
+
+  // No plan has so few: the one with the fewest is made.
+  const auto [least_bytes, least_us] = make({std::nullopt, 1}, &of_least);
+  CHECK(least_bytes < bytes);
+  CHECK(least_us > us);
 }
 
 }  // namespace

@@ -1,0 +1,53 @@
+// The forms in which a plan has its weights, and the choice of those that save most time for their
+// bytes.
+//
+// A kernel reads weights in one packing. What several parts, processors and variants read in the
+// same packing is in the plan once; what they read in different ones is there once for each, and
+// filters transformed by Winograd's method take 1.8 or 4 times as many bytes as plain ones.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/device/latency_predictor.h"
+#include "compiler/ir/graph.h"
+#include "compiler/partition/limits.h"
+#include "compiler/partition/partition_plan.h"
+
+namespace codl::compiler {
+
+// The constants of plans, each once in every packing in which a kernel of them reads it.
+class StoredWeights {
+ public:
+  // Borrows the graph.
+  explicit StoredWeights(const ir::Graph& graph)
+      : graph_(graph), packings_(graph.values().size()) {}
+
+  void add(const PartitionPlan& plan);
+  // Adds the constants of the node as the kernel reads them.
+  void add(const ir::NodeView& node, const KernelInfo& kernel);
+
+  PackingSet packings_of(ir::ValueId constant) const { return packings_[constant]; }
+
+  // As the plan's file has them: each blob aligned. Values with equal bytes, which the file has
+  // once, count each.
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  const ir::Graph& graph_;
+  std::vector<PackingSet> packings_;  // by value
+  uint64_t bytes_ = 0;
+};
+
+// Bytes of a plan that has each constant in all packings in which any kernel reads it.
+uint64_t most_bytes_of_any(const ir::Graph& graph, const LatencyPredictor& predictor);
+
+// By node: packings that the kernels of a plan like `free` may read, so that the plan and what is
+// `stored` have at most `most_bytes` together. Of all that fit, those are taken first that save
+// most of the predicted time per byte where `free` has the nodes. Where not even the smallest form
+// of each constant fits, it is that.
+std::vector<PackingSet> choose_packings(const ir::Graph& graph, const LatencyPredictor& predictor,
+                                        const PlanLimits& limits, const PartitionPlan& free,
+                                        const StoredWeights& stored, uint64_t most_bytes);
+
+}  // namespace codl::compiler

@@ -1,0 +1,114 @@
+// Which bytes plans have of weights, and which forms of them are chosen.
+#include "compiler/partition/weight_forms.h"
+
+#include "compiler/partition/partition.h"
+#include "kernels/conv2d/winograd.h"
+#include "test/support/catch.h"
+#include "test/support/expected.h"
+#include "test/support/graphs.h"
+
+namespace codl::compiler {
+namespace {
+
+using test::value_of;
+
+// Two convolutions for which Winograd's method is the fastest: "early" has 9,216 weights and
+// computes 4,096 pixels, "late" has 589,824 and computes 256.
+ir::Graph early_and_late() {
+  test::GraphBuilder builder(32, 64, 64);
+  const ir::ValueId early = builder.conv("early", builder.input(), 32);
+  const ir::ValueId small = builder.conv("small", early, 256, 1, 4);
+  return builder.finish(builder.conv("late", small, 256));
+}
+
+DeviceProfile profile_with_winograd() {
+  DeviceProfile profile = test::test_profile(Sharing::FineSvm);
+  llvm::erase_if(profile.unused_kernels, [](uint16_t id) {
+    return kernels::winograd_outputs(kKernelInfos[id - 1].packing) != 0;
+  });
+  return profile;
+}
+
+struct Plans {
+  PartitionPlan plan(const std::string& strategy, std::vector<PackingSet> packings = {}) const {
+    PartitionOptions options;
+    options.strategy = strategy;
+    options.packings = std::move(packings);
+    return value_of(partition(graph, predictor, options));
+  }
+  uint64_t bytes_of(llvm::ArrayRef<PartitionPlan> plans) const {
+    StoredWeights weights(graph);
+    for (const PartitionPlan& plan : plans) weights.add(plan);
+    return weights.bytes();
+  }
+  std::vector<PackingSet> chosen(uint64_t most_bytes,
+                                 llvm::ArrayRef<PartitionPlan> made = {}) const {
+    StoredWeights stored(graph);
+    for (const PartitionPlan& plan : made) stored.add(plan);
+    return choose_packings(graph, predictor, {}, plan("cpu"), stored, most_bytes);
+  }
+  Packing packing_in(const PartitionPlan& plan, llvm::StringRef name) const {
+    for (const NodePartition& placed : plan.node_partitions)
+      if (graph.node(placed.node).name == name) return placed.parts.front().kernel->packing;
+    FAIL("no node " << name.str());
+    return Packing::None;
+  }
+
+  const ir::Graph graph = early_and_late();
+  const DeviceProfile profile = profile_with_winograd();
+  const LatencyPredictor predictor{profile};
+};
+
+TEST_CASE("weights that parts, processors and variants read in one packing are stored once") {
+  const Plans plans;
+  const std::vector<PackingSet> plain(plans.graph.nodes().size(), kAllPackings &
+                                                                      ~bit_of(Packing::Winograd2) &
+                                                                      ~bit_of(Packing::Winograd4));
+  const PartitionPlan on_cpu = plans.plan("cpu", plain);
+  const PartitionPlan on_gpu = plans.plan("gpu", plain);
+  const PartitionPlan on_both = plans.plan("mulayer", plain);
+  REQUIRE(on_both.node_partitions[1].is_split());
+  const uint64_t bytes = plans.bytes_of(on_cpu);
+  CHECK(plans.bytes_of({on_cpu, on_gpu, on_both}) == bytes);
+  // 4 * 9 * 32 * 32, 4 * 32 * 256 and 4 * 9 * 256 * 256 bytes are whole pages; each bias has one.
+  CHECK(bytes == 36864 + 32768 + 2359296 + 3 * 4096);
+  // Both packings where one variant has the one and another the other: "early" 36 of 9, "late" too.
+  CHECK(plans.bytes_of({on_cpu, plans.plan("cpu")}) == bytes + 4 * (36864 + 2359296));
+}
+
+TEST_CASE("transforms are taken where they save most time per byte, as far as they fit") {
+  const Plans plans;
+  const PartitionPlan free = plans.plan("cpu");
+  REQUIRE(plans.packing_in(free, "early") == Packing::Winograd4);
+  REQUIRE(plans.packing_in(free, "late") == Packing::Winograd4);
+  const uint64_t least = plans.bytes_of(plans.plan("cpu", plans.chosen(0)));
+  CHECK(least == 36864 + 32768 + 2359296 + 3 * 4096);
+
+  // Room for the transform of "early", in the place of its plain form, and for no more.
+  const uint64_t most_bytes = least + 3 * 36864;
+  const PartitionPlan kept = plans.plan("cpu", plans.chosen(most_bytes));
+  CHECK(plans.packing_in(kept, "early") == Packing::Winograd4);
+  CHECK(plans.packing_in(kept, "late") == Packing::ConvPanels);
+  CHECK(plans.bytes_of(kept) == most_bytes);
+
+  // A byte less: the smaller transform.
+  const PartitionPlan smaller = plans.plan("cpu", plans.chosen(most_bytes - 1));
+  CHECK(plans.packing_in(smaller, "early") == Packing::Winograd2);
+  CHECK(plans.bytes_of(smaller) < most_bytes);
+
+  // Room for all: as without a limit.
+  CHECK(plans.bytes_of(plans.plan("cpu", plans.chosen(plans.bytes_of(free)))) ==
+        plans.bytes_of(free));
+}
+
+TEST_CASE("what a plan has already costs a variant nothing") {
+  const Plans plans;
+  const PartitionPlan free = plans.plan("cpu");
+  const uint64_t bytes = plans.bytes_of(free);
+  const PartitionPlan next = plans.plan("cpu", plans.chosen(bytes, free));
+  CHECK(plans.packing_in(next, "late") == Packing::Winograd4);
+  CHECK(plans.bytes_of({free, next}) == bytes);
+}
+
+}  // namespace
+}  // namespace codl::compiler
