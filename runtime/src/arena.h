@@ -28,6 +28,8 @@ class Arena {
   // False if the allocator has no memory; zero bytes always succeed. Once per object.
   bool allocate(const codl_allocator_t& allocator, uint64_t size_bytes, size_t alignment);
   void release();
+  // Forgets the block without giving it back: a device may still write to it.
+  void leave() { data_ = nullptr; }
 
   uint8_t* data() const { return data_; }
   size_t size_bytes() const { return size_bytes_; }

@@ -28,7 +28,7 @@ void* GpuTensors::pointer_of(uint32_t tensor) const {
   return storage_of(def) == Storage::Shared && svm != nullptr ? svm + def.offset_bytes() : nullptr;
 }
 
-codl_status_t GpuMemory::create(const codl_allocator_t& allocator, const GpuQueue& gpu,
+codl_status_t GpuMemory::create(const codl_allocator_t& allocator, GpuQueue& gpu,
                                 const codl_plan& plan, const VariantList& variants,
                                 codl_diag_t* diag) {
   gpu_ = &gpu;
@@ -71,6 +71,7 @@ GpuTensors GpuMemory::tensors_of(size_t index) const {
 
 void GpuMemory::release() {
   if (gpu_ == nullptr) return;
+  const bool is_idle = gpu_->drain();
   const ClApi& api = gpu_->api();
   const auto release_object = [&api](cl_mem& object) {
     if (object != nullptr) api.clReleaseMemObject(object);
@@ -84,7 +85,7 @@ void GpuMemory::release() {
     for (cl_mem& image : images) release_object(image);
   release_object(shared_arena_);
   release_object(device_arena_);
-  if (svm_ != nullptr) api.clSVMFree(gpu_->context(), svm_);
+  if (svm_ != nullptr && is_idle) api.clSVMFree(gpu_->context(), svm_);
   svm_ = nullptr;
 }
 

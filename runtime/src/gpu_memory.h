@@ -31,8 +31,11 @@ class GpuMemory {
 
   // `variants`, which take turns in it, have GPU steps. `gpu` must be open and outlive this, and so
   // must the list. Once per object.
-  codl_status_t create(const codl_allocator_t& allocator, const GpuQueue& gpu,
-                       const codl_plan& plan, const VariantList& variants, codl_diag_t* diag);
+  codl_status_t create(const codl_allocator_t& allocator, GpuQueue& gpu, const codl_plan& plan,
+                       const VariantList& variants, codl_diag_t* diag);
+  // When the queues are empty: OpenCL holds buffers and images of commands that are not complete,
+  // not the memory that clSVMFree is given. That of a device that does not say that it is done
+  // stays: it may still write there.
   void release();
 
   // Of the variant at `index` of the list.
@@ -61,7 +64,7 @@ class GpuMemory {
     return *variants_.items[place.variant]->tensors()->Get(place.tensor);
   }
 
-  const GpuQueue* gpu_ = nullptr;
+  GpuQueue* gpu_ = nullptr;
   const codl_plan* plan_ = nullptr;
   VariantList variants_;
   uint8_t* svm_ = nullptr;         // FineSvm: the shared arena

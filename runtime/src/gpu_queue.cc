@@ -197,7 +197,9 @@ codl_status_t GpuQueue::wait(cl_event event, codl_diag_t* diag) const {
 bool GpuQueue::drain() {
   bool is_empty = true;
   for (uint32_t i = 0; i < kQueueCount; ++i)
-    if (queues_[i] != nullptr) is_empty = wait_until_empty(i) == CL_SUCCESS && is_empty;
+    // Twice: a call that fails once tells nothing of the queue.
+    if (queues_[i] != nullptr && wait_until_empty(i) != CL_SUCCESS)
+      is_empty = wait_until_empty(i) == CL_SUCCESS && is_empty;
   return is_empty;
 }
 

@@ -83,7 +83,7 @@ class GpuQueue {
   codl_status_t finish(uint32_t index, codl_diag_t* diag);
 
   // Waits for everything enqueued, whatever becomes of it. False if the driver does not say that
-  // it is done.
+  // it is done. Owners of what the device reads or writes call it before they release any of that.
   bool drain();
 
   // A driver that did not let a run be taken back: what it still does is not known, and no variant

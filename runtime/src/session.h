@@ -18,6 +18,9 @@
 struct codl_session {
   codl_session() = default;
   ~codl_session() {
+    // What a step or a checker has given to a queue, and the host's end of transfers, must outlive
+    // the queue's commands.
+    if (!gpu.drain()) host_arena.leave();
     for (codl::rt::PreparedVariant* one : prepared)
       if (one != nullptr) codl::rt::destroy_object(allocator, one);
   }

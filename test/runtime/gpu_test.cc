@@ -401,30 +401,6 @@ TEST_CASE("weights are used in place where GPU and CPU share memory, else copied
 
 // ---- errors -------------------------------------------------------------------------------------
 
-TEST_CASE("whichever call fails while a session is made, the CPU variant runs and nothing leaks") {
-  for (GpuHalf half : kHalves) {
-    const OpenPlan plan(relu_plan({.half = half}));
-    for (int fail_at = 0;; ++fail_at) {
-      FakeCl cl;
-      cl.fail_at(fail_at, CL_OUT_OF_RESOURCES);
-      INFO(describe(half, Gate::HostEnqueue) << ", call " << fail_at);
-      {
-        ReluSession session(plan, ReluSession::defaults(), &cl.api());
-        INFO(session.diag.message);
-        REQUIRE(session.status == CODL_OK);
-        const codl_session_info_t info = session.info();
-        if (info.variant == std::string("cpu")) {
-          CHECK(info.fallback_reason != std::string());
-          REQUIRE(session.run() == CODL_OK);
-          CHECK(session.is_right());
-        }
-      }
-      CHECK(cl.live_count() == 0);
-      if (!cl.has_failed()) break;
-    }
-  }
-}
-
 TEST_CASE("a program that does not build is reported with the compiler's error") {
   const OpenPlan plan(relu_plan({}));
   FakeCl cl;

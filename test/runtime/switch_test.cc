@@ -236,7 +236,9 @@ TEST_CASE("a lost device is lost to all variants that have its memory") {
   const ManyVariants many({GpuHalf::SubBuffer, GpuHalf::Separate});
   const int32_t fallback = GENERATE(CODL_FALLBACK_NEVER, CODL_FALLBACK_PER_RUN);
   FakeCl cl;
+  CountingAllocator allocator;
   Options options = many.options;
+  options.allocator = allocator.get();
   options.fallback = fallback;
   ReluSession session(many.plan, options, &cl.api());
   REQUIRE(session.status == CODL_OK);

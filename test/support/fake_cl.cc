@@ -334,6 +334,17 @@ int count_events(Args... args) {
   return (0 + ... + is_event(args));
 }
 
+// The last argument of that type; null if there is none.
+template <typename T, typename... Args>
+T argument_of(Args... args) {
+  T found = nullptr;
+  const auto take = [&found](auto arg) {
+    if constexpr (std::is_same_v<decltype(arg), T>) found = arg;
+  };
+  (take(args), ...);
+  return found;
+}
+
 }  // namespace
 
 template <size_t index, typename Function>
@@ -347,6 +358,8 @@ struct FakeClCall<index, Result (*)(Args...)> {
     if (fake.record(name)) return fail_with<Result>(fake.error_, args...);
     const auto function =
         reinterpret_cast<Result (*)(Args...)>(reinterpret_cast<void**>(&fake.base_)[index]);
+    const auto queue = argument_of<cl_command_queue>(args...);
+    fake.note_start(name, queue, argument_of<void*>(args...));
     if (releases(name)) --fake.live_count_;
     if constexpr (std::is_void_v<Result>) {
       function(args...);
@@ -356,8 +369,10 @@ struct FakeClCall<index, Result (*)(Args...)> {
         if (result != nullptr && (starts_with(name, "clCreate") || starts_with(name, "clSVMAlloc")))
           ++fake.live_count_;
         if (result != nullptr) fake.live_count_ += count_events(args...);
+        if (result != nullptr) fake.note_success(name, queue, result);
       } else if (result == CL_SUCCESS) {
         fake.live_count_ += count_events(args...);
+        fake.note_success(name, queue, nullptr);
       }
       return result;
     }
@@ -373,10 +388,27 @@ FakeCl::FakeCl(const FakeDevice& simulated) : device(simulated), base_(simulated
 
 FakeCl::FakeCl(const rt::ClApi& real) : FakeCl() { base_ = real; }
 
-FakeCl::~FakeCl() { current = nullptr; }
+FakeCl::~FakeCl() {
+  // What a test has counted is no leak to LeakSanitizer.
+  static std::set<void*> kept;
+  kept.merge(svm_);
+  current = nullptr;
+}
 
 int FakeCl::count(const std::string& name) const {
   return static_cast<int>(std::count(calls_.begin(), calls_.end(), name));
+}
+
+void FakeCl::note_start(const char* name, cl_command_queue queue, void* memory) {
+  if (starts_with(name, "clEnqueue")) busy_.insert(queue);
+  if (!starts_with(name, "clSVMFree")) return;
+  if (!busy_.empty()) ++frees_in_use_;
+  svm_.erase(memory);
+}
+
+void FakeCl::note_success(const char* name, cl_command_queue queue, void* made) {
+  if (starts_with(name, "clFinish")) busy_.erase(queue);
+  if (starts_with(name, "clSVMAlloc")) svm_.insert(made);
 }
 
 bool FakeCl::record(const char* name) {

@@ -5,6 +5,7 @@
 // One at a time; calls from one thread.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,11 @@ class FakeCl {
   // Objects, events and SVM allocations made and not yet released.
   int live_count() const { return live_count_; }
 
+  // SVM allocations made and not yet released.
+  int svm_count() const { return static_cast<int>(svm_.size()); }
+  // SVM allocations released while a queue had commands that no clFinish had ended.
+  int frees_in_use() const { return frees_in_use_; }
+
   // Of the simulated device.
   const FakeBytes& held() const { return held_; }
   // Events that its markers have waited for.
@@ -80,11 +86,17 @@ class FakeCl {
 
   // Records a call. True if it shall fail.
   bool record(const char* name);
+  // Notes what a call that is passed on does to queues and SVM: before it, and if it succeeded.
+  void note_start(const char* name, cl_command_queue queue, void* memory);
+  void note_success(const char* name, cl_command_queue queue, void* made);
 
   rt::ClApi api_;   // what the runtime calls
   rt::ClApi base_;  // what answers
   std::vector<std::string> calls_;
   int live_count_ = 0;
+  std::set<void*> svm_;
+  std::set<cl_command_queue> busy_;
+  int frees_in_use_ = 0;
   FakeBytes held_;
   int marker_waits_ = 0;
   int fail_at_ = -1;

@@ -260,7 +260,9 @@ typedef struct codl_session_options {
 CODL_CHECKED codl_status_t codl_session_create(const codl_plan_t* plan,
                                                const codl_session_options_t* options,
                                                codl_session_t** out_session, codl_diag_t* diag);
-CODL_API void codl_session_destroy(codl_session_t* session); /* null allowed */
+/* Null allowed. Waits for the device. Where the driver no longer says that it is done, the memory
+ * that it may still write to is not given back. */
+CODL_API void codl_session_destroy(codl_session_t* session);
 
 /* From any thread: ends the run that is in progress, which returns CODL_CANCELLED after the step
  * that the CPU computes and what the device has been given; outputs hold anything, and the next run
