@@ -332,8 +332,10 @@ PlanFault verify_plan(const void* bytes, size_t size, VerifyLevel level, CheckSt
   return check.fault;
 }
 
+uint64_t checksum_of(const void* bytes, size_t size) { return XXH3_64bits(bytes, size); }
+
 uint64_t plan_checksum(const void* bytes, size_t size) {
-  return XXH3_64bits(static_cast<const uint8_t*>(bytes) + sizeof(PlanHead),
+  return checksum_of(static_cast<const uint8_t*>(bytes) + sizeof(PlanHead),
                      size - sizeof(PlanHead));
 }
 

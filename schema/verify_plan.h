@@ -48,7 +48,10 @@ struct PlanFault {
 PlanFault verify_plan(const void* bytes, size_t size, VerifyLevel level, CheckStep check_step,
                       const plan::PlanDef** out_plan, PlanHead* out_head = nullptr);
 
-// XXH3 (64 bit) of the bytes behind the head: PlanHead::checksum of a file of `size` >= 64 bytes.
+// XXH3 (64 bit). It tells damage, not forgery.
+uint64_t checksum_of(const void* bytes, size_t size);
+
+// Of the bytes behind the head: PlanHead::checksum of a file of `size` >= 64 bytes.
 uint64_t plan_checksum(const void* bytes, size_t size);
 
 // Outputs of a verified plan that are the network's; those behind count what is in them.

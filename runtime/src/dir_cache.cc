@@ -54,20 +54,37 @@ size_t load(void* context, const char* key, void* data, size_t capacity) {
   return size;
 }
 
+// A new file. One that is there already was left behind by a process of this number that ended
+// while it wrote.
+int create_file(int folder, const char* name) {
+  const auto create = [&] {
+    return openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  };
+  const int file = create();
+  return file < 0 && errno == EEXIST && unlinkat(folder, name, 0) == 0 ? create() : file;
+}
+
+// In place of whatever has the name, but for a folder with something in it.
+bool rename_file(int folder, const char* name, const char* key) {
+  if (renameat(folder, name, folder, key) == 0) return true;
+  return errno == EISDIR && unlinkat(folder, key, AT_REMOVEDIR) == 0 &&
+         renameat(folder, name, folder, key) == 0;
+}
+
 // A file has its name only when it is whole: another process may load it at any time.
 void store(void* context, const char* key, const void* data, size_t size) {
   static std::atomic<unsigned> stored = 0;
   char name[96];
   std::snprintf(name, sizeof(name), "%.63s.%ld-%u.new", key, static_cast<long>(getpid()), stored++);
   const int folder = folder_of(context);
-  const int file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int file = create_file(folder, name);
   if (file < 0) return;
   bool is_stored = transfer_all(size, [&](size_t done, size_t left) {
     return write(file, static_cast<const char*>(data) + done, left);
   });
   is_stored = fsync(file) == 0 && is_stored;
   is_stored = close(file) == 0 && is_stored;
-  if (!is_stored || renameat(folder, name, folder, key) != 0) unlinkat(folder, name, 0);
+  if (!is_stored || !rename_file(folder, name, key)) unlinkat(folder, name, 0);
 }
 
 }  // namespace

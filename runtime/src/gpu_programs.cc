@@ -9,6 +9,7 @@
 #include "runtime/src/cpu_pool.h"
 #include "runtime/src/diag.h"
 #include "schema/mix_bits.h"
+#include "schema/verify_plan.h"
 
 namespace codl::rt {
 namespace {
@@ -17,9 +18,24 @@ using kernels::ClLaunch;
 
 // 16 defines of up to 60 characters.
 constexpr size_t kMaxOptionBytes = 1024;
-constexpr size_t kKeyBytes = 64;
 // More than any driver makes of one program.
 constexpr size_t kMaxBinaryBytes = size_t{1} << 26;
+
+// In front of each program that a cache keeps. Drivers crash on a program that was cut or changed,
+// and take one of another text as it is.
+struct StoredHead {
+  GpuPrograms::Key key;
+  uint64_t size_bytes;  // of the program, which follows
+  uint64_t checksum;    // of its bytes
+};
+
+StoredHead head_of(const GpuPrograms::Key& key, const uint8_t* program, size_t size) {
+  StoredHead head = {};
+  std::memcpy(head.key, key, sizeof(key));
+  head.size_bytes = size;
+  head.checksum = checksum_of(program, size);
+  return head;
+}
 
 uint64_t add_to_hash(uint64_t hash, const char* text) {
   // The zero at the end, too: "a", "bc" is not "ab", "c".
@@ -31,7 +47,7 @@ uint64_t add_to_hash(uint64_t hash, const char* text) {
 
 // What a built program depends on: the device and its driver, the text and its options.
 void write_key(const ClApi& api, const GpuDevice& device, const kernels::ClText& text,
-               const char* options, char (&key)[kKeyBytes]) {
+               const char* options, GpuPrograms::Key& key) {
   char driver[256] = {};
   if (api.clGetDeviceInfo(device.device, CL_DRIVER_VERSION, sizeof(driver) - 1, driver, nullptr) !=
       CL_SUCCESS)
@@ -156,7 +172,7 @@ codl_status_t GpuPrograms::build(Program& program, codl_diag_t* diag) {
   const kernels::ClText text =
       kernels::cl_text(*program.kernel, reinterpret_cast<const char*>(texts_.data()));
   if (cache_ == nullptr) return build_text(program, text, options, diag);
-  char key[kKeyBytes];
+  Key key = {};
   write_key(gpu_->api(), gpu_->device(), text, options, key);
   if (load_binary(program, key, options)) return CODL_OK;
   const codl_status_t status = build_text(program, text, options, diag);
@@ -178,14 +194,18 @@ codl_status_t GpuPrograms::build_text(Program& program, const kernels::ClText& t
   return error == CL_SUCCESS ? CODL_OK : report_build_log(program, error, diag);
 }
 
-bool GpuPrograms::load_binary(Program& program, const char* key, const char* options) {
+bool GpuPrograms::load_binary(Program& program, const Key& key, const char* options) {
   const ClApi& api = gpu_->api();
-  const size_t size = cache_->load(cache_->context, key, nullptr, 0);
-  Array<uint8_t> bytes;
-  if (size == 0 || size > kMaxBinaryBytes || !bytes.allocate(allocator_, size) ||
-      cache_->load(cache_->context, key, bytes.data(), size) != size)
+  const size_t stored_size = cache_->load(cache_->context, key, nullptr, 0);
+  Array<uint8_t> stored;
+  if (stored_size <= sizeof(StoredHead) || stored_size > sizeof(StoredHead) + kMaxBinaryBytes ||
+      !stored.allocate(allocator_, stored_size) ||
+      cache_->load(cache_->context, key, stored.data(), stored_size) != stored_size)
     return false;
-  const uint8_t* data = bytes.data();
+  const uint8_t* data = stored.data() + sizeof(StoredHead);
+  const size_t size = stored_size - sizeof(StoredHead);
+  const StoredHead expected = head_of(key, data, size);
+  if (std::memcmp(stored.data(), &expected, sizeof(expected)) != 0) return false;
   cl_int error = CL_SUCCESS;
   program.program = api.clCreateProgramWithBinary(gpu_->context(), 1, &gpu_->device().device, &size,
                                                   &data, nullptr, &error);
@@ -200,18 +220,22 @@ bool GpuPrograms::load_binary(Program& program, const char* key, const char* opt
   return true;
 }
 
-void GpuPrograms::store_binary(const Program& program, const char* key) {
+void GpuPrograms::store_binary(const Program& program, const Key& key) {
   const ClApi& api = gpu_->api();
   size_t size = 0;
-  Array<uint8_t> bytes;
+  Array<uint8_t> stored;
   if (api.clGetProgramInfo(program.program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size,
                            nullptr) != CL_SUCCESS ||
-      size == 0 || size > kMaxBinaryBytes || !bytes.allocate(allocator_, size))
+      size == 0 || size > kMaxBinaryBytes ||
+      !stored.allocate(allocator_, sizeof(StoredHead) + size))
     return;
-  uint8_t* data = bytes.data();
-  if (api.clGetProgramInfo(program.program, CL_PROGRAM_BINARIES, sizeof(data), &data, nullptr) ==
+  uint8_t* data = stored.data() + sizeof(StoredHead);
+  if (api.clGetProgramInfo(program.program, CL_PROGRAM_BINARIES, sizeof(data), &data, nullptr) !=
       CL_SUCCESS)
-    cache_->store(cache_->context, key, data, size);
+    return;
+  const StoredHead head = head_of(key, data, size);
+  std::memcpy(stored.data(), &head, sizeof(head));
+  cache_->store(cache_->context, key, stored.data(), stored.count());
 }
 
 codl_status_t GpuPrograms::report_build_log(const Program& program, cl_int error,

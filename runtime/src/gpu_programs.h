@@ -26,6 +26,9 @@ struct GpuKernel {
 
 class GpuPrograms {
  public:
+  // What a cache keeps a program under; zeros to the end.
+  using Key = char[64];
+
   GpuPrograms() = default;
   GpuPrograms(const GpuPrograms&) = delete;
   GpuPrograms& operator=(const GpuPrograms&) = delete;
@@ -68,10 +71,11 @@ class GpuPrograms {
   codl_status_t build(Program& program, codl_diag_t* diag);
   codl_status_t build_text(Program& program, const kernels::ClText& text, const char* options,
                            codl_diag_t* diag);
-  // A program that the cache lacks, or that the driver no longer takes, is built from its text; one
-  // that cannot be stored is not.
-  bool load_binary(Program& program, const char* key, const char* options);
-  void store_binary(const Program& program, const char* key);
+  // False: the cache has no such program, has it damaged or under another's key, or the driver no
+  // longer takes it. Then it is built from its text and stored anew.
+  bool load_binary(Program& program, const Key& key, const char* options);
+  // A program that cannot be stored is built again next time.
+  void store_binary(const Program& program, const Key& key);
   codl_status_t report_build_log(const Program& program, cl_int error, codl_diag_t* diag);
   codl_status_t set_arguments(cl_kernel kernel, const kernels::StepShape& step,
                               const kernels::ClLaunch& launch, const uint32_t* tensors,

@@ -1,12 +1,20 @@
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "codl/codl.h"
-#include "test/support/catch.h"
+#include "test/runtime/gpu_halves.h"
+#include "test/runtime/relu_session.h"
+#include "test/support/fake_cl.h"
 
 namespace codl::test {
 namespace {
@@ -86,10 +94,24 @@ TEST_CASE("what others could have written is not read") {
   CHECK(other.load == nullptr);
 }
 
+TEST_CASE("what stands in the place of a program or of its new file gives way, if it is empty") {
+  Cache cache;
+  REQUIRE(cache.status == CODL_OK);
+  // By a process of this number, ended while it wrote; as many as any order of tests may ask for.
+  for (int i = 0; i < 2000; ++i)
+    std::ofstream(cache.folder /
+                  ("codl-a." + std::to_string(getpid()) + "-" + std::to_string(i) + ".new"));
+  fs::create_directory(cache.folder / "codl-a");
+  const size_t before = cache.file_count();
+  cache.store("codl-a", "program");
+  CHECK(cache.load("codl-a") == "program");
+  CHECK(cache.file_count() == before - 1);
+}
+
 TEST_CASE("a program that cannot be stored leaves nothing behind") {
   Cache cache;
   REQUIRE(cache.status == CODL_OK);
-  fs::create_directory(cache.folder / "codl-a");
+  fs::create_directories(cache.folder / "codl-a" / "of somebody");
   cache.store("codl-a", "program");
   CHECK(cache.load("codl-a").empty());
   CHECK(cache.file_count() == 1);
@@ -108,6 +130,155 @@ TEST_CASE("a folder that is none is said to be") {
   fs::remove("dir_cache_test.file");
   CHECK(codl_dir_cache_create(nullptr, &cache, &diag) == CODL_INVALID_ARGUMENT);
   CHECK(codl_dir_cache_create("dir_cache_test", nullptr, &diag) == CODL_INVALID_ARGUMENT);
+}
+
+// ---- sessions -----------------------------------------------------------------------------------
+
+std::string read_all(const fs::path& file) {
+  std::ostringstream bytes;
+  bytes << std::ifstream(file, std::ios::binary).rdbuf();
+  return bytes.str();
+}
+void write_all(const fs::path& file, const std::string& bytes) {
+  std::ofstream(file, std::ios::binary) << bytes;
+}
+
+// Sessions of a plan with three programs, which are in a cache from the first one on.
+struct CachedSessions {
+  explicit CachedSessions(const rt::ClApi* machine)
+      : real(machine), plan(relu_plan({.half = GpuHalf::SubBufferImages})) {
+    REQUIRE(cache.status == CODL_OK);
+    REQUIRE(texts_built() == 3);
+    for (const fs::directory_entry& entry : fs::directory_iterator(cache.folder))
+      files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    REQUIRE(files.size() == 3);
+    REQUIRE(texts_built() == 0);
+  }
+
+  // How many programs a session builds from their texts. It uses them, whatever the cache had.
+  int texts_built() {
+    codl_session_options_t options = ReluSession::defaults();
+    options.require_variant = 1;
+    options.program_cache = &cache.cache;
+    FakeCl simulated;
+    std::unique_ptr<FakeCl> passing;
+    if (real != nullptr) passing = std::make_unique<FakeCl>(*real);
+    FakeCl& cl = real != nullptr ? *passing : simulated;
+    ReluSession session(plan, options, &cl.api());
+    INFO(session.diag.message);
+    REQUIRE(session.status == CODL_OK);
+    REQUIRE(session.run() == CODL_OK);
+    if (real != nullptr) CHECK(session.is_right());
+    return cl.count("clCreateProgramWithSource");
+  }
+
+  // `count` programs were damaged: those are built again, and none the next time.
+  void check_repaired(int count) {
+    CHECK(texts_built() == count);
+    CHECK(texts_built() == 0);
+    CHECK(cache.file_count() == files.size());
+  }
+
+  const rt::ClApi* real;
+  const OpenPlan plan;
+  Cache cache;
+  std::vector<fs::path> files;
+};
+
+TEST_CASE("a program that was cut, lengthened or changed in any bit is built again and replaced") {
+  CachedSessions sessions(nullptr);
+  const fs::path& file = sessions.files[1];
+  const std::string good = read_all(file);
+  for (size_t size = 0; size < good.size(); size += size % 8 == 0 ? 1 : 7) {
+    INFO("cut to " << size);
+    write_all(file, good.substr(0, size));
+    sessions.check_repaired(1);
+    CHECK(read_all(file) == good);
+  }
+  for (size_t bit = 0; bit < 8 * good.size(); bit += 23) {
+    INFO("bit " << bit);
+    std::string changed = good;
+    changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << bit % 8));
+    write_all(file, changed);
+    CHECK(sessions.texts_built() == 1);
+    REQUIRE(read_all(file) == good);
+  }
+  write_all(file, good + '0');
+  sessions.check_repaired(1);
+}
+
+TEST_CASE("whatever stands in the place of a program, the session is made and the cache repaired") {
+  CachedSessions sessions(nullptr);
+  const std::vector<fs::path>& files = sessions.files;
+  const std::string good = read_all(files[0]);
+  write_all(files[0], read_all(files[1]));
+  write_all(files[1], good);  // swapped
+  sessions.check_repaired(2);
+  write_all(files[0], "fake");  // as before programs had heads
+  sessions.check_repaired(1);
+  const auto replace = [&](auto make) {
+    fs::remove(files[0]);
+    make(files[0]);
+    sessions.check_repaired(1);
+  };
+  replace([](const fs::path& file) { fs::create_directory(file); });
+  replace([&](const fs::path& file) { fs::create_symlink(files[1].filename(), file); });
+  replace([](const fs::path& file) { REQUIRE(mkfifo(file.c_str(), 0600) == 0); });
+  fs::permissions(files[2], fs::perms::others_write, fs::perm_options::add);
+  sessions.check_repaired(1);
+}
+
+TEST_CASE("where no program can be stored, sessions are made all the same") {
+  CachedSessions sessions(nullptr);
+  fs::remove(sessions.files[0]);
+  SECTION("another's folder is in its place") {
+    fs::create_directories(sessions.files[0] / "of somebody");
+    CHECK(sessions.texts_built() == 1);
+    CHECK(sessions.texts_built() == 1);
+    CHECK(sessions.cache.file_count() == 3);
+  }
+  SECTION("nothing may be written there") {
+    // The superuser may.
+    const int expected = geteuid() == 0 ? 0 : 1;
+    fs::permissions(sessions.cache.folder, fs::perms::owner_read | fs::perms::owner_exec);
+    CHECK(sessions.texts_built() == 1);
+    CHECK(sessions.texts_built() == expected);
+    fs::permissions(sessions.cache.folder, fs::perms::owner_all);
+  }
+  SECTION("the folder is gone") {
+    fs::remove_all(sessions.cache.folder);
+    CHECK(sessions.texts_built() == 3);
+    CHECK(sessions.texts_built() == 3);
+  }
+  SECTION("the disk is full") {
+    rlimit before = {};
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const rlimit full = {40, before.rlim_max};  // less than a program
+    const auto handler = signal(SIGXFSZ, SIG_IGN);
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &full) == 0);
+    const int first = sessions.texts_built();
+    const int second = sessions.texts_built();
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    signal(SIGXFSZ, handler);
+    CHECK(first == 1);
+    CHECK(second == 1);
+    CHECK(sessions.cache.file_count() == 2);
+    sessions.check_repaired(1);
+  }
+}
+
+TEST_CASE("a real driver is not given a damaged program") {
+  if (machine_opencl() == nullptr) return;
+  CachedSessions sessions(machine_opencl());
+  const std::string good = read_all(sessions.files[0]);
+  for (const size_t part : {1, 2, 7}) {
+    write_all(sessions.files[0], good.substr(0, good.size() * part / 8));
+    sessions.check_repaired(1);
+  }
+  write_all(sessions.files[0], read_all(sessions.files[1]));
+  write_all(sessions.files[1], good);
+  sessions.check_repaired(2);
 }
 
 }  // namespace

@@ -212,7 +212,8 @@ TEST_CASE("a program is built from its text once, then taken from the applicatio
   CHECK(count(calls_of_session(-1), "clCreateProgramWithSource") == 1);
   REQUIRE(store.programs.size() == 1);
   CHECK(store.programs.begin()->first.size() < 64);
-  CHECK(store.programs.begin()->second == "fake");
+  CHECK_THAT(store.programs.begin()->second,
+             Catch::StartsWith(store.programs.begin()->first) && Catch::EndsWith("fake"));
   const std::vector<std::string> calls = calls_of_session(-1);
   CHECK(count(calls, "clCreateProgramWithSource") == 0);
   CHECK(count(calls, "clCreateProgramWithBinary") == 1);

@@ -168,8 +168,11 @@ typedef struct codl_session codl_session_t;
 
 /* Keeps built OpenCL programs between sessions: building one from its text takes 50 to 500 ms. A
  * key is a file name of less than 64 letters, digits and dashes that stands for the text, its
- * options, the device and the driver. Called by codl_session_create only, on its thread. The driver
- * trusts what it is given: keep the programs where only the application writes. */
+ * options, the device and the driver. Called by codl_session_create only, on its thread. What is
+ * kept has its key, its size and a checksum in front: a program that was damaged, that is another's
+ * or that the driver no longer takes is built from its text and stored again. A forged one is not
+ * told from a good one, and the driver trusts it: keep programs where only the application
+ * writes. */
 typedef struct codl_program_cache {
   void* context;
   /* The size of the program kept under `key`, 0 if there is none; copies it to `data` if `capacity`
