@@ -4,6 +4,7 @@
 
 #include "compiler/support/error.h"
 #include "llvm/ADT/StringSet.h"
+#include "schema/plan_layout.h"
 
 namespace codl::compiler {
 namespace {
@@ -117,6 +118,20 @@ llvm::Expected<int64_t> expect_integer(llvm::StringRef where, const llvm::Twine&
   if (use == IntegerUse::Bound || nearest == value) return nearest;
   return unsupported_error(where, "expected {0} in [{1}, {2}], found {3}", what.str(), -kMaxSetting,
                            kMaxSetting, value);
+}
+
+llvm::Expected<int64_t> checked_element_count(llvm::StringRef where, llvm::ArrayRef<int64_t> dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims) {
+    if (dim < 0) return input_error(where, "expected dims of at least 0, found {0}", dim);
+    if (dim > kMaxElements)
+      return unsupported_error(where, "expected at most {0} elements, found a dim of {1}",
+                               kMaxElements, dim);
+    count *= dim;
+    if (count > kMaxElements)
+      return unsupported_error(where, "expected at most {0} elements, found more", kMaxElements);
+  }
+  return count;
 }
 
 const OnnxAttribute* OnnxNode::find(llvm::StringRef attribute) const {

@@ -67,6 +67,9 @@ inline constexpr int64_t kMaxSetting = (int64_t{1} << 31) - 1;
 llvm::Expected<int64_t> expect_integer(llvm::StringRef where, const llvm::Twine& what,
                                        int64_t value, IntegerUse use);
 
+// Product of the dims of a tensor. Input error for a negative one, Unsupported above kMaxElements.
+llvm::Expected<int64_t> checked_element_count(llvm::StringRef where, llvm::ArrayRef<int64_t> dims);
+
 struct OnnxGraph;
 
 struct OnnxAttribute {

@@ -7,6 +7,7 @@
 
 #include "compiler/frontend/onnx/external_data.h"
 #include "compiler/frontend/onnx/onnx_model.h"
+#include "compiler/frontend/onnx/sparse_tensor.h"
 #include "compiler/support/error.h"
 #include "compiler/support/large_bytes.h"
 #include "llvm/ADT/StringExtras.h"
@@ -21,21 +22,6 @@ namespace {
 // More than any network has; a file of this many nodes is an attack or an accident.
 constexpr int kMaxFileNodes = 1 << 17;
 constexpr int kMaxAttributes = 1 << 8, kMaxOutputs = 1 << 12;  // of one node
-
-// Product of the dims. Input error for a negative one, Unsupported above kMaxElements.
-llvm::Expected<int64_t> checked_element_count(llvm::StringRef where, llvm::ArrayRef<int64_t> dims) {
-  int64_t count = 1;
-  for (int64_t dim : dims) {
-    if (dim < 0) return input_error(where, "expected dims of at least 0, found {0}", dim);
-    if (dim > kMaxElements)
-      return unsupported_error(where, "expected at most {0} elements, found a dim of {1}",
-                               kMaxElements, dim);
-    count *= dim;
-    if (count > kMaxElements)
-      return unsupported_error(where, "expected at most {0} elements, found more", kMaxElements);
-  }
-  return count;
-}
 
 // How one element of a tensor becomes an element of OnnxTensor.
 struct ElementRule {
@@ -169,6 +155,8 @@ OnnxAttribute::Type attribute_type(const onnx::AttributeProto& proto) {
     case onnx::AttributeProto::STRINGS:
       return Type::Strings;
     case onnx::AttributeProto::TENSOR:
+      return Type::Tensor;
+    case onnx::AttributeProto::SPARSE_TENSOR:
       return Type::Tensor;
     case onnx::AttributeProto::GRAPH:
       return Type::Graph;
@@ -306,6 +294,14 @@ class Reader {
     return tensor;
   }
 
+  llvm::Expected<OnnxTensor> read_sparse(llvm::StringRef where, onnx::SparseTensorProto& proto) {
+    CODL_ASSIGN_OR_RETURN(values, read_tensor(where, *proto.mutable_values()));
+    CODL_ASSIGN_OR_RETURN(indices, read_tensor(where, *proto.mutable_indices()));
+    const std::vector<int64_t> dims(proto.dims().begin(), proto.dims().end());
+    if (auto count = checked_element_count(where, dims); !count) return count.takeError();
+    return dense_tensor(where, dims, values, indices, sparse_bytes_left_);
+  }
+
   llvm::Error take_external(llvm::StringRef where, const onnx::TensorProto& proto, DType stored,
                             int64_t count, OnnxTensor& tensor) {
     const uint64_t bytes = static_cast<uint64_t>(count) * element_rule(stored).stored_bytes;
@@ -341,7 +337,9 @@ class Reader {
     attribute.floats.assign(proto.floats().begin(), proto.floats().end());
     attribute.strings.assign(proto.strings().begin(), proto.strings().end());
     if (attribute.type == OnnxAttribute::Type::Tensor) {
-      CODL_ASSIGN_OR_RETURN(tensor, read_tensor(node_name, *proto.mutable_t()));
+      CODL_ASSIGN_OR_RETURN(tensor, proto.has_sparse_tensor()
+                                        ? read_sparse(node_name, *proto.mutable_sparse_tensor())
+                                        : read_tensor(node_name, *proto.mutable_t()));
       attribute.tensor = std::move(tensor);
     }
     if (attribute.type == OnnxAttribute::Type::Graph) {
@@ -396,11 +394,11 @@ class Reader {
       // Weights are the bulk of a model: not twice in memory.
       tensor_proto.Clear();
     }
-    for (const onnx::SparseTensorProto& sparse : proto.sparse_initializer()) {
-      OnnxTensor tensor;
-      tensor.problem = "sparse data";
-      initializer_names.insert(sparse.values().name());
-      graph.initializers.push_back({sparse.values().name(), std::move(tensor)});
+    for (onnx::SparseTensorProto& sparse : *proto.mutable_sparse_initializer()) {
+      const std::string name = sparse.values().name();
+      CODL_ASSIGN_OR_RETURN(tensor, read_sparse(name, sparse));
+      initializer_names.insert(name);
+      graph.initializers.push_back({name, std::move(tensor)});
     }
     // An initializer may be listed as an input, with the meaning "default value" (before ONNX 1.4
     // it had to be). A plan's weights are fixed: it is a constant.
@@ -450,6 +448,7 @@ class Reader {
   llvm::StringRef path_;
   ExternalData external_;
   int node_count_ = 0;
+  int64_t sparse_bytes_left_ = kMaxSparseBytes;
   std::map<std::string, int> converted_;  // tensors, by ONNX type
 };
 

@@ -28,7 +28,8 @@ llvm::Error import_constant(const OnnxNode& node, Importer& importer) {
   using Type = OnnxAttribute::Type;
   const OnnxAttribute& attribute = *node.find(node.attributes[0].name);
   OnnxTensor tensor;
-  if (attribute.name == "value" && attribute.type == Type::Tensor) {
+  if ((attribute.name == "value" || attribute.name == "sparse_value") &&
+      attribute.type == Type::Tensor) {
     tensor = attribute.tensor;
   } else if (attribute.name == "value_int" && attribute.type == Type::Int) {
     tensor = int_tensor(attribute.int_value, {});
