@@ -59,7 +59,7 @@ and GPU, in every layout and split: `test/kernels` holds all kernels of `kernels
 | TopK | greater than all numbers | |
 | Add ... Div, convolutions, products, sums, averages, norms, Softmax | NaN in the outputs that it enters, in no others | float arithmetic: inf - inf, 0 * inf, a Softmax of inf are NaN; the sign of a zero sum is open |
 | Cast to bool, to integers | true, 0 | true; the nearest number that the type has (ONNX leaves NaN and what is out of range open) |
-| Cast to float16, float64 | NaN | what is too large for float16, or for the float32 that holds a float64, is infinite |
+| Cast to float16, float32 | NaN | what is too large is infinite |
 | IsNaN, IsInf | found | found |
 | DynamicQuantizeLinear | | of zeros alone: scale 1/255 |
 
@@ -74,6 +74,33 @@ A NaN or an infinity reaches more outputs than its windows where the work is arr
 
 Open is what becomes of a weight of a convolution that is a NaN or infinite where it meets padding. On PoCL 3.1, Sin, Cos
 and Tan are wrong beside an infinity or a number of 1e30 in the same 16 elements; that is PoCL's.
+
+## Numbers that float32 does not have
+
+Integers are computed as integers, modulo 2^bits: sums of ConvInteger and QLinearConv too. Pow of integers is exact where
+the exponent is an integer, whatever its type; with other exponents it goes through double, as in ONNX Runtime.
+
+A double of the model stays one through Cast, Constant, functions of single elements, comparisons, Where, reductions,
+running sums, TopK, and all that only moves elements: int64 to double and back is the number itself up to 2^53. These run
+on the CPU. The first operator of another kind computes in float32, and what is made of its result is float32 up to an
+output, which has the model's type. One line on stderr says that a model has doubles.
+
+## Indices
+
+Known when compiling and outside of the data: an error that names the node (Gather, GatherElements, GatherND, the Scatters,
+MaxUnpool, TensorScatter, ReverseSequence, RoiAlign, positions of RotaryEmbedding, classes of the losses). Known to the run
+only, there is no error: a Gather takes the nearest element inside, a Scatter drops the update, and OneHot has no 1 there.
+Nothing else changes.
+
+MaxUnpool with `output_shape`: indices count in the map that MaxPool read, where codl sees that MaxPool; else in the map
+without `output_shape`, as in ONNX's node test (ONNX Runtime: always in `output_shape`).
+
+## Values without elements
+
+A dim may be 0 in the model, and by `--input-shape=past:1x2x0x8`: a decoder's cache before the first token. The value's
+elements are none, its dims go on through the network, `codl-run` takes and writes `.npy` files of them. Sums over nothing
+are 0, products 1, a maximum is the least and a minimum the greatest number of its type (infinite for floats), a mean is NaN
+(0 for integers), and a matrix product over nothing is 0.
 
 ## Resize
 

@@ -7,9 +7,9 @@
 
 namespace codl {
 
-// Element types. Values are stored in plans: append, never renumber. Bool: one byte, 0 or 1. F64,
-// F16 and BF16 exist at the network's border only (Cast), and F16 in memory that only the GPU
-// touches, where a tensor may hold an f32 value rounded to halves; arithmetic is in F32. Any: of a
+// Element types. Values are stored in plans: append, never renumber. Bool: one byte, 0 or 1. F16
+// and BF16 exist at the network's border only (Cast), and F16 in memory that only the GPU touches,
+// where a tensor may hold an f32 value rounded to halves. F64 has plain loops on the CPU. Any: of a
 // kernel whose contract looks at the operands' types itself.
 enum class DType : uint8_t {
   F32 = 1,
@@ -120,6 +120,10 @@ constexpr const char* dtype_name(DType dtype) {
 }
 constexpr bool is_integer(DType dtype) {
   return dtype == DType::I64 || (dtype >= DType::I8 && dtype <= DType::U64);
+}
+// Arithmetic is done in it.
+constexpr bool is_number(DType dtype) {
+  return dtype == DType::F32 || dtype == DType::F64 || is_integer(dtype);
 }
 
 }  // namespace codl

@@ -192,7 +192,9 @@ class Import {
 
   llvm::Error run_rule(const ImportEntry& entry, const OnnxNode& node) {
     const size_t reasons = unsupported_.size();
+    const bool outer = importer_.enter_rule(node, entry.computes_in_doubles);
     llvm::Error rule_error = entry.rule(node, importer_);
+    importer_.leave_rule(outer);
     importer_.forget_large_constants();
     if (rule_error) return rule_error;
     for (const OnnxAttribute& attribute : node.attributes)
@@ -290,6 +292,10 @@ llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef pat
           llvm::formatv("opset {0} is newer than {1}: operators are read as in {1}", model.opset,
                         kNewestOpset)
               .str());
+    if (has_doubles(model))
+      model.notes.push_back(
+          "values of type DOUBLE: casts, moves, reductions and functions of single elements "
+          "are f64, all other operators f32");
     if (notes != nullptr) notes->insert(notes->end(), model.notes.begin(), model.notes.end());
     if (llvm::Error error = fix_input_shapes(model.graph, path, options.input_shapes)) {
       // Dims need not be given for a model that is refused whatever they are.

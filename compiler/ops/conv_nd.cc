@@ -66,7 +66,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   const auto params = node.params<ConvNdParams>();
   const llvm::StringRef where = node.node.name;
   if (llvm::Error error = expect_operand_count(node, params.has_bias ? 3 : 2)) return error;
-  if (llvm::Error error = expect_operand(node, 0, -1)) return error;
+  const DType dtype = node.input(0).dtype == DType::I32 ? DType::I32 : DType::F32;
+  if (llvm::Error error = expect_operand(node, 0, -1, dtype)) return error;
   const int32_t rank = node.input(0).rank();
   if (rank < 3)
     return input_error(where, "expected an input of rank 3 or more, found {0}",
@@ -74,13 +75,13 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   if (rank > 2 + kernels::kConvNdAxes)
     return unsupported_error(where, "expected 1 to 3 spatial axes, found {0}",
                              ir::to_string(node.input(0)));
-  if (llvm::Error error = expect_operand(node, 1, rank)) return error;
+  if (llvm::Error error = expect_operand(node, 1, rank, dtype)) return error;
   if (llvm::Error error = check_channels(node, params)) return error;
   const ir::Dims& x = node.input(0).dims;
   const ir::Dims& w = node.input(1).dims;
   const int64_t channels = params.is_transposed ? int64_t{w[1]} * params.groups : w[0];
   if (params.has_bias) {
-    if (llvm::Error error = expect_operand(node, 2, 1)) return error;
+    if (llvm::Error error = expect_operand(node, 2, 1, dtype)) return error;
     if (node.input(2).dims[0] != channels)
       return input_error(where, "expected a bias of {0} elements, found {1}", channels,
                          node.input(2).dims[0]);
@@ -94,7 +95,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
       return input_error(where, "expected a filter that fits the padded input, found {0} over {1}",
                          ir::to_string(node.input(1)), ir::to_string(node.input(0)));
   }
-  return checked_type(where, DType::F32, dims);
+  return checked_type(where, dtype, dims);
 }
 
 void channels(const ir::NodeView& node, ChannelLinks& links) {

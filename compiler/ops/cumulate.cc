@@ -7,9 +7,9 @@ namespace {
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   if (llvm::Error error = expect_operand_count(node, 1)) return error;
   ir::TensorType output = node.input(0);
-  if (output.dtype != DType::F32 && !is_integer(output.dtype))
+  if (!is_number(output.dtype))
     return unsupported_error(node.node.name,
-                             "expected an operand of type f32 or integer, found {0}",
+                             "expected an operand of f32, f64 or integers, found {0}",
                              ir::to_string(output));
   const int32_t axis = node.params<CumulateParams>().axis;
   if (axis < 0 || axis >= output.rank())

@@ -15,9 +15,9 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   if (params.kind < kReduceSum || params.kind > kReduceArgMin)
     return input_error(node.node.name, "expected a Reduce member as kind, found {0}", params.kind);
   const bool takes_bool = params.kind == kReduceMax || params.kind == kReduceMin;
-  if (x.dtype != DType::F32 && !is_integer(x.dtype) && !(takes_bool && x.dtype == DType::Bool))
-    return unsupported_error(node.node.name, "expected an operand of f32 or integers, found {0}",
-                             ir::to_string(x));
+  if (!is_number(x.dtype) && !(takes_bool && x.dtype == DType::Bool))
+    return unsupported_error(
+        node.node.name, "expected an operand of f32, f64 or integers, found {0}", ir::to_string(x));
   if (params.axes_mask < 0 || params.axes_mask >> x.rank() != 0)
     return input_error(node.node.name, "expected axes in [0, {0}), found mask {1}", x.rank(),
                        params.axes_mask);

@@ -40,14 +40,14 @@ llvm::Error expect_typed(const ir::NodeView& node, uint32_t i, llvm::ArrayRef<DT
                            ir::to_string(node.input(i)));
 }
 
-llvm::Error expect_operand(const ir::NodeView& node, uint32_t i, int32_t rank) {
+llvm::Error expect_operand(const ir::NodeView& node, uint32_t i, int32_t rank, DType dtype) {
   if (i >= node.input_count())
     return input_error(node.node.name, "expected operand {0}, found {1} operands", i,
                        node.input_count());
   const ir::TensorType& type = node.input(i);
-  if (type.dtype != DType::F32)
-    return unsupported_error(node.node.name, "expected operand {0} of type f32, found {1}", i,
-                             ir::to_string(type));
+  if (type.dtype != dtype)
+    return unsupported_error(node.node.name, "expected operand {0} of type {1}, found {2}", i,
+                             dtype_name(dtype), ir::to_string(type));
   if (rank >= 0 && type.rank() != rank)
     return input_error(node.node.name, "expected operand {0} of rank {1}, found {2}", i, rank,
                        ir::to_string(type));

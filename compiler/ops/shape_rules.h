@@ -11,9 +11,10 @@ namespace codl::compiler {
 llvm::Expected<ir::TensorType> checked_type(llvm::StringRef where, DType dtype,
                                             llvm::ArrayRef<int64_t> dims);
 
-// Unless operand `i` exists (Input error), is f32 (Unsupported) and has `rank` dims (Input; any
-// rank if negative).
-llvm::Error expect_operand(const ir::NodeView& node, uint32_t i, int32_t rank);
+// Unless operand `i` exists (Input error), is of the dtype (Unsupported) and has `rank` dims
+// (Input; any rank if negative).
+llvm::Error expect_operand(const ir::NodeView& node, uint32_t i, int32_t rank,
+                           DType dtype = DType::F32);
 // Unless operand `i` exists (Input error) and has one of `dtypes` (Unsupported; empty: any).
 llvm::Error expect_typed(const ir::NodeView& node, uint32_t i, llvm::ArrayRef<DType> dtypes = {});
 llvm::Error expect_operand_count(const ir::NodeView& node, uint32_t count);

@@ -8,9 +8,9 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   if (llvm::Error error = expect_operand_count(node, 1)) return error;
   const auto params = node.params<TopKParams>();
   const ir::TensorType& x = node.input(0);
-  if (x.dtype != DType::F32 && !is_integer(x.dtype))
-    return unsupported_error(node.node.name, "expected an operand of f32 or integers, found {0}",
-                             ir::to_string(x));
+  if (!is_number(x.dtype))
+    return unsupported_error(
+        node.node.name, "expected an operand of f32, f64 or integers, found {0}", ir::to_string(x));
   if (params.axis < 0 || params.axis >= x.rank())
     return input_error(node.node.name, "expected an axis in [0, {0}), found {1}", x.rank(),
                        params.axis);

@@ -8,15 +8,15 @@
 //   Mod                  a - b floor(a / b): the sign of b
 //   Fmod                 a - b trunc(a / b): the sign of a
 //   PRelu                a < 0 ? a b : a
-//   Equal, Less ...      bool; of f32, integers; Equal of bool too
+//   Equal, Less ...      bool; of floats, integers; Equal of bool too
 //   And, Or, Xor         of bool
 //   BitwiseAnd ...       of integers
 //   ShiftLeft, ShiftRight  of integers, a by b bits; a b outside [0, bits) shifts everything out
 //                        (-1 remains of a negative number to the right)
 //
-// The first rows are for f32 and for integers, which are computed modulo 2^bits: a / 0, a mod 0 and
-// a^b for b < 0 and |a| > 1 are 0, as is 0^b for b < 0. F32 rows have those from f32 to f32. An
-// activation is for f32 only.
+// The first rows are for f32, for f64 (plain loops) and for integers, which are computed modulo
+// 2^bits: a / 0, a mod 0 and a^b for b < 0 and |a| > 1 are 0, as is 0^b for b < 0. F32 rows have
+// those from f32 to f32. An activation is for f32 only.
 //
 //   y     Plain of any rank, Nhwc, or Image2d (image kernel)
 //   a, b  dims aligned to y's from the right, each dim y's or 1, and that of one of the two y's
@@ -69,15 +69,14 @@ constexpr BinaryOperand binary_operand_of(const OperandShape& operand, const Ope
 
 // The dtype of y for a and b of `dtype`; Any if there is no such member, or not for this dtype.
 constexpr DType binary_output_dtype(int32_t kind, DType dtype) {
-  const bool is_number = dtype == DType::F32 || is_integer(dtype);
   switch (kind) {
     case kBinaryEqual:
-      return is_number || dtype == DType::Bool ? DType::Bool : DType::Any;
+      return is_number(dtype) || dtype == DType::Bool ? DType::Bool : DType::Any;
     case kBinaryLess:
     case kBinaryLessOrEqual:
     case kBinaryGreater:
     case kBinaryGreaterOrEqual:
-      return is_number ? DType::Bool : DType::Any;
+      return is_number(dtype) ? DType::Bool : DType::Any;
     case kBinaryAnd:
     case kBinaryOr:
     case kBinaryXor:
@@ -89,7 +88,7 @@ constexpr DType binary_output_dtype(int32_t kind, DType dtype) {
     case kBinaryShiftRight:
       return is_integer(dtype) ? dtype : DType::Any;
     default:
-      return is_number && !member_name(OpKind::Binary, kind).empty() ? dtype : DType::Any;
+      return is_number(dtype) && !member_name(OpKind::Binary, kind).empty() ? dtype : DType::Any;
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 template <typename T>
 T product(T a, T b) {
-  if constexpr (std::is_same_v<T, float>)
+  if constexpr (std::is_floating_point_v<T>)
     return a * b;
   else
     return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
@@ -24,7 +24,7 @@ T product(T a, T b) {
 
 template <typename T>
 T sum(T a, T b) {
-  if constexpr (std::is_same_v<T, float>)
+  if constexpr (std::is_floating_point_v<T>)
     return a + b;
   else
     return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
@@ -32,13 +32,14 @@ T sum(T a, T b) {
 
 template <typename T>
 T difference(T a, T b) {
-  if constexpr (std::is_same_v<T, float>)
+  if constexpr (std::is_floating_point_v<T>)
     return a - b;
   else
     return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
 }
 
 float quotient(float a, float b) { return a / b; }
+double quotient(double a, double b) { return a / b; }
 uint64_t quotient(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }
 // The smallest number by -1 does not fit; its negation wraps.
 int64_t quotient(int64_t a, int64_t b) {
@@ -46,6 +47,7 @@ int64_t quotient(int64_t a, int64_t b) {
 }
 
 float power(float a, float b) { return std::pow(a, b); }
+double power(double a, double b) { return std::pow(a, b); }
 uint64_t power(uint64_t a, uint64_t b) {
   uint64_t result = 1;
   for (; b != 0; b >>= 1, a *= a)
@@ -60,14 +62,18 @@ int64_t power(int64_t a, int64_t b) {
 }
 
 float remainder(float a, float b) { return std::fmod(a, b); }
+double remainder(double a, double b) { return std::fmod(a, b); }
 uint64_t remainder(uint64_t a, uint64_t b) { return b == 0 ? 0 : a % b; }
 int64_t remainder(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
 
-float modulo(float a, float b) {
-  const float rest = std::fmod(a, b);
-  if (rest == 0.0f) return std::copysign(0.0f, b);
-  return (rest < 0.0f) == (b < 0.0f) ? rest : rest + b;
+template <typename T>
+T floored_modulo(T a, T b) {
+  const T rest = std::fmod(a, b);
+  if (rest == 0) return std::copysign(T{0}, b);
+  return (rest < 0) == (b < 0) ? rest : rest + b;
 }
+float modulo(float a, float b) { return floored_modulo(a, b); }
+double modulo(double a, double b) { return floored_modulo(a, b); }
 uint64_t modulo(uint64_t a, uint64_t b) { return remainder(a, b); }
 int64_t modulo(int64_t a, int64_t b) {
   const int64_t rest = remainder(a, b);
@@ -222,28 +228,32 @@ void combine_integers(const BinaryParams& params, DType dtype, DType y_dtype, co
   store_integers(y_dtype, y, run.count, run.y);
 }
 
-const float* floats_of(const void* from, int64_t step, int64_t count, float* block) {
-  const float* elements = static_cast<const float*>(from);
+template <typename T>
+const T* floats_of(const void* from, int64_t step, int64_t count, T* block) {
+  const T* elements = static_cast<const T*>(from);
   if (step == 1) return elements;
   for (int64_t i = 0; i < count; ++i) block[i] = elements[i * step];
   return block;
 }
 
+// T: float or double.
+template <typename T>
 void combine_floats(const BinaryParams& params, DType y_dtype, const Run& run) {
-  float a[kElementBlock];
-  float b[kElementBlock];
-  float y[kElementBlock];
-  combine_numbers<float>(params.kind, floats_of(run.a, run.a_step, run.count, a),
-                         floats_of(run.b, run.b_step, run.count, b), y, run.count);
+  T a[kElementBlock];
+  T b[kElementBlock];
+  T y[kElementBlock];
+  combine_numbers<T>(params.kind, floats_of(run.a, run.a_step, run.count, a),
+                     floats_of(run.b, run.b_step, run.count, b), y, run.count);
   if (y_dtype == DType::Bool) {
-    for (int64_t i = 0; i < run.count; ++i) static_cast<uint8_t*>(run.y)[i] = y[i] != 0.0f;
+    for (int64_t i = 0; i < run.count; ++i) static_cast<uint8_t*>(run.y)[i] = y[i] != 0;
     return;
   }
-  if (params.activation != kUnaryIdentity)
-    for (int64_t i = 0; i < run.count; ++i)
-      y[i] =
-          unary_value_ref(params.activation, params.activation_alpha, params.activation_beta, y[i]);
-  for (int64_t i = 0; i < run.count; ++i) static_cast<float*>(run.y)[i] = y[i];
+  if constexpr (std::is_same_v<T, float>)
+    if (params.activation != kUnaryIdentity)
+      for (int64_t i = 0; i < run.count; ++i)
+        y[i] = unary_value_ref(params.activation, params.activation_alpha, params.activation_beta,
+                               y[i]);
+  for (int64_t i = 0; i < run.count; ++i) static_cast<T*>(run.y)[i] = y[i];
 }
 
 void run_plain(const KernelArgs& args) {
@@ -270,7 +280,9 @@ void run_plain(const KernelArgs& args) {
                      y.as<char>() + begin * y_bytes,
                      place.count};
     if (dtype == DType::F32)
-      combine_floats(params, y.shape.dtype, run);
+      combine_floats<float>(params, y.shape.dtype, run);
+    else if (dtype == DType::F64)
+      combine_floats<double>(params, y.shape.dtype, run);
     else
       combine_integers(params, dtype, y.shape.dtype, run);
     begin += place.count;
@@ -301,10 +313,10 @@ void binary_ref(const KernelArgs& args) {
   if (y.shape.layout == Layout::Plain) return run_plain(args);
   // Maps are f32.
   for_each_output(args, [&](const int32_t* index) {
-    combine_floats(args.params_as<BinaryParams>(), DType::F32,
-                   {a.as<const float>() + broadcast_offset_of(a, y.shape, index),
-                    b.as<const float>() + broadcast_offset_of(b, y.shape, index), 1, 1,
-                    y.as<float>() + offset_of(y, index), 1});
+    combine_floats<float>(args.params_as<BinaryParams>(), DType::F32,
+                          {a.as<const float>() + broadcast_offset_of(a, y.shape, index),
+                           b.as<const float>() + broadcast_offset_of(b, y.shape, index), 1, 1,
+                           y.as<float>() + offset_of(y, index), 1});
   });
   zero_pad_lanes(args);
 }

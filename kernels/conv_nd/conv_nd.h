@@ -6,15 +6,16 @@
 //   bias [oc]                    if has_bias
 //   y  [n, oc, o...]
 //
-// All Plain f32. Along each axis input element i, tap k and output element o belong together if
+// All Plain, f32 or i32. Along each axis input element i, tap k and output element o belong
+// together if
 //   o * stride - pad_begin + k * dilation = i
 //   i * stride - pad_begin + k * dilation = o   transposed
 // What lies outside x counts as zero. Pads may be negative: they crop. The output's extent is its
 // operand's; pad_end and output_padding only explain it.
 //
 // A transposed convolution is computed like the other one, output row by output row: nothing is
-// scattered. Every output element is the sum, in float, of the bias and then its products in the
-// order of (input channel, taps).
+// scattered. Every output element is the sum of the bias and then its products in the order of
+// (input channel, taps): in float, or modulo 2^32.
 //
 // Windows of rows and parts: none. y must not overlap x or w. Nothing past the end is read.
 #pragma once

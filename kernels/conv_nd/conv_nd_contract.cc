@@ -15,9 +15,11 @@ const char* check(const StepShape& step, StepNeeds*) {
   const auto& params = step.params_as<ConvNdParams>();
   const uint32_t operand_count = params.has_bias != 0 ? 4 : 3;
   if (const char* expected = check_operands(step, operand_count, operand_count)) return expected;
+  const DType dtype = step.output().dtype;
+  if (dtype != DType::F32 && dtype != DType::I32) return "f32 or i32";
   for (uint32_t i = 0; i < operand_count; ++i)
-    if (step.operands[i].dtype != DType::F32 || step.operands[i].layout != Layout::Plain)
-      return "plain operands of f32";
+    if (step.operands[i].dtype != dtype || step.operands[i].layout != Layout::Plain)
+      return "plain operands of one dtype";
   const OperandShape& x = step.operands[0];
   const OperandShape& w = step.operands[1];
   const OperandShape& y = step.output();

@@ -27,6 +27,8 @@ struct Steps {
   }
 };
 
+// T: float; or uint32_t, for i32, whose sums wrap.
+template <typename T>
 class Convolution {
  public:
   explicit Convolution(const KernelArgs& args)
@@ -34,31 +36,31 @@ class Convolution {
         x_(args.operands[0]),
         w_(args.operands[1]),
         y_(args.output()),
-        bias_(params_.has_bias != 0 ? args.operands[2].as<const float>() : nullptr),
+        bias_(params_.has_bias != 0 ? args.operands[2].as<const T>() : nullptr),
         axes_(conv_nd_axes(params_, x_.shape, w_.shape, y_.shape)) {}
 
   void run() const {
     const int64_t row = axes_.axis[2].out;
-    float* y_row = y_.as<float>();
+    T* y_row = y_.as<T>();
     for (int32_t n = 0; n < y_.shape.dims[0]; ++n)
       for (int32_t channel = 0; channel < y_.shape.dims[1]; ++channel)
         for (int32_t o0 = 0; o0 < axes_.axis[0].out; ++o0)
           for (int32_t o1 = 0; o1 < axes_.axis[1].out; ++o1, y_row += row) {
-            const float bias = bias_ != nullptr ? bias_[channel] : 0.0f;
+            const T bias = bias_ != nullptr ? bias_[channel] : T{0};
             for (int64_t i = 0; i < row; ++i) y_row[i] = bias;
             add_channels(n, channel, o0, o1, y_row);
           }
   }
 
  private:
-  void add_channels(int32_t n, int32_t channel, int32_t o0, int32_t o1, float* y_row) const {
+  void add_channels(int32_t n, int32_t channel, int32_t o0, int32_t o1, T* y_row) const {
     const int32_t x_channels = x_.shape.dims[1] / params_.groups;
     const int32_t y_channels = y_.shape.dims[1] / params_.groups;
     const int32_t group = channel / y_channels;
     for (int32_t c = 0; c < x_channels; ++c) {
       const int64_t x_channel = int64_t{group} * x_channels + c;
-      const float* x_map = x_.as<const float>() + n * x_.strides[0] + x_channel * x_.strides[1];
-      const float* w_map = w_.as<const float>();
+      const T* x_map = x_.as<const T>() + n * x_.strides[0] + x_channel * x_.strides[1];
+      const T* w_map = w_.as<const T>();
       if (params_.is_transposed != 0)
         w_map += x_channel * w_.strides[0] + channel % y_channels * w_.strides[1];
       else
@@ -68,7 +70,7 @@ class Convolution {
   }
 
   // The products of one input channel.
-  void add_map(const float* x_map, const float* w_map, int32_t o0, int32_t o1, float* y_row) const {
+  void add_map(const T* x_map, const T* w_map, int32_t o0, int32_t o1, T* y_row) const {
     for (int32_t k0 = 0; k0 < axes_.axis[0].kernel; ++k0) {
       const int64_t i0 = input_at(axes_.axis[0], o0, k0);
       for (int32_t k1 = 0; k1 < axes_.axis[1].kernel; ++k1, w_map += axes_.axis[2].kernel) {
@@ -90,7 +92,7 @@ class Convolution {
     return i >= 0 && i < axis.in ? i : -1;
   }
 
-  void add_row(const float* x_row, const float* w_row, float* y_row) const {
+  void add_row(const T* x_row, const T* w_row, T* y_row) const {
     const ConvNdAxis& axis = axes_.axis[2];
     const bool is_transposed = params_.is_transposed != 0;
     for (int64_t k = 0; k < axis.kernel; ++k) {
@@ -102,7 +104,7 @@ class Convolution {
       const int64_t begin = steps.begin();
       const int64_t end = steps.end();
       const int64_t to = begin * axis.stride + steps.offset;
-      const float w = w_row[k];
+      const T w = w_row[k];
       if (axis.stride == 1)
         add_products(w, x_row + (is_transposed ? begin : to), y_row + (is_transposed ? to : begin),
                      end - begin);
@@ -115,7 +117,7 @@ class Convolution {
     }
   }
 
-  static void add_products(float w, const float* __restrict x, float* __restrict y, int64_t count) {
+  static void add_products(T w, const T* __restrict x, T* __restrict y, int64_t count) {
     for (int64_t j = 0; j < count; ++j) y[j] += w * x[j];
   }
 
@@ -123,13 +125,18 @@ class Convolution {
   const TensorView& x_;
   const TensorView& w_;
   const TensorView& y_;
-  const float* bias_;
+  const T* bias_;
   ConvNdAxes axes_;
 };
 
 }  // namespace
 
-void conv_nd_ref(const KernelArgs& args) { Convolution(args).run(); }
+void conv_nd_ref(const KernelArgs& args) {
+  if (args.output().shape.dtype == DType::F32)
+    Convolution<float>(args).run();
+  else
+    Convolution<uint32_t>(args).run();
+}
 
 CODL_CPU_KERNEL_PLAIN(conv_nd_any_cpu, conv_nd_ref);
 

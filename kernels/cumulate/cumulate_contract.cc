@@ -9,7 +9,7 @@ const char* check(const StepShape& step, StepNeeds*) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   if (axis < 0 || axis >= y.rank) return "an axis of the output";
-  if (y.dtype != DType::F32 && !is_integer(y.dtype)) return "f32 or an integer";
+  if (!is_number(y.dtype)) return "f32, f64 or an integer";
   if (x.dtype != y.dtype) return "input and output of one dtype";
   if (x.layout != Layout::Plain) return "a Plain input";
   if (!same_dims(x, y)) return "input and output of the same dims";

@@ -4,8 +4,8 @@
 namespace codl::kernels {
 namespace {
 
-// T: float, or an unsigned integer of the elements' size, whose overflow wraps; Wide: what T does
-// not become an int in.
+// T: float, double, or an unsigned integer of the elements' size, whose overflow wraps; Wide: what
+// T does not become an int in.
 template <typename T, typename Wide = T>
 void run(const KernelArgs& args) {
   const auto& params = args.params_as<CumulateParams>();
@@ -34,6 +34,7 @@ void run(const KernelArgs& args) {
 void cumulate_ref(const KernelArgs& args) {
   const DType dtype = args.output().shape.dtype;
   if (dtype == DType::F32) return run<float>(args);
+  if (dtype == DType::F64) return run<double>(args);
   switch (dtype_bytes(dtype)) {
     case 1:
       return run<uint8_t, uint32_t>(args);

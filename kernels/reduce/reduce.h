@@ -1,15 +1,15 @@
 // Reduce: y = the reduction `kind` of x over the axes whose bit is set in axes_mask; those are 1 in
 // y. An empty mask reduces each element alone.
 //
-//   x   Plain, f32 or an integer; bool for Max and Min
+//   x   Plain, f32, f64 or an integer; bool for Max and Min
 //   y   Plain, x's dims with 1 on the reduced axes; x's dtype, i64 for ArgMax and ArgMin
 //
 // Integers wrap; Mean is the exact sum, divided towards zero, and the kinds with a root or
 // logarithm round towards zero and saturate. Max and Min give NaN if there is one. ArgMax and
 // ArgMin: one axis; a NaN is taken before every number. No parts. y must not overlap x.
 //
-// The plain loops are one task and add f32 up in double. The kernels of f32 know sums and extremes
-// (is_sum_or_extreme()) and add up floats, in many sums side by side.
+// The plain loops are one task and add floats up in double. The kernels of f32 know sums and
+// extremes (is_sum_or_extreme()) and add up floats, in many sums side by side.
 #pragma once
 
 #include "kernels/common/contract/check_step_shape.h"

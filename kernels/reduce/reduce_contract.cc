@@ -45,8 +45,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   for (int32_t i = 0; i < x.rank; ++i)
     if (y.dims[i] != ((mask >> i & 1) != 0 ? 1 : x.dims[i])) return "reduced axes of 1";
   const bool is_order = params.kind == kReduceMax || params.kind == kReduceMin;
-  if (x.dtype != DType::F32 && !is_integer(x.dtype) && !(is_order && x.dtype == DType::Bool))
-    return "an input of f32 or integers, or of bool for Max and Min";
+  if (!is_number(x.dtype) && !(is_order && x.dtype == DType::Bool))
+    return "an input of f32, f64 or integers, or of bool for Max and Min";
   if (step.kernel->dtype == DType::F32) {
     if (!is_sum_or_extreme(params.kind)) return "a sum or an extreme for a kernel of f32";
     out_needs->task_count = reduce_work(mask, x).task_count;

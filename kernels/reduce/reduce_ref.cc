@@ -2,6 +2,7 @@
 // not one per kind and dtype. The lanes of a block are neighbouring outputs where the innermost
 // axis is kept; else they are elements of one output, and become one number at the end.
 #include <cmath>
+#include <cstring>
 
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/common/reference/elements.h"
@@ -32,6 +33,10 @@ void widen_elements(const TensorView& x, int64_t offset, int64_t count, double* 
     for (int64_t i = 0; i < count; ++i) out[i] = double{from[i]};
     return;
   }
+  if (x.shape.dtype == DType::F64) {
+    std::memcpy(out, x.as<const double>() + offset, static_cast<size_t>(count) * sizeof(double));
+    return;
+  }
   int64_t integers[kLanes];
   widen_elements(x, offset, count, integers);
   const bool is_unsigned = x.shape.dtype == DType::U64;
@@ -47,6 +52,8 @@ void store(const TensorView& y, int64_t offset, int64_t value) {
 void store(const TensorView& y, int64_t offset, double value) {
   if (y.shape.dtype == DType::F32)
     y.as<float>()[offset] = static_cast<float>(value);
+  else if (y.shape.dtype == DType::F64)
+    y.as<double>()[offset] = value;
   else
     store(y, offset, integer_of(y.shape.dtype, value));
 }
@@ -273,7 +280,8 @@ void reduce_ref(const KernelArgs& args) {
   const int32_t kind = args.params_as<ReduceParams>().kind;
   // Roots and logarithms of integers are taken in double.
   const bool is_real = kind == kReduceL2 || kind == kReduceLogSum || kind == kReduceLogSumExp;
-  if (args.operands[0].shape.dtype == DType::F32 || is_real)
+  const DType dtype = args.operands[0].shape.dtype;
+  if (dtype == DType::F32 || dtype == DType::F64 || is_real)
     Reducer<double>(args).run();
   else
     Reducer<int64_t>(args).run();

@@ -9,7 +9,7 @@ const char* check(const StepShape& step, StepNeeds*) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   if (x.layout != Layout::Plain || y.layout != Layout::Plain) return "plain operands";
-  if (x.dtype != DType::F32 && !is_integer(x.dtype)) return "an input of f32 or integers";
+  if (!is_number(x.dtype)) return "an input of f32, f64 or integers";
   if (y.dtype != DType::I64) return "indices of i64";
   if (params.axis < 0 || params.axis >= x.rank) return "an axis of the input";
   if (params.k < 1 || params.k > x.dims[params.axis]) return "k of 1 to the axis' extent";

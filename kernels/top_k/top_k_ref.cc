@@ -26,10 +26,19 @@ int64_t key_of_f32(const void* x, int64_t offset) {
   return bits >= 0 ? bits : int64_t{INT32_MIN} - bits;
 }
 
+int64_t key_of_f64(const void* x, int64_t offset) {
+  const double element = static_cast<const double*>(x)[offset];
+  if (element != element) return INT64_MAX;
+  const int64_t bits = __builtin_bit_cast(int64_t, element);
+  return bits >= 0 ? bits : INT64_MIN - bits;
+}
+
 KeyOf key_function(DType dtype) {
   switch (dtype) {
     case DType::F32:
       return key_of_f32;
+    case DType::F64:
+      return key_of_f64;
     case DType::I8:
       return key_of<int8_t>;
     case DType::U8:

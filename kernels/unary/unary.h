@@ -23,7 +23,7 @@ namespace codl::kernels {
 
 // The dtype of f(x) for an x of `dtype`; Any if there is no such member, or not for this dtype.
 constexpr DType unary_output_dtype(int32_t kind, DType dtype) {
-  const bool is_number = dtype == DType::F32 || is_integer(dtype);
+  const bool is_real = dtype == DType::F32 || dtype == DType::F64;
   switch (kind) {
     case kUnaryIdentity:
       return dtype;
@@ -32,16 +32,16 @@ constexpr DType unary_output_dtype(int32_t kind, DType dtype) {
     case kUnaryAbs:
     case kUnaryNeg:
     case kUnarySign:
-      return is_number ? dtype : DType::Any;
+      return is_number(dtype) ? dtype : DType::Any;
     case kUnaryNot:
       return dtype == DType::Bool ? dtype : DType::Any;
     case kUnaryBitwiseNot:
       return is_integer(dtype) ? dtype : DType::Any;
     case kUnaryIsNan:
     case kUnaryIsInf:
-      return dtype == DType::F32 ? DType::Bool : DType::Any;
+      return is_real ? DType::Bool : DType::Any;
     default:
-      return dtype == DType::F32 && !member_name(OpKind::Unary, kind).empty() ? dtype : DType::Any;
+      return is_real && !member_name(OpKind::Unary, kind).empty() ? dtype : DType::Any;
   }
 }
 

@@ -58,18 +58,28 @@ void run_floats(const KernelArgs& args) {
   zero_pad_lanes(args);
 }
 
-// IsNan and IsInf.
+void run_doubles(const KernelArgs& args) {
+  const auto& params = args.params_as<UnaryParams>();
+  const double* x = args.operands[0].as<const double>();
+  const int64_t count = element_count(args.output().shape);
+  for (int64_t i = 0; i < count; ++i)
+    args.output().as<double>()[i] =
+        value_of(params.kind, double{params.alpha}, double{params.beta}, x[i]);
+}
+
+// IsNan and IsInf of T.
+template <typename T>
 void run_tests(const KernelArgs& args) {
   const auto& params = args.params_as<UnaryParams>();
-  const float* x = args.operands[0].as<const float>();
+  const T* x = args.operands[0].as<const T>();
   uint8_t* y = args.output().as<uint8_t>();
   const int64_t count = element_count(args.output().shape);
   const bool finds_nan = params.kind == kUnaryIsNan;
   const bool finds_negative = params.kind == kUnaryIsInf && params.alpha != 0.0f;
   const bool finds_positive = params.kind == kUnaryIsInf && params.beta != 0.0f;
   for (int64_t i = 0; i < count; ++i)
-    y[i] = (finds_nan && x[i] != x[i]) || (finds_negative && x[i] == -__builtin_inff()) ||
-           (finds_positive && x[i] == __builtin_inff());
+    y[i] = (finds_nan && x[i] != x[i]) || (finds_negative && x[i] == T{-__builtin_inff()}) ||
+           (finds_positive && x[i] == T{__builtin_inff()});
 }
 
 // T: int64_t, or uint64_t for unsigned integers. Overflow wraps.
@@ -131,10 +141,13 @@ void unary_ref(const KernelArgs& args) {
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
   if (y.shape.dtype == DType::F32) return run_floats(args);
-  if (x.shape.dtype == DType::F32) return run_tests(args);
+  if (x.shape.dtype == DType::F32) return run_tests<float>(args);
   const int64_t count = element_count(y.shape);
   if (kind == kUnaryIdentity) {
     std::memcpy(y.data, x.data, static_cast<size_t>(count) * dtype_bytes(y.shape.dtype));
+  } else if (x.shape.dtype == DType::F64) {
+    if (y.shape.dtype == DType::Bool) return run_tests<double>(args);
+    run_doubles(args);
   } else if (kind == kUnaryNot) {
     for (int64_t i = 0; i < count; ++i) y.as<uint8_t>()[i] = x.as<const uint8_t>()[i] == 0;
   } else {

@@ -139,6 +139,18 @@ TEST_CASE("a NaN is the maximum and the minimum") {
   CHECK(floats_of(reduce(kReduceMax, 1, infinite, tensor<float>({1}, {0})))[0] == -kInfinity);
 }
 
+TEST_CASE("doubles are reduced as such") {
+  const auto x = tensor<double>({2, 2}, {16777216, 1, 3, 16777217});
+  const auto like = tensor<double>({1, 2}, {0, 0});
+  CHECK(reduce(kReduceSum, 1, x, like) == tensor<double>({1, 2}, {16777219, 16777218}));
+  CHECK(reduce(kReduceMax, 1, x, like) == tensor<double>({1, 2}, {16777216, 16777217}));
+  CHECK(reduce(kReduceArgMax, 2, x, tensor<int64_t>({2, 1}, {0, 0})) ==
+        tensor<int64_t>({2, 1}, {0, 1}));
+  const CumulateParams sums = {.axis = 1};
+  CHECK(run_any(OpKind::Cumulate, &sums, {x}, x) ==
+        tensor<double>({2, 2}, {16777216, 16777217, 3, 16777220}));
+}
+
 TEST_CASE("places of the largest and the smallest") {
   const auto x = tensor<int32_t>({2, 4}, {2, 7, 7, 1, -3, -3, -5, -5});
   const auto places = [&](int32_t kind, int32_t takes_last) {
@@ -215,6 +227,8 @@ TEST_CASE("NaN is the largest, and whole ranges are in order") {
   CHECK(top_k(u64, 0, 4, 0, four) == tensor<int64_t>({4}, {1, 3, 2, 0}));
   const auto i64 = tensor<int64_t>({4}, {INT64_MIN, INT64_MAX, -1, 0});
   CHECK(top_k(i64, 0, 4, 1, four) == tensor<int64_t>({4}, {0, 2, 3, 1}));
+  const auto f64 = tensor<double>({4}, {16777216, 16777217, double{kNan}, -16777217});
+  CHECK(top_k(f64, 0, 4, 0, four) == tensor<int64_t>({4}, {2, 1, 0, 3}));
 }
 
 TEST_CASE("what TopK refuses") {

@@ -44,6 +44,10 @@ inline std::vector<KernelCase> conv_nd_cases() {
   params.pad_end_1 = 1;
   params.output_padding_1 = 1;
   add("map, transposed", params, {2, 4, 3, 4}, {4, 3, 3, 2}, {2, 6, 8, 11}, {6});
+  KernelCase integers = cases.back();
+  integers.name += ", i32";
+  for (OperandShape& operand : integers.operands) operand.dtype = DType::I32;
+  cases.push_back(integers);
   params.stride_2 = 2;
   params.pad_begin_2 = -3;
   add("box, transposed", params, {1, 2, 3, 2, 3}, {2, 1, 3, 2, 2}, {1, 2, 8, 5, 9}, {2});

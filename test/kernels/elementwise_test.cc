@@ -346,6 +346,42 @@ TEST_CASE("integer arithmetic wraps and never traps") {
   CHECK(binary<int32_t, int32_t>(kBinaryPRelu, {-3, 3}, {5, 5}) == vector<int32_t>({-15, 3}));
 }
 
+// 2^24 + 1, which f32 has not.
+constexpr double kOdd = 16777217;
+
+TEST_CASE("doubles are computed with as such") {
+  const auto two = [](int32_t kind, double a, double b, const TypedTensor& expected) {
+    BinaryParams params;
+    params.kind = kind;
+    CHECK(run_any(OpKind::Binary, &params, {tensor<double>({1}, {a}), tensor<double>({}, {b})},
+                  expected) == expected);
+  };
+  two(kBinaryAdd, kOdd, 2, tensor<double>({1}, {16777219}));
+  two(kBinarySub, kOdd, 2, tensor<double>({1}, {16777215}));
+  two(kBinaryMul, kOdd, 3, tensor<double>({1}, {50331651}));
+  two(kBinaryDiv, 50331651, 3, tensor<double>({1}, {kOdd}));
+  two(kBinaryPow, 4097, 2, tensor<double>({1}, {16785409}));
+  two(kBinaryMax, kOdd, 16777216, tensor<double>({1}, {kOdd}));
+  two(kBinaryMod, -kOdd, 16777216, tensor<double>({1}, {16777215}));
+  two(kBinaryFmod, -kOdd, 16777216, tensor<double>({1}, {-1}));
+  two(kBinaryEqual, kOdd, 16777216, tensor<bool>({1}, {false}));
+  two(kBinaryGreater, kOdd, 16777216, tensor<bool>({1}, {true}));
+  const auto one = [](int32_t kind, double x, const TypedTensor& expected) {
+    UnaryParams params;
+    params.kind = kind;
+    params.beta = 1;
+    CHECK(run_any(OpKind::Unary, &params, {tensor<double>({1}, {x})}, expected) == expected);
+  };
+  one(kUnaryNeg, kOdd, tensor<double>({1}, {-kOdd}));
+  one(kUnaryAbs, -kOdd, tensor<double>({1}, {kOdd}));
+  one(kUnaryFloor, kOdd + 0.5, tensor<double>({1}, {kOdd}));
+  one(kUnaryRound, kOdd - 0.25, tensor<double>({1}, {kOdd}));
+  one(kUnaryIdentity, kOdd, tensor<double>({1}, {kOdd}));
+  one(kUnaryIsNan, kNan, tensor<bool>({1}, {true}));
+  one(kUnaryIsInf, kInfinity, tensor<bool>({1}, {true}));
+  one(kUnaryIsInf, 1e300, tensor<bool>({1}, {false}));
+}
+
 TEST_CASE("Mod has the sign of the divisor, Fmod that of the dividend") {
   const std::initializer_list<int32_t> a = {-4, 7, 5, 4, -7, 8, 9, INT32_MIN};
   const std::initializer_list<int32_t> b = {2, -3, 8, -2, 3, 5, 0, -1};

@@ -47,6 +47,15 @@ TEST_CASE("a convolution over a line, with stride, dilation and padding") {
         tensor<float>({1, 1, 3}, {20.5f, 42.5f, 4.5f}));
 }
 
+TEST_CASE("a convolution of integers is exact, and wraps") {
+  const ConvNdParams params = unit_conv();
+  const auto y = tensor<int32_t>({1, 1, 2}, {16777217, -2147483648});
+  CHECK(run_any(OpKind::ConvNd, &params,
+                {tensor<int32_t>({1, 1, 3}, {4096, 1, 2147483647}),
+                 tensor<int32_t>({1, 1, 2}, {4096, 1})},
+                y) == tensor<int32_t>({1, 1, 2}, {16777217, -2147479553}));
+}
+
 TEST_CASE("a transposed convolution spreads each input over its window") {
   ConvNdParams params = unit_conv();
   params.is_transposed = 1;

@@ -56,6 +56,9 @@ std::vector<uint8_t> element_bytes(DType dtype, double value) {
     case DType::U64:
       put_integer(uint64_t{});
       break;
+    case DType::F64:
+      put(bytes, value);
+      break;
     default:
       put(bytes, static_cast<float>(value));
   }

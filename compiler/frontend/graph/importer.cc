@@ -34,7 +34,7 @@ llvm::Error Importer::add_input(const OnnxValueInfo& input) {
   if (!type) return type.takeError();
   binding.value = graph_.add_input(input.name, *type);
   const DType held = held_dtype(*input.dtype);
-  if (held == *input.dtype) return llvm::Error::success();
+  if (held == *input.dtype || *input.dtype == DType::F64) return llvm::Error::success();
   OnnxNode origin;
   origin.name = input.name;
   origin.outputs = {input.name};
@@ -54,7 +54,7 @@ llvm::Error Importer::add_empty_input(const OnnxValueInfo& input) {
   type->dims.assign(input.dims.begin(), input.dims.end());
   graph_.add_input(input.name, *type);
   OnnxTensor tensor;
-  tensor.dtype = held_dtype(*input.dtype);
+  tensor.dtype = *input.dtype == DType::F64 ? DType::F64 : held_dtype(*input.dtype);
   tensor.dims = input.dims;
   bindings_[input.name].constant = keep(fresh_name(input.name + ".empty"), std::move(tensor));
   return llvm::Error::success();
@@ -131,9 +131,53 @@ llvm::Error Importer::expect_known_extent(const OnnxNode& node, size_t i,
                            binding.extents[0].dim);
 }
 
+bool Importer::enter_rule(const OnnxNode& node, bool computes_in_doubles) {
+  const bool outer = sees_doubles_;
+  sees_doubles_ = true;
+  for (size_t i = 0; i < node.inputs.size() && computes_in_doubles; ++i) {
+    const auto found = bindings_.find(node.inputs[i]);
+    if (found == bindings_.end()) continue;
+    const Binding& binding = found->second;
+    if (binding.constant != nullptr)
+      computes_in_doubles = binding.constant->tensor.dtype != DType::F32;
+    else if (binding.value != ir::kNoId)
+      computes_in_doubles = type(binding.value).dtype != DType::F32;
+  }
+  sees_doubles_ = computes_in_doubles;
+  return outer;
+}
+
+Importer::Constant* Importer::seen(Constant* constant) {
+  if (constant->tensor.dtype != DType::F64 || sees_doubles_) return constant;
+  Constant*& narrowed = narrowed_constants_[constant];
+  if (narrowed != nullptr) return narrowed;
+  OnnxTensor tensor = constant->tensor;
+  tensor.dtype = DType::F32;
+  const ConstantView view = view_of(*constant);
+  LargeBytes floats;
+  for (double element : view.as<double>()) {
+    const auto narrow = static_cast<float>(element);
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&narrow);
+    floats.insert(floats.end(), bytes, bytes + sizeof narrow);
+  }
+  tensor.bytes = std::move(floats);
+  return narrowed = keep(fresh_name(constant->name + ".f32"), std::move(tensor));
+}
+
 llvm::Expected<ir::ValueId> Importer::value_of(llvm::StringRef where, const Binding& binding) {
-  if (binding.constant == nullptr) return binding.value;
-  Constant& constant = *binding.constant;
+  if (binding.constant == nullptr) {
+    if (type(binding.value).dtype != DType::F64 || sees_doubles_) return binding.value;
+    ir::ValueId& narrowed = narrowed_values_.insert({binding.value, ir::kNoId}).first->second;
+    if (narrowed != ir::kNoId) return narrowed;
+    OnnxNode cast;
+    cast.name = graph_.value(binding.value).name;
+    cast.outputs = {cast.name};
+    CODL_ASSIGN_OR_RETURN(
+        value, append(cast, "f32", OpKind::Cast, CastParams{static_cast<int32_t>(DType::F32)},
+                      {binding.value}));
+    return narrowed_values_[binding.value] = value;
+  }
+  Constant& constant = *seen(binding.constant);
   if (constant.value != ir::kNoId) return constant.value;
   OnnxTensor& tensor = constant.tensor;
   if (!tensor.problem.empty())
@@ -174,8 +218,21 @@ llvm::Expected<llvm::SmallVector<int64_t, 4>> Importer::dims_of(const OnnxNode& 
 
 llvm::Expected<DType> Importer::dtype_of(const OnnxNode& node, size_t i) const {
   CODL_ASSIGN_OR_RETURN(binding, find_tensor(node, i));
-  return binding->constant != nullptr ? binding->constant->tensor.dtype
-                                      : type(binding->value).dtype;
+  return seen(binding->constant != nullptr ? binding->constant->tensor.dtype
+                                           : type(binding->value).dtype);
+}
+
+bool Importer::is_without_elements(const OnnxNode& node, size_t i) const {
+  const auto found = node.has_input(i) ? bindings_.find(node.inputs[i]) : bindings_.end();
+  if (found == bindings_.end() || found->second.constant == nullptr) return false;
+  const OnnxTensor& tensor = found->second.constant->tensor;
+  return tensor.problem.empty() && llvm::is_contained(tensor.dims, 0);
+}
+
+bool Importer::reads_no_elements(const OnnxNode& node) const {
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    if (is_without_elements(node, i)) return true;
+  return false;
 }
 
 std::string Importer::fresh_name(std::string base) {

@@ -48,8 +48,10 @@ class Importer {
   const ir::TensorType& type(ir::ValueId value) const { return graph_.value(value).type; }
 
   // ---- operands of a rule's node ----
-  // Floats of any width are F32 here: a graph input of F16, BF16 or F64 is cast where it enters, an
-  // output where it leaves, and initializers are converted when they are read.
+  // F16 and BF16 are F32 here: a graph input is cast where it enters, an output where it leaves,
+  // and initializers are converted when they are read. A double is one for rules that compute in
+  // doubles (ImportEntry) while all floats among the node's operands are doubles; any other rule
+  // gets it as F32, and what that rule makes of it stays F32.
 
   // Operand `i` as a value of the graph; constants are added to it on first use. Errors: Input (no
   // such operand), Unsupported (no usable data; a value whose extent is only known at run time, see
@@ -73,6 +75,9 @@ class Importer {
   // there is no such operand; dims are Unsupported where an extent is only known at run time.
   llvm::Expected<llvm::SmallVector<int64_t, 4>> dims_of(const OnnxNode& node, size_t i) const;
   llvm::Expected<DType> dtype_of(const OnnxNode& node, size_t i) const;
+  // Operand `i` is a tensor with a dim of 0.
+  bool is_without_elements(const OnnxNode& node, size_t i) const;
+  bool reads_no_elements(const OnnxNode& node) const;  // for an operand
   // Dims that the model itself declares for output `i` of the node (graph outputs and value_info
   // and what follows, see relate_dims()), if it does and every one is a number.
   // For operators whose output dims follow from data: believed then, as nothing else is known.
@@ -176,6 +181,10 @@ class Importer {
 
   using BodyImport = std::function<llvm::Expected<std::vector<std::string>>(
       const OnnxNode&, const OnnxGraph&, llvm::ArrayRef<std::string>)>;
+  // The rule of `node` comes next, or that of no node: doubles are left alone. Returns what to hand
+  // to leave_rule() after the rule.
+  bool enter_rule(const OnnxNode& node, bool computes_in_doubles);
+  void leave_rule(bool outer) { sees_doubles_ = outer; }
   void set_body_import(BodyImport body_import) { body_import_ = std::move(body_import); }
   // Takes the initializers of a graph, and what it says about its values. Errors: Input (a name
   // defined twice).
@@ -233,6 +242,9 @@ class Importer {
   // The same; Input error unless it is a tensor.
   llvm::Expected<const Binding*> find_tensor(const OnnxNode& node, size_t i) const;
   llvm::Expected<ir::ValueId> value_of(llvm::StringRef where, const Binding& binding);
+  // The constant itself, or as F32 if it is of doubles that the rule does not see.
+  Constant* seen(Constant* constant);
+  DType seen(DType dtype) const { return sees_doubles_ ? dtype : held_dtype(dtype); }
   ConstantView view_of(const Constant& constant) const;
   // Adds a constant beside the graph. Its address stays.
   Constant* keep(std::string name, OnnxTensor tensor);
@@ -285,6 +297,9 @@ class Importer {
   std::vector<ir::ValueId> large_evaluated_;  // for the rule that runs
   llvm::DenseSet<ir::ValueId> too_costly_;    // that evaluate() gave up, and what needs them
   llvm::DenseMap<std::pair<ir::ValueId, int32_t>, ir::ValueId> constants_of_rank_;
+  bool sees_doubles_ = true;                                  // the rule that runs
+  llvm::DenseMap<ir::ValueId, ir::ValueId> narrowed_values_;  // doubles as F32
+  llvm::DenseMap<const Constant*, Constant*> narrowed_constants_;
   BodyImport body_import_;
   DistinctBytes weights_;
   EvaluationBudget budget_{kMaxConstantBytes};
@@ -299,6 +314,7 @@ struct ImportEntry {
   int64_t newest_opset;
   ImportRule rule;
   llvm::StringRef domain = {};  // empty: ONNX's own
+  bool computes_in_doubles = false;
 
   std::string name() const { return qualified_name(domain, op_type); }
 };

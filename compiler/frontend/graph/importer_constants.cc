@@ -73,6 +73,9 @@ To elements_of(const ConstantView& view) {
     case DType::Bool:
       append_converted<To, uint8_t>(view.bytes, elements);
       break;
+    case DType::F64:
+      append_converted<To, double>(view.bytes, elements);
+      break;
     default:
       append_converted<To, float>(view.bytes, elements);
       break;
@@ -234,7 +237,7 @@ llvm::Expected<ConstantView> Importer::constant(const OnnxNode& node, size_t i) 
   if (!found->tensor.problem.empty())
     return unsupported_error(node.name, "expected usable data in '{0}', found {1}", found->name,
                              found->tensor.problem);
-  return view_of(*found);
+  return view_of(*seen(found));
 }
 
 std::string Importer::how_to_fix(const OnnxNode& node, llvm::ArrayRef<size_t> operands) const {

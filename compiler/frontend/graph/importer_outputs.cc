@@ -93,7 +93,7 @@ llvm::Expected<ir::ValueId> Importer::output_value(const OnnxValueInfo& output, 
                              binding.is_absent ? "an optional without an element" : "a sequence");
   if (llvm::Error error = plan_elements(where, binding)) return error;
   CODL_ASSIGN_OR_RETURN(value, value_of(where, binding));
-  if (output.dtype && held_dtype(*output.dtype) != type(value).dtype)
+  if (output.dtype && held_dtype(*output.dtype) != held_dtype(type(value).dtype))
     return input_error(where, "expected the declared type {0}, computed {1}",
                        dtype_name(*output.dtype), ir::to_string(type(value)));
   return value;

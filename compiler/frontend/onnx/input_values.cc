@@ -39,6 +39,10 @@ bool append_float(llvm::StringRef text, const llvm::fltSemantics& semantics,
     llvm::consumeError(status.takeError());
     return false;
   }
+  if (&semantics == &llvm::APFloat::IEEEdouble()) {
+    append(number.convertToDouble(), bytes);
+    return true;
+  }
   bool loses_digits = false;
   number.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &loses_digits);
   append(number.convertToFloat(), bytes);
@@ -98,7 +102,7 @@ llvm::Expected<OnnxTensor> tensor_of(const OnnxValueInfo& input,
                        "expected an input with a type and a number for every dim (--input-shape), "
                        "found one without");
   OnnxTensor tensor;
-  tensor.dtype = held_dtype(*input.dtype);
+  tensor.dtype = *input.dtype == DType::F64 ? DType::F64 : held_dtype(*input.dtype);
   tensor.dims = input.dims;
   const int64_t count = element_count(input.dims);
   if (static_cast<int64_t>(elements.size()) != count)

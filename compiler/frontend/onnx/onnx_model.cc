@@ -49,6 +49,26 @@ const OnnxTypeRow* onnx_type(int64_t data_type) {
   return is_known ? &kOnnxTypes[data_type] : nullptr;
 }
 
+bool is_any_double(const OnnxGraph& graph);
+
+bool is_double_node(const OnnxNode& node) {
+  return llvm::any_of(node.attributes, [&](const OnnxAttribute& attribute) {
+    if (attribute.graph != nullptr && is_any_double(*attribute.graph)) return true;
+    const bool is_cast = node.op_type == "Cast" && attribute.name == "to";
+    return attribute.tensor.dtype == DType::F64 ||
+           (is_cast && dtype_of_onnx(attribute.int_value) == DType::F64);
+  });
+}
+
+bool is_any_double(const OnnxGraph& graph) {
+  for (const auto* infos : {&graph.inputs, &graph.outputs, &graph.values})
+    for (const OnnxValueInfo& info : *infos)
+      if (info.dtype == DType::F64) return true;
+  for (const OnnxInitializer& initializer : graph.initializers)
+    if (initializer.tensor.dtype == DType::F64) return true;
+  return llvm::any_of(graph.nodes, is_double_node);
+}
+
 class CaptureCollector {
  public:
   std::vector<std::string> take() { return std::move(names_); }
@@ -199,6 +219,13 @@ llvm::Expected<std::vector<std::string>> OnnxNode::strings_or(
     return input_error(name, "expected attribute '{0}' to be strings, found another type",
                        attribute);
   return found->strings;
+}
+
+bool has_doubles(const OnnxModel& model) {
+  if (is_any_double(model.graph)) return true;
+  return llvm::any_of(model.functions, [](const OnnxFunction& function) {
+    return llvm::any_of(function.nodes, is_double_node);
+  });
 }
 
 std::vector<std::string> captured_names(const OnnxNode& node) {

@@ -30,11 +30,11 @@ std::optional<DType> dtype_of_onnx(int64_t data_type);
 std::string onnx_type_name(int64_t data_type);
 // "com.microsoft.FusedConv"; of ONNX's own domain the operator's name alone.
 std::string qualified_name(llvm::StringRef domain, llvm::StringRef op_type);
-// F16, BF16 and F64 are held as F32 inside a network, all else as it is.
+// F16, BF16 and F64 are held as F32 by rules that do not compute in doubles, all else as it is.
 DType held_dtype(DType dtype);
 
-// Data of an initializer or attribute. Floats are F32, whatever they were in the file; integers and
-// bool (bytes of 0 and 1) have their own type.
+// Data of an initializer or attribute. F16 and BF16 of the file are F32; doubles, integers and bool
+// (bytes of 0 and 1) have their own type.
 struct OnnxTensor {
   DType dtype = DType::F32;
   llvm::SmallVector<int64_t, 4> dims;  // 0 or more
@@ -173,6 +173,9 @@ llvm::Error check_model_bytes(uint64_t bytes, llvm::StringRef path);
 // the folder of `path`, never from outside it. Errors: Input, Unsupported,
 // Memory. Nothing is thrown.
 llvm::Expected<OnnxModel> read_onnx(llvm::StringRef bytes, llvm::StringRef path);
+
+// The model has a value of type DOUBLE: a tensor, what it declares of a value, or a Cast.
+bool has_doubles(const OnnxModel& model);
 
 // Names that the node's bodies read from around it, each once.
 std::vector<std::string> captured_names(const OnnxNode& node);

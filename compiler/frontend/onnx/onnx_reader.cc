@@ -41,7 +41,6 @@ void convert_elements(const uint8_t* from, size_t count, uint8_t* to) {
 }
 
 float float_of_bfloat(uint16_t bits) { return llvm::bit_cast<float>(uint32_t{bits} << 16); }
-float float_of_double(double value) { return static_cast<float>(value); }
 uint8_t bool_of_byte(uint8_t value) { return value != 0; }
 
 ElementRule element_rule(DType stored) {
@@ -50,8 +49,6 @@ ElementRule element_rule(DType stored) {
       return {2, convert_elements<float, uint16_t, float_of_half>};
     case DType::BF16:
       return {2, convert_elements<float, uint16_t, float_of_bfloat>};
-    case DType::F64:
-      return {8, convert_elements<float, double, float_of_double>};
     case DType::Bool:
       return {1, convert_elements<uint8_t, uint8_t, bool_of_byte>};
     default:
@@ -271,7 +268,7 @@ class Reader {
       tensor.problem = "data type " + onnx_type_name(proto.data_type());
       return tensor;
     }
-    tensor.dtype = held_dtype(*stored);
+    tensor.dtype = *stored == DType::F64 ? DType::F64 : held_dtype(*stored);
     if (tensor.dtype != *stored) ++converted_[onnx_type_name(proto.data_type())];
     if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
       if (llvm::Error error = take_external(where, proto, *stored, count, tensor)) return error;

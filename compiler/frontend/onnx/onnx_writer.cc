@@ -116,7 +116,12 @@ class Writer {
                   std::vector<int64_t>{static_cast<int64_t>(values.size())},
                   {reinterpret_cast<const uint8_t*>(values.data()), values.size() * 8});
   }
+  // In double among doubles, else f32.
   std::string scalar(float value) {
+    const double wide = value;
+    if (graph_.value(node_->output).type.dtype == DType::F64)
+      return tensor(fresh(result() + ".number"), DType::F64, std::vector<int64_t>{},
+                    {reinterpret_cast<const uint8_t*>(&wide), sizeof(wide)});
     return tensor(fresh(result() + ".number"), DType::F32, std::vector<int64_t>{},
                   {reinterpret_cast<const uint8_t*>(&value), sizeof(value)});
   }
@@ -220,7 +225,7 @@ class Writer {
       }
       case kUnaryClip: {
         const DType dtype = graph_.value(node_->output).type.dtype;
-        if (dtype != DType::F32 && !is_integer(dtype)) return false;
+        if (!is_number(dtype)) return false;
         const std::string low = scalar(dtype, alpha);
         add("Clip", {x, low, scalar(dtype, beta)}, y);
         return true;
@@ -426,9 +431,20 @@ class Writer {
     const auto first = [&](std::initializer_list<int64_t> values) {
       return std::vector<int64_t>(values.begin(), values.begin() + rank);
     };
-    std::vector<std::string> inputs = {name(0), name(1)};
-    if (p.has_bias) inputs.push_back(name(2));
-    auto* conv = add(p.is_transposed ? "ConvTranspose" : "Conv", inputs, result());
+    std::vector<std::string> inputs;
+    for (uint32_t i = 0; i < node.input_count(); ++i) inputs.push_back(name(i));
+    std::string y = result();
+    // ONNX has none of i32. Doubles hold the sums.
+    if (node.output().dtype == DType::I32) {
+      for (std::string& input : inputs) {
+        const std::string wide = fresh(input + ".f64");
+        set(add("Cast", {input}, wide), "to", int64_t{onnx::TensorProto::DOUBLE});
+        input = wide;
+      }
+      y = fresh(result() + ".f64");
+    }
+    auto* conv = add(p.is_transposed ? "ConvTranspose" : "Conv", inputs, y);
+    if (y != result()) set(add("Cast", {y}, result()), "to", int64_t{onnx::TensorProto::INT32});
     std::vector<int64_t> pads = first({p.pad_begin_0, p.pad_begin_1, p.pad_begin_2});
     const std::vector<int64_t> ends = first({p.pad_end_0, p.pad_end_1, p.pad_end_2});
     pads.insert(pads.end(), ends.begin(), ends.end());

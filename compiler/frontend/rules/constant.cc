@@ -109,6 +109,12 @@ llvm::Expected<int64_t> known_range_count(const OnnxNode& node, Importer& import
     CODL_ASSIGN_OR_RETURN(delta, importer.float_constant(node, 2));
     return range_count(node, limit[0] - start[0], delta[0]);
   }
+  if (dtype == DType::F64) {
+    CODL_ASSIGN_OR_RETURN(start, importer.constant(node, 0));
+    CODL_ASSIGN_OR_RETURN(limit, importer.constant(node, 1));
+    CODL_ASSIGN_OR_RETURN(delta, importer.constant(node, 2));
+    return range_count(node, limit.as<double>()[0] - start.as<double>()[0], delta.as<double>()[0]);
+  }
   CODL_ASSIGN_OR_RETURN(start, importer.int_constant(node, 0, IntegerUse::Data));
   CODL_ASSIGN_OR_RETURN(limit, importer.int_constant(node, 1, IntegerUse::Data));
   CODL_ASSIGN_OR_RETURN(delta, importer.int_constant(node, 2, IntegerUse::Data));

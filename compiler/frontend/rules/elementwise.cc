@@ -1,4 +1,4 @@
-// Functions of one, two or more operands, element by element, with numpy's broadcasting; casts.
+// Functions of one, two or more operands, element by element, with numpy's broadcasting.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -86,14 +86,15 @@ llvm::Error import_gelu(const OnnxNode& node, Importer& importer) {
   return import_unary(node, importer, approximate == "tanh" ? kUnaryGeluTanh : kUnaryGelu);
 }
 
-// Also of integers.
+// Also of integers, in double: most of them are exact there.
 llvm::Error import_shrink(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(bias, node.float_or("bias", 0.0f));
   CODL_ASSIGN_OR_RETURN(threshold, node.float_or("lambd", 0.5f));
   return import_map(node, importer, DType::Any,
                     [&, b = bias, t = threshold](Compose& c, ir::ValueId x) {
                       const DType dtype = c.type(x).dtype;
-                      return c.cast(c.unary(kUnaryShrink, c.cast(x, DType::F32), b, t), dtype);
+                      const DType wide = is_integer(dtype) ? DType::F64 : dtype;
+                      return c.cast(c.unary(kUnaryShrink, c.cast(x, wide), b, t), dtype);
                     });
 }
 
@@ -106,89 +107,6 @@ llvm::Error import_is_inf(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(positive, node.int_or("detect_positive", 1));
   return import_unary(node, importer, kUnaryIsInf, negative != 0 ? 1.0f : 0.0f,
                       positive != 0 ? 1.0f : 0.0f, DType::Bool);
-}
-
-// ---- casts ----
-
-// Rounded to what `to` can hold. Inside a network floats of any width are F32, so that a cast to
-// F16 or BF16 is one there and back.
-ir::ValueId rounded(Compose& c, ir::ValueId x, DType to) {
-  const DType from = c.type(x).dtype;
-  const bool is_exact = from == DType::Bool || from == DType::I8 || from == DType::U8;
-  if ((to == DType::F16 || to == DType::BF16) && !is_exact) x = c.cast(x, to);
-  return c.cast(x, held_dtype(to));
-}
-
-// True if operand 0 came into the network as a `to`.
-bool is_from(const OnnxNode& node, Importer& importer, DType to) {
-  auto x = importer.extent_operand(node, 0);
-  if (!x) {
-    llvm::consumeError(x.takeError());
-    return false;
-  }
-  const ir::NodeId producer = importer.graph().value(*x).producer;
-  if (producer == ir::kNoId) return false;
-  const ir::Node& cast = importer.graph().node(producer);
-  return cast.op == OpKind::Cast && importer.type(cast.inputs[0]).dtype == to &&
-         importer.type(*x).dtype == held_dtype(to);
-}
-
-llvm::Error import_cast_to(const OnnxNode& node, Importer& importer, DType to) {
-  CODL_ASSIGN_OR_RETURN(from, importer.dtype_of(node, 0));
-  CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
-  if (element_count(dims) == 0) return bind_empty(node, importer, held_dtype(to), dims);
-  if (from == to || (from == DType::F32 && to == DType::F64) || is_from(node, importer, to))
-    return importer.bind_operand(node, 0);
-  return import_map(node, importer, held_dtype(to),
-                    [&](Compose& c, ir::ValueId x) { return rounded(c, x, to); });
-}
-
-// The DType of attribute `to`.
-llvm::Expected<DType> target_of(const OnnxNode& node) {
-  CODL_ASSIGN_OR_RETURN(to, node.int_or("to", 0));
-  const auto dtype = dtype_of_onnx(to);
-  if (!dtype)
-    return unsupported_error(node.name, "expected a cast to float, an integer or bool, found {0}",
-                             onnx_type_name(to));
-  return *dtype;
-}
-
-// Of casts to 8 bit floats, which codl does not have.
-void ignore_float8_attributes(const OnnxNode& node) {
-  ignore_attributes(node, {"saturate", "round_mode"});
-}
-
-llvm::Error import_cast(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(to, target_of(node));
-  ignore_float8_attributes(node);
-  return import_cast_to(node, importer, to);
-}
-
-llvm::Error import_cast_like(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(to, importer.dtype_of(node, 1));
-  ignore_float8_attributes(node);
-  return import_cast_to(node, importer, to);
-}
-
-// The same bytes under another dtype: of constants, and between integers, which wrap.
-llvm::Error import_bit_cast(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(to, target_of(node));
-  CODL_ASSIGN_OR_RETURN(from, importer.dtype_of(node, 0));
-  if (from == to && to != DType::F32) return importer.bind_operand(node, 0);
-  if (is_integer(from) && is_integer(to) && dtype_bytes(from) == dtype_bytes(to))
-    return import_cast_to(node, importer, to);
-  if (held_dtype(to) == to && dtype_bytes(from) == dtype_bytes(to) && to != DType::Bool &&
-      importer.is_constant(node, 0)) {
-    CODL_ASSIGN_OR_RETURN(x, importer.constant(node, 0));
-    OnnxTensor tensor;
-    tensor.dtype = to;
-    tensor.dims.assign(x.dims.begin(), x.dims.end());
-    tensor.bytes = x.bytes;
-    importer.bind_constant(node, std::move(tensor));
-    return llvm::Error::success();
-  }
-  return unsupported_error(node.name, "expected integers of one width, found {0} and {1}",
-                           dtype_name(from), dtype_name(to));
 }
 
 // Inference: nothing is dropped, and the mask is true throughout (before opset 10: 1).
@@ -205,8 +123,10 @@ llvm::Error import_dropout(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
   if (llvm::Error error = check_dims(node, dims)) return error;
   CODL_ASSIGN_OR_RETURN(x_dtype, importer.dtype_of(node, 0));
+  const DType mask = node.opset < 10 ? x_dtype : DType::Bool;
+  if (element_count(dims) == 0) return bind_empty(node, importer, mask, dims, 1);
   Compose c(node, importer);
-  return c.bind(c.filled(node.opset < 10 ? x_dtype : DType::Bool, 1, dims), 1);
+  return c.bind(c.filled(mask, 1, dims), 1);
 }
 
 // ---- of two operands ----
@@ -264,14 +184,40 @@ llvm::Error import_comparison(const OnnxNode& node, Importer& importer) {
   return import_binary(node, importer, kKind, DType::Bool);
 }
 
+// True if operand `i` is known now and f32 has each of its elements, which are integers.
+llvm::Expected<bool> are_small_integers(const OnnxNode& node, Importer& importer, size_t i) {
+  constexpr float kMax = 1 << 24;
+  if (!importer.is_constant(node, i)) return false;
+  CODL_ASSIGN_OR_RETURN(elements, importer.float_constant(node, i));
+  return llvm::all_of(elements, [](float element) {
+    return std::fabs(element) < kMax && std::trunc(element) == element;
+  });
+}
+
+// Integers to the power of floats: exact where the exponent is an integer, else through double.
+ir::ValueId power_of_integers(Compose& c, ir::ValueId a, ir::ValueId b) {
+  const ir::ValueId rounded = c.cast(b, DType::I64);
+  const ir::ValueId is_integer =
+      c.binary(kBinaryEqual, c.cast(rounded, DType::F64), c.cast(b, DType::F64));
+  const ir::ValueId real = c.binary(kBinaryPow, c.cast(a, DType::F64), c.cast(b, DType::F64));
+  return c.where(is_integer, c.binary(kBinaryPow, c.cast(a, DType::I64), rounded),
+                 c.cast(real, DType::I64));
+}
+
 // The exponent may have another type than the base, whose type the result has.
 llvm::Error import_pow(const OnnxNode& node, Importer& importer) {
-  return import_pair(node, importer, DType::Any, [](Compose& c, ir::ValueId a, ir::ValueId b) {
-    const DType base = c.type(a).dtype;
-    if (is_integer(base) && is_integer(c.type(b).dtype))
-      return c.binary(kBinaryPow, a, c.cast(b, base));
-    return c.cast(c.binary(kBinaryPow, c.cast(a, DType::F32), c.cast(b, DType::F32)), base);
-  });
+  CODL_ASSIGN_OR_RETURN(is_small, are_small_integers(node, importer, 1));
+  return import_pair(
+      node, importer, DType::Any, [is_small = is_small](Compose& c, ir::ValueId a, ir::ValueId b) {
+        const DType base = c.type(a).dtype;
+        const DType exponent = c.type(b).dtype;
+        if (base == exponent) return c.binary(kBinaryPow, a, b);
+        if (is_integer(base) && (is_integer(exponent) || is_small))
+          return c.cast(c.binary(kBinaryPow, c.cast(a, DType::I64), c.cast(b, DType::I64)), base);
+        if (is_integer(base)) return c.cast(power_of_integers(c, a, b), base);
+        const DType wide = is_small && base == DType::F32 ? DType::F32 : DType::F64;
+        return c.cast(c.binary(kBinaryPow, c.cast(a, wide), c.cast(b, wide)), base);
+      });
 }
 
 llvm::Error import_mod(const OnnxNode& node, Importer& importer) {
@@ -290,7 +236,7 @@ llvm::Error import_bit_shift(const OnnxNode& node, Importer& importer) {
 llvm::Error import_prelu(const OnnxNode& node, Importer& importer) {
   return import_pair(node, importer, DType::Any, [&](Compose& c, ir::ValueId x, ir::ValueId slope) {
     ir::ValueId y = ir::kNoId;
-    if (c.type(x).dtype == DType::F32)
+    if (!is_integer(c.type(x).dtype))
       y = c.binary(kBinaryPRelu, x, slope);
     else
       y = c.where(c.binary(kBinaryLess, x, c.scalar(c.type(x).dtype, 0)), c.mul(x, slope), x);
@@ -349,7 +295,7 @@ llvm::Error import_mean(const OnnxNode& node, Importer& importer) {
   if (node.inputs.size() == 1) return importer.bind_operand(node, 0);
   Compose c(node, importer);
   CODL_ASSIGN_OR_RETURN(sum, import_chain(node, c, kBinaryAdd));
-  return c.bind(c.div(sum, c.scalar(DType::F32, static_cast<double>(node.inputs.size()))));
+  return c.bind(c.div(sum, c.scalar(c.type(sum).dtype, static_cast<double>(node.inputs.size()))));
 }
 
 // ---- Clip ----
@@ -409,14 +355,11 @@ constexpr ImportEntry kEntries[] = {
     {"Asinh", 9, kNewestOpset, import_function<kUnaryAsinh>},
     {"Atan", 7, kNewestOpset, import_function<kUnaryAtan>},
     {"Atanh", 9, kNewestOpset, import_function<kUnaryAtanh>},
-    {"BitCast", 26, kNewestOpset, import_bit_cast},
     {"BitShift", 11, kNewestOpset, import_bit_shift},
     {"BitwiseAnd", 18, kNewestOpset, import_arithmetic<kBinaryBitwiseAnd>},
     {"BitwiseNot", 18, kNewestOpset, import_function<kUnaryBitwiseNot>},
     {"BitwiseOr", 18, kNewestOpset, import_arithmetic<kBinaryBitwiseOr>},
     {"BitwiseXor", 18, kNewestOpset, import_arithmetic<kBinaryBitwiseXor>},
-    {"Cast", 6, kNewestOpset, import_cast},
-    {"CastLike", 15, kNewestOpset, import_cast_like},
     {"Ceil", 6, kNewestOpset, import_function<kUnaryCeil>},
     {"Celu", 12, kNewestOpset, import_celu},
     {"Clip", 6, 10, import_clip_7},

@@ -1,5 +1,6 @@
 // Gemm and MatMul: of floats and constant weights, which are packed, and of any two operands.
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/frontend/graph/shape_operands.h"
 #include "compiler/frontend/rules/rules.h"
@@ -77,11 +78,13 @@ llvm::Expected<ir::ValueId> gemm_weights(const OnnxNode& node, Importer& importe
   return c.operand(1);
 }
 
-// x times `factor`. Integers are multiplied as floats.
+// x times `factor`. Integers are multiplied as such where the factor is one, else in double.
 ir::ValueId times(Compose& c, ir::ValueId x, float factor) {
   if (factor == 1) return x;
   const DType dtype = c.type(x).dtype;
-  return c.cast(c.mul(c.cast(x, DType::F32), c.scalar(DType::F32, factor)), dtype);
+  const bool is_exact = dtype == DType::F32 || std::trunc(factor) == factor;
+  const DType wide = is_exact ? dtype : DType::F64;
+  return c.cast(c.mul(c.cast(x, wide), c.scalar(wide, factor)), dtype);
 }
 
 // product + beta * C; C broadcasts to the product, never the product to C.

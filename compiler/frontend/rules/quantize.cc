@@ -204,7 +204,7 @@ struct ConvOperands {
   size_t w_zero_point = 0;
 };
 
-// The convolution of integers, in f32: exact below 2^24.
+// The convolution of integers, in i32.
 llvm::Expected<ir::ValueId> integer_convolution(const OnnxNode& node, Importer& importer,
                                                 Compose& c, const ConvOperands& operands) {
   CODL_ASSIGN_OR_RETURN(x_dims, importer.dims_of(node, 0));
@@ -221,12 +221,12 @@ llvm::Expected<ir::ValueId> integer_convolution(const OnnxNode& node, Importer& 
   CODL_ASSIGN_OR_RETURN(window,
                         read_spatial_attributes(node, llvm::makeArrayRef(x_dims).drop_front(2),
                                                 llvm::makeArrayRef(w_dims).drop_front(2)));
-  ir::ValueId x = c.operand_as(0, DType::F32);
-  ir::ValueId w = c.operand_as(operands.w, DType::F32);
+  ir::ValueId x = c.operand_as(0, DType::I32);
+  ir::ValueId w = c.operand_as(operands.w, DType::I32);
   if (node.has_input(operands.x_zero_point))
-    x = c.sub(x, c.reshape(c.operand_as(operands.x_zero_point, DType::F32), {}));
+    x = c.sub(x, c.reshape(c.operand_as(operands.x_zero_point, DType::I32), {}));
   if (node.has_input(operands.w_zero_point))
-    w = c.sub(w, per_channel(c, c.operand_as(operands.w_zero_point, DType::F32), 0, w_dims.size()));
+    w = c.sub(w, per_channel(c, c.operand_as(operands.w_zero_point, DType::I32), 0, w_dims.size()));
   ConvNdParams params = {};
   params.groups = static_cast<int32_t>(groups);
   set_window_nd(params, window.axes);
@@ -236,7 +236,7 @@ llvm::Expected<ir::ValueId> integer_convolution(const OnnxNode& node, Importer& 
 llvm::Error import_conv_integer(const OnnxNode& node, Importer& importer) {
   Compose c(node, importer);
   CODL_ASSIGN_OR_RETURN(y, integer_convolution(node, importer, c, {1, 2, 3}));
-  return c.bind(c.cast(y, DType::I32));
+  return c.bind(y);
 }
 
 llvm::Error import_qlinear_conv(const OnnxNode& node, Importer& importer) {
@@ -247,12 +247,12 @@ llvm::Error import_qlinear_conv(const OnnxNode& node, Importer& importer) {
   if (llvm::Error error = c.take_error()) return error;
   const size_t rank = c.dims(product).size();
   ir::ValueId sum = product;
-  if (node.has_input(8)) sum = c.add(sum, along(c, c.operand_as(8, DType::F32), 1, rank));
+  if (node.has_input(8)) sum = c.add(sum, along(c, c.operand_as(8, DType::I32), 1, rank));
   const ir::ValueId weight_scale = per_channel(c, c.operand(4), 1, rank);
   const ir::ValueId scale =
       c.div(c.mul(c.reshape(c.operand(1), {}), weight_scale), c.reshape(c.operand(6), {}));
-  return c.bind(
-      saturated(c, c.mul(sum, scale), c.reshape(c.operand_as(7, DType::F32), {}), dtype, range));
+  return c.bind(saturated(c, c.mul(c.cast(sum, DType::F32), scale),
+                          c.reshape(c.operand_as(7, DType::F32), {}), dtype, range));
 }
 
 constexpr ImportEntry kEntries[] = {

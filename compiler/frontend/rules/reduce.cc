@@ -61,7 +61,7 @@ double value_of_none(int32_t kind, DType dtype) {
     case kReduceMin:
       return infinity;
     case kReduceMean:
-      return dtype == DType::F32 ? std::numeric_limits<double>::quiet_NaN() : 0;
+      return is_integer(dtype) ? 0 : std::numeric_limits<double>::quiet_NaN();
     default:
       return 0;
   }
@@ -294,7 +294,7 @@ llvm::Error import_softmax_7(const OnnxNode& node, Importer& importer) {
   const int64_t outer = element_count(llvm::makeArrayRef(dims).take_front(axis));
   const int64_t inner = element_count(llvm::makeArrayRef(dims).drop_front(axis));
   Compose c(node, importer);
-  const ir::ValueId x = c.operand(0);
+  const ir::ValueId x = c.operand_as(0, DType::F32);
   if (inner == dims[axis]) return c.bind(normalized(c, kKin, x, axis));
   return c.bind(c.reshape(normalized(c, kKin, c.reshape(x, {outer, inner}), 1), dims));
 }
@@ -307,7 +307,7 @@ llvm::Error import_softmax_13(const OnnxNode& node, Importer& importer) {
   if (element_count(dims) == 0) return importer.bind_operand(node, 0);
   CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axis_attribute, dims.size()));
   Compose c(node, importer);
-  return c.bind(normalized(c, kKin, c.operand(0), axis));
+  return c.bind(normalized(c, kKin, c.operand_as(0, DType::F32), axis));
 }
 
 constexpr ImportEntry kEntries[] = {

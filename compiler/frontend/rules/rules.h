@@ -24,6 +24,7 @@ inline llvm::Error expect_inference(const OnnxNode& node) {
 }
 
 llvm::ArrayRef<ImportEntry> attention_entries();
+llvm::ArrayRef<ImportEntry> cast_entries();
 llvm::ArrayRef<ImportEntry> concat_entries();
 llvm::ArrayRef<ImportEntry> constant_entries();
 llvm::ArrayRef<ImportEntry> contrib_entries();

@@ -79,13 +79,13 @@ llvm::Error import_non_max_suppression(const OnnxNode& node, Importer& importer)
   Compose c(node, importer);
   const bool has_threshold = is_given(node, importer, 4);
   const auto threshold = [&](size_t i) {
-    return is_given(node, importer, i) ? c.operand(i) : c.scalar(DType::F32, 0);
+    return is_given(node, importer, i) ? c.operand_as(i, DType::F32) : c.scalar(DType::F32, 0);
   };
   const NonMaxSuppressionParams params = {.is_center_point_box = center_point_box != 0,
                                           .has_score_threshold = has_threshold};
-  const ir::ValueId found =
-      c.node(OpKind::NonMaxSuppression, params,
-             {c.operand(0), c.operand(1), c.operand_as(2, DType::I64), threshold(3), threshold(4)});
+  const ir::ValueId found = c.node(OpKind::NonMaxSuppression, params,
+                                   {c.operand_as(0, DType::F32), c.operand_as(1, DType::F32),
+                                    c.operand_as(2, DType::I64), threshold(3), threshold(4)});
   const ir::ValueId selected = c.slice(found, 0, 0, rows);
   // Rows of -1 stand behind those that are found.
   const ir::ValueId batches = c.slice(selected, 1, 0, 1);

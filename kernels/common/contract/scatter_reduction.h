@@ -5,11 +5,11 @@
 
 namespace codl::kernels {
 
-// F32 and integers are computed with; the other dtypes are only moved.
+// Numbers are computed with; the other dtypes are only moved.
 constexpr bool can_reduce_scattered(DType dtype, int32_t reduction) {
   if (reduction == kScatterElementsNone) return true;
   if (reduction < 0 || reduction > kScatterElementsMax) return false;
-  return dtype == DType::F32 || is_integer(dtype);
+  return is_number(dtype);
 }
 
 // Integers wrap around; of a NaN and a number Min and Max are the NaN, as in numpy.
@@ -44,6 +44,9 @@ inline void scatter_run(DType dtype, int32_t reduction, char* to, const char* fr
   switch (dtype) {
     case DType::F32:
       reduce_run<float>(to, from, count, reduction);
+      return;
+    case DType::F64:
+      reduce_run<double>(to, from, count, reduction);
       return;
     case DType::I64:
       reduce_run<int64_t>(to, from, count, reduction);

@@ -8,21 +8,6 @@ namespace {
 
 using compiler::Bytes;
 
-template <typename T>
-Bytes bytes_of(const std::vector<T>& elements) {
-  const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
-  return Bytes(first, first + elements.size() * sizeof(T));
-}
-
-// Output `output` of the model for these inputs.
-template <typename T>
-std::vector<T> run(const std::string& text, const std::vector<Bytes>& inputs, size_t output = 0,
-                   int opset = 18) {
-  const auto outputs = value_of(compiler::interpret(import_text(text, opset), inputs));
-  const auto* begin = reinterpret_cast<const T*>(outputs[output].data());
-  return std::vector<T>(begin, begin + outputs[output].size() / sizeof(T));
-}
-
 const std::vector<float> kSix = {0, 1, 2, 3, 4, 5};
 
 }  // namespace

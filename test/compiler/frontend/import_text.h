@@ -41,4 +41,19 @@ inline std::vector<float> computed(const std::string& text, const std::vector<fl
   return std::vector<float>(begin, begin + outputs[0].size() / sizeof(float));
 }
 
+template <typename T>
+compiler::Bytes bytes_of(const std::vector<T>& elements) {
+  const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
+  return compiler::Bytes(first, first + elements.size() * sizeof(T));
+}
+
+// Output `output` of the model for these inputs.
+template <typename T>
+std::vector<T> run(const std::string& text, const std::vector<compiler::Bytes>& inputs,
+                   size_t output = 0, int opset = 18) {
+  const auto outputs = value_of(compiler::interpret(import_text(text, opset), inputs));
+  const auto* begin = reinterpret_cast<const T*>(outputs[output].data());
+  return std::vector<T>(begin, begin + outputs[output].size() / sizeof(T));
+}
+
 }  // namespace codl::test

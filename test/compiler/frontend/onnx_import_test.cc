@@ -282,10 +282,22 @@ TEST_CASE("a declared dim that another flag's symbol fixes wrongly does no harm"
 }
 
 TEST_CASE("floats of other widths are converted at the border") {
-  CHECK(nodes_of("g (double[2] x) => (float16[2] y) { y = Relu(x) }") ==
+  CHECK(nodes_of("g (bfloat16[2] x) => (float16[2] y) { y = Relu(x) }") ==
         "%x.f32 x.f32 = Cast(%x) {to=1} : f32[2]\n"
         "%y.value y = Unary(%x.f32) {kind=Relu} : f32[2]\n"
         "%y y = Cast(%y.value) {to=12} : f16[2]\n");
+}
+
+TEST_CASE("doubles stay doubles up to the first operator that computes in f32") {
+  CHECK(nodes_of("g (double[2] x) => (double[2] y, double[2] z) "
+                 "{ r = Relu(x) y = Softmax(r) z = Add(r, y) }") ==
+        "%r r = Unary(%x) {kind=Relu} : f64[2]\n"
+        "%y.cast y.cast = Cast(%r) {to=1} : f32[2]\n"
+        "%y.value y = Softmax(%y.cast) : f32[2]\n"
+        "%r.f32 r.f32 = Cast(%r) {to=1} : f32[2]\n"
+        "%z.value z = Binary(%r.f32, %y.value) {kind=Add} : f32[2]\n"
+        "%y y = Cast(%y.value) {to=11} : f64[2]\n"
+        "%z z = Cast(%z.value) {to=11} : f64[2]\n");
 }
 
 TEST_CASE("tensors whose data does not fit their dims") {
