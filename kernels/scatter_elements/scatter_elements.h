@@ -4,12 +4,13 @@
 //   indices  Plain, i64, data's rank; but for the axis no dim larger than data's
 //   updates  Plain, of data's dtype and indices' dims
 //
-// reduction  None: updates replace. Add, Mul, Min, Max (f32 and integers): they are combined with
+// reduction  None: updates replace. Add, Mul, Min, Max (f32, f64 and integers): they are combined
+// with
 //            what is there.
 //
 // Updates are applied in ONNX order, so of several for one element the last replaces, and sums have
-// one order. A negative index counts from the end; one outside is clamped into the dim when the
-// step runs. y must not overlap an input. No parts. Nothing past the end is read.
+// one order. A negative index counts from the end; an update whose index is outside changes
+// nothing. y must not overlap an input. No parts. Nothing past the end is read.
 #pragma once
 
 #include "kernels/common/contract/check_step_shape.h"

@@ -21,9 +21,12 @@ void scatter_elements_ref(const KernelArgs& args) {
   const int64_t rows = element_count(updates.shape, 0, last);
   for (int64_t row = 0; row < rows; ++row) {
     char* const to = y.as<char>() + offset_of_row(y, updates.shape, row, params.axis) * bytes;
-    for (int64_t i = 0; i < columns; ++i, from += bytes)
+    for (int64_t i = 0; i < columns; ++i, from += bytes) {
+      const int64_t place = *index++;
+      if (!is_index_inside(place, dim)) continue;
       scatter_run(y.shape.dtype, params.reduction,
-                  to + i * column_bytes + clamp_index(*index++, dim) * axis_bytes, from, 1);
+                  to + i * column_bytes + clamp_index(place, dim) * axis_bytes, from, 1);
+    }
   }
 }
 

@@ -4,11 +4,11 @@
 //   indices  Plain, i64, [i..., r]: tuples of r indices, 1 <= r <= data's rank
 //   updates  Plain, of data's dtype, [i..., data.dims behind the first r]
 //
-// reduction  as in ScatterElements, f32 and integers only.
+// reduction  as in ScatterElements, f32, f64 and integers only.
 //
 // Updates are applied in ONNX order, so of several for one element the last replaces, and sums have
-// one order. A negative index counts from the end; one outside is clamped into the dim when the
-// step runs. y must not overlap an input. No parts. Nothing past the end is read.
+// one order. A negative index counts from the end; an update whose index is outside changes
+// nothing. y must not overlap an input. No parts. Nothing past the end is read.
 #pragma once
 
 #include "kernels/common/contract/check_step_shape.h"

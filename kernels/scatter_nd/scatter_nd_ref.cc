@@ -18,9 +18,14 @@ void scatter_nd_ref(const KernelArgs& args) {
   const int64_t tuples = element_count(indices.shape, 0, last);
   const int64_t* index = indices.as<const int64_t>();
   const char* from = args.operands[2].as<const char>();
-  for (int64_t i = 0; i < tuples; ++i, index += tuple, from += run * bytes)
+  for (int64_t i = 0; i < tuples; ++i, index += tuple, from += run * bytes) {
+    bool is_inside = true;
+    for (int32_t axis = 0; axis < tuple; ++axis)
+      is_inside = is_inside && is_index_inside(index[axis], y.shape.dims[axis]);
+    if (!is_inside) continue;
     scatter_run(dtype, reduction, y.as<char>() + offset_of_indices(y, 0, index, tuple) * bytes,
                 from, run);
+  }
 }
 
 CODL_CPU_KERNEL_PLAIN(scatter_nd_any_cpu, scatter_nd_ref);

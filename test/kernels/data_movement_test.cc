@@ -441,7 +441,7 @@ TEST_CASE("scatter of elements applies updates in order") {
   ScatterElementsParams params;
   params.axis = 1;
   const auto data = tensor<float>({1, 5}, {1, 2, 3, 4, 5});
-  const auto indices = tensor<int64_t>({1, 4}, {1, 1, -1, 9});
+  const auto indices = tensor<int64_t>({1, 4}, {1, 1, -1, 4});
   const auto updates = tensor<float>({1, 4}, {10, 20, 30, 40});
   const auto scattered = [&](int32_t reduction, std::initializer_list<float> expected) {
     params.reduction = reduction;
@@ -473,6 +473,22 @@ TEST_CASE("scatter of elements applies updates in order") {
         flags_after);
 }
 
+TEST_CASE("a scattered update whose index is outside changes nothing") {
+  const ScatterElementsParams params = {.axis = 0, .reduction = kScatterElementsAdd};
+  const auto data = tensor<double>({3}, {1, 2, 3});
+  const auto kept = tensor<double>({3}, {1, 2, 16777220});
+  CHECK(run_any(OpKind::ScatterElements, &params,
+                {data, tensor<int64_t>({5}, {3, -4, -1, INT64_MIN, INT64_MAX}),
+                 tensor<double>({5}, {10, 20, 16777217, 40, 50})},
+                data) == kept);
+  const ScatterNdParams by_tuples = {};
+  const auto map = tensor<int32_t>({2, 2}, {1, 2, 3, 4});
+  CHECK(run_any(OpKind::ScatterNd, &by_tuples,
+                {map, tensor<int64_t>({3, 2}, {0, 2, -3, 0, 1, -1}),
+                 tensor<int32_t>({3}, {10, 20, 30})},
+                map) == tensor<int32_t>({2, 2}, {1, 2, 3, 30}));
+}
+
 TEST_CASE("scattered integers wrap and keep their sign") {
   ScatterNdParams params;
   const auto at_0 = tensor<int64_t>({1, 1}, {0});
@@ -496,7 +512,7 @@ TEST_CASE("scatter by tuples writes elements and slices") {
   CHECK(run_any(OpKind::ScatterNd, &params, {line, places, updates}, replaced) == replaced);
   params.reduction = kScatterElementsAdd;
   const auto box = tensor<int8_t>({2, 1, 2}, {1, 2, 3, 4});
-  const auto twice = tensor<int64_t>({2, 1}, {1, 5});
+  const auto twice = tensor<int64_t>({2, 1}, {1, -1});
   const auto slices = tensor<int8_t>({2, 1, 2}, {10, 20, 30, 40});
   const auto summed = tensor<int8_t>({2, 1, 2}, {1, 2, 43, 64});
   CHECK(run_any(OpKind::ScatterNd, &params, {box, twice, slices}, summed) == summed);

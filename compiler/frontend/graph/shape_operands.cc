@@ -87,6 +87,19 @@ llvm::Error needs_constant(const OnnxNode& node, const Importer& importer, size_
                      : advice);
 }
 
+llvm::Error expect_indices(const OnnxNode& node, Importer& importer, size_t i,
+                           llvm::ArrayRef<int64_t> extents, std::optional<int64_t> ignored) {
+  if (!importer.is_constant(node, i)) return llvm::Error::success();
+  CODL_ASSIGN_OR_RETURN(indices, importer.int_constant(node, i, IntegerUse::Data));
+  for (size_t k = 0; k < indices.size(); ++k) {
+    const int64_t extent = extents[k % extents.size()];
+    if ((indices[k] < -extent || indices[k] >= extent) && indices[k] != ignored)
+      return input_error(node.name, "expected indices in [{0}, {1}) in '{2}', found {3}", -extent,
+                         extent, node.inputs[i], indices[k]);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::optional<std::vector<int64_t>>> known_ints(const OnnxNode& node,
                                                                Importer& importer, size_t i,
                                                                IntegerUse use) {

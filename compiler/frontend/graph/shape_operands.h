@@ -40,6 +40,12 @@ llvm::Error needs_constant(const OnnxNode& node, const Importer& importer, size_
 llvm::Expected<std::optional<std::vector<int64_t>>> known_ints(
     const OnnxNode& node, Importer& importer, size_t i, IntegerUse use = IntegerUse::Setting);
 
+// Input error if operand `i` is known now and has an index outside [-extent, extent) that is not
+// `ignored`. Neighbours are indices into one extent after the other.
+llvm::Error expect_indices(const OnnxNode& node, Importer& importer, size_t i,
+                           llvm::ArrayRef<int64_t> extents,
+                           std::optional<int64_t> ignored = std::nullopt);
+
 // 0, 1 ... count - 1.
 ir::ValueId iota(Compose& c, int64_t count);
 

@@ -294,6 +294,11 @@ llvm::Error import_rotary_embedding(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
   if (dims.size() != 3 && dims.size() != 4)
     return input_error(node.name, "expected rank 3 or 4, found {0}", dims.size());
+  if (node.has_input(3)) {
+    CODL_ASSIGN_OR_RETURN(cache_dims, importer.dims_of(node, 1));
+    if (cache_dims.empty()) return input_error(node.name, "expected a cache, found a scalar");
+    if (llvm::Error error = expect_indices(node, importer, 3, {cache_dims[0]})) return error;
+  }
   Compose c(node, importer);
   ir::ValueId x = c.operand(0);
   if (dims.size() == 3) {

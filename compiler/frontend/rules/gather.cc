@@ -23,14 +23,13 @@ llvm::Expected<bool> is_empty(const OnnxNode& node, Importer& importer, size_t i
 
 // ---- gathered ----
 
-// The one index that a Gather picks along an axis of `count`, if it is known now and in range: then
+// The one index that a Gather picks along an axis of `count`, if it is known now: then
 // it is a Slice, which every processor has and which can be fused. -1: something else.
 llvm::Expected<int64_t> only_index(const OnnxNode& node, Importer& importer, int64_t count) {
   if (!importer.is_constant(node, 1)) return -1;
   CODL_ASSIGN_OR_RETURN(indices, importer.int_constant(node, 1, IntegerUse::Data));
   if (indices.size() != 1) return -1;
-  const int64_t index = indices[0] < 0 ? indices[0] + count : indices[0];
-  return index < count ? index : -1;
+  return indices[0] < 0 ? indices[0] + count : indices[0];
 }
 
 llvm::Error import_gather(const OnnxNode& node, Importer& importer) {
@@ -45,6 +44,7 @@ llvm::Error import_gather(const OnnxNode& node, Importer& importer) {
     CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
     return bind_empty(node, importer, dtype, result);
   }
+  if (llvm::Error error = expect_indices(node, importer, 1, {dims[axis]})) return error;
   Compose c(node, importer);
   CODL_ASSIGN_OR_RETURN(data, importer.extent_operand(node, 0));
   CODL_ASSIGN_OR_RETURN(operand, index_operand(node, importer, c, 1));
@@ -74,6 +74,7 @@ llvm::Error import_gather_elements(const OnnxNode& node, Importer& importer) {
     CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
     return bind_empty(node, importer, dtype, index_dims);
   }
+  if (llvm::Error error = expect_indices(node, importer, 1, {dims[axis]})) return error;
   Compose c(node, importer);
   CODL_ASSIGN_OR_RETURN(indices, index_operand(node, importer, c, 1));
   const GatherElementsParams params = {.axis = axis};
@@ -101,6 +102,9 @@ llvm::Error import_gather_nd(const OnnxNode& node, Importer& importer) {
     CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
     return bind_empty(node, importer, dtype, result);
   }
+  if (llvm::Error error =
+          expect_indices(node, importer, 1, llvm::makeArrayRef(dims).slice(batch_dims, tuple)))
+    return error;
   Compose c(node, importer);
   CODL_ASSIGN_OR_RETURN(indices, index_operand(node, importer, c, 1));
   const GatherNdParams params = {.batch_dims = static_cast<int32_t>(batch_dims)};
@@ -130,6 +134,7 @@ llvm::Error import_scatter_elements(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axis_attribute, dims.size()));
   CODL_ASSIGN_OR_RETURN(nothing, is_empty(node, importer, 1));
   if (nothing) return importer.bind_operand(node, 0);
+  if (llvm::Error error = expect_indices(node, importer, 1, {dims[axis]})) return error;
   Compose c(node, importer);
   const ScatterElementsParams params = {.axis = axis, .reduction = reduction};
   return c.bind(c.node(OpKind::ScatterElements, params,
@@ -140,6 +145,15 @@ llvm::Error import_scatter_nd(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(reduction, scatter_reduction(node));
   CODL_ASSIGN_OR_RETURN(nothing, is_empty(node, importer, 1));
   if (nothing) return importer.bind_operand(node, 0);
+  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  CODL_ASSIGN_OR_RETURN(index_dims, importer.dims_of(node, 1));
+  if (index_dims.empty() || index_dims.back() < 1 ||
+      index_dims.back() > static_cast<int64_t>(dims.size()))
+    return input_error(node.name, "expected tuples of 1 to {0} indices, found dims {1}",
+                       dims.size(), dims_text(index_dims));
+  if (llvm::Error error =
+          expect_indices(node, importer, 1, llvm::makeArrayRef(dims).take_front(index_dims.back())))
+    return error;
   Compose c(node, importer);
   const ScatterNdParams params = {.reduction = reduction};
   return c.bind(
@@ -160,6 +174,11 @@ llvm::Error import_tensor_scatter(const OnnxNode& node, Importer& importer) {
     return input_error(node.name, "expected an update of rank {0}, found {1}", dims.size(),
                        update_dims.size());
   if (element_count(update_dims) == 0) return importer.bind_operand(node, 0);
+  // Of the first row that is written.
+  const int64_t places = dims[axis] - (mode == "linear" ? update_dims[axis] - 1 : 0);
+  if (node.has_input(2))
+    if (llvm::Error error = expect_indices(node, importer, 2, {std::max<int64_t>(places, 0)}))
+      return error;
   Compose c(node, importer);
   ir::ValueId index = along(c, iota(c, update_dims[axis]), axis, dims.size());
   if (node.has_input(2))
@@ -179,6 +198,7 @@ llvm::Error import_reverse_sequence(const OnnxNode& node, Importer& importer) {
                        "expected time and batch axis 0 and 1 of rank 2 or more, found {0} and {1}",
                        time_axis, batch_axis);
   if (element_count(dims) == 0) return importer.bind_operand(node, 0);
+  if (llvm::Error error = expect_indices(node, importer, 1, {dims[time_axis] + 1})) return error;
   Compose c(node, importer);
   const ir::ValueId time = along(c, iota(c, dims[time_axis]), time_axis, dims.size());
   const ir::ValueId length = along(c, c.operand_as(1, DType::I64), batch_axis, dims.size());

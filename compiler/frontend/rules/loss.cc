@@ -1,6 +1,7 @@
 // Losses: NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss. Models that were exported for
 // training end in one.
 #include "compiler/frontend/graph/compose.h"
+#include "compiler/frontend/graph/shape_operands.h"
 #include "compiler/frontend/rules/rules.h"
 #include "compiler/support/error.h"
 
@@ -73,6 +74,9 @@ llvm::Error import_loss(const OnnxNode& node, Importer& importer, bool takes_sco
   const ir::ValueId classes = c.operand_as(1, DType::I64);
   if (llvm::Error error = c.take_error()) return error;
   if (llvm::Error error = expect_classes(node, c, log_prob, classes)) return error;
+  if (llvm::Error error =
+          expect_indices(node, importer, 1, {int64_t{c.dims(log_prob)[1]}}, ignored_class))
+    return error;
   const ir::ValueId weights = node.has_input(2) ? c.operand(2) : ir::kNoId;
   if (llvm::Error error = c.take_error()) return error;
   if (weights != ir::kNoId && (c.rank(weights) != 1 || c.dims(weights)[0] != c.dims(log_prob)[1]))

@@ -61,6 +61,12 @@ llvm::Error import_roi_align(const OnnxNode& node, Importer& importer, llvm::Str
   params.is_max = mode == "max";
   params.is_half_pixel = coordinates == "half_pixel";
   params.spatial_scale = scale;
+  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  CODL_ASSIGN_OR_RETURN(roi_dims, importer.dims_of(node, 1));
+  if (dims.size() == 4 && roi_dims.size() == 2 && element_count(roi_dims) == 0)
+    return bind_empty(node, importer, DType::F32, {roi_dims[0], dims[1], height, width});
+  if (dims.size() == 4)
+    if (llvm::Error error = expect_indices(node, importer, 2, {dims[0]})) return error;
   Compose c(node, importer);
   const ir::ValueId indices = c.operand_as(2, DType::I64);
   return c.bind(c.node(OpKind::RoiAlign, params, {c.operand(0), c.operand(1), indices}));

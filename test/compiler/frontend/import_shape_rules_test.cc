@@ -99,6 +99,34 @@ TEST_CASE("Pad: values, modes, negative and computed pads") {
         "y: expected two pads for each axis, found others");
 }
 
+TEST_CASE("indices that are known and outside are an error that names the node") {
+  const auto error = [](const std::string& rule, const std::string& indices) {
+    return import_error(
+        "g (float[2,3] x, float[2] u) => (float[] y) <int64" + indices + "> { y = " + rule + " }",
+        23);
+  };
+  CHECK(error("Gather<axis = 1>(x, i)", "[2] i = {-3, 3}") ==
+        "y: expected indices in [-3, 3) in 'i', found 3");
+  CHECK(error("Gather(x, i)", " i = {-3}") == "y: expected indices in [-2, 2) in 'i', found -3");
+  CHECK(error("GatherElements(x, i)", "[1,1] i = {2}") ==
+        "y: expected indices in [-2, 2) in 'i', found 2");
+  CHECK(error("GatherND(x, i)", "[2,2] i = {1, 2, 1, 3}") ==
+        "y: expected indices in [-3, 3) in 'i', found 3");
+  CHECK(error("GatherND<batch_dims = 1>(x, i)", "[2,1] i = {0, 5}") ==
+        "y: expected indices in [-3, 3) in 'i', found 5");
+  CHECK(error("ScatterElements<axis = 1>(x, i, v)", "[1,1] i = {-4}, float[1,1] v = {7}") ==
+        "y: expected indices in [-3, 3) in 'i', found -4");
+  CHECK(error("ScatterND(x, i, u)", "[2,2] i = {0, 0, 2, 0}") ==
+        "y: expected indices in [-2, 2) in 'i', found 2");
+  // Computed, but of constants only.
+  CHECK(import_error("g (float[2,3] x) => (float[] y) <int64[1] i = {1}, int64[1] j = {2}> "
+                     "{ k = Mul(i, j) y = Gather(x, k) }") ==
+        "y: expected indices in [-2, 2) in 'k', found 2");
+  CHECK(import_error("g (float[1,2,2] x, float[2,1] c) => (float[] y) <int64[1,2] p = {0, 2}> "
+                     "{ y = RotaryEmbedding<num_heads = 1>(x, c, c, p) }",
+                     23) == "y: expected indices in [-2, 2) in 'p', found 2");
+}
+
 TEST_CASE("what has no elements is left out") {
   CHECK(run<float>("g (float[2] x) => (float[4] y) <float[0] e> { y = Concat<axis = 0>(x, e, x) }",
                    {bytes_of(std::vector<float>{1, 2})}) == std::vector<float>{1, 2, 1, 2});
