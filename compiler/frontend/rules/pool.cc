@@ -1,6 +1,7 @@
 // Pooling, and MaxUnpool. Max and Average of f32 over one or two axes are Pool2d, which has the
 // fast kernels; all else is a PoolNd.
 #include <algorithm>
+#include <optional>
 
 #include "compiler/frontend/graph/compose.h"
 #include "compiler/frontend/graph/shape_operands.h"
@@ -162,41 +163,61 @@ llvm::Expected<Dims64> unpooled_dims(const OnnxNode& node, llvm::ArrayRef<int64_
   return dims;
 }
 
+// Dims of the map whose elements the indices count: that of the MaxPool which found them, or
+// nothing where none is seen.
+std::optional<Dims64> counted_map(Importer& importer, ir::ValueId indices) {
+  for (;;) {
+    const ir::NodeId producer = importer.graph().value(indices).producer;
+    if (producer == ir::kNoId) return std::nullopt;
+    const ir::NodeView view{importer.graph(), importer.graph().node(producer)};
+    if (view.node.op == OpKind::PoolNd && view.params<PoolNdParams>().kind == kPoolNdMaxIndex) {
+      const ir::Dims& map = view.input(0).dims;
+      return Dims64(map.begin(), map.end());
+    }
+    if (view.node.op != OpKind::Reshape && view.node.op != OpKind::Cast) return std::nullopt;
+    indices = view.node.inputs[0];
+  }
+}
+
 // Every element back to the place that MaxPool found it at, which counts over all batches and
-// channels; zeros elsewhere. output_shape: more zeros behind each axis.
+// channels; zeros elsewhere. With output_shape the places count in the map that was pooled. Where
+// that is not known they count in the map without output_shape, as in ONNX's node test, and zeros
+// are added behind each axis.
 llvm::Error import_max_unpool(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(pooled, importer.dims_of(node, 0));
   CODL_ASSIGN_OR_RETURN(index_dims, importer.dims_of(node, 1));
   CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
   if (pooled.size() < 3 || pooled != index_dims)
     return input_error(node.name, "expected elements of rank 3 or more and as many indices");
-  CODL_ASSIGN_OR_RETURN(dims, unpooled_dims(node, pooled));
-  if (llvm::Error error = check_dims(node, dims)) return error;
-  Dims64 result = dims;
+  CODL_ASSIGN_OR_RETURN(map, unpooled_dims(node, pooled));
+  if (llvm::Error error = check_dims(node, map)) return error;
+  Dims64 result = map;
+  Compose c(node, importer);
   if (is_given(node, importer, 2)) {
     CODL_ASSIGN_OR_RETURN(known, known_ints(node, importer, 2));
     const auto declared = importer.declared_dims(node, 0);
     if (!known && !declared) return needs_constant(node, importer, 2, "output shape");
     result = known ? Dims64(known->begin(), known->end()) : *declared;
+    if (llvm::Error error = check_dims(node, result)) return error;
+    if (const auto counted = counted_map(importer, c.operand(1))) map = *counted;
   }
-  if (llvm::Error error = check_dims(node, result)) return error;
-  if (result.size() != dims.size())
-    return input_error(node.name, "expected an output of rank {0}, found {1}", dims.size(),
+  if (result.size() != map.size())
+    return input_error(node.name, "expected an output of rank {0}, found {1}", map.size(),
                        result.size());
-  Dims64 behind;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    behind.push_back(result[i] - dims[i]);
-    if (behind[i] < 0)
-      return input_error(node.name, "expected dim {0} of {1} or more, found {2}", i, dims[i],
-                         result[i]);
-  }
-  Compose c(node, importer);
+  if (llvm::Error error = expect_indices(node, importer, 1, {element_count(map)})) return error;
   const int64_t count = element_count(pooled);
   const ir::ValueId flat = c.node(
       OpKind::ScatterElements, ScatterElementsParams{.axis = 0, .reduction = kScatterElementsNone},
-      {c.filled(dtype, 0, {element_count(dims)}), c.reshape(c.operand_as(1, DType::I64), {count}),
+      {c.filled(dtype, 0, {element_count(map)}), c.reshape(c.operand_as(1, DType::I64), {count}),
        c.reshape(c.operand(0), {count})});
-  return c.bind(c.pad(c.reshape(flat, dims), Dims64(dims.size(), 0), behind));
+  ir::ValueId y = c.reshape(flat, map);
+  Dims64 behind;
+  for (size_t i = 0; i < map.size(); ++i) {
+    const auto axis = static_cast<int64_t>(i);
+    if (result[i] < map[i]) y = c.slice(y, axis, 0, result[i]);
+    behind.push_back(std::max<int64_t>(result[i] - map[i], 0));
+  }
+  return c.bind(c.pad(y, Dims64(map.size(), 0), behind));
 }
 
 llvm::Error import_max_pool(const OnnxNode& node, Importer& importer) {

@@ -126,6 +126,15 @@ TEST_CASE("MaxUnpool: to the places of the maxima, zeros behind") {
   CHECK(output_of("g (float[1,1,1,1] x) => (float[1,1,2,3] y) <int64[1,1,1,1] i = {3}, "
                   "int64[4] s = {1, 1, 2, 3}> { y = MaxUnpool<kernel_shape = [2, 2]>(x, i, s) }",
                   {7}) == std::vector<float>{0, 0, 0, 0, 7, 0});
+  // Of an odd map, whose last row and column no window covers.
+  CHECK(output_of("g (float[1,2,3,3] x) => (float[1,2,3,3] y) <int64[4] s = {1, 2, 3, 3}> "
+                  "{ p, i = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(x) n = Neg(p) "
+                  "y = MaxUnpool<kernel_shape = [2, 2], strides = [2, 2]>(n, i, s) }",
+                  {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 9, 3, 4, 5, 6, 7, 8, 9}) ==
+        std::vector<float>{0, 0, 0, 0, -5, 0, 0, 0, 0, 0, -9, 0, 0, 0, 0, 0, 0, 0});
+  CHECK(import_error("g (float[1,1,1,1] x) => (float[1,1,2,2] y) <int64[1,1,1,1] i = {4}> "
+                     "{ y = MaxUnpool<kernel_shape = [2, 2]>(x, i) }") ==
+        "y: expected indices in [-4, 4) in 'i', found 4");
   CHECK(import_error("g (float[1,1,1,1] x, int64[1,1,1,1] i) => (float[1,1,2,2] y) "
                      "{ y = MaxUnpool(x, i) }")
             .find("expected kernel_shape of 2 axes, found 0") != std::string::npos);
