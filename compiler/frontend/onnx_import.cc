@@ -7,6 +7,7 @@
 #include <set>
 
 #include "compiler/frontend/graph/importer.h"
+#include "compiler/frontend/graph/no_elements.h"
 #include "compiler/frontend/onnx/inline_graph.h"
 #include "compiler/frontend/onnx/input_shapes.h"
 #include "compiler/frontend/onnx/input_values.h"
@@ -194,6 +195,8 @@ class Import {
     const size_t reasons = unsupported_.size();
     const bool outer = importer_.enter_rule(node, entry.computes_in_doubles);
     llvm::Error rule_error = entry.rule(node, importer_);
+    if (rule_error && importer_.reads_no_elements(node))
+      rule_error = import_without_elements(entry, node, importer_, std::move(rule_error));
     importer_.leave_rule(outer);
     importer_.forget_large_constants();
     if (rule_error) return rule_error;

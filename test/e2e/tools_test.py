@@ -357,6 +357,19 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                                        {"x": ("<f4", [2, 2], values)})
                 self.assertEqual(found["y"], ("<i8", *expected))
 
+    def test_a_dim_of_0_is_a_decoders_cache_before_the_first_token(self):
+        model = self.write("cache.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Identity", ["past"], ["kept"], "kept"), onnx_bytes.node("Add", ["past", "x"], ["y"], "add")],
+            [onnx_bytes.value_info("past", ["n", 2]), onnx_bytes.value_info("x", [1, 2])],
+            [onnx_bytes.value_info(name, ["n", 2]) for name in ("kept", "y")]))
+        self.run_ok("codlc", model, "-q", "-o", self.path("model.codl"), "--input-shape=past:0x2")
+        npy.write(self.path("none.npy"), [0, 2], [])
+        npy.write(self.path("x.npy"), [1, 2], [1.0, 2.0])
+        self.run_ok("codl-run", self.path("model.codl"), f"--input=past={self.path('none.npy')}",
+                    f"--input=x={self.path('x.npy')}", f"--output-dir={self.work}")
+        for name in ("kept", "y"):
+            self.assertEqual(npy.read(self.path(name + ".npy"))[0], (0, 2))
+
     def test_outputs_keep_their_names_whatever_they_share(self):
         x = ("<f4", [2], [1.0, -2.0])
         for names in (["p"], ["p", "p"], ["y", "p"], ["y", "y"], ["y", "z", "p", "y"]):

@@ -52,7 +52,7 @@ llvm::Error fix_input(OnnxValueInfo& input, llvm::ArrayRef<int64_t> dims,
     return input_error(where, "expected {0} dims as in {1}, found {2}", input.dims.size(),
                        shape_text(input), dims.size());
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] < 1) return input_error(where, "expected positive dims, found {0}", dims[i]);
+    if (dims[i] < 0) return input_error(where, "expected dims of 0 or more, found {0}", dims[i]);
     if (input.dims[i] != kUnknownDim && input.dims[i] != dims[i])
       return input_error(where, "expected {0} as dim {1}, which the model fixes, found {2}",
                          input.dims[i], i, dims[i]);

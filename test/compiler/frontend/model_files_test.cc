@@ -76,6 +76,17 @@ TEST_CASE("--input-shape fixes dims, and those with the same name elsewhere") {
   CHECK(graph.value(graph.outputs()[0]).type.dims == ir::Dims{4, 3});
 }
 
+TEST_CASE("--input-shape makes a decoder's cache empty, as it is before the first token") {
+  ImportOptions options;
+  options.input_shapes["past"] = {1, 2, 0, 8};
+  const ir::Graph graph = value_of(compiler::import_onnx(
+      onnx_model("g (float[1,2,P,8] past, float[1,2,1,8] k) => (float[1,2,T,8] all) "
+                 "{ all = Concat<axis = 2>(past, k) }"),
+      "m.onnx", options));
+  CHECK(graph.value(graph.inputs()[0]).type.dims == ir::Dims{1, 2, 0, 8});
+  CHECK(graph.value(graph.outputs()[0]).type.dims == ir::Dims{1, 2, 1, 8});
+}
+
 TEST_CASE("--input-shape that does not fit the model") {
   const std::string text = "g (float[N,3] x, float[N] z) => (float[] y) { y = Relu(x) }";
   auto error = [&](const std::string& name, std::vector<int64_t> dims) {
@@ -87,7 +98,7 @@ TEST_CASE("--input-shape that does not fit the model") {
   CHECK(error("x", {1}) == "--input-shape=x: expected 2 dims as in [N,3], found 1");
   CHECK(error("x", {1, 4}) ==
         "--input-shape=x: expected 3 as dim 1, which the model fixes, found 4");
-  CHECK(error("x", {0, 3}) == "--input-shape=x: expected positive dims, found 0");
+  CHECK(error("x", {-1, 3}) == "--input-shape=x: expected dims of 0 or more, found -1");
   ImportOptions both;
   both.input_shapes["x"] = {1, 3};
   both.input_shapes["z"] = {2};
