@@ -38,6 +38,7 @@ void count_launch(const StepShape& step, const WorkMachine& machine, StepWork* o
   const auto waves =
       static_cast<double>(ceil_div(static_cast<int64_t>(group_items), int64_t{machine.wave_width}));
   out->waves = out->work_groups * waves;
+  out->group_local_bytes = launch.local_bytes;
 }
 
 }  // namespace
@@ -71,6 +72,21 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
   if (local_size == nullptr || tile_kind_of(*step.kernel) != TileKind::Local) return count;
   for (uint32_t i = 0; i < 3; ++i) out_tile[i] = local_size[i];
   return count < 3 ? 3 : count;
+}
+
+bool has_room_for_group(const StepShape& step, const GpuFacts& gpu) {
+  if (step.is_in_place) return true;  // nothing is launched
+  StepShape tiled = step;
+  int32_t tile[kMaxTileInts];
+  if (step.tile_count == 0) {
+    tiled.tile_count = choose_tile(step, gpu, tile);
+    tiled.tile = tile;
+  }
+  ClLaunch launch;
+  launch_of(tiled, &launch);
+  const uint64_t items = launch.local[0] * launch.local[1] * launch.local[2];
+  return items <= static_cast<uint64_t>(gpu.max_group_items) &&
+         launch.local_bytes <= gpu.max_group_local_bytes;
 }
 
 TileKind tile_kind_of(const KernelInfo& kernel) {

@@ -16,6 +16,10 @@ KernelFamily family_of(const KernelInfo& kernel);
 // 0: the step needs none. The step has no tile and has passed check_step().
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile);
 
+// Whether a work-group of the GPU step, with its tile or the one that is chosen, has room on such a
+// GPU. The step has passed check_step().
+bool has_room_for_group(const StepShape& step, const GpuFacts& gpu);
+
 // Own for a CPU kernel.
 TileKind tile_kind_of(const KernelInfo& kernel);
 

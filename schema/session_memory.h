@@ -88,7 +88,7 @@ void session_images(const VariantList& variants, DType dtype, ImageSize* out_ima
 
 // What libcodl keeps by session, variant, step, operand of a CPU step, and worker. session.cc holds
 // them equal to its structs on 64-bit machines; on others it keeps less.
-inline constexpr uint64_t kSessionBytes = 2752;
+inline constexpr uint64_t kSessionBytes = 2816;
 inline constexpr uint64_t kPreparedBytes = 1096;
 inline constexpr uint64_t kForecastBytes = 28;
 inline constexpr uint64_t kStepBytes = 304;

@@ -48,7 +48,7 @@ struct GpuMachine {
   double fma_per_cycle = 1;  // multiply-adds of a unit, fp32
   double max_waves = 1;      // that a unit can hold
   double registers_kb = 1;   // KiB of a unit, of all its waves
-  double local_kb = 0;       // KiB of a unit that work-groups share
+  double local_kb = 0;       // KiB of a unit that work-groups share; one may have all; 0: unknown
   double l1_kb = 0;
   double texture_kb = 0;  // of images; 0: the first-level cache serves them, too
   double l2_kb = 0;

@@ -58,6 +58,11 @@ void set_gpu_facts(const Machine& machine, kernels::GpuFacts* facts) {
   facts->unit_macs_per_ns = gpu.ghz * gpu.fma_per_cycle;
   facts->unit_registers = gpu.registers_kb * kKb / sizeof(float);
   facts->unit_local_bytes = gpu.local_kb * kKb;
+  // A processor's groups have theirs in ordinary memory.
+  if (facts->is_processor)
+    facts->max_group_local_bytes = kernels::kClMaxLocalBytes;
+  else if (gpu.local_kb > 0)
+    facts->max_group_local_bytes = facts->unit_local_bytes;
   facts->latency_ns = gpu.latency_ns;
   if (facts->is_processor) facts->registers = static_cast<int32_t>(facts->unit_registers);
 }

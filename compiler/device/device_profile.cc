@@ -161,12 +161,12 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
     if (profile.shares_cores) profile.machine.gpu.units = profile.machine.cpu_threads;
   }
   set_gpu_facts(profile.machine, &profile.gpu_facts);
+  if (const JsonValue facts = json.optional_member("facts"))
+    read_gpu_facts(facts, json.member("machine"), sources, profile);
   if (const JsonValue tiles = json.optional_member("tiles")) read_tiles(tiles, sources, profile);
   if (const JsonValue launch = json.optional_member("launch_us"))
     profile.launch_us = read_quantity(launch, sources);
   read_surroundings(json, Processor::Gpu, sources, profile);
-  if (const JsonValue facts = json.optional_member("facts"))
-    read_gpu_facts(facts, json.member("machine"), sources, profile);
   check_caches(json.member("machine"), Processor::Gpu, profile);
   if (const JsonValue quirks = json.optional_member("quirks"))
     for (const std::string& name : quirks.keys())

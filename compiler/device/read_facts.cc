@@ -60,8 +60,11 @@ void read_gpu_facts(const JsonValue& json, const JsonValue& machine, const Sourc
                     DeviceProfile& profile) {
   read_origin(json, sources);
   const GpuMachine& gpu = profile.machine.gpu;
-  if (const JsonValue items = json.optional_member("max_work_group"))
-    profile.facts.push_back({"gpu max_work_group", std::to_string(items.as_integer(1, INT32_MAX))});
+  if (const JsonValue items = json.optional_member("max_work_group")) {
+    profile.gpu_facts.max_group_items = static_cast<int32_t>(items.as_integer(1, INT32_MAX));
+    profile.facts.push_back(
+        {"gpu max_work_group", std::to_string(profile.gpu_facts.max_group_items)});
+  }
   if (const JsonValue alus = json.optional_member("alus")) {
     const int64_t count = alus.as_integer(1, INT32_MAX);
     profile.facts.push_back({"gpu alus", std::to_string(count)});

@@ -25,16 +25,35 @@ bool read_numbers(const JsonValue& json, int32_t (&out)[kCount], const Check& ch
   return expected == nullptr;
 }
 
+// Whether a work-group that takes so much has room; says what limit it is over.
+bool has_room(const JsonValue& json, int64_t items, int64_t local_bytes,
+              const kernels::GpuFacts& gpu) {
+  if (items > gpu.max_group_items)
+    json.expected(
+        llvm::formatv("at most gpu.facts.max_work_group, {0} work-items", gpu.max_group_items)
+            .str());
+  else if (static_cast<double>(local_bytes) > gpu.max_group_local_bytes)
+    json.expected(llvm::formatv("at most gpu.machine.local_kb, {0} bytes of local memory",
+                                llvm::format("%.0f", gpu.max_group_local_bytes))
+                      .str());
+  else
+    return true;
+  return false;
+}
+
 // What there is to say of the tile to people.
-std::string read_local(const JsonValue& json, const KernelInfo& info, kernels::GpuTiles& tiles) {
+std::string read_local(const JsonValue& json, const KernelInfo& info, kernels::GpuFacts& gpu) {
   int32_t sizes[3];
-  if (!read_numbers(json, sizes, kernels::check_cl_local_sizes)) return {};
-  tiles.set_local_size(info, sizes);
+  if (!read_numbers(json, sizes, kernels::check_cl_local_sizes) ||
+      !has_room(json, int64_t{sizes[0]} * sizes[1] * sizes[2], 0, gpu))
+    return {};
+  gpu.tiles.set_local_size(info, sizes);
   return llvm::formatv("{0} x {1} x {2}", sizes[0], sizes[1], sizes[2]).str();
 }
 
 // `most_macs_per_ns`: of a unit, all its lanes at work.
-bool read_timed_tile(const JsonValue& json, double most_macs_per_ns, kernels::TimedTile& timed) {
+bool read_timed_tile(const JsonValue& json, double most_macs_per_ns, const kernels::GpuFacts& gpu,
+                     kernels::TimedTile& timed) {
   constexpr double kMaxRate = 1e9;
   constexpr double kMeasured = 1.1;  // by so much a measured clock may be too low
   const auto positive = [&](const char* key) {
@@ -58,11 +77,12 @@ bool read_timed_tile(const JsonValue& json, double most_macs_per_ns, kernels::Ti
                       .str());
   timed.step_ns = positive("step_ns");
   timed.residents = static_cast<int32_t>(json.member("residents").as_integer(1, 64));
-  return is_legal;
+  return is_legal &&
+         has_room(json.member("tile"), tile.items(), kernels::gemm_local_bytes(tile), gpu);
 }
 
 std::string read_table(const JsonValue& json, const KernelInfo& info, double most_macs_per_ns,
-                       kernels::GpuTiles& tiles) {
+                       kernels::GpuFacts& gpu) {
   kernels::TimedTiles table = {.kernel_id = info.id};
   const std::vector<JsonValue> elements = json.elements();
   if (elements.empty() || elements.size() > kernels::TimedTiles::kMaxCount) {
@@ -73,11 +93,11 @@ std::string read_table(const JsonValue& json, const KernelInfo& info, double mos
   std::string text;
   for (const JsonValue& element : elements) {
     kernels::TimedTile& timed = table.tiles[table.count++];
-    if (!read_timed_tile(element, most_macs_per_ns, timed)) return {};
+    if (!read_timed_tile(element, most_macs_per_ns, gpu, timed)) return {};
     if (!text.empty()) text += ", ";
     text += llvm::formatv("{0} x {1}", timed.tile.m, timed.tile.n).str();
   }
-  if (!tiles.set_table(table)) json.expected("tables of at most 8 kernels");
+  if (!gpu.tiles.set_table(table)) json.expected("tables of at most 8 kernels");
   static_assert(kernels::GpuTiles::kMaxTables == 8, "said in the message");
   return "of " + text;
 }
@@ -85,7 +105,7 @@ std::string read_table(const JsonValue& json, const KernelInfo& info, double mos
 }  // namespace
 
 void read_tiles(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
-  kernels::GpuTiles& tiles = profile.gpu_facts.tiles;
+  kernels::GpuFacts& facts = profile.gpu_facts;
   // On a processor that runs OpenCL no tile is timed: its tables are a GPU's, with that one's
   // rates.
   const GpuMachine& gpu = profile.machine.gpu;
@@ -105,10 +125,10 @@ void read_tiles(const JsonValue& json, const Sources& sources, DeviceProfile& pr
         tile.expected("the key to be a kernel whose tile a profile may choose");
         continue;
       case kernels::TileKind::Local:
-        text = read_local(tile.member("local"), *info, tiles);
+        text = read_local(tile.member("local"), *info, facts);
         break;
       case kernels::TileKind::Gemm:
-        text = read_table(tile.member("gemm"), *info, most_macs_per_ns, tiles);
+        text = read_table(tile.member("gemm"), *info, most_macs_per_ns, facts);
         break;
     }
     text += llvm::formatv(", {0}", name_of(read_origin(tile, sources).origin)).str();

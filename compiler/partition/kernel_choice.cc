@@ -4,6 +4,7 @@
 #include "kernels/common/contract/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "kernels/pack.h"
+#include "kernels/work_table.h"
 
 namespace codl::compiler {
 
@@ -50,7 +51,8 @@ kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
 
 namespace {
 
-// Each kernel of `op` on `processor` that has a model and accepts the step; kernels of any dtype
+// Each kernel of `op` on `processor` that has a model, accepts the step and has room on the device
+// for the work-groups of its tile, whatever part of the step is computed; kernels of any dtype
 // only where none is made for the dtype. `prepare` makes the operands those of the kernel.
 void each_candidate(OpKind op, Processor processor, kernels::StepShape& step,
                     const LatencyPredictor& predictor,
@@ -65,7 +67,10 @@ void each_candidate(OpKind op, Processor processor, kernels::StepShape& step,
       step.kernel = &kernel;
       prepare(kernel);
       kernels::StepNeeds needs;
-      if (kernels::check_step(step, &needs) != nullptr) continue;
+      if (kernels::check_step(step, &needs) != nullptr ||
+          (processor == Processor::Gpu &&
+           !kernels::has_room_for_group(step, predictor.profile().gpu_facts)))
+        continue;
       has_found = true;
       visit(step);
     }

@@ -34,9 +34,9 @@ kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
 int32_t groups_of(const ir::Node& node);
 
 // Every kernel of kernels.def that can compute `part` along `dim` of the node on `processor` with
-// maps in layout `maps`: the device's image limits fit, its contract accepts the step, and the
-// profile has a model. Kernels of any dtype only where none is made for the dtype. The step lives
-// as long as the call.
+// maps in layout `maps`: the device's limits of images and work-groups fit, its contract accepts
+// the step, and the profile has a model. Kernels of any dtype only where none is made for the
+// dtype. The step lives as long as the call.
 void each_kernel(const ir::NodeView& node, Processor processor, Layout maps, SplitDim dim,
                  Range part, const LatencyPredictor& predictor,
                  llvm::function_ref<void(const kernels::StepShape& step)> visit);

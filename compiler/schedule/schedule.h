@@ -40,6 +40,10 @@ llvm::Expected<Schedule> make_schedule(const ir::Graph& graph, const PartitionPl
 // error: names both steps.
 llvm::Error check_races(const ir::Graph& graph, const Schedule& schedule);
 
+// Independent of how kernels and tiles were chosen: no work-group takes more work-items or local
+// memory than the device has. Internal error: names the step.
+llvm::Error check_work_groups(const Variant& variant, const DeviceProfile& profile);
+
 // "12 gpu conv2d_f32_cl_image rows[0,78) of 112 in=t4 out=t7 waits=[9] predicted=412us"
 std::string print(const Variant& variant);
 

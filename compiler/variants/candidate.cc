@@ -172,6 +172,7 @@ llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
     if (llvm::Error error = check_races(graph, schedule)) return error;
     if (llvm::Error error = plan_memory(schedule, profile)) return error;
   }
+  if (llvm::Error error = check_work_groups(schedule, profile)) return error;
   if (llvm::Error error = check_memory_plan(schedule)) return error;
   if (llvm::Error error = predict(schedule, profile)) return error;
   CODL_ASSIGN_OR_RETURN(figures, figures_of(schedule, profile));

@@ -201,6 +201,7 @@ void launch_winograd_group(const StepShape& step, ClLaunch* out) {
       ceil_div(int64_t{work.panels.count()} * kChannelPanel, group.channels);
   out->local[0] = static_cast<uint64_t>(group.items());
   out->local[1] = out->local[2] = 1;
+  out->local_bytes = static_cast<uint32_t>(group.local_bytes());
   out->global[0] =
       static_cast<uint64_t>(channel_blocks * ceil_div(work.tiles, group.tiles) * group.items());
   out->global[1] = out->global[2] = 1;

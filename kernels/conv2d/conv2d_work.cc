@@ -29,13 +29,17 @@ constexpr WinogradItem large_winograd_item(int32_t panels) {
 }
 
 // By the whole output, so that parts have chunks of the same size. Of 19 on an H200 (132 units) the
-// large one is the fastest from 112 groups on, the small one with 50 and less.
-constexpr WinogradGroup fastest_winograd_group(const OperandShape& y, int32_t units) {
+// large one is the fastest from 112 groups on, the small one with 50 and less. Where a group may
+// have less local memory it takes fewer input channels at once.
+constexpr WinogradGroup fastest_winograd_group(const OperandShape& y, const GpuFacts& gpu) {
   constexpr WinogradGroup kLarge = kPlainWinogradGroup;
   constexpr WinogradGroup kSmall = {8, 32, 16, 8, 4};
   const int64_t tiles = y.dims[0] * ceil_div(y.dims[2], 2) * ceil_div(y.dims[3], 2);
   const int64_t groups = ceil_div(tiles, kLarge.tiles) * ceil_div(y.dims[1], kLarge.channels);
-  return 2 * groups >= units ? kLarge : kSmall;
+  WinogradGroup group = 2 * groups >= gpu.units ? kLarge : kSmall;
+  while (static_cast<double>(group.local_bytes()) > gpu.max_group_local_bytes && group.chunk > 4)
+    group.chunk /= 2;
+  return group;
 }
 
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
@@ -47,7 +51,7 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
                           gpu),
         out_tile);
   if (is_winograd_group(*step.kernel)) {
-    const WinogradGroup group = fastest_winograd_group(y, gpu.units);
+    const WinogradGroup group = fastest_winograd_group(y, gpu);
     return write_tile(
         {group.tiles, group.channels, group.chunk, group.item_tiles, group.item_channels},
         out_tile);
@@ -477,7 +481,6 @@ void count_winograd_group(const Conv2dPart& part, const WorkMachine& machine, St
   out->item_registers = group.item_tiles * group.item_channels + group.item_tiles +
                         group.item_channels + kPositions +
                         kPositions * group.channels * group.chunk / items;
-  out->group_local_bytes = static_cast<double>(group.local_bytes());
   out->tile_calls = out->waves * steps;
   const double column_groups =
       std::ceil(work.panels.count() * double{kChannelPanel} / group.channels);

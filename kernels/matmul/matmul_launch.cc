@@ -23,8 +23,8 @@ void launch_tiled(const StepShape& step, ClLaunch* out) {
   add_activation(params, out);
 }
 
-// A group per panel and block of rows: the rows buffer and gemv.
-void launch_panels(const StepShape& step, int32_t items, ClLaunch* out) {
+// A group per panel and block of rows: the rows buffer and gemv. `lanes`: of a work-item's sum.
+void launch_panels(const StepShape& step, int32_t items, int32_t lanes, ClLaunch* out) {
   const auto& params = step.params_as<MatMulParams>();
   const OperandShape& y = step.output();
   const Range columns = channels_of_part(step.part_dim, step.part, y);
@@ -35,6 +35,7 @@ void launch_panels(const StepShape& step, int32_t items, ClLaunch* out) {
   out->define("ACTIVATION", params.activation);
   out->local[0] = static_cast<uint64_t>(items);
   out->local[1] = out->local[2] = 1;
+  out->local_bytes = static_cast<uint32_t>(rows * items * lanes) * sizeof(float);
   out->global[0] = static_cast<uint64_t>(ceil_div(columns.count(), kChannelPanel)) * out->local[0];
   out->global[1] = static_cast<uint64_t>(ceil_div(m, rows));
   out->global[2] = 1;
@@ -51,9 +52,9 @@ void matmul_launch(const StepShape& step, ClLaunch* out_launch) {
   if (is_matmul_tiled(*step.kernel))
     launch_tiled(step, out_launch);
   else if (is_matmul_gemv(*step.kernel))
-    launch_panels(step, kMatMulGemvItems, out_launch);
+    launch_panels(step, kMatMulGemvItems, 4, out_launch);
   else
-    launch_panels(step, kMatMulGroupItems, out_launch);
+    launch_panels(step, kMatMulGroupItems, kChannelPanel, out_launch);
 }
 
 }  // namespace codl::kernels

@@ -81,7 +81,6 @@ void count_group_row(const StepShape& step, double weight_bytes, const WorkMachi
   out->moved_bytes +=
       groups * depth * (kChannelPanel + rows * kChannelPanel / lanes) * sizeof(float);
   out->item_registers = rows * lanes + (is_gemv ? 8 : 1) * lanes;
-  out->group_local_bytes = rows * items * lanes * sizeof(float);
   out->tile_calls = out->waves * std::ceil(depth * kChannelPanel / lanes / items);
   const double row_blocks = std::ceil(step.output().dims[0] / rows);
   const double read_bytes = traffic_bytes(step.operands[0]);

@@ -34,6 +34,7 @@ void launch_texels(const StepShape& step, ClLaunch* out) {
   out->define("AT_ONCE", kNormalizeTexels);
   out->local[0] = static_cast<uint64_t>(items);
   out->local[1] = out->local[2] = 1;
+  out->local_bytes = static_cast<uint32_t>(items * kChannelPad) * sizeof(float);
   out->global[0] = out->local[0] * static_cast<uint64_t>(channels.stored_count / kChannelPad);
   out->global[1] = static_cast<uint64_t>(x.dims[0]);
   out->global[2] = 1;
@@ -66,6 +67,7 @@ void normalize_launch(const StepShape& step, ClLaunch* out_launch) {
   out_launch->define("ROWS", rows);
   out_launch->local[0] = static_cast<uint64_t>(int64_t{columns} * rows);
   out_launch->local[1] = out_launch->local[2] = 1;
+  out_launch->local_bytes = static_cast<uint32_t>(columns * rows) * sizeof(float);
   out_launch->global[0] =
       out_launch->local[0] * static_cast<uint64_t>(work.kept.size() * work.lane_blocks);
 

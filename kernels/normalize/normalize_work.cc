@@ -28,7 +28,6 @@ void texel_work(const StepShape& step, const WorkMachine& machine, StepWork* out
   const double items = normalize_texel_items(x);
   out->tile_calls = out->waves * passes * std::ceil(pixels / (items * kNormalizeTexels));
   out->item_registers = (kNormalizeTexels + 2) * kChannelPad;  // and a mean and a sum
-  out->group_local_bytes = items * kChannelPad * sizeof(float);
   WorkMemory memory(step, machine, out);
   memory.read_channels(x_bytes);
   memory.read(other_bytes);
@@ -76,12 +75,11 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
       out->transcendentals = 3 * 4 * means;
     }
   } else {
-    // Items of a group share a mean, or a block of means; each has a sum in local memory.
+    // Items of a group share a mean, or a block of means.
     const double items = out->work_items / out->work_groups;
     const double items_of_mean = items / (work.has_kept_lanes ? double{kNormalizeBlock} : 1);
     out->tile_calls =
         out->waves * 2 * std::ceil(static_cast<double>(work.element_count) / items_of_mean);
-    out->group_local_bytes = items * sizeof(float);
   }
   add_curve(activation, elements, machine, out);
   // Limits are in the loop that writes columns; a CPU kernel else activates what it has written.

@@ -14,13 +14,16 @@ void add_filter(const Pool2dParams& params, const OperandShape& x, ClLaunch* out
   out->add_int(params.pad_right);
 }
 
-// One group of kPool2dTapSplit items per output, in place of the local size chosen before.
-void split_taps(uint64_t outputs_x, uint64_t outputs_y, uint64_t outputs_z, ClLaunch* out) {
+// One group of kPool2dTapSplit items per output of so many lanes, in place of the local size chosen
+// before.
+void split_taps(uint64_t outputs_x, uint64_t outputs_y, uint64_t outputs_z, int32_t lanes,
+                ClLaunch* out) {
   out->global[0] = outputs_x * kPool2dTapSplit;
   out->global[1] = outputs_y;
   out->global[2] = outputs_z;
   out->local[0] = kPool2dTapSplit;
   out->local[1] = out->local[2] = 1;
+  out->local_bytes = static_cast<uint32_t>(kPool2dTapSplit * lanes) * sizeof(float);
 }
 
 }  // namespace
@@ -41,14 +44,14 @@ void pool2d_launch(const StepShape& step, ClLaunch* out_launch) {
     if (is_split)
       split_taps(static_cast<uint64_t>(cl_channels(step).stored_count / kChannelPad),
                  static_cast<uint64_t>(y.dims[3]),
-                 static_cast<uint64_t>(int64_t{y.dims[0]} * rows.count()), out_launch);
+                 static_cast<uint64_t>(int64_t{y.dims[0]} * rows.count()), kChannelPad, out_launch);
     add_image_window(step, x, out_launch);
     add_filter(params, x, out_launch);
     out_launch->add_int(x.dims[1]);
     return;
   }
   const int64_t outputs = set_chunks(step, out_launch);
-  if (is_split) split_taps(static_cast<uint64_t>(outputs), 1, 1, out_launch);
+  if (is_split) split_taps(static_cast<uint64_t>(outputs), 1, 1, kClLanes, out_launch);
   add_filter(params, x, out_launch);
   out_launch->add_int(y.dims[1]);
   out_launch->add_int(x.dims[1]);

@@ -71,7 +71,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     out->tile_calls = out->waves * std::ceil(double{1} * params.kernel_h * params.kernel_w / items);
     const double lanes = y.layout == Layout::Image2d ? kChannelPad : kClLanes;
     out->item_registers = 2 * lanes;
-    out->group_local_bytes = items > 1 ? items * lanes * sizeof(float) : 0;
   }
   WorkMemory memory(step, machine, out);
   memory.read_channels(read_bytes);

@@ -24,6 +24,7 @@ void reduce_launch(const StepShape& step, ClLaunch* out_launch) {
     out_launch->local[0] = static_cast<uint64_t>(int64_t{group.items} * group.outputs);
     out_launch->global[0] =
         out_launch->local[0] * static_cast<uint64_t>(ceil_div(work.output_count, group.outputs));
+    out_launch->local_bytes = static_cast<uint32_t>(group.items * group.outputs) * sizeof(float);
   }
   out_launch->add_int(static_cast<int32_t>(work.element_count));
   out_launch->add_float(params.kind == kReduceMean ? static_cast<float>(work.element_count) : 1.0f);

@@ -46,7 +46,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     const ReduceGroup group = reduce_group(work);
     if (is_extreme(kind)) out->operations = 3 * elements;
     out->tile_calls = out->waves * std::ceil(static_cast<double>(work.element_count) / group.items);
-    if (group.items > 1) out->group_local_bytes = group.items * group.outputs * sizeof(float);
   }
   out->moved_bytes = traffic_bytes(x) + written_bytes(step);
   WorkMemory memory(step, machine, out);

@@ -15,6 +15,7 @@ void softmax_launch(const StepShape& step, ClLaunch* out_launch) {
   if (items > 1) {
     out_launch->local[0] = static_cast<uint64_t>(items);
     out_launch->global[0] = static_cast<uint64_t>(runs * items);
+    out_launch->local_bytes = static_cast<uint32_t>(items) * sizeof(float);
   }
   const bool is_nhwc = y.layout == Layout::Nhwc;
   const bool is_channels = is_nhwc && params.axis == 1;

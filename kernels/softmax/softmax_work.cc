@@ -27,7 +27,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   } else {
     const double items = softmax_run_items(work);
     out->tile_calls = out->waves * 3 * std::ceil(static_cast<double>(work.axis) / items);
-    if (items > 1) out->group_local_bytes = items * sizeof(float);
   }
   const double set_bytes = static_cast<double>(work.axis) *
                            smaller(static_cast<double>(work.inner), double{kSoftmaxBlock}) *

@@ -24,8 +24,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     run = is_turned ? smaller(run, double{kTurnSide}) : 1;
     if (!is_turned) out->gathers = elements;
     if (is_turned && is_cpu(step)) out->operations = elements;  // shuffles
-    if (is_turned && !is_cpu(step))
-      out->group_local_bytes = kTransposeSide * (kTransposeSide + 1) * element_bytes(y);
   }
   out->run_bytes = run * element_bytes(y);
   out->tile_calls = elements / (run == kTurnSide ? run * kTurnSide : run);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "runtime/src/diag.h"
 
@@ -37,6 +38,24 @@ bool is_usable(const ClApi& api, cl_device_id device) {
          get(api, device, CL_DEVICE_ENDIAN_LITTLE, &is_little_endian) && is_little_endian;
 }
 
+// Of a work-group.
+bool read_group_limits(const ClApi& api, GpuDevice* out) {
+  size_t items = 0;
+  cl_ulong local_bytes = 0;
+  cl_uint dim_count = 0;
+  size_t sizes[8] = {};  // more dims than any device has
+  if (!get(api, out->device, CL_DEVICE_MAX_WORK_GROUP_SIZE, &items) ||
+      !get(api, out->device, CL_DEVICE_LOCAL_MEM_SIZE, &local_bytes) ||
+      !get(api, out->device, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, &dim_count) ||
+      dim_count < std::size(out->max_group_sizes) ||
+      !get(api, out->device, CL_DEVICE_MAX_WORK_ITEM_SIZES, &sizes))
+    return false;
+  out->max_group_items = items;
+  std::copy(sizes, sizes + std::size(out->max_group_sizes), out->max_group_sizes);
+  out->group_local_bytes = local_bytes;
+  return true;
+}
+
 // Fills in the facts of a chosen device. False if one that OpenCL 1.2 promises cannot be had.
 bool read_facts(const ClApi& api, GpuDevice* out) {
   cl_uint alignment_bits = 0;
@@ -46,7 +65,8 @@ bool read_facts(const ClApi& api, GpuDevice* out) {
   if (!get(api, out->device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, &alignment_bits) ||
       !get(api, out->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &max_allocation) ||
       !get(api, out->device, CL_DEVICE_IMAGE_SUPPORT, &has_images) ||
-      !get(api, out->device, CL_DEVICE_HOST_UNIFIED_MEMORY, &is_unified))
+      !get(api, out->device, CL_DEVICE_HOST_UNIFIED_MEMORY, &is_unified) ||
+      !read_group_limits(api, out))
     return false;
   out->base_alignment_bytes = std::max<uint64_t>(alignment_bits / 8, 1);
   out->max_allocation_bytes = max_allocation;

@@ -20,6 +20,9 @@ struct GpuDevice {
   bool has_images = false;
   uint64_t max_image_width = 0;
   uint64_t max_image_height = 0;
+  uint64_t max_group_items = 0;
+  size_t max_group_sizes[3] = {};  // along each dim
+  uint64_t group_local_bytes = 0;  // of local memory, at most
   bool has_fine_svm = false;
   bool has_host_memory = false;  // device and host use one memory
 };

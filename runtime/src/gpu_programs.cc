@@ -62,6 +62,25 @@ void write_key(const ClApi& api, const GpuDevice& device, const kernels::ClText&
                 static_cast<unsigned long long>(what));
 }
 
+// NO_DEVICE if the device has no room for the launch's work-groups, of at most `most_items`, with
+// so much local memory: it would fail in the first run, on some drivers without a word.
+codl_status_t check_group(const GpuDevice& device, const KernelInfo& info, const ClLaunch& launch,
+                          uint64_t most_items, uint64_t local_bytes, codl_diag_t* diag) {
+  const auto fits = [&](const char* what, uint64_t expected, uint64_t most) {
+    if (expected > most)
+      set_diag(diag, "device %s: %s: expected %llu %s in a work-group, found a limit of %llu",
+               device.device_name, info.symbol, static_cast<unsigned long long>(expected), what,
+               static_cast<unsigned long long>(most));
+    return expected <= most;
+  };
+  bool is_good =
+      fits("work-items", launch.local[0] * launch.local[1] * launch.local[2], most_items) &&
+      fits("bytes of local memory", local_bytes, device.group_local_bytes);
+  for (size_t i = 0; i < std::size(launch.local) && is_good; ++i)
+    is_good = fits("work-items along a side", launch.local[i], device.max_group_sizes[i]);
+  return is_good ? CODL_OK : CODL_NO_DEVICE;
+}
+
 bool same_defines(const ClLaunch& a, const ClLaunch& b) {
   if (a.define_count != b.define_count) return false;
   for (uint32_t i = 0; i < a.define_count; ++i)
@@ -117,14 +136,20 @@ codl_status_t GpuPrograms::add(const kernels::StepShape& step, const uint32_t* t
                                const GpuTensors& memory, GpuKernel* out_kernel, codl_diag_t* diag) {
   ClLaunch launch;
   kernels::launch_of(step, &launch);
+  const GpuDevice& device = gpu_->device();
+  codl_status_t status =
+      check_group(device, *step.kernel, launch, device.max_group_items, launch.local_bytes, diag);
+  if (status != CODL_OK) return status;
   Program* program = nullptr;
-  codl_status_t status = find_or_build(*step.kernel, launch, &program, diag);
+  status = find_or_build(*step.kernel, launch, &program, diag);
   if (status != CODL_OK) return status;
   cl_int error = CL_SUCCESS;
   const cl_kernel kernel =
       gpu_->api().clCreateKernel(program->program, step.kernel->symbol, &error);
   if (kernel == nullptr) return cl_fault(diag, "clCreateKernel", error);
   kernels_[kernel_count_++] = kernel;
+  status = check_kernel(kernel, *step.kernel, launch, diag);
+  if (status != CODL_OK) return status;
   out_kernel->kernel = kernel;
   out_kernel->has_local = launch.local[0] != 0;
   for (int i = 0; i < 3; ++i) {
@@ -133,6 +158,23 @@ codl_status_t GpuPrograms::add(const kernels::StepShape& step, const uint32_t* t
   }
   status = set_arguments(kernel, step, launch, tensors, memory, diag);
   return status == CODL_OK ? warm_up(*program, *out_kernel, diag) : status;
+}
+
+// A driver may have more local memory for a kernel than its text has, and fewer work-items: its
+// registers limit them.
+codl_status_t GpuPrograms::check_kernel(cl_kernel kernel, const KernelInfo& info,
+                                        const ClLaunch& launch, codl_diag_t* diag) {
+  const GpuDevice& device = gpu_->device();
+  size_t most_items = 0;
+  cl_ulong local_bytes = 0;
+  const auto ask = [&](cl_kernel_work_group_info what, auto* out) {
+    return gpu_->api().clGetKernelWorkGroupInfo(kernel, device.device, what, sizeof(*out), out,
+                                                nullptr);
+  };
+  cl_int error = ask(CL_KERNEL_WORK_GROUP_SIZE, &most_items);
+  if (error == CL_SUCCESS) error = ask(CL_KERNEL_LOCAL_MEM_SIZE, &local_bytes);
+  if (error != CL_SUCCESS) return cl_fault(diag, "clGetKernelWorkGroupInfo", error);
+  return check_group(device, info, launch, most_items, local_bytes, diag);
 }
 
 codl_status_t GpuPrograms::find_or_build(const KernelInfo& info, const ClLaunch& launch,

@@ -527,8 +527,15 @@ TEST_CASE("tiles are chosen for the GPU, and pass") {
   CHECK(choose(winograd, 80, {1, true, 512}) == std::vector<int32_t>{8, 1, 16, 5, 64});
   CHECK(choose(winograd, 112, {1, true, 512}) == std::vector<int32_t>{8, 1, 16, 1, 64});
   // 50 tiles of 2 x 2: two groups of 32 tiles for each 32 channels.
-  CHECK(choose("conv2d_winograd2_f32_cl_tiled", 64, {8, false, 0})[0] == 32);
-  CHECK(choose("conv2d_winograd2_f32_cl_tiled", 64, {9, false, 0})[0] == 8);
+  const auto group = [&](int32_t units, double local_bytes) {
+    return choose("conv2d_winograd2_f32_cl_tiled", 64,
+                  {.units = units, .max_group_local_bytes = local_bytes});
+  };
+  CHECK(group(8, 48 * 1024) == std::vector<int32_t>{32, 32, 8, 8, 8});
+  CHECK(group(9, 48 * 1024) == std::vector<int32_t>{8, 32, 16, 8, 4});
+  // 38,912 and 49,152 bytes: 22,528 and 26,624 with half the input channels at once.
+  CHECK(group(8, 32 * 1024) == std::vector<int32_t>{32, 32, 4, 8, 8});
+  CHECK(group(9, 32 * 1024) == std::vector<int32_t>{8, 32, 8, 8, 4});
 }
 
 // Of a 3x3 convolution of 64 channels on maps of 9 x 9; `part`: of rows, or none.

@@ -379,6 +379,24 @@ TEST_CASE("without what the variant needs, the CPU variant runs and says why") {
                  {{.base_alignment_bits = 8 * 65536}, "to be a multiple of 65536"});
 }
 
+TEST_CASE("where a work-group has no room on the device, the CPU variant runs and says why") {
+  const auto limit = [](const char* expected, int most) {
+    return std::string("device fake device: unary_f32_cl_buffer: expected ") + expected +
+           " in a work-group, found a limit of " + std::to_string(most);
+  };
+  check_fallback({}, {{.max_group_items = 31}, limit("32 work-items", 31)});
+  check_fallback({}, {{.kernel_group_items = 16}, limit("32 work-items", 16)});
+  check_fallback({}, {{.group_local_bytes = 1024, .kernel_local_bytes = 1025},
+                      limit("1025 bytes of local memory", 1024)});
+  check_fallback({}, {{.max_group_side = 8}, limit("32 work-items along a side", 8)});
+  FakeCl cl;
+  cl.device.max_group_items = cl.device.kernel_group_items = 32;
+  cl.device.kernel_local_bytes = cl.device.group_local_bytes;
+  const OpenPlan plan(relu_plan({}));
+  CHECK(ReluSession(plan, ReluSession::defaults(), &cl.api()).info().variant ==
+        std::string("coexec"));
+}
+
 TEST_CASE("platform and device are chosen by parts of their names, and a GPU first") {
   const OpenPlan plan(relu_plan({}));
   FakeCl cl;

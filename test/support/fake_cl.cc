@@ -1,6 +1,7 @@
 #include "test/support/fake_cl.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -114,6 +115,14 @@ cl_int get_device_info(cl_device_id, cl_device_info what, size_t size, void* out
     case CL_DEVICE_IMAGE2D_MAX_WIDTH:
     case CL_DEVICE_IMAGE2D_MAX_HEIGHT:
       return answer(size, out, out_size, device.max_image_side);
+    case CL_DEVICE_MAX_WORK_GROUP_SIZE:
+      return answer(size, out, out_size, device.max_group_items);
+    case CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS:
+      return answer(size, out, out_size, cl_uint{3});
+    case CL_DEVICE_MAX_WORK_ITEM_SIZES:
+      return answer(size, out, out_size, std::array<size_t, 3>{device.max_group_side, 1024, 64});
+    case CL_DEVICE_LOCAL_MEM_SIZE:
+      return answer(size, out, out_size, device.group_local_bytes);
     case CL_DEVICE_HOST_UNIFIED_MEMORY:
       return answer(size, out, out_size, cl_bool{device.has_host_memory});
     case CL_DEVICE_SVM_CAPABILITIES: {
@@ -209,9 +218,12 @@ rt::ClApi simulated_api() {
     return make_object<cl_kernel>(error);
   };
   api.clReleaseKernel = release_object<cl_kernel>;
-  api.clGetKernelWorkGroupInfo = [](cl_kernel, cl_device_id, cl_kernel_work_group_info, size_t size,
-                                    void* out, size_t* out_size) {
-    return answer(size, out, out_size, size_t{1024});
+  api.clGetKernelWorkGroupInfo = [](cl_kernel, cl_device_id, cl_kernel_work_group_info what,
+                                    size_t size, void* out, size_t* out_size) {
+    const FakeDevice& device = current->device;
+    return what == CL_KERNEL_LOCAL_MEM_SIZE
+               ? answer(size, out, out_size, device.kernel_local_bytes)
+               : answer(size, out, out_size, device.kernel_group_items);
   };
   api.clSetKernelArg = [](cl_kernel, cl_uint, size_t, const void*) { return cl_int{CL_SUCCESS}; };
   api.clSetKernelArgSVMPointer = [](cl_kernel, cl_uint, const void*) { return cl_int{CL_SUCCESS}; };
@@ -389,9 +401,9 @@ FakeCl::FakeCl(const FakeDevice& simulated) : device(simulated), base_(simulated
 FakeCl::FakeCl(const rt::ClApi& real) : FakeCl() { base_ = real; }
 
 FakeCl::~FakeCl() {
-  // What a test has counted is no leak to LeakSanitizer.
-  static std::set<void*> kept;
-  kept.merge(svm_);
+  // Never destroyed: what a test has counted is no leak to LeakSanitizer.
+  static auto* const kept = new std::set<void*>;
+  kept->merge(svm_);
   current = nullptr;
 }
 

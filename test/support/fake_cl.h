@@ -24,6 +24,12 @@ struct FakeDevice {
   size_t max_image_side = 16384;
   cl_ulong max_allocation_bytes = cl_ulong{1} << 30;
   cl_uint base_alignment_bits = 1024;
+  size_t max_group_items = 1024;
+  size_t max_group_side = 1024;
+  cl_ulong group_local_bytes = 32 * 1024;
+  // As the driver says of every kernel.
+  size_t kernel_group_items = 1024;
+  cl_ulong kernel_local_bytes = 0;
   size_t image_row_texels = 1;       // rows of images are padded to a multiple of so many
   cl_int event_state = CL_COMPLETE;  // of every command once it is asked for
   // Else unmapping is refused until something was waited for, as by Mesa 22.3's Rusticl.

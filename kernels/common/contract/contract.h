@@ -92,6 +92,7 @@ struct ClLaunch {
   uint64_t local[3] = {0, 0, 0};  // 0: the driver chooses
   uint32_t scalars[kMaxScalars] = {};
   uint32_t scalar_count = 0;
+  uint32_t local_bytes = 0;  // that the kernel function has for each work-group
   Define defines[kMaxDefines] = {};
   uint32_t define_count = 0;
   bool is_over = false;  // more was added than there is room for: check_step() refuses the step

@@ -13,6 +13,7 @@ void set_gemm(const GemmTile& tile, int64_t rows, int64_t panels, ClLaunch* out)
   const int64_t items = tile.items();
   out->local[0] = static_cast<uint64_t>(items);
   out->local[1] = out->local[2] = 1;
+  out->local_bytes = static_cast<uint32_t>(gemm_local_bytes(tile));
   out->global[0] = static_cast<uint64_t>(column_tiles * ceil_div(rows, tile.m) * items);
   out->global[1] = out->global[2] = 1;
   out->add_int(static_cast<int32_t>(column_tiles));

@@ -6,7 +6,8 @@
 namespace codl::kernels {
 
 inline constexpr uint32_t kGemmTileInts = 6;
-// Local memory of a work-group: what the GPUs that these kernels are for have at least.
+// Local memory of a work-group, of any tile: what OpenCL programs get at most from NVIDIA's driver.
+// A GPU may have less: GpuFacts.
 inline constexpr int64_t kClMaxLocalBytes = 48 * 1024;
 
 // Of gemm_tile.cl. Rows, columns and depth of a work-group's step, rows and columns of a work-item,

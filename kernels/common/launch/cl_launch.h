@@ -21,7 +21,8 @@ inline constexpr int32_t kClLanes = 16;
 //   share texels
 inline constexpr uint64_t kClLineItems = 32;
 inline constexpr uint64_t kClGridItems = 4;
-// Least CL_DEVICE_MAX_WORK_GROUP_SIZE of the devices in use (NVIDIA, Adreno 6xx; Mali from G7x on).
+// Of any tile: CL_DEVICE_MAX_WORK_GROUP_SIZE of NVIDIA, Adreno and most Malis. A GPU may have less:
+// GpuFacts.
 inline constexpr int32_t kClMaxGroupItems = 1024;
 
 // Three numbers as a local size, those that a tile begins with. A kernel that computes in a line

@@ -38,8 +38,14 @@ TimedTile timed_tile(const GemmTile& tile, const GpuFacts& gpu) {
 
 TimedTiles timed_gemm_tiles(const GpuFacts& gpu) {
   TimedTiles timed;
-  timed.count = kTileCount;
-  for (uint32_t i = 0; i < kTileCount; ++i) timed.tiles[i] = timed_tile(kTiles[i], gpu);
+  for (GemmTile tile : kTiles) {
+    // Half as deep a step takes half the memory.
+    while (check_gemm_tile(tile) == nullptr &&
+           static_cast<double>(gemm_local_bytes(tile)) > gpu.max_group_local_bytes)
+      tile.k /= 2;
+    if (check_gemm_tile(tile) == nullptr && tile.items() <= gpu.max_group_items)
+      timed.tiles[timed.count++] = timed_tile(tile, gpu);
+  }
   return timed;
 }
 
@@ -57,7 +63,8 @@ double predicted_ns(const TimedTile& timed, const GemmSize& size, int32_t units)
 }
 
 GemmTile fastest_gemm_tile(const TimedTiles& tiles, const GemmSize& size, int32_t units) {
-  const TimedTile* best = &tiles.tiles[0];  // there is one at least
+  if (tiles.count == 0) return kPlainGemmTile;
+  const TimedTile* best = &tiles.tiles[0];
   double best_ns = predicted_ns(*best, size, units);
   for (uint32_t i = 1; i < tiles.count; ++i) {
     const TimedTile& timed = tiles.tiles[i];

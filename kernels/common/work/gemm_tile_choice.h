@@ -7,13 +7,14 @@ namespace codl::kernels {
 
 // The tiles that a kernel chooses among if the profile has none, timed by the GPU's facts: the
 // loads of a work-item's factors take turns with its multiply-adds, a step waits for memory once,
-// and a unit holds as many groups as its registers and local memory have room for.
+// and a unit holds as many groups as its registers and local memory have room for. None that takes
+// more than a group may have.
 TimedTiles timed_gemm_tiles(const GpuFacts& gpu);
 
 // The fastest for `size` among the profile's tiles for the kernel, or among those; `size` must not
 // depend on how the operator is cut: neither does the order of additions then.
 GemmTile fastest_gemm_tile(const KernelInfo& kernel, const GemmSize& size, const GpuFacts& gpu);
-// Of these, one or more. `units`: of the GPU.
+// Of these; of none kPlainGemmTile, for which the GPU has no room then. `units`: of the GPU.
 GemmTile fastest_gemm_tile(const TimedTiles& tiles, const GemmSize& size, int32_t units);
 // What it is the fastest by: how long a tile takes for `size`.
 double predicted_ns(const TimedTile& timed, const GemmSize& size, int32_t units);

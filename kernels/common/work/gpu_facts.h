@@ -55,6 +55,12 @@ struct GpuTiles {
   }
 };
 
+// Where a profile does not say what a work-group may have. 256 work-items: every GPU that the
+// profiles are of has them, and no kernel takes more of itself. 32 KiB of local memory: the least
+// CL_DEVICE_LOCAL_MEM_SIZE of OpenCL's full profile.
+inline constexpr int32_t kUnknownGroupItems = 256;
+inline constexpr double kUnknownGroupLocalBytes = 32 * 1024;
+
 struct GpuFacts {
   int32_t units = 1;  // compute units, each with work-groups of its own
   // OpenCL runs on a processor, a core for each unit.
@@ -65,6 +71,9 @@ struct GpuFacts {
   double unit_registers = 1;    // 32-bit
   double unit_local_bytes = 0;  // that its groups share
   double latency_ns = 1;        // of a load that no cache has
+  // Of a work-group at most; no step takes more.
+  int32_t max_group_items = kUnknownGroupItems;
+  double max_group_local_bytes = kUnknownGroupLocalBytes;
   GpuTiles tiles = {};
 };
 

@@ -97,7 +97,7 @@ struct StepWork {
   // 32-bit registers of a work-item for sums, factors and what is on its way to local memory; 0: so
   // few that they do not decide how many waves a unit holds.
   double item_registers = 0;
-  double group_local_bytes = 0;
+  double group_local_bytes = 0;  // ClLaunch::local_bytes
 };
 
 // ---- what an operator says while planning -------------------------------------------------------

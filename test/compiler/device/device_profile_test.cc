@@ -519,7 +519,7 @@ TEST_CASE("the tiles of a profile are those that its kernels get") {
   const DeviceProfile profile = value_of(parse_device_profile(
       with_tiles(R"("unary_f32_cl_buffer": {"local": [128, 1, 1], "gain_percent": 23.4, )" +
                  std::string(kMeasured) + R"(, "conv2d_f32_cl_tiled": {"gemm": [
-                   {"tile": [64, 64, 32, 8, 4, 2], "macs_per_ns": 13.5, "step_ns": 900,
+                   {"tile": [64, 64, 16, 8, 4, 2], "macs_per_ns": 13.5, "step_ns": 900,
                     "residents": 2}], )" +
                  kMeasured),
       "box.json"));
@@ -572,12 +572,12 @@ TEST_CASE("tiles that no kernel could be launched with are refused with the plac
         unary + ": expected the key \"origin\", found none");
 
   const std::string table = "box.json: /gpu/tiles/conv2d_f32_cl_tiled/gemm/0";
-  CHECK(error_of(with_gemm("[64, 64, 32, 8, 4, 2]")).empty());
+  CHECK(error_of(with_gemm("[64, 64, 16, 8, 4, 2]")).empty());
   CHECK(error_of(with_gemm("[64, 64, 32, 8, 4, 3]")) ==
         table + "/tile: expected slices that divide the depth of a step, found an array");
   CHECK(error_of(with_gemm("[64, 64, 32, 8, 4]")) ==
         table + "/tile: expected 6 whole numbers, found an array");
-  CHECK(error_of(with_gemm("[64, 64, 32, 8, 4, 2]", "0")) ==
+  CHECK(error_of(with_gemm("[64, 64, 16, 8, 4, 2]", "0")) ==
         table + "/macs_per_ns: expected a number from 10^-9 to 10^9, found 0");
   CHECK(error_of(with_tiles(R"("conv2d_f32_cl_tiled": {"gemm": [], )" + std::string(kMeasured)))
             .find("/gpu/tiles/conv2d_f32_cl_tiled/gemm: expected 1 to 8 tiles") !=
@@ -644,6 +644,12 @@ TEST_CASE("optional keys are read as strictly as the others") {
         "\"wide\"");
   CHECK(error_with("\"max_work_group\"", "\"wave\"")
             .find("box.json: /gpu/facts: expected a key of") == 0);
+  CHECK(error_with("\"max_work_group\": 512", "\"max_work_group\": 63") ==
+        "box.json: /gpu/tiles/unary_f32_cl_image/local: expected at most "
+        "gpu.facts.max_work_group, 63 work-items, found an array");
+  CHECK(error_with("\"local_kb\": 32", "\"local_kb\": 16")
+            .find("box.json: /gpu/tiles/matmul_f32_cl_tiled/gemm/0/tile: expected at most "
+                  "gpu.machine.local_kb, 16384 bytes of local memory, found") == 0);
   CHECK(error_with("\"maps take long\"", "true") ==
         "box.json: /gpu/quirks/slow_maps: expected a string, found true");
   CHECK(error_with("\"value\": 7,", "\"value\": -7,") ==

@@ -96,7 +96,7 @@ TEST_CASE("a GPU's rates are within its queues and clock") {
         "found 390");
   const auto with_rate = [](const std::string& macs_per_ns) {
     return error_with(R"("gpu": {"tiles": {"conv2d_f32_cl_tiled": {"gemm": [{"tile":
-        [64, 64, 32, 8, 4, 2], "macs_per_ns": )" +
+        [64, 64, 16, 8, 4, 2], "macs_per_ns": )" +
                       macs_per_ns + R"(, "step_ns": 9, "residents": 2}],
         "origin": "measured", "source": "me"}}})");
   };
