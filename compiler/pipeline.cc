@@ -80,7 +80,6 @@ CompileReport::Variant report_of(const ir::Graph& graph, const MadeVariant& made
   report.name = variant.schedule.name;
   report.predicted_us = variant.schedule.predicted_us;
   report.evaluations = variant.evaluations;
-  report.bound_us = variant.bound_us;
   double gpu_macs = 0, macs = 0;
   for (const NodePartition& node_partition : variant.partition.node_partitions) {
     const ir::NodeView view{graph, graph.node(node_partition.node)};

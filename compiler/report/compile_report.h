@@ -24,7 +24,6 @@ struct CompileReport {
     std::optional<double> speedup_over_cpu, speedup_over_gpu;
     Uncertainty uncertainty;        // of predicted_us
     uint32_t evaluations = 0;       // whole plans that the search judged; 0: there was none
-    double bound_us = 0;            // no plan takes less; 0: not known
     SessionMemory memory;           // that a session will hold
     double gpu_mac_share = 0;       // of the multiply-adds
     PlanFigures figures;            // what limits are of

@@ -145,7 +145,6 @@ class Writer {
     number("chains", facts.chains);
     number("longest_chain", facts.longest_chain);
     number("evaluations", facts.evaluations);
-    us("bound_us", facts.bound_us);
     text("one_processor_reason", facts.one_processor_reason);
     if (!facts.exempt.empty()) text("exempt", facts.exempt);
     json_.attributeObject("memory", [&] {

@@ -34,8 +34,8 @@ llvm::Expected<Schedule> schedule_of(const ir::Graph& graph, const PartitionPlan
   return schedule;
 }
 
-// At most what write_into_concats() saves of any plan: searches by time alone and their bound know
-// of copies only, and count them with what always disturbs a processor. Of a GPU's also the calls.
+// The most that write_into_concats() saves in any plan. Searches by time alone count a Concat's
+// copies, with what always disturbs a processor and, on a GPU, with the host's calls.
 double most_saved_us(const ir::Graph& graph, const LatencyPredictor& predictor) {
   const DeviceProfile& profile = predictor.profile();
   double us = 0;
@@ -176,8 +176,7 @@ llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
   if (llvm::Error error = check_memory_plan(schedule)) return error;
   if (llvm::Error error = predict(schedule, profile)) return error;
   CODL_ASSIGN_OR_RETURN(figures, figures_of(schedule, profile));
-  return Candidate{std::move(optimum.plan), std::move(schedule), figures, optimum.evaluations,
-                   std::max(optimum.bound_us - most_saved_us(graph, predictor), 0.0)};
+  return Candidate{std::move(optimum.plan), std::move(schedule), figures, optimum.evaluations};
 }
 
 llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
@@ -211,9 +210,6 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
       found.evaluations += optimum.evaluations;
       optimum = std::move(found);
     }
-    // The bound is of the time, and of kernels on f32; halves are moved in less.
-    if (precision == Precision::Fp16 || options.objective != Objective::Latency)
-      optimum.bound_us = 0;
   } else {
     CODL_ASSIGN_OR_RETURN(plan, partition(graph, predictor, options));
     optimum.plan = std::move(plan);
@@ -230,7 +226,7 @@ llvm::Expected<Candidate> best_candidate(const ir::Graph& graph, const LatencyPr
   PartitionOptions free = options;
   free.limits.max_arena_bytes.reset();
   CODL_ASSIGN_OR_RETURN(large, make_candidate(graph, predictor, precision, free, rival));
-  Optimum plan{std::move(large.partition), 0, fits.evaluations + large.evaluations, large.bound_us};
+  Optimum plan{std::move(large.partition), 0, fits.evaluations + large.evaluations};
   CODL_ASSIGN_OR_RETURN(tiled, finish_candidate(graph, predictor, precision, options.limits,
                                                 std::move(plan), large.schedule.name));
   const auto score = [&](const Candidate& candidate) {

@@ -45,7 +45,6 @@ struct Candidate {
   Schedule schedule;
   PlanFigures figures;       // of the schedule
   uint32_t evaluations = 0;  // of the search that it comes from; 0: it was not searched for
-  double bound_us = 0;       // that the search cannot go below; 0: not known
   std::optional<WeightChoice> weights = {};  // nothing: it has those of any size
 };
 

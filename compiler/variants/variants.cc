@@ -312,10 +312,8 @@ llvm::Expected<MadeVariant> VariantMaker::make_first() {
             100 * kSureShare)
             .str();
   const uint32_t evaluations = first.candidate.evaluations;
-  const double bound_us = first.candidate.bound_us;
   first.candidate = *alone.candidate;
   first.candidate.evaluations = evaluations;
-  first.candidate.bound_us = bound_us;
   return first;
 }
 
@@ -396,7 +394,6 @@ llvm::Expected<MadeVariant> VariantMaker::make_one(const VariantRequest& request
                           return best_candidate(graph_, predictor_, precision_, fitting);
                         }));
   made.schedule.name = request.name;
-  made.bound_us = 0;  // it is of the least time, which is not what was looked for
   return MadeVariant{std::move(made)};
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "compiler/partition/bound/bound.h"
 #include "compiler/partition/places.h"
 #include "compiler/partition/search/runs.h"
 #include "compiler/partition/strategies/strategy.h"
@@ -95,9 +94,7 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
   const Seed& first = *std::min_element(
       seeds.begin(), seeds.end(),
       [](const Seed& a, const Seed& b) { return a.predicted_ns < b.predicted_ns; });
-  Optimum best{first.plan, first.predicted_ns, judged,
-               lower_bound_us(costs, std::max(options.max_chain, kMaxChainLength),
-                              options.boundary_first != BoundaryFirst::Never)};
+  Optimum best{first.plan, first.predicted_ns, judged};
   const auto all =
       static_cast<uint32_t>(options.search_share * options.search_budget.value_or(kSearchBudget));
   if (!has_choice(costs) || all <= best.evaluations) return best;

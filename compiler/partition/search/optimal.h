@@ -1,5 +1,4 @@
-// The default strategy: the plans of all others as seeds, the best of them polished, and how far
-// from the best there can be.
+// The default strategy: it polishes the best of the plans of all other strategies.
 #pragma once
 
 #include "compiler/partition/search/polish.h"
@@ -10,7 +9,6 @@ struct Optimum {
   PartitionPlan plan;
   int64_t predicted_ns = 0;
   uint32_t evaluations = 0;  // whole plans that were judged
-  double bound_us = 0;       // no plan takes less (bound.h)
 };
 
 // What a search may know of plans beside the judgement of whole ones.

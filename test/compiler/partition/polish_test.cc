@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <random>
 
-#include "compiler/partition/bound/bound.h"
-#include "compiler/partition/bound/ordered_bound.h"
 #include "compiler/partition/partition.h"
 #include "compiler/partition/split_geometry.h"
 #include "compiler/partition/strategies/strategy.h"
@@ -150,8 +148,7 @@ ir::Graph random_graph(std::mt19937& random, int32_t most = 3) {
   return builder.finish(last);
 }
 
-TEST_CASE(
-    "plans found for small graphs are the best there are, or nearly so; none is below the bound") {
+TEST_CASE("plans found for small graphs are the best there are, or nearly so") {
   const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   std::mt19937 random(20261125);
   int32_t best_count = 0;
@@ -187,11 +184,6 @@ TEST_CASE(
     CHECK(found.evaluations <= kSearchBudget);
     INFO("graph " << i << ": found " << found.predicted_ns << " ns, best " << optimum_ns << " ns");
     INFO(describe(graph, found.plan) << "best:\n" << describe(graph, enumeration.best()));
-    CHECK(lower_bound_us(costs) * 1e3 <= static_cast<double>(optimum_ns) + 1);
-    // Cuts of rows that are taken for one.
-    for (const int32_t row_cuts : {1, 2})
-      CHECK(ordered_bound_us(costs, kMaxChainLength, true, row_cuts) * 1e3 <=
-            static_cast<double>(optimum_ns) + 1);
     CHECK(static_cast<double>(found.predicted_ns) <= 1.02 * static_cast<double>(optimum_ns));
     best_count += found.predicted_ns <= optimum_ns;
   }
@@ -199,21 +191,17 @@ TEST_CASE(
 }
 
 // Lines of convolutions of six rows, of which a part hands over one and computes more besides.
-TEST_CASE("no plan that hands over rows first is below the bound, and nearly the best are found") {
+TEST_CASE("plans that hand over rows first are found, or nearly the best of them") {
   std::mt19937 random(20261128);
   int32_t handing_over = 0, best_count = 0;
-  // A bound with whole waits between parts of rows is above the best plans of these.
-  constexpr int32_t kHidden[] = {119, 225};
   const int32_t graphs = graph_count();
-  const int32_t drawn = std::max(graphs, kHidden[1] + 1);
-  for (int32_t i = 0; i < drawn; ++i) {
+  for (int32_t i = 0; i < graphs; ++i) {
     test::GraphBuilder builder(16, 6, 12);
     ir::ValueId last = builder.input();
     for (uint32_t k = 0; k < (i % 4 == 0 ? 3 : 2); ++k)
       last = builder.conv("n" + std::to_string(k), last, 32);
     const ir::Graph graph = builder.finish(last);
     const DeviceProfile profile = test::random_profile(random);
-    if (i >= graphs && !llvm::is_contained(kHidden, i)) continue;
     const LatencyPredictor predictor(profile, 0);
     const CostModel costs(graph, predictor);
     Enumeration enumeration(costs, predictor, true);
@@ -225,7 +213,6 @@ TEST_CASE("no plan that hands over rows first is below the bound, and nearly the
         }));
     INFO("graph " << i << ": found " << found.predicted_ns << " ns, best " << optimum_ns << " ns");
     INFO(describe(graph, found.plan) << "best:\n" << describe(graph, enumeration.best()));
-    CHECK(lower_bound_us(costs) * 1e3 <= static_cast<double>(optimum_ns) + 1);
     CHECK(static_cast<double>(found.predicted_ns) <= 1.02 * static_cast<double>(optimum_ns));
     best_count += found.predicted_ns <= optimum_ns;
     for (const NodePartition& node_partition : enumeration.best().node_partitions)
