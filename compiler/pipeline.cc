@@ -236,15 +236,14 @@ std::string what_judges(const DeviceProfile& profile, const CompileOptions& opti
   const PartitionOptions& partition = options.partition;
   const PlanLimits& limits = partition.limits;
   std::string text =
-      llvm::formatv("{0} {1} {2} {3} {4} {5} {6} {7} {8} {9} {10} {11} {12} {13} {14} {15}",
-                    codlc_version(), to_hex(profile.hash), partition.strategy,
-                    static_cast<int>(options.precision), static_cast<int>(partition.split_dim),
-                    partition.ratio.value_or(-1), partition.max_chain,
-                    static_cast<int>(partition.boundary_first), partition.is_robust,
-                    static_cast<int>(partition.objective), limits.gpu_share.value_or(-1),
-                    limits.max_gpu_slice_us.value_or(-1), limits.max_arena_bytes.value_or(0),
-                    limits.max_syncs.value_or(UINT32_MAX), limits.max_weights.ratio.value_or(-1),
-                    limits.max_weights.bytes.value_or(0))
+      llvm::formatv(
+          "{0} {1} {2} {3} {4} {5} {6} {7} {8} {9} {10} {11} {12} {13} {14}", codlc_version(),
+          to_hex(profile.hash), partition.strategy, static_cast<int>(options.precision),
+          static_cast<int>(partition.split_dim), partition.ratio.value_or(-1), partition.max_chain,
+          static_cast<int>(partition.boundary_first), static_cast<int>(partition.objective),
+          limits.gpu_share.value_or(-1), limits.max_gpu_slice_us.value_or(-1),
+          limits.max_arena_bytes.value_or(0), limits.max_syncs.value_or(UINT32_MAX),
+          limits.max_weights.ratio.value_or(-1), limits.max_weights.bytes.value_or(0))
           .str();
   for (const ForcedPlacement& place : limits.places)
     text += llvm::formatv(" {0} {1} {2} {3}", place.node,

@@ -21,7 +21,7 @@ faults=()
 for device in "${devices[@]}"; do
   name=${device##*/}
   name=${name%.json}
-  "$bin/codlc" examples/models/tiny_resnet.onnx --device="$device" --split-dim=h --ratio=0.5 --quiet -o "$work/$name.codl" &&
+  "$bin/codlc" examples/models/tiny_resnet.onnx --device="$device" '--place=*=split:h:0.5' --quiet -o "$work/$name.codl" &&
     "$bin/soak" "$work/$name.codl" --duration=$(((seconds + ${#devices[@]} - 1) / ${#devices[@]}))s \
       --creations="$creations" || faults+=("$name")
 done

@@ -15,9 +15,6 @@ constexpr double kMiB = 1 << 20;
 constexpr double kMaxMet = 1e17;
 constexpr double kMaxExcess = 80;
 
-// Of the memory objective: bytes count so many times as much as a microsecond.
-constexpr double kByteWeight = 1e6;
-
 template <typename... Args>
 LimitCheck make_check(const char* flag, double most, double found, double unit, const char* text,
                       Args&&... args) {
@@ -30,16 +27,8 @@ LimitCheck make_check(const char* flag, double most, double found, double unit, 
 }
 
 double objective_of(const PlanFigures& figures, Objective objective) {
-  switch (objective) {
-    case Objective::Latency:
-      break;
-    case Objective::Energy:
-      return figures.energy_mj.value_or(0) * 1e6;  // nanojoules
-    case Objective::Memory:
-      return kByteWeight * static_cast<double>(figures.arena_bytes + figures.weight_bytes) +
-             std::min(figures.predicted_us, kByteWeight - 1);
-  }
-  return figures.predicted_us * 1e3;  // nanoseconds
+  return objective == Objective::Energy ? figures.energy_mj.value_or(0) * 1e6  // nanojoules
+                                        : figures.predicted_us * 1e3;          // nanoseconds
 }
 
 }  // namespace

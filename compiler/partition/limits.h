@@ -12,16 +12,18 @@
 
 namespace codl::compiler {
 
-// What a plan is to take least of: predicted time, predicted energy, or memory for feature maps and
-// packed weights (of equal memory the least time).
-enum class Objective { Latency, Energy, Memory };
+// The search minimises a plan's predicted time or its predicted energy.
+enum class Objective { Latency, Energy };
 
 // As --objective and reports have them.
-inline constexpr const char* kObjectiveNames[] = {"latency", "energy", "memory"};
+inline constexpr const char* kObjectiveNames[] = {"latency", "energy"};
+
+// --place may say this in place of a node's name.
+inline constexpr char kEveryNode[] = "*";
 
 // --place: where a node is computed.
 struct ForcedPlacement {
-  std::string node;  // a name of the graph behind the passes (--dump=graph)
+  std::string node;  // its name in the graph after the passes (--dump=graph)
   // The processor that computes all of it; nothing: both do, each its part.
   std::optional<Processor> processor;
   SplitDim split_dim = SplitDim::None;  // of both: Height or OutputChannel

@@ -1,4 +1,4 @@
-// What the user may force; unset fields leave the choice to the strategy.
+// What a strategy is asked for; unset fields leave the choice to it.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +31,6 @@ struct PartitionOptions {
   // to be scheduled whole. Where more is asked for than time, make_candidate() searches twice, with
   // as many each: by time alone first.
   std::optional<uint32_t> search_budget;
-
-  // Of optimal: the least of what nine tenths of the profile's draws stay below, not of the time
-  // predicted.
-  bool is_robust = false;
 
   // The share of its budget that the search of optimal spends.
   double search_share = 1;

@@ -9,11 +9,6 @@ namespace codl::compiler {
 namespace {
 
 llvm::Error check_options(const DeviceProfile& profile, const PartitionOptions& options) {
-  if (options.ratio && !(*options.ratio > 0 && *options.ratio < 1))
-    return input_error("--ratio", "expected a GPU share between 0 and 1, found {0}",
-                       *options.ratio);
-  if (options.max_chain < 1)
-    return input_error("--max-chain", "expected at least 1, found {0}", options.max_chain);
   if (!profile.has_gpu && (options.strategy == "gpu" || options.forces_split()))
     return input_error(profile.name, "expected a device with a GPU, found one without");
   return llvm::Error::success();
@@ -22,8 +17,6 @@ llvm::Error check_options(const DeviceProfile& profile, const PartitionOptions& 
 }  // namespace
 
 llvm::Error check_objective(const DeviceProfile& profile, const PartitionOptions& options) {
-  if (options.objective != Objective::Latency && options.is_robust)
-    return input_error("--robust", "expected --objective=latency, found another");
   if (options.objective == Objective::Energy && !profile.power)
     return input_error(profile.name,
                        "expected power figures in the profile for --objective=energy, found none");

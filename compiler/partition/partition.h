@@ -8,7 +8,7 @@
 
 namespace codl::compiler {
 
-// Input error: an objective that the profile has no figures for, or that --robust knows nothing of.
+// Input error: an objective that the profile has no figures for.
 llvm::Error check_objective(const DeviceProfile& profile, const PartitionOptions& options);
 
 // Runs the strategy of `options` and check_partition on what it gives. Errors: Input (no such

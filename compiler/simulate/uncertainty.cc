@@ -92,7 +92,7 @@ const KernelInfo* kernel_of(const QueueStep& step) {
 
 }  // namespace
 
-Draws::Draws(const DeviceProfile& profile, int count) : profile_(profile) {
+Draws::Draws(const DeviceProfile& profile) : profile_(profile) {
   Spread spreads[kKernelCount];
   Processor processors[kKernelCount];
   double shared[kKernelCount], own[kKernelCount];
@@ -110,7 +110,7 @@ Draws::Draws(const DeviceProfile& profile, int count) : profile_(profile) {
     randoms.emplace_back(llvm::xxHash64(llvm::StringRef(info.symbol)));
   std::mt19937_64 random_of_syncs{1};
   std::mt19937_64 random_of_processors{2};
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < kDraws; ++i) {
     Factors& factors = draws_.emplace_back();
     double of_processor[2];
     for (double& deviations : of_processor) deviations = normal(random_of_processors);
@@ -127,7 +127,8 @@ Draws::Draws(const DeviceProfile& profile, int count) : profile_(profile) {
 }
 
 Draws Draws::some(llvm::ArrayRef<size_t> indices) const {
-  Draws result(profile_, 0);
+  Draws result = *this;
+  result.draws_.clear();
   for (const size_t index : indices) result.draws_.push_back(draws_[index]);
   return result;
 }

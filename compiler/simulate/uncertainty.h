@@ -29,7 +29,7 @@ struct Uncertainty {
 // profile.
 class Draws {
  public:
-  explicit Draws(const DeviceProfile& profile, int count = kDraws);
+  explicit Draws(const DeviceProfile& profile);
 
   // Those of the indices alone.
   Draws some(llvm::ArrayRef<size_t> indices) const;

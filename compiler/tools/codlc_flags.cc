@@ -56,6 +56,25 @@ using tools::switch_value;
 using tools::text_value;
 using tools::texts_value;
 
+// Takes --place=*=split:DIM:R out of the places: it is about every node that can be split so.
+llvm::Error force_every_split(PartitionOptions& options) {
+  std::vector<ForcedPlacement>& places = options.limits.places;
+  const auto every =
+      llvm::find_if(places, [](const ForcedPlacement& place) { return place.node == kEveryNode; });
+  if (every == places.end()) return llvm::Error::success();
+  if (every->processor)
+    return input_error("--place",
+                       "expected split:h:R or split:oc:R for *, found a processor, "
+                       "which --strategy=cpu and --strategy=gpu are for");
+  if (!options.is_optimal())
+    return input_error("--strategy", "expected optimal together with --place=*, found \"{0}\"",
+                       options.strategy);
+  options.split_dim = every->split_dim;
+  options.ratio = every->gpu_share;
+  places.erase(every);
+  return llvm::Error::success();
+}
+
 tools::FlagGroup model_flags(CodlcFlags* flags) {
   return {
       "Model",
@@ -119,27 +138,8 @@ tools::FlagGroup placement_flags(CodlcFlags* flags) {
        {"search-budget",
         integer_value<uint32_t>("N", &flags->partition.search_budget, 0, 1000000,
                                 "10000, or 1000 where each plan is judged as a whole: fp16, "
-                                "--robust, energy and memory, "
-                                "--max-gpu-slice"),
-        "whole plans that the search of optimal judges"},
-       {"robust", switch_value(&flags->partition.is_robust),
-        "of optimal: the least of what the time stays below in nine tenths of the draws of what "
-        "the profile leaves open, not of the time predicted"},
-       {"split-dim",
-        choice_value(
-            &flags->partition.split_dim,
-            {{"auto", SplitDim::None}, {"h", SplitDim::Height}, {"oc", SplitDim::OutputChannel}}),
-        "force nodes that can to be split along height (h) or output channels (oc)"},
-       {"ratio", number_value("R", &flags->partition.ratio, 0, 1, "by prediction"),
-        "force the GPU's share of a split, between 0 and 1"},
-       {"max-chain", integer_value("N", &flags->partition.max_chain, 1),
-        "nodes in one chain at most; 1: no chains"},
-       {"boundary-first",
-        choice_value(&flags->partition.boundary_first, {{"auto", BoundaryFirst::Auto},
-                                                        {"always", BoundaryFirst::Always},
-                                                        {"never", BoundaryFirst::Never}}),
-        "compute the rows at a cut first and hand them over while the others are computed: where "
-        "optimal finds it faster, of every node split along height, or of none"}}};
+                                "energy, --max-gpu-slice"),
+        "whole plans that the search of optimal judges"}}};
 }
 
 tools::FlagGroup limit_flags(CodlcFlags* flags) {
@@ -148,11 +148,10 @@ tools::FlagGroup limit_flags(CodlcFlags* flags) {
   return {
       "What it may take",
       {{"objective",
-        choice_value(&flags->partition.objective, {{"latency", Objective::Latency},
-                                                   {"energy", Objective::Energy},
-                                                   {"memory", Objective::Memory}}),
-        "what optimal makes least: predicted time, predicted energy (by the power figures of the "
-        "profile), or memory for feature maps and weights"},
+        choice_value(&flags->partition.objective,
+                     {{"latency", Objective::Latency}, {"energy", Objective::Energy}}),
+        "what the search minimises: predicted time, or predicted energy by the power figures of "
+        "the profile"},
        {"gpu-limit",
         quantity_value("PERCENT", &flags->partition.limits.gpu_share, tools::percent_quantity(0.01),
                        "no limit"),
@@ -176,8 +175,9 @@ tools::FlagGroup limit_flags(CodlcFlags* flags) {
         integer_value<uint32_t>("N", &flags->partition.limits.max_syncs, 0, UINT32_MAX, "no limit"),
         "how often CPU and GPU may wait for each other"},
        {"place", places_value("NODE=WHERE", &flags->partition.limits.places),
-        "where a node is computed: cpu, gpu, split:h:R or split:oc:R, R being the GPU's share of "
-        "the rows or output channels, like conv1=split:h:0.4; --dump=graph has the nodes"}}};
+        "compute a node on cpu or gpu, or split it: split:h:R gives the GPU the share R of the "
+        "rows, split:oc:R of the output channels, like conv1=split:h:0.4; the node * means every "
+        "node that can be split so; --dump=graph lists the nodes"}}};
 }
 
 tools::FlagGroup kernel_flags(CodlcFlags* flags) {
@@ -358,10 +358,7 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   options.wants_report = has_report;
   options.partition = flags.partition;
   options.variants = flags.variants;
-  if (!options.partition.is_optimal() && options.partition.forces_split())
-    return input_error("--strategy",
-                       "expected optimal together with --split-dim or --ratio, found \"{0}\"",
-                       options.partition.strategy);
+  if (llvm::Error error = force_every_split(options.partition)) return error;
   options.precision = flags.precision;
   options.support = flags.support.value_or(SupportFormat::None);
   options.builds_plan = (!flags.support && !flags.explained_node) || !flags.output.empty() ||

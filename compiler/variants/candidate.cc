@@ -70,20 +70,16 @@ class PlanJudge {
         precision_(precision),
         options_(options),
         rival_(rival),
-        draws_(rival != nullptr ? rival->draws
-                                : Draws(predictor.profile(), needs_draws() ? kDrawsOfSearch : 0)),
         times_(graph, predictor),
         saved_us_(most_saved_us(graph, predictor)) {}
 
   // Whether the score is what the steps take, and nothing more.
   bool is_time_alone() const {
-    return !needs_draws() && is_timed_in_f32() && !options_.limits.limit_plans();
+    return rival_ == nullptr && is_timed_in_f32() && !options_.limits.limit_plans();
   }
 
   // Whether no score is below floor_ns(): limits and doubts only add to a plan's time.
-  bool has_floor() const {
-    return is_timed_in_f32() && !options_.is_robust && !options_.limits.max_gpu_slice_us;
-  }
+  bool has_floor() const { return is_timed_in_f32() && !options_.limits.max_gpu_slice_us; }
 
   // What the steps of the plan take by themselves.
   llvm::Expected<int64_t> time_ns(const PartitionPlan& plan) {
@@ -103,8 +99,8 @@ class PlanJudge {
     const DeviceProfile& profile = predictor_.profile();
     CODL_ASSIGN_OR_RETURN(schedule, schedule_of(graph_, plan, predictor_, precision_, limits, ""));
     write_into_concats(schedule);
-    // The only limit, and objective, whose figure takes a memory plan.
-    if (limits.max_arena_bytes || options_.objective == Objective::Memory)
+    // The only limit whose figure takes a memory plan.
+    if (limits.max_arena_bytes)
       if (llvm::Error error = plan_memory(schedule, profile)) return error;
     if (llvm::Error error = predict(schedule, profile)) return error;
     PlanFigures figures;
@@ -114,21 +110,16 @@ class PlanJudge {
       figures = all;
     }
     double& us = figures.predicted_us;
-    if (needs_draws()) {
-      CODL_ASSIGN_OR_RETURN(drawn_us, draws_.latencies_us(schedule));
-      if (options_.is_robust)
-        us = quantile_of(std::move(drawn_us), kRobustShare);
-      else
-        us *= 1 + kDoubtWeight *
-                      std::max(kSureShareOfSearch - share_of_wins(drawn_us, rival_->us), 0.0);
+    if (rival_ != nullptr) {
+      CODL_ASSIGN_OR_RETURN(drawn_us, rival_->draws.latencies_us(schedule));
+      us *= 1 +
+            kDoubtWeight * std::max(kSureShareOfSearch - share_of_wins(drawn_us, rival_->us), 0.0);
     }
     return limit_weight ? weighted_score_of(figures, options_.objective, limits, *limit_weight)
                         : score_of(figures, options_.objective, limits);
   }
 
  private:
-  bool needs_draws() const { return options_.is_robust || rival_ != nullptr; }
-
   bool is_timed_in_f32() const {
     return PlanTimes::can_time(predictor_.profile()) && precision_ != Precision::Fp16 &&
            options_.objective == Objective::Latency;
@@ -141,7 +132,6 @@ class PlanJudge {
   const Precision precision_;
   const PartitionOptions& options_;
   const Rival* rival_;
-  const Draws draws_;
   PlanTimes times_;
   const double saved_us_;
 };

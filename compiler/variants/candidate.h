@@ -21,8 +21,7 @@ namespace codl::compiler {
 // results change.
 enum class Precision { Fp32, Fp16 };
 
-// --robust: what so many of the draws stay below. While it searches, of the first draws only.
-inline constexpr double kRobustShare = 0.9;
+// The draws in which a search compares plans with a rival.
 inline constexpr int kDrawsOfSearch = 40;
 
 // A plan that others are to be surely faster than: its times in some draws.

@@ -174,8 +174,7 @@ llvm::Expected<VariantMaker::BestSingle> VariantMaker::best_single(const Draws& 
     CODL_ASSIGN_OR_RETURN(candidate, alone_on(processor));
     if (!meets(options_.limits, candidate->figures)) continue;
     CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(candidate->schedule));
-    const double us =
-        options_.is_robust ? quantile_of(drawn_us, kRobustShare) : candidate->schedule.predicted_us;
+    const double us = candidate->schedule.predicted_us;
     if (best.candidate != nullptr && us >= least_us) continue;
     best = {processor, candidate, std::move(drawn_us)};
     least_us = us;
@@ -212,9 +211,7 @@ llvm::Expected<VariantMaker::Comparison> VariantMaker::compare(const Candidate& 
   if (alone.candidate == nullptr) return comparison;
   CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(candidate.schedule));
   comparison.sure_share = share_of_wins(drawn_us, alone.drawn_us);
-  comparison.is_kept = options_.is_robust ? quantile_of(drawn_us, kRobustShare) <
-                                                quantile_of(alone.drawn_us, kRobustShare)
-                                          : comparison.sure_share >= kSureShare;
+  comparison.is_kept = comparison.sure_share >= kSureShare;
   comparison.alone = std::move(alone);
   comparison.drawn_us = std::move(drawn_us);
   return comparison;
@@ -225,7 +222,7 @@ llvm::Expected<std::string> VariantMaker::why_not_on_gpu(const Candidate& made) 
   const DeviceProfile& profile = predictor_.profile();
   if (!profile.has_gpu)
     return llvm::formatv("the profile of {0} has no GPU that can be used", profile.name).str();
-  if (options_.forces_split()) return "no node can be split as --split-dim and --ratio ask";
+  if (options_.forces_split()) return "no node can be split as --place asks";
   const auto is_gpu = [](uint16_t id) { return find_kernel(id)->processor == Processor::Gpu; };
   const auto avoided = llvm::count_if(profile.unused_kernels, is_gpu);
   const std::string left_out =
@@ -290,7 +287,7 @@ llvm::Expected<MadeVariant> VariantMaker::make_first() {
   if (found.is_kept) return first;
   const BestSingle& alone = found.alone;
   // The fastest is not sure; one that is may be a little slower.
-  if (!options_.is_robust && found.sure_share > 1 - kSureShare) {
+  if (found.sure_share > 1 - kSureShare) {
     const Rival rival = rival_of(draws, found.drawn_us, alone.drawn_us);
     PartitionOptions options = options_;
     if (first.candidate.weights) options.packings = first.candidate.weights->packings;

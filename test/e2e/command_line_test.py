@@ -364,7 +364,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
                 self.assertIn("GPU   0 % of MACs", said)
                 self.assertRegex(said, reason + text)
                 self.assertNotIn("coexec", said)
-        for flags in (["--device=host-pair", "--ratio=0.5"], ["--strategy=cpu"]):
+        for flags in (["--device=host-pair", "--place=*=split:h:0.5"], ["--strategy=cpu"]):
             said = self.run_ok("codlc", MODEL, *flags, "-o", self.path("x.codl"))
             self.assertNotIn("not both processors", said)
         # An application that asks every phone for co-execution gets what is better there.
@@ -377,7 +377,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
     def test_the_gain_over_each_processor_is_told(self):
         plan, report = self.path("x.codl"), self.path("x.json")
         for device in ("host-pair", "sd855"):
-            flags = [f"--device={device}", *(["--split-dim=h", "--ratio=0.5"] if device == "host-pair" else [])]
+            flags = [f"--device={device}", *(["--place=*=split:h:0.5"] if device == "host-pair" else [])]
             said = self.run_ok("codlc", MODEL, *flags, "--variants=coexec,cpu,gpu", "-o", plan, f"--report-json={report}")
             with open(report, encoding="utf-8") as file:
                 variants = json.load(file)["variants"]
@@ -436,7 +436,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
                 self.expect_shown(run("codlc", model, "-o", plan), 0)
                 for flag in ("--dump=graph", "--dump=partition", "--dump=schedule", "--dump=memory",
                              "--dump-after=fold_constants", "--report-support", "--report-support=json",
-                             "--split-dim=h"):
+                             "--place=*=split:h:0.5"):
                     self.expect_shown(run("codlc", model, "-o", plan, flag), 0)
                 for tool in ("codl-dump", "codl-sim", "codl-run", "codl-bench"):
                     flags = ["--num-runs=1", "--warmup-runs=0"] if tool == "codl-bench" else []

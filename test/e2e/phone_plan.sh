@@ -12,7 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # Forced: left to itself the profile may keep a small network on the CPU.
-"$host/bin/codlc" "$model" --device="$device" --split-dim=h --ratio=0.5 --max-chain=4 \
+"$host/bin/codlc" "$model" --device="$device" '--place=*=split:h:0.5' \
   -o "$work/plan.codl"
 "$host/bin/codl-run" "$work/plan.codl" --variant=coexec --require-variant --output-dir="$work/coexec"
 "$host/bin/codl-run" "$work/plan.codl" --variant=cpu --output-dir="$work/cpu"

@@ -67,7 +67,7 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
             return file.read()
 
     def split_plan(self):
-        return self.plan("--device=host-pair", "--split-dim=h", "--ratio=0.5")
+        return self.plan("--device=host-pair", "--place=*=split:h:0.5")
 
     def model(self, *nodes, dims=(1, 8), elem_type=onnx_bytes.FLOAT, out_type=None, initializers=()):
         return self.write("m.onnx", onnx_bytes.model(

@@ -332,7 +332,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.write("pack/src/main/assets/mine.txt", b"")
         # Options that say what a GPU does are not for phones without one.
         self.models(["tiny_resnet.onnx"], ["sd855"], options=[
-            "--strategy=gpu", "--variants", "gpu", "--max-fallback=90%", "--objective", "latency", "--robust", "--no-winograd"])
+            "--strategy=gpu", "--variants", "gpu", "--max-fallback=90%", "--objective", "latency", "--no-winograd"])
         self.matrix(f"--ai-pack={pack}")
         self.assertEqual(sorted(os.listdir(assets)), ["mine.txt", "model#group_other", "model#group_sd855"])
         self.assertEqual(os.listdir(other), ["tiny_resnet.codl"])
@@ -528,7 +528,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         return self.path(name)
 
     def test_a_diff_tells_what_runs_elsewhere(self):
-        cpu, split = self.compile("a", "--device=sd855"), self.compile("b", "--device=sd855", "--split-dim=h", "--ratio=0.5")
+        cpu, split = self.compile("a", "--device=sd855"), self.compile("b", "--device=sd855", "--place=*=split:h:0.5")
         self.assertEqual(self.diff(cpu, cpu, "--fail-if=any"), "no difference\n")
         text = self.diff(cpu, split)
         self.assertRegex(text, r"\(Conv2d\): cpu \w+ \([0-9.]+ ms\) to cpu \w+ height \[.*\), gpu \w+ height \[")

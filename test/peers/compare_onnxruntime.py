@@ -11,8 +11,8 @@ error at most 1e-4, with --precision=fp16 1e-2), and check in `codl-dump --json`
   auto   the partitioner's choice; every variant of the plan is run
   cpu    no MACs on the GPU
   gpu    99 % of the MACs on the GPU
-  h      --split-dim=h --ratio=0.5 --max-chain=4: 90 % of the convolutions' MACs split so; chains
-  oc     --split-dim=oc --ratio=0.5: 90 % of the convolutions' MACs split so
+  h      --place=*=split:h:0.5: 90 % of the convolutions' MACs split so; chains
+  oc     --place=*=split:oc:0.5: 90 % of the convolutions' MACs split so
 In gpu, h and oc each lane that has convolutions is also made to write zeros (zero_queue, of the test
 build): the result must then be far off, or the lane's work would not count.
 One line per network and mode; exits 1 if any is off.

@@ -26,7 +26,7 @@ BIN = None
 CHROMIUM = shutil.which("chromium")
 MAX_BYTES = 2_000_000
 # Both processors, chains and transfers in a small plan.
-FORCED = ("--device=sd855", "--split-dim=h", "--ratio=0.5")
+FORCED = ("--device=sd855", "--place=*=split:h:0.5")
 
 
 def run(tool, *arguments, code=0):
@@ -137,7 +137,7 @@ class ReportTest(WorkFolder, unittest.TestCase):
         self.assertNotIn("measured", report["variants"][1])
 
     def test_measurements_of_another_plan_are_refused(self):
-        self.report("--device=sd855", "--split-dim=oc", "--ratio=0.5")
+        self.report("--device=sd855", "--place=*=split:oc:0.5")
         bench = self.path("bench.json")
         run("codl-bench", self.plan, "--json", "--steps", "--num-runs=1", "-o", bench)
         with open(bench) as file:

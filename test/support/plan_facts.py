@@ -8,8 +8,8 @@ MODES = {
     "auto": [],
     "cpu": ["--strategy=cpu"],
     "gpu": ["--strategy=gpu"],
-    "h": ["--split-dim=h", f"--ratio={RATIO}", "--max-chain=4"],
-    "oc": ["--split-dim=oc", f"--ratio={RATIO}"],
+    "h": [f"--place=*=split:h:{RATIO}"],
+    "oc": [f"--place=*=split:oc:{RATIO}"],
 }
 CONVOLUTIONS = ("Conv2d", "DepthwiseConv2d")
 # Rows or channels by which a cut may miss the ratio: one row, one panel of output channels.

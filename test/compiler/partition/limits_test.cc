@@ -105,17 +105,11 @@ TEST_CASE("an objective is what is least") {
   PlanFigures a;
   a.predicted_us = 10;
   a.energy_mj = 5;
-  a.arena_bytes = 100;
-  a.weight_bytes = 7;
   PlanFigures b = a;
   b.predicted_us = 20;
   b.energy_mj = 4;
   CHECK(score_of(a, Objective::Latency, {}) < score_of(b, Objective::Latency, {}));
   CHECK(score_of(b, Objective::Energy, {}) < score_of(a, Objective::Energy, {}));
-  // Of equal memory the faster one; a byte counts for more than any time.
-  CHECK(score_of(a, Objective::Memory, {}) < score_of(b, Objective::Memory, {}));
-  b.weight_bytes = 6;
-  CHECK(score_of(b, Objective::Memory, {}) < score_of(a, Objective::Memory, {}));
 }
 
 TEST_CASE("every limit is kept by a compilation, to any value that can be reached") {
@@ -144,12 +138,9 @@ TEST_CASE("every limit is kept by a compilation, to any value that can be reache
     CHECK(both.gpu_share <= 0.5);
   }
   PartitionOptions options;
-  options.objective = Objective::Memory;
-  const PlanFigures least = figures_with(options, profile);
-  CHECK(least.arena_bytes + least.weight_bytes <= free.arena_bytes + free.weight_bytes);
-  options.objective = Objective::Latency;
-  options.limits.max_arena_bytes = least.arena_bytes;
-  CHECK(figures_with(options, profile).arena_bytes <= least.arena_bytes);
+  const uint64_t arena_bytes = free.arena_bytes * 9 / 10;
+  options.limits.max_arena_bytes = arena_bytes;
+  CHECK(figures_with(options, profile).arena_bytes <= arena_bytes);
   options.limits = {};
   options.objective = Objective::Energy;
   CHECK(*figures_with(options, profile).energy_mj <= *free.energy_mj);
@@ -275,9 +266,6 @@ TEST_CASE("energy is not the objective where the profile has no power figures") 
   options.objective = Objective::Energy;
   CHECK(test::error_of(compile_with(options, test::test_profile(Sharing::FineSvm))) ==
         "test: expected power figures in the profile for --objective=energy, found none");
-  options.is_robust = true;
-  CHECK(test::error_of(compile_with(options, powered_profile())) ==
-        "--robust: expected --objective=latency, found another");
 }
 
 TEST_CASE("limits give the same plan each time") {

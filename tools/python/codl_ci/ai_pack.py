@@ -37,8 +37,7 @@ def outputs_of_pack(folder, jobs):
 
 
 # Of codlc, each with a value: what it decides between CPU and GPU. A plan of the CPU alone has nothing of it.
-DECIDING = {"--" + name for name in ("strategy", "variants", "split-dim", "ratio", "max-chain", "objective", "gpu-limit", "max-gpu-slice",
-                                     "max-syncs", "max-fallback", "place")}
+DECIDING = {"--" + name for name in ("strategy", "variants", "objective", "gpu-limit", "max-gpu-slice", "max-syncs", "max-fallback", "place")}
 
 
 def cpu_options(options):
@@ -47,7 +46,7 @@ def cpu_options(options):
     for word in words:
         if word in DECIDING:
             next(words, None)
-        elif word.split("=")[0] not in DECIDING and word != "--robust":
+        elif word.split("=")[0] not in DECIDING:
             kept.append(word)
     return kept
 
