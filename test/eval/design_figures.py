@@ -20,7 +20,7 @@ import drawing
 from drawing import FAINT, INK
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-FLAGS = ["--device=sd855", "--split-dim=h", "--ratio=0.5"]
+FLAGS = ["--device=sd855", "--place=*=split:h:0.5"]
 CPU, GPU, MOVES = "#d97a1f", "#3b8fd6", "#2f9e56"
 QUEUES = {"cpu": CPU, "gpu": GPU, "transfer": MOVES}
 ARENAS = {"host": "host arena", "shared": "shared arena", "device": "device arena"}

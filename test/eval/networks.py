@@ -41,7 +41,7 @@ import time
 # What of the measured time a simulated one may be off by.
 TOLERANCE = 0.08
 KINDS = {"cpu": ["--strategy=cpu"], "gpu": ["--strategy=gpu"], "auto": [],
-         "split": ["--split-dim=h", "--ratio=0.5"]}
+         "split": ["--place=*=split:h:0.5"]}
 SECONDS = 300  # that a plan may take to load and to run
 HERE = os.path.dirname(os.path.abspath(__file__))
 

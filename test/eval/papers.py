@@ -4,9 +4,9 @@
     papers.py BIN MODELS [--out docs/results/papers] [--work DIR]     simulates, then writes the page and the figures
     papers.py --render                                                page and figures from what was collected
 
-BIN has this build's programs, MODELS the networks with weights, NAME.onnx. Papers: CoDL (MobiSys'22), Figs. 15, 16, 18, 20, 21 and
-22; the study "Potentials and Pitfalls" (MobiSys'24 workshop): strategies and frames. --out gets README.md, the figures, and what
-they are made from, papers.json. DIR keeps answers, so that a command that was cut off goes on. Figures need matplotlib
+BIN has this build's programs, MODELS the networks with weights, NAME.onnx. Papers: CoDL (MobiSys'22), Figs. 15, 16, 21 and 22;
+the study "Potentials and Pitfalls" (MobiSys'24 workshop): strategies and frames. --out gets README.md, the figures, and what they
+are made from, papers.json. DIR keeps answers, so that a command that was cut off goes on. Figures need matplotlib
 (python3-matplotlib).
 """
 import argparse

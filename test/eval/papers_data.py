@@ -9,8 +9,6 @@ PAGES = os.path.join(paper.HERE, "..", "..", "docs", "results", "papers")
 ORIGINS = ("published", "simulated")
 # Which of the paper's bars belongs to a strategy. On Kirin 990 the paper's CoDL has buffers, as the profile.
 BARS = {"cpu": "cpu", "gpu": "gpu", "mulayer": "mulayer", "codl-buffer": "codl_buffer", "codl": "codl", "codl-released": "codl"}
-HALF_OF = {"height": "half_height", "channel": "half_channel", "hybrid": "half_hybrid", "single": "half_hybrid",
-           "chained": "half_chained"}
 
 
 def read_json(path):
@@ -52,12 +50,6 @@ class Data:
         for key in keys:
             found = found.get(key, {})
         return found or None
-
-    def halves(self, name, key):
-        return by_origin(self.figure("18", name, key + "_ms"), self.clock_ms(self.first, name, HALF_OF[key]))
-
-    def sharing(self, name, key):
-        return by_origin(self.figure("20", name, key + "_ms"), self.run(self.first, name, HALF_OF[key])["sharing_us"] / 1e3)
 
     def energy_j(self, name, strategy):
         mj = self.run(self.first, name, strategy).get("energy_mj")

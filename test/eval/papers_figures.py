@@ -101,23 +101,6 @@ def latency(data, folder):
     write(figure, folder, "latency")
 
 
-def ablation(data, folder):
-    """Figs. 18 and 20, on the first phone."""
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(9.4, 5.4))
-
-    def groups(kinds, values):
-        return {name: [(label, {origin: (value, colour) for origin, value in values(name, key).items()})
-                       for key, label, colour in kinds] for name in data.paper_networks}
-
-    dims = (("height", "height", COLOURS["gpu"]), ("channel", "channels", COLOURS["cpu"]), ("hybrid", "hybrid", COLOURS["optimal"]))
-    rows(left, groups(dims, data.halves), "Every operator halved, no chains, ms (Fig. 18)", is_logarithmic=True)
-    kinds = (("single", "no chains", COLOURS["fine"]), ("chained", "chains", COLOURS["codl"]))
-    rows(right, groups(kinds, data.sharing), "Time to share data, ms (Fig. 20)")
-    figure.tight_layout(w_pad=3)
-    legend(figure, ("published", "simulated"))
-    write(figure, folder, "ablation")
-
-
 def costs(data, folder):
     """Figs. 21 and 22, on the first phone."""
     figure, all_axes = pyplot.subplots(1, 3, figsize=(11, 6.4))
@@ -206,7 +189,7 @@ def frames(data, folder):
     write(figure, folder, "frames")
 
 
-FIGURES = (latency, ablation, costs, strategies, frames)
+FIGURES = (latency, costs, strategies, frames)
 
 
 def write_all(data, folder):

@@ -49,13 +49,6 @@ def latency(data):
                                           "codl's default"], rows)]
 
 
-def ablation(data):
-    rows = [[name, *(pair(data.halves(name, key)) for key in ("height", "channel", "hybrid")),
-             *(pair(data.sharing(name, key), 1) for key in ("single", "chained"))] for name in data.paper_networks]
-    return results.table(["network, published / simulated ms", "halved along height", "along channels", "the better of both",
-                          "sharing without chains", "with chains"], rows)
-
-
 def costs(data):
     rows = [[name, *(pair(data.energy_j(name, s), 2) for s in ("cpu", "gpu", "codl")), pair(data.power_w(name, "codl"), 1),
              pair(data.memory_mb(name, "codl"))] for name in data.paper_networks]
@@ -106,11 +99,6 @@ SECTIONS = (
       "all filters, so FST and PoseNet are simulated faster on the CPU than published. MACE's kernel of Fig. 2 is 4.0 times as slow "
       "with buffers as with images, so uLayer and CoDL with buffers lose more there. The released plans were made for MACE's kernels."),
      latency),
-    ("ablation", "What dimensions and chains gain (CoDL, Figs. 18 and 20)", CODL + ", Snapdragon 855",
-     ("Every operator is halved. At a forced share codlc adds up what single operators cost and counts no transfer where a split along "
-      "channels is followed by one along height. So the better of both is not always the best of the three columns. Sharing is that of "
-      "whole networks: FST has 57 operators in codl's graph and 14 in the paper's list. The time of a synchronisation was fitted to "
-      "Fig. 20."), ablation),
     ("costs", "Power, energy and memory (CoDL, Figs. 21 and 22)", CODL + ", Snapdragon 855",
      ("Simulated watts are the profile's 1.3 for the whole time, 4.8 while the CPU works and 2.4 while the GPU does, which were fitted to "
       "Fig. 21. The paper left out its samples of CoDL below 7.75 W (released code). Simulated memory is what a session holds: weights, "

@@ -16,10 +16,6 @@ NETWORKS = {"retinaface": "retinaface", "yolov2": "yolov2", "vgg16": "vgg16_pape
 OTHERS = {"resnet50": "resnet50_ts13", "mobilenet_v2": "mobilenet_v2_ts13"}  # the study's network, and a small one
 PHONES = ("sd855", "sd865", "sd888", "kirin990")
 STRATEGIES = ("cpu", "gpu", "mulayer", "coarse", "fine", "codl-buffer", "codl", "codl-released", "optimal")
-# Figs. 17 to 20: every operator halved. The released code has such plans (phones/codl-paper.md says why it is these).
-HALVES = {"half_height": ["--ratio=0.5", "--max-chain=1", "--split-dim=h"],
-          "half_channel": ["--ratio=0.5", "--max-chain=1", "--split-dim=oc"],
-          "half_hybrid": ["--ratio=0.5", "--max-chain=1"], "half_chained": ["--ratio=0.5"]}
 GRANULARITIES = ("coarse", "fine", "optimal")
 # Of one core, n competing processes beside the plan's thread take n of n + 1 parts (assumed: equal shares).
 LOADS = {0: 0, 2: 67}
@@ -31,25 +27,12 @@ DISPLAYS = ("fifo", "round-robin")
 TIMES = ("clock_us", "wall_us")  # of the phones but the first
 
 
-def is_transform(step):
-    return step["kind"] == "kernel" and step["kernel"].startswith("convert_")
-
-
-def sharing_us(report, sync_us):
-    """As in Fig. 20: all conversions of the GPU, maps and copies, and a synchronisation for each wait for another queue."""
-    steps = report["variants"][0]["steps"]
-    moved = sum(s["predicted_us"] for s in steps
-                if s["kind"] in ("map", "unmap", "upload", "download") or is_transform(s) and s["queue"] == "gpu")
-    waits = sum(any(steps[w]["queue"] != s["queue"] for w in s["waits"]) for s in steps)
-    return moved + waits * sync_us
-
-
-def summary(report, simulated, sync_us):
+def summary(report, simulated):
     """What the tables have of a plan; `simulated` by load in percent, as codl-sim says of its first variant."""
     variant = report["variants"][0]
     found = {"clock_us": simulated["0"]["codl_clock_us"], "wall_us": variant["predicted_us"],
              "high_us": variant["high_us"], "memory_bytes": variant["memory"]["total_bytes"],
-             "sharing_us": sharing_us(report, sync_us), "loaded_us": {load: run["wall_us"] for load, run in simulated.items()}}
+             "loaded_us": {load: run["wall_us"] for load, run in simulated.items()}}
     if "energy_mj" in simulated["0"]:
         found["energy_mj"] = simulated["0"]["energy_mj"]
     return found
@@ -63,10 +46,6 @@ class Plans:
         for tool in ("codlc", "codl-sim"):
             with open(os.path.join(binaries, tool), "rb") as file:
                 self.build.update(file.read())
-
-    def sync_us(self, device):
-        path = device if device.endswith(".json") else os.path.join(paper.PROFILES, device + ".json")
-        return paper.read_profile(path)["transfer"]["sync_us"]["value"]
 
     def ask(self, network, device, flags, simulations):
         model = os.path.join(self.models, network + ".onnx")
@@ -101,7 +80,7 @@ class Plans:
     def summary(self, network, device, flags, loads=(0,)):
         """`network` is a file's name without .onnx; `loads` are percent of the CPU, the first 0."""
         answer = self.answer(network, device, flags, [f"--cpu-load={load}%" for load in loads])
-        return summary(answer["report"], answer["simulated"], self.sync_us(device))
+        return summary(answer["report"], answer["simulated"])
 
     def frames(self, network, device, flags):
         """What a display loses beside the plan, in percent of its frames, and what the plan takes of the GPU."""
@@ -112,7 +91,7 @@ class Plans:
 
 
 def simulate(plans, networks, phones, tell=print):
-    """By phone, network and strategy what its plan has. Of the first phone everything, also of HALVES; of the others, times."""
+    """By phone, network and strategy what its plan has. Of the first phone everything; of the others, times."""
     found = {}
     for phone in phones:
         is_first = phone == phones[0]
@@ -120,9 +99,7 @@ def simulate(plans, networks, phones, tell=print):
             tell(f"{phone} {name}", flush=True)
             own = {s: plans.summary(file, phone, [f"--strategy={s}"],
                                     tuple(LOADS.values()) if is_first and s in GRANULARITIES else (0,)) for s in STRATEGIES}
-            if is_first:
-                own.update({half: plans.summary(file, phone, flags) for half, flags in HALVES.items()})
-            else:
+            if not is_first:
                 own = {s: {key: value for key, value in run.items() if key in TIMES} for s, run in own.items()}
             found.setdefault(phone, {})[name] = own
     return found
