@@ -132,7 +132,6 @@ llvm::Expected<Candidate> VariantMaker::fit_weights(PartitionOptions options, Ma
                                      *most_weight_bytes_);
   CODL_ASSIGN_OR_RETURN(kept, make(options));
   kept.evaluations += free.evaluations + evaluations;
-  kept.bound_us = free.bound_us;  // of packings of any size
   kept.weights = {std::move(options.packings), std::move(free.partition),
                   free.schedule.predicted_us};
   return kept;
