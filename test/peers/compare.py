@@ -131,7 +131,7 @@ class Network:
             return self.path("model.ncnn")
         codlc = os.path.join(self.options.bin, "codlc")
         if not is_newer(self.path("model.codl"), self.model, codlc):
-            run(codlc, "-q", self.model, "--device=host", "--strategy=cpu", *self.codl_shapes,
+            run(codlc, "-q", self.model, "--device=host", "--strategy=cpu", "--max-weights=none", *self.codl_shapes,
                 "-o", self.path("model.codl"))
         return self.path("model.codl")
 
