@@ -137,6 +137,21 @@ TEST_CASE("what has no elements is left out") {
         "y: expected operands that broadcast, found others");
 }
 
+TEST_CASE("no elements come of none, and a product over nothing is 0") {
+  const ir::Graph maps = import_text(
+      "g (float[0,3,5,5] x) => (float[0,4,3,3] y) <float[4,3,3,3] w> { y = Conv(x, w) }");
+  CHECK(maps.value(maps.outputs()[0]).type.dims == ir::Dims{1, 4, 3, 3});
+  REQUIRE(maps.extents().size() == 1);
+  CHECK(maps.extents()[0].dim == 0);
+  const std::vector<Bytes> x = {bytes_of(kSix)};
+  const std::string text = "g (float[2,3] x) => (float[2,3] y) <float[2,0] a, float[0,3] b> ";
+  CHECK(run<float>(text + "{ p = MatMul(a, b) y = Add(x, p) }", x) == kSix);
+  CHECK(run<float>(text + "{ y = Gemm(a, b, x) }", x) == kSix);
+  CHECK(import_error("g (float[2,3] x) => (float[] y) <float[2,0] a, float[1,3] b> "
+                     "{ y = MatMul(a, b) }")
+            .find("expected elements in 'a', found dims [2,0]") != std::string::npos);
+}
+
 TEST_CASE("NonZero: the most places there can be, and how many there are") {
   const std::string text =
       "g (float[2,2] x) => (int64[n,2] y) { i = NonZero(x) y = Transpose<perm = [1, 0]>(i) }";

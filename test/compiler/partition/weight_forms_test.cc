@@ -16,9 +16,10 @@ using test::value_of;
 // computes 4,096 pixels, "late" has 589,824 and computes 256.
 ir::Graph early_and_late() {
   test::GraphBuilder builder(32, 64, 64);
+  // "late" comes first: it is not the order of the graph that decides.
+  const ir::ValueId late = builder.conv("late", builder.conv("a", builder.input(), 256, 1, 4), 256);
   const ir::ValueId early = builder.conv("early", builder.input(), 32);
-  const ir::ValueId small = builder.conv("small", early, 256, 1, 4);
-  return builder.finish(builder.conv("late", small, 256));
+  return builder.finish(builder.add("sum", late, builder.conv("b", early, 256, 1, 4)));
 }
 
 DeviceProfile profile_with_winograd() {
@@ -70,8 +71,9 @@ TEST_CASE("weights that parts, processors and variants read in one packing are s
   REQUIRE(on_both.node_partitions[1].is_split());
   const uint64_t bytes = plans.bytes_of(on_cpu);
   CHECK(plans.bytes_of({on_cpu, on_gpu, on_both}) == bytes);
-  // 4 * 9 * 32 * 32, 4 * 32 * 256 and 4 * 9 * 256 * 256 bytes are whole pages; each bias has one.
-  CHECK(bytes == 36864 + 32768 + 2359296 + 3 * 4096);
+  // 4 * 9 * 32 * 32, 4 * 32 * 256 and 4 * 9 * 256 * 256 bytes are whole pages, and each bias has
+  // one.
+  CHECK(bytes == 36864 + 2 * 32768 + 2359296 + 4 * 4096);
   // Both packings where one variant has the one and another the other: "early" 36 of 9, "late" too.
   CHECK(plans.bytes_of({on_cpu, plans.plan("cpu")}) == bytes + 4 * (36864 + 2359296));
 }
@@ -82,7 +84,7 @@ TEST_CASE("transforms are taken where they save most time per byte, as far as th
   REQUIRE(plans.packing_in(free, "early") == Packing::Winograd4);
   REQUIRE(plans.packing_in(free, "late") == Packing::Winograd4);
   const uint64_t least = plans.bytes_of(plans.plan("cpu", plans.chosen(0)));
-  CHECK(least == 36864 + 32768 + 2359296 + 3 * 4096);
+  CHECK(least == 36864 + 2 * 32768 + 2359296 + 4 * 4096);
 
   // Room for the transform of "early", in the place of its plain form, and for no more.
   const uint64_t most_bytes = least + 3 * 36864;
@@ -95,6 +97,11 @@ TEST_CASE("transforms are taken where they save most time per byte, as far as th
   const PartitionPlan smaller = plans.plan("cpu", plans.chosen(most_bytes - 1));
   CHECK(plans.packing_in(smaller, "early") == Packing::Winograd2);
   CHECK(plans.bytes_of(smaller) < most_bytes);
+
+  // Room for the smaller transform of "late": "early" still saves more for its bytes.
+  const PartitionPlan better = plans.plan("cpu", plans.chosen(least + 2359296 * 7 / 9));
+  CHECK(plans.packing_in(better, "early") == Packing::Winograd4);
+  CHECK(plans.packing_in(better, "late") == Packing::ConvPanels);
 
   // Room for all: as without a limit.
   CHECK(plans.bytes_of(plans.plan("cpu", plans.chosen(plans.bytes_of(free)))) ==
