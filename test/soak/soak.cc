@@ -232,9 +232,10 @@ class Soak {
     for (int32_t i = 0; i < options_.creations; ++i) {
       if (i == first) before = held_now();
       const Plan plan = open_plan(options_.plan, CODL_VERIFY_STRUCTURE);
-      const std::string& variant = variants_[static_cast<size_t>(i) % variants_.size()];
+      const size_t index = static_cast<size_t>(i) % variants_.size();
+      const std::string& variant = variants_[index];
       PlanFlags flags = flags_of(variant);
-      flags.check_every = i % 3 == 0 ? 1 : 0;
+      flags.check_every = i % 3 == 0 && plan.variant(index).needs_gpu != 0 ? 1 : 0;
       Session session = create_session(plan, flags, i % 5 == 0);
       plant(options_.leak);
       if (i % 10 != 0) continue;
