@@ -62,9 +62,9 @@ void write_key(const ClApi& api, const GpuDevice& device, const kernels::ClText&
                 static_cast<unsigned long long>(what));
 }
 
-// NO_DEVICE if the device has no room for the launch's work-groups, of at most `most_items`, with
-// so much local memory: it would fail in the first run, on some drivers without a word.
-codl_status_t check_group(const GpuDevice& device, const KernelInfo& info, const ClLaunch& launch,
+// NO_DEVICE if the device has no room for work-groups of that size, of at most `most_items`, with
+// so much local memory.
+codl_status_t check_group(const GpuDevice& device, const KernelInfo& info, const size_t* local,
                           uint64_t most_items, uint64_t local_bytes, codl_diag_t* diag) {
   const auto fits = [&](const char* what, uint64_t expected, uint64_t most) {
     if (expected > most)
@@ -73,11 +73,10 @@ codl_status_t check_group(const GpuDevice& device, const KernelInfo& info, const
                static_cast<unsigned long long>(most));
     return expected <= most;
   };
-  bool is_good =
-      fits("work-items", launch.local[0] * launch.local[1] * launch.local[2], most_items) &&
-      fits("bytes of local memory", local_bytes, device.group_local_bytes);
-  for (size_t i = 0; i < std::size(launch.local) && is_good; ++i)
-    is_good = fits("work-items along a side", launch.local[i], device.max_group_sizes[i]);
+  bool is_good = fits("work-items", uint64_t{local[0]} * local[1] * local[2], most_items) &&
+                 fits("bytes of local memory", local_bytes, device.group_local_bytes);
+  for (size_t i = 0; i < std::size(device.max_group_sizes) && is_good; ++i)
+    is_good = fits("work-items along a side", local[i], device.max_group_sizes[i]);
   return is_good ? CODL_OK : CODL_NO_DEVICE;
 }
 
@@ -136,9 +135,15 @@ codl_status_t GpuPrograms::add(const kernels::StepShape& step, const uint32_t* t
                                const GpuTensors& memory, GpuKernel* out_kernel, codl_diag_t* diag) {
   ClLaunch launch;
   kernels::launch_of(step, &launch);
+  out_kernel->has_local = launch.local[0] != 0;
+  for (int i = 0; i < 3; ++i) {
+    out_kernel->global[i] = static_cast<size_t>(launch.global[i]);
+    out_kernel->local[i] = static_cast<size_t>(launch.local[i]);
+  }
+  // Before it is built: drivers crash on what they have no room for.
   const GpuDevice& device = gpu_->device();
-  codl_status_t status =
-      check_group(device, *step.kernel, launch, device.max_group_items, launch.local_bytes, diag);
+  codl_status_t status = check_group(device, *step.kernel, out_kernel->local,
+                                     device.max_group_items, launch.local_bytes, diag);
   if (status != CODL_OK) return status;
   Program* program = nullptr;
   status = find_or_build(*step.kernel, launch, &program, diag);
@@ -148,33 +153,28 @@ codl_status_t GpuPrograms::add(const kernels::StepShape& step, const uint32_t* t
       gpu_->api().clCreateKernel(program->program, step.kernel->symbol, &error);
   if (kernel == nullptr) return cl_fault(diag, "clCreateKernel", error);
   kernels_[kernel_count_++] = kernel;
-  status = check_kernel(kernel, *step.kernel, launch, diag);
-  if (status != CODL_OK) return status;
   out_kernel->kernel = kernel;
-  out_kernel->has_local = launch.local[0] != 0;
-  for (int i = 0; i < 3; ++i) {
-    out_kernel->global[i] = static_cast<size_t>(launch.global[i]);
-    out_kernel->local[i] = static_cast<size_t>(launch.local[i]);
-  }
   status = set_arguments(kernel, step, launch, tensors, memory, diag);
   return status == CODL_OK ? warm_up(*program, *out_kernel, diag) : status;
 }
 
-// A driver may have more local memory for a kernel than its text has, and fewer work-items: its
-// registers limit them.
-codl_status_t GpuPrograms::check_kernel(cl_kernel kernel, const KernelInfo& info,
-                                        const ClLaunch& launch, codl_diag_t* diag) {
+// A built kernel may take more local memory than its text has, and allow fewer work-items: its
+// registers limit them. Asked for the reason only when the driver refuses a launch: Mesa 22.3's
+// Rusticl says that it allows 32 work-items of every kernel, and runs 256.
+codl_status_t GpuPrograms::explain_refusal(const Program& program, const GpuKernel& kernel,
+                                           cl_int error, codl_diag_t* diag) {
   const GpuDevice& device = gpu_->device();
   size_t most_items = 0;
   cl_ulong local_bytes = 0;
   const auto ask = [&](cl_kernel_work_group_info what, auto* out) {
-    return gpu_->api().clGetKernelWorkGroupInfo(kernel, device.device, what, sizeof(*out), out,
-                                                nullptr);
+    return gpu_->api().clGetKernelWorkGroupInfo(kernel.kernel, device.device, what, sizeof(*out),
+                                                out, nullptr) == CL_SUCCESS;
   };
-  cl_int error = ask(CL_KERNEL_WORK_GROUP_SIZE, &most_items);
-  if (error == CL_SUCCESS) error = ask(CL_KERNEL_LOCAL_MEM_SIZE, &local_bytes);
-  if (error != CL_SUCCESS) return cl_fault(diag, "clGetKernelWorkGroupInfo", error);
-  return check_group(device, info, launch, most_items, local_bytes, diag);
+  codl_status_t status = CODL_OK;
+  if (kernel.has_local && ask(CL_KERNEL_WORK_GROUP_SIZE, &most_items) &&
+      ask(CL_KERNEL_LOCAL_MEM_SIZE, &local_bytes))
+    status = check_group(device, *program.kernel, kernel.local, most_items, local_bytes, diag);
+  return status == CODL_OK ? cl_fault(diag, "clEnqueueNDRangeKernel", error) : status;
 }
 
 codl_status_t GpuPrograms::find_or_build(const KernelInfo& info, const ClLaunch& launch,
@@ -332,7 +332,7 @@ codl_status_t GpuPrograms::warm_up(Program& program, const GpuKernel& kernel, co
   const int64_t start_ns = now_ns();
   const cl_int error = kernel.enqueue(*gpu_, 0, nullptr, nullptr);
   build_us_ += static_cast<double>(now_ns() - start_ns) / 1000;
-  return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, "clEnqueueNDRangeKernel", error);
+  return error == CL_SUCCESS ? CODL_OK : explain_refusal(program, kernel, error, diag);
 }
 
 }  // namespace codl::rt

@@ -77,8 +77,8 @@ class GpuPrograms {
   // A program that cannot be stored is built again next time.
   void store_binary(const Program& program, const Key& key);
   codl_status_t report_build_log(const Program& program, cl_int error, codl_diag_t* diag);
-  codl_status_t check_kernel(cl_kernel kernel, const KernelInfo& info,
-                             const kernels::ClLaunch& launch, codl_diag_t* diag);
+  codl_status_t explain_refusal(const Program& program, const GpuKernel& kernel, cl_int error,
+                                codl_diag_t* diag);
   codl_status_t set_arguments(cl_kernel kernel, const kernels::StepShape& step,
                               const kernels::ClLaunch& launch, const uint32_t* tensors,
                               const GpuTensors& memory, codl_diag_t* diag);

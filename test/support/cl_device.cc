@@ -23,6 +23,7 @@ namespace {
   F(clBuildProgram)               \
   F(clGetProgramBuildInfo)        \
   F(clCreateKernel)               \
+  F(clGetKernelWorkGroupInfo)     \
   F(clSetKernelArg)               \
   F(clCreateBuffer)               \
   F(clCreateImage)                \
@@ -53,6 +54,7 @@ struct ClDevice::State {
   cl_command_queue queue = nullptr;
   std::string texts;                         // of all kernels; empty before the first
   std::map<std::string, cl_kernel> kernels;  // by symbol and options
+  bool counts_local_memory = false;          // of a kernel to the byte, as PoCL does
 
   std::string open();
   std::string build(const KernelInfo& info, const kernels::ClLaunch& launch, cl_kernel* out_kernel);
@@ -79,6 +81,10 @@ std::string ClDevice::State::open() {
   cl_int error = CL_SUCCESS;
   context = api.clCreateContext(nullptr, 1, &device, nullptr, nullptr, &error);
   if (error != CL_SUCCESS) return fault("clCreateContext", error);
+  char version[256] = {};
+  api.clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof(version) - 1, version, nullptr);
+  counts_local_memory = std::string(version).find("pocl") != std::string::npos ||
+                        std::string(version).find("PoCL") != std::string::npos;
   queue = api.clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &error);
   return error == CL_SUCCESS ? std::string() : fault("clCreateCommandQueue", error);
 }
@@ -112,6 +118,13 @@ std::string ClDevice::State::build(const KernelInfo& info, const kernels::ClLaun
     }
     kernel = api.clCreateKernel(program, info.symbol, &error);
     if (error != CL_SUCCESS) return fault("clCreateKernel", error);
+    cl_ulong local_bytes = 0;
+    error = api.clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE,
+                                         sizeof(local_bytes), &local_bytes, nullptr);
+    if (error != CL_SUCCESS) return fault("clGetKernelWorkGroupInfo", error);
+    if (counts_local_memory && local_bytes != launch.local_bytes)
+      return "expected the launch's " + std::to_string(launch.local_bytes) +
+             " bytes of local memory, found " + std::to_string(local_bytes);
   }
   *out_kernel = kernel;
   return {};

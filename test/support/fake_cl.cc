@@ -228,8 +228,14 @@ rt::ClApi simulated_api() {
   api.clSetKernelArg = [](cl_kernel, cl_uint, size_t, const void*) { return cl_int{CL_SUCCESS}; };
   api.clSetKernelArgSVMPointer = [](cl_kernel, cl_uint, const void*) { return cl_int{CL_SUCCESS}; };
   api.clEnqueueNDRangeKernel = [](cl_command_queue, cl_kernel, cl_uint, const size_t*,
-                                  const size_t*, const size_t*, cl_uint, const cl_event*,
-                                  cl_event* event) { return make_event(event); };
+                                  const size_t*, const size_t* local, cl_uint, const cl_event*,
+                                  cl_event* event) {
+    const FakeDevice& device = current->device;
+    if (local != nullptr && local[0] * local[1] * local[2] > device.kernel_group_items)
+      return cl_int{CL_INVALID_WORK_GROUP_SIZE};
+    if (device.kernel_local_bytes > device.group_local_bytes) return cl_int{CL_OUT_OF_RESOURCES};
+    return make_event(event);
+  };
   api.clEnqueueMapBuffer = [](cl_command_queue, cl_mem memory, cl_bool, cl_map_flags, size_t,
                               size_t, cl_uint, const cl_event*, cl_event* event, cl_int* error) {
     *error = make_event(event);
