@@ -74,7 +74,7 @@ class BuildStepTest(WorkFolder, unittest.TestCase):
         self.run_ok(MODEL, "-q", "-o", plan)
         after = os.stat(plan)
         self.assertEqual((before.st_mtime_ns, before.st_ino), (after.st_mtime_ns, after.st_ino))
-        self.run_ok(MODEL, "-q", "-o", plan, "--strategy=cpu")
+        self.run_ok(MODEL, "-q", "-o", plan, "--device=sd855")
         self.assertNotEqual(os.stat(plan).st_mtime_ns, before.st_mtime_ns)
 
     def test_several_devices_give_the_plans_of_one_call_each(self):

@@ -25,7 +25,7 @@ BIN = None
 
 # A value that each kind of flag takes.
 VALUES = {"N": "1", "PERCENT": "1%", "R": "0.5", "LIST": "0", "TIME": "1s", "STAGE": "graph",
-          "PASS": "fold_constants", "RATIO|auto": "auto", "BYTES": "1MiB", "NODE=WHERE": "a=cpu"}
+          "PASS": "fold_constants", "RATIO|auto": "auto", "RATIOx|BYTES|none": "none", "BYTES": "1MiB", "NODE=WHERE": "a=cpu"}
 # Of flags whose form does not say it.
 VALUES_OF = {"strategy": "cpu", "variants": "cpu", "samples-per-kernel": "8"}
 NUMBERS = ("N", "PERCENT", "R", "LIST", "TIME")

@@ -8,6 +8,7 @@ Usage: pages_test.py --bin build/release/bin [--write] [unittest arguments]     
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import unittest
@@ -38,7 +39,7 @@ def blocks_of(path):
 class PagesTest(WorkFolder, unittest.TestCase):
     def run_line(self, line, cwd, code=0):
         """What a command line of a page prints, its tool being the one that is tested."""
-        tool, *arguments = line.split()
+        tool, *arguments = shlex.split(line)
         result = subprocess.run([os.path.join(BIN, tool), *arguments], capture_output=True, text=True, cwd=cwd,
                                 stdin=subprocess.DEVNULL, timeout=300)
         self.assertEqual(result.returncode, code, line + "\n" + result.stderr)
