@@ -19,7 +19,7 @@ namespace {
 constexpr uint64_t kMaxFileBytes = uint64_t{1} << 32;
 // An array in Fortran order is put in C order in memory.
 constexpr uint64_t kMaxFortranBytes = uint64_t{1} << 28;
-// Of data, read at a time while they are checked; a multiple of every element's bytes.
+// Bytes of data that are read at a time to be checked; a multiple of every element's bytes.
 constexpr uint64_t kPieceBytes = 1 << 20;
 constexpr char kLabels[] = "labels.npy";
 
@@ -27,7 +27,7 @@ static_assert(static_cast<int>(DType::F32) == CODL_FLOAT32);
 
 codl_dtype_t dtype_in_file(DType dtype) { return static_cast<codl_dtype_t>(dtype); }
 
-// What `parse` gives; what it throws as an input error.
+// Returns what `parse` gives; an input error that it throws becomes ours.
 template <typename Parse>
 auto parsed(const std::string& path, Parse parse) -> llvm::Expected<decltype(parse())> {
   try {

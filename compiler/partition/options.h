@@ -1,4 +1,4 @@
-// What a strategy is asked for; unset fields leave the choice to it.
+// The wishes that a strategy gets; unset fields leave the choice to it.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct PartitionOptions {
   Objective objective = Objective::Latency;  // of optimal
   PlanLimits limits;
 
-  // By node: the packings in which its kernels may read weights. Empty: any.
+  // The packings in which each node's kernels may read weights, by node. Empty: any.
   std::vector<PackingSet> packings;
 
   bool is_optimal() const { return strategy == "optimal" || strategy == "auto"; }

@@ -42,7 +42,7 @@ class StoredWeights {
 // Bytes of a plan that has each constant in all packings in which any kernel reads it.
 uint64_t most_bytes_of_any(const ir::Graph& graph, const LatencyPredictor& predictor);
 
-// By node: packings that the kernels of a plan like `free` may read, so that the plan and what is
+// Packings, by node, that kernels of a plan like `free` may read, so that the plan and what is
 // `stored` have at most `most_bytes` together. Of all that fit, those are taken first that save
 // most of the predicted time per byte where `free` has the nodes. Where not even the smallest form
 // of each constant fits, it is that.

@@ -19,7 +19,7 @@ struct CompileReport {
   struct Variant {
     std::string name;
     double predicted_us = 0;
-    // By prediction, so many times as fast as the CPU alone, and as all on the GPU that it can;
+    // Predicted: so many times as fast as the CPU alone, and as all on the GPU that it can;
     // nothing without a GPU.
     std::optional<double> speedup_over_cpu, speedup_over_gpu;
     Uncertainty uncertainty;        // of predicted_us

@@ -32,8 +32,8 @@ struct MeasuredSteps {
   }
 };
 
-// By variant: one, or all of --all-variants. Input error: no JSON, or not that of codl-bench, or of
-// a plan for another device than `device`.
+// One variant's steps, or those of --all-variants. Input error: no JSON, or not that of codl-bench,
+// or of a plan for another device than `device`.
 llvm::Expected<std::vector<MeasuredSteps>> read_measured_steps(llvm::StringRef json,
                                                                llvm::StringRef path,
                                                                llvm::StringRef device);

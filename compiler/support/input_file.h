@@ -12,7 +12,7 @@
 
 namespace codl::compiler {
 
-// What is wrong with the file at `path` as an input error.
+// The fault of the file at `path` as an input error.
 llvm::Error to_error(llvm::StringRef path, const tools::FileFault& fault);
 
 // All of a file, in memory: it may change meanwhile. Input error if it is no regular file or has

@@ -283,7 +283,7 @@ tools::FlagGroup inspection_flags(CodlcFlags* flags) {
         "print the passes in their order and exit"}}};
 }
 
-// Of other compilers and runtimes.
+// Flags of other compilers and runtimes.
 std::vector<tools::OtherName> other_names() {
   return {
       {"fp16 half float16 use-fp16 enable-fp16", "--precision=fp16"},

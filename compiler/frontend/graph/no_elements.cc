@@ -29,7 +29,7 @@ llvm::Expected<OnnxNode> stretched(const OnnxNode& node, Importer& importer, int
   return copy;
 }
 
-// What the rule makes of the stretched node: an empty tensor of the dims for each output.
+// Imports the stretched node by its rule: an empty tensor of the dims for each output.
 llvm::Expected<std::vector<OnnxTensor>> outputs_with(const ImportEntry& entry, const OnnxNode& node,
                                                      Importer& importer, int64_t extent) {
   CODL_ASSIGN_OR_RETURN(trial, stretched(node, importer, extent));

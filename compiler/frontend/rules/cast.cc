@@ -6,7 +6,7 @@
 namespace codl::compiler {
 namespace {
 
-// What rules hold values of the dtype in that they make.
+// The dtype in which rules hold values of `dtype` that they make.
 DType made_dtype(DType dtype) { return dtype == DType::F64 ? dtype : held_dtype(dtype); }
 
 // Rounded to what `to` can hold. Inside a network halves are F32, so that a cast to F16 or BF16 is
@@ -53,7 +53,7 @@ llvm::Expected<DType> target_of(const OnnxNode& node) {
   return *dtype;
 }
 
-// Of casts to 8 bit floats, which codl does not have.
+// Attributes of casts to 8 bit floats, which codl does not have.
 void ignore_float8_attributes(const OnnxNode& node) {
   ignore_attributes(node, {"saturate", "round_mode"});
 }

@@ -174,7 +174,7 @@ llvm::Error import_tensor_scatter(const OnnxNode& node, Importer& importer) {
     return input_error(node.name, "expected an update of rank {0}, found {1}", dims.size(),
                        update_dims.size());
   if (element_count(update_dims) == 0) return importer.bind_operand(node, 0);
-  // Of the first row that is written.
+  // Belongs to the first row that is written.
   const int64_t places = dims[axis] - (mode == "linear" ? update_dims[axis] - 1 : 0);
   if (node.has_input(2))
     if (llvm::Error error = expect_indices(node, importer, 2, {std::max<int64_t>(places, 0)}))

@@ -29,7 +29,7 @@ constexpr int64_t element_count(const OperandShape& shape, int32_t begin, int32_
 
 // ---- indices known at run time ------------------------------------------------------------------
 
-// Of an index into a dim; negative ones count from the end.
+// An index into a dim; negative ones count from the end.
 constexpr bool is_index_inside(int64_t index, int64_t dim) { return index >= -dim && index < dim; }
 
 // An index into a dim: negative ones count from the end, those outside become the nearest inside.
