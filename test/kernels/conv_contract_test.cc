@@ -1,5 +1,6 @@
 // Contracts of Conv2d, DepthwiseConv2d and MatMul: one step that a damaged plan could ask for per
 // rule, and the features.
+#include "kernels/common/contract/conv_window.h"
 #include "kernels/pack.h"
 #include "kernels/work_table.h"
 #include "test/kernels/step_for_tests.h"
