@@ -21,8 +21,8 @@ inline constexpr int32_t kClLanes = 16;
 //   share texels
 inline constexpr uint64_t kClLineItems = 32;
 inline constexpr uint64_t kClGridItems = 4;
-// Of any tile: CL_DEVICE_MAX_WORK_GROUP_SIZE of NVIDIA, Adreno and most Malis. A GPU may have less:
-// GpuFacts.
+// No tile has more: it is CL_DEVICE_MAX_WORK_GROUP_SIZE of NVIDIA, Adreno and most Malis. GpuFacts
+// says if a GPU has less.
 inline constexpr int32_t kClMaxGroupItems = 1024;
 
 // Three numbers as a local size, those that a tile begins with. A kernel that computes in a line

@@ -14,7 +14,8 @@ TimedTiles timed_gemm_tiles(const GpuFacts& gpu);
 // The fastest for `size` among the profile's tiles for the kernel, or among those; `size` must not
 // depend on how the operator is cut: neither does the order of additions then.
 GemmTile fastest_gemm_tile(const KernelInfo& kernel, const GemmSize& size, const GpuFacts& gpu);
-// Of these; of none kPlainGemmTile, for which the GPU has no room then. `units`: of the GPU.
+// Returns the fastest of `tiles`; without any kPlainGemmTile, for which the GPU then has no room.
+// The GPU has `units`.
 GemmTile fastest_gemm_tile(const TimedTiles& tiles, const GemmSize& size, int32_t units);
 // What it is the fastest by: how long a tile takes for `size`.
 double predicted_ns(const TimedTile& timed, const GemmSize& size, int32_t units);

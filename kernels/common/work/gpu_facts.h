@@ -71,7 +71,7 @@ struct GpuFacts {
   double unit_registers = 1;    // 32-bit
   double unit_local_bytes = 0;  // that its groups share
   double latency_ns = 1;        // of a load that no cache has
-  // Of a work-group at most; no step takes more.
+  // A work-group has at most these; no step takes more.
   int32_t max_group_items = kUnknownGroupItems;
   double max_group_local_bytes = kUnknownGroupLocalBytes;
   GpuTiles tiles = {};
