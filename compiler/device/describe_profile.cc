@@ -50,7 +50,7 @@ void print_host_costs(llvm::raw_ostream& os, const HostCosts& costs, Sharing sha
   print_line(os, "transfer download_call", costs.download_call_waits ? "waits" : "returns");
 }
 
-// What is known of a kernel beyond its family's.
+// Prints one line about the calibration of a kernel or a family.
 void print_calibration(llvm::raw_ostream& os, llvm::StringRef name, const Calibration& known) {
   std::string text;
   for (int term = 0; term < kTermCount; ++term)
@@ -80,7 +80,7 @@ std::string origins_of(const DeviceProfile& profile) {
   return text;
 }
 
-// What the processor's times stand on, plain loops left out: the best that any kernel has.
+// Returns the level of the processor's best kernels; plain loops do not count.
 const char* level_of(const DeviceProfile& profile, Processor processor) {
   Level best = Level::Facts;
   for (const KernelInfo& kernel : kKernelInfos)

@@ -110,7 +110,7 @@ PowerFigures read_power(const JsonValue& json, const Sources& sources) {
   return power;
 }
 
-// Of each worker, the fastest first.
+// Reads one speed per worker; the fastest comes first.
 void read_worker_speeds(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
   read_origin(json, sources);
   const JsonValue values = json.member("values");

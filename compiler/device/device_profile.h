@@ -30,7 +30,7 @@ struct DeviceFact {
   std::string value;  // with its unit
 };
 
-// What a profile is of: a phone, another machine, or no device in particular.
+// Says whether a profile describes a phone, another machine, or no device in particular.
 enum class DeviceKind { Phone, Machine, Template };
 
 struct DeviceProfile {
@@ -45,7 +45,8 @@ struct DeviceProfile {
 
   std::string cpu_name;
   Machine machine;  // cpu_threads: of the CPU of a plan with both processors
-  // Of each worker, relative to the first, which is the fastest: 1, then 0.0001 to 1. Empty: all 1.
+  // Speed of each worker relative to the first, which is the fastest: 1, then 0.0001 to 1. If
+  // empty, all are 1.
   std::vector<double> cpu_worker_speeds;
   std::string gpu_name;
   bool has_gpu = false;
@@ -58,22 +59,26 @@ struct DeviceProfile {
   int32_t image_row_texels = 1;  // rows of images are padded to a multiple of so many
   bool copies_weights = false;   // the GPU cannot read those of the plan where they are
   TransferCosts transfer;
-  // Of a GPU step beside what its terms say: the host's work to enqueue it.
+  // The host's time to enqueue a GPU step, which the step's terms do not contain.
   Quantity launch_us;
-  // By processor: what a step usually takes more than predicted, which is of undisturbed runs.
+  // Indexed by processor: how much longer a step usually takes than predicted. Predictions describe
+  // undisturbed runs.
   Quantity interference_percent[2];
-  // By processor: so many weights its last cache keeps from one run of a network to the next.
+  // Indexed by processor: how many megabytes of weights the last-level cache keeps from one run of
+  // a network to the next.
   Quantity warm_weight_mbytes[2];
   std::optional<PowerFigures> power;
   std::vector<DeviceFact> facts;   // in the file's order
   std::vector<DeviceFact> quirks;  // name and text: what is known to be wrong with the device
-  std::vector<DeviceFact> tiles;   // by kernel symbol: what gpu_facts.tiles came from
-  // By kernel id - 1: what the profile says of the kernel, or its family, or what other machines
-  // say of the family.
+  std::vector<DeviceFact> tiles;   // indexed by kernel symbol: where gpu_facts.tiles came from
+  // Indexed by kernel id - 1: the profile's calibration of the kernel, else of its family, else
+  // what other machines have for the family.
   std::vector<Calibration> kernels{kKernelCount};
   std::vector<uint16_t> unused_kernels;  // kernels that the user does not want
-  LearnedSteps learned;                  // of plans that ran there; none is in the file
-  double cpu_slow_down = 1;              // of all kernels, against what was learned: busy_profile()
+  // From plans that ran on the device; the file contains none.
+  LearnedSteps learned;
+  // Of all kernels relative to what was learned: busy_profile().
+  double cpu_slow_down = 1;
 
   // cpu_worker_speeds as plans and kernels::WorkMachine have them.
   std::vector<uint16_t> worker_speeds() const;
@@ -108,8 +113,8 @@ const char* name_of(Origin origin);
 // Text for codl-dump: everything but the sources, a line each; numbers with their origin.
 std::string describe(const DeviceProfile& profile);
 
-// What a GPU step may take for each microsecond predicted of it alone: what usually disturbs either
-// processor, and the CPU at work beside it.
+// Returns how many microseconds a GPU step may take for each one predicted of it alone: both
+// processors are usually disturbed, and the CPU computes at the same time.
 double crowded_factor(const DeviceProfile& profile);
 
 }  // namespace codl::compiler

@@ -11,12 +11,14 @@
 
 namespace codl::compiler {
 
-// What a Map, Upload or Download moves: its part of the rows or channels that the tensor holds.
+// Returns the bytes that a Map, Upload or Download moves: its part of the rows or channels that the
+// tensor holds.
 double moved_bytes(const Variant& variant, const Step& step);
 // The same of a step that moves `part` along `dim` of a tensor of that shape.
 double moved_bytes(const kernels::OperandShape& shape, SplitDim dim, Range part);
 
-// What a step takes of its processor, and of the memory that both share, with nothing else running.
+// A step's demand for its processor and for the memory that both processors share, if nothing else
+// runs.
 struct StepDemand {
   double us = 0;
   double memory_bytes = 0;
@@ -43,7 +45,8 @@ class LatencyPredictor {
            !llvm::is_contained(profile_.unused_kernels, kernel.id);
   }
 
-  // Of a step that has passed check_step(): each term as long as nothing hides it takes.
+  // Returns how long each term of the step takes if nothing hides it. The step must have passed
+  // check_step().
   TermTimes times(const kernels::StepShape& step) const {
     return times_of(step, profile_.machine, profile_.gpu_facts,
                     has_warm_weights_[static_cast<size_t>(step.kernel->processor)]);
@@ -51,25 +54,26 @@ class LatencyPredictor {
 
   StepDemand demand(const kernels::StepShape& step) const;
 
-  // What was learned of such a step, which is in demand().
+  // Returns the correction learned for such a step; demand() has applied it already.
   LearnedSteps::Correction correction(const kernels::StepShape& step) const;
 
   // Microseconds of such a step; `other_processor_busy` adds contention, not what both take of each
   // other by sharing a memory.
   double predict_us(const kernels::StepShape& step, bool other_processor_busy) const;
 
-  // What the host takes to enqueue such a step, where its terms do not say so: 0 on the CPU.
+  // Returns the host's time to enqueue such a step where the step's terms do not contain it; 0 on
+  // the CPU.
   double launch_us(const kernels::StepShape& step) const {
     const bool is_launched = step.kernel->processor == Processor::Gpu && !step.is_in_place;
     return is_launched ? profile_.launch_us.value : 0;
   }
-  // Of a step of the variant, of any kind: 0 where it is no kernel's.
+  // The same for a step of the variant; 0 if no kernel computes it.
   double launch_us(const Variant& variant, const Step& step) const;
 
-  // Of a step that is no kernel's and moves so many bytes.
+  // Returns the time of a step that moves so many bytes without a kernel.
   double transfer_us(StepKind kind, double bytes) const;
 
-  // Of a step of the variant that nothing disturbs, of any kind, without its launch.
+  // Returns the demand of a step of any kind, undisturbed and without its launch.
   StepDemand demand(const Variant& variant, const Step& step) const;
   double step_us(const Variant& variant, const Step& step) const {
     return demand(variant, step).us;
@@ -83,7 +87,7 @@ class LatencyPredictor {
   LearnedSteps::Correction learned(const kernels::StepShape& step, double us) const;
 
   const DeviceProfile& profile_;
-  const bool has_warm_weights_[2];  // by processor
+  const bool has_warm_weights_[2];  // indexed by processor
 };
 
 }  // namespace codl::compiler

@@ -21,8 +21,8 @@ void append(Key& key, const T* values, size_t count) {
   key.append({reinterpret_cast<const char*>(values), count * sizeof(T)});
 }
 
-// Of maps the whole dims: a part says elsewhere which rows and channels of them it is. What a
-// kernel packs is of the part, so of weights nothing.
+// The key holds the maps' whole dims, because it is the part that says which rows and channels are
+// computed. It leaves out weights: a kernel packs only those of its part.
 uint64_t node_key(const kernels::StepShape& step) {
   Key key;
   append(key, &step.kernel->id, 1);

@@ -1,4 +1,5 @@
-// What steps took on the device itself, in plans that ran there, beside what a profile predicts.
+// Times of steps that were measured in plans on the device itself; they correct the profile's
+// predictions.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ namespace codl::compiler {
 // halves and as floats are of different nodes.
 class LearnedSteps {
  public:
-  // What a prediction is multiplied with, and how much of what the profile leaves open is left: 1
-  // all of it, 0 nothing.
+  // `factor` multiplies a prediction. `open` says how much of the profile's uncertainty is left:
+  // from 1, all of it, to 0, nothing.
   struct Correction {
     double factor = 1;
     double open = 1;
@@ -37,7 +38,8 @@ class LearnedSteps {
   bool has(Processor processor) const {
     return !processors_[static_cast<size_t>(processor)].empty();
   }
-  // Of all steps of a processor together: measured over predicted time; 1 if none was measured.
+  // Returns measured over predicted time, summed over the processor's steps; 1 if none was
+  // measured.
   double factor_of(Processor processor) const {
     return processors_[static_cast<size_t>(processor)].factor();
   }
@@ -63,7 +65,7 @@ class LearnedSteps {
   };
 
   std::unordered_map<uint64_t, std::vector<Parts>> nodes_;  // in rising order
-  Sums kernels_[kKernelCount];                              // by id - 1
+  Sums kernels_[kKernelCount];                              // indexed by id - 1
   Sums processors_[2];
   int32_t step_count_ = 0;
 };

@@ -11,7 +11,7 @@ namespace codl::compiler {
 llvm::Error avoid_quirks(llvm::StringRef json, llvm::StringRef path, DeviceProfile& profile) {
   CODL_ASSIGN_OR_RETURN(document, JsonDocument::parse(json, path));
   const JsonValue root = document->root();
-  root.keys();  // what else the report says is for people
+  root.keys();  // the report's other members are for people
   for (const JsonValue& quirk : root.member("quirks").elements()) {
     quirk.keys();
     const JsonValue kernel = quirk.member("kernel");

@@ -115,7 +115,7 @@ void read_machine(const JsonValue& json, Processor processor, const Sources& sou
 }
 
 void read_calibrations(const JsonValue& root, const Sources& sources, DeviceProfile& profile) {
-  // What is known of families on this device, by processor.
+  // The calibration of families on this device, indexed by processor.
   std::optional<Calibration> families[2][kernels::kFamilyCount];
   if (const JsonValue json = root.optional_member("families"))
     for (const Processor processor : {Processor::Cpu, Processor::Gpu}) {

@@ -41,7 +41,7 @@ bool has_room(const JsonValue& json, int64_t items, int64_t local_bytes,
   return false;
 }
 
-// What there is to say of the tile to people.
+// Reads the kernel's tile and returns a description of it for people.
 std::string read_local(const JsonValue& json, const KernelInfo& info, kernels::GpuFacts& gpu) {
   int32_t sizes[3];
   if (!read_numbers(json, sizes, kernels::check_cl_local_sizes) ||
@@ -55,7 +55,7 @@ std::string read_local(const JsonValue& json, const KernelInfo& info, kernels::G
 bool read_timed_tile(const JsonValue& json, double most_macs_per_ns, const kernels::GpuFacts& gpu,
                      kernels::TimedTile& timed) {
   constexpr double kMaxRate = 1e9;
-  constexpr double kMeasured = 1.1;  // by so much a measured clock may be too low
+  constexpr double kMeasured = 1.1;  // a measured clock may be too low by this factor
   const auto positive = [&](const char* key) {
     const JsonValue number = json.member(key);
     const double value = number.as_number();

@@ -10,7 +10,7 @@
 
 namespace codl::compiler {
 
-// What is in a plan file. Errors as below.
+// Reads a plan file. Errors as below.
 llvm::Expected<PlanModel> open_plan(const void* bytes, size_t size, llvm::StringRef path);
 
 // `bytes`: a whole file, 8-byte aligned. Input error (`path: expected ..., found ...`) if it is no

@@ -17,7 +17,7 @@ namespace codl::compiler {
 // that no second copy of the weights is held.
 struct PackedWeights {
   std::vector<Blob> blobs;        // distinct ones of all variants, in first-use order
-  std::vector<uint64_t> offsets;  // by blob, in the data section; multiples of kBlobAlignment
+  std::vector<uint64_t> offsets;  // of each blob in the data section; multiples of kBlobAlignment
   uint64_t data_bytes = 0;
   llvm::DenseMap<ir::ValueId, llvm::SmallVector<uint32_t, 1>> of_constant;  // its blobs
 

@@ -1,4 +1,4 @@
-// What verify_plan found, as an error.
+// Turns a fault that verify_plan found into an error.
 #pragma once
 
 #include "compiler/support/error.h"

@@ -1,4 +1,4 @@
-// What sessions of a plan will hold, by kind.
+// Works out how much memory of each kind the sessions of a plan will hold.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a step computes, worked out for dumps and reports.
+// Facts about a step's computation, for dumps and reports.
 #pragma once
 
 #include "schema/plan_model.h"
@@ -6,7 +6,7 @@
 namespace codl::compiler {
 
 struct StepFacts {
-  int32_t extent = 0;  // of the whole value along the step's part_dim
+  int32_t extent = 0;  // length of the whole value along the step's part_dim
   Range owned;  // without the halo that another queue computes too; the part if there is none
   bool is_in_place = false;  // the output stays where the input has it: nothing is moved
   // Multiply-adds of the part and of its owned range, from shapes: padding counts as work. 0 for

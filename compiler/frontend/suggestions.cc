@@ -8,7 +8,7 @@ namespace {
 
 struct Suggestion {
   const char* operators;    // separated by spaces; empty: any, and inputs
-  const char* reason_part;  // what the reason says; empty: whatever it is
+  const char* reason_part;  // a part of the error's reason; empty: any reason
   const char* text;
 };
 

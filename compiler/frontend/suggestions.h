@@ -1,4 +1,4 @@
-// What a user can do about a model that is refused.
+// Suggests what a user can do about a model that is refused.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"

@@ -27,7 +27,7 @@ kernels::OperandShape plain_shape(const ir::TensorType& type) {
   return shape;
 }
 
-// What the kernels are promised of their scratch (StepNeeds::scratch_bytes).
+// The scratch that kernels are promised (StepNeeds::scratch_bytes).
 struct alignas(64) ScratchLine {
   uint8_t bytes[64];
 };
@@ -141,7 +141,7 @@ llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::Array
   if (inputs.size() != graph.inputs().size())
     return input_error(graph.name, "expected {0} inputs, found {1}", graph.inputs().size(),
                        inputs.size());
-  // By value; constants stay where they are.
+  // Indexed by value; constants stay where they are.
   std::vector<LargeBytes> computed(graph.values().size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ir::Value& value = graph.value(graph.inputs()[i]);

@@ -16,12 +16,12 @@ using Bytes = std::vector<uint8_t>;
 llvm::Expected<LargeBytes> evaluate_node(const ir::NodeView& node,
                                          llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs);
 
-// What evaluating nodes of one model while it is compiled may take: a few bytes of a hostile file
-// may ask for any amount of memory and time. There is room for shape arithmetic, masks and position
+// Limits memory and time for evaluating nodes of one model in the compiler, because a few bytes of
+// a hostile file may ask for any amount. It leaves room for shape arithmetic, masks and position
 // tables, and for weights that are computed from other weights (dequantized, transposed ...).
 class EvaluationBudget {
  public:
-  // Of results held at a time.
+  // `bytes` limits the results held at a time.
   explicit EvaluationBudget(int64_t bytes) : bytes_left_(bytes) {}
   // The model has so many bytes of weights, or so many more.
   void add_time_for(int64_t weight_bytes) {

@@ -18,11 +18,11 @@
 namespace codl::ir {
 
 struct Value {
-  std::string name;  // of the ONNX value where there is one; unique
+  std::string name;  // the ONNX value's name where there is one; unique
   TensorType type;
   bool is_input = false;
   bool is_constant = false;
-  compiler::SharedBytes bytes;  // of a constant, ONNX order, little endian
+  compiler::SharedBytes bytes;  // elements of a constant, ONNX order, little endian
   NodeId producer = kNoId;      // kNoId for inputs and constants
 
   Value() = default;
@@ -50,8 +50,8 @@ struct Node {
 class Graph {
  public:
   std::string name;
-  // What constants that are computed from others may take: what the import left of its bound, which
-  // the weights of the model set.
+  // Bytes that constants computed from others may still take. The import starts with a bound that
+  // depends on the model's weights, and leaves the rest.
   int64_t computed_bytes_left = int64_t{1} << 26;
 
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -65,8 +65,8 @@ class Graph {
   // The name under which output `i` leaves the network. Nearly always the value's; another where
   // the model gives an output the name of an input, or one name to two outputs.
   const std::string& output_name(size_t i) const { return output_names_[i]; }
-  // Of outputs that are planned with their largest dims: each count is an I64 scalar, behind every
-  // output of the model.
+  // Counts for outputs that are planned with their largest dims. Each count is an I64 scalar, after
+  // every output of the model.
   llvm::ArrayRef<OutputExtent> extents() const { return extents_; }
 
   ValueId add_input(std::string name, TensorType type);
@@ -95,7 +95,7 @@ class Graph {
   llvm::SmallVector<ValueId, 4> inputs_;
   llvm::SmallVector<ValueId, 4> outputs_;
   std::vector<std::string> output_names_;
-  std::vector<bool> is_output_;  // by value, as far as there are outputs
+  std::vector<bool> is_output_;  // indexed by value, as far as there are outputs
   std::vector<OutputExtent> extents_;
 };
 

@@ -71,7 +71,7 @@ class Verifier {
     if (type.rank() > kMaxRank)
       return wrong("expected rank <= {0} of value '{1}', found {2}", kMaxRank, value.name,
                    type.rank());
-    // What has no elements is computed by nobody: it may come in and go out, that is all.
+    // A value without elements has no producer: it may be an input or an output, that is all.
     const int32_t least = value.producer == kNoId ? 0 : 1;
     for (int32_t dim : type.dims)
       if (dim < least)

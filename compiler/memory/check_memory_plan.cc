@@ -68,9 +68,10 @@ llvm::Error check_place(const Variant& variant, TensorId id) {
 // The steps that touch a tensor.
 struct Life {
   StepId first = ir::kNoId;  // in the list
-  // By queue: none that touches it has this number or a larger one.
+  // Indexed by queue: every step that touches the tensor has a smaller number.
   std::array<StepId, kQueueCount> end{};
-  // By queue: all with a smaller number are done before any that touches it starts.
+  // Indexed by queue: all steps with a smaller number are done before any that touches the tensor
+  // starts.
   StepOrder::Done done_before;
 
   void add(StepId step, size_t queue, const StepOrder::Done& done) {
@@ -89,7 +90,7 @@ struct Life {
   }
 };
 
-// What a tensor takes: bytes of an arena, or an image as a unit.
+// The memory that a tensor occupies: bytes of an arena, or an image as a unit.
 struct Place {
   uint64_t begin;
   uint64_t end;
@@ -128,7 +129,7 @@ class Tenants {
     extent.first = offset;
   }
 
-  std::map<uint64_t, std::pair<uint64_t, TensorId>> at_;  // by begin: end and tenant
+  std::map<uint64_t, std::pair<uint64_t, TensorId>> at_;  // keyed by begin; holds end and tenant
 };
 
 // Puts into `homes` the result of the Concat of which each window is one. What writes a window
@@ -138,7 +139,7 @@ llvm::Error find_windows(const Variant& variant, std::vector<TensorId>& homes) {
     const Step& step = variant.steps[id];
     if (step.kernel == nullptr || step.kernel->op != OpKind::Concat) continue;
     const Tensor& y = variant.tensors[step.operands.back()];
-    uint64_t channels = 0;  // of the operands before
+    uint64_t channels = 0;  // sum over the operands before this one
     for (size_t i = 0; i + 1 < step.operands.size(); ++i) {
       const Tensor& x = variant.tensors[step.operands[i]];
       if (kernels::is_window_of(x.shape, y.shape)) {
@@ -160,9 +161,9 @@ llvm::Error find_windows(const Variant& variant, std::vector<TensorId>& homes) {
   return llvm::Error::success();
 }
 
-// By tensor: the one in whose place it lies, byte by byte, as what Reshapes and Slices of one
-// queue take from it (what writes one writes what the other holds), or as a window of it; else
-// itself.
+// Returns for each tensor the one in whose place it lies. Reshapes and Slices of one queue share
+// their operand's bytes (writing one writes the other), and a window lies inside its tensor. All
+// others have a place of their own.
 llvm::Expected<std::vector<TensorId>> homes_found_in(const Variant& variant) {
   std::vector<TensorId> homes(variant.tensors.size());
   std::iota(homes.begin(), homes.end(), 0);
@@ -197,7 +198,7 @@ llvm::Error check_device_places(const Variant& variant) {
   llvm::sort(tensors, [&](TensorId a, TensorId b) {
     return place_of(variant.tensors[a]) < place_of(variant.tensors[b]);
   });
-  TensorId longest = ir::kNoId;  // of those at the last place
+  TensorId longest = ir::kNoId;  // the longest of those at the last place
   for (TensorId id : tensors) {
     const Place place = extent_of(variant.tensors[id]);
     if (longest != ir::kNoId) {

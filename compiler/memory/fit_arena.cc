@@ -72,7 +72,7 @@ class Tiler {
                             ? Range{}
                             : tile_of(id, tile, tile_count));
       const std::vector<Range> computed = computed_ranges(graph_, nodes, SplitDim::Height, owned);
-      llvm::DenseMap<TensorId, TensorId> windows;  // of this tile
+      llvm::DenseMap<TensorId, TensorId> windows;  // this tile's windows
       for (size_t i = 0; i < region.size(); ++i) {
         if (computed[i].empty()) continue;
         Step piece = schedule_.steps[region[i]];
@@ -133,7 +133,7 @@ class Tiler {
     return {cut(tile), cut(tile + 1)};
   }
 
-  // By tensor: made in the region, and touched by nothing else.
+  // Returns for each tensor whether only the region makes and touches it.
   std::vector<bool> inside_tensors(const StepRun& region) const {
     std::vector<bool> is_inside(schedule_.tensors.size());
     for (StepId id : region) {

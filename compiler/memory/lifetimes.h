@@ -62,8 +62,8 @@ class Lifetimes {
   StepId last_step(TensorId tensor) const;
 
  private:
-  // Of the steps that touch the tensor. A queue runs in order, so its first and last stand for all
-  // between them.
+  // The first and last step of each queue that touch the tensor. Because a queue runs in order,
+  // they stand for all between them.
   struct Touches {
     StepId first[kQueueCount] = {ir::kNoId, ir::kNoId, ir::kNoId};
     StepId last[kQueueCount] = {ir::kNoId, ir::kNoId, ir::kNoId};
@@ -83,10 +83,10 @@ class Lifetimes {
   bool is_before(TensorId a, TensorId b) const;
 
   StepOrder order_;
-  std::vector<Home> homes_;  // by tensor
+  std::vector<Home> homes_;  // indexed by tensor
   StepId step_count_;
   std::vector<StepId> steps_of_queue_[kQueueCount];
-  std::vector<Touches> touches_;  // by home
+  std::vector<Touches> touches_;  // indexed by home
   std::vector<Span> spans_;       // the same
 };
 

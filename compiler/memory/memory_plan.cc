@@ -39,7 +39,7 @@ struct Extent {
   uint64_t end;
 };
 
-// What is taken, in order, without gaps of no bytes.
+// Occupied bytes, in order, merged where they touch.
 class Extents {
  public:
   void add(Extent extent) {
@@ -111,7 +111,7 @@ class Occupancy {
   std::vector<Range> ranges_;  // halves of range i: 2 i and 2 i + 1; none before the first add()
 };
 
-// What the tensors placed so far take. Borrows the lifetimes.
+// The memory of the tensors placed so far. Borrows the lifetimes.
 class Occupants {
  public:
   Occupants(const Lifetimes& lifetimes, size_t step_count)
@@ -137,8 +137,8 @@ class Occupants {
 
  private:
   const Lifetimes& lifetimes_;
-  std::vector<Occupancy> by_queue_;  // by the lives on that queue
-  Occupancy of_several_queues_;      // by the whole lives
+  std::vector<Occupancy> by_queue_;  // with the lifetimes on that queue
+  Occupancy of_several_queues_;      // with the whole lifetimes
 };
 
 // How many bytes of tensors that one queue alone touches are born or dead at each step.
@@ -160,8 +160,8 @@ class Traffic {
   }
 
  private:
-  std::vector<uint64_t> born_;  // by step: before it
-  std::vector<uint64_t> dead_;  // by step: the last that touches them is before it
+  std::vector<uint64_t> born_;  // indexed by step: bytes of tensors first touched before it
+  std::vector<uint64_t> dead_;  // indexed by step: bytes of tensors last touched before it
 };
 
 // The offset of the smallest gap between the extents that holds so many bytes; their end if none
@@ -170,7 +170,7 @@ uint64_t best_fit(std::vector<Extent>& taken, uint64_t bytes) {
   llvm::sort(taken, [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
   uint64_t best_offset = 0;
   uint64_t best_gap = UINT64_MAX;
-  uint64_t end = 0;  // of the extents so far
+  uint64_t end = 0;  // end of the extents so far
   for (const Extent& extent : taken) {
     if (extent.begin > end && extent.begin - end >= bytes && extent.begin - end < best_gap) {
       best_offset = end;
@@ -241,7 +241,7 @@ class ArenaPlanner {
            kMaxOfSeveralQueues;
   }
 
-  // By tensor: bytes of all that it may not share with, and its own.
+  // Returns for each tensor its own bytes plus those of all it may not share memory with.
   std::vector<uint64_t> bytes_alive_with_each() const {
     std::vector<Traffic> by_queue(kQueueCount, Traffic(variant_.steps.size()));
     std::vector<TensorId> others;  // that several queues touch
@@ -286,7 +286,7 @@ class ArenaPlanner {
   std::vector<TensorId> tensors_;
 };
 
-// By slot: whether the tensor may take its turn there. Slot i is extent [i, i + 1).
+// Returns for each slot whether the tensor may use it. Slot i is extent [i, i + 1).
 llvm::SmallVector<bool, 64> free_slots(const Occupants& occupants, TensorId id, size_t count) {
   llvm::SmallVector<bool, 64> is_free(count, true);
   for (const Extent& taken : occupants.beside(id))

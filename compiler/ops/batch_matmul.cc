@@ -10,7 +10,7 @@ struct MatMulDims {
   int32_t m, k, b_k, n;
 };
 
-// Of operands of rank 2 or more.
+// Requires operands of rank 2 or more.
 MatMulDims matmul_dims(const ir::NodeView& node) {
   const auto params = node.params<BatchMatMulParams>();
   const ir::Dims& a = node.input(0).dims;

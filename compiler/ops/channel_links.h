@@ -34,7 +34,7 @@ class ChannelLinks {
   }
 };
 
-// Of a dim of an operand or the result, by index: whether it stays.
+// Given a dim of an operand or the result, returns which of its indices stay.
 using KeptPlaces = llvm::function_ref<const llvm::BitVector&(ChannelLinks::Dim)>;
 
 // ---- shared by rules ----

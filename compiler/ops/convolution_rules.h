@@ -1,4 +1,4 @@
-// What Conv2d and DepthwiseConv2d share: operands, window, output type.
+// Rules that Conv2d and DepthwiseConv2d share: operands, window, output type.
 #pragma once
 
 #include "compiler/ops/shape_rules.h"

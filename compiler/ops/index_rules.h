@@ -9,8 +9,8 @@ namespace codl::compiler {
 llvm::Error expect_indices_inside(const ir::NodeView& node, uint32_t data, uint32_t indices,
                                   int32_t axis);
 
-// Of data, indices, updates: unless indices are i64, updates of data's dtype, and the reduction (a
-// ScatterElements member) is done for that (Unsupported).
+// Checks data, indices and updates. Unsupported error unless indices are i64, updates have data's
+// dtype, and the reduction (a ScatterElements member) exists for it.
 llvm::Error expect_scatter_types(const ir::NodeView& node, int32_t reduction);
 
 }  // namespace codl::compiler

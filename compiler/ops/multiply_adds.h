@@ -7,7 +7,7 @@
 
 namespace codl::compiler {
 
-// Of a whole node, and of the part that a step computes.
+// Returns the multiply-adds of a whole node, or of the part that a step computes.
 double multiply_adds(const ir::NodeView& node);
 double multiply_adds(const kernels::StepShape& step);
 

@@ -61,7 +61,7 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
   return same_range(node, operand, dim, output);
 }
 
-// What the mean is over stays whole.
+// Axes that the mean is computed over stay whole.
 void channels(const ir::NodeView& node, ChannelLinks& links) {
   link_same_dims(node, links, static_cast<uint32_t>(node.params<NormalizeParams>().axes_mask));
 }

@@ -38,8 +38,8 @@ struct OpSpec {
   // True where all of its rows for Nhwc compute in Plain as well, as fast: a node whose operands
   // are Plain stays so.
   bool follows_layout = false;
-  // What of the node's operands and result goes together when channels are pruned; null: nothing of
-  // them can be removed.
+  // Ties the channels of operands and result that must be pruned together; null: none of them can
+  // be removed.
   void (*channels)(const ir::NodeView& node, ChannelLinks& links) = nullptr;
   // The parameters of the node without the places that are not kept; null: they stay as they are.
   ir::OpParams (*params_of_kept)(const ir::NodeView& node, KeptPlaces kept) = nullptr;

@@ -59,7 +59,7 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
                                   node.input(0).dims[2]);
 }
 
-// What is added belongs to the result alone; of what repeats elements nothing goes.
+// Added elements belong to the result alone; if the padding repeats elements, nothing is removed.
 void channels(const ir::NodeView& node, ChannelLinks& links) {
   const auto params = node.params<PadParams>();
   const kernels::PadAxes pads = kernels::pad_axes(params);

@@ -32,7 +32,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return y;
 }
 
-// What is reduced stays whole.
+// Reduced axes stay whole.
 void channels(const ir::NodeView& node, ChannelLinks& links) {
   link_same_dims(node, links, static_cast<uint32_t>(node.params<ReduceParams>().axes_mask));
 }

@@ -24,8 +24,8 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
   return whole_extent(node.input(operand), dim);
 }
 
-// Of dims that become one the outermost may lose elements (a channel is the whole run of its
-// pixels), and of one that becomes several likewise.
+// Where several dims become one, the outermost may lose elements (a channel is the whole run of its
+// pixels). The same holds where one dim becomes several.
 void channels(const ir::NodeView& node, ChannelLinks& links) {
   const ir::Dims& from = node.input(0).dims;
   const ir::Dims& to = node.output().dims;

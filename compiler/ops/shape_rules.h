@@ -59,8 +59,8 @@ Range window_input_range(const WindowAxis& axis, Range output);
 llvm::SmallVector<SplitRule, 2> split_rules(const ir::TensorType& output, bool height,
                                             bool channels);
 
-// Of an element-wise operator: the kernels of f32 compute what is f32 on both sides, in every
-// layout and in parts; that of any dtype runs whole and in Plain.
+// Says whether an element-wise operator has kernels of f32 on both sides. Those compute every
+// layout and any part; the kernel of any dtype computes the whole, in Plain.
 bool has_f32_kernels(const ir::NodeView& node);
 llvm::SmallVector<SplitRule, 2> elementwise_splits(const ir::NodeView& node);
 

@@ -28,7 +28,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(where, x.dtype, dims);
 }
 
-// What is between the elements taken is not read: it may go.
+// Elements that the slice skips are not read and may be removed.
 void channels(const ir::NodeView& node, ChannelLinks& links) {
   const kernels::SliceAxes axes = kernels::slice_axes(node.params<SliceParams>());
   for (int32_t d = 0; d < node.output().rank(); ++d)

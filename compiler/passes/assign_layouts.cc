@@ -31,7 +31,7 @@ bool works_in_nhwc(const ir::NodeView& node) {
     const ir::Value& operand = node.input_value(i);
     if (operand.is_constant) continue;
     if (!is_f32_map(operand.type)) return false;
-    // What an input is converted to costs the same either way.
+    // Converting an input costs the same either way.
     has_nhwc = has_nhwc || operand.is_input || operand.type.layout == Layout::Nhwc;
   }
   return has_nhwc && spec.computes_in_nhwc(node);

@@ -59,7 +59,8 @@ bool bypass(ir::Graph& graph, const ir::Node& copy) {
 
 llvm::Error eliminate_dead(ir::Graph& graph) {
   std::vector<bool> dead(graph.nodes().size(), false);
-  std::vector<ir::ValueId> source(graph.values().size());  // by value: what it is a copy of
+  // Indexed by value: the value that it copies.
+  std::vector<ir::ValueId> source(graph.values().size());
   std::iota(source.begin(), source.end(), 0);
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
     ir::Node& node = graph.node(id);

@@ -148,7 +148,7 @@ ir::ValueId shifted_bias(ir::Graph& graph, NewNames& names, ir::ValueId bias,
   return add_floats(graph, names.take(graph.value(bias).name + ".shifted"), type, elements);
 }
 
-// What `second` makes of what `first` gives.
+// Returns `second` applied to the result of `first`.
 Affine composed(const Affine& first, const Affine& second) {
   Affine both = first;
   for (size_t c = 0; c < both.scale.size(); ++c) {
@@ -178,7 +178,8 @@ llvm::Error fold_batch_norm(ir::Graph& graph) {
   int64_t elements_left = kMaxNewElements;
   for (const ir::Value& value : graph.values())
     if (value.is_constant) elements_left += value.type.element_count();
-  std::map<ir::NodeId, Affine> folded;  // by merged node: what its constants have yet to take
+  // Keyed by merged node: the factors that its constants still have to take.
+  std::map<ir::NodeId, Affine> folded;
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
     const ir::NodeView view{graph, graph.node(id)};
     const ir::ValueId x = operand_of_affine(view);

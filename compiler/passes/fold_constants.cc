@@ -16,10 +16,10 @@ namespace {
 
 // 64 MiB of float: a broadcast of two small constants must not become most of a plan.
 constexpr int64_t kMaxFoldedElements = int64_t{1} << 24;
-// Of all results, beside one form of each weight as floats.
+// Limit of all results, besides one copy of each weight as floats.
 constexpr int64_t kMaxFoldedBytes = int64_t{1} << 26;
 
-// By value: an output needs it.
+// Returns for each value whether an output needs it.
 std::vector<bool> needed_values(const ir::Graph& graph) {
   std::vector<bool> needed(graph.values().size(), false);
   for (ir::ValueId output : graph.outputs()) needed[output] = true;
@@ -50,7 +50,8 @@ llvm::Error fold_constants(ir::Graph& graph) {
     for (uint32_t i = 0; i < view.input_count(); ++i)
       if (view.input_value(i).is_constant) inputs.push_back(view.input_value(i).bytes);
     if (inputs.size() != view.input_count()) continue;
-    // What nobody else reads goes with the node: of a row of nodes two values are held, not all.
+    // Operands that only this node reads are freed with it: in a chain of nodes two values are
+    // held, not all.
     int64_t freed = 0;
     for (ir::ValueId input : view.node.inputs)
       if (is_folded[input] && readers.count(input) == 1 && !graph.is_output(input))

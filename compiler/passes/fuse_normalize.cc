@@ -49,7 +49,7 @@ class NormalizeMatcher {
   }
 
  private:
-  // What takes_* functions find is added to the match, which is of no use if one of them fails.
+  // The takes_* functions add their findings to the match, which is useless if one of them fails.
 
   const ir::Node* producer(ir::ValueId value, OpKind op, NormalizeMatch& match) const {
     const ir::NodeId id = graph_.value(value).producer;

@@ -62,7 +62,7 @@ class OneHotFusion {
   }
 
  private:
-  // What the rows that MatMul `id` reads are made of, if they are one-hot.
+  // Returns the source of the rows that MatMul `id` reads, if they are one-hot.
   std::optional<OneHot> one_hot_of(ir::NodeId id) const {
     const ir::Node& product = graph_.node(id);
     if (product.op != OpKind::MatMul ||
@@ -184,7 +184,8 @@ class OneHotFusion {
   Readers readers_;
   NewNames names_;
   std::vector<bool> dead_;
-  std::vector<llvm::SmallVector<ir::NodeId, 3>> before_;  // by node: new ones in front of it
+  // Indexed by node: new nodes in front of it.
+  std::vector<llvm::SmallVector<ir::NodeId, 3>> before_;
 };
 
 }  // namespace

@@ -18,7 +18,7 @@
 namespace codl::compiler {
 namespace {
 
-// By value: the first that holds the same; of constants by what they hold.
+// Returns for each value the first that holds the same; constants are compared by their contents.
 std::vector<ir::ValueId> first_alike(const ir::Graph& graph) {
   std::vector<ir::ValueId> alike(graph.values().size());
   std::iota(alike.begin(), alike.end(), 0);
@@ -42,7 +42,7 @@ std::vector<ir::ValueId> first_alike(const ir::Graph& graph) {
   return alike;
 }
 
-// What tells nodes apart: operator, parameters, operands, result's type.
+// Tells nodes apart: operator, parameters, operands, result's type.
 using Key = std::tuple<OpKind, std::vector<uint32_t>, std::vector<ir::ValueId>, std::string>;
 
 }  // namespace

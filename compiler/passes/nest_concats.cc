@@ -27,7 +27,7 @@ class Prefixes {
     if (is_new) joined_.push_back(ir::kNoId);
     return at->second;
   }
-  // What the first Concat of exactly this list computes; kNoId if there is none.
+  // Returns the value of the first Concat of exactly this list; kNoId if there is none.
   ir::ValueId joined(size_t list) const { return joined_[list]; }
   void set_joined(size_t list, int32_t axis, ir::ValueId joined) {
     if (joined_[list] == ir::kNoId) joined_[list] = joined;
@@ -35,9 +35,9 @@ class Prefixes {
   }
 
  private:
-  std::map<std::pair<int32_t, ir::ValueId>, size_t> lists_;  // by axis and operand
+  std::map<std::pair<int32_t, ir::ValueId>, size_t> lists_;  // keyed by axis and operand
   std::map<std::pair<size_t, ir::ValueId>, size_t> longer_;
-  std::vector<ir::ValueId> joined_;  // by list
+  std::vector<ir::ValueId> joined_;  // indexed by list
 };
 
 }  // namespace
@@ -50,7 +50,7 @@ llvm::Error nest_concats(ir::Graph& graph) {
     const int32_t axis = node.params.as<ConcatParams>().axis;
     size_t list = prefixes.list_of(axis, node.inputs[0]);
     ir::ValueId longest = ir::kNoId;
-    size_t length = 0;  // of the longest list in front that has been joined, but for the whole
+    size_t length = 0;  // length of the longest proper prefix that a Concat has joined
     for (size_t i = 1; i < node.inputs.size(); ++i) {
       list = prefixes.with(list, node.inputs[i]);
       const ir::ValueId joined = prefixes.joined(list);

@@ -1,4 +1,5 @@
-// What a pass is. Order and choice of passes: compiler/pipeline.cc; list: passes.h.
+// A pass is a name and a function that changes the graph. List: passes.h; order and choice:
+// compiler/pipeline.cc.
 #pragma once
 
 #include <functional>

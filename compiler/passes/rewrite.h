@@ -1,5 +1,5 @@
-// What several passes need to merge two nodes of a graph: who reads a value, and names for new
-// ones.
+// Helps passes that merge two nodes of a graph: it counts the readers of a value and makes names
+// for new ones.
 #pragma once
 
 #include <optional>
@@ -35,12 +35,13 @@ class Readers {
  private:
   struct OfValue {
     uint32_t count = 0;
-    ir::NodeId sum = 0;  // of their ids, modulo 2^32: the id of the only one
+    // Sum of the readers' ids modulo 2^32: the id of the only one if there is one.
+    ir::NodeId sum = 0;
   };
   void add(ir::NodeId id);
 
   ir::Graph& graph_;
-  std::vector<OfValue> readers_;  // by value
+  std::vector<OfValue> readers_;  // indexed by value
 };
 
 // Names that no value of the graph has, or had since this was made.
@@ -52,7 +53,7 @@ class NewNames {
 
  private:
   llvm::StringSet<> names_;
-  llvm::StringMap<int> next_suffix_;  // by base
+  llvm::StringMap<int> next_suffix_;  // keyed by base
 };
 
 // The one number that a constant of f32 consists of; none for another value.

@@ -18,7 +18,8 @@
 namespace codl::compiler {
 namespace {
 
-using Order = llvm::SmallVector<int32_t, 8>;  // of dims: output dim i is input dim order[i]
+// A permutation of dims: output dim i is input dim order[i].
+using Order = llvm::SmallVector<int32_t, 8>;
 
 Order order_of(const ir::Graph& graph, const ir::Node& node) {
   const auto params = node.params.as<TransposeParams>();
@@ -60,7 +61,7 @@ class TransposeSinking {
   }
 
   void run() {
-    // What is added stands behind them, and is in place already.
+    // Nodes that are added stand after these, and need no visit.
     const auto node_count = static_cast<ir::NodeId>(graph_.nodes().size());
     for (ir::NodeId id = 0; id < node_count; ++id) {
       if (graph_.node(id).op != OpKind::Transpose || !meets_transpose(id)) continue;
@@ -270,7 +271,7 @@ class TransposeSinking {
 
   ir::Graph& graph_;
   NewNames names_;
-  // By value: all nodes that read it, and some that did.
+  // Indexed by value: all nodes that read it, and some that did.
   std::vector<llvm::SmallVector<ir::NodeId, 2>> users_;
 };
 

@@ -35,7 +35,7 @@ class SliceBound {
     most_us_[static_cast<size_t>(Queue::Gpu)] = max_us_ / kLaunchesAhead;
   }
 
-  // What the list takes by predicted times, with the CPU's steps cut to `most_cpu_us`.
+  // Returns the predicted time of the list with the CPU's steps cut to `most_cpu_us`.
   double run(double most_cpu_us) {
     most_us_[static_cast<size_t>(Queue::Cpu)] = most_cpu_us;
     cut_steps();
@@ -56,7 +56,7 @@ class SliceBound {
   void cut_steps() {
     std::vector<Step> steps;
     std::vector<ir::NodeId> nodes;
-    std::vector<StepId> last(schedule_.steps.size());  // by old step: its last piece
+    std::vector<StepId> last(schedule_.steps.size());  // indexed by old step: its last piece
     for (StepId id = 0; id < schedule_.steps.size(); ++id) {
       for (StepId& wait : schedule_.steps[id].waits) wait = last[wait];
       std::vector<Step> pieces = pieces_of(schedule_.steps[id], schedule_.nodes[id]);
@@ -75,7 +75,7 @@ class SliceBound {
     const double us = step.kind == StepKind::Kernel ? us_of(step) : 0;
     std::vector<Step> best = {step};
     if (us <= most_us) return best;
-    double least_us = us;  // of the longest piece
+    double least_us = us;  // time of the longest piece
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
       const std::optional<SplitRule> rule = cut_rule(step, node, dim);
       if (!rule) continue;
@@ -161,7 +161,8 @@ class SliceBound {
     size_t next[kQueueCount] = {};
     std::vector<StepId> new_id(count, kNotThere);
     std::vector<double> end_us(count, 0);
-    double free_us[kQueueCount] = {};  // by queue: when its last step is done; the CPU's: the host
+    // Indexed by queue: when its last step is done; the CPU's is the host's.
+    double free_us[kQueueCount] = {};
     std::vector<StepId> order;
     AheadWindow window(static_cast<float>(schedule_.max_ahead_us));
     const auto predicted = [&](uint32_t position) {
@@ -233,8 +234,8 @@ class SliceBound {
   const ir::Graph& graph_;
   Schedule& schedule_;
   const LatencyPredictor& predictor_;
-  const double max_us_;               // of what is enqueued ahead, by steps alone
-  double most_us_[kQueueCount] = {};  // of a kernel, likewise, by queue
+  const double max_us_;               // limit of the work enqueued ahead, counting only steps
+  double most_us_[kQueueCount] = {};  // limit of a kernel, likewise, indexed by queue
   const double sync_us_;
 };
 

@@ -90,7 +90,7 @@ llvm::Error check_races(const ir::Graph& graph, const Schedule& schedule) {
       return error;
 
   // The host touches a mapped tensor only between its Map and its Unmap.
-  std::vector<std::vector<StepId>> host_steps(schedule.tensors.size());  // by tensor
+  std::vector<std::vector<StepId>> host_steps(schedule.tensors.size());  // indexed by tensor
   for (StepId id = 0; id < schedule.steps.size(); ++id)
     if (schedule.steps[id].queue == Queue::Cpu)
       for (TensorId tensor : schedule.steps[id].operands) host_steps[tensor].push_back(id);

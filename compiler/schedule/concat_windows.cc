@@ -97,7 +97,8 @@ class ConcatWindows {
 
   Variant& variant_;
   std::vector<std::vector<StepId>> steps_;  // that touch it, by tensor
-  std::vector<StepId> concats_;             // of whose results they are windows, by tensor
+  // Indexed by tensor: the Concat whose result it is a window of.
+  std::vector<StepId> concats_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ bool is_gpu_alone(Storage storage) {
   return storage == Storage::Device || storage == Storage::Image;
 }
 
-// By tensor: whether it can be stored as halves.
+// Returns for each tensor whether it can be stored as halves.
 std::vector<bool> candidates_of(const Variant& variant) {
   std::vector<bool> can_be_half(variant.tensors.size());
   for (TensorId id = 0; id < variant.tensors.size(); ++id) {

@@ -12,7 +12,7 @@ namespace {
 constexpr StepId kNoStep = UINT32_MAX;
 constexpr size_t index_of(Queue queue) { return static_cast<size_t>(queue); }
 
-// By step and queue: the last earlier step of that queue it must wait for.
+// Indexed by step and queue: the last earlier step of that queue that the step must wait for.
 using Dependencies = std::vector<std::array<StepId, kQueueCount>>;
 
 Dependencies find_dependencies(const ir::Graph& graph, const Schedule& schedule) {
@@ -20,7 +20,8 @@ Dependencies find_dependencies(const ir::Graph& graph, const Schedule& schedule)
     StepId step;
     Region region;
   };
-  // By tensor; a read looks at the writes alone: thousands of steps may read one tensor.
+  // Indexed by tensor. A read is checked against writes only, because thousands of steps may read
+  // one tensor.
   std::vector<std::vector<RegionUse>> reads(schedule.tensors.size());
   std::vector<std::vector<RegionUse>> writes(schedule.tensors.size());
   Dependencies dependencies(schedule.steps.size());
@@ -57,7 +58,8 @@ void order_queues(const ir::Graph& graph, Schedule& schedule) {
       return needed == kNoStep || new_id[needed] != kNoStep;
     });
   };
-  // By queue and other queue: the last (new) step the queue is known to be behind.
+  // Indexed by queue and other queue: the last (new) step of the other queue that this queue is
+  // known to run after.
   std::array<std::array<StepId, kQueueCount>, kQueueCount> behind;
   for (auto& row : behind) row.fill(kNoStep);
 

@@ -138,10 +138,10 @@ class Scheduler {
   const DeviceProfile& profile_;
   const LatencyPredictor& predictor_;
   Schedule schedule_;
-  std::vector<ValuePlacement> placements_;  // by value
-  std::vector<ValueState> states_;          // by value, at this point of the list
-  std::vector<TensorId> numbers_;           // by tensor_id()
-  llvm::DenseMap<ir::ValueId, llvm::SmallVector<TensorId, 1>> blob_tensors_;  // by constant
+  std::vector<ValuePlacement> placements_;  // indexed by value
+  std::vector<ValueState> states_;          // indexed by value, at this point of the list
+  std::vector<TensorId> numbers_;           // indexed by tensor_id()
+  llvm::DenseMap<ir::ValueId, llvm::SmallVector<TensorId, 1>> blob_tensors_;  // keyed by constant
 };
 
 std::string print_step(const Variant& variant, StepId id) {

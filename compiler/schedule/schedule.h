@@ -16,15 +16,15 @@ namespace codl::compiler {
 struct Blob {
   ir::ValueId value = ir::kNoId;
   Packing packing = Packing::None;
-  int32_t groups = 1;  // of the convolution whose weights it is
+  int32_t groups = 1;  // groups of the convolution that reads the weights
   uint64_t bytes = 0;
   friend bool operator==(const Blob&, const Blob&) = default;
 };
 
 // A variant of the plan, and what only the compiler asks of its tensors and steps.
 struct Schedule : Variant {
-  std::vector<ir::ValueId> values;  // by tensor
-  std::vector<ir::NodeId> nodes;    // by step; kNoId for a transfer
+  std::vector<ir::ValueId> values;  // indexed by tensor
+  std::vector<ir::NodeId> nodes;    // indexed by step; kNoId for a transfer
   std::vector<Blob> blobs;  // Tensor::index of Weights; a plan numbers those of all variants
 };
 

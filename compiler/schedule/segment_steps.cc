@@ -32,8 +32,8 @@ llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::
         if (llvm::Error error = bring_operands(id, part, first, homes)) return error;
     return llvm::Error::success();
   };
-  // What the host will write goes to it first, before the queue waits for what the host still
-  // computes. No step touches it yet, and shared memory is never another tensor's place as well.
+  // Tensors that the host will write are mapped first, before the queue waits for the host's
+  // earlier results. No step touches them yet, and shared memory is never reused by another tensor.
   for (ir::NodeId id = first; id <= last; ++id)
     if (plan.node_partitions[id].part_on(Processor::Cpu) != nullptr)
       for (TensorSlot slot : {TensorSlot::Cpu, TensorSlot::StagingToGpu})
@@ -65,7 +65,7 @@ llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::
     for (const Part& part : plan.node_partitions[id].parts)
       if (llvm::Error error = emit_part(plan.node_partitions[id], part)) return error;
   if (llvm::Error error = give_to_cpu(first, last)) return error;
-  // What the host has is among the values of the segment that uses it last there.
+  // Mapped tensors belong to the segment that uses them last on the host, which unmaps them here.
   if (profile_.transfer.sharing != Sharing::SubBuffer) return llvm::Error::success();
   for (ir::ValueId value : values_of(graph_, first, last)) {
     if (placements_[value].last_cpu_node <= last)
@@ -98,8 +98,8 @@ llvm::Error SegmentSteps::bring_operands(ir::NodeId node, const Part& part,
   return llvm::Error::success();
 }
 
-// Of what the segment's parts on the GPU are brought, what the host has to write its own part goes
-// back to the GPU, which reads that; then the host may have it to read beside.
+// Some values that the segment's GPU parts read are still mapped, because the host wrote its part
+// of them. Gives these back to the GPU; afterwards the host may map them again for reading.
 llvm::Error SegmentSteps::take_back_for_gpu(const PartitionPlan& plan, ir::NodeId first,
                                             ir::NodeId last) {
   for (ir::NodeId id = first; id <= last; ++id) {
@@ -114,9 +114,9 @@ llvm::Error SegmentSteps::take_back_for_gpu(const PartitionPlan& plan, ir::NodeI
   return llvm::Error::success();
 }
 
-// What the GPU alone has made and the CPU reads behind the segment: at once, so that it waits
-// behind no kernel that has nothing to do with it. Where the host has the tensor to write its own
-// part, the GPU would have to wait for that; it is left to the segment that reads it.
+// Values that only the GPU has made and the CPU reads after the segment are handed over at once, so
+// that the CPU waits for no unrelated kernel. Where the host still maps the tensor to write its own
+// part, the GPU would have to wait; the segment that reads it does the transfer then.
 llvm::Error SegmentSteps::give_to_cpu(ir::NodeId first, ir::NodeId last) {
   for (ir::NodeId id = first; id <= last; ++id) {
     const ir::ValueId value = graph_.node(id).output;
@@ -156,7 +156,8 @@ bool SegmentSteps::is_missing(ir::ValueId value, Processor processor) const {
   return !missing[0].empty() || !missing[1].empty();
 }
 
-// What the other processor misses of what a kernel has just made, ahead of the queue's other steps.
+// Transfers what the other processor lacks of a value that a kernel has just made, ahead of the
+// queue's other steps.
 llvm::Error SegmentSteps::hand_over(ir::ValueId value, Processor to) {
   ValueState& state = states_[value];
   state.is_handed_over[index_of(to)] = true;
@@ -223,7 +224,7 @@ llvm::Error SegmentSteps::receive(ir::ValueId value, Processor to, const Region&
 // The part of a step that copies `region`: rows, channels, or all.
 void SegmentSteps::set_part(PlannedStep& step, ir::ValueId value, const Region& region) const {
   const Region whole = whole_region(graph_.value(value).type);
-  if (!(region.channels == whole.channels)) {  // of every row that both tensors hold
+  if (!(region.channels == whole.channels)) {  // the channels of every row that both tensors hold
     step.part_dim = SplitDim::OutputChannel;
     step.part = region.channels;
   } else if (!(region.rows == whole.rows)) {
@@ -243,7 +244,7 @@ llvm::Error SegmentSteps::move(ir::ValueId value, StepKind kind, Queue queue, Te
   return sink_(std::move(step));
 }
 
-// What the node's CPU part reads of shared tensors goes to the host.
+// Maps the shared tensors that the node's CPU part reads.
 llvm::Error SegmentSteps::map_operands(const NodePartition& node_partition) {
   if (node_partition.part_on(Processor::Cpu) == nullptr) return llvm::Error::success();
   for (ir::ValueId value : graph_.node(node_partition.node).inputs)

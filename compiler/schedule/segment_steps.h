@@ -29,11 +29,11 @@ struct PlannedStep {
   SplitDim part_dim = SplitDim::None;
   Range part;
   Range owned;
-  // Of a kernel step. A transfer has none yet: which one moves the value best is for whoever takes
-  // the step to say (choose_mover()).
+  // Kernel of a kernel step. A transfer has none yet: whoever takes the step chooses it
+  // (choose_mover()).
   const KernelInfo* kernel = nullptr;
-  ir::NodeId node = ir::kNoId;              // of a part of a node
-  ir::ValueId value = ir::kNoId;            // of a transfer, a map or an unmap
+  ir::NodeId node = ir::kNoId;              // node of which the step computes a part
+  ir::ValueId value = ir::kNoId;            // value of a transfer, a map or an unmap
   llvm::SmallVector<TensorId, 4> operands;  // as tensor_id() has them; constants: kNoTensor
 
   bool is_map_or_unmap() const { return kind == StepKind::Map || kind == StepKind::Unmap; }
@@ -43,8 +43,8 @@ struct PlannedStep {
 struct ValueState {
   enum class Mapped : uint8_t { No, Read, Write };
 
-  std::array<std::array<Region, 2>, 2> missing = {};  // by processor; not transferred yet
-  std::array<bool, 2> is_handed_over = {};            // what is missing is on its way there
+  std::array<std::array<Region, 2>, 2> missing = {};  // indexed by processor; not transferred yet
+  std::array<bool, 2> is_handed_over = {};            // the missing part is on its way
   Region made;                                        // not converted to the other layout yet
   std::array<Mapped, kTensorSlots> mapped = {};       // shared tensors, to the host
 
@@ -55,7 +55,7 @@ struct ValueState {
   friend bool operator==(const ValueState&, const ValueState&) = default;
 };
 
-// What a step reads or writes of an operand.
+// The region of an operand that a step reads or writes.
 struct PlannedAccess {
   TensorId tensor;
   Region region;
@@ -72,7 +72,8 @@ class SegmentSteps {
                const std::vector<ValuePlacement>& placements, std::vector<ValueState>& states)
       : graph_(graph), profile_(profile), placements_(placements), states_(states) {}
 
-  // Of nodes [first, last], a segment; states change from those before it to those behind.
+  // Emits the steps of nodes [first, last], a segment; moves the states from before the segment to
+  // after it.
   llvm::Error emit(const PartitionPlan& plan, ir::NodeId first, ir::NodeId last, Sink sink);
 
   // The values that a segment reads or makes, ascending, without constants.

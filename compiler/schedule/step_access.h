@@ -1,4 +1,4 @@
-// What a step reads and writes: rows and channels of its operands.
+// Works out which rows and channels of its operands a step reads and writes.
 #pragma once
 
 #include "compiler/partition/split_geometry.h"
@@ -12,9 +12,9 @@ struct Access {
   bool is_write;
 };
 
-// Of operand number `operand`, of that type, of a step that computes `part` along `dim`: what the
-// node's part reads of it, or the part itself where it is written or the step is of no node (kNoId:
-// a transfer).
+// A step computes `part` along `dim`. Returns what it accesses of operand number `operand`, which
+// has that type: the region that the node's part reads, or the part itself if it is written or the
+// step is a transfer (node kNoId).
 Region accessed_region(const ir::Graph& graph, ir::NodeId node, uint32_t operand,
                        const ir::TensorType& type, bool is_write, SplitDim dim, Range part);
 

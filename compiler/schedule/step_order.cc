@@ -6,7 +6,7 @@ namespace codl::compiler {
 
 StepOrder::StepOrder(const Variant& variant)
     : done_(variant.steps.size()), queue_(variant.steps.size()) {
-  Done after_latest[kQueueCount];  // by queue: what is done after the queue's latest step
+  Done after_latest[kQueueCount];  // indexed by queue: the steps done after the queue's latest step
   for (StepId step = 0; step < variant.steps.size(); ++step) {
     const auto queue = static_cast<uint8_t>(variant.steps[step].queue);
     queue_[step] = queue;

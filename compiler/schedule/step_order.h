@@ -15,7 +15,7 @@ class StepOrder {
   explicit StepOrder(const Variant& variant);
   bool happens_before(StepId a, StepId b) const { return a < done_[b].count[queue_[a]]; }
 
-  // By queue: the steps of the queue with a smaller id are done.
+  // Indexed by queue: the steps of the queue with a smaller id are done.
   struct Done {
     std::array<StepId, kQueueCount> count{};
   };
@@ -24,7 +24,7 @@ class StepOrder {
 
  private:
   std::vector<Done> done_;      // when the step starts
-  std::vector<uint8_t> queue_;  // of each step
+  std::vector<uint8_t> queue_;  // queue of each step
 };
 
 }  // namespace codl::compiler

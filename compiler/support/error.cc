@@ -28,7 +28,7 @@ int report_error(llvm::Error error, llvm::raw_ostream& os) {
   int exit_code = 0;
   auto report = [&](const llvm::ErrorInfoBase& info, int code) {
     os << tools::printable(info.message()) << '\n';
-    // Of several errors the first decides.
+    // If there are several errors, the first decides.
     if (exit_code == 0) exit_code = code;
   };
   llvm::handleAllErrors(

@@ -55,7 +55,7 @@ llvm::Error internal_error(llvm::StringRef where, const char* format, Args&&... 
                     llvm::formatv(format, std::forward<Args>(args)...).str());
 }
 
-// Of a stage that met std::bad_alloc.
+// Makes the error of a stage that met std::bad_alloc.
 inline llvm::Error memory_error(llvm::StringRef where) {
   return make_error(ErrorKind::Memory, where, "expected enough memory, found none left");
 }

@@ -54,7 +54,7 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map_plan(llvm::StringRef pat
   std::memcpy(&head, begin.data(), head_bytes);
   if (tools::is_onnx(begin))
     return input_error(path, "expected a plan, found an ONNX model (codlc makes a plan of it)");
-  // Of no plan of this version the head says enough.
+  // For a plan of another version the head does not say enough.
   if (std::memcmp(head.magic, kPlanMagic, sizeof(kPlanMagic)) == 0 &&
       head.version == kPlanVersion && head.file_bytes != file.bytes())
     return input_error(path, "expected {0} bytes as the plan's head says, found {1}",

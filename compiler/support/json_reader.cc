@@ -65,7 +65,7 @@ class SyntaxCheck : public nlohmann::json_sax<Json> {
 
  private:
   std::size_t text_bytes_;
-  std::vector<std::set<std::string>> keys_;  // of the objects that are open
+  std::vector<std::set<std::string>> keys_;  // keys of the objects that are open
 };
 
 // A key as a token of a JSON pointer (RFC 6901, section 3).
@@ -109,7 +109,7 @@ struct JsonDocument::State {
   Json json;
   std::string error_pointer;
   std::string error_message;  // empty: no error so far
-  // What was asked for, per object looked into: known keys in the order asked.
+  // The keys that were asked of an object, in the order asked.
   struct Asked {
     std::string pointer;
     std::vector<std::string> keys;

@@ -41,7 +41,7 @@ class JsonValue {
   bool has_member(llvm::StringRef key) const;
   // All keys of an object in the file's order; asks for each of them.
   std::vector<std::string> keys() const;
-  // Of an array.
+  // Elements of an array.
   std::vector<JsonValue> elements() const;
 
   std::string as_string() const;

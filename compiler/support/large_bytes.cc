@@ -17,7 +17,8 @@ namespace {
 // Fewer are ordinary memory and not counted: 16384 nodes with a constant each make 64 MiB. In files
 // whole pages, so that they can be freed.
 constexpr size_t kMinBytes = 4096;
-// Of a file that several have: mappings of a process are limited (65530 on Linux).
+// Several allocations share a file of this size, because the mappings of a process are limited
+// (65530 on Linux).
 constexpr size_t kFileBytes = size_t{64} << 20;
 
 size_t whole_pages(size_t bytes) {
@@ -85,7 +86,7 @@ class LargeMemory {
 
   std::mutex mutex_;
   size_t bytes_in_memory_ = 0;
-  std::map<char*, File> files_;  // by the address of the mapping
+  std::map<char*, File> files_;  // keyed by the address of the mapping
   char* newest_ = nullptr;
 };
 

@@ -94,7 +94,7 @@ class Compose {
 
   const OnnxNode& node_;
   Importer& importer_;
-  ir::ValueId first_value_;  // of those that the formula adds
+  ir::ValueId first_value_;  // first of the values that the formula adds
   FirstError error_;
 };
 

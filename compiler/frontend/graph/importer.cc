@@ -11,7 +11,7 @@
 namespace codl::compiler {
 namespace {
 
-// Of the initializers and of the tensors that nodes have as attributes.
+// Adds the initializers and the tensors that nodes have as attributes.
 void add_weights(const OnnxGraph& graph, DistinctBytes& weights) {
   const auto add = [&](const OnnxTensor& tensor) {
     weights.add(tensor.bytes, dtype_bytes(tensor.dtype));
@@ -349,7 +349,7 @@ void Importer::bind_extent(const OnnxNode& node, size_t output, Extent extent) {
   if (output >= node.outputs.size() || node.outputs[output].empty()) return;
   Binding& binding = bindings_[node.outputs[output]];
   binding.extents.push_back(extent);
-  // What cannot be computed now is left to the run.
+  // An extent that cannot be computed now is computed at run time.
   llvm::consumeError(resolve_extents(binding, node.outputs[output]));
 }
 

@@ -1,6 +1,7 @@
-// What an import rule works with: the graph under construction and what the ONNX names stand for.
+// Importer: the graph under construction, and what each ONNX name stands for. Import rules work
+// with it.
 //
-// To import another ONNX operator: a rule in the rules/<group>.cc it belongs to, and an entry
+// To import another ONNX operator, add a rule to the rules/<group>.cc it belongs to, and an entry
 // there.
 #pragma once
 
@@ -38,10 +39,10 @@ class Importer {
   // Takes the graph's data. Errors: Input (a name defined twice, an input without type or dims).
   static llvm::Expected<Importer> create(OnnxGraph& graph);
 
-  // Of the graph: more than any network has; a model that asks for more is an attack or an
+  // Limit of nodes in the graph. No network has more; a model that asks for more is an attack or an
   // accident.
   static constexpr size_t kMaxNodes = size_t{1} << 14;
-  // Of constants that rules make or compute, beside one form of each weight as floats.
+  // Limit of the constants that rules make or compute, besides one copy of each weight as floats.
   static constexpr int64_t kMaxConstantBytes = int64_t{1} << 28;
 
   ir::Graph& graph() { return graph_; }
@@ -147,11 +148,12 @@ class Importer {
   // element is the element; one without is said to be absent. Functions that give an operand as a
   // tensor end with an Input error for either.
   struct Sequence {
-    DType dtype = DType::F32;  // of its elements, as they are held
+    DType dtype = DType::F32;  // of the stored elements
     std::vector<std::string> elements;
   };
-  // Of all sequences that are bound: more than any network has (a loop that makes a list of
-  // kMaxTrips elements one by one binds 2^19), little enough for a list per node of a hostile file.
+  // Limit of elements in all bound sequences. No network has more (a loop that makes a list of
+  // kMaxTrips elements one by one binds 2^19), and a hostile file that makes a list per node stays
+  // small.
   static constexpr int64_t kMaxSequenceElements = int64_t{1} << 22;
 
   bool is_sequence(llvm::StringRef name) const;
@@ -170,7 +172,7 @@ class Importer {
   // outputs; one that is not usable has been reported. Errors: Input.
   llvm::Expected<std::vector<std::string>> import_body(const OnnxNode& node, const OnnxGraph& body,
                                                        llvm::ArrayRef<std::string> inputs);
-  // What output `output` stands for is what `name` does.
+  // Binds output `output` to whatever `name` stands for.
   void bind_name(const OnnxNode& node, size_t output, llvm::StringRef name);
   // A constant for a body's input. Returns its name, made from the node's first output.
   std::string define_constant(const OnnxNode& node, llvm::StringRef suffix, OnnxTensor tensor);
@@ -220,11 +222,11 @@ class Importer {
     OnnxTensor tensor;  // its bytes have moved into the graph once `value` is set
     ir::ValueId value = ir::kNoId;
   };
-  // What a name stands for.
+  // The meaning of a name.
   struct Binding {
     ir::ValueId value = ir::kNoId;
     Constant* constant = nullptr;
-    llvm::SmallVector<Extent, 1> extents;  // of `value`
+    llvm::SmallVector<Extent, 1> extents;  // extents of `value`
     const Sequence* sequence = nullptr;
     bool is_absent = false;  // an optional without an element
 
@@ -254,7 +256,7 @@ class Importer {
   llvm::Expected<Constant*> evaluate(ir::ValueId value);
   // Nodes to run, in order, for the value to be known.
   std::vector<ir::NodeId> nodes_to_evaluate(ir::ValueId value) const;
-  // What goes once node `at` of `nodes` is done: large operands that they alone read.
+  // Large operands that are freed after node `at` of `nodes` because only these nodes read them.
   std::vector<ir::ValueId> last_read_by(llvm::ArrayRef<ir::NodeId> nodes, size_t at) const;
   llvm::Error evaluate_node_of(ir::ValueId value);
   int64_t evaluated_bytes(ir::ValueId value) const;
@@ -267,7 +269,7 @@ class Importer {
   // An output without elements: one element or more is planned, and an extent of 0 says that none
   // is meant.
   llvm::Error plan_elements(llvm::StringRef where, Binding& binding);
-  // What graph outputs may no longer take.
+  // Names and values that graph outputs may no longer take.
   struct GivenNames {
     llvm::DenseSet<ir::ValueId> values;  // that are graph outputs
     // Values by a name they have or had.
@@ -289,10 +291,10 @@ class Importer {
   llvm::StringMap<llvm::SmallVector<int64_t, 4>> declared_dims_;
   mutable std::string believed_;  // the output that declared_dims() last answered for
   llvm::StringMap<std::string> dims_roots_;
-  llvm::StringSet<> names_;           // of every ONNX value and everything added
+  llvm::StringSet<> names_;           // all ONNX values and everything added
   llvm::StringSet<> appended_;        // ONNX names that a value of the graph has
-  llvm::StringMap<int> next_suffix_;  // by base of fresh_name()
-  std::vector<bool> varies_;          // by value, as far as it was asked for
+  llvm::StringMap<int> next_suffix_;  // keyed by the base of fresh_name()
+  std::vector<bool> varies_;          // indexed by value, as far as it was asked for
   llvm::DenseMap<ir::ValueId, Constant*> evaluated_;
   std::vector<ir::ValueId> large_evaluated_;  // for the rule that runs
   llvm::DenseSet<ir::ValueId> too_costly_;    // that evaluate() gave up, and what needs them

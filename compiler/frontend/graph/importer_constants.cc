@@ -10,11 +10,11 @@
 namespace codl::compiler {
 namespace {
 
-// Of one value computed while importing: more than any weight of a network (VGG-16's first fully
-// connected layer has 1.03e8).
+// Limit of one value computed while importing. It is above every weight of a network (VGG-16's
+// first fully connected layer has 1.03e8).
 constexpr int64_t kMaxEvaluatedElements = int64_t{1} << 27;
 
-// What is computed and as small as settings are is kept: a later rule often asks again.
+// Computed values as small as settings are kept, because a later rule often asks again.
 constexpr int64_t kSmallConstantBytes = int64_t{1} << 16;
 
 // The first `count` elements of dim `dim`.
@@ -116,7 +116,7 @@ std::vector<ir::NodeId> Importer::nodes_to_evaluate(ir::ValueId value) const {
     open.pop_back();
     const ir::NodeId producer = graph_.value(at).producer;
     if (producer == ir::kNoId || evaluated_.count(at) != 0) continue;
-    // What is behind it has been looked at.
+    // Its producers have been visited already.
     if (too_costly_.contains(at)) continue;
     if (!is_listed.insert({at, true}).second) continue;
     nodes.push_back(producer);
@@ -281,7 +281,7 @@ llvm::Expected<llvm::SmallVector<int64_t, 8>> Importer::int_constant(const OnnxN
                        dtype_name(view.dtype));
   auto elements = elements_of<llvm::SmallVector<int64_t, 8>>(view);
   for (int64_t& element : elements) {
-    // Of u64, beyond what int64 holds.
+    // A u64 beyond the range of int64.
     if (view.dtype == DType::U64 && element < 0) element = std::numeric_limits<int64_t>::max();
     CODL_ASSIGN_OR_RETURN(
         integer, expect_integer(node.name, "elements of '" + node.inputs[i] + "'", element, use));

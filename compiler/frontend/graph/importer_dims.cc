@@ -46,7 +46,7 @@ std::string Importer::dims_root(llvm::StringRef name) const {
   return is_scalar ? kScalarDims.str() : name.str();
 }
 
-// Of scalars and one value, or results of it, the dims are that value's.
+// If all operands are scalars, one value, or results of that value, the dims are that value's.
 std::string Importer::broadcast_root(const OnnxNode& node) const {
   std::string common = kScalarDims.str();
   for (const std::string& input : node.inputs) {

@@ -100,7 +100,7 @@ llvm::Expected<ir::ValueId> Importer::output_value(const OnnxValueInfo& output, 
 }
 
 void Importer::note_declared_dims(const OnnxGraph& graph) {
-  // Of the values that are named; a network may have thousands.
+  // Limit of the names in the message; a network may have thousands.
   constexpr size_t kMaxNamed = 3;
   std::string text;
   size_t count = 0;

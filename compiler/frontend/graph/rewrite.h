@@ -1,13 +1,12 @@
-// What an import rule writes when an ONNX operator means a few others of ONNX: FusedConv is a Conv,
-// an Add and a Relu.
+// Rewrite writes an ONNX operator as a few others of ONNX: FusedConv is a Conv, an Add and a Relu.
 //
 //   Rewrite r(node, importer);
 //   const std::string sum = r.op("Add", {node.inputs[0], node.inputs[1]});
 //   return r.bind("Relu", {sum});
 //
-// The nodes are imported by their own rules, as of opset kNewestOpset, so that what holds for these
-// (forms, broadcasting, values without elements, extents) holds for the operator. The first error
-// sticks, as with Compose.
+// The nodes are imported by their own rules, as of opset kNewestOpset. So whatever these rules can
+// do (forms, broadcasting, values without elements, extents), the operator can do too. The first
+// error sticks, as with Compose.
 #pragma once
 
 #include <string>
@@ -35,7 +34,7 @@ class Rewrite {
                    size_t output = 0);
 
   std::string ints(llvm::ArrayRef<int64_t> elements);  // a constant vector
-  std::string scalar(float element);                   // of rank 0
+  std::string scalar(float element);                   // its rank is 0
 
   // Operand `i` of the node; empty if it is absent.
   std::string input(size_t i) const { return node_.has_input(i) ? node_.inputs[i] : ""; }

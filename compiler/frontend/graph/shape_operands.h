@@ -1,5 +1,5 @@
-// What the rules of operators about shapes share: operands that say dims, values without elements,
-// and values whose extent is only known at run time.
+// Functions that the rules of shape operators share: operands that hold dims, values without
+// elements, and values whose extent is known only at run time.
 #pragma once
 
 #include <functional>

@@ -9,8 +9,9 @@
 namespace codl::compiler {
 namespace {
 
-// Of different ranges of a file, which exporters write one behind the other: a part of a tensor may
-// have a name of its own. And what small files may be used for beyond that.
+// kMaxUses limits how often a file's bytes are used in different ranges. Exporters write ranges one
+// after the other, but a part of a tensor may have a name of its own. Small files may be used
+// kMaxSmallBytes beyond that.
 constexpr uint64_t kMaxUses = 2;
 constexpr uint64_t kMaxSmallBytes = 1 << 20;
 

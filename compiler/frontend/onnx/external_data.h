@@ -18,7 +18,7 @@ namespace codl::compiler {
 // Each file is mapped once, when something in it is first asked for.
 class ExternalData {
  public:
-  // Of the model at `model_path`.
+  // Reads files beside the model at `model_path`.
   explicit ExternalData(llvm::StringRef model_path);
 
   // `bytes` bytes from `offset` on of the file `location`, a path relative to the model's folder.
@@ -39,7 +39,7 @@ class ExternalData {
   llvm::Expected<File*> file(llvm::StringRef where, llvm::StringRef location);
 
   std::string folder_;
-  std::map<std::string, File> files_;  // by path without links
+  std::map<std::string, File> files_;  // keyed by path without links
 };
 
 }  // namespace codl::compiler

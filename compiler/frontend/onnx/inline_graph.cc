@@ -7,7 +7,7 @@
 namespace codl::compiler {
 namespace {
 
-// Of all copies in a model: a few bytes of a hostile file can ask for 2^n nodes.
+// Limit of nodes in all copies of a model: a few bytes of a hostile file can ask for 2^n nodes.
 constexpr int64_t kMaxCopiedNodes = 1 << 16;
 constexpr int64_t kMaxCopiedBytes = int64_t{1} << 28;
 constexpr size_t kMaxCallDepth = 32;

@@ -42,7 +42,7 @@ class Inliner {
   Predicate is_taken_;
   llvm::StringMap<const OnnxFunction*> function_by_key_;
   std::vector<const OnnxFunction*> active_;  // being expanded, outermost first
-  llvm::StringSet<> names_;                  // of every value and every copy
+  llvm::StringSet<> names_;                  // names of every value and every copy
   llvm::StringMap<int> next_suffix_;
   int64_t nodes_left_;
   int64_t bytes_left_;

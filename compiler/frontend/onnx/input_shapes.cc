@@ -33,7 +33,7 @@ std::string flag_text(const OnnxValueInfo& info) {
   return text;
 }
 
-// What a flag says about a symbol.
+// A flag's statement about one symbol.
 struct FixedSymbol {
   int64_t dim = 0;
   std::string input;

@@ -54,11 +54,11 @@ struct OnnxTensor {
   }
 };
 
-// What an integer of a model is for. Rules get it through expect_integer(), so that they may negate
-// it, take its magnitude, and add or multiply two of them without a check for overflow.
+// The purpose of an integer in a model. Rules read it with expect_integer(), so that they may
+// negate it, take its magnitude, and add or multiply two of them without a check for overflow.
 enum class IntegerUse {
   Setting,  // an axis, dim, count, pad, mode ...: within [-kMaxSetting, kMaxSetting]
-  Bound,    // of a range, or a limit: one beyond +-kMaxSetting says the same as that
+  Bound,    // a range or a limit: any beyond +-kMaxSetting means the same as that
   Data,     // any
 };
 // No dim and no number of elements is more (kMaxDim, kMaxElements).
@@ -94,8 +94,8 @@ struct OnnxNode {
   std::string name;  // the first output's name if the model gives none
   std::string op_type;
   std::string domain;               // empty: ONNX's own operators
-  std::string overload;             // of a function
-  int64_t opset = 0;                // of the node's domain; 0 if the model imports none
+  std::string overload;             // for a function
+  int64_t opset = 0;                // opset of the node's domain; 0 if the model imports none
   std::vector<std::string> inputs;  // an empty name: an optional operand that is absent
   std::vector<std::string> outputs;
   std::vector<OnnxAttribute> attributes;
@@ -119,7 +119,7 @@ struct OnnxNode {
 inline constexpr int64_t kUnknownDim = -1;
 std::string dims_text(llvm::ArrayRef<int64_t> dims);  // "[1,?,224]"
 
-// What a model says about a value: an input, an output, or one in between.
+// The model's declaration of a value: an input, an output, or one in between.
 struct OnnxValueInfo {
   std::string name;
   std::optional<DType> dtype;  // as declared; none if the model does not say
@@ -141,7 +141,7 @@ struct OnnxGraph {
   std::vector<OnnxInitializer> initializers;
   std::vector<OnnxValueInfo> inputs;  // without those that are initializers too
   std::vector<OnnxValueInfo> outputs;
-  std::vector<OnnxValueInfo> values;  // of values in between, where the model says something
+  std::vector<OnnxValueInfo> values;  // declared values that are neither inputs nor outputs
   std::vector<OnnxNode> nodes;        // in the file's order
 };
 
@@ -161,7 +161,7 @@ struct OnnxFunction {
 struct OnnxModel {
   OnnxGraph graph;
   std::vector<OnnxFunction> functions;
-  int64_t opset = 0;               // of the ONNX domain; 0: none imported
+  int64_t opset = 0;               // opset of the ONNX domain; 0: none imported
   std::vector<std::string> notes;  // for the user: what was converted
 };
 

@@ -21,11 +21,11 @@ namespace {
 
 // More than any network has; a file of this many nodes is an attack or an accident.
 constexpr int kMaxFileNodes = 1 << 17;
-constexpr int kMaxAttributes = 1 << 8, kMaxOutputs = 1 << 12;  // of one node
+constexpr int kMaxAttributes = 1 << 8, kMaxOutputs = 1 << 12;  // per node
 
 // How one element of a tensor becomes an element of OnnxTensor.
 struct ElementRule {
-  size_t stored_bytes;  // of an element of raw_data
+  size_t stored_bytes;  // per element of raw_data
   // Converts `count` elements; null: the bytes are taken as they are.
   void (*convert)(const uint8_t* from, size_t count, uint8_t* to);
 };
@@ -133,7 +133,7 @@ std::string unknown_string(const Message& message, int number) {
 
 std::string normal_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
-// By domain.
+// Opset by domain.
 using Opsets = llvm::StringMap<int64_t>;
 
 OnnxAttribute::Type attribute_type(const onnx::AttributeProto& proto) {
@@ -179,7 +179,7 @@ bool is_symbol(llvm::StringRef name) {
   return llvm::any_of(name, [](char c) { return llvm::isAlpha(c) || (c & 0x80) != 0; });
 }
 
-// What a value is that is not a tensor.
+// Describes the type of a value that is not a tensor.
 std::string type_problem(const onnx::TypeProto& type) {
   switch (type.value_case()) {
     case onnx::TypeProto::kSequenceType:
@@ -464,7 +464,8 @@ llvm::Expected<OnnxModel> read_onnx(llvm::StringRef bytes, llvm::StringRef path)
   // protobuf and its containers throw for want of memory; LLVM is built without exceptions, so they
   // end here.
   try {
-    // Of an element or a field of a byte or two in the file the message holds four to a hundred.
+    // An element or field that takes a byte or two in the file takes four to a hundred in the
+    // message.
     google::protobuf::ArenaOptions options;
     options.block_alloc = allocate_large;
     options.block_dealloc = free_large;

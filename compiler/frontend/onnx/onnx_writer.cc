@@ -329,7 +329,7 @@ class Writer {
   bool binary(const ir::NodeView& node, const BinaryParams& p) {
     const DType dtype = node.input(0).dtype;
     const bool shifts = p.kind == kBinaryShiftLeft || p.kind == kBinaryShiftRight;
-    // Of opset 28.
+    // These need opset 28.
     if ((shifts && kernels::is_signed_integer(dtype)) ||
         (p.kind == kBinaryMod && !is_integer(dtype)))
       return false;
@@ -540,7 +540,7 @@ class Writer {
       if (node.input(i).dims != ir::Dims(x.begin() + axis, x.end())) return std::nullopt;
     return axis;
   }
-  // By ONNX's operator where it says the same, else as a formula.
+  // Writes ONNX's operator where it means the same, else a formula.
   bool normalize(const ir::NodeView& node, const NormalizeParams& p) {
     const std::string whole = before_activation(p);
     if (is_instance_norm(node, p)) {

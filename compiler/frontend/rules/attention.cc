@@ -47,8 +47,8 @@ struct Attention {
   bool is_causal = false;
   int64_t left_window = -1;  // -1: no bound
   int64_t right_window = -1;
-  int64_t scores_mode = 0;  // what output 3 is
-  int64_t query_heads = 0;  // of operands of rank 3
+  int64_t scores_mode = 0;  // meaning of output 3
+  int64_t query_heads = 0;  // set if operands have rank 3
   int64_t key_heads = 0;
 };
 
@@ -189,7 +189,7 @@ ir::ValueId mask_bias(Compose& c, const Heads& heads) {
   return c.concat({mask, c.filled(DType::F32, -infinity, missing)}, -1);
 }
 
-// What is added to the scores; kNoId: nothing. `may_hide_all`: a query may be left without keys.
+// The addend of the scores; kNoId: nothing. `may_hide_all`: it may leave a query without keys.
 struct Bias {
   ir::ValueId value = ir::kNoId;
   bool may_hide_all = false;
@@ -333,7 +333,7 @@ struct LinearAttention {
   int64_t key_heads = 0;
   float scale = 0;
   bool has_decay = false;  // the state fades
-  bool has_delta = false;  // what the state knows already is taken off
+  bool has_delta = false;  // the part that the state knows already is subtracted
 };
 
 llvm::Expected<LinearAttention> read_linear_attention(const OnnxNode& node) {

@@ -96,7 +96,8 @@ llvm::Expected<int64_t> range_count(const OnnxNode& node, double length, double 
   return static_cast<int64_t>(std::max(count, 0.0));
 }
 
-// Of constant operands. In the type of the operands up to the division, as ONNX Runtime does it.
+// Counts the elements of a Range with constant operands. It divides in the operands' type, as ONNX
+// Runtime does.
 llvm::Expected<int64_t> known_range_count(const OnnxNode& node, Importer& importer, DType dtype) {
   for (size_t i = 0; i < 3; ++i) {
     CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, i));

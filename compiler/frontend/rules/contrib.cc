@@ -28,7 +28,7 @@ Attributes taken(const OnnxNode& node, std::initializer_list<llvm::StringRef> na
 
 // ---- an activation behind a Conv or Gemm ----
 
-// Of ONNX's activations with float attributes, in the order of activation_params.
+// ONNX's activations with float attributes, in the order of activation_params.
 struct Activation {
   llvm::StringRef op_type;
   std::initializer_list<llvm::StringRef> parameters;
@@ -209,7 +209,7 @@ llvm::Error import_bias_softmax(const OnnxNode& node, Importer& importer) {
 
 // ---- normalisation ----
 
-// Of input + skip + bias, which is output 3.
+// Returns input + skip + bias, which is output 3.
 llvm::Expected<std::string> skip_sum(const OnnxNode& node, Importer& importer, Rewrite& r,
                                      size_t bias) {
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));

@@ -10,7 +10,7 @@
 namespace codl::compiler {
 namespace {
 
-// Of a Loop or Scan that is written out.
+// Limit for a Loop or Scan that is unrolled.
 constexpr int64_t kMaxTrips = 1024;
 
 using Names = std::vector<std::string>;
@@ -33,7 +33,7 @@ llvm::Error expect_outputs(const OnnxNode& node, const Names& names, size_t coun
 
 // A constant of one element as a number.
 llvm::Expected<int64_t> known_scalar(const OnnxNode& node, Importer& importer, size_t i) {
-  // Of trips that no one counts exporters write the largest number.
+  // Exporters write the largest number for a trip count that nobody knows.
   CODL_ASSIGN_OR_RETURN(elements, importer.int_constant(node, i, IntegerUse::Bound));
   if (elements.size() != 1)
     return input_error(node.name, "expected one element as input {0}, found {1}", i,
@@ -196,7 +196,7 @@ class NoTrips {
       outputs_ = std::move(*names);
     }
     if (llvm::Error error = expect_outputs(node_, *outputs_, body_.outputs.size())) return error;
-    // What is in the body has said why.
+    // The body's import has reported why.
     if (!importer_.is_usable((*outputs_)[from])) return llvm::Error::success();
     const OnnxNode read = with_operands(node_, {(*outputs_)[from]}, output);
     CODL_ASSIGN_OR_RETURN(dtype, importer_.dtype_of(read, 0));
@@ -295,7 +295,7 @@ class LoopWriter {
   const OnnxGraph& body_;
   Importer& importer_;
   Names carried_;
-  std::vector<Names> scans_;  // by scan output, by trip
+  std::vector<Names> scans_;  // indexed by scan output, then by trip
   bool is_complete_ = true;   // false once something in the body was not imported
 };
 
@@ -320,7 +320,7 @@ class ScanWriter {
   }
 
  private:
-  // Of a scanned operand, or of a scan output.
+  // The direction through a scanned operand or a scan output.
   struct Path {
     int64_t axis = 0;
     bool is_backwards = false;
@@ -428,9 +428,9 @@ class ScanWriter {
   Importer& importer_;
   int64_t trips_ = 0;
   Names carried_;
-  std::vector<Path> from_;    // by scanned operand
-  std::vector<Path> to_;      // by scan output
-  std::vector<Names> scans_;  // by scan output, in the order of its elements
+  std::vector<Path> from_;    // indexed by scanned operand
+  std::vector<Path> to_;      // indexed by scan output
+  std::vector<Names> scans_;  // indexed by scan output, in the order of its elements
   bool is_complete_ = true;   // false once something in the body was not imported
 };
 

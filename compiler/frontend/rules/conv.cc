@@ -15,7 +15,7 @@ namespace {
 
 using Dims = llvm::SmallVector<int64_t, 5>;
 
-// What the two rules read before they choose a form.
+// The facts that both rules read before they choose a form.
 struct Convolution {
   Dims x;
   Dims w;

@@ -98,7 +98,8 @@ void arrange(Compose& c, Operand& operand, const Labels& labels) {
   operand.labels = labels;
 }
 
-// Of two axes with one label, the elements where they agree: every dim + 1th of both as one axis.
+// Where two axes have one label, keeps the elements where they agree: every (dim + 1)th of both as
+// one axis.
 void take_diagonal(const OnnxNode& node, Compose& c, Operand& operand, size_t first,
                    size_t second) {
   Dims64 dims(c.dims(operand.value).begin(), c.dims(operand.value).end());
@@ -169,7 +170,7 @@ int64_t product_of(Compose& c, const Operand& operand, const Labels& labels) {
 // product.
 Operand contracted(const OnnxNode& node, Compose& c, Operand a, Operand b, const Labels& kept) {
   if (a.value == ir::kNoId || b.value == ir::kNoId) return {};
-  // What only one of them has and nobody needs is summed up before.
+  // Axes that only one operand has and nobody needs are summed first.
   sum_over_others(c, a, kept + b.labels);
   sum_over_others(c, b, kept + a.labels);
   broadcast(c, a, b);

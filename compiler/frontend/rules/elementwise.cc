@@ -13,8 +13,8 @@ namespace {
 
 // ---- of one operand ----
 
-// What `formula` makes of operand 0, whose dims it keeps. `dtype`: of the output; Any: the
-// operand's.
+// Imports an element-wise formula of operand 0, whose dims it keeps. `dtype` is the output's; Any:
+// the operand's.
 template <typename Formula>
 llvm::Error import_map(const OnnxNode& node, Importer& importer, DType dtype, Formula formula) {
   CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
@@ -151,7 +151,7 @@ llvm::Expected<std::optional<Dims64>> empty_dims(const OnnxNode& node, Importer&
   return result;
 }
 
-// What `formula` makes of operands 0 and 1. `dtype` as in import_map().
+// Imports an element-wise formula of operands 0 and 1. `dtype` as in import_map().
 template <typename Formula>
 llvm::Error import_pair(const OnnxNode& node, Importer& importer, DType dtype, Formula formula) {
   // Without `axis`, what broadcast before opset 7 does so in the same way since.

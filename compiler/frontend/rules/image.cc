@@ -276,7 +276,8 @@ llvm::Error import_affine_grid(const OnnxNode& node, Importer& importer) {
 
 // ---- Det ----
 
-// Of the rows from `row` on and the columns in `columns`, by the first of those rows.
+// Returns the determinant of the rows from `row` on and the columns in `columns`, expanded along
+// the first row.
 ir::ValueId determinant(Compose& c, const std::vector<std::vector<ir::ValueId>>& element,
                         size_t row, llvm::ArrayRef<size_t> columns) {
   if (columns.size() == 1) return element[row][columns[0]];
@@ -294,7 +295,7 @@ ir::ValueId determinant(Compose& c, const std::vector<std::vector<ir::ValueId>>&
   return sum;
 }
 
-// Of matrices this small: the number of products grows with the factorial.
+// Limit of the matrices' side: the number of products grows with the factorial.
 constexpr int64_t kMaxMatrix = 4;
 
 llvm::Error import_det(const OnnxNode& node, Importer& importer) {

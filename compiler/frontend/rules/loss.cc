@@ -52,7 +52,7 @@ ir::ValueId loss_of(Compose& c, ir::ValueId log_prob, ir::ValueId classes, ir::V
   if (ignored_class) {
     const ir::ValueId is_ignored = c.binary(kBinaryEqual, classes, c.ints({*ignored_class}, {}));
     const ir::ValueId zero = c.scalar(DType::F32, 0);
-    // By Where: zero times the infinite loss of a class that cannot be is no number.
+    // Where masks it, because zero times the infinite loss of an impossible class is no number.
     loss = c.where(is_ignored, zero, loss);
     weight = c.where(is_ignored, zero, weight == ir::kNoId ? c.scalar(DType::F32, 1) : weight);
   }

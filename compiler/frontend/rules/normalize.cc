@@ -119,7 +119,7 @@ llvm::Error batch_norm_formula(const OnnxNode& node, Importer& importer, float e
   return c.bind(c.add(c.mul(x, along(c, scale, 1, rank)), along(c, shift, 1, rank)));
 }
 
-// By the statistics of the operand; the running ones move towards them.
+// Normalizes with the operand's statistics and moves the running ones towards them.
 llvm::Error batch_norm_training(const OnnxNode& node, Importer& importer,
                                 const BatchNorm& attributes, llvm::ArrayRef<int64_t> x_dims) {
   Compose c(node, importer);

@@ -19,7 +19,7 @@ llvm::Expected<int32_t> pad_kind(const OnnxNode& node) {
   return input_error(node.name, "expected mode constant, reflect, edge or wrap, found '{0}'", mode);
 }
 
-// What is put around the elements of one axis; negative: elements are taken away.
+// Elements put around one axis; negative counts remove elements.
 struct AxisPad {
   int64_t begin = 0;
   int64_t end = 0;

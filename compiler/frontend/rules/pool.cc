@@ -14,7 +14,7 @@
 namespace codl::compiler {
 namespace {
 
-// What there is to pool, and how.
+// The operands and parameters of a pooling.
 struct Pooling {
   llvm::SmallVector<int64_t, 4> x;
   DType dtype = DType::F32;

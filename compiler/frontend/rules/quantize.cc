@@ -15,7 +15,7 @@ struct Range64 {
   double high = 0;
 };
 
-// Of the types that ONNX quantises to.
+// Returns the range of a type that ONNX quantizes to.
 llvm::Expected<Range64> range_of(const OnnxNode& node, DType dtype) {
   switch (dtype) {
     case DType::I8:

@@ -48,7 +48,7 @@ Dims64 reduced_dims(llvm::ArrayRef<int64_t> dims, AxesMask mask, bool keepdims) 
   return result;
 }
 
-// What ONNX gives for no elements.
+// Returns ONNX's result for no elements.
 double value_of_none(int32_t kind, DType dtype) {
   const double infinity = std::numeric_limits<double>::infinity();
   switch (kind) {

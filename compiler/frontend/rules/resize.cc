@@ -13,10 +13,10 @@ namespace {
 
 // ---- Resize ----
 
-// What is known of a Resize, by axis of x.
+// The facts known of a Resize, per axis of x.
 struct ResizeAxes {
   llvm::SmallVector<int32_t, 4> axes;  // that the operands are for, in their order
-  Dims64 dims;                         // of the output
+  Dims64 dims;                         // dims of the output
   std::vector<float> scales;           // where they are not computed; 0: the quotient of the dims
 };
 
@@ -154,9 +154,9 @@ llvm::Error resize(const OnnxNode& node, Importer& importer, Compose& c, ResizeP
   const bool has_roi = params.coordinates == kResizeTfCropAndResize;
   const bool has_scales = scales != ir::kNoId;
   if (!has_roi && !has_scales) {
-    // By 1.1, 9 elements become 9. ONNX would move them; PyTorch (aten/src/ATen/native/UpSample.h,
-    // compute_source_index_and_lambda) and ONNX Runtime (upsample.cc, no_scale) leave them. With
-    // antialias both look at each axis.
+    // With scale 1.1, 9 elements become 9. ONNX would move them; PyTorch
+    // (aten/src/ATen/native/UpSample.h, compute_source_index_and_lambda) and ONNX Runtime
+    // (upsample.cc, no_scale) leave them. With antialias both look at each axis.
     if (resized.dims == dims) return importer.bind_operand(node, 0);
     for (size_t i = 0; i < dims.size(); ++i)
       if (params.is_antialias && resized.dims[i] == dims[i]) resized.scales[i] = 1;
@@ -393,7 +393,7 @@ llvm::Error import_resize_10(const OnnxNode& node, Importer& importer) {
 struct Blocks {
   int64_t size = 1;
   bool is_channel_major = false;  // CRD: the channel is the outermost part of the depth
-  Dims64 dims;                    // of the input, [n, c, h, w]
+  Dims64 dims;                    // dims of the input, [n, c, h, w]
 };
 
 llvm::Expected<Blocks> read_blocks(const OnnxNode& node, Importer& importer) {

@@ -166,7 +166,8 @@ ir::ValueId deformed_places(Compose& c, const DeformConv& conv, ir::ValueId offs
                    {conv.parts(), conv.taps() * conv.out[0], conv.out[1], 1});
 }
 
-// What the taps read, as channels: GridSample at every tap's places, then a convolution of one tap.
+// Samples the taps' inputs as channels (GridSample at every tap's place), then convolves them with
+// one tap.
 llvm::Error import_deform_conv(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(conv, read_deform_conv(node, importer));
   Compose c(node, importer);

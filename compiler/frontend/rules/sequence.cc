@@ -196,7 +196,7 @@ llvm::Error import_sequence_map(const OnnxNode& node, Importer& importer) {
     }
     CODL_ASSIGN_OR_RETURN(outputs, importer.import_body(node, *body->graph, inputs));
     for (size_t i = 0; i < results.size(); ++i) {
-      // What is in the body has said why.
+      // The body's import has reported why.
       if (!importer.is_usable(outputs[i])) return llvm::Error::success();
       OnnxNode read;
       read.name = node.name;

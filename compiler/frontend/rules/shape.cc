@@ -1,7 +1,8 @@
-// What shape a value has, and other shapes for the same elements: Shape, Size, Reshape, Flatten,
+// Rules that read a value's shape or give its elements another: Shape, Size, Reshape, Flatten,
 // Squeeze, Unsqueeze, Transpose.
 //
-// Exporters compute shapes by them too: every rule takes every type, and values without elements.
+// Exporters compute shapes with them too, so every rule takes every type, and values without
+// elements.
 #include <algorithm>
 #include <optional>
 
@@ -112,7 +113,7 @@ llvm::Error import_flatten(const OnnxNode& node, Importer& importer) {
   });
 }
 
-// What `shape` asks for, given the input's dims.
+// Returns the dims that `shape` asks for, given the input's dims.
 llvm::Expected<Dims64> reshaped_dims(const OnnxNode& node, llvm::ArrayRef<int64_t> dims,
                                      llvm::ArrayRef<int64_t> shape, bool allows_zero) {
   if (shape.size() > kMaxRank)
@@ -220,7 +221,7 @@ llvm::Error unsqueeze(const OnnxNode& node, Importer& importer, llvm::ArrayRef<i
     is_new[positive] = true;
   }
   Dims64 result;
-  llvm::SmallVector<int64_t, 4> place;  // of each input dim
+  llvm::SmallVector<int64_t, 4> place;  // indexed by input dim
   for (size_t i = 0; i < rank; ++i) {
     result.push_back(is_new[i] ? 1 : dims[place.size()]);
     if (!is_new[i]) place.push_back(static_cast<int64_t>(i));

@@ -15,8 +15,8 @@ namespace {
 
 const double kTau = 2 * std::acos(-1.0);
 
-// Of windows and transforms, and elements of a matrix of filters: more than any network for sound
-// has. Their constants are made while importing, for a few bytes of the file each.
+// Limits of windows and transforms, and of the elements of a filter matrix. No network for sound
+// has more. The importer makes such constants from a few bytes of the file each.
 constexpr int64_t kMaxLength = 4096;
 constexpr int64_t kMaxFilterWeights = int64_t{1} << 18;
 
@@ -376,7 +376,7 @@ llvm::Expected<std::vector<float>> mel_weights(const OnnxNode& node, const MelFi
   return weights;
 }
 
-// Of constants: where a corner falls is decided by the last digit of a logarithm.
+// Requires constant operands: the last digit of a logarithm decides where a corner falls.
 llvm::Error import_mel_weight_matrix(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(dtype, read_output_dtype(node));
   double numbers[5] = {};

@@ -184,7 +184,7 @@ struct SliceOperands {
   std::optional<std::vector<int64_t>> ends;
   std::optional<std::vector<int64_t>> axes;  // not normalized
   std::optional<std::vector<int64_t>> steps;
-  size_t count = 0;  // of axes
+  size_t count = 0;  // number of axes
 };
 
 llvm::Error check_slice(const OnnxNode& node, const SliceOperands& slice) {
