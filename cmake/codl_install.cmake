@@ -1,4 +1,5 @@
-# What is installed beside the targets, and the Debian packages: cmake --install, or cpack -G DEB in the build folder.
+# Installs files besides the targets, and makes the Debian packages: cmake --install, or cpack -G DEB in the build
+# folder.
 #
 # A component is a package: compiler (codl-compiler, of the system that builds), device-tools (codl-tools), runtime
 # (libcodl0), development (libcodl-dev).
@@ -60,7 +61,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS codl-compiler)
 set(CPACK_DEBIAN_COMPILER_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
-# What the programs link, with versions; of another architecture there is nobody to ask.
+# Asks dpkg for the libraries that the programs link, with versions; for another architecture it cannot answer.
 if(NOT CMAKE_CROSSCOMPILING)
   set(CPACK_DEBIAN_COMPILER_PACKAGE_SHLIBDEPS ON)
 endif()

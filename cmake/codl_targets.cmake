@@ -19,7 +19,7 @@ set(CODL_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 
 find_program(CODL_CCACHE ccache)
 if(CODL_CCACHE)
-  # What ccache's manual asks for where headers are precompiled.
+  # ccache's manual asks for this where headers are precompiled.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
     ${CODL_CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
@@ -49,8 +49,8 @@ if(CODL_SANITIZE)
   endif()
 endif()
 
-# What is shipped: a fault is harder to use (SECURITY.md; test/arch/check_hardening.sh). Not of tests, which are not
-# optimised, as FORTIFY needs it.
+# Release binaries are hardened, so that a fault is harder to use (SECURITY.md; test/arch/check_hardening.sh). Tests are
+# not: FORTIFY needs optimised code.
 set(CODL_HARDENING "")
 if(CMAKE_BUILD_TYPE STREQUAL Release AND NOT CODL_SANITIZE)
   set(CODL_HARDENING -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
@@ -129,7 +129,7 @@ function(codl_test name)
   cmake_parse_arguments(arg "" "" "LIBRARIES;ARGUMENTS;SOURCES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE codl_flags codl_test_support ${arg_LIBRARIES})
-  target_compile_options(${name} PRIVATE -O0)  # what is tested lies in the libraries
+  target_compile_options(${name} PRIVATE -O0)  # the code under test is in the libraries
   if(CODL_FUZZ)
     target_compile_options(${name} PRIVATE -fno-sanitize=undefined,fuzzer-no-link)
   endif()

@@ -44,7 +44,7 @@ namespace {
 // The most bytes of a sample file. A line has some 200, and takes milliseconds to measure.
 constexpr uint64_t kMaxSampleBytes = 1 << 30;
 
-// Of the time: what the search for tiles may take, and the networks at the end.
+// Shares of the time: the search for tiles may take the first, the networks at the end the second.
 constexpr double kTilesShare = 0.1;
 constexpr double kContextShare = 0.1;
 constexpr double kMaxContextS = 30;
@@ -150,7 +150,7 @@ struct Measured {
 struct MeasuredProcessors {
   std::unique_ptr<MeasuredGpu> gpu;  // null: none
   std::unique_ptr<MeasuredCpu> cpu;
-  std::vector<std::string> notices;  // of what is in the way of a good profile; some empty
+  std::vector<std::string> notices;  // obstacles to a good profile; some are empty
 };
 
 MeasuredProcessors start_processors(const ProfileFlags& flags) {
@@ -271,7 +271,7 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   measure_facts(flags, processors, &measured.facts);
   tools::LogFile file;
   file.create(sample_path, sample_text + fact_lines(measured.facts), flags.resumes);
-  // What cannot be written is reported in one line.
+  // A notice that cannot be written is reported in one line.
   for (const std::string& notice : processors.notices) warn(notice);
   std::signal(SIGINT, [](int) { interrupted = 1; });
   const double context_s = std::min(kContextShare * flags.budget_s, kMaxContextS);
@@ -330,7 +330,7 @@ void check_is_complete(const DeviceFacts& facts, const std::string& sample_path)
                       "none of " + field);
 }
 
-// What there is to say of a profile of these samples.
+// Prints a summary of the profile of these samples.
 void print_result(const ProfileFlags& flags, const std::string& sample_text,
                   const std::string& sample_path, const Fits& fits,
                   const std::vector<Sample>& samples) {

@@ -9,7 +9,7 @@ namespace {
 
 // Cores that are others' for so much of the time make steps longer at random.
 constexpr double kMaxOfOthers = 0.05;
-// Of a quiet machine's repeats 90 to 100 % are within 10 %.
+// On a quiet machine, 90 to 100 % of the repeats are within 10 %.
 constexpr double kMinWithin10 = 75;
 // Half the range of the middle half of a step's runs, in percent.
 constexpr double kMaxSpread = 8;

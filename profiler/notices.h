@@ -1,4 +1,4 @@
-// What a run of codl-profile tells of the machine, and of what its result is worth.
+// Notices of a codl-profile run: about the machine, and about how good its result is.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ std::string busy_notice(double others);
 // them to be worth much, by its repeats or, without any, by how far runs of a step lie apart.
 std::vector<std::string> worth_notices(const std::vector<Sample>& samples);
 
-// Of kernels that were to be timed and have too few samples; empty without any.
+// Names the kernels that were to be timed and have too few samples; empty without any.
 std::string unfitted_notice(const std::vector<std::string>& kernels);
 
 }  // namespace codl::profiler

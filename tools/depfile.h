@@ -1,4 +1,4 @@
-// What a build system learns of a tool's inputs: rules of Make, which Ninja reads as well.
+// Tells a build system the inputs of a tool: rules of Make, which Ninja reads as well.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@ namespace codl::tools {
 struct DTypeFacts {
   codl_dtype_t dtype;
   std::string_view name;   // NumPy's
-  std::string_view descr;  // of an .npy header
+  std::string_view descr;  // as an .npy header has it
   size_t bytes;
 };
 // Every codl_dtype_t. bfloat16, which NumPy lacks, has the descr its raw words are saved with.

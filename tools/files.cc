@@ -75,7 +75,7 @@ std::string bytes_text(uint64_t bytes) { return std::to_string(bytes) + " bytes"
   fail_input(path, kOutputForm, found);
 }
 
-// Of a call that failed while a file was written; `error`: its errno.
+// Reports a call that failed while a file was written; `error`: its errno.
 [[noreturn]] void fail_writing(const std::string& path, int error) {
   const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
   fail_input(path, is_full ? "space to write to" : "a file that can be written",
@@ -125,7 +125,7 @@ bool is_standard_stream(const struct stat& file) {
 
 enum class Target { File, Null, Stdout };
 
-// What an output path is. An input error if it is none of them.
+// Finds out what an output path is. Input error if it cannot be an output.
 Target target_of(const std::string& path) {
   if (path == kStdout) return Target::Stdout;
   const auto [folder, name] = split_path(path);
@@ -275,7 +275,7 @@ void write_stdout(std::string_view contents) {
   if (error != 0) fail_writing("stdout", error);
 }
 
-// What faults an input has, whoever opens it.
+// Returns the fault of an input, whoever opens it.
 FileFault check_input(const std::string& path, const struct stat& file, uint64_t max_bytes) {
   constexpr char kRegular[] = "a regular file";
   if (!S_ISREG(file.st_mode)) return {kRegular, kind_of(file.st_mode)};

@@ -1,10 +1,11 @@
-// Files that the tools read and write.
+// Reads and writes the tools' files.
 //
-// What all tools promise: an input is a regular file whose size is known and within its format's
+// All tools promise this: an input is a regular file whose size is known and within its format's
 // limit before it is read. An output is a regular file, /dev/null or "-" (stdout); it is none of
 // the inputs, under whichever name, and no other output. It appears whole or not at all.
 //
-// Inputs and outputs are kept for the whole process. Not thread-safe: for the thread of main.
+// Inputs and outputs are kept for the whole process. Not thread-safe: only the main thread may call
+// it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ constexpr uint64_t kMaxTextBytes = 64 << 20;
 
 // ---- inputs ----
 
-// What is wrong with a file; nothing if `expected` is empty.
+// A fault of a file; none if `expected` is empty.
 struct [[nodiscard]] FileFault {
   std::string expected;
   std::string found;

@@ -22,10 +22,10 @@ constexpr int32_t kMaxCore = 8191;
 // Limits of response files: far more than a command line is, and soon reached by a file that names
 // itself or never ends.
 constexpr int kMaxResponseFileDepth = 8;
-constexpr size_t kMaxResponseFileBytes = 1 << 20;  // of all of a command line together
+constexpr size_t kMaxResponseFileBytes = 1 << 20;  // limit for a whole command line
 constexpr size_t kMaxArguments = 1 << 16;
 
-// Of --help: a terminal of 80 columns, half of it for what a flag does.
+// --help fits a terminal of 80 columns; half of them describe the flag.
 constexpr size_t kColumns = 80;
 constexpr size_t kHelpColumn = 30;
 
@@ -91,7 +91,7 @@ class ResponseFiles {
   const ReadResponseFile& read_;
   std::vector<std::string> expanded_;
   size_t bytes_left_ = kMaxResponseFileBytes;
-  bool is_ended_ = false;  // by "--"
+  bool is_ended_ = false;  // "--" ended the flags
 };
 
 // ---- parsing ----
@@ -115,7 +115,7 @@ std::string bare(std::string name) {
   return name;
 }
 
-// Of words with blanks between.
+// True if `word` is one of `words`, which have blanks between.
 bool is_among(const std::string& word, const std::string& words) {
   return !word.empty() && (" " + words + " ").find(" " + word + " ") != std::string::npos;
 }
@@ -268,7 +268,7 @@ std::vector<std::string> expand_response_files(const std::vector<std::string>& a
 std::vector<std::string> split_arguments(std::string_view text, const std::string& where) {
   constexpr std::string_view kBlanks = " \t\r\n\f\v";
   std::vector<std::string> arguments;
-  bool is_inside = false;  // of an argument
+  bool is_inside = false;  // true inside an argument
   char quote = '\0';
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];

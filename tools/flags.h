@@ -33,7 +33,7 @@ struct FlagValue {
 struct Flag {
   std::string name;  // "num-runs", without dashes
   FlagValue value;
-  std::string help;             // what it does; the default is added
+  std::string help;             // its effect; the default is added
   std::string short_name = {};  // "o": -o is the same flag
 };
 
@@ -42,8 +42,8 @@ struct FlagGroup {
   std::vector<Flag> flags;
 };
 
-// What other tools call a thing, and what it is here; an unknown flag of such a name is answered
-// with that.
+// Names that other tools use, and the flag of this one. The error about an unknown flag of such a
+// name shows it.
 struct OtherName {
   std::string names;  // "fp16 half", without dashes
   std::string here;   // "--precision=fp16"
@@ -52,15 +52,15 @@ struct OtherName {
 struct CommandLine {
   std::string tool;                // "codl-run"
   std::string version;             // behind the tool's name for --version
-  std::vector<std::string> usage;  // of each way to call it, what follows the tool's name
+  std::vector<std::string> usage;  // one per way to call it: the text after the tool's name
   std::string summary;             // sentences
   std::vector<FlagGroup> groups;   // --help and --version are added
   std::string exit_codes;          // a line of its own in --help
   std::vector<OtherName> others = {};
 };
 
-// What the arguments say: their flags were read, and `answer` is the text that --help or --version
-// ask for; without one, the other arguments are left to the tool.
+// The result of parsing: the flags were read. `answer` is the text for --help or --version; without
+// one, the operands are left to the tool.
 struct Arguments {
   std::optional<std::string> answer;
   std::vector<std::string> operands;

@@ -58,7 +58,7 @@ struct Running {
   SharedText out, errors, result;
 };
 
-// What the job's process does; never returns.
+// Runs in the job's process; never returns.
 [[noreturn]] void run_job(const char* tool, const Job& job, const Running& running) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody would read the result
   dup2(running.out.descriptor(), STDOUT_FILENO);

@@ -17,7 +17,7 @@ struct Job {
 
 struct JobResult {
   int exit_code = 0;
-  std::string out;     // what it printed
+  std::string out;     // its stdout
   std::string errors;  // the lines of its messages
   std::string result;
 };
@@ -33,7 +33,7 @@ std::vector<JobResult> run_jobs(const char* tool, const std::vector<Job>& jobs,
 // appears once, with the names of all of them: "codlc: note: sd855, sd865: TEXT".
 std::string merged_messages(const std::vector<Job>& jobs, const std::vector<JobResult>& results);
 
-// What a person sees of a long command: a bar on a terminal, else a line on stderr per step.
+// Shows the progress of a long command: a bar on a terminal, else a line on stderr per step.
 class Progress {
  public:
   Progress(std::string tool, size_t count);

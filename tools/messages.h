@@ -1,4 +1,4 @@
-// What the tools print, and how they end.
+// Prints the tools' messages and ends the tools.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ void print(std::string_view text);
 // The same, to the output `path` instead if it is not empty: every output that is text.
 void print_to(const std::string& path, std::string_view text);
 
-// What printf would print.
+// Returns the text that printf would print.
 __attribute__((format(printf, 1, 2))) std::string formatted(const char* format, ...);
 
 enum class Severity { Note, Warning, Error };
@@ -28,7 +28,8 @@ void print_message(std::string_view tool, Severity severity, std::string_view te
 int run_tool(const char* tool, int argc, char** argv,
              int (*body)(const std::vector<std::string>& arguments));
 
-// What of run_tool() ends a body: its exit code, or that of what it throws, with the message.
+// The part of run_tool() that ends a body: returns its exit code, or reports what it throws and
+// returns that exit code.
 int run_guarded(const char* tool, const std::function<int()>& body);
 
 }  // namespace codl::tools

@@ -23,7 +23,7 @@ size_t distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
-// Of ASCII.
+// Changes ASCII letters only.
 std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower)

@@ -1,4 +1,4 @@
-// What a misspelt name was likely meant to be.
+// Finds the name that a misspelt one was likely meant to be.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ namespace codl::tools {
 // More than the header of any array: NumPy reads none of over 10,000 bytes.
 constexpr uint64_t kMaxNpyHeaderBytes = 1 << 20;
 
-// What the header says, checked against the file's size: the data are there.
+// A header that was checked against the file's size: the data are there.
 struct NpyHeader {
   codl_dtype_t dtype = CODL_FLOAT32;
   std::vector<int64_t> dims;  // also of the dims that are not 0 the product is in an int64_t

@@ -12,7 +12,7 @@
 namespace codl::tools {
 namespace {
 
-// What `value` of a target is in the unit: "5m", "60%".
+// Returns `value` of a target in the unit: "5m", "60%".
 std::string text_of(double value, const Unit& unit) {
   char digits[32];
   std::snprintf(digits, sizeof(digits), "%g", value / unit.factor);

@@ -17,7 +17,7 @@ struct Unit {
 // Numbers with a unit: a bare number would be a guess, and is an input error that names the units.
 struct Quantity {
   std::vector<Unit> units;  // errors give bounds in the first
-  double least;             // of the target
+  double least;             // least value of the target
   double most;
 };
 // "60%", at `percent` of the target for each.

@@ -11,7 +11,7 @@ enum class ExitCode {
   Input = 1,         // a flag, file or tensor is wrong
   Unsupported = 2,   // valid, but not for this build or machine
   Internal = 70,     // no memory, a failing device, a bug
-  Interrupted = 130  // by SIGINT, as shells say it: 128 and the signal's number
+  Interrupted = 130  // ended by SIGINT: 128 plus the signal's number, as in shells
 };
 
 struct ToolError : std::runtime_error {

@@ -19,7 +19,7 @@ from onnx import ModelProto, TensorProto, checker, helper
 
 SEED = 20
 OPSET = 13
-IR_VERSION = 7  # of ONNX 1.8, which brought opset 13
+IR_VERSION = 7  # the version of ONNX 1.8, which brought opset 13
 
 rng = np.random.RandomState(SEED)
 nodes = []

@@ -18,7 +18,7 @@ using compiler::kTermCount;
 using compiler::Term;
 using Terms = std::vector<int>;  // indices
 
-// What there are shares of.
+// The terms and pairs of terms that a fit gives shares to.
 struct Basis {
   Terms terms;
   std::vector<JointShare> joints;
@@ -36,7 +36,7 @@ bool shows_cold_weights(const std::vector<Observation>& observations, size_t lea
 // Those that enough observations have. Of terms that say the same the first one gets the share: a
 // count that all steps have alike says nothing of steps that have more of it.
 Terms observed_terms(const std::vector<Observation>& observations) {
-  // What is less is what rounding left of a difference, and would get a share to match.
+  // Smaller values are rounding errors of a difference, and would get a huge share.
   constexpr double kMinUs = 1e-9;
   // A share of two or three observations that barely have the term is noise, and steps
   // that have much of it would be predicted by that. Of few observations in all each counts.
@@ -93,8 +93,8 @@ Matrix kernels_of(const std::vector<Observation>& observations, const Basis& bas
   return rows;
 }
 
-// What errors of long steps do to a network's time counts for more. A higher power would leave
-// the many short ones to chance.
+// Errors of long steps change a network's time more, so they count more. A higher power would leave
+// the many short steps to chance.
 Vector weights_of(const std::vector<Observation>& observations) {
   constexpr double kPower = 0.2;
   Vector weights;
@@ -103,7 +103,7 @@ Vector weights_of(const std::vector<Observation>& observations) {
   return weights;
 }
 
-// What the family's shares say of each term, times the factor by which they are nearest.
+// Returns the family's shares, times the factor by which they fit best.
 Vector scaled_family(const std::vector<Observation>& observations, const Basis& basis,
                      const Shares& family) {
   Matrix rows;
@@ -119,8 +119,9 @@ Vector scaled_family(const std::vector<Observation>& observations, const Basis& 
 
 Shares fit_basis(const std::vector<Observation>& observations, const Basis& basis,
                  const Shares* family) {
-  // What 8 to 20 samples of a kernel predict of its others, on four machines, is as good with up to
-  // a tenth of a sample, worse with none or with one; what is exact should stay so.
+  // On four machines, 8 to 20 samples of a kernel predict its other steps equally well with any
+  // pull up to a tenth of a sample, and worse with none or with a whole one. A small pull keeps an
+  // exact fit exact.
   constexpr double kSamplesOfFamily = 0.02;
   const Vector pulled_to = family ? scaled_family(observations, basis, *family) : Vector();
   const Vector solved = nearest_to_one(kernels_of(observations, basis), weights_of(observations),

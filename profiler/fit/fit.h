@@ -11,7 +11,7 @@ namespace codl::profiler {
 using compiler::Shares;
 using compiler::TermTimes;
 
-// What a fit sees of a measurement.
+// The part of a measurement that a fit uses.
 struct Observation {
   TermTimes times;
   double us = 0;  // more than 0
@@ -35,10 +35,10 @@ std::vector<double> nearest_to_one(const std::vector<std::vector<double>>& rows,
                                    const std::vector<double>& weights,
                                    const std::vector<double>& pulled_to = {}, double pull = 0);
 
-// What a fit knows or may do beyond the observations.
+// Limits and prior knowledge of a fit.
 struct FitOptions {
-  // Of the kernel's family. Few observations leave room for many shares: those that they do not
-  // tell are drawn to these times the factor by which the kernel is faster or slower.
+  // Shares of the kernel's family. Few observations leave many shares open. These are drawn to the
+  // family's, times the factor by which the kernel is faster or slower.
   const Shares* family = nullptr;
   int most_joint_shares = 0;
 };
@@ -59,14 +59,14 @@ std::vector<double> predict_held_out(const std::vector<Observation>& observation
                                      const std::vector<size_t>& folds, size_t fold_count,
                                      const FitOptions& options = {});
 
-// Of predictions of the observations, in percent.
+// Returns the relative errors of the predictions, in percent.
 std::vector<double> errors_of(const std::vector<Observation>& observations,
                               const std::vector<double>& predictions);
 
 Residuals residuals_of(std::vector<double> errors_percent);
 
-// What a further observation of these times would tell: its leverage, 0 to 1, in the fit of the
-// ones there are. `us` is a guess of its time.
+// Returns how much a further observation of these times would tell: its leverage, 0 to 1, in the
+// fit of the present ones. `us` is a guess of its time.
 double leverage(const std::vector<Observation>& observations, const TermTimes& times, double us);
 
 }  // namespace codl::profiler

@@ -29,7 +29,7 @@ std::vector<size_t> folds_of(size_t count) {
 // Shares as a profile has them, and what held-out predictions say of them.
 Fit fit_of(const std::vector<Observation>& observations, const Residuals& held_out,
            const FitOptions& options) {
-  constexpr double kMinRatio = 0.05;  // of a prediction over what was measured
+  constexpr double kMinRatio = 0.05;  // least ratio of a prediction to the measurement
   Fit fit;
   fit.shares = fit_shares(observations, options);
   for (double& share : fit.shares.of) share = rounded(share, kShareDigits);
@@ -50,7 +50,7 @@ Fit fit_kernel(const std::vector<Observation>& observations, const FitOptions& o
 
 using ObservationsOfKernels = std::map<uint16_t, std::vector<Observation>>;
 
-// Of all of them, each kernel as often.
+// Returns the observations of all kernels, weighted so that each kernel counts the same.
 std::vector<Observation> weighed_alike(
     const std::vector<const std::vector<Observation>*>& kernels) {
   std::vector<Observation> all;
@@ -62,7 +62,8 @@ std::vector<Observation> weighed_alike(
   return all;
 }
 
-// What the other kernels of a kernel's family reach on this machine; on others, if there are none.
+// Returns the shares of the other kernels of the family on this machine; if there are none, those
+// on other machines.
 Shares other_shares(const KernelInfo& info, const ObservationsOfKernels& by_kernel,
                     bool is_gpu_a_processor) {
   std::vector<const std::vector<Observation>*> others;
@@ -90,7 +91,8 @@ ObservationsOfKernels observations_to_fit(const std::vector<Sample>& samples,
   return by_kernel;
 }
 
-// Of each kernel as many errors, spread as all of its are: kernels count alike.
+// Returns equally many errors of each kernel, spread as all of its errors are, so that kernels
+// count the same.
 std::vector<double> errors_of_kernels(const std::vector<double>& errors,
                                       const std::vector<size_t>& kernels, size_t kernel_count) {
   constexpr int kErrorsOfKernel = 40;
@@ -113,7 +115,7 @@ std::map<uint16_t, Shares> other_shares_of_kernels(const ObservationsOfKernels& 
   return shares;
 }
 
-// Of the kernels, each with observations.
+// Fits the family's kernels, each of which has observations.
 Fit fit_family(const std::vector<const std::vector<Observation>*>& kernels) {
   const std::vector<Observation> all = weighed_alike(kernels);
   std::vector<size_t> kernel_of;

@@ -6,7 +6,7 @@
 namespace codl::profiler {
 
 using Vector = std::vector<double>;
-using Matrix = std::vector<Vector>;  // by row
+using Matrix = std::vector<Vector>;  // row by row
 
 // Solves the symmetric positive definite system by Cholesky's method. A pivot that is nothing but
 // rounding gives 0: the column depends on those before.
@@ -22,7 +22,7 @@ struct NormalEquations {
   Vector right;  // A^T b
 };
 
-// Of rows of equal lengths.
+// Requires rows of equal lengths.
 NormalEquations normal_equations(const Matrix& rows, const Vector& b);
 
 }  // namespace codl::profiler

@@ -69,7 +69,7 @@ std::optional<Origin> origin_of(std::string_view name) {
   return static_cast<Origin>(found - std::begin(kOriginNames));
 }
 
-// What is behind the mark: processor, field, value, origin.
+// Reads the fields after the mark: processor, field, value, origin.
 bool read_fields(std::string_view line, MachineFacts* facts) {
   std::vector<std::string_view> words;
   for (size_t begin = 0; begin <= line.size();) {

@@ -17,7 +17,7 @@ using compiler::Origin;
 
 struct MachineFacts {
   compiler::Machine machine;
-  // By field of compiler::kCpuMachineFields and kGpuMachineFields; nothing: it is not known.
+  // Indexed as compiler::kCpuMachineFields and kGpuMachineFields; empty: the field is not known.
   std::optional<Origin> cpu_origins[std::size(compiler::kCpuMachineFields)];
   std::optional<Origin> gpu_origins[std::size(compiler::kGpuMachineFields)];
 

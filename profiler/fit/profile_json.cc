@@ -90,7 +90,7 @@ class ProfileWriter {
     json_.end_object();
   }
 
-  // What was measured, and what was not, have sources of their own.
+  // Measured numbers and others have sources of their own.
   void write_origin(Origin origin) {
     json_.key("origin").string(kOriginNames[static_cast<size_t>(origin)]);
     json_.key("source").string(origin == Origin::Measured ? "device" : "machine");

@@ -16,11 +16,12 @@
 
 namespace codl::profiler {
 
-// What measurements say of a kernel, or of all kernels of a family.
+// The fit of a kernel, or of all kernels of a family.
 struct Fit {
   Shares shares;
   Residuals held_out;
-  // What a prediction may be multiplied with: a tenth of the times lay below, a tenth above.
+  // Factors on a prediction: a tenth of the measured times lay below the low one, a tenth above the
+  // high one.
   double interval_low = 1;
   double interval_high = 1;
 };
@@ -51,11 +52,11 @@ inline constexpr int kShareDigits = 3;
 // For shares of their own: of a kernel and of a family.
 inline constexpr size_t kSamplesOfFit = 8;
 inline constexpr size_t kSamplesOfFamily = 20;
-// Of either, for a factor on the shares that others have: a kernel's family here, a family on other
-// machines. Fewer say nothing.
+// Enough samples of a kernel or family to fit one factor on the shares that others have: the
+// kernel's family here, or the family on other machines. Fewer say nothing.
 inline constexpr size_t kSamplesOfFactor = 3;
 
-// Of every kernel and of every family of a processor with enough samples.
+// Fits every kernel and every family of a processor that has enough samples.
 Fits fit_samples(const std::vector<Sample>& samples, const ProcessorFacts& processor);
 
 // Symbols of kernels that have `kernels` in them, and fewer samples than read_needed() says, in the
@@ -71,15 +72,15 @@ std::string evaluation_text(const std::vector<Sample>& samples, const ProcessorF
 // How often a second measurement of a step is within 10 % of the first; -1 without repeats.
 double noise_floor_percent(const std::vector<Sample>& samples, Processor processor);
 
-// By how much the processor's steps take longer in the mean than undisturbed, as fits have them:
-// of all steps that were visited more than once, the mean of visits' median runs over the
+// Returns by how much a processor's steps usually take longer than undisturbed, for which fits are.
+// Over all steps with more than one visit, it is the mean of the visits' median runs over the
 // undisturbed ones. 0 without such steps.
 double interference_percent(const std::vector<Sample>& samples, Processor processor);
 
 struct DeviceFacts {
   std::string name;
   std::string description;
-  int32_t year = 0;  // of the measurements; 0: an older sample file does not say
+  int32_t year = 0;  // when it was measured; 0: an older sample file does not say
   std::string cpu_name;
   MachineFacts machine;
   std::string machine_source;  // where its facts are from that were not measured
@@ -90,7 +91,7 @@ struct DeviceFacts {
   std::string sharing;  // as in the profile
   double image_max_width = 0;
   double image_max_height = 0;
-  // What a session holds there: old sample files have neither.
+  // Memory facts of a session. Old sample files have neither.
   double image_row_texels = 0;  // rows of images take a multiple of so many; 0: not known
   std::string weights;          // as in the profile; empty: not known
   double launch_us = 0;         // beside the times of GPU steps; 0 where these have it in them
@@ -106,8 +107,8 @@ struct DeviceFacts {
   double memory_gb_per_s = 0;           // of both processors together; 0: not measured
   bool shares_cores = false;            // OpenCL computes on the CPU's own cores
   bool contention_is_assumed = false;   // old sample files do not say so: they measured it
-  double interference_percent[2] = {};  // by processor
-  double warm_weight_mbytes[2] = {};    // by processor
+  double interference_percent[2] = {};  // indexed by processor
+  double warm_weight_mbytes[2] = {};    // indexed by processor
   double cpu_probe_us = 0;              // at the clock that the CPU's fits are for; 0: not known
   std::string source;                   // which device, tool, driver, date
 
@@ -122,8 +123,8 @@ struct DeviceFacts {
 // Transfer points, and what follows from them.
 void set_transfer(std::vector<TransferPoint> points, DeviceFacts* facts);
 
-// Of facts with a machine that is complete. Throws ToolError (Input) naming the number if one is
-// none that codlc takes.
+// Requires facts with a complete machine. Throws ToolError (Input) naming the number if codlc would
+// refuse one.
 std::string profile_json(const DeviceFacts& facts, const Fits& fits);
 
 }  // namespace codl::profiler

@@ -56,7 +56,7 @@ std::string to_text(const OperandShape& shape) {
   return line;
 }
 
-// What the contracts take for granted (OperandShape) holds of what it returns true for.
+// If it returns true, the operand keeps what contracts assume (OperandShape).
 bool parse_operand(std::string_view text, OperandShape* out) {
   const std::vector<std::string_view> fields = split(text, ':');
   int dtype = 0;
@@ -129,11 +129,11 @@ bool parse_batch(std::string_view line, double* out_probe) {
          *out_probe <= 10;
 }
 
-// What decides how much a step feels of what others take of a machine just then: 1; how many bytes
-// it moves in a microsecond, and in all, both as logarithms of mean 0 and deviation 1 among the
-// processor's steps; and how near it is to the shortest ones, of which a GPU's take what the host
-// takes to launch them (on an H200's server that moved by 20 % from minute to minute, and steps of
-// 10 us and more by 1 %).
+// Traits that decide how much a step feels other work on the machine: 1; the bytes it moves per
+// microsecond, and in all, both as logarithms with mean 0 and deviation 1 among the processor's
+// steps; and how near it is to the shortest steps. Those of a GPU take as long as the host's
+// launches (on an H200's server that moved by 20 % from minute to minute, and steps of 10 us and
+// more by 1 %).
 enum Trait : size_t { kCommon, kRate, kBytes, kShortness, kTraits };
 using Traits = std::array<double, kTraits>;
 
@@ -156,7 +156,7 @@ void normalize(Trait trait, const std::vector<Traits*>& own) {
 }
 
 std::vector<Traits> traits_of(const std::vector<Sample>& samples) {
-  constexpr double kShortShare = 0.3;  // of the steps
+  constexpr double kShortShare = 0.3;  // share of the steps
   std::vector<Traits> traits(samples.size());
   for (const Processor processor : {Processor::Cpu, Processor::Gpu}) {
     std::vector<Traits*> own;
@@ -185,9 +185,9 @@ struct Deviation {
   double value;
 };
 
-// What a batch does to its steps, by their traits: robust least squares, from `effects` on. Effects
-// that a few steps could tell by chance are held near 0; 3 or 20 instead of 8 make no difference on
-// five pairs' samples. Any short step says what a launch takes.
+// Fits how a batch slows its steps, by their traits: robust least squares that starts at `effects`.
+// The ridge holds effects near 0 that a few steps could show by chance; 3 or 20 instead of 8 make
+// no difference on five pairs' samples. Any short step shows the launch time.
 Traits effects_of(const std::vector<Deviation>& deviations, Traits effects) {
   constexpr int kReweightings = 3;
   constexpr double kScale = 0.05;
@@ -210,9 +210,9 @@ Traits effects_of(const std::vector<Deviation>& deviations, Traits effects) {
   return effects;
 }
 
-// Of a GPU's step that takes what its launch takes. What is left of visits when their batches are
-// taken away lies on both sides (on an H200's server their deviation was 10 %, that of steps of
-// 10 us and more 1 %), so all of them count, but for what is far off.
+// Returns the time of a GPU step that takes as long as its launch. After the batches' effects are
+// removed, visits still differ in both directions (on an H200's server their deviation was 10 %,
+// that of steps of 10 us and more 1 %). So all of them count; outliers are clamped.
 double mean_us(const std::vector<double>& visits) {
   constexpr double kFar = 0.15;
   const double usual_us = quantile(visits, 0.5);
@@ -221,8 +221,8 @@ double mean_us(const std::vector<double>& visits) {
   return sum_us / static_cast<double>(visits.size());
 }
 
-// Of another step, whose visits others lengthen now and then: the mean of the shorter four fifths,
-// which differs less from sample to sample than a quantile does.
+// Returns the time of any other step, whose visits are lengthened now and then: the mean of the
+// shorter four fifths, which differs less from sample to sample than a quantile does.
 double shorter_mean_us(std::vector<double> visits) {
   constexpr double kShare = 0.8;
   std::sort(visits.begin(), visits.end());
@@ -233,8 +233,8 @@ double shorter_mean_us(std::vector<double> visits) {
   return sum_us / count;
 }
 
-// Of each visit what is half way from its undisturbed run to its median one: the more a visit's
-// runs differ, the farther the former is below what other visits say.
+// Returns for each visit the geometric mean of its undisturbed and its median run: the more a
+// visit's runs differ, the farther the undisturbed one is below other visits.
 std::vector<double> between_runs(const Sample& sample) {
   std::vector<double> visits = sample.visits_us;
   for (size_t v = 0; v < visits.size(); ++v)
@@ -249,8 +249,7 @@ void take_away_batches(const std::vector<std::vector<size_t>>& batches, size_t b
                        std::vector<Sample>* samples) {
   constexpr int kRounds = 20;
   constexpr size_t kMinSteps = 8;
-  // What disturbs by more than that, 15 %, disturbs steps unequally, so visits without it are
-  // better.
+  // Larger effects, above 15 %, disturb steps unequally; visits without them are better.
   constexpr double kMax = 0.14;
   const std::vector<Traits> traits = traits_of(*samples);
   std::vector<Traits> effects(batch_count, Traits{});
@@ -349,8 +348,8 @@ std::vector<Sample> read_samples(std::string_view text, const std::string& path,
   std::vector<Sample> samples;
   std::vector<std::vector<size_t>> batches_of_visits;
   size_t batch = 0;
-  std::vector<double> probes[2];  // by processor, of batches
-  double probe = 0;               // of the batch, until a line of its own is read; 0: not known
+  std::vector<double> probes[2];  // indexed by processor: probes of batches
+  double probe = 0;               // probe of the batch, once its line was read; 0: not known
   std::map<std::string, size_t> index_by_step;
   size_t number = 0;
   for (std::string_view line : split(text, '\n')) {

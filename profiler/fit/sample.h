@@ -13,11 +13,11 @@
 
 namespace codl::profiler {
 
-// What a sample is measured for; the numbers are those of sample files, where 4 more say that the
-// step has warm weights.
+// The purpose of a sample. The numbers are those of sample files, where 4 more means that the step
+// has warm weights.
 enum class SampleRole : int32_t {
   Fit = 0,
-  Repeat = 1,   // of a step that there is a sample of already: for the noise floor
+  Repeat = 1,   // repeats a step that has a sample already, for the noise floor
   Network = 2,  // a step of a plan given with --plan: predicted, never fitted
 };
 
@@ -42,18 +42,18 @@ struct Sample {
   // A visit is some runs one soon after the other; others are minutes away. Of each the undisturbed
   // one, at the clock that `probe` says is usual.
   std::vector<double> visits_us;
-  std::vector<double> medians_us;  // of the visits' runs, as their spread tells
-  // What a step takes: read_samples() tells it from all visits. Until then, while it is sampled,
+  std::vector<double> medians_us;  // medians of the visits' runs, derived from their spread
+  // The step's time, which read_samples() derives from all visits. While sampling goes on, it is
   // the visit that a quarter are faster than.
   double us = 0;
   double spread_percent = 0;  // of the last visit: half the range of the middle half of its runs
-  int32_t run_count = 0;      // of the last visit
+  int32_t run_count = 0;      // number of runs in the last visit
 
   // With spread_percent set.
   void add_visit(double visit_us);
 };
 
-// What the times of steps follow from.
+// The facts from which the times of steps follow.
 struct ProcessorFacts {
   compiler::Machine machine;
   kernels::GpuFacts gpu;  // compiler::set_gpu_facts() of the machine, and the GPU's tiles
@@ -80,12 +80,12 @@ std::string step_text(const Sample& sample);
 std::vector<Sample> read_samples(std::string_view text, const std::string& path,
                                  double (*out_usual_probes)[2] = nullptr);
 
-// What else is known of the device, by name: lines "#fact,name,value" of a sample file, the last
-// of a name.
+// Other facts of the device, by name: lines "#fact,name,value" of a sample file, the last of a
+// name.
 std::map<std::string, std::string> read_facts(std::string_view text);
 
-// By kernel symbol, what lines kNeededMark say. Throws ToolError (Input) naming a line that is
-// none.
+// Reads the lines with kNeededMark: samples needed per kernel symbol. Throws ToolError (Input)
+// naming a malformed line.
 std::map<std::string, size_t> read_needed(std::string_view text, const std::string& path);
 
 }  // namespace codl::profiler

@@ -27,7 +27,7 @@ bool read_numbers(const std::string& text, size_t count, std::vector<Number>* ou
 bool read_timed_tile(const std::string& text, kernels::TimedTile* out) {
   std::vector<double> n;
   if (!read_numbers(text, kernels::kGemmTileInts + 3, &n)) return false;
-  // What is no int32, or no tile, is beyond this too.
+  // This also catches values that are no int32, or no tile.
   if (std::any_of(n.begin(), n.end(), [](double value) { return !(value > 0 && value <= 1e9); }))
     return false;
   const auto whole = [&](size_t i) { return static_cast<int32_t>(n[i]); };

@@ -13,13 +13,13 @@ namespace codl::profiler {
 // number.
 double rounded(double value, int digits);
 
-// What is best for a kernel: a local size (TileKind::Local), a table to choose from
-// (TileKind::Gemm), or neither: the defaults, which nothing that was tried is better than.
+// The best choice for a kernel: a local size (TileKind::Local), a table to choose from
+// (TileKind::Gemm), or neither if nothing that was tried beats the defaults.
 struct FoundTile {
   const KernelInfo* kernel = nullptr;
   std::vector<int32_t> local = {};  // three numbers, or none
-  kernels::TimedTiles table = {};   // of no tile, or some
-  // By how much faster than the default, on steps that it was not chosen by.
+  kernels::TimedTiles table = {};   // may be empty
+  // How much faster it is than the default, on steps that it was not chosen by.
   double gain_percent = 0;
 
   bool is_default() const { return local.empty() && table.count == 0; }
@@ -36,11 +36,11 @@ std::string name_of(const FoundTile& tile);
 // and of further tiles of a table behind further commas.
 std::string to_line(const FoundTile& tile);
 
-// Of a sample file, the last of each kernel; those of kernels and revisions that this build lacks
-// are left out. Throws ToolError (Input) naming the line.
+// Reads a sample file and returns the last tile of each kernel. Kernels and revisions that this
+// build lacks are left out. Throws ToolError (Input) naming the line.
 std::vector<FoundTile> read_found_tiles(std::string_view text, const std::string& path);
 
-// What codlc will know of them.
+// Returns the tiles as codlc will see them.
 kernels::GpuTiles gpu_tiles_of(const std::vector<FoundTile>& tiles);
 
 }  // namespace codl::profiler

@@ -1,5 +1,5 @@
-// What operands hold while a step is timed. No kernel's time depends on the values, but for
-// denormal numbers, which are slow, and indices, which must be some.
+// Fills operands while a step is timed. No kernel's time depends on the values, except for denormal
+// numbers, which are slow, and indices, which must be valid.
 #pragma once
 
 #include <algorithm>

@@ -92,7 +92,7 @@ class CutNetwork {
   std::vector<PreparedLayer> layers_;
   MeasuredProcessor& gpu_;
   const ContextOptions& options_;
-  std::vector<std::vector<double>> cpu_us_;  // by layer and round
+  std::vector<std::vector<double>> cpu_us_;  // indexed by layer and round
   std::vector<std::vector<double>> gpu_us_;
   std::vector<double> cpu_beside_us_;
   std::vector<double> whole_us_;

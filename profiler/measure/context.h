@@ -1,6 +1,6 @@
-// What steps that are timed one by one do not show: small networks on each processor alone and cut
-// between both at several ratios, as a plan runs them, and what their whole times say of
-// synchronisations and of each processor beside the other.
+// Measures effects that steps timed one by one do not show. It runs small networks on each
+// processor alone and cut between both at several ratios, as a plan does. Their whole times give
+// the cost of synchronisations and of each processor beside the other.
 #pragma once
 
 #include <functional>
@@ -12,33 +12,33 @@
 
 namespace codl::profiler {
 
-// Of a network cut so that the GPU computes `gpu_share` of each layer. Microseconds, medians.
+// Times of a network cut so that the GPU computes `gpu_share` of each layer. Microseconds, medians.
 struct ContextRun {
   std::string network;
   double gpu_share = 0;
-  // By layer: what each processor takes for its part while the other has nothing to do, the GPU
-  // without what it takes to give it the work and to see it done.
+  // Per layer: the time of each processor's part while the other is idle. The GPU's excludes giving
+  // it the work and waiting for it.
   std::vector<double> cpu_us;
   std::vector<double> gpu_us;
   // Both at once, waiting for each other behind every layer: the CPU's parts, and all of it.
   double cpu_beside_us = 0;
   double whole_us = 0;
-  // What each reads of the memory for a layer; 0: it is in caches.
+  // The bytes that each processor reads from memory per layer; 0: they are in caches.
   double cpu_memory_bytes = 0;
   double gpu_memory_bytes = 0;
 };
 
 struct Context {
-  // By how much a part takes longer while the other processor is busy, in percent.
+  // How much longer a part takes while the other processor is busy, in percent.
   double cpu_contention_percent = 0;
   double gpu_contention_percent = 0;
   double memory_gb_per_s = 0;       // that both get together; 0: as much as they ask for
-  double sync_us = 0;               // of each layer beside that: there and back
-  double median_error_percent = 0;  // of the whole times that these give
+  double sync_us = 0;               // per layer, in addition: there and back
+  double median_error_percent = 0;  // of the whole times that these predict
 };
 
 struct ContextOptions {
-  double idle_sync_us = 0;         // what giving work to an idle GPU and seeing it done takes
+  double idle_sync_us = 0;         // time to give work to an idle GPU and see it done
   std::function<double()> now_us;  // the clock
   std::function<bool()> is_over;   // no further network; those begun are finished
 };

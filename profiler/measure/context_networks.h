@@ -15,12 +15,12 @@ struct ContextNetwork {
   const char* name;
   ContextKind kind;
   int32_t layers;
-  int32_t side;  // of the map; of products and streams 1
+  int32_t side;  // of the map; 1 for products and streams
   int32_t in;    // channels
   int32_t out;
 };
 
-// What a core of 2020 needs half a millisecond to two for.
+// Each takes a core of 2020 half a millisecond to two.
 inline constexpr ContextNetwork kContextNetworks[] = {
     {"pointwise", ContextKind::Pointwise, 8, 56, 96, 96},
     {"depthwise", ContextKind::Depthwise, 8, 56, 144, 144},
@@ -36,7 +36,7 @@ struct ContextLayer {
   const KernelInfo* gpu_row;
   StepCase cpu;
   StepCase gpu;
-  // Of a stream: what each reads of the memory.
+  // For a stream: the bytes that each processor reads from memory.
   double cpu_memory_bytes = 0;
   double gpu_memory_bytes = 0;
 };

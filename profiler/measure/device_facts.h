@@ -1,4 +1,4 @@
-// What a sample file says of the device beside its samples.
+// Facts about the device that a sample file has besides its samples.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ std::string fact_lines(DeviceFacts facts);
 // Throws ToolError (Input) naming a line that is none.
 void read_device_facts(const std::string& text, const std::string& path, DeviceFacts* facts);
 
-// What OpenCL says of the GPU, and what synchronisations and transfers take.
+// Adds OpenCL's facts of the GPU, and the times of synchronisations and transfers.
 void add_gpu_facts(MeasuredGpu& processor, MeasuredCpu& cpu, DeviceFacts* facts);
 
 }  // namespace codl::profiler

@@ -158,7 +158,7 @@ class LocalSearch {
       tiles.push_back(tile_with(kernel_info_, item, search_.gpu, size));
     const std::vector<double> us = search_.times_us(kernel_info_, item, tiles);
     if (us.empty() || us[0] <= 0) return false;
-    // What the device refuses once is out.
+    // A candidate that the device refuses once is dropped.
     for (size_t i = 0; i < candidates.size(); ++i)
       (*gains)[i].add(us[i + 1] > 0 ? us[0] / us[i + 1] : 1e-9);
     return true;
@@ -223,7 +223,7 @@ class TableSearch {
     std::vector<Tile> tiles;
     for (uint32_t i = 0; i < builtin.count; ++i) tiles.push_back(numbers_of(builtin.tiles[i].tile));
     std::vector<kernels::GemmSize> sizes;
-    std::vector<std::vector<double>> us(tiles.size());  // by tile and step
+    std::vector<std::vector<double>> us(tiles.size());  // indexed by tile and step
     while (sizes.size() < kTableSteps) {
       const std::optional<StepCase> item = draw();
       if (!item || search_.is_over()) return {};

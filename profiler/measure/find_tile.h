@@ -24,22 +24,22 @@ struct TileSearch {
       times_us;
   std::function<bool()> is_over;  // the time for it
   kernels::GpuFacts gpu;          // without tiles: what there is to be better than
-  WorkLimits limits;              // of the steps to try tiles on
+  WorkLimits limits;              // limits of the steps to try tiles on
   bool is_processor = false;      // OpenCL runs on a CPU
   int64_t most_items = 1024;      // CL_DEVICE_MAX_WORK_GROUP_SIZE
 };
 
 struct TileResult {
   FoundTile tile;
-  std::string note;  // what was found, for people
+  std::string note;  // the result, for people
 };
 
 // Whether there is anything to choose from.
 bool has_tiles_to_try(const KernelInfo& kernel, const TileSearch& search);
 
-// What takes the place of the default is faster by at least 5 % in the geometric mean over some
-// steps, and over others that had no part in choosing it: noise chooses nothing. Nothing: the time
-// was over, or no step of the kernel depends on it.
+// Returns the best tile. It replaces the default only if it is at least 5 % faster in the geometric
+// mean over some steps, and over others that had no part in choosing it, so that noise chooses
+// nothing. Returns nothing if the time was over or no step of the kernel depends on the tile.
 std::optional<TileResult> find_tile(const KernelInfo& kernel, const TileSearch& search,
                                     std::mt19937_64& random);
 

@@ -13,10 +13,10 @@ namespace {
 // A batch of launches of a short step; its end is seen some microseconds late.
 constexpr double kBatchUs = 150;
 constexpr double kMaxLaunches = 16;
-// By how much longer the GPU is busy than the host is thought to take for a batch's launches.
+// The GPU is kept busy this many times as long as the host probably takes for a batch's launches.
 constexpr double kHostIsAhead = 1.5;
 
-// Of all kernels.
+// The texts of all kernels.
 const std::string& unpacked_texts() {
   static const std::string texts = [] {
     std::string unpacked(kernels::kClTextBytes, '\0');
@@ -144,11 +144,11 @@ double GpuStep::batch_us(int count, double busy_us) {
 }
 
 double GpuStep::run_us() {
-  // What clocks of GPUs tell of a short kernel is mostly its start, and the queue of a plan is
-  // full: by how much more launches of it take longer. The host is ahead of them, since a plan's
-  // calls are counted by themselves (HostCosts): a launch takes of it what several short kernels
-  // take. Activations stay in caches larger than a processor's, as in a plan; weights do not
-  // (kWeightBytes).
+  // A GPU's clock shows mostly the start of a short kernel, but in a plan the queue is full. So
+  // this measures how much longer twice as many launches take. The host runs ahead, because a
+  // plan's calls are counted by themselves (HostCosts), and one launch call takes as long as
+  // several short kernels. Activations stay in caches larger than a processor's, as in a plan;
+  // weights do not (kWeightBytes).
   if (!processor_->is_cpu_device()) {
     if (batch_count_ == 0) {
       const double once_us = batch_us(1, 0);

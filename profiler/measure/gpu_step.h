@@ -36,7 +36,7 @@ class GpuStep : public PreparedStep {
   void touch(cl_mem buffer, size_t bytes) {
     processor_->api_.clReleaseEvent(processor_->touch(buffer, bytes));
   }
-  // Of the processor's arena, or memory of its own if that is full.
+  // Takes memory from the processor's arena, or its own if the arena is full.
   cl_mem take(size_t bytes);
 
   MeasuredGpu* processor_;
@@ -48,7 +48,7 @@ class GpuStep : public PreparedStep {
   std::vector<std::pair<cl_mem, size_t>> activations_;  // in buffers, the output last
   int batch_count_ = 0;                                 // 0: not known yet
   double last_us_ = 0;
-  double call_us_ = 0;          // of the last batch's launches, by the host
+  double call_us_ = 0;          // the host's time per launch of the last batch
   double longest_call_us_ = 0;  // the step's or the processor's: some have tens of arguments
   bool has_warm_weights_ = false;
   struct Weights {

@@ -17,7 +17,7 @@
 namespace codl::profiler {
 namespace {
 
-constexpr size_t kAlignment = 64;  // of the longest vector
+constexpr size_t kAlignment = 64;  // size of the longest vector
 
 // ---- loops --------------------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ CODL_INLINE void add_in_a_chain(std::integer_sequence<int, i...>) {
 
 // ---- times --------------------------------------------------------------------------------------
 
-// Of several runs the undisturbed one, behind one that does not count.
+// Returns the least disturbed of several runs, after one that does not count.
 template <typename Work>
 double quiet_us(int runs, Work work) {
   std::vector<double> times_us;
@@ -245,7 +245,8 @@ void measure_cpu_machine(MeasuredCpu& processor, MachineFacts* facts) {
   };
   constexpr double kMaxLastKb = 16 << 10;
   const double memory_gb_per_s = gb_per_s_of(static_cast<double>(bytes) / kKb);
-  const double vector_gb = lanes * sizeof(float) * cycles_per_us * 1e-3;  // of one each cycle
+  // With one load each cycle.
+  const double vector_gb = lanes * sizeof(float) * cycles_per_us * 1e-3;
   set(&CpuMachine::loads_per_cycle, gb_per_s_of(sizes.l1_kb / 2) / vector_gb);
   set(&CpuMachine::l2_gb_per_s, gb_per_s_of(sizes.l2_kb / 2));
   set(&CpuMachine::last_level_gb_per_s,

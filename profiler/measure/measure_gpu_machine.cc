@@ -84,7 +84,7 @@ class GpuMeasures {
     const CacheSizes sizes = measure_caches();
     set(&GpuMachine::texture_kb, 0, Origin::Assumed);
     set(&GpuMachine::last_level_kb, 0, Origin::Assumed);
-    // Of a buffer that is a few times the cache's size a good part is still in it.
+    // A buffer of a few times the cache's size would still be in it for a good part.
     constexpr double kBeyond = 16;
     const size_t beyond = std::min(
         std::bit_ceil(std::max(size_t{64} << 20, static_cast<size_t>(kBeyond * sizes.l2_kb * kKb))),
@@ -120,7 +120,7 @@ class GpuMeasures {
     return kGroupsOfUnit * static_cast<size_t>(processor_.gpu_facts().units);
   }
 
-  // Of several runs the undisturbed one, behind one that does not count.
+  // Returns the least disturbed of several runs, after one that does not count.
   double quiet_us(Kernel kernel, size_t groups, size_t items, int runs = kRuns) {
     processor_.kernel_us(kernels_[kernel], groups, items);
     std::vector<double> times_us;
@@ -226,7 +226,7 @@ class GpuMeasures {
   MachineFacts* facts_;
   cl_kernel kernels_[std::size(kNames)] = {};
   cl_mem out_ = nullptr;
-  size_t most_bytes_ = 0;  // of a buffer
+  size_t most_bytes_ = 0;  // limit of a buffer
 };
 
 // OpenCL on a processor: its units are cores like the CPU's.
@@ -255,7 +255,7 @@ void set_processor(MeasuredGpu& processor, MachineFacts* facts) {
   set(&GpuMachine::l1_gb_per_s, cpu.loads_per_cycle * cpu.vector_lanes * sizeof(float) * cpu.ghz);
   assume(&GpuMachine::l2_gb_per_s, cpu.l2_gb_per_s * units);
   assume(&GpuMachine::last_level_gb_per_s, cpu.last_level_gb_per_s * units);
-  // What several cores have together was measured if the processor has several.
+  // The bandwidth of several cores together was measured if the processor has several.
   const double all_gb_per_s = facts->machine.cpu_threads > 1
                                   ? std::max(cpu.memory_all_gb_per_s, cpu.memory_gb_per_s)
                                   : cpu.memory_gb_per_s;

@@ -15,25 +15,25 @@ inline constexpr double kKb = 1024;  // bytes
 
 // KiB; 0: there is none, or it is not known.
 struct CacheSizes {
-  double l1_kb = 0;  // of data
+  double l1_kb = 0;  // data cache only
   double l2_kb = 0;
   double last_level_kb = 0;  // beyond the second level
 };
 
-// Of a core, as Linux tells them in .../cpu<N>/cache.
+// Reads the sizes of a core's caches from Linux's .../cpu<N>/cache.
 CacheSizes read_cache_sizes(const std::string& folder);
 
 // Where what a load takes rises: `curve` has KiB that are read again and again, ascending, and the
 // nanoseconds of a load.
 CacheSizes cache_steps(const std::vector<std::pair<double, double>>& curve);
 
-// Of the processor's first worker's core, and of all workers.
+// Measures the core of the processor's first worker, and all workers together.
 void measure_cpu_machine(MeasuredCpu& processor, MachineFacts* facts);
 // After the CPU's, whose facts are also those of OpenCL on a processor. But for launch_us, which
 // time_transfers() tells.
 void measure_gpu_machine(MeasuredGpu& processor, MachineFacts* facts);
 
-// What a load takes that no cache has, where a core waits for each.
+// Returns the time of a load that misses every cache, when a core waits for each one.
 double memory_latency_ns(double last_cache_kb);
 
 // Where those of these facts are from that are not measured.

@@ -38,7 +38,7 @@ void write_again(uint8_t* data, size_t bytes) {
   }
 }
 
-// What the calling thread has computed.
+// Returns the CPU time of the calling thread.
 double thread_us() {
   timespec time = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -140,9 +140,9 @@ class CpuStep : public PreparedStep {
 
   double run_us() override {
     by_each_worker<&CpuStep::leave_first>();
-    // A network runs few kernels, again and again: their code is as near as the output, where from
-    // memory it is as long as a step of some microseconds. The weights are not: these are others.
-    // Of a long step the code is nothing beside the rest.
+    // A network runs few kernels, again and again, so their code is as near as the output. From
+    // memory, loading the code would take as long as a step of some microseconds. This run brings
+    // in the code but uses other weights. For a long step the code does not matter.
     if (last_us_ > 0 && last_us_ < kShortStepUs) run(warm_views_);
     by_each_worker<&CpuStep::leave_last>();
     const int64_t start_ns = rt::now_ns();
@@ -163,7 +163,7 @@ class CpuStep : public PreparedStep {
     };
     pool_->run(pool_->worker_count(), job, this);
   }
-  // What workers share is behind the last one's.
+  // Each worker has its own scratch; the shared scratch comes after the last one's.
   uint8_t* scratch_of(int32_t worker) const {
     return processor_->scratch_.data() + static_cast<size_t>(worker) * scratch_bytes_;
   }
@@ -207,14 +207,15 @@ class CpuStep : public PreparedStep {
 
   void touch_share(int32_t worker, size_t operand) const { for_share(worker, operand, touch); }
 
-  // Of an operand of activations. Pages take turns: which worker had a line last is chance, since
-  // operators cut their work in different ways and workers take tasks of each other.
+  // Calls `use` on this worker's pages of an operand of activations. Pages take turns because it is
+  // chance which worker had a line last: operators cut their work in different ways, and workers
+  // take tasks of each other.
   template <typename Use>
   void for_share(int32_t worker, size_t operand, Use use) const {
     constexpr size_t kPage = 4096;
     auto* data = static_cast<uint8_t*>(views_[operand].data);
     const size_t head =
-        reinterpret_cast<uintptr_t>(data) % kPage;  // of the page, not the operand's
+        reinterpret_cast<uintptr_t>(data) % kPage;  // offset in the page, not in the operand
     for (const ByteRange& range : touched_[operand])
       for (size_t at = range.begin, page = (head + at) / kPage; at < range.end;
            at = ++page * kPage - head)
@@ -246,11 +247,11 @@ class CpuStep : public PreparedStep {
   kernels::KernelArgs args_;
   rt::Arena own_memory_;  // empty if the processor's has room
   rt::Arena own_weights_;
-  size_t scratch_bytes_ = 0;  // of a worker
+  size_t scratch_bytes_ = 0;  // scratch of a worker
   double last_us_ = 0;
   std::vector<kernels::TensorView> views_;
   std::vector<kernels::TensorView> warm_views_;  // with weights of its own, for the run before
-  std::vector<std::vector<ByteRange>> touched_;  // of each operand
+  std::vector<std::vector<ByteRange>> touched_;  // indexed by operand
 };
 
 MeasuredCpu::MeasuredCpu(int32_t thread_count, const std::vector<int32_t>& cores)
@@ -289,9 +290,9 @@ double MeasuredCpu::warm_weight_mbytes() {
   constexpr size_t kMaxBytes = size_t{256} << 20;
   constexpr int kPasses = 3;           // the first two put it where it stays
   constexpr int kSweeps = 5;           // over the sizes: what disturbs one sweep outlasts a size
-  constexpr double kIsFarther = 1.25;  // of a line from memory beside one from a cache
+  constexpr double kIsFarther = 1.25;  // time of a line from memory relative to one from a cache
   const std::vector<uint8_t> memory(kMaxBytes, 1);
-  std::vector<double> line_us;  // of each size the least, as interference only adds
+  std::vector<double> line_us;  // least time of each size, because interference only adds
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
     size_t index = 0;
     for (size_t bytes = kMinBytes; bytes <= kMaxBytes; bytes *= 2, ++index) {

@@ -15,10 +15,10 @@ struct ByteRange {
   size_t end;
 };
 
-// What a processor has in its caches of an operand when the step is a part of some rows: those that
-// correspond to the part's, and the halo of most windows; the other processor has the rest. One
-// range of what is stored, which may be a part of the rows already; of each plane where they are
-// apart.
+// Returns the parts of an operand that a processor has in its caches when the step computes some
+// rows: the rows that correspond to the part, and the halo of most windows. The other processor has
+// the rest. Each range is one of the stored bytes, which may be a part of the rows already; planes
+// that lie apart have one range each.
 std::vector<ByteRange> ranges_near_part(const StepCase& item, const OperandShape& shape);
 
 // Operands of all steps that exist.
@@ -48,13 +48,14 @@ class MeasuredCpu : public MeasuredProcessor {
   // each has a core, up to 2 where they are threads of one, which virtual machines do not tell.
   double time_of_all_beside_one();
 
-  // Of the workers' time while all of them compute: the share that other programs had their cores.
+  // Returns the share of the workers' time, while all of them compute, in which other programs had
+  // their cores.
   double share_of_others();
 
   // So many million bytes the last cache still has when they are read again, up to 256; alone.
   double warm_weight_mbytes();
 
-  // What the work takes, called once for each worker, all at once: by the caller's clock.
+  // Calls the work once for each worker, all at once, and returns the time by the caller's clock.
   double all_us(const std::function<void(int32_t worker)>& work);
 
   // For what the other processor costs this one (profiler/measure/transfer.h). All workers copy
@@ -64,7 +65,7 @@ class MeasuredCpu : public MeasuredProcessor {
   void leave_in_caches(const uint8_t* data, size_t bytes);
 
  private:
-  double mean_us_of(void (*work)());  // by all workers, of their own times
+  double mean_us_of(void (*work)());  // over all workers, by their own clocks
   template <typename Share>           // share(begin, end) of each worker
   void for_shares(size_t bytes, Share share);
 
@@ -78,7 +79,7 @@ class MeasuredCpu : public MeasuredProcessor {
   StepMemory weights_;
   rt::Arena scratch_;              // of whichever step runs, as in a session
   int32_t step_count_ = 0;         // that exist
-  std::vector<double> probes_us_;  // by worker
+  std::vector<double> probes_us_;  // indexed by worker
 };
 
 }  // namespace codl::profiler

@@ -17,9 +17,9 @@
 namespace codl::profiler {
 namespace {
 
-// Of a GPU: weights that pass before any is read again, several times what its cache holds (50 MB
-// of an H200's). In a plan a step's weights were read last in the run before, and an item that
-// waits for memory waits twice as long as one that waits for the cache.
+// So many bytes of weights pass before any is read again on a GPU: several times its cache (50 MB
+// on an H200). In a plan a step's weights were read last in the run before, and an item that waits
+// for memory waits twice as long as one that waits for the cache.
 constexpr size_t kWeightBytes = size_t{256} << 20;
 // More than the launches of a run.
 constexpr size_t kMaxWeightBuffers = 512;
@@ -251,8 +251,8 @@ double MeasuredGpu::wait_and_time_us(cl_event event) {
   return static_cast<double>(end - start) / 1000;
 }
 
-// Of a GPU with memory of its own, for every size that a step may have; small ones have small
-// caches too.
+// The answer is for a GPU with memory of its own and for every step's size; GPUs with little memory
+// have small caches, too.
 bool MeasuredGpu::has_room_for_weights() const {
   return !is_cpu_device() && !device_.has_host_memory &&
          number(CL_DEVICE_GLOBAL_MEM_SIZE) >= 32 * kWeightBytes;

@@ -30,9 +30,9 @@ class MeasuredGpu : public MeasuredProcessor {
   const rt::GpuDevice& device() const { return device_; }
   std::string info(cl_device_info what) const;  // a string
   uint64_t number(cl_device_info what) const;   // an integer of 4 or 8 bytes, else 0
-  // What the rows of an image of floats are padded to; 0 if the driver does not say. Needs images.
+  // Returns the padding of rows in an image of floats; 0 if the driver does not say. Needs images.
   uint64_t image_row_texels() const;
-  // What codlc chooses tiles by: what OpenCL tells, until others were set.
+  // Facts by which codlc chooses tiles: OpenCL's, until others were set.
   const kernels::GpuFacts& gpu_facts() const { return facts_; }
   void set_facts(const kernels::GpuFacts& facts) { facts_ = facts; }
   // Why the device computes on other cores than it was told to; empty: it does not, or was told
@@ -51,7 +51,7 @@ class MeasuredGpu : public MeasuredProcessor {
   cl_kernel make_kernel(const char* text, const std::string& name) {
     return kernel_of(&text, 1, "", name);
   }
-  // What `groups` groups of so many work-items take, by the device's clock. Waits.
+  // Returns the time of `groups` groups of so many work-items, by the device's clock. Waits.
   double kernel_us(cl_kernel kernel, size_t groups, size_t group_items);
   size_t preferred_group_items(cl_kernel kernel) const;  // a multiple of these fills waves
   cl_kernel nothing_kernel() const { return nothing_; }
@@ -62,7 +62,7 @@ class MeasuredGpu : public MeasuredProcessor {
   // Waits as a plan does (rt::poll_event), and for all that is in a queue so.
   void wait(cl_event event);
   void finish(cl_command_queue queue);
-  // What a kernel takes that reads the buffer. Waits.
+  // Returns the time of a kernel that reads the buffer. Waits.
   double read_us(cl_mem buffer, size_t bytes);
   size_t probe_items() const { return 64 * kProbeGroups * static_cast<size_t>(facts_.units); }
 
@@ -77,9 +77,9 @@ class MeasuredGpu : public MeasuredProcessor {
   // Gives the event of a kernel that reads the buffer; it must be released.
   cl_event touch(cl_mem buffer, size_t bytes);
   double wait_and_time_us(cl_event event);
-  // What the kernel takes in kProbeGroups groups for every unit.
+  // Returns the time of kProbeGroups groups for every unit.
   double units_us(cl_kernel kernel, size_t group_items);
-  // What a launch takes of the host while the device is busy.
+  // Returns the host's time for a launch while the device is busy.
   double time_call();
   bool takes_groups(cl_kernel kernel, size_t items) const;
   bool has_room_for_weights() const;
@@ -101,11 +101,11 @@ class MeasuredGpu : public MeasuredProcessor {
   cl_kernel touch_ = nullptr;
   cl_kernel write_ = nullptr;
   cl_kernel nothing_ = nullptr;
-  double busy_us_ = 0;      // of the probe kernel
+  double busy_us_ = 0;      // time of the probe kernel
   double call_us_ = 0;      // a GPU's: what a launch takes of the host
   cl_mem arena_ = nullptr;  // of all steps that exist
-  std::map<size_t, std::vector<cl_mem>> weight_buffers_;  // by size
-  // Of all steps: one must not find in the cache what another has just read.
+  std::map<size_t, std::vector<cl_mem>> weight_buffers_;  // keyed by size
+  // Shared by all steps: one must not find in the cache what another has just read.
   size_t next_weights_ = 0;
   size_t arena_used_bytes_ = 0;
   int32_t step_count_ = 0;  // that exist

@@ -10,10 +10,10 @@
 
 namespace codl::profiler {
 
-// What other steps of a network have put into the core's caches meanwhile: more than a second-level
-// cache holds.
+// Bytes that other steps of a network bring into the core's caches meanwhile: more than a
+// second-level cache holds.
 inline constexpr size_t kOtherBytes = size_t{4} << 20;
-// What a step of a network reads and writes: weights, most of it.
+// Bytes that a step of a network reads and writes, most of them weights.
 inline constexpr size_t kUsualStepBytes = size_t{1} << 20;
 // The steps that are in memory at once, but for the largest.
 inline constexpr size_t kArenaBytes = size_t{512} << 20;
@@ -22,7 +22,7 @@ inline constexpr size_t kBatchBytes = size_t{384} << 20;
 // A huge page: where a step begins.
 inline constexpr size_t kStepAlignment = size_t{2} << 20;
 
-// Of longer steps it does not show whether the kernel's code is near.
+// Longer steps do not show whether the kernel's code is in a cache.
 inline constexpr double kShortStepUs = 500;
 
 inline double micros_since(int64_t start_ns) {
@@ -51,8 +51,8 @@ class MeasuredProcessor {
   // A fixed number of multiply-adds on all of the processor: how high its clock is now.
   // Microseconds.
   virtual double probe_us() = 0;
-  // What others take of the processor's cores, in no unit: usually the same, more while they do. 1
-  // where it cannot be told.
+  // Returns a measure, without unit, of the load by other programs on the processor's cores:
+  // usually constant, higher while they run. 1 if it is unknown.
   virtual double crowding() { return 1; }
   // Until everything started is done.
   virtual void finish() = 0;

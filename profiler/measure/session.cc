@@ -47,9 +47,9 @@ constexpr size_t kRefusedSteps = 16;
 // Steps of a processor that are measured twice, of which the noise floor is taken.
 constexpr size_t kRepeats = 60;
 
-// Of the time that is left: what first visits may take before there are further ones. Of all: what
-// they may take with those of networks' steps, and from when on no more samples are drawn, as they
-// would get no further visits.
+// Shares of time. First visits may take kFirstVisitsShare of what is left before there are further
+// ones; together with networks' steps they may take kNetworksShare of all. After kLastDrawShare of
+// all no more samples are drawn, because they would get no further visits.
 constexpr double kFirstVisitsShare = 0.5;
 constexpr double kNetworksShare = 0.9;
 constexpr double kLastDrawShare = 0.85;
@@ -104,11 +104,11 @@ struct Session::Clock {
   const std::function<bool()>& is_interrupted;
   mutable bool has_line = false;
 
-  // What is printed next, an error too, begins a line.
+  // Whatever is printed next, even an error, begins a new line.
   ~Clock() {
     if (has_line) std::fputc('\n', stderr);
   }
-  // What was done before may have taken all of the budget: it may be negative then.
+  // The steps before may have taken more than all of the budget: it may be negative.
   double share() const { return budget_s > 0 ? seconds_since(start) / budget_s : 1; }
   bool is_after(double of_all) const { return share() >= of_all; }
   void report(const char* what, size_t done, size_t wanted) const {
@@ -192,12 +192,12 @@ constexpr uint64_t kHeavyDrawsOfLarge = 5;
 constexpr uint64_t kLightDrawsOfLarge = 16;
 constexpr double kLargeFactor = 4;
 
-// Of steps with weights of at most so many bytes one in so many has them warm, as in networks whose
-// weights a cache keeps.
+// One in kDrawsOfWarm steps with at most so many bytes of weights has them warm, as in networks
+// whose weights a cache keeps.
 constexpr size_t kMaxWarmBytes = size_t{16} << 20;
 constexpr uint64_t kDrawsOfWarm = 4;
 
-// By what the processor's first convolution takes.
+// Sets the limits by the time of the processor's first convolution.
 void Session::set_limits(MeasuredProcessor* processor) {
   WorkLimits limits;
   double rate = 0;  // multiply-adds in a microsecond
@@ -295,7 +295,7 @@ size_t Session::measure(MeasuredProcessor* processor, std::span<Sample* const> s
     std::unique_ptr<PreparedStep> step;
     size_t wanted_runs;
     std::vector<double> times;
-    std::vector<double> disturbed;  // of no use if there are others
+    std::vector<double> disturbed;  // used only if there are no others
 
     bool is_done() const {
       return times.size() >= wanted_runs || times.size() + disturbed.size() >= 2 * wanted_runs;
@@ -304,7 +304,7 @@ size_t Session::measure(MeasuredProcessor* processor, std::span<Sample* const> s
   std::vector<Timed> batch;
   size_t bytes = 0;
   size_t taken = 0;
-  // Of the last batch's steps each is run once.
+  // Even after the time is over, each step of the last batch runs once.
   const auto is_over = [this] { return rt::now_ns() >= end_ns_; };
   for (; taken < samples.size() && batch.size() < kBatch && bytes < kBatchBytes; ++taken) {
     if (taken > 0 && is_over()) break;
@@ -318,9 +318,10 @@ size_t Session::measure(MeasuredProcessor* processor, std::span<Sample* const> s
   const double usual_us = probe_us_[static_cast<size_t>(processor->processor())];
   std::vector<double>& crowdings = crowdings_[static_cast<size_t>(processor->processor())];
   const double usual_crowding = quantile(crowdings, 0.5);
-  std::vector<double> probes;  // of the usual one
+  std::vector<double> probes;  // relative to the usual probe
   for (size_t run = 0; run < 2 * kRuns && (run == 0 || !is_over()); ++run) {
-    // What a step finds in predictors of branches and in caches is chance, and another each time.
+    // The state of branch predictors and caches is chance; shuffling makes it another chance each
+    // time.
     std::shuffle(batch.begin(), batch.end(), random_);
     for (Timed& timed : batch) {
       if (timed.is_done()) continue;
@@ -330,7 +331,8 @@ size_t Session::measure(MeasuredProcessor* processor, std::span<Sample* const> s
       const double probe_us = std::min(probe_before_us, processor->probe_us());
       probes.push_back(probe_us / usual_us);
       crowdings.push_back(processor->crowding());
-      // Of a GPU's step a difference: negative where something held up its shorter batch only.
+      // A GPU step's time is a difference: it is negative if something held up only its shorter
+      // batch.
       if (us <= 0) continue;
       const bool is_usual = probe_us < kMaxProbe * usual_us &&
                             crowdings.back() < kCrowdingWindow * usual_crowding &&

@@ -21,7 +21,7 @@ namespace codl::profiler {
 struct RowState {
   const KernelInfo* kernel = nullptr;
   size_t wanted = 0;  // samples
-  size_t needed = 0;  // of them for a model
+  size_t needed = 0;  // samples needed for a model
   WorkLimits limits;
   std::vector<Observation> observations;
   size_t refused = 0;         // steps that the processor could not hold
@@ -59,7 +59,7 @@ class Session {
   const std::vector<Sample>& samples() const { return samples_; }
 
  private:
-  struct Clock;  // of a run: what is spent, and whether it was interrupted
+  struct Clock;  // time spent in a run, and whether it was interrupted
   void make_rows();
   void append_needed(const RowState& state, size_t needed);
   void exhaust(RowState* state);
@@ -84,10 +84,10 @@ class Session {
   SessionOptions options_;
   std::vector<Sample> samples_;
   double probe_us_[2] = {};
-  std::vector<double> crowdings_[2];  // by processor, of all runs; the median is what is usual
+  std::vector<double> crowdings_[2];  // indexed by processor, of all runs; the median is usual
   std::function<void(const std::string&)> append_;
   std::vector<RowState> rows_;
-  int64_t end_ns_ = 0;  // of a run's time
+  int64_t end_ns_ = 0;  // end of a run's time
   std::mt19937_64 random_{20};
 };
 

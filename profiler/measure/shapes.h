@@ -20,7 +20,7 @@ struct WorkLimits {
 // Rows that take most of a network's time.
 bool has_multiply_adds(const KernelInfo& kernel);
 
-// What the step asks of a processor of which nothing is known.
+// Returns the step's work for a processor of which nothing is known.
 kernels::StepWork work_of(const KernelInfo& kernel, const StepCase& item);
 
 // A step that the kernel may run, or nothing if its operator has no generator here: the kernel's

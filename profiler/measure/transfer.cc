@@ -11,13 +11,14 @@ namespace {
 constexpr int kRounds = 31;
 constexpr size_t kCopyBytes[] = {size_t{4} << 10,   size_t{32} << 10, size_t{128} << 10,
                                  size_t{512} << 10, size_t{2} << 20,  size_t{8} << 20};
-// Of the copies around a kernel: what they take is no more than their start.
+// Copies of so few bytes, around a kernel, take no more than their start.
 constexpr size_t kFewBytes = kCopyBytes[0];
-// Of data that one processor makes and the other reads: what fits a second-level cache, and more.
+// Sizes of data that one processor makes and the other reads: some fit a second-level cache, some
+// do not.
 constexpr size_t kSharedBytes[] = {size_t{32} << 10, size_t{128} << 10, size_t{512} << 10,
                                    size_t{2} << 20};
 constexpr size_t kMaxSharedBytes = kSharedBytes[std::size(kSharedBytes) - 1];
-// Of the GPU's work meanwhile: after it the CPU's workers sleep (CpuPool spins for 200 us).
+// Length of the GPU's work meanwhile: after it the CPU's workers sleep (CpuPool spins for 200 us).
 constexpr double kAwayUs = 400;
 // Commands of a queue that is full.
 constexpr int kFew = 16;
@@ -302,7 +303,7 @@ TransferLine line_through(const Curve& curve) {
   return {line[0], line[1]};
 }
 
-// What the first takes longer than the second.
+// Returns how much longer the first takes than the second, as a line.
 TransferLine line_of_differences(const std::vector<TransferPoint>& points, std::string_view longer,
                                  std::string_view shorter) {
   Curve curve = curve_of(points, longer);
@@ -310,7 +311,7 @@ TransferLine line_of_differences(const std::vector<TransferPoint>& points, std::
   size_t used = 0;
   for (; used < std::min(curve.size(), other.size()); ++used) {
     curve[used].second -= other[used].second;
-    // What no cache holds comes from memory in both.
+    // Data that no cache holds comes from memory in both.
     if (curve[used].second <= 0 && used >= 2) break;
   }
   curve.resize(used);

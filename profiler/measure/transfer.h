@@ -1,4 +1,4 @@
-// What synchronisations and transfers between the processors cost, timed as a replay pays for them
+// Times synchronisations and transfers between the processors as a replay pays for them
 // (runtime/src/executor.cc): commands without profiling, copies that do not block, waits that poll.
 #pragma once
 
@@ -16,14 +16,14 @@ struct TransferLine {
   double us_per_mb = 0;
 };
 
-// Of a copy between two memories: what its call takes of the host's time, and what it takes then.
+// Times of a copy between two memories: the host's call, and the rest after it returns.
 struct CopyTimes {
   TransferLine call;
   TransferLine rest;
 };
 
 struct TransferTimes {
-  double launch_us = 0;   // of an empty kernel in a full queue
+  double launch_us = 0;   // time of an empty kernel in a full queue
   double enqueue_us = 0;  // the host's call that enqueues a kernel, others being before it
   double submit_us = 0;   // the same into an idle queue, with its flush: it may wake a thread
   double start_us = 0;    // from the call's end to the start of the command, in an idle queue
@@ -32,8 +32,8 @@ struct TransferTimes {
   TransferLine map;       // map and unmap of a buffer in host memory
   CopyTimes upload;
   CopyTimes download;
-  // What the CPU's first step behind one of the GPU takes longer: its workers sleep, and another
-  // processor has what it reads, by that.
+  // How much longer the CPU's first step takes after one of the GPU, by the bytes that it reads:
+  // its workers sleep, and another processor has the data.
   TransferLine cpu_resume;
   // The same of a kernel of the GPU behind a step of the CPU, by what it reads; 0 where the
   // memories are separate.
@@ -54,7 +54,7 @@ struct TransferPoint {
 
 std::vector<TransferPoint> time_transfers(MeasuredGpu& processor, MeasuredCpu& cpu);
 
-// What the points say. A pure function; points that are missing count as 0.
+// Derives the times from the points. A pure function; missing points count as 0.
 TransferTimes transfer_times_of(const std::vector<TransferPoint>& points);
 
 }  // namespace codl::profiler

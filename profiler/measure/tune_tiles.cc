@@ -35,7 +35,8 @@ std::vector<double> times_in_turns(MeasuredGpu& gpu, const KernelInfo& kernel, c
   return undisturbed;
 }
 
-// What takes most of a network's time first; tables last, which take as long as ten local sizes.
+// Kernels that take most of a network's time come first; tables come last, because one takes as
+// long as ten local sizes.
 std::vector<const KernelInfo*> rows_to_tune(
     const TuneOptions& options, const TileSearch& search,
     const std::function<bool(const KernelInfo&)>& is_known) {

@@ -88,7 +88,7 @@ push_kit() {
   shell "chmod 755 $(quoted "$folder")/bin/*"
 }
 
-# What ran where is told by the tool itself; its files are beside it on the device.
+# The tool itself reports what ran where; its files are beside it on the device.
 tool() { shell "cd $(quoted "$folder/work") && LD_LIBRARY_PATH=$(quoted "$folder/lib"):\$LD_LIBRARY_PATH $(quoted "../bin/$@")"; }
 
 check_plan() { [ -f "$1" ] || fail "$1" "a plan's file" "no such file"; }
@@ -114,7 +114,7 @@ case $command in
     put "$plan" "$folder/work/plan.codl"
     tool codl-bench plan.codl --json --steps -o bench.json "$@"
     get_file "$folder/work/bench.json" "$out"
-    # Of each variant; the tool's own report is in the file.
+    # Prints a line per variant; the tool's own report is in the file.
     tr ',{' '\n\n' <"$out" | awk -F: '/^"variant":/ { variant = $2 } /^"median_us":/ && variant {
       printf "variant %s: median %.3f ms\n", variant, $2 / 1000; variant = "" }' | tr -d '"'
     ;;

@@ -36,7 +36,7 @@ def outputs_of_pack(folder, jobs):
     return [os.path.join(folder, name) for name in (CONFIGURATION, SUMS, *sorted(names))]
 
 
-# Of codlc, each with a value: what it decides between CPU and GPU. A plan of the CPU alone has nothing of it.
+# codlc's flags with a value that decide between CPU and GPU. A plan of the CPU alone leaves them out.
 DECIDING = {"--" + name for name in ("strategy", "variants", "objective", "gpu-limit", "max-gpu-slice", "max-syncs", "max-fallback", "place")}
 
 
@@ -56,7 +56,7 @@ def write_ai_pack(tool, folder, jobs, results, compiler, profiles):
     for other groups and models goes. Exit codes of what failed."""
     remove_own(folder, re.escape(CONFIGURATION) + "|" + ASSETS + r"/model#group_\w+/[\w.+-]+\.codl")
     failed = []
-    sums = {}  # of the files of the pack, by path
+    sums = {}  # checksum of each file of the pack, keyed by path
 
     def made(name):
         sums[name] = sha256_of(os.path.join(folder, name))

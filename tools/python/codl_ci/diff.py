@@ -82,7 +82,7 @@ def compare(before, after):
              if before[key] != after[key]}
     old = {variant["name"]: variant for variant in before["variants"]}
     new = {variant["name"]: variant for variant in after["variants"]}
-    # What sessions begin with is compared whatever it is called: co-execution, or the processor that is better alone.
+    # The first session is compared whatever it is called: co-execution, or the processor that is better alone.
     first = next(iter(new))
     pairs = [(before["variants"][0], new[first])] + [(old[name], new[name]) for name in new if name in old and name != first]
     return {"format": "codl-diff", "format_version": 1, "made_from": facts,

@@ -26,7 +26,7 @@ class Limit:
             of = f"a change of {self.metric}" if self.is_change else self.metric
             fail("--fail-if", f"{of} with its unit, {' or '.join(units)}", f"'{text}'")
         self.value = float(value) * units[unit] * (-1 if change == "-" else 1)
-        # Of what is told.
+        # Unit of the messages.
         self.unit = next(iter(UNITS[self.metric])) if self.is_change else unit
 
     @staticmethod

@@ -19,13 +19,13 @@ from .limits import METRICS, Limit
 TOOL = "codl-matrix"
 MANIFEST_VERSION = 1
 LIMIT = 3  # exit code of codlc and of this tool where a limit is not met
-# Of an ONNX file, whose weights may lie in others: protobuf's.
+# protobuf's limit of an ONNX file; its weights may lie in other files.
 MAX_MODEL_BYTES = (1 << 31) - 1
 # In --out-dir, beside a folder for each model.
 MANIFEST, DEVICES, NINJA = "manifest.json", "devices.tsv", "build.ninja"
 # In the folder of a model and a device, beside their sums.
 FILES = ("plan.codl", "report.html", "report.json")
-# Of codlc: what it writes beside a plan. One file for all devices would be written by all at once.
+# codlc's flags that write a file beside the plan. One file for all devices would be written by all at once.
 WRITING = ("--emit-onnx", "--trace", "--search-log")
 
 
@@ -217,7 +217,7 @@ def read_baseline(path, limits):
 def jobs_of(root, path, out_dir, only):
     folder = os.path.dirname(path)
     jobs = []
-    devices = {}  # by the label
+    devices = {}  # keyed by the label
     for model in root["models"]:
         for device in model.get("devices", root["devices"]):
             if device.endswith(".json"):
@@ -292,7 +292,7 @@ def run(flags):
         check_groups(jobs)
     # Profiles of names, and what models and profiles stand on, are known when codlc has read them.
     for path in {compiler.program, *(job.path for job in jobs), *(job.device for job in jobs if job.device.endswith(".json"))}:
-        if os.path.isfile(path):  # what is none fails by itself
+        if os.path.isfile(path):  # a name that is no file fails by itself
             note_input(path)
     for path in outputs_of(flags, out_dir, jobs):
         claim_output(path)
