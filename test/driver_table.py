@@ -28,7 +28,8 @@ import npy
 # Devices whose GPUs take maps in buffers and in images.
 LAYOUTS = {"buffers": "kirin990", "images": "sd855"}
 PRECISIONS = ("fp32", "fp16")
-# What a network may differ by: docs/guide/testing.md. By how much halves do is the network's own, not the implementation's.
+# The limit of a network's difference: docs/guide/testing.md. The error of halves depends on the network, not on the
+# implementation.
 MAX_ERROR = {"fp32": 1e-4, "fp16": float("inf")}
 
 

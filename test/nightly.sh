@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# What takes longer than continuous integration has: every case of the kernels, every fault while a session is made,
-# every text of the troubleshooting page, plans of many small graphs against an enumeration, sessions for two hours, random
-# graphs by a new seed, each fuzz target.
+# Runs tests that take longer than continuous integration has: every case of the kernels, every fault while a session is
+# made, every text of the troubleshooting page, plans of many small graphs against an enumeration, sessions for two
+# hours, random graphs by a new seed, each fuzz target.
 # Where CODL_MODELS names a folder of ONNX files with weights: these pruned, and of low rank, in five modes.
 #
 #   test/nightly.sh [MINUTES]     of random graphs and of each target; default: 30
 #
-# Builds the presets release and fuzz if need be. What finds something does not keep the rest from running; exits 1 at
-# the end, and names it.
+# Builds the presets release and fuzz if need be. A failure does not keep the rest from running; the script names it and
+# exits 1 at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 minutes=${1-30}

@@ -104,7 +104,7 @@ configure() {
     check build cmake --build --preset "$preset" ${1+--target "$@"} -- -k 0
 }
 
-# What ctest of a preset said, including the output of tests that passed (skips are in there).
+# Prints ctest's output for a preset, including that of tests that passed (it has the skips).
 ctest_run() {
   local preset=$1 code=0
   shift

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What release binaries have so that a fault is harder to use.
+# Checks that release binaries are hardened, so that a fault is harder to use.
 #
 #   check_hardening.sh READELF FILE...
 #

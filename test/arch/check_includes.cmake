@@ -14,7 +14,7 @@ endfunction()
 layer(schema ^schema/ schema/ kernels/common/contract/)  # a step's contract is part of checking a plan
 layer(kernels ^kernels/ schema/ kernels/ hwy/)
 layer(runtime_header ^runtime/include/ codl/)
-layer(tools ^tools/ tools/ codl/codl[.]h schema/half[.]h schema/mix_bits[.]h)  # of elements: their types
+layer(tools ^tools/ tools/ codl/codl[.]h schema/half[.]h schema/mix_bits[.]h)  # half and mix_bits: types of elements
 layer(runtime_tools ^runtime/tools/ codl/codl[.]h codl/codl[.]hpp schema/mix_bits[.]h tools/ runtime/tools/)
 layer(runtime ^runtime/src/ codl/ schema/ kernels/common/contract/ kernels/common/cpu/ kernels/kernel_table[.]h runtime/src/)
 # Times kernels as the runtime runs them: from its parts, not through its API.
@@ -28,7 +28,7 @@ foreach(folder ${line})
   layer(compiler_${folder} ^compiler/${folder}/ ${may})
 endforeach()
 list(APPEND compiler_compress_may tools/npy[.]h tools/tool_error[.]h)  # calibration data
-# What a step costs is asked on the device, too: without LLVM.
+# The device computes the cost of a step, too, so this layer does without LLVM.
 layer(compiler_cost ^compiler/cost/ schema/ kernels/ compiler/cost/)
 # The graph's verifier compares types with what each operator infers.
 layer(compiler_ir_verify ^compiler/ir/verify[.]cc schema/ kernels/ llvm/ compiler/support/ compiler/ir/

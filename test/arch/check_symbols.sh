@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the device side may not use: exceptions, RTTI, libstdc++, the heap, global constructors, and
-# what is asked of kernels while planning only.
+# Checks that the device side uses no exceptions, RTTI, libstdc++, heap or global constructors, and nothing of kernels
+# that is for planning only.
 #
 #   check_symbols.sh NM READELF LIBCODL.so PLANNING.a ARCHIVE.a...
 #

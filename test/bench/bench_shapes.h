@@ -23,12 +23,12 @@ namespace codl::test {
 struct BenchShape {
   std::string name;
   KernelCase item;
-  double macs = 0;  // of sums of products
+  double macs = 0;  // in sums of products
   // Other operations on single numbers, each as long as a multiply-add; 0: next to none.
   double other_ops = 0;
   int64_t read_bytes = 0;  // where not all of the inputs is read
-  // What must be read, in whole cache lines, before the first result is known and then once more.
-  // Where a smaller cache holds it, it comes from there the second time.
+  // Bytes, in whole cache lines, that are read before the first result is known and then once more.
+  // The second time they come from a smaller cache if that holds them.
   int64_t block_bytes = 0;
 };
 
@@ -137,7 +137,7 @@ inline std::vector<BenchShape> convolutions() {
       conv("conv 3x3 128-128 28x28", 128, 128, 28, k3x3),
       conv("conv 3x3 256-256 14x14", 256, 256, 14, k3x3),
       conv("conv 3x3 512-512 7x7", 512, 512, 7, k3x3),
-      conv("conv 3x3 64-64 224x224", 64, 64, 224, k3x3),  // of vgg16
+      conv("conv 3x3 64-64 224x224", 64, 64, 224, k3x3),  // from vgg16
       conv("conv 3x3 128-128 112x112", 128, 128, 112, k3x3),
       conv("conv 3x3 256-256 56x56", 256, 256, 56, k3x3),
       conv("conv 3x3 512-512 28x28", 512, 512, 28, k3x3),
@@ -434,7 +434,7 @@ inline std::vector<BenchShape> other_operators() {
   add(step("non max suppression 1000 boxes", OpKind::NonMaxSuppression, NonMaxSuppressionParams{},
            {plain_operand({1, 1000, 4}), plain_operand({1, 1, 1000}), indices({1}),
             plain_operand({1}), plain_operand({}), indices({1000, 3})}));
-  // Of the kernel of any weights.
+  // Plain weights, as the kernel of any weights takes them.
   add(sequence("lstm 32 steps 256 units, plain", kRecurrentLstm, 0,
                {.steps = 32, .batch = 1, .inputs = 256, .units = 256}, false));
   return shapes;
@@ -442,7 +442,7 @@ inline std::vector<BenchShape> other_operators() {
 
 inline std::vector<BenchShape> recurrent_operators() {
   return {
-      sequence("lstm 1 step 128 units", kRecurrentLstm, 0,  // of a voice activity detector
+      sequence("lstm 1 step 128 units", kRecurrentLstm, 0,  // from a voice activity detector
                {.steps = 1, .batch = 1, .inputs = 128, .units = 128}, true),
       sequence("lstm 100 steps 128 units", kRecurrentLstm, 0,
                {.steps = 100, .batch = 1, .inputs = 128, .units = 128}, true),

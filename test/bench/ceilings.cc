@@ -11,7 +11,7 @@
 #ifndef CODL_TEST_BENCH_CEILINGS_BLOCK
 #define CODL_TEST_BENCH_CEILINGS_BLOCK
 namespace codl::test {
-// Of 256 bytes: four vectors of the widest target.
+// 256 bytes: four vectors of the widest target.
 constexpr int64_t kBlockFloats = 64;
 }  // namespace codl::test
 #endif
@@ -103,7 +103,7 @@ constexpr StreamLoop kStreamLoops[] = {HWY_CHOOSE_BASELINE(stream), HWY_CHOOSE_A
                                        HWY_CHOOSE_AVX3(stream)};
 
 constexpr int64_t kFmaRounds = 20'000;     // a third of a millisecond
-constexpr int64_t kMovedBytes = 16 << 20;  // by a try, at least
+constexpr int64_t kMovedBytes = 16 << 20;  // moved by a try, at least
 
 template <typename Work>
 double seconds_of(Work work) {

@@ -1,4 +1,4 @@
-// What this core can do at most, measured: the roofs that the benchmarks' shares refer to.
+// Measures the most that this core can do: the roofs that the benchmarks' shares refer to.
 //
 // The clock of a shared machine moves, so both are measured anew beside each benchmark: one call is
 // one try of about a millisecond, and the best of several tries counts.
@@ -12,8 +12,8 @@ namespace codl::test {
 // for, in FLOP/s: two for each queue.
 double peak_flops();
 
-// What a step moves at least: its inputs, which lie behind each other, are read in order and again
-// until `read_bytes` are read, while its output is written once.
+// The least bytes that a step moves. Its inputs, which lie one after the other, are read in order,
+// again and again until `read_bytes` are read; meanwhile its output is written once.
 struct Traffic {
   const float* inputs;
   int64_t input_bytes;

@@ -1,4 +1,5 @@
-// What check_every costs, on plans with GPU steps (`check_bench --help`). Not run by ctest.
+// Measures the cost of check_every on plans with GPU steps (`check_bench --help`). ctest does not
+// run it.
 //
 // A session with check_every = N checks in N runs as much as one with check_every = 1 does in a
 // single run. So its cost is the mean time that a check adds to a run, over N runs without checks;
@@ -23,7 +24,7 @@ struct BenchOptions {
   PlanFlags plan;
   int32_t every = 100;     // runs
   int32_t rounds = 5;      // checks of each step
-  double max_percent = 1;  // of the time of the runs
+  double max_percent = 1;  // of the runs' time
 };
 
 double run_us(Session& session, const std::vector<codl_buffer_t>& inputs,

@@ -71,7 +71,7 @@ struct Piece {
   Placement place = Placement::Cpu;
   double share = 0.5;
   Layout maps = Layout::Nhwc;
-  std::array<bool, 2> boundary_first = {};  // by processor
+  std::array<bool, 2> boundary_first = {};  // indexed by processor
 };
 
 // Nothing in common with polish.cc but what a plan is.
@@ -89,7 +89,8 @@ class Annealing {
       if (!ns) continue;
       ++i;
       const double done = static_cast<double>(i) / budget_;
-      const double temperature = kHot * std::pow(kCold / kHot, done);  // of the time there is
+      // Falls with the share of the budget.
+      const double temperature = kHot * std::pow(kCold / kHot, done);
       const double worse = static_cast<double>(*ns - now_ns) / static_cast<double>(now_ns);
       if (worse > 0 && uniform() >= std::exp(-worse / temperature)) continue;
       now = std::move(next);

@@ -1,5 +1,5 @@
-// What is decided for six small networks on three devices: partition, schedule and memory, as
-// `codlc --dump` prints them but for predicted times. A change of a decision shows as a change of
+// Prints the decisions for six small networks on three devices: partition, schedule and memory, as
+// `codlc --dump` prints them except for predicted times. A changed decision shows as a change of
 // these files; whoever means it runs
 //
 //   CODL_UPDATE_GOLDEN=1 build/release/bin/test_compiler "decisions*"

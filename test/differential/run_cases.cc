@@ -44,7 +44,7 @@ struct Mode {
   const char* device;  // a profile's name, or a file of test/profiles
   const char* strategy = "auto";
   SplitDim split_dim = SplitDim::None;
-  double ratio = 0;  // of a forced split; 0: none
+  double ratio = 0;  // for a forced split; 0: none
   int32_t max_chain = compiler::kMaxChainLength;
   // The GPU's kernels take what is drawn for the case: its maps are in images and in buffers, as it
   // comes.
@@ -137,7 +137,7 @@ compiler::DeviceProfile with_drawn_times(compiler::DeviceProfile profile, const 
     if (kernel.processor != Processor::Gpu) continue;
     compiler::Shares& shares = profile.kernels[kernel.id - 1].shares;
     shares = compiler::Shares();
-    // What takes nothing itself is no reason to stay with a layout.
+    // A conversion that takes no time is no reason to stay with a layout.
     if (kernel.op == OpKind::Convert) continue;
     shares[compiler::Term::Step] = static_cast<double>(random() % 1000) / 1000 * kMaxStepUs;
   }

@@ -83,7 +83,7 @@ class BuildStepTest(WorkFolder, unittest.TestCase):
         out = self.path("new/folder")
         result = self.run_ok(self.path("net.onnx"), f"--device={','.join(devices)}", f"--out-dir={out}", "-MF", self.path("d"))
         self.assertEqual(sorted(os.listdir(out)), sorted(f"net.{device}.codl" for device in devices))
-        os.mkdir(self.path("like mkdir"))  # what the umask leaves of all rights
+        os.mkdir(self.path("like mkdir"))  # the umask takes rights away
         self.assertEqual(os.stat(self.path("new")).st_mode, os.stat(self.path("like mkdir")).st_mode)
         self.assertIn("codlc: note: 3 of 3: ", result.stderr)
         plans = [line.split(": ")[0] for line in result.stdout.split("\n") if ".codl: " in line]

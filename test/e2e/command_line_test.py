@@ -26,7 +26,7 @@ BIN = None
 # A value that each kind of flag takes.
 VALUES = {"N": "1", "PERCENT": "1%", "R": "0.5", "LIST": "0", "TIME": "1s", "STAGE": "graph",
           "PASS": "fold_constants", "RATIO|auto": "auto", "RATIOx|BYTES|none": "none", "BYTES": "1MiB", "NODE=WHERE": "a=cpu"}
-# Of flags whose form does not say it.
+# Values of flags whose form does not say it.
 VALUES_OF = {"strategy": "cpu", "variants": "cpu", "samples-per-kernel": "8"}
 NUMBERS = ("N", "PERCENT", "R", "LIST", "TIME")
 
@@ -397,7 +397,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
             with self.subTest(tool=tool, given=given):
                 self.expect_error(tool, ["x", given], f"(here: {here}")
         self.expect_error("codlc", ["x", "--input_shape=x"], "(did you mean --input-shape?)")
-        # What is named is there, and none of the others is.
+        # The suggested flags exist, and the tools have no flag of the other names.
         for tool in ("codlc", "codl-run", "codl-bench"):
             known = set(re.findall(r"--[a-z-]+", "".join(self.run_ok(name, "--help") for name in ("codlc", "codl-run", "codl-bench"))))
             for name in ("fp16", "int8", "threads", "shapes", "batch", "target", "gpu", "cpu", "out", "outdir", "model", "runs", "warmup",
@@ -449,7 +449,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
                     report = json.loads(self.expect_shown(run(tool, plan, *flags, "--json"), 0))
                     if tool == "codl-run" and name == self.HOSTILE:
                         self.assertEqual(report["random_inputs"], [self.HOSTILE])
-                    # What is written may be shown later.
+                    # The written text may be shown later.
                     outputs = [["-o", self.path("text")]]
                     if tool != "codl-dump":
                         outputs.append([f"--trace={self.path('text')}"])

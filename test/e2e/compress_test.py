@@ -62,7 +62,7 @@ class CompressTest(WorkFolder, unittest.TestCase):
             self.assertEqual(file.readlines(), lines)
         told, _ = self.codlc(*flags, "--importance=l1", code=1)
         self.assertIn(f"{log}: expected the log of a search with this network", told)
-        # What it measured is the same for another budget and cut.
+        # Its measurements are the same for another budget and cut.
         told, _ = self.codlc(*AUTO, "--latency-cut=95%", "--accuracy-budget=100%", f"--search-log={log}", code=3)
         self.assertRegex(told, r"--latency-cut: expected a plan of 0\.\d+ ms at most")
 

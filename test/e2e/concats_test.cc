@@ -19,8 +19,8 @@
 namespace codl::compiler {
 namespace {
 
-// What is joined to a map is computed from it, as in densenet; a pooling and a convolution are
-// joined, as in inception, and a map that is resized, as in a decoder.
+// Each Concat joins one of these: a map and something computed from it, as in densenet; a pooling
+// and a convolution, as in inception; a map and a resized one, as in a decoder.
 constexpr const char* kNetwork =
     "joined (float[1,16,20,20] x) => (float[1,16,20,20] y)"
     "<float[32,16,3,3] wa, float[16,32,1,1] wb0, float[12,16,3,3] wb, float[44,1,3,3] wd,"

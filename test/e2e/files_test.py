@@ -31,7 +31,7 @@ REPLAY = os.path.join(ROOT, "test", "fuzz", "corpus", "replays", "two_layers.jso
 SAMPLES = os.path.join(ROOT, "test", "eval", "data", "host-2core-zen5-pocl-290s.csv.xz")
 TOOLS = ("codlc", "codl-dump", "codl-sim", "codl-run", "codl-bench", "codl-profile")
 OLD = b"what was here before"
-# Of a tool that ran out of memory: EX_SOFTWARE of sysexits.h.
+# Exit code of a tool that ran out of memory: EX_SOFTWARE of sysexits.h.
 NO_MEMORY = 70
 
 BIN = None
@@ -253,7 +253,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
         result = self.run_tool("codlc", *arguments, preexec_fn=limit(resource.RLIMIT_FSIZE, 4096))
         self.expect_error(result, page)
         self.assertEqual(read(plan), OLD)
-        # What was printed until then is.
+        # The text printed until then is kept.
         self.assertIn(b"Relu", whole.stdout.title())
         self.assertEqual(result.stdout, whole.stdout)
 
@@ -535,7 +535,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
             path = os.path.join(folder, use.name or "file")
             shutil.copy(source, path)
             with self.subTest(tool=use.tool, what=use.what):
-                if use.what != "--resume":  # of another machine
+                if use.what != "--resume":  # the file is from another machine
                     result = self.run_tool(use.tool, *use.command(path))
                     self.assertEqual(result.returncode, 0, result.stderr)
                 os.remove(path)
@@ -643,13 +643,14 @@ class FilesTest(WorkFolder, unittest.TestCase):
         compile([onnx_bytes.node("Add", ["x" if i == 0 else f"y{i - 1}", f"w{i}"], [f"y{i}"], f"add{i}")
                  for i in range(40)],
                 [onnx_bytes.external_tensor(f"w{i}", [count], "weights") for i in range(40)], "y39", 64)
-        # Of a row of constants two are held, where they are folded and where an operator asks for them.
+        # Of a chain of constants two are held at a time, where they are folded and where an operator asks for them.
         row = [onnx_bytes.node("Neg", ["w" if i == 0 else f"n{i - 1}"], [f"n{i}"], f"neg{i}") for i in range(15)]
         compile(row + [onnx_bytes.node("Add", ["x", "n14"], ["y"], "add")],
                 [onnx_bytes.external_tensor("w", [count], "weights")], "y", 128)
         compile(row + [onnx_bytes.node("MatMul", ["x", "n14"], ["y"], "product")],
                 [onnx_bytes.external_tensor("w", [2048, 2048], "weights")], "y", 128, (1, 2048))
-        # Of forms of one weight as many as it has bytes, and 64 MiB; the others are computed in the run.
+        # Folding stores computed forms of one weight up to the weight's bytes plus 64 MiB; the others are computed in
+        # the run.
         compile([onnx_bytes.node(op, ["w"], [f"form{i}"], f"form{i}") for i, op in
                  enumerate(("Neg", "Abs", "Exp", "Sin", "Cos", "Tanh", "Sqrt", "Ceil", "Floor", "Round", "Erf"))] +
                 [onnx_bytes.node("Add", ["x" if i == 0 else f"y{i - 1}", f"form{i}"], [f"y{i}"], f"add{i}")

@@ -1,4 +1,4 @@
-// What codlc says that a session will hold, against what one holds: bytes that OpenCL and the
+// Compares codlc's forecast of a session's memory with a session's: bytes that OpenCL and the
 // allocator were asked for, by kind, for networks x devices x variants. OpenCL is simulated, so
 // that every kind of device is at hand.
 #include <fcntl.h>
@@ -127,7 +127,7 @@ void check_kind(const char* kind, uint64_t said, int64_t held) {
         kMaxDifference * static_cast<double>(held));
 }
 
-// What a session holds with the given allocator, as codl.h tells.
+// Returns codl.h's figures for a session with the given allocator.
 // `variant` null: with all variants, to adapt.
 codl_session_info_t info_of(const codl_plan_t* plan, const char* variant, const FakeCl& cl,
                             const codl_allocator_t* allocator,
@@ -187,25 +187,26 @@ TEST_CASE("a session holds what codlc says, by kind") {
     CAPTURE(variant.name()->c_str());
     FakeCl cl(device_of(profile));
     CountingAllocator counting;
-    int64_t host_bytes = 0;  // of the session, in all
+    int64_t host_bytes = 0;  // of the whole session
     FakeBytes gpu;
     const codl_session_info_t asked =
         info_of(plan, variant.name()->c_str(), cl, counting.get(), [&] {
           host_bytes = counting.live_bytes;
           gpu = cl.held();
         });
-    // What OpenCL was asked for.
+    // Compares with the bytes that OpenCL was asked for.
     check_kind("shared", said.shared_bytes, gpu.svm + gpu.host_visible);
     check_kind("device", said.device_bytes, gpu.other_buffers);
     check_kind("image", said.image_bytes, gpu.images);
     check_kind("weight copies", said.weight_copy_bytes, gpu.copied);
     check_kind("weights", said.weight_bytes, weight_pages(*plan->def, variant));
-    // What the allocator was asked for: without the plan's structure, which the session borrows.
+    // Compares with the bytes that the allocator was asked for, without the plan's structure, which
+    // the session borrows.
     const auto structure_bytes = static_cast<int64_t>(plan->file.private_bytes());
     check_kind("host, scratch and tables",
                asked.host_bytes + asked.scratch_bytes + asked.table_bytes,
                host_bytes + structure_bytes);
-    // What the session tells of itself where the allocator is the default one, as codlc takes it.
+    // The session's own figures, with the default allocator that codlc assumes.
     const codl_session_info_t told = info_of(plan, variant.name()->c_str(), cl, nullptr, [] {});
 #define CODL_MEMORY(name, text) \
   check_kind("told: " text, said.name##_bytes, static_cast<int64_t>(told.name##_bytes));

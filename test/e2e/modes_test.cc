@@ -217,8 +217,8 @@ TEST_CASE("co-execution that promises too little is left") {
   REQUIRE(!!profile);
   profile->transfer.host.reset();
   profile->transfer.map_us.value = 0;
-  // Of a synchronisation, and whether co-execution is then predicted 1.05 times as fast as the CPU
-  // alone.
+  // The cost of a synchronisation, and whether co-execution is then predicted to be 1.05 times as
+  // fast as the CPU alone.
   const auto [sync_us, pays] = GENERATE(std::pair(0.0, true), std::pair(1e4, false));
   CAPTURE(sync_us);
   profile->transfer.sync_us.value = sync_us;
@@ -253,7 +253,7 @@ TEST_CASE("halves on the GPU queue round the result, within their bound") {
   const double error = relative_l2(run_plan(result.plan, variant.name.c_str(), input, true),
                                    expected_output(model, input));
   CHECK(error <= kMaxHalvesError);
-  // Of one queue alone all but what the queues transfer, else what is left inside chains.
+  // On one queue alone, all but the transferred tensors are halves; else those inside chains.
   if (dim == SplitDim::None) CHECK(variant.half_tensors * 4 >= variant.gpu_tensors * 3);
   if (variant.half_tensors > 0) CHECK(error > kMaxRelativeError / 10);
 }

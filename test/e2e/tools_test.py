@@ -610,7 +610,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertIn(b"\nunary_f32_cpu,", read(default))
         self.assertNotIn(b"of a day", read(default))
 
-    # Of the CPU: a run without OpenCL.
+    # Line of a machine with a CPU only: a run without OpenCL.
     MACHINE = b"".join(
         b"#machine,cpu,%s,assumed\n" % fact for fact in
         (b"ghz,3", b"vector_lanes,8", b"fma_per_cycle,2", b"loads_per_cycle,2", b"l1_kb,32", b"l2_kb,512",

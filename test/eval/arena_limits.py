@@ -21,10 +21,10 @@ import markdown  # noqa: E402
 
 NETWORKS = ("squeezenet1_1", "mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0", "resnet18", "densenet121", "resnet50",
             "inception_v3", "deeplabv3_mobilenet", "fast_style_transfer")
-SHARE = 0.7  # of the default's arenas and images
+SHARE = 0.7  # limit as a share of the default's arenas and images
 LEAST_COMPILED = 8
 MIB = 1 << 20
-SECONDS = 1800  # of one program
+SECONDS = 1800  # limit for one program
 BEST = re.compile(r"found ([\d.]+) MiB at best")
 ARENAS = ("host_bytes", "shared_bytes", "device_bytes", "image_bytes")
 

@@ -26,7 +26,7 @@ import sys
 import measured_pairs
 import results
 
-MAX_RATIO = 2  # of several threads over one, on the busy machine
+MAX_RATIO = 2  # several threads relative to one, on the busy machine
 MS = 200  # that a timing goes on for, and MIN_RUNS
 MIN_RUNS = 5
 

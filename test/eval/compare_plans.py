@@ -20,9 +20,9 @@ import subprocess
 import sys
 import tempfile
 
-# What may differ. A plan's times come from the simulator, which other tests hold to account.
+# Keys that may differ. A plan's times come from the simulator, which other tests check.
 UNCOMPARED = ("predicted_us", "profile_hash", "codlc_version", "table_bytes", "file_bytes")
-SECONDS = 900  # of one compilation
+SECONDS = 900  # limit for one compilation
 
 
 def command(*arguments):

@@ -27,8 +27,8 @@ from scipy.optimize import nnls
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
-# By name of the samples: the host, and what OpenCL ran on. Two sets of samples of one host are one for the CPU. The server's
-# samples are in the history only (docs/guide/measuring.md).
+# Each set of samples with its host and the kind of OpenCL device. Two sets of one host count once for the CPU. The
+# server's samples are in the history only (docs/guide/measuring.md).
 MACHINES = {
     "h200-nvidia": ("server", "gpu"),
     "16core-pocl": ("server", "processor"),
@@ -39,7 +39,7 @@ MACHINES = {
 }
 KINDS = ("cpu", "processor", "gpu")
 FAMILIES = ("convolution", "product", "depthwise", "window", "reduction", "elementwise", "move", "tiled", "loops")
-MAX_SAMPLES = 300  # of a kernel on a machine; more would only take time
+MAX_SAMPLES = 300  # per kernel and machine; more would only take time
 MIN_SAMPLES = 8    # as codl-profile
 LOOPS_WEIGHT = 3
 MIN_SHARE = 0.004  # of the predicted time in the mean; terms below are left out
@@ -204,7 +204,7 @@ def read_all(paths):
         if name not in MACHINES:
             sys.exit(f"{path}: expected NAME.evaluation of one of {', '.join(MACHINES)}")
         evaluations[name] = read_evaluation(path)
-    # Of two sets of one host the order of MACHINES says which the CPU's samples are taken from.
+    # If a host has two sets, the order of MACHINES decides which gives the CPU's samples.
     return {name: evaluations[name] for name in MACHINES if name in evaluations}
 
 

@@ -1,14 +1,12 @@
-// What MACE's kernels, as CoDL ran them on phones, ask of a processor, through codl's own machines,
-// terms and shares: the ladder's (ladder.py) only model of what a step costs.
+// Computes what MACE's kernels, as CoDL ran them on phones, demand of a processor. It uses codl's
+// own machines, terms and shares, and is the ladder's (ladder.py) only model of a step's cost.
 //
 //   mace_cost < REQUESTS     answers each line with one
 //
 // terms PHONE cpu|gpu OP: the kernel's class, and microseconds of compute, read, written, weights
 // and step.
-//
 // shares PHONE cpu|gpu CLASS C R W WEIGHTS STEP: from now on a step of the class takes these
 // shares; the answer is "ok".
-//
 // time PHONE cpu|gpu OP: microseconds.
 //
 // OP is conv|pool|fc KERNEL STRIDE IN_ROWS IN_COLS IN_CHANNELS OUT_CHANNELS, the input with its
@@ -56,7 +54,7 @@ struct MaceOp {
   }
 };
 
-// What the released code holds for a phone, or asks its driver.
+// Constants that the released code has for a phone, or asks its driver for.
 struct MaceConstants {
   int64_t cache_bytes;
   int64_t units;  // that work-groups are sized for, whatever the GPU has
@@ -262,7 +260,7 @@ class Costs {
   }
 
   std::map<std::string, std::unique_ptr<DeviceProfile>> profiles_;
-  std::map<std::string, Shares> shares_;  // by phone, processor and class
+  std::map<std::string, Shares> shares_;  // keyed by phone, processor and class
 };
 
 }  // namespace

@@ -41,14 +41,14 @@ NETWORKS = ("squeezenet1_1_ts13", "mobilenet_v2_ts13", "mobilenet_v3_large_ts13"
             "resnet18_ts13", "densenet121_ts13", "resnet50_ts13", "inception_v3_ts13", "deeplabv3_mobilenet_ts13",
             "fast_style_transfer_ts13")
 CONDITIONS = ("unpinned", "pinned")
-LEAST_OF_CPU = 0.97  # of the CPU plan's speed
-LEAST_SPLIT = 0.7  # of the networks
+LEAST_OF_CPU = 0.97  # relative to the CPU plan's speed
+LEAST_SPLIT = 0.7  # share of the networks
 MOST_ERROR = (10, 20)  # percent: median, worst
-# What is timed beside this build's plans, by what their variants' names begin with, in the order of the tables.
+# Groups of timed variants by the beginning of their names, in the order of the tables.
 PREFIXES = {"": "this build's plans", "learned ": "those that learned", "old ": "the other build's"}
 NOT_JUDGED = ("fast_style_transfer_ts13",)  # beside, in no mean of ideal gains
-DRAWS = 10000  # of networks, for the interval of a mean
-ROUND_MS = 200  # of a variant
+DRAWS = 10000  # draws of networks, for the interval of a mean
+ROUND_MS = 200  # for a variant
 MOST_RUNS = 50
 LEAST_RUNS = 3
 SECONDS = 1200  # that a program other than codl-profile may take
@@ -381,7 +381,7 @@ class Run:
         if os.path.exists(self.path):
             with open(self.path, encoding="utf-8") as file:
                 self.data = json.load(file)
-        self.longest = {}  # by condition: seconds that a network took, at most
+        self.longest = {}  # keyed by condition: the most seconds that a network took
 
     def check_time(self, needed):
         if self.end - time.monotonic() < needed:

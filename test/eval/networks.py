@@ -38,7 +38,7 @@ import tarfile
 import tempfile
 import time
 
-# What of the measured time a simulated one may be off by.
+# Largest relative error of a simulated time.
 TOLERANCE = 0.08
 KINDS = {"cpu": ["--strategy=cpu"], "gpu": ["--strategy=gpu"], "auto": [],
          "split": ["--place=*=split:h:0.5"]}

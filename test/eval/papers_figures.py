@@ -17,8 +17,8 @@ NAMES = {"retinaface": "RetinaFace", "yolov2": "YOLOv2", "vgg16": "VGG-16", "pos
 PHONES = {"sd855": "Snapdragon 855", "sd865": "Snapdragon 865", "sd888": "Snapdragon 888", "kirin990": "Kirin 990"}
 MARKS = {"published": dict(marker="o", markerfacecolor="none", markersize=6, markeredgewidth=1.4),
          "simulated": dict(marker="o", markersize=5, markeredgewidth=0)}
-LINES = ("#3b8fd6", "#d97a1f", "#2f9e56", "#a06ad0", "#d9659c", "#5f9ea0", "#b08d1e")  # of networks
-TICKS = (20, 50, 100, 200, 500, 1000, 2000)  # of logarithmic axes
+LINES = ("#3b8fd6", "#d97a1f", "#2f9e56", "#a06ad0", "#d9659c", "#5f9ea0", "#b08d1e")  # colours of networks
+TICKS = (20, 50, 100, 200, 500, 1000, 2000)  # ticks of logarithmic axes
 
 
 def legend(figure, origins, y=1.0, more=()):

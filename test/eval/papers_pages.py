@@ -4,7 +4,7 @@ import statistics
 import papers_data
 import results
 
-# Of rows, columns and figures.
+# Titles of rows, columns and figures.
 TITLES = {"cpu": "CPU alone", "gpu": "GPU alone", "mulayer": "uLayer", "coarse": "coarse", "fine": "fine",
           "codl-buffer": "CoDL, buffers", "codl": "CoDL", "codl-released": "CoDL, released plans", "optimal": "codl's default",
           "mace": "MACE"}

@@ -17,14 +17,14 @@ OTHERS = {"resnet50": "resnet50_ts13", "mobilenet_v2": "mobilenet_v2_ts13"}  # t
 PHONES = ("sd855", "sd865", "sd888", "kirin990")
 STRATEGIES = ("cpu", "gpu", "mulayer", "coarse", "fine", "codl-buffer", "codl", "codl-released", "optimal")
 GRANULARITIES = ("coarse", "fine", "optimal")
-# Of one core, n competing processes beside the plan's thread take n of n + 1 parts (assumed: equal shares).
+# With n competing processes beside the plan's thread on one core, they take n of n + 1 parts (assumed: equal shares).
 LOADS = {0: 0, 2: 67}
 # A screen's frames beside a network: plans by how much of the GPU they may have, and how the GPU serves two programs.
 SLICE = "--max-gpu-slice=4ms"
 LIMITS = {"GPU alone": ["--strategy=gpu"], "no limit": [], "slices": [SLICE],
           **{f"{percent} %": [f"--gpu-limit={percent}%", SLICE] for percent in (75, 50)}}
 DISPLAYS = ("fifo", "round-robin")
-TIMES = ("clock_us", "wall_us")  # of the phones but the first
+TIMES = ("clock_us", "wall_us")  # times of the phones except the first
 
 
 def summary(report, simulated):

@@ -13,7 +13,7 @@ import os
 import mace_model
 import paper
 
-BAR_ERROR = 0.03  # of a bar: the paper's own repeats of one quantity differ by 0 to 20 %
+BAR_ERROR = 0.03  # error of a bar: the paper's own repeats of one quantity differ by 0 to 20 %
 
 
 # Fig. 2 has 226 GFLOP/s on Adreno 650, images; half of it where buffers are used.

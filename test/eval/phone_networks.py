@@ -167,7 +167,7 @@ class Planner:
                 found[self.kind_of(row.processor, name, kernel)] += float(value)
                 rest -= float(value)
             found["fixed"] += rest  # rounding
-        # What is no step's: synchronisations.
+        # Time that belongs to no step: synchronisations.
         found["fixed"] += float(re.search(r"predicted ([0-9.]+) ms", text).group(1)) * 1000 - sum(found.values())
         factors = {**shipped_factors(self.anchors, row), "fixed": 1}
         self.known[key] = {kind: us / factors[kind] for kind, us in found.items()}
@@ -224,7 +224,7 @@ def fit_gpu(rows, planner):
     kind_of = {chip: kinds.index(gpu_kind(chip)) for chip in chips}
     terms = [planner.terms(row) for row in rows]
     names = list(GPU_PRIOR)
-    each = 1 + len(kinds) + len(chips)  # of a share: of all, of kinds, of chips
+    each = 1 + len(kinds) + len(chips)  # factors of a share: for all, kinds, and chips
 
     def shares_of(logs, chip, kind):
         shares = {}

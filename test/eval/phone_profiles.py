@@ -24,7 +24,7 @@ FIXED_TERMS = {"start", "step"}
 ARITHMETIC_TERMS = {"compute", "operations", "special"}
 GPU_WINOGRAD_KERNELS = ("conv2d_winograd4_f32_cl_buffer", "conv2d_winograd2_f32_cl_tiled")
 WINOGRAD_KERNELS = ("conv2d_winograd2_f32_cpu", "conv2d_winograd4_f32_cpu")
-STEP_US = 30  # of a GPU's step: assumed, as in mace_model.STEP_MS
+STEP_US = 30  # for a GPU's step: assumed, as in mace_model.STEP_MS
 # Assumed, as few units of newer parts publish them: waves and KiB of registers that a unit holds, KiB of its first
 # level, by kind of GPU.
 GPU_KINDS = {
@@ -39,7 +39,8 @@ RULE = ("Rules where nothing is published: two loads a cycle (three of cores wit
 # Kernels that read a map's neighbours again and again from buffers: on Adreno the texture cache serves images only.
 GPU_BUFFER_KERNELS = ("conv2d_f32_cl_buffer", "conv2d_f32_cl_tiled", "conv2d_f32_cl_quad", "depthwise_conv2d_f32_cl_buffer",
                       *GPU_WINOGRAD_KERNELS)
-BUFFERS_MEASURED = {"sd865": ("conv2d_f32_cl_buffer",)}  # what Fig. 2 is of; of its siblings and other Adrenos it is assumed
+# Fig. 2's phone; for its siblings and other Adrenos it is assumed.
+BUFFERS_MEASURED = {"sd865": ("conv2d_f32_cl_buffer",)}
 BUFFER_SLOWDOWN = 3.4
 BUFFERS = ("CoDL paper (MobiSys'22), Fig. 2, a 3x3 convolution of 64 to 64 channels on Adreno 650: on buffers 85.68, 21.53 and "
            "4.60 ms at 256, 128 and 64 squared, on images 21.36, 5.64 and 1.74; the geometric mean of 4.0, 3.8 and 2.6, times "

@@ -21,7 +21,7 @@ import markdown  # noqa: E402
 NETWORKS = {"resnet18": [], "resnet50": [], "mobilenet_v2": [], "mobilenet_v3_large": [], "efficientnet_b0": [], "squeezenet1_1": [],
             "fast_style_transfer": [], "vit_tiny": [], "yolov2": [], "ppocr_v4_rec": ["--input-shape=x:1x3x48x320"]}
 DEVICES = ("sd855", "sd888", "sd8gen2", "dimensity9300")
-SECONDS = 1800  # of one program
+SECONDS = 1800  # limit for one program
 
 
 def compiled(options, folder, network, device, flags):

@@ -11,7 +11,7 @@
 namespace codl::test {
 namespace {
 
-// Of dims that are none of a tensor the network says nothing.
+// The network takes no tensor with dims beyond this.
 constexpr int64_t kMaxDim = 1 << 20;
 
 // Takes its input as its output.

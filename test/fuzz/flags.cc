@@ -78,7 +78,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-// Of a response file, whatever the argument holds.
+// Quotes an argument for a response file, whatever it holds.
 std::string quoted(const std::string& argument) {
   std::string text = "\"";
   for (char c : argument) text += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);

@@ -22,7 +22,7 @@ constexpr int64_t kEdges[] = {
 constexpr float kFloatEdges[] = {
     0.0f, -0.0f, 1.0f, -1.0f, 0.5f, 1e-30f, 3e38f, -3e38f, __builtin_inff(), __builtin_nanf("")};
 
-constexpr size_t kMaxConstantBytes = 1 << 16;  // of a tensor that takes an input's place
+constexpr size_t kMaxConstantBytes = 1 << 16;  // limit of a tensor that takes an input's place
 // Copies of a node or an operand: enough to show what grows faster than the model.
 constexpr uint64_t kMaxCopiesLog2 = 11;
 

@@ -1,4 +1,4 @@
-// What the compiler may say of a fuzzer's bytes.
+// Errors that the compiler may report of a fuzzer's bytes.
 #pragma once
 
 #include "compiler/support/error.h"

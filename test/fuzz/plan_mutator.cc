@@ -210,7 +210,7 @@ void change_data(Random& random, std::string& file, size_t data_offset) {
   }
 }
 
-// Of a plan that verify_plan takes: numbers that become others, as long as it takes the plan still.
+// Changes numbers of a plan that verify_plan takes, as long as it still takes the plan.
 void change_within_rules(Random& random, std::string& file, size_t data_offset) {
   constexpr uint32_t kTries = 12;  // about as long as the plan's run
   const auto scalars = scalars_of(reinterpret_cast<uint8_t*>(file.data()) + kTableOffset);

@@ -12,8 +12,8 @@
 #include "tools/tool_error.h"
 
 namespace {
-constexpr size_t kMaxBytes = 1 << 20;        // of a mutant
-constexpr uint64_t kMaxFileBytes = 1 << 26;  // of a file, the examples' models among them
+constexpr size_t kMaxBytes = 1 << 20;        // limit of a mutant
+constexpr uint64_t kMaxFileBytes = 1 << 26;  // limit of a file, also of the examples' models
 
 void run(const std::string& bytes) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());

@@ -1,20 +1,20 @@
-// What every fuzz target has: a function of bytes, and what mutates them.
+// The functions of every fuzz target: one runs bytes, others mutate them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-// Of the target. Ends the process where something is wrong; bytes that are refused are right.
+// Runs the target. Ends the process if something is wrong; refusing bytes is right.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace codl::test {
 
-// Of the target: a mutant that keeps the structure of `bytes`, at most `max_bytes` long, or an
-// empty string where there is none. The same arguments give the same mutant.
+// Mutates the target's input: returns bytes that keep the structure of `bytes`, at most `max_bytes`
+// long, or an empty string if that is impossible. The same arguments give the same mutant.
 std::string mutate(const std::string& bytes, uint32_t seed, size_t max_bytes);
 
-// Of the target: what has parts of both, or an empty string where there is nothing like it.
+// Joins parts of both inputs; returns an empty string if that is impossible.
 std::string splice(const std::string& first, const std::string& second, uint32_t seed,
                    size_t max_bytes);
 

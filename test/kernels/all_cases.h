@@ -54,8 +54,8 @@ inline std::vector<KernelCase> cases_of(OpKind op) {
   return {};
 }
 
-// Of an operator that has many cases every third of each layout, dtype and split, so that every row
-// has some; all of them where CODL_ALL_CASES is set.
+// Returns the operator's cases. Of more than 24 it takes every third of each layout, dtype and
+// split, so that every kernel has some; all of them if CODL_ALL_CASES is set.
 inline std::vector<KernelCase> some_cases_of(OpKind op) {
   std::vector<KernelCase> cases = cases_of(op);
   constexpr size_t kManyCases = 24, kStride = 3;

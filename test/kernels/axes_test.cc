@@ -378,7 +378,7 @@ TEST_CASE("a GPU takes three groups of axes of a kind") {
   CHECK(refused(0b00101010) == "ok");
 }
 
-// What a vector kernel makes of one line of floats.
+// Returns a vector kernel's result for one line of floats.
 std::vector<float> run_line(const char* symbol, const void* params, std::vector<float> x) {
   const OperandShape shape = plain({static_cast<int32_t>(x.size())});
   std::vector<float> y(x.size());
@@ -395,7 +395,7 @@ std::vector<float> run_line(const char* symbol, const void* params, std::vector<
 
 // A mean's distances are first taken from the mean of its first elements.
 TEST_CASE("a variance keeps its digits where a run begins far from its mean") {
-  for (int32_t count : {700, 3000}) {  // of one piece, of two
+  for (int32_t count : {700, 3000}) {  // one piece, two pieces
     std::vector<float> x(static_cast<size_t>(count));
     for (size_t i = 0; i < x.size(); ++i) x[i] = i < 16 ? 1e4f : 3.0f + static_cast<float>(i % 7);
     double mean = 0;

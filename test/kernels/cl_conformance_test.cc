@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint32_t kClSeed = 3;
 
-// What a GPU kernel may refuse of its operator's cases: its documented limits, and nothing else.
+// The documented limits of GPU kernels: the only cases of its operator that a kernel may refuse.
 const std::set<std::string_view> kLimits = {
     // The cases of a kernel that writes one layout are also cases of another.
     "the kernel's output layout",
@@ -121,8 +121,8 @@ class ChosenPrograms {
   std::set<std::string> parts_, programs_;
 };
 
-// What is wrong with the kernel on the case, or "" (so, too, where it is not chosen). `out_limit`:
-// the limit of the kernel that the case is beyond, or null.
+// Runs the kernel on the case. Returns the fault, or "" if there is none or the kernel is not
+// chosen. `out_limit`: the limit of the kernel that the case is beyond, or null.
 std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCase& item,
                      const std::vector<int32_t>& tile, Halves halves, const Special& special,
                      ChosenPrograms& chosen, const char** out_limit) {
@@ -346,7 +346,7 @@ TEST_CASE("a profile's local size changes no result", "[opencl]") {
         tile.resize(kernels::choose_tile(step, gpu, tile.data()));
         REQUIRE(tile.size() >= 3);
         CHECK(std::equal(size.begin(), size.end(), tile.begin()));
-        // Of some rows there are steps whose work-items share local memory, whatever the size.
+        // Some kernels have steps whose work-items share local memory, whatever the size.
         step.tile = tile.data();
         step.tile_count = static_cast<uint32_t>(tile.size());
         kernels::ClLaunch launch;

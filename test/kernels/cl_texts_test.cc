@@ -31,14 +31,14 @@ TEST_CASE("texts that are cut off do not unpack") {
     CHECK_FALSE(unpacks({kPackedClTexts, kPackedClTexts + bytes}));
 }
 
-// What comes of them is not asked for: there is no checksum.
+// The result is not checked, because there is no checksum.
 TEST_CASE("damaged texts write nothing beyond") {
   for (size_t bit = 0; bit < 8 * kPackedClTextBytes; bit += 1 + bit / 16) {
     std::vector<uint8_t> packed = packed_texts();
     packed[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
     unpacks(packed);
   }
-  for (int type : {0, 1, 3}) {  // of blocks that are not expected
+  for (int type : {0, 1, 3}) {  // block types that are not expected
     std::vector<uint8_t> packed = packed_texts();
     packed[0] = static_cast<uint8_t>((packed[0] & ~6) | type << 1);
     CHECK_FALSE(unpacks(packed));

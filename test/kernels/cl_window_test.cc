@@ -12,8 +12,8 @@ namespace codl::test {
 namespace {
 
 constexpr uint32_t kClWindowSeed = 5;
-constexpr float kOther = -7.5f;  // what is in maps beside windows
-// Of a kernel: building one takes a second, and windows define nothing.
+constexpr float kOther = -7.5f;  // fills maps beside windows
+// Limit per kernel: building a program takes a second, and windows define nothing.
 constexpr size_t kMaxPrograms = 3;
 
 bool takes_step(const kernels::StepShape& step) {
@@ -116,7 +116,8 @@ std::string run_windows(ClDevice* device, const KernelInfo& info, const KernelCa
   return "";
 }
 
-// What is wrong with `found`, a map with the window in it, or "".
+// Compares `found`, a map with the window in it, with the expected one; returns the difference or
+// "".
 std::string window_difference(const std::vector<float>& expected, const std::vector<float>& found,
                               const OperandShape& window) {
   std::vector<float> right(found.size(), kOther);
@@ -210,8 +211,8 @@ TEST_CASE("a window of channels on the GPU is as a map of its own, bit by bit",
   }
 }
 
-// Of inputs 0 and 3 the result has the channels already; 1 begins where no texel does. As halves
-// are these and the result, as where the GPU alone touches them, and not those that are copied.
+// The result has the channels of inputs 0 and 3 already; input 1 begins inside a texel. These
+// inputs and the result are halves, as where the GPU alone touches them; the copied inputs are not.
 TEST_CASE("a GPU's Concat copies what is no window of its output, and nothing else",
           "[opencl][windows]") {
   constexpr int32_t kChannels[] = {8, 6, 10, 4, 5};

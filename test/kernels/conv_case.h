@@ -130,7 +130,7 @@ inline KernelCase make_conv_case(OpKind op, const ConvCase& conv) {
   return item;
 }
 
-// What both operators are asked: activations, windows with rows held and parts of rows, parts of
+// Cases for both operators: activations, windows with rows held and parts of rows, parts of
 // channels.
 inline std::vector<ConvCase> cases_of_both() {
   std::vector<ConvCase> cases;

@@ -92,7 +92,7 @@ TEST_CASE("conv2d takes long filters, padded by all their taps") {
 }
 
 TEST_CASE("a segment ends where the taps inside the map change") {
-  // What the search must find, position by position.
+  // Computes the expected result position by position.
   for (const WindowAxis& axis :
        {WindowAxis{5, 1, 1, 2, 2}, WindowAxis{7, 2, 3, 9, 9}, WindowAxis{300, 1, 1, 299, 299},
         WindowAxis{40, 16, 1, 20, 20}, WindowAxis{2, 1, 7, 3, 10}, WindowAxis{1, 1, 1, 4, 4}})
@@ -539,7 +539,8 @@ TEST_CASE("tiles are chosen for the GPU, and pass") {
   CHECK(group(9, 32 * 1024) == std::vector<int32_t>{8, 32, 8, 8, 4});
 }
 
-// Of a 3x3 convolution of 64 channels on maps of 9 x 9; `part`: of rows, or none.
+// Returns the tile of a 3x3 convolution of 64 channels on maps of 9 x 9; `part`: range of rows, or
+// none.
 std::vector<int32_t> tile_of(std::string_view symbol, const kernels::GpuFacts& gpu, Range part) {
   Conv c;
   c.symbol = symbol;

@@ -37,7 +37,7 @@ KernelCase random_case(Dice& dice, const KernelInfo& info) {
   ConvWindow& window = conv.window;
   window = {dice.roll(1, 4), dice.roll(1, 4), dice.roll(1, 3), dice.roll(1, 3), dice.roll(1, 3),
             dice.roll(1, 3), dice.roll(0, 5), dice.roll(0, 5), dice.roll(0, 5), dice.roll(0, 5)};
-  // What rows of their own are made for.
+  // Some kernels are made for such convolutions alone.
   if (dice.one_in(3)) {
     conv.groups = 1;
     window.kernel_h = window.kernel_w = 3;

@@ -31,7 +31,7 @@ bool is_for_row(const KernelInfo& info, const KernelCase& item) {
   return kernels::check_step(step_of(info, row_item), &needs) == nullptr;
 }
 
-// What is wrong with one kernel on one case, or "". `expected`: what the reference makes of it.
+// Runs one kernel on one case; returns the fault or "". `expected` is the reference's result.
 std::string run_case(const KernelInfo& info, kernels::CpuKernel kernel, const KernelCase& item,
                      const CaseInputs& inputs, const GuardedMemory& expected,
                      const Special& special = kNotSpecial) {

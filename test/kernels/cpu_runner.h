@@ -19,7 +19,7 @@
 
 namespace codl::test {
 
-// What inputs hold here and there; nothing if there are no values.
+// Values that inputs hold here and there; none if empty.
 struct Special {
   const char* name;
   std::vector<float> values;
@@ -172,7 +172,7 @@ class CaseInputs {
     const int64_t row = int64_t{shape.dims[3]} * pixel;
     const int64_t rows = kernels::rows_held(shape);
     if (shape.pixel_stride != 0) {
-      // What lies between the pixels of a window is not for the kernel.
+      // The kernel must not read between the pixels of a window.
       std::fill_n(to, kernels::stored_elements(shape), std::numeric_limits<float>::quiet_NaN());
       for (int64_t n = 0; n < shape.dims[0]; ++n)
         for (int64_t k = 0; k < rows * shape.dims[3]; ++k, to += shape.pixel_stride)
@@ -205,7 +205,8 @@ inline kernels::KernelArgs args_of(const KernelCase& item,
   return args;
 }
 
-// What the reference kernel is promised of its scratch: it is the operator's kernel of any dtype.
+// Returns the scratch promised to the reference kernel, which is the operator's kernel of any
+// dtype.
 inline uint64_t ref_scratch_bytes(const KernelCase& item) {
   kernels::StepNeeds needs;
   for (const KernelInfo& info : kKernelInfos)
@@ -322,9 +323,9 @@ inline const char* why_open(const KernelInfo& info, const KernelCase& item,
   return nullptr;
 }
 
-// What is wrong with the results of inputs with special values, or "": NaN, each infinity and
-// numbers are in the places where `expected` has them. Winograd's method (`tile` > 0) spreads a NaN
-// over the other outputs of its tile.
+// Compares results of inputs with special values; returns the difference or "". NaN, each infinity
+// and numbers must be where `expected` has them. Winograd's method (`tile` > 0) spreads a NaN over
+// the other outputs of its tile.
 inline std::string special_difference(const GuardedMemory& expected, const GuardedMemory& found,
                                       const OperandShape& y, int32_t tile, Tolerance tolerance) {
   for (size_t i = 0; i < expected.bytes() / sizeof(float); ++i) {
@@ -339,10 +340,10 @@ inline std::string special_difference(const GuardedMemory& expected, const Guard
   return "";
 }
 
-// What is wrong with the result of a step that is timed, or "". Its sums may be of thousands of
-// products, more than the tolerances of the cases are made for: the L2 norm of the differences
-// against that of the results, 2e-6 where Winograd's method sums 512 channels. A wrong lane or tap
-// makes 1e-3 and more.
+// Compares the result of a timed step; returns the difference or "". Its sums have thousands of
+// products, more than the tolerances of the cases allow for. So it compares the L2 norm of the
+// differences with that of the results: 2e-6 where Winograd's method sums 512 channels. A wrong
+// lane or tap makes 1e-3 and more.
 inline std::string large_difference(const GuardedMemory& expected, const GuardedMemory& found) {
   double squares = 0;
   double errors = 0;

@@ -201,7 +201,7 @@ using test::run_any;
 using test::tensor;
 using test::TypedTensor;
 
-// What the contract of <op>_any_cpu expected instead, or "".
+// Returns the expectation that the contract of <op>_any_cpu reports, or "".
 std::string refusal(OpKind op, const void* params, const std::vector<TypedTensor>& inputs,
                     const TypedTensor& output) {
   std::string error;

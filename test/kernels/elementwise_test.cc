@@ -480,7 +480,7 @@ TEST_CASE("a cast of integers wraps, and rounds once to a float") {
   CHECK(cast(vector<int32_t>({-5, 0}), DType::Bool) == vector<bool>({true, false}));
   CHECK(cast(vector<bool>({true, false}), DType::F32) == vector<float>({1.0f, 0.0f}));
   CHECK(cast(vector<uint64_t>({~0ull}), DType::F32) == vector<float>({18446744073709551616.0f}));
-  // By way of f64 it would be 2^60: 2^60 + 2^36 is halfway to the next float.
+  // Through f64 it would be 2^60: 2^60 + 2^36 is halfway to the next float.
   CHECK(cast(vector<int64_t>({(1ll << 60) + (1ll << 36) + 1}), DType::F32) ==
         vector<float>({1152921642045800448.0f}));
   CHECK(cast(vector<int64_t>({-3}), DType::F64) == vector<double>({-3.0}));

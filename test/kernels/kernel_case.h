@@ -27,8 +27,8 @@ struct KernelCase {
   std::vector<OperandShape> operands;
   SplitDim part_dim = SplitDim::None;
   Range part = {};
-  // What input 2 is multiplied by, the bias of sums of products. Beside a large one, as of a folded
-  // normalisation, they keep their digits.
+  // Factor on input 2, the bias of sums of products. Products keep their digits beside a large
+  // bias, as a folded normalisation has it.
   float bias_factor = 1.0f;
 };
 
@@ -60,7 +60,7 @@ inline OperandShape nhwc_operand(std::initializer_list<int32_t> dims, Range rows
   return shape;
 }
 
-// Of no size yet: that is the kernel's.
+// Its size is 0, because the kernel decides it.
 inline OperandShape packed_operand(std::initializer_list<int32_t> dims) {
   OperandShape shape = plain_operand(dims);
   shape.layout = Layout::Packed;

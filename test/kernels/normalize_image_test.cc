@@ -67,7 +67,7 @@ TEST_CASE("work of Normalize on texels, by hand") {
   CHECK(whole.moved_bytes == 4 * (4 * 2 * 63 * 20 + 18));
   CHECK(whole.run_bytes == 16);
   CHECK(whole.group_local_bytes == 64 * 16);
-  // What is read again comes from beyond a unit's cache, but not from beyond one that holds all.
+  // The second reading comes from beyond a unit's cache, but not from beyond one that holds all.
   CHECK(whole.beyond_l1_bytes >= 2.0 * 4 * 2 * 63 * 20);
   CHECK(whole.beyond_l2_bytes == 0);
   step.part_dim = SplitDim::OutputChannel;
@@ -78,7 +78,7 @@ TEST_CASE("work of Normalize on texels, by hand") {
   CHECK(work({kSymbol, &params, {map, map}}).operations == (5 + 3) * 2 * 63 * 20);
   params = {.axes_mask = 12, .is_rms = 1};
   CHECK(work({kSymbol, &params, {map, map}}).tile_calls == 20 * 2);
-  // Of many pixels there are 256 items, which take 5 times 4 each.
+  // For many pixels there are 256 items, which take 5 times 4 each.
   params = instances(false, false);
   const OperandShape wide = image({1, 4, 65, 67});
   CHECK(work({kSymbol, &params, {wide, wide}}).waves == 8);

@@ -103,7 +103,7 @@ inline std::vector<KernelCase> recurrent_cases() {
       params.clip = 1.5f;
       add("activation", params, {.steps = 3, .units = 18});
     }
-  // Of the second direction others than of the first.
+  // The second direction has other activations than the first.
   for (int32_t kind : kKinds) {
     RecurrentParams params = recurrent_params(kind, 2);
     params.activation_0 = params.activation_2 = kUnarySoftsign;

@@ -118,7 +118,7 @@ TEST_CASE("a maximum of integers, and where it is") {
         tensor<int8_t>({1, 1, 1, 2}, {-5, -1}));
   params.kind = kPoolNdMaxIndex;
   const TypedTensor like = tensor<int64_t>({1, 1, 1, 2}, {0, 0});
-  // Of the two -5 the first.
+  // The first of the two -5 wins.
   CHECK(run_any(OpKind::PoolNd, &params, {x}, like) == tensor<int64_t>({1, 1, 1, 2}, {0, 2}));
   params.is_column_major = 1;
   CHECK(run_any(OpKind::PoolNd, &params, {x}, like) == tensor<int64_t>({1, 1, 1, 2}, {0, 4}));

@@ -208,14 +208,15 @@ TEST_CASE("parts of a step by Winograd's method on a GPU make the whole", "[open
                            [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
                              return run_cl(device, info, part, inputs, output);
                            });
-      // Of two cases: rows at 1, 6 and 10; channels at 16, and of 96 at 16, 48 and 80.
+      // There are two cases: rows are cut at 1, 6 and 10; channels at 16, and 96 channels at 16, 48
+      // and 80.
       INFO(info.symbol << " along " << (dim == SplitDim::Height ? "rows" : "channels"));
       CHECK(cuts == (dim == SplitDim::Height ? 6 : 4));
     }
   }
 }
 
-// Of a map with pad lanes and one without.
+// One map has pad lanes, one has none.
 TEST_CASE("parts of norms and pads on a GPU make the whole", "[opencl][parts]") {
   std::string reason;
   ClDevice* device = ClDevice::get(&reason);

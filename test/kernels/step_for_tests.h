@@ -62,7 +62,7 @@ struct StepForTest {
   }
 };
 
-// What check_step() says, "ok" if the kernel may run the step.
+// Returns check_step()'s message, "ok" if the kernel may run the step.
 inline std::string check(const StepForTest& step) {
   StepNeeds needs;
   const char* expected = check_step(step.shape(), &needs);

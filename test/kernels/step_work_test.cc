@@ -108,7 +108,7 @@ TEST_CASE("work of a pointwise convolution on a CPU, by hand") {
   CHECK(work.tile_calls == 25 * 4);
 }
 
-// By walking through all tasks.
+// The test walks through all tasks.
 TEST_CASE("the busiest of unequal workers is the one whose work over its speed is most") {
   constexpr uint16_t kSpeeds[] = {10000, 4261, 8521, 8521};
   for (const int32_t extent : {8, 20, 56, 90})
@@ -208,11 +208,11 @@ TEST_CASE("work of a depthwise convolution, by hand") {
        packed({32}, packed_bias_bytes(32)), nhwc({1, 32, 8, 8})}};
   const StepWork work = work_of(step, cpu(16, 1));
   CHECK(work.needed_macs == 64 * 32 * 9);
-  // Of 8 x 3 taps along an axis 2 are in the padding, and left out.
+  // 2 of 8 x 3 taps along an axis are in the padding, and left out.
   CHECK(work.macs == 22 * 22 * 32);
   // A run of 8 outputs has 10 inputs; 3 weights; in each of 22 rows of taps.
   CHECK(work.moved_bytes == 22 * (10 + 3) * 32 * 4 + 64 * 32 * 4);
-  CHECK(work.tile_calls == 8 * 2);  // of two vectors
+  CHECK(work.tile_calls == 8 * 2);  // of two vectors each
   CHECK(work.gathers == 0);
   CHECK(work.weight_bytes == (9 + 1) * 32 * 4);
   // 6 of 38 channels are behind whole vectors, with pad lanes: a load for each of their taps, a
@@ -333,8 +333,8 @@ TEST_CASE("work of pools, values and moves, by hand") {
   CHECK(work_of({"unary_f32_cl_buffer", &sigmoid, {plain({100}), plain({100})}}, gpu(8, 32))
             .transcendentals == 200);
 
-  // Of 20 channels 16 are a vector of 16 lanes, 4 one of their own; a call for each and each of two
-  // rows of taps. A maximum is three instructions.
+  // 20 channels are a vector of 16 lanes and 4 single ones; there is a call for each and each of
+  // two rows of taps. A maximum is three instructions.
   const StepWork narrow =
       work_of({"pool2d_f32_cpu", &pool, {nhwc({1, 20, 8, 8}), nhwc({1, 20, 4, 4})}}, cpu(16, 1));
   CHECK(narrow.operations == 16 * 32 * 4 * 3);
@@ -360,7 +360,7 @@ TEST_CASE("work of pools, values and moves, by hand") {
   CHECK(work_of(copies, none).beyond_last_bytes == 2 * 16 * 112);
   CHECK(work_of(copies, none).read_bytes == 16 * 64);
 
-  // Of runs of 19 elements 3 are less than a vector, of two inputs and the output.
+  // Runs of 19 elements leave 3 after the vectors, in two inputs and the output.
   BinaryParams add = {};
   add.kind = kBinaryAdd;
   const StepWork sums =
@@ -379,7 +379,8 @@ TEST_CASE("work of pools, values and moves, by hand") {
   CHECK(joined.read_bytes == 16 * 32 * 4);
   CHECK(joined.operations == 0);
 
-  // What an activation adds to a norm: its curve; a pass over the cache, but for limits of columns.
+  // An activation adds its curve to a norm, and a pass over the cache, except for limits of
+  // columns.
   const auto norm_of = [&](const OperandShape& x, int32_t activation) {
     const NormalizeParams norm = {.axes_mask = 12, .activation = activation};
     return work_of({"normalize_f32_cpu", &norm, {x, x}}, cpu(4, 1));
@@ -454,7 +455,7 @@ void each_step(const KernelInfo& kernel, const std::function<void(const StepShap
   }
 }
 
-// What does not hold of a step's counts; empty: nothing.
+// Returns the fault in a step's counts; empty: none.
 std::string fault_of(const StepWork& work, const StepNeeds& needs, int32_t threads) {
   for (const auto& [name, count] : kCounts)
     if (!std::isfinite(work.*count) || work.*count < 0) return name;
@@ -516,9 +517,9 @@ TEST_CASE("what comes from beyond a cache rises as the cache shrinks") {
     });
 }
 
-// Of a whole step along rows, or channels: what parts add up to, and what more rows never take less
-// of. Scalar kernels have no tiles to fill up; what that adds of others depends on where they are
-// cut.
+// Checks that parts of a whole step, along rows or channels, add up to it, and that more rows never
+// take less. Scalar kernels have no tiles to fill up; with other kernels the cuts decide how much
+// filling adds.
 void check_parts(const KernelInfo& kernel, SplitDim dim) {
   const int32_t grain = dim == SplitDim::Height ? 1 : kChannelPanel;
   int steps = 0;
@@ -551,7 +552,7 @@ void check_parts(const KernelInfo& kernel, SplitDim dim) {
         CHECK(sum(&StepWork::needed_macs) == Approx(whole.needed_macs));
         CHECK(sum(&StepWork::written_bytes) == Approx(whole.written_bytes));
         CHECK(sum(&StepWork::transcendentals) == Approx(whole.transcendentals));
-        // What only fills up, and the halo, comes on top.
+        // Filled-up tiles and the halo add to this.
         CHECK(sum(&StepWork::read_bytes) >= whole.read_bytes * (1 - 1e-9));
         if (lanes == 1) {
           CHECK(sum(&StepWork::macs) >= whole.macs * (1 - 1e-9));

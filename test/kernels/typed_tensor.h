@@ -88,9 +88,9 @@ TypedTensor tensor(std::initializer_list<int32_t> dims, std::initializer_list<T>
   return typed_tensor(dtype_of<T>(), dims, std::move(bytes));
 }
 
-// What <op>_any_cpu makes of the inputs, of the dtype and dims of `like`; its elements do not
-// matter. The bytes are empty, with a message in `out_error`, if the contract refuses the step or
-// the kernel writes outside its operands.
+// Runs <op>_any_cpu on the inputs. The result has the dtype and dims of `like`, whose elements do
+// not matter. Its bytes are empty, with a message in `out_error`, if the contract refuses the step
+// or the kernel writes outside its operands.
 inline TypedTensor run_any(OpKind op, const void* params, const std::vector<TypedTensor>& inputs,
                            const TypedTensor& like, std::string* out_error = nullptr) {
   kernels::StepShape step;

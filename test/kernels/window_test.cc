@@ -49,7 +49,7 @@ std::vector<KernelCase> windowed(const KernelInfo& info, const KernelCase& item)
   return cases;
 }
 
-// What is wrong with `found`, the memory of a window, or "".
+// Compares `found`, the memory of a window; returns the difference or "".
 std::string window_difference(const GuardedMemory& expected, const GuardedMemory& found,
                               const GuardedMemory& before, const OperandShape& window) {
   const int64_t count = kernels::stored_elements(window);

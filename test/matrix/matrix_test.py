@@ -225,7 +225,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
             folder = self.path("out", ".cache", kind)
             size[kind] = [os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder)]
         plans = [entry["plan_bytes"] for entry in self.manifest()]
-        self.assertEqual(len(size["plans"]), 2)  # of the copy the same
+        self.assertEqual(len(size["plans"]), 2)  # the copy says the same
         self.assertLess(sum(size["parts"]), 0.4 * sum(plans))
         self.assertEqual(sha256sums(self.path("out", "copy", "sd865")), 0)
 
@@ -249,7 +249,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
             shutil.rmtree(self.path("out", "tiny_resnet"), ignore_errors=True)
             self.write(os.path.join(parts, name), b"other")
             self.assertIn("expected parts of the plan", self.matrix(code=1).stderr)
-        # What somebody changed is put right.
+        # A file that somebody changed is written again.
         shutil.rmtree(self.path("out", ".cache"))
         self.write(self.path("out", "tiny_resnet", "sd855", "plan.codl"), b"changed")
         self.matrix()

@@ -30,8 +30,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DIFFERENTIAL = os.path.join(ROOT, "test", "differential")
 sys.path[:0] = [HERE, DIFFERENTIAL, os.path.join(ROOT, "test", "support")]
-NEEDED = 0.97  # of the tests in scope
-WORST = ["passed", "refused", "known", "wrong", "broken"]  # what the modes of a test make together
+NEEDED = 0.97  # share of the tests in scope
+WORST = ["passed", "refused", "known", "wrong", "broken"]  # the worst mode of a test counts
 
 
 def patterns_of(path):

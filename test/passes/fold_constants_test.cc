@@ -71,7 +71,7 @@ TEST_CASE("a product that takes long is left to the run") {
        graph.add_node({OpKind::Unary, negation, {x}, ir::kNoId, "negation"}, "z",
                       {DType::F32, {2}})});
   REQUIRE(error_of(compiler::fold_constants(graph)) == "");
-  REQUIRE(graph.nodes().size() == 1);  // what is cheap behind it has been computed
+  REQUIRE(graph.nodes().size() == 1);  // the cheap node after it has been computed
   CHECK(graph.node(0).name == "product");
 }
 

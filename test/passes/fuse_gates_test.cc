@@ -25,7 +25,7 @@ TEST_CASE("a map and its product with a gate are one product") {
 
 TEST_CASE("what is no map and its product with a computed gate stays") {
   for (const char* nodes : {
-           "m = Mul(z, g) y = Add(x, m)",                // of another map
+           "m = Mul(z, g) y = Add(x, m)",                // the product of another map
            "m = Mul(x, z) y = Add(x, m)",                // as many elements
            "m = Mul(x, c) y = Add(x, m)",                // a constant
            "m = Mul(x, g) y = Sub(x, m)",                // a difference

@@ -108,7 +108,7 @@ TEST_CASE("what is no norm, or is read elsewhere, stays") {
            // means over different axes
            kNormCentred + "q = Mul(d, d) v = ReduceMean<axes = [1]>(q) w = Add(v, e) r = Sqrt(w) "
                           "y = Div(z, r)",
-           // of another value
+           // a different value is divided
            kNormDeviation + "y = Div(z, r)",
            // no square
            kNormCentred +

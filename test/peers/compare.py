@@ -48,7 +48,7 @@ PEERS = ["onnxruntime", "mnn", "ncnn", "codl"]  # and xnnpack, if asked for
 OVERHEAD_NETWORK = "relu_64"
 
 
-WARM_BYTES = 1 << 30  # of memory: more than any of the networks needs
+WARM_BYTES = 1 << 30  # more memory than any of the networks needs
 
 
 def warm_up(path):

@@ -29,7 +29,7 @@ def file_name(tensor):
     return "".join(c if c.isascii() and (c.isalnum() or c in "_.-") else "_" for c in tensor) + ".npy"
 
 
-# What ONNX Runtime's Sigmoid is off by.
+# The error of ONNX Runtime's Sigmoid.
 SIGMOID_ERROR = 2e-7
 
 

@@ -11,7 +11,7 @@ namespace {
 
 using compiler::Term;
 
-// Of so many microseconds of arithmetic, reading and weights; a step each.
+// Times of a step with so many microseconds of arithmetic, reading and weights.
 TermTimes times_with(double compute_us, double read_us, double weights_us = 0) {
   TermTimes times;
   times[Term::Compute] = compute_us;
@@ -89,7 +89,7 @@ TEST_CASE("one disturbed measurement does not turn the shares") {
 }
 
 TEST_CASE("observations count by their weights") {
-  // Of one term, by two kinds of steps that differ by 4 %.
+  // One term, in two kinds of steps that differ by 4 %.
   std::vector<Observation> observations;
   for (int i = 0; i < 10; ++i)
     observations.push_back({times_with(100, 0), i == 0 ? 104.0 : 100.0, i == 0 ? 9.0 : 1.0});
@@ -202,7 +202,7 @@ TEST_CASE("what few observations do not tell is drawn to the family's shares by 
   CHECK(drawn[Term::Compute] == Approx(2).epsilon(0.02));
   CHECK(drawn[Term::Read] == Approx(6).epsilon(0.02));
   CHECK(weigh(times_with(50, 10), fit_shares(observations)) != Approx(160).epsilon(0.2));
-  // What they tell, they tell: a fiftieth of an observation is in the way.
+  // The observations decide alone: the family counts as little as a fiftieth of one.
   const std::vector<Observation> exact = exact_observations();
   CHECK(weigh(times_with(40, 40), fit_shares(exact, {&family, 0})) == Approx(83).epsilon(0.03));
 }

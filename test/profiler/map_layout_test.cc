@@ -9,7 +9,7 @@
 namespace codl::profiler {
 namespace {
 
-// Of so many microseconds a step.
+// Fits a kernel at so many microseconds a step.
 KernelFit fit_of(const char* symbol, double us) {
   KernelFit kernel = {&kernel_of(symbol), {}};
   kernel.fit.shares[compiler::Term::Step] = us;

@@ -124,7 +124,7 @@ TEST_CASE("what all steps of a batch take longer is not theirs") {
     return (shortest + middle + 0.4 * longest) / 2.4;  // four fifths of three
   };
   CHECK(read_samples(without_batches(text), "x.csv")[0].us == Approx(shorter_mean_us(10, 10, 11)));
-  // Of a few steps nobody knows whose it is.
+  // A few steps do not show whether the batch or the step took longer.
   const std::string line = to_line(drawn_samples[0]) + "\n";
   drawn_samples[0].visits_us = {14};
   CHECK(read_samples("#batch\n" + line + "#batch\n" + to_line(drawn_samples[0]), "x.csv")[0].us ==

@@ -102,7 +102,8 @@ TEST_CASE("codlc chooses the tiles that codl-profile writes") {
     facts.machine.set(field.value, 8, Origin::Measured);
   for (const auto& field : compiler::kGpuMachineFields)
     facts.machine.set(field.value, 8, Origin::Measured);
-  facts.machine.set(&compiler::GpuMachine::local_kb, 34, Origin::Measured);  // of some_tiles()
+  // Limit for some_tiles().
+  facts.machine.set(&compiler::GpuMachine::local_kb, 34, Origin::Measured);
   const kernels::GpuFacts gpu = facts.processor_facts().gpu;
   const compiler::DeviceProfile profile = test::value_of(
       compiler::parse_device_profile(tools::pretty_json(profile_json(facts, {}), 2), "box.json"));
@@ -127,7 +128,7 @@ TEST_CASE("codlc chooses the tiles that codl-profile writes") {
 
 // ---- the search ---------------------------------------------------------------------------------
 
-// Of whose tiles large ones are thought to be fast.
+// A GPU on which large tiles are expected to be fast.
 kernels::GpuFacts some_gpu() {
   kernels::GpuFacts gpu;
   gpu.units = 2;
@@ -168,7 +169,7 @@ TEST_CASE("a local size that is faster on all steps is found, of a line and of a
   CHECK(line.local == std::vector<int32_t>{128, 1, 1});
   CHECK(line.gain_percent == Approx(25));
   CHECK(tile_found("conv2d_f32_cl_quad", favour({8, 8, 4})).local == std::vector<int32_t>{8, 8, 4});
-  // Of the buffer kernel on a processor the local size is part of a tile.
+  // On a processor, the local size of the buffer kernel is part of a tile.
   TileSearch processor =
       search_with([](const Tile& tile, size_t) { return tile[0] == 64 ? 80.0 : 100.0; });
   processor.is_processor = true;

@@ -10,7 +10,8 @@
 namespace codl::rt {
 namespace {
 
-// Of the process: all that is mapped. By its map, since an emulator's statm counts the emulator.
+// Returns all bytes that the process maps. It reads the map, because an emulator's statm counts the
+// emulator.
 int64_t mapped_bytes() {
   int64_t bytes = 0;
   unsigned long long begin = 0, end = 0;

@@ -26,7 +26,8 @@ std::string text_of(const char* path) {
 }
 
 std::set<std::string> functions_of_header() {
-  // What is declared: comments are out, and a function's name is followed by its parameters.
+  // Finds the declared functions: comments are removed, and a function's name is followed by its
+  // parameters.
   const std::string text =
       std::regex_replace(text_of(CODL_TEST_HEADER), std::regex("/\\*[^]*?\\*/"), "");
   const std::regex name("\\b(codl_[a-z_]+)\\(");

@@ -19,7 +19,7 @@ struct LazyDriver {
   int launch = 0;          // which of a run's launches, by number
   int every = 1;           // runs
   int runs = 0;            // so far
-  int launches = 0;        // of this run so far
+  int launches = 0;        // in this run so far
   int each_launch_of = 1;  // so many launches in a row count as one
 
   static LazyDriver*& current() {
@@ -208,8 +208,8 @@ TEST_CASE("a check computes all of a large step, with little memory") {
   }
 }
 
-// What check_every promises: N x steps runs where the fault is in every run, and where it is in one
-// run of K, the first check of its step in such a run.
+// check_every promises to find a fault that is in every run within N x steps runs, and one that is
+// in one run of K with the first check of its step in such a run.
 TEST_CASE("a fault of one run in a thousand is found in the first such run that checks its step") {
   if (machine_opencl() == nullptr) return;
   for (GpuHalf half : halves_here()) {
@@ -267,7 +267,7 @@ TEST_CASE("the self-test names the kernel that is wrong, and none of a right dri
       CHECK(status == (launch < 0 ? CODL_OK : CODL_WRONG_RESULT));
       CHECK(tested.wrong.empty() == (launch < 0));
       CHECK(tested.wrong.size() + tested.right.size() == static_cast<size_t>(launch_count(half)));
-      // What it leaves in memory is no harm.
+      // The memory that the fault leaves does no harm.
       driver.launch = -1;
       REQUIRE(session.run() == CODL_OK);
       CHECK(session.is_right());

@@ -23,8 +23,8 @@ Options options_with(int32_t fallback, const Lines& said) {
   return options;
 }
 
-// What one failing call of a run does to a session that lives on, from its run number `before` on.
-// `computes`: the OpenCL behind `cl` does, so that GPU results can be looked at.
+// Lets each call of a run fail once, from run number `before` on, in a session that lives on.
+// `computes`: the OpenCL behind `cl` computes, so that GPU results can be checked.
 void fail_each_call_of_a_run(FakeCl& cl, bool computes, GpuHalf half, Gate gate, int32_t fallback,
                              int before) {
   const bool falls_back = fallback == CODL_FALLBACK_PER_RUN;

@@ -148,7 +148,7 @@ TEST_CASE("what is verified is what is used, whenever the file changes") {
       const auto* bytes = static_cast<const uint8_t*>(mapped.bytes());
       const std::vector<uint8_t> opened(bytes, bytes + mapped.size_bytes());
       CHECK(std::memcmp(opened.data(), before.data(), sizeof(PlanHead)) == 0);
-      // What the head tells of is private: it stays when the file becomes noise.
+      // The head's facts are private: they stay when the file becomes noise.
       const PlanHead seen = read_head(opened);
       Rewriter::contents = noise;
       Rewriter::read_count = 0;

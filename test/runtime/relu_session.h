@@ -92,7 +92,7 @@ class ReluSession {
     return true;
   }
 
-  codl_status_t status;  // of creation
+  codl_status_t status;  // result of the creation
   codl_diag_t diag = {};
   std::vector<float> x;
   std::vector<float> y;

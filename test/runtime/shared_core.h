@@ -14,7 +14,7 @@ class SharedCore {
   SharedCore(float slice_us, float left_us) : slice_us_(slice_us), left_us_(left_us) {}
   void set_others(int others) { others_ = others; }
 
-  // What goes by until the thread has had the core for `us`.
+  // Returns the time that passes until the thread has had the core for `us`.
   float compute_us(float us) {
     float wall_us = 0;
     while (us > left_us_) {
@@ -25,7 +25,7 @@ class SharedCore {
     return wall_us + us;
   }
 
-  // What goes by until `us` have and the thread has its turn.
+  // Returns the time that passes until `us` are over and the thread has its turn.
   float poll_us(float us) {
     float wall_us = 0;
     while (wall_us < us) {

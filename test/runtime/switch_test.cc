@@ -51,7 +51,7 @@ std::vector<std::string> names_of(const TestPlan& plan) {
   return names;
 }
 
-// Of a session that prepares all variants.
+// A session that prepares all variants.
 class ManyVariants {
  public:
   explicit ManyVariants(const std::vector<GpuHalf>& halves)

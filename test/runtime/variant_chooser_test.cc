@@ -16,11 +16,11 @@ constexpr int kLayers = 20;
 // A variant whose every layer is computed by both processors at once, or by one of them.
 struct Shares {
   const char* name;
-  float cpu_us;  // of all layers
+  float cpu_us;  // sum over all layers
   float gpu_us;
 };
 
-// Of a plan of them; of one without predictions if not `is_predicted`.
+// Returns the plan's predictions; 0 where a plan has none (not `is_predicted`).
 std::vector<float> predicted_us(const std::vector<Shares>& shares, bool is_predicted = true) {
   std::vector<float> us;
   for (const Shares& one : shares)
@@ -54,7 +54,7 @@ class Device {
   // From now on a run takes so much, whatever the load.
   void set_truth(std::vector<float> us) { truth_us_ = std::move(us); }
 
-  // What a run takes on average; `cpu_us`: of its CPU steps.
+  // Returns the mean time of a run; `cpu_us`: of its CPU steps.
   float mean_us(size_t variant, Load load, float* cpu_us) const {
     const Shares& shares = shares_[variant];
     if (!truth_us_.empty()) return *cpu_us = truth_us_[variant];
@@ -101,7 +101,7 @@ class Device {
   float relief_;
   float noise_;
   std::mt19937 random_;
-  std::vector<float> errors_;  // of predictions
+  std::vector<float> errors_;  // relative errors of predictions
   std::vector<float> truth_us_;
   float long_share_ = 0;
   PlannedChooser chooser_;
@@ -227,7 +227,7 @@ class SharedDevice {
   int others_ = 0;
   std::mt19937 random_;
   SharedCore core_;
-  std::vector<float> errors_;  // of predictions, by variant and processor
+  std::vector<float> errors_;  // of predictions, indexed by variant and processor
   PlannedChooser chooser_;
   size_t used_ = 0;
 };

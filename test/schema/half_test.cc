@@ -7,7 +7,7 @@
 namespace codl {
 namespace {
 
-// By the definition of binary16.
+// Computes the value from the definition of binary16.
 double value_of(uint32_t word) {
   const int exponent = static_cast<int>(word >> 10 & 0x1f);
   const int fraction = static_cast<int>(word & 0x3ff);

@@ -126,7 +126,7 @@ def main():
     for what, profile in damaged(example):
         if validator.is_valid(profile):
             faults.append(f"expected {what} to be refused, found it accepted")
-    # What it does not say itself, its "gpu" among them, is its base's.
+    # The base gives everything that the profile leaves out, even its "gpu".
     best = {"origin": "measured", "source": "s"}
     over_another = {"format_version": 3, "base": "sd855", "name": "mine", "power": None,
                     "gpu": {"tiles": None},

@@ -901,7 +901,7 @@ TEST_CASE("an output in its input is refused where it is not what the input has 
           v.tensors[8].bytes = 2 * 8 * sizeof(float);
           set_slice(v, [](auto& s) { s.count_1 = 8; });
         }}});
-  // Of the host's arena alone, and of the device's the whole beginning.
+  // A Slice in place needs the host's arena, or the whole beginning in the device's.
   check_refused(device_in_place_plan, "step",
                 {{kRule,
                   [](auto&, auto& v) {
@@ -921,7 +921,8 @@ TEST_CASE("an output in its input is refused where it is not what the input has 
                     v.steps.back().params = test::params_bytes(slice);
                     test::name_kernels(p);
                   }}});
-  // Of what both processors share the whole beginning, too, whatever the Slice says of its start.
+  // In memory that both processors share it needs the whole beginning, too, whatever the Slice's
+  // start.
   const auto set_start = [](TestVariant& v, int32_t start, uint64_t offset_bytes) {
     v.tensors[5].offset_bytes = 4096 + offset_bytes;
     SliceParams slice = slice_of_rows();
@@ -1232,7 +1233,7 @@ double verify_seconds(const TestPlan& plan) {
 }
 
 TEST_CASE("the time of verification does not grow with what is mapped") {
-  // By the factor of 1.3, measured; it was 20 where every mapped tensor was looked at.
+  // The factor was measured as 1.3; it was 20 where every mapped tensor was looked at.
   CHECK(verify_seconds(crowded_plan(5000, kMaxMapped)) < 5 * verify_seconds(crowded_plan(5000, 1)));
 }
 
@@ -1249,7 +1250,7 @@ TEST_CASE("sub-buffers are mapped and unmapped in any order, as a list of them i
       bool to_write;
     };
     std::vector<Held> held;
-    // Of one unit and of three, so that some share bytes.
+    // Tensors of one unit and of three, so that some share bytes.
     for (uint64_t i = 0; i < 24; ++i) {
       TestTensor tensor = nhwc_tensor("t", Storage::Shared, 1024 * i);
       if (i % 3 == 0) {

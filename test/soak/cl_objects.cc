@@ -17,8 +17,8 @@ namespace {
 
 std::atomic<int64_t> alive{0};
 std::atomic<int64_t> made{0};
-cl_icd_dispatch driver;   // what the layer calls
-cl_icd_dispatch counted;  // what the loader calls: the driver's functions, but for those below
+cl_icd_dispatch driver;   // called by the layer
+cl_icd_dispatch counted;  // called by the loader: the driver's functions, except for those below
 
 void count_made() {
   ++alive;
@@ -55,7 +55,7 @@ struct Counted<kFunction, Result (CL_API_CALL* cl_icd_dispatch::*)(Arguments...)
   static Result CL_API_CALL enqueue(Arguments... arguments) {
     const Result result = (driver.*kFunction)(arguments...);
     bool is_done = false;
-    if constexpr (std::is_pointer_v<Result>)  // of a map
+    if constexpr (std::is_pointer_v<Result>)  // a map returns a pointer
       is_done = result != nullptr;
     else
       is_done = result == CL_SUCCESS;
@@ -140,7 +140,7 @@ bool leak_cl_object() {
 
 }  // namespace codl::test
 
-// What a loader asks a layer for.
+// The function that a loader asks a layer for.
 cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t bytes, void* value,
                                   size_t* out_bytes) {
   const cl_layer_api_version version = CL_LAYER_API_VERSION_100;

@@ -35,16 +35,16 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kTool = "soak";
 // Inputs that take turns.
 constexpr uint64_t kInputSets = 3;
-// Of each worker, before what the process holds is compared: drivers and the C library fill what
-// they keep.
+// Sessions of each worker before the process's memory is compared: drivers and the C library first
+// fill their caches.
 constexpr int64_t kFirstSessions = 20;
 // The time of two sessions side by side is so many stretches. Behind each, when no session is left,
 // the process holds what leaked and what others keep; the most beside sessions is another in each.
 constexpr int kStretches = 12;
-// What may be allocated more at the end: bytes. PoCL keeps some 300 of each session.
+// Bytes by which allocations may have grown at the end. PoCL keeps some 300 per session.
 constexpr int64_t kMaxGrowth = 2 << 20;
 
-// What each session that is created and destroyed leaves behind on purpose: what must be found.
+// The leak that each created and destroyed session makes on purpose, and that must be found.
 enum class Leak { NotAsked, Nothing, Memory, Thread, Descriptor, Object };
 const Choices<Leak> kLeaks = {{"nothing", Leak::Nothing},
                               {"memory", Leak::Memory},
@@ -66,9 +66,9 @@ struct SoakOptions {
   throw ToolError(ExitCode::Internal, where + ": expected " + expected + ", found " + found);
 }
 
-// What the process has of what leaks.
+// The resources that the process holds.
 struct Held {
-  int64_t allocated_bytes = 0;  // of the C library; 0 where a sanitizer has its own
+  int64_t allocated_bytes = 0;  // by the C library; 0 where a sanitizer has its own
   int mapped_plans = 0;
   int threads = 0;
   int descriptors = 0;
@@ -128,7 +128,7 @@ void check_held(const std::string& where, const Held& before, Held after) {
 
 // Inputs and the buffers for outputs of one thread.
 struct Tensors {
-  std::vector<std::vector<Tensor>> inputs;  // by set
+  std::vector<std::vector<Tensor>> inputs;  // indexed by set
   std::vector<Tensor> outputs;
 };
 

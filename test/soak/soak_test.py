@@ -62,7 +62,7 @@ class LeakTest(unittest.TestCase):
         (_, *before), (_, *after) = self.counts(leak)
         self.assertEqual(tuple(end - begin for begin, end in zip(before, after)), by)
 
-    # Of 20 sessions 15 are compared; memory may grow by 2 MiB.
+    # 15 of 20 sessions are compared; memory may grow by 2 MiB.
     def test_memory_is_found(self):
         (before, *others), (after, *others_after) = self.counts("memory")
         self.assertGreater(after - before, 15 * 0.25)

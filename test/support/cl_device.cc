@@ -52,9 +52,9 @@ struct ClDevice::State {
   cl_device_id device = nullptr;
   cl_context context = nullptr;
   cl_command_queue queue = nullptr;
-  std::string texts;                         // of all kernels; empty before the first
-  std::map<std::string, cl_kernel> kernels;  // by symbol and options
-  bool counts_local_memory = false;          // of a kernel to the byte, as PoCL does
+  std::string texts;                         // source of all kernels; empty before the first
+  std::map<std::string, cl_kernel> kernels;  // keyed by symbol and options
+  bool counts_local_memory = false;          // counts a kernel's to the byte, as PoCL does
 
   std::string open();
   std::string build(const KernelInfo& info, const kernels::ClLaunch& launch, cl_kernel* out_kernel);
@@ -148,7 +148,7 @@ ClDevice* ClDevice::get(std::string* out_reason) {
 
 struct ClStep::State {
   ClDevice::State* device;
-  cl_kernel kernel;  // of every step with its kernel and defines: arguments are set for each run
+  cl_kernel kernel;  // shared by steps with this kernel and defines: arguments are set for each run
   kernels::ClLaunch launch;
   std::span<const ClOperand> operands;
   std::vector<cl_mem> memory;

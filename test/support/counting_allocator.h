@@ -42,7 +42,7 @@ class CountingAllocator {
     std::free(memory);
   }
 
-  // Of all allocators, and never destroyed: what a test counts is no leak to LeakSanitizer.
+  // Blocks of all allocators. Never destroyed, so that LeakSanitizer does not report them as leaks.
   static std::set<void*>& live_blocks() {
     static auto* const blocks = new std::set<void*>;
     return *blocks;

@@ -22,7 +22,7 @@ FakeCl* current = nullptr;
 // ---- the simulated device -----------------------------------------------------------------------
 
 struct Object {
-  std::vector<unsigned char> memory;   // of a buffer or image
+  std::vector<unsigned char> memory;   // contents of a buffer or image
   unsigned char* data = nullptr;       // its first byte; of a sub-buffer: in the parent's
   int64_t FakeBytes::*kind = nullptr;  // where its bytes count
 };
@@ -200,7 +200,7 @@ rt::ClApi simulated_api() {
   api.clCreateProgramWithBinary = [](cl_context, cl_uint, const cl_device_id*, const size_t*,
                                      const unsigned char**, cl_int*,
                                      cl_int* error) { return make_object<cl_program>(error); };
-  // Of one device: four bytes.
+  // The binary of one device has four bytes.
   api.clGetProgramInfo = [](cl_program, cl_program_info what, size_t size, void* out,
                             size_t* out_size) {
     if (what == CL_PROGRAM_BINARY_SIZES) return answer(size, out, out_size, size_t{4});

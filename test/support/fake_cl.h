@@ -13,7 +13,7 @@
 
 namespace codl::test {
 
-// What the simulated device says of itself.
+// The simulated device's properties.
 struct FakeDevice {
   bool has_platform = true;
   bool has_device = true;
@@ -31,12 +31,12 @@ struct FakeDevice {
   size_t kernel_group_items = 1024;
   cl_ulong kernel_local_bytes = 0;
   size_t image_row_texels = 1;       // rows of images are padded to a multiple of so many
-  cl_int event_state = CL_COMPLETE;  // of every command once it is asked for
+  cl_int event_state = CL_COMPLETE;  // state of every command once it is asked for
   // Else unmapping is refused until something was waited for, as by Mesa 22.3's Rusticl.
   bool takes_early_unmap = true;
 };
 
-// What the simulated device holds for memory objects that were made and not yet released.
+// Bytes of the memory objects that the simulated device holds.
 struct FakeBytes {
   int64_t svm = 0;
   int64_t host_visible = 0;  // CL_MEM_ALLOC_HOST_PTR
@@ -68,7 +68,7 @@ class FakeCl {
   // SVM allocations released while a queue had commands that no clFinish had ended.
   int frees_in_use() const { return frees_in_use_; }
 
-  // Of the simulated device.
+  // Bytes that the simulated device holds.
   const FakeBytes& held() const { return held_; }
   // Events that its markers have waited for.
   int marker_waits() const { return marker_waits_; }
@@ -96,8 +96,8 @@ class FakeCl {
   void note_start(const char* name, cl_command_queue queue, void* memory);
   void note_success(const char* name, cl_command_queue queue, void* made);
 
-  rt::ClApi api_;   // what the runtime calls
-  rt::ClApi base_;  // what answers
+  rt::ClApi api_;   // called by the runtime
+  rt::ClApi base_;  // answers the calls
   std::vector<std::string> calls_;
   int live_count_ = 0;
   std::set<void*> svm_;

@@ -45,7 +45,7 @@ class PlanFacts:
         for parts in nodes.values():
             macs = sum(s["owned_macs"] for s in parts)
             total += macs
-            owned = {}  # of a queue in one or more steps
+            owned = {}  # parts of a queue, in one or more steps
             for s in parts:
                 begin, end = s["part"]["owned"]
                 known = owned.get(s["queue"], [begin, end])

@@ -1,4 +1,4 @@
-// What sessions could leave behind in this process: threads and open descriptors.
+// Counts resources that sessions could leave behind in this process: threads and open descriptors.
 #pragma once
 
 #include <dirent.h>

@@ -13,7 +13,7 @@ compiler::DeviceProfile random_profile(std::mt19937& random, Layout layout) {
   const auto draw = [](std::mt19937& from, double low, double high) {
     return low * std::pow(high / low, std::uniform_real_distribution<double>(0, 1)(from));
   };
-  // By processor: us for a million multiply-adds.
+  // Indexed by processor: us for a million multiply-adds.
   const double speed[2] = {draw(random, 20, 500), draw(random, 20, 500)};
   const auto seed = static_cast<uint32_t>(random());
   for (const KernelInfo& kernel : kKernelInfos) {

@@ -1,4 +1,4 @@
-// What a system does that has few threads, or no core for them: to code that is linked with
+// Simulates a system that has few threads, or no core for them, for code that is linked with
 // -Wl,--wrap=pthread_create.
 #pragma once
 

@@ -32,7 +32,7 @@ constexpr Tolerance tolerance_of(const KernelInfo& kernel) {
   return tolerance;
 }
 
-// Of a result that is stored as halves, besides: rounded to the nearest of 11 bits in a buffer; an
+// Adds the rounding of a result that is stored as halves: to the nearest of 11 bits in a buffer; an
 // image may round towards zero (OpenCL 1.2, section 8.3.2).
 constexpr Tolerance with_half_rounding(Tolerance tolerance, Layout layout) {
   tolerance.relative += layout == Layout::Image2d ? 0x1p-10f : 0x1p-11f;

@@ -130,7 +130,7 @@ TEST_CASE(
   CHECK(opening_error(folder, graph) == "");
   folder.write("2.npy", {1, 4}, r.floats(4));
   CHECK(opening_error(folder, graph) == "DIR/2.npy: expected 65536 samples or fewer, found 65537");
-  // Of an input without elements no bytes are there, whatever the count.
+  // An input without elements has no bytes, whatever the count.
   RandomGraph empty(2);
   empty.graph.set_outputs({empty.input({1, 0})});
   const Folder other;
@@ -262,14 +262,14 @@ TEST_CASE("auto is refused where no prediction can be lost") {
   };
   CHECK(refused(1, 0) ==
         "--metric: expected relative or cosine for a first output of one element, found top1");
-  int wrong = 0;  // of ten labels one is right no more often than each tenth time
+  int wrong = 0;  // labels that are right no more often than one guess in ten
   for (int64_t label = 0; label < 10; ++label)
     wrong += refused(10, label).find(
                  "expected labels.npy with labels that the network gets right "
                  "more often than by guessing, found ") != std::string::npos;
   CHECK(wrong >= 1);
   CHECK(wrong < 10);
-  options.budget = 0;  // of predictions that change, whatever is right
+  options.budget = 0;  // budget of changed predictions, whatever is right
   for (int64_t label = 0; label < 10; ++label) CHECK(refused(10, label) == "");
 }
 

@@ -19,7 +19,7 @@ std::vector<Bytes> inputs_of(const ir::Graph& graph) {
   return inputs;
 }
 
-// Of f32 values: the largest difference, absolute below 1.
+// Returns the largest difference of f32 values, absolute below 1.
 float difference(const Bytes& a, const Bytes& b) {
   REQUIRE(a.size() == b.size());
   float most = 0;

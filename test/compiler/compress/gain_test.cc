@@ -1,4 +1,4 @@
-// What a search tries, what it takes for a gain, and which channels it lets go first.
+// Tests which cuts a search tries, how it judges a gain, and which channels it removes first.
 #include <numeric>
 
 #include "compiler/compress/compress.h"
@@ -24,7 +24,7 @@ struct Compressed {
   compiler::CompressReport report;
 };
 
-// Of a search on 64 samples of dense_network(), which are written into the folder.
+// Options for a search on 64 samples of dense_network(), which are written into the folder.
 compiler::CompressOptions searched_options(const Folder& folder, double budget) {
   RandomGraph r(7);
   folder.write("x.npy", {64, 8}, r.floats(512));

@@ -113,7 +113,7 @@ TEST_CASE("with --latency-cut so much of the latency goes, or nothing is made") 
     search.run();
     const auto& steps = search.report.steps;
     CHECK(steps.back().cost.predicted_us <= (1 - cut) * steps.front().cost.predicted_us);
-    // Of what depends on eight inputs, all beyond eight channels goes without a loss.
+    // The network depends on eight inputs, so all channels beyond eight go without a loss.
     CHECK(steps.back().deviation->relative < 1e-5);
   }
   search.options.latency_cut = 0.99;

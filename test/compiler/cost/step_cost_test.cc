@@ -107,7 +107,8 @@ TEST_CASE("the busiest worker decides, and all share the memory") {
                {Term::L1, 250},
                {Term::L2, 250},
                {Term::LastLevel, 250},
-               // Of 16 bytes a nanosecond each of four workers has 4, less than one has alone.
+               // Memory gives 16 bytes a nanosecond, so each of four workers has 4, less than one
+               // has alone.
                {Term::Memory, 1000},
                {Term::Read, 1000},
                {Term::Written, 1000},

@@ -131,7 +131,7 @@ TEST_CASE("every fact of a machine is read, a number or a number with an origin 
   const auto check_fields = [&](const auto& fields, bool is_cpu) {
     for (const auto& field : fields) {
       INFO(field.name);
-      // Of the processor's own object.
+      // The field is in the processor's own object.
       const std::string whole = kProfile;
       const size_t begin = whole.find(std::string("\"") + field.name + "\": ",
                                       whole.find(is_cpu ? "\"cpu\"" : "\"gpu\""));
@@ -778,7 +778,7 @@ TEST_CASE("a profile over another has what it does not say itself from there") {
                                                             "x.json"));
   CHECK(tiled.tiles.size() == 1);
   CHECK(tiled.gpu_name == value_of(load_device_profile("sd855")).gpu_name);
-  // What the base has and this device has not.
+  // Facts that the base has and this device has not.
   constexpr const char* kOther =
       R"({"format_version": 3, "base": "sd855", "name": "x", "power": POWER})";
   std::string other = kOther;

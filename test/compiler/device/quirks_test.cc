@@ -9,7 +9,7 @@
 namespace codl::compiler {
 namespace {
 
-// What avoid_quirks() makes of this text: an error's message, or "".
+// Returns the message of avoid_quirks()'s error about this text, or "".
 std::string read_text(const std::string& text, DeviceProfile& profile) {
   return llvm::toString(avoid_quirks(text, "quirks.json", profile));
 }

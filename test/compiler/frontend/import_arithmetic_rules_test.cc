@@ -1,5 +1,5 @@
-// What the functions, reductions, normalisations and products of ONNX become: attributes, opset
-// forms, and errors.
+// Tests the import of functions, reductions, normalisations and products: attributes, opset forms,
+// and errors.
 #include <cmath>
 
 #include "test/compiler/frontend/import_text.h"
@@ -7,7 +7,7 @@
 namespace codl::test {
 namespace {
 
-// Of a rule that takes x float[2,3] and gives y of the dims.
+// Runs a rule that takes x float[2,3] and gives y with the dims.
 std::vector<float> of_matrix(const std::string& dims, const std::string& body,
                              const std::vector<float>& x, int opset = 22) {
   return computed("g (float[2,3] x) => (float" + dims + " y) { " + body + " }", x, opset);

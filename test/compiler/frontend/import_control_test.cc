@@ -136,7 +136,8 @@ TEST_CASE("If: inlined wherever the condition becomes constant") {
       "If<then_branch = a () => (float[2] p) { p = Relu(x) }, "
       "else_branch = b () => (float[2] p) { p = Tanh(x) }>(c) ";
   const std::string sr = "g (float[2] x, int64 sr) => (float[2] y) <int64 k = {16000}> ";
-  // By a value, through arithmetic on it, and in a body that reads it from outside.
+  // The condition is computed: directly, through arithmetic, or in a body that reads it from
+  // outside.
   CHECK(has_where(sr + "{ c = Equal(sr, k) y = " + relu_or_tanh + "}"));
   for (const std::string condition :
        {"c = Equal(sr, k) ", "m = Mul(sr, sr) d = Div(m, k) c = Greater(d, sr) ",
@@ -155,7 +156,7 @@ TEST_CASE("If: inlined wherever the condition becomes constant") {
       "else_branch = b () => (float[2] q) { q = Neg(x) }>(o) }");
   CHECK(ir::print(nested).find("kind=Tanh") != std::string::npos);
   CHECK(ir::print(nested).find("kind=Relu") == std::string::npos);
-  // By the trip of a Loop, where the branches have different shapes.
+  // A Loop's trip decides, and the branches have different shapes.
   CHECK(computed("g (float[2] x) => (float[4] y) <int64 n = {3}, bool go = {1}, int64 two = {2}> "
                  "{ y = Loop<body = l (int64 i, bool g, float[m] v) => (bool d, float[o] w) "
                  "{ d = Identity(g) last = Equal(i, two) "
@@ -203,7 +204,7 @@ TEST_CASE("Loop: conditions are constant per trip; bodies hold If") {
 }
 
 TEST_CASE("Loop and Scan without a trip: values as they came, scan outputs without elements") {
-  // What the body declares, and what only importing it tells, has 0 elements in front.
+  // Outputs with a declared and with an inferred shape have 0 elements along the first axis.
   const auto loop = [](const std::string& head, const std::string& type) {
     return "g (float[2,3] x) => (float[2,3] y, float[] all) <" + head + "> " +
            "{ y, all = Loop<body = b (int64 i, bool c, float[2,3] v) => (bool d, float[2,3] w, " +

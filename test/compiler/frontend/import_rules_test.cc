@@ -1,4 +1,4 @@
-// What each ONNX operator becomes, over the opsets in which its form differs.
+// Tests the import of each ONNX operator, over the opsets in which its form differs.
 #include "test/compiler/frontend/import_text.h"
 
 namespace codl::test {
@@ -106,7 +106,7 @@ TEST_CASE("ReduceMean over the map: axes as attribute and as input") {
   CHECK(nodes_of("g (float[1,2,4,5] x) => (float[1,2,1,1] y) <int64[2] a = {2, 3}> "
                  "{ y = ReduceMean(x, a) }",
                  18) == "%y y = " + pool + " : f32[1,2,1,1]\n");
-  // Of rows alone.
+  // The mean is over rows alone.
   CHECK(computed("g (float[1,1,2,2] x) => (float[1,1,1,2] y) { y = ReduceMean<axes = [2]>(x) }",
                  {1, 2, 3, 6}) == std::vector<float>{2, 4});
 }

@@ -1,4 +1,4 @@
-// What the operators about shapes and data movement become: constant, computed and missing
+// Tests the import of operators about shapes and data movement: constant, computed and missing
 // operands, values without elements, extents known at run time only.
 
 #include "test/compiler/frontend/import_text.h"
@@ -162,7 +162,7 @@ TEST_CASE("NonZero: the most places there can be, and how many there are") {
   const auto places = run<int64_t>(text, inputs);
   CHECK(std::vector<int64_t>(places.begin(), places.begin() + 4) ==
         std::vector<int64_t>{0, 1, 1, 1});
-  // Of a constant the places are known.
+  // The places in a constant are known.
   CHECK(run<float>("g (float[3] x) => (float[2] y) <float[3] m = {1, 0, 1}, int64[1] s = {-1}> "
                    "{ i = NonZero(m) j = Reshape(i, s) y = Gather(x, j) }",
                    {bytes_of(std::vector<float>{4, 5, 6})}) == std::vector<float>{4, 6});

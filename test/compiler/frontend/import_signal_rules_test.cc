@@ -1,4 +1,4 @@
-// What losses, signals, MaxUnpool and Scan become: numbers worked out by hand.
+// Tests the import of losses, signals, MaxUnpool and Scan with numbers worked out by hand.
 #include <cmath>
 #include <optional>
 
@@ -126,7 +126,7 @@ TEST_CASE("MaxUnpool: to the places of the maxima, zeros behind") {
   CHECK(output_of("g (float[1,1,1,1] x) => (float[1,1,2,3] y) <int64[1,1,1,1] i = {3}, "
                   "int64[4] s = {1, 1, 2, 3}> { y = MaxUnpool<kernel_shape = [2, 2]>(x, i, s) }",
                   {7}) == std::vector<float>{0, 0, 0, 0, 7, 0});
-  // Of an odd map, whose last row and column no window covers.
+  // No window covers the last row and column of an odd map.
   CHECK(output_of("g (float[1,2,3,3] x) => (float[1,2,3,3] y) <int64[4] s = {1, 2, 3, 3}> "
                   "{ p, i = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(x) n = Neg(p) "
                   "y = MaxUnpool<kernel_shape = [2, 2], strides = [2, 2]>(n, i, s) }",

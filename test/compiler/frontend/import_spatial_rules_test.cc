@@ -1,4 +1,4 @@
-// What convolutions, pooling, sampling and recurrent networks of ONNX become.
+// Tests the import of convolutions, pooling, sampling and recurrent networks.
 #include <random>
 
 #include "test/compiler/frontend/import_text.h"

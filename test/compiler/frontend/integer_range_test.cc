@@ -320,7 +320,7 @@ constexpr int64_t kValues[] = {
     -(int64_t{1} << 32),
 #endif
 };
-// Of the values, each in its turn in another place.
+// The values take turns in every place.
 #ifdef CODL_SLOW_RUN
 constexpr int kStride = 5;  // no divisor of their number
 #else
@@ -388,7 +388,7 @@ class Replacer {
     if (schema == nullptr) return;
     for (const auto& [name, attribute] : schema->attributes()) {
       const bool is_int = attribute.type == onnx::AttributeProto::INT;
-      const std::string& wanted = name;  // what a lambda may capture
+      const std::string& wanted = name;  // a lambda cannot capture `name`
       const bool is_given = llvm::any_of(node.attribute(), [&](const onnx::AttributeProto& known) {
         return known.name() == wanted;
       });

@@ -269,7 +269,7 @@ TEST_CASE("initializers that name one range of a file share its bytes") {
 }
 
 TEST_CASE("ranges of a file that overlap are not many times its bytes") {
-  constexpr int kCount = 1000000;  // of floats in the file
+  constexpr int kCount = 1000000;  // floats in the file
   const Folder folder;
   folder.write("model/w.bin", std::vector<float>(kCount));
   // Initializers of nearly all of the file, each from an offset on of its own.

@@ -369,7 +369,8 @@ class PlainPlanner {
     std::vector<TensorId> tensors(steps_.size());
     std::iota(tensors.begin(), tensors.end(), 0);
     const auto [offsets, arena_bytes] = place(tensors, by_size);
-    const auto [other_offsets, other_bytes] = place(tensors, by_crowding);  // of equals the larger
+    // Among equals the larger first.
+    const auto [other_offsets, other_bytes] = place(tensors, by_crowding);
     return other_bytes < arena_bytes ? other_offsets : offsets;
   }
 
@@ -395,7 +396,7 @@ class PlainPlanner {
       return key[a] != key[b] ? key[a] > key[b] : birth(a) < birth(b);
     });
     std::vector<uint64_t> offsets(steps_.size());
-    std::vector<TensorId> placed;  // by offset
+    std::vector<TensorId> placed;  // sorted by offset
     uint64_t arena_bytes = 0;
     for (TensorId id : tensors) {
       uint64_t end = 0, best_offset = 0, best_gap = UINT64_MAX;
@@ -419,7 +420,7 @@ class PlainPlanner {
 
   const Schedule& schedule_;
   const StepOrder order_;
-  std::vector<std::vector<StepId>> steps_;  // by tensor
+  std::vector<std::vector<StepId>> steps_;  // indexed by tensor
 };
 
 // Steps on three queues that touch any tensors; some tensors live long, some are never touched.

@@ -19,9 +19,9 @@ struct OpCase {
   std::vector<ir::Dims> inputs;            // activations first ...
   std::vector<ir::Dims> constants;         // ... then weights, in operand order
   std::vector<ir::Dims> late_inputs = {};  // activations behind the weights: a residual
-  ir::Dims reshape_to = {};                // of an operator whose dims are the output's
+  ir::Dims reshape_to = {};                // for an operator whose dims are the output's
   int32_t dilation = 1;                    // along the height, as in params
-  std::vector<DType> dtypes = {};          // of the operands; empty: all f32
+  std::vector<DType> dtypes = {};          // one per operand; empty: all f32
   bool runs_whole = false;                 // no rule for a cut
   bool is_in_nhwc = false;                 // x and y: as assign_layouts would have them
 };

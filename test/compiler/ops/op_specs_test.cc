@@ -25,8 +25,8 @@ void for_each_element(const ir::TensorType& type, int dim, Body body) {
     body(i, static_cast<int32_t>(i / inner % type.dims[dim]));
 }
 
-// What a node reads, found by trying: reads[o][i] is true if output row (channel) `o` changes when
-// row (channel) `i` of the operand does.
+// Finds the rows (channels) that a node reads by trying: reads[o][i] is true if output row
+// (channel) `o` changes when row (channel) `i` of the operand does.
 std::vector<std::vector<bool>> reads_of(const ir::Graph& graph, uint32_t operand, SplitDim dim) {
   const ir::NodeView node{graph, graph.node(0)};
   std::vector<Bytes> inputs;

@@ -1,4 +1,5 @@
-// What the search takes to be hopeless, and what it is told of changes, against whole simulations.
+// Compares the search's verdicts of hopeless changes, and the costs of changes, with whole
+// simulations.
 #include "compiler/partition/search/change_costs.h"
 
 #include <cmath>
@@ -125,7 +126,7 @@ TEST_CASE(
   for (const auto& [boundary_first, count] : counts) {
     CAPTURE(static_cast<int>(boundary_first), count.hopeless, count.wrong);
     CHECK(count.hopeless > 300);
-    // Of 600 graphs 1.0 % in each way; of so few it may be more.
+    // On 600 graphs 1.0 % are wrong in each way; so few graphs may have more.
     CHECK(count.wrong * 50 <= count.hopeless);
   }
 }

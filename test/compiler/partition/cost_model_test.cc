@@ -52,8 +52,8 @@ bool misses_some(const ir::Graph& graph, const NodePartition& maker, const NodeP
   return false;
 }
 
-// What the schedule does with the value between two nodes: its steps, and a synchronisation in each
-// direction in which something is missing.
+// Returns the scheduled time of the value between two nodes: its steps, and a synchronisation in
+// each direction in which something is missing.
 double scheduled_us(const ir::Graph& graph, const PartitionPlan& plan, ir::NodeId maker,
                     const LatencyPredictor& predictor) {
   Schedule schedule = test::value_of(make_schedule(graph, plan, predictor, "test"));

@@ -51,7 +51,7 @@ TEST_CASE("the kernel of least predicted time is taken, of equals the first") {
   CHECK(kernel_for(profile_of(2, 1), 3) == kWinograd);
   CHECK(kernel_for(profile_of(1, 2), 3) == kDirect);
   CHECK(kernel_for(profile_of(1, 1), 3) == kDirect);
-  CHECK(kernel_for(profile_of(2, 1), 1) == kDirect);  // what the fast kernel cannot compute
+  CHECK(kernel_for(profile_of(2, 1), 1) == kDirect);  // the fast kernel cannot compute this window
 }
 
 TEST_CASE("a kernel that the user does not want is not taken") {
@@ -98,7 +98,7 @@ TEST_CASE("norms of instances stay in images, others are converted to buffers an
         y = Conv<pads = [1, 1, 1, 1]>(b, w2) })";
   const auto kernels = [&](const char* norm) {
     std::vector<std::string> all = gpu_kernels(test::onnx_model(std::string(kBegin) + norm + kEnd));
-    // Of x, which the CPU makes Nhwc or the GPU does, and of y.
+    // Drops the conversions of x, which the CPU or the GPU makes Nhwc, and of y.
     while (!all.empty() && all.front() != "conv2d_f32_cl_image") all.erase(all.begin());
     while (!all.empty() && all.back() != "conv2d_f32_cl_image") all.pop_back();
     return all;

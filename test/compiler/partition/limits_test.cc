@@ -221,7 +221,7 @@ TEST_CASE("limits hold for every variant of a plan") {
   CHECK(refused.find("test: expected at most 90.0 % of the predicted time on the GPU (--gpu-limit) "
                      "in variant gpu, found ") == 0);
   CHECK(refused.find("% at best") != std::string::npos);
-  // What all can meet all do.
+  // All variants keep a limit that all can keep.
   options.limits = {};
   options.limits.max_gpu_slice_us = 60;
   options.limits.max_syncs = 50;
@@ -314,7 +314,7 @@ TEST_CASE("cut schedules compute what the whole ones do, in slices as short as a
       if (step.queue == Queue::Gpu) longest_us = std::max(longest_us, step.predicted_us);
     const PlanFigures figures = test::value_of(figures_of(cut, profile));
     CHECK(figures.longest_slice_us <= std::max(slice_us, longest_us * crowded_factor(profile)));
-    // What each node computes on each queue is the same.
+    // Each node computes the same on each queue.
     const auto computed = [&](const Schedule& schedule) {
       std::map<std::pair<ir::NodeId, Queue>, int64_t> sums;
       for (size_t id = 0; id < schedule.steps.size(); ++id) {

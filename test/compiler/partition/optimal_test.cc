@@ -60,8 +60,8 @@ TEST_CASE("a chain is where its halo costs less than the synchronisations that i
   CHECK(count_split(cheap.plan) == 3);
 }
 
-// Of a map of one row only channels can be split. The sum reads the channels that its own part of
-// the convolution has.
+// A map of one row can only be split along channels. The sum reads the channels of its own part of
+// the convolution.
 TEST_CASE("channels are cut alike, and none is transferred, up to what reads all of them") {
   test::GraphBuilder builder(256, 1, 1024);
   const ir::ValueId a = builder.conv("a", builder.input(), 256, 1);
@@ -167,8 +167,8 @@ TEST_CASE("no chain is where what a node hands over comes while the rest is comp
   CHECK(found.plan.chains.empty());
   CHECK(count_split(found.plan) == 3);
   CHECK(count_handed_over(graph, found.plan, profile) == 2);  // the last one's output is no part's
-  // What is saved are rows that are computed twice, of 1.2 us each: the chain waits for no more
-  // than the first and the last synchronisation either.
+  // The gain is the rows that a chain computes twice, 1.2 us each: the chain waits for only the
+  // first and the last synchronisation, too.
   CHECK(found.predicted_ns + 2000 < chained.predicted_ns);
   // The same plan with nothing computed first waits for both synchronisations.
   PartitionPlan plan = found.plan;

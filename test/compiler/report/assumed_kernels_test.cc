@@ -25,7 +25,7 @@ std::string warning_of(const DeviceProfile& profile, const char* strategy = "aut
   return result->report.assumed_kernels_warning;
 }
 
-// What is known of all kernels has the origin, but of the one.
+// All kernels have the given origin, except `assumed`.
 DeviceProfile profile_of(Origin origin, llvm::StringRef assumed = "") {
   DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   for (const KernelInfo& kernel : kKernelInfos)

@@ -189,7 +189,7 @@ TEST_CASE("of nodes split along rows, it is said what computing the boundary fir
   CHECK(line_of(never, both).find(": waiting -") != std::string::npos);
   for (const std::string& way : {gpu, cpu})
     CHECK(us_of(never, way) == Approx(us_of(first, way) - us_of(first, "")).margin(0.11));
-  // What the last node makes is read by one processor: it has no boundary.
+  // One processor reads the last node's result, so it has no boundary.
   CHECK(reader_of_never.find("halo transferred\n") != std::string::npos);
   CHECK(reader_of_first.find("halo handed over\n") != std::string::npos);
   CHECK(reader_of_first.find("boundary") == std::string::npos);

@@ -38,7 +38,7 @@ TEST_CASE("kernels and splits are those of the operators that an ONNX operator b
   CHECK(shape.gpu == "-");
   CHECK(row_of("NonZero").gpu == "-");
   CHECK(row_of("NonZero").cpu == "plain");
-  CHECK(row_of("And").gpu == "-");  // of bools
+  CHECK(row_of("And").gpu == "-");  // it takes bools
   CHECK(row_of("And").cpu == "plain");
   CHECK(row_of("BitShift").gpu == "-");
   CHECK(row_of("Conv").gpu == "buffer,image by parts");

@@ -11,7 +11,7 @@ namespace {
 
 using llvm::json::Object;
 
-// Of two convolutions, each split in the middle along rows.
+// Reports two convolutions, each split in the middle along rows.
 Object report_of(BoundaryFirst boundary_first) {
   CompileOptions options;
   options.wants_report = true;
@@ -77,7 +77,7 @@ TEST_CASE("a part whose boundary is computed first is one of the report, with bo
       }
     }
   }
-  CHECK(boundaries == 2);  // of the first convolution alone
+  CHECK(boundaries == 2);  // both from the first convolution
 }
 
 }  // namespace

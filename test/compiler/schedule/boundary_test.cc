@@ -102,7 +102,7 @@ std::vector<Range> parts_of(const Schedule& schedule, llvm::ArrayRef<StepId> ste
   return parts;
 }
 
-// What moves the value between its tensors.
+// Returns the steps that move the value between its tensors.
 std::vector<StepId> moves_of(const Schedule& schedule, ir::ValueId value) {
   std::vector<StepId> moves;
   for (StepId id = 0; id < schedule.steps.size(); ++id) {
@@ -121,8 +121,8 @@ std::multiset<Storage> storages_of(const Schedule& schedule, ir::ValueId value) 
   return storages;
 }
 
-// Of a node that is cut in the middle, on the queues of which rows at the cut come first; rows that
-// the other queue reads: 7 of the GPU's, 8 of the CPU's.
+// Returns the parts of a node cut in the middle, if the given queues compute rows at the cut first.
+// The other queue reads rows from 7 of the GPU's, and up to 8 of the CPU's.
 std::vector<Range> wanted_parts(Queue queue, bool is_first) {
   if (!is_first)
     return queue == Queue::Gpu ? std::vector<Range>{{0, 8}} : std::vector<Range>{{8, 16}};
@@ -151,8 +151,8 @@ TEST_CASE("rows at the cut are computed first, and nobody waits for the rest") {
       REQUIRE_FALSE(readers.empty());
       // The rows that cross are read by the boundary step, or by one that is behind it.
       for (const StepId reader : readers) CHECK(order.happens_before(made[0], reader));
-      // What is shared in front of the first node and behind the last one goes from queue to queue
-      // behind all that the other has to do with it.
+      // Shared tensors before the first node and after the last one go from queue to queue after
+      // everything that the other queue does with them.
       const bool is_inside = sharing != Sharing::SubBuffer || node == std::string("b");
       if (is_first && is_inside) CHECK_FALSE(order.happens_before(made[1], readers[0]));
       for (const StepId move : moves_of(schedule, value_named(graph, std::string(node) + "_out"))) {
@@ -220,11 +220,11 @@ TEST_CASE(
       }
     }
   }
-  // What the CPU alone reads behind the last one is shared as ever.
+  // A value that only the CPU reads after the last node is shared as before.
   CHECK(storages_of(schedule, value_named(graph, "d_out")).count(Storage::Shared) == 1);
 }
 
-// Of Winograd's kernels: the tiles, on their one grid, of which rows cross.
+// Winograd's kernels compute tiles on one grid: those that contain the rows that cross come first.
 TEST_CASE("rows come first that the kernel computes together") {
   const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
   const auto packing = GENERATE(Packing::Winograd2, Packing::Winograd4);
@@ -422,7 +422,7 @@ TEST_CASE("parts of channels have no rows at a cut") {
     for (Part& part : node_partition.parts) part.boundary_first = node_partition.is_split();
   CHECK_THAT(test::error_of(check_partition(graph, plan)),
              Catch::Contains("expected rows at a cut that are computed first, found none"));
-  // What the option says is of rows alone.
+  // The option concerns rows alone.
   PartitionOptions options;
   options.split_dim = SplitDim::OutputChannel;
   options.ratio = 0.5;

@@ -52,7 +52,8 @@ TEST_CASE("what the GPU alone touches becomes halves, and nothing else") {
     CHECK((tensor.storage == Storage::Device || tensor.storage == Storage::Image));
     CHECK(tensor.shape.bytes * 2 == floats.tensors[id].shape.bytes);
   }
-  // Of one queue alone a and b at least; inside a chain b, else images beside the shared memory.
+  // On one queue alone at least a and b are halves; inside a chain b is, else images beside the
+  // shared memory.
   if (dim == SplitDim::None) CHECK(halves >= 2);
   if ((dim == SplitDim::Height && options.max_chain == 4) || layout == Layout::Image2d)
     CHECK(halves >= 1);

@@ -90,7 +90,7 @@ TEST_CASE("neighbours may be split along different dims") {
   CHECK(llvm::toString(check_races(graph, *schedule)) == "");
 }
 
-// Of a random node's part on the GPU, or of none: its maps in the other layout.
+// Draws a node's part on the GPU, or none, and gives it maps in the other layout.
 void draw_layouts(const ir::Graph& graph, const LatencyPredictor& predictor, std::mt19937& random,
                   PartitionPlan& plan) {
   for (NodePartition& node_partition : plan.node_partitions)
@@ -107,7 +107,7 @@ void draw_layouts(const ir::Graph& graph, const LatencyPredictor& predictor, std
     }
 }
 
-// Of the parts of rows, which compute those at the cut first.
+// Lets parts of rows compute those at the cut first, at random.
 void draw_boundaries(std::mt19937& random, PartitionPlan& plan) {
   for (NodePartition& node_partition : plan.node_partitions)
     for (Part& part : node_partition.parts)
@@ -166,7 +166,7 @@ TEST_CASE("maps of any node in either layout") {
   CHECK(converted_count > 600);  // a has two tensors, and often more
 }
 
-// What style transfer is made of. A pad's parts read rows from further up or down than their own.
+// Style transfer consists of these. A pad's parts read rows from further up or down than their own.
 TEST_CASE("norms and pads in parts, beside nodes that are cut otherwise or run whole") {
   const std::string text = test::onnx_model(R"(
       g (float[1,3,14,9] x) => (float[1,3,20,11] y)

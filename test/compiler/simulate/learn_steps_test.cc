@@ -27,8 +27,8 @@ Schedule split_in_halves(const ir::Graph& graph, const DeviceProfile& profile) {
   return schedule;
 }
 
-// What a device would measure whose steps take so many times what the profile predicts of them,
-// with the other queue beside them.
+// Returns measurements of a device whose steps take so many times as long as the profile predicts
+// of them, with the other queue beside them.
 MeasuredSteps measured_of(const Variant& variant, const DeviceProfile& profile, double cpu,
                           double gpu) {
   const auto steps = value_of(queue_steps_of(variant, profile));

@@ -157,8 +157,8 @@ TEST_CASE("contention and other work make a plan slower, never faster") {
   CHECK(contended_us <= 2 * alone_us + 1e-6);
 }
 
-// Of two steps side by side that ask for so many bytes each: 100 us on the CPU, `gpu_us` on the
-// GPU.
+// Simulates two steps side by side that ask for so many bytes each: 100 us on the CPU, `gpu_us` on
+// the GPU.
 Timeline stream(double memory_gb_per_s, double cpu_bytes, double gpu_us, double gpu_bytes) {
   std::vector<QueueStep> steps(2);
   steps[0].alone_us = 100;
@@ -177,7 +177,7 @@ TEST_CASE("both processors share what the memory gives, while both ask for it") 
   CHECK(stream(0, 1e6, 100, 1e6).total_us == Approx(100));
   CHECK(stream(20, 1e6, 100, 1e6).total_us == Approx(100));
   CHECK(stream(16, 1e6, 100, 1e6).total_us == Approx(125));
-  // What asks for nothing takes nothing; what is alone has all.
+  // A step that asks for nothing takes nothing; a step that is alone has all.
   CHECK(stream(10, 0, 100, 1e6).total_us == Approx(100));
   const Timeline uneven = stream(15, 1e6, 200, 2e6);
   CHECK(uneven.spans[0].end_us == Approx(100 * 20. / 15));

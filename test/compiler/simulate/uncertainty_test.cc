@@ -116,7 +116,7 @@ TEST_CASE("two plans are compared within the same draws") {
         std::vector<double>{drawn_us[3], drawn_us[1]});
 }
 
-// Of the logarithms.
+// Returns the correlation of the logarithms.
 double correlation(const std::vector<double>& a, const std::vector<double>& b) {
   double mean[2] = {}, products[3] = {};
   const auto count = static_cast<double>(a.size());

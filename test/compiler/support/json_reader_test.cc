@@ -6,7 +6,7 @@
 namespace codl::compiler {
 namespace {
 
-// What `read` of a text ends with: "" or the error's line.
+// Returns the error's line that `read` of a text ends with, or "".
 template <typename Read>
 std::string error_of(llvm::StringRef text, Read read) {
   auto document = JsonDocument::parse(text, "x.json");

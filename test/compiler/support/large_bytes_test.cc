@@ -18,7 +18,7 @@ TEST_CASE("large bytes keep what is in them, in memory and beyond") {
   constexpr size_t kEach = (size_t{3} << 20) + 5;
   std::vector<LargeBytes> held;
   for (uint8_t i = 0; held.size() * kEach < 3 * kBytesInMemory; ++i) held.emplace_back(kEach, i);
-  // Of neighbours in a file every second one goes; others take a file of their own.
+  // Frees every second neighbour in a file; larger blocks take a file of their own.
   for (size_t i = 0; i < held.size(); i += 2) held[i] = LargeBytes();
   const LargeBytes larger(2 * kBytesInMemory, 0xa5);
   for (size_t i = 1; i < held.size(); i += 2) {

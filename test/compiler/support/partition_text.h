@@ -28,7 +28,7 @@ inline ir::NodeId node_named(const ir::Graph& graph, const std::string& name) {
   return ir::kNoId;
 }
 
-// By processor what the nodes of a chain compute, from what they own.
+// Sets the range that each processor computes of a chain's nodes from the range it owns.
 inline void add_halo(const ir::Graph& graph, PartitionPlan& plan) {
   for (const Chain& chain : plan.chains)
     for (size_t part : {0, 1}) {

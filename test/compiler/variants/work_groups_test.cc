@@ -1,4 +1,4 @@
-// What the work-groups of GPU steps take, for every profile that comes with codl.
+// Checks the work-groups of GPU steps for every profile that comes with codl.
 #include <string>
 #include <vector>
 

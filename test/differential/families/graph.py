@@ -88,7 +88,8 @@ def draw(rng):
     def border(x):
         n, c, h, w = dims[x]
         mode = one_of(rng, ["constant", "reflect", "edge", "wrap"])
-        most = 3 if mode in ("constant", "edge") else min(3, h - 1, w - 1)  # of the others the evaluator wants less
+        # The evaluator takes less of the other modes.
+        most = 3 if mode in ("constant", "edge") else min(3, h - 1, w - 1)
         top, left, bottom, right = (int(rng.integers(0, most + 1)) for _ in range(4))
         y = build.node("Pad", [x, build.constant(np.array([0, 0, top, left, 0, 0, bottom, right], np.int64))], mode=mode)
         return add(y, (n, c, top + h + bottom, left + w + right))

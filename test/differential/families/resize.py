@@ -9,7 +9,7 @@ from case import *
 
 COORDINATES = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric",
                "tf_crop_and_resize"]
-# What exporters write, odd quotients, and numbers that no one writes.
+# Scales that exporters write, odd quotients, and numbers that no one writes.
 SCALES = [0.5, 2, 3, 4, 1.5, 0.25, 0.6, 0.8, 1.1, 1.2, 2.2, 0.3, 0.7, 0.9, 1.3, 1.7, 2.4, 4.8, 1 / 3, 1 / 7, 7 / 5]
 EXACT_SCALES = [0.5, 2, 4, 0.25]
 

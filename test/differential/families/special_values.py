@@ -16,7 +16,7 @@ DOMAINS = {"Acosh": (1.1, 4), "Asin": (-0.9, 0.9), "Acos": (-0.9, 0.9), "Atanh":
 # -0 for -0: IEEE 754 says it of the operation, or the function is odd. Sign makes 0 of it, as NumPy does.
 SIGNED_ZERO = ["Abs", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Erf", "Floor", "HardSwish", "Identity", "LeakyRelu",
                "Neg", "Reciprocal", "Round", "Sign", "Sin", "Sinh", "Softsign", "Sqrt", "Tan", "Tanh"]
-# What may follow a kernel's arithmetic inside it.
+# Functions that may follow a kernel's arithmetic inside it.
 ACTIVATIONS = ["Abs", "Celu", "Clip", "Elu", "Erf", "Exp", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", "Neg",
                "Relu", "Selu", "Sigmoid", "Softplus", "Softsign", "Sqrt", "Tanh", "ThresholdedRelu"]
 
@@ -195,7 +195,7 @@ def convolution(build, rng, _):
     kernel = [3] * space if chance(rng, 0.5) else [one_of(rng, [1, 3, 5]) for _ in range(space)]
     stride = [one_of(rng, [1, 1, 2, 3]) for _ in range(space)]
     size = [int(rng.integers(5, 17 if space < 3 else 8)) for _ in range(space)]
-    # By Winograd's method both reach a whole tile, and an infinity as a NaN.
+    # Winograd's method spreads both over a whole tile, and makes an infinity a NaN.
     special = one_of(rng, [(NAN,), (INF,), (INF, NAN)])
     if kernel == [3, 3] and stride == [1, 1]:
         stride = [2, 1]
