@@ -1,19 +1,20 @@
-// A device whose CPU other programs use, too: what variants "busy" are planned for.
+// Makes the profile of a device whose CPU other programs use, too. Variants "busy" are planned for
+// it.
 #pragma once
 
 #include "compiler/device/device_profile.h"
 
 namespace codl::compiler {
 
-// Times that the CPU takes as many. Assumed: one competing process on every core of the CPU's, to
-// which the scheduler gives half of it.
+// Factor on CPU times. Assumed: one competing process on every core, to which the scheduler gives
+// half of it.
 inline constexpr double kBusySlowdown = 2;
-// Microseconds that a synchronisation takes more. Assumed: every other time the host's thread is
-// off its core, for half a slice of 3 ms, which is what Linux gives a process that competes
-// (EEVDF's base_slice_ns on 8 cores).
+// Microseconds added to each synchronisation. Assumed: every other time the host's thread is off
+// its core for half a slice of 3 ms, which is what Linux gives a competing process (EEVDF's
+// base_slice_ns on 8 cores).
 inline constexpr double kBusySyncUs = 750;
 
-// The profile with both; its numbers for the GPU as they are.
+// Returns the profile with both changes; its numbers for the GPU stay.
 DeviceProfile busy_profile(DeviceProfile profile);
 
 }  // namespace codl::compiler

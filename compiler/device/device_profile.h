@@ -1,4 +1,5 @@
-// A device profile: what codlc knows of a phone. JSON format: docs/reference/profile_format.md.
+// A device profile is everything that codlc knows about a device. JSON format:
+// docs/reference/profile_format.md.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +18,14 @@
 
 namespace codl::compiler {
 
-// Watts: what the device draws at rest, and what each processor adds while it is busy.
+// Power in watts: the device's at rest, and what each processor adds while it is busy.
 struct PowerFigures {
   Quantity base_w;
   Quantity cpu_w;
   Quantity gpu_w;
 };
 
-// For people and reports; nothing is computed from them.
+// A fact for people and reports; nothing is computed from it.
 struct DeviceFact {
   std::string name;   // "cpu cluster", "gpu wave"
   std::string value;  // with its unit
@@ -37,27 +38,27 @@ struct DeviceProfile {
   std::string name;  // characters A-Z a-z 0-9 _ . -
   std::string description;
   DeviceKind kind = DeviceKind::Machine;
-  int32_t chip_year = 0;  // in which the chip came out; 0: not known
-  int32_t year = 0;       // in which most of the numbers were measured or published; 0: not known
-  // Whose kernels the calibration describes: a profile is for a device and a kernel library.
+  int32_t chip_year = 0;  // when the chip came out; 0: not known
+  int32_t year = 0;       // of most measurements or publications; 0: not known
+  // The kernel library that the calibration describes: a profile is for a device and a library.
   std::string kernel_library;
   uint64_t hash = 0;  // XXH3 of the file's bytes
 
   std::string cpu_name;
-  Machine machine;  // cpu_threads: of the CPU of a plan with both processors
+  Machine machine;  // cpu_threads is for plans that use both processors
   // Speed of each worker relative to the first, which is the fastest: 1, then 0.0001 to 1. If
   // empty, all are 1.
   std::vector<double> cpu_worker_speeds;
   std::string gpu_name;
   bool has_gpu = false;
   bool shares_cores = false;         // OpenCL computes on the cores of the CPU
-  Layout gpu_layout = Layout::Nhwc;  // Nhwc (buffers) or Image2d: of rank-4 values on the GPU
+  Layout gpu_layout = Layout::Nhwc;  // of rank-4 values on the GPU: Nhwc (buffers) or Image2d
   kernels::GpuFacts gpu_facts;
   Gate gate = Gate::HostEnqueue;
   int32_t image_max_width = 0;   // texels, CL_DEVICE_IMAGE2D_MAX_WIDTH
   int32_t image_max_height = 0;  // texels, CL_DEVICE_IMAGE2D_MAX_HEIGHT
-  int32_t image_row_texels = 1;  // rows of images are padded to a multiple of so many
-  bool copies_weights = false;   // the GPU cannot read those of the plan where they are
+  int32_t image_row_texels = 1;  // rows of images are padded to a multiple of this
+  bool copies_weights = false;   // the GPU cannot read the plan's where they are
   TransferCosts transfer;
   // The host's time to enqueue a GPU step, which the step's terms do not contain.
   Quantity launch_us;
@@ -69,7 +70,7 @@ struct DeviceProfile {
   Quantity warm_weight_mbytes[2];
   std::optional<PowerFigures> power;
   std::vector<DeviceFact> facts;   // in the file's order
-  std::vector<DeviceFact> quirks;  // name and text: what is known to be wrong with the device
+  std::vector<DeviceFact> quirks;  // known faults of the device: name and text
   std::vector<DeviceFact> tiles;   // indexed by kernel symbol: where gpu_facts.tiles came from
   // Indexed by kernel id - 1: the profile's calibration of the kernel, else of its family, else
   // what other machines have for the family.
@@ -77,10 +78,10 @@ struct DeviceProfile {
   std::vector<uint16_t> unused_kernels;  // kernels that the user does not want
   // From plans that ran on the device; the file contains none.
   LearnedSteps learned;
-  // Of all kernels relative to what was learned: busy_profile().
+  // Factor of busy_profile() on all CPU kernels, relative to what was learned.
   double cpu_slow_down = 1;
 
-  // cpu_worker_speeds as plans and kernels::WorkMachine have them.
+  // cpu_worker_speeds in the unit of plans and kernels::WorkMachine.
   std::vector<uint16_t> worker_speeds() const;
 
   const Calibration& calibration_of(const KernelInfo& kernel) const {
@@ -88,29 +89,30 @@ struct DeviceProfile {
   }
 };
 
-// Reads a profile; every unknown or missing key is an Input error with its JSON path. `path` is for
+// Reads a profile. Every unknown or missing key is an Input error with its JSON path; `path` is for
 // messages. A "base" is a profile that load_device_profile() finds.
 llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::StringRef path);
 
-// Where the profile of that name is: in share/codl/profiles of the install tree or build tree that
-// the program is in.
+// Returns where the profile of that name is: in share/codl/profiles of the program's install tree
+// or build tree.
 std::string profile_path(llvm::StringRef name);
 
-// `name_or_path`: a name ("sd855", or another of device_names.h) or a path that ends in .json.
-// Input error: says what the name may mean.
+// Loads a profile by a name ("sd855", or another of device_names.h) or by a path that ends in
+// .json. The Input error says what the name may mean.
 llvm::Expected<DeviceProfile> load_device_profile(llvm::StringRef name_or_path);
 
 // Names that load_device_profile() takes, sorted.
 std::vector<std::string> list_devices();
 
-// Text for --list-devices: the profiles of list_devices(), phones first, then other machines, then
-// templates.
+// Returns the text for --list-devices: the profiles of list_devices(), phones first, then other
+// machines, then templates.
 llvm::Expected<std::string> describe_devices();
 
-// As profiles and texts for people have it: "measured".
+// Returns the origin's name in profiles and texts: "measured".
 const char* name_of(Origin origin);
 
-// Text for codl-dump: everything but the sources, a line each; numbers with their origin.
+// Returns the text for codl-dump: everything but the sources, one fact a line; numbers with their
+// origin.
 std::string describe(const DeviceProfile& profile);
 
 // Returns how many microseconds a GPU step may take for each one predicted of it alone: both

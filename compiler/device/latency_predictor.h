@@ -1,4 +1,4 @@
-// Latency of one step, from the profile only.
+// Predicts the latency of one step from the profile alone.
 #pragma once
 
 #include <limits>
@@ -14,7 +14,7 @@ namespace codl::compiler {
 // Returns the bytes that a Map, Upload or Download moves: its part of the rows or channels that the
 // tensor holds.
 double moved_bytes(const Variant& variant, const Step& step);
-// The same of a step that moves `part` along `dim` of a tensor of that shape.
+// The same for a step that moves `part` along `dim` of a tensor of that shape.
 double moved_bytes(const kernels::OperandShape& shape, SplitDim dim, Range part);
 
 // A step's demand for its processor and for the memory that both processors share, if nothing else
@@ -27,8 +27,8 @@ struct StepDemand {
 
 class LatencyPredictor {
  public:
-  // Borrows the profile. Of a network with so many million bytes of weights: where the profile says
-  // that a processor's last cache keeps them from one run to the next, they are read from there.
+  // Borrows the profile. `weight_mbytes` is the network's size in million bytes: if a processor's
+  // last cache keeps that much from one run to the next, steps read weights from the cache.
   explicit LatencyPredictor(const DeviceProfile& profile,
                             double weight_mbytes = std::numeric_limits<double>::infinity())
       : profile_(profile),
@@ -38,7 +38,8 @@ class LatencyPredictor {
   const DeviceProfile& profile() const { return profile_; }
   const TransferCosts& transfer() const { return profile_.transfer; }
 
-  // True if the device can run the kernel, as well as its kind can, and its user wants it to.
+  // True if the device can run the kernel, its GPU is of the kind that the kernel is for
+  // (kernels::is_for_processors()), and the user does not exclude it.
   bool can_predict(const KernelInfo& kernel) const {
     return (kernel.processor == Processor::Cpu || profile_.has_gpu) &&
            (profile_.machine.is_gpu_a_processor || !kernels::is_for_processors(kernel)) &&
@@ -57,8 +58,8 @@ class LatencyPredictor {
   // Returns the correction learned for such a step; demand() has applied it already.
   LearnedSteps::Correction correction(const kernels::StepShape& step) const;
 
-  // Microseconds of such a step; `other_processor_busy` adds contention, not what both take of each
-  // other by sharing a memory.
+  // Returns the step's microseconds. `other_processor_busy` adds contention, but not the bandwidth
+  // that both processors lose by sharing a memory.
   double predict_us(const kernels::StepShape& step, bool other_processor_busy) const;
 
   // Returns the host's time to enqueue such a step where the step's terms do not contain it; 0 on

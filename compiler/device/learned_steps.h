@@ -10,12 +10,12 @@
 
 namespace codl::compiler {
 
-// A step is known by its kernel, its parameters and the whole maps that it is of, so that all parts
-// of a node, and nodes that are alike, teach each other. A part that was not measured is between
-// those that were, by predicted time; where none of such a node was, it is as the kernel's other
-// steps, or the processor's. What is predicted to take longer never takes less for it: of parts
-// that contradict this the mean is kept, of those that are added first to last. Values stored as
-// halves and as floats are of different nodes.
+// A step's key is its kernel, its parameters and the whole maps that it belongs to, so that all
+// parts of a node, and equal nodes, teach each other. A part that was not measured lies between the
+// measured ones, by predicted time. If none of its node was measured, the step takes the correction
+// of its kernel's other steps, else of its processor's. The corrected times keep the order of the
+// predicted ones: where measurements contradict it, their mean is kept. Values stored as halves and
+// as floats belong to different nodes.
 class LearnedSteps {
  public:
   // `factor` multiplies a prediction. `open` says how much of the profile's uncertainty is left:
@@ -28,11 +28,12 @@ class LearnedSteps {
   bool empty() const { return step_count_ == 0; }
   int32_t step_count() const { return step_count_; }
 
-  // `predicted_us` without what was learned; `measured_us` beside the same other work as that.
-  // Steps below kMinUs are left out: of them clocks and calls are measured.
+  // Adds a measurement. `predicted_us` is the prediction without what was learned; `measured_us`
+  // was measured beside the same other work. Steps below kMinUs are left out, because their times
+  // are mostly clocks and calls.
   void add(const kernels::StepShape& step, double predicted_us, double measured_us);
 
-  // `predicted_us`: without what was learned.
+  // `predicted_us` is the prediction without what was learned.
   Correction correction(const kernels::StepShape& step, double predicted_us) const;
 
   bool has(Processor processor) const {
@@ -45,8 +46,7 @@ class LearnedSteps {
   }
 
   static constexpr double kMinUs = 2;
-  // One that was measured itself is open by so much: no run takes what the one before took.
-  // Assumed.
+  // Openness of a step that was measured itself, because no two runs take the same time. Assumed.
   static constexpr double kMinOpen = 0.1;
 
  private:
@@ -56,8 +56,8 @@ class LearnedSteps {
     bool empty() const { return predicted_us == 0; }
     double factor() const { return empty() ? 1 : measured_us / predicted_us; }
   };
-  // Parts that were measured, of nodes that are alike, whose predictions lie in [low, high]: more
-  // than one where the longer of them took less.
+  // Measured parts of equal nodes, whose predictions lie in [low, high]. It has several parts where
+  // the longer of them took less.
   struct Parts {
     double low_us = 0;
     double high_us = 0;

@@ -1,4 +1,4 @@
-// JSON of a plan; the keys are in docs/reference/plan_format.md.
+// Prints a plan as JSON; the keys are in docs/reference/plan_format.md.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace codl::compiler {
 
-// One line.
+// Returns one line.
 std::string plan_as_json(const PlanModel& plan, const PlanHead& head);
 
 }  // namespace codl::compiler

@@ -1,5 +1,5 @@
-// The constants that a plan's variants use, packed as their kernels read them; equal bytes in the
-// same packing once, whichever values have them.
+// Packs the constants that a plan's variants use as their kernels read them. Equal bytes in the
+// same packing are stored once, whichever values have them.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,27 @@
 
 namespace codl::compiler {
 
-// The plan's data section, not yet written: build_plan packs straight into the file's bytes, so
-// that no second copy of the weights is held.
+// The plan's data section before it is written. build_plan packs straight into the file's bytes, so
+// that the weights are not held twice.
 struct PackedWeights {
-  std::vector<Blob> blobs;        // distinct ones of all variants, in first-use order
+  std::vector<Blob> blobs;        // distinct blobs of all variants, in first-use order
   std::vector<uint64_t> offsets;  // of each blob in the data section; multiples of kBlobAlignment
   uint64_t data_bytes = 0;
-  llvm::DenseMap<ir::ValueId, llvm::SmallVector<uint32_t, 1>> of_constant;  // its blobs
+  // Blobs made of the constant.
+  llvm::DenseMap<ir::ValueId, llvm::SmallVector<uint32_t, 1>> of_constant;
 
-  // The number of the blob that holds what `blob` asks for, if there is one.
+  // Returns the number of the blob that holds what `blob` asks for, if there is one.
   std::optional<uint32_t> find(const Blob& blob) const;
 };
 
-// Lays the blobs out. Internal error: a blob whose size is not that of its packing.
+// Lays the blobs out. Internal error if a blob's size is not that of its packing.
 llvm::Expected<PackedWeights> pack_weights(const ir::Graph& graph,
                                            llvm::ArrayRef<Schedule> variants);
 
-// Packs every blob behind the `file` bytes that are there; they must be a multiple of
-// kBlobAlignment, and room for data_bytes more must be reserved. A constant's bytes are let go when
-// its last blob is written, and the file grows blob by blob: of a network's weights little more
-// than one copy is held.
+// Packs every blob after the present bytes of `file`, whose number must be a multiple of
+// kBlobAlignment. Room for data_bytes more must be reserved. A constant's bytes are freed after its
+// last blob is written, and the file grows blob by blob, so little more than one copy of the
+// weights is held.
 void append_weights(ir::Graph& graph, const PackedWeights& weights, LargeBytes& file);
 
 }  // namespace codl::compiler

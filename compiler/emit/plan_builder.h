@@ -1,4 +1,4 @@
-// Writes head + FlatBuffer + data. The bytes are a function of the inputs only.
+// Writes a plan file: head + FlatBuffer + data. The bytes depend on the inputs only.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace codl::compiler {
 
-// The finished file; verify_plan has accepted it. Internal error if not. Takes the graph: the bytes
-// of its constants are let go as they are written.
+// Returns the finished file, which verify_plan has accepted (Internal error if not). Takes the
+// graph, because the bytes of its constants are freed as they are written.
 llvm::Expected<LargeBytes> build_plan(ir::Graph graph, llvm::ArrayRef<Schedule> variants,
                                       const PackedWeights& weights, const PlanInfo& info);
 

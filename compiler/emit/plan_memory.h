@@ -11,16 +11,17 @@
 
 namespace codl::compiler {
 
-// Sessions with the plan's workers and the default allocator, of the plan opened by its path, on
-// the profile's device.
+// Memory of sessions with the plan's workers and the default allocator, if the plan is opened by
+// its path, on the profile's device.
 struct PlanMemory {
-  std::vector<SessionMemory> variants;  // with this one alone
-  SessionMemory all;                    // CODL_VARIANT_ADAPTIVE, with all of them
+  std::vector<SessionMemory> variants;  // of a session with this variant alone
+  SessionMemory all;                    // of one with all variants (CODL_VARIANT_ADAPTIVE)
 };
-// `file` is a verified plan.
+// `file` must be a verified plan.
 PlanMemory memory_of_plan(llvm::ArrayRef<uint8_t> file, const DeviceProfile& profile);
 
-// "host arena 0.1, images 5.6, weights 2.4": megabytes (1e6 bytes) of the kinds that there are.
+// Returns "host arena 0.1, images 5.6, weights 2.4": megabytes (1e6 bytes) of the kinds that are
+// not 0.
 std::string print(const SessionMemory& memory);
 
 uint64_t total_bytes(const SessionMemory& memory);

@@ -1,4 +1,4 @@
-// A plan's tables as plain structs.
+// Reads a plan's tables into plain structs.
 #pragma once
 
 #include "schema/plan_generated.h"
@@ -6,7 +6,7 @@
 
 namespace codl::compiler {
 
-// The plan has been verified.
+// The plan must be verified.
 PlanModel plan_of(const plan::PlanDef& table);
 
 }  // namespace codl::compiler

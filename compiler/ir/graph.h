@@ -28,7 +28,7 @@ struct Value {
   Value() = default;
   Value(const Value&) = default;
   Value& operator=(const Value&) = default;
-  // noexcept (SmallVector's is not), or a growing vector of values would copy every weight.
+  // noexcept, although SmallVector's is not: otherwise a growing vector would copy every weight.
   Value(Value&&) noexcept = default;
   Value& operator=(Value&&) noexcept = default;
 
@@ -41,10 +41,9 @@ struct Value {
 struct Node {
   OpKind op;
   OpParams params;
-  llvm::SmallVector<ValueId, 4>
-      inputs;  // no empty operands: has_<name> parameters say what is there
+  llvm::SmallVector<ValueId, 4> inputs;  // no empty operands: has_<name> parameters say which exist
   ValueId output = kNoId;
-  std::string name;  // ONNX node name, or the output's name; for messages, dumps and reports
+  std::string name;  // ONNX node name, or the output's; for messages, dumps and reports
 };
 
 class Graph {
@@ -62,8 +61,8 @@ class Graph {
   Value& value(ValueId id) { return values_[id]; }
   llvm::ArrayRef<ValueId> inputs() const { return inputs_; }
   llvm::ArrayRef<ValueId> outputs() const { return outputs_; }
-  // The name under which output `i` leaves the network. Nearly always the value's; another where
-  // the model gives an output the name of an input, or one name to two outputs.
+  // Name of output `i` of the network. It is nearly always the value's; it differs where the model
+  // gives an output the name of an input, or one name to two outputs.
   const std::string& output_name(size_t i) const { return output_names_[i]; }
   // Counts for outputs that are planned with their largest dims. Each count is an I64 scalar, after
   // every output of the model.
@@ -71,21 +70,21 @@ class Graph {
 
   ValueId add_input(std::string name, TensorType type);
   ValueId add_constant(std::string name, TensorType type, compiler::SharedBytes bytes);
-  // Appends; operands must exist. Returns the output value.
+  // Appends a node, whose operands must exist. Returns the output value.
   ValueId add_node(Node node, std::string output_name, TensorType output_type);
-  // `names`: by output; none: those of the values.
+  // `names` has one name per output; if empty, the values' names are used.
   void set_outputs(llvm::SmallVector<ValueId, 4> outputs, std::vector<std::string> names = {});
   void set_extents(std::vector<OutputExtent> extents) { extents_ = std::move(extents); }
 
-  // The values of the same outputs, which keep their names.
+  // Replaces the values of the outputs, which keep their names.
   void move_outputs(llvm::SmallVector<ValueId, 4> outputs);
-  // Every graph output that is `from` becomes `to`.
+  // Replaces `from` by `to` in the graph outputs.
   void replace_output(ValueId from, ValueId to);
-  // Puts the nodes into this order: each id once.
+  // Puts the nodes into this order, which has each id once.
   void reorder_nodes(llvm::ArrayRef<NodeId> order);
   // Removes the nodes marked in `dead` (size nodes().size()); node ids are renumbered.
   void remove_nodes(const std::vector<bool>& dead);
-  // Removes values nothing refers to; value ids are renumbered. Graph inputs stay.
+  // Removes values that nothing refers to; value ids are renumbered. Graph inputs stay.
   void remove_unused_values();
   bool is_output(ValueId value) const { return value < is_output_.size() && is_output_[value]; }
 
@@ -99,7 +98,7 @@ class Graph {
   std::vector<OutputExtent> extents_;
 };
 
-// Read access to one node and its types: what OpSpec functions receive.
+// One node with its types, as OpSpec functions receive it.
 struct NodeView {
   const Graph& graph;
   const Node& node;
@@ -114,11 +113,11 @@ struct NodeView {
   const TensorType& output() const { return graph.value(node.output).type; }
 };
 
-// One line per node, in order, no addresses, floats as %.9g:
+// Prints one line per node, in order, without addresses, floats as %.9g:
 //   %7 conv1 = Conv2d(%x, %w1, %b1) {stride_h=2, stride_w=2} : f32[1,32,112,112] nhwc
 std::string print(const Graph& graph);
 
-// Checks the invariants above. Internal error: names the pass in `where`.
+// Checks the invariants above. The Internal error names the pass in `where`.
 llvm::Error verify(const Graph& graph, llvm::StringRef where);
 
 }  // namespace codl::ir

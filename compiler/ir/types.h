@@ -1,4 +1,4 @@
-// Types of the graph: tensor type, operator parameters.
+// Types of the graph: tensor types and operator parameters.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace codl::ir {
 
 using ValueId = uint32_t;
-using NodeId = uint32_t;  // index into Graph::nodes(); changes when nodes are removed or inserted
+using NodeId = uint32_t;  // index into Graph::nodes(); changes when nodes are added or removed
 inline constexpr uint32_t kNoId = UINT32_MAX;
 
 using Dims = llvm::SmallVector<int32_t, 4>;
@@ -32,7 +32,7 @@ struct TensorType {
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
-// "f32[1,64,112,112] nhwc"
+// Like "f32[1,64,112,112] nhwc".
 std::string to_string(const TensorType& type);
 
 // Parameters of one operator: the bytes of its Params struct (schema/ops.def).

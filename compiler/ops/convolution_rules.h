@@ -25,11 +25,11 @@ struct ConvolutionWindow {
   }
 };
 
-// Input error unless the operands are there with their ranks: ahead of ConvolutionWindow::of().
+// Input error unless the operands exist with their ranks. Call it before ConvolutionWindow::of().
 llvm::Error check_convolution_operands(const ir::NodeView& node, bool has_residual);
 
-// Output type [n, w.dims[0], oh, ow]. Input error: the bias, the window or the residual does not
-// fit.
+// Returns the output type [n, w.dims[0], oh, ow]. Input error if the bias, the window or the
+// residual does not fit.
 llvm::Expected<ir::TensorType> infer_convolution(const ir::NodeView& node,
                                                  const ConvolutionWindow& window,
                                                  bool has_residual);

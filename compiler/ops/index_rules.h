@@ -1,11 +1,11 @@
-// Rules that the operators share whose indices are operands.
+// Rules that operators with index operands share.
 #pragma once
 
 #include "compiler/ops/op_spec.h"
 
 namespace codl::compiler {
 
-// Unless `indices` has the rank of `data` and, but for `axis`, no larger dims (Input error).
+// Input error unless `indices` has the rank of `data` and, except for `axis`, no larger dims.
 llvm::Error expect_indices_inside(const ir::NodeView& node, uint32_t data, uint32_t indices,
                                   int32_t axis);
 

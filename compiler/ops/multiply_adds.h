@@ -1,5 +1,5 @@
-// How many multiply-adds sums of products take, from shapes: what reports and shares count. Padding
-// counts as work; 0 for operators without such sums. Latency models have features of their own.
+// Counts multiply-adds of sums of products from shapes, for reports and shares. Padding counts as
+// work; operators without such sums have 0. Latency models have features of their own.
 #pragma once
 
 #include "compiler/ir/graph.h"

@@ -21,40 +21,42 @@ struct SplitRule {
 
 struct OpSpec {
   OpKind kind;
-  // ONNX operators this op is imported from, space-separated; empty if never imported. For
+  // ONNX operators that the importer makes this op from, space-separated; empty if none. For
   // --list-ops; the importer's rules are in frontend/.
   std::string_view onnx_types;
-  // Output type from parameters and operand types (dims and dtype; layout Plain). Expected errors:
-  // Input (shapes do not fit).
+  // Returns the output type from parameters and operand types (dims and dtype; layout Plain). Input
+  // error if the shapes do not fit.
   llvm::Expected<ir::TensorType> (*infer)(const ir::NodeView& node);
-  // Empty: the node runs whole.
+  // Returns the dims along which the node may be cut; if empty, the node runs whole.
   llvm::SmallVector<SplitRule, 2> (*splits)(const ir::NodeView& node);
-  // Rows (or channels) of operand `operand` that output rows (or channels) `output` read, clipped
-  // to the operand: padding at a cut is real rows, never zeros. The whole truth about halos. For a
-  // Height part of an operand without that dim, or a constant, the operand's whole extent.
+  // Returns the rows (or channels) of operand `operand` that the output rows (or channels) `output`
+  // read, clipped to the operand: padding at a cut is real rows, never zeros. This is the only
+  // source of halos. For a Height part of an operand without that dim, or of a constant, it is the
+  // operand's whole extent.
   Range (*input_range)(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output);
-  // True if a node of f32 maps (rank 4) computes in Nhwc; null: the operator computes in Plain.
+  // True if a node with f32 maps (rank 4) computes in Nhwc; null: the operator computes in Plain.
   bool (*computes_in_nhwc)(const ir::NodeView& node) = nullptr;
-  // True where all of its rows for Nhwc compute in Plain as well, as fast: a node whose operands
-  // are Plain stays so.
+  // True if all of its kernels for Nhwc compute Plain as fast: then a node with Plain operands
+  // stays Plain.
   bool follows_layout = false;
   // Ties the channels of operands and result that must be pruned together; null: none of them can
   // be removed.
   void (*channels)(const ir::NodeView& node, ChannelLinks& links) = nullptr;
-  // The parameters of the node without the places that are not kept; null: they stay as they are.
+  // Returns the node's parameters without the removed places; null: they stay as they are.
   ir::OpParams (*params_of_kept)(const ir::NodeView& node, KeptPlaces kept) = nullptr;
 };
 
 const OpSpec& op_spec(OpKind op);
 llvm::ArrayRef<const OpSpec*> all_op_specs();
 
-// Shared pieces of the table's entries.
-Range whole_extent(const ir::TensorType& type, SplitDim dim);  // [0, dims[2]) or [0, dims[1])
-// Output range = input range, for elementwise operands.
+// Functions that several entries of the table use. The whole extent is [0, dims[2]) or [0,
+// dims[1]).
+Range whole_extent(const ir::TensorType& type, SplitDim dim);
+// The output range is the input range, for elementwise operands.
 Range same_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output);
 
 bool always_in_nhwc(const ir::NodeView& node);
-// For operators that run whole: no rule, every operand read from end to end.
+// For operators that run whole: there is no rule, and every operand is read from end to end.
 llvm::SmallVector<SplitRule, 2> no_splits(const ir::NodeView& node);
 Range whole_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output);
 

@@ -1,26 +1,27 @@
-// Rules that several operators share: limits of a type, windows that slide over an axis.
+// Rules that several operators share: limits of types, windows that slide along an axis.
 #pragma once
 
 #include "compiler/ops/op_spec.h"
 
 namespace codl::compiler {
 
-// A plain type with these dims. Errors: Input, naming `where`, if a dim is not positive;
-// Unsupported, if the value is larger than the runtime's contracts allow (kMaxDim, kMaxElements,
-// kMaxRank; rank 4 is counted with its channels padded as in Nhwc).
+// Returns a plain type with these dims. Input error, naming `where`, if a dim is not positive;
+// Unsupported error if the value is larger than the runtime's contracts allow (kMaxDim,
+// kMaxElements, kMaxRank; rank 4 is counted with its channels padded as in Nhwc).
 llvm::Expected<ir::TensorType> checked_type(llvm::StringRef where, DType dtype,
                                             llvm::ArrayRef<int64_t> dims);
 
-// Unless operand `i` exists (Input error), is of the dtype (Unsupported) and has `rank` dims
-// (Input; any rank if negative).
+// Input error unless operand `i` exists and has `rank` dims (any rank if negative); Unsupported
+// error unless it has the dtype.
 llvm::Error expect_operand(const ir::NodeView& node, uint32_t i, int32_t rank,
                            DType dtype = DType::F32);
-// Unless operand `i` exists (Input error) and has one of `dtypes` (Unsupported; empty: any).
+// Input error unless operand `i` exists; Unsupported error unless it has one of `dtypes` (empty:
+// any).
 llvm::Error expect_typed(const ir::NodeView& node, uint32_t i, llvm::ArrayRef<DType> dtypes = {});
 llvm::Error expect_operand_count(const ir::NodeView& node, uint32_t count);
 
-// The dims that these operands broadcast to (numpy: aligned at the last, a missing one counts as
-// 1). Errors: Input, if there are none.
+// Returns the dims that these operands broadcast to (as in numpy: aligned at the last, a missing
+// dim counts as 1). Input error if there are none.
 llvm::Expected<llvm::SmallVector<int64_t, 8>> broadcast_dims(const ir::NodeView& node,
                                                              llvm::ArrayRef<uint32_t> operands);
 
@@ -33,29 +34,29 @@ struct WindowAxis {
   int64_t pad_begin = 0;
   int64_t pad_end = 0;
 
-  // From the window's first tap to behind its last.
+  // The distance from the window's first tap to the end of its last.
   int64_t extent() const { return (kernel - 1) * dilation + 1; }
   int64_t first_tap(int64_t output) const { return output * stride - pad_begin; }
 };
 
-// Input error unless every member is in a range that cannot overflow: kernel, stride, dilation at
-// least 1, pads at least 0, all at most kMaxDim.
+// Input error unless every member is in a range that cannot overflow: kernel, stride and dilation
+// at least 1, pads at least 0, all at most kMaxDim.
 llvm::Error check_window(llvm::StringRef where, const WindowAxis& axis);
 
-// Number of windows. With `ceil_mode` the last window may hang over the end, but not begin behind
-// the input and its leading pad (ONNX since opset 19, PyTorch, ONNX Runtime always). Less than 1 if
-// no window fits. The axis has passed check_window().
+// Returns the number of windows; less than 1 if none fits. With `ceil_mode` the last window may
+// hang over the end, but not begin after the input and its leading pad (as in ONNX since opset 19
+// and in PyTorch; ONNX Runtime always does this). The axis must have passed check_window().
 int64_t window_count(const WindowAxis& axis, bool ceil_mode);
 
-// Input elements from the first tap of the first window of `output` to behind the last tap of the
-// last, clipped to the input: what the kernels' contracts ask for. Where a dilated window begins or
-// ends in the padding, its outermost taps inside may be up to dilation - 1 elements further in.
-// Never empty: windows that lie in the padding altogether name the element next to them, so that
-// every part has an operand.
+// Returns the input elements that the windows of `output` read, from the first tap of the first to
+// the last tap of the last, clipped to the input. The kernels' contracts ask for this range. Where
+// a dilated window begins or ends in the padding, its outermost taps inside may be up to dilation -
+// 1 elements further in. The range is never empty: windows that lie in the padding altogether name
+// the element next to them, so that every part has an operand.
 Range window_input_range(const WindowAxis& axis, Range output);
 
-// Rules for an output [n, c, h, w]: Height if `height`, OutputChannel if `channels`. A dim with no
-// place to cut gets no rule.
+// Returns the rules for an output [n, c, h, w]: Height if `height`, OutputChannel if `channels`. A
+// dim with no place to cut gets no rule.
 llvm::SmallVector<SplitRule, 2> split_rules(const ir::TensorType& output, bool height,
                                             bool channels);
 

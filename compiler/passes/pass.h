@@ -12,17 +12,17 @@
 namespace codl::compiler {
 
 struct Pass {
-  llvm::StringRef name;  // as --dump-after= takes it
+  llvm::StringRef name;  // as in --dump-after=
   llvm::Error (*run)(ir::Graph& graph);
 };
 
 struct PassOptions {
   std::string dump_after;  // pass name, or empty
   llvm::raw_ostream* dump_to = nullptr;
-  // Runs in front of the pass of this name; null: nothing does.
+  // Pass before which `inserted` runs; null: it does not run.
   llvm::StringRef inserted_before = {};
   std::function<llvm::Error(ir::Graph& graph)> inserted = {};
-  // Given the graph before the first pass (an empty name) and after each; null: nobody.
+  // Called with the graph before the first pass (with an empty name) and after each; may be null.
   std::function<llvm::Error(llvm::StringRef pass, const ir::Graph& graph)> on_graph = {};
 };
 

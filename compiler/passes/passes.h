@@ -1,5 +1,5 @@
-// Every pass: one function, one file of the same name. Each says what it needs, gives, and where it
-// stands in the order (compiler/pipeline.cc).
+// All passes: one function, one file of the same name each. The file says what the pass needs, what
+// it gives, and where it stands in the order (compiler/pipeline.cc).
 #pragma once
 
 #include "compiler/ir/graph.h"

@@ -12,8 +12,9 @@
 
 namespace codl::compiler {
 
-// How many nodes read each value of a graph, and which one if it is one. A pass that changes a
-// node's operands does so through replace(); a node that it marks as dead goes on reading.
+// Knows how many nodes read each value of a graph, and which one if it is a single one. A pass that
+// changes a node's operands must call replace(). A node that a pass marks as dead still counts as a
+// reader until remove().
 class Readers {
  public:
   explicit Readers(ir::Graph& graph);
@@ -22,14 +23,14 @@ class Readers {
   size_t count(ir::ValueId value) const {
     return value < readers_.size() ? readers_[value].count : 0;
   }
-  // The node that computes `value`, if `user` is all that reads it; else kNoId. Such a producer may
-  // be merged into its user: nobody sees the value between them.
+  // Returns the node that computes `value` if only `user` reads it; else kNoId. Such a producer may
+  // be merged into its user, because nobody else sees the value between them.
   ir::NodeId sole_producer(ir::ValueId value, ir::NodeId user) const;
-  // True if none but `nodes` read what they compute, `root`'s result aside. Each is named once.
+  // True if only `nodes` read the nodes' results, except `root`'s. Each node is named once.
   bool only_among(llvm::ArrayRef<ir::NodeId> nodes, ir::NodeId root) const;
-  // Puts `node` in the place of node `id`; its operands may be values added since.
+  // Replaces node `id` by `node`, whose operands may be values added since.
   void replace(ir::NodeId id, ir::Node node);
-  // The node reads no more: it is dead, and what only it read may go.
+  // The node is dead and reads nothing any more; whatever only it read may be removed.
   void remove(ir::NodeId id);
 
  private:
@@ -44,11 +45,11 @@ class Readers {
   std::vector<OfValue> readers_;  // indexed by value
 };
 
-// Names that no value of the graph has, or had since this was made.
+// Makes names that no value of the graph has, or had since this object was made.
 class NewNames {
  public:
   explicit NewNames(const ir::Graph& graph);
-  // `base`, or `base.1`, `base.2` ... : the first that is free. It is no longer.
+  // Returns the first free one of `base`, `base.1`, `base.2` ..., and takes it.
   std::string take(const std::string& base);
 
  private:
@@ -56,10 +57,10 @@ class NewNames {
   llvm::StringMap<int> next_suffix_;  // keyed by base
 };
 
-// The one number that a constant of f32 consists of; none for another value.
+// Returns the value of an f32 constant with a single number; none for other values.
 std::optional<double> number_of(const ir::Graph& graph, ir::ValueId id);
 
-// Whether the node is a Binary of that kind, of f32 and without an activation.
+// True if the node is a Binary of that kind, in f32 and without an activation.
 bool is_binary(const ir::Graph& graph, const ir::Node& node, int32_t kind);
 
 // Calls edit(params), where `params` is the Conv2dParams or DepthwiseConv2dParams of a node, and

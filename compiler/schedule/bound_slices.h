@@ -1,5 +1,4 @@
-// A schedule whose GPU work can be interrupted often enough for other programs: the screen's
-// frames.
+// Limits the GPU's work in one go, so that other programs get their turn: the screen's frames.
 #pragma once
 
 #include "compiler/device/latency_predictor.h"
@@ -7,15 +6,15 @@
 
 namespace codl::compiler {
 
-// For a schedule with GPU steps; one without stays as it is. A GPU serves other programs either
-// between launches, or in the order of requests, when all is done that was enqueued before. So
-// both are bounded by `max_slice_us`:
+// Changes a schedule with GPU steps; others stay as they are. A GPU serves other programs either
+// between launches, or in the order of requests, when everything enqueued before is done. So
+// `max_slice_us` bounds both:
 //   - GPU kernels that take longer are cut into launches over rows or channels, of half of it where
-//     the kernel can be cut so, that the queue does not run dry;
-//   - at most that much is enqueued ahead (Variant::max_ahead_us); the host, which runs the CPU's
-//     steps too, enqueues the next when it comes back from a step. So CPU steps are cut, too, where
-//     that pays, and the list is put in the order in which the host can go on soonest.
-// A kernel that cannot be cut fine enough stays longer than asked for: figures_of() tells.
+//     the kernel can be cut that fine, so that the queue does not run dry;
+//   - at most that much is enqueued ahead (Variant::max_ahead_us). The host, which runs the CPU's
+//     steps, too, enqueues more when it returns from a step. So CPU steps are cut as well where
+//     that pays, and the list is ordered so that the host can go on soonest.
+// A kernel that cannot be cut fine enough exceeds the limit; figures_of() reports it.
 void bound_gpu_slices(const ir::Graph& graph, Schedule& schedule, const LatencyPredictor& predictor,
                       double max_slice_us);
 

@@ -1,5 +1,5 @@
-// Two queues of steps over tensors: the partition plan made executable. One ordered list; each step
-// has a queue and waits only on earlier steps of other queues.
+// A schedule is the partition plan made executable: one ordered list of steps over tensors. Each
+// step has a queue and waits only for earlier steps of other queues.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace codl::compiler {
 
-// A constant in one packing, shared by the parts, queues and variants that read it so.
+// A constant in one packing; all parts, queues and variants that read it so share it.
 struct Blob {
   ir::ValueId value = ir::kNoId;
   Packing packing = Packing::None;
@@ -21,30 +21,31 @@ struct Blob {
   friend bool operator==(const Blob&, const Blob&) = default;
 };
 
-// A variant of the plan, and what only the compiler asks of its tensors and steps.
+// A variant of the plan, with facts about its tensors and steps that only the compiler needs.
 struct Schedule : Variant {
   std::vector<ir::ValueId> values;  // indexed by tensor
   std::vector<ir::NodeId> nodes;    // indexed by step; kNoId for a transfer
-  std::vector<Blob> blobs;  // Tensor::index of Weights; a plan numbers those of all variants
+  std::vector<Blob> blobs;  // Tensor::index of Weights; a plan numbers blobs over all variants
 };
 
-// Turns a partition plan into steps: per value and queue one tensor (window: the rows the queue
-// computes or reads), one kernel step per part, transfer steps by the profile's sharing, waits.
-// Nothing is placed in memory, and no time is predicted.
+// Turns a partition plan into steps: one tensor per value and queue (a window: the rows that the
+// queue computes or reads), one kernel step per part, transfer steps as the profile's sharing needs
+// them, and waits. It places nothing in memory and predicts no time.
 llvm::Expected<Schedule> make_schedule(const ir::Graph& graph, const PartitionPlan& plan,
                                        const LatencyPredictor& predictor, llvm::StringRef variant);
 
-// Independent of how the schedule was made: for every pair of steps on different queues that touch
-// overlapping rows and channels of one tensor, at least one writing, one is ordered before the
-// other by waits and queue order; everything a step reads was written by ordered steps. Internal
-// error: names both steps.
+// Checks a schedule without knowing how it was made. Two steps on different queues that touch
+// overlapping rows and channels of one tensor, at least one writing, must be ordered by waits and
+// queue order; and ordered steps must have written everything that a step reads. The Internal error
+// names both steps.
 llvm::Error check_races(const ir::Graph& graph, const Schedule& schedule);
 
-// Independent of how kernels and tiles were chosen: no work-group takes more work-items or local
-// memory than the device has. Internal error: names the step.
+// Checks, without knowing how kernels and tiles were chosen, that no work-group has more work-items
+// or local memory than the device allows. The Internal error names the step.
 llvm::Error check_work_groups(const Variant& variant, const DeviceProfile& profile);
 
-// "12 gpu conv2d_f32_cl_image rows[0,78) of 112 in=t4 out=t7 waits=[9] predicted=412us"
+// Prints lines like "12 gpu conv2d_f32_cl_image rows[0,78) of 112 in=t4 out=t7 waits=[9]
+// predicted=412us".
 std::string print(const Variant& variant);
 
 }  // namespace codl::compiler

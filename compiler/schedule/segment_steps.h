@@ -1,10 +1,10 @@
-// The steps of a segment (a chain, or one node) of a partition plan, before they have names,
+// Makes the steps of a segment (a chain, or one node) of a partition plan, before they have names,
 // numbers of tensors, weights and waits.
 //
-// For every value and queue: what the queue computes, what its nodes read, and what is missing.
-// From these alone follow the tensors (placements.h), then segment by segment the steps: transfer
-// what is missing, map shared tensors for the host, run the kernels. Chains need no rule of their
-// own: a queue that computes all it reads misses nothing.
+// The input, for every value and queue, is what the queue computes, what its nodes read, and what
+// is missing. The tensors follow from these alone (placements.h), and then the steps, segment by
+// segment: transfer what is missing, map shared tensors for the host, run the kernels. Chains need
+// no rule of their own, because a queue that computes all it reads misses nothing.
 #pragma once
 
 #include <array>
@@ -34,22 +34,22 @@ struct PlannedStep {
   const KernelInfo* kernel = nullptr;
   ir::NodeId node = ir::kNoId;              // node of which the step computes a part
   ir::ValueId value = ir::kNoId;            // value of a transfer, a map or an unmap
-  llvm::SmallVector<TensorId, 4> operands;  // as tensor_id() has them; constants: kNoTensor
+  llvm::SmallVector<TensorId, 4> operands;  // numbered by tensor_id(); constants: kNoTensor
 
   bool is_map_or_unmap() const { return kind == StepKind::Map || kind == StepKind::Unmap; }
 };
 
-// Where a value is at a point of the list of steps.
+// State of a value at one point of the list of steps.
 struct ValueState {
   enum class Mapped : uint8_t { No, Read, Write };
 
   std::array<std::array<Region, 2>, 2> missing = {};  // indexed by processor; not transferred yet
   std::array<bool, 2> is_handed_over = {};            // the missing part is on its way
   Region made;                                        // not converted to the other layout yet
-  std::array<Mapped, kTensorSlots> mapped = {};       // shared tensors, to the host
+  std::array<Mapped, kTensorSlots> mapped = {};       // shared tensors that the host has mapped
 
   ValueState() = default;
-  // Before the first step.
+  // The state before the first step.
   explicit ValueState(const ValuePlacement& placement)
       : missing(placement.missing), made(placement.made) {}
   friend bool operator==(const ValueState&, const ValueState&) = default;
@@ -64,10 +64,10 @@ struct PlannedAccess {
 
 class SegmentSteps {
  public:
-  // Takes one step; an error of it ends the list.
+  // Receives one step; its error ends the list.
   using Sink = llvm::function_ref<llvm::Error(PlannedStep step)>;
 
-  // Borrows all. Placements and states are by value; constants have none.
+  // Borrows all. Placements and states are indexed by value; constants have none.
   SegmentSteps(const ir::Graph& graph, const DeviceProfile& profile,
                const std::vector<ValuePlacement>& placements, std::vector<ValueState>& states)
       : graph_(graph), profile_(profile), placements_(placements), states_(states) {}
@@ -76,7 +76,7 @@ class SegmentSteps {
   // after it.
   llvm::Error emit(const PartitionPlan& plan, ir::NodeId first, ir::NodeId last, Sink sink);
 
-  // The values that a segment reads or makes, ascending, without constants.
+  // Returns the values that a segment reads or makes, ascending, without constants.
   static llvm::SmallVector<ir::ValueId, 8> values_of(const ir::Graph& graph, ir::NodeId first,
                                                      ir::NodeId last);
 
@@ -89,7 +89,7 @@ class SegmentSteps {
   bool is_missing(ir::ValueId value, Processor processor) const;
   llvm::Error hand_over(ir::ValueId value, Processor to);
   llvm::Error transfer(ir::ValueId value, Processor to, const Region& region);
-  // The tensors by which a value comes to a processor.
+  // The tensors through which a value reaches a processor.
   struct Way {
     TensorId from;
     TensorId staging;  // kNoTensor: none
@@ -119,15 +119,16 @@ class SegmentSteps {
   const std::vector<ValuePlacement>& placements_;
   std::vector<ValueState>& states_;
   Sink sink_ = nullptr;
-  llvm::SmallVector<TensorId, 16> read_by_gpu_;  // in the segment at hand
+  llvm::SmallVector<TensorId, 16> read_by_gpu_;  // in the current segment
 };
 
-// The step as its contract sees it. `shapes` has room for kMaxOperands and must outlive the result.
+// Returns the step as its contract sees it. `shapes` has room for kMaxOperands and must outlive the
+// result.
 kernels::StepShape shape_of(const ir::Graph& graph, const std::vector<ValuePlacement>& placements,
                             const PlannedStep& step, kernels::OperandShape* shapes);
 
-// In operand order, without constants. Map and Unmap count as writes of the whole tensor: they
-// change who may touch it.
+// Returns the accesses in operand order, without constants. Map and Unmap count as writes of the
+// whole tensor, because they change who may touch it.
 llvm::SmallVector<PlannedAccess, 6> accesses_of(const ir::Graph& graph, const PlannedStep& step);
 
 }  // namespace codl::compiler

@@ -18,8 +18,8 @@ struct Access {
 Region accessed_region(const ir::Graph& graph, ir::NodeId node, uint32_t operand,
                        const ir::TensorType& type, bool is_write, SplitDim dim, Range part);
 
-// In operand order. Map and Unmap count as writes of the whole tensor: they change who may touch
-// it.
+// Returns the accesses in operand order. Map and Unmap count as writes of the whole tensor, because
+// they change who may touch it.
 llvm::SmallVector<Access, 6> accesses_of(const ir::Graph& graph, const Schedule& schedule,
                                          StepId id);
 

@@ -1,4 +1,5 @@
-// Which steps are certainly done before which: queue order and waits, closed transitively.
+// Tells which steps are certainly done before which: the transitive closure of queue order and
+// waits.
 #pragma once
 
 #include <array>
@@ -8,8 +9,8 @@
 
 namespace codl::compiler {
 
-// happens_before(a, b): a is complete when b starts, in every execution. CPU and GPU queues run
-// their own steps in order; Transfer steps too, so of each queue the latest step done says it all.
+// happens_before(a, b): a is complete when b starts, in every execution. Each queue runs its steps
+// in order, so it is enough to know the latest step of each queue that is done.
 class StepOrder {
  public:
   explicit StepOrder(const Variant& variant);
@@ -19,7 +20,7 @@ class StepOrder {
   struct Done {
     std::array<StepId, kQueueCount> count{};
   };
-  // When the step starts.
+  // The steps that are done when the step starts.
   const Done& done_before(StepId step) const { return done_[step]; }
 
  private:

@@ -10,10 +10,12 @@
 
 namespace codl::compiler {
 
-// Who must act: Input = the user (model, profile, flag), exit code 1; Unsupported = us, later
-// (names op, opset, attribute), exit code 2; Limit = a requested limit cannot be met, exit code 3;
-// Internal = a checker found our own output wrong, exit code 70; Memory = there is not enough of
-// it, exit code 70.
+// Tells who must act:
+//   Input        the user (model, profile, flag); exit code 1
+//   Unsupported  us, later (names op, opset, attribute); exit code 2
+//   Limit        the user, because a requested limit cannot be met; exit code 3
+//   Internal     us, because a checker found our own output wrong; exit code 70
+//   Memory       the user, because there is not enough of it; exit code 70
 enum class ErrorKind { Input, Unsupported, Limit, Internal, Memory };
 
 class CompileError : public llvm::ErrorInfo<CompileError> {
@@ -38,7 +40,7 @@ inline llvm::Error make_error(ErrorKind kind, llvm::StringRef where, std::string
   return llvm::make_error<CompileError>(kind, where.str(), std::move(message));
 }
 
-// input_error("conv1", "expected rank 4, found {0}", rank)
+// Example: input_error("conv1", "expected rank 4, found {0}", rank).
 template <typename... Args>
 llvm::Error input_error(llvm::StringRef where, const char* format, Args&&... args) {
   return make_error(ErrorKind::Input, where,
@@ -60,7 +62,7 @@ inline llvm::Error memory_error(llvm::StringRef where) {
   return make_error(ErrorKind::Memory, where, "expected enough memory, found none left");
 }
 
-// Exit code of a tool that ends with this error (consumed); writes one line per error to `os`,
+// Consumes the error and returns the exit code for the tool. Writes one line per error to `os`,
 // whatever the names in it hold.
 int report_error(llvm::Error error, llvm::raw_ostream& os);
 
@@ -72,7 +74,7 @@ int report_error(llvm::Error error, llvm::raw_ostream& os);
   auto tmp = (expr);                           \
   if (!tmp) return tmp.takeError();            \
   auto lhs = std::move(*tmp)
-// CODL_ASSIGN_OR_RETURN(name, expr): name = *expr, or return its error. The compiler's one error
-// macro.
+// CODL_ASSIGN_OR_RETURN(name, expr): name = *expr, or return its error. This is the compiler's one
+// error macro.
 #define CODL_ASSIGN_OR_RETURN(lhs, expr) \
   CODL_ASSIGN_OR_RETURN_(CODL_CONCAT(codl_expected_, __LINE__), lhs, expr)

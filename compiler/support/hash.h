@@ -1,5 +1,5 @@
-// XXH3, the one hash of codl: of models, profiles and plans. Not for adversaries: it tells
-// accidents and changes apart.
+// XXH3, codl's one hash, for models, profiles and plans. It detects accidents and changes, not
+// adversaries.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace codl::compiler {
 
 uint64_t hash_of(llvm::StringRef bytes);
 
-// 16 lower-case hex digits.
+// Returns 16 lower-case hex digits.
 std::string to_hex(uint64_t hash);
 
 }  // namespace codl::compiler

@@ -1,4 +1,4 @@
-// Files that the compiler reads: those of tools/files.h, with the compiler's errors.
+// Reads files with tools/files.h and reports the compiler's errors.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace codl::compiler {
 
-// The fault of the file at `path` as an input error.
+// Turns the fault of the file at `path` into an input error.
 llvm::Error to_error(llvm::StringRef path, const tools::FileFault& fault);
 
-// All of a file, in memory: it may change meanwhile. Input error if it is no regular file or has
-// more than `max_bytes`.
+// Reads the whole file into memory, because it may change meanwhile. Input error if it is no
+// regular file or has more than `max_bytes`.
 llvm::Expected<std::string> read_input(llvm::StringRef path, uint64_t max_bytes);
 
-// The same, mapped where it is large: nobody may make the file shorter meanwhile (SIGBUS).
+// The same, but a large file is mapped: nobody may make it shorter meanwhile (SIGBUS).
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map_input(llvm::StringRef path,
                                                               uint64_t max_bytes);
 
-// A plan file, mapped as by map_input(): a file with holes says how long it is, and no byte of that
-// need be there. Input error if it is not as long as its head says. What else is wrong with it is
-// left to who opens the plan.
+// Maps a plan file as map_input() does. There is no limit, because a file with holes has a long
+// size without bytes. Input error if its size is not the one in its head. Whoever opens the plan
+// finds other faults.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map_plan(llvm::StringRef path);
 
 }  // namespace codl::compiler

@@ -1,10 +1,9 @@
 // Bytes that may be many times a model's own: constants that were computed or converted (int8
 // weights become floats) and the plan.
 //
-// The first kBytesInMemory of the process are ordinary memory. What comes beyond lies in files
-// without a name, mapped: the system writes such pages to the disk and takes them back when memory
-// is short. The files are in the folder TMPDIR, or /var/tmp, which is no file system in memory on
-// usual systems.
+// The first kBytesInMemory of the process are ordinary memory. The rest lies in mapped files
+// without a name: the system writes such pages to the disk when memory is short, and reads them
+// back. The files are in the folder TMPDIR, or /var/tmp, which usually is no file system in memory.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +14,8 @@ namespace codl::compiler {
 
 constexpr size_t kBytesInMemory = size_t{64} << 20;
 
-// Aligned as by operator new. std::bad_alloc; tools::ToolError (input) if no file has room.
+// Aligned as by operator new. Throws std::bad_alloc, or tools::ToolError (input) if no file has
+// room.
 void* allocate_large(size_t bytes);
 void free_large(void* memory, size_t bytes) noexcept;
 

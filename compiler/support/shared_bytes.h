@@ -1,4 +1,4 @@
-// Immutable bytes of a constant, held once however many values and tensors have them.
+// Immutable bytes of a constant, which values and tensors share.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace codl::compiler {
 
-// Copying shares. The bytes are LargeBytes, or a range of something larger (a mapped file, a
-// protobuf string) that lives as long as any SharedBytes of it: so a model's weights are neither
+// Copying shares the bytes. They are LargeBytes, or a range of something larger (a mapped file, a
+// protobuf string) that lives as long as any SharedBytes of it. So a model's weights are neither
 // copied out of its files nor held once per initializer that names them.
 class SharedBytes {
  public:
   SharedBytes() = default;
-  // A vector is bytes, and bytes are a range: both convert as they stand.
+  // Vectors and ranges of bytes convert implicitly.
   SharedBytes(LargeBytes bytes) {  // NOLINT(google-explicit-constructor)
     auto owner = std::make_shared<const LargeBytes>(std::move(bytes));
     range_ = *owner;
@@ -31,7 +31,7 @@ class SharedBytes {
   SharedBytes(llvm::ArrayRef<uint8_t> range, std::shared_ptr<const void> owner)
       : range_(range), owner_(std::move(owner)) {}
 
-  // True if somebody else holds them too.
+  // True if somebody else holds them, too.
   bool is_shared() const { return owner_.use_count() > 1; }
 
   const uint8_t* data() const { return range_.data(); }
@@ -52,24 +52,24 @@ class SharedBytes {
   std::shared_ptr<const void> owner_;
 };
 
-// The elements as a constant's bytes.
+// Makes a constant's bytes from elements.
 template <typename T>
 LargeBytes bytes_of(llvm::ArrayRef<T> elements) {
   const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
   return LargeBytes(first, first + elements.size() * sizeof(T));
 }
 
-// Counts bytes that several constants share once.
+// Counts bytes that several constants share only once.
 class DistinctBytes {
  public:
-  // `element_bytes`: of one of their elements.
+  // `element_bytes` is the size of one element.
   void add(const SharedBytes& bytes, size_t element_bytes) {
     if (bytes.empty() || !seen_.insert({bytes.data(), bytes.size()}).second) return;
     count_ += bytes.size();
     as_floats_ += element_bytes < 4 ? bytes.size() / element_bytes * 4 : bytes.size();
   }
   int64_t count() const { return static_cast<int64_t>(count_); }
-  // If each element of fewer than four bytes becomes an f32.
+  // Returns the bytes if each element of fewer than four bytes becomes an f32.
   int64_t as_floats() const { return static_cast<int64_t>(as_floats_); }
 
  private:
