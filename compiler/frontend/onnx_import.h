@@ -1,4 +1,5 @@
-// ONNX bytes to graph: read (onnx_reader), then one rule per node (import_table).
+// Makes a graph from ONNX bytes: reads them (onnx_reader), then runs one rule per node
+// (import_table).
 #pragma once
 
 #include <cstdint>
@@ -15,26 +16,27 @@
 namespace codl::compiler {
 
 struct ImportOptions {
-  // Dims of inputs that the model leaves open, by the input's name.
+  // Dims for inputs with open dims, by the input's name.
   llvm::StringMap<std::vector<int64_t>> input_shapes;
-  // Elements of inputs that become constants, by the input's name, as text in the input's type
+  // Elements for inputs that become constants, by the input's name, as text in the input's type
   // ("16000", "0.5", "true"). The graph no longer has these inputs.
   llvm::StringMap<std::vector<std::string>> input_values;
-  // Called once the model's bytes have been read for the last time: their memory may be given back.
+  // Called after the model's bytes were read for the last time, so that their memory can be freed.
   std::function<void()> on_read;
 };
 
-// One reason why a model is refused, and where it holds.
+// One reason why a model is refused, and the nodes that it concerns.
 struct ImportProblem {
-  std::string op_type;  // qualified_name(); empty: an input of the model
+  std::string op_type;  // qualified_name(); empty if an input of the model is refused
   int64_t opset = 0;
-  std::vector<std::string> nodes;  // names; of an input: its own
+  std::vector<std::string> nodes;  // names of the nodes, or of the input
   std::string reason;
 
-  std::string what() const;  // "Conv (opset 13)"
+  std::string what() const;  // like "Conv (opset 13)"
 };
 
-// The Unsupported error of a model with operators, types ... that are not imported: all reasons.
+// The Unsupported error about a model with operators, types ... that codl does not import: all
+// reasons.
 class ImportError : public llvm::ErrorInfo<ImportError, CompileError> {
  public:
   static char ID;
@@ -49,12 +51,11 @@ class ImportError : public llvm::ErrorInfo<ImportError, CompileError> {
 };
 
 // Imports a serialized ModelProto of opset kOldestOpset or newer. `path` is for messages and for
-// weights in other files of its folder. What a user may want to know about the import is appended
-// to `notes`.
+// weights in other files of its folder. Notes for the user are appended to `notes`.
 //
 // Errors: Input (not a model, types or shapes that contradict each other, a value that nothing
-// defines, a dimension that is open), Unsupported (operator, opset, attribute or dtype; every
-// offending node is named in one message, an ImportError). Nothing is thrown.
+// defines, an open dimension), Unsupported (operator, opset, attribute or dtype; one message, an
+// ImportError, names every offending node). Throws nothing.
 llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef path,
                                       const ImportOptions& options = {},
                                       std::vector<std::string>* notes = nullptr);

@@ -5,8 +5,8 @@
 
 namespace codl::compiler {
 
-// A rewrite of the model, or a flag, that is known to help; empty if none is. `op_type`: the ONNX
-// operator that was refused, empty for an input; `reason`: why, as the importer says it.
+// Returns a rewrite of the model, or a flag, that is known to help; empty if there is none.
+// `op_type`: the refused ONNX operator, empty for an input; `reason`: the importer's reason.
 llvm::StringRef suggestion_for(llvm::StringRef op_type, llvm::StringRef reason);
 
 }  // namespace codl::compiler

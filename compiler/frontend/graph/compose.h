@@ -1,4 +1,5 @@
-// Formulas over the graph: what an import rule writes when one ONNX operator becomes several nodes.
+// Writes formulas as nodes of the graph, for import rules of ONNX operators that become several
+// nodes.
 //
 //   Compose c(node, importer);
 //   const ir::ValueId x = c.operand(0);
@@ -21,8 +22,8 @@ class Compose {
  public:
   Compose(const OnnxNode& node, Importer& importer);
 
-  // ---- what there is ----
-  ir::ValueId operand(size_t i);                  // Importer::operand
+  // ---- operands ----
+  ir::ValueId operand(size_t i);                  // as Importer::operand()
   ir::ValueId operand_as(size_t i, DType dtype);  // cast if it has another dtype
   const ir::TensorType& type(ir::ValueId value) const;
   llvm::ArrayRef<int32_t> dims(ir::ValueId value) const;
@@ -30,12 +31,13 @@ class Compose {
 
   // ---- constants ----
   ir::ValueId scalar(DType dtype, double value);  // rank 0; exact for integers up to 2^53
-  // `name`: behind the output's, in dumps and reports.
+  // `name` follows the output's name, in dumps and reports.
   ir::ValueId floats(llvm::ArrayRef<float> elements, llvm::ArrayRef<int64_t> dims,
                      llvm::StringRef name = "constant");
   ir::ValueId ints(llvm::ArrayRef<int64_t> elements, llvm::ArrayRef<int64_t> dims);  // I64
   ir::ValueId constant(DType dtype, llvm::ArrayRef<int64_t> dims, SharedBytes bytes);
-  ir::ValueId filled(DType dtype, double value, llvm::ArrayRef<int64_t> dims);  // one value
+  // Every element has this value.
+  ir::ValueId filled(DType dtype, double value, llvm::ArrayRef<int64_t> dims);
 
   // ---- elementwise, with broadcasting; binary operands have one dtype ----
   ir::ValueId unary(int32_t kind, ir::ValueId x, float alpha = 0, float beta = 0);
@@ -62,12 +64,12 @@ class Compose {
   ir::ValueId softmax(ir::ValueId x, int64_t axis);
   ir::ValueId matmul(ir::ValueId a, ir::ValueId b);  // BatchMatMul, numpy's rules for rank 1 too
 
-  // Any node whose infer() gives the output's type.
+  // Appends any node whose infer() gives the output's type.
   template <typename Params>
   ir::ValueId node(OpKind op, const Params& params, llvm::ArrayRef<ir::ValueId> inputs) {
     return append(op, ir::OpParams::of(op, params), inputs);
   }
-  // A node whose dims are its output's: Expand, Resize, DepthToSpace.
+  // Appends a node whose dims are its output's: Expand, Resize, DepthToSpace.
   template <typename Params>
   ir::ValueId shaped_node(OpKind op, const Params& params, llvm::ArrayRef<ir::ValueId> inputs,
                           llvm::ArrayRef<int64_t> dims) {
@@ -75,11 +77,11 @@ class Compose {
   }
 
   // ---- the end of a rule ----
-  // Output `output` of the ONNX node is the value (cast to the dtype ONNX gives it if need be is
-  // the rule's business).
+  // Binds output `output` of the ONNX node to the value. The rule must have cast it to the dtype
+  // that ONNX says.
   llvm::Error bind(ir::ValueId value, size_t output = 0);
-  bool has_output(size_t output) const;  // the node names it
-  // Makes every later call fail with the error, if it is one.
+  bool has_output(size_t output) const;  // true if the node names it
+  // Makes every later call fail with the error, if there is one.
   void fail(llvm::Error error) { error_.keep(std::move(error)); }
   llvm::Error take_error() { return error_.take(node_.name); }
 
@@ -88,7 +90,7 @@ class Compose {
   ir::ValueId append_shaped(OpKind op, ir::OpParams params, llvm::ArrayRef<ir::ValueId> inputs,
                             llvm::ArrayRef<int64_t> dims);
   ir::ValueId of_rank(ir::ValueId x, int32_t rank, llvm::StringRef name);
-  // Counted from the front; after an error 0.
+  // Counts the axis from the front; 0 after an error.
   int32_t axis_of(ir::ValueId x, int64_t axis);
   ir::ValueId take(llvm::Expected<ir::ValueId> value);
 

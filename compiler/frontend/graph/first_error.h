@@ -1,4 +1,4 @@
-// The first error of calls that go on after it.
+// Keeps the first error of several calls that go on after it.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace codl::compiler {
 
 class FirstError {
  public:
-  // Keeps the error if it is one, and the first.
+  // Keeps the error if there is one and no earlier one is kept.
   void keep(llvm::Error error) {
     llvm::handleAllErrors(
         std::move(error),
@@ -18,7 +18,7 @@ class FirstError {
         [&](const llvm::ErrorInfoBase& found) { keep(ErrorKind::Internal, found.message()); });
   }
 
-  // `where` takes the place of where it was found.
+  // Returns the error with `where` in place of its own position.
   llvm::Error take(llvm::StringRef where) const {
     return is_kept_ ? make_error(kind_, where, text_) : llvm::Error::success();
   }

@@ -22,7 +22,8 @@
 
 namespace codl::compiler {
 
-// Reads an integer-valued or float constant. Borrowed from the importer; valid until it is gone.
+// Gives the elements of a constant of integers or floats. Borrowed from the importer; valid until
+// it is gone.
 struct ConstantView {
   DType dtype = DType::F32;
   llvm::ArrayRef<int64_t> dims;
@@ -36,7 +37,7 @@ struct ConstantView {
 
 class Importer {
  public:
-  // Takes the graph's data. Errors: Input (a name defined twice, an input without type or dims).
+  // Takes the graph's data. Input error for a name defined twice, or an input without type or dims.
   static llvm::Expected<Importer> create(OnnxGraph& graph);
 
   // Limit of nodes in the graph. No network has more; a model that asks for more is an attack or an
@@ -50,48 +51,49 @@ class Importer {
 
   // ---- operands of a rule's node ----
   // F16 and BF16 are F32 here: a graph input is cast where it enters, an output where it leaves,
-  // and initializers are converted when they are read. A double is one for rules that compute in
-  // doubles (ImportEntry) while all floats among the node's operands are doubles; any other rule
-  // gets it as F32, and what that rule makes of it stays F32.
+  // and initializers are converted when they are read. Doubles stay doubles for rules that compute
+  // in doubles (ImportEntry), as long as all floats among the node's operands are doubles. Any
+  // other rule gets them as F32, and its results stay F32.
 
-  // Operand `i` as a value of the graph; constants are added to it on first use. Errors: Input (no
-  // such operand), Unsupported (no usable data; a value whose extent is only known at run time, see
-  // extent()).
+  // Returns operand `i` as a value of the graph; a constant is added to the graph on first use.
+  // Errors: Input (no such operand), Unsupported (no usable data; a value whose extent is known
+  // only at run time, see extent()).
   llvm::Expected<ir::ValueId> operand(const OnnxNode& node, size_t i);
-  // Operand `i` if it is known now: an initializer, or computed from initializers only. Unsupported
-  // if it depends on the graph's inputs, or has no usable data.
+  // Returns operand `i` if it is known now: an initializer, or computed from initializers only.
+  // Unsupported error if it depends on the graph's inputs, or has no usable data.
   llvm::Expected<ConstantView> constant(const OnnxNode& node, size_t i);
   // True if constant() would succeed.
   bool is_constant(const OnnxNode& node, size_t i);
-  // " (--input-value=sr:VALUE fixes it)" for operands that only a few elements of graph inputs
-  // decide: settings, not data. Else nothing.
+  // Returns " (--input-value=sr:VALUE fixes it)" if a few elements of graph inputs decide these
+  // operands, so that they are settings, not data. Else returns nothing.
   std::string how_to_fix(const OnnxNode& node, llvm::ArrayRef<size_t> operands) const;
-  // The elements of a constant of any integer type or bool, widened. Input error for floats,
-  // Unsupported for what expect_integer() refuses.
+  // Returns the elements of a constant of any integer type or bool, widened. Input error for
+  // floats, Unsupported error for integers that expect_integer() refuses.
   llvm::Expected<llvm::SmallVector<int64_t, 8>> int_constant(const OnnxNode& node, size_t i,
                                                              IntegerUse use = IntegerUse::Setting);
-  // The elements of a constant of any type as float.
+  // Returns the elements of a constant of any type as float.
   llvm::Expected<LargeVector<float>> float_constant(const OnnxNode& node, size_t i);
-  // Dims and dtype of operand `i`, constant or not; a dim may be 0 in a constant. Input error if
-  // there is no such operand; dims are Unsupported where an extent is only known at run time.
+  // Return dims and dtype of operand `i`, constant or not; a dim may be 0 in a constant. Input
+  // error if there is no such operand; dims are Unsupported if an extent is known only at run time.
   llvm::Expected<llvm::SmallVector<int64_t, 4>> dims_of(const OnnxNode& node, size_t i) const;
   llvm::Expected<DType> dtype_of(const OnnxNode& node, size_t i) const;
-  // Operand `i` is a tensor with a dim of 0.
+  // True if operand `i` is a tensor with a dim of 0.
   bool is_without_elements(const OnnxNode& node, size_t i) const;
-  bool reads_no_elements(const OnnxNode& node) const;  // for an operand
-  // Dims that the model itself declares for output `i` of the node (graph outputs and value_info
-  // and what follows, see relate_dims()), if it does and every one is a number.
-  // For operators whose output dims follow from data: believed then, as nothing else is known.
+  bool reads_no_elements(const OnnxNode& node) const;  // true if this holds for an operand
+  // Returns the dims that the model declares for output `i` of the node (in graph outputs and
+  // value_info, and what follows from them, see relate_dims()), if it declares them and every one
+  // is a number. Operators whose output dims depend on data use them, because nothing else is
+  // known.
   std::optional<llvm::SmallVector<int64_t, 4>> declared_dims(const OnnxNode& node, size_t i) const;
-  // The rule of the node got an answer from declared_dims().
+  // True if the rule of the node got an answer from declared_dims().
   bool believes_declared_dims(const OnnxNode& node) const;
 
   // ---- results of a rule's node ----
 
-  // Appends a node made from ONNX node `origin`. With an empty `suffix` it takes the name of origin
-  // and of its first output; else they get ".suffix" and a number if need be. Operators whose dims
-  // are the output's (Reshape, Expand, Resize, DepthToSpace): append_shaped(). Errors: those of the
-  // operator's infer().
+  // Appends a node made from ONNX node `origin`. With an empty `suffix` it takes the names of
+  // origin and of its first output; else they get ".suffix", and a number if need be. Use
+  // append_shaped() for operators whose dims are the output's (Reshape, Expand, Resize,
+  // DepthToSpace). Returns the errors of the operator's infer().
   template <typename Params>
   llvm::Expected<ir::ValueId> append(const OnnxNode& origin, llvm::StringRef suffix, OpKind op,
                                      const Params& params,
@@ -108,45 +110,44 @@ class Importer {
                                             llvm::ArrayRef<int64_t> dims);
   llvm::Expected<ir::ValueId> append_reshape(const OnnxNode& origin, llvm::StringRef suffix,
                                              ir::ValueId input, llvm::ArrayRef<int64_t> dims);
-  // A constant made by a rule, named after the first output. Unsupported error if rules have made
-  // far more than the model's weights.
+  // Adds a constant that a rule makes, named after the first output. Unsupported error if rules
+  // have made far more than the model's weights.
   llvm::Expected<ir::ValueId> add_constant(const OnnxNode& origin, llvm::StringRef suffix,
                                            DType dtype, llvm::ArrayRef<int64_t> dims,
                                            SharedBytes bytes);
-  // A constant with dims of 1 in front until it has `rank` dims: one for all that ask.
+  // Returns a constant with dims of 1 in front until it has `rank` dims. All callers share one.
   llvm::Expected<ir::ValueId> constant_of_rank(const OnnxNode& origin, llvm::StringRef suffix,
                                                ir::ValueId constant, int32_t rank);
   llvm::Expected<ir::ValueId> add_floats(const OnnxNode& origin, llvm::StringRef suffix,
                                          llvm::ArrayRef<int64_t> dims,
                                          llvm::ArrayRef<float> elements);
 
-  // Says what output `output` of `node` stands for. Each rule does so for every output that is
-  // read.
+  // Binds output `output` of `node` to a value. Each rule does so for every output that is read.
   void bind(const OnnxNode& node, ir::ValueId value, size_t output = 0);
   void bind_constant(const OnnxNode& node, OnnxTensor tensor, size_t output = 0);
-  // The output is operand `i` itself.
+  // Binds the output to operand `i` itself.
   llvm::Error bind_operand(const OnnxNode& node, size_t i, size_t output = 0);
 
   // ---- extents known at run time only ----
-  // A value of NonZero, NonMaxSuppression, Compress ... is planned with its largest dims; of dim
-  // `dim` only the first `count` elements (an I64 scalar of the graph) are meant. Such a value can
-  // be a graph output; rules that pass it on take it with extent_operand() and say so with
-  // bind_extent(), all others get an Unsupported error from operand().
+  // A value of NonZero, NonMaxSuppression, Compress ... is planned with its largest dims, but only
+  // the first `count` elements (an I64 scalar of the graph) of dim `dim` are valid. Such a value
+  // can be a graph output. Rules that pass it on take it with extent_operand() and call
+  // bind_extent(); all others get an Unsupported error from operand().
   struct Extent {
     int32_t dim = 0;
     ir::ValueId count = ir::kNoId;
   };
-  // After bind() of the output. Where value and count are known now, the output becomes a constant
-  // of the elements that are meant.
+  // Call it after bind() of the output. Where value and count are known now, the output becomes a
+  // constant of the valid elements.
   void bind_extent(const OnnxNode& node, size_t output, Extent extent);
   llvm::ArrayRef<Extent> extents_of(const OnnxNode& node, size_t i) const;
-  // Operand `i`, whatever its extents.
+  // Returns operand `i`, whatever its extents.
   llvm::Expected<ir::ValueId> extent_operand(const OnnxNode& node, size_t i);
 
   // ---- sequences and optionals ----
-  // Both exist while importing only. A sequence is a list of names of tensors; an optional with an
-  // element is the element; one without is said to be absent. Functions that give an operand as a
-  // tensor end with an Input error for either.
+  // Both exist only in the importer. A sequence is a list of names of tensors. An optional with an
+  // element is the element; one without is absent. Functions that return an operand as a tensor
+  // give an Input error for either.
   struct Sequence {
     DType dtype = DType::F32;  // of the stored elements
     std::vector<std::string> elements;
@@ -158,23 +159,24 @@ class Importer {
 
   bool is_sequence(llvm::StringRef name) const;
   bool is_absent(llvm::StringRef name) const;
-  // Operand `i`. Borrowed from the importer; valid until it is gone. Input error if it is none.
+  // Returns the sequence that is operand `i`. Borrowed from the importer; valid until it is gone.
+  // Input error if the operand is no sequence.
   llvm::Expected<const Sequence*> sequence(const OnnxNode& node, size_t i) const;
-  // Errors: Unsupported (more than kMaxSequenceElements).
+  // Unsupported error for more than kMaxSequenceElements.
   llvm::Error bind_sequence(const OnnxNode& node, Sequence sequence, size_t output = 0);
   void bind_absent(const OnnxNode& node, size_t output = 0);
-  // A name that nothing has, made from the node's first output, for a node that a rule writes.
+  // Returns an unused name, made from the node's first output, for a node that a rule writes.
   std::string define_name(const OnnxNode& node, llvm::StringRef suffix);
 
   // ---- bodies of If and Loop ----
 
-  // Imports a body of the node in place, with the values of these names as its inputs. Names of its
-  // outputs; one that is not usable has been reported. Errors: Input.
+  // Imports a body of the node in place, with the values of these names as its inputs. Returns the
+  // names of its outputs; an output that is not usable has been reported. Errors: Input.
   llvm::Expected<std::vector<std::string>> import_body(const OnnxNode& node, const OnnxGraph& body,
                                                        llvm::ArrayRef<std::string> inputs);
   // Binds output `output` to whatever `name` stands for.
   void bind_name(const OnnxNode& node, size_t output, llvm::StringRef name);
-  // A constant for a body's input. Returns its name, made from the node's first output.
+  // Adds a constant for a body's input. Returns its name, made from the node's first output.
   std::string define_constant(const OnnxNode& node, llvm::StringRef suffix, OnnxTensor tensor);
   // The same for a value of the graph.
   std::string define_value(const OnnxNode& node, llvm::StringRef suffix, ir::ValueId value);
@@ -183,16 +185,17 @@ class Importer {
 
   using BodyImport = std::function<llvm::Expected<std::vector<std::string>>(
       const OnnxNode&, const OnnxGraph&, llvm::ArrayRef<std::string>)>;
-  // The rule of `node` comes next, or that of no node: doubles are left alone. Returns what to hand
-  // to leave_rule() after the rule.
+  // Call it before the rule of `node`: decides whether the rule sees doubles. Returns the value to
+  // hand to leave_rule() after the rule.
   bool enter_rule(const OnnxNode& node, bool computes_in_doubles);
   void leave_rule(bool outer) { sees_doubles_ = outer; }
   void set_body_import(BodyImport body_import) { body_import_ = std::move(body_import); }
-  // Takes the initializers of a graph, and what it says about its values. Errors: Input (a name
-  // defined twice).
+  // Takes the initializers of a graph, and its declarations of values. Input error for a name
+  // defined twice.
   llvm::Error declare(OnnxGraph& graph);
-  // Models declare the dims of their outputs, seldom those in between. What they say about a result
-  // of elementwise functions of one value and scalars holds for that value too. Nodes in order.
+  // Models declare the dims of their outputs, seldom those in between. A declaration of the result
+  // of elementwise functions of one value and scalars holds for that value, too. Nodes must be in
+  // order.
   void relate_dims(llvm::ArrayRef<const OnnxNode*> nodes);
 
   bool is_defined(llvm::StringRef name) const { return bindings_.count(name) != 0; }
@@ -200,20 +203,21 @@ class Importer {
   bool is_usable(llvm::StringRef name) const;  // it is bound to a value or a constant
   // Unsupported error if the graph has kMaxNodes.
   llvm::Error expect_room(llvm::StringRef where) const;
-  // The node was not imported; nothing that depends on it can be.
+  // Marks the outputs of a node that was not imported, so that nothing that depends on them is.
   void bind_unavailable(const OnnxNode& node);
-  bool is_available(const OnnxNode& node) const;  // every operand is
-  // To be called behind each rule: of what it had computed, large constants that the graph did not
-  // take go. Who asks again computes them again.
+  bool is_available(const OnnxNode& node) const;  // true if every operand is
+  // Must be called after each rule. Frees large constants that the rule computed and the graph did
+  // not take. If a rule asks again, they are computed again.
   void forget_large_constants();
-  // Declares the graph's outputs, each a value of its own with the model's name. Errors: Input.
+  // Declares the graph's outputs; each becomes a value of its own with the model's name. Errors:
+  // Input.
   llvm::Error finish(const OnnxGraph& graph);
-  // For the user, one line each.
+  // Notes for the user, one line each.
   llvm::ArrayRef<std::string> notes() const { return notes_; }
 
  private:
-  // The value that surely has the same dims and is nearest to the graph's inputs; kScalarDims of a
-  // scalar.
+  // Returns the value nearest to the graph's inputs that surely has the same dims; kScalarDims for
+  // a scalar.
   std::string dims_root(llvm::StringRef name) const;
   std::string broadcast_root(const OnnxNode& node) const;
 
@@ -228,7 +232,7 @@ class Importer {
     Constant* constant = nullptr;
     llvm::SmallVector<Extent, 1> extents;  // extents of `value`
     const Sequence* sequence = nullptr;
-    bool is_absent = false;  // an optional without an element
+    bool is_absent = false;  // true for an optional without an element
 
     bool is_usable() const {
       return constant != nullptr || value != ir::kNoId || sequence != nullptr || is_absent;
@@ -237,46 +241,48 @@ class Importer {
 
   llvm::Error define(llvm::StringRef where, llvm::StringRef name);
   llvm::Error add_input(const OnnxValueInfo& input);
-  // An input without elements is known: it stays in the network's interface, and is a constant.
+  // Adds an input without elements. Its value is known: it stays in the network's interface, and is
+  // a constant.
   llvm::Error add_empty_input(const OnnxValueInfo& input);
   llvm::Error expect_known_extent(const OnnxNode& node, size_t i, const Binding& binding) const;
   llvm::Expected<const Binding*> find(const OnnxNode& node, size_t i) const;
   // The same; Input error unless it is a tensor.
   llvm::Expected<const Binding*> find_tensor(const OnnxNode& node, size_t i) const;
   llvm::Expected<ir::ValueId> value_of(llvm::StringRef where, const Binding& binding);
-  // The constant itself, or as F32 if it is of doubles that the rule does not see.
+  // Returns the constant itself, or as F32 if it has doubles that the rule does not see.
   Constant* seen(Constant* constant);
   DType seen(DType dtype) const { return sees_doubles_ ? dtype : held_dtype(dtype); }
   ConstantView view_of(const Constant& constant) const;
-  // Adds a constant beside the graph. Its address stays.
+  // Stores a constant outside the graph. Its address stays.
   Constant* keep(std::string name, OnnxTensor tensor);
   // True if a graph input leads to the value.
   bool varies(ir::ValueId value);
-  // The value as a constant; null if a graph input leads to it, or if it costs too much to know.
+  // Returns the value as a constant; null if a graph input leads to it, or if computing it costs
+  // too much.
   llvm::Expected<Constant*> evaluate(ir::ValueId value);
-  // Nodes to run, in order, for the value to be known.
+  // Returns the nodes to run, in order, so that the value is known.
   std::vector<ir::NodeId> nodes_to_evaluate(ir::ValueId value) const;
   // Large operands that are freed after node `at` of `nodes` because only these nodes read them.
   std::vector<ir::ValueId> last_read_by(llvm::ArrayRef<ir::NodeId> nodes, size_t at) const;
   llvm::Error evaluate_node_of(ir::ValueId value);
   int64_t evaluated_bytes(ir::ValueId value) const;
-  // With the count known and the value too: the elements that are meant, as a constant.
+  // If value and count are known, binds a constant of the valid elements.
   llvm::Error resolve_extents(Binding& binding, llvm::StringRef name);
   llvm::Expected<ir::ValueId> output_value(const OnnxValueInfo& output, Binding& binding);
-  // Says once where the model declares other dims than are computed. Exporters write such (dims of
-  // an example, a rank that a tool lost); runtimes take what is computed.
+  // Notes once where the model declares other dims than the importer computes. Exporters write such
+  // declarations (dims of an example, a rank that a tool lost); runtimes use the computed ones.
   void note_declared_dims(const OnnxGraph& graph);
-  // An output without elements: one element or more is planned, and an extent of 0 says that none
-  // is meant.
+  // Makes an output without elements: at least one element is planned, and an extent of 0 says that
+  // none is valid.
   llvm::Error plan_elements(llvm::StringRef where, Binding& binding);
   // Names and values that graph outputs may no longer take.
   struct GivenNames {
-    llvm::DenseSet<ir::ValueId> values;  // that are graph outputs
-    // Values by a name they have or had.
+    llvm::DenseSet<ir::ValueId> values;  // values that are graph outputs
+    // Values by a name that they have or had.
     llvm::StringMap<llvm::SmallVector<ir::ValueId, 1>> by_name;
   };
-  // The value as a graph output of this dtype: itself, or a Cast or copy of it. It is named so if
-  // no input and no other output is.
+  // Returns the value as a graph output of this dtype: itself, a Cast or a copy. It gets the name
+  // unless another input or output has it.
   llvm::Expected<ir::ValueId> own_value(const std::string& name, ir::ValueId value, DType dtype,
                                         const GivenNames& given);
   std::string output_name(const OnnxNode& origin, llvm::StringRef suffix);
@@ -285,7 +291,7 @@ class Importer {
   ir::Graph graph_;
   std::vector<std::string> notes_;
   std::deque<Constant> constants_;  // addresses are kept in bindings_
-  std::deque<Sequence> sequences_;  // the same
+  std::deque<Sequence> sequences_;  // likewise
   int64_t sequence_elements_left_ = kMaxSequenceElements;
   llvm::StringMap<Binding> bindings_;
   llvm::StringMap<llvm::SmallVector<int64_t, 4>> declared_dims_;
@@ -297,10 +303,10 @@ class Importer {
   std::vector<bool> varies_;          // indexed by value, as far as it was asked for
   llvm::DenseMap<ir::ValueId, Constant*> evaluated_;
   std::vector<ir::ValueId> large_evaluated_;  // for the rule that runs
-  llvm::DenseSet<ir::ValueId> too_costly_;    // that evaluate() gave up, and what needs them
+  llvm::DenseSet<ir::ValueId> too_costly_;    // given up by evaluate(), with their dependents
   llvm::DenseMap<std::pair<ir::ValueId, int32_t>, ir::ValueId> constants_of_rank_;
-  bool sees_doubles_ = true;                                  // the rule that runs
-  llvm::DenseMap<ir::ValueId, ir::ValueId> narrowed_values_;  // doubles as F32
+  bool sees_doubles_ = true;                                  // for the rule that runs
+  llvm::DenseMap<ir::ValueId, ir::ValueId> narrowed_values_;  // doubles converted to F32
   llvm::DenseMap<const Constant*, Constant*> narrowed_constants_;
   BodyImport body_import_;
   DistinctBytes weights_;
@@ -321,12 +327,12 @@ struct ImportEntry {
   std::string name() const { return qualified_name(domain, op_type); }
 };
 
-// Every ONNX operator that codl imports, by name; one entry per version of its meaning.
+// All ONNX operators that codl imports, by name, with one entry per version of their meaning.
 llvm::ArrayRef<ImportEntry> import_table();
 
 // ---- shared by rules ----
 
-// `axis` counted from the front. Input error unless in [-rank, rank).
+// Returns `axis` counted from the front. Input error unless it is in [-rank, rank).
 llvm::Expected<int32_t> normalized_axis(const OnnxNode& node, int64_t axis, size_t rank);
 
 }  // namespace codl::compiler

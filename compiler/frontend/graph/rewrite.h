@@ -25,21 +25,21 @@ class Rewrite {
 
   Rewrite(const OnnxNode& node, Importer& importer) : node_(node), importer_(importer) {}
 
-  // The first output of an operator, or `count` of them. Operands are names; an empty one is
-  // absent.
+  // Adds an operator. Returns its first output, or `count` of them. Operands are names; an empty
+  // one is absent.
   std::string op(llvm::StringRef op_type, Names inputs, Attributes attributes = {});
   Names ops(llvm::StringRef op_type, Names inputs, Attributes attributes, size_t count);
-  // The same, whose first output is output `output` of the node.
+  // The same, but the first output is output `output` of the node.
   llvm::Error bind(llvm::StringRef op_type, Names inputs, Attributes attributes = {},
                    size_t output = 0);
 
   std::string ints(llvm::ArrayRef<int64_t> elements);  // a constant vector
   std::string scalar(float element);                   // its rank is 0
 
-  // Operand `i` of the node; empty if it is absent.
+  // Returns the name of operand `i` of the node; empty if it is absent.
   std::string input(size_t i) const { return node_.has_input(i) ? node_.inputs[i] : ""; }
 
-  void fail(llvm::Error error) { error_.keep(std::move(error)); }  // if it is one
+  void fail(llvm::Error error) { error_.keep(std::move(error)); }  // ignores success
   llvm::Error take_error() { return error_.take(node_.name); }
 
   static OnnxAttribute attribute(llvm::StringRef name, int64_t value);
@@ -54,7 +54,7 @@ class Rewrite {
   FirstError error_;
 };
 
-// Output `output` of the node: the tensors joined along a new axis.
+// Binds output `output` of the node to the tensors joined along a new axis.
 llvm::Error bind_stack(const OnnxNode& node, Importer& importer, Rewrite::Names tensors,
                        int64_t axis, size_t output = 0);
 

@@ -21,22 +21,22 @@ struct SpatialAttributes {
   llvm::SmallVector<SpatialAxis, 3> axes;
   bool has_automatic_pads = false;
 
-  // 1-D as 2-D: an axis of one element in front of the last.
+  // Makes a 1-D window 2-D: adds an axis of one element before the last.
   void add_height() { axes.insert(axes.begin(), SpatialAxis()); }
 };
 
-// kernel_shape, strides, dilations, pads and auto_pad of a node over a map with these extents (dims
-// behind batch and channels). The kernel comes from `filter` where there is one (kernel_shape must
-// agree), else from kernel_shape, which must be there.
+// Reads kernel_shape, strides, dilations, pads and auto_pad of a node over a map with these extents
+// (the dims after batch and channels). The kernel comes from `filter` if there is one (kernel_shape
+// must agree), else from kernel_shape, which is then required.
 //
-// auto_pad: SAME_UPPER and SAME_LOWER give ceil(map / stride) outputs, the odd pad element at the
-// end or the beginning; VALID pads nothing. Errors: Input.
+// auto_pad: SAME_UPPER and SAME_LOWER give ceil(map / stride) outputs, with the odd pad element at
+// the end or the beginning; VALID pads nothing. Errors: Input.
 llvm::Expected<SpatialAttributes> read_spatial_attributes(
     const OnnxNode& node, llvm::ArrayRef<int64_t> map,
     std::optional<llvm::ArrayRef<int64_t>> filter);
 
-// The same for ConvTranspose, whose pads follow from output_shape where that is given, or from
-// auto_pad; pads may then be negative. Also its output_padding, by axis.
+// The same for ConvTranspose. Its pads follow from output_shape if it is given, or from auto_pad;
+// pads may then be negative. output_padding has one element per axis.
 struct TransposedAttributes {
   SpatialAttributes window;
   llvm::SmallVector<int32_t, 3> output_padding;
@@ -45,8 +45,8 @@ llvm::Expected<TransposedAttributes> read_transposed_attributes(const OnnxNode& 
                                                                 llvm::ArrayRef<int64_t> map,
                                                                 llvm::ArrayRef<int64_t> filter);
 
-// Writes axis `i` of `axes` to member_i of ConvNdParams or PoolNdParams; axes that are not there
-// get what changes nothing.
+// Writes axis `i` of `axes` to member_i of ConvNdParams or PoolNdParams; missing axes get values
+// without effect.
 template <typename Params>
 void set_window_nd(Params& params, llvm::ArrayRef<SpatialAxis> axes) {
   const auto at = [&](size_t i) { return i < axes.size() ? axes[i] : SpatialAxis(); };
@@ -65,7 +65,7 @@ void set_window_nd(Params& params, llvm::ArrayRef<SpatialAxis> axes) {
   params.pad_end_2 = all[2].pad_end;
 }
 
-// Strides, dilations and pads of a window over height and width; params of Conv2d,
+// Writes strides, dilations and pads of a window over height and width to params of Conv2d,
 // DepthwiseConv2d or Pool2d.
 template <typename Params>
 void set_window_2d(Params& params, llvm::ArrayRef<SpatialAxis> axes) {

@@ -1,4 +1,4 @@
-// Weights that an ONNX model keeps in other files of its folder.
+// Reads weights that an ONNX model keeps in other files of its folder.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,25 @@
 
 namespace codl::compiler {
 
-// Each file is mapped once, when something in it is first asked for.
+// Maps each file once, when something in it is first asked for.
 class ExternalData {
  public:
   // Reads files beside the model at `model_path`.
   explicit ExternalData(llvm::StringRef model_path);
 
-  // `bytes` bytes from `offset` on of the file `location`, a path relative to the model's folder.
-  // The result keeps the file mapped; nothing is read of it here. Input error, naming `where`: a
-  // path that leaves the folder, by itself or by a link; no such file; a file that is shorter;
-  // ranges that overlap so much that their bytes are far more than the file's. A model comes from
-  // anywhere: it must not make the compiler read other files into a plan, nor a plan of gigabytes
-  // out of one file.
+  // Returns `bytes` bytes from `offset` on of the file `location`, a path relative to the model's
+  // folder. The result keeps the file mapped; nothing is read here. Input error, naming `where`, if
+  // the path leaves the folder, by itself or by a link; if there is no such file; if the file is
+  // shorter; or if ranges overlap so much that their bytes are far more than the file's. A model
+  // comes from anywhere: it must not make the compiler copy other files into a plan, or make a plan
+  // of gigabytes from one file.
   llvm::Expected<SharedBytes> read(llvm::StringRef where, llvm::StringRef location, uint64_t offset,
                                    uint64_t bytes);
 
  private:
   struct File {
     std::shared_ptr<llvm::MemoryBuffer> buffer;
-    std::set<std::pair<uint64_t, uint64_t>> ranges;  // offset and bytes of what was read
+    std::set<std::pair<uint64_t, uint64_t>> ranges;  // offset and bytes of each range that was read
     uint64_t range_bytes = 0;
   };
   llvm::Expected<File*> file(llvm::StringRef where, llvm::StringRef location);

@@ -1,4 +1,4 @@
-// Copies of graphs inside other graphs: calls of the model's functions, bodies of If and Loop.
+// Copies graphs into other graphs: calls of the model's functions, bodies of If and Loop.
 #pragma once
 
 #include <functional>
@@ -17,16 +17,16 @@ using Renaming = llvm::StringMap<std::string>;
 class Inliner {
  public:
   using Predicate = std::function<bool(llvm::StringRef)>;
-  // Keeps a reference to the model's functions. `is_taken`: names that the model does not have and
-  // copies must not get.
+  // Keeps a reference to the model's functions. `is_taken`: names outside the model that copies
+  // must not get.
   explicit Inliner(const OnnxModel& model, Predicate is_taken = {});
 
-  // Replaces each call of a function, in the list and in what it expands to. Errors: Input (a
-  // function that calls itself, operands it has not), Unsupported (more nodes than a network has).
+  // Replaces each call of a function, in the list and in its expansions. Errors: Input (a function
+  // that calls itself, or lacks operands), Unsupported (more nodes than a network has).
   llvm::Error expand_functions(std::vector<OnnxNode>& nodes);
 
-  // A copy of a body of `node`. What the body defines gets names that nothing has, made from the
-  // node's; its inputs become `inputs`; what it reads from around it stays. Errors: Input.
+  // Copies a body of `node`. Values that the body defines get unused names, made from the node's;
+  // its inputs become `inputs`; names that it reads from around it stay. Errors: Input.
   llvm::Expected<OnnxGraph> instance_of(const OnnxNode& node, const OnnxGraph& body,
                                         llvm::ArrayRef<std::string> inputs);
 
@@ -41,7 +41,7 @@ class Inliner {
   const std::vector<OnnxFunction>& functions_;
   Predicate is_taken_;
   llvm::StringMap<const OnnxFunction*> function_by_key_;
-  std::vector<const OnnxFunction*> active_;  // being expanded, outermost first
+  std::vector<const OnnxFunction*> active_;  // functions being expanded, outermost first
   llvm::StringSet<> names_;                  // names of every value and every copy
   llvm::StringMap<int> next_suffix_;
   int64_t nodes_left_;

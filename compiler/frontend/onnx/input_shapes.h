@@ -1,4 +1,4 @@
-// Static dims for a model that leaves some open.
+// Gives a model static dims where it leaves some open.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace codl::compiler {
 
-// Gives inputs the dims in `shapes` (by input), and every dim that has the name of one of theirs
-// the same number. Errors, all Input: a name that is no input, another rank, a number where the
-// model has another, two numbers for one name; inputs whose dims stay open (all in one message,
-// with the flag of codlc to use).
+// Gives inputs the dims in `shapes` (by input), and every other dim with the name of one of theirs
+// the same number. Input error for a name that is no input, another rank, a number where the model
+// has another, two numbers for one name, and inputs whose dims stay open (all in one message, with
+// codlc's flag to use).
 llvm::Error fix_input_shapes(OnnxGraph& graph, llvm::StringRef path,
                              const llvm::StringMap<std::vector<int64_t>>& shapes);
 
-// `flag`=`name` where the model has no such input: with those it has.
+// Error for `flag`=`name` if the model has no such input; it lists those that the model has.
 llvm::Error unknown_input(llvm::StringRef flag, const std::string& name, const OnnxGraph& graph);
 
 }  // namespace codl::compiler

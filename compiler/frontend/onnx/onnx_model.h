@@ -1,5 +1,4 @@
-// An ONNX model as plain structs. onnx_reader.cc is the only file that sees protobuf; the import
-// rules read these.
+// An ONNX model as plain structs. Only onnx_reader.cc sees protobuf; the import rules read these.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +16,21 @@
 
 namespace codl::compiler {
 
-// Opsets of the ONNX domain that a model may be of.
-inline constexpr int64_t kOldestOpset = 7;  // first with numpy broadcasting in Add, Mul ...
-// Newest whose operators the rules know; opsets in the entries of import_table() are those of
+// Oldest opset of the ONNX domain that a model may have.
+inline constexpr int64_t kOldestOpset = 7;  // the first with numpy broadcasting in Add, Mul ...
+// Newest opset whose operators the rules know. Opsets in the entries of import_table() are those of
 // ONNX's operator changelog in which the rule's reading of attributes and inputs holds.
 inline constexpr int64_t kNewestOpset = 28;
 
-// The dtype of a TensorProto.DataType; none for the types codl does not hold (strings, complex
-// numbers, 4 and 8 bit floats ...).
+// Returns the dtype of a TensorProto.DataType; none for types that codl does not hold (strings,
+// complex numbers, 4 and 8 bit floats ...).
 std::optional<DType> dtype_of_onnx(int64_t data_type);
-// "FLOAT8E5M2"; the number where it is none of ONNX's.
+// Returns "FLOAT8E5M2", or the number if it is none of ONNX's.
 std::string onnx_type_name(int64_t data_type);
-// "com.microsoft.FusedConv"; of ONNX's own domain the operator's name alone.
+// Returns "com.microsoft.FusedConv"; in ONNX's own domain the operator's name alone.
 std::string qualified_name(llvm::StringRef domain, llvm::StringRef op_type);
-// F16, BF16 and F64 are held as F32 by rules that do not compute in doubles, all else as it is.
+// Returns F32 for F16, BF16 and F64, as rules that do not compute in doubles hold them, and every
+// other dtype itself.
 DType held_dtype(DType dtype);
 
 // Data of an initializer or attribute. F16 and BF16 of the file are F32; doubles, integers and bool
@@ -39,8 +39,8 @@ struct OnnxTensor {
   DType dtype = DType::F32;
   llvm::SmallVector<int64_t, 4> dims;  // 0 or more
   SharedBytes bytes;                   // ONNX order; aligned for the dtype
-  // Why the data cannot be used ("data type STRING"), or empty. An error only where it is used:
-  // models carry tensors that nothing reads.
+  // Why the data cannot be used ("data type STRING"), or empty. It is an error only if something
+  // reads the data, because models carry tensors that nothing reads.
   std::string problem;
 
   int64_t element_count() const {
@@ -61,13 +61,14 @@ enum class IntegerUse {
   Bound,    // a range or a limit: any beyond +-kMaxSetting means the same as that
   Data,     // any
 };
-// No dim and no number of elements is more (kMaxDim, kMaxElements).
+// The largest dim or number of elements (kMaxDim, kMaxElements).
 inline constexpr int64_t kMaxSetting = (int64_t{1} << 31) - 1;
 // Unsupported error for a setting out of range. `what`: "attribute 'pads'".
 llvm::Expected<int64_t> expect_integer(llvm::StringRef where, const llvm::Twine& what,
                                        int64_t value, IntegerUse use);
 
-// Product of the dims of a tensor. Input error for a negative one, Unsupported above kMaxElements.
+// Returns the product of a tensor's dims. Input error for a negative one, Unsupported error above
+// kMaxElements.
 llvm::Expected<int64_t> checked_element_count(llvm::StringRef where, llvm::ArrayRef<int64_t> dims);
 
 struct OnnxGraph;
@@ -84,9 +85,9 @@ struct OnnxAttribute {
   std::vector<std::string> strings;
   OnnxTensor tensor;
   std::shared_ptr<const OnnxGraph> graph;
-  // In a function's body: the attribute of the call whose value this one takes; else empty.
+  // In a function's body: the attribute of the call that gives the value; else empty.
   std::string reference;
-  // Some reader asked for it. An attribute that no rule knows must not be passed over in silence.
+  // True once somebody read it. An attribute that no rule knows must not be ignored silently.
   mutable bool was_asked = false;
 };
 
@@ -103,12 +104,12 @@ struct OnnxNode {
   bool has_input(size_t i) const { return i < inputs.size() && !inputs[i].empty(); }
   const OnnxAttribute* find(llvm::StringRef attribute) const;
 
-  // An attribute, or `fallback` where the node has none. Input error if it has another type.
+  // Returns an attribute, or `fallback` if the node has none. Input error if it has another type.
   llvm::Expected<int64_t> int_or(llvm::StringRef attribute, int64_t fallback,
                                  IntegerUse use = IntegerUse::Setting) const;
   llvm::Expected<float> float_or(llvm::StringRef attribute, float fallback) const;
   llvm::Expected<std::string> string_or(llvm::StringRef attribute, llvm::StringRef fallback) const;
-  // `count`: the number of elements expected, or -1.
+  // `count`: the expected number of elements, or -1.
   llvm::Expected<std::vector<int64_t>> ints_or(llvm::StringRef attribute,
                                                std::vector<int64_t> fallback, int count = -1,
                                                IntegerUse use = IntegerUse::Setting) const;
@@ -117,7 +118,7 @@ struct OnnxNode {
 };
 
 inline constexpr int64_t kUnknownDim = -1;
-std::string dims_text(llvm::ArrayRef<int64_t> dims);  // "[1,?,224]"
+std::string dims_text(llvm::ArrayRef<int64_t> dims);  // like "[1,?,224]"
 
 // The model's declaration of a value: an input, an output, or one in between.
 struct OnnxValueInfo {
@@ -126,7 +127,7 @@ struct OnnxValueInfo {
   std::string problem;         // why its type cannot be used ("data type STRING"), or empty
   bool has_shape = false;
   llvm::SmallVector<int64_t, 4> dims;  // kUnknownDim where it is no number
-  // Names of unknown dims, by dim; empty where there is none. Dims of one name are equal.
+  // Names of unknown dims, one per dim; empty if there is none. Dims of one name are equal.
   std::vector<std::string> symbols;
 };
 
@@ -139,20 +140,20 @@ struct OnnxInitializer {
 struct OnnxGraph {
   std::string name;
   std::vector<OnnxInitializer> initializers;
-  std::vector<OnnxValueInfo> inputs;  // without those that are initializers too
+  std::vector<OnnxValueInfo> inputs;  // without those that are also initializers
   std::vector<OnnxValueInfo> outputs;
   std::vector<OnnxValueInfo> values;  // declared values that are neither inputs nor outputs
   std::vector<OnnxNode> nodes;        // in the file's order
 };
 
-// An operator that the model brings with it.
+// An operator that the model itself defines.
 struct OnnxFunction {
   std::string domain;
   std::string name;
   std::string overload;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  std::vector<std::string> attributes;  // without a default
+  std::vector<std::string> attributes;  // names of attributes without a default
   std::vector<OnnxAttribute> defaults;
   std::vector<OnnxValueInfo> values;
   std::vector<OnnxNode> nodes;
@@ -162,22 +163,21 @@ struct OnnxModel {
   OnnxGraph graph;
   std::vector<OnnxFunction> functions;
   int64_t opset = 0;               // opset of the ONNX domain; 0: none imported
-  std::vector<std::string> notes;  // for the user: what was converted
+  std::vector<std::string> notes;  // notes for the user about conversions
 };
 
 // Unsupported error if a serialized model has more bytes than protobuf reads.
 llvm::Error check_model_bytes(uint64_t bytes, llvm::StringRef path);
 
-// Reads a serialized ModelProto. Checks what can be checked without knowing operators: tensors
-// whose data fits their dims, one opset per domain, sizes within reason. External data is read from
-// the folder of `path`, never from outside it. Errors: Input, Unsupported,
-// Memory. Nothing is thrown.
+// Reads a serialized ModelProto. Checks everything that needs no knowledge of operators: tensors
+// whose data fits their dims, one opset per domain, reasonable sizes. External data is read from
+// the folder of `path`, never from outside it. Errors: Input, Unsupported, Memory. Throws nothing.
 llvm::Expected<OnnxModel> read_onnx(llvm::StringRef bytes, llvm::StringRef path);
 
-// The model has a value of type DOUBLE: a tensor, what it declares of a value, or a Cast.
+// True if the model has a value of type DOUBLE: in a tensor, a declaration, or a Cast.
 bool has_doubles(const OnnxModel& model);
 
-// Names that the node's bodies read from around it, each once.
+// Returns the names that the node's bodies read from around it, each once.
 std::vector<std::string> captured_names(const OnnxNode& node);
 
 }  // namespace codl::compiler

@@ -1,4 +1,4 @@
-// A graph back as an ONNX model.
+// Writes a graph as an ONNX model.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace codl::compiler {
 
-// The bytes of a model of opset 20 that computes what the graph does: plain, as it is in front of
-// assign_layouts. Inputs and outputs keep their names. Unsupported error, naming all of them, for
-// operators that no rule writes; Input error if the model is beyond what protobuf holds (2 GiB).
+// Returns the bytes of a model of opset 20 that computes the same as the graph, which must be
+// plain, as it is before assign_layouts. Inputs and outputs keep their names. Unsupported error,
+// naming all operators that no rule writes; Input error if the model is beyond protobuf's limit (2
+// GiB).
 llvm::Expected<std::string> write_onnx(const ir::Graph& graph);
 
-// The Unsupported error of write_onnx(), and nothing is written.
+// Returns write_onnx()'s Unsupported error, and writes nothing.
 llvm::Error check_onnx(const ir::Graph& graph);
 
 }  // namespace codl::compiler

@@ -1,5 +1,5 @@
-// The import rules, by group: <group>.cc has the rules and their entries. Entries of an operator
-// whose form differs between opsets stand next to each other.
+// The import rules, by group: <group>.cc has the rules and their entries. Entries for the forms of
+// an operator in different opsets stand next to each other.
 #pragma once
 
 #include <initializer_list>
@@ -9,13 +9,13 @@
 
 namespace codl::compiler {
 
-// Attributes that a rule knows of and that change nothing for codl.
+// Accepts attributes that a rule knows and that change nothing for codl.
 inline void ignore_attributes(const OnnxNode& node,
                               std::initializer_list<llvm::StringRef> attributes) {
   for (llvm::StringRef attribute : attributes) static_cast<void>(node.find(attribute));
 }
 
-// Before opset 7 an operator that also trains did so unless its attribute `is_test` said otherwise.
+// Before opset 7, an operator that could also train did so unless its attribute `is_test` was set.
 inline llvm::Error expect_inference(const OnnxNode& node) {
   if (node.opset >= 7) return llvm::Error::success();
   CODL_ASSIGN_OR_RETURN(is_test, node.int_or("is_test", 0));
