@@ -8,11 +8,12 @@
 
 namespace codl::profiler {
 
-// `others`: MeasuredCpu::share_of_others(). Empty: the machine is quiet.
+// `others`: MeasuredCpu::share_of_others(). Empty if the machine is quiet.
 std::string busy_notice(double others);
 
-// A line for each processor whose steps, timed again, took another time too often for a profile of
-// them to be worth much, by its repeats or, without any, by how far runs of a step lie apart.
+// Returns a line for each processor whose steps took another time too often when they were timed
+// again, so that its profile is worth little. It looks at repeats or, if there are none, at the
+// spread of a step's runs.
 std::vector<std::string> worth_notices(const std::vector<Sample>& samples);
 
 // Names the kernels that were to be timed and have too few samples; empty without any.

@@ -1,4 +1,4 @@
-// The command line of codl-profile.
+// Reads the command line of codl-profile.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,10 @@ struct ProfileFlags {
   bool leaves_tiles = false;
   std::vector<std::string> plans;
   std::string kernels;
-  int32_t samples_per_kernel = 0;  // 0: as many as it usually gets
+  int32_t samples_per_kernel = 0;  // 0: the usual number
   int32_t seed = 0;
-  int32_t core_count = 0;    // that this process may use
-  int32_t thread_count = 0;  // 0: a thread for each core that it may use
+  int32_t core_count = 0;    // cores that this process may use
+  int32_t thread_count = 0;  // 0: one thread for each core that it may use
   MapLayout layout = MapLayout::Auto;
   std::vector<int32_t> cpu_cores;
   std::vector<int32_t> gpu_cores;

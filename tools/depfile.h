@@ -6,9 +6,9 @@
 
 namespace codl::tools {
 
-// "target: prerequisite prerequisite", one line each, with blanks, '#', '$' and backslashes before
-// blanks written as GNU Make reads them. Each prerequisite once, in their order. An input error
-// for a path with a line end, which Make cannot have.
+// Returns "target: prerequisite prerequisite", one line each, with blanks, '#', '$' and backslashes
+// before blanks written as GNU Make reads them. Each prerequisite appears once, in order. Input
+// error for a path with a line end, which Make cannot express.
 std::string make_rule(const std::string& target, const std::vector<std::string>& prerequisites);
 
 }  // namespace codl::tools

@@ -1,4 +1,4 @@
-// Element types as the tools show, read and write them.
+// Element types, as the tools show, read and write them.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ namespace codl::tools {
 
 struct DTypeFacts {
   codl_dtype_t dtype;
-  std::string_view name;   // NumPy's
+  std::string_view name;   // NumPy's name
   std::string_view descr;  // as an .npy header has it
   size_t bytes;
 };
-// Every codl_dtype_t. bfloat16, which NumPy lacks, has the descr its raw words are saved with.
+// All codl_dtype_t. bfloat16, which NumPy lacks, has the descr that its raw words are saved with.
 inline constexpr DTypeFacts kDTypes[] = {
     {CODL_FLOAT32, "float32", "<f4", 4},   {CODL_INT64, "int64", "<i8", 8},
     {CODL_BOOL, "bool", "|b1", 1},         {CODL_INT8, "int8", "|i1", 1},
@@ -30,13 +30,13 @@ inline constexpr DTypeFacts kDTypes[] = {
 const DTypeFacts& dtype_facts(codl_dtype_t dtype);
 inline size_t element_bytes(codl_dtype_t dtype) { return dtype_facts(dtype).bytes; }
 
-// The element at `bytes` as a number; exact but for integers beyond 2^53.
+// Returns the element at `bytes` as a number; exact except for integers beyond 2^53.
 double read_element(codl_dtype_t dtype, const void* bytes);
 
 // Stores a number that the type can hold; float16 and bfloat16 round to nearest, ties to even.
 void write_element(codl_dtype_t dtype, double value, void* bytes);
 
-// Elements of one type, as they lie in memory, as those of another.
+// Converts elements, as they lie in memory, from one type to another.
 std::string convert_elements(codl_dtype_t from, codl_dtype_t to, std::string_view data);
 
 }  // namespace codl::tools

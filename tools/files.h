@@ -16,8 +16,7 @@
 
 namespace codl::tools {
 
-// The most bytes of an input that is text and parsed as a whole: profiles and replays, of some
-// 100 KB each.
+// Limit of an input that is text and parsed as a whole: profiles and replays have some 100 KB.
 constexpr uint64_t kMaxTextBytes = 64 << 20;
 
 // ---- inputs ----
@@ -37,12 +36,13 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
   ~InputFile();
 
-  // Once per object. A fault: no regular file, more than `max_bytes`, or an output's file.
+  // Call it once per object. Returns a fault if it is no regular file, has more than `max_bytes`,
+  // or is an output.
   FileFault open(const std::string& path, uint64_t max_bytes);
 
   uint64_t bytes() const { return bytes_; }
-  // Bytes [offset, offset + count). A fault: an error, or the file has become shorter.
-  // std::bad_alloc.
+  // Reads bytes [offset, offset + count). Returns a fault if reading fails or the file has become
+  // shorter. Throws std::bad_alloc.
   FileFault read(uint64_t offset, uint64_t count, std::string* contents) const;
 
   int descriptor() const { return descriptor_; }
@@ -52,43 +52,43 @@ class InputFile {
   uint64_t bytes_ = 0;
 };
 
-// All of a file; an input error names the path.
+// Returns the whole file; an input error names the path.
 std::string read_file(const std::string& path, uint64_t max_bytes);
 
-// Whether a file that begins so is an ONNX model: the first field, ir_version, is a small number.
+// True if a file that begins so is an ONNX model: its first field, ir_version, is a small number.
 bool is_onnx(std::string_view begin);
 
-// The paths of all inputs so far, in order.
+// Returns the paths of all inputs so far, in order.
 const std::vector<std::string>& inputs_read();
 
-// For an input that other code opens (libcodl). An input error as of InputFile::open().
+// Notes an input that other code opens (libcodl). Input error as of InputFile::open().
 void note_input(const std::string& path);
 
 // ---- outputs ----
 
-// For each output, before long work and before anything is printed: write_file() will accept the
-// path. An input error if it is not, or claimed already.
+// Call it for each output, before long work and before anything is printed: write_file() will
+// accept the path. Input error if it cannot, or if the path is claimed already.
 void claim_output(const std::string& path);
 
-// For what took long to make: an input error if write_file() would replace a file there. `expected`
-// says how else to go on: "no such file, or --force to replace it".
+// For results that took long to make: input error if write_file() would replace a file there.
+// `expected` says how else to go on: "no such file, or --force to replace it".
 void refuse_to_replace(const std::string& path, const std::string& expected);
 
-// Where text goes that is not an output's: stdout, or stderr if "-" is claimed.
+// Returns the stream for text that is no output: stdout, or stderr if "-" is claimed.
 std::FILE* text_stream();
 
-// Written under a temporary name in the same folder, synced and renamed: nobody sees half a file. A
-// file with these bytes already is left untouched, so that a build system sees no change.
-// On failure nothing is left behind; if the tool is killed, at most the temporary. What is there is
-// replaced: of a link the link itself, not what it leads to. Input errors, which name the path.
+// Writes under a temporary name in the same folder, syncs and renames, so that nobody sees half a
+// file. A file with these bytes already is left untouched, so that a build system sees no change.
+// On failure nothing is left behind; if the tool is killed, at most the temporary. An existing file
+// is replaced; of a link the link itself, not its target. Input errors name the path.
 void write_file(const std::string& path, std::string_view contents);
 
-// For what need not stay in memory: the descriptor of a file without a name, in the folder TMPDIR
-// or /var/tmp, with `bytes` bytes that are reserved (of a full disk a mapping would end the
-// process). An input error, which names the folder.
+// For data that need not stay in memory: returns the descriptor of a file without a name, in the
+// folder TMPDIR or /var/tmp, with `bytes` reserved bytes (on a full disk, a mapping would end the
+// process). The input error names the folder.
 int open_scratch_file(uint64_t bytes);
 
-// A file that grows while a tool runs, of what took long to measure: what has been appended stays
+// A file that grows while a tool runs, for results that took long to measure: appended lines stay
 // when the tool fails.
 class LogFile {
  public:
@@ -97,11 +97,12 @@ class LogFile {
   LogFile& operator=(const LogFile&) = delete;
   ~LogFile();
 
-  // Before long work: create() will accept the path. An input error if it is no regular file, an
-  // output, or, unless it `continues` one, an input.
+  // Call it before long work: create() will accept the path. Input error if it is no regular file,
+  // an output, or, unless it `continues` one, an input.
   static void check(const std::string& path, bool continues);
-  // Once per object. Begins with `contents`, written as by write_file(), but to no device or
-  // stdout. `continues`: the file may be an input, and `contents` is what of it is to stay.
+  // Call it once per object. The file begins with `contents`, written as by write_file(), but to no
+  // device or stdout. `continues`: the file may be an input, and `contents` is the part of it that
+  // stays.
   void create(const std::string& path, std::string_view contents, bool continues);
   void append(std::string_view text);
 

@@ -1,6 +1,7 @@
-// The command line of a tool as a table: parsing, --help, --version and messages follow from it.
+// A table describes the command line of a tool: parsing, --help, --version and messages follow from
+// it.
 //
-// A flag is --name=value or --name value, or -x=value, -x value where it has a short name; a value
+// A flag is --name=value or --name value, or -x=value, -x value if it has a short name; a value
 // that begins with "--" needs the '='. A flag is given once unless it says that it repeats. "--"
 // ends the flags. "@FILE" stands for the arguments in a file. docs/reference/command_line.md has
 // the rules.
@@ -20,13 +21,13 @@
 
 namespace codl::tools {
 
-// How a flag's value is written and read, and what holds without the flag.
+// How a flag's value is written and read, and its default.
 struct FlagValue {
   std::string form;          // "FILE", "N", "h|oc|auto"; empty: a switch, which has no value
-  std::string default_text;  // as --help has it; empty: none to tell
-  // Takes a value; `flag` ("--name") is for input errors. Of a switch: "".
+  std::string default_text;  // as in --help; empty: not shown
+  // Takes a value; `flag` ("--name") is for input errors. For a switch the value is "".
   std::function<void(const std::string& flag, const std::string& value)> read;
-  bool may_stand_alone = false;  // "--name" means read(flag, ""); a value only behind '='
+  bool may_stand_alone = false;  // "--name" means read(flag, ""); a value needs '='
   bool repeats = false;
 };
 
@@ -51,11 +52,11 @@ struct OtherName {
 
 struct CommandLine {
   std::string tool;                // "codl-run"
-  std::string version;             // behind the tool's name for --version
+  std::string version;             // shown after the tool's name by --version
   std::vector<std::string> usage;  // one per way to call it: the text after the tool's name
   std::string summary;             // sentences
   std::vector<FlagGroup> groups;   // --help and --version are added
-  std::string exit_codes;          // a line of its own in --help
+  std::string exit_codes;          // printed as a line of --help
   std::vector<OtherName> others = {};
 };
 
@@ -66,28 +67,29 @@ struct Arguments {
   std::vector<std::string> operands;
 };
 
-// The contents of a response file, or an input error; at most `max_bytes` are kept, and more than
-// that returned only to say that there are more.
+// Returns the contents of a response file; throws an input error. At most `max_bytes` are kept; a
+// longer result says only that there is more.
 using ReadResponseFile = std::function<std::string(const std::string& path, size_t max_bytes)>;
-// From then on no output may be the file.
+// No output may be this file afterwards.
 std::string read_response_file(const std::string& path, size_t max_bytes);
 
 // Replaces each "@FILE" before "--" by the arguments in FILE.
 std::vector<std::string> expand_response_files(const std::vector<std::string>& arguments,
                                                const ReadResponseFile& read = read_response_file);
 
-// Arguments of a response file's text: words between white space. '...' keeps all, "..." all but
-// \" and \\; outside of quotes a backslash keeps the character behind it. `where` is for errors.
+// Splits a response file's text into words between white space. '...' keeps everything, "..."
+// everything but \" and \\; outside quotes a backslash keeps the next character. `where` is for
+// errors.
 std::vector<std::string> split_arguments(std::string_view text, const std::string& where);
 
-// Expands response files and reads every flag, in order. Input errors: a flag that is not in the
-// table, with what it is here or the nearest one; a flag given twice; a missing, superfluous or
-// wrong value.
+// Expands response files and reads every flag, in order. Input errors: an unknown flag, with this
+// tool's name for it or the nearest one; a flag given twice; a missing, superfluous or wrong value.
 Arguments parse_command_line(const CommandLine& command_line,
                              const std::vector<std::string>& arguments,
                              const ReadResponseFile& read = read_response_file);
 
-// The operand; "" if there is none. `name` ("PLAN") is for the input error of more than one.
+// Returns the operand; "" if there is none. `name` ("PLAN") is for the input error about a second
+// one.
 std::string only_operand(const Arguments& arguments, const std::string& name);
 
 std::string describe(const CommandLine& command_line);
@@ -95,20 +97,20 @@ std::string describe(const CommandLine& command_line);
 // ---- values ----
 
 FlagValue switch_value(bool* target);
-// `default_text`: where the target is empty.
+// `default_text` is shown if the target is empty.
 FlagValue text_value(std::string form, std::string* target, std::string default_text = "");
 FlagValue texts_value(std::string form, std::vector<std::string>* target);
-// A text that may be left out: "" then.
+// A text that may be left out; then it is "".
 FlagValue optional_text_value(std::string form, std::optional<std::string>* target,
                               std::string default_text);
-// Cores, distinct: "0,2,4-7".
+// Distinct cores, as "0,2,4-7".
 FlagValue cores_value(std::vector<int32_t>* target, std::string default_text);
-// From `least` to `most`.
+// A number from `least` to `most`.
 FlagValue number_value(std::string form, double* target, double least, double most);
 FlagValue number_value(std::string form, std::optional<double>* target, double least, double most,
                        std::string default_text);
 
-// Input errors: not a whole number, or out of range.
+// Input error if the value is no whole number, or out of range.
 int64_t parse_integer(const std::string& flag, const std::string& value, int64_t least,
                       int64_t most);
 uint64_t parse_uint64(const std::string& flag, const std::string& value);
@@ -116,7 +118,7 @@ double parse_number(const std::string& flag, const std::string& value, double le
 std::vector<int32_t> parse_cores(const std::string& flag, const std::string& value);
 
 FlagValue integer_value(std::string form, uint64_t* target);
-// `default_text`: in place of the target's number.
+// `default_text` is shown in place of the target's number.
 template <typename Int>
 FlagValue integer_value(std::string form, Int* target, Int least,
                         Int most = std::numeric_limits<Int>::max(), std::string default_text = "") {
@@ -135,7 +137,7 @@ FlagValue integer_value(std::string form, std::optional<Int>* target, Int least,
           }};
 }
 
-// The index of `value` in `names`; an input error names the nearest.
+// Returns the index of `value` in `names`; the input error names the nearest.
 size_t parse_choice(const std::string& flag, const std::string& value,
                     const std::vector<std::string>& names);
 
@@ -157,7 +159,7 @@ FlagValue choice_value(Enum* target, const Choices<Enum>& choices) {
             *target = choices[parse_choice(flag, value, names)].second;
           }};
 }
-// One of the choices, or nothing without the flag.
+// One of the choices; nothing without the flag.
 template <typename Enum>
 FlagValue choice_value(std::optional<Enum>* target, const Choices<Enum>& choices,
                        std::string default_text) {
@@ -171,7 +173,7 @@ FlagValue choice_value(std::optional<Enum>* target, const Choices<Enum>& choices
   };
   return value;
 }
-// A choice whose value may be left out: `choices`' first then.
+// A choice whose value may be left out; then it is the first of `choices`.
 template <typename Enum>
 FlagValue optional_choice_value(std::optional<Enum>* target, const Choices<Enum>& choices) {
   std::vector<std::string> names;

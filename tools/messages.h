@@ -8,10 +8,10 @@
 
 namespace codl::tools {
 
-// Lines of text or JSON on text_stream(), printable_lines() of them. An input error if they do not
-// fit.
+// Prints lines of text or JSON on text_stream(), through printable_lines(). Input error if they do
+// not fit.
 void print(std::string_view text);
-// The same, to the output `path` instead if it is not empty: every output that is text.
+// The same, or to the output `path` if it is not empty. All text outputs use it.
 void print_to(const std::string& path, std::string_view text);
 
 // Returns the text that printf would print.
@@ -19,12 +19,13 @@ __attribute__((format(printf, 1, 2))) std::string formatted(const char* format, 
 
 enum class Severity { Note, Warning, Error };
 
-// One line on stderr: "codlc: error: TEXT", printable() of it.
+// Prints one line on stderr: "codlc: error: TEXT", through printable().
 void print_message(std::string_view tool, Severity severity, std::string_view text);
 
-// Runs a tool's main: a ToolError becomes one line on stderr and its exit code, and what is thrown
-// beside it an internal error, also where it cannot be caught. Standard streams that the caller
-// closed stay closed to the tool's files. `body` returns the exit code; `tool` lives on.
+// Runs a tool's main. A ToolError becomes one line on stderr and its exit code; anything else that
+// is thrown becomes an internal error, even if it cannot be caught. Standard streams that the
+// caller closed stay closed to the tool's files. `body` returns the exit code; `tool` must stay
+// valid.
 int run_tool(const char* tool, int argc, char** argv,
              int (*body)(const std::vector<std::string>& arguments));
 

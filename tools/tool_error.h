@@ -1,4 +1,4 @@
-// How the tools report that they cannot go on: they throw, run_tool() prints one line and exits.
+// Reports that a tool cannot go on: it throws, and run_tool() prints one line and exits.
 #pragma once
 
 #include <stdexcept>
@@ -8,7 +8,7 @@ namespace codl::tools {
 
 enum class ExitCode {
   Ok = 0,
-  Input = 1,         // a flag, file or tensor is wrong
+  Input = 1,         // a wrong flag, file or tensor
   Unsupported = 2,   // valid, but not for this build or machine
   Internal = 70,     // no memory, a failing device, a bug
   Interrupted = 130  // ended by SIGINT: 128 plus the signal's number, as in shells
@@ -20,7 +20,7 @@ struct ToolError : std::runtime_error {
   ExitCode code;
 };
 
-// "where: expected X, found Y".
+// Throws "where: expected X, found Y".
 [[noreturn]] inline void fail_input(const std::string& where, const std::string& expected,
                                     const std::string& found) {
   throw ToolError(ExitCode::Input, where + ": expected " + expected + ", found " + found);

@@ -1,4 +1,4 @@
-// Shares of terms: non-negative least squares on relative errors.
+// Fits shares of terms by non-negative least squares on relative errors.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +27,10 @@ struct Residuals {
   double p90 = 0;
 };
 
-// The x >= 0 by which the rows times x are nearest to 1, each row counting `weights[i]` times.
-// Minimises the Cauchy loss of the difference (scale 12 %) by reweighting: rows that are disturbed
-// do not turn it. `pulled_to`, if not empty: of each column what x is drawn to, with the weight
-// `pull` of one row; less than 0: to nothing.
+// Returns the x >= 0 for which the rows times x are nearest to 1; row i counts `weights[i]` times.
+// It minimises the Cauchy loss of the difference (scale 12 %) by reweighting, so that disturbed
+// rows have little influence. `pulled_to`, if not empty, has the value that each column of x is
+// drawn to, with the weight `pull` of one row; a negative value draws it to nothing.
 std::vector<double> nearest_to_one(const std::vector<std::vector<double>>& rows,
                                    const std::vector<double>& weights,
                                    const std::vector<double>& pulled_to = {}, double pull = 0);
@@ -43,18 +43,19 @@ struct FitOptions {
   int most_joint_shares = 0;
 };
 
-// The shares by which the times are nearest, by nearest_to_one() of terms over times, longer steps
-// counting a little more. Without terms that no fit can tell from others, or that are less than
-// 0.25 % of every time. Joint shares are added one after the other, each the one that makes the
-// error least, while it falls by 1 % or more. `observations` may be empty: shares of 0.
+// Returns the shares for which predicted times are nearest to the measured ones, by
+// nearest_to_one() of terms over times; longer steps count a little more. Terms that no fit can
+// tell apart, or that are less than 0.25 % of every time, get no share. Joint shares are added one
+// after the other, each the one that reduces the error most, while it falls by 1 % or more.
+// `observations` may be empty: then shares are 0.
 Shares fit_shares(const std::vector<Observation>& observations, const FitOptions& options = {});
 
-// Where a `share`, 0 to 1, of the values is below; between two values in proportion. Of one value
-// or more.
+// Returns the value below which a `share`, 0 to 1, of the values lies, interpolated between two
+// values. Needs at least one value.
 double quantile(std::vector<double> values, double share);
 
-// Each observation predicted by shares of a fit that has not seen it nor the others of its fold:
-// observation i belongs to fold folds[i], from 0 to fold_count - 1. Returns the predictions.
+// Predicts each observation by shares of a fit that has seen neither it nor the others of its fold.
+// Observation i belongs to fold folds[i], from 0 to fold_count - 1.
 std::vector<double> predict_held_out(const std::vector<Observation>& observations,
                                      const std::vector<size_t>& folds, size_t fold_count,
                                      const FitOptions& options = {});

@@ -8,12 +8,12 @@ namespace codl::profiler {
 using Vector = std::vector<double>;
 using Matrix = std::vector<Vector>;  // row by row
 
-// Solves the symmetric positive definite system by Cholesky's method. A pivot that is nothing but
-// rounding gives 0: the column depends on those before.
+// Solves the symmetric positive definite system by Cholesky's method. A pivot that is only rounding
+// gives 0, because the column depends on earlier ones.
 std::vector<double> solve_positive(std::vector<std::vector<double>> a, std::vector<double> b);
 
-// The least x >= 0 of |A x - b|^2 after Lawson and Hanson, "Solving Least Squares Problems", 1974,
-// chapter 23. `rows` of A have equal lengths.
+// Returns the x >= 0 with the least |A x - b|^2 after Lawson and Hanson, "Solving Least Squares
+// Problems", 1974, chapter 23. `rows` of A have equal lengths.
 std::vector<double> non_negative_least_squares(const std::vector<std::vector<double>>& rows,
                                                const std::vector<double>& b);
 

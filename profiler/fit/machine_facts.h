@@ -1,4 +1,4 @@
-// The facts of a machine with where each comes from, as sample files keep them.
+// The facts of a machine and the origin of each, as sample files keep them.
 #pragma once
 
 #include <iterator>
@@ -21,21 +21,21 @@ struct MachineFacts {
   std::optional<Origin> cpu_origins[std::size(compiler::kCpuMachineFields)];
   std::optional<Origin> gpu_origins[std::size(compiler::kGpuMachineFields)];
 
-  // To the nearest value that a profile has: what is known while steps are timed is what codlc will
-  // know.
+  // Rounds to the nearest value that a profile can have, so that steps are timed with the facts
+  // that codlc will know.
   void set(double CpuMachine::*field, double value, Origin origin);
   void set(double GpuMachine::*field, double value, Origin origin);
 
-  // "cpu ghz", the first field that is not known; empty: all are.
+  // Returns the first field that is not known, as "cpu ghz"; empty if all are known.
   std::string missing(bool has_gpu) const;
 };
 
-// Lines of a sample file, of what is known:
+// Returns lines of a sample file about the known facts:
 //   #machine,cpu,ghz,2.6,measured
 std::string machine_lines(const MachineFacts& facts);
 
-// Takes what the lines of the text say; the last of a field counts. Throws ToolError (Input) naming
-// a line that is none.
+// Reads the facts from the lines of the text; the last of a field counts. Throws ToolError (Input)
+// naming a malformed line.
 void read_machine_lines(std::string_view text, const std::string& path, MachineFacts* facts);
 
 }  // namespace codl::profiler

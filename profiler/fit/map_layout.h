@@ -1,4 +1,4 @@
-// Which layout maps should have on a GPU.
+// Decides which layout maps should have on a GPU.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace codl::profiler {
 
-// Whether the GPU steps of the samples that have maps, all of them once with images and once with
-// buffers, are faster with images: by the sums of what the fits predict for the fastest kernel of
-// each layout. Steps that either layout has no fitted kernel for do not count, nor do conversions.
+// True if the GPU steps of the samples that have maps are faster with images. It compares the sums,
+// once with images and once with buffers, of the fits' predictions for the fastest kernel of each
+// layout. Steps for which either layout lacks a fitted kernel do not count, nor do conversions.
 bool images_are_faster(const std::vector<Sample>& samples, const std::vector<KernelFit>& fits,
                        const ProcessorFacts& processor);
 

@@ -1,4 +1,4 @@
-// From samples to a profile file (docs/reference/profile_format.md).
+// Turns samples into a profile file (docs/reference/profile_format.md).
 #pragma once
 
 #include <cstddef>
@@ -28,15 +28,15 @@ struct Fit {
 
 struct KernelFit {
   const KernelInfo* kernel = nullptr;
-  Fit fit;  // held out: a five-fold cross-validation
+  Fit fit;  // held-out errors are of a five-fold cross-validation
 };
 
 struct FamilyFit {
   Processor processor = Processor::Cpu;
   kernels::KernelFamily family = kernels::KernelFamily::Loops;
-  // All kernels count alike. Held out: each kernel predicted by the others, as kernels without
-  // samples are. Of one kernel its steps by others of them, and an interval no narrower than that
-  // of the family on other machines.
+  // All kernels count the same. For the held-out errors, the others predict each kernel, as they do
+  // for kernels without samples. If the family has one kernel, its other steps predict a step, and
+  // the interval is no narrower than the family's on other machines.
   Fit fit;
 };
 
@@ -45,11 +45,11 @@ struct Fits {
   std::vector<FamilyFit> families;
 };
 
-// Digits of a share, of which a profile has some hundreds and a step ten: half of the last digit is
-// 0.5 % of a term at most.
+// Significant digits of a share. A profile has some hundreds of shares and a step ten; half of the
+// last digit is 0.5 % of a term at most.
 inline constexpr int kShareDigits = 3;
 
-// For shares of their own: of a kernel and of a family.
+// Enough samples for own shares: of a kernel, and of a family.
 inline constexpr size_t kSamplesOfFit = 8;
 inline constexpr size_t kSamplesOfFamily = 20;
 // Enough samples of a kernel or family to fit one factor on the shares that others have: the
@@ -59,17 +59,20 @@ inline constexpr size_t kSamplesOfFactor = 3;
 // Fits every kernel and every family of a processor that has enough samples.
 Fits fit_samples(const std::vector<Sample>& samples, const ProcessorFacts& processor);
 
-// Symbols of kernels that have `kernels` in them, and fewer samples than read_needed() says, in the
-// table's order. A sample file from before it had such lines needs fits of what it has samples of.
+// Returns the symbols, in the table's order, of kernels that have `kernels` in their names and
+// fewer samples than read_needed() says. An older sample file without such lines needs fits of the
+// kernels that it has samples of.
 std::vector<std::string> kernels_without_fit(const std::vector<Sample>& samples,
                                              const std::map<std::string, size_t>& needed,
                                              std::string_view kernels);
 
-// For evaluations: a line per sample that is no repeat, "symbol,family,fold,us,held-out prediction
-// in us," and terms "name=us" with spaces between; the folds are those of fit_samples().
+// Returns text for evaluations: per sample that is no repeat, a line with
+// "symbol,family,fold,us,held-out prediction in us," and terms "name=us" with spaces between. The
+// folds are those of fit_samples().
 std::string evaluation_text(const std::vector<Sample>& samples, const ProcessorFacts& processor);
 
-// How often a second measurement of a step is within 10 % of the first; -1 without repeats.
+// Returns how often a second measurement of a step is within 10 % of the first, in percent; -1
+// without repeats.
 double noise_floor_percent(const std::vector<Sample>& samples, Processor processor);
 
 // Returns by how much a processor's steps usually take longer than undisturbed, for which fits are.
@@ -83,7 +86,7 @@ struct DeviceFacts {
   int32_t year = 0;  // when it was measured; 0: an older sample file does not say
   std::string cpu_name;
   MachineFacts machine;
-  std::string machine_source;  // where its facts are from that were not measured
+  std::string machine_source;  // origin of the facts that were not measured
   bool has_gpu = false;
   std::string gpu_name;
   bool uses_images = false;
@@ -92,10 +95,10 @@ struct DeviceFacts {
   double image_max_width = 0;
   double image_max_height = 0;
   // Memory facts of a session. Old sample files have neither.
-  double image_row_texels = 0;  // rows of images take a multiple of so many; 0: not known
+  double image_row_texels = 0;  // padding of image rows; 0: not known
   std::string weights;          // as in the profile; empty: not known
-  double launch_us = 0;         // beside the times of GPU steps; 0 where these have it in them
-  // Follow from `transfer`, which old sample files lack.
+  double launch_us = 0;         // besides GPU steps' times; 0 if they contain it
+  // These follow from `transfer`, which old sample files lack.
   double sync_us = 0;
   double map_us = 0;
   double map_us_per_mb = 0;
@@ -106,13 +109,13 @@ struct DeviceFacts {
   double gpu_contention_percent = 0;
   double memory_gb_per_s = 0;           // of both processors together; 0: not measured
   bool shares_cores = false;            // OpenCL computes on the CPU's own cores
-  bool contention_is_assumed = false;   // old sample files do not say so: they measured it
+  bool contention_is_assumed = false;   // old sample files lack it: they measured the contention
   double interference_percent[2] = {};  // indexed by processor
   double warm_weight_mbytes[2] = {};    // indexed by processor
   double cpu_probe_us = 0;              // at the clock that the CPU's fits are for; 0: not known
-  std::string source;                   // which device, tool, driver, date
+  std::string source;                   // device, tool, driver, date
 
-  // With what whole networks say of synchronisations, where they do.
+  // Returns the times with the cost of synchronisations in whole networks, if that was measured.
   TransferTimes transfer_times() const;
 
   ProcessorFacts processor_facts() const {
@@ -120,7 +123,7 @@ struct DeviceFacts {
   }
 };
 
-// Transfer points, and what follows from them.
+// Sets the transfer points, and everything that follows from them.
 void set_transfer(std::vector<TransferPoint> points, DeviceFacts* facts);
 
 // Requires facts with a complete machine. Throws ToolError (Input) naming the number if codlc would

@@ -1,5 +1,5 @@
-// Measured steps, and the file that keeps them: one line per sample, so that a run that was
-// interrupted goes on where it was, and a fit can be made again without measuring.
+// Reads and writes measured steps. The file has one line per sample, so that an interrupted run can
+// be continued, and a fit repeated without measuring.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +21,26 @@ enum class SampleRole : int32_t {
   Network = 2,  // a step of a plan given with --plan: predicted, never fitted
 };
 
-// Interference lengthens. Of runs the one that a quarter are faster than is steadier than the
+// Interference only lengthens a run, so this quantile of a visit's runs is steadier than the
 // median.
 inline constexpr double kQuietShare = 0.25;
 
-// A line of a sample file, "#batch" or "#batch,1.03": the visits that follow, up to the next such
-// line, took turns. The number: by how much probes took longer around them than the one of
-// "#probe", whose clock their times are at.
+// Mark of a line of a sample file, "#batch" or "#batch,1.03". The visits that follow, up to the
+// next such line, took turns. The number says how much longer probes took around them than the one
+// of "#probe", whose clock their times are at.
 inline constexpr std::string_view kBatchMark = "#batch";
 
-// A line "#needed,conv2d_f32_cpu,8" of a sample file: so many steps of the kernel are to be
-// measured for a model of it. The last one of a kernel counts; 0: the device cannot run it, or
-// there are no further steps.
+// Mark of a line of a sample file, "#needed,conv2d_f32_cpu,8": a model of the kernel needs so many
+// measured steps. The last line of a kernel counts; 0: the device cannot run it, or there are no
+// further steps.
 inline constexpr std::string_view kNeededMark = "#needed,";
 
 struct Sample {
   const KernelInfo* kernel = nullptr;
   StepCase item;
   SampleRole role = SampleRole::Fit;
-  // A visit is some runs one soon after the other; others are minutes away. Of each the undisturbed
-  // one, at the clock that `probe` says is usual.
+  // A visit is some runs in quick succession; visits are minutes apart. Each has its undisturbed
+  // run here, at the clock that `probe` says is usual.
   std::vector<double> visits_us;
   std::vector<double> medians_us;  // medians of the visits' runs, derived from their spread
   // The step's time, which read_samples() derives from all visits. While sampling goes on, it is
@@ -49,7 +49,7 @@ struct Sample {
   double spread_percent = 0;  // of the last visit: half the range of the middle half of its runs
   int32_t run_count = 0;      // number of runs in the last visit
 
-  // With spread_percent set.
+  // Needs spread_percent.
   void add_visit(double visit_us);
 };
 
@@ -61,27 +61,27 @@ struct ProcessorFacts {
 
 ProcessorFacts processor_facts(const compiler::Machine& machine, const kernels::GpuTiles& tiles);
 
-// compiler::times_of() the step.
+// Returns compiler::times_of() for the step.
 TermTimes times_of(const KernelInfo& kernel, const StepCase& item, const ProcessorFacts& processor);
 
-// The last visit as a line, no end of line.
+// Writes the last visit as a line, without line end:
 //   symbol,revision,us,spread_percent,runs,role,part_dim begin end,params...,operand...
 std::string to_line(const Sample& sample);
 
-// The same but for the numbers that were measured: which step it is, and for what.
+// The same without the measured numbers: which step it is, and for which purpose.
 std::string step_text(const Sample& sample);
 
-// Samples of kernels and revisions that this build has; steps that a contract no longer lets pass
-// are left out. Lines of one step and role are visits of one sample; of their times those count
-// that are left when what the batch's steps took longer than in other batches, by the bytes that
-// they move, is taken away; all are brought to the clock that is usual in the file. Throws
-// ToolError (Input) naming the line if the text is no sample file. `out_usual_probes` gets, by
-// processor, the median of what batches say of their probes: 1 is the clock of "#probe".
+// Reads samples of kernels and revisions that this build has, except steps that a contract no
+// longer accepts. Lines of one step and role are visits of one sample. The effect of each batch,
+// which depends on the bytes that its steps move, is removed from the times, and all are brought to
+// the clock that is usual in the file. Throws ToolError (Input) naming the line if the text is no
+// sample file. `out_usual_probes` gets, per processor, the median of the batches' probes: 1 is the
+// clock of "#probe".
 std::vector<Sample> read_samples(std::string_view text, const std::string& path,
                                  double (*out_usual_probes)[2] = nullptr);
 
-// Other facts of the device, by name: lines "#fact,name,value" of a sample file, the last of a
-// name.
+// Reads other facts of the device, by name: lines "#fact,name,value" of a sample file, the last of
+// a name.
 std::map<std::string, std::string> read_facts(std::string_view text);
 
 // Reads the lines with kNeededMark: samples needed per kernel symbol. Throws ToolError (Input)

@@ -1,4 +1,4 @@
-// Tiles that were found best on the GPU, as sample files keep them.
+// The best tiles found on the GPU, as sample files keep them.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace codl::profiler {
 
-// To so many significant digits, four of which are more than a measurement has; 0 for what is no
-// number.
+// Rounds to so many significant digits, four of which are more than a measurement has. Returns 0 if
+// the value is no number.
 double rounded(double value, int digits);
 
 // The best choice for a kernel: a local size (TileKind::Local), a table to choose from
@@ -25,15 +25,15 @@ struct FoundTile {
   bool is_default() const { return local.empty() && table.count == 0; }
 };
 
-// "8 x 8 x 4"; "64 x 128, 32 x 32"; "the default".
+// Returns "8 x 8 x 4"; "64 x 128, 32 x 32"; "the default".
 std::string name_of(const FoundTile& tile);
 
-// A line of a sample file, no end of line.
+// Writes a line of a sample file, without line end:
 //   #tile,symbol,revision,gain_percent,default
 //   #tile,symbol,revision,gain_percent,local,x y z
 //   #tile,symbol,revision,gain_percent,gemm,m n k item_m item_n slices macs_per_ns step_ns
 //   residents
-// and of further tiles of a table behind further commas.
+// Further tiles of a table follow after further commas.
 std::string to_line(const FoundTile& tile);
 
 // Reads a sample file and returns the last tile of each kernel. Kernels and revisions that this

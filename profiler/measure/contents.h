@@ -11,7 +11,8 @@
 
 namespace codl::profiler {
 
-// f32: between -1 and 1, the same again after some kilobytes; other types: 0 and 1.
+// Fills f32 with numbers between -1 and 1, which repeat after some kilobytes, and other types with
+// 0 and 1.
 inline void fill(const kernels::OperandShape& shape, void* data, size_t bytes) {
   constexpr size_t kPatternBytes = size_t{16} << 10;
   auto* out = static_cast<uint8_t*>(data);

@@ -20,7 +20,7 @@ struct ContextRun {
   // it the work and waiting for it.
   std::vector<double> cpu_us;
   std::vector<double> gpu_us;
-  // Both at once, waiting for each other behind every layer: the CPU's parts, and all of it.
+  // Both run at once and wait for each other after every layer: the CPU's parts, and the whole.
   double cpu_beside_us = 0;
   double whole_us = 0;
   // The bytes that each processor reads from memory per layer; 0: they are in caches.
@@ -32,7 +32,7 @@ struct Context {
   // How much longer a part takes while the other processor is busy, in percent.
   double cpu_contention_percent = 0;
   double gpu_contention_percent = 0;
-  double memory_gb_per_s = 0;       // that both get together; 0: as much as they ask for
+  double memory_gb_per_s = 0;       // that both get together; 0: all they ask for
   double sync_us = 0;               // per layer, in addition: there and back
   double median_error_percent = 0;  // of the whole times that these predict
 };
@@ -40,25 +40,25 @@ struct Context {
 struct ContextOptions {
   double idle_sync_us = 0;         // time to give work to an idle GPU and see it done
   std::function<double()> now_us;  // the clock
-  std::function<bool()> is_over;   // no further network; those begun are finished
+  std::function<bool()> is_over;   // if true, no further network begins
 };
 
-// Pointwise and depthwise convolutions, convolutions of 3 x 3, joined maps, and products with large
-// weights, in caches and in memory. Networks that a processor cannot hold are left out.
+// Runs pointwise and depthwise convolutions, convolutions of 3 x 3, joined maps, and products with
+// large weights, in caches and in memory. Networks that a processor cannot hold are left out.
 std::vector<ContextRun> run_context_networks(MeasuredProcessor& cpu, MeasuredProcessor& gpu,
                                              const ContextOptions& options);
 
-// Microseconds of the CPU's parts and of the whole run, as these numbers give them: what both have
-// to do runs side by side until one is done, slowed down, and the rest alone.
+// Microseconds of the CPU's parts and of the whole run, as these numbers predict them: both
+// processors run side by side, slowed down, until one is done, and the other goes on alone.
 struct ContextTimes {
   double cpu_us = 0;
   double whole_us = 0;
 };
 ContextTimes predict_run(const ContextRun& run, const Context& context);
 
-// The numbers that predict the runs best, by the sum of squares of relative errors: the memory's by
-// the runs that read it, all others by the rest. A synchronisation takes no less than
-// `idle_sync_us`. Nothing without runs.
+// Returns the numbers that predict the runs best, by the sum of squares of relative errors. Runs
+// that read memory fit the bandwidth, all others the rest. A synchronisation takes no less than
+// `idle_sync_us`. Returns nothing without runs.
 std::optional<Context> fit_context(const std::vector<ContextRun>& runs, double idle_sync_us);
 
 }  // namespace codl::profiler

@@ -10,7 +10,7 @@ namespace codl::profiler {
 // Streams are products whose weights no cache holds.
 enum class ContextKind { Pointwise, Depthwise, Window, Join, Product, Stream };
 
-// As many layers, all alike.
+// A network of equal layers.
 struct ContextNetwork {
   const char* name;
   ContextKind kind;

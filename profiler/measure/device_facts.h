@@ -9,13 +9,13 @@
 
 namespace codl::profiler {
 
-// Numbers behind the sample file's first "#probe,": all times in it are at that clock. Left as they
-// are if there is none.
+// Reads the numbers after the sample file's first "#probe,": all times in it are at that clock.
+// Left as they are if there is none.
 void read_probe(const std::string& text, double (&probe_us)[2]);
 
 std::string fact_lines(DeviceFacts facts);
 
-// Throws ToolError (Input) naming a line that is none.
+// Throws ToolError (Input) naming a malformed line.
 void read_device_facts(const std::string& text, const std::string& path, DeviceFacts* facts);
 
 // Adds OpenCL's facts of the GPU, and the times of synchronisations and transfers.

@@ -1,4 +1,4 @@
-// The search for the tile that is best for a kernel of a GPU.
+// Searches the best tile for a kernel of a GPU.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace codl::profiler {
 using Tile = std::vector<int32_t>;  // numbers of StepShape::tile
 
 struct TileSearch {
-  // Microseconds of the step with each of the tiles, which took turns; 0: the device refuses the
-  // tile. Nothing: it cannot hold the step.
+  // Returns the microseconds of the step with each of the tiles, which took turns; 0 if the device
+  // refuses the tile. Empty if it cannot hold the step.
   std::function<std::vector<double>(const KernelInfo& kernel, const StepCase& item,
                                     const std::vector<Tile>& tiles)>
       times_us;
-  std::function<bool()> is_over;  // the time for it
-  kernels::GpuFacts gpu;          // without tiles: what there is to be better than
+  std::function<bool()> is_over;  // the time for the search is over
+  kernels::GpuFacts gpu;          // without tiles: the defaults to compare with
   WorkLimits limits;              // limits of the steps to try tiles on
   bool is_processor = false;      // OpenCL runs on a CPU
   int64_t most_items = 1024;      // CL_DEVICE_MAX_WORK_GROUP_SIZE
@@ -34,7 +34,7 @@ struct TileResult {
   std::string note;  // the result, for people
 };
 
-// Whether there is anything to choose from.
+// True if there are tiles to choose from.
 bool has_tiles_to_try(const KernelInfo& kernel, const TileSearch& search);
 
 // Returns the best tile. It replaces the default only if it is at least 5 % faster in the geometric

@@ -28,10 +28,10 @@ class GpuStep : public PreparedStep {
     return processor_->enqueue(kernel_, global_, has_local_ ? local_ : nullptr);
   }
   void set_weights(cl_uint argument, cl_mem memory);
-  // With other weights: as a CPU's step that runs before the one that is timed.
+  // Uses other weights, like a CPU's step that runs before the timed one.
   void warm();
-  // From the first of `count` launches to the end of the last, each with other weights, behind
-  // work of about `busy_us`.
+  // Returns the time from the first of `count` launches to the end of the last, each with other
+  // weights, after work of about `busy_us`.
   double batch_us(int count, double busy_us);
   void touch(cl_mem buffer, size_t bytes) {
     processor_->api_.clReleaseEvent(processor_->touch(buffer, bytes));
@@ -49,7 +49,7 @@ class GpuStep : public PreparedStep {
   int batch_count_ = 0;                                 // 0: not known yet
   double last_us_ = 0;
   double call_us_ = 0;          // the host's time per launch of the last batch
-  double longest_call_us_ = 0;  // the step's or the processor's: some have tens of arguments
+  double longest_call_us_ = 0;  // of the step or the processor: some have tens of arguments
   bool has_warm_weights_ = false;
   struct Weights {
     cl_uint argument;

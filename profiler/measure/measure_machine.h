@@ -1,4 +1,4 @@
-// Facts of the machine, by loops of some milliseconds each.
+// Measures facts of the machine by loops of some milliseconds each.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace codl::profiler {
 
 inline constexpr double kKb = 1024;  // bytes
 
-// KiB; 0: there is none, or it is not known.
+// Sizes in KiB; 0: there is no such cache, or it is not known.
 struct CacheSizes {
   double l1_kb = 0;  // data cache only
   double l2_kb = 0;
@@ -23,20 +23,20 @@ struct CacheSizes {
 // Reads the sizes of a core's caches from Linux's .../cpu<N>/cache.
 CacheSizes read_cache_sizes(const std::string& folder);
 
-// Where what a load takes rises: `curve` has KiB that are read again and again, ascending, and the
-// nanoseconds of a load.
+// Finds the sizes at which the time of a load rises. `curve` has ascending KiB that are read again
+// and again, and the nanoseconds of a load.
 CacheSizes cache_steps(const std::vector<std::pair<double, double>>& curve);
 
 // Measures the core of the processor's first worker, and all workers together.
 void measure_cpu_machine(MeasuredCpu& processor, MachineFacts* facts);
-// After the CPU's, whose facts are also those of OpenCL on a processor. But for launch_us, which
-// time_transfers() tells.
+// Measures the GPU after the CPU, whose facts also hold for OpenCL on a processor. time_transfers()
+// measures launch_us.
 void measure_gpu_machine(MeasuredGpu& processor, MachineFacts* facts);
 
 // Returns the time of a load that misses every cache, when a core waits for each one.
 double memory_latency_ns(double last_cache_kb);
 
-// Where those of these facts are from that are not measured.
+// Origins of the facts that are not measured.
 inline constexpr char kMachineRules[] =
     "no call tells these. Of a GPU: a unit holds 2048 work-items and 256 KiB of registers, or 1024 "
     "and 64 KiB where it shares the host's memory; a clock that OpenCL does not tell is that of "

@@ -27,13 +27,13 @@ struct StepMemory {
   size_t used_bytes = 0;
 
   void allocate();
-  // Or of `own` if the arena is full.
+  // Takes bytes from `own` if the arena is full.
   uint8_t* take(size_t bytes, rt::Arena* own);
 };
 
 class MeasuredCpu : public MeasuredProcessor {
  public:
-  // `cores` may be empty: not pinned.
+  // `cores` may be empty: then threads are not pinned.
   MeasuredCpu(int32_t thread_count, const std::vector<int32_t>& cores);
 
   Processor processor() const override { return Processor::Cpu; }
@@ -44,24 +44,26 @@ class MeasuredCpu : public MeasuredProcessor {
 
   int32_t thread_count() const { return pool_.worker_count(); }
 
-  // How many times as long all workers take for the same arithmetic as one of them alone: 1 where
-  // each has a core, up to 2 where they are threads of one, which virtual machines do not tell.
+  // Returns how many times as long all workers take for the same arithmetic as one of them alone: 1
+  // if each has a core, up to 2 if two share one, which virtual machines do not tell.
   double time_of_all_beside_one();
 
   // Returns the share of the workers' time, while all of them compute, in which other programs had
   // their cores.
   double share_of_others();
 
-  // So many million bytes the last cache still has when they are read again, up to 256; alone.
+  // Returns how many million bytes the last cache still has when they are read again, up to 256, if
+  // nothing else runs.
   double warm_weight_mbytes();
 
   // Calls the work once for each worker, all at once, and returns the time by the caller's clock.
   double all_us(const std::function<void(int32_t worker)>& work);
 
-  // For what the other processor costs this one (profiler/measure/transfer.h). All workers copy
-  // their shares.
+  // Copies with all workers, each its share, to measure what the other processor costs this one
+  // (profiler/measure/transfer.h).
   void copy(uint8_t* to, const uint8_t* from, size_t bytes);
-  // Puts into the workers' caches what is nobody's, and then their shares of [data, data + bytes).
+  // Fills the workers' caches with unrelated data, and then with their shares of [data, data +
+  // bytes).
   void leave_in_caches(const uint8_t* data, size_t bytes);
 
  private:

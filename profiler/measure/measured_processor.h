@@ -1,4 +1,4 @@
-// Where steps are timed: on the CPU's workers, or on an OpenCL device.
+// A processor that steps are timed on: the CPU's workers, or an OpenCL device.
 #pragma once
 
 #include <memory>
@@ -15,11 +15,11 @@ namespace codl::profiler {
 inline constexpr size_t kOtherBytes = size_t{4} << 20;
 // Bytes that a step of a network reads and writes, most of them weights.
 inline constexpr size_t kUsualStepBytes = size_t{1} << 20;
-// The steps that are in memory at once, but for the largest.
+// Limit of the steps in memory at once, apart from the largest.
 inline constexpr size_t kArenaBytes = size_t{512} << 20;
-// With so much of operands in memory no further step is prepared beside them.
+// With so many bytes of operands in memory, no further step is prepared.
 inline constexpr size_t kBatchBytes = size_t{384} << 20;
-// A huge page: where a step begins.
+// A step begins at a huge page.
 inline constexpr size_t kStepAlignment = size_t{2} << 20;
 
 // Longer steps do not show whether the kernel's code is in a cache.
@@ -33,11 +33,12 @@ inline double micros_since(int64_t start_ns) {
 class PreparedStep {
  public:
   virtual ~PreparedStep() = default;
-  // One run, or the mean of several where a clock is too coarse for one, with the caches as a
-  // network leaves them between two steps. Microseconds. Throws ToolError if the device fails.
+  // Runs once, or several times if the clock is too coarse, with the caches as a network leaves
+  // them between two steps. Returns microseconds, in the mean. Throws ToolError if the device
+  // fails.
   virtual double run_us() = 0;
-  // One run with the caches as they are, as load for the other processor. Returns at once (GPU) or
-  // when it is done (CPU).
+  // Runs once with the caches as they are, as load for the other processor. Returns at once (GPU)
+  // or when it is done (CPU).
   virtual void start() = 0;
 };
 
@@ -45,16 +46,16 @@ class MeasuredProcessor {
  public:
   virtual ~MeasuredProcessor() = default;
   virtual Processor processor() const = 0;
-  // Null: the device cannot hold the operands. They lie as in a plan's arena, at the same place
-  // each time: where pages happen to lie moves a step's time by more than its runs differ.
+  // Returns null if the device cannot hold the operands. They lie as in a plan's arena, always at
+  // the same place, because the position of pages changes a step's time more than its runs differ.
   virtual std::unique_ptr<PreparedStep> prepare(const KernelInfo& kernel, const StepCase& item) = 0;
-  // A fixed number of multiply-adds on all of the processor: how high its clock is now.
-  // Microseconds.
+  // Runs a fixed number of multiply-adds on the whole processor, to see its present clock. Returns
+  // microseconds.
   virtual double probe_us() = 0;
   // Returns a measure, without unit, of the load by other programs on the processor's cores:
   // usually constant, higher while they run. 1 if it is unknown.
   virtual double crowding() { return 1; }
-  // Until everything started is done.
+  // Waits until everything started is done.
   virtual void finish() = 0;
 };
 

@@ -1,4 +1,4 @@
-// The kernel steps of compiled plans: shapes that networks have.
+// Reads the kernel steps of compiled plans, because networks have such shapes.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace codl::profiler {
 
-// Those of all variants of the plan file, each once. Throws ToolError if it is no plan.
+// Returns the steps of all variants of the plan file, each once. Throws ToolError if it is no plan.
 std::vector<Sample> steps_of_plan(const std::string& path);
 
 }  // namespace codl::profiler

@@ -1,4 +1,4 @@
-// A profiling run: which steps are timed, how often, and when it is enough.
+// A profiling run: it decides which steps are timed, how often, and when they are enough.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace codl::profiler {
 
-// The kernels of a processor that are sampled, and what is known of them.
+// A kernel that is sampled, and the state of its sampling.
 struct RowState {
   const KernelInfo* kernel = nullptr;
   size_t wanted = 0;  // samples
@@ -30,30 +30,29 @@ struct RowState {
 
 struct SessionOptions {
   ProcessorFacts facts;
-  size_t samples_per_kernel = 0;         // 0: as many as a kernel usually gets
-  std::string kernels;                   // kernels that have this in their symbol only
-  bool has_images = true;                // else kernels that read or write images are left out
+  size_t samples_per_kernel = 0;         // 0: the usual number
+  std::string kernels;                   // only kernels with this in their symbol
+  bool has_images = true;                // if false, kernels that access images are left out
   std::vector<Sample> network_steps;     // of plans, not yet measured; SampleRole::Network
-  std::map<std::string, size_t> needed;  // read_needed() of the sample file that is gone on with
+  std::map<std::string, size_t> needed;  // read_needed() of the sample file that is continued
   uint64_t seed = 0;                     // other numbers draw other steps
 };
 
-// Whether the kernel is among those that are asked for.
+// True if the kernel is among those asked for.
 bool is_wanted(const KernelInfo& kernel, std::string_view kernels, bool has_images);
 
 class Session {
  public:
-  // `processors`: a CPU, and perhaps a GPU's. `probe_us`, by processor: what the probe took when
-  // the samples in `samples` were taken; 0: not yet known. `append` gets every new line of the
-  // sample file.
+  // `processors`: a CPU, and perhaps a GPU. `probe_us`, per processor: the probe's time when
+  // `samples` were taken; 0: not yet known. `append` gets every new line of the sample file.
   Session(std::vector<MeasuredProcessor*> processors, SessionOptions options,
           std::vector<Sample> samples, const double (&probe_us)[2],
           std::function<void(const std::string& line)> append);
 
-  // First visits until every kernel has the samples it wants, then further visits, to repeats of
-  // some, too, until every sample has kVisits or the time is spent. Where first visits take too
-  // long for all samples, more are drawn once those there are have had some visits. False:
-  // `is_interrupted` answered true.
+  // Visits new steps until every kernel has the samples it wants. Then visits them again, with
+  // repeats of some, until every sample has kVisits or the time is over. If first visits take too
+  // long, the rest are drawn after the present samples had some visits. Returns false if
+  // `is_interrupted` returned true.
   bool run(double budget_s, const std::function<bool()>& is_interrupted);
 
   const std::vector<Sample>& samples() const { return samples_; }
@@ -64,20 +63,21 @@ class Session {
   void append_needed(const RowState& state, size_t needed);
   void exhaust(RowState* state);
   void set_limits(MeasuredProcessor* processor);
-  // After a step of `us`, or, where its limits were so many times the kernel's, of that times `us`.
+  // Lowers the limits if a step of `us` took too long. For a step drawn with larger limits, `us` is
+  // its time over the factor.
   void tighten_limits(RowState* state, double us);
   RowState* neediest(Processor processor, const std::vector<RowState*>& taken);
-  // A step within `factor` times the kernel's limits.
+  // Draws a step within `factor` times the kernel's limits.
   bool draw(RowState* state, double factor, Sample* out);
   bool draw_samples(Clock& clock);
   bool measure_networks(Clock& clock);
-  // Until each has so many visits in all.
+  // Visits all samples until each has so many visits.
   bool visit_again(Clock& clock, size_t wanted_visits);
   bool needs_samples();
   void choose_repeats();
-  // Times the first samples in turns, as many as go into memory at once, and adds a visit to each
-  // that the processor can hold. Says how many these were: fewer if the run's time is over, at
-  // least one.
+  // Times the first samples in turns, as many as fit into memory at once, and adds a visit to each
+  // that the processor can hold. Returns how many these were: fewer if the run's time is over, but
+  // at least one.
   size_t measure(MeasuredProcessor* processor, std::span<Sample* const> samples);
 
   std::vector<MeasuredProcessor*> processors_;

@@ -1,4 +1,4 @@
-// One step to be timed, by the names that the profiler has for it.
+// Short names of the profiler for the parts of a step.
 #pragma once
 
 #include "kernels/common/work/step_case.h"

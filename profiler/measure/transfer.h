@@ -24,8 +24,8 @@ struct CopyTimes {
 
 struct TransferTimes {
   double launch_us = 0;   // time of an empty kernel in a full queue
-  double enqueue_us = 0;  // the host's call that enqueues a kernel, others being before it
-  double submit_us = 0;   // the same into an idle queue, with its flush: it may wake a thread
+  double enqueue_us = 0;  // the host's call to enqueue a kernel, after others
+  double submit_us = 0;   // the same in an idle queue with a flush: may wake a thread
   double start_us = 0;    // from the call's end to the start of the command, in an idle queue
   double wake_us = 0;     // from a command's end to the host that polls for it
   double queue_us = 0;    // from a command's end to the start of one in the other queue
@@ -35,17 +35,18 @@ struct TransferTimes {
   // How much longer the CPU's first step takes after one of the GPU, by the bytes that it reads:
   // its workers sleep, and another processor has the data.
   TransferLine cpu_resume;
-  // The same of a kernel of the GPU behind a step of the CPU, by what it reads; 0 where the
-  // memories are separate.
+  // How much longer a GPU kernel takes after a step of the CPU, by the bytes that it reads; 0 if
+  // the memories are separate.
   double gpu_cold_us_per_mb = 0;
-  // A call that enqueues a download returns only when the kernel that it waits for is done.
+  // True if a call that enqueues a download returns only when the kernel that it waits for is done.
   bool download_call_waits = false;
 
-  // Work given away and its end seen, in one direction: half of there and back.
+  // Time to give away work and see its end, in one direction: half of there and back.
   double sync_us() const { return (submit_us + start_us + wake_us) / 2; }
 };
 
-// A median of several rounds; kept with the samples, so that TransferTimes can be taken anew.
+// A median of several rounds. It is kept with the samples, so that TransferTimes can be derived
+// again.
 struct TransferPoint {
   std::string name;
   double bytes = 0;

@@ -12,16 +12,16 @@
 namespace codl::profiler {
 
 struct TuneOptions {
-  std::string kernels;     // kernels that have this in their symbol only
-  bool has_images = true;  // else kernels that write images are left out
+  std::string kernels;     // only kernels with this in their symbol
+  bool has_images = true;  // if false, kernels that write images are left out
   double budget_s = 30;
   std::function<bool()> is_interrupted;
-  std::function<void(const std::string& line)> append;  // to the sample file
+  std::function<void(const std::string& line)> append;  // writes to the sample file
 };
 
-// Adds to `tiles` what is found for kernels that are not among them, one line of the sample file
-// each, and says so on standard error. A kernel that there are samples of keeps the tile that they
-// were measured with. False: interrupted.
+// Adds to `tiles` the tiles found for kernels without one, writes a line of the sample file for
+// each, and reports it on standard error. A kernel that has samples keeps the tile that they were
+// measured with. Returns false if interrupted.
 bool tune_tiles(MeasuredGpu& gpu, const std::vector<Sample>& samples, const TuneOptions& options,
                 std::vector<FoundTile>* tiles);
 
