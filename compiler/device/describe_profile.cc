@@ -1,4 +1,4 @@
-// A device profile as text for people.
+// Describes a device profile for people.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -64,7 +64,7 @@ void print_calibration(llvm::raw_ostream& os, llvm::StringRef name, const Calibr
                       known.interval_low, known.interval_high, text);
 }
 
-// The origins of what predictions come from: models and costs.
+// Returns the origins of the numbers that predictions use: models and costs.
 std::string origins_of(const DeviceProfile& profile) {
   std::set<Origin> origins;
   for (const KernelInfo& kernel : kKernelInfos)
@@ -116,7 +116,7 @@ llvm::Expected<std::string> describe_devices() {
   for (std::vector<Row>& section : rows) add(section, heading);
   for (const std::string& name : list_devices()) {
     CODL_ASSIGN_OR_RETURN(profile, load_device_profile(name));
-    // Without what codl-profile adds: "NVIDIA H200, 132 units".
+    // Leaves out details that codl-profile adds: "NVIDIA H200, 132 units".
     const llvm::StringRef gpu = llvm::StringRef(profile.gpu_name).split(',').first;
     add(rows[static_cast<size_t>(profile.kind)],
         {name, year_text(profile.chip_year), profile.has_gpu ? gpu.str() : "none",

@@ -14,14 +14,14 @@
 namespace codl::compiler {
 namespace {
 
-// In front of a chip's or a phone's name they say nothing more.
+// Makers' names, which may be left out before a chip's or a phone's name.
 constexpr const char* kMakers[] = {"qualcomm", "qti",    "mediatek",  "samsung", "google",
                                    "huawei",   "xiaomi", "hisilicon", "rockchip"};
 
 constexpr size_t kShownDevices = 6;
 
-// Letters and digits alone, in lower case: "8+ Gen 1" is "8plusgen1". Empty where there is more
-// than names have.
+// Keeps letters and digits alone, in lower case: "8+ Gen 1" is "8plusgen1". Empty if the text is
+// longer than any name.
 std::string plain(llvm::StringRef name) {
   std::string text;
   for (const char c : name)
@@ -41,8 +41,9 @@ struct KnownDevice {
   int64_t chip_year = 0;
 };
 
-// A profile that cannot be read has its own name alone: who loads it is told why. What is read here
-// is no input of the tool's: a plan depends on the one profile that is found.
+// If a profile cannot be read, only its own name is known; whoever loads it gets the error. Files
+// read here do not count as the tool's inputs, because a plan depends only on the profile that is
+// found.
 KnownDevice read_names(const std::string& profile) {
   KnownDevice device{profile, {profile}, false, 0};
   const std::string path = profile_path(profile);
@@ -77,7 +78,7 @@ std::string find(const std::vector<KnownDevice>& devices, llvm::StringRef text) 
   return "";
 }
 
-// "sd8elite, sd8gen3 ...": the newest phones.
+// Returns the newest phones: "sd8elite, sd8gen3 ...".
 std::string some_of(std::vector<KnownDevice> devices) {
   llvm::erase_if(devices, [](const KnownDevice& device) { return !device.is_phone; });
   std::stable_sort(devices.begin(), devices.end(), [](const KnownDevice& a, const KnownDevice& b) {
@@ -101,7 +102,7 @@ std::string find_device(llvm::StringRef name) {
     llvm::StringRef rest = text;
     if (found.empty() && rest.consume_front(maker)) found = find(devices, rest);
   }
-  // A bin of a chip: "SM8650-AC".
+  // Drops the bin of a chip: "SM8650-AC".
   const llvm::StringRef number = llvm::StringRef(text).drop_back(std::min<size_t>(2, text.size()));
   if (found.empty() && text.size() == 8 && number.startswith("sm")) found = find(devices, number);
   return found;

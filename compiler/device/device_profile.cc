@@ -28,7 +28,7 @@ namespace codl::compiler {
 namespace {
 
 constexpr int64_t kProfileVersion = 3;
-// Profiles that a profile may stand on.
+// Limit of the profiles that a profile is based on.
 constexpr int kMaxBases = 4;
 
 Sources read_sources(const JsonValue& json) {
@@ -48,7 +48,7 @@ Quantity read_percent(const JsonValue& json, const Sources& sources) {
   return read_quantity(json, sources, kMaxPercentPower);
 }
 
-// A limit in texels, or a number of things: a Quantity that is a whole number.
+// Reads a limit in texels, or a count: a Quantity that is a whole number.
 int32_t read_whole(const JsonValue& json, const Sources& sources) {
   read_quantity(json, sources);
   return static_cast<int32_t>(json.member("value").as_integer(1, kMaxDim));
@@ -65,7 +65,7 @@ CopyCosts read_copy(const JsonValue& json, const std::string& name, const Source
   return {number("_call_us"), number("_call_us_per_mb"), number("_us"), number("_us_per_mb")};
 }
 
-// All of them, or none.
+// Either all of them are given, or none.
 std::optional<HostCosts> read_host_costs(const JsonValue& json, Sharing sharing,
                                          const Sources& sources) {
   if (!json.has_member("enqueue_us")) return std::nullopt;
@@ -125,7 +125,7 @@ void read_worker_speeds(const JsonValue& json, const Sources& sources, DevicePro
     values.expected("1 of the first worker, the fastest");
 }
 
-// `cpu` and `gpu` have these keys in common.
+// Reads the keys that `cpu` and `gpu` have in common.
 void read_surroundings(const JsonValue& json, Processor processor, const Sources& sources,
                        DeviceProfile& profile) {
   const auto index = static_cast<size_t>(processor);
@@ -135,7 +135,7 @@ void read_surroundings(const JsonValue& json, Processor processor, const Sources
     profile.warm_weight_mbytes[index] = read_quantity(mbytes, sources);
 }
 
-// One of a list of schema/plan.h, from `first` on.
+// Reads one name of a list of schema/plan.h, beginning at `first`.
 template <typename Enum>
 Enum read_one(const JsonValue& json, llvm::ArrayRef<const char*> names, Enum first) {
   const auto skipped = static_cast<size_t>(first);
@@ -175,7 +175,7 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
   profile.image_max_height = read_whole(json.member("image_max_height"), sources);
   if (const JsonValue row_texels = json.optional_member("image_row_texels"))
     profile.image_row_texels = read_whole(row_texels, sources);
-  // A GPU with memory of its own has copies of the weights that it reads there.
+  // A GPU with memory of its own needs copies of its weights there.
   profile.copies_weights = profile.transfer.sharing == Sharing::Separate;
   if (const JsonValue weights = json.optional_member("weights"))
     profile.copies_weights = weights.as_choice({"in_place", "copied"}) == 1;
@@ -187,7 +187,7 @@ bool is_file_name_part(llvm::StringRef name) {
   });
 }
 
-// Where profiles are looked for by name. In a build tree it is a link (compiler/CMakeLists.txt).
+// Returns the folder of named profiles. In a build tree it is a link (compiler/CMakeLists.txt).
 std::string profile_directory() {
   const std::string program = llvm::sys::fs::getMainExecutable("", nullptr);
   llvm::SmallString<256> directory(
@@ -201,7 +201,7 @@ struct ProfileText {
   std::string json;
 };
 
-// The file that a name or a path means. `where` asks, for messages.
+// Reads the file that a name or a path means. `where` names the asker in messages.
 llvm::Expected<ProfileText> read_profile(llvm::StringRef name_or_path, llvm::StringRef where) {
   std::string path;
   if (name_or_path.endswith(".json"))
@@ -228,8 +228,8 @@ llvm::Expected<ProfileText> read_profile(llvm::StringRef name_or_path, llvm::Str
   return input_error(where, "expected {0}", expected_device(name_or_path));
 }
 
-// The document over the profile that its "base" names, over that one's base, and so on. Appends all
-// texts to `texts`, for the hash.
+// Returns the document merged with the profile that its "base" names, with that one's base, and so
+// on. Appends all texts to `texts`, for the hash.
 llvm::Expected<std::unique_ptr<JsonDocument>> parse_with_bases(llvm::StringRef json,
                                                                llvm::StringRef path, int most_bases,
                                                                std::string& texts) {
@@ -318,7 +318,7 @@ llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::S
   if (const JsonValue facts = cpu.optional_member("facts")) read_cpu_facts(facts, sources, profile);
   check_caches(cpu.member("machine"), Processor::Cpu, profile);
 
-  // No "gpu": the device has none that can be used, and there is nothing to transfer with.
+  // Without "gpu" the device has no usable GPU, and nothing is transferred.
   if (const JsonValue gpu = root.optional_member("gpu")) {
     profile.has_gpu = true;
     read_gpu(gpu, sources, profile);
@@ -353,7 +353,7 @@ std::vector<std::string> list_devices() {
        !error && entry != end; entry.increment(error))
     if (llvm::StringRef(entry->path()).endswith(".json"))
       names.push_back(llvm::sys::path::stem(entry->path()).str());
-  if (error == std::errc::not_enough_memory) throw std::bad_alloc();  // as of what names are in
+  if (error == std::errc::not_enough_memory) throw std::bad_alloc();  // like a container
   llvm::sort(names);
   return names;
 }

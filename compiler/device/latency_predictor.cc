@@ -21,8 +21,9 @@ StepDemand LatencyPredictor::demand(const kernels::StepShape& step) const {
   const double us = profiled_us(step, times);
   if (profile_.learned.empty() || step.is_in_place) return {us, times.memory_bytes};
   const LearnedSteps::Correction correction = learned(step, us);
-  // Whole nanoseconds, as weigh() has it. Beside other work it was slowed down by as much as the
-  // profile says of that many bytes in that time: so it asks as much of the memory as before.
+  // Rounds to whole nanoseconds, as weigh() does. Other work slowed the measured step down by as
+  // much as the profile predicts of that many bytes in that time, so its demand for memory stays
+  // the same.
   return {std::round(us * correction.factor * 1e3) / 1e3, times.memory_bytes * correction.factor,
           correction.open};
 }
@@ -54,7 +55,7 @@ double LatencyPredictor::transfer_us(StepKind kind, double bytes) const {
     case StepKind::Upload:
     case StepKind::Download:
       return transfer().copy_time_us(bytes, kind == StepKind::Upload);
-    case StepKind::Unmap:  // that of the map counts both
+    case StepKind::Unmap:  // the Map's time counts both
     case StepKind::Kernel:
       break;
   }

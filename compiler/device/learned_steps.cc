@@ -10,11 +10,11 @@
 namespace codl::compiler {
 namespace {
 
-// A part that is predicted to take four times as long as the nearest one that was measured, or a
-// quarter, is as open as the profile leaves it (assumed).
+// If a part's predicted time is four times that of the nearest measured part, or a quarter, all of
+// the profile's uncertainty stays (assumed).
 constexpr double kFarPart = 4;
 
-using Key = llvm::SmallString<512>;  // searches ask often: nothing is allocated
+using Key = llvm::SmallString<512>;  // without allocation, because searches ask often
 
 template <typename T>
 void append(Key& key, const T* values, size_t count) {
@@ -37,7 +37,7 @@ uint64_t node_key(const kernels::StepShape& step) {
   return hash_of(key);
 }
 
-// Logarithms, so that a half lies as far from the whole as the whole from twice as much.
+// Uses logarithms, so that a half lies as far from the whole as the whole from twice as much.
 double distance(double from_us, double to_us) { return std::log(to_us / from_us); }
 
 }  // namespace
@@ -56,7 +56,7 @@ void LearnedSteps::add(const kernels::StepShape& step, double predicted_us, doub
   add_to(parts->sums);
   add_to(kernels_[step.kernel->id - 1]);
   add_to(processors_[static_cast<size_t>(step.kernel->processor)]);
-  // Neighbours of which the longer took less become one, until none is left.
+  // Merges neighbours of which the longer took less, until none is left.
   for (size_t i = 1; i < known.size();) {
     Parts& before = known[i - 1];
     if (before.high_us * before.sums.factor() <= known[i].low_us * known[i].sums.factor()) {
@@ -94,7 +94,7 @@ LearnedSteps::Correction LearnedSteps::correction(const kernels::StepShape& step
   const Parts& before = *(after - 1);
   const double from_before = distance(before.high_us, predicted_us);
   const double share = from_before / (from_before + to_after);
-  // Between both times as between both predictions, so that it rises with them.
+  // Interpolates between both times as between both predictions, so that it rises with them.
   const double measured_us =
       std::exp(std::log(before.high_us * before.sums.factor()) * (1 - share) +
                std::log(after->low_us * after->sums.factor()) * share);

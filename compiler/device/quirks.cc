@@ -18,7 +18,8 @@ llvm::Error avoid_quirks(llvm::StringRef json, llvm::StringRef path, DeviceProfi
     const KernelInfo* info = find_symbol(kernel.as_string());
     if (info == nullptr || info->processor != Processor::Gpu)
       kernel.expected("a GPU kernel of schema/kernels.def");
-    else if (!llvm::is_contained(profile.unused_kernels, info->id))  // asked for each step
+    // Once per kernel: every step searches the list.
+    else if (!llvm::is_contained(profile.unused_kernels, info->id))
       profile.unused_kernels.push_back(info->id);
   }
   const auto moves_values = [](uint16_t id) { return find_kernel(id)->op == OpKind::Convert; };

@@ -1,4 +1,4 @@
-// "soc" and "facts" of a profile, and what of its facts cannot be true at once.
+// Reads "soc" and "facts" of a profile, and refuses facts that cannot be true together.
 #include <algorithm>
 
 #include "compiler/device/profile_parts.h"
@@ -8,7 +8,7 @@
 namespace codl::compiler {
 namespace {
 
-// Sheets round: 341.3 multiply-adds for 1024 / 3, 3.19 GHz for 3187 MHz.
+// Data sheets round: 341.3 multiply-adds for 1024 / 3, 3.19 GHz for 3187 MHz.
 constexpr double kRounding = 1.01;
 
 std::string number_text(double value) { return llvm::formatv("{0}", llvm::format("%.6g", value)); }
@@ -80,7 +80,7 @@ void read_gpu_facts(const JsonValue& json, const JsonValue& machine, const Sourc
 }
 
 void check_caches(const JsonValue& machine, Processor processor, const DeviceProfile& profile) {
-  // Those of one level, of a core or unit, of all of them; 0: there is none.
+  // Sizes of the cache levels: the first two of a core or unit, the last of all; 0: there is none.
   const CpuMachine& cpu = profile.machine.cpu;
   const GpuMachine& gpu = profile.machine.gpu;
   const bool is_cpu = processor == Processor::Cpu;

@@ -1,4 +1,5 @@
-// "machine" of a profile's processors, and "families" and "kernels": what steps take there.
+// Reads "machine" of a profile's processors, and "families" and "kernels": the times of steps
+// there.
 #include "compiler/device/profile_parts.h"
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"
@@ -7,7 +8,7 @@
 namespace codl::compiler {
 namespace {
 
-// The origin of a fact of a machine: its own, or that of the object it is in.
+// A fact of a machine with its origin: its own, or that of the object it is in.
 struct Fact {
   double value = 0;
   Origin origin = Origin::Assumed;
@@ -38,7 +39,7 @@ void read_fields(const JsonValue& json, llvm::StringRef owner, const Fields& fie
   }
 }
 
-// ["compute", "l2", 0.75, 0.4]; Term::Step is the last of the names.
+// Reads ["compute", "l2", 0.75, 0.4]; Term::Step is the last of the names.
 JointShare read_joint_share(const JsonValue& json) {
   JointShare joint;
   const std::vector<JsonValue> parts = json.elements();
@@ -96,7 +97,7 @@ Calibration read_calibration(const JsonValue& json, const Sources& sources) {
   if (const JsonValue fit = json.optional_member("fit")) {
     if (const JsonValue revision = fit.optional_member("revision"))
       calibration.revision = static_cast<int32_t>(revision.as_integer(1, UINT16_MAX));
-    // For people.
+    // The number is for people.
     fit.member("samples").as_integer(1, INT32_MAX);
     fit.member("median_error_percent").as_number();
     fit.member("within_10_percent").as_number();
@@ -128,8 +129,8 @@ void read_calibrations(const JsonValue& root, const Sources& sources, DeviceProf
   for (const KernelInfo& info : kKernelInfos) {
     const kernels::KernelFamily family = kernels::family_of(info);
     const auto& own = families[static_cast<size_t>(info.processor)];
-    // A rate that this device gives the operator's other kernels says more of tiled ones than what
-    // those reach on another device.
+    // For tiled kernels, a rate that this device gives the operator's other kernels says more than
+    // the family's rate on another device.
     const bool is_said = family != kernels::KernelFamily::Tiled || own[static_cast<size_t>(family)];
     const auto& known =
         own[static_cast<size_t>(is_said ? family : kernels::work_of(info.op).family)];

@@ -1,5 +1,6 @@
-// "gpu.tiles" of a device profile: the tiles that were found best there, by kernel. What passes
-// here, kernels::choose_tile() gives to every step of the kernel, so it is checked like a plan's.
+// Reads "gpu.tiles" of a device profile: the best tiles found there, by kernel.
+// kernels::choose_tile() gives them to every step of the kernel, so they are checked as strictly as
+// a plan's.
 #include <limits>
 
 #include "compiler/device/profile_parts.h"
@@ -10,7 +11,7 @@
 namespace codl::compiler {
 namespace {
 
-// So many whole numbers of 1 to 1024 that `check` has nothing against; false after an error.
+// Reads so many whole numbers of 1 to 1024 that `check` accepts; false after an error.
 template <size_t kCount, typename Check>
 bool read_numbers(const JsonValue& json, int32_t (&out)[kCount], const Check& check) {
   const std::vector<JsonValue> numbers = json.elements();
@@ -25,7 +26,7 @@ bool read_numbers(const JsonValue& json, int32_t (&out)[kCount], const Check& ch
   return expected == nullptr;
 }
 
-// Whether a work-group that takes so much has room; says what limit it is over.
+// True if a work-group of this size fits; else reports the limit that it exceeds.
 bool has_room(const JsonValue& json, int64_t items, int64_t local_bytes,
               const kernels::GpuFacts& gpu) {
   if (items > gpu.max_group_items)
@@ -51,7 +52,7 @@ std::string read_local(const JsonValue& json, const KernelInfo& info, kernels::G
   return llvm::formatv("{0} x {1} x {2}", sizes[0], sizes[1], sizes[2]).str();
 }
 
-// `most_macs_per_ns`: of a unit, all its lanes at work.
+// `most_macs_per_ns` is the rate of a unit with all its lanes at work.
 bool read_timed_tile(const JsonValue& json, double most_macs_per_ns, const kernels::GpuFacts& gpu,
                      kernels::TimedTile& timed) {
   constexpr double kMaxRate = 1e9;
@@ -106,8 +107,7 @@ std::string read_table(const JsonValue& json, const KernelInfo& info, double mos
 
 void read_tiles(const JsonValue& json, const Sources& sources, DeviceProfile& profile) {
   kernels::GpuFacts& facts = profile.gpu_facts;
-  // On a processor that runs OpenCL no tile is timed: its tables are a GPU's, with that one's
-  // rates.
+  // On a processor that runs OpenCL no tile is timed, because its tables would have a GPU's rates.
   const GpuMachine& gpu = profile.machine.gpu;
   const double most_macs_per_ns = profile.machine.is_gpu_a_processor
                                       ? std::numeric_limits<double>::infinity()
@@ -132,7 +132,7 @@ void read_tiles(const JsonValue& json, const Sources& sources, DeviceProfile& pr
         break;
     }
     text += llvm::formatv(", {0}", name_of(read_origin(tile, sources).origin)).str();
-    // For people.
+    // The number is for people.
     if (const JsonValue gain = tile.optional_member("gain_percent"))
       text += llvm::formatv(", {0:f0} % faster than the default", gain.as_number()).str();
     profile.tiles.push_back({symbol, text});

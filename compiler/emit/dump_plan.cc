@@ -91,7 +91,7 @@ class TextDump {
     for (size_t i = 0; i < variant.steps.size(); ++i) step(variant, i, variant.steps[i]);
   }
 
-  // "shared+1024": an offset in an arena; "image:2": a number.
+  // Prints "shared+1024" for an offset in an arena, "image:2" for an image's number.
   void place(const Tensor& tensor) {
     os_ << name_of(tensor.storage);
     if (is_arena(tensor.storage))
@@ -100,7 +100,7 @@ class TextDump {
       os_ << ":" << tensor.index;
   }
 
-  // "t7 conv1 f32[1,64,56,56] nhwc rows[0,28) shared+1024 bytes=401408"
+  // Prints "t7 conv1 f32[1,64,56,56] nhwc rows[0,28) shared+1024 bytes=401408".
   void tensor(size_t index, const Tensor& tensor) {
     const kernels::OperandShape& shape = tensor.shape;
     os_ << "t" << index << " " << shown(tensor.name) << " " << dtype_name(shape.dtype);
@@ -119,8 +119,8 @@ class TextDump {
     place(variant.tensors[tensor]);
   }
 
-  // "12 gpu conv2d_f32_cl_image conv1 rows[0,78) of 112 owns[0,76) in=t4@image:0 out=t7@image:1
-  // waits=[9] predicted=412.0us"
+  // Prints "12 gpu conv2d_f32_cl_image conv1 rows[0,78) of 112 owns[0,76) in=t4@image:0
+  // out=t7@image:1 waits=[9] predicted=412.0us".
   void step(const Variant& variant, size_t index, const Step& step) {
     const StepFacts facts = step_facts(variant, step);
     os_ << index << " " << name_of(step.queue) << " "
@@ -163,7 +163,7 @@ llvm::Expected<PlanModel> open_plan(const void* bytes, size_t size, llvm::String
   const plan::PlanDef* table = nullptr;
   const PlanFault fault = verify_plan(bytes, size, VerifyLevel::All, kernels::check_step, &table);
   if (fault.ok()) return plan_of(*table);
-  // A plan for another version is not damaged; codl-run and codl-bench tell the two apart as well.
+  // A plan of another version is not damaged; codl-run and codl-bench tell the two apart as well.
   const bool is_damaged = fault.kind == PlanFault::Corrupt;
   return plan_fault_error(is_damaged ? ErrorKind::Input : ErrorKind::Unsupported, path, fault);
 }

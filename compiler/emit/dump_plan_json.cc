@@ -61,7 +61,7 @@ class JsonDump {
     json_.attribute(key, static_cast<int64_t>(value));
   }
 
-  // An array of objects; `members` writes those of one.
+  // Writes an array of objects; `members` writes the members of one.
   template <typename T, typename Members>
   void array(llvm::StringRef key, const std::vector<T>& items, Members members) {
     json_.attributeArray(key, [&] {
@@ -184,7 +184,7 @@ class JsonDump {
     });
   }
 
-  // 9 digits give a float back; JSON has no infinities (the ends of an open Clip) and no NaN.
+  // 9 digits restore a float exactly; JSON has no infinities (the ends of an open Clip) and no NaN.
   void real(llvm::StringRef key, float value) {
     json_.attributeBegin(key);
     if (std::isfinite(value))

@@ -20,12 +20,12 @@ uint64_t bytes_of(const ir::Value& value, const Blob& blob) {
                                blob.groups);
 }
 
-// Finds blobs that come out equal: of values with the same bytes and dims, in one packing.
+// Finds equal blobs: those of values with the same bytes and dims, in one packing.
 class EqualBlobs {
  public:
   explicit EqualBlobs(const ir::Graph& graph) : graph_(graph) {}
 
-  // The number of the first blob equal to `blob`, whose own number is `number`.
+  // Returns the number of the first blob equal to `blob`, whose own number is `number`.
   uint32_t first_of(const Blob& blob, uint32_t number) {
     const ir::Value& value = graph_.value(blob.value);
     llvm::SmallVector<Entry, 1>& entries = by_hash_[hash_of_bytes(value.bytes)];
@@ -49,7 +49,7 @@ class EqualBlobs {
     return (x.data() == y.data() && x.size() == y.size()) || x == y;
   }
 
-  // Values that share their bytes have them hashed once.
+  // Hashes the bytes once for all values that share them.
   uint64_t hash_of_bytes(const SharedBytes& bytes) {
     const auto [known, is_new] = hashes_.try_emplace({bytes.data(), bytes.size()}, 0);
     if (is_new)

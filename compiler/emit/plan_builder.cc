@@ -36,7 +36,7 @@ std::vector<PlanIo> ios_of(const ir::Graph& graph, llvm::ArrayRef<ir::ValueId> v
   return ios;
 }
 
-// The schedule's variant, with the blobs' numbers in the plan.
+// Returns the schedule's variant, with the blobs' numbers in the plan.
 Variant variant_of(const Schedule& schedule, const PackedWeights& weights) {
   Variant variant = static_cast<const Variant&>(schedule);
   for (Tensor& tensor : variant.tensors) {
@@ -56,7 +56,7 @@ PlanModel plan_of(const ir::Graph& graph, llvm::ArrayRef<Schedule> schedules,
   plan.inputs = ios_of(graph, graph.inputs());
   plan.outputs = ios_of(graph, graph.outputs());
   for (size_t i = 0; i < plan.outputs.size(); ++i) plan.outputs[i].name = graph.output_name(i);
-  // The counts of extents stand behind every output of the model.
+  // The counts of extents come after every output of the model.
   plan.visible_outputs = static_cast<uint32_t>(plan.outputs.size());
   plan.extents = graph.extents().vec();
   for (const OutputExtent& extent : plan.extents)
@@ -77,7 +77,7 @@ PlanModel plan_of(const ir::Graph& graph, llvm::ArrayRef<Schedule> schedules,
   return plan;
 }
 
-// Builds the FlatBuffer. Strings are shared: node and value names repeat in every variant.
+// Builds the FlatBuffer. Strings are shared, because node and value names repeat in every variant.
 class TableBuilder {
  public:
   explicit TableBuilder(const PlanModel& plan) {
@@ -153,7 +153,7 @@ class TableBuilder {
 
   fb::Offset<plan::StepDef> step(const Step& step) {
     const auto name = string(step.name);
-    // The runtime reads the params struct in place: 4-byte aligned.
+    // The runtime reads the params struct in place, so it is 4-byte aligned.
     const size_t params_bytes = step.params.size() * sizeof(step.params[0]);
     fbb_.ForceVectorAlignment(params_bytes, 1, 4);
     const auto params =

@@ -16,7 +16,7 @@ uint64_t bytes_of(const ir::TensorType& type) {
   return static_cast<uint64_t>(type.element_count()) * dtype_bytes(type.dtype);
 }
 
-// The value in ONNX order, whatever layout it has on the device.
+// Returns the value's shape in ONNX order, whatever layout it has on the device.
 kernels::OperandShape plain_shape(const ir::TensorType& type) {
   kernels::OperandShape shape;
   shape.dtype = type.dtype;
@@ -32,7 +32,7 @@ struct alignas(64) ScratchLine {
   uint8_t bytes[64];
 };
 
-// The node as a step of its plain kernel.
+// A node as a step of its plain kernel.
 struct PlainStep {
   llvm::SmallVector<kernels::OperandShape, 4> shapes;
   kernels::StepShape step;
@@ -51,8 +51,8 @@ struct PlainStep {
   PlainStep(const PlainStep&) = delete;
   PlainStep& operator=(const PlainStep&) = delete;
 
-  // False of an operator that kernels.def has no plain kernel of: its loops are an oracle for tests
-  // only, and no contract speaks for them.
+  // False if kernels.def has no plain kernel of the operator: its loops are only an oracle for
+  // tests, without a contract.
   bool has_kernel() const { return step.kernel != nullptr; }
 };
 
@@ -66,7 +66,7 @@ llvm::Expected<uint64_t> scratch_bytes_of(const ir::NodeView& node) {
   return needs.scratch_bytes;
 }
 
-// Multiply-adds, comparisons and moved elements of the node's plain kernel, about.
+// Estimates the multiply-adds, comparisons and moved elements of the node's plain kernel.
 double evaluation_steps(const ir::NodeView& node) {
   double elements = static_cast<double>(node.output().element_count());
   for (uint32_t i = 0; i < node.input_count(); ++i)
@@ -98,7 +98,7 @@ llvm::Expected<LargeBytes> evaluate_node(const ir::NodeView& node,
     if (inputs[i].size() != bytes_of(node.input(i)))
       return internal_error(node.node.name, "expected {0} bytes of operand {1}, found {2}",
                             bytes_of(node.input(i)), i, inputs[i].size());
-    // Kernels take one view type for what they read and what they write; only the last is written.
+    // Kernels take one view type for operands that they read or write; only the last is written.
     operands.push_back(
         kernels::make_view(plain_shape(node.input(i)), const_cast<uint8_t*>(inputs[i].data())));
   }
@@ -155,7 +155,8 @@ llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::Array
                                        : llvm::ArrayRef<uint8_t>(computed[id]);
   };
 
-  // A value's bytes go when its last reader is done: a network has far more values than live ones.
+  // A value's bytes are freed after its last reader, because a network has far more values than
+  // live ones.
   std::vector<size_t> last_reader(graph.values().size(), 0);
   for (size_t i = 0; i < graph.nodes().size(); ++i)
     for (ir::ValueId input : graph.nodes()[i].inputs) last_reader[input] = i;

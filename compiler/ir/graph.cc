@@ -43,7 +43,7 @@ ValueId Graph::add_node(Node node, std::string output_name, TensorType output_ty
 
 void Graph::set_outputs(llvm::SmallVector<ValueId, 4> outputs, std::vector<std::string> names) {
   if (names.empty())
-    // verify() says so if a value does not exist.
+    // verify() reports a value that does not exist.
     for (ValueId output : outputs)
       names.push_back(output < values_.size() ? values_[output].name : std::string());
   output_names_ = std::move(names);
@@ -82,7 +82,7 @@ void Graph::remove_nodes(const std::vector<bool>& dead) {
   size_t kept = 0;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     const ValueId output = nodes_[i].output;
-    // A value may have got another producer, or become a constant, while its node was on the list.
+    // Meanwhile a value may have got another producer, or become a constant.
     const bool is_producer = values_[output].producer == i;
     if (dead[i]) {
       if (is_producer) values_[output].producer = kNoId;

@@ -21,7 +21,8 @@ template <typename T>
 void print_integers(llvm::raw_ostream& os, const Value& value) {
   const char* separator = "";
   for (T element : value.as<T>()) {
-    // Through the widest type of its sign: a stream prints an 8-bit integer as a character.
+    // Prints through the widest type of its sign, because a stream prints an 8-bit integer as a
+    // character.
     os << separator;
     if constexpr (std::is_signed_v<T>)
       os << int64_t{element};
@@ -40,7 +41,7 @@ void print_reals(llvm::raw_ostream& os, const Value& value, const char* format) 
   }
 }
 
-// 16-bit floats as the numbers they stand for: exact in a float.
+// Prints 16-bit floats as the numbers they stand for, which are exact in a float.
 void print_words(llvm::raw_ostream& os, const Value& value, const llvm::fltSemantics& semantics) {
   const char* separator = "";
   for (uint16_t word : value.as<uint16_t>()) {
@@ -80,7 +81,7 @@ void print_elements(llvm::raw_ostream& os, const Value& value) {
     case DType::Any:
       break;
   }
-  os << '?';  // no dtype of a value; verify() says so
+  os << '?';  // verify() reports it
 }
 
 void print_constant(llvm::raw_ostream& os, const Value& value) {
@@ -95,14 +96,14 @@ void print_constant(llvm::raw_ostream& os, const Value& value) {
   os << '\n';
 }
 
-// Name of the family member that a parameter stores, or empty for a plain number.
+// Returns the name of the family member that a parameter stores, or nothing for a plain number.
 std::string_view member_of(OpKind op, std::string_view field, int32_t number) {
   if (field == "kind") return member_name(op, number);
   if (field == "activation") return member_name(OpKind::Unary, number);
   return {};
 }
 
-// Every parameter that is not zero: zero means "absent" in all of ops.def.
+// Prints every parameter that is not zero: in all of ops.def, zero means "absent".
 void print_params(llvm::raw_ostream& os, const Node& node) {
   const char* separator = " {";
   for (const OpParamField& field : kOpParamFields) {

@@ -1,7 +1,7 @@
-// The invariants of a graph, checked from scratch. Runs after every pass.
+// Checks all invariants of a graph anew. Runs after every pass.
 //
-// Types are compared with OpSpec::infer: the one place where ir/ looks at ops/, because the shape
-// rules have their home there.
+// Types are compared with OpSpec::infer. This is the only place where ir/ looks at ops/, because
+// the shape rules are there.
 #include "compiler/ops/op_spec.h"
 #include "compiler/support/error.h"
 #include "kernels/common/contract/contract.h"
@@ -126,8 +126,8 @@ class Verifier {
     return llvm::Error::success();
   }
 
-  // Only Convert changes the layout. Constants stay plain whatever the node works in: weights are
-  // packed for their kernel, other constants are read through their strides.
+  // Only Convert changes the layout. Constants stay plain whatever layout the node works in:
+  // weights are packed for their kernel, other constants are read through their strides.
   llvm::Error check_layouts(const Node& node) const {
     if (node.op == OpKind::Convert) return llvm::Error::success();
     const TensorType& output = graph_.value(node.output).type;

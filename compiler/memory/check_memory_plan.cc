@@ -1,9 +1,9 @@
-// Judges a memory plan by the definition alone, step by step; shares nothing with the planner but
-// StepOrder.
+// Judges a memory plan by the definition alone, step by step. It shares nothing with the planner
+// but StepOrder.
 //
 // "Every step that touches a is done before any that touches b" is transitive. So the tensors that
-// take turns at one byte need not be compared each with each: in the order of their first steps,
-// each with the one before it is enough.
+// use one byte in turn need not be compared each with each: in the order of their first steps,
+// comparing each with the one before is enough.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -30,7 +30,7 @@ uint64_t arena_bytes_of(const Variant& variant, Storage storage) {
   return storage == Storage::Shared ? variant.shared_bytes : variant.device_bytes;
 }
 
-// An offset, or the number of an image.
+// Returns an offset, or the number of an image.
 uint64_t place_of(const Tensor& tensor) {
   return tensor.storage == Storage::Image ? tensor.index : tensor.offset_bytes;
 }
@@ -101,10 +101,10 @@ Place extent_of(const Tensor& tensor) {
   return {begin, begin + (tensor.storage == Storage::Image ? 1 : tensor.shape.bytes)};
 }
 
-// Who was in a memory last, byte by byte.
+// Knows which tensor used a memory last, byte by byte.
 class Tenants {
  public:
-  // Puts `id` in its place. Calls leave(tenant) for each that is there.
+  // Puts `id` in its place. Calls leave(tenant) for each tensor that was there.
   template <typename Leave>
   void move_in(TensorId id, const Place& place, Leave leave) {
     if (place.begin == place.end) return;
@@ -119,7 +119,7 @@ class Tenants {
   }
 
  private:
-  // Makes no extent lie across the offset.
+  // Splits an extent that lies across the offset.
   void cut(uint64_t offset) {
     auto behind = at_.upper_bound(offset);
     if (behind == at_.begin()) return;
@@ -132,8 +132,9 @@ class Tenants {
   std::map<uint64_t, std::pair<uint64_t, TensorId>> at_;  // keyed by begin; holds end and tenant
 };
 
-// Puts into `homes` the result of the Concat of which each window is one. What writes a window
-// writes channels of the result that no other writes: each lies where the Concat would copy it to.
+// Puts each window's home, the result of a Concat, into `homes`. A step that writes a window writes
+// channels of the result that no other step writes, because each window lies where the Concat would
+// copy it to.
 llvm::Error find_windows(const Variant& variant, std::vector<TensorId>& homes) {
   for (StepId id = static_cast<StepId>(variant.steps.size()); id-- > 0;) {
     const Step& step = variant.steps[id];
@@ -182,7 +183,7 @@ llvm::Expected<std::vector<TensorId>> homes_found_in(const Variant& variant) {
     if (may_stay && storage == variant.tensors[y].storage &&
         place_of(variant.tensors[x]) + static_cast<uint64_t>(bytes) == place_of(variant.tensors[y]))
       homes[y] = homes[x];
-    else if (shape.is_in_place)  // predicted to move nothing
+    else if (shape.is_in_place)  // its prediction has no copy
       return internal_error("memory: t" + std::to_string(y),
                             "expected its place {0} bytes behind t{1}'s, found offsets {2} and {3}",
                             bytes, x, place_of(variant.tensors[y]), place_of(variant.tensors[x]));
@@ -190,7 +191,7 @@ llvm::Expected<std::vector<TensorId>> homes_found_in(const Variant& variant) {
   return homes;
 }
 
-// Each tensor that is a buffer of the device alone lies where another does, or shares no byte.
+// Checks that each buffer of the device alone lies exactly where another does, or shares no byte.
 llvm::Error check_device_places(const Variant& variant) {
   std::vector<TensorId> tensors;
   for (TensorId id = 0; id < variant.tensors.size(); ++id)
@@ -223,12 +224,12 @@ llvm::Error check_memory_plan(const Variant& variant) {
     if (llvm::Error error = check_place(variant, id)) return error;
   if (llvm::Error error = check_device_places(variant)) return error;
 
-  // Copies in one place are one tenant, from the birth of the first to the death of the last: each
-  // is made from one that is alive.
+  // Copies in one place are one tenant, from the birth of the first to the death of the last,
+  // because each is made from one that is alive.
   CODL_ASSIGN_OR_RETURN(homes, homes_found_in(variant));
   const StepOrder order(variant);
   std::vector<Life> lives(tensor_count);
-  std::vector<TensorId> by_birth;  // those that steps touch, in the order of their first steps
+  std::vector<TensorId> by_birth;  // touched tensors, in the order of their first steps
   for (StepId step = 0; step < variant.steps.size(); ++step)
     for (TensorId operand : variant.steps[step].operands) {
       const TensorId tensor = homes[operand];
@@ -237,7 +238,7 @@ llvm::Error check_memory_plan(const Variant& variant) {
                         order.done_before(step));
     }
   std::map<Storage, Tenants> tenants;
-  TensorId other = ir::kNoId;  // the first that is still alive where another is put
+  TensorId other = ir::kNoId;  // the first that is still alive in another's place
   for (TensorId id : by_birth) {
     const Storage storage = variant.tensors[id].storage;
     if (!is_arena(storage) && storage != Storage::Image) continue;

@@ -17,22 +17,22 @@
 namespace codl::compiler {
 namespace {
 
-// Steps of a queue before and behind the fullest one among which regions begin and end, and the
-// numbers of tiles that are tried. More of either gained nothing on the networks of
+// Numbers of steps of a queue before and after the fullest one between which regions begin and end,
+// and of tiles that are tried. More of either gained nothing on the networks of
 // docs/results/arena_limits.md.
 constexpr size_t kStepsAround = 5;
 constexpr int32_t kTileCounts[] = {2, 4, 8};
-// Regions that are tiled in one variant, at most.
+// Limit of the tiled regions in one variant.
 constexpr int kMaxRegions = 24;
 
-// The step in whose time most bytes are alive, by the list's order.
+// Returns the step during which most bytes are live, by the list's order.
 StepId fullest_step(const Variant& variant) {
   const Lifetimes lifetimes(variant);
   std::vector<int64_t> change(variant.steps.size() + 1);
   for (TensorId id = 0; id < variant.tensors.size(); ++id) {
     const Tensor& tensor = variant.tensors[id];
     if (!is_planned(tensor.storage) || lifetimes.first_step(id) == ir::kNoId) continue;
-    if (lifetimes.home(id) != id) continue;  // its bytes are its home's
+    if (lifetimes.home(id) != id) continue;  // its home has its bytes
     const auto bytes = static_cast<int64_t>(kernels::stored_elements(tensor.shape)) *
                        dtype_bytes(tensor.shape.dtype);
     change[lifetimes.first_step(id)] += bytes;
@@ -49,7 +49,7 @@ StepId fullest_step(const Variant& variant) {
   return fullest;
 }
 
-// Consecutive kernel steps of one queue, by their place in the list.
+// Consecutive kernel steps of one queue, by their index in the list.
 using StepRun = std::vector<StepId>;
 
 class Tiler {
@@ -57,7 +57,7 @@ class Tiler {
   Tiler(const ir::Graph& graph, const Schedule& schedule, const LatencyPredictor& predictor)
       : graph_(graph), schedule_(schedule), predictor_(predictor) {}
 
-  // The schedule with the region computed in tiles; nothing where it cannot be.
+  // Returns the schedule with the region computed in tiles; nothing if that is impossible.
   std::optional<Schedule> tiled(const StepRun& region, int32_t tile_count) const {
     std::vector<ir::NodeId> nodes;
     for (StepId id : region) nodes.push_back(schedule_.nodes[id]);
@@ -97,7 +97,7 @@ class Tiler {
     return result;
   }
 
-  // Whether the steps can be computed in tiles together and something would be saved.
+  // True if the steps can be computed in tiles together and that would save memory.
   bool is_region(const StepRun& region) const {
     std::vector<ir::NodeId> nodes;
     for (size_t i = 0; i < region.size(); ++i) {
@@ -120,7 +120,7 @@ class Tiler {
     return {0, schedule_.tensors[step.operands.back()].shape.dims[2]};
   }
 
-  // The rows of a tile of the step's, cut where its node can be.
+  // Returns the rows of a tile of the step, cut where its node can be.
   Range tile_of(StepId id, int32_t tile, int32_t tile_count) const {
     const Range rows = rows_of(schedule_.steps[id]);
     const int32_t granularity =
@@ -163,7 +163,7 @@ class Tiler {
     return static_cast<TensorId>(schedule.tensors.size() - 1);
   }
 
-  // Chooses the piece's tile. False: the kernel does not take it.
+  // Chooses the piece's tile. False if the kernel does not take it.
   bool finish(const Schedule& schedule, Step& piece) const {
     kernels::OperandShape shapes[kernels::kMaxOperands];
     kernels::StepNeeds needs;
@@ -176,8 +176,8 @@ class Tiler {
     return kernels::check_step(schedule.shape_of(piece, shapes), &needs) == nullptr;
   }
 
-  // All pieces where the region's first step was; who waits for one of its steps waits for the last
-  // piece.
+  // Puts all pieces at the region's first step; a step that waited for one of the region's steps
+  // waits for the last piece.
   static void replace(Schedule& schedule, const StepRun& region, llvm::ArrayRef<Step> pieces,
                       llvm::ArrayRef<ir::NodeId> piece_nodes) {
     std::vector<Step> steps;
@@ -204,7 +204,7 @@ class Tiler {
     schedule.nodes = std::move(nodes);
   }
 
-  // Without the tensors that stood whole before.
+  // Drops the tensors that only the untiled steps used.
   static void drop_untouched(Schedule& schedule) {
     std::vector<bool> is_touched(schedule.tensors.size());
     for (const Step& step : schedule.steps)
@@ -229,7 +229,7 @@ class Tiler {
   const LatencyPredictor& predictor_;
 };
 
-// Regions of a queue's consecutive steps around step `at` of the list.
+// Returns regions of a queue's consecutive steps around step `at` of the list.
 std::vector<StepRun> regions_around(const Schedule& schedule, StepId at) {
   std::vector<StepRun> regions;
   for (const Queue queue : {Queue::Cpu, Queue::Gpu}) {
@@ -267,13 +267,13 @@ struct Tiled {
   }
 };
 
-// The host's pages count singly: several tiles together save a huge one.
+// Counts the host's pages singly, because several tiles together can save a huge page.
 uint64_t exact_bytes_of(const Variant& variant, const DeviceProfile& profile) {
   return arena_bytes_of(variant, profile) - block_bytes(variant.host_bytes, kPageBytes) +
          variant.host_bytes;
 }
 
-// The best of one region more in tiles; nothing if none needs less.
+// Tiles the best one further region; returns nothing if none saves memory.
 llvm::Expected<std::optional<Tiled>> tile_once(const ir::Graph& graph, const Schedule& schedule,
                                                const LatencyPredictor& predictor,
                                                uint64_t max_bytes) {

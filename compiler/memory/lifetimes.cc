@@ -12,7 +12,7 @@ bool is_planned(Storage storage) { return is_arena(storage) || storage == Storag
 std::vector<Lifetimes::Home> Lifetimes::homes_of(const Variant& variant) {
   std::vector<Home> homes(variant.tensors.size());
   for (TensorId id = 0; id < homes.size(); ++id) homes[id].tensor = id;
-  // From the last: a result may itself be a window of a later one's.
+  // Goes backwards, because a result may itself be a window of a later one's.
   for (const Step& step : llvm::reverse(variant.steps)) {
     if (step.kernel == nullptr || step.kernel->op != OpKind::Concat) continue;
     const TensorId y = step.operands.back();
@@ -20,7 +20,7 @@ std::vector<Lifetimes::Home> Lifetimes::homes_of(const Variant& variant) {
     for (TensorId x : llvm::makeArrayRef(step.operands).drop_back()) {
       const kernels::OperandShape& shape = variant.tensors[x].shape;
       if (kernels::is_window_of(shape, variant.tensors[y].shape)) {
-        homes[x] = homes[y];  // on the GPU the shape says where in it
+        homes[x] = homes[y];  // on the GPU the shape has the position
         if (variant.tensors[x].storage == Storage::Host)
           homes[x].offset_bytes += channels * dtype_bytes(shape.dtype);
       }
@@ -70,7 +70,7 @@ Lifetimes::Window Lifetimes::window(TensorId tensor, size_t queue) const {
   for (StepId first : touches.first)
     if (first != ir::kNoId)
       window.begin = std::min(window.begin, order_.done_before(first).count[queue]);
-  // Along a queue, what is done only grows.
+  // Along a queue, the set of steps that are done only grows.
   const auto behind = std::partition_point(steps.begin(), steps.end(), [&](StepId step) {
     return std::any_of(std::begin(touches.last), std::end(touches.last), [&](StepId last) {
       return last != ir::kNoId && !order_.happens_before(last, step);

@@ -23,8 +23,8 @@ std::vector<TensorId> tensors_in(const Variant& variant, Storage storage) {
   return tensors;
 }
 
-// The largest key first; ties by first step, then number, so that the plan is a function of the
-// variant.
+// Sorts by the largest key; ties by first step, then number, so that the plan depends on the
+// variant alone.
 template <typename Key>
 void sort_by(std::vector<TensorId>& tensors, const Lifetimes& lifetimes, Key key) {
   llvm::stable_sort(tensors, [&](TensorId a, TensorId b) {
@@ -61,9 +61,9 @@ class Extents {
   std::vector<Extent> list_;
 };
 
-// The extents of tensors by their lives. A tree of step ranges, so that neither a long life nor
-// many tensors make it slow: a tensor is kept where a range is the first that lies within its life,
-// and known to the ranges above.
+// The extents of tensors with their lifetimes. A tree of step ranges keeps it fast for long
+// lifetimes and for many tensors: a tensor is stored at the largest ranges that lie within its
+// lifetime, and all ranges above know of it.
 class Occupancy {
  public:
   explicit Occupancy(size_t step_count)
@@ -78,7 +78,7 @@ class Occupancy {
     });
   }
 
-  // Appends what is taken in one of the steps of the window or more.
+  // Appends the extents that are occupied during at least one step of the window.
   void append(const Lifetimes::Window& window, std::vector<Extent>& taken) const {
     if (ranges_.empty()) return;
     visit(1, {0, step_count_}, window, [&](size_t range, bool is_within) {
@@ -89,8 +89,8 @@ class Occupancy {
 
  private:
   struct Range {
-    Extents all_steps;   // in each step of the range
-    Extents some_steps;  // in one of them or more
+    Extents all_steps;   // occupied in each step of the range
+    Extents some_steps;  // occupied in at least one of them
   };
 
   // Calls at(range, true) for the largest ranges within the window, at(range, false) for those
@@ -108,7 +108,7 @@ class Occupancy {
   }
 
   StepId step_count_;          // a power of 2
-  std::vector<Range> ranges_;  // halves of range i: 2 i and 2 i + 1; none before the first add()
+  std::vector<Range> ranges_;  // range i has halves 2 i and 2 i + 1; empty before the first add()
 };
 
 // The memory of the tensors placed so far. Borrows the lifetimes.
@@ -126,7 +126,7 @@ class Occupants {
       of_several_queues_.add(lifetimes_.life(id), extent);
   }
 
-  // Extents that cover what `id` may not share, and nothing else; in no order.
+  // Returns extents that cover exactly the bytes that `id` may not use; in no order.
   std::vector<Extent> beside(TensorId id) const {
     std::vector<Extent> taken;
     for (size_t queue = 0; queue < kQueueCount; ++queue)
@@ -141,7 +141,7 @@ class Occupants {
   Occupancy of_several_queues_;      // with the whole lifetimes
 };
 
-// How many bytes of tensors that one queue alone touches are born or dead at each step.
+// Knows how many bytes of tensors that only one queue touches are born or dead at each step.
 class Traffic {
  public:
   explicit Traffic(size_t step_count) : born_(step_count + 1), dead_(step_count + 1) {}
@@ -149,12 +149,12 @@ class Traffic {
     born_[first + 1] += bytes;
     dead_[last + 1] += bytes;
   }
-  // After the last add(): makes sums of the counts.
+  // Call it after the last add(); it makes sums of the counts.
   void sum_up() {
     std::partial_sum(born_.begin(), born_.end(), born_.begin());
     std::partial_sum(dead_.begin(), dead_.end(), dead_.begin());
   }
-  // Bytes of the tensors that are neither dead before the window nor born behind it.
+  // Returns the bytes of the tensors that are neither dead before the window nor born after it.
   uint64_t bytes_in(const Lifetimes::Window& window) const {
     return born_[window.end] - dead_[window.begin];
   }
@@ -164,8 +164,8 @@ class Traffic {
   std::vector<uint64_t> dead_;  // indexed by step: bytes of tensors last touched before it
 };
 
-// The offset of the smallest gap between the extents that holds so many bytes; their end if none
-// does. Sorts them.
+// Returns the offset of the smallest gap between the extents that holds so many bytes; their end if
+// there is none. Sorts the extents.
 uint64_t best_fit(std::vector<Extent>& taken, uint64_t bytes) {
   llvm::sort(taken, [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
   uint64_t best_offset = 0;
@@ -181,7 +181,7 @@ uint64_t best_fit(std::vector<Extent>& taken, uint64_t bytes) {
   return best_gap != UINT64_MAX ? best_offset : end;
 }
 
-// Places tensors of one arena, each where its home is. Borrows the variant and the lifetimes.
+// Places the tensors of one arena, each at its home. Borrows the variant and the lifetimes.
 class ArenaPlanner {
  public:
   ArenaPlanner(const Variant& variant, const Lifetimes& lifetimes, Storage storage,
@@ -195,10 +195,10 @@ class ArenaPlanner {
 
   // Writes the offsets of its homes; returns the arena's size.
   //
-  // Greedy, after Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference",
-  // 2020 (arXiv:2001.03288), section 5, with the tightest gap in place of the first: by size, and
-  // by crowding (their "breadth", for queues that have no common order of steps). Neither is always
-  // better; the smaller arena is taken.
+  // It is greedy, after Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
+  // Inference", 2020 (arXiv:2001.03288), section 5, with the tightest gap in place of the first. It
+  // tries two orders: by size, and by crowding (their "breadth", here for queues without a common
+  // order of steps). Neither is always better; the smaller arena is taken.
   uint64_t place(std::vector<uint64_t>& offset_bytes) {
     sort_by(tensors_, lifetimes_, [&](TensorId id) { return bytes_of(id); });
     const uint64_t arena_bytes = place_in_order(offset_bytes);
@@ -217,7 +217,7 @@ class ArenaPlanner {
     return round_up(variant_.tensors[id].shape.bytes, alignment_);
   }
 
-  // No arena is smaller: tensors that are live at one place of the list share nothing.
+  // A lower bound of the arena: tensors that are live at one place of the list share nothing.
   uint64_t least_bytes() const {
     std::vector<uint64_t> born(variant_.steps.size() + 1), dead(variant_.steps.size() + 1);
     for (TensorId id : tensors_) {
@@ -235,7 +235,7 @@ class ArenaPlanner {
 
   bool is_of_one_queue(TensorId id) const { return lifetimes_.only_queue(id) < kQueueCount; }
 
-  // Each tensor is compared with all that several queues touch: thousands in no network.
+  // Each tensor is compared with all that several queues touch. No network has thousands of those.
   bool can_tell_crowding() const {
     return llvm::count_if(tensors_, [&](TensorId id) { return !is_of_one_queue(id); }) <
            kMaxOfSeveralQueues;
@@ -244,7 +244,7 @@ class ArenaPlanner {
   // Returns for each tensor its own bytes plus those of all it may not share memory with.
   std::vector<uint64_t> bytes_alive_with_each() const {
     std::vector<Traffic> by_queue(kQueueCount, Traffic(variant_.steps.size()));
-    std::vector<TensorId> others;  // that several queues touch
+    std::vector<TensorId> others;  // tensors that several queues touch
     for (TensorId id : tensors_)
       if (is_of_one_queue(id))
         by_queue[lifetimes_.only_queue(id)].add(lifetimes_.first_step(id), lifetimes_.last_step(id),
@@ -254,7 +254,7 @@ class ArenaPlanner {
     for (Traffic& traffic : by_queue) traffic.sum_up();
     std::vector<uint64_t> bytes(variant_.tensors.size());
     for (TensorId id : tensors_) {
-      // One of one queue is in that queue's window itself.
+      // A tensor of one queue is counted in that queue's window.
       if (!is_of_one_queue(id)) bytes[id] = bytes_of(id);
       for (size_t queue = 0; queue < kQueueCount; ++queue)
         bytes[id] += by_queue[queue].bytes_in(lifetimes_.window(id, queue));
@@ -296,11 +296,11 @@ llvm::SmallVector<bool, 64> free_slots(const Occupants& occupants, TensorId id, 
 
 // Places tensors that are OpenCL buffers, writes their offsets and returns the arena's size. Two
 // that take turns lie in the same place, so that two buffers are one or have no byte in common:
-// NVIDIA's driver 580 goes through all that overlap a kernel's operands at each launch (5.6 us a
+// NVIDIA's driver 580 visits all buffers that overlap a kernel's operands at each launch (5.6 us a
 // launch without, 68 us where 120 tensors overlap).
 //
-// Greedy by size for shared objects (Pisarchyk and Lee, section 4): the largest first, so that no
-// place ever grows.
+// It is greedy by size for shared objects (Pisarchyk and Lee, section 4): the largest first, so
+// that no place ever grows.
 uint64_t place_device_tensors(const Variant& variant, const Lifetimes& lifetimes,
                               std::vector<uint64_t>& offset_bytes) {
   const auto bytes_of = [&](TensorId id) {
@@ -310,14 +310,14 @@ uint64_t place_device_tensors(const Variant& variant, const Lifetimes& lifetimes
   llvm::erase_if(tensors, [&](TensorId id) { return lifetimes.home(id) != id; });
   sort_by(tensors, lifetimes, bytes_of);
   Occupants occupants(lifetimes, variant.steps.size());
-  std::vector<uint64_t> slots;  // offsets; sizes fall
+  std::vector<uint64_t> slots;  // offsets; their sizes fall
   uint64_t arena_bytes = 0;
   for (TensorId id : tensors) {
     const auto is_free = free_slots(occupants, id, slots.size());
     size_t slot = slots.size();
     while (slot > 0 && !is_free[slot - 1]) --slot;
     if (slot > 0) {
-      --slot;  // the last that is free is the tightest
+      --slot;  // the last free one is the tightest
     } else {
       slot = slots.size();
       slots.push_back(arena_bytes);
@@ -331,12 +331,12 @@ uint64_t place_device_tensors(const Variant& variant, const Lifetimes& lifetimes
 
 uint64_t area(uint64_t width, uint64_t height) { return width * height; }
 
-// The cheapest place for an image: the slot of its dtype that grows least, or a slot of its own if
-// that takes no more texels. slots.size() means a new slot.
+// Returns the cheapest place for an image: the slot of its dtype that grows least, or a slot of its
+// own if that takes no more texels. slots.size() means a new slot.
 size_t choose_slot(llvm::ArrayRef<ImageSlot> slots, llvm::ArrayRef<bool> is_free, ImageSlot image) {
   size_t best = slots.size();
   uint64_t best_growth = area(image.width, image.height);
-  uint64_t best_waste = 0;  // texels of the slot that the image leaves unused
+  uint64_t best_waste = 0;  // texels of the slot that the image does not use
   for (size_t i = 0; i < slots.size(); ++i) {
     if (!is_free[i] || slots[i].dtype != image.dtype) continue;
     const uint64_t grown =
@@ -393,8 +393,8 @@ llvm::Error plan_memory(Variant& variant, const DeviceProfile& profile) {
   std::vector<uint64_t> offset_bytes(variant.tensors.size());
   variant.host_bytes =
       ArenaPlanner(variant, lifetimes, Storage::Host, kHostAlignment).place(offset_bytes);
-  // Offsets and sizes in steps of kDeviceAlignment: no cache line holds bytes of two tensors, so
-  // none is written by both queues' tensors at once, and each can be a sub-buffer.
+  // Offsets and sizes are multiples of kDeviceAlignment. So no cache line holds bytes of two
+  // tensors, which both queues could write at once, and each tensor can be a sub-buffer.
   variant.shared_bytes =
       ArenaPlanner(variant, lifetimes, Storage::Shared, kDeviceAlignment).place(offset_bytes);
   variant.device_bytes = place_device_tensors(variant, lifetimes, offset_bytes);

@@ -62,7 +62,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(node.node.name, a.dtype, y);
 }
 
-// Rows, columns and what is summed over; the dims in front stay.
+// Rows, columns and the summed dim can lose elements; the dims before them stay.
 void channels(const ir::NodeView& node, ChannelLinks& links) {
   const auto params = node.params<BatchMatMulParams>();
   const int32_t a = node.input(0).rank() - 2, b = node.input(1).rank() - 2;

@@ -6,7 +6,7 @@ namespace {
 using Dim = ChannelLinks::Dim;
 constexpr uint32_t kResult = ChannelLinks::kResult;
 
-// In each of `groups` runs of the dim the same places.
+// Ties the same places in each of `groups` runs of the dim.
 void tie_groups(ChannelLinks& links, Dim dim, int32_t extent, int32_t groups) {
   const int32_t run = extent / groups;
   for (int32_t i = run; i < extent; ++i) links.tie(dim, i % run, dim, i);

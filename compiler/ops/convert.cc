@@ -10,8 +10,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return output;
 }
 
-// Height only: the channels of a plain value are far apart, so that a processor's half of a pixel's
-// channels would share its cache lines with the other's.
+// Cuts along Height only: the channels of a plain value are far apart, so one processor's half of a
+// pixel's channels would share its cache lines with the other's.
 llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
   if (node.output().dtype != DType::F32) return {};
   return split_rules(node.output(), true, false);

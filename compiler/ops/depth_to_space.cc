@@ -40,7 +40,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 
 llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
   if (node.output().dtype != DType::F32) return {};
-  // Else a panel of output channels would come from all over the input's.
+  // Otherwise a panel of output channels would come from all over the input.
   const bool is_channel_major = node.params<DepthToSpaceParams>().is_channel_major != 0;
   return split_rules(node.output(), true, is_channel_major);
 }

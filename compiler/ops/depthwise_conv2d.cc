@@ -27,7 +27,7 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
     return window_input_range(ConvolutionWindow::of<DepthwiseConv2dParams>(node).height, output);
   if (operand == Operand::kW || operand == Operand::kBias)
     return whole_extent(node.input(operand), dim);
-  // Channels of x, rows and channels of the residual: one to one.
+  // Channels of x, and rows and channels of the residual, correspond one to one.
   return same_range(node, operand, dim, output);
 }
 

@@ -14,8 +14,8 @@ double elements(const OperandShape& shape) {
   return static_cast<double>(kernels::element_count(shape));
 }
 
-// Those of a filter [out, in / groups, ...] for one element of the output (of the input, if it is
-// transposed).
+// Counts the taps of a filter [out, in / groups, ...] for one element of the output (of the input,
+// if it is transposed).
 double taps(const OperandShape& weights) {
   double product = 1;
   for (int32_t i = 1; i < weights.rank; ++i) product *= weights.dims[i];

@@ -4,7 +4,7 @@
 namespace codl::compiler {
 namespace {
 
-// Scale and bias: dims of x or 1, aligned from the right.
+// Scale and bias have the dims of x or 1, aligned from the right.
 llvm::Error check_broadcast(const ir::NodeView& node, uint32_t operand) {
   if (llvm::Error error = expect_operand(node, operand, -1)) return error;
   const ir::TensorType& x = node.input(0);
@@ -36,7 +36,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return y;
 }
 
-// Scale and bias stay Plain, which constants always do. Maps over the batch would read all of it
+// Scale and bias are constants, which always stay Plain. A mean over the batch would read all of it
 // per channel in either layout.
 bool computes_in_nhwc(const ir::NodeView& node) {
   for (uint32_t i = 1; i < node.input_count(); ++i)
@@ -44,8 +44,8 @@ bool computes_in_nhwc(const ir::NodeView& node) {
   return (node.params<NormalizeParams>().axes_mask & 1) == 0;
 }
 
-// Instances: each channel by itself. Maps that are Plain, or have other operands that are computed,
-// run whole.
+// True for instances, which normalize each channel by itself. Maps that are Plain, or have other
+// computed operands, run whole.
 bool has_channel_parts(const ir::NodeView& node) {
   constexpr int32_t kBatchAndChannels = 3;
   return node.output().rank() == 4 && node.output().layout == Layout::Nhwc &&

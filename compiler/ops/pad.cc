@@ -32,8 +32,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(where, x.dtype, dims);
 }
 
-// Pixels are moved whole. Channels of a constant are added where the pixels are already: what is
-// Plain has its channels one behind the other, and is not worth two Converts.
+// Pixels are moved whole. A constant's channels are added in Nhwc only if the map is there already:
+// in Plain, channels come one after the other, and two Converts would cost more.
 bool computes_in_nhwc(const ir::NodeView& node) {
   const auto params = node.params<PadParams>();
   const kernels::PadAxes pads = kernels::pad_axes(params);
@@ -43,7 +43,8 @@ bool computes_in_nhwc(const ir::NodeView& node) {
          (node.input(0).layout == Layout::Nhwc || node.input_value(0).is_input);
 }
 
-// Batches are padded in Plain, where nodes run whole; what adds channels is cut along rows alone.
+// Batches are padded in Plain, where nodes run whole; nodes that add channels are cut along rows
+// alone.
 llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
   const kernels::PadAxes pads = kernels::pad_axes(node.params<PadParams>());
   const bool is_map = node.output().rank() == 4 && node.output().layout == Layout::Nhwc;

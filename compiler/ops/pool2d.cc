@@ -18,24 +18,25 @@ WindowAxis width_axis(const ir::NodeView& node) {
           params.dilation_w,     params.pad_left, params.pad_right};
 }
 
-// Every window has a tap inside the map: there is no maximum and no average of nothing.
+// Checks that every window has a tap inside the map, because nothing has no maximum and no average.
 llvm::Error check_windows_reach_input(llvm::StringRef where, const WindowAxis& axis,
                                       int64_t count) {
   for (int64_t output = 0; output < count; ++output) {
     const int64_t first = axis.first_tap(output);
-    // The first tap at or behind element 0. Windows that begin there need no look.
+    // The first tap at or after element 0. Windows that begin there need no check.
     const int64_t tap = first >= 0 ? 0 : ceil_div(-first, axis.dilation);
     if (tap >= axis.kernel || first + tap * axis.dilation >= axis.in)
       return input_error(where, "expected windows with an element, found window {0} in the padding",
                          output);
-    // Later windows are all inside from their first tap on, but the last may begin behind the end.
+    // The first tap of every later window is inside, except that the last window may begin after
+    // the end.
     if (first >= 0) output = std::max(output, count - 2);
   }
   return llvm::Error::success();
 }
 
-// Whole panels of channels more than the operand's, which are zero, are said by the output that is
-// there (the pass widen_pools).
+// If the output has more channels than the operand, these are whole panels of zeros (the pass
+// widen_pools).
 int64_t channel_count(const ir::NodeView& node) {
   const int32_t channels = node.input(0).dims[1];
   if (node.node.output == ir::kNoId || node.output().rank() != 4) return channels;
@@ -95,7 +96,7 @@ const OpSpec kPool2dSpec = {
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,
-    .channels = link,  // widen_pools comes behind what removes channels
+    .channels = link,  // removed channels come before widen_pools
 };
 
 }  // namespace codl::compiler

@@ -63,7 +63,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(where, dtype, dims);
 }
 
-// The index of a maximum counts the elements of all channels in front.
+// The index of a maximum counts the elements of all earlier channels.
 void channels(const ir::NodeView& node, ChannelLinks& links) {
   if (node.params<PoolNdParams>().kind != kPoolNdMaxIndex) link_channels(node, links);
 }

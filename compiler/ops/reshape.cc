@@ -31,7 +31,7 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
   const ir::Dims& to = node.output().dims;
   size_t i = 0, j = 0;
   while (i < from.size() && j < to.size()) {
-    // The least runs of dims with as many elements.
+    // Finds the shortest runs of dims with equally many elements.
     if (from[i] == 1) {
       ++i;
       continue;
@@ -46,7 +46,7 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
     int64_t in = from[i++], out = to[j++];
     while (in != out) (in < out ? in *= from[i++] : out *= to[j++]);
     const int32_t least = std::min(from[first_from], to[first_to]);
-    // Several dims on both sides, of which the outermost differ: none goes alone.
+    // There are several dims on both sides whose outermost differ, so none can be removed.
     if (from[first_from] % least != 0 || to[first_to] % least != 0) continue;
     if (i - first_from > 1 && j - first_to > 1 && from[first_from] != to[first_to]) continue;
     const int32_t run_from = from[first_from] / least, run_to = to[first_to] / least;

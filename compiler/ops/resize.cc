@@ -50,7 +50,7 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
                       llvm::SmallVector<int64_t, 4>(dims.begin(), dims.end()));
 }
 
-// The node as what the f32 kernels compute, if it is that.
+// Describes the node as a map that the f32 kernels compute, if it is one.
 bool is_map(const ir::NodeView& node, kernels::ResizeMap* map) {
   return node.input(0).dtype == DType::F32 && node.input(0).rank() == 4 &&
          kernels::resize_is_map(node.params<ResizeParams>(), node.input(0).dims.data(),

@@ -149,8 +149,8 @@ Range whole_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
 
 Range same_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output) {
   const Range whole = whole_extent(node.input(operand), dim);
-  // A broadcast dim (extent 1 under a larger output) is read by every part. Of a constant every
-  // part gets all.
+  // Every part reads all of a broadcast dim (extent 1 under a larger output), and all of a
+  // constant.
   if (node.input_value(operand).is_constant) return whole;
   if (whole.count() != whole_extent(node.output(), dim).count()) return whole;
   return output;

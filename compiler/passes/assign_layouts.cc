@@ -19,7 +19,7 @@
 namespace codl::compiler {
 namespace {
 
-// Layouts of the operands are final: nodes stand in topological order.
+// The operands' layouts are final, because nodes stand in topological order.
 bool works_in_nhwc(const ir::NodeView& node) {
   const auto is_f32_map = [](const ir::TensorType& type) {
     return type.dtype == DType::F32 && type.rank() == 4;
@@ -42,7 +42,7 @@ class LayoutAssignment {
   explicit LayoutAssignment(ir::Graph& graph) : graph_(graph), names_(graph) {}
 
   void run() {
-    // Converts are added behind all nodes and brought to their places at the end.
+    // Converts are appended to all nodes and sorted in at the end.
     const auto node_count = static_cast<ir::NodeId>(graph_.nodes().size());
     for (ir::NodeId id = 0; id < node_count; ++id) {
       assign(id);
@@ -68,7 +68,7 @@ class LayoutAssignment {
     graph_.value(graph_.node(id).output).type.layout = layout;
   }
 
-  // The operand in `layout`, by a Convert in this place of the order if there is none yet.
+  // Returns the operand in `layout`, through a Convert here if there is none yet.
   ir::ValueId convert(ir::ValueId operand, Layout layout) {
     const auto found = converted_.find({operand, layout});
     if (found != converted_.end()) return found->second;
@@ -90,7 +90,7 @@ class LayoutAssignment {
     return graph_.add_node(std::move(node), name, std::move(type));
   }
 
-  // The converted value takes the output's name: it is what the application reads.
+  // The converted value takes the output's name, because the application reads it.
   void convert_outputs() {
     llvm::SmallVector<ir::ValueId, 4> outputs;
     const llvm::SmallVector<ir::ValueId, 4> computed(graph_.outputs().begin(),

@@ -24,7 +24,7 @@ bool keeps_order(const ir::NodeView& node) {
   return true;
 }
 
-// The output equals the first operand, element by element and in memory.
+// True if the output equals the first operand, element by element and in memory.
 bool is_copy(const ir::Graph& graph, const ir::NodeView& node) {
   switch (node.node.op) {
     case OpKind::Unary:
@@ -41,12 +41,12 @@ bool is_copy(const ir::Graph& graph, const ir::NodeView& node) {
   }
 }
 
-// Makes the copy's operand a graph output where the copy is one. False if the copy has to stay.
+// If the copy is a graph output, makes its operand the output. False if the copy has to stay.
 bool bypass(ir::Graph& graph, const ir::Node& copy) {
   const ir::ValueId from = copy.output;
   const ir::ValueId to = copy.inputs[0];
   if (graph.is_output(from)) {
-    // The output's name and memory go to the operand, if it has none of its own.
+    // The operand takes the output's name and memory, if it has none of its own.
     const ir::Value& source = graph.value(to);
     if (source.is_input || source.is_constant || graph.is_output(to)) return false;
     std::swap(graph.value(from).name, graph.value(to).name);
@@ -66,7 +66,7 @@ llvm::Error eliminate_dead(ir::Graph& graph) {
     ir::Node& node = graph.node(id);
     for (ir::ValueId& input : node.inputs) input = source[input];
     if (node.op == OpKind::Reshape) {
-      // Only the last dims of a row of Reshapes matter.
+      // If Reshapes follow each other, only the last dims matter.
       const ir::NodeId producer = graph.value(node.inputs[0]).producer;
       if (producer != ir::kNoId && graph.node(producer).op == OpKind::Reshape)
         node.inputs[0] = graph.node(producer).inputs[0];
@@ -76,7 +76,7 @@ llvm::Error eliminate_dead(ir::Graph& graph) {
     if (dead[id]) source[node.output] = node.inputs[0];
   }
 
-  // From the back: a node lives if a graph output or a live node reads it.
+  // Goes backwards: a node is live if a graph output or a live node reads it.
   std::vector<bool> is_read(graph.values().size(), false);
   for (ir::ValueId output : graph.outputs()) is_read[output] = true;
   for (ir::NodeId id = static_cast<ir::NodeId>(graph.nodes().size()); id-- > 0;) {

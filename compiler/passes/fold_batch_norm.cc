@@ -1,12 +1,12 @@
-// Folds a scale and shift per output channel into the weights and bias in front of it.
+// Folds a scale and shift per output channel into the weights and bias of the node before.
 //
 // Needs:   a Conv2d, DepthwiseConv2d or MatMul without activation or residual, with constant
-//          weights and bias, whose only user is either a DepthwiseConv2d with a 1x1 filter, stride
-//          1 and no padding (what BatchNormalization is imported as), or a Mul or Add with a
+//          weights and bias. Its only user is either a DepthwiseConv2d with a 1x1 filter, stride
+//          1 and no padding (BatchNormalization is imported as one), or a Mul or Add with a
 //          constant that has one element or one per channel.
 // Gives:   one node. Numerics change by rounding only (tested to 1e-5 relative).
-// Order:   after fold_constants (makes the operands constant) and eliminate_dead (removes what
-//          stands between the two); before fuse_residual and fuse_activation, which look at the
+// Order:   after fold_constants (makes the operands constant) and eliminate_dead (removes copies
+//          between the two); before fuse_residual and fuse_activation, which look at the
 //          user of the convolution.
 #include <map>
 #include <optional>
@@ -19,11 +19,11 @@ namespace {
 
 enum Operand : uint32_t { kX = 0, kW = 1, kBias = 2 };
 
-// That the pass may compute beside those of the graph's constants, each once: thousands of
-// convolutions with the same weights would each get their own.
+// Limit of elements that the pass may add to those of the graph's constants, counted once:
+// thousands of convolutions with the same weights would each get their own.
 constexpr int64_t kMaxNewElements = int64_t{1} << 24;
 
-// y[c] = scale[c] * x[c] + shift[c]; in double, so that a row of foldings rounds once each.
+// y[c] = scale[c] * x[c] + shift[c]. In double, so that several foldings round only once.
 struct Affine {
   ir::ValueId x = ir::kNoId;
   std::vector<double> scale;
@@ -46,8 +46,8 @@ std::optional<Affine> depthwise_affine(const ir::NodeView& node) {
   return affine;
 }
 
-// Mul or Add with a constant of one element, or of dims [1, c, 1, ...]: constants have the rank of
-// the output (the importer sees to it).
+// Reads a Mul or Add with a constant of one element, or of dims [1, c, 1, ...]: the importer gives
+// constants the output's rank.
 std::optional<Affine> binary_affine(const ir::NodeView& node) {
   const int32_t kind = node.params<BinaryParams>().kind;
   if (kind != kBinaryMul && kind != kBinaryAdd) return std::nullopt;
@@ -69,7 +69,7 @@ std::optional<Affine> binary_affine(const ir::NodeView& node) {
   return affine;
 }
 
-// The x of a node that may be such a map; kNoId for others.
+// Returns x of a node that may be such a map; kNoId for others.
 ir::ValueId operand_of_affine(const ir::NodeView& node) {
   if (node.output().rank() < 2) return ir::kNoId;
   if (node.node.op == OpKind::DepthwiseConv2d) return node.node.inputs[kX];
@@ -83,7 +83,7 @@ std::optional<Affine> affine_of(const ir::NodeView& node) {
   return std::nullopt;
 }
 
-// The activation of the node with the affine map: it moves to the merged node.
+// The activation of the affine node, which moves to the merged node.
 struct Activation {
   int32_t kind = kUnaryIdentity;
   float alpha = 0;
@@ -96,7 +96,7 @@ Activation activation_of(const ir::Node& node) {
   return {params.activation, params.activation_alpha, params.activation_beta};
 }
 
-// A node that takes a scale and shift into its weights, with constants to put them in.
+// True if the node can take a scale and shift into its constant weights and bias.
 bool can_absorb(const ir::NodeView& node) {
   switch (node.node.op) {
     case OpKind::Conv2d: {
@@ -123,8 +123,8 @@ ir::ValueId add_floats(ir::Graph& graph, const std::string& name, const ir::Tens
   return graph.add_constant(name, type, bytes_of(elements));
 }
 
-// Weights with channel c times scale[c]. Convolutions: the first dim is the output channel; MatMul:
-// the last.
+// Returns the weights with channel c times scale[c]. The output channel is the first dim of a
+// convolution's weights, and the last of a MatMul's.
 ir::ValueId scaled_weights(ir::Graph& graph, NewNames& names, OpKind op, ir::ValueId weights,
                            const std::vector<double>& scale) {
   const auto given = graph.value(weights).as<float>();
@@ -195,7 +195,7 @@ llvm::Error fold_batch_norm(ir::Graph& graph) {
     if (!affine || affine->x != x) continue;
     elements_left -= elements;
 
-    // The merged node stands where the affine map did and keeps its output; the other one goes.
+    // The merged node takes the place and the output of the affine node; the other one goes.
     ir::Node merged = graph.node(producer);
     merged.output = graph.node(id).output;
     set_activation(merged, graph.node(id).op == OpKind::Binary

@@ -1,11 +1,11 @@
 // Replaces nodes whose operands are all constants by their result.
 //
 // Needs:   a plain graph (no Convert).
-// Gives:   constants in place of the nodes; the bytes are the reference kernels'. Results above
-//          kMaxFoldedElements stay nodes, and so does what the EvaluationBudget has no room for:
-//          kMaxFoldedBytes beside the weights as floats, of what the import left.
+// Gives:   constants in place of the nodes; the reference kernels compute the bytes. Results above
+//          kMaxFoldedElements stay nodes, and so do those that the EvaluationBudget has no room
+//          for: kMaxFoldedBytes besides the weights as floats, of the bytes that the import left.
 //          Nodes that no output needs are left alone.
-// Order:   first: what it makes constant, the fusions may use.
+// Order:   first, because the fusions may use its constants.
 #include "compiler/interp/interpreter.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -42,7 +42,7 @@ llvm::Error fold_constants(ir::Graph& graph) {
   budget.add_time_for(weights.count());
   Readers readers(graph);
   std::vector<bool> is_folded(graph.values().size(), false);
-  // In graph order, so that a constant found here makes its users constant in the same sweep.
+  // Goes in graph order, so that a constant found here makes its users constant in the same sweep.
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
     const ir::NodeView view{graph, graph.node(id)};
     if (!needed[view.node.output]) continue;

@@ -1,9 +1,9 @@
-// Makes a unary function the activation of the node in front of it.
+// Makes a unary function the activation of the node before it.
 //
-// Needs:   a Unary whose operand is computed by a Conv2d, DepthwiseConv2d, MatMul, Binary or
+// Needs:   an f32 Unary whose operand is computed by a Conv2d, DepthwiseConv2d, MatMul, Binary or
 //          Normalize that has no activation yet and no other user; a function that kernels compute
-//          as an activation (is_activation()), and f32.
-// Gives:   one node; numerics are unchanged (activation is the last thing the node does).
+//          as an activation (is_activation()).
+// Gives:   one node; numerics are unchanged (the node computes its activation last).
 // Order:   after fold_batch_norm and fuse_residual, which stop at an activation.
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -12,7 +12,7 @@
 namespace codl::compiler {
 namespace {
 
-// Sets the activation in the node's parameters. False, unchanged, if it has one already.
+// Sets the activation in the node's parameters. Returns false, unchanged, if it has one already.
 template <typename Params>
 bool set_activation(ir::Node& node, const UnaryParams& unary) {
   auto params = node.params.as<Params>();

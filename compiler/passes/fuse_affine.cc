@@ -1,13 +1,13 @@
 // Makes one Unary, alpha x + beta, of a product and a sum with one number each.
 //
-// Needs:   an Add or Sub of f32 with a constant of one element, behind a Mul with another that
+// Needs:   an f32 Add or Sub with a constant of one element, after a Mul with another that
 //          nobody else reads.
-// Gives:   a Unary (Affine) in the place of the sum: one pass over memory less, and something that
-//          may become an activation. With a HardSwish that nobody else reads in front of it
-//          (learnable scales: PP-LCNetV3), both are one AffineHardSwish. Numerics change by the
-//          rounding of the product only: sums in front of products stay, as (x - z) s is 0 for an x
-//          of z.
-// Order:   after fold_batch_norm, which takes such numbers into the convolution in front of them;
+// Gives:   a Unary (Affine) in the place of the sum. It saves one pass over memory, and may become
+//          an activation. If the operand is a HardSwish that nobody else reads
+//          (learnable scales: PP-LCNetV3), both become one AffineHardSwish. Numerics change by the
+//          rounding of the product only. Sums before products stay, because (x - z) s is exactly 0
+//          for x = z.
+// Order:   after fold_batch_norm, which folds such numbers into the convolution before them;
 //          before fuse_activation.
 #include <optional>
 
@@ -22,8 +22,8 @@ struct WithNumber {
   float number;
 };
 
-// The node as what `kind` makes of a value, its first operand where the order counts, and of one
-// number.
+// If the node computes `kind` of a value and one number, returns both. The value is the first
+// operand if the order counts.
 std::optional<WithNumber> with_number(const ir::Graph& graph, const ir::Node& node, int32_t kind) {
   if (!is_binary(graph, node, kind)) return std::nullopt;
   for (size_t i = 0; i < (kind == kBinarySub ? 1 : 2); ++i) {

@@ -1,11 +1,12 @@
 // Makes one product of a value and that value times a gate: x + x g = x (1 + g).
 //
-// Needs:   f32; a gate of fewer elements than x, which is how squeeze-and-excitation has it; a
+// Needs:   f32; a gate with fewer elements than x, as squeeze-and-excitation has it; a
 //          product that nobody else reads.
 // Gives:   1 + g, of few elements, and the product with it in the place of the sum: one pass over
 //          the map less. Numerics change by rounding only.
-// Order:   after fuse_unary_patterns, which knows formulas of such sums; before fuse_residual, for
-//          it would take the sum into a convolution and leave the product.
+// Order:   after fuse_unary_patterns, which knows formulas of such sums; before fuse_residual,
+// which
+//          would take the sum into a convolution and leave the product.
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 

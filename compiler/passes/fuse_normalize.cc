@@ -1,18 +1,18 @@
-// Makes one Normalize of the formulas that exporters write a layer norm as.
+// Makes one Normalize of the formulas that exporters write for a layer norm.
 //
 //   d = x - mean(x), deviation = sqrt(mean(d^2) + epsilon)
 //   d / deviation * scale + bias                        over any axes, the same for both means
 //   x g + (bias - mean(x) g), g = scale / deviation     as TensorFlow and Keras write it
 //   x / sqrt(mean(x^2) + epsilon) * scale               RMSNorm
 //
-// Needs:   f32; epsilon one constant number; scale and bias, where there are any, constants that
+// Needs:   f32; epsilon one constant number; scale and bias, if there are any, constants that
 //          broadcast to x; squares as a product or a power; roots and quotients as Sqrt,
-//          Reciprocal, Div or Pow, the scale in front of or behind the product with x; nobody else
-//          reads what lies between x and the result.
+//          Reciprocal, Div or Pow; the scale before or after the product with x; nobody else
+//          reads the values between x and the result.
 // Gives:   one Normalize in the place of the last node, instead of up to ten passes over memory.
 //          Numerics change by rounding only.
-// Order:   after fold_constants and merge_common, which leave the formula bare and x - mean(x) one
-//          node; before the passes that take pieces of the formula, or put others into its midst.
+// Order:   after fold_constants and merge_common, which leave the bare formula and x - mean(x) as
+//          one node; before passes that take pieces of the formula, or move others into it.
 #include <optional>
 
 #include "compiler/passes/passes.h"
@@ -26,7 +26,7 @@ struct NormalizeMatch {
   ir::ValueId scale = ir::kNoId;
   ir::ValueId bias = ir::kNoId;
   NormalizeParams params = {};
-  llvm::SmallVector<ir::NodeId, 12> nodes;  // those that go, and the last
+  llvm::SmallVector<ir::NodeId, 12> nodes;  // the nodes of the formula, the last one last
 };
 
 class NormalizeMatcher {
@@ -34,7 +34,7 @@ class NormalizeMatcher {
   NormalizeMatcher(const ir::Graph& graph, const Readers& readers)
       : graph_(graph), readers_(readers) {}
 
-  // The formula that ends with node `root`.
+  // Matches the formula that ends with node `root`.
   std::optional<NormalizeMatch> match(ir::NodeId root) const {
     const ir::ValueId y = graph_.node(root).output;
     for (const auto form : {&NormalizeMatcher::biased, &NormalizeMatcher::scaled,
@@ -75,14 +75,14 @@ class NormalizeMatcher {
     return number_of(graph_, id) == expected;
   }
 
-  // The place of the operand that is a constant, if the other is none.
+  // Returns the index of the constant operand, if the other one is not constant.
   std::optional<size_t> constant_operand(const ir::Node& node) const {
     const bool is_first = graph_.value(node.inputs[0]).is_constant;
     if (is_first == graph_.value(node.inputs[1]).is_constant) return std::nullopt;
     return is_first ? 0 : 1;
   }
 
-  // ---- forms, from the last node on ----
+  // ---- forms, from the last node backwards ----
 
   bool biased(ir::ValueId y, NormalizeMatch& match) const {
     const ir::Node* sum = binary(y, kBinaryAdd, match);
@@ -104,7 +104,7 @@ class NormalizeMatcher {
     return quotient(product->inputs[1 - *constant], match);
   }
 
-  // d / deviation, or d g.
+  // Matches d / deviation, or d g.
   bool quotient(ir::ValueId y, NormalizeMatch& match) const {
     const NormalizeMatch before = match;
     if (const ir::Node* division = binary(y, kBinaryDiv, match))
@@ -118,7 +118,7 @@ class NormalizeMatcher {
     return false;
   }
 
-  // x g + (bias - mean(x) g)
+  // Matches x g + (bias - mean(x) g).
   bool folded(ir::ValueId y, NormalizeMatch& match) const {
     if (match.params.is_rms != 0) return false;
     for (size_t i = 0; i < 4; ++i) {
@@ -146,7 +146,7 @@ class NormalizeMatcher {
 
   // ---- pieces ----
 
-  // value = 1 / deviation of `d`, with a scale or not. d: kNoId where any will do.
+  // Matches value = 1 / deviation of `d`, with or without a scale. kNoId for `d` allows any.
   bool factor(ir::ValueId value, ir::ValueId d, NormalizeMatch& match) const {
     const NormalizeMatch before = match;
     if (const ir::Node* reciprocal = unary(value, kUnaryReciprocal, match))
@@ -169,7 +169,7 @@ class NormalizeMatcher {
     return true;
   }
 
-  // value = sqrt(variance + epsilon)
+  // Matches value = sqrt(variance + epsilon).
   bool deviation(ir::ValueId value, ir::ValueId d, NormalizeMatch& match) const {
     if (const ir::Node* root = unary(value, kUnarySqrt, match))
       return variance(root->inputs[0], d, match);
@@ -178,7 +178,7 @@ class NormalizeMatcher {
            variance(power->inputs[0], d, match);
   }
 
-  // value = mean(d^2) + epsilon
+  // Matches value = mean(d^2) + epsilon.
   bool variance(ir::ValueId value, ir::ValueId d, NormalizeMatch& match) const {
     const ir::Node* sum = binary(value, kBinaryAdd, match);
     const auto constant = sum != nullptr ? constant_operand(*sum) : std::nullopt;
@@ -205,7 +205,7 @@ class NormalizeMatcher {
     return power->inputs[0];
   }
 
-  // d = x - mean(x), of the x that the match is of. As an RMSNorm it is of d itself.
+  // Matches d = x - mean(x), with the match's x. An RMSNorm uses d itself.
   bool centred(ir::ValueId d, NormalizeMatch& match) const {
     match.x = d;
     if (match.params.is_rms != 0) return true;
@@ -223,7 +223,7 @@ class NormalizeMatcher {
 
   // ---- the whole ----
 
-  // Normalize has the dims of x, and takes no more from scale and bias.
+  // True if the result has the dims of x, as Normalize's has: scale and bias add none.
   bool is_whole(ir::ValueId y, NormalizeMatch& match) const {
     const ir::TensorType& x = graph_.value(match.x).type;
     if (graph_.value(match.x).is_constant || x.dims != graph_.value(y).type.dims) return false;
@@ -250,7 +250,7 @@ class NormalizeMatcher {
 llvm::Error fuse_normalize(ir::Graph& graph) {
   std::vector<bool> dead(graph.nodes().size(), false);
   Readers readers(graph);
-  // From the end: the last node of a formula has all of it in front.
+  // Goes backwards: the last node of a formula has all of it before it.
   for (ir::NodeId id = static_cast<ir::NodeId>(graph.nodes().size()); id-- > 0;) {
     if (dead[id] || graph.node(id).op != OpKind::Binary) continue;
     const auto match = NormalizeMatcher(graph, readers).match(id);

@@ -2,13 +2,13 @@
 //
 //   float(index == [0, 1 ... n - 1]) w + bias = table[index]
 //
-// Needs:   a MatMul without activation of finite constants; rows that nobody else reads, made by a
-//          comparison of i32 or i64 with 0 to n - 1 along the last axis and a Cast, or a Where of 1
-//          and 0, with Reshapes that leave the last axis alone anywhere.
-// Gives:   rows of a table, which holds w + bias, and the bias below, for an index that is in none
-//          of 0 to n - 1: such an index is clipped to the last row, from which -1 counts, too. As
-//          many bytes as the rows of the result have, in place of comparisons, conversions and
-//          multiply-adds for n columns of each. The result is the same to the last bit.
+// Needs:   a MatMul without activation with finite constants; rows that nobody else reads, made by
+//          comparing i32 or i64 with 0 to n - 1 along the last axis and a Cast, or by a Where of 1
+//          and 0; Reshapes that keep the last axis may stand anywhere.
+// Gives:   rows of a table that holds w + bias, and below the bias alone, for an index that is not
+//          in 0 to n - 1: such an index is clipped to the last row, as is -1, which counts from the
+//          end. It reads as many bytes as the result has, in place of comparisons, conversions
+//          and multiply-adds for n columns of each row. The result is the same to the last bit.
 // Order:   after fold_batch_norm, which puts the bias into the MatMul; before fuse_activation.
 #include <cmath>
 #include <optional>
@@ -22,10 +22,10 @@ namespace {
 struct OneHot {
   ir::ValueId index = ir::kNoId;
   int64_t depth = 0;
-  llvm::SmallVector<ir::NodeId, 6> nodes;  // that only the rows are computed by, from their end on
+  llvm::SmallVector<ir::NodeId, 6> nodes;  // nodes that only compute the rows, from the end
 };
 
-// Whether the constant holds 0 to depth - 1 along the last axis.
+// True if the constant holds 0 to depth - 1 along the last axis.
 bool counts_up(const ir::Value& value, int64_t depth) {
   if (!value.is_constant || value.type.dims.empty() || value.type.dims.back() != depth ||
       value.type.element_count() != depth)
@@ -76,7 +76,7 @@ class OneHotFusion {
         return std::nullopt;
     }
     rows.depth = graph_.value(product.inputs[1]).type.dims[0];
-    // Beyond, a float, which the limits of a Clip are, is no exact number.
+    // A larger number is not exact in a float, which is the type of a Clip's limits.
     constexpr int64_t kMaxDepth = 1 << 24;
     if (rows.depth >= kMaxDepth) return std::nullopt;
     ir::NodeId user = id;
@@ -115,7 +115,7 @@ class OneHotFusion {
     return std::nullopt;
   }
 
-  // A Where of 1 and 0, by a condition of its dims.
+  // Matches a Where of 1 and 0, whose condition has its dims.
   bool takes_one_or_zero(ir::ValueId value) const {
     const ir::NodeId producer = graph_.value(value).producer;
     if (producer == ir::kNoId || graph_.node(producer).op != OpKind::Where) return false;

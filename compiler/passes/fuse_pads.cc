@@ -1,15 +1,14 @@
 // Makes a Pad around maps the padding of the convolution or pooling that reads it.
 //
 // Needs:   a Pad of rows and columns only, with a constant: zero for a convolution or an average;
-// for
-//          a maximum the least float, or zero around what is never negative. No window of a pooling
-//          lies in the padding altogether. The average has no padding of its own, or one that
-//          counts. A Transpose between the two (a network of another layout) goes in front of the
-//          Pad.
-// Gives:   the reader on the Pad's operand, with more padding; the Pad is gone when all its readers
-//          are. Numerics are unchanged.
+//          for a maximum the least float, or zero around a map that is never negative. No window
+//          of a pooling lies in the padding altogether. The average has no padding of its own, or
+//          one that counts. A Transpose between the two (a network of another layout) goes before
+//          the Pad.
+// Gives:   the reader reads the Pad's operand, with more padding; the Pad is gone when it has no
+//          readers left. Numerics are unchanged.
 // Order:   after sink_transposes and eliminate_dead, which bring Pads to their readers; before the
-//          fusions, for which a convolution's operand is what it reads.
+//          fusions, which look at a convolution's operand.
 #include <limits>
 #include <optional>
 
@@ -26,7 +25,8 @@ struct MapPad {
   int32_t top = 0, bottom = 0, left = 0, right = 0;
 };
 
-// The constant that a Pad of f32 writes; nothing if it is computed or the Pad repeats elements.
+// Returns the constant that a Pad of f32 writes; nothing if it is computed or the Pad repeats
+// elements.
 std::optional<float> pad_value(const ir::NodeView& pad) {
   const auto params = pad.params<PadParams>();
   if (params.kind != kPadConstant || pad.output().dtype != DType::F32) return std::nullopt;
@@ -66,7 +66,7 @@ bool is_never_negative(int32_t activation, float alpha) {
     case kUnaryHardSigmoid:
       return true;
     case kUnaryClip:
-      return alpha >= 0;  // the least value
+      return alpha >= 0;  // alpha is the least value
     default:
       return false;
   }
@@ -88,7 +88,7 @@ bool take_pad_pool(const ir::Graph& graph, ir::Node& node, const MapPad& pad) {
   if (params.ceil_mode) return false;
   const bool had_padding = has_padding(params);
   widen(params, pad);
-  // Every window has to have a tap in the map.
+  // Every window needs a tap in the map.
   const auto sees_map = [](int32_t before, int32_t after, int32_t kernel, int32_t dilation) {
     return dilation == 1 && before < kernel && after < kernel;
   };
@@ -106,7 +106,7 @@ bool take_pad_pool(const ir::Graph& graph, ir::Node& node, const MapPad& pad) {
   return true;
 }
 
-// The node with the Pad's padding; false, unchanged, if it cannot have it.
+// Adds the Pad's padding to the node; returns false, unchanged, if that is impossible.
 bool take_pad(const ir::Graph& graph, ir::Node& node, const MapPad& pad) {
   if (node.op == OpKind::Pool2d) return take_pad_pool(graph, node, pad);
   return pad.value == 0 && edit_convolution(node, [&](auto& params) { widen(params, pad); });
@@ -116,7 +116,7 @@ bool reads_map_only_there(const ir::Node& node, ir::ValueId value) {
   return node.inputs[0] == value && llvm::count(node.inputs, value) == 1;
 }
 
-// Transpose(Pad(x)) becomes Pad(Transpose(x)): the two nodes change places.
+// Swaps the two nodes: Transpose(Pad(x)) becomes Pad(Transpose(x)).
 void pad_behind_transpose(ir::Graph& graph, Readers& readers, ir::NodeId id) {
   const ir::Node& transpose = graph.node(id);
   const ir::NodeId pad = readers.sole_producer(transpose.inputs[0], id);

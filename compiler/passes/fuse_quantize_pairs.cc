@@ -1,15 +1,15 @@
-// Makes one Unary, Quantize8, of quantising to 8 bits and back, as networks of integers are written
+// Makes one Unary, Quantize8, of quantising to 8 bits and back, as quantised networks write it
 // (QuantizeLinear, DequantizeLinear).
 //
-//   (clip(round(x / s) + z, low, low + 255) - z) s, with casts to 8 bits and back or without
+//   (clip(round(x / s) + z, low, low + 255) - z) s, with or without casts to 8 bits and back
 //
 // Needs:   f32; one scale s and one zero point z for all elements, constant and the same on both
-//          sides; nobody else reads what lies between x and the product.
-// Gives:   one Unary in the place of the product: one pass over memory instead of six, and it may
-//          become an activation. The result is the same to the last bit, but for the sign
-//          of a zero, and for a NaN, which stays one: casts to integers leave it open.
-// Order:   after merge_common, by which all that goes back to floats is one node; before
-//          fuse_activation and the passes that move nodes into the midst of the formula.
+//          sides; nobody else reads the values between x and the product.
+// Gives:   one Unary in the place of the product: one pass over memory instead of six. It may
+//          become an activation. The result is the same to the last bit, except for the sign
+//          of a zero, and for a NaN, which stays NaN: casts to integers leave it open.
+// Order:   after merge_common, which leaves one node that goes back to floats; before
+//          fuse_activation and the passes that move nodes into the formula.
 #include <cmath>
 #include <optional>
 
@@ -19,7 +19,7 @@
 namespace codl::compiler {
 namespace {
 
-// Matches the formula from its end on: each step goes to the operand of the node that it expects.
+// Matches the formula backwards: each step goes to the operand of the node that it expects.
 class QuantizeMatcher {
  public:
   QuantizeMatcher(const ir::Graph& graph, ir::ValueId value) : graph_(graph), value_(value) {}
@@ -47,7 +47,7 @@ class QuantizeMatcher {
   }
 
   ir::ValueId x() const { return value_; }
-  llvm::ArrayRef<ir::NodeId> nodes() const { return nodes_; }  // the product is the first
+  llvm::ArrayRef<ir::NodeId> nodes() const { return nodes_; }  // the product comes first
 
  private:
   const ir::Node* producer(OpKind op) const {
@@ -59,7 +59,8 @@ class QuantizeMatcher {
     value_ = operand;
   }
 
-  // The number that the node combines its operand with; no difference from a number, or quotient.
+  // Returns the number that the node combines its operand with. Does not match a number minus, or
+  // divided by, a value.
   std::optional<double> take_number(int32_t kind) {
     const ir::Node* node = producer(OpKind::Binary);
     if (node == nullptr || !is_binary(graph_, *node, kind)) return std::nullopt;

@@ -1,13 +1,13 @@
-// Makes an Add behind a convolution the convolution's residual operand.
+// Makes an Add after a convolution the convolution's residual operand.
 //
-// Needs:   an Add of two values with equal dims, one computed by a Conv2d or DepthwiseConv2d
-//          without activation or residual whose only user is the Add; the other computed too, or a
-//          graph input. If both are such convolutions, the later one takes the other's output: the
-//          earlier may run while something else does.
+// Needs:   an Add of two values with equal dims. One is computed by a Conv2d or DepthwiseConv2d
+//          without activation or residual whose only user is the Add; the other is computed, too,
+//          or a graph input. If both are such convolutions, the later one takes the other's output,
+//          so that the earlier may run beside something else.
 // Gives:   the convolution with has_residual = 1 in the Add's place, with the Add's activation. The
-//          sum is computed as before, in one pass over memory less.
-// Order:   after fold_batch_norm (which puts nothing behind a residual); before fuse_activation, so
-//          that the activation behind the Add, and not one in front, becomes the convolution's.
+//          sum is computed as before, with one pass over memory less.
+// Order:   after fold_batch_norm (which folds nothing into a node with a residual); before
+//          fuse_activation, so that the activation after the Add becomes the convolution's.
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
@@ -26,7 +26,7 @@ bool is_open_convolution(const ir::Node& node) {
   return false;
 }
 
-// The convolution that can take operand `i` of the Add over, else kNoId.
+// Returns the convolution that can take operand `i` of the Add, else kNoId.
 ir::NodeId convolution_behind(const ir::Graph& graph, const Readers& readers, ir::NodeId add,
                               uint32_t i) {
   const ir::ValueId value = graph.node(add).inputs[i];
@@ -45,7 +45,7 @@ llvm::Error fuse_residual(ir::Graph& graph) {
     if (add.node.op != OpKind::Binary || add.params<BinaryParams>().kind != kBinaryAdd) continue;
     if (add.node.inputs[0] == add.node.inputs[1] || add.input(0).dims != add.input(1).dims)
       continue;
-    // A constant stays plain, a residual has the layout of the convolution.
+    // A constant stays plain, but a residual has the convolution's layout.
     if (add.input_value(0).is_constant || add.input_value(1).is_constant) continue;
 
     const ir::NodeId left = convolution_behind(graph, readers, id, 0);
@@ -55,7 +55,7 @@ llvm::Error fuse_residual(ir::Graph& graph) {
     const ir::NodeId convolution = takes_left ? left : right;
     const ir::ValueId residual = add.node.inputs[takes_left ? 1 : 0];
 
-    // In the Add's place both operands are there, whichever came first.
+    // At the Add's place both operands exist, whichever came first.
     const auto add_params = add.params<BinaryParams>();
     ir::Node fused = graph.node(convolution);
     fused.output = add.node.output;

@@ -1,4 +1,4 @@
-// Makes one Unary of the formulas that exporters write an activation as.
+// Makes one Unary of the formulas that exporters write for an activation.
 //
 //   x sigmoid(a x)                                 Swish
 //   x hardsigmoid(x), x clip(x + 3, 0, 6) / 6      HardSwish
@@ -7,10 +7,10 @@
 //   x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2   GeluTanh
 //
 // Needs:   products of f32 in any order and grouping, with constants (multiplied or divided by)
-//          anywhere between the factors; nobody else reads what lies between x and the product.
+//          anywhere between the factors; nobody else reads the values between x and the product.
 // Gives:   one Unary in the place of the last multiplication; the nodes before go. Numerics change
 //          by rounding only: constants are recognised up to the digits that exporters keep.
-// Order:   after fold_constants and eliminate_dead, which leave the formula bare; before
+// Order:   after fold_constants and eliminate_dead, which leave the bare formula; before
 //          fuse_activation, which makes the Unary the activation of a convolution, and before the
 //          other fusions, which would take pieces of the formula.
 #include <cmath>
@@ -22,24 +22,24 @@
 namespace codl::compiler {
 namespace {
 
-// Constants of formulas come rounded to some digits: 0.7071, 0.70710678, 1.41421354.
+// Compares loosely, because formulas have rounded constants: 0.7071, 0.70710678, 1.41421354.
 bool is_about(double found, double expected) {
   return std::fabs(found - expected) <= 1e-4 * std::fabs(expected);
 }
 
-// A product as what it multiplies.
+// The factors of a product.
 struct Product {
   double scale = 1;
   llvm::SmallVector<ir::ValueId, 3> factors;  // not constant
-  llvm::SmallVector<ir::NodeId, 8> nodes;     // that only the product reads
+  llvm::SmallVector<ir::NodeId, 8> nodes;     // nodes that only the product reads
 };
 
 class Matcher {
  public:
   Matcher(const ir::Graph& graph, const Readers& readers) : graph_(graph), readers_(readers) {}
 
-  // The function of one value that the node `root` computes, which is a multiplication or division,
-  // with its operand, and the nodes in front of it that go.
+  // The function of one value that node `root`, a multiplication or division, computes; its
+  // operand; and the earlier nodes that go.
   struct Match {
     UnaryParams function;
     ir::ValueId x;
@@ -69,7 +69,8 @@ class Matcher {
     return producer != ir::kNoId && is_product(graph_.node(producer));
   }
 
-  // The node that computes `value`, if one node alone reads it; it is added to `nodes`. Else null.
+  // Returns the node that computes `value` if only one node reads it, and adds it to `nodes`. Else
+  // returns null.
   const ir::Node* producer_of(ir::ValueId value, llvm::SmallVectorImpl<ir::NodeId>* nodes) const {
     const ir::NodeId producer = graph_.value(value).producer;
     if (producer == ir::kNoId || graph_.is_output(value)) return nullptr;
@@ -78,7 +79,7 @@ class Matcher {
     return &graph_.node(producer);
   }
 
-  // Multiplies what the node gives into the product. False if it divides by a computed value.
+  // Multiplies the node's factors into the product. False if it divides by a computed value.
   bool expand(const ir::Node& node, int depth, Product* product) const {
     const bool is_division = is_binary(graph_, node, kBinaryDiv);
     for (size_t i = 0; i < 2; ++i) {
@@ -93,7 +94,7 @@ class Matcher {
     return product->factors.size() <= 3;
   }
 
-  // The same for an operand that is a product too. Formulas are at most 4 deep.
+  // The same for an operand that is a product, too. Formulas are at most 4 deep.
   bool expand_operand(ir::ValueId operand, int depth, Product* product) const {
     if (depth == 4 || !is_product(operand)) return false;
     Product deeper = *product;
@@ -103,14 +104,14 @@ class Matcher {
     return true;
   }
 
-  // value = scale x, for a scale of about `scale`.
+  // True if value = scale x, for a scale near `scale`.
   bool is_scaled(ir::ValueId value, ir::ValueId x, double scale,
                  llvm::SmallVectorImpl<ir::NodeId>* nodes) const {
     const auto found = scale_of(value, x, nodes);
     return found && is_about(*found, scale);
   }
 
-  // The c in value = c x.
+  // Returns c of value = c x.
   std::optional<double> scale_of(ir::ValueId value, ir::ValueId x,
                                  llvm::SmallVectorImpl<ir::NodeId>* nodes) const {
     if (value == x) return 1.0;
@@ -122,7 +123,7 @@ class Matcher {
     return product.scale;
   }
 
-  // The operand that is not the number `addend`, if the node adds that; else kNoId.
+  // If the node adds the number `addend`, returns the other operand; else kNoId.
   ir::ValueId other_summand(const ir::Node& node, double addend) const {
     if (!is_binary(graph_, node, kBinaryAdd)) return ir::kNoId;
     for (size_t i = 0; i < 2; ++i) {
@@ -132,7 +133,7 @@ class Matcher {
     return ir::kNoId;
   }
 
-  // Whether scale * x * gate is a function of x.
+  // True if scale * x * gate is a function of x.
   bool match_gate(ir::ValueId gate, double scale, Match* match) const {
     const ir::Node* node = producer_of(gate, &match->nodes);
     if (node == nullptr) return false;
@@ -151,7 +152,7 @@ class Matcher {
     return kind == kUnaryTanh && is_gelu_cubic(node->inputs[0], match);
   }
 
-  // A gate that is a Unary.
+  // Matches a gate that is a Unary.
   bool match_function(const ir::Node& node, const UnaryParams& params, double scale,
                       Match* match) const {
     const ir::ValueId operand = node.inputs[0];
@@ -178,14 +179,14 @@ class Matcher {
            softplus->inputs[0] == match->x;
   }
 
-  // clip(x + 3, 0, 6), from its operand on.
+  // Matches clip(x + 3, 0, 6), from its operand backwards.
   bool match_hard_swish_clip(ir::ValueId operand, Match* match) const {
     const ir::Node* sum = producer_of(operand, &match->nodes);
     match->function = {.kind = kUnaryHardSwish};
     return sum != nullptr && other_summand(*sum, 3) == match->x;
   }
 
-  // value = sqrt(2 / pi) (x + 0.044715 x^3)
+  // Matches value = sqrt(2 / pi) (x + 0.044715 x^3).
   bool is_gelu_cubic(ir::ValueId value, Match* match) const {
     Product product;
     if (!expand_operand(value, 0, &product) || product.factors.size() != 1 ||
@@ -199,7 +200,7 @@ class Matcher {
     return false;
   }
 
-  // value = 0.044715 x^3, as a power or a product.
+  // Matches value = 0.044715 x^3, as a power or a product.
   bool is_cube(ir::ValueId value, Match* match) const {
     Product product;
     if (!expand_operand(value, 0, &product) || !is_about(product.scale, 0.044715)) return false;
@@ -223,7 +224,7 @@ class Matcher {
 llvm::Error fuse_unary_patterns(ir::Graph& graph) {
   std::vector<bool> dead(graph.nodes().size(), false);
   Readers readers(graph);
-  // From the end: the last multiplication of a formula has all of it in front.
+  // Goes backwards: the last multiplication of a formula has all of it before it.
   for (ir::NodeId id = static_cast<ir::NodeId>(graph.nodes().size()); id-- > 0;) {
     if (dead[id]) continue;
     const auto match = Matcher(graph, readers).match(id);

@@ -1,10 +1,9 @@
-// Computes once what several nodes compute alike.
+// Computes a value once where several nodes compute the same.
 //
 // Needs:   nodes of one operator with the same parameters and operands; constants count as the same
 //          if their types and bytes are equal.
-// Gives:   the first of them, read by all readers of the others. One whose result leaves the
-// network
-//          stays: each output has memory of its own. Numerics are unchanged.
+// Gives:   the first of them, which all readers of the others read. A node whose result leaves the
+//          network stays, because each output has memory of its own. Numerics are unchanged.
 // Order:   after fold_constants, which leaves fewer nodes to compare; before eliminate_dead and the
 //          fusions, which count the readers of a value.
 #include <algorithm>

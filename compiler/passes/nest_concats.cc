@@ -1,11 +1,12 @@
-// Joins what has been joined before once.
+// Makes a Concat reuse the result of an earlier one.
 //
 // Needs:   a Concat whose first operands are all the operands of an earlier Concat along its axis,
-//          as in a dense block, where each layer reads all that the layers before it made.
-// Gives:   a Concat of that one's result and the operands behind. It copies as many bytes and has
+//          as in a dense block, where each layer reads the results of all earlier layers.
+// Gives:   a Concat of the earlier result and the remaining operands. It copies as many bytes but
+// has
 //          few operands: image kernels take eight, and the earlier operands need not stay in memory
 //          until the last Concat. Numerics are unchanged.
-// Order:   after merge_common, by which equal operands are one value.
+// Order:   after merge_common, which makes equal operands one value.
 #include <map>
 
 #include "compiler/passes/passes.h"
@@ -13,10 +14,11 @@
 namespace codl::compiler {
 namespace {
 
-// The lists of operands so far, as a tree: a list is the one without its last operand, and that.
+// The lists of operands so far, as a tree: a list is a shorter list and one more operand.
 class Prefixes {
  public:
-  // The list of one operand, or, of what a Concat along the axis computes, that one's list.
+  // Returns the list of one operand. For the result of a Concat along the axis it is that Concat's
+  // list.
   size_t list_of(int32_t axis, ir::ValueId operand) {
     const auto [at, is_new] = lists_.try_emplace({axis, operand}, joined_.size());
     if (is_new) joined_.push_back(ir::kNoId);

@@ -12,7 +12,7 @@ void Readers::add(ir::NodeId id) {
   const llvm::ArrayRef<ir::ValueId> inputs = graph_.node(id).inputs;
   readers_.resize(graph_.values().size());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (llvm::is_contained(inputs.take_front(i), inputs[i])) continue;  // one reader
+    if (llvm::is_contained(inputs.take_front(i), inputs[i])) continue;  // counts as one reader
     ++readers_[inputs[i]].count;
     readers_[inputs[i]].sum += id;
   }

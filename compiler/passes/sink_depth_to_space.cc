@@ -1,12 +1,12 @@
-// Moves a DepthToSpace behind the elementwise node that reads it.
+// Moves a DepthToSpace after the elementwise node that reads it.
 //
-// Needs:   a DepthToSpace that neither crops nor pads, and that nothing else reads; behind it a
-//          Unary, a Binary whose other operand is a constant of one element or of one per channel,
-//          or a 1x1 DepthwiseConv2d without residual, which is what a BatchNorm is.
-// Gives:   the elementwise node in front, its constants with an element for each channel there.
+// Needs:   a DepthToSpace that neither crops nor pads and has one reader: a Unary, a Binary whose
+//          other operand is a constant of one element or of one per channel, or a 1x1
+//          DepthwiseConv2d without residual (a BatchNorm is imported as one).
+// Gives:   the elementwise node first, its constants with an element for each channel there.
 //          Numerics are unchanged.
 // Order:   before fold_batch_norm and fuse_activation: a ConvTranspose whose filters do not overlap
-//          is a convolution and a DepthToSpace, and what follows it is its bias, its BatchNorm or
+//          is a convolution and a DepthToSpace, followed by its bias, its BatchNorm or
 //          its activation.
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -24,7 +24,7 @@ class DepthToSpaceSinking {
   }
 
  private:
-  // A constant of one element for each channel, or of one in all.
+  // True for a constant with one element per channel, or with one in all.
   bool is_of_channels(ir::ValueId id, int64_t channels) const {
     const ir::Value& value = graph_.value(id);
     const int64_t count = value.type.element_count();
@@ -34,7 +34,8 @@ class DepthToSpaceSinking {
     return count == channels && (rank == 3 || rank == 4) && value.type.dims[rank - 3] == channels;
   }
 
-  // The place of the operand that is a DepthToSpace's; kNoId: the node is no such node.
+  // Returns the index of the operand that comes from a DepthToSpace; kNoId if the node cannot be
+  // moved.
   uint32_t moved_operand(const ir::NodeView& node) const {
     const int64_t channels = node.output().rank() == 4 ? node.output().dims[1] : 0;
     switch (node.node.op) {
@@ -73,8 +74,7 @@ class DepthToSpaceSinking {
            to[3] == from[3] * params.block_w;
   }
 
-  // The constant for the channels in front of the DepthToSpace; `axis`: the one that they lie
-  // along.
+  // Returns the constant for the channels before the DepthToSpace, which lie along `axis`.
   ir::ValueId spread(ir::ValueId id, int32_t axis, const DepthToSpaceParams& params) {
     const ir::Value& value = graph_.value(id);
     if (value.type.element_count() == 1 && axis < 0) return id;
@@ -99,7 +99,7 @@ class DepthToSpaceSinking {
     const ir::NodeView from{graph_, graph_.node(producer)};
     if (!keeps_all(from)) return;
 
-    // The two nodes change places.
+    // The two nodes swap places.
     ir::Node computes = view.node;
     ir::Node moves = from.node;
     const auto params = from.params<DepthToSpaceParams>();

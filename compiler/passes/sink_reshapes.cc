@@ -1,22 +1,21 @@
-// Moves a Reshape behind the elementwise node that reads it.
+// Moves a Reshape after the elementwise node that reads it.
 //
 // Needs:   a Unary, or a Binary whose other operand is a constant of one element or of one per
-//          index of the last dim, behind a Reshape that keeps the last dim and that nothing else
-//          reads.
-// Gives:   the elementwise node on the Reshape's operand, the Reshape behind it. Numerics are
+//          index of the last dim, after a Reshape that keeps the last dim and has no other reader.
+// Gives:   the elementwise node on the Reshape's operand, then the Reshape. Numerics are
 //          unchanged.
 // Order:   after fuse_unary_patterns, which look at a formula's nodes as they were written; before
-//          eliminate_dead, which joins Reshapes that now stand one behind the other; before the
-//          fusions: a MatMul of a batch of matrices is one of rows between two Reshapes, and what
-//          follows it is its bias or its activation.
+//          eliminate_dead, which joins Reshapes that now follow each other; before the
+//          fusions: a MatMul of a batch of matrices is one of rows between two Reshapes, and its
+//          bias or activation follows it.
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
 namespace codl::compiler {
 namespace {
 
-// The operand of an elementwise node that is not a constant; kNoId: there are two, or the constant
-// does not fit.
+// Returns the index of an elementwise node's operand that is not constant; kNoId if there are two,
+// or the constant does not fit.
 uint32_t moved_operand(const ir::NodeView& node) {
   constexpr uint32_t kNone = ir::kNoId;
   if (node.node.op == OpKind::Unary) return 0;
@@ -32,7 +31,7 @@ uint32_t moved_operand(const ir::NodeView& node) {
   return count == 1 || is_row ? 1 - constant : kNone;
 }
 
-// The constant with the rank of `like`: its elements along the last dim.
+// Returns the constant with the rank of `like`: its elements lie along the last dim.
 ir::ValueId with_rank(ir::Graph& graph, NewNames& names, ir::ValueId constant,
                       const ir::Dims& like) {
   const ir::Value& value = graph.value(constant);
@@ -55,8 +54,8 @@ void sink(ir::Graph& graph, Readers& readers, NewNames& names, ir::NodeId id) {
   const ir::Dims& to_dims = graph.value(graph.node(reshape).output).type.dims;
   if (from_dims.empty() || to_dims.empty() || from_dims.back() != to_dims.back()) return;
 
-  // The two nodes change places: the first now computes, under the type of its operand, what the
-  // second computed, and the second gives that the dims.
+  // The two nodes swap places: the first now computes the second's function, on the type of its own
+  // operand, and the second gives the result its dims.
   ir::Node computes = graph.node(id);
   ir::Node reshapes = graph.node(reshape);
   computes.inputs[moved] = from;

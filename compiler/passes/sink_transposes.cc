@@ -1,14 +1,15 @@
-// Moves a Transpose behind the elementwise nodes that read it, to one that takes it back.
+// Moves a Transpose after the elementwise nodes that read it, up to one that undoes it.
 //
 // Needs:   a plain graph. A Transpose whose only reader is a Unary, or a Binary whose other operand
-//          has one element, or elements along one dim only (of a map: its channels), or comes from
+//          has one element, or elements along one dim only (a map's channels), or comes from
 //          a Transpose by the same order; and so on, up to a value that a Transpose reads.
-// Gives:   the elementwise nodes on the Transpose's operand, the Transpose behind them; two
+// Gives:   the elementwise nodes on the Transpose's operand, then the Transpose; two
 //          Transposes that meet are one; a Transpose that moves dims of 1 only is a Reshape.
-//          Numerics are unchanged. Where no Transpose is reached, nothing moves.
+//          Numerics are unchanged. If no Transpose is reached, nothing moves.
 // Order:   after fuse_unary_patterns, which look at a formula's nodes as they were written; before
-//          eliminate_dead, which removes what keeps the order now; before the fusions: networks
-//          written for other layouts have a convolution's activation between two Transposes.
+//          eliminate_dead, which removes Transposes that now keep the order; before the fusions:
+//          networks written for other layouts have a convolution's activation between two
+//          Transposes.
 #include <algorithm>
 #include <cassert>
 
@@ -38,14 +39,14 @@ void set_order(ir::Node& node, const Order& order) {
 
 bool keeps_order(const Order& order) { return llvm::is_sorted(order); }
 
-// Dims of a Transpose's operand, given its result's.
+// Returns the dims of a Transpose's operand, given its result's.
 ir::Dims before(const Order& order, const ir::Dims& dims) {
   ir::Dims result(dims.size());
   for (size_t i = 0; i < order.size(); ++i) result[order[i]] = dims[i];
   return result;
 }
 
-// `dims` with 1s in front.
+// Returns `dims` with 1s in front.
 ir::Dims of_rank(const ir::Dims& dims, size_t rank) {
   ir::Dims result(rank - dims.size(), 1);
   result.append(dims.begin(), dims.end());
@@ -68,7 +69,7 @@ class TransposeSinking {
       ir::NodeId at = id;
       for (bool joins = false; !joins && !is_read_by_transpose(graph_.node(at).output);)
         at = sink(at, &joins);
-      // Where it goes on from there is seen when its turn comes.
+      // It may move on from there when its turn comes.
       join(at);
     }
     for (ir::NodeId id = 0; id < node_count; ++id) become_reshape(id);
@@ -80,7 +81,8 @@ class TransposeSinking {
     return llvm::is_contained(graph_.node(user).inputs, value);
   }
 
-  // The only node that reads `value`; kNoId: several, none, or the application.
+  // Returns the only node that reads `value`; kNoId if there are several or none, or the value is
+  // an output.
   ir::NodeId sole_user(ir::ValueId value) const {
     ir::NodeId found = ir::kNoId;
     if (graph_.is_output(value)) return found;
@@ -98,26 +100,27 @@ class TransposeSinking {
     });
   }
 
-  // The node that computes `value` and may be taken away with its only user; kNoId if none.
+  // Returns the node that computes `value` if it may be removed with its only user; kNoId
+  // otherwise.
   ir::NodeId sole_transpose(ir::ValueId value) const {
     const ir::NodeId producer = graph_.value(value).producer;
     if (producer == ir::kNoId || graph_.node(producer).op != OpKind::Transpose) return ir::kNoId;
     return sole_user(value) == ir::kNoId ? ir::kNoId : producer;
   }
 
-  // Whether `value`, an operand of an elementwise node with a result of `rank`, is as well one of a
-  // node in front of a Transpose by `order`.
+  // True if `value`, an operand of an elementwise node, can be an operand before a Transpose by
+  // `order`, too.
   bool is_movable(ir::ValueId value, const Order& order) const {
     const ir::TensorType& type = graph_.value(value).type;
     if (type.element_count() == 1) return true;
     const ir::Dims dims = before(order, of_rank(type.dims, order.size()));
     if (llvm::count_if(dims, [](int32_t dim) { return dim != 1; }) != 1) return false;
-    // Under a map in Nhwc another row than one of channels is slow.
+    // In Nhwc, a vector along another dim than the channels is slow.
     return dims.size() != 4 || dims[1] != 1;
   }
 
-  // Whether node `user` may change places with a Transpose by `order` whose result `value` it
-  // reads. `joins`: it reads another Transpose, too, which goes away.
+  // True if node `user` may swap places with a Transpose by `order` whose result `value` it reads.
+  // `joins`: it reads another Transpose, too, which goes away.
   bool is_passable(ir::NodeId user, ir::ValueId value, const Order& order, bool* joins) const {
     const ir::Node& node = graph_.node(user);
     if (node.op == OpKind::Unary) return true;
@@ -130,7 +133,7 @@ class TransposeSinking {
     return *joins;
   }
 
-  // Whether sinking the Transpose ends at another one.
+  // True if sinking the Transpose ends at another one.
   bool meets_transpose(ir::NodeId id) const {
     const Order order = order_of(graph_, graph_.node(id));
     ir::ValueId value = graph_.node(id).output;
@@ -142,9 +145,8 @@ class TransposeSinking {
     return true;
   }
 
-  // Lets the Transpose `id` and its only user, which is_passable(), change places: where the one
-  // stands, the other computes in front of it what it computed behind it. Returns where the
-  // Transpose is now.
+  // Swaps the Transpose `id` with its only user, which is_passable(): the user's function is now
+  // computed where the Transpose was. Returns the new position of the Transpose.
   ir::NodeId sink(ir::NodeId id, bool* joins) {
     const ir::ValueId value = graph_.node(id).output;
     const ir::NodeId user = sole_user(value);
@@ -173,7 +175,7 @@ class TransposeSinking {
     return user;
   }
 
-  // `value` with the dims that it has in front of a Transpose by `order`.
+  // Returns `value` with the dims that it has before a Transpose by `order`.
   ir::ValueId moved(ir::ValueId value, const Order& order) {
     ir::TensorType type = graph_.value(value).type;
     if (type.element_count() == 1) return value;
@@ -196,8 +198,8 @@ class TransposeSinking {
     return result;
   }
 
-  // The Transposes that read the result of Transpose `id` read its operand instead; what they gave,
-  // where it is that operand, is read there.
+  // Transposes that read the result of Transpose `id` read its operand instead. If such a Transpose
+  // gives just that operand, its readers read the operand.
   void join(ir::NodeId id) {
     const Order order = order_of(graph_, graph_.node(id));
     const ir::ValueId from = graph_.node(id).inputs[0];
@@ -243,7 +245,7 @@ class TransposeSinking {
     graph_.node(id) = std::move(node);
   }
 
-  // Each node behind those that it reads, in the order that there is as far as that allows.
+  // Sorts each node after those that it reads, and otherwise keeps the order.
   void sort() {
     const size_t count = graph_.nodes().size();
     std::vector<ir::NodeId> order;

@@ -1,11 +1,11 @@
-// Lets a pooling write the zeros of a Pad of channels behind it: how MediaPipe's networks widen
-// what they add to a convolution (MaxPool, Pad, Add).
+// Lets a pooling write the zeros of a Pad of channels after it. MediaPipe's networks widen
+// the operand of an Add to a convolution in this way (MaxPool, Pad, Add).
 //
-// Needs:   a Pad that adds channels behind those of an f32 map, zeros, whole panels behind whole
+// Needs:   a Pad that adds channels of zeros after those of an f32 map, whole panels after whole
 //          panels; a Pool2d that makes the map, which nobody else reads.
 // Gives:   the Pool2d with the Pad's output, whose added channels it writes: a step less, and the
 //          map is not copied. Numerics are unchanged.
-// Order:   behind what removes channels, which the added ones are not linked to; before
+// Order:   after the removal of channels, because the added ones are not linked to it; before
 //          assign_layouts.
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -14,7 +14,7 @@
 namespace codl::compiler {
 namespace {
 
-// Whether a Pad adds channels, and nothing else.
+// True if a Pad adds channels and nothing else.
 bool adds_channels(const ir::NodeView& pad) {
   if (pad.node.op != OpKind::Pad || pad.output().rank() != 4 || pad.output().dtype != DType::F32)
     return false;

@@ -17,8 +17,8 @@ namespace {
 // Two launches fill what may be enqueued ahead, so that one runs while the host enqueues the next.
 constexpr double kLaunchesAhead = 2;
 
-// Lengths of CPU steps that are tried, in slices. The shorter they are the sooner the host comes
-// back to the queue, and the more they take.
+// Lengths of CPU steps, in slices, that are tried. The shorter they are, the sooner the host
+// returns to the queue, and the more overhead they have.
 constexpr double kCpuLengths[] = {std::numeric_limits<double>::infinity(), 4, 1, 0.5};
 
 constexpr size_t index_of_queue(const Step& step) { return static_cast<size_t>(step.queue); }
@@ -40,7 +40,7 @@ class SliceBound {
     most_us_[static_cast<size_t>(Queue::Cpu)] = most_cpu_us;
     cut_steps();
     schedule_.gate = Gate::HostEnqueue;
-    // A bound of 0 is none.
+    // A bound of 0 would mean no bound.
     schedule_.max_ahead_us = std::max(max_us_, 1e-3);
     return order_steps();
   }
@@ -52,7 +52,7 @@ class SliceBound {
 
   // ---- cuts
 
-  // Every step in pieces where it takes too long, and who waits for it waits for the last of them.
+  // Cuts every step that takes too long; whoever waits for it waits for the last of the pieces.
   void cut_steps() {
     std::vector<Step> steps;
     std::vector<ir::NodeId> nodes;
@@ -97,7 +97,7 @@ class SliceBound {
     return best;
   }
 
-  // How the step can be cut along `dim`: a node's by its rule; what only moves bytes, at any row.
+  // Returns how the step can be cut along `dim`: a node by its rule, a transfer at any row.
   std::optional<SplitRule> cut_rule(const Step& step, ir::NodeId node, SplitDim dim) const {
     if (step.part_dim != SplitDim::None && step.part_dim != dim) return std::nullopt;
     if (node != ir::kNoId) {
@@ -113,7 +113,7 @@ class SliceBound {
     return rule;
   }
 
-  // `count` pieces of about the same number of granules; empty: the kernel does not take them.
+  // Returns `count` pieces of about equally many granules; empty if the kernel does not take them.
   std::vector<Step> cut(const Step& step, SplitDim dim, Range whole, int32_t granularity,
                         int32_t count) const {
     std::vector<Step> pieces;
@@ -128,7 +128,7 @@ class SliceBound {
       piece.part = {begin, end};
       const Range owned = intersection(step.owned.empty() ? whole : step.owned, piece.part);
       piece.owned = owned.empty() ? Range{} : owned;
-      if (!pieces.empty()) piece.waits.clear();  // its queue keeps its order
+      if (!pieces.empty()) piece.waits.clear();  // the order of its queue is enough
       kernels::OperandShape shapes[kernels::kMaxOperands];
       kernels::StepNeeds needs;
       if (kernels::check_step(schedule_.shape_of(piece, shapes), &needs) != nullptr) return {};
@@ -147,9 +147,9 @@ class SliceBound {
 
   // ---- order
 
-  // The list in the order in which the host would get through it soonest by predicted times: it
-  // enqueues a GPU step when there is room for it, and else computes or waits, whichever can begin
-  // first. Each queue keeps its own order, so that all waits stay right. What it takes, so counted.
+  // Sorts the list so that the host gets through it soonest by predicted times. The host enqueues a
+  // GPU step if there is room for it; else it computes or waits, whichever can begin first. Each
+  // queue keeps its own order, so that all waits stay right. Returns the predicted time.
   double order_steps() {
     const auto count = static_cast<StepId>(schedule_.steps.size());
     std::vector<StepId> queues[kQueueCount];
@@ -199,7 +199,7 @@ class SliceBound {
       const StepId gpu = head(Queue::Gpu);
       const StepId cpu = head(Queue::Cpu);
       if (gpu != kNotThere) {
-        order.push_back(gpu);  // to be asked for as if it came next
+        order.push_back(gpu);  // asked for as if it came next
         AheadWindow asked = window;
         const uint32_t wait = asked.add(static_cast<uint32_t>(order.size() - 1), predicted);
         order.pop_back();

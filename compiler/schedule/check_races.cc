@@ -1,4 +1,4 @@
-// The independent check of a schedule; see schedule.h for what must hold.
+// Checks a schedule independently of how it was made; schedule.h says what must hold.
 #include <algorithm>
 
 #include "compiler/schedule/step_access.h"
@@ -19,7 +19,8 @@ std::string describe(const Schedule& schedule, StepId id) {
   return llvm::formatv("step {0} ({1})", id, schedule.steps[id].name).str();
 }
 
-// True if every cell of the grid that the regions' edges draw inside `region` lies in one of them.
+// True if the parts cover `region`: each cell of the grid that all regions' edges draw in it lies
+// in one of them.
 bool covers(llvm::ArrayRef<Region> parts, const Region& region) {
   std::vector<int32_t> rows = {region.rows.begin};
   std::vector<int32_t> channels = {region.channels.begin};
@@ -29,7 +30,7 @@ bool covers(llvm::ArrayRef<Region> parts, const Region& region) {
     for (int32_t edge : {part.channels.begin, part.channels.end})
       if (region.channels.begin < edge && edge < region.channels.end) channels.push_back(edge);
   }
-  // Each cell is known by its first row and channel.
+  // The first row and channel of a cell identify it.
   for (int32_t row : rows)
     for (int32_t channel : channels)
       if (std::none_of(parts.begin(), parts.end(), [&](const Region& part) {

@@ -18,7 +18,8 @@ class ConcatWindows {
       for (TensorId tensor : variant.steps[id].operands) steps_[tensor].push_back(id);
   }
 
-  // The result may itself have become a window of a later one.
+  // Makes windows of the Concat's operands. Its result may itself have become a window of a later
+  // one.
   void join(StepId id) {
     const Step& step = variant_.steps[id];
     if (step.kernel == nullptr || step.kernel->op != OpKind::Concat) return;
@@ -46,7 +47,7 @@ class ConcatWindows {
     });
   }
 
-  // `channels`: of the result, in front of the operand's.
+  // `channels`: of the result before the operand's.
   void put_into(TensorId x, StepId concat, int32_t channels) {
     const Tensor& y = variant_.tensors[variant_.steps[concat].operands.back()];
     const kernels::OperandShape& result = y.shape;
@@ -57,7 +58,7 @@ class ConcatWindows {
       return;
     const kernels::OperandShape whole = shape;
     shape.pixel_stride = kernels::pixel_elements(result);
-    // On the CPU a window is placed where its first channel is, on the GPU where the map is.
+    // On the CPU a window begins at its first channel, on the GPU where the map does.
     if (y.storage != Storage::Host) shape.first_channel = result.first_channel + channels;
     if (y.storage != Storage::Image)
       shape.bytes =
@@ -68,7 +69,7 @@ class ConcatWindows {
     concats_[x] = ir::kNoId;
   }
 
-  // The widest map of which a tensor is a window; itself.
+  // Returns the widest map of which a tensor is a window, or the tensor itself.
   TensorId map_of(TensorId tensor) const {
     while (concats_[tensor] != ir::kNoId) tensor = variant_.steps[concats_[tensor]].operands.back();
     return tensor;
@@ -77,14 +78,14 @@ class ConcatWindows {
   bool takes_operands(StepId id) const {
     const Step& step = variant_.steps[id];
     if (step.kind != StepKind::Kernel) return false;
-    // A window of one result must not pass for one of another's that is as wide.
+    // A window of one result must not be taken for one of another result that is as wide.
     const kernels::OperandShape& result = variant_.tensors[step.operands.back()].shape;
     if (step.kernel->op == OpKind::Concat &&
         llvm::any_of(llvm::makeArrayRef(step.operands).drop_back(), [&](TensorId x) {
           return kernels::is_window_of(variant_.tensors[x].shape, result) && concats_[x] != id;
         }))
       return false;
-    // No kernel reads and writes one image. A Concat's touches no window of its result.
+    // No kernel reads and writes one image, so a Concat touches no window of its result.
     const auto is_in_output = [&](TensorId x) {
       return variant_.tensors[x].storage == Storage::Image && concats_[x] != id &&
              map_of(x) == map_of(step.operands.back());
@@ -96,7 +97,7 @@ class ConcatWindows {
   }
 
   Variant& variant_;
-  std::vector<std::vector<StepId>> steps_;  // that touch it, by tensor
+  std::vector<std::vector<StepId>> steps_;  // steps that touch it, indexed by tensor
   // Indexed by tensor: the Concat whose result it is a window of.
   std::vector<StepId> concats_;
 };

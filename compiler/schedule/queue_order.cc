@@ -64,7 +64,7 @@ void order_queues(const ir::Graph& graph, Schedule& schedule) {
   for (auto& row : behind) row.fill(kNoStep);
 
   std::vector<Step> ordered;
-  std::vector<ir::NodeId> nodes;  // theirs
+  std::vector<ir::NodeId> nodes;  // nodes of the steps
   ordered.reserve(schedule.steps.size());
   constexpr Queue kEnqueueFirst[] = {Queue::Gpu, Queue::Transfer, Queue::Cpu};
   while (ordered.size() < schedule.steps.size()) {

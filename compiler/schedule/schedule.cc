@@ -1,4 +1,4 @@
-// The partition plan made executable: the steps of its segments (segment_steps.h) with numbers of
+// Makes the partition plan executable: gives the steps of its segments (segment_steps.h) numbers of
 // tensors, weights, tiles and waits.
 #include "compiler/schedule/schedule.h"
 
@@ -56,7 +56,7 @@ class Scheduler {
               add_tensor(value, placed.shape, placed.storage, 0);
       }
     }
-    // A value may be there twice: the first place counts, among inputs before outputs.
+    // A value may appear twice: the first position counts, and inputs come before outputs.
     for (const llvm::ArrayRef<ir::ValueId> list : {graph_.outputs(), graph_.inputs()})
       for (size_t i = list.size(); i-- > 0;) {
         const TensorId number = numbers_[tensor_id(list[i], TensorSlot::Cpu)];

@@ -38,9 +38,9 @@ llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::
     if (plan.node_partitions[id].part_on(Processor::Cpu) != nullptr)
       for (TensorSlot slot : {TensorSlot::Cpu, TensorSlot::StagingToGpu})
         if (llvm::Error error = map(graph_.node(id).output, Mapped::Write, slot)) return error;
-  // Where the GPU's queue brings operands to both, first what the CPU waits for: its next kernel
-  // stands behind all of it on that queue anyway. Transfers between separate memories have a queue
-  // of their own, and wait for what is done last.
+  // If the GPU's queue brings operands to both processors, the CPU's come first, because the GPU's
+  // next kernel waits for all of it on that queue anyway. Transfers between separate memories have
+  // a queue of their own; those that depend on the latest steps come last.
   const bool is_separate = profile_.transfer.sharing == Sharing::Separate;
   if (is_separate) {
     if (llvm::Error error = bring_operands_to({Processor::Gpu, Processor::Cpu})) return error;
@@ -48,7 +48,7 @@ llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::
     if (llvm::Error error = bring_operands_to({Processor::Cpu})) return error;
     if (llvm::Error error = take_back_for_gpu(plan, first, last)) return error;
   }
-  // Ahead of the segment's kernels, so that no map waits in the queue behind them.
+  // Maps come before the segment's kernels, so that no map waits in the queue for them.
   read_by_gpu_.clear();
   for (ir::NodeId id = first; id <= last; ++id)
     if (const Part* part = plan.node_partitions[id].part_on(Processor::Gpu))
@@ -78,7 +78,7 @@ llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::
 
 // Transfers to tensors of `homes` what the queue reads and has not computed, once per value, before
 // the first segment that reads it from outside. Inside the chain that makes a value nothing is
-// missing, and nothing is there yet to transfer: what is missing then, nodes behind the chain read.
+// missing, and nothing exists yet to transfer: nodes after the chain read the missing part.
 llvm::Error SegmentSteps::bring_operands(ir::NodeId node, const Part& part,
                                          ir::NodeId segment_first,
                                          llvm::ArrayRef<Processor> homes) {
@@ -133,8 +133,8 @@ llvm::Error SegmentSteps::give_to_cpu(ir::NodeId first, ir::NodeId last) {
   return llvm::Error::success();
 }
 
-// To the GPU's tensor of the other layout, if there is one, what has come to be in its first: of
-// its `piece`, a range of rows or of channels, all that is read there.
+// Converts `piece`, a range of rows or channels, of the GPU's tensor to its tensor of the other
+// layout, if there is one, as far as that is read.
 llvm::Error SegmentSteps::convert_layout(ir::ValueId value, Region piece) {
   const ValuePlacement& placement = placements_[value];
   if (placement.other_layout == kNoTensor) return llvm::Error::success();
@@ -171,8 +171,8 @@ llvm::Error SegmentSteps::hand_over(ir::ValueId value, Processor to) {
 llvm::Error SegmentSteps::transfer(ir::ValueId value, Processor to, const Region& region) {
   const ValuePlacement& placement = placements_[value];
   if (placement.tensor_on(Processor::Gpu) == placement.tensor_on(Processor::Cpu))
-    return llvm::Error::success();  // one memory: waits are enough
-  // Both may read what is mapped for reading.
+    return llvm::Error::success();  // one memory: waits suffice
+  // Both may read a tensor that is mapped for reading.
   if (mapped(value) > (to == Processor::Gpu ? Mapped::Read : Mapped::No))
     if (llvm::Error error = unmap(value)) return error;
   if (!states_[value].is_handed_over[index_of(to)])
@@ -185,8 +185,8 @@ SegmentSteps::Way SegmentSteps::way_of(ir::ValueId value, Processor to) const {
   return {placement.tensor_on(other_of(to)), placement.staging_on(to), placement.tensor_on(to)};
 }
 
-// The half of a transfer that can follow at once what makes the region, and keeps up no step of the
-// receiving queue.
+// The first half of a transfer: it can follow at once the step that makes the region, and delays no
+// step of the receiving queue.
 llvm::Error SegmentSteps::send(ir::ValueId value, Processor to, const Region& region) {
   const Way way = way_of(value, to);
   const bool is_separate = profile_.transfer.sharing == Sharing::Separate;
@@ -207,7 +207,7 @@ llvm::Error SegmentSteps::send(ir::ValueId value, Processor to, const Region& re
                      : llvm::Error::success();
 }
 
-// The other half, on the receiving queue.
+// The second half of the transfer, on the receiving queue.
 llvm::Error SegmentSteps::receive(ir::ValueId value, Processor to, const Region& region) {
   const Way way = way_of(value, to);
   const bool is_separate = profile_.transfer.sharing == Sharing::Separate;
@@ -221,7 +221,7 @@ llvm::Error SegmentSteps::receive(ir::ValueId value, Processor to, const Region&
               region);
 }
 
-// The part of a step that copies `region`: rows, channels, or all.
+// Sets the part of a step that copies `region`: rows, channels, or all.
 void SegmentSteps::set_part(PlannedStep& step, ir::ValueId value, const Region& region) const {
   const Region whole = whole_region(graph_.value(value).type);
   if (!(region.channels == whole.channels)) {  // the channels of every row that both tensors hold
@@ -269,7 +269,7 @@ llvm::Error SegmentSteps::map(ir::ValueId value, Mapped access, TensorSlot slot)
   if (now >= access) return llvm::Error::success();
   if (llvm::Error error = unmap(value, slot)) return error;
   now = access;
-  // Whoever writes may read its own rows again later without another map.
+  // The host may read its own rows again later without another map.
   return emit_map_step(tensor, StepKind::Map,
                        access == Mapped::Read ? MapAccess::Read : MapAccess::ReadWrite);
 }
@@ -290,7 +290,8 @@ llvm::Error SegmentSteps::emit_map_step(TensorId tensor, StepKind kind, MapAcces
   return sink_(std::move(step));
 }
 
-// The part of a node, or first its rows at the cut, which go to the other processor then.
+// Emits the part of a node. If its rows at the cut come first, they are handed over before the rest
+// is computed.
 llvm::Error SegmentSteps::emit_part(const NodePartition& node_partition, const Part& part) {
   const ir::ValueId value = graph_.node(node_partition.node).output;
   const ValuePlacement& placement = placements_[value];

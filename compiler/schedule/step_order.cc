@@ -13,7 +13,7 @@ StepOrder::StepOrder(const Variant& variant)
     Done& done = done_[step];
     done = after_latest[queue];
     for (StepId wait : variant.steps[step].waits) {
-      // A wait for a step that is not earlier can never end; it proves no order.
+      // A wait for a step that is not earlier can never end, so it proves no order.
       if (wait >= step) continue;
       for (size_t i = 0; i < done.count.size(); ++i)
         done.count[i] = std::max(done.count[i], done_[wait].count[i]);

@@ -13,11 +13,11 @@ namespace codl::compiler {
 
 namespace {
 
-// Ordered: keys are reported, and models read, in the file's order.
+// Ordered, because keys are reported, and models read, in the file's order.
 using Json = nlohmann::ordered_json;
 
-// Finds what makes a text no JSON, an object with one key twice, which a DOM would hide, or one of
-// too many keys, which it would take long to build.
+// Finds the error of a text that is no JSON, an object with one key twice, which a DOM would hide,
+// and one with too many keys, which would take long to build.
 class SyntaxCheck : public nlohmann::json_sax<Json> {
  public:
   explicit SyntaxCheck(std::size_t text_bytes) : text_bytes_(text_bytes) {}
@@ -61,14 +61,14 @@ class SyntaxCheck : public nlohmann::json_sax<Json> {
 
   std::string expected, found;
   std::size_t position_bytes =
-      0;  // read when the error was seen, the end counts as one; 0: unknown
+      0;  // bytes read up to the error, counting the end as one; 0: unknown
 
  private:
   std::size_t text_bytes_;
   std::vector<std::set<std::string>> keys_;  // keys of the objects that are open
 };
 
-// A key as a token of a JSON pointer (RFC 6901, section 3).
+// Returns a key as a token of a JSON pointer (RFC 6901, section 3).
 std::string pointer_token(llvm::StringRef key) {
   std::string token;
   for (char c : key) {
@@ -84,7 +84,7 @@ std::string pointer_token(llvm::StringRef key) {
 
 std::string in_quotes(llvm::StringRef text) { return ("\"" + text + "\"").str(); }
 
-// "a", "b" or "c"
+// Returns "a", "b" or "c".
 std::string choice_list(llvm::ArrayRef<std::string> items) {
   std::string text;
   for (size_t i = 0; i < items.size(); ++i)
@@ -92,7 +92,7 @@ std::string choice_list(llvm::ArrayRef<std::string> items) {
   return text;
 }
 
-// The value as a message shows it: scalars themselves, cut to one short line.
+// Returns the value as a message shows it: scalars themselves, cut to one short line.
 std::string shown(const Json& json) {
   if (json.is_object()) return "an object";
   if (json.is_array()) return "an array";
@@ -266,7 +266,7 @@ std::string JsonValue::as_string() const {
 double JsonValue::as_number(int power) const {
   if (json_ == nullptr) return 0;
   const Json& json = *static_cast<const Json*>(json_);
-  // The parser has refused numbers that are not finite.
+  // The parser has refused infinite numbers already.
   double most = 1;
   for (int i = 0; i < power; ++i) most *= 10;
   if (json.is_number() && json.get<double>() >= 0 && json.get<double>() <= most)
@@ -278,7 +278,7 @@ double JsonValue::as_number(int power) const {
 int64_t JsonValue::as_integer(int64_t least, int64_t most) const {
   if (json_ == nullptr) return least;
   const Json& json = *static_cast<const Json*>(json_);
-  // Compared as double first: an unsigned value over INT64_MAX would wrap.
+  // Compares as double first, because an unsigned value over INT64_MAX would wrap.
   if (json.is_number_integer() && json.get<double>() >= static_cast<double>(least) &&
       json.get<double>() <= static_cast<double>(most))
     return json.get<int64_t>();

@@ -14,8 +14,8 @@
 namespace codl::compiler {
 namespace {
 
-// Fewer are ordinary memory and not counted: 16384 nodes with a constant each make 64 MiB. In files
-// whole pages, so that they can be freed.
+// Smaller blocks are ordinary memory and not counted: 16384 nodes with a constant each make 64 MiB.
+// Blocks in files have whole pages, so that they can be freed.
 constexpr size_t kMinBytes = 4096;
 // Several allocations share a file of this size, because the mappings of a process are limited
 // (65530 on Linux).
@@ -72,7 +72,7 @@ class LargeMemory {
       munmap(file->first, file->second.bytes);
       files_.erase(file);
     } else {
-      // Room on the disk, if the file system can give it back.
+      // Gives the room on the disk back, if the file system can.
       (void)madvise(memory, whole_pages(bytes), MADV_REMOVE);
     }
   }
@@ -80,7 +80,7 @@ class LargeMemory {
  private:
   struct File {
     size_t bytes = 0;
-    size_t taken_bytes = 0;  // from its begin; what is freed is not taken again
+    size_t taken_bytes = 0;  // from its begin; freed bytes are not taken again
     size_t users = 0;
   };
 
@@ -90,7 +90,7 @@ class LargeMemory {
   char* newest_ = nullptr;
 };
 
-// Never destroyed: constants of static objects are freed late.
+// Never destroyed, because constants of static objects are freed late.
 LargeMemory& large_memory() {
   static auto& memory = *new LargeMemory;
   return memory;

@@ -11,7 +11,7 @@
 namespace codl::compiler {
 namespace {
 
-// Failures of several threads: the one of the least number stays.
+// Keeps, of the failures of several threads, the one of the least number.
 class FirstFailure {
  public:
   void add(size_t number, llvm::Error error, std::exception_ptr exception) {
@@ -58,7 +58,7 @@ llvm::Error for_each_at_once(size_t count, llvm::function_ref<llvm::Error(size_t
   try {
     while (helpers.size() + 1 < std::min(most, count)) helpers.emplace_back(run);
   } catch (const std::system_error&) {
-    // No more threads may be had: those there are do the work.
+    // The system gives no more threads: the present ones do the work.
   }
   run();
   for (std::thread& helper : helpers) helper.join();
