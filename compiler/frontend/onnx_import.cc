@@ -18,7 +18,7 @@
 namespace codl::compiler {
 namespace {
 
-// Names of the node's operands, and of what its bodies read from around it.
+// Returns the names of the node's operands, and of values that its bodies read from around it.
 std::vector<std::string> names_read_by(const OnnxNode& node) {
   std::vector<std::string> names = captured_names(node);
   for (const std::string& input : node.inputs)
@@ -26,9 +26,9 @@ std::vector<std::string> names_read_by(const OnnxNode& node) {
   return names;
 }
 
-// Nodes in an order in which each stands behind what it reads: the file's order where that does,
-// and nearest to it otherwise (some exporters do not sort). Errors: Input (a value that nothing
-// defines, a cycle).
+// Returns the nodes in an order in which each follows its operands: the file's order if possible,
+// else the nearest to it (some exporters do not sort). Errors: Input (a value that nothing defines,
+// a cycle).
 llvm::Expected<std::vector<size_t>> topological_order(const std::vector<OnnxNode>& nodes,
                                                       const Importer& importer) {
   llvm::StringMap<size_t> producer;
@@ -41,7 +41,7 @@ llvm::Expected<std::vector<size_t>> topological_order(const std::vector<OnnxNode
   for (size_t i = 0; i < nodes.size(); ++i) {
     for (const std::string& input : names_read_by(nodes[i])) {
       const auto found = producer.find(input);
-      // A body's node may read what is around it.
+      // A body's node may read values from around it.
       if (found == producer.end() && importer.is_defined(input)) continue;
       if (found == producer.end())
         return input_error(nodes[i].name, "expected input '{0}' to be defined, found nothing",
@@ -71,8 +71,8 @@ llvm::Expected<std::vector<size_t>> topological_order(const std::vector<OnnxNode
   return order;
 }
 
-// All that codl cannot import, gathered over the whole model: a user wants the list, not the first.
-// Nodes with the same operator and reason are named together.
+// Collects everything that codl cannot import over the whole model, because a user wants the list,
+// not the first. Nodes with the same operator and reason are named together.
 class UnsupportedNodes {
  public:
   void add(const std::string& op_type, int64_t opset, const std::string& reason,
@@ -98,7 +98,7 @@ class UnsupportedNodes {
 
  private:
   std::vector<ImportProblem> problems_;
-  size_t size_ = 0;  // calls of add()
+  size_t size_ = 0;  // number of add() calls
 };
 
 UnsupportedNodes unsupported_inputs(const OnnxGraph& graph) {
@@ -130,7 +130,7 @@ class Import {
   }
 
  private:
-  // Nodes that no output needs are left alone: models carry what is left of a training.
+  // Nodes that no output needs are left alone, because models carry remains of their training.
   llvm::Error import_nodes(const OnnxGraph& graph) {
     auto order = topological_order(graph.nodes, importer_);
     if (!order) return order.takeError();
@@ -149,7 +149,7 @@ class Import {
     importer_.relate_dims(needed);
     for (const OnnxNode* node : needed) {
       if (llvm::Error error = import_node(*node)) return error;
-      // The one reason that matters then: every later node would have it too.
+      // This reason is enough: every later node would have it, too.
       if (llvm::Error error = importer_.expect_room(node->name)) return error;
     }
     return llvm::Error::success();
@@ -173,7 +173,7 @@ class Import {
   }
 
   llvm::Error import_node(const OnnxNode& node) {
-    // Until a rule says what it is.
+    // Holds until a rule binds it.
     importer_.bind_unavailable(node);
     const ImportEntry* entry = find_entry(node);
     if (entry == nullptr) return llvm::Error::success();
@@ -204,7 +204,7 @@ class Import {
       if (!attribute.was_asked)
         return unsupported_error(node.name, "expected attributes of the operator, found '{0}'",
                                  attribute.name);
-    // A body of the node has said why already.
+    // A body of the node has reported why already.
     if (unsupported_.size() != reasons) return llvm::Error::success();
     for (size_t i = 0; i < node.outputs.size(); ++i)
       if (read_names_.contains(node.outputs[i]) && !importer_.is_usable(node.outputs[i]))
@@ -213,7 +213,7 @@ class Import {
     return llvm::Error::success();
   }
 
-  // Declared dims are hints: that they are wrong is no fault of the model, but nothing else tells
+  // Declared dims are hints. If they are wrong, the model is not at fault, but nothing else tells
   // the dims.
   std::string declared_dims_do_not_fit(const OnnxNode& node, const CompileError& error) {
     // The first of several operands is data.
@@ -224,7 +224,7 @@ class Import {
            importer_.how_to_fix(node, settings);
   }
 
-  // Null, with a reason, if the operator is not imported.
+  // Returns null, and reports a reason, if the operator is not imported.
   const ImportEntry* find_entry(const OnnxNode& node) {
     bool is_known = false;
     bool is_known_domain = node.domain.empty();
@@ -233,7 +233,7 @@ class Import {
       is_known_domain = true;
       if (entry.op_type != node.op_type) continue;
       is_known = true;
-      // The newest known meaning holds for opsets that are newer still.
+      // The newest known meaning also holds for newer opsets.
       const bool is_newest = entry.newest_opset >= kNewestOpset;
       if (entry.oldest_opset <= node.opset && (node.opset <= entry.newest_opset || is_newest))
         return &entry;
@@ -260,7 +260,7 @@ class Import {
   UnsupportedNodes unsupported_;
 };
 
-// One line on how a network of 8 bits is computed; nothing of others.
+// Returns a line about how an 8-bit network is computed; nothing for other networks.
 std::string note_on_quantised(const OnnxGraph& graph) {
   std::set<std::string> names;
   for (const OnnxNode& node : graph.nodes)
@@ -285,7 +285,7 @@ std::string ImportProblem::what() const {
 llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef path,
                                       const ImportOptions& options,
                                       std::vector<std::string>* notes) {
-  // read_onnx() catches what protobuf throws; what is left is memory, asked for by a model whose
+  // read_onnx() catches protobuf's exceptions. The rest come from lack of memory, for a model whose
   // weights or folded constants do not fit.
   try {
     CODL_ASSIGN_OR_RETURN(model, read_onnx(bytes, path));
@@ -301,7 +301,7 @@ llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef pat
           "are f64, all other operators f32");
     if (notes != nullptr) notes->insert(notes->end(), model.notes.begin(), model.notes.end());
     if (llvm::Error error = fix_input_shapes(model.graph, path, options.input_shapes)) {
-      // Dims need not be given for a model that is refused whatever they are.
+      // If the model is refused in any case, its dims need not be given.
       UnsupportedNodes unsupported = unsupported_inputs(model.graph);
       if (unsupported.empty()) return error;
       llvm::consumeError(std::move(error));

@@ -20,7 +20,7 @@ constexpr const char* kFloatModel =
     "operators and constant scales (QDQ form)";
 constexpr const char* kBefore = "do this step before or behind the network, in the application";
 
-// The first that matches counts: reasons that say what is missing come before operators.
+// The first match counts: reasons that say what is missing come before operators.
 constexpr Suggestion kSuggestions[] = {
     {"", "--input-shape", "give the input's dimensions with --input-shape=NAME:DIMS"},
     {"", "--input-value",

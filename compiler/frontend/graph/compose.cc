@@ -16,8 +16,8 @@ void put(std::vector<uint8_t>& bytes, T element) {
   std::memcpy(bytes.data() + at, &element, sizeof element);
 }
 
-// One element of the dtype; an integer out of its range saturates. Not for F16 and BF16, which
-// nothing computes with.
+// Returns one element of the dtype; an integer out of its range saturates. Not for F16 and BF16,
+// because nothing computes with them.
 std::vector<uint8_t> element_bytes(DType dtype, double value) {
   std::vector<uint8_t> bytes;
   auto put_integer = [&](auto zero) {
@@ -93,7 +93,7 @@ int32_t Compose::axis_of(ir::ValueId x, int64_t axis) {
   return 0;
 }
 
-// ---- what there is ----
+// ---- operands ----
 
 ir::ValueId Compose::operand(size_t i) {
   if (error_) return ir::kNoId;
@@ -103,7 +103,7 @@ ir::ValueId Compose::operand(size_t i) {
 ir::ValueId Compose::operand_as(size_t i, DType dtype) { return cast(operand(i), dtype); }
 
 const ir::TensorType& Compose::type(ir::ValueId value) const {
-  // After an error, formulas go on and look at dims up to the last one there can be.
+  // After an error, formulas go on; this type has every dim that they may look at.
   static const ir::TensorType kAnything{DType::F32, ir::Dims(kMaxRank, 1), Layout::Plain};
   return value == ir::kNoId ? kAnything : importer_.type(value);
 }
@@ -143,8 +143,8 @@ ir::ValueId Compose::unary(int32_t kind, ir::ValueId x, float alpha, float beta)
   return node(OpKind::Unary, UnaryParams{.kind = kind, .alpha = alpha, .beta = beta}, {x});
 }
 
-// The value with dims of 1 in front until it has `rank` dims. A constant gets them in place of a
-// node.
+// Returns the value with dims of 1 in front until it has `rank` dims. A constant gets the dims
+// itself, without a node.
 ir::ValueId Compose::of_rank(ir::ValueId x, int32_t rank, llvm::StringRef name) {
   if (error_ || type(x).rank() == rank) return x;
   if (importer_.graph().value(x).is_constant)
@@ -154,7 +154,7 @@ ir::ValueId Compose::of_rank(ir::ValueId x, int32_t rank, llvm::StringRef name) 
   return take(importer_.append_reshape(node_, name, x, dims));
 }
 
-// Operands of one rank: what kernels and layouts like.
+// Makes the operands' ranks equal, because kernels and layouts prefer that.
 ir::ValueId Compose::binary(int32_t kind, ir::ValueId a, ir::ValueId b) {
   const int32_t rank = std::max(type(a).rank(), type(b).rank());
   return node(OpKind::Binary, BinaryParams{.kind = kind},
@@ -220,7 +220,7 @@ ir::ValueId Compose::slice(ir::ValueId x, int64_t axis, int64_t begin, int64_t c
 ir::ValueId Compose::concat(llvm::ArrayRef<ir::ValueId> values, int64_t axis) {
   if (error_) return ir::kNoId;
   const ConcatParams params = {.axis = axis_of(values[0], axis)};
-  // A step has room for this many inputs beside its output; a longer list is joined from the front.
+  // A step takes this many inputs besides its output; a longer list is joined from the front.
   constexpr size_t kMaxInputs = kernels::kMaxOperands - 1;
   ir::ValueId joined = values[0];
   for (values = values.drop_front(); !values.empty();) {
@@ -310,8 +310,8 @@ ir::ValueId Compose::append_shaped(OpKind op, ir::OpParams params,
 
 llvm::Error Compose::bind(ir::ValueId value, size_t output) {
   if (error_) return take_error();
-  // A node of this formula takes the output's name (and, for the first, the ONNX node's), unless it
-  // has another output's already.
+  // One node of this formula takes the output's name (and, for the first output, the ONNX node's),
+  // unless it has another output's already.
   ir::Graph& graph = importer_.graph();
   ir::Value& bound = graph.value(value);
   if (has_output(output) && value >= first_value_ && bound.producer != ir::kNoId &&

@@ -46,7 +46,7 @@ llvm::Error Importer::add_input(const OnnxValueInfo& input) {
 }
 
 llvm::Error Importer::add_empty_input(const OnnxValueInfo& input) {
-  // Checked as if it had elements: its other dims are bounded too.
+  // Checked as if it had elements, because its other dims need limits, too.
   llvm::SmallVector<int64_t, 4> dims = input.dims;
   std::replace(dims.begin(), dims.end(), int64_t{0}, int64_t{1});
   auto type = checked_type("input '" + input.name + "'", *input.dtype, dims);
@@ -68,7 +68,7 @@ llvm::Error Importer::define(llvm::StringRef where, llvm::StringRef name) {
 }
 
 llvm::Error Importer::declare(OnnxGraph& graph) {
-  // Each trip of a Loop computes with the weights of the body, and all share them.
+  // Each trip of a Loop computes with the body's weights, which all trips share.
   DistinctBytes of_graph;
   add_weights(graph, of_graph);
   budget_.add_time_for(of_graph.count());
@@ -272,8 +272,8 @@ llvm::Expected<ir::ValueId> Importer::append_shaped(const OnnxNode& origin, llvm
   node.params = std::move(params);
   node.inputs = std::move(inputs);
   node.name = suffix.empty() ? origin.name : origin.name + "." + suffix.str();
-  // infer() of these reads the output's dims, so the node comes first. After an error the import
-  // ends, and the graph with it.
+  // infer() of these reads the output's dims, so the node must exist first. After an error the
+  // import ends, and the graph with it.
   const ir::ValueId output =
       graph_.add_node(std::move(node), output_name(origin, suffix), output_type);
   const ir::Node& added = graph_.node(graph_.value(output).producer);
@@ -309,7 +309,7 @@ llvm::Expected<ir::ValueId> Importer::constant_of_rank(const OnnxNode& origin,
   llvm::SmallVector<int64_t, 4> dims(rank - value.type.rank(), 1);
   dims.append(value.type.dims.begin(), value.type.dims.end());
   CODL_ASSIGN_OR_RETURN(constant_type, checked_type(origin.name, value.type.dtype, dims));
-  const SharedBytes bytes = value.bytes;  // no more of them
+  const SharedBytes bytes = value.bytes;  // shared, not copied
   const ir::ValueId added = graph_.add_constant(output_name(origin, suffix), constant_type, bytes);
   constants_of_rank_[{constant, rank}] = added;
   return added;
@@ -330,7 +330,7 @@ void Importer::bind(const OnnxNode& node, ir::ValueId value, size_t output) {
 
 void Importer::bind_constant(const OnnxNode& node, OnnxTensor tensor, size_t output) {
   if (output >= node.outputs.size() || node.outputs[output].empty()) return;
-  // A name of its own if a value that the rule appended has the output's.
+  // Makes another name if a value that the rule appended has the output's.
   const std::string& name = node.outputs[output];
   bindings_[name].constant =
       keep(appended_.insert(name).second ? name : fresh_name(name), std::move(tensor));

@@ -1,4 +1,5 @@
-// Importer: what is known now. Values that no graph input leads to are computed when a rule asks.
+// The part of Importer that computes constants: values that no graph input leads to, when a rule
+// asks for them.
 #include <algorithm>
 #include <limits>
 
@@ -17,7 +18,7 @@ constexpr int64_t kMaxEvaluatedElements = int64_t{1} << 27;
 // Computed values as small as settings are kept, because a later rule often asks again.
 constexpr int64_t kSmallConstantBytes = int64_t{1} << 16;
 
-// The first `count` elements of dim `dim`.
+// Returns the first `count` elements along dim `dim`.
 OnnxTensor first_elements(const OnnxTensor& tensor, int32_t dim, int64_t count) {
   OnnxTensor result;
   result.dtype = tensor.dtype;
@@ -42,7 +43,7 @@ void append_converted(llvm::ArrayRef<uint8_t> bytes, To& elements) {
   }
 }
 
-// Elements of a constant of any dtype the graph holds, each converted.
+// Converts the elements of a constant of any dtype that the graph holds.
 template <typename To>
 To elements_of(const ConstantView& view) {
   To elements;
@@ -95,7 +96,7 @@ Importer::Constant* Importer::keep(std::string name, OnnxTensor tensor) {
 }
 
 bool Importer::varies(ir::ValueId value) {
-  // Operands come before what is made of them.
+  // Operands have smaller ids than their users.
   for (ir::ValueId id = static_cast<ir::ValueId>(varies_.size()); id <= value; ++id) {
     const ir::Value& at = graph_.value(id);
     bool is_varying = at.is_input;
@@ -140,7 +141,7 @@ llvm::Error Importer::evaluate_node_of(ir::ValueId value) {
   tensor.dtype = type(value).dtype;
   tensor.dims.assign(type(value).dims.begin(), type(value).dims.end());
   tensor.bytes = std::move(*bytes);
-  // A constant beside the node; if nothing else reads that, eliminate_dead removes it.
+  // The constant stands beside the node; if nothing else reads the node, eliminate_dead removes it.
   evaluated_[value] = keep(fresh_name(graph_.value(value).name + ".folded"), std::move(tensor));
   return llvm::Error::success();
 }
@@ -194,7 +195,7 @@ llvm::Expected<Importer::Constant*> Importer::evaluate(ir::ValueId value) {
   if (too_costly_.contains(value)) return nullptr;
   const auto found = evaluated_.find(value);
   if (found != evaluated_.end()) return found->second;
-  // A constant that a rule added.
+  // A rule added the constant.
   const ir::Value& constant = graph_.value(value);
   OnnxTensor tensor;
   tensor.dtype = constant.type.dtype;
@@ -206,7 +207,7 @@ llvm::Expected<Importer::Constant*> Importer::evaluate(ir::ValueId value) {
 }
 
 void Importer::forget_large_constants() {
-  // A sequence may have a binding of some.
+  // A sequence may have bound some of them.
   for (ir::ValueId value : sequences_.empty() ? large_evaluated_ : std::vector<ir::ValueId>()) {
     const auto found = evaluated_.find(value);
     if (found == evaluated_.end() || found->second->tensor.bytes.is_shared()) continue;
@@ -227,7 +228,7 @@ llvm::Expected<ConstantView> Importer::constant(const OnnxNode& node, size_t i) 
   if (found == nullptr) {
     CODL_ASSIGN_OR_RETURN(evaluated, evaluate(binding->value));
     found = evaluated;
-    // Every later reader of the name sees the constant.
+    // Every later reader of the name gets the constant.
     bindings_[node.inputs[i]].constant = found;
   }
   if (found == nullptr)
@@ -241,7 +242,7 @@ llvm::Expected<ConstantView> Importer::constant(const OnnxNode& node, size_t i) 
 }
 
 std::string Importer::how_to_fix(const OnnxNode& node, llvm::ArrayRef<size_t> operands) const {
-  // An input of more elements is data that no flag replaces.
+  // An input with more elements is data, which no flag replaces.
   constexpr int64_t kMaxElements = 64;
   std::vector<ir::ValueId> open;
   for (size_t i : llvm::reverse(operands)) {

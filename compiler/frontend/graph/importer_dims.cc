@@ -1,4 +1,5 @@
-// Importer: which values have the same dims, and what the model declares of them.
+// The part of Importer that knows which values have the same dims, and which dims the model
+// declares.
 #include <algorithm>
 
 #include "compiler/frontend/graph/importer.h"

@@ -1,4 +1,5 @@
-// Importer: the outputs of the graph, each a value of its own with the name the model gives it.
+// The part of Importer that makes the graph's outputs, each a value of its own with the model's
+// name.
 #include <algorithm>
 
 #include "compiler/frontend/graph/importer.h"
@@ -7,11 +8,11 @@
 namespace codl::compiler {
 namespace {
 
-// Planned for an output that has none: 64 MiB of f32, for what is never written.
+// Limit of the elements planned for an output that has none: 64 MiB of f32 that are never written.
 constexpr int64_t kMaxPlannedElements = int64_t{1} << 24;
 
-// False if the model declares other dims than these; `is_fixed`: by dim, false where the value is
-// planned with more than it may have.
+// False if the model declares other dims than these. `is_fixed`, per dim: false if the value is
+// planned with more elements than it may have.
 bool agree(const OnnxValueInfo& declared, llvm::ArrayRef<int64_t> dims,
            llvm::ArrayRef<bool> is_fixed) {
   if (!declared.has_shape) return true;
@@ -29,14 +30,14 @@ llvm::Expected<ir::ValueId> Importer::own_value(const std::string& name, ir::Val
   const bool is_cast = source.type.dtype != dtype;
   if (!is_cast && source.producer != ir::kNoId && !given.values.contains(value)) {
     if (source.name == name) return value;
-    // Another name for a value that nothing outside knows: this name, unless it is taken.
+    // The value has a name that nothing outside knows, so it takes this one, unless that is taken.
     if (appended_.insert(name).second) {
       source.name = name;
       return value;
     }
   }
-  // The name goes to what leaves the network, from the value itself or from another that it was
-  // computed of. An input or another output keeps it.
+  // The name goes to the output, from the value itself or from another that it was computed from.
+  // An input or another output keeps its name.
   bool is_kept = false;
   for (ir::ValueId id : given.by_name.lookup(name)) {
     ir::Value& holder = graph_.value(id);
@@ -139,8 +140,8 @@ llvm::Error Importer::finish(const OnnxGraph& graph) {
   }
   note_declared_dims(graph);
   graph_.computed_bytes_left = budget_.bytes_left();
-  // Every output has memory of its own. After the loop above: names are given away only when no
-  // value has them.
+  // Every output has memory of its own. This comes after the loop above, because a name is given
+  // away only if no value has it.
   GivenNames given;
   std::vector<std::string> names;
   for (ir::ValueId id = 0; id < graph_.values().size(); ++id)

@@ -12,7 +12,7 @@ namespace {
 
 constexpr llvm::StringLiteral kSumsOfProducts[] = {"Einsum", "Gemm", "MatMul"};
 
-// The node with operands of zeros, `extent` of them along each dim of 0.
+// Returns the node with operands of zeros, `extent` of them along each dim of 0.
 llvm::Expected<OnnxNode> stretched(const OnnxNode& node, Importer& importer, int64_t extent) {
   OnnxNode copy = node;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -29,7 +29,7 @@ llvm::Expected<OnnxNode> stretched(const OnnxNode& node, Importer& importer, int
   return copy;
 }
 
-// Imports the stretched node by its rule: an empty tensor of the dims for each output.
+// Imports the stretched node by its rule. Returns for each output an empty tensor with its dims.
 llvm::Expected<std::vector<OnnxTensor>> outputs_with(const ImportEntry& entry, const OnnxNode& node,
                                                      Importer& importer, int64_t extent) {
   CODL_ASSIGN_OR_RETURN(trial, stretched(node, importer, extent));
@@ -52,7 +52,7 @@ llvm::Expected<std::vector<OnnxTensor>> outputs_with(const ImportEntry& entry, c
   return outputs;
 }
 
-// The dims for an extent of 0 from those for 1, 2 and 3; none where they do not grow in equal
+// Extrapolates the dims for 1, 2 and 3 to an extent of 0; returns none if they do not grow in equal
 // steps.
 std::optional<Dims64> extrapolated(const Dims64& one, const Dims64& two, const Dims64& three) {
   if (one.size() != two.size() || two.size() != three.size()) return std::nullopt;
@@ -69,7 +69,7 @@ std::optional<Dims64> extrapolated(const Dims64& one, const Dims64& two, const D
 
 llvm::Error import_without_elements(const ImportEntry& entry, const OnnxNode& node,
                                     Importer& importer, llvm::Error rule_error) {
-  // A body would be imported several times.
+  // Otherwise a body would be imported several times.
   if (llvm::any_of(node.attributes, [](const auto& attribute) { return attribute.graph; }))
     return rule_error;
   std::array<std::vector<OnnxTensor>, 3> trials;

@@ -5,7 +5,7 @@
 namespace codl::compiler {
 namespace {
 
-// ONNX's meaning as of kNewestOpset.
+// Returns the entry with ONNX's meaning as of kNewestOpset.
 const ImportEntry& newest_entry(llvm::StringRef op_type) {
   const auto entries = import_table();
   const auto entry = llvm::find_if(entries, [&](const ImportEntry& candidate) {

@@ -109,7 +109,7 @@ llvm::Expected<std::optional<std::vector<int64_t>>> known_ints(const OnnxNode& n
 }
 
 ir::ValueId iota(Compose& c, int64_t count) {
-  // Longer ones are counted when they are needed: a model of a few bytes can ask for many.
+  // Longer lists are counted at run time, because a model of a few bytes can ask for many elements.
   constexpr int64_t kMaxListed = 4096;
   if (count > kMaxListed) {
     const CumulateParams params = {.axis = 0, .is_exclusive = 1};
@@ -155,7 +155,7 @@ llvm::Error unsupported_extent(const OnnxNode& node, int32_t dim) {
 
 llvm::Error keep_extents(const OnnxNode& node, Importer& importer, size_t operand,
                          const std::function<int64_t(int32_t)>& dim_of, size_t output) {
-  // A copy: binding may move what the importer keeps.
+  // A copy, because binding may move the importer's list.
   const std::vector<Importer::Extent> extents = importer.extents_of(node, operand).vec();
   for (Importer::Extent extent : extents) {
     const int64_t dim = dim_of(extent.dim);

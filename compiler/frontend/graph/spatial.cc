@@ -21,14 +21,14 @@ llvm::Expected<AutoPad> read_auto_pad(const OnnxNode& node) {
       node.name, "expected auto_pad NOTSET, SAME_UPPER, SAME_LOWER or VALID, found '{0}'", name);
 }
 
-// `total` pad elements shared out; the odd one at the end, or in front (is_lower).
+// Distributes `total` pad elements; the odd one goes to the end, or to the beginning (is_lower).
 void share_pads(int64_t total, bool is_lower, WindowAxis* axis) {
   const int64_t smaller = total >= 0 ? total / 2 : -((1 - total) / 2);
   axis->pad_begin = is_lower ? total - smaller : smaller;
   axis->pad_end = total - axis->pad_begin;
 }
 
-// kernel_shape, strides and dilations; pads unless auto_pad makes them.
+// Reads kernel_shape, strides and dilations; also pads, unless auto_pad makes them.
 llvm::Expected<llvm::SmallVector<WindowAxis, 3>> read_axes(
     const OnnxNode& node, llvm::ArrayRef<int64_t> map,
     std::optional<llvm::ArrayRef<int64_t>> filter, AutoPad auto_pad) {
@@ -83,7 +83,7 @@ llvm::Expected<SpatialAttributes> read_spatial_attributes(
       const int64_t count = ceil_div(axis.in, axis.stride);
       const int64_t total = (count - 1) * axis.stride + axis.extent() - axis.in;
       share_pads(std::max<int64_t>(0, total), auto_pad == AutoPad::SameLower, &axis);
-      // A dilated kernel may ask for more than the parameters hold.
+      // A dilated kernel may exceed the range of the parameters.
       if (llvm::Error error = check_window(node.name, axis)) return error;
     }
     attributes.axes.push_back(spatial_axis(axis));
@@ -107,7 +107,7 @@ llvm::Expected<TransposedAttributes> read_transposed_attributes(const OnnxNode& 
     return input_error(node.name, "expected {0} elements of attribute 'output_shape', found {1}",
                        count, shape.size());
   const bool is_same = auto_pad == AutoPad::SameUpper || auto_pad == AutoPad::SameLower;
-  // ONNX turned this round in opset 11.
+  // ONNX swapped the two in opset 11.
   const bool is_lower = (auto_pad != AutoPad::SameUpper) == (node.opset >= 11);
   TransposedAttributes attributes;
   attributes.window.has_automatic_pads = auto_pad != AutoPad::None || !shape.empty();

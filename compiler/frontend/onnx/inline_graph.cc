@@ -11,14 +11,14 @@ namespace {
 constexpr int64_t kMaxCopiedNodes = 1 << 16;
 constexpr int64_t kMaxCopiedBytes = int64_t{1} << 28;
 constexpr size_t kMaxCallDepth = 32;
-// Names grow by their node's at every level.
+// Names grow by their node's name at every level.
 constexpr size_t kMaxPrefix = 128;
 
 std::string key_of(llvm::StringRef domain, llvm::StringRef name, llvm::StringRef overload) {
   return (domain + "\n" + name + "\n" + overload).str();
 }
 
-// Where names of a copy come from: a map, then a rule for what is not in it (null: they stay).
+// Names in a copy come from a map, then, for names outside it, from a rule (null: they stay).
 class Renamer {
  public:
   using Rule = std::function<std::string(llvm::StringRef)>;
@@ -57,8 +57,8 @@ class Renamer {
   Rule rule_;
 };
 
-// Gives attributes that take their value from the call's that value. One that the call has not, and
-// no default, is absent.
+// Gives each attribute that refers to one of the call's that value. If the call lacks it, and there
+// is no default, it is absent.
 void bind_attributes(OnnxNode& node, const OnnxNode& call, const OnnxFunction& function) {
   std::vector<OnnxAttribute> bound;
   for (OnnxAttribute& attribute : node.attributes) {
@@ -85,7 +85,7 @@ void bind_attributes(OnnxNode& node, const OnnxNode& call, const OnnxFunction& f
 
 int64_t bytes_of(const OnnxGraph& graph);
 
-// Memory that a copy of the node takes, roughly.
+// Estimates the memory of a copy of the node.
 int64_t bytes_of(const OnnxNode& node) {
   int64_t bytes = sizeof(OnnxNode) + node.name.size();
   for (const auto* names : {&node.inputs, &node.outputs})
@@ -100,7 +100,7 @@ int64_t bytes_of(const OnnxNode& node) {
   return bytes;
 }
 
-// The same of a graph without its nodes.
+// The same for a graph without its nodes.
 int64_t bytes_of(const OnnxGraph& graph) {
   int64_t bytes = sizeof graph;
   for (const auto* infos : {&graph.inputs, &graph.outputs, &graph.values})
@@ -202,7 +202,7 @@ llvm::Error Inliner::expand_call(const OnnxNode& call, const OnnxFunction& funct
     if (call.outputs[i].empty()) continue;
     const auto [known, is_new] = names.insert({function.outputs[i], call.outputs[i]});
     if (is_new) continue;
-    // An input, or an output given twice, is the output itself.
+    // Copies an input that is an output itself, or an output given twice.
     OnnxNode identity;
     identity.op_type = "Identity";
     identity.opset = kOldestOpset;

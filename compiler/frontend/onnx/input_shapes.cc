@@ -14,14 +14,14 @@ std::string dim_text(const OnnxValueInfo& info, size_t i) {
   return info.symbols[i].empty() ? "?" : info.symbols[i];
 }
 
-// "[batch,3,224,224]"
+// Returns "[batch,3,224,224]".
 std::string shape_text(const OnnxValueInfo& info) {
   std::string text = "[";
   for (size_t i = 0; i < info.dims.size(); ++i) text += (i == 0 ? "" : ",") + dim_text(info, i);
   return text + "]";
 }
 
-// "--input-shape=x:<batch>x3x224x224"
+// Returns "--input-shape=x:<batch>x3x224x224".
 std::string flag_text(const OnnxValueInfo& info) {
   std::string text = "--input-shape=" + info.name + ":";
   if (!info.has_shape) return text + "<dims>";
@@ -37,7 +37,7 @@ std::string flag_text(const OnnxValueInfo& info) {
 struct FixedSymbol {
   int64_t dim = 0;
   std::string input;
-  size_t index = 0;  // among the dims of `input`
+  size_t index = 0;  // index among the dims of `input`
 };
 
 llvm::Error fix_input(OnnxValueInfo& input, llvm::ArrayRef<int64_t> dims,
@@ -83,7 +83,7 @@ llvm::Error fix_input_shapes(OnnxGraph& graph, llvm::StringRef path,
   llvm::StringMap<FixedSymbol> symbols;
   std::vector<std::string> names;
   for (const auto& entry : shapes) names.push_back(entry.getKey().str());
-  std::sort(names.begin(), names.end());  // a StringMap has no order: the same message every time
+  std::sort(names.begin(), names.end());  // a StringMap has no order, but messages need one
   for (const std::string& name : names) {
     auto input = llvm::find_if(
         graph.inputs, [&](const OnnxValueInfo& candidate) { return candidate.name == name; });
@@ -98,7 +98,7 @@ llvm::Error fix_input_shapes(OnnxGraph& graph, llvm::StringRef path,
 
   std::string open;
   for (const OnnxValueInfo& input : graph.inputs) {
-    // No type at all: the importer says so.
+    // The importer reports an input without any type.
     if (!input.problem.empty() || !input.dtype) continue;
     if (input.has_shape && !llvm::is_contained(input.dims, kUnknownDim)) continue;
     open += open.empty() ? "" : "; ";

@@ -30,7 +30,7 @@ bool append_integer(llvm::StringRef text, std::vector<uint8_t>& bytes) {
   return true;
 }
 
-// Rounded to the input's type first, as the application's elements are.
+// Rounds to the input's type first, as the application's elements are.
 bool append_float(llvm::StringRef text, const llvm::fltSemantics& semantics,
                   std::vector<uint8_t>& bytes) {
   llvm::APFloat number(semantics);
@@ -122,7 +122,7 @@ llvm::Error fix_input_values(OnnxGraph& graph,
                              const llvm::StringMap<std::vector<std::string>>& values) {
   std::vector<std::string> names;
   for (const auto& entry : values) names.push_back(entry.getKey().str());
-  std::sort(names.begin(), names.end());  // a StringMap has no order: the same message every time
+  std::sort(names.begin(), names.end());  // a StringMap has no order, but messages need one
   for (const std::string& name : names) {
     const auto input = llvm::find_if(
         graph.inputs, [&](const OnnxValueInfo& candidate) { return candidate.name == name; });

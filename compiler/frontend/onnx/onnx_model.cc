@@ -79,8 +79,8 @@ class CaptureCollector {
   }
 
  private:
-  // Names defined around the place that is looked at are counted: bodies side by side may use the
-  // same ones.
+  // Counts definitions around the current place, because bodies side by side may use the same
+  // names.
   void define(llvm::StringRef name, int change) { defined_[name] += change; }
 
   void define_all(const OnnxGraph& graph, int change) {

@@ -19,11 +19,11 @@
 namespace codl::compiler {
 namespace {
 
-// More than any network has; a file of this many nodes is an attack or an accident.
+// Limit of nodes. No network has more; a file with so many is an attack or an accident.
 constexpr int kMaxFileNodes = 1 << 17;
 constexpr int kMaxAttributes = 1 << 8, kMaxOutputs = 1 << 12;  // per node
 
-// How one element of a tensor becomes an element of OnnxTensor.
+// Conversion of one element of a tensor to an element of OnnxTensor.
 struct ElementRule {
   size_t stored_bytes;  // per element of raw_data
   // Converts `count` elements; null: the bytes are taken as they are.
@@ -56,7 +56,7 @@ ElementRule element_rule(DType stored) {
   }
 }
 
-// The string's bytes, without a copy of them.
+// Takes the string's bytes without a copy.
 SharedBytes taken(std::string* text) {
   auto owner = std::make_shared<const std::string>(std::move(*text));
   return SharedBytes({reinterpret_cast<const uint8_t*>(owner->data()), owner->size()}, owner);
@@ -78,7 +78,8 @@ void take_elements(OnnxTensor& tensor, DType stored, SharedBytes data, size_t co
   tensor.bytes = std::move(bytes);
 }
 
-// The elements of one of TensorProto's typed fields, narrowed to `To`, as raw_data would hold them.
+// Returns the elements of one of TensorProto's typed fields, narrowed to `To`, as raw_data would
+// hold them.
 template <typename To, typename Elements>
 LargeBytes packed(const Elements& elements) {
   LargeBytes bytes(static_cast<size_t>(elements.size()) * sizeof(To));
@@ -115,7 +116,8 @@ LargeBytes typed_data(const onnx::TensorProto& proto, DType stored) {
   }
 }
 
-// FunctionProto.attribute_proto (IR version 9): the ONNX headers codl is built with may be older.
+// FunctionProto.attribute_proto (IR version 9): the ONNX headers that codl is built with may be
+// older.
 constexpr int kFunctionDefaultsField = 11;
 // NodeProto.overload and FunctionProto.overload (IR version 10).
 constexpr int kNodeOverloadField = 8;
@@ -158,7 +160,7 @@ OnnxAttribute::Type attribute_type(const onnx::AttributeProto& proto) {
     case onnx::AttributeProto::GRAPH:
       return Type::Graph;
     case onnx::AttributeProto::UNDEFINED:
-      break;  // IR version 1: the type is that of the field that is set
+      break;  // IR version 1 has no type: the field that is set tells it
     default:
       return Type::Other;
   }
@@ -172,8 +174,8 @@ OnnxAttribute::Type attribute_type(const onnx::AttributeProto& proto) {
   return Type::Other;
 }
 
-// False for the names that exporters write where they know none ("?" of PaddlePaddle's, "", "-1",
-// Python's None): two dims of such a name have nothing in common.
+// False for names that exporters write if they know none ("?" of PaddlePaddle, "", "-1", Python's
+// None): two dims of such a name have nothing in common.
 bool is_symbol(llvm::StringRef name) {
   if (name == "None") return false;
   return llvm::any_of(name, [](char c) { return llvm::isAlpha(c) || (c & 0x80) != 0; });
@@ -208,7 +210,7 @@ OnnxValueInfo read_value_info(const onnx::ValueInfoProto& proto) {
   }
   info.has_shape = type.has_shape();
   for (const auto& dim : type.shape().dim()) {
-    // Some exporters write a negative number where they do not know.
+    // Some exporters write a negative number for an unknown dim.
     const bool is_known = dim.has_dim_value() && dim.dim_value() >= 0;
     info.dims.push_back(is_known ? dim.dim_value() : kUnknownDim);
     info.symbols.push_back(is_symbol(dim.dim_param()) ? dim.dim_param() : std::string());
@@ -379,7 +381,7 @@ class Reader {
     return node;
   }
 
-  // protobuf bounds how deep graphs nest: it reads at most 100 messages inside each other.
+  // protobuf limits how deep graphs nest: it reads at most 100 nested messages.
   llvm::Expected<OnnxGraph> read_graph(onnx::GraphProto& proto, const Opsets& opsets) {
     OnnxGraph graph;
     graph.name = proto.name();
@@ -388,7 +390,7 @@ class Reader {
       CODL_ASSIGN_OR_RETURN(tensor, read_tensor(tensor_proto.name(), tensor_proto));
       initializer_names.insert(tensor_proto.name());
       graph.initializers.push_back({tensor_proto.name(), std::move(tensor)});
-      // Weights are the bulk of a model: not twice in memory.
+      // Weights are most of a model, so they must not be in memory twice.
       tensor_proto.Clear();
     }
     for (onnx::SparseTensorProto& sparse : *proto.mutable_sparse_initializer()) {
@@ -397,8 +399,8 @@ class Reader {
       initializer_names.insert(name);
       graph.initializers.push_back({name, std::move(tensor)});
     }
-    // An initializer may be listed as an input, with the meaning "default value" (before ONNX 1.4
-    // it had to be). A plan's weights are fixed: it is a constant.
+    // An initializer may also be an input, of which it is the default value (before ONNX 1.4 it had
+    // to be). A plan's weights are fixed, so here it is a constant.
     for (const onnx::ValueInfoProto& input : proto.input())
       if (!initializer_names.contains(input.name())) graph.inputs.push_back(read_value_info(input));
     for (const onnx::ValueInfoProto& output : proto.output())
@@ -446,7 +448,7 @@ class Reader {
   ExternalData external_;
   int node_count_ = 0;
   int64_t sparse_bytes_left_ = kMaxSparseBytes;
-  std::map<std::string, int> converted_;  // tensors, by ONNX type
+  std::map<std::string, int> converted_;  // number of tensors, keyed by ONNX type
 };
 
 }  // namespace
@@ -461,8 +463,8 @@ llvm::Error check_model_bytes(uint64_t bytes, llvm::StringRef path) {
 
 llvm::Expected<OnnxModel> read_onnx(llvm::StringRef bytes, llvm::StringRef path) {
   if (llvm::Error error = check_model_bytes(bytes.size(), path)) return error;
-  // protobuf and its containers throw for want of memory; LLVM is built without exceptions, so they
-  // end here.
+  // protobuf and its containers throw if memory is short. LLVM is built without exceptions, so they
+  // are caught here.
   try {
     // An element or field that takes a byte or two in the file takes four to a hundred in the
     // message.

@@ -1,5 +1,5 @@
-// The graph as an ONNX model. Longer than 500 lines: how each operator is written stands here and
-// nowhere else, a function each, and all of them share the names and constants that they add.
+// Writes the graph as an ONNX model. Longer than 500 lines: this file alone says how each operator
+// is written, in a function each, and all functions share the names and constants that they add.
 #include "compiler/frontend/onnx/onnx_writer.h"
 
 #include <onnx/onnx_pb.h>
@@ -20,7 +20,7 @@
 namespace codl::compiler {
 namespace {
 
-constexpr int64_t kOpset = 20;  // the first with Gelu
+constexpr int64_t kOpset = 20;  // the first opset with Gelu
 constexpr int64_t kIrVersion = 9;
 
 int32_t onnx_type_of(DType dtype) {
@@ -116,7 +116,7 @@ class Writer {
                   std::vector<int64_t>{static_cast<int64_t>(values.size())},
                   {reinterpret_cast<const uint8_t*>(values.data()), values.size() * 8});
   }
-  // In double among doubles, else f32.
+  // Double among doubles, else f32.
   std::string scalar(float value) {
     const double wide = value;
     if (graph_.value(node_->output).type.dtype == DType::F64)
@@ -125,7 +125,7 @@ class Writer {
     return tensor(fresh(result() + ".number"), DType::F32, std::vector<int64_t>{},
                   {reinterpret_cast<const uint8_t*>(&value), sizeof(value)});
   }
-  // The number that a parameter of an operator on such elements says.
+  // Returns the constant for a parameter of an operator on such elements.
   std::string scalar(DType dtype, float value) {
     if (!is_integer(dtype)) return scalar(value);
     const int64_t whole = kernels::integer_of(dtype, double{value});
@@ -172,7 +172,7 @@ class Writer {
     for (float value : values) a->add_floats(value);
   }
 
-  // Those of the model; behind them the graph has the counts of their extents.
+  // Writes the model's outputs; the counts of their extents come after them in the graph.
   void write_outputs() {
     std::set<std::string> written;
     for (size_t i = 0; i < graph_.outputs().size() - graph_.extents().size(); ++i) {
@@ -180,14 +180,14 @@ class Writer {
       const std::string& name = graph_.output_name(i);
       auto* info = to_->add_output();
       describe(name, graph_.value(id).type, info);
-      if (!written.insert(name).second) continue;  // one name for two outputs
+      if (!written.insert(name).second) continue;  // two outputs have one name
       if (whole_.count(id))
         cut(i, info->mutable_type()->mutable_tensor_type()->mutable_shape());
-      else if (copied_outputs_.count(i))  // else the network has what it is a copy of
+      else if (copied_outputs_.count(i))  // otherwise the network has its source
         add("Identity", {name_of(id)}, name);
     }
   }
-  // Output `i` in its largest dims, to those that it has.
+  // Cuts output `i` from its largest dims to the actual ones.
   void cut(size_t i, onnx::TensorShapeProto* shape) {
     std::string whole = name_of(graph_.outputs()[i]);
     std::vector<OutputExtent> extents;
@@ -206,7 +206,7 @@ class Writer {
 
   // ---- functions ----
 
-  // False if the function has no operator.
+  // False if ONNX has no operator for the function.
   bool unary(int32_t kind, float alpha, float beta, const std::string& x, const std::string& y) {
     switch (kind) {
       case kUnaryIdentity:
@@ -289,13 +289,13 @@ class Writer {
         set(node, "detect_positive", int64_t{beta != 0});
         return true;
       }
-      default:  // under ONNX's name
+      default:  // named as in ONNX
         add(std::string(member_name(OpKind::Unary, kind)).c_str(), {x}, y);
         return true;
     }
   }
 
-  // Where a node with an activation writes what the activation reads.
+  // Returns the name for the result before the activation; the activation reads it.
   template <typename Params>
   std::string before_activation(const Params& params) {
     return params.activation == kUnaryIdentity ? result() : fresh(result() + ".sum");
@@ -363,7 +363,7 @@ class Writer {
     const ir::Dims &x = node.input(0).dims, &y = node.output().dims;
     const WindowAxis height = {x[2], p.kernel_h, p.stride_h, p.dilation_h, p.pad_top, p.pad_bottom};
     const WindowAxis width = {x[3], p.kernel_w, p.stride_w, p.dilation_w, p.pad_left, p.pad_right};
-    // Where it says nothing it is left out: shape inference in front of opset 22 counts windows
+    // ceil_mode is written only where it matters: before opset 22, shape inference counts windows
     // that begin in the padding, too.
     const bool is_ceil = window_count(height, false) != y[2] || window_count(width, false) != y[3];
     auto* windows = add(p.kind == kPool2dMax ? "MaxPool" : "AveragePool", {name(0)}, result());
@@ -381,7 +381,7 @@ class Writer {
     for (int64_t d = 0; d < node.output().rank(); ++d) {
       const int64_t end = axes.start[d] + int64_t{axes.count[d]} * axes.step[d];
       starts.push_back(axes.start[d]);
-      ends.push_back(end < 0 ? INT_MIN : end);  // backwards to the first element
+      ends.push_back(end < 0 ? INT_MIN : end);  // backwards, past the first element
       all.push_back(d);
       steps.push_back(axes.step[d]);
     }
@@ -415,7 +415,7 @@ class Writer {
       add(type.c_str(), {name(0), ints(axes)}, result());
       return true;
     }
-    // To ONNX no axes are all of them: one more, of one element.
+    // For ONNX no axes mean all axes, so it gets one more, of one element.
     const ir::Dims& dims = node.output().dims;
     std::vector<int64_t> apart(dims.begin(), dims.end());
     apart.push_back(1);
@@ -434,7 +434,7 @@ class Writer {
     std::vector<std::string> inputs;
     for (uint32_t i = 0; i < node.input_count(); ++i) inputs.push_back(name(i));
     std::string y = result();
-    // ONNX has none of i32. Doubles hold the sums.
+    // ONNX has no average of i32. Doubles hold the sums exactly.
     if (node.output().dtype == DType::I32) {
       for (std::string& input : inputs) {
         const std::string wide = fresh(input + ".f64");
@@ -458,7 +458,7 @@ class Writer {
           first({p.output_padding_0, p.output_padding_1, p.output_padding_2}));
     return true;
   }
-  // One whose shape is all it says.
+  // Writes a Resize that its shape describes completely.
   bool resize(const ir::NodeView& node, const ResizeParams& p) {
     const float scales[] = {p.scale_0, p.scale_1, p.scale_2, p.scale_3,
                             p.scale_4, p.scale_5, p.scale_6, p.scale_7};
@@ -514,7 +514,7 @@ class Writer {
     add("Slice", {whole, begin, end, ints({2, 3})}, result());
     return true;
   }
-  // Over all axes behind the channels, with a constant per channel.
+  // True if it normalizes over all axes after the channels, with a constant per channel.
   bool is_instance_norm(const ir::NodeView& node, const NormalizeParams& p) const {
     const int32_t rank = node.output().rank();
     if (rank < 3 || p.is_rms || !p.has_scale || !p.has_bias ||
@@ -528,7 +528,8 @@ class Writer {
              dims[dims.size() - static_cast<size_t>(rank) + 1] == node.output().dims[1];
     });
   }
-  // Over the last axes, with a scale for each of their elements.
+  // Returns the first axis if it normalizes over the last axes, with a scale for each of their
+  // elements.
   static std::optional<int64_t> layer_norm_axis(const ir::NodeView& node,
                                                 const NormalizeParams& p) {
     const ir::Dims& x = node.output().dims;
@@ -597,7 +598,7 @@ class Writer {
     for (int32_t i = 0; i < count; ++i) {
       const auto activation = kernels::recurrent_activation(p, i);
       names->add_strings(std::string(member_name(OpKind::Unary, activation.kind)));
-      switch (activation.kind) {  // the lists have the numbers of those that take one
+      switch (activation.kind) {  // the lists hold only the numbers that activations take
         case kUnaryHardSigmoid:
           betas.push_back(activation.beta);
           [[fallthrough]];
@@ -613,7 +614,7 @@ class Writer {
     set_floats(node, "activation_alpha", alphas);
     set_floats(node, "activation_beta", betas);
   }
-  // The three outputs of ONNX behind each other: of every step, then the last states.
+  // Joins the three outputs of ONNX: the states of every step, then the last states.
   bool recurrent(const ir::NodeView& node, const RecurrentParams& p) {
     const bool is_lstm = p.kind == kRecurrentLstm;
     std::vector<std::string> inputs = {name(0), name(1), name(2)};
@@ -667,7 +668,7 @@ class Writer {
     return true;
   }
 
-  // False for an operator without a rule, or with parameters that ONNX has no words for.
+  // Returns false for an operator without a rule, or with parameters that ONNX cannot express.
   bool write(const ir::NodeView& node) {
     switch (node.node.op) {
       case OpKind::Conv2d: {
@@ -744,8 +745,8 @@ class Writer {
   onnx::GraphProto* to_ = nullptr;
   const ir::Node* node_ = nullptr;
   std::set<std::string> names_, unknown_;
-  std::set<size_t> copied_outputs_;           // under a name that no value has
-  std::map<ir::ValueId, std::string> whole_;  // outputs in their largest dims
+  std::set<size_t> copied_outputs_;           // outputs that copy a value of another name
+  std::map<ir::ValueId, std::string> whole_;  // names of outputs in their largest dims
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace codl::compiler {
 namespace {
 
-// The flat index, or -1 if it is outside. `index`: of one value.
+// Returns the flat index of one value's `index`, or -1 if it is outside.
 int64_t place_of(llvm::ArrayRef<int64_t> index, llvm::ArrayRef<int64_t> dims) {
   int64_t place = 0;
   for (size_t i = 0; i < dims.size(); ++i) {

@@ -1,4 +1,4 @@
-// Attention and what comes with it in language models: rotary embeddings, linear attention, causal
+// Attention and related operators of language models: rotary embeddings, linear attention, causal
 // convolutions with a state.
 #include <cmath>
 #include <limits>
@@ -10,14 +10,14 @@
 namespace codl::compiler {
 namespace {
 
-// [batch, length, heads * size] to [batch, heads, length, size].
+// Turns [batch, length, heads * size] into [batch, heads, length, size].
 ir::ValueId split_heads(Compose& c, ir::ValueId x, int64_t heads) {
   const Dims64 dims(c.dims(x).begin(), c.dims(x).end());
   if (dims.size() != 3) return ir::kNoId;
   return c.transpose(c.reshape(x, {dims[0], dims[1], heads, dims[2] / heads}), {0, 2, 1, 3});
 }
 
-// And back.
+// Turns it back.
 ir::ValueId join_heads(Compose& c, ir::ValueId x) {
   const Dims64 dims(c.dims(x).begin(), c.dims(x).end());
   if (dims.size() != 4) return ir::kNoId;
@@ -53,7 +53,7 @@ struct Attention {
 };
 
 llvm::Expected<Attention> read_attention(const OnnxNode& node) {
-  // The precision of softmax, which is f32 here.
+  // It is the precision of softmax, which is f32 here.
   ignore_attributes(node, {"softmax_precision"});
   CODL_ASSIGN_OR_RETURN(scale, node.float_or("scale", 0.0f));
   CODL_ASSIGN_OR_RETURN(softcap, node.float_or("softcap", 0.0f));
@@ -70,12 +70,12 @@ llvm::Expected<Attention> read_attention(const OnnxNode& node) {
   return Attention{scale, softcap, is_causal != 0, left, right, mode, query_heads, key_heads};
 }
 
-// Q, K and V as [batch, heads, length, size]; K and V with what is past in front.
+// Q, K and V as [batch, heads, length, size]; K and V begin with the past ones.
 struct Heads {
   ir::ValueId query = ir::kNoId;
   ir::ValueId key = ir::kNoId;
   ir::ValueId value = ir::kNoId;
-  bool is_packed = false;  // the operands have rank 3
+  bool is_packed = false;  // true if the operands have rank 3
   int64_t batch = 0;
   int64_t query_heads = 0;
   int64_t key_heads = 0;
@@ -126,7 +126,8 @@ llvm::Expected<Heads> read_heads(const OnnxNode& node, Importer& importer, Compo
   return heads;
 }
 
-// The heads of Q that share one of K and V, one below the other: no head of K is repeated.
+// Puts the heads of Q that share one of K and V one below the other, so that no head of K is
+// repeated.
 ir::ValueId grouped(Compose& c, const Heads& heads, ir::ValueId x) {
   if (heads.query_heads == heads.key_heads || x == ir::kNoId) return x;
   const int64_t group = heads.query_heads / heads.key_heads;
@@ -146,8 +147,8 @@ ir::ValueId any_of(Compose& c, ir::ValueId a, ir::ValueId b) {
   return a == ir::kNoId ? b : c.binary(kBinaryOr, a, b);
 }
 
-// True where a query must not see a key, by its place; kNoId if every query may see every key.
-// [batch or 1, 1, query length or 1, key length].
+// Returns true where a query must not see a key because of its position, as [batch or 1, 1, query
+// length or 1, key length]; kNoId if every query may see every key.
 ir::ValueId hidden_keys(const OnnxNode& node, Compose& c, const Attention& attention,
                         const Heads& heads) {
   const bool has_window = attention.left_window >= 0 || attention.right_window >= 0;
@@ -156,7 +157,7 @@ ir::ValueId hidden_keys(const OnnxNode& node, Compose& c, const Attention& atten
   if (!attention.is_causal && !has_window && !counts_keys) return hidden;
 
   const ir::ValueId key = along(c, iota(c, heads.key_length), 3, 4);
-  // The first query's place among the keys.
+  // The position of the first query among the keys.
   ir::ValueId first = int_scalar(c, heads.past_length);
   if (counts_keys) {
     const ir::ValueId valid = along(c, c.operand(kValidKeys), 0, 4);
@@ -177,7 +178,7 @@ ir::ValueId hidden_keys(const OnnxNode& node, Compose& c, const Attention& atten
   return hidden;
 }
 
-// The mask operand as floats to add; shorter ones hide the keys behind their end.
+// Returns the mask operand as floats to add; a short mask hides the keys after its end.
 ir::ValueId mask_bias(Compose& c, const Heads& heads) {
   ir::ValueId mask = c.operand(kMask);
   if (c.type(mask).dtype == DType::Bool)
@@ -209,7 +210,7 @@ Bias attention_bias(const OnnxNode& node, Compose& c, const Attention& attention
   return bias;
 }
 
-// Softmax over the keys; queries without keys get zeros, which softmax itself would not give.
+// Softmax over the keys. Queries without keys get zeros, which softmax itself would not give.
 ir::ValueId probabilities(Compose& c, ir::ValueId scores, const Bias& bias) {
   const ir::ValueId softmax = c.softmax(scores, -1);
   if (!bias.may_hide_all) return softmax;
@@ -254,7 +255,7 @@ llvm::Error import_attention(const OnnxNode& node, Importer& importer) {
 
 // ---- RotaryEmbedding ----
 
-// Pairs of elements (x1, x2) of the last dim of [batch, length, heads, size], turned by the angles.
+// Rotates pairs of elements (x1, x2) of the last dim of [batch, length, heads, size] by the angles.
 ir::ValueId rotated(Compose& c, ir::ValueId x, ir::ValueId cosines, ir::ValueId sines,
                     bool is_interleaved) {
   if (x == ir::kNoId) return x;
@@ -274,7 +275,7 @@ ir::ValueId rotated(Compose& c, ir::ValueId x, ir::ValueId cosines, ir::ValueId 
   return c.reshape(c.concat({real, imaginary}, -1), dims);
 }
 
-// Cosines or sines of operand `i` as [batch, length, 1, half].
+// Returns the cosines or sines of operand `i` as [batch, length, 1, half].
 ir::ValueId angles(const OnnxNode& node, Compose& c, size_t i, int64_t half) {
   ir::ValueId cache = c.operand(i);
   if (node.has_input(3)) cache = c.gather(cache, c.operand_as(3, DType::I64), 0);
@@ -325,7 +326,7 @@ llvm::Error import_rotary_embedding(const OnnxNode& node, Importer& importer) {
 
 // ---- LinearAttention ----
 
-// Steps that are written out, one by one; longer sequences would make graphs that no one can run.
+// Limit of the steps, which are unrolled; longer sequences would make graphs that no one can run.
 constexpr int64_t kMaxLinearSteps = 64;
 
 struct LinearAttention {
@@ -352,8 +353,9 @@ llvm::Expected<LinearAttention> read_linear_attention(const OnnxNode& node) {
   return LinearAttention{query_heads, key_heads, scale, has_decay, has_delta};
 }
 
-// q[b,hq,T,dk], k[b,hk,T,dk], v[b,hk,T,dv], state[b,hk,dk,dv]; decay[b,hk,T,dk or 1] and
-// rate[b,hk or 1,T,1] may be kNoId. Gives the output per step; `state` becomes the last one.
+// Unrolls the steps. q[b,hq,T,dk], k[b,hk,T,dk], v[b,hk,T,dv], state[b,hk,dk,dv]; decay[b,hk,T,dk
+// or 1] and rate[b,hk or 1,T,1] may be kNoId. Returns the output of each step; `state` becomes the
+// last one.
 std::vector<ir::ValueId> linear_steps(Compose& c, const LinearAttention& attention,
                                       const ir::ValueId (&operands)[5], int64_t steps,
                                       ir::ValueId& state) {
@@ -368,7 +370,7 @@ std::vector<ir::ValueId> linear_steps(Compose& c, const LinearAttention& attenti
     if (attention.has_delta) added = c.sub(added, c.matmul(at(key), state));
     if (rate != ir::kNoId) added = c.mul(at(rate), added);
     state = c.add(state, c.matmul(c.transpose(at(key), {0, 1, 3, 2}), added));
-    // The queries that share a head of the state are its rows.
+    // The queries that share a head of the state become its rows.
     const Dims64 dims(c.dims(query).begin(), c.dims(query).end());
     const ir::ValueId rows = c.reshape(at(query), {dims[0], attention.key_heads, group, dims[3]});
     const ir::ValueId seen = c.matmul(rows, state);
@@ -426,8 +428,8 @@ llvm::Error import_linear_attention(const OnnxNode& node, Importer& importer) {
 
 // ---- CausalConvWithState ----
 
-// x[b,c,l], w[c,1,k] -> y[b,c,l]: the k taps end at the element itself; in front of x stands the
-// state.
+// x[b,c,l], w[c,1,k] -> y[b,c,l]: the last of the k taps is the element itself; the state comes
+// before x.
 llvm::Error import_causal_conv(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(activation, node.string_or("activation", "none"));
   const bool is_swish = activation == "silu" || activation == "swish";

@@ -1,4 +1,4 @@
-// The same elements in another type: Cast, CastLike, BitCast.
+// Rules that give elements another type: Cast, CastLike, BitCast.
 #include "compiler/frontend/graph/shape_operands.h"
 #include "compiler/frontend/rules/rules.h"
 #include "compiler/support/error.h"
@@ -6,11 +6,11 @@
 namespace codl::compiler {
 namespace {
 
-// The dtype in which rules hold values of `dtype` that they make.
+// Returns the dtype in which rules hold results of `dtype`.
 DType made_dtype(DType dtype) { return dtype == DType::F64 ? dtype : held_dtype(dtype); }
 
-// Rounded to what `to` can hold. Inside a network halves are F32, so that a cast to F16 or BF16 is
-// one there and back.
+// Rounds to values that `to` can hold. Inside a network halves are F32, so a cast to F16 or BF16
+// goes there and back.
 ir::ValueId rounded(Compose& c, ir::ValueId x, DType to) {
   const DType from = c.type(x).dtype;
   const bool is_exact = from == DType::Bool || from == DType::I8 || from == DType::U8;
@@ -43,7 +43,7 @@ llvm::Error import_cast_to(const OnnxNode& node, Importer& importer, DType to) {
   return keep_extents(node, importer, 0, [](int32_t dim) { return dim; });
 }
 
-// The DType of attribute `to`.
+// Returns the DType of attribute `to`.
 llvm::Expected<DType> target_of(const OnnxNode& node) {
   CODL_ASSIGN_OR_RETURN(to, node.int_or("to", 0));
   const auto dtype = dtype_of_onnx(to);
@@ -70,7 +70,7 @@ llvm::Error import_cast_like(const OnnxNode& node, Importer& importer) {
   return import_cast_to(node, importer, to);
 }
 
-// The same bytes under another dtype: of constants, and between integers, which wrap.
+// Gives the same bytes another dtype: for constants, and between integers, which wrap.
 llvm::Error import_bit_cast(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(to, target_of(node));
   CODL_ASSIGN_OR_RETURN(from, importer.dtype_of(node, 0));

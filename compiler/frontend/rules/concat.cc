@@ -1,4 +1,4 @@
-// Elements repeated and joined: Expand, Tile, Concat.
+// Rules that repeat and join elements: Expand, Tile, Concat.
 #include <algorithm>
 
 #include "compiler/frontend/graph/shape_operands.h"
@@ -13,7 +13,7 @@ namespace {
 
 // ---- repeated ----
 
-// numpy's: dims are aligned at the end, a dim of 1 stretches.
+// Broadcasts as numpy: dims are aligned at the end, a dim of 1 stretches.
 llvm::Expected<Dims64> broadcast_dims(const OnnxNode& node, llvm::ArrayRef<int64_t> a,
                                       llvm::ArrayRef<int64_t> b) {
   const size_t rank = std::max(a.size(), b.size());
@@ -49,7 +49,7 @@ llvm::Error import_expand(const OnnxNode& node, Importer& importer) {
   Compose c(node, importer);
   CODL_ASSIGN_OR_RETURN(x, importer.extent_operand(node, 0));
   if (llvm::Error error = c.bind(c.expand(x, result))) return error;
-  // A dim known at run time only stays so where the shape leaves it as it is.
+  // A dim known only at run time stays so only if the shape does not change it.
   const int64_t added = static_cast<int64_t>(result.size() - dims.size());
   return keep_extents(node, importer, 0, [&](int32_t dim) -> int64_t {
     const int64_t in_shape = dim + added - static_cast<int64_t>(result.size() - shape->size());
@@ -57,7 +57,7 @@ llvm::Error import_expand(const OnnxNode& node, Importer& importer) {
   });
 }
 
-// Along one axis: [outer, 1, inner] stretched to [outer, count, inner].
+// Repeats along one axis: [outer, 1, inner] stretched to [outer, count, inner].
 ir::ValueId repeat(Compose& c, ir::ValueId x, Dims64& dims, size_t axis, int64_t count) {
   const int64_t outer = element_count(llvm::ArrayRef<int64_t>(dims).take_front(axis));
   const int64_t inner = element_count(llvm::ArrayRef<int64_t>(dims).drop_front(axis));
@@ -101,8 +101,7 @@ llvm::Error import_tile(const OnnxNode& node, Importer& importer) {
 
 // ---- joined ----
 
-// A step has room for this many inputs beside its output; of longer lists, as many are joined
-// before as it takes.
+// A step takes this many inputs besides its output; of a longer list, as many are joined first.
 constexpr size_t kMaxPieces = kernels::kMaxOperands - 1;
 
 ir::ValueId join(Compose& c, std::vector<ir::ValueId> pieces, int64_t axis) {
@@ -120,8 +119,8 @@ ir::ValueId join(Compose& c, std::vector<ir::ValueId> pieces, int64_t axis) {
   return c.concat(pieces, axis);
 }
 
-// Pieces of which only the first elements along the axis are meant: those in front, then the rest.
-// The elements that are meant come first.
+// Joins pieces that may be valid only in their first elements along the axis: first the valid
+// elements of all, then the rest.
 llvm::Error join_extents(const OnnxNode& node, Importer& importer, llvm::ArrayRef<size_t> operands,
                          int32_t axis) {
   Compose c(node, importer);
@@ -155,7 +154,7 @@ llvm::Error import_concat(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axis_attribute, first_dims.size()));
   Dims64 result = first_dims;
   result[axis] = 0;
-  llvm::SmallVector<size_t, 8> operands;  // those that have elements
+  llvm::SmallVector<size_t, 8> operands;  // operands that have elements
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, i));
     if (dims.size() != result.size())

@@ -1,5 +1,5 @@
-// Values that a model states or counts out, and other names for values: Constant, ConstantOfShape,
-// Range, Identity.
+// Rules for values that a model states or counts, and for other names of values: Constant,
+// ConstantOfShape, Range, Identity.
 #include <algorithm>
 #include <cmath>
 
@@ -48,7 +48,7 @@ llvm::Error import_constant(const OnnxNode& node, Importer& importer) {
   return llvm::Error::success();
 }
 
-// One element everywhere: f32 zeros without `value`.
+// Makes one element everywhere: f32 zeros without `value`.
 llvm::Error import_constant_of_shape(const OnnxNode& node, Importer& importer) {
   OnnxTensor element = float_tensor(0.0f);
   if (const OnnxAttribute* value = node.find("value")) {
@@ -86,7 +86,7 @@ llvm::Error import_constant_of_shape(const OnnxNode& node, Importer& importer) {
 
 // ---- Range ----
 
-// How many elements ONNX counts. Input error for a delta of 0.
+// Returns the number of elements that ONNX counts. Input error for a delta of 0.
 llvm::Expected<int64_t> range_count(const OnnxNode& node, double length, double delta) {
   const double count = std::ceil(length / delta);
   if (delta == 0 || std::isnan(count))
@@ -123,7 +123,7 @@ llvm::Expected<int64_t> known_range_count(const OnnxNode& node, Importer& import
                      static_cast<double>(delta[0]));
 }
 
-// start + i * delta. The count is known, or declared by the model.
+// Computes start + i * delta. The count is known, or declared by the model.
 llvm::Error import_range(const OnnxNode& node, Importer& importer) {
   // Floats are computed in f32 whatever their type.
   if (auto stash = node.int_or("stash_type", 1); !stash) return stash.takeError();

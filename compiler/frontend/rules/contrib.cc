@@ -1,6 +1,6 @@
-// Operators of domain com.microsoft: what ONNX Runtime's optimiser leaves in a float model that it
-// saves (SessionOptions.optimized_model_filepath). Each is a few operators of ONNX; what they mean
-// is said in ONNX Runtime's ContribOperators.md.
+// Operators of domain com.microsoft, which ONNX Runtime's optimiser leaves in a float model that it
+// saves (SessionOptions.optimized_model_filepath). Each is a few operators of ONNX; ONNX Runtime's
+// ContribOperators.md defines them.
 #include <algorithm>
 
 #include "compiler/frontend/graph/rewrite.h"
@@ -18,7 +18,7 @@ using Attributes = Rewrite::Attributes;
 constexpr int64_t kVersion = 1;
 constexpr llvm::StringLiteral kDomain = "com.microsoft";
 
-// Those of the node's attributes that an operator of ONNX has under the same name.
+// Returns those attributes of the node that an operator of ONNX has under the same name.
 Attributes taken(const OnnxNode& node, std::initializer_list<llvm::StringRef> names) {
   Attributes attributes;
   for (llvm::StringRef name : names)
@@ -26,7 +26,7 @@ Attributes taken(const OnnxNode& node, std::initializer_list<llvm::StringRef> na
   return attributes;
 }
 
-// ---- an activation behind a Conv or Gemm ----
+// ---- an activation after a Conv or Gemm ----
 
 // ONNX's activations with float attributes, in the order of activation_params.
 struct Activation {
@@ -54,7 +54,8 @@ llvm::Expected<const Activation*> activation_of(const OnnxNode& node) {
   return unsupported_error(node.name, "expected an activation that codl knows, found '{0}'", name);
 }
 
-// The output is the activation of `x`. `parameters`: as many as the activation takes, or fewer.
+// Binds the output to the activation of `x`. `parameters` has at most as many as the activation
+// takes.
 llvm::Error bind_activation(Rewrite& r, const Activation& activation, const std::string& x,
                             llvm::ArrayRef<std::pair<llvm::StringRef, float>> parameters) {
   if (activation.op_type != "Clip") {
@@ -63,7 +64,7 @@ llvm::Error bind_activation(Rewrite& r, const Activation& activation, const std:
       attributes.push_back(Rewrite::attribute(name, value));
     return r.bind(activation.op_type, {x}, std::move(attributes));
   }
-  Names inputs = {x};  // the bounds are operands
+  Names inputs = {x};  // its bounds are operands
   for (const auto& [name, value] : parameters) inputs.push_back(r.scalar(value));
   return r.bind("Clip", std::move(inputs));
 }
@@ -107,8 +108,8 @@ llvm::Error import_fused_gemm(const OnnxNode& node, Importer& importer) {
 
 struct FusedMatMul {
   float alpha = 1;
-  bool is_transposed[2] = {};  // A, B: the last two dims
-  bool is_batch[2] = {};       // A, B: dim 0 goes behind those up to the last but one
+  bool is_transposed[2] = {};  // A, B: swaps the last two dims
+  bool is_batch[2] = {};       // A, B: moves dim 0 before the last dim
 };
 
 llvm::Expected<FusedMatMul> read_fused_matmul(const OnnxNode& node) {
@@ -126,7 +127,7 @@ llvm::Expected<FusedMatMul> read_fused_matmul(const OnnxNode& node) {
   return fused;
 }
 
-// Operand `i` as MatMul takes it. Of a vector nothing is transposed.
+// Returns operand `i` as MatMul takes it. A vector is never transposed.
 llvm::Expected<std::string> matmul_operand(const OnnxNode& node, Importer& importer, Rewrite& r,
                                            const FusedMatMul& fused, size_t i) {
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, i));
@@ -150,7 +151,7 @@ llvm::Expected<bool> is_batch_matmul(const OnnxNode& node, Importer& importer,
   return (fused.is_transposed[0] || fused.is_transposed[1]) && !importer.is_constant(node, 1);
 }
 
-// alpha * A B, each transposed before or not.
+// Computes alpha * A B, each possibly transposed before.
 llvm::Error import_fused_matmul(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(fused, read_fused_matmul(node));
   CODL_ASSIGN_OR_RETURN(transposes_itself, is_batch_matmul(node, importer, fused));
@@ -194,7 +195,8 @@ llvm::Error import_quick_gelu(const OnnxNode& node, Importer& importer) {
   return r.bind("Swish", {r.input(0)}, {Rewrite::attribute("alpha", alpha)});
 }
 
-// softmax(x + bias) over the axes from `axis` on. How the bias broadcasts follows from its dims.
+// Computes softmax(x + bias) over the axes from `axis` on. The bias's dims decide how it
+// broadcasts.
 llvm::Error import_bias_softmax(const OnnxNode& node, Importer& importer) {
   ignore_attributes(node, {"is_inner_broadcast"});
   CODL_ASSIGN_OR_RETURN(axis_attribute, node.int_or("axis", 1));
@@ -251,7 +253,7 @@ llvm::Error import_skip_rms_normalization(const OnnxNode& node, Importer& import
   return r.bind("RMSNormalization", {sum, r.input(2)}, normalization(epsilon));
 }
 
-// ONNX Runtime writes it into ONNX's own domain, from before RMSNormalization was there.
+// ONNX Runtime writes it into ONNX's own domain, because it is older than RMSNormalization.
 // SimplifiedLayerNormalization(x, scale) -> y, 1 / sqrt(mean(x^2) + epsilon)
 llvm::Error import_simplified_layer_normalization(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(epsilon, node.float_or("epsilon", 1e-5f));

@@ -1,4 +1,4 @@
-// If, Loop and Scan, as far as what runs is known before the network does. A plan has no branches.
+// If, Loop and Scan, if it is known at compile time what they run. A plan has no branches.
 #include <cstring>
 #include <functional>
 
@@ -31,7 +31,7 @@ llvm::Error expect_outputs(const OnnxNode& node, const Names& names, size_t coun
   return input_error(node.name, "expected a body with {0} outputs, found {1}", count, names.size());
 }
 
-// A constant of one element as a number.
+// Returns a constant of one element as a number.
 llvm::Expected<int64_t> known_scalar(const OnnxNode& node, Importer& importer, size_t i) {
   // Exporters write the largest number for a trip count that nobody knows.
   CODL_ASSIGN_OR_RETURN(elements, importer.int_constant(node, i, IntegerUse::Bound));
@@ -41,7 +41,7 @@ llvm::Expected<int64_t> known_scalar(const OnnxNode& node, Importer& importer, s
   return elements[0];
 }
 
-// `node` with other operands and the output that is asked for: what Compose takes.
+// Returns `node` with other operands and one output, as Compose takes it.
 OnnxNode with_operands(const OnnxNode& node, Names inputs, size_t output) {
   OnnxNode result;
   result.name = node.name;
@@ -52,8 +52,8 @@ OnnxNode with_operands(const OnnxNode& node, Names inputs, size_t output) {
   return result;
 }
 
-// condition ? a : b, both computed: nothing in a graph has an effect but its value. `how`: to make
-// the condition constant.
+// Computes condition ? a : b, with both computed: nothing in a graph has an effect but its value.
+// `how` tells how to make the condition constant.
 llvm::Error bind_choice(const OnnxNode& choice, Importer& importer, const std::string& how) {
   Compose c(choice, importer);
   const ir::ValueId condition = c.operand(0);
@@ -72,7 +72,7 @@ llvm::Error bind_choice(const OnnxNode& choice, Importer& importer, const std::s
   return c.bind(c.where(c.reshape(condition, ones), a, b));
 }
 
-// An Input error as what `reworded` makes of it; any other as it is.
+// Replaces an Input error by `reworded` of it; any other error stays.
 llvm::Error as_unsupported(llvm::Error error,
                            llvm::function_ref<llvm::Error(const CompileError&)> reworded) {
   return llvm::handleErrors(std::move(error),
@@ -82,8 +82,8 @@ llvm::Error as_unsupported(llvm::Error error,
                             });
 }
 
-// A branch that may never be taken need not fit the network's inputs: what is wrong with it is no
-// fault of the model, but a plan computes both branches.
+// A branch that may never be taken need not fit the network's inputs. Then the model is not at
+// fault, but a plan computes both branches.
 llvm::Expected<Names> import_branch(const OnnxNode& node, llvm::StringRef which,
                                     const OnnxGraph& body, const std::string& how,
                                     Importer& importer) {
@@ -97,7 +97,7 @@ llvm::Expected<Names> import_branch(const OnnxNode& node, llvm::StringRef which,
   });
 }
 
-// The same of what two branches give: tensors, or sequences of as many.
+// The same for the results of two branches: tensors, or sequences of equal length.
 llvm::Error bind_choice_of(const OnnxNode& node, Importer& importer, const std::string& a,
                            const std::string& b, size_t output, const std::string& how) {
   const OnnxNode choice = with_operands(node, {node.inputs[0], a, b}, output);
@@ -166,16 +166,17 @@ OnnxTensor scalar_tensor(DType dtype, int64_t value) {
   return tensor;
 }
 
-// Scan outputs of a Loop or Scan without a trip: they have no elements, and the dims and type of
-// what the body would give. It may say so; if not, it is imported for one trip that nothing reads.
+// Scan outputs of a Loop or Scan without a trip: they have no elements, but the dims and type of
+// the body's result. If the body does not declare them, it is imported for one trip that nothing
+// reads.
 class NoTrips {
  public:
   using Body = std::function<llvm::Expected<Names>()>;
-  // `import_trip`: imports the body for one trip; the names of its outputs.
+  // `import_trip` imports the body for one trip and returns the names of its outputs.
   NoTrips(const OnnxNode& node, const OnnxGraph& body, Importer& importer, Body import_trip)
       : node_(node), body_(body), importer_(importer), import_trip_(std::move(import_trip)) {}
 
-  // Output `output` of the node is made of output `from` of the body.
+  // Makes output `output` of the node from output `from` of the body.
   llvm::Error bind_scan(size_t from, int64_t axis_attribute, size_t output) {
     if (from >= body_.outputs.size())
       return input_error(node_.name, "expected a body with {0} outputs, found {1}", from + 1,
@@ -185,7 +186,7 @@ class NoTrips {
       return bind(held_dtype(*declared.dtype), declared.dims, axis_attribute, output);
     if (!outputs_) {
       auto names = import_trip_();
-      // A trip that is never made need not fit.
+      // A trip that never happens need not fit.
       if (!names)
         return as_unsupported(names.takeError(), [&](const CompileError& error) {
           return unsupported_error(node_.name,
@@ -219,9 +220,10 @@ class NoTrips {
   std::optional<Names> outputs_;
 };
 
+// Unrolls a Loop whose number of trips is known.
+//
 // Loop(trip count, condition, carried ...) -> carried ..., scans ...
 // body(trip, condition, carried ...) -> condition, carried ..., scans ...
-// Written out, if the number of trips is known.
 class LoopWriter {
  public:
   LoopWriter(const OnnxNode& node, const OnnxGraph& body, Importer& importer)
@@ -264,7 +266,7 @@ class LoopWriter {
     return importer_.import_body(node_, body_, inputs);
   }
 
-  // The condition for the next.
+  // Returns the condition for the next trip.
   llvm::Expected<bool> write_trip(int64_t trip) {
     CODL_ASSIGN_OR_RETURN(outputs, import_trip(trip));
     if (llvm::Error error = expect_outputs(node_, outputs, 1 + node_.outputs.size())) return error;
@@ -296,7 +298,7 @@ class LoopWriter {
   Importer& importer_;
   Names carried_;
   std::vector<Names> scans_;  // indexed by scan output, then by trip
-  bool is_complete_ = true;   // false once something in the body was not imported
+  bool is_complete_ = true;   // false if something in the body was not imported
 };
 
 llvm::Error import_loop(const OnnxNode& node, Importer& importer) {
@@ -304,9 +306,10 @@ llvm::Error import_loop(const OnnxNode& node, Importer& importer) {
   return LoopWriter(node, *body, importer).run();
 }
 
+// Unrolls a Scan, whose number of trips is a dim.
+//
 // Scan(carried ..., scanned ...) -> carried ..., scans ...
-// body(carried ..., elements of what is scanned ...) -> carried ..., elements of scans ...
-// Written out: the number of trips is a dim.
+// body(carried ..., elements of scanned ...) -> carried ..., elements of scans ...
 class ScanWriter {
  public:
   ScanWriter(const OnnxNode& node, const OnnxGraph& body, Importer& importer)
@@ -367,7 +370,7 @@ class ScanWriter {
     return llvm::Error::success();
   }
 
-  // A name for what scanned operand `i` gives to a trip: zeros where there are none.
+  // Returns a name for the element of scanned operand `i` in a trip: zeros if there is none.
   llvm::Expected<std::string> element_of(size_t i, int64_t trip) {
     const size_t operand = carried_.size() + i;
     Rewrite r(node_, importer_);
@@ -431,7 +434,7 @@ class ScanWriter {
   std::vector<Path> from_;    // indexed by scanned operand
   std::vector<Path> to_;      // indexed by scan output
   std::vector<Names> scans_;  // indexed by scan output, in the order of its elements
-  bool is_complete_ = true;   // false once something in the body was not imported
+  bool is_complete_ = true;   // false if something in the body was not imported
 };
 
 llvm::Error import_scan(const OnnxNode& node, Importer& importer) {

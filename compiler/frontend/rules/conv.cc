@@ -1,7 +1,7 @@
 // Conv and ConvTranspose.
 //
 // Constant weights over one or two spatial axes become Conv2d or DepthwiseConv2d, which have the
-// fast kernels; all else is a ConvNd.
+// fast kernels; all others become a ConvNd.
 #include <algorithm>
 
 #include "compiler/frontend/graph/compose.h"
@@ -21,7 +21,7 @@ struct Convolution {
   Dims w;
   int64_t groups = 1;
   bool has_bias = false;
-  bool is_constant = false;  // weights and bias
+  bool is_constant = false;  // weights and bias are
 
   llvm::ArrayRef<int64_t> map() const { return llvm::ArrayRef<int64_t>(x).drop_front(2); }
   llvm::ArrayRef<int64_t> filter() const { return llvm::ArrayRef<int64_t>(w).drop_front(2); }
@@ -61,14 +61,14 @@ bool fits_conv2d(llvm::ArrayRef<SpatialAxis> axes) {
          });
 }
 
-// The dims with a height of 1 where there is none.
+// Returns the dims, with a height of 1 if there is none.
 Dims as_map(llvm::ArrayRef<int64_t> dims) {
   Dims map(dims.begin(), dims.end());
   if (map.size() == 3) map.insert(map.begin() + 2, 1);
   return map;
 }
 
-// x as a map, and the value of rank `rank` again.
+// Returns x as a map; the second function returns the value with rank `rank` again.
 ir::ValueId to_map(Compose& c, ir::ValueId x, const Convolution& conv) {
   return c.reshape(x, as_map(conv.x));
 }
@@ -80,7 +80,7 @@ llvm::Error bind_map(Compose& c, ir::ValueId y, const Convolution& conv) {
   return c.bind(y);
 }
 
-// The bias operand, or zeros: Conv2d always has one.
+// Returns the bias operand, or zeros, because Conv2d always has a bias.
 llvm::Expected<ir::ValueId> bias_or_zeros(const OnnxNode& node, Importer& importer,
                                           int64_t channels) {
   if (node.has_input(2)) return importer.operand(node, 2);
@@ -139,7 +139,7 @@ llvm::Error import_conv(const OnnxNode& node, Importer& importer) {
 
 // ---- ConvTranspose ----
 
-// One axis of a transposed convolution as a plain one with fewer taps, each of whose outputs is a
+// One axis of a transposed convolution, as a plain one with fewer taps, each of whose outputs is a
 // block of `stride` elements (Shi et al., Real-Time Single Image and Video Super-Resolution Using
 // an Efficient Sub-Pixel Convolutional Neural Network, CVPR 2016): element q * stride + a is the
 // sum over m of input q - m times tap a + stride * m.
@@ -148,15 +148,15 @@ struct SubPixelAxis {
   int64_t stride;
   int64_t kernel;
   SpatialAxis conv;  // the plain convolution
-  int64_t crop;      // elements in front of the output
+  int64_t crop;      // elements before the output
   int64_t out;
 
-  // Tap of the transposed convolution that tap `t` is for element `a` of a block; kernel or more:
-  // none.
+  // Returns the tap of the transposed convolution that is tap `t` for element `a` of a block; none
+  // if it is kernel or more.
   int64_t tap(int64_t a, int64_t t) const { return a + stride * (taps - 1 - t); }
-  // Taps that element `a` of a block has: the last ones.
+  // Returns the number of taps of element `a` of a block: the last ones.
   int64_t taps_of(int64_t a) const { return ceil_div(kernel - a, stride); }
-  // The plain convolution that computes element `a` of every block; its padding may be negative.
+  // Returns the plain convolution for element `a` of every block; its padding may be negative.
   SpatialAxis conv_of(int64_t a) const {
     SpatialAxis result = conv;
     result.kernel = static_cast<int32_t>(taps_of(a));
@@ -173,26 +173,26 @@ SubPixelAxis sub_pixel_axis(const SpatialAxis& axis, int64_t in, int64_t output_
   result.taps = ceil_div(axis.kernel, axis.stride);
   result.out =
       (in - 1) * axis.stride + axis.kernel + output_padding - axis.pad_begin - axis.pad_end;
-  // Blocks that the crop takes away altogether are not computed.
+  // Blocks that the crop removes altogether are not computed.
   const int64_t skipped = std::min<int64_t>(axis.pad_begin / axis.stride, result.taps - 1);
   result.crop = axis.pad_begin - skipped * axis.stride;
   const int64_t blocks = (axis.pad_begin + result.out - 1) / axis.stride - skipped + 1;
   result.conv.kernel = static_cast<int32_t>(result.taps);
   result.conv.pad_begin = static_cast<int32_t>(result.taps - 1 - skipped);
-  // More than taps - 1 where output_padding, or a negative pad, makes blocks that no tap reaches:
-  // they are padding alone, so that they get the bias.
+  // It is more than taps - 1 if output_padding, or a negative pad, makes blocks that no tap
+  // reaches: they lie in the padding alone, so they get the bias.
   result.conv.pad_end = static_cast<int32_t>(
       std::max<int64_t>(blocks - in - result.conv.pad_begin + result.taps - 1, 0));
   return result;
 }
 
-// True if the axis can be taken apart like that without computing mostly zeros.
+// True if this form of the axis computes few zeros.
 bool is_sub_pixel(const SpatialAxis& axis, const SubPixelAxis& parts) {
   return (axis.dilation == 1 || axis.kernel == 1) && axis.pad_begin >= 0 && parts.out >= 1 &&
          parts.out <= kMaxDim && axis.stride <= 2 * axis.kernel;
 }
 
-// The transposed convolution of two axes as plain ones.
+// Weights of the plain convolutions that replace a transposed one of two axes.
 struct SubPixelWeights {
   llvm::ArrayRef<float> w;  // [ic, oc / groups, kh, kw]
   Dims dims;
@@ -201,7 +201,7 @@ struct SubPixelWeights {
   SubPixelAxis v;
 
   // Appends the weights [ic / groups, taps_h, taps_w] of output channel `o`, element (a, b) of a
-  // block, from the taps (row, column) on.
+  // block, from tap (row, column) on.
   void append(int64_t o, int64_t a, int64_t b, int64_t row, int64_t column,
               LargeVector<float>& to) const {
     const int64_t out_of_group = dims[1];
@@ -218,13 +218,13 @@ struct SubPixelWeights {
   }
 };
 
-// True if one convolution for each element of a block is cheaper than one for all: that multiplies
-// by zeros where taps do not divide evenly, this has another pass over the output. A pass takes
-// about as long as 64 multiply-adds for each element of it.
+// True if one convolution for each element of a block is cheaper than one for all. The latter
+// multiplies by zeros if taps do not divide evenly; the former has another pass over the output,
+// which takes about as long as 64 multiply-adds per element.
 bool pays_per_element(const Convolution& conv, const SubPixelAxis& h, const SubPixelAxis& v) {
   const int64_t block = h.stride * v.stride;
   const int64_t zeros = h.taps * h.stride * v.taps * v.stride - h.kernel * v.kernel;
-  // An operator has at most 16 operands, its output among them.
+  // An operator has at most 16 operands, including its output.
   return conv.groups == 1 && block <= 9 && h.has_conv_of_each() && v.has_conv_of_each() &&
          zeros * conv.w[0] >= 64 * block;
 }
@@ -246,7 +246,7 @@ llvm::Error import_sub_pixel(const OnnxNode& node, Importer& importer, const Con
   DepthToSpaceParams params;
   params.block_h = static_cast<int32_t>(h.stride);
   params.block_w = static_cast<int32_t>(v.stride);
-  // Channels that follow each other are moved together; those of a group must stay together.
+  // Adjacent channels are moved together; those of a group must stay together.
   params.is_channel_major = conv.groups > 1 ? 1 : 0;
   params.crop_top = static_cast<int32_t>(h.crop);
   params.crop_left = static_cast<int32_t>(v.crop);
@@ -299,7 +299,7 @@ llvm::Error import_conv_transpose(const OnnxNode& node, Importer& importer) {
     const Dims x = as_map(conv.x);
     const SubPixelAxis h = sub_pixel_axis(axes[0], x[2], padding[0]);
     const SubPixelAxis v = sub_pixel_axis(axes[1], x[3], padding[1]);
-    // Below 2^48: two factors of at most 2^24.
+    // The product is below 2^48: two factors of at most 2^24.
     const int64_t channels = conv.w[1] * conv.groups;
     if (is_sub_pixel(axes[0], h) && is_sub_pixel(axes[1], v) && fits_conv2d({h.conv, v.conv}) &&
         h.stride * v.stride <= kMaxDim / channels)

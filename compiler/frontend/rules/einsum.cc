@@ -9,8 +9,8 @@
 namespace codl::compiler {
 namespace {
 
-// An axis of the equation: its letter, or, for those that an ellipsis stands for, a number: 0 is
-// the last of them.
+// An axis of the equation: its letter, or a number for the axes of an ellipsis: 0 is the last of
+// them.
 using Label = char;
 using Labels = std::string;
 
@@ -22,8 +22,8 @@ struct Equation {
   Labels output;
 };
 
-// The labels of one term of an operand with `rank` dims; -1: the output, whose ellipsis stands for
-// `ellipsis` dims.
+// Returns the labels of one term for an operand with `rank` dims; -1: the output, whose ellipsis
+// has `ellipsis` dims.
 llvm::Expected<Labels> read_term(const OnnxNode& node, llvm::StringRef term, int64_t rank,
                                  size_t& ellipsis) {
   const auto [front, behind] = term.split("...");
@@ -70,7 +70,7 @@ llvm::Expected<Equation> read_equation(const OnnxNode& node, Importer& importer)
     equation.output = labels;
     return equation;
   }
-  // The ellipsis, then the letters that appear once, in order.
+  // The ellipsis comes first, then the letters that appear once, in order.
   for (size_t i = ellipsis; i-- > 0;) equation.output.push_back(static_cast<Label>(i));
   for (int letter = 'A'; letter <= 'z'; ++letter) {
     const auto label = static_cast<Label>(letter);
@@ -80,7 +80,7 @@ llvm::Expected<Equation> read_equation(const OnnxNode& node, Importer& importer)
   return equation;
 }
 
-// A value and what its axes are; no label twice.
+// A value and the labels of its axes; no label appears twice.
 struct Operand {
   ir::ValueId value = ir::kNoId;
   Labels labels;
@@ -90,7 +90,7 @@ int64_t dim_of(Compose& c, const Operand& operand, Label label) {
   return c.dims(operand.value)[operand.labels.find(label)];
 }
 
-// The axes in another order.
+// Brings the axes into another order.
 void arrange(Compose& c, Operand& operand, const Labels& labels) {
   Dims64 perm;
   for (Label label : labels) perm.push_back(static_cast<int64_t>(operand.labels.find(label)));
@@ -130,7 +130,7 @@ Operand read_operand(const OnnxNode& node, Compose& c, size_t i, const Labels& l
     const size_t second = operand.labels.find(operand.labels[first], first + 1);
     if (second == Labels::npos) continue;
     take_diagonal(node, c, operand, first, second);
-    // The merged axis is the first now; labels may have moved.
+    // The merged axis is now the first; labels may have moved.
     first = static_cast<size_t>(-1);
   }
   return operand;
@@ -151,7 +151,7 @@ void sum_over_others(Compose& c, Operand& operand, const Labels& kept) {
   operand.labels = left;
 }
 
-// Axes that both have, where one has a single element: repeated to the other's length.
+// Repeats axes of a single element to the other operand's length.
 void broadcast(Compose& c, Operand& operand, const Operand& other) {
   Dims64 dims(c.dims(operand.value).begin(), c.dims(operand.value).end());
   for (size_t i = 0; i < dims.size(); ++i)
@@ -166,7 +166,7 @@ int64_t product_of(Compose& c, const Operand& operand, const Labels& labels) {
   return product;
 }
 
-// The product of two operands, summed over the axes that nothing else needs: one batched matrix
+// Multiplies two operands and sums over the axes that nothing else needs, with one batched matrix
 // product.
 Operand contracted(const OnnxNode& node, Compose& c, Operand a, Operand b, const Labels& kept) {
   if (a.value == ir::kNoId || b.value == ir::kNoId) return {};
@@ -187,7 +187,7 @@ Operand contracted(const OnnxNode& node, Compose& c, Operand a, Operand b, const
   for (Label label : b.labels)
     if (!has(a.labels, label)) columns.push_back(label);
   arrange(c, a, batch + rows + inner);
-  // Columns in front of what is summed is as good; whichever order b has.
+  // Columns before the summed axis are as good, so b keeps its order.
   const bool is_b_transposed = b.labels == batch + columns + inner;
   arrange(c, b, is_b_transposed ? b.labels : batch + inner + columns);
   if (a.value == ir::kNoId || b.value == ir::kNoId) return {};

@@ -1,4 +1,4 @@
-// Functions of one, two or more operands, element by element, with numpy's broadcasting.
+// Element-wise functions of one, two or more operands, with numpy's broadcasting.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -34,7 +34,7 @@ llvm::Error import_unary(const OnnxNode& node, Importer& importer, int32_t kind,
                     [&](Compose& c, ir::ValueId x) { return c.unary(kind, x, alpha, beta); });
 }
 
-// The members of Unary without attributes that have ONNX's name.
+// The functions of Unary without attributes that have ONNX's name.
 template <int32_t kKind>
 llvm::Error import_function(const OnnxNode& node, Importer& importer) {
   static_assert(kernels::activation_parameters(kKind) == 0);
@@ -86,7 +86,7 @@ llvm::Error import_gelu(const OnnxNode& node, Importer& importer) {
   return import_unary(node, importer, approximate == "tanh" ? kUnaryGeluTanh : kUnaryGelu);
 }
 
-// Also of integers, in double: most of them are exact there.
+// Computes integers, too, in double: most of them are exact there.
 llvm::Error import_shrink(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(bias, node.float_or("bias", 0.0f));
   CODL_ASSIGN_OR_RETURN(threshold, node.float_or("lambd", 0.5f));
@@ -109,7 +109,7 @@ llvm::Error import_is_inf(const OnnxNode& node, Importer& importer) {
                       positive != 0 ? 1.0f : 0.0f, DType::Bool);
 }
 
-// Inference: nothing is dropped, and the mask is true throughout (before opset 10: 1).
+// At inference nothing is dropped, and the mask is true throughout (before opset 10: 1).
 llvm::Error import_dropout(const OnnxNode& node, Importer& importer) {
   ignore_attributes(node, {"ratio", "seed"});
   if (llvm::Error error = expect_inference(node)) return error;
@@ -131,7 +131,7 @@ llvm::Error import_dropout(const OnnxNode& node, Importer& importer) {
 
 // ---- of two operands ----
 
-// The dims that the operands broadcast to if one of them has no elements; else nothing.
+// If an operand has no elements, returns the dims that the operands broadcast to; else nothing.
 llvm::Expected<std::optional<Dims64>> empty_dims(const OnnxNode& node, Importer& importer) {
   bool is_empty = false;
   bool fits = true;
@@ -154,7 +154,7 @@ llvm::Expected<std::optional<Dims64>> empty_dims(const OnnxNode& node, Importer&
 // Imports an element-wise formula of operands 0 and 1. `dtype` as in import_map().
 template <typename Formula>
 llvm::Error import_pair(const OnnxNode& node, Importer& importer, DType dtype, Formula formula) {
-  // Without `axis`, what broadcast before opset 7 does so in the same way since.
+  // Without `axis`, dims that broadcast before opset 7 do so in the same way since.
   if (node.opset < 7) ignore_attributes(node, {"broadcast"});
   CODL_ASSIGN_OR_RETURN(empty, empty_dims(node, importer));
   if (empty) {
@@ -184,7 +184,7 @@ llvm::Error import_comparison(const OnnxNode& node, Importer& importer) {
   return import_binary(node, importer, kKind, DType::Bool);
 }
 
-// True if operand `i` is known now and f32 has each of its elements, which are integers.
+// True if operand `i` is known now and all its elements are integers that f32 holds exactly.
 llvm::Expected<bool> are_small_integers(const OnnxNode& node, Importer& importer, size_t i) {
   constexpr float kMax = 1 << 24;
   if (!importer.is_constant(node, i)) return false;
@@ -194,7 +194,7 @@ llvm::Expected<bool> are_small_integers(const OnnxNode& node, Importer& importer
   });
 }
 
-// Integers to the power of floats: exact where the exponent is an integer, else through double.
+// Raises integers to the power of floats: exact if the exponent is an integer, else through double.
 ir::ValueId power_of_integers(Compose& c, ir::ValueId a, ir::ValueId b) {
   const ir::ValueId rounded = c.cast(b, DType::I64);
   const ir::ValueId is_integer =
@@ -204,7 +204,7 @@ ir::ValueId power_of_integers(Compose& c, ir::ValueId a, ir::ValueId b) {
                  c.cast(real, DType::I64));
 }
 
-// The exponent may have another type than the base, whose type the result has.
+// The result has the base's type; the exponent may have another.
 llvm::Error import_pow(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(is_small, are_small_integers(node, importer, 1));
   return import_pair(
@@ -232,7 +232,7 @@ llvm::Error import_bit_shift(const OnnxNode& node, Importer& importer) {
   return import_binary(node, importer, direction == "LEFT" ? kBinaryShiftLeft : kBinaryShiftRight);
 }
 
-// The slope broadcasts to x, never x to the slope.
+// The slope broadcasts to x, but x never broadcasts to the slope.
 llvm::Error import_prelu(const OnnxNode& node, Importer& importer) {
   return import_pair(node, importer, DType::Any, [&](Compose& c, ir::ValueId x, ir::ValueId slope) {
     ir::ValueId y = ir::kNoId;
@@ -247,7 +247,7 @@ llvm::Error import_prelu(const OnnxNode& node, Importer& importer) {
   });
 }
 
-// The gate and the value are alike: no broadcasting.
+// The gate and the value have equal dims, without broadcasting.
 llvm::Error import_swiglu(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(alpha, node.float_or("alpha", 1.0f));
   return import_pair(node, importer, DType::Any,
@@ -270,7 +270,7 @@ llvm::Error import_where(const OnnxNode& node, Importer& importer) {
 
 // ---- of any number of operands ----
 
-// From the first to the last.
+// Combines the operands from the first to the last.
 llvm::Expected<ir::ValueId> import_chain(const OnnxNode& node, Compose& c, int32_t kind) {
   if (node.inputs.empty()) return input_error(node.name, "expected operands, found none");
   ir::ValueId result = c.operand(0);
@@ -306,7 +306,7 @@ llvm::Error import_clip_7(const OnnxNode& node, Importer& importer) {
   return import_unary(node, importer, kUnaryClip, low, high);
 }
 
-// A constant bound of floats, or the fallback where there is none.
+// Returns a constant float bound, or the fallback if there is none.
 llvm::Expected<float> bound_or(const OnnxNode& node, Importer& importer, size_t i, float fallback) {
   if (!is_given(node, importer, i)) return fallback;
   CODL_ASSIGN_OR_RETURN(bound, importer.float_constant(node, i));
@@ -316,13 +316,13 @@ llvm::Expected<float> bound_or(const OnnxNode& node, Importer& importer, size_t 
   return bound[0];
 }
 
-// x bounded by operand `i`, of x's dtype, if there is one.
+// Bounds x by operand `i`, of x's dtype, if there is one.
 ir::ValueId bounded(Compose& c, int32_t kind, ir::ValueId x, bool has_bound, size_t i) {
   return has_bound ? c.binary(kind, x, c.reshape(c.operand(i), {})) : x;
 }
 
-// Bounds are inputs: one element each, or absent. An absent one leaves infinities as they are: so
-// say ONNX's function body of Clip and its reference evaluator; its text, and ONNX Runtime, have
+// Bounds are inputs: one element each, or absent. An absent bound leaves infinities as they are.
+// ONNX's function body of Clip and its reference evaluator do so; its text, and ONNX Runtime, use
 // the largest finite number instead.
 llvm::Error import_clip_11(const OnnxNode& node, Importer& importer) {
   const bool has_low = is_given(node, importer, 1);
@@ -335,7 +335,7 @@ llvm::Error import_clip_11(const OnnxNode& node, Importer& importer) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     CODL_ASSIGN_OR_RETURN(low, bound_or(node, importer, 1, -kInfinity));
     CODL_ASSIGN_OR_RETURN(high, bound_or(node, importer, 2, kInfinity));
-    // Unary leaves what it cannot compare with a bound; Min and Max make NaN of it.
+    // Unary passes elements that it cannot compare with a bound; Min and Max turn them into NaN.
     if (!std::isnan(low) && !std::isnan(high))
       return import_unary(node, importer, kUnaryClip, low, high);
   }

@@ -1,4 +1,4 @@
-// Elements picked and placed by indices: Gather, GatherElements, GatherND, ScatterElements,
+// Rules that pick and place elements by indices: Gather, GatherElements, GatherND, ScatterElements,
 // Scatter, ScatterND, TensorScatter, ReverseSequence.
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 namespace codl::compiler {
 namespace {
 
-// Indices as the kernels take them, whatever their extents.
+// Returns the indices as the kernels take them, whatever their extents.
 llvm::Expected<ir::ValueId> index_operand(const OnnxNode& node, Importer& importer, Compose& c,
                                           size_t i) {
   CODL_ASSIGN_OR_RETURN(indices, importer.extent_operand(node, i));
@@ -23,8 +23,8 @@ llvm::Expected<bool> is_empty(const OnnxNode& node, Importer& importer, size_t i
 
 // ---- gathered ----
 
-// The one index that a Gather picks along an axis of `count`, if it is known now: then
-// it is a Slice, which every processor has and which can be fused. -1: something else.
+// Returns the one index that a Gather picks along an axis of `count`, if it is known now: then the
+// node is a Slice, which every processor has and which can be fused. Otherwise returns -1.
 llvm::Expected<int64_t> only_index(const OnnxNode& node, Importer& importer, int64_t count) {
   if (!importer.is_constant(node, 1)) return -1;
   CODL_ASSIGN_OR_RETURN(indices, importer.int_constant(node, 1, IntegerUse::Data));
@@ -53,7 +53,7 @@ llvm::Error import_gather(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(index, only_index(node, importer, dims[axis]));
   if (index >= 0 && extents.empty())
     return c.bind(c.reshape(c.slice(data, axis, index, 1), result));
-  // Negative indices count from the last of the elements that are meant.
+  // Negative indices count from the last valid element.
   for (Importer::Extent extent : extents)
     if (extent.dim == axis) indices = from_front(c, indices, c.reshape(extent.count, {}));
   if (llvm::Error error = c.bind(c.gather(data, indices, axis))) return error;
@@ -160,7 +160,7 @@ llvm::Error import_scatter_nd(const OnnxNode& node, Importer& importer) {
       c.node(OpKind::ScatterNd, params, {c.operand(0), c.operand_as(1, DType::I64), c.operand(2)}));
 }
 
-// A cache with rows of `update` written from the batch's write index on.
+// Writes rows of `update` into a cache, from the batch's write index on.
 llvm::Error import_tensor_scatter(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(mode, node.string_or("mode", "linear"));
   CODL_ASSIGN_OR_RETURN(axis_attribute, node.int_or("axis", -2));
@@ -174,7 +174,7 @@ llvm::Error import_tensor_scatter(const OnnxNode& node, Importer& importer) {
     return input_error(node.name, "expected an update of rank {0}, found {1}", dims.size(),
                        update_dims.size());
   if (element_count(update_dims) == 0) return importer.bind_operand(node, 0);
-  // Belongs to the first row that is written.
+  // The index of the first written row.
   const int64_t places = dims[axis] - (mode == "linear" ? update_dims[axis] - 1 : 0);
   if (node.has_input(2))
     if (llvm::Error error = expect_indices(node, importer, 2, {std::max<int64_t>(places, 0)}))
@@ -188,7 +188,7 @@ llvm::Error import_tensor_scatter(const OnnxNode& node, Importer& importer) {
                        {c.operand(0), c.expand(index, update_dims), c.operand(1)}));
 }
 
-// The first sequence_lens[b] elements along the time axis in the opposite order.
+// Reverses the first sequence_lens[b] elements along the time axis.
 llvm::Error import_reverse_sequence(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(batch_axis, node.int_or("batch_axis", 1));
   CODL_ASSIGN_OR_RETURN(time_axis, node.int_or("time_axis", 0));

@@ -1,4 +1,4 @@
-// Formulas over images and matrices that need no kernel of their own: Col2Im, AffineGrid, Det.
+// Formulas over images and matrices without a kernel of their own: Col2Im, AffineGrid, Det.
 #include <algorithm>
 
 #include "compiler/frontend/graph/shape_operands.h"
@@ -20,7 +20,7 @@ struct BlockAxis {
   int64_t pad_begin = 0;
   int64_t pad_end = 0;
 
-  // How many blocks fit; less than 1 if none does.
+  // Returns how many blocks fit; less than 1 if none does.
   int64_t positions() const {
     const int64_t left = image + pad_begin + pad_end - (dilation * (kernel - 1) + 1);
     return left < 0 ? 0 : left / stride + 1;
@@ -34,8 +34,8 @@ int64_t position_count(llvm::ArrayRef<BlockAxis> axes) {
   return count;
 }
 
-// For each element of a column (block element, then block position): its place in the flat image,
-// or the number of the image's elements if it lies in the padding.
+// Returns for each element of a column (block element, then block position) its position in the
+// flat image, or the number of the image's elements if it lies in the padding.
 std::vector<int64_t> places_in_image(llvm::ArrayRef<BlockAxis> axes) {
   int64_t elements = 1;
   int64_t kernels = 1;
@@ -69,14 +69,14 @@ std::vector<int64_t> places_in_image(llvm::ArrayRef<BlockAxis> axes) {
   return places;
 }
 
-// Tables that a rule computes have at most this many entries: 32 MiB of i64.
+// Limit of the entries in tables that a rule computes: 32 MiB of i64.
 constexpr int64_t kMaxTable = int64_t{1} << 22;
 
-// Shapes of a block that is computed at run time: its elements can be factored in this many ways.
+// Limit of the possible shapes of a block that is computed at run time: factorings of its size.
 constexpr size_t kMaxBlocks = 16;
 
-// All ways to write `product` as kernels of the axes with `positions` blocks; at most one more than
-// kMaxBlocks.
+// Finds all ways to write `product` as kernels of the axes with `positions` blocks; at most one
+// more than kMaxBlocks.
 void find_kernels(std::vector<BlockAxis>& axes, size_t next, int64_t product, int64_t positions,
                   std::vector<std::vector<BlockAxis>>& found) {
   if (next == axes.size()) {
@@ -115,7 +115,7 @@ llvm::Expected<std::vector<BlockAxis>> block_axes(const OnnxNode& node,
   return axes;
 }
 
-// The image's shape: operand 1, or what the model declares of the output.
+// Returns the image's shape: operand 1, or the model's declaration of the output.
 llvm::Expected<std::vector<int64_t>> image_shape(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(image, known_ints(node, importer, 1));
   if (image) return *image;
@@ -124,7 +124,7 @@ llvm::Expected<std::vector<int64_t>> image_shape(const OnnxNode& node, Importer&
   return std::vector<int64_t>(declared->begin() + 2, declared->end());
 }
 
-// The shapes that the block can have: operand 2, or all that the declared dims allow.
+// Returns the shapes that the block can have: operand 2, or all that the declared dims allow.
 llvm::Expected<std::vector<std::vector<BlockAxis>>> possible_blocks(const OnnxNode& node,
                                                                     Importer& importer,
                                                                     std::vector<BlockAxis> axes,
@@ -150,7 +150,8 @@ llvm::Expected<std::vector<std::vector<BlockAxis>>> possible_blocks(const OnnxNo
   return found;
 }
 
-// Elements of one block. Input error unless blocks of that shape give the dims of operand 0.
+// Returns the number of elements in one block. Input error unless blocks of that shape give the
+// dims of operand 0.
 llvm::Expected<int64_t> block_elements(const OnnxNode& node, llvm::ArrayRef<BlockAxis> axes,
                                        llvm::ArrayRef<int64_t> dims) {
   int64_t elements = 1;
@@ -166,7 +167,7 @@ llvm::Expected<int64_t> block_elements(const OnnxNode& node, llvm::ArrayRef<Bloc
   return elements;
 }
 
-// A row of places_in_image(): of the block that the operand has when the network runs.
+// Selects the row of places_in_image() for the block that the operand has when the network runs.
 ir::ValueId block_places(Compose& c, llvm::ArrayRef<std::vector<BlockAxis>> blocks) {
   const auto table = [&](llvm::ArrayRef<BlockAxis> axes) {
     const std::vector<int64_t> places = places_in_image(axes);
@@ -186,7 +187,7 @@ ir::ValueId block_places(Compose& c, llvm::ArrayRef<std::vector<BlockAxis>> bloc
   return places;
 }
 
-// Overlapping blocks are added up in an image with one element more, for what lies in the padding.
+// Adds up overlapping blocks in an image with one element more, which takes those in the padding.
 llvm::Error import_col2im(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
   CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
@@ -221,8 +222,8 @@ llvm::Error import_col2im(const OnnxNode& node, Importer& importer) {
 
 // ---- AffineGrid ----
 
-// Coordinate of element `i` of `count` in [-1, 1]: of the elements' middles, or, with
-// align_corners, of the first and the last at the ends.
+// Returns the coordinate in [-1, 1] of element `i` of `count`: of the elements' middles, or, with
+// align_corners, with the first and the last at the ends.
 float grid_coordinate(int64_t i, int64_t count, bool aligns_corners) {
   const double n = static_cast<double>(count);
   const double place = static_cast<double>(i);
@@ -230,7 +231,7 @@ float grid_coordinate(int64_t i, int64_t count, bool aligns_corners) {
   return count == 1 ? -1.0f : static_cast<float>(2 * place / (n - 1) - 1);
 }
 
-// theta times the coordinates (x, y, [z,] 1) of every element.
+// Multiplies theta with the coordinates (x, y, [z,] 1) of every element.
 llvm::Error import_affine_grid(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(align_corners, node.int_or("align_corners", 0));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));

@@ -18,7 +18,8 @@ llvm::Expected<LossReduction> read_reduction(const OnnxNode& node) {
   return input_error(node.name, "expected reduction none, sum or mean, found '{0}'", reduction);
 }
 
-// Scores [n, classes, d ...] and one class [n, d ...] for each row of them.
+// Input error unless there are scores [n, classes, d ...] and one class [n, d ...] for each row of
+// them.
 llvm::Error expect_classes(const OnnxNode& node, const Compose& c, ir::ValueId scores,
                            ir::ValueId classes) {
   const llvm::ArrayRef<int32_t> dims = c.dims(scores);
@@ -37,8 +38,8 @@ ir::ValueId sum_of_all(Compose& c, ir::ValueId x) {
   return c.reduce(kReduceSum, x, axes, false);
 }
 
-// From the logarithms of probabilities. Rows of class ignore_index neither add to the loss nor to
-// what a mean divides by. `weights`: of each class, or kNoId.
+// Computes the loss from the logarithms of probabilities. Rows of class ignore_index count neither
+// in the loss nor in the divisor of a mean. `weights`: one per class, or kNoId.
 ir::ValueId loss_of(Compose& c, ir::ValueId log_prob, ir::ValueId classes, ir::ValueId weights,
                     LossReduction reduction, std::optional<int64_t> ignored_class) {
   const llvm::SmallVector<int64_t, 4> rows(c.dims(classes).begin(), c.dims(classes).end());

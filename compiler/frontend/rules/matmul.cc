@@ -1,4 +1,4 @@
-// Gemm and MatMul: of floats and constant weights, which are packed, and of any two operands.
+// Gemm and MatMul: with constant float weights, which are packed, or with any two operands.
 #include <algorithm>
 #include <cmath>
 
@@ -10,10 +10,10 @@
 namespace codl::compiler {
 namespace {
 
-// [n, k] to [k, n], times `factor`.
+// Returns [n, k] as [k, n], times `factor`.
 std::vector<float> transposed(llvm::ArrayRef<float> w, int64_t n, int64_t k, float factor) {
-  // 16 rows at a time: a cache line of the result is written whole. Fully connected layers are the
-  // largest weights there are.
+  // Goes 16 rows at a time, so that a whole cache line of the result is written. Fully connected
+  // layers are the largest weights there are.
   constexpr int64_t kBlock = 16;
   std::vector<float> result(w.size());
   for (int64_t first = 0; first < n; first += kBlock) {
@@ -31,7 +31,7 @@ std::vector<float> scaled(llvm::ArrayRef<float> w, float factor) {
   return result;
 }
 
-// C of Gemm as a bias per column, if it is one: dims that broadcast to [m, n] with every row alike.
+// True if Gemm's C is a bias per column: its dims broadcast to [m, n] with every row alike.
 bool is_per_column(llvm::ArrayRef<int64_t> dims, int64_t n) {
   if (dims.empty()) return true;
   if (dims.size() > 2 || (dims.back() != 1 && dims.back() != n)) return false;
@@ -56,18 +56,18 @@ llvm::Expected<Gemm> read_gemm(const OnnxNode& node) {
   CODL_ASSIGN_OR_RETURN(beta, node.float_or("beta", 1.0f));
   CODL_ASSIGN_OR_RETURN(transpose_a, node.int_or("transA", 0));
   CODL_ASSIGN_OR_RETURN(transpose_b, node.int_or("transB", 0));
-  if (node.opset < 7) ignore_attributes(node, {"broadcast"});  // since then C always does
+  if (node.opset < 7) ignore_attributes(node, {"broadcast"});  // since then C always broadcasts
   return Gemm{alpha, beta, transpose_a != 0, transpose_b != 0};
 }
 
-// x [m, k] w [k, n] + bias [n], with weights that are packed; no bias: zeros.
+// Computes x [m, k] w [k, n] + bias [n], with weights that are packed; without bias it adds zeros.
 ir::ValueId packed_product(Compose& c, ir::ValueId x, ir::ValueId w, std::vector<float> bias) {
   const int64_t n = c.type(w).rank() == 2 ? c.dims(w)[1] : 0;
   if (bias.empty()) bias.assign(n, 0.0f);
   return c.node(OpKind::MatMul, MatMulParams{}, {x, w, c.floats(bias, {n}, "bias")});
 }
 
-// alpha * B as [k, n]: B itself where that is what it is.
+// Returns alpha * B as [k, n]; B itself if it is that already.
 llvm::Expected<ir::ValueId> gemm_weights(const OnnxNode& node, Importer& importer, Compose& c,
                                          const Gemm& gemm) {
   CODL_ASSIGN_OR_RETURN(b, importer.constant(node, 1));
@@ -78,7 +78,8 @@ llvm::Expected<ir::ValueId> gemm_weights(const OnnxNode& node, Importer& importe
   return c.operand(1);
 }
 
-// x times `factor`. Integers are multiplied as such where the factor is one, else in double.
+// Returns x times `factor`. Integers stay integers if the factor is one, else double computes the
+// product.
 ir::ValueId times(Compose& c, ir::ValueId x, float factor) {
   if (factor == 1) return x;
   const DType dtype = c.type(x).dtype;
@@ -87,7 +88,7 @@ ir::ValueId times(Compose& c, ir::ValueId x, float factor) {
   return c.cast(c.mul(c.cast(x, wide), c.scalar(wide, factor)), dtype);
 }
 
-// product + beta * C; C broadcasts to the product, never the product to C.
+// Returns product + beta * C. C broadcasts to the product, but the product never broadcasts to C.
 ir::ValueId plus_c(const OnnxNode& node, Compose& c, const Gemm& gemm, ir::ValueId product) {
   if (!node.has_input(2) || gemm.beta == 0) return product;
   const ir::ValueId addend = c.operand(2);
@@ -113,7 +114,7 @@ llvm::Error import_packed_gemm(const OnnxNode& node, Importer& importer, const G
   return c.bind(plus_c(node, c, gemm, packed_product(c, x, w, {})));
 }
 
-// Floats and constant weights of rank 2.
+// True for floats and constant weights of rank 2.
 llvm::Expected<bool> is_packed(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 1));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 1));
@@ -136,7 +137,7 @@ llvm::Error import_gemm(const OnnxNode& node, Importer& importer) {
   return c.bind(plus_c(node, c, gemm, times(c, product, gemm.alpha)));
 }
 
-// A [..., k] times a constant B [k, n]: the dims in front of k are rows.
+// Multiplies A [..., k] with a constant B [k, n]: the dims before k are rows.
 llvm::Error import_packed_matmul(const OnnxNode& node, Importer& importer,
                                  llvm::ArrayRef<int64_t> x_dims) {
   Compose c(node, importer);

@@ -1,4 +1,4 @@
-// Normalisations: by statistics of the operand itself, or by those of the training set.
+// Normalisations, by the operand's own statistics or by those of the training set.
 #include <algorithm>
 #include <cmath>
 
@@ -9,14 +9,14 @@
 namespace codl::compiler {
 namespace {
 
-// [1, count, 1 ...]: one element per channel of an operand of `rank` dims.
+// Returns [1, count, 1 ...]: one element per channel of an operand of `rank` dims.
 Dims64 per_channel(int64_t count, size_t rank) {
   Dims64 dims(rank, 1);
   dims[1] = count;
   return dims;
 }
 
-// A bit for every axis from `first` on.
+// Returns a bit for every axis from `first` on.
 int32_t mask_from(int32_t first, int32_t rank) { return ((1 << rank) - 1) & ~((1 << first) - 1); }
 
 Dims64 axes_from(int64_t first, int64_t rank) {
@@ -25,7 +25,7 @@ Dims64 axes_from(int64_t first, int64_t rank) {
   return axes;
 }
 
-// (x - mean) / sqrt(variance + epsilon) * scale + bias; scale or bias may be kNoId.
+// Computes (x - mean) / sqrt(variance + epsilon) * scale + bias; scale or bias may be kNoId.
 ir::ValueId normalized(Compose& c, ir::ValueId x, int32_t axes_mask, float epsilon,
                        ir::ValueId scale, ir::ValueId bias, bool is_rms = false) {
   NormalizeParams params = {};
@@ -66,8 +66,8 @@ llvm::Expected<BatchNorm> read_batch_norm(const OnnxNode& node) {
   return BatchNorm{epsilon, momentum, training != 0};
 }
 
-// One scale and shift per channel: a depthwise convolution with a 1x1 filter for maps, Mul and Add
-// for other ranks. fold_batch_norm merges either into a convolution or MatMul in front.
+// Applies one scale and shift per channel: for maps a depthwise convolution with a 1x1 filter, for
+// other ranks Mul and Add. fold_batch_norm merges either into a convolution or MatMul before it.
 llvm::Error scale_and_shift(const OnnxNode& node, Importer& importer, float epsilon,
                             llvm::ArrayRef<int64_t> x_dims) {
   const int64_t channels = x_dims[1];
@@ -78,7 +78,7 @@ llvm::Error scale_and_shift(const OnnxNode& node, Importer& importer, float epsi
   std::vector<float> weights(channels);
   std::vector<float> bias(channels);
   for (int64_t i = 0; i < channels; ++i) {
-    // In double: folding must not add an error of its own to the network's.
+    // In double, because folding must not add an error of its own to the network's.
     const double factor = scale[i] / std::sqrt(double{variance[i]} + epsilon);
     weights[i] = static_cast<float>(factor);
     bias[i] = static_cast<float>(shift[i] - mean[i] * factor);
@@ -107,7 +107,7 @@ llvm::Error scale_and_shift(const OnnxNode& node, Importer& importer, float epsi
   return llvm::Error::success();
 }
 
-// Parameters that are data.
+// The parameters are data.
 llvm::Error batch_norm_formula(const OnnxNode& node, Importer& importer, float epsilon,
                                size_t rank) {
   Compose c(node, importer);
@@ -161,9 +161,9 @@ llvm::Error import_batch_normalization(const OnnxNode& node, Importer& importer)
   return batch_norm_formula(node, importer, attributes.epsilon, x_dims.size());
 }
 
-// ---- by the statistics of the operand ----
+// ---- by the operand's own statistics ----
 
-// Per channel of each element of the batch.
+// Normalizes each channel of each element of the batch.
 llvm::Error import_instance_normalization(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(epsilon, node.float_or("epsilon", 1e-5f));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
@@ -178,7 +178,8 @@ llvm::Error import_instance_normalization(const OnnxNode& node, Importer& import
   return c.bind(normalized(c, x, mask_from(2, c.rank(x)), epsilon, scale, bias));
 }
 
-// The mean over the axes and 1 / sqrt(variance + epsilon), outputs 1 and 2 of LayerNormalization.
+// Binds the mean over the axes and 1 / sqrt(variance + epsilon), outputs 1 and 2 of
+// LayerNormalization.
 llvm::Error bind_statistics(Compose& c, ir::ValueId x, llvm::ArrayRef<int64_t> axes,
                             float epsilon) {
   if (!c.has_output(1) && !c.has_output(2)) return llvm::Error::success();
@@ -190,8 +191,8 @@ llvm::Error bind_statistics(Compose& c, ir::ValueId x, llvm::ArrayRef<int64_t> a
   return c.bind(c.unary(kUnaryReciprocal, deviation), 2);
 }
 
-// ONNX has it since opset 17; ONNX Runtime's optimiser writes the same into models of older ones.
-// stash_type: the type of the arithmetic, which is f32 here.
+// ONNX has it since opset 17; ONNX Runtime's optimiser writes the same into older models.
+// stash_type is the type of the arithmetic, which is f32 here.
 llvm::Error import_layer_normalization(const OnnxNode& node, Importer& importer) {
   ignore_attributes(node, {"stash_type"});
   CODL_ASSIGN_OR_RETURN(epsilon, node.float_or("epsilon", 1e-5f));
@@ -222,8 +223,8 @@ llvm::Error import_rms_normalization(const OnnxNode& node, Importer& importer) {
                            /*is_rms=*/true));
 }
 
-// Per group of neighbouring channels. Scale and bias: one element per channel, or (opset 18 to 20)
-// per group.
+// Normalizes groups of neighbouring channels. Scale and bias have one element per channel, or
+// (opset 18 to 20) per group.
 llvm::Error import_group_normalization(const OnnxNode& node, Importer& importer) {
   ignore_attributes(node, {"stash_type"});
   CODL_ASSIGN_OR_RETURN(epsilon, node.float_or("epsilon", 1e-5f));
@@ -246,7 +247,7 @@ llvm::Error import_group_normalization(const OnnxNode& node, Importer& importer)
   return c.bind(c.reshape(normalized(c, x, mask_from(2, 4), epsilon, scale, bias), dims));
 }
 
-// ONNX divides by the deviation + 1e-9: what has no variance gives 0.
+// ONNX divides by the deviation + 1e-9, so that values without variance give 0.
 llvm::Error import_mean_variance_normalization(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axes, node.ints_or("axes", {0, 2, 3}));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
@@ -260,7 +261,7 @@ llvm::Error import_mean_variance_normalization(const OnnxNode& node, Importer& i
   return c.bind(normalized(c, c.operand(0), mask, 1e-18f, ir::kNoId, ir::kNoId));
 }
 
-// Where the norm is zero so is the result.
+// If the norm is zero, so is the result.
 llvm::Error import_lp_normalization(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axis, node.int_or("axis", -1));
   CODL_ASSIGN_OR_RETURN(p, node.int_or("p", 2));
@@ -272,10 +273,11 @@ llvm::Error import_lp_normalization(const OnnxNode& node, Importer& importer) {
   return c.bind(c.div(x, c.where(is_zero, c.scalar(DType::F32, 1), norm)));
 }
 
-// Channels up to which LRN's matrix of weights is made: 64 MiB of it.
+// Limit of the channels for which LRN's matrix of weights is made: 64 MiB.
 constexpr int64_t kMaxLrnChannels = 4096;
 
-// Weights [channels, channels, 1, 1] of the convolution that adds up neighbouring channels.
+// Returns the weights [channels, channels, 1, 1] of the convolution that adds up neighbouring
+// channels.
 std::vector<float> neighbour_weights(int64_t channels, int64_t size, float weight) {
   std::vector<float> weights(channels * channels, 0.0f);
   const int64_t below = (size - 1) / 2;
@@ -286,8 +288,8 @@ std::vector<float> neighbour_weights(int64_t channels, int64_t size, float weigh
   return weights;
 }
 
-// x / (bias + alpha / size * (sum of squares of `size` neighbouring channels))^beta. The sum is a
-// 1x1 convolution, which runs in the layout of its neighbours.
+// Computes x / (bias + alpha / size * (sum of squares of `size` neighbouring channels))^beta. The
+// sum is a 1x1 convolution, which runs in the layout of its neighbours.
 llvm::Error import_lrn(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(size, node.int_or("size", 0));
   CODL_ASSIGN_OR_RETURN(alpha, node.float_or("alpha", 1e-4f));

@@ -25,7 +25,7 @@ struct AxisPad {
   int64_t end = 0;
 };
 
-// Negative pads first, as a slice. Input error if nothing is left to pad with.
+// Applies negative pads first, as a slice. Input error if nothing is left to pad with.
 llvm::Expected<ir::ValueId> crop(const OnnxNode& node, Compose& c, ir::ValueId x,
                                  llvm::ArrayRef<int64_t> dims,
                                  llvm::MutableArrayRef<AxisPad> pads) {
@@ -59,7 +59,7 @@ ir::ValueId pad_node(Compose& c, int32_t kind, ir::ValueId x, ir::ValueId value,
   return c.node(OpKind::Pad, params, {x});
 }
 
-// `value`: kNoId for zero.
+// `value` is kNoId for zero.
 llvm::Error pad(const OnnxNode& node, Importer& importer, Compose& c, int32_t kind,
                 ir::ValueId value, std::vector<AxisPad> pads) {
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
@@ -86,7 +86,7 @@ llvm::Error pad(const OnnxNode& node, Importer& importer, Compose& c, int32_t ki
   return c.bind(pad_node(c, kind, cropped, kind == kPadConstant ? value : ir::kNoId, pads));
 }
 
-// Begins of all axes, then ends, as ONNX has them, for the given axes.
+// Returns the pads of the given axes from ONNX's list: begins of all axes, then ends.
 llvm::Expected<std::vector<AxisPad>> pads_of(const OnnxNode& node, llvm::ArrayRef<int64_t> pads,
                                              llvm::ArrayRef<int64_t> axes, size_t rank) {
   if (pads.size() != 2 * axes.size())
@@ -118,20 +118,21 @@ llvm::Error import_pad_7(const OnnxNode& node, Importer& importer) {
 
 // ---- pads known at run time only ----
 
-// Where element `place` (i64) of the padded axis comes from. Constant: perhaps outside.
+// Returns the source of element `place` (i64) of the padded axis. With a constant it may lie
+// outside.
 ir::ValueId source_of(Compose& c, int32_t kind, ir::ValueId place, int64_t dim) {
   if (kind == kPadConstant) return place;
   if (kind == kPadEdge) return clamp(c, place, 0, dim - 1);
   if (kind == kPadWrap) return c.binary(kBinaryMod, place, int_scalar(c, dim));
-  // Forwards and backwards, without the elements at the turns twice.
+  // Goes forwards and backwards, without repeating the elements at the turns.
   if (dim == 1) return clamp(c, place, 0, 0);
   const ir::ValueId period = int_scalar(c, 2 * dim - 2);
   const ir::ValueId forwards = c.binary(kBinaryMod, place, period);
   return c.binary(kBinaryMin, forwards, c.sub(period, forwards));
 }
 
-// How much is put in front of each axis is computed; how much behind follows from the dims
-// declared.
+// Pads by computed numbers of elements before each axis; the numbers after follow from the declared
+// dims.
 llvm::Error pad_declared(const OnnxNode& node, Importer& importer, Compose& c, int32_t kind,
                          ir::ValueId value, std::optional<std::vector<int64_t>> known_axes,
                          llvm::ArrayRef<int64_t> declared) {
@@ -203,7 +204,7 @@ llvm::Error import_pad_11(const OnnxNode& node, Importer& importer) {
   return pad_declared(node, importer, c, kind, value, axes, *declared);
 }
 
-// Each axis cut or padded to its size, the middle staying in the middle.
+// Cuts or pads each axis to its size, and keeps the middle in the middle.
 llvm::Error import_center_crop_pad(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
   CODL_ASSIGN_OR_RETURN(axes, node.ints_or("axes", all_axes(dims.size())));
@@ -223,7 +224,7 @@ llvm::Error import_center_crop_pad(const OnnxNode& node, Importer& importer) {
     const int64_t size = (*sizes)[i];
     if (size < 0 || size > kMaxDim)
       return input_error(node.name, "expected sizes in [0, {0}], found {1}", kMaxDim, size);
-    // Rounded down in front in both cases.
+    // Both cases round down at the beginning.
     const int64_t added = size - dims[axis];
     const int64_t begin = added < 0 ? -(-added / 2) : added / 2;
     pads[axis] = {begin, added - begin};

@@ -1,5 +1,5 @@
-// Pooling, and MaxUnpool. Max and Average of f32 over one or two axes are Pool2d, which has the
-// fast kernels; all else is a PoolNd.
+// Pooling, and MaxUnpool. Max and Average of f32 over one or two axes become Pool2d, which has the
+// fast kernels; all others become a PoolNd.
 #include <algorithm>
 #include <optional>
 
@@ -44,8 +44,8 @@ llvm::Expected<Pooling> read_pooling(const OnnxNode& node, const Importer& impor
   return pool;
 }
 
-// True if every window of Pool2d would have an element to look at (Pool2d has no answer for
-// others), and its kernels take the padding.
+// True if every window of Pool2d would have an element (Pool2d has no answer for others), and its
+// kernels take the padding.
 bool fits_pool2d(const Pooling& pool) {
   const llvm::ArrayRef<SpatialAxis> axes = pool.window.axes;
   if (axes.size() > 2 || pool.dtype != DType::F32) return false;
@@ -110,7 +110,7 @@ llvm::Error import_window_pool(const OnnxNode& node, Importer& importer, int32_t
   CODL_ASSIGN_OR_RETURN(count_include_pad, node.int_or("count_include_pad", 0));
   CODL_ASSIGN_OR_RETURN(storage_order, node.int_or("storage_order", 0));
   pool.window = window;
-  // auto_pad fixes the number of windows by itself.
+  // auto_pad alone decides the number of windows.
   pool.is_ceil = ceil_mode != 0 && !window.has_automatic_pads;
   pool.count_include_pad = kind == kPoolNdAverage && count_include_pad != 0;
   Compose c(node, importer);
@@ -121,7 +121,7 @@ llvm::Error import_window_pool(const OnnxNode& node, Importer& importer, int32_t
   return c.bind(append_pool_nd(c, pool, x, storage_order != 0), 1);
 }
 
-// A window as large as the map, which is taken as one line unless it has two axes.
+// The window is as large as the map, which is treated as one line unless it has two axes.
 llvm::Error import_global_pool(const OnnxNode& node, Importer& importer, int32_t kind) {
   CODL_ASSIGN_OR_RETURN(pool, read_pooling(node, importer, kind));
   llvm::SmallVector<int64_t, 4> ones(pool.x.size(), 1);
@@ -141,7 +141,7 @@ llvm::Error import_global_pool(const OnnxNode& node, Importer& importer, int32_t
   return c.bind(c.reshape(append_pool(c, pool, c.reshape(c.operand(0), pool.x)), ones));
 }
 
-// The map that was pooled, as long as its windows did not overlap its end.
+// Returns the dims of the map that was pooled, if its windows did not overhang its end.
 llvm::Expected<Dims64> unpooled_dims(const OnnxNode& node, llvm::ArrayRef<int64_t> pooled) {
   const size_t axes = pooled.size() - 2;
   CODL_ASSIGN_OR_RETURN(kernel, node.ints_or("kernel_shape", {}));
@@ -163,8 +163,8 @@ llvm::Expected<Dims64> unpooled_dims(const OnnxNode& node, llvm::ArrayRef<int64_
   return dims;
 }
 
-// Dims of the map whose elements the indices count: that of the MaxPool which found them, or
-// nothing where none is seen.
+// Returns the dims of the map whose elements the indices count: the input of the MaxPool that found
+// them, or nothing if there is none.
 std::optional<Dims64> counted_map(Importer& importer, ir::ValueId indices) {
   for (;;) {
     const ir::NodeId producer = importer.graph().value(indices).producer;
@@ -179,10 +179,10 @@ std::optional<Dims64> counted_map(Importer& importer, ir::ValueId indices) {
   }
 }
 
-// Every element back to the place that MaxPool found it at, which counts over all batches and
-// channels; zeros elsewhere. With output_shape the places count in the map that was pooled. Where
-// that is not known they count in the map without output_shape, as in ONNX's node test, and zeros
-// are added behind each axis.
+// Puts every element back where MaxPool found it, at an index over all batches and channels, with
+// zeros elsewhere. With output_shape the indices count in the map that was pooled. If that is not
+// known they count in the map without output_shape, as in ONNX's node test, and zeros are added
+// after each axis.
 llvm::Error import_max_unpool(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(pooled, importer.dims_of(node, 0));
   CODL_ASSIGN_OR_RETURN(index_dims, importer.dims_of(node, 1));

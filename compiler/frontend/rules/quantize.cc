@@ -32,7 +32,7 @@ llvm::Expected<Range64> range_of(const OnnxNode& node, DType dtype) {
   }
 }
 
-// saturate(round(x) + zero_point) as `dtype`; zero_point of f32, or kNoId.
+// Computes saturate(round(x) + zero_point) as `dtype`; zero_point is f32, or kNoId.
 ir::ValueId saturated(Compose& c, ir::ValueId x, ir::ValueId zero_point, DType dtype,
                       Range64 range) {
   ir::ValueId y = c.unary(kUnaryRound, x);
@@ -41,8 +41,8 @@ ir::ValueId saturated(Compose& c, ir::ValueId x, ir::ValueId zero_point, DType d
   return c.cast(y, dtype);
 }
 
-// A scale or zero point so that it broadcasts to x: one for all, one per index of the axis, or one
-// per block of `block_size` indices.
+// Reshapes a scale or zero point so that it broadcasts to x: one for all, one per index of the
+// axis, or one per block of `block_size` indices.
 ir::ValueId spread(const OnnxNode& node, Compose& c, ir::ValueId parameter, ir::ValueId x,
                    int64_t axis_attribute, int64_t block_size) {
   const Dims64 dims(c.dims(x).begin(), c.dims(x).end());
@@ -83,7 +83,7 @@ llvm::Expected<Granularity> read_granularity(const OnnxNode& node) {
   return Granularity{axis, block_size};
 }
 
-// The type of the quantised output: the zero point's, or the attribute's, or u8.
+// Returns the type of the quantised output: the zero point's, or the attribute's, or u8.
 llvm::Expected<DType> quantized_dtype(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(attribute, node.int_or("output_dtype", 0));
   if (node.has_input(2)) return importer.dtype_of(node, 2);
@@ -96,7 +96,7 @@ llvm::Expected<DType> quantized_dtype(const OnnxNode& node, Importer& importer) 
 }
 
 llvm::Error import_quantize_linear(const OnnxNode& node, Importer& importer) {
-  // Saturation and precision of types that codl does not have, or that are f32 here.
+  // They concern types that codl does not have, or that are f32 here.
   ignore_attributes(node, {"saturate", "precision"});
   CODL_ASSIGN_OR_RETURN(granularity, read_granularity(node));
   CODL_ASSIGN_OR_RETURN(dtype, quantized_dtype(node, importer));
@@ -125,13 +125,13 @@ llvm::Error import_dequantize_linear(const OnnxNode& node, Importer& importer) {
   };
   const ir::ValueId scale = parameter(1);
   const ir::ValueId zero_point = node.has_input(2) ? parameter(2) : ir::kNoId;
-  // Integers of 32 bits are exact before the subtraction only.
+  // Integers of 32 bits are exact only before the subtraction.
   const DType exact = c.type(x).dtype == DType::I32 ? DType::I32 : DType::F32;
   if (zero_point != ir::kNoId) x = c.sub(c.cast(x, exact), c.cast(zero_point, exact));
   return c.bind(c.mul(c.cast(x, DType::F32), scale));
 }
 
-// To u8, with scale and zero point of the data, widened to hold 0.
+// Quantises to u8, with scale and zero point of the data's range, widened to hold 0.
 llvm::Error import_dynamic_quantize_linear(const OnnxNode& node, Importer& importer) {
   Compose c(node, importer);
   const ir::ValueId x = c.operand(0);
@@ -140,9 +140,9 @@ llvm::Error import_dynamic_quantize_linear(const OnnxNode& node, Importer& impor
   const ir::ValueId zero = c.scalar(DType::F32, 0);
   const ir::ValueId low = c.binary(kBinaryMin, c.reduce(kReduceMin, x, axes, false), zero);
   const ir::ValueId high = c.binary(kBinaryMax, c.reduce(kReduceMax, x, axes, false), zero);
-  // The specification divides by zero where all elements are zeros. As in ONNX's reference
-  // evaluator the range is 1 then; ONNX Runtime has a scale of 1. Either way y and the zero point
-  // are 0.
+  // The specification divides by zero if all elements are zeros. Here the range is 1 then, as in
+  // ONNX's reference evaluator; ONNX Runtime has a scale of 1. Either way y and the zero point are
+  // 0.
   const ir::ValueId span = c.sub(high, low);
   const ir::ValueId is_empty = c.binary(kBinaryEqual, span, zero);
   const ir::ValueId scale =
@@ -159,13 +159,13 @@ llvm::Error import_dynamic_quantize_linear(const OnnxNode& node, Importer& impor
 
 // ---- products ----
 
-// A vector of parameters per row ([m] to [m, 1]) or column of a matrix; all else as it is.
+// Turns a vector of parameters into one per row of a matrix ([m] to [m, 1]); other parameters stay.
 ir::ValueId per_row(Compose& c, ir::ValueId parameter) {
   const auto dims = c.dims(parameter);
   return dims.size() == 1 && dims[0] != 1 ? c.reshape(parameter, {dims[0], 1}) : parameter;
 }
 
-// Operand `i` minus zero point operand `zero_point`, if there is one, as i32.
+// Returns operand `i` minus zero point operand `zero_point`, if there is one, as i32.
 ir::ValueId centred(const OnnxNode& node, Compose& c, size_t i, size_t zero_point, bool has_rows) {
   const ir::ValueId x = c.operand_as(i, DType::I32);
   if (!node.has_input(zero_point)) return x;
@@ -190,21 +190,21 @@ llvm::Error import_qlinear_matmul(const OnnxNode& node, Importer& importer) {
                           dtype, range));
 }
 
-// A scalar or a vector with an element per index of axis `axis` of `rank` dims.
+// Reshapes a scalar, or a vector with an element per index of axis `axis`, to `rank` dims.
 ir::ValueId per_channel(Compose& c, ir::ValueId parameter, int64_t axis, size_t rank) {
   int64_t count = 1;
   for (int32_t dim : c.dims(parameter)) count *= dim;
   return count == 1 ? c.reshape(parameter, {}) : along(c, parameter, axis, rank);
 }
 
-// Places of a quantised convolution's operands.
+// Indices of a quantised convolution's operands.
 struct ConvOperands {
   size_t w = 0;
   size_t x_zero_point = 0;
   size_t w_zero_point = 0;
 };
 
-// The convolution of integers, in i32.
+// Convolves integers, in i32.
 llvm::Expected<ir::ValueId> integer_convolution(const OnnxNode& node, Importer& importer,
                                                 Compose& c, const ConvOperands& operands) {
   CODL_ASSIGN_OR_RETURN(x_dims, importer.dims_of(node, 0));

@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM: a Recurrent, whose one output holds the three of ONNX behind each other.
+// RNN, GRU and LSTM become a Recurrent, whose one output holds ONNX's three, one after the other.
 #include "kernels/recurrent/recurrent.h"
 
 #include "compiler/frontend/graph/compose.h"
@@ -7,8 +7,8 @@
 namespace codl::compiler {
 namespace {
 
-// An activation by ONNX's name (case does not matter), with the defaults of the ONNX operator; and
-// which of alpha and beta it takes from the node's lists.
+// An activation by ONNX's name (case does not matter), with the defaults of the ONNX operator; it
+// says whether it takes alpha and beta from the node's lists.
 struct ActivationRow {
   llvm::StringRef name;
   int32_t kind;
@@ -47,7 +47,7 @@ llvm::Expected<std::vector<float>> floats_of(const OnnxNode& node, llvm::StringR
   return found->floats;
 }
 
-// Names of `count` activations for each direction.
+// Returns the names of `count` activations for each direction.
 llvm::Expected<std::vector<std::string>> activation_names(const OnnxNode& node, int32_t kind,
                                                           int32_t directions) {
   const int32_t count = kernels::recurrent_activations(kind);
@@ -85,7 +85,7 @@ llvm::Expected<llvm::SmallVector<Activation, 6>> read_activations(const OnnxNode
                                "ThresholdedRelu, HardSigmoid, Elu, Softsign or Softplus, found {0}",
                                name);
     Activation activation = {row->kind, row->alpha, row->beta};
-    // The lists hold the numbers of those activations only that take one.
+    // The lists hold only the numbers of activations that take one.
     if (row->takes_alpha && next_alpha < alphas.size()) activation.alpha = alphas[next_alpha++];
     if (row->takes_beta && next_beta < betas.size()) activation.beta = betas[next_beta++];
     activations.push_back(activation);
@@ -148,7 +148,7 @@ llvm::Expected<RecurrentParams> read_params(const OnnxNode& node, int32_t kind) 
   return params;
 }
 
-// The operands there are, the sequence first (layout 0).
+// Returns the operands that exist, with the sequence first (layout 0).
 llvm::SmallVector<ir::ValueId, 8> operands_of(Compose& c, const RecurrentParams& params,
                                               bool is_batch_first) {
   const auto state = [&](size_t i) {
@@ -167,7 +167,7 @@ llvm::SmallVector<ir::ValueId, 8> operands_of(Compose& c, const RecurrentParams&
 llvm::Error import_recurrent(const OnnxNode& node, Importer& importer, int32_t kind) {
   CODL_ASSIGN_OR_RETURN(params, read_params(node, kind));
   CODL_ASSIGN_OR_RETURN(layout, node.int_or("layout", 0));
-  // The weights say it, and the outputs that are named are those that are wanted.
+  // The weights tell the size, and the named outputs are the wanted ones.
   ignore_attributes(node, {"hidden_size", "output_sequence"});
   Compose c(node, importer);
   const bool is_batch_first = layout != 0;

@@ -1,4 +1,5 @@
-// Reductions over axes, running sums, and functions normalised along an axis: Softmax and its kin.
+// Reductions over axes, running sums, and functions normalised along an axis: Softmax and related
+// ones.
 #include <limits>
 
 #include "compiler/frontend/graph/shape_operands.h"
@@ -13,7 +14,7 @@ namespace {
 struct Reduction {
   int32_t kind = 0;
   bool keepdims = true;
-  bool reduces_none = false;  // without axes: no axis, rather than every one
+  bool reduces_none = false;  // without axes it reduces none, instead of all
 };
 
 // A bit per axis.
@@ -67,7 +68,7 @@ double value_of_none(int32_t kind, DType dtype) {
   }
 }
 
-// Over an operand without elements.
+// Reduces an operand without elements.
 llvm::Error reduce_none(const OnnxNode& node, Importer& importer, const Reduction& reduction,
                         llvm::ArrayRef<int64_t> dims) {
   CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
@@ -78,8 +79,8 @@ llvm::Error reduce_none(const OnnxNode& node, Importer& importer, const Reductio
   return c.bind(c.filled(dtype, value, dims));
 }
 
-// A mean over height and width is a pooling of the whole map, which runs in the map's layout and on
-// the GPU.
+// True for a mean over height and width. It is a pooling of the whole map, which runs in the map's
+// layout and on the GPU.
 bool is_map_mean(const Reduction& reduction, const ir::TensorType& x, AxesMask mask) {
   return reduction.kind == kReduceMean && x.dtype == DType::F32 && x.rank() == 4 && mask != 0 &&
          (mask & 3) == 0;
@@ -103,8 +104,8 @@ ir::ValueId reduced(Compose& c, const Reduction& reduction, ir::ValueId x, AxesM
   return c.reshape(y, reduced_dims(dims, mask, reduction.keepdims));
 }
 
-// The sets of `count` axes that make the declared dims out of the operand's. Sets that differ in
-// axes of one element only give the same numbers and count as one.
+// Returns the sets of `count` axes that make the declared dims from the operand's. Sets that differ
+// only in axes of one element give the same numbers and count as one.
 std::vector<AxesMask> fitting_masks(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> declared,
                                     size_t count, bool keepdims) {
   std::vector<AxesMask> masks;
@@ -122,7 +123,8 @@ std::vector<AxesMask> fitting_masks(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef
   return masks;
 }
 
-// The axes longer than one element that operand 1 names, one bit each: known at run time only.
+// Returns the axes longer than one element that operand 1 names, one bit each, computed at run
+// time.
 ir::ValueId mask_at_run_time(Compose& c, llvm::ArrayRef<int64_t> dims) {
   const ir::ValueId axes =
       from_front(c, c.operand_as(1, DType::I64), int_scalar(c, static_cast<int64_t>(dims.size())));
@@ -139,8 +141,8 @@ int64_t longer_axes(llvm::ArrayRef<int64_t> dims, AxesMask mask) {
   return result;
 }
 
-// Axes that are data: every set that fits the declared dims is reduced over, and the one that is
-// meant is picked.
+// The axes are data: reduces over every set that fits the declared dims, and picks the right one at
+// run time.
 llvm::Error reduce_at_run_time(const OnnxNode& node, Importer& importer, const Reduction& reduction,
                                llvm::ArrayRef<int64_t> dims) {
   CODL_ASSIGN_OR_RETURN(axes_dims, importer.dims_of(node, 1));
@@ -178,7 +180,7 @@ llvm::Error import_reduction(const OnnxNode& node, Importer& importer, const Red
   return c.bind(reduced(c, reduction, c.operand(0), mask));
 }
 
-// Axes are an attribute.
+// The axes are an attribute.
 template <int32_t kKind>
 llvm::Error import_reduce_7(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axes, node.ints_or("axes", {}));
@@ -186,7 +188,7 @@ llvm::Error import_reduce_7(const OnnxNode& node, Importer& importer) {
   return import_reduction(node, importer, {kKind, keepdims != 0, false}, axes);
 }
 
-// Axes are an input.
+// The axes are an input.
 template <int32_t kKind>
 llvm::Error import_reduce_18(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(keepdims, node.int_or("keepdims", 1));
@@ -223,7 +225,7 @@ llvm::Error import_arg(const OnnxNode& node, Importer& importer) {
 
 // ---- CumSum, CumProd ----
 
-// Along axis `axis` of operand 0.
+// Computes running sums along axis `axis` of operand 0.
 ir::ValueId cumulated(Compose& c, ir::ValueId x, CumulateParams params, int32_t axis) {
   params.axis = axis;
   return c.node(OpKind::Cumulate, params, {x});
@@ -248,7 +250,7 @@ llvm::Error import_cumulate(const OnnxNode& node, Importer& importer, bool is_pr
     CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axes[0], dims.size()));
     return c.bind(cumulated(c, x, params, axis));
   }
-  // The axis is data: the running sums along each, of which one is picked.
+  // The axis is data, so sums run along each axis, and one result is picked.
   const int64_t rank = static_cast<int64_t>(dims.size());
   const ir::ValueId axis =
       from_front(c, c.reshape(c.operand_as(1, DType::I64), {}), int_scalar(c, rank));
@@ -269,7 +271,7 @@ llvm::Error import_cum_prod(const OnnxNode& node, Importer& importer) {
 
 enum class Kin { Softmax, LogSoftmax, Hardmax };
 
-// 1 at the first of the largest elements, 0 elsewhere.
+// Returns 1 at the first of the largest elements, 0 elsewhere.
 ir::ValueId hardmax(Compose& c, ir::ValueId x, int32_t axis) {
   const ir::ValueId place = c.node(OpKind::Reduce, ReduceParams{kReduceArgMax, 1 << axis, 0}, {x});
   if (place == ir::kNoId) return place;
@@ -283,7 +285,7 @@ ir::ValueId normalized(Compose& c, Kin kin, ir::ValueId x, int32_t axis) {
                 SoftmaxParams{.axis = axis, .is_log = kin == Kin::LogSoftmax ? 1 : 0}, {x});
 }
 
-// Before opset 13: over all dims from `axis` on, taken together.
+// Before opset 13 it runs over all dims from `axis` on, taken together.
 template <Kin kKin>
 llvm::Error import_softmax_7(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axis_attribute, node.int_or("axis", 1));

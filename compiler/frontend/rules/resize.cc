@@ -1,4 +1,4 @@
-// Maps of another size: Resize, Upsample, DepthToSpace, SpaceToDepth.
+// Rules that change the size of maps: Resize, Upsample, DepthToSpace, SpaceToDepth.
 #include <algorithm>
 #include <cmath>
 
@@ -15,9 +15,9 @@ namespace {
 
 // The facts known of a Resize, per axis of x.
 struct ResizeAxes {
-  llvm::SmallVector<int32_t, 4> axes;  // that the operands are for, in their order
+  llvm::SmallVector<int32_t, 4> axes;  // axes of the operands, in their order
   Dims64 dims;                         // dims of the output
-  std::vector<float> scales;           // where they are not computed; 0: the quotient of the dims
+  std::vector<float> scales;           // unless computed; 0: the quotient of the dims
 };
 
 struct NamedMember {
@@ -35,7 +35,7 @@ llvm::Expected<int32_t> member_of(const OnnxNode& node, llvm::StringRef attribut
 }
 
 llvm::Expected<int32_t> interpolation(const OnnxNode& node) {
-  // "bilinear": what some exporters call linear in Upsample.
+  // Some exporters write "bilinear" for linear in Upsample.
   return member_of(node, "mode", "nearest",
                    {{"nearest", kResizeNearest},
                     {"linear", kResizeLinear},
@@ -72,7 +72,8 @@ llvm::Error read_attributes(const OnnxNode& node, ResizeParams& params) {
   return llvm::Error::success();
 }
 
-// A vector over all axes of x: element i of `given` where axis i of `axes` is, else `fallback`.
+// Returns a vector over all axes of x: element i of `given` where axis i of `axes` is, else
+// `fallback`.
 ir::ValueId over_all_axes(Compose& c, ir::ValueId given, llvm::ArrayRef<int32_t> axes, size_t rank,
                           float fallback) {
   std::vector<int64_t> places(rank, static_cast<int64_t>(axes.size()));
@@ -81,7 +82,7 @@ ir::ValueId over_all_axes(Compose& c, ir::ValueId given, llvm::ArrayRef<int32_t>
   return c.gather(all, c.ints(places, {static_cast<int64_t>(rank)}), 0);
 }
 
-// starts, then ends.
+// The starts come first, then the ends.
 ir::ValueId roi_over_all_axes(Compose& c, ir::ValueId roi, llvm::ArrayRef<int32_t> axes,
                               size_t rank) {
   const int64_t count = static_cast<int64_t>(axes.size());
@@ -90,7 +91,7 @@ ir::ValueId roi_over_all_axes(Compose& c, ir::ValueId roi, llvm::ArrayRef<int32_
                   0);
 }
 
-// Over all axes of x; kNoId: none.
+// Operands over all axes of x; kNoId: none.
 struct ResizeOperands {
   ir::ValueId scales = ir::kNoId;
   ir::ValueId roi = ir::kNoId;
@@ -115,14 +116,15 @@ ir::ValueId resize_node(Compose& c, ResizeParams params, llvm::ArrayRef<float> s
   return c.shaped_node(OpKind::Resize, params, inputs, dims);
 }
 
-// `x` in f32 as the dtype. Integers: the nearest, halves away from 0, inside the dtype's range.
+// Rounds `x` in f32 to the dtype. For integers it is the nearest, halves away from 0, inside the
+// dtype's range.
 ir::ValueId rounded(Compose& c, ir::ValueId x, DType dtype) {
   if (kernels::is_float(dtype)) return c.cast(x, dtype);
   const ir::ValueId half = c.mul(c.unary(kUnarySign, x), c.scalar(DType::F32, 0.5));
   return c.cast(c.add(x, half), dtype);
 }
 
-// `x` of any dtype resized along one axis only, in f32.
+// Resizes `x` of any dtype along one axis only, in f32.
 ir::ValueId resize_along(Compose& c, const ResizeParams& params, const ResizeAxes& resized,
                          const ResizeOperands& operands, ir::ValueId x, size_t axis) {
   const size_t rank = resized.dims.size();
@@ -169,8 +171,8 @@ llvm::Error resize(const OnnxNode& node, Importer& importer, Compose& c, ResizeP
   if (has_roi) operands.roi = roi_over_all_axes(c, roi, resized.axes, dims.size());
   ir::ValueId y = c.operand(0);
   if (params.is_antialias && !kernels::is_float(dtype)) {
-    // As image libraries and ONNX Runtime (upsample_antialias.h) do it: along one axis after the
-    // other, the last one first, with integers between.
+    // Image libraries and ONNX Runtime (upsample_antialias.h) do it like this: along one axis after
+    // the other, the last one first, with integers between.
     for (size_t axis = dims.size(); axis-- > 0;)
       if (has_scales || has_roi || resized.scales[axis] != 1)
         y = rounded(c, resize_along(c, params, resized, operands, y, axis), dtype);
@@ -178,23 +180,23 @@ llvm::Error resize(const OnnxNode& node, Importer& importer, Compose& c, ResizeP
   }
   if (params.kind != kResizeNearest) y = c.cast(y, DType::F32);
   y = resize_node(c, params, resized.scales, operands, y, resized.dims);
-  // ONNX Runtime cuts integers of Linear and has no others of Cubic.
+  // For integers, ONNX Runtime truncates Linear and has no Cubic.
   return c.bind(params.kind == kResizeCubic ? rounded(c, y, dtype) : c.cast(y, dtype));
 }
 
-// Scales that are known: x.dims * scale, cut.
+// Applies known scales: x.dims * scale, truncated.
 llvm::Error apply_scales(const OnnxNode& node, Importer& importer, llvm::ArrayRef<float> scales,
                          ResizeAxes& resized) {
   const auto declared = importer.declared_dims(node, 0);
   for (size_t i = 0; i < resized.axes.size(); ++i) {
     const int32_t axis = resized.axes[i];
-    // In f32 as ONNX Runtime computes it.
+    // In f32, as ONNX Runtime computes it.
     const float length = static_cast<float>(resized.dims[axis]) * scales[i];
     if (!(scales[i] > 0) || !(length >= 0 && length <= kMaxDim))
       return input_error(node.name, "expected scales over 0 for dims of at most {0}, found {1}",
                          kMaxDim, scales[i]);
     int64_t dim = static_cast<int64_t>(length);
-    // A product next to an integer is cut differently in f32 and f64: the exporter's way decides.
+    // f32 and f64 truncate a product next to an integer differently: the exporter's result decides.
     if (declared && declared->size() == resized.dims.size() &&
         std::abs((*declared)[axis] - dim) == 1 &&
         std::abs(std::round(length) - length) <= 1e-5f * length)
@@ -205,8 +207,8 @@ llvm::Error apply_scales(const OnnxNode& node, Importer& importer, llvm::ArrayRe
   return llvm::Error::success();
 }
 
-// Sizes that are known; with a policy all axes get the scale of one of them, which is that axis's
-// quotient, and an f32 along those that come out fractional.
+// Applies known sizes. With a policy all axes get the scale of one of them: exact along that axis,
+// and rounded to f32 along those that come out fractional.
 void apply_sizes(llvm::StringRef policy, llvm::ArrayRef<int64_t> sizes, ResizeAxes& resized) {
   double common = 0;
   size_t chosen = 0;
@@ -232,7 +234,7 @@ void apply_sizes(llvm::StringRef policy, llvm::ArrayRef<int64_t> sizes, ResizeAx
   }
 }
 
-// Sizes that are computed, with declared dims: the scale that a policy chooses.
+// Returns the scale that a policy chooses, for computed sizes with declared dims.
 ir::ValueId common_scale(Compose& c, llvm::StringRef policy, ir::ValueId sizes,
                          const ResizeAxes& resized, llvm::ArrayRef<int64_t> dims) {
   std::vector<float> in;
@@ -243,7 +245,7 @@ ir::ValueId common_scale(Compose& c, llvm::StringRef policy, ir::ValueId sizes,
   return c.expand(c.reduce(kind, scales, {0}), {count});
 }
 
-// Inputs from opset 11 on: x, roi, scales, sizes.
+// Inputs since opset 11: x, roi, scales, sizes.
 constexpr size_t kRoi = 1;
 constexpr size_t kScales = 2;
 constexpr size_t kSizes = 3;
@@ -274,7 +276,7 @@ llvm::Expected<ResizeAxes> resize_axes(const OnnxNode& node, llvm::ArrayRef<int6
   return resized;
 }
 
-// Unless operand `i` has `count` elements.
+// Input error unless operand `i` has `count` elements.
 llvm::Error expect_elements(const OnnxNode& node, Importer& importer, size_t i, size_t count) {
   auto dims = importer.dims_of(node, i);
   if (!dims) return dims.takeError();
@@ -283,7 +285,7 @@ llvm::Error expect_elements(const OnnxNode& node, Importer& importer, size_t i, 
                      element_count(*dims));
 }
 
-// The output's dims from constant scales or sizes; false if they are computed at run time.
+// Computes the output's dims from constant scales or sizes; false if they are computed at run time.
 llvm::Expected<bool> apply_known(const OnnxNode& node, Importer& importer, bool has_sizes,
                                  llvm::StringRef policy, ResizeAxes& resized) {
   if (!importer.is_constant(node, has_sizes ? kSizes : kScales)) return false;
@@ -382,8 +384,8 @@ llvm::Error import_upsample_9(const OnnxNode& node, Importer& importer) {
   return upsample_by_operand(node, importer, kResizeFloor);
 }
 
-// The node tests of this version, which says nothing of it, take the ceiling along an axis that
-// becomes smaller; so does ONNX Runtime.
+// This version does not say how to round. Its node tests, like ONNX Runtime, take the ceiling along
+// an axis that becomes smaller.
 llvm::Error import_resize_10(const OnnxNode& node, Importer& importer) {
   return upsample_by_operand(node, importer, kResizeFloorOrCeil);
 }

@@ -81,7 +81,7 @@ llvm::Error import_roi_align_16(const OnnxNode& node, Importer& importer) {
 
 // ---- DeformConv ----
 
-// A convolution whose taps read the map where an operand says, between its elements too. Operands:
+// A convolution whose taps read the map where an operand says, even between its elements. Operands:
 // x[n,c,h,w], w[oc,c/groups,kh,kw], offsets[n,offset_groups*taps*2,oh,ow] with the row's before the
 // column's, bias[oc], mask[n,offset_groups*taps,oh,ow].
 struct DeformConv {
@@ -93,7 +93,7 @@ struct DeformConv {
   int64_t offset_groups = 1;
 
   int64_t taps() const { return w[2] * w[3]; }
-  int64_t parts() const { return x[0] * offset_groups; }  // maps with offsets of their own
+  int64_t parts() const { return x[0] * offset_groups; }  // maps with own offsets
 };
 
 llvm::Expected<DeformConv> read_deform_conv(const OnnxNode& node, Importer& importer) {
@@ -145,8 +145,9 @@ llvm::Expected<DeformConv> read_deform_conv(const OnnxNode& node, Importer& impo
   return conv;
 }
 
-// Places along spatial axis `axis` in the numbers of GridSample, from offsets[parts * taps, 2, oh,
-// ow]: an element's center i is (2 * i + 1) / extent - 1. [parts, taps * oh, ow, 1].
+// Returns positions along spatial axis `axis` in GridSample's coordinates, from offsets[parts *
+// taps, 2, oh, ow]: an element's center i is (2 * i + 1) / extent - 1. The result is [parts, taps *
+// oh, ow, 1].
 ir::ValueId deformed_places(Compose& c, const DeformConv& conv, ir::ValueId offsets, size_t axis) {
   const SpatialAxis& window = conv.axes[axis];
   const double unit = 2.0 / static_cast<double>(conv.x[axis + 2]);
@@ -175,7 +176,7 @@ llvm::Error import_deform_conv(const OnnxNode& node, Importer& importer) {
   const int64_t rows = conv.taps() * conv.out[0];
   const ir::ValueId offsets =
       c.reshape(c.operand(2), {conv.parts() * conv.taps(), 2, conv.out[0], conv.out[1]});
-  // The column's number comes first in a grid.
+  // In a grid, the column's number comes first.
   const ir::ValueId grid =
       c.concat({deformed_places(c, conv, offsets, 1), deformed_places(c, conv, offsets, 0)}, 3);
   GridSampleParams sampling;

@@ -1,8 +1,8 @@
-// Operators that choose elements by what they hold, and those that mark positions: Compress,
+// Operators that choose elements by their contents, and those that mark positions: Compress,
 // NonZero, NonMaxSuppression, TopK, OneHot, Trilu, EyeLike.
 //
-// How many elements the first four choose is known at run time only: their outputs are planned with
-// the most there can be, and the number is an extent.
+// The first four choose a number of elements that is known only at run time: their outputs are
+// planned with the largest number, and the actual one is an extent.
 #include <algorithm>
 
 #include "compiler/frontend/graph/shape_operands.h"
@@ -13,7 +13,7 @@
 namespace codl::compiler {
 namespace {
 
-// How many elements of a bool value hold, as an i64 scalar.
+// Returns how many elements of a bool value are true, as an i64 scalar.
 ir::ValueId count_true(Compose& c, ir::ValueId condition) {
   int64_t elements = 1;
   for (int32_t dim : c.dims(condition)) elements *= dim;
@@ -68,7 +68,7 @@ llvm::Error import_non_max_suppression(const OnnxNode& node, Importer& importer)
   CODL_ASSIGN_OR_RETURN(score_dims, importer.dims_of(node, 1));
   if (score_dims.size() != 3)
     return input_error(node.name, "expected scores of rank 3, found {0}", score_dims.size());
-  // The most boxes of a class; without the operand none.
+  // The limit of boxes per class; without the operand it is 0.
   int64_t most = is_given(node, importer, 2) ? score_dims[2] : 0;
   if (most != 0 && importer.is_constant(node, 2)) {
     CODL_ASSIGN_OR_RETURN(limit, importer.int_constant(node, 2, IntegerUse::Bound));
@@ -87,7 +87,7 @@ llvm::Error import_non_max_suppression(const OnnxNode& node, Importer& importer)
                                    {c.operand_as(0, DType::F32), c.operand_as(1, DType::F32),
                                     c.operand_as(2, DType::I64), threshold(3), threshold(4)});
   const ir::ValueId selected = c.slice(found, 0, 0, rows);
-  // Rows of -1 stand behind those that are found.
+  // Rows of -1 follow the boxes found.
   const ir::ValueId batches = c.slice(selected, 1, 0, 1);
   const ir::ValueId count =
       count_true(c, c.binary(kBinaryGreaterOrEqual, batches, int_scalar(c, 0)));
@@ -98,7 +98,7 @@ llvm::Error import_non_max_suppression(const OnnxNode& node, Importer& importer)
 
 // ---- TopK ----
 
-// Values and places of the `k` best; with a `count` only so many of them are meant.
+// Returns values and indices of the `k` best; with a `count` only so many of them are valid.
 llvm::Error top_k(const OnnxNode& node, Importer& importer, int32_t axis, int64_t k,
                   bool is_smallest, bool has_count) {
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
@@ -145,7 +145,7 @@ llvm::Error import_top_k_7(const OnnxNode& node, Importer& importer) {
 llvm::Error import_top_k_10(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axis_attribute, node.int_or("axis", -1));
   CODL_ASSIGN_OR_RETURN(largest, node.int_or("largest", 1));
-  // Sorted results are an answer to an unsorted request too.
+  // Sorted results also satisfy an unsorted request.
   if (auto sorted = node.int_or("sorted", 1); !sorted) return sorted.takeError();
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
   CODL_ASSIGN_OR_RETURN(axis, normalized_axis(node, axis_attribute, dims.size()));
@@ -163,8 +163,8 @@ llvm::Error import_top_k_10(const OnnxNode& node, Importer& importer) {
 
 // ---- positions ----
 
-// on where the index along the new axis is the element's; an index outside [-depth, depth) is
-// nowhere.
+// Writes `on` where the index along the new axis is the element's; an index outside [-depth, depth)
+// marks nothing.
 llvm::Error import_one_hot(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axis_attribute, node.int_or("axis", -1));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
@@ -202,7 +202,7 @@ llvm::Error import_one_hot(const OnnxNode& node, Importer& importer) {
   return c.bind(c.where(c.binary(kBinaryEqual, index, places), on, off));
 }
 
-// Column minus row of a [rows, columns] matrix.
+// Returns column minus row for a [rows, columns] matrix.
 ir::ValueId diagonals(Compose& c, int64_t rows, int64_t columns) {
   return c.sub(along(c, iota(c, columns), 1, 2), along(c, iota(c, rows), 0, 2));
 }

@@ -1,5 +1,5 @@
-// Sequences and optionals. A plan has neither: a sequence is a list of names while importing, whose
-// length and positions must be known then, and an optional is its element or known to be absent.
+// Sequences and optionals. A plan has neither. In the importer a sequence is a list of names, whose
+// length and positions must be known, and an optional is its element or known to be absent.
 #include <algorithm>
 
 #include "compiler/frontend/graph/rewrite.h"
@@ -13,8 +13,8 @@ namespace {
 using Names = Rewrite::Names;
 using Sequence = Importer::Sequence;
 
-// The position that operand `i` says, of `count` tensors counted from the front or the back;
-// `has_end`: the place behind the last, counted from the front, is one too.
+// Returns the position that operand `i` gives, in `count` tensors counted from the front or the
+// back. `has_end`: the position after the last, counted from the front, is allowed, too.
 llvm::Expected<size_t> known_position(const OnnxNode& node, Importer& importer, size_t i,
                                       size_t count, bool has_end = false) {
   if (!importer.is_constant(node, i)) return needs_constant(node, importer, i, "position");
@@ -56,7 +56,7 @@ llvm::Error import_sequence_empty(const OnnxNode& node, Importer& importer) {
   return importer.bind_sequence(node, std::move(sequence));
 }
 
-// The tensor is put in front of what is at the position; at the end without one.
+// Inserts the tensor before the given position; without one, at the end.
 llvm::Error import_sequence_insert(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(given, importer.sequence(node, 0));
   CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 1));
@@ -101,7 +101,7 @@ llvm::Error import_sequence_length(const OnnxNode& node, Importer& importer) {
   return llvm::Error::success();
 }
 
-// Joined along an axis, or along a new one.
+// Joins the tensors along an axis, or along a new one.
 llvm::Error import_concat_from_sequence(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(given, importer.sequence(node, 0));
   CODL_ASSIGN_OR_RETURN(axis, node.int_or("axis", 0));
@@ -117,7 +117,8 @@ llvm::Error import_concat_from_sequence(const OnnxNode& node, Importer& importer
                              .bind("Concat", given->elements, {Rewrite::attribute("axis", axis)});
 }
 
-// Lengths of the pieces that `split` says; of one element each without it. `axis`: from the front.
+// Returns the lengths of the pieces that `split` gives; without it each has one element. `axis`
+// counts from the front.
 llvm::Expected<std::vector<int64_t>> piece_lengths(const OnnxNode& node, Importer& importer,
                                                    int64_t extent) {
   std::vector<int64_t> lengths;
@@ -168,8 +169,8 @@ llvm::Error import_split_to_sequence(const OnnxNode& node, Importer& importer) {
   return importer.bind_sequence(node, std::move(sequence));
 }
 
-// SequenceMap(sequence, operands ...) -> sequences: the body is written out for each element; an
-// operand is a sequence of as many tensors, or a tensor that each sees.
+// SequenceMap(sequence, operands ...) -> sequences: the body is unrolled for each element. An
+// operand is a sequence of equal length, or a tensor that every element's body reads.
 llvm::Error import_sequence_map(const OnnxNode& node, Importer& importer) {
   const OnnxAttribute* body = node.find("body");
   if (body == nullptr || body->graph == nullptr)
@@ -213,7 +214,7 @@ llvm::Error import_sequence_map(const OnnxNode& node, Importer& importer) {
 
 // ---- optionals ----
 
-// Without an operand it has no element; attribute `type` then says of which type it would be.
+// Without an operand it has no element; attribute `type` then says which type it would have.
 llvm::Error import_optional(const OnnxNode& node, Importer& importer) {
   ignore_attributes(node, {"type"});
   if (node.has_input(0)) return importer.bind_operand(node, 0);

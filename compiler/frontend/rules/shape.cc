@@ -16,7 +16,7 @@ namespace {
 
 // ---- what shape a value has ----
 
-// Dims known at run time only are counts of the graph.
+// Dims that are known only at run time are counts in the graph.
 ir::ValueId run_time_dims(Compose& c, llvm::ArrayRef<int64_t> dims,
                           llvm::ArrayRef<Importer::Extent> extents) {
   std::vector<ir::ValueId> parts;
@@ -66,7 +66,7 @@ llvm::Error import_size(const OnnxNode& node, Importer& importer) {
 
 // ---- the same elements, other dims ----
 
-// The output dim of an input dim; -1: none.
+// Returns the output dim of an input dim; -1: none.
 using DimMap = std::function<int64_t(int32_t)>;
 
 llvm::Error reshape_to(const OnnxNode& node, Importer& importer, llvm::ArrayRef<int64_t> dims,
@@ -87,8 +87,8 @@ llvm::Error reshape_to(const OnnxNode& node, Importer& importer, llvm::ArrayRef<
   return keep_extents(node, importer, 0, dim_of);
 }
 
-// Where dim `dim` of `from` is in `to`: behind as many elements and as long itself, where
-// `is_free`.
+// Returns the dim of `to` that is dim `dim` of `from`: as many elements come before it, and it has
+// the same length where `is_free`.
 int64_t same_place(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to, int32_t dim,
                    const std::function<bool(size_t)>& is_free) {
   const int64_t outer = element_count(from.take_front(dim));
@@ -98,7 +98,7 @@ int64_t same_place(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to, int
   return -1;
 }
 
-// [product of dims before axis, product of the others].
+// Flattens to [product of dims before axis, product of the others].
 llvm::Error import_flatten(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axis, node.int_or("axis", 1));
   CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
@@ -162,13 +162,13 @@ llvm::Error import_reshape(const OnnxNode& node, Importer& importer) {
     return reshape_to(node, importer, *declared, [](int32_t) { return -1; });
   }
   CODL_ASSIGN_OR_RETURN(result, reshaped_dims(node, dims, *shape, allowzero != 0));
-  // A dim that the model gives as a number is not one known at run time only.
+  // A dim that the model gives as a number is known before run time.
   return reshape_to(node, importer, result, [&](int32_t dim) {
     return same_place(dims, result, dim, [&](size_t i) { return (*shape)[i] <= 0; });
   });
 }
 
-// Without `axes` every dim of 1 goes.
+// Without `axes` it removes every dim of 1.
 llvm::Error squeeze(const OnnxNode& node, Importer& importer,
                     std::optional<llvm::ArrayRef<int64_t>> axes) {
   CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));

@@ -1,7 +1,7 @@
 // Signals: windows, Fourier transforms, the weights of mel filters.
 //
 // A Fourier transform is a product with a matrix of cosines and sines. Its cost grows with the
-// square of the length, which is that of a frame of sound: some hundred.
+// square of the length of a sound frame, which is some hundred.
 #include <algorithm>
 #include <cmath>
 
@@ -29,7 +29,7 @@ llvm::Error expect_length(const OnnxNode& node, int64_t length) {
   return llvm::Error::success();
 }
 
-// The dtype that attribute `output_datatype` names, as the graph holds it.
+// Returns the dtype that attribute `output_datatype` names, as the graph holds it.
 llvm::Expected<DType> read_output_dtype(const OnnxNode& node) {
   CODL_ASSIGN_OR_RETURN(data_type, node.int_or("output_datatype", 1));
   if (const std::optional<DType> dtype = dtype_of_onnx(data_type)) return held_dtype(*dtype);
@@ -39,7 +39,7 @@ llvm::Expected<DType> read_output_dtype(const OnnxNode& node) {
 
 // ---- HannWindow, HammingWindow, BlackmanWindow ----
 
-// offset - first * cos(angle) + second * cos(2 angle)
+// Computes offset - first * cos(angle) + second * cos(2 angle).
 struct Window {
   double offset;
   double first;
@@ -84,8 +84,8 @@ llvm::Error import_blackman_window(const OnnxNode& node, Importer& importer) {
 struct Transform {
   int64_t length = 0;
   bool is_inverse = false;
-  // Forwards: of the result only the half that says everything about a real signal. Inverse: from
-  // that half to a real signal.
+  // Forwards: the result is only the half that determines a real signal. Inverse: that half becomes
+  // a real signal.
   bool is_onesided = false;
 
   int64_t half() const { return length / 2 + 1; }
@@ -94,8 +94,8 @@ struct Transform {
   int64_t parts() const { return is_inverse && is_onesided ? 1 : 2; }  // real and imaginary
 };
 
-// [length, parts of the input, parts of the output]: what an element of the input adds to the
-// output, by the angle between them in units of the circle's `length` parts.
+// Returns [length, parts of the input, parts of the output]: the contribution of an input element
+// to the output, by the angle between them in units of the circle's `length` parts.
 ir::ValueId circle(Compose& c, const Transform& transform, int64_t parts) {
   const double scale = transform.is_inverse ? 1.0 / static_cast<double>(transform.length) : 1.0;
   const double direction = transform.is_inverse ? 1 : -1;
@@ -112,15 +112,16 @@ ir::ValueId circle(Compose& c, const Transform& transform, int64_t parts) {
   return c.floats(elements, {transform.length, parts, transform.parts()}, "circle");
 }
 
-// [rows * parts of the input, bins * parts of the output]. Written as nodes, so that its size is
-// bounded like that of everything that constants are folded to.
+// Returns [rows * parts of the input, bins * parts of the output]. It is made of nodes, so that the
+// limits of folded constants hold for its size.
 ir::ValueId fourier_matrix(Compose& c, const Transform& transform, int64_t rows, int64_t parts) {
   const ir::ValueId turns = c.mul(c.reshape(iota(c, rows), {rows, 1}),
                                   c.reshape(iota(c, transform.bins()), {1, transform.bins()}));
   const ir::ValueId places = c.binary(kBinaryMod, turns, int_scalar(c, transform.length));
   ir::ValueId matrix = c.gather(circle(c, transform, parts), places, 0);
   if (transform.is_inverse && transform.is_onesided) {
-    // Each row stands for its mirror image too, except the first and, of an even length, the last.
+    // Each row stands for its mirror image, too, except the first and, for an even length, the
+    // last.
     std::vector<float> copies(rows, 2);
     copies[0] = 1;
     if (transform.length % 2 == 0 && rows == transform.half()) copies[rows - 1] = 1;
@@ -130,12 +131,12 @@ ir::ValueId fourier_matrix(Compose& c, const Transform& transform, int64_t rows,
                    {rows * parts, transform.bins() * transform.parts()});
 }
 
-// Along `axis` of x[..., parts], which is cut off or continued with zeros to the length.
+// Transforms along `axis` of x[..., parts], which is cut or padded with zeros to the length.
 ir::ValueId transformed(Compose& c, ir::ValueId x, int64_t axis, const Transform& transform) {
   const Dims64 dims(c.dims(x).begin(), c.dims(x).end());
   const int64_t last = static_cast<int64_t>(dims.size()) - 1;
   const int64_t rows = std::min(dims[axis], transform.rows());
-  Dims64 to_back;  // the axis in front of the last
+  Dims64 to_back;  // puts the axis before the last one
   for (int64_t i = 0; i < last; ++i)
     if (i != axis) to_back.push_back(i);
   to_back.append({axis, last});
@@ -161,8 +162,8 @@ llvm::Error expect_signal(const OnnxNode& node, llvm::ArrayRef<int64_t> dims) {
                      llvm::make_range(dims.begin(), dims.end()));
 }
 
-// The axes that operand 2 may name, which is known at run time only: those that make the dims
-// declared.
+// Returns the axes that operand 2, known only at run time, may name: those that give the declared
+// dims.
 std::vector<int64_t> fitting_axes(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> declared,
                                   const std::function<Transform(int64_t)>& transform_of) {
   std::vector<int64_t> axes;
@@ -177,7 +178,7 @@ std::vector<int64_t> fitting_axes(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<i
   return axes;
 }
 
-// Without a known axis, operand 2 picks one at run time, of all that fit.
+// Without a known axis, operand 2 picks one at run time among all that fit.
 llvm::Error import_dft(const OnnxNode& node, Importer& importer,
                        std::optional<int64_t> known_axis) {
   CODL_ASSIGN_OR_RETURN(is_inverse, node.int_or("inverse", 0));
@@ -249,7 +250,7 @@ struct Frames {
   int64_t count = 0;
 };
 
-// The transforms of signal[batch, elements, parts] in overlapping frames: [batch, frames, bins, 2].
+// Transforms signal[batch, elements, parts] in overlapping frames: [batch, frames, bins, 2].
 ir::ValueId short_transforms(Compose& c, ir::ValueId signal, ir::ValueId window, Frames frames,
                              bool is_onesided) {
   const ir::ValueId step = c.reshape(c.operand_as(1, DType::I64), {});
@@ -260,8 +261,8 @@ ir::ValueId short_transforms(Compose& c, ir::ValueId signal, ir::ValueId window,
   return transformed(c, x, 2, {frames.length, false, is_onesided});
 }
 
-// Lengths that frames may have. One, unless the length is known at run time only: a onesided
-// transform of two lengths has as many bins.
+// Returns the lengths that frames may have. There is one, unless the length is known only at run
+// time: two lengths of a onesided transform give the same number of bins.
 llvm::Expected<std::vector<int64_t>> frame_lengths(const OnnxNode& node, Importer& importer,
                                                    llvm::ArrayRef<int64_t> signal,
                                                    bool is_onesided) {
@@ -345,8 +346,8 @@ struct MelFilters {
 double mel_of(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
 double hertz_of(double mel) { return 700 * (std::pow(10, mel / 2595) - 1); }
 
-// Triangles over the spectrum, their corners evenly spaced in mel. As ONNX's reference has it: the
-// step divides by the number of corners, not of the spaces between them.
+// Returns triangles over the spectrum, whose corners are evenly spaced in mel. As in ONNX's
+// reference, the step divides by the number of corners, not of the spaces between them.
 llvm::Expected<std::vector<float>> mel_weights(const OnnxNode& node, const MelFilters& filters) {
   const double low = mel_of(filters.lower_hertz);
   const double step = (mel_of(filters.upper_hertz) - low) / static_cast<double>(filters.count + 2);

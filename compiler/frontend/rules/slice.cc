@@ -1,8 +1,8 @@
 // Slice and Split.
 //
-// With constant operands: one Slice node. Otherwise the indices are computed at run time and the
-// elements gathered; how many there are is said by the dims that the model declares, or is an
-// extent known at run time only.
+// With constant operands they become one Slice node. Otherwise the indices are computed at run time
+// and the elements gathered; their number follows from the dims that the model declares, or is an
+// extent known only at run time.
 #include <algorithm>
 
 #include "compiler/frontend/graph/shape_operands.h"
@@ -20,9 +20,9 @@ struct AxisRange {
   int64_t count = 0;
 };
 
-// numpy's rules: negative ends count from the back, both are clamped.
+// Follows numpy: negative ends count from the back, both are clamped.
 AxisRange clamped_range(int64_t dim, int64_t start, int64_t end, int64_t step) {
-  // A step this large takes one element whatever its size; the node holds it.
+  // A larger step takes one element, too, but the node could not hold it.
   step = std::clamp<int64_t>(step, -kMaxDim, kMaxDim);
   const int64_t low = step > 0 ? 0 : -1;
   const int64_t high = step > 0 ? dim : dim - 1;
@@ -58,7 +58,7 @@ bool is_whole(const AxisRange& range, int64_t dim) {
   return range.start == 0 && range.step == 1 && range.count == dim;
 }
 
-// Output `output` is the given part of operand 0.
+// Binds output `output` to the given part of operand 0.
 llvm::Error bind_part(const OnnxNode& node, Importer& importer, llvm::ArrayRef<AxisRange> ranges,
                       size_t output = 0) {
   CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
@@ -77,7 +77,8 @@ llvm::Error bind_part(const OnnxNode& node, Importer& importer, llvm::ArrayRef<A
 
 // ---- Split ----
 
-// Lengths of the pieces; `count` outputs of equal size if there is no operand or attribute.
+// Returns the lengths of the pieces: `count` outputs of equal size, if there is no operand or
+// attribute.
 llvm::Expected<std::vector<int64_t>> equal_pieces(const OnnxNode& node, int64_t extent,
                                                   int64_t count) {
   if (count < 1) return input_error(node.name, "expected at least one output, found {0}", count);
@@ -91,7 +92,7 @@ llvm::Expected<std::vector<int64_t>> equal_pieces(const OnnxNode& node, int64_t 
   return lengths;
 }
 
-// Lengths that only the declared dims of the outputs tell.
+// Returns lengths that only the declared dims of the outputs tell.
 llvm::Expected<std::vector<int64_t>> declared_pieces(const OnnxNode& node, Importer& importer,
                                                      int32_t axis, int64_t extent) {
   std::vector<int64_t> lengths;
@@ -143,7 +144,7 @@ llvm::Error split(const OnnxNode& node, Importer& importer, int32_t axis,
   return llvm::Error::success();
 }
 
-// The axis of Split, which all forms share.
+// Returns the axis of Split, which all forms share.
 llvm::Expected<int32_t> split_axis(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axis, node.int_or("axis", 0));
   CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
@@ -178,7 +179,7 @@ llvm::Error import_split_13(const OnnxNode& node, Importer& importer) {
 
 // ---- Slice ----
 
-// Operands of a Slice as far as they are known now.
+// Operands of a Slice, as far as they are known now.
 struct SliceOperands {
   std::optional<std::vector<int64_t>> starts;
   std::optional<std::vector<int64_t>> ends;
@@ -197,8 +198,8 @@ llvm::Error check_slice(const OnnxNode& node, const SliceOperands& slice) {
   return llvm::Error::success();
 }
 
-// How many of the first `extent` elements a slice takes, if the range does not depend on how many
-// there are (starts and ends count from the front, the step is positive).
+// Returns how many of the first `extent` elements a slice takes, if the range does not depend on
+// their number (starts and ends count from the front, the step is positive).
 llvm::Expected<ir::ValueId> extent_of_part(const OnnxNode& node, Compose& c,
                                            Importer::Extent extent, int64_t start, int64_t end,
                                            int64_t step) {
@@ -242,7 +243,7 @@ llvm::Expected<llvm::SmallVector<int32_t, 4>> slice_axes(const OnnxNode& node,
   return result;
 }
 
-// Everything is known.
+// All operands are known.
 llvm::Error slice_known(const OnnxNode& node, Importer& importer, const SliceOperands& slice) {
   CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
   CODL_ASSIGN_OR_RETURN(axes, slice_axes(node, *slice.axes, dims.size()));
@@ -256,7 +257,7 @@ llvm::Error slice_known(const OnnxNode& node, Importer& importer, const SliceOpe
   return keep_slice_extents(node, importer, slice, axes);
 }
 
-// Operand `i` of a Slice as an i64 vector, or `fallback` at every place.
+// Returns operand `i` of a Slice as an i64 vector, or `fallback` everywhere.
 ir::ValueId slice_operand(Compose& c, const OnnxNode& node, size_t i, size_t count,
                           int64_t fallback) {
   if (node.has_input(i)) return c.operand_as(i, DType::I64);
@@ -292,7 +293,7 @@ llvm::Error slice_declared(const OnnxNode& node, Importer& importer, const Slice
   for (int64_t i = 0; i < rank; ++i) {
     if (!may_change[i]) continue;
     const ir::ValueId step = of_dim(c, axes, steps, i, 1);
-    // Clamped below too: the smallest start means the end of what a step of -1 walks from.
+    // Clamped below, too: with a step of -1, the smallest start means the end.
     const ir::ValueId start = clamp(
         c, from_front(c, of_dim(c, axes, starts, i, 0), int_scalar(c, dims[i])), 0, dims[i] - 1);
     const ir::ValueId index = c.add(start, c.mul(iota(c, declared[i]), step));
@@ -301,8 +302,8 @@ llvm::Error slice_declared(const OnnxNode& node, Importer& importer, const Slice
   return c.bind(x);
 }
 
-// Starts or ends are computed, and nothing says how many elements there are: an extent for each
-// dim.
+// Starts or ends are computed, and nothing declares the number of elements: each dim gets an
+// extent.
 llvm::Error slice_computed(const OnnxNode& node, Importer& importer, const SliceOperands& slice) {
   CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
   CODL_ASSIGN_OR_RETURN(axes, slice_axes(node, *slice.axes, dims.size()));

@@ -5,7 +5,8 @@
 namespace codl::compiler {
 namespace {
 
-// Sorted by operator, then opset, whatever the groups are: --list-ops and the documents print it.
+// Sorted by operator, then opset, whatever the groups are, because --list-ops and the documents
+// print it.
 std::vector<ImportEntry> all_entries() {
   std::vector<ImportEntry> entries;
   for (const auto& group :
