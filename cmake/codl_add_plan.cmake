@@ -1,12 +1,13 @@
 # codl_add_plan(NAME MODEL m.onnx [DEVICES d...] [OPTIONS o...] [OUTPUT_DIRECTORY dir])
 #
-# A target NAME, part of `all`, that compiles the model for each device: a name of codlc --list-devices or a profile's
-# file (default: host). OPTIONS are codlc's. The plans are dir/NAME.DEVICE.codl (default: the current binary folder), and
-# the target's property CODL_PLANS lists them in the order of DEVICES, for get_target_property() and install(FILES).
+# Adds a target NAME, part of `all`, that compiles the model for each device: a name of codlc --list-devices or a
+# profile's file (default: host). OPTIONS are codlc's. The plans are dir/NAME.DEVICE.codl (default: the current binary
+# folder). The target's property CODL_PLANS lists them in the order of DEVICES, for get_target_property() and
+# install(FILES).
 #
-# A plan is made again when the model, its external data, its device's profile or one that this stands on, or codlc has
-# changed; what uses a plan only when its bytes have. As codlc leaves a plan with equal bytes untouched, what the build
-# system compares is a stamp beside it.
+# A plan is made again when the model, its external data, its device's profile or one of that one's bases, or codlc has
+# changed. Whatever uses a plan is built again only if the plan's bytes change. Because codlc does not touch a plan with
+# equal bytes, the build system compares a stamp beside it.
 function(codl_add_plan name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "MODEL;OUTPUT_DIRECTORY" "DEVICES;OPTIONS")
   if(NOT TARGET codl::codlc)
@@ -36,7 +37,7 @@ function(codl_add_plan name)
       set(device_name ${device})
     endif()
     set(plan ${arg_OUTPUT_DIRECTORY}/${name}.${device_name}.codl)
-    # The stamp and the depfile where the generator knows them, whatever folder the plans go to.
+    # The generator must know where the stamp and the depfile are, whatever folder the plans go to.
     set(stamp ${CMAKE_CURRENT_BINARY_DIR}/${name}.${device_name}.stamp)
     add_custom_command(OUTPUT ${stamp} BYPRODUCTS ${plan}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${arg_OUTPUT_DIRECTORY}

@@ -1,12 +1,11 @@
 # Run as a script: cmake -DROOT=<source dir> -DOUT=<file.cc> -P codl_embed.cmake
-# Writes a .cc that defines codl::kernels::cl_text() and what it looks into: the prelude and every
-# kernels/<op>/<symbol>.cl, without comments and indentation (lines stay where they are), one behind the other,
-# compressed together. The kernel of kernels.def with that symbol is the only link; a kernel without its file, or a
-# file without its kernel, is an error.
+# Writes a .cc that defines codl::kernels::cl_text() and its data: the prelude and every kernels/<op>/<symbol>.cl,
+# without comments and indentation (line numbers stay), one after the other, compressed together. The symbol of a kernel
+# in kernels.def is its file's name; a kernel without its file, or a file without its kernel, is an error.
 file(STRINGS ${ROOT}/schema/kernels.def rows REGEX "^CODL_KERNEL\\(")
 file(GLOB texts ${ROOT}/kernels/*/*_cl_*.cl)
 
-# Stands behind each text; no text has it. (The strings of CMake have no zeros.)
+# Ends each text; no text contains it. (CMake's strings have no zeros.)
 string(ASCII 1 end)
 set(all "")
 
@@ -24,10 +23,10 @@ function(codl_add_text file)
   set(all "${all}${text}${end}" PARENT_SCOPE)
 endfunction()
 
-# The bytes of deflated data in a gzip file (RFC 1952): behind a header, before a checksum and a size of four bytes each.
+# Reads the deflated data of a gzip file (RFC 1952): after a header, before a checksum and a size of four bytes each.
 function(codl_read_deflated file out)
   file(READ ${file} bytes HEX)
-  # No checksum of the header, no comment; perhaps a name, which ends with a zero.
+  # The header has no checksum and no comment; it may have a name, which ends with a zero.
   if(NOT bytes MATCHES "^1f8b08(00|08)............(.*)................$")
     message(FATAL_ERROR "${file}: expected gzip, found ${bytes}")
   endif()

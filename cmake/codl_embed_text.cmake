@@ -1,5 +1,5 @@
 # Run as a script: cmake -DTEXT=<file> -DNAME=<kName> -DNAMESPACE=<a::b> -DOUT=<file.cc> -P codl_embed_text.cmake
-# Writes a .cc that defines NAME, the file's bytes, and NAMEBytes, how many there are.
+# Writes a .cc that defines NAME, the file's bytes, and NAMEBytes, their number.
 file(READ ${TEXT} bytes HEX)
 string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${bytes}")
 string(REGEX REPLACE "(('.x..',){20})" "\\1\n" bytes "${bytes}")

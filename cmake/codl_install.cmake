@@ -10,7 +10,7 @@ configure_package_config_file(cmake/codlConfig.cmake.in ${PROJECT_BINARY_DIR}/co
   INSTALL_DESTINATION ${codl_package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/codlConfigVersion.cmake
   COMPATIBILITY SameMajorVersion)
-# A host's and a target's package may both be in CMAKE_PREFIX_PATH: each is for one processor.
+# CMAKE_PREFIX_PATH may have the host's and the target's package: each is for one processor.
 file(APPEND ${PROJECT_BINARY_DIR}/codlConfigVersion.cmake
   "if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL \"\" AND NOT CMAKE_SYSTEM_PROCESSOR STREQUAL \"${CMAKE_SYSTEM_PROCESSOR}\")
   set(PACKAGE_VERSION \"\${PACKAGE_VERSION} (${CMAKE_SYSTEM_PROCESSOR})\")
@@ -22,7 +22,7 @@ install(EXPORT codlDeviceToolTargets NAMESPACE codl:: DESTINATION ${codl_package
 install(FILES ${PROJECT_BINARY_DIR}/codlConfig.cmake ${PROJECT_BINARY_DIR}/codlConfigVersion.cmake
   cmake/codl_add_plan.cmake DESTINATION ${codl_package_dir} COMPONENT development)
 
-# From lib/pkgconfig back to the prefix, wherever that is.
+# The way from lib/pkgconfig back to the prefix, wherever that is.
 file(RELATIVE_PATH codl_pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/codl.pc.in ${PROJECT_BINARY_DIR}/codl.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/codl.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
@@ -43,14 +43,14 @@ if(CODL_COMPILER)
   list(APPEND CPACK_COMPONENTS_ALL compiler)
 endif()
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-# Before GNUInstallDirs' choice for /usr: Debian's folder of the architecture.
+# Set before GNUInstallDirs chooses: under /usr, Debian has a folder per architecture.
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
 endif()
 set(codl_exact "(= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_COMPILER_PACKAGE_NAME codl-compiler)
-set(CPACK_DEBIAN_COMPILER_PACKAGE_DEPENDS "python3 (>= 3.11)")  # codl-matrix, codl-diff
+set(CPACK_DEBIAN_COMPILER_PACKAGE_DEPENDS "python3 (>= 3.11)")  # for codl-matrix and codl-diff
 set(CPACK_DEBIAN_DEVICE-TOOLS_PACKAGE_NAME codl-tools)
 set(CPACK_DEBIAN_DEVICE-TOOLS_PACKAGE_DEPENDS "libcodl0 ${codl_exact}")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libcodl0)

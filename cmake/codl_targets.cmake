@@ -3,9 +3,9 @@
 #   codl_library(NAME SOURCES...)          host side: C++20, no exceptions leave frontend/
 #   codl_runtime_library(NAME SOURCES...)  device side: no exceptions, no RTTI, hidden symbols
 #   codl_tool(NAME SOURCES...)             executable in build/<preset>/bin
-#   codl_portable_tool(NAME SOURCES...)    one that is carried to devices
+#   codl_portable_tool(NAME SOURCES...)    the same, but it also runs on devices
 #   codl_test(NAME SOURCES... )            Catch2 executable, registered with ctest
-#   codl_uses_llvm_json(SOURCES...)        of the folder that calls it: files that include llvm/Support/JSON.h
+#   codl_uses_llvm_json(SOURCES...)        files of the calling folder that include llvm/Support/JSON.h
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -30,12 +30,12 @@ add_library(codl_flags INTERFACE)
 target_include_directories(codl_flags INTERFACE ${PROJECT_SOURCE_DIR} ${CODL_GENERATED_DIR})
 target_compile_options(codl_flags INTERFACE
   -Wall -Wextra -Wshadow -Wmissing-field-initializers -Werror=unused-result
-  # g++ 12 reports the first inside LLVM 14's headers, where nothing is uninitialised, the second inside
+  # g++ 12 gives the first warning inside LLVM 14's headers, although nothing is uninitialised, and the second inside
   # std::string's operator+ when optimising (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized> $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-  # Folding, packing and the reference kernels give the same bits on every host.
+  # So folding, packing and the reference kernels give the same bits on every host.
   -ffp-contract=off)
-# g++ warns wrongly of code that sanitizers have instrumented (GCC's manual says so of -fsanitize).
+# g++ gives wrong warnings about code that sanitizers have instrumented (GCC's manual says so of -fsanitize).
 if(CODL_WERROR AND NOT CODL_SANITIZE)
   target_compile_options(codl_flags INTERFACE -Werror)
 endif()
@@ -57,7 +57,7 @@ if(CMAKE_BUILD_TYPE STREQUAL Release AND NOT CODL_SANITIZE)
   add_link_options(-Wl,-z,relro,-z,now -Wl,-z,noexecstack)
 endif()
 
-if(CODL_FUZZ)  # coverage for libFuzzer; its main is linked to the programs that are fuzzed
+if(CODL_FUZZ)  # coverage for libFuzzer; the fuzzed programs link its main
   target_compile_options(codl_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
@@ -85,8 +85,8 @@ function(codl_runtime_library name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
-# For targets that take longer to compile with sanitizers than to run: no optimisation then, and no coverage. Not for
-# kernels, whose tests compute for minutes; a long run of the fuzzer (preset fuzz) turns it off.
+# For targets that take longer to compile with sanitizers than to run: compiles without optimisation and coverage. Not
+# for kernels, whose tests compute for minutes; a long run of the fuzzer (preset fuzz) turns it off.
 function(codl_compile_quickly name)
   if(CODL_SANITIZE AND CODL_COMPILE_QUICKLY)
     target_compile_options(${name} PRIVATE -O0)
@@ -96,16 +96,16 @@ function(codl_compile_quickly name)
   endif()
 endfunction()
 
-# codl_precompile(NAME HEADERS...): what most files of a target include, and that seldom changes: half of
-# the time of compiling them. Of what g++ 12 inlines from a precompiled <string> it reports copies of more than
-# 2^63 bytes, where there are none.
+# codl_precompile(NAME HEADERS...) precompiles headers that most files of a target include and that seldom change; this
+# halves the compile time. The warning is off because g++ 12, when it inlines from a precompiled <string>, reports
+# copies of more than 2^63 bytes that do not exist.
 function(codl_precompile name)
   target_precompile_headers(${name} PRIVATE ${ARGN})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")  # for ccache
+    target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")  # ccache needs it
   else()
     target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
-    target_compile_options(${name} PRIVATE -fpch-preprocess)  # for ccache
+    target_compile_options(${name} PRIVATE -fpch-preprocess)  # ccache needs it
   endif()
 endfunction()
 
@@ -115,8 +115,8 @@ function(codl_tool name)
   target_compile_options(${name} PRIVATE ${CODL_HARDENING})
 endfunction()
 
-# codl_portable_tool(NAME SOURCES...): one that runs on devices, so libstdc++ and libgcc are inside; what stays
-# dynamic is the C library, and libcodl where it is linked.
+# codl_portable_tool(NAME SOURCES...): a tool that runs on devices, so it contains libstdc++ and libgcc; only the C
+# library, and libcodl if it is linked, stay dynamic.
 function(codl_portable_tool name)
   codl_tool(${name} ${ARGN})
   if(NOT CODL_SANITIZE)

@@ -1,38 +1,38 @@
 #!/usr/bin/env bash
-# The Debian 12 packages this project needs, by purpose, and the installation of those that lack.
+# Lists the Debian 12 packages that this project needs, by purpose, and installs the missing ones.
 #
-#   cmake/debian_packages.sh GROUP...          installs what lacks (root, or sudo)
+#   cmake/debian_packages.sh GROUP...          installs them (as root, or with sudo)
 #   cmake/debian_packages.sh --list GROUP...   prints the names
 #
-# The one list of packages: quickstart.sh and test/run.sh both come here.
+# This is the only list of packages: quickstart.sh and test/run.sh use it.
 set -euo pipefail
 
-# Building codlc and libcodl.
+# Needed to build codlc and libcodl.
 build=(
   cmake ninja-build g++ ccache
   libonnx-dev libprotobuf-dev protobuf-compiler        # frontend
-  llvm-14-dev libtinfo-dev zlib1g-dev                  # LLVM Support and what it links
+  llvm-14-dev libtinfo-dev zlib1g-dev                  # LLVM Support and its libraries
   nlohmann-json3-dev                                   # profiles
   libeigen3-dev                                        # pruning and low rank
   libflatbuffers-dev flatbuffers-compiler libxxhash-dev  # plan format
   libhwy-dev                                           # CPU kernels (headers only)
   opencl-c-headers                                     # OpenCL declarations; the library is opened at run time
 )
-# Running the co-execution variant on a machine without a GPU: an OpenCL device made of CPU cores.
+# Runs the co-execution variant on a machine without a GPU, with an OpenCL device made of CPU cores.
 run=(ocl-icd-libopencl1 pocl-opencl-icd)
-# Tests and checks.
+# Needed for tests and checks.
 test=(catch2 git python3 python3-jsonschema python3-matplotlib binutils dpkg-dev make pkg-config clang-format clang-tidy oclgrind)
-# test/drivers.sh: another OpenCL implementation on CPU cores.
+# test/drivers.sh runs another OpenCL implementation on CPU cores.
 drivers=(mesa-opencl-icd python3-venv)
-# The cross build and its emulator.
+# Needed for the cross build, and to emulate its programs.
 aarch64=(g++-aarch64-linux-gnu qemu-user)
-# test/bench
+# Needed by test/bench.
 bench=(libbenchmark-dev)
-# examples/models/make_*.py
+# Needed by examples/models/make_*.py.
 models=(python3-numpy python3-onnx)
-# The presets asan and fuzz.
+# Needed by the presets asan and fuzz.
 fuzz=(clang-14 libclang-rt-14-dev lld-14)
-# test/peers: a virtual environment for wheels of other runtimes.
+# test/peers makes a virtual environment for wheels of other runtimes.
 peers=(python3-venv)
 
 list_only=false
@@ -75,7 +75,7 @@ if [ "$(id -u)" -ne 0 ]; then
   as_root=(sudo)
 fi
 export DEBIAN_FRONTEND=noninteractive
-# env: sudo drops the variable otherwise.
+# Uses env, because sudo would drop the variable.
 "${as_root[@]}" apt-get update -q
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
   apt-get install -y -q --no-install-recommends "${missing[@]}" </dev/null

@@ -5,18 +5,18 @@ if(NOT EXISTS "$ENV{ANDROID_NDK_HOME}/build/cmake/android.toolchain.cmake")
   else()
     set(found "no build/cmake/android.toolchain.cmake in $ENV{ANDROID_NDK_HOME}")
   endif()
-  # A space in front: CMake breaks no such line.
+  # The space in front keeps CMake from breaking the line.
   message(FATAL_ERROR " preset android: expected the NDK's folder in the environment's ANDROID_NDK_HOME, found ${found}")
 endif()
 set(ANDROID_ABI arm64-v8a CACHE STRING "")
 set(ANDROID_PLATFORM android-26 CACHE STRING "")
 include("$ENV{ANDROID_NDK_HOME}/build/cmake/android.toolchain.cmake")
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-# CMake packages of the host's header-only libraries.
+# Finds CMake packages of the host's header-only libraries.
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)
 
-# Their headers, which the NDK's compiler does not look for: links to them alone, as the rest of the host's include
-# folder is of another C library.
+# The NDK's compiler does not look for their headers. The folder has links to them alone, because the host's include
+# folder belongs to another C library.
 set(codl_headers "${CMAKE_BINARY_DIR}/host_headers")
 if(NOT CMAKE_BINARY_DIR MATCHES "/CMakeTmp|/TryCompile")
   file(MAKE_DIRECTORY "${codl_headers}")

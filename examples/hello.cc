@@ -1,4 +1,4 @@
-// Runs a plan once on zeros and prints what ran and the first value of each output.
+// Runs a plan once on zeros, and prints the processors used and the first value of each output.
 //
 //   hello_cc PLAN.codl
 #include <codl/codl.hpp>
@@ -12,7 +12,7 @@ int fail(const codl::Status& status) {
   return 1;
 }
 
-// Zeros for every input or output; `buffers` points into what is returned.
+// Returns zeros for every input or output; `buffers` points into the result.
 std::vector<std::vector<float>> allocate(const codl::Plan& plan, std::size_t count,
                                          codl_tensor_info_t (codl::Plan::*info_of)(std::size_t)
                                              const,

@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# From a fresh Debian 12 machine to a network running on two processors at once. Needs root or sudo; asks nothing.
-# Everything it builds stays in build/quickstart.
+# Leads from a fresh Debian 12 machine to a network that runs on two processors at once. Needs root or sudo; asks
+# nothing. Everything it builds stays in build/quickstart.
 #
 #   examples/quickstart.sh
 #
-# About ten minutes on two cores, nearly all of it building; again, half a minute.
-# Without a GPU driver the "GPU" is PoCL, an OpenCL device made of CPU cores: here one core is the CPU and one the GPU.
+# It takes about ten minutes on two cores, nearly all for building; half a minute when run again. Without a GPU driver
+# the "GPU" is PoCL, an OpenCL device made of CPU cores: here one core is the CPU and one the GPU.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build=build/quickstart
 model=examples/models/super_resolution.onnx
 plan=$build/super_resolution.codl
-# Measured on two cores like these, one as the CPU and one as the GPU: with AVX-512, or with AVX2.
+# The profile was measured on two such cores, one as the CPU and one as the GPU: with AVX-512, or with AVX2.
 device=host-2core-pocl
 grep -qw avx512f /proc/cpuinfo && device=host-2core-avx512-pocl
 
-# PoCL counts its compiler's warnings on stderr, which nobody here can do anything about.
+# PoCL reports how many warnings its compiler gave, but users cannot change that.
 export POCL_EXTRA_BUILD_FLAGS=-w
 
 echo "What this shows: a second core of this machine stands in for a phone's GPU, through OpenCL (PoCL). One thread on each"
@@ -47,7 +47,7 @@ for variant in coexec cpu; do
 done
 
 step "5/5 Measure both variants, in turns"
-# A core for each processor, as in the profile; without that PoCL's threads wander.
+# Gives each processor a core, as in the profile; otherwise PoCL's threads wander.
 cores=()
 if taskset -c 0 true 2>/dev/null && taskset -c 1 true 2>/dev/null; then
   cores=(--cpu-cores=0 --gpu-cores=1)

@@ -41,7 +41,7 @@
 namespace codl::profiler {
 namespace {
 
-// The most bytes of a sample file. A line has some 200, and takes milliseconds to measure.
+// Limit of a sample file's bytes. A line has some 200, and takes milliseconds to measure.
 constexpr uint64_t kMaxSampleBytes = 1 << 30;
 
 // Shares of the time: the search for tiles may take the first, the networks at the end the second.
@@ -51,7 +51,7 @@ constexpr double kMaxContextS = 30;
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// The first "model name" of /proc/cpuinfo, or "Hardware" (Android).
+// Returns the first "model name" of /proc/cpuinfo, or "Hardware" (Android).
 std::string cpu_model() {
   std::ifstream file("/proc/cpuinfo");
   std::string line;
@@ -98,7 +98,7 @@ void print_accuracy(const Fits& fits, const std::vector<Sample>& samples) {
   tools::print(text);
 }
 
-// Steps of the plans given, of the kernels asked for, that `samples` lacks.
+// Returns the steps of the given plans, with the wanted kernels, that `samples` lacks.
 std::vector<Sample> network_steps(const ProfileFlags& flags, const std::vector<Sample>& samples) {
   std::set<std::string> seen;
   for (const Sample& sample : samples) seen.insert(step_text(sample));
@@ -110,21 +110,21 @@ std::vector<Sample> network_steps(const ProfileFlags& flags, const std::vector<S
   return steps;
 }
 
-// Samples to go on with: of this processor and number of threads. Without the line that was cut off
-// when the earlier run was killed.
+// Reads the samples to continue with, which must be of this processor and number of threads. Drops
+// an incomplete last line, which a killed run leaves.
 std::string read_samples_to_resume(const std::string& path, const DeviceFacts& facts) {
   std::string text = tools::read_file(path, kMaxSampleBytes);
-  text.resize(text.rfind('\n') + 1);  // 0 if there is none
+  text.resize(text.rfind('\n') + 1);  // 0 if there is no line
   const std::map<std::string, std::string> known = read_facts(text);
   const auto cpu = known.find("cpu_name");
   if (cpu == known.end() || cpu->second != facts.cpu_name)
     tools::fail_input(path, "samples of " + facts.cpu_name,
                       cpu == known.end() ? "none" : "samples of " + cpu->second);
-  read_samples(text, path);  // A file that is none of ours stays as it is.
+  read_samples(text, path);  // Refuses a file that is not ours, which then stays as it is.
   return text;
 }
 
-// Steps of such workers take more or less by what both do just then, which no model predicts.
+// Steps of such workers depend on each other's work, which no model predicts.
 std::string shared_cores_notice(MeasuredCpu& cpu) {
   constexpr double kMaxTime = 1.3;
   const double time = cpu.time_of_all_beside_one();
@@ -140,7 +140,7 @@ void warn(const std::string& text) {
   if (!text.empty()) tools::print_message(kTool, tools::Severity::Warning, text);
 }
 
-// Samples, and what is known of the device.
+// Samples, and facts of the device.
 struct Measured {
   std::vector<Sample> samples;
   double probe_us[2] = {};
@@ -158,7 +158,7 @@ MeasuredProcessors start_processors(const ProfileFlags& flags) {
     return text.empty() ? nullptr : text.c_str();
   };
   MeasuredProcessors processors;
-  // OpenCL first: its workers are to start on their cores.
+  // Starts OpenCL first, so that its workers start on their cores.
   if (!flags.cpu_only) {
     processors.gpu = std::make_unique<MeasuredGpu>(text_or_null(flags.platform),
                                                    text_or_null(flags.device), flags.gpu_cores);
@@ -172,7 +172,7 @@ MeasuredProcessors start_processors(const ProfileFlags& flags) {
   return processors;
 }
 
-// The machine's facts, unless the sample file has them: tiles depend on them.
+// Measures the machine's facts, unless the sample file has them. Tiles depend on them.
 void measure_facts(const ProfileFlags& flags, const MeasuredProcessors& processors,
                    DeviceFacts* facts) {
   MeasuredCpu& cpu = *processors.cpu;
@@ -196,7 +196,7 @@ void measure_facts(const ProfileFlags& flags, const MeasuredProcessors& processo
   gpu->set_facts(facts->processor_facts().gpu);
 }
 
-// Not where both share all cores, of which a profile says all there is.
+// Skipped if both processors share all cores: the profile says so, and that is enough.
 void measure_context(const MeasuredProcessors& processors, double budget_s, DeviceFacts* facts) {
   if (!processors.gpu || facts->shares_cores) return;
   const int64_t start_ns = rt::now_ns();
@@ -223,7 +223,7 @@ void measure_context(const MeasuredProcessors& processors, double budget_s, Devi
   facts->network_sync_us = context->sync_us;
 }
 
-// Tiles and samples within the time. False: interrupted.
+// Finds tiles and takes samples within the time. Returns false if interrupted.
 bool measure_steps(const ProfileFlags& flags, const MeasuredProcessors& processors, double budget_s,
                    SessionOptions options, tools::LogFile& file, Measured* measured) {
   const auto append_line = [&](const std::string& line) { file.append(line + '\n'); };
@@ -246,7 +246,7 @@ bool measure_steps(const ProfileFlags& flags, const MeasuredProcessors& processo
   return session.run(budget_s - micros_since(start_ns) * 1e-6, is_interrupted);
 }
 
-// Adds to the sample file. False: interrupted.
+// Adds to the sample file. Returns false if interrupted.
 bool measure(const ProfileFlags& flags, const std::string& sample_path,
              const std::string& sample_text, const DeviceFacts& machine) {
   const int64_t start_ns = rt::now_ns();
@@ -264,7 +264,7 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   options.seed = static_cast<uint64_t>(flags.seed);
   options.network_steps = network_steps(flags, measured.samples);
   const MeasuredProcessors processors = start_processors(flags);
-  // A processor has no images of its own: they are computed in its caches.
+  // A processor has no images of its own; its caches hold emulated ones.
   options.has_images =
       flags.layout == MapLayout::Image ||
       (flags.layout == MapLayout::Auto && !(processors.gpu && processors.gpu->is_cpu_device()));
@@ -285,7 +285,7 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   return true;
 }
 
-// An input error if codlc would refuse a profile of that name.
+// Input error if codlc would refuse a profile of that name.
 void check_name(const std::string& name) {
   constexpr std::string_view kLetters =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
@@ -307,7 +307,7 @@ void check_cores(const char* flag, const std::vector<int32_t>& cores) {
     tools::fail_input(flag, "cores that this process may use", std::to_string(core));
 }
 
-// Before anything is measured.
+// Checks the files before anything is measured.
 void check_files(const ProfileFlags& flags, const std::string& sample_path) {
   tools::claim_output(flags.output);
   if (!flags.evaluation.empty()) tools::claim_output(flags.evaluation);
@@ -323,7 +323,7 @@ void check_files(const ProfileFlags& flags, const std::string& sample_path) {
   tools::refuse_to_replace(flags.output, "no such file, or --force to replace it");
 }
 
-// An input error if a fact of the machine is missing: what is not measured is no profile.
+// Input error if a fact of the machine is missing, because a profile needs measurements.
 void check_is_complete(const DeviceFacts& facts, const std::string& sample_path) {
   if (const std::string field = facts.machine.missing(facts.has_gpu); !field.empty())
     tools::fail_input(sample_path, "#machine lines of all fields of the machine",
@@ -344,7 +344,7 @@ void print_result(const ProfileFlags& flags, const std::string& sample_text,
   for (const std::string& line : worth_notices(samples)) warn(line);
 }
 
-// CPU threads of the processor: those asked for, else as many as there are cores for.
+// Returns the number of the CPU's threads: as asked for, else one per core.
 int32_t thread_count_of(const ProfileFlags& flags) {
   if (flags.thread_count != 0) return flags.thread_count;
   if (flags.fits_only) return 1;  // unless the samples say
@@ -362,7 +362,7 @@ int codl_profile(const std::vector<std::string>& arguments) {
   if (!parsed.operands.empty())
     tools::fail_input("command line", "flags only", "'" + parsed.operands[0] + "'");
   if (flags.output.empty()) tools::fail_input("command line", "-o FILE.json", "none (see --help)");
-  // Both come from the output's name otherwise.
+  // Otherwise both follow from the output's name.
   if (flags.output == "-" && (flags.name.empty() || flags.samples.empty()))
     tools::fail_input("-o", "--name and --samples with -o -", "it alone");
   const std::filesystem::path output(flags.output);
@@ -393,7 +393,7 @@ int codl_profile(const std::vector<std::string>& arguments) {
       throw tools::ToolError(tools::ExitCode::Interrupted,
                              sample_path + ": interrupted, --resume goes on with it");
   }
-  // The profile comes from the sample file alone: --fit-only writes the same.
+  // The profile depends on the sample file alone: --fit-only writes the same.
   const std::string sample_text = tools::read_file(sample_path, kMaxSampleBytes);
   double usual_probes[2] = {};
   const std::vector<Sample> samples = read_samples(sample_text, sample_path, &usual_probes);

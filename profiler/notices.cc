@@ -7,11 +7,11 @@
 namespace codl::profiler {
 namespace {
 
-// Cores that are others' for so much of the time make steps longer at random.
+// If others have the cores for more of the time, steps become longer at random.
 constexpr double kMaxOfOthers = 0.05;
 // On a quiet machine, 90 to 100 % of the repeats are within 10 %.
 constexpr double kMinWithin10 = 75;
-// Half the range of the middle half of a step's runs, in percent.
+// Limit of half the range of the middle half of a step's runs, in percent.
 constexpr double kMaxSpread = 8;
 
 std::string worth_notice(const std::vector<Sample>& samples, Processor processor) {

@@ -65,7 +65,7 @@ def main():
         os.makedirs(os.path.join(package, "libs"))
         for name, path in libraries_of(os.path.join(install, "bin", "codlc")):
             shutil.copyfile(path, os.path.join(package, "libs", name))
-        # A wheel has no links: the name that programs look for.
+        # A wheel has no links, so a library gets the name that programs look for.
         for folder, _, names in os.walk(install):
             for name in names:
                 path = os.path.join(folder, name)

@@ -7,7 +7,7 @@
 namespace codl::tools {
 namespace {
 
-// As GCC and Clang escape: backslashes mean themselves but before a blank or '#'.
+// Escapes as GCC and Clang do: backslashes mean themselves except before a blank or '#'.
 std::string escaped(const std::string& path) {
   std::string text;
   size_t backslashes = 0;

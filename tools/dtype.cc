@@ -28,7 +28,7 @@ uint16_t read_word(const void* bytes) {
   return word;
 }
 
-// The upper half of a float.
+// Reads the upper half of a float.
 double read_bfloat16(const void* bytes) {
   const uint32_t bits = uint32_t{read_word(bytes)} << 16;
   float value;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr char kStdout[] = "-";
 constexpr char kOutputForm[] = "a regular file, /dev/null or - (stdout) to write to";
-// More names of 64 random bits are taken by somebody on purpose.
+// If so many names of 64 random bits exist, somebody made them on purpose.
 constexpr int kMaxTemporaryNames = 16;
 
 struct Descriptor {
@@ -36,7 +36,7 @@ struct Descriptor {
   int value;
 };
 
-// The paths of this process so far.
+// The paths that this process knows so far.
 struct KnownFiles {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
@@ -52,7 +52,7 @@ bool is_same(const struct stat& x, const struct stat& y) {
   return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-// The first of the paths that leads to the file.
+// Returns the first of the paths that leads to the file.
 const std::string* find_same(const std::vector<std::string>& paths, const struct stat& file) {
   struct stat other = {};
   for (const std::string& path : paths)
@@ -82,7 +82,7 @@ std::string bytes_text(uint64_t bytes) { return std::to_string(bytes) + " bytes"
              std::strerror(error));
 }
 
-// 0, or the errno.
+// Returns 0, or the errno.
 int write_all(int descriptor, std::string_view contents) {
   while (!contents.empty()) {
     const ssize_t count = write(descriptor, contents.data(), contents.size());
@@ -93,7 +93,7 @@ int write_all(int descriptor, std::string_view contents) {
   return 0;
 }
 
-// 0, or the errno. Not every file system can sync.
+// Returns 0, or the errno. Not every file system can sync.
 int sync(int descriptor) {
   while (fsync(descriptor) != 0) {
     if (errno == EINTR) continue;
@@ -102,7 +102,7 @@ int sync(int descriptor) {
   return 0;
 }
 
-// "folder/name", the folder "." where the path has none.
+// Returns folder and name; the folder is "." if the path has none.
 std::pair<std::string, std::string> split_path(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return {".", path};
@@ -115,7 +115,7 @@ bool is_null_device(const struct stat& file) {
          file.st_rdev == null.st_rdev;
 }
 
-// /dev/stdout and its like are links, and to replace them breaks the system.
+// /dev/stdout and the like are links, and replacing them breaks the system.
 bool is_standard_stream(const struct stat& file) {
   struct stat stream = {};
   for (int descriptor = 0; descriptor <= 2; ++descriptor)
@@ -147,13 +147,13 @@ Target target_of(const std::string& path) {
   } else if (!S_ISREG(entry.st_mode)) {
     fail_output(path, kind_of(entry.st_mode));
   } else if (access(path.c_str(), W_OK) != 0) {
-    fail_writing(path, errno);  // the folder would let it be replaced, but its owner protected it
+    fail_writing(path, errno);  // the folder allows it, but the owner protected the file
   }
   if (access(folder.c_str(), W_OK | X_OK) != 0) fail_writing(path, errno);
   return Target::File;
 }
 
-// An input error if the file that an output would replace, or write to, is an input.
+// Input error if the file that an output would replace, or write to, is an input.
 void check_is_no_input(const std::string& path, Target target) {
   struct stat file = {};
   if (target == Target::Null) return;
@@ -170,7 +170,8 @@ Target check_output(const std::string& path) {
   return target;
 }
 
-// The claimed output that is the same file, or will be: also of files that do not exist yet.
+// Returns the claimed output that is, or will be, the same file: this includes files that do not
+// exist yet.
 const std::string* find_output(const std::string& path) {
   const std::vector<std::string>& outputs = known_files().outputs;
   struct stat file = {};
@@ -190,7 +191,7 @@ void check_is_no_output(const std::string& path) {
     fail_input(path, "outputs that are different files", "the file of output " + *output);
 }
 
-// A file that is not yet under its name.
+// A file that does not have its name yet.
 class Temporary {
  public:
   explicit Temporary(const std::string& path)
@@ -206,14 +207,14 @@ class Temporary {
 
   void write(std::string_view contents) { check(write_all(descriptor_.value, contents)); }
 
-  // Gives the file its name once all of it is on the disk, and keeps it open.
+  // Gives the file its name after all of it is on the disk, and keeps it open.
   Descriptor commit() {
     check(sync(descriptor_.value));
     check(renameat(folder_.value, temporary_name_.c_str(), folder_.value, name_.c_str()) == 0
               ? 0
               : errno);
     is_renamed_ = true;
-    // A folder may be written to and not read; then it is synced when the system sees fit.
+    // A folder may be writable but not readable; then the system syncs it in its own time.
     const Descriptor readable(openat(folder_.value, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (readable.value >= 0) check(sync(readable.value));
     return std::move(descriptor_);
@@ -252,7 +253,7 @@ class Temporary {
   bool is_renamed_ = false;
 };
 
-// True of a regular file, not of a link to one, with these bytes.
+// True for a regular file, not a link to one, with these bytes.
 bool has_contents(const std::string& path, std::string_view contents) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat entry = {};
@@ -294,7 +295,7 @@ FileFault check_input(const std::string& path, const struct stat& file, uint64_t
 // ---- inputs ----
 
 FileFault InputFile::open(const std::string& path, uint64_t max_bytes) {
-  // Not to wait for the other end of a pipe; of a regular file it means nothing.
+  // O_NONBLOCK avoids waiting for the other end of a pipe; for a regular file it means nothing.
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat file = {};
   if (descriptor_ < 0 || fstat(descriptor_, &file) != 0)

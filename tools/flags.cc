@@ -16,10 +16,10 @@
 namespace codl::tools {
 namespace {
 
-// Linux has no more (CONFIG_NR_CPUS).
+// Linux has no more cores (CONFIG_NR_CPUS).
 constexpr int32_t kMaxCore = 8191;
 
-// Limits of response files: far more than a command line is, and soon reached by a file that names
+// Limits of response files: far beyond any command line, but soon reached by a file that names
 // itself or never ends.
 constexpr int kMaxResponseFileDepth = 8;
 constexpr size_t kMaxResponseFileBytes = 1 << 20;  // limit for a whole command line
@@ -38,14 +38,14 @@ bool read_number(std::string_view text, Number* value) {
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
-// As short as it can be said: 0.5, 90, 1e+09.
+// Returns the shortest text: 0.5, 90, 1e+09.
 std::string text_of(double value) {
   char digits[32];
   std::snprintf(digits, sizeof(digits), "%g", value);
   return digits;
 }
 
-// "4" or "4-7" -> first, last.
+// Reads "4" or "4-7" as first, last.
 bool read_core_range(std::string_view text, int32_t* first, int32_t* last) {
   const size_t dash = text.find('-');
   if (!read_number(text.substr(0, dash), first)) return false;
@@ -96,7 +96,7 @@ class ResponseFiles {
 
 // ---- parsing ----
 
-// "--name"; of a flag's short name "-x".
+// Returns "--name", and "-x" if the flag has a short name.
 std::vector<std::string> spellings(const Flag& flag) {
   std::vector<std::string> all = {"--" + flag.name};
   if (!flag.short_name.empty()) all.push_back("-" + flag.short_name);
@@ -108,7 +108,7 @@ bool is_spelling(const Flag& flag, std::string_view text) {
   return std::find(all.begin(), all.end(), text) != all.end();
 }
 
-// "--input_shape" -> "input-shape"
+// Turns "--input_shape" into "input-shape".
 std::string bare(std::string name) {
   name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
   std::replace(name.begin(), name.end(), '_', '-');
@@ -176,7 +176,7 @@ class Parser {
       if (is_among(bare(given), other.names))
         fail_input("command line", "a flag that --help lists",
                    quoted(given) + " (here: " + other.here + ")");
-    // One dash before a long name is the likeliest slip.
+    // The likeliest slip is one dash before a long name.
     const std::string doubled = given.compare(0, 2, "--") == 0 ? given : "-" + given;
     fail_input("command line", "a flag that --help lists",
                quoted(given) + suggestion(doubled, known));
@@ -189,7 +189,7 @@ class Parser {
 
 // ---- help ----
 
-// `text` behind `column`, where the present line already is, in lines of kColumns.
+// Breaks `text` into lines of kColumns that begin at `column`; the present line is there already.
 std::string wrapped(const std::string& text, size_t column) {
   std::string out;
   size_t at = column;
@@ -229,7 +229,7 @@ std::string describe(const Flag& flag) {
   return head + wrapped(help, kHelpColumn) + "\n";
 }
 
-// --help and --version.
+// Makes the group of --help and --version.
 FlagGroup general_group(bool* asks_help, bool* asks_version) {
   return {"General",
           {{"help", switch_value(asks_help), "print this text and exit", "h"},
@@ -252,7 +252,7 @@ std::string read_response_file(const std::string& path, size_t max_bytes) {
   }
   if (!file || std::ferror(file.get()) != 0)
     fail_input("@" + path, "a file of arguments that can be read", std::strerror(errno));
-  // A pipe, as a shell's <(...) is one, has nothing that an output could replace.
+  // A pipe, as from a shell's <(...), cannot be replaced by an output.
   struct stat entry = {};
   if (fstat(fileno(file.get()), &entry) == 0 && S_ISREG(entry.st_mode)) note_input(path);
   return contents;

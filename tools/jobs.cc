@@ -24,7 +24,7 @@ namespace {
   fail_input("processes", "one more for a job", std::strerror(errno));
 }
 
-// A nameless file in memory that both processes have.
+// A nameless file in memory that both processes share.
 class SharedText {
  public:
   SharedText() : descriptor_(memfd_create("codl-job", MFD_CLOEXEC)) {
@@ -99,7 +99,7 @@ std::vector<JobResult> run_jobs(const char* tool, const std::vector<Job>& jobs,
   size_t next = 0;
   while (next < jobs.size() || !running.empty()) {
     if (next < jobs.size() && running.size() < std::max<size_t>(max_processes, 1)) {
-      std::fflush(nullptr);  // or both processes would write what is buffered
+      std::fflush(nullptr);  // otherwise both processes would write the buffered text
       Running job{next, {}, {}, {}};
       const pid_t process = fork();
       if (process < 0) fail_process();
@@ -140,7 +140,7 @@ std::string merged_messages(const std::vector<Job>& jobs, const std::vector<JobR
   }
   std::string text;
   for (auto& [line, names] : lines) {
-    // Behind "tool: kind: ".
+    // The message begins after "tool: kind: ".
     size_t at = line.find(": ");
     if (at != std::string::npos) at = line.find(": ", at + 2);
     line.insert(at == std::string::npos ? 0 : at + 2, names + ": ");

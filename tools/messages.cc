@@ -23,18 +23,18 @@ namespace {
 
 constexpr char kNoMemory[] = "expected enough memory, found none left";
 
-// Files would get the numbers of streams that the caller closed, and what is printed with them. Not
-// for writing: whoever prints on a closed stream is told.
+// Opens closed standard streams. Otherwise files would get their numbers, and printed text would go
+// into the files. They are not opened for writing, so that printing on a closed stream fails.
 void open_standard_streams() {
   int descriptor = 0;
   while (descriptor >= 0 && descriptor <= STDERR_FILENO)
-    descriptor = open("/dev/null", O_RDONLY);  // the lowest that is free
+    descriptor = open("/dev/null", O_RDONLY);  // gets the lowest free number
   if (descriptor > STDERR_FILENO) close(descriptor);
 }
 
 const char* tool_name = "";
 
-// For exceptions that cannot be caught: memory may run out in a destructor of another library.
+// Handles exceptions that cannot be caught: memory may run out in a destructor of another library.
 [[noreturn]] void terminate() {
   const char* text = "internal error: an exception that nobody caught";
   try {
@@ -70,7 +70,7 @@ std::string formatted(const char* format, ...) {
   va_copy(again, arguments);
   const int count = std::vsnprintf(nullptr, 0, format, arguments);
   va_end(arguments);
-  // And the zero that vsnprintf appends.
+  // Has room for the zero that vsnprintf appends.
   std::string text(static_cast<size_t>(count < 0 ? 0 : count) + 1, '\0');
   std::vsnprintf(text.data(), text.size(), format, again);
   va_end(again);
@@ -92,7 +92,8 @@ int run_tool(const char* tool, int argc, char** argv,
   open_standard_streams();
   tool_name = tool;
   std::set_terminate(terminate);
-  // A limit on the size of files is an error of write(), with a message, and not the end.
+  // So a limit on the size of files is an error of write(), with a message, and does not end the
+  // process.
   std::signal(SIGXFSZ, SIG_IGN);
   return run_guarded(
       tool, [&] { return body(std::vector<std::string>(argv + (argc > 0), argv + argc)); });
@@ -101,7 +102,7 @@ int run_tool(const char* tool, int argc, char** argv,
 int run_guarded(const char* tool, const std::function<int()>& body) {
   try {
     const int code = body();
-    // Output that could not be written is found at the latest here.
+    // Reports output that could not be written, at the latest here.
     if (std::fflush(stdout) != 0) fail_stdout();
     return code;
   } catch (const ToolError& error) {

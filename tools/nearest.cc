@@ -6,7 +6,8 @@
 namespace codl::tools {
 namespace {
 
-// Letters to insert, drop, replace or swap with their neighbour to get from one to the other.
+// Returns how many letters to insert, drop, replace or swap with their neighbour turn one into the
+// other.
 // Source: optimal string alignment distance, after Damerau, "A technique for computer detection and
 // correction of spelling errors", CACM 7(3), 1964.
 size_t distance(std::string_view a, std::string_view b) {
@@ -34,11 +35,11 @@ std::string lower_case(std::string_view text) {
 }  // namespace
 
 std::vector<std::string> all_nearest(std::string_view text, const std::vector<std::string>& names) {
-  constexpr size_t kMaxBytes = 256;  // a misspelt name is no book
+  constexpr size_t kMaxBytes = 256;  // no misspelt name is longer
   if (text.size() > kMaxBytes) return {};
   const std::string lower = lower_case(text);
   std::vector<std::string> found;
-  // A third of the letters may be wrong; of fewer than three, one.
+  // A third of the letters may be wrong; with fewer than three letters, one.
   size_t least = std::max<size_t>(1, text.size() / 3);
   for (const std::string& name : names)
     if (const size_t letters = distance(lower, lower_case(name));

@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kVersionBytes = 2;
-// NEP 1: the data starts at a multiple of 64 in files that NumPy writes.
+// NEP 1: in files that NumPy writes, the data starts at a multiple of 64.
 constexpr size_t kDataAlignment = 64;
 
-// Bytes of a file's name that come from the tensor's: with what is added, below the 255 that
-// Linux's file systems have room for, and the temporary names beside it too.
+// Limit of a file name's bytes that come from the tensor's name. With the added ones, and in
+// temporary names, they stay below the 255 bytes that Linux's file systems allow.
 constexpr size_t kMaxNameBytes = 180;
 
 uint64_t hash_of(const std::string& bytes) {
@@ -39,7 +39,7 @@ std::string file_stem(const std::string& tensor_name) {
   const bool is_long = stem.size() > kMaxNameBytes;
   if (is_long) {
     size_t end = kMaxNameBytes;
-    while (end > 0 && (stem[end] & 0xc0) == 0x80) --end;  // a character is cut off whole
+    while (end > 0 && (stem[end] & 0xc0) == 0x80) --end;  // removes whole characters
     stem.resize(end);
   }
   for (char& character : stem) {
@@ -49,7 +49,7 @@ std::string file_stem(const std::string& tensor_name) {
   return is_long ? stem + hash_suffix(tensor_name) : stem;
 }
 
-// "'<f4' (float32), '<i8' (int64) ... or '|V2' (bfloat16)"
+// Returns "'<f4' (float32), '<i8' (int64) ... or '|V2' (bfloat16)".
 std::string known_descrs() {
   std::string text;
   for (const DTypeFacts& facts : kDTypes) {
@@ -142,12 +142,12 @@ class HeaderReader {
     const std::string_view descr = quoted();
     for (const DTypeFacts& facts : kDTypes)
       if (descr == facts.descr) return facts.dtype;
-    if (descr == "<V2") return CODL_BFLOAT16;  // as NumPy saves arrays of ml_dtypes.bfloat16
+    if (descr == "<V2") return CODL_BFLOAT16;  // NumPy saves arrays of ml_dtypes.bfloat16 so
     rest_ = before;
     fail("descr " + known_descrs());
   }
 
-  // A tuple: (), (3,), (1, 3).
+  // Reads a tuple: (), (3,), (1, 3).
   std::vector<int64_t> shape() {
     std::vector<int64_t> dims;
     expect('(');
@@ -175,7 +175,7 @@ class HeaderReader {
   std::string_view rest_;
 };
 
-// Little endian, `count` bytes.
+// Reads a little-endian number of `count` bytes.
 size_t read_length(std::string_view bytes, size_t count) {
   size_t value = 0;
   for (size_t i = count; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
@@ -183,7 +183,7 @@ size_t read_length(std::string_view bytes, size_t count) {
 }
 
 void check_data_bytes(const std::string& path, const NpyHeader& npy, uint64_t found) {
-  auto bytes = static_cast<int64_t>(element_bytes(npy.dtype));  // were no dim 0
+  auto bytes = static_cast<int64_t>(element_bytes(npy.dtype));  // counts a dim of 0 as 1
   bool is_empty = false;
   for (const int64_t dim : npy.dims) {
     is_empty = is_empty || dim == 0;
@@ -196,7 +196,7 @@ void check_data_bytes(const std::string& path, const NpyHeader& npy, uint64_t fo
                std::to_string(found) + " bytes of data");
 }
 
-// Elements whose first index varies fastest, with the last one fastest.
+// Reorders elements so that the last index varies fastest instead of the first.
 std::string to_c_order(const NpyHeader& npy, std::string_view data) {
   const size_t size = element_bytes(npy.dtype);
   const size_t rank = npy.dims.size();
@@ -272,7 +272,7 @@ std::string format_npy(codl_dtype_t dtype, const std::vector<int64_t>& dims,
                        "', 'fortran_order': False, 'shape': (";
   for (size_t i = 0; i < dims.size(); ++i)
     header += (i > 0 ? " " : "") + std::to_string(dims[i]) + ",";
-  if (dims.size() > 1) header.pop_back();  // (1, 3), but (3,)
+  if (dims.size() > 1) header.pop_back();  // writes (1, 3), but (3,)
   header += "), }";
   const size_t prefix_bytes = kMagic.size() + kVersionBytes + 2;
   const size_t unpadded = prefix_bytes + header.size() + 1;

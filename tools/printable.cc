@@ -10,11 +10,11 @@ constexpr char kHex[] = "0123456789abcdef";
 constexpr uint32_t kNoCodePoint = 0xffffffff;
 
 struct Decoded {
-  uint32_t code_point;  // kNoCodePoint: the first byte begins none
+  uint32_t code_point;  // if kNoCodePoint, no character begins at the first byte
   size_t bytes;
 };
 
-// Shortest forms only, no surrogates: RFC 3629.
+// Accepts only shortest forms, and no surrogates: RFC 3629.
 Decoded decode(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t first = byte(0);
@@ -36,7 +36,8 @@ Decoded decode(std::string_view text) {
   return {code_point, count};
 }
 
-// Categories Cc, Zl and Zp of Unicode, and of Cf what is invisible or reorders.
+// Unicode's categories Cc, Zl and Zp, and those characters of Cf that are invisible or reorder
+// text.
 bool is_hidden(uint32_t code_point) {
   constexpr struct {
     uint32_t first, last;

@@ -17,7 +17,7 @@ from onnx import ModelProto, TensorProto, checker, helper
 SEED = 21
 SIDE = 224
 FACTOR = 3
-# Output channels and filter size, by layer.
+# Output channels and filter size of each layer.
 LAYERS = [(64, 5), (64, 3), (32, 3), (FACTOR * FACTOR, 3)]
 
 

@@ -24,8 +24,8 @@ struct Basis {
   std::vector<JointShare> joints;
 };
 
-// Whether steps of a kernel with weights have them warm, too: else what cold ones take cannot
-// be separated from what weights take.
+// True if some steps of the kernel have warm weights. Otherwise the cost of cold ones cannot be
+// told from the cost of weights.
 bool shows_cold_weights(const std::vector<Observation>& observations, size_t least_count) {
   size_t warm_count = 0;
   for (const Observation& observation : observations)
@@ -33,13 +33,13 @@ bool shows_cold_weights(const std::vector<Observation>& observations, size_t lea
   return warm_count >= least_count;
 }
 
-// Those that enough observations have. Of terms that say the same the first one gets the share: a
-// count that all steps have alike says nothing of steps that have more of it.
+// Returns the terms that enough observations have. Of terms that say the same, the first gets the
+// share: a count that is equal in all steps says nothing about steps that have more of it.
 Terms observed_terms(const std::vector<Observation>& observations) {
   // Smaller values are rounding errors of a difference, and would get a huge share.
   constexpr double kMinUs = 1e-9;
-  // A share of two or three observations that barely have the term is noise, and steps
-  // that have much of it would be predicted by that. Of few observations in all each counts.
+  // A share from two or three observations that barely have the term would be noise, but steps with
+  // much of it would be predicted by it. If there are few observations in all, each counts.
   constexpr size_t kManyObservations = 60;
   constexpr size_t kMinCarriers = 3;
   const size_t least_count = observations.size() < kManyObservations ? 1 : kMinCarriers;
@@ -57,7 +57,7 @@ Terms observed_terms(const std::vector<Observation>& observations) {
   return terms;
 }
 
-// Terms over the time: shares are exact where the row times them is 1.
+// Returns the terms over the time: shares are exact if the row times the shares is 1.
 Vector relative_row(const TermTimes& times, const Basis& basis, double us) {
   Vector row;
   for (const int term : basis.terms) row.push_back(times.us[term] / us);
@@ -83,7 +83,7 @@ double dot(const Vector& a, const Vector& b) {
   return sum;
 }
 
-// 12 %: beyond the spread of repeated measurements on machines whose clock is not held.
+// 12 %: more than the spread of repeated measurements on machines with a varying clock.
 constexpr double kErrorScale = 0.12;
 
 Matrix kernels_of(const std::vector<Observation>& observations, const Basis& basis) {
@@ -139,7 +139,7 @@ Shares fit_basis(const std::vector<Observation>& observations, const Basis& basi
   return shares;
 }
 
-// Those that are kMinPart or more of some observation's predicted time.
+// Returns the terms that are kMinPart or more of some observation's predicted time.
 Basis what_matters(const std::vector<Observation>& observations, const Basis& basis,
                    const Shares& shares) {
   constexpr double kMinPart = 0.0025;
@@ -162,8 +162,8 @@ Basis what_matters(const std::vector<Observation>& observations, const Basis& ba
   return mattering;
 }
 
-// Joint shares that the observations could tell: of terms that are part of the time, at
-// thresholds and factors that have observations on both sides.
+// Returns the joint shares that the observations could determine: terms must be part of the time,
+// and thresholds and factors have observations on both sides.
 std::vector<JointShare> joint_candidates(const std::vector<Observation>& observations,
                                          const Terms& terms) {
   constexpr double kMinPart = 0.02;
@@ -208,7 +208,7 @@ std::vector<JointShare> joint_candidates(const std::vector<Observation>& observa
   return candidates;
 }
 
-// A fit as far as it is: what each observation is off by, and how much it then counts.
+// The state of a fit: the error of each observation, and the weight that follows from it.
 struct Misfit {
   Vector errors;  // predicted / measured - 1
   Vector weights;
@@ -228,7 +228,7 @@ Misfit misfit_of(const std::vector<Observation>& observations, const Shares& sha
   return misfit;
 }
 
-// Those along which the error falls fastest, the fastest first.
+// Returns those along which the error falls fastest, the fastest first.
 std::vector<JointShare> steepest(const std::vector<Observation>& observations, const Misfit& misfit,
                                  const std::vector<JointShare>& candidates, size_t most) {
   std::vector<std::pair<double, size_t>> slopes;
@@ -249,7 +249,7 @@ std::vector<JointShare> steepest(const std::vector<Observation>& observations, c
   return found;
 }
 
-// The candidate with which the errors, weighed as they are, become least.
+// Returns the candidate that makes the errors, with their present weights, least.
 const JointShare* best_of(const std::vector<Observation>& observations, const Basis& basis,
                           const Misfit& misfit, const std::vector<JointShare>& candidates) {
   const JointShare* best = nullptr;
@@ -277,7 +277,7 @@ const JointShare* best_of(const std::vector<Observation>& observations, const Ba
 // Adds joint shares to the basis of a fit.
 void add_joint_shares(const std::vector<Observation>& observations, const FitOptions& options,
                       Shares shares, Basis* basis) {
-  // Fewer would be chance.
+  // With fewer it would be chance.
   constexpr size_t kManyObservations = 60;
   constexpr size_t kTried = 8;
   constexpr double kMinFall = 0.01;
@@ -308,7 +308,7 @@ std::vector<double> nearest_to_one(const std::vector<std::vector<double>>& rows,
   Vector x;
   Vector square_roots(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) square_roots[i] = std::sqrt(weights[i]);
-  // A row for each column, as long as those are in the mean (of squares), of the mean weight.
+  // Adds a row for each column, with the columns' mean length (of squares) and the mean weight.
   Matrix pulling;
   Vector targets;
   for (size_t j = 0; j < pulled_to.size(); ++j) {

@@ -1,4 +1,4 @@
-// From samples to what a profile says of kernels and families (profiler/profile_json.h).
+// Turns samples into a profile's calibration of kernels and families (profiler/profile_json.h).
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -17,7 +17,7 @@ namespace {
 using compiler::kMaxJointShares;
 
 constexpr size_t kFolds = 5;
-// No step takes nothing: a nanosecond, the unit that predictions are rounded to.
+// A step takes at least a nanosecond, the unit that predictions are rounded to.
 constexpr double kMinStepShare = 1e-3;
 
 std::vector<size_t> folds_of(size_t count) {
@@ -26,7 +26,7 @@ std::vector<size_t> folds_of(size_t count) {
   return folds;
 }
 
-// Shares as a profile has them, and what held-out predictions say of them.
+// Returns shares as a profile has them, and their held-out errors.
 Fit fit_of(const std::vector<Observation>& observations, const Residuals& held_out,
            const FitOptions& options) {
   constexpr double kMinRatio = 0.05;  // least ratio of a prediction to the measurement
@@ -129,8 +129,8 @@ Fit fit_family(const std::vector<const std::vector<Observation>*>& kernels) {
   return fit_of(all, held_out, {});
 }
 
-// `known` shares, all times the factor by which these steps take longer: few steps tell how fast a
-// machine or a kernel is, not what of.
+// Returns `known` shares, times the factor by which these steps take longer: few steps tell how
+// fast a machine or a kernel is, but not why.
 Fit fit_few(const std::vector<Observation>& observations, const Shares& known,
             const compiler::Calibration& family) {
   std::vector<double> ratios;
@@ -248,7 +248,7 @@ std::string evaluation_text(const std::vector<Sample>& samples, const ProcessorF
     for (size_t i = 0; i < observations.size(); ++i)
       add_line(*find_kernel(id), static_cast<int>(folds[i]), observations[i], predictions[i]);
   }
-  // The fold of steps of networks, which no fit has seen: -1.
+  // Steps of networks, which no fit has seen, have fold -1.
   std::map<uint16_t, Shares> shares_of_kernels;
   for (const Sample& sample : samples) {
     const auto found = by_kernel.find(sample.kernel->id);

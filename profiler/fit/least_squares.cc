@@ -44,7 +44,7 @@ NormalEquations normal_equations(const Matrix& rows, const Vector& b) {
 
 namespace {
 
-// Least squares over the columns of the set; 0 elsewhere.
+// Solves least squares over the columns of the set; other coefficients are 0.
 Vector solve_subset(const NormalEquations& normal, const std::vector<bool>& in_set) {
   std::vector<size_t> columns;
   for (size_t i = 0; i < in_set.size(); ++i)
@@ -61,7 +61,7 @@ Vector solve_subset(const NormalEquations& normal, const std::vector<bool>& in_s
   return x;
 }
 
-// The column outside the set along which the error falls fastest, or in_set.size().
+// Returns the column outside the set along which the error falls fastest, or in_set.size().
 size_t steepest_column(const NormalEquations& normal, const Vector& x,
                        const std::vector<bool>& in_set, const std::vector<bool>& refused) {
   size_t best = in_set.size();
@@ -86,7 +86,7 @@ std::vector<double> non_negative_least_squares(const std::vector<std::vector<dou
   const size_t n = normal.right.size();
   Vector x(n);
   std::vector<bool> in_set(n);
-  std::vector<bool> refused(n);  // since x last changed: adding them took them out again
+  std::vector<bool> refused(n);  // since x last changed: they were removed after adding
   for (size_t round = 0; round < 10 * n; ++round) {
     const size_t added = steepest_column(normal, x, in_set, refused);
     if (added == n) break;
@@ -94,7 +94,7 @@ std::vector<double> non_negative_least_squares(const std::vector<std::vector<dou
     const Vector before = x;
     for (;;) {
       const Vector target = solve_subset(normal, in_set);
-      // As far towards the target as no coefficient turns negative.
+      // Goes towards the target until a coefficient would become negative.
       double step = 1;
       for (size_t i = 0; i < n; ++i)
         if (in_set[i] && target[i] <= 0 && x[i] - target[i] > 0)

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kMark = "#machine,";
 
-// Sizes as they are, what was measured to 4 digits.
+// Keeps whole numbers, which are sizes, and rounds measurements to 4 digits.
 double as_stated(double value) { return value == std::round(value) ? value : rounded(value, 4); }
 
 template <typename Fields, typename Part, typename Origins>
@@ -48,7 +48,7 @@ std::string lines_of(const char* processor, const Fields& fields, const Part& pa
   return text;
 }
 
-// False: the processor has no such field, or not of that value.
+// Returns false if the processor has no such field, or not with that value.
 template <typename Fields, typename Part, typename Origins>
 bool read_field(const Fields& fields, std::string_view name, double value, Origin origin,
                 Part* part, Origins* origins) {

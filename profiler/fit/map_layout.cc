@@ -14,7 +14,8 @@ bool is_map(const OperandShape& operand) {
   return operand.layout == Layout::Nhwc || operand.layout == Layout::Image2d;
 }
 
-// The step with all its maps in `layout`. Rows of either layout take weights packed alike.
+// Returns the step with all its maps in `layout`. Kernels of both layouts take weights in the same
+// packing.
 StepCase with_maps_in(Layout layout, StepCase item) {
   for (OperandShape& operand : item.operands) {
     if (!is_map(operand)) continue;
@@ -24,7 +25,7 @@ StepCase with_maps_in(Layout layout, StepCase item) {
   return item;
 }
 
-// Time of the fastest kernel that accepts the step, or kNoKernel.
+// Returns the time of the fastest kernel that accepts the step, or kNoKernel.
 double fastest_us(const std::vector<KernelFit>& fits, const StepCase& item,
                   const ProcessorFacts& processor) {
   double fastest = kNoKernel;

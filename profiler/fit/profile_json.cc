@@ -68,7 +68,8 @@ class ProfileWriter {
  private:
   bool has_networks() const { return facts_.network_sync_us > 0; }
 
-  // codlc refuses a file with any other number (JsonValue::as_number()). `owner` is for the error.
+  // Checks the number as codlc does when it reads the file (JsonValue::as_number()). `owner` is for
+  // the error.
   static double checked(const std::string& owner, const std::string& key, double value,
                         int digits) {
     if (!(value >= 0 && value <= 1e12))
@@ -96,7 +97,7 @@ class ProfileWriter {
     json_.key("source").string(origin == Origin::Measured ? "device" : "machine");
   }
 
-  // Under the origin that most fields have.
+  // Writes the object with the origin that most fields have.
   template <typename Fields, typename Part, typename Origins>
   void write_machine(const Fields& fields, const Part& part, const Origins& origins) {
     size_t counts[std::size(kOriginNames)] = {};
@@ -144,7 +145,7 @@ class ProfileWriter {
     quantity("map_us_per_mb", facts_.map_us_per_mb);
     quantity("copy_us_per_mb", facts_.copy_us_per_mb);
     if (!facts_.transfer.empty()) write_host_times(facts_.transfer_times());
-    // Sample files from before there were networks have what steps beside a load took.
+    // Old sample files have no networks, but the times of steps beside a load.
     const char* measured_by = has_networks() ? "networks" : "device";
     const char* origin = facts_.contention_is_assumed ? "assumed"
                          : has_networks()             ? "fitted"
@@ -220,7 +221,7 @@ class ProfileWriter {
     quantity((name + "_us_per_mb").c_str(), copy.rest.us_per_mb);
   }
 
-  // `revision` of a kernel; 0: of several.
+  // `revision` of a kernel; 0 for several.
   void write_fit(const char* name, const Fit& fit, int32_t revision) {
     json_.key(name).begin_object();
     json_.key("level").string("samples");
@@ -280,7 +281,7 @@ void set_transfer(std::vector<TransferPoint> points, DeviceFacts* facts) {
 
 TransferTimes DeviceFacts::transfer_times() const {
   TransferTimes times = transfer_times_of(transfer);
-  // The host's call is measured; of the rest nothing tells where it is spent.
+  // The host's call is measured; nothing tells where the rest is spent.
   if (network_sync_us > 0)
     times.start_us = times.wake_us = std::max(network_sync_us - times.submit_us, 0.0) / 2;
   return times;

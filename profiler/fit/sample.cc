@@ -44,7 +44,7 @@ bool parse_list(std::string_view text, char separator, std::vector<Number>* out)
   return true;
 }
 
-// dtype:layout:row_begin:row_end:bytes:dims
+// Writes dtype:layout:row_begin:row_end:bytes:dims.
 std::string to_text(const OperandShape& shape) {
   char text[96];
   std::snprintf(text, sizeof(text), "%d:%d:%d:%d:%llu:", static_cast<int>(shape.dtype),
@@ -120,7 +120,7 @@ bool parse_line(std::string_view line, Sample* out, bool* out_is_known) {
   return true;
 }
 
-// A line that begins with kBatchMark; 0: it has no number.
+// Reads a line that begins with kBatchMark; 0 if it has no number.
 bool parse_batch(std::string_view line, double* out_probe) {
   line.remove_prefix(kBatchMark.size());
   *out_probe = 0;
@@ -141,7 +141,7 @@ double dot(const Traits& a, const Traits& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// To mean 0 and deviation 1 of the traits of one processor's steps.
+// Changes the traits of one processor's steps to mean 0 and deviation 1.
 void normalize(Trait trait, const std::vector<Traits*>& own) {
   const auto count = static_cast<double>(own.size());
   double sum = 0;
@@ -179,7 +179,7 @@ std::vector<Traits> traits_of(const std::vector<Sample>& samples) {
   return traits;
 }
 
-// A visit's deviation from what its step usually takes, as a logarithm.
+// The deviation of a visit from its step's usual time, as a logarithm.
 struct Deviation {
   const Traits* traits;
   double value;
@@ -242,9 +242,9 @@ std::vector<double> between_runs(const Sample& sample) {
   return visits;
 }
 
-// Takes from visits what their batches took longer. `batches[i]` are those of (*samples)[i]'s
-// visits. Of steps that were visited in several batches, in turns: what a step takes, and what a
-// batch's steps take longer than that.
+// Removes the effects of batches from visits. `batches[i]` are those of (*samples)[i]'s visits. It
+// uses steps that were visited in several batches, and alternates: it fits the steps' times, then
+// the effects of batches on them.
 void take_away_batches(const std::vector<std::vector<size_t>>& batches, size_t batch_count,
                        std::vector<Sample>* samples) {
   constexpr int kRounds = 20;
@@ -263,7 +263,7 @@ void take_away_batches(const std::vector<std::vector<size_t>>& batches, size_t b
     std::vector<std::vector<Deviation>> deviations(batch_count);
     for (size_t i = 0; i < samples->size(); ++i) {
       const std::vector<double> visits = between_runs((*samples)[i]);
-      // One batch's visits say nothing of it.
+      // Visits of one batch alone say nothing about it.
       if (std::count(batches[i].begin(), batches[i].end(), batches[i][0]) ==
           static_cast<ptrdiff_t>(batches[i].size()))
         continue;
@@ -275,7 +275,7 @@ void take_away_batches(const std::vector<std::vector<size_t>>& batches, size_t b
       if (deviations[batch].size() >= kMinSteps)
         effects[batch] = effects_of(deviations[batch], effects[batch]);
   }
-  constexpr double kIsShort = 0.3;  // within a sixth of the time of the shortest
+  constexpr double kIsShort = 0.3;  // within a sixth of the shortest time
   for (size_t i = 0; i < samples->size(); ++i) {
     Sample& sample = (*samples)[i];
     const bool is_launch =
@@ -284,8 +284,8 @@ void take_away_batches(const std::vector<std::vector<size_t>>& batches, size_t b
   }
 }
 
-// From the clock of "#probe", which is a second's, to the one that is usual while steps are timed.
-// `usual_probes`: of each processor's batches.
+// Changes times from the clock of "#probe", which lasted a second, to the usual one while steps are
+// timed. `usual_probes`: of each processor's batches.
 void bring_to_usual_clock(const double (&usual_probes)[2], std::vector<Sample>* samples) {
   for (Sample& sample : *samples) {
     const double usual = usual_probes[static_cast<size_t>(sample.kernel->processor)];
@@ -300,7 +300,7 @@ void bring_to_usual_clock(const double (&usual_probes)[2], std::vector<Sample>* 
 void Sample::add_visit(double visit_us) {
   constexpr double kMaxSpreadPercent = 50;
   visits_us.push_back(visit_us);
-  // The spread is what the median is above kQuietShare, if the middle half is symmetric.
+  // The spread is the distance of the median from kQuietShare, if the middle half is symmetric.
   medians_us.push_back(visit_us / (1 - std::min(spread_percent, kMaxSpreadPercent) / 100));
   us = quantile(visits_us, kQuietShare);
 }

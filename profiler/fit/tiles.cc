@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kTileMark[] = "#tile,";
 
-// Numbers with spaces between, and nothing else.
+// Reads numbers with spaces between, and nothing else.
 template <typename Number>
 bool read_numbers(const std::string& text, size_t count, std::vector<Number>* out) {
   std::istringstream numbers(text);
@@ -44,7 +44,7 @@ const KernelInfo* kernel_of_symbol(const std::string& symbol) {
   return nullptr;
 }
 
-// Without a kernel: one that this build lacks. Nothing: no such line.
+// The kernel is null if this build lacks it. Returns nothing if it is no such line.
 std::optional<FoundTile> parse_tile(const std::string& line) {
   std::vector<std::string> fields;
   std::istringstream text(line);

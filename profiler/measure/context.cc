@@ -13,17 +13,17 @@ namespace {
 
 constexpr double kGpuShares[] = {0.25, 0.5, 0.75};
 constexpr int kNetworkRounds = 7;
-constexpr double kMaxContention = 3;  // three times as long beside the other on top
+constexpr double kMaxContention = 3;  // up to three times as long beside the other
 constexpr double kCoarse = 0.05;
 constexpr double kFine = 0.005;
-constexpr int kMemoryRates = 100;  // that are tried
+constexpr int kMemoryRates = 100;  // number that are tried
 
 struct PreparedLayer {
   std::unique_ptr<PreparedStep> cpu;
   std::unique_ptr<PreparedStep> gpu;
 };
 
-// Empty: a processor cannot hold a step.
+// Returns nothing if a processor cannot hold a step.
 std::vector<PreparedLayer> prepare_layers(MeasuredProcessor& cpu, MeasuredProcessor& gpu,
                                           const ContextNetwork& network, double gpu_share) {
   std::vector<PreparedLayer> layers;
@@ -36,7 +36,7 @@ std::vector<PreparedLayer> prepare_layers(MeasuredProcessor& cpu, MeasuredProces
   return layers;
 }
 
-// All rounds of a cut network: the CPU's parts, the GPU's, both at once, in turns.
+// Runs a cut network in rounds: the CPU's parts, the GPU's, and both at once, in turns.
 class CutNetwork {
  public:
   CutNetwork(std::vector<PreparedLayer> layers, MeasuredProcessor& gpu,
@@ -100,7 +100,7 @@ class CutNetwork {
 
 double square(double value) { return value * value; }
 
-// The synchronisation that is best with the contention given.
+// Returns the best synchronisation time for the given contention.
 double best_sync_us(const std::vector<ContextRun>& runs, Context context, double least_us) {
   context.sync_us = 0;
   double product = 0;
@@ -122,7 +122,7 @@ double error_of(const std::vector<ContextRun>& runs, const Context& context) {
   return sum;
 }
 
-// The best of a grid around the numbers given.
+// Returns the best numbers of a grid around the given ones.
 Context best_around(const std::vector<ContextRun>& runs, const Context& middle, double reach,
                     double step, double idle_sync_us) {
   Context best = middle;
@@ -145,9 +145,9 @@ Context best_around(const std::vector<ContextRun>& runs, const Context& middle, 
   return best;
 }
 
-// That predicts runs which read the memory best; 0 without such.
+// Returns the bandwidth that best predicts runs which read memory; 0 without such runs.
 double best_memory_gb_per_s(const std::vector<ContextRun>& runs, Context context) {
-  double most = 0;  // that they ask for together
+  double most = 0;  // demand of both together
   for (const ContextRun& run : runs)
     for (size_t i = 0; i < run.cpu_us.size(); ++i)
       most = std::max(most, compiler::memory_demand(run.cpu_memory_bytes, run.cpu_us[i]) +

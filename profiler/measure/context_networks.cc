@@ -11,7 +11,7 @@
 namespace codl::profiler {
 namespace {
 
-// Plain tensors and maps: dims with their layout.
+// Returns plain tensors and maps: their layout gives the dims.
 OperandShape shape_of(Layout layout, std::initializer_list<int32_t> dims) {
   OperandShape shape;
   shape.dtype = DType::F32;
@@ -107,7 +107,7 @@ const KernelInfo* kernel_named(std::string_view symbol) {
   return found == std::end(kKernelInfos) ? nullptr : &*found;
 }
 
-// The kernels of maps in buffers that every device has.
+// Returns kernels of maps in buffers, which every device has.
 std::pair<const KernelInfo*, const KernelInfo*> kernels_of(ContextKind kind) {
   switch (kind) {
     case ContextKind::Pointwise:

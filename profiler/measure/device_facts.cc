@@ -13,7 +13,7 @@
 namespace codl::profiler {
 namespace {
 
-// Every fact with its name in a sample file.
+// Visits every fact with its name in a sample file.
 template <typename Visit>
 void each_fact(DeviceFacts& facts, Visit visit) {
   visit("source", facts.source);
@@ -44,10 +44,10 @@ void each_fact(DeviceFacts& facts, Visit visit) {
   visit("shares_cores", facts.shares_cores);
 }
 
-// Before a transfer point in a sample file.
+// Begins a transfer point in a sample file.
 constexpr char kTransferMark[] = "#transfer,";
 
-// Those that were written last.
+// Returns the points that were written last.
 std::vector<TransferPoint> read_transfer(const std::string& text) {
   std::vector<TransferPoint> points;
   std::istringstream lines(text);
@@ -94,7 +94,7 @@ std::string fact_lines(DeviceFacts facts) {
 
 void read_device_facts(const std::string& text, const std::string& path, DeviceFacts* facts) {
   const std::map<std::string, std::string> known = read_facts(text);
-  // Sample files from before there were machine facts tell it by a processor's registers.
+  // Old sample files have no machine facts; they show it by a processor's registers.
   const auto registers = known.find("registers");
   facts->machine.machine.is_gpu_a_processor = registers != known.end() && registers->second != "0";
   each_fact(*facts, [&](const char* name, auto& value) {
@@ -108,7 +108,7 @@ void read_device_facts(const std::string& text, const std::string& path, DeviceF
   if (std::vector<TransferPoint> points = read_transfer(text); !points.empty())
     set_transfer(std::move(points), facts);
   read_machine_lines(text, path, &facts->machine);
-  // Those that the samples of the file were measured with.
+  // These tiles were used for the file's samples.
   facts->tiles = read_found_tiles(text, path);
 }
 
@@ -120,7 +120,7 @@ void add_gpu_facts(MeasuredGpu& processor, MeasuredCpu& cpu, DeviceFacts* facts)
   facts->sharing = device.has_fine_svm      ? "fine_svm"
                    : device.has_host_memory ? "sub_buffer"
                                             : "separate";
-  // 16384: the least of a full profile, for devices that have no images to limit.
+  // 16384, the least of a full profile, for devices without images.
   facts->image_max_width = device.has_images ? static_cast<double>(device.max_image_width) : 16384;
   facts->image_max_height =
       device.has_images ? static_cast<double>(device.max_image_height) : 16384;
@@ -129,7 +129,7 @@ void add_gpu_facts(MeasuredGpu& processor, MeasuredCpu& cpu, DeviceFacts* facts)
   facts->weights = device.has_host_memory ? "in_place" : "copied";
   set_transfer(time_transfers(processor, cpu), facts);
   const TransferTimes times = transfer_times_of(facts->transfer);
-  // Times of commands, by which steps are measured where OpenCL runs on a CPU, have no launch.
+  // If OpenCL runs on a CPU, steps are measured by times of commands, which contain no launch.
   facts->launch_us = processor.is_cpu_device() ? times.launch_us : 0;
   facts->machine.set(&GpuMachine::launch_us, times.launch_us, Origin::Measured);
   std::fprintf(stderr,

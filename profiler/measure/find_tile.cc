@@ -17,20 +17,20 @@ namespace {
 
 using LocalSize = std::array<int32_t, 3>;
 
-// Less is noise, or not worth a line in a profile.
+// A smaller gain is noise, or not worth a line in a profile.
 constexpr double kMinGain = 1.05;
-// To choose by, and as many to see whether it holds. A table has three numbers for each tile.
+// Steps to choose by, and as many to confirm the choice. A table has three numbers for each tile.
 constexpr size_t kSteps = 4;
 constexpr size_t kTableSteps = 8;
-// Draws until a step's time depends on the tile.
+// Limit of draws until a step's time depends on the tile.
 constexpr int kMaxDraws = 40;
 
-// Waves of 16, 32 and 64 items, whole and some of them together.
+// Waves of 16, 32 and 64 items: whole ones, and some together.
 constexpr LocalSize kLines[] = {{16, 1, 1}, {32, 1, 1}, {64, 1, 1}, {128, 1, 1}, {256, 1, 1}};
-// The first dimension is channels, in whose direction x and y are contiguous, then columns, rows.
+// The first dimension is channels, along which x and y are contiguous, then columns, rows.
 constexpr LocalSize kGrids[] = {{4, 4, 4}, {8, 4, 4},  {4, 8, 4},   {8, 8, 1}, {8, 8, 4},
                                 {2, 8, 4}, {16, 4, 1}, {16, 16, 1}, {32, 2, 1}};
-// A processor's work-group is a loop: what counts is how long it is.
+// On a processor a work-group is a loop, so only its length matters.
 constexpr LocalSize kProcessorLines[] = {{64, 1, 1}, {256, 1, 1}};
 constexpr LocalSize kProcessorGrids[] = {{4, 4, 1}, {16, 4, 1}};
 
@@ -60,7 +60,7 @@ LocalSize local_size(const kernels::ClLaunch& launch) {
           static_cast<int32_t>(launch.local[2])};
 }
 
-// Sums the logarithms of how much faster something is.
+// Sums logarithms of speed-ups.
 struct GeometricMean {
   double sum = 0;
   size_t count = 0;
@@ -119,7 +119,8 @@ class LocalSearch {
   }
 
  private:
-  // A step whose work-groups are as the tile says; some of a kernel's share local memory.
+  // Draws a step whose work-groups follow the tile; a kernel's steps that share local memory do
+  // not.
   std::optional<StepCase> draw() {
     for (int i = 0; i < kMaxDraws; ++i) {
       std::optional<StepCase> item = draw_step(kernel_info_, search_.limits, random_);
@@ -149,7 +150,7 @@ class LocalSearch {
     return candidates;
   }
 
-  // False: it cannot go on.
+  // Returns false if it cannot go on.
   bool time(const StepCase& item, const std::vector<LocalSize>& candidates,
             std::vector<GeometricMean>* gains) const {
     if (search_.is_over()) return false;
@@ -182,12 +183,12 @@ kernels::GemmSize gemm_size_of(const kernels::StepShape& step) {
   }
 }
 
-// The rates by which the tile's predicted times are nearest to those measured: of all that make one
-// of the times exact. `sizes` and `us` are of whole steps.
+// Returns the rates for which the tile's predicted times are nearest to the measured ones, among
+// all that make one of the times exact. `sizes` and `us` are of whole steps.
 kernels::TimedTile fitted_tile(const kernels::GemmTile& tile,
                                const std::vector<kernels::GemmSize>& sizes,
                                const std::vector<double>& us, int32_t units) {
-  constexpr double kNever = 1e12;  // macs in a nanosecond: busy for no time
+  constexpr double kNever = 1e12;  // macs in a nanosecond, so that it takes no time
   kernels::TimedTile best;
   double least = HUGE_VAL;
   const auto error = [&](const kernels::TimedTile& timed) {
@@ -258,7 +259,7 @@ class TableSearch {
     return numbers;
   }
 
-  // Not a part: tiles are chosen by the whole.
+  // Draws a whole step, because tiles are chosen by the whole.
   std::optional<StepCase> draw() {
     for (int i = 0; i < kMaxDraws; ++i) {
       std::optional<StepCase> item = draw_step(kernel_info_, search_.limits, random_);
@@ -299,7 +300,7 @@ class TableSearch {
 
 bool has_tiles_to_try(const KernelInfo& kernel, const TileSearch& search) {
   const kernels::TileKind kind = kernels::tile_kind_of(kernel);
-  // A processor has no local memory, and the kernels of tiles in it are not for it.
+  // A processor has no local memory, so kernels with tiles in it are not for it.
   return kind == kernels::TileKind::Local ||
          (kind == kernels::TileKind::Gemm && !search.is_processor);
 }

@@ -10,7 +10,7 @@
 namespace codl::profiler {
 namespace {
 
-// A batch of launches of a short step; its end is seen some microseconds late.
+// Length of a batch of launches of a short step; its end is seen some microseconds late.
 constexpr double kBatchUs = 150;
 constexpr double kMaxLaunches = 16;
 // The GPU is kept busy this many times as long as the host probably takes for a batch's launches.
@@ -32,7 +32,7 @@ cl_mem GpuStep::take(size_t bytes) {
   const size_t begin =
       round_up(processor_->arena_used_bytes_,
                memory_.empty() ? kStepAlignment : processor_->device_.base_alignment_bytes);
-  // Drivers of GPUs have memory of their own to place buffers in.
+  // GPUs have memory of their own, in which drivers place buffers.
   if (!processor_->is_cpu_device() || begin + bytes > kArenaBytes)
     return processor_->make_buffer(bytes, 0, nullptr);
   const cl_buffer_region region = {begin, std::max<size_t>(bytes, 4)};
@@ -91,7 +91,7 @@ GpuStep::GpuStep(MeasuredGpu* processor, const KernelInfo& kernel, const StepCas
     }
     if (shape.layout == Layout::Packed) {
       weights_.push_back({argument, memory, bytes});
-      // Where a device that cannot hold them may still be left out.
+      // Allocates here, where a device that cannot hold them can still be left out.
       if (processor->has_room_for_weights()) processor->weight_buffers(bytes);
     }
     memory_.push_back(memory);
@@ -160,7 +160,7 @@ double GpuStep::run_us() {
     const double more_us = batch_us(2 * batch_count_, busy_us);
     return (more_us - batch_us(batch_count_, busy_us)) / batch_count_;
   }
-  // As before a step of the CPU; see there.
+  // Prepares the caches as before a step of the CPU; see there.
   for (int pass = 0; has_warm_weights_ && pass < 2; ++pass) {
     for (const Weights& own : weights_) touch(own.memory, own.bytes);
     touch(processor_->other_memory_, kOtherBytes);

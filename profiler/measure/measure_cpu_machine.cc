@@ -27,28 +27,29 @@ using Vector4 [[gnu::vector_size(16), gnu::may_alias]] = float;
 using Vector8 [[gnu::vector_size(32), gnu::may_alias]] = float;
 using Vector16 [[gnu::vector_size(64), gnu::may_alias]] = float;
 
-// sum += factor * factor. By hand: codl compiles without contraction.
+// sum += factor * factor, as assembly, because codl compiles without contraction.
 #if defined(__x86_64__)
 #define CODL_VECTOR_REGISTER "x"
-#define CODL_MULTIPLY_ADD "mulps %1, %0\n\taddps %1, %0"  // SSE has none
+#define CODL_MULTIPLY_ADD "mulps %1, %0\n\taddps %1, %0"  // SSE has no multiply-add
 #define CODL_MULTIPLY_ADD_AVX "vfmadd231ps %1, %1, %0"
 #elif defined(__aarch64__)
 #define CODL_VECTOR_REGISTER "w"
 #define CODL_MULTIPLY_ADD "fmla %0.4s, %1.4s, %1.4s"
 #endif
 
-// More than a core has in flight: 4 cycles of 2 vectors each.
+// More sums than a core has in flight: 4 cycles of 2 vectors each.
 constexpr size_t kSums = 12;
 constexpr int kSumRounds = 20000;
 constexpr size_t kLoadsInRow = 8;
 
-// As the kernels of a target have them.
+// The loops for each target, as kernels have them.
 struct Loops {
   void (*multiply_adds)();
-  void (*read)(const uint8_t* data, size_t bytes);  // aligned to kAlignment
+  void (*read)(const uint8_t* data, size_t bytes);  // data is aligned to kAlignment
 };
 
-// No templates: Clang looks at operands of assembly with the target of the function around it.
+// These are no templates, because Clang checks operands of assembly against the target of the
+// surrounding function.
 #define CODL_ADD(text, sum) \
   asm volatile(text : "+" CODL_VECTOR_REGISTER(sum) : CODL_VECTOR_REGISTER(factor));
 #define CODL_LOAD(n) asm volatile("" : : CODL_VECTOR_REGISTER(vectors[at + (n)]));
@@ -92,10 +93,10 @@ Loops loops_of([[maybe_unused]] kernels::CpuTarget target) {
   return {multiply_adds_baseline, read_baseline};
 }
 
-constexpr int kAdds = 64;  // in a row
+constexpr int kAdds = 64;  // number of additions in a row
 constexpr int kAddRounds = 2000;
 
-// Each waits for the one before, a cycle.
+// Each addition waits a cycle for the one before.
 template <int... i>
 CODL_INLINE void add_in_a_chain(std::integer_sequence<int, i...>) {
   uint64_t sum = 0;
@@ -134,7 +135,7 @@ class AlignedMemory {
   std::vector<uint8_t> memory_;
 };
 
-// 10^9 bytes a second where one core reads so many again and again.
+// Returns 10^9 bytes a second if one core reads so many bytes again and again.
 double read_gb_per_s(const Loops& loops, const uint8_t* data, size_t bytes) {
   constexpr size_t kMinBytes = size_t{4} << 20;
   const size_t passes = std::max<size_t>(kMinBytes / bytes, 1);
@@ -144,7 +145,7 @@ double read_gb_per_s(const Loops& loops, const uint8_t* data, size_t bytes) {
   return static_cast<double>(bytes * passes) / (us * 1e3);
 }
 
-// Where Linux does not tell.
+// Times the sizes if Linux does not tell them.
 CacheSizes timed_cache_sizes(const Loops& loops) {
   constexpr size_t kMaxBytes = size_t{64} << 20;
   const AlignedMemory memory(kMaxBytes);
@@ -155,7 +156,7 @@ CacheSizes timed_cache_sizes(const Loops& loops) {
   return cache_steps(curve);
 }
 
-// Bytes that no cache keeps.
+// Returns a number of bytes that no cache keeps.
 size_t memory_bytes_beyond(double cache_kb) {
   constexpr double kMin = 64 << 20;
   constexpr double kMax = 512 << 20;
@@ -183,13 +184,13 @@ CacheSizes read_cache_sizes(const std::string& folder) {
 
 CacheSizes cache_steps(const std::vector<std::pair<double, double>>& curve) {
   constexpr double kStep = 1.3;
-  constexpr double kBeyond = 4;  // so many times a level's size, and it holds little of it
+  constexpr double kBeyond = 4;  // so many times a level's size do not fit in it
   double levels_kb[3] = {};
   size_t first = 0;
   for (double& level_kb : levels_kb) {
     size_t last = first;
     while (last + 1 < curve.size() && curve[last + 1].second <= kStep * curve[first].second) ++last;
-    if (last + 1 >= curve.size()) break;  // no step: that is memory
+    if (last + 1 >= curve.size()) break;  // no step: the last level is memory
     level_kb = curve[last].first;
     for (first = last; first + 1 < curve.size() && curve[first].first < kBeyond * level_kb;)
       ++first;
@@ -267,7 +268,7 @@ void measure_cpu_machine(MeasuredCpu& processor, MachineFacts* facts) {
   const double forks_us = quiet_us(kTries, [&] {
     for (int i = 0; i < kForks; ++i) {
       const size_t all_begun = begun_count + workers;
-      // Each waits for all others: nobody does the work of a worker that is not there yet.
+      // Each worker waits for all others, so that none takes over the work of one that is late.
       processor.all_us([&](int32_t) {
         ++begun_count;
         while (begun_count < all_begun) rt::pause_core();

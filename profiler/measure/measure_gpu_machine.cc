@@ -11,9 +11,9 @@
 namespace codl::profiler {
 namespace {
 
-// fmas: multiply-adds that wait for none of the others; chain: each waits for the one before.
-// chase: each load says where the next one is. read: four loads that wait for nothing; all units
-// read the same few, or all of them everything.
+// fmas: independent multiply-adds; chain: each waits for the one before. chase: each load gives the
+// next address. read: four independent loads; all units read the same few bytes, or share all of
+// them.
 constexpr char kMachineKernels[] = R"(
 __kernel void fmas(__global float* out, int rounds) {
   float8 a = (float8)(get_global_id(0)), b = a + 1.0f;
@@ -50,7 +50,7 @@ __kernel void read(__global const float4* restrict in, int is_near, int step, in
 }
 )";
 
-// A GPU's, not those of a processor.
+// Measures a real GPU, not OpenCL on a processor.
 class GpuMeasures {
  public:
   GpuMeasures(MeasuredGpu& processor, MachineFacts* facts) : processor_(processor), facts_(facts) {
@@ -78,7 +78,7 @@ class GpuMeasures {
     set(&GpuMachine::local_kb,
         static_cast<double>(processor_.number(CL_DEVICE_LOCAL_MEM_SIZE)) / kKb, Origin::Measured);
     const double ghz = measure_clock();
-    // Those of a unit come one after the other where they are many.
+    // With many groups, those of a unit run one after the other.
     set(&GpuMachine::fma_per_cycle, fmas_per_us() / (units * ghz * 1e3), Origin::Measured);
 
     const CacheSizes sizes = measure_caches();
@@ -129,7 +129,8 @@ class GpuMeasures {
     return std::max(quantile(times_us, kQuietShare), 1e-3);
   }
 
-  // Rounds of a kernel in a microsecond; long enough for its launch not to matter.
+  // Returns the rounds of a kernel in a microsecond; it runs long enough for its launch not to
+  // matter.
   double rounds_per_us(Kernel kernel, size_t groups, size_t items) {
     constexpr double kLongUs = 1000;
     for (cl_int rounds = 1 << 10;; rounds *= 2) {
@@ -141,7 +142,7 @@ class GpuMeasures {
   }
 
   double measure_clock() {
-    // Some drivers of phones say 0 or 1.
+    // Some phones' drivers report 0 or 1.
     constexpr uint64_t kMinMhz = 50;
     constexpr double kCyclesOfFma = 4;
     const uint64_t mhz = processor_.number(CL_DEVICE_MAX_CLOCK_FREQUENCY);
@@ -158,7 +159,7 @@ class GpuMeasures {
            rounds_per_us(kFmas, all_groups(), kGroupItems);
   }
 
-  // Nanoseconds of a load that waits for the one before, of so many bytes.
+  // Returns the nanoseconds of a load that waits for the one before, among so many bytes.
   double chase_ns(size_t bytes) {
     constexpr size_t kLineWords = 32;
     std::vector<cl_uint> next(bytes / sizeof(cl_uint));
@@ -171,7 +172,7 @@ class GpuMeasures {
           order[(i + 1) % order.size()] * static_cast<cl_uint>(kLineWords);
     const cl_mem buffer = processor_.make_buffer(bytes, CL_MEM_COPY_HOST_PTR, next.data());
     processor_.read_us(buffer, bytes);
-    // All lines, or a cache keeps those that a run loads whatever the size.
+    // Loads all lines, or a cache keeps those of a run whatever the size.
     constexpr size_t kMinLoads = 8192;
     const auto count = static_cast<cl_int>(std::max(order.size(), kMinLoads));
     set_arguments(kernels_[kChase], buffer, count, out_);
@@ -186,9 +187,10 @@ class GpuMeasures {
     for (size_t bytes = 4 << 10; bytes <= most; bytes *= 2)
       curve.emplace_back(static_cast<double>(bytes) / kKb, chase_ns(bytes));
     CacheSizes sizes = cache_steps(curve);
-    // The last step is that of the cache of all units; those between are a unit's pages and lines.
+    // The last step is the cache that all units share; those between come from a unit's pages and
+    // lines.
     if (sizes.last_level_kb > 0) sizes.l2_kb = sizes.last_level_kb;
-    // Where one step shows it is that of the cache of all units.
+    // A single step is the cache that all units share.
     const double told_kb =
         static_cast<double>(processor_.number(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE)) / kKb;
     if (sizes.l2_kb == 0) sizes = {0, sizes.l1_kb > 0 ? sizes.l1_kb : told_kb, 0};
@@ -198,8 +200,8 @@ class GpuMeasures {
     return sizes;
   }
 
-  // 10^9 bytes a second of all units, which read the same bytes again and again, or together all of
-  // them.
+  // Returns 10^9 bytes a second of all units, which read the same bytes again and again, or share
+  // all of them.
   double read_gb_per_s(double bytes, bool is_near) {
     constexpr size_t kMinBytes = 4096;
     constexpr cl_int kLoadsOfRound = 4;
@@ -210,7 +212,7 @@ class GpuMeasures {
         processor_.make_buffer(size, CL_MEM_COPY_HOST_PTR, const_cast<float*>(ones.data()));
     const size_t items = all_groups() * kGroupItems;
     const cl_int near = is_near ? 1 : 0;
-    // A few more than the items: what a unit reads moves on from pass to pass.
+    // A few more than the items, so that a unit reads other bytes in each pass.
     const auto step = static_cast<cl_int>(is_near ? kGroupItems : items + 3 * kGroupItems);
     const auto mask = static_cast<cl_int>(size / sizeof(cl_float4) - 1);
     const size_t passes = 2;
@@ -229,7 +231,7 @@ class GpuMeasures {
   size_t most_bytes_ = 0;  // limit of a buffer
 };
 
-// OpenCL on a processor: its units are cores like the CPU's.
+// For OpenCL on a processor, whose units are cores like the CPU's.
 void set_processor(MeasuredGpu& processor, MachineFacts* facts) {
   const CpuMachine& cpu = facts->machine.cpu;
   const double units = processor.gpu_facts().units;

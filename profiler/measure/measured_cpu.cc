@@ -22,14 +22,14 @@ namespace {
 
 constexpr size_t kCacheLine = 64;
 
-// Reads a byte of every line. Written, so that the loop stays.
+// Reads a byte of every line. The result is written, so that the loop is not removed.
 void touch(const uint8_t* data, size_t bytes) {
   uint32_t sum = 0;
   for (size_t i = 0; i < bytes; i += kCacheLine) sum += data[i];
   asm volatile("" : : "r"(sum));
 }
 
-// Writes a byte of every line, as it was.
+// Writes a byte of every line with its old value.
 void write_again(uint8_t* data, size_t bytes) {
   for (size_t i = 0; i < bytes; i += kCacheLine) {
     uint8_t byte = data[i];
@@ -155,7 +155,7 @@ class CpuStep : public PreparedStep {
 
  private:
   size_t workers() const { return static_cast<size_t>(pool_->worker_count()); }
-  // Each fills its own caches, and is awake when the step comes.
+  // Lets each worker fill its own caches, which also keeps it awake until the step.
   template <void (CpuStep::*kFill)(int32_t) const>
   void by_each_worker() {
     const auto job = [](void* context, const rt::CpuPool::Piece& piece) {
@@ -168,18 +168,19 @@ class CpuStep : public PreparedStep {
     return processor_->scratch_.data() + static_cast<size_t>(worker) * scratch_bytes_;
   }
 
-  // As the steps before this one would. The output lies where a value was that is needed no more:
-  // it was used some steps ago. The scratch, which steps share, was used by the last one that has
-  // any, which read its weights since. The inputs are near, the first of them just written. On a
-  // Xeon, networks' steps take within 2 % what they are sampled to then, in the sum; with all of it
-  // read just before it was 9 % less.
+  // Leaves the caches as the steps before this one would. The output takes the place of a dead
+  // value, which was used some steps ago. The scratch, which steps share, was used by the last step
+  // that has any; that step has read its weights since. The inputs are near, the first of them just
+  // written. On a Xeon, the sum of networks' steps is then within 2 % of the sampled times; with
+  // everything read just before, it was 9 % less.
   //
-  // Everything was used before that, too: a last-level cache that takes what others drop may not
-  // keep what was read once, and in a network the memory of activations is used again and again (on
-  // a server of Intel's steps of some megabytes took 1.3 to 1.7 times as long behind one pass).
+  // Everything was also used before that, because a last-level cache that keeps what other caches
+  // drop may not keep data that was read once, and in a network activations use the same memory
+  // again and again (on an Intel server, steps of some megabytes took 1.3 to 1.7 times as long
+  // after a single pass).
   //
-  // Such a cache keeps warm weights, as they were used twice: on a Xeon a product with 5 MB of them
-  // takes 310 us behind no pass or one, and 180 behind two, which is what it takes in mobilenet_v2.
+  // Such a cache keeps warm weights, because they were used twice: on a Xeon a product with 5 MB of
+  // them takes 310 us after no pass or one, and 180 after two, as in mobilenet_v2.
   void leave_first(int32_t worker) const {
     for (int pass = 0; item_.has_warm_weights && pass < 2; ++pass) {
       for (const kernels::TensorView& view : views_)
@@ -250,7 +251,8 @@ class CpuStep : public PreparedStep {
   size_t scratch_bytes_ = 0;  // scratch of a worker
   double last_us_ = 0;
   std::vector<kernels::TensorView> views_;
-  std::vector<kernels::TensorView> warm_views_;  // with weights of its own, for the run before
+  // With weights of its own, for the run before the timed one.
+  std::vector<kernels::TensorView> warm_views_;
   std::vector<std::vector<ByteRange>> touched_;  // indexed by operand
 };
 
@@ -260,7 +262,7 @@ MeasuredCpu::MeasuredCpu(int32_t thread_count, const std::vector<int32_t>& cores
   if (pool_.start(rt::default_allocator(), {thread_count}, cores.data(), cores.size(), &diag) !=
       CODL_OK)
     throw tools::ToolError(tools::ExitCode::Internal, diag.message);
-  if (pool_.worker_count() < thread_count)  // the times would be those of another machine
+  if (pool_.worker_count() < thread_count)  // otherwise the times would describe another machine
     throw tools::ToolError(tools::ExitCode::Internal,
                            "CPU threads: expected " + std::to_string(thread_count) + ", found " +
                                std::to_string(pool_.worker_count()) +
@@ -268,8 +270,8 @@ MeasuredCpu::MeasuredCpu(int32_t thread_count, const std::vector<int32_t>& cores
   pool_.enter(&scope_);
   activations_.allocate();
   weights_.allocate();
-  // As those of the plan file that a runtime maps: where weights are of some megabytes, that is 4
-  // to 8 % of a step.
+  // Weights in a plan file that a runtime maps have small pages, too: with some megabytes of
+  // weights, that is 4 to 8 % of a step.
   madvise(weights_.arena.data(), weights_.arena.size_bytes(), MADV_NOHUGEPAGE);
 }
 
@@ -285,11 +287,11 @@ void MeasuredCpu::need_scratch(size_t bytes) {
 }
 
 double MeasuredCpu::warm_weight_mbytes() {
-  // From what a second-level cache does not hold on.
+  // Starts with sizes that a second-level cache does not hold.
   constexpr size_t kMinBytes = size_t{4} << 20;
   constexpr size_t kMaxBytes = size_t{256} << 20;
-  constexpr int kPasses = 3;           // the first two put it where it stays
-  constexpr int kSweeps = 5;           // over the sizes: what disturbs one sweep outlasts a size
+  constexpr int kPasses = 3;           // the first two bring the data where it stays
+  constexpr int kSweeps = 5;           // sweeps over all sizes: interference outlasts a size
   constexpr double kIsFarther = 1.25;  // time of a line from memory relative to one from a cache
   const std::vector<uint8_t> memory(kMaxBytes, 1);
   std::vector<double> line_us;  // least time of each size, because interference only adds
@@ -355,7 +357,7 @@ double MeasuredCpu::all_us(const std::function<void(int32_t worker)>& work) {
   return micros_since(start_ns);
 }
 
-// Not the time of the call: passing it to the workers takes as long as a quarter of a probe where
+// Uses the workers' own times: passing the call to them takes as long as a quarter of a probe where
 // the cores are far apart.
 double MeasuredCpu::mean_us_of(void (*work)()) {
   struct Job {
@@ -374,16 +376,17 @@ double MeasuredCpu::mean_us_of(void (*work)()) {
 
 double MeasuredCpu::probe_us() { return mean_us_of(tools::multiply_and_add<1>); }
 
-// Many chains wait for the multiplier, which the other thread of the core takes a share of: by more
-// than it takes of vector instructions or caches, so this says when, not how much (a server of
-// Intel's: 25 % of the multiplier, 2 to 20 of the latter).
+// Many chains of multiplications wait for the multiplier, of which the core's other thread takes a
+// share. The share is larger than that of vector instructions or caches, so this shows when others
+// run, but not how much they take (on an Intel server: 25 % of the multiplier, 2 to 20 of the
+// latter).
 double MeasuredCpu::crowding() {
   return mean_us_of(tools::multiply_and_add<6>) / mean_us_of(tools::multiply_and_add<1>);
 }
 
 double MeasuredCpu::time_of_all_beside_one() {
   constexpr int kTries = 5;
-  // Long beside the time until a worker that sleeps begins.
+  // It must be long beside the time until a sleeping worker begins.
   const auto work = [](void*, const rt::CpuPool::Piece& piece) {
     constexpr int kRepeats = 500;
     for (int32_t task = piece.task_begin; task < piece.task_end; ++task)
@@ -402,7 +405,7 @@ double MeasuredCpu::time_of_all_beside_one() {
 }
 
 double MeasuredCpu::share_of_others() {
-  // Some turns of a scheduler's.
+  // Several time slices of a scheduler.
   constexpr double kMinUs = 200e3;
   std::vector<double> own_us(probes_us_.size());
   std::vector<double> wall_us(probes_us_.size());

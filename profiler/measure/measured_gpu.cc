@@ -25,9 +25,9 @@ constexpr size_t kWeightBytes = size_t{256} << 20;
 constexpr size_t kMaxWeightBuffers = 512;
 constexpr size_t kMinWeightBytes = 4096;
 
-// probe: arithmetic that every unit has enough of. chain, chains: MeasuredCpu's probe and crowding.
-// touch: reads all of a buffer, and leaves the compiler in doubt whether it will write. nothing:
-// has as many arguments as a convolution, which a launch copies.
+// probe: enough arithmetic for every unit. chain, chains: MeasuredCpu's probe and crowding. touch:
+// reads all of a buffer, and the compiler cannot tell whether it writes. nothing: has as many
+// arguments as a convolution, because a launch copies them.
 constexpr char kOwnKernels[] = R"(
 __kernel void probe(__global float* out, int count) {
   float8 sum = (float8)(get_global_id(0));
@@ -100,8 +100,8 @@ MeasuredGpu::MeasuredGpu(const char* platform, const char* device,
   for (cl_uint i = 1; i <= 15; ++i)
     check("clSetKernelArg",
           api_.clSetKernelArg(nothing_, i, i <= 3 ? sizeof(zero) : sizeof(cl_int), zero));
-  // Long enough for a clock that ticks once in a microsecond. Inside the scope: workers that start
-  // at first use inherit the cores.
+  // Long enough for a clock that ticks once in a microsecond. This comes inside the scope, because
+  // workers that start at first use inherit the cores.
   cl_int count = 100;
   do {
     count *= 2;
@@ -127,7 +127,7 @@ MeasuredGpu::~MeasuredGpu() {
 }
 
 uint64_t MeasuredGpu::image_row_texels() const {
-  // A column: whatever the driver pads columns to, this is nearly all rows.
+  // Makes a tall column: whatever the driver pads columns to, this is nearly all rows.
   constexpr size_t kRows = 4096;
   const cl_image_format format = {CL_RGBA, CL_FLOAT};
   cl_image_desc desc = {};
@@ -163,7 +163,7 @@ uint64_t MeasuredGpu::number(cl_device_info what) const {
   size_t size = 0;
   if (api_.clGetDeviceInfo(device_.device, what, sizeof(value), &value, &size) != CL_SUCCESS)
     return 0;
-  return value;  // little endian: the upper bytes of a shorter answer stay zero
+  return value;  // little endian: a shorter answer leaves the upper bytes zero
 }
 
 cl_kernel MeasuredGpu::kernel_of(const char* const* texts, cl_uint text_count,
@@ -258,7 +258,7 @@ bool MeasuredGpu::has_room_for_weights() const {
          number(CL_DEVICE_GLOBAL_MEM_SIZE) >= 32 * kWeightBytes;
 }
 
-// Each a buffer of its own: launches take longer where sub-buffers overlap.
+// Each is a buffer of its own, because launches take longer where sub-buffers overlap.
 const std::vector<cl_mem>& MeasuredGpu::weight_buffers(size_t bytes) {
   const size_t size = std::bit_ceil(std::max(bytes, kMinWeightBytes));
   std::vector<cl_mem>& buffers = weight_buffers_[size];
@@ -317,7 +317,7 @@ size_t MeasuredGpu::preferred_group_items(cl_kernel kernel) const {
 
 double MeasuredGpu::units_us(cl_kernel kernel, size_t group_items) {
   const size_t groups = kProbeGroups * static_cast<size_t>(facts_.units);
-  // A processor's workers are awake when the second comes.
+  // At the second launch a processor's workers are awake.
   if (is_cpu_device()) kernel_us(kernel, groups, group_items);
   return kernel_us(kernel, groups, group_items);
 }
@@ -333,7 +333,7 @@ double MeasuredGpu::crowding() {
 void MeasuredGpu::keep_busy(cl_command_queue queue, double us) {
   const size_t global[] = {probe_items(), 1, 1};
   const size_t local[] = {64, 1, 1};
-  // A driver whose clock tells nothing gets launches enough, not one after the other for ever.
+  // If a driver's clock tells nothing, the loop still ends.
   for (double left_us = us; left_us > 0; left_us -= std::max(busy_us_, 1.0))
     check("clEnqueueNDRangeKernel", api_.clEnqueueNDRangeKernel(queue, probe_, 3, nullptr, global,
                                                                 local, 0, nullptr, nullptr));

@@ -11,40 +11,40 @@
 namespace codl::profiler {
 namespace {
 
-// Steps that are in memory at once and timed in turns. What disturbs a machine, most of all the
-// neighbours of a virtual one, often lasts some hundredths of a second: longer than the runs of one
-// step would, if they came one after the other.
+// Limit of the steps that are in memory at once and timed in turns. Interference, most of all by
+// neighbours of a virtual machine, often lasts some hundredths of a second: longer than the runs of
+// one step in succession.
 constexpr size_t kBatch = 48;
-// Undisturbed ones; twice as many in all where there are too few.
+// Number of undisturbed runs; if there are too few, up to twice as many runs in all.
 constexpr size_t kRuns = 5;
 constexpr double kLongStepUs = 3'000;
 constexpr size_t kLongStepRuns = 3;
-// Probes that take so much longer than usual say that another program has the core, not that the
-// clock is low.
+// If a probe takes so much longer than usual, another program has the core; a low clock cannot
+// explain it.
 constexpr double kMaxProbe = 1.6;
 
-// So much more or less crowded than usual, and others take more or less of what the processor
-// computes with than they mostly do.
+// If the crowding differs from the usual by more than this factor, others take more or less of the
+// processor than they mostly do.
 constexpr double kCrowdingWindow = 1.08;
 
-// Between visits the clock and what else a machine does have changed. While kernels lack samples,
-// another step tells more than a visit beyond the first few: on a slow machine (Zen 1 with PoCL)
-// 26 convolutions with eight visits each were fitted to 20 % in the median.
+// Between visits, the clock and the machine's other work change. While kernels lack samples,
+// another step tells more than a visit beyond the first few: on a slow machine (Zen 1 with PoCL) 26
+// convolutions with eight visits each were fitted to 20 % in the median.
 constexpr size_t kVisits = 8;
 constexpr size_t kVisitsBeforeMoreSamples = 4;
 
-// Samples of a kernel: those with multiply-adds have more to tell and take most of a network's
-// time. A run's worth of kernels at these numbers is some minutes on one core of 2020.
+// Samples of a kernel. Those with multiply-adds have more to tell and take most of a network's
+// time. A run over all kernels with these numbers takes some minutes on one core of 2020.
 constexpr size_t kHeavySamples = 200;
 constexpr size_t kLightSamples = 100;
-// CPU kernels have a loop for every path, and the steps are cheaper to time.
+// CPU kernels get more: they have a loop for every path, and their steps are cheaper to time.
 constexpr size_t kHeavyCpuSamples = 320;
 constexpr size_t kLightCpuSamples = 200;
 constexpr size_t kReferenceSamples = 12;
-// A kernel of which so many steps cannot be held is one that the device has not, as kernels of
-// images on a device without them.
+// After so many refused steps, the device does not have the kernel, as kernels of images on a
+// device without them.
 constexpr size_t kRefusedSteps = 16;
-// Steps of a processor that are measured twice, of which the noise floor is taken.
+// Number of a processor's steps that are measured twice, for the noise floor.
 constexpr size_t kRepeats = 60;
 
 // Shares of time. First visits may take kFirstVisitsShare of what is left before there are further
@@ -78,7 +78,7 @@ WorkLimits small_limits() {
   return limits;
 }
 
-// Null: the processor has none, or cannot hold it.
+// Returns null if the processor has no such kernel, or cannot hold it.
 std::unique_ptr<PreparedStep> small_convolution(MeasuredProcessor* processor) {
   std::mt19937_64 random(20);
   for (const KernelInfo& kernel : kKernelInfos) {
@@ -127,9 +127,9 @@ Session::Session(std::vector<MeasuredProcessor*> processors, SessionOptions opti
       append_(std::move(append)) {
   for (MeasuredProcessor* processor : processors_) {
     const auto index = static_cast<size_t>(processor->processor());
-    // All times are brought to the clock of this second, in which the processor works as it will:
-    // cores that did nothing begin with more, and vectors of 16 processors lower it (on a Xeon by 7
-    // to 14 %).
+    // All times are brought to the clock of this second, during which the processor works as it
+    // will later: idle cores begin with a higher clock, and vectors on 16 processors lower it (on a
+    // Xeon by 7 to 14 %).
     const std::unique_ptr<PreparedStep> work = small_convolution(processor);
     std::vector<double> probes;
     for (const SteadyClock::time_point start = SteadyClock::now(); seconds_since(start) < 1;) {
@@ -160,7 +160,7 @@ void Session::make_rows() {
                    : kernel.dtype == DType::Any
                        ? std::min(options_.samples_per_kernel, kReferenceSamples)
                        : options_.samples_per_kernel;
-    // Plain kernels have a family, to which each adds what it has.
+    // Plain kernels have a family, to which each adds its samples.
     state.needed = kernel.is_reference() ? std::min(state.wanted, kSamplesOfFit) : kSamplesOfFit;
     state.wanted = std::max(state.wanted, state.needed);
     if (options_.needed.find(kernel.symbol) == options_.needed.end())
@@ -178,15 +178,15 @@ void Session::append_needed(const RowState& state, size_t needed) {
   append_(std::string(kNeededMark) + state.kernel->symbol + ',' + std::to_string(needed));
 }
 
-// No further samples: what there is may be too little for a model, however long the run.
+// No further samples will come: the present ones may be too few for a model, however long the run.
 void Session::exhaust(RowState* state) {
   state->is_exhausted = true;
   if (state->observations.size() < state->needed) append_needed(*state, 0);
 }
 
-// Nearly all steps take less; of so many draws one may be so many times as large, as first layers
-// and those of the most channels are: of kernels with multiply-adds, in which networks spend their
-// time, and of others.
+// Nearly all steps take less than kUsualStepUs. One in so many draws may be larger by a factor,
+// because first layers and those with the most channels are: with other numbers for kernels with
+// multiply-adds, in which networks spend their time, and for the rest.
 constexpr double kUsualStepUs = 4000;
 constexpr uint64_t kHeavyDrawsOfLarge = 5;
 constexpr uint64_t kLightDrawsOfLarge = 16;
@@ -219,7 +219,7 @@ void Session::set_limits(MeasuredProcessor* processor) {
     if (state.kernel->processor != processor->processor()) continue;
     state.limits = limits;
     if (state.kernel->dtype == DType::Any) {
-      // Plain loops, some tens of times slower.
+      // Plain loops are some tens of times slower.
       state.limits.most_macs /= 50;
       state.limits.most_elements /= 30;
     }
@@ -259,7 +259,7 @@ bool Session::needs_samples() {
 
 bool Session::draw(RowState* state, double factor, Sample* out) {
   constexpr int kChoices = 24;
-  // Most steps are what networks have; every fourth is the one that tells the fit most.
+  // Most steps are as in networks; every fourth is the one that tells the fit most.
   const bool is_plain = state->observations.size() < 8 || random_() % 4 != 0;
   const Shares shares = fit_shares(is_plain ? std::vector<Observation>() : state->observations);
   WorkLimits limits = state->limits;
@@ -280,7 +280,7 @@ bool Session::draw(RowState* state, double factor, Sample* out) {
     out->item = std::move(*item);
   }
   if (best < 0) return false;
-  // No network has them warm in the caches of a GPU.
+  // No network has warm weights in a GPU's caches.
   const bool has_large_cache =
       state->kernel->processor == Processor::Cpu || options_.facts.gpu.is_processor;
   const size_t bytes = weight_bytes(out->item);
@@ -327,7 +327,8 @@ size_t Session::measure(MeasuredProcessor* processor, std::span<Sample* const> s
       if (timed.is_done()) continue;
       const double probe_before_us = processor->probe_us();
       const double us = timed.step->run_us();
-      // The faster of the probes on both sides: an interrupt lengthens one of them.
+      // Takes the faster of the probes before and after, because an interrupt lengthens one of
+      // them.
       const double probe_us = std::min(probe_before_us, processor->probe_us());
       probes.push_back(probe_us / usual_us);
       crowdings.push_back(processor->crowding());
@@ -416,7 +417,7 @@ bool Session::draw_samples(Clock& clock) {
   return true;
 }
 
-// The first visits of the networks' steps.
+// Makes the first visits of the networks' steps.
 bool Session::measure_networks(Clock& clock) {
   std::vector<Sample>& steps = options_.network_steps;
   std::shuffle(steps.begin(), steps.end(), random_);
@@ -437,8 +438,8 @@ bool Session::measure_networks(Clock& clock) {
   return true;
 }
 
-// Those that have had the fewest visits first, in an order without pattern. Repeats among the
-// others: at the end they would say what the machine does then.
+// Visits the samples with the fewest visits first, in random order. Repeats come among the others:
+// at the end they would show the machine's state at that time.
 bool Session::visit_again(Clock& clock, size_t wanted_visits) {
   for (size_t visits = 0; visits < wanted_visits; ++visits) {
     std::vector<Sample*> lanes_samples[2];

@@ -9,10 +9,10 @@
 namespace codl::profiler {
 namespace {
 
-// Draws until a step is within the limits and passes the contract.
+// Limit of draws until a step is within the limits and passes the contract.
 constexpr int kMaxTries = 200;
 
-// Some steps become the part that one processor has of a split: rows or channels.
+// Turns some steps into the part that one processor has of a split: rows or channels.
 void take_part(kernels::StepDraw& draw) {
   StepCase& step = draw.step();
   const OperandShape& y = step.operands.back();

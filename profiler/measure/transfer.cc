@@ -20,11 +20,11 @@ constexpr size_t kSharedBytes[] = {size_t{32} << 10, size_t{128} << 10, size_t{5
 constexpr size_t kMaxSharedBytes = kSharedBytes[std::size(kSharedBytes) - 1];
 // Length of the GPU's work meanwhile: after it the CPU's workers sleep (CpuPool spins for 200 us).
 constexpr double kAwayUs = 400;
-// Commands of a queue that is full.
+// Numbers of commands in a full queue.
 constexpr int kFew = 16;
 constexpr int kMany = 100;
 
-// Megabytes and times of the points of a name.
+// Megabytes and times of the points of one name.
 using Curve = std::vector<std::pair<double, double>>;
 Curve curve_of(const std::vector<TransferPoint>& points, std::string_view name) {
   Curve curve;
@@ -38,7 +38,7 @@ double us_of(const std::vector<TransferPoint>& points, std::string_view name) {
   return curve.empty() ? 0 : curve[0].second;
 }
 
-// The two queues of a plan, without times of commands.
+// The two queues of a plan, which take no times of commands.
 class Transfer {
  public:
   Transfer(MeasuredGpu& processor, MeasuredCpu& cpu)
@@ -129,8 +129,8 @@ class Transfer {
       launch_all(kFew);
       us[0] = micros_since(start_ns) / kFew;
     });
-    // Behind work that keeps the device busy until the host is done: else many take what they take
-    // of the host.
+    // Runs after work that keeps the device busy until the host is done; otherwise many launches
+    // would take the host's time.
     const double busy_us = 2 * kMany * us_of(points_, "enqueue");
     const auto add_launches = [&](const char* name, int count) {
       add_points({name}, 0, [&](double* us) {
@@ -145,7 +145,7 @@ class Transfer {
     add_launches("many_launches", kMany);
   }
 
-  // There and back again: a kernel that does nothing, seen done by the host.
+  // Times going there and back: an empty kernel, until the host sees it done.
   void time_turns() {
     add_points({"turn_call", "turn"}, 0, [&](double* us) {
       cl_event event = nullptr;
@@ -182,7 +182,7 @@ class Transfer {
     api_.clReleaseMemObject(shared);
   }
 
-  // Upload, kernel, download: each waits for the one before.
+  // Times upload, kernel and download, each of which waits for the one before.
   void time_chain() {
     add_points({"chain"}, kFewBytes, [&](double* us) {
       cl_event events[3] = {};
@@ -199,7 +199,7 @@ class Transfer {
     });
   }
 
-  // Whether the host could compute meanwhile.
+  // Finds out whether the host could compute meanwhile.
   void time_download_behind_kernel() {
     add_points({"behind_kernel_call", "behind_kernel"}, kFewBytes, [&](double* us) {
       cl_event events[2] = {};
@@ -216,7 +216,7 @@ class Transfer {
     });
   }
 
-  // The CPU's step behind the GPU's, and one like it with what it reads in the caches.
+  // Times the CPU's step after the GPU's, and the same step with its inputs in the caches.
   double copy_us(const uint8_t* from, size_t bytes) {
     const int64_t start_ns = rt::now_ns();
     cpu_.copy(host_copy_.data(), from, bytes);
@@ -264,7 +264,7 @@ class Transfer {
     api_.clReleaseMemObject(shared);
   }
 
-  // Blocks.
+  // Blocks until the buffer is mapped.
   uint8_t* map(cl_mem buffer, size_t bytes) {
     cl_int error = CL_SUCCESS;
     void* mapped =
@@ -291,7 +291,7 @@ class Transfer {
 };
 
 TransferLine line_through(const Curve& curve) {
-  // Shorter times are of the clock more than of what is timed.
+  // Shorter times show the clock more than the work.
   constexpr double kMinUs = 0.1;
   std::vector<std::vector<double>> rows;
   for (const auto& [mb, given_us] : curve) {
@@ -318,7 +318,7 @@ TransferLine line_of_differences(const std::vector<TransferPoint>& points, std::
   return line_through(curve);
 }
 
-// `idle_us`: of a command that takes no time, from its call's end to the host's seeing it done.
+// `idle_us`: for a command that takes no time, from its call's end until the host sees it done.
 CopyTimes copy_times_of(const std::vector<TransferPoint>& points, const std::string& name,
                         double idle_us) {
   const Curve call = curve_of(points, name + "_call");
@@ -340,8 +340,8 @@ TransferTimes transfer_times_of(const std::vector<TransferPoint>& points) {
       0.0, (us_of(points, "many_launches") - us_of(points, "few_launches")) / (kMany - kFew));
   times.enqueue_us = us_of(points, "enqueue");
   times.submit_us = us_of(points, "turn_call");
-  // A kernel that does nothing takes what its model says: a launch. Of what is left nothing tells
-  // whether it comes before or behind it.
+  // An empty kernel takes a launch, as its model says. Nothing tells whether the rest comes before
+  // or after it.
   const double idle_us =
       std::max(0.0, us_of(points, "turn") - us_of(points, "turn_call") - times.launch_us);
   times.start_us = times.wake_us = idle_us / 2;

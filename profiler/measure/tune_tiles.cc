@@ -16,7 +16,7 @@ constexpr int kTileRuns = 9;
 // Longer steps run three times.
 constexpr double kLongTileStepUs = 10'000;
 
-// Tiles take turns: what disturbs a machine disturbs all of them.
+// Tiles take turns, so that interference hits all of them.
 std::vector<double> times_in_turns(MeasuredGpu& gpu, const KernelInfo& kernel, const StepCase& item,
                                    const std::vector<Tile>& tiles) {
   std::vector<std::unique_ptr<PreparedStep>> steps;

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Runs codl's tools on a phone (adb) or a board (ssh) and brings back what they write. Of the folder that
-# `cmake --build --preset aarch64 --target phone-kit` makes, or of any other with the same programs for the device.
+# Runs codl's tools on a phone (adb) or a board (ssh) and brings back the files that they write. It takes the tools from
+# the folder that `cmake --build --preset aarch64 --target phone-kit` makes, or from any other with the same programs
+# for the device.
 #
 #   phone.sh [--ssh=USER@HOST] [--serial=ID] push
 #   phone.sh [...] profile OUT.json [flags of codl-profile]      the device's own profile, for codlc --device=OUT.json
 #   phone.sh [...] bench PLAN.codl OUT.json [flags of codl-bench]   measured times, for codlc --measured and --learn
 #   phone.sh [...] run PLAN.codl OUT_DIR [NAME=FILE.npy...]      the outputs of a run
 #
-# On the device everything lies in CODL_PHONE_DIR (default: /data/local/tmp/codl, of ssh: codl in the home folder).
-# Exit codes: those of the tool, 1 where the command line or the connection is wrong.
+# On the device everything lies in CODL_PHONE_DIR (default: /data/local/tmp/codl; with ssh: codl in the home folder).
+# Exit codes: those of the tool, 1 if the command line or the connection is wrong.
 set -euo pipefail
 kit=$(cd "$(dirname "$0")" && pwd)
 
@@ -38,7 +39,7 @@ folder=${CODL_PHONE_DIR:-$([ -n "$host" ] && echo codl || echo /data/local/tmp/c
 
 # ---- the connection ----
 
-# Words as one line of the device's shell.
+# Quotes words as one line for the device's shell.
 quoted() {
   local words
   words=$(printf '%q ' "$@")
@@ -57,12 +58,12 @@ put() {
 get() {
   if [ -n "$host" ]; then scp -q -r "$host:$1" "$2"; else "${adb[@]}" pull "$1" "$2" >/dev/null; fi
 }
-# A file, all of it or nothing.
+# Copies a file completely or not at all.
 get_file() {
   local part=$2.part$$
   if get "$1" "$part"; then mv "$part" "$2"; else rm -f "$part" && fail "$2" "all of the device's $(basename "$1")" "less"; fi
 }
-# The output $1 is none of the inputs behind it.
+# Checks that the output $1 is none of the inputs after it.
 check_is_no_input() {
   local out=$1 input
   shift
@@ -70,7 +71,7 @@ check_is_no_input() {
     [ ! "$out" -ef "$input" ] || fail "$out" "an output that is none of the inputs" "the file of input $input"
   done
 }
-# Before long work: $1 can be written, and is none of the inputs behind it.
+# Checks before long work that $1 can be written, and is none of the inputs after it.
 check_out() {
   { [ -d "$(dirname "$1")" ] && [ -w "$(dirname "$1")" ]; } || fail "$1" "a folder that can be written to" "none"
   [ ! -d "$1" ] || fail "$1" "a file's name" "a folder"
@@ -134,7 +135,7 @@ case $command in
     mkdir -p "$out" || fail "$out" "a folder that can be made" "none"
     shell "rm -rf $(quoted "$folder/work/outputs")"
     tool codl-run plan.codl --output-dir=outputs ${inputs[@]+"${inputs[@]}"}
-    # Into a name that is new: into a folder that is there adb and scp copy the folder, not its files.
+    # Copies to a new name: if the folder existed, adb and scp would copy the folder into it, not its files.
     part=$(mktemp -d "$out/.part.XXXXXX")
     trap 'rm -rf "$part"' EXIT
     get "$folder/work/outputs" "$part/outputs" || fail "$out" "all outputs" "less"

@@ -9,7 +9,7 @@ from .common import SUMS, check_output, copy_whole, fail, remove_own, say, sha25
 
 ASSETS = "src/main/assets"
 CONFIGURATION = "device_targeting_configuration.xml"
-OTHER = "other"  # the group, and select_plan's device, of the phones that no profile describes
+OTHER = "other"  # group, and select_plan's device, for phones without a profile
 
 
 def group_name(label):

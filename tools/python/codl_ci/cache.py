@@ -40,8 +40,8 @@ def read_record(path):
         return {}
 
 
-PAGE_BYTES = 4096  # weights begin at multiples of it: docs/reference/plan_format.md
-PAGES_IN_PART = 32  # in the mean
+PAGE_BYTES = 4096  # weights begin at multiples of this: docs/reference/plan_format.md
+PAGES_IN_PART = 32  # on average
 
 
 def parts_of(data):
@@ -89,7 +89,7 @@ class Cache:
         sha = sha256_of(path)
         target = self.path("objects", sha)
         if not os.path.exists(target):
-            os.chmod(path, 0o444)  # linked from many places: nobody is to change it in one
+            os.chmod(path, 0o444)  # many links lead to the file, so nobody may change it
             os.replace(path, target)
         return sha
 

@@ -26,7 +26,7 @@ def say(tool, kind, text):
     print(f"{tool}: {kind}: {printable(text)}", file=sys.stderr)
 
 
-# As kMaxTextBytes of tools/files.h.
+# Equals kMaxTextBytes of tools/files.h.
 MAX_TEXT_BYTES = 64 << 20
 
 
@@ -75,8 +75,8 @@ def is_name(text):
 
 # ---- inputs and outputs, as in tools/files.h: an output is none of the inputs, and no other output ----
 
-INPUTS = {}  # the path by device and inode
-OUTPUTS = {}  # the path by the path without links
+INPUTS = {}  # paths, keyed by device and inode
+OUTPUTS = {}  # paths, keyed by the path without links
 
 
 def note_input(path):
@@ -205,7 +205,7 @@ class Parser(argparse.ArgumentParser):
         raise InputError(f"command line: {message} (see --help)")
 
 
-# Exit codes, as of the other tools.
+# Exit codes, as in the other tools.
 NO_MEMORY = 70
 INTERRUPTED = 130
 
@@ -219,10 +219,10 @@ def end(tool, body):
     except InputError as error:
         say(tool, "error", str(error))
     except OSError as error:
-        # Only stdout is written to without a name.
+        # Only stdout is written without a name.
         where, expected = (error.filename, "a file or folder that can be used") if error.filename else ("stdout", "space to write to")
         say(tool, "error", f"{where}: expected {expected}, found {error.strerror}")
-        if not error.filename:  # nor is the rest of it tried again at the end
+        if not error.filename:  # so that the rest is not tried again at the end
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except MemoryError:
         say(tool, "error", "memory: expected enough of it, found none left")

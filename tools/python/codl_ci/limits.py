@@ -4,7 +4,7 @@ import re
 from .common import fail
 
 METRICS = {"latency": "inference_time", "memory": "memory.total_bytes", "size": "plan_bytes", "gpu_share": "gpu_mac_share"}
-# As of codlc's flags: a number without a unit would be a guess.
+# As for codlc's flags, a number without a unit would be a guess.
 TIMES = {"ms": 1e3, "us": 1, "s": 1e6}
 BYTES = {"MB": 1e6, "B": 1, "kB": 1e3, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 PERCENT = {"%": 0.01}

@@ -18,12 +18,12 @@ from .limits import METRICS, Limit
 
 TOOL = "codl-matrix"
 MANIFEST_VERSION = 1
-LIMIT = 3  # exit code of codlc and of this tool where a limit is not met
+LIMIT = 3  # exit code of codlc and of this tool if a limit is not met
 # protobuf's limit of an ONNX file; its weights may lie in other files.
 MAX_MODEL_BYTES = (1 << 31) - 1
-# In --out-dir, beside a folder for each model.
+# Names in --out-dir, which also has a folder for each model.
 MANIFEST, DEVICES, NINJA = "manifest.json", "devices.tsv", "build.ninja"
-# In the folder of a model and a device, beside their sums.
+# Names in the folder of a model and a device, which also has their checksums.
 FILES = ("plan.codl", "report.html", "report.json")
 # codlc's flags that write a file beside the plan. One file for all devices would be written by all at once.
 WRITING = ("--emit-onnx", "--trace", "--search-log")
@@ -60,7 +60,7 @@ class Job:
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-RULE_TARGET = "plan"  # a name without a colon, which a path may have
+RULE_TARGET = "plan"  # has no colon, as a path may
 
 
 def split_rule(text):
@@ -99,7 +99,7 @@ def facts_of(report, job, compiler):
 
 def compile_job(job, compiler, compiler_sha, hashes, cache):
     """The entry of the manifest, from the cache or by codlc."""
-    if (size := note_input(job.path).st_size) > MAX_MODEL_BYTES:  # before all of it is read
+    if (size := note_input(job.path).st_size) > MAX_MODEL_BYTES:  # checked before all of it is read
         fail(job.path, f"at most {MAX_MODEL_BYTES} bytes", f"{size} bytes")
     first = job.first_key(compiler_sha, hashes)
     inputs = cache.get("inputs", first)
@@ -129,7 +129,7 @@ def compile_job(job, compiler, compiler_sha, hashes, cache):
     return result
 
 
-# ---- what is written ----
+# ---- written files ----
 
 def write_junit(path, entries, faults):
     suites = xml.Element("testsuites")
@@ -154,7 +154,7 @@ def ninja_text(jobs, compiler):
         return re.sub(r"([$ :])", r"$\1", path)
 
     def word(text):
-        if "\n" in text:  # ends a statement, whatever is in front of it
+        if "\n" in text:  # ends a statement, whatever precedes it
             fail("--emit=ninja", "paths and options without line breaks", repr(text))
         return "'" + text.replace("'", "'\\''").replace("$", "$$") + "'"
     lines = ["rule codlc", f"  command = {word(compiler.program)} $arguments --quiet -o $out -MF $out.d",
@@ -290,7 +290,7 @@ def run(flags):
     jobs = jobs_of(root, flags.models, out_dir, set(flags.only))
     if flags.ai_pack:
         check_groups(jobs)
-    # Profiles of names, and what models and profiles stand on, are known when codlc has read them.
+    # Profiles that have names, and the files that models and profiles depend on, are known after codlc has read them.
     for path in {compiler.program, *(job.path for job in jobs), *(job.device for job in jobs if job.device.endswith(".json"))}:
         if os.path.isfile(path):  # a name that is no file fails by itself
             note_input(path)
