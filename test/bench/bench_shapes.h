@@ -1,4 +1,4 @@
-// The shapes that the kernels are timed on: those of common networks, where the conformance cases
+// The shapes that the kernels are timed on: those of common networks, because the conformance cases
 // are too small to time. Every CPU kernel of kernels.def runs at least one of its operator's.
 #pragma once
 
@@ -18,15 +18,15 @@
 
 namespace codl::test {
 
-// A step and what it cannot do without. Its traffic is each input read and the output written once,
-// at the cache level that the operands are in, but for what is said here.
+// A step and its least work. Its traffic is each input read and the output written once, at the
+// cache level that holds the operands, unless a member says otherwise.
 struct BenchShape {
   std::string name;
   KernelCase item;
   double macs = 0;  // in sums of products
-  // Other operations on single numbers, each as long as a multiply-add; 0: next to none.
+  // Other operations on single numbers, each as long as a multiply-add; 0 if there are hardly any.
   double other_ops = 0;
-  int64_t read_bytes = 0;  // where not all of the inputs is read
+  int64_t read_bytes = 0;  // if the step does not read all of its inputs
   // Bytes, in whole cache lines, that are read before the first result is known and then once more.
   // The second time they come from a smaller cache if that holds them.
   int64_t block_bytes = 0;
@@ -34,7 +34,7 @@ struct BenchShape {
 
 namespace bench {
 
-// Operations per element, as few as float precision (1e-6) is known to need here:
+// Operations per element, as few as float precision (1e-6) needs to our knowledge:
 // e^x: nearest multiple of ln 2 (2), distance from it (1), polynomial of degree 5 (5), times 2^n
 // (2).
 inline constexpr double kExpOps = 10;
@@ -43,8 +43,8 @@ inline constexpr double kSigmoidOps = kExpOps + 6;
 inline constexpr double kHardSwishOps = 4;
 // Maximum, distance from it, sum, factor.
 inline constexpr double kSoftmaxOps = kExpOps + 4;
-// Sum, distance from the mean, its square, and one multiply-add per result; scale and bias of
-// their own for each element take another.
+// Sum, distance from the mean, its square, and one multiply-add per result. A scale and bias of its
+// own for each element take another.
 inline constexpr double kInstanceNormOps = 4;
 inline constexpr double kLayerNormOps = 5;
 // Per output of a 3x3/2 window: two maxima for each of two columns of three rows, two of columns.
@@ -110,7 +110,7 @@ inline BenchShape step(std::string name, OpKind op, std::vector<OperandShape> op
   return {std::move(name), {"", op, {}, std::move(operands)}};
 }
 
-// As exporters write it, with a bias and initial states.
+// The sequence as exporters write it, with a bias and initial states.
 inline BenchShape sequence(std::string name, int32_t kind, int32_t direction,
                            const RecurrentSizes& sizes, bool is_packed) {
   RecurrentParams params = recurrent_params(kind, direction);
@@ -177,14 +177,14 @@ inline std::vector<BenchShape> products() {
   };
 }
 
-// Two sizes of a map: of L2 and of L3 where L2 holds 1 to 2 MiB.
+// Two sizes of a map: one for L2 and one for L3, if L2 holds 1 to 2 MiB.
 struct MapSize {
   const char* name;
   int32_t channels, side;
 };
 inline constexpr MapSize kMapSizes[] = {{"64x28x28", 64, 28}, {"64x112x112", 64, 112}};
 
-// Operators on maps, in the layouts that their rows write.
+// Operators on maps, in the layouts that their kernels write.
 inline std::vector<BenchShape> map_operators() {
   std::vector<BenchShape> shapes;
   const auto add = [&](BenchShape shape) { shapes.push_back(std::move(shape)); };
@@ -270,7 +270,7 @@ inline std::vector<BenchShape> map_operators() {
       constexpr int32_t kLineFloats = 16;
       norm.block_bytes = int64_t{side} * side * (is_nhwc ? kLineFloats : 1) * 4;
       add_with_ops(kInstanceNormOps, norm);
-      // Its activation is no second pass over memory.
+      // Its activation takes no second pass over memory.
       norm.name = "instance norm and relu " + name + (is_nhwc ? " nhwc" : " plain");
       norm.item = make_normalize_case({.axes_mask = 12,
                                        .x = map,
@@ -403,7 +403,7 @@ inline std::vector<BenchShape> sequence_operators() {
   return shapes;
 }
 
-// Detection, recurrence, convolution of any rank.
+// Detection, recurrence, and convolution of any rank.
 inline std::vector<BenchShape> other_operators() {
   std::vector<BenchShape> shapes;
   const auto add = [&](BenchShape shape) { shapes.push_back(std::move(shape)); };

@@ -8,8 +8,8 @@
 
 namespace codl::test {
 
-// Multiply-adds from registers with the longest vectors of this processor that kernels are compiled
-// for, in FLOP/s: two for each queue.
+// Returns the FLOP/s of multiply-adds from registers with the longest vectors that kernels are
+// compiled for and this processor has: two operations each.
 double peak_flops();
 
 // The least bytes that a step moves. Its inputs, which lie one after the other, are read in order,
@@ -22,12 +22,12 @@ struct Traffic {
   int64_t written_bytes;
 };
 
-// Bytes per second, read and written, of a loop of vector loads and stores that does just this, in
-// the memory of the step itself: so a step is compared with the cache level that its operands are
-// in, with its own mix of reads and writes. Overwrites the output.
+// Returns the bytes per second, read and written, of a loop of vector loads and stores that does
+// only this, in the memory of the step itself. So a step is compared with the cache level that
+// holds its operands, with its own mix of reads and writes. Overwrites the output.
 //
-// Not memcpy, which beyond some size writes past the caches (`rep movsb` or streaming stores): an
-// operator's consumer is to find the result in the cache.
+// It is not memcpy, which beyond some size bypasses the caches (`rep movsb` or streaming stores):
+// an operator's consumer should find the result in the cache.
 double stream_bandwidth(const Traffic& traffic);
 
 }  // namespace codl::test

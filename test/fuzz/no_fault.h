@@ -6,7 +6,8 @@
 
 namespace codl::test {
 
-// Ends the process at an internal error: bytes are wrong or not supported, codl is not.
+// Ends the process at an internal error: bytes may be wrong or unsupported, but codl must not be
+// wrong.
 inline void expect_no_fault(llvm::Error error) {
   llvm::handleAllErrors(std::move(error), [](const compiler::CompileError& found) {
     if (found.kind() == compiler::ErrorKind::Internal)

@@ -18,7 +18,7 @@ std::string mutate(const std::string& bytes, uint32_t seed, size_t max_bytes);
 std::string splice(const std::string& first, const std::string& second, uint32_t seed,
                    size_t max_bytes);
 
-// Prints the text and aborts: what the target calls where something is wrong.
+// Prints the text and aborts. The target calls it if something is wrong.
 [[noreturn]] void fail(const std::string& text);
 
 }  // namespace codl::test

@@ -70,8 +70,8 @@ inline std::vector<KernelCase> some_cases_of(OpKind op) {
   return some;
 }
 
-// oclgrind interprets, some thousand times slower than a processor: where CODL_SMALL_CASES is set,
-// a test leaves out what takes long there and shows no more than what it keeps.
+// True if CODL_SMALL_CASES is set. oclgrind interprets, some thousand times slower than a
+// processor, so a test then leaves out cases that take long and show nothing more.
 inline bool is_small_run() { return std::getenv("CODL_SMALL_CASES") != nullptr; }
 
 inline bool is_small(const KernelCase& item) {
@@ -80,8 +80,8 @@ inline bool is_small(const KernelCase& item) {
   return bytes <= 16384;
 }
 
-// The cases that CPU kernels run: all, but with sanitizers or in an emulator, where they take
-// minutes, some.
+// Returns the cases for CPU kernels: all, or only some with sanitizers or in an emulator, where all
+// would take minutes.
 inline std::vector<KernelCase> cpu_cases_of(OpKind op) {
 #ifdef CODL_SLOW_RUN
   return some_cases_of(op);

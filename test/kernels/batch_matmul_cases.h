@@ -24,7 +24,7 @@ inline KernelCase make_batch_matmul_case(const std::string& name, int32_t orders
   }
   y.dims[y.rank - 2] = a.dims[a.rank - 2];
   y.dims[y.rank - 1] = b.dims[b.rank - 1];
-  // Given in the order of a product; swapped where the operand is transposed.
+  // The dims are in the order of a product; they are swapped if the operand is transposed.
   if (params.is_a_transposed != 0) std::swap(a.dims[a.rank - 1], a.dims[a.rank - 2]);
   if (params.is_b_transposed != 0) std::swap(b.dims[b.rank - 1], b.dims[b.rank - 2]);
   y.bytes = static_cast<uint64_t>(kernels::element_count(y)) * sizeof(float);

@@ -55,7 +55,7 @@ inline std::vector<KernelCase> binary_cases() {
         SplitDim::Height, {3, 6});
     add("one pixel for all batches", kind, high, nhwc_operand({1, 21, 1, 1}), high);
   }
-  // The same loops around other functions.
+  // These functions use the same loops.
   for (int32_t kind = kBinaryPow; kind <= kBinaryPRelu; ++kind) {
     const OperandShape y = nhwc_operand({2, 21, 3, 5});
     add("plain", kind, plain_operand({33}), plain_operand({33}), plain_operand({33}));
@@ -63,7 +63,7 @@ inline std::vector<KernelCase> binary_cases() {
     add("same", kind, y, y, y);
     add("per channel", kind, y, plain_operand({1, 21, 1, 1}), y);
   }
-  // Not commutative: operands must not change places.
+  // They are not commutative, so operands must not be swapped.
   for (int32_t channels : {1, 3, 5, 16, 17, 21, 149}) {
     const OperandShape y = nhwc_operand({2, channels, 3, 5});
     add("same", kBinarySub, y, y, y, kUnarySigmoid);
@@ -83,7 +83,7 @@ inline std::vector<KernelCase> binary_cases() {
   for (int32_t activation : kTestedActivations)
     add("activation", kBinaryAdd, nhwc_operand({1, 6, 2, 3}), nhwc_operand({1, 6, 2, 3}),
         nhwc_operand({1, 6, 2, 3}), activation);
-  // The Any row on every dtype; what must come out is in elementwise_test.cc.
+  // The kernel of any dtype, on every dtype; elementwise_test.cc has the expected results.
   const auto add_typed = [&](int32_t kind, DType dtype) {
     const DType to = kernels::binary_output_dtype(kind, dtype);
     if (to == DType::Any || (dtype == DType::F32 && to == dtype)) return;

@@ -27,7 +27,7 @@ inline std::vector<KernelCase> conv2d_cases() {
   // 1 to 30 pixels of a row: every size of tile, alone and as the last one.
   for (int32_t width = 1; width <= 30; ++width)
     add({.name = "1x1, pixels", .in_c = 6, .out_c = 48, .in_h = 1, .in_w = width, .window = k1x1});
-  // A panel that the output channels fill in part: other tiles, alone and as the last panel.
+  // The output channels fill a panel only in part: other tiles, alone and as the last panel.
   for (int32_t channels : {1, 8, 9})
     for (int32_t width : {1, 3, 5, 6, 7, 8, 11, 12, 13, 27})
       add({.name = "few output channels, pixels",
@@ -214,7 +214,7 @@ inline std::vector<KernelCase> conv2d_cases() {
        .in_h = 5,
        .in_w = 7,
        .window = k1x1Stride2});
-  // Taps left out: filters that are mostly in the padding, with few channels and with many.
+  // Taps are left out: filters lie mostly in the padding, with few channels and with many.
   for (int32_t channels : {3, 21})
     for (const Range rows : {Range{}, Range{3, 9}})
       add({.name = "dilated by 6",

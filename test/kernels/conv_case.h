@@ -18,7 +18,7 @@ struct ConvWindow {
   int32_t out_w(int32_t in_w) const {
     return (in_w + pad_left + pad_right - (kernel_w - 1) * dilation_w - 1) / stride_w + 1;
   }
-  // Input rows that `rows` of the output read, inside the map.
+  // Returns the input rows inside the map that `rows` of the output read.
   Range in_rows(Range rows, int32_t in_h) const {
     const int32_t begin = rows.begin * stride_h - pad_top;
     const int32_t end = (rows.end - 1) * stride_h - pad_top + (kernel_h - 1) * dilation_h + 1;
@@ -36,7 +36,7 @@ inline constexpr ConvWindow k7x7Stride2 = {7, 7, 2, 2, 1, 1, 3, 3, 3, 3};
 inline constexpr ConvWindow kDilated = {3, 3, 1, 1, 2, 3, 2, 3, 2, 3};
 inline constexpr ConvWindow kDilatedBy6 = {3, 3, 1, 1, 6, 6, 6, 6, 6, 6};
 inline constexpr ConvWindow kUneven = {3, 2, 2, 3, 2, 3, 1, 0, 2, 4};
-// Taps that only ever see padding: the first and last rows of outputs have none inside the map.
+// Some taps only see padding: the first and last rows of outputs have none inside the map.
 inline constexpr ConvWindow kMostlyPadding = {2, 2, 1, 1, 1, 1, 4, 3, 4, 3};
 
 // Filters of a short-time Fourier transform and other long ones, along either axis.
@@ -61,8 +61,8 @@ struct ConvCase {
   int32_t groups = 1;
   int32_t activation = kUnaryIdentity;
   bool has_residual = false;
-  // Rows of the output computed (empty: all). Operands hold a row more than needed, where there is
-  // one; is_part: the output too, and the step is a Height part.
+  // Computed rows of the output (empty: all). Operands hold a row more than needed if there is one.
+  // With is_part the output does, too, and the step is a Height part.
   Range rows = {};
   bool is_part = false;
   Range channels = {};  // not empty: an OutputChannel part

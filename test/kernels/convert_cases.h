@@ -16,7 +16,7 @@ inline std::vector<KernelCase> convert_cases() {
   add("rank 3", plain_operand({2, 5, 7}), plain_operand({2, 5, 7}));
   add("rank 5", plain_operand({2, 3, 2, 5, 3}), plain_operand({2, 3, 2, 5, 3}));
   add("rank 8", plain_operand({1, 2, 1, 3, 1, 2, 1, 2}), plain_operand({1, 2, 1, 3, 1, 2, 1, 2}));
-  // `rows` of x and of y; a Plain operand has them all.
+  // Adds `rows` of x and of y; a Plain operand has all rows.
   const auto add_layouts = [&](const char* name, std::initializer_list<int32_t> dims,
                                SplitDim part_dim = SplitDim::None, Range part = {},
                                Range x_rows = {}, Range y_rows = {}) {

@@ -32,7 +32,8 @@ inline const Special kSpecialInfinities = {
     "infinities",
     {std::numeric_limits<float>::infinity(), -0.0f, -std::numeric_limits<float>::infinity()}};
 
-// One element in so many is special, one at least: few where many inputs meet in an output.
+// Returns n: one element in n is special, at least one. Few are, where many inputs meet in an
+// output.
 constexpr int32_t special_share(OpKind op) {
   switch (op) {
     case OpKind::Conv2d:
@@ -47,7 +48,7 @@ constexpr int32_t special_share(OpKind op) {
   }
 }
 
-// Whether an output reads no tap of the map along the axis.
+// True if an output reads no tap of the map along the axis.
 inline bool has_windows_of_padding(const kernels::WindowAxis& axis, int32_t input, int32_t output) {
   for (int32_t o = 0; o < output; ++o) {
     bool has_tap = false;
@@ -97,9 +98,9 @@ class CaseInputs {
       whole_[2].data()[k] *= item.bias_factor;
   }
 
-  // Puts special values into the f32 inputs, not into their pad lanes, which are zero. Of weights,
-  // all of one output channel are NaN: what becomes of a single one that meets padding is open
-  // (docs/reference/operators.md), and so are infinite ones.
+  // Puts special values into the f32 inputs, but not into their pad lanes, which are zero. In
+  // weights, all of one output channel are NaN: the result of a single one that meets padding is
+  // open (docs/reference/operators.md), and so are infinite ones.
   void add_special(const Special& special, uint32_t seed) {
     std::mt19937 random(seed);
     for (size_t i = 0; i < whole_.size(); ++i) {
@@ -127,7 +128,7 @@ class CaseInputs {
     }
   }
 
-  // Makes every number of input `i`, of f32, one that halves have.
+  // Rounds every number of f32 input `i` to one that halves have.
   void round_to_halves(size_t i) {
     const size_t count = whole_[i].bytes() / sizeof(float);
     std::vector<uint16_t> halves(count);
@@ -135,9 +136,9 @@ class CaseInputs {
     from_halves(halves.data(), count, whole_[i].data());
   }
 
-  // Memory of input `i` with the window of `shape`: the rows of the whole tensor, or the weights in
-  // the packing of the kernel. Aligned as little as one of the CPU may count on, 64 bytes for
-  // OpenCL.
+  // Returns the memory of input `i` with the window of `shape`: the rows of the whole tensor, or
+  // the weights in the kernel's packing. It is aligned as little as a CPU kernel may count on; 64
+  // bytes for OpenCL.
   GuardedMemory memory(const KernelInfo& info, size_t i, const OperandShape& shape) const {
     GuardedMemory memory(static_cast<size_t>(shape.bytes),
                          info.processor == Processor::Gpu ? 0 : dtype_bytes(shape.dtype) * (i + 1));
@@ -152,7 +153,8 @@ class CaseInputs {
     return memory;
   }
 
-  // The same for the reference kernel: weights unpacked. `shape` becomes what the memory is.
+  // The same for the reference kernel, with unpacked weights. `shape` is set to describe the
+  // memory.
   GuardedMemory ref_memory(size_t i, OperandShape* shape) const {
     if (shape->layout == Layout::Packed) *shape = whole_shapes_[i];
     GuardedMemory memory(static_cast<size_t>(kernels::stored_elements(*shape)) *
@@ -233,9 +235,8 @@ inline void run_ref(const KernelCase& item, const CaseInputs& inputs, float* out
   kernels::ref_kernel(item.op)(args);
 }
 
-// Runs a CPU kernel on a case_for() it into `output` with its tasks cut into `pieces`, the
-// last piece first, each with a scratch of its own. Returns what is wrong besides the numbers, or
-// "".
+// Runs a CPU kernel on a case_for() it into `output`, with its tasks cut into `pieces`, the last
+// piece first, each with a scratch of its own. Returns faults other than wrong numbers, or "".
 inline std::string run_cpu(const KernelInfo& info, kernels::CpuKernel kernel,
                            const KernelCase& item, const CaseInputs& inputs,
                            const kernels::WorkerSpeeds& pieces, float* output) {
@@ -271,15 +272,16 @@ inline std::string run_cpu(const KernelInfo& info, kernels::CpuKernel kernel,
   return "";
 }
 
-// A large bias may cost two units in its last place: what the reference rounds and what the kernel
-// rounds. Sums of 512 products that begin with it are off by ten.
+// A large bias may cost two units in its last place: one rounding by the reference and one by the
+// kernel. Sums of 512 products that begin with it are off by ten.
 inline Tolerance tolerance_of(const KernelInfo& info, const KernelCase& item) {
   Tolerance tolerance = tolerance_of(info);
   if (item.bias_factor == 1.0f) return tolerance;
   return {tolerance.absolute + item.bias_factor * 0x1p-23f, 0.0f};
 }
 
-// Where the two, f32, differ by more than the tolerance, or "". Bytes that neither wrote are equal.
+// Returns where the two, in f32, differ by more than the tolerance, or "". Bytes that neither wrote
+// are equal.
 inline std::string difference(const GuardedMemory& expected, const GuardedMemory& found,
                               Tolerance tolerance) {
   for (size_t i = 0; i < expected.bytes() / sizeof(float); ++i) {
@@ -292,7 +294,7 @@ inline std::string difference(const GuardedMemory& expected, const GuardedMemory
   return "";
 }
 
-// Whether an output of the same map less than `tile` rows and columns away is not finite.
+// True if an output of the same map, less than `tile` rows and columns away, is not finite.
 inline bool is_in_special_tile(const GuardedMemory& expected, const OperandShape& y,
                                int64_t element, int32_t tile) {
   const int64_t pixel = kernels::padded_channels(y);
@@ -308,7 +310,7 @@ inline bool is_in_special_tile(const GuardedMemory& expected, const OperandShape
   return false;
 }
 
-// Why `info` is not held to the reference on a case with such inputs, or null.
+// Returns why `info` need not match the reference on a case with such inputs, or null.
 inline const char* why_open(const KernelInfo& info, const KernelCase& item,
                             const Special& special) {
   if (std::isnan(special.values[0])) return nullptr;
@@ -360,8 +362,8 @@ inline bool same_bytes(const GuardedMemory& a, const GuardedMemory& b) {
   return std::memcmp(a.data(), b.data(), a.bytes()) == 0;
 }
 
-// The function of `info` for `target`, or null if there is none of its own or this processor cannot
-// run it.
+// Returns the function of `info` for `target`; null if it has none of its own or this processor
+// cannot run it.
 inline kernels::CpuKernel kernel_for_target(const KernelInfo& info, kernels::CpuTarget target) {
   const kernels::CpuKernelTargets* targets = kernels::cpu_kernel_targets(info);
   if (targets == nullptr || !kernels::cpu_has(target)) return nullptr;

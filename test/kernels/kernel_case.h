@@ -1,5 +1,5 @@
-// A case of an operator for the conformance tests: data only, so that every kernel of kernels.def,
-// on whatever processor, can run it. The cases of an operator are in <folder>_cases.h.
+// A case of an operator for the conformance tests. It is data only, so that every kernel of
+// kernels.def, on whatever processor, can run it. The cases of an operator are in <folder>_cases.h.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct KernelCase {
   std::string name;
   OpKind op;
   std::vector<int32_t> params;  // the bytes of the op's Params struct
-  // The output last. Weights have layout Packed, the dims of the unpacked tensor and, from
+  // The output comes last. Weights have layout Packed, the dims of the unpacked tensor and, from
   // case_for(), the size in the kernel's packing; a runner makes the unpacked tensor for the
   // reference kernel.
   std::vector<OperandShape> operands;
@@ -50,7 +50,7 @@ inline OperandShape typed_operand(DType dtype, std::initializer_list<int32_t> di
   return shape;
 }
 
-// Nhwc that holds `rows`, or all of them if that is empty.
+// Returns an Nhwc operand that holds `rows`, or all of them if that is empty.
 inline OperandShape nhwc_operand(std::initializer_list<int32_t> dims, Range rows = {}) {
   OperandShape shape = plain_operand(dims);
   shape.layout = Layout::Nhwc;
@@ -75,12 +75,12 @@ Params params_of(const KernelCase& item) {
   return params;
 }
 
-// The groups of a case's weights, as pack() wants them.
+// Returns the groups of a case's weights, as pack() takes them.
 inline int32_t groups_of(const KernelCase& item) {
   return item.op == OpKind::Conv2d ? params_of<Conv2dParams>(item).groups : 1;
 }
 
-// The case with its constants in the packing of `row`.
+// Returns the case with its constants in the kernel's packing.
 inline KernelCase case_for(const KernelInfo& kernel, KernelCase item) {
   const int32_t groups = groups_of(item);
   for (size_t i = 0; i < item.operands.size(); ++i) {
@@ -92,7 +92,7 @@ inline KernelCase case_for(const KernelInfo& kernel, KernelCase item) {
   return item;
 }
 
-// The case with images where the kernel has them; its operands are Nhwc.
+// Returns the case with images where the kernel has them; its operands are Nhwc.
 inline KernelCase with_images(const KernelInfo& kernel, KernelCase item) {
   const std::string_view symbol = kernel.symbol;
   const bool reads = kernel.layout == Layout::Image2d && symbol != "convert_f32_cl_to_image";

@@ -29,7 +29,7 @@ inline std::vector<KernelCase> matmul_cases() {
   for (int32_t rows : {1, 2, 3, 4, 5, 6, 7, 13, 14, 15, 29}) add("rows", rows, 9, 37);
   for (int32_t depth : {1, 2, 3, 4, 5, 33}) add("depth", 3, depth, 16);
   for (int32_t columns : {1, 3, 5, 16, 17, 21, 32, 40, 48}) add("columns", 1, 10, columns);
-  // A panel that they fill in part: other tiles.
+  // They fill a panel only in part, so other tiles run.
   for (int32_t columns : {1, 3, 4, 8, 9, 24})
     for (int32_t rows : {1, 2, 4, 5, 7, 8, 11, 12, 13, 25}) add("few columns", rows, 9, columns);
   for (int32_t activation : kTestedActivations)

@@ -97,7 +97,7 @@ inline std::vector<KernelCase> normalize_cases() {
             plain_operand({7, 1}));
   with_both("tasks of channels", 12, nhwc_operand({2, 85, 11, 13}), plain_operand({85, 1, 1}),
             plain_operand({85, 1, 1}));
-  // Lines enough for blocks of them.
+  // There are enough lines for blocks of them.
   with_both("blocks of pixels, instance", 12, nhwc_operand({2, 37, 24, 23}),
             plain_operand({37, 1, 1}), plain_operand({37, 1, 1}));
   with_both("blocks of pixels, batch", 13, nhwc_operand({3, 300, 16, 13}),
@@ -125,7 +125,7 @@ inline std::vector<KernelCase> normalize_cases() {
          .is_rms = true,
          .channels = channels});
   }
-  // Without pad lanes columns and channels of the whole are one axis.
+  // Without pad lanes, columns and channels of the whole are one axis.
   for (Range channels : {Range{0, 16}, Range{16, 48}, Range{32, 48}})
     add({.name = "part of channels, no pad lanes",
          .axes_mask = 4,
@@ -156,7 +156,8 @@ inline std::vector<KernelCase> normalize_cases() {
          .is_rms = true});
   }
   with_both("texels, scale of columns", 12, few, plain_operand({9, 1, 13}), plain_operand({1}));
-  // Each way to normalize, each activation; those that are not zero at zero show in pad lanes.
+  // Combines each way to normalize with each activation; those that are not zero at zero show in
+  // pad lanes.
   const auto activated = [&](const char* name, int32_t mask, const OperandShape& x,
                              const OperandShape& scale, int32_t activation, Range channels = {}) {
     add({name, mask, x, true, scale, true, scale, false, channels, activation});

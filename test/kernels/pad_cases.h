@@ -6,8 +6,7 @@
 
 namespace codl::test {
 
-// Parts, where pads are fewer than the rows of x and where they are more: those that lie in the pad
-// altogether, too.
+// Adds parts: pads are fewer than the rows of x, or more; some parts lie in the pad altogether.
 inline void add_pad_parts(const std::vector<KernelCase>& whole_cases,
                           std::vector<KernelCase>* cases) {
   const auto add = [&](const KernelCase& whole, SplitDim dim, Range part, const char* name) {
@@ -25,7 +24,7 @@ inline void add_pad_parts(const std::vector<KernelCase>& whole_cases,
     for (Range rows : {Range{0, 1}, Range{0, last / 2}, Range{last / 2 - 1, last / 2 + 1},
                        Range{last / 2, last}, Range{last - 2, last}}) {
       add(whole, SplitDim::Height, rows, ", part of rows");
-      // No more rows than the part needs.
+      // Holds no more rows than the part needs.
       const Range held = kernels::pad_input_range(params.kind, params.begin_2, rows, x.dims[2]);
       KernelCase& with = cases->emplace_back(cases->back());
       with.name += ", only those held";

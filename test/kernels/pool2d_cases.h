@@ -40,7 +40,7 @@ inline KernelCase make_pool2d_case(const Pool2dCase& pool) {
     const int32_t room =
         in_extent + pool.pad_begin + pool.pad_end - (pool.kernel - 1) * pool.dilation - 1;
     int32_t extent = (room + (pool.ceil_mode ? pool.stride - 1 : 0)) / pool.stride + 1;
-    // ONNX: the last window begins in front of the padding behind the map.
+    // In ONNX, the last window begins before the padding after the map.
     if ((extent - 1) * pool.stride - pool.pad_begin >= in_extent) --extent;
     return extent;
   };

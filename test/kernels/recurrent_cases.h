@@ -1,5 +1,5 @@
 // Every kind and direction, with and without the optional operands, with weights as they are and
-// packed; packed ones also of units around panels and vectors, of batches around a group, of
+// packed. Packed ones also have units around panels and vectors, batches around a group, and
 // sequences around a chunk. Lengths are random: some are negative, some beyond the sequence.
 #pragma once
 
@@ -87,7 +87,7 @@ inline std::vector<KernelCase> recurrent_cases() {
       params.has_lengths = 1;
       add("lengths", params, {.steps = 50, .batch = 6, .inputs = 7, .units = 6});
     }
-    // A stride of inputs that first-level caches dislike.
+    // Uses a stride of inputs that first-level caches handle badly.
     add("inputs", recurrent_params(kind, 0), {.steps = 9, .inputs = 1024, .units = 3});
   }
 
@@ -99,7 +99,7 @@ inline std::vector<KernelCase> recurrent_cases() {
       params.activation_0 = params.activation_1 = params.activation_2 = activation;
       params.activation_alpha_0 = params.activation_alpha_1 = params.activation_alpha_2 = 0.2f;
       params.activation_beta_0 = params.activation_beta_1 = params.activation_beta_2 = 0.5f;
-      // Else states of some grow from step to step, and what they cancel to is rounding.
+      // Otherwise some states grow from step to step, and cancellation leaves only rounding errors.
       params.clip = 1.5f;
       add("activation", params, {.steps = 3, .units = 18});
     }

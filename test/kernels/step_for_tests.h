@@ -1,4 +1,5 @@
-// Steps by hand, for tests of contracts: operands that fill their memory exactly, one row by name.
+// Makes steps by hand, for tests of contracts: operands fill their memory exactly, and a kernel is
+// chosen by name.
 #pragma once
 
 #include <initializer_list>
@@ -74,7 +75,7 @@ inline int32_t task_count(const StepForTest& step) {
   return check_step(step.shape(), &needs) == nullptr ? needs.task_count : 0;
 }
 
-// The counts of a step on such a processor. A GPU step has its tile.
+// Returns the counts of a step on such a processor. A GPU step has its tile.
 inline StepWork work_of(const StepForTest& step, const WorkMachine& machine = {}) {
   REQUIRE(check(step) == "ok");
   StepWork work;

@@ -1,5 +1,5 @@
-// Tensors of any dtype written by hand, and the kernel of any dtype of an operator run on them: for
-// tests that know the numbers that must come out.
+// Tensors of any dtype written by hand, and an operator's kernel of any dtype that runs on them,
+// for tests that know the expected numbers.
 #pragma once
 
 #include <cstring>
@@ -35,7 +35,7 @@ constexpr DType dtype_of() {
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Plain; equal if dims, dtype and bytes are.
+// The layout is Plain; tensors are equal if dims, dtype and bytes are.
 struct TypedTensor {
   kernels::OperandShape shape;
   std::vector<uint8_t> bytes;
@@ -44,7 +44,7 @@ struct TypedTensor {
     return a.shape.dtype == b.shape.dtype && a.shape.rank == b.shape.rank &&
            std::memcmp(a.shape.dims, b.shape.dims, sizeof a.shape.dims) == 0 && a.bytes == b.bytes;
   }
-  // Elements for messages: floats as such, other dtypes as integers.
+  // Prints elements for messages: floats as such, other dtypes as integers.
   friend std::ostream& operator<<(std::ostream& out, const TypedTensor& tensor) {
     const size_t size = dtype_bytes(tensor.shape.dtype);
     out << dtype_name(tensor.shape.dtype) << " {";

@@ -34,13 +34,13 @@ inline std::vector<KernelCase> unary_cases() {
       add("part of channels", kind, nhwc_operand({1, 37, 3, 4}), nhwc_operand({1, 37, 3, 4}),
           SplitDim::OutputChannel, channels);
   }
-  // Not zero at zero: pad lanes must not get what the others get.
+  // The function is not zero at zero, so pad lanes must not get the others' result.
   for (int32_t channels : {1, 3, 16, 17, 149})
     add("channels", kUnarySigmoid, nhwc_operand({2, channels, 3, 5}),
         nhwc_operand({2, channels, 3, 5}));
   add("tasks", kUnaryClip, nhwc_operand({2, 21, 5, 80}), nhwc_operand({2, 21, 5, 80}));
   add("tasks of a plain tensor", kUnaryTanh, plain_operand({20001}), plain_operand({20001}));
-  // The Any row on every dtype; what must come out is in elementwise_test.cc.
+  // The kernel of any dtype, on every dtype; elementwise_test.cc has the expected results.
   const auto add_typed = [&](int32_t kind, DType dtype) {
     const DType to = kernels::unary_output_dtype(kind, dtype);
     if (to == DType::Any || (dtype == DType::F32 && to == dtype)) return;

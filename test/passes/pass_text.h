@@ -1,4 +1,4 @@
-// ONNX text in, printed graph out: how passes are tested.
+// Tests passes: ONNX text goes in, the printed graph comes out.
 #pragma once
 
 #include <sstream>
@@ -12,7 +12,7 @@
 
 namespace codl::test {
 
-// The graph after the passes, each verified, without the lines of constants.
+// Returns the graph after the passes, each verified, without the lines of constants.
 inline std::string after(const std::string& onnx, llvm::ArrayRef<compiler::Pass> passes) {
   ir::Graph graph = value_of(compiler::import_onnx(onnx_model(onnx), "test"));
   REQUIRE(error_of(compiler::run_passes(graph, passes, {})) == "");
@@ -23,7 +23,7 @@ inline std::string after(const std::string& onnx, llvm::ArrayRef<compiler::Pass>
   return text;
 }
 
-// The printed constant `name`, or "".
+// Returns the printed constant `name`, or "".
 inline std::string constant_after(const std::string& onnx, llvm::ArrayRef<compiler::Pass> passes,
                                   const std::string& name) {
   ir::Graph graph = value_of(compiler::import_onnx(onnx_model(onnx), "test"));

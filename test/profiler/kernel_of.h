@@ -1,4 +1,4 @@
-// A kernel of kernels.def by its symbol.
+// Finds a kernel of kernels.def by its symbol.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// All ways of sharing and of gating that a relu plan has, and the OpenCL to run them on.
+// All ways of sharing and gating that a relu plan has, and the OpenCL that runs them.
 #pragma once
 
 #include <string>
@@ -15,13 +15,13 @@ inline constexpr GpuHalf kHalves[] = {GpuHalf::FineSvm,         GpuHalf::FineSvm
                                       GpuHalf::SeparateImages,  GpuHalf::SeparateChannels};
 inline constexpr Gate kGates[] = {Gate::HostEnqueue, Gate::UserEvent};
 
-// Null where this machine has no OpenCL device.
+// Returns null if this machine has no OpenCL device.
 inline const rt::ClApi* machine_opencl() {
   const MachineOpencl* machine = machine_device();
   return machine == nullptr ? nullptr : &machine->api;
 }
 
-// Those that this machine's device can have.
+// Returns those that this machine's device can have.
 inline std::vector<GpuHalf> halves_here() {
   std::vector<GpuHalf> halves;
   for (GpuHalf half : kHalves)

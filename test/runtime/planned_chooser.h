@@ -1,4 +1,4 @@
-// The adaptive policy for a plan of variants that are nothing but their predicted times.
+// Runs the adaptive policy on a plan whose variants have nothing but predicted times.
 #pragma once
 
 #include <cstring>
@@ -12,7 +12,7 @@ namespace codl::test {
 
 class PlannedChooser {
  public:
-  // Microseconds by variant; 0: nothing is predicted of it.
+  // Microseconds per variant; 0: there is no prediction.
   explicit PlannedChooser(const std::vector<float>& predicted_us) {
     TestPlan plan;
     plan.variants.clear();

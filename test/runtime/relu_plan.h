@@ -1,5 +1,5 @@
-// A plan of one relu, x[n, c, h, w] -> y, cut into two halves in every way the queues can share
-// memory. The application's buffers are Plain, so each variant converts at both ends.
+// Makes a plan of one relu, x[n, c, h, w] -> y, cut into two halves in every way the queues can
+// share memory. The application's buffers are Plain, so each variant converts at both ends.
 #pragma once
 
 #include <cstdint>
@@ -24,21 +24,21 @@ enum class GpuHalf {
 struct ReluPlanOptions {
   GpuHalf half = GpuHalf::FineSvm;
   Gate gate = Gate::HostEnqueue;
-  // Two images of a batch: a part of the rows is then two pieces of memory.
+  // Two images of a batch, so that a part of the rows is two pieces of memory.
   std::vector<int32_t> dims = {2, 37, 9, 5};
   int32_t cut_row = 4;       // the CPU has rows [0, cut_row)
   int32_t cut_channel = 16;  // the CPU has channels [0, cut_channel)
   uint32_t cpu_threads = 2;
 };
 
-// Variants "coexec" and "cpu".
+// Makes variants "coexec" and "cpu".
 TestPlan relu_plan(const ReluPlanOptions& options);
 
-// To the first variant of a plan with a GPU: two Reshapes of the device's memory, each in the place
-// of what it reads, behind all else. Nothing reads them.
+// Appends two Reshapes in the device's memory, each in the place of its operand, to the first
+// variant of a plan with a GPU. Nothing reads them.
 void add_reshapes_in_place(TestPlan& plan);
 
-// Only "cpu".
+// Makes only "cpu".
 TestPlan relu_cpu_plan(const std::vector<int32_t>& dims, uint32_t cpu_threads);
 
 }  // namespace codl::test

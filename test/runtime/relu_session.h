@@ -40,8 +40,8 @@ class OpenPlan {
   codl_plan_t* plan_ = nullptr;
 };
 
-// Making and running one asserts nothing: Catch2's assertions are for one thread.
-// The lines that a session says.
+// Catch2's assertions work in one thread only, so making and running a session asserts nothing.
+// The lines that a session logs.
 struct Lines {
   std::vector<std::string> lines;
   codl_log_t log = {this, [](void* context, const char* line) {

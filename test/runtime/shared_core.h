@@ -1,16 +1,16 @@
-// A core that a thread shares with other processes, simulated, for tests of the adaptive policy.
+// Simulates a core that a thread shares with other processes, for tests of the adaptive policy.
 #pragma once
 
 #include <algorithm>
 
 namespace codl::test {
 
-// A core that the host's thread shares with other processes as a scheduler shares it: each computes
-// for a slice in its turn, so that what a run takes jumps by whole slices. The thread polls for the
-// GPU, which uses up its slice, too.
+// A core that the host's thread shares with other processes as a scheduler does: each computes for
+// a slice in its turn, so a run's time jumps by whole slices. The thread polls for the GPU, which
+// uses up its slice, too.
 class SharedCore {
  public:
-  // `left_us`: of the slice that the thread is in.
+  // `left_us`: the rest of the thread's present slice.
   SharedCore(float slice_us, float left_us) : slice_us_(slice_us), left_us_(left_us) {}
   void set_others(int others) { others_ = others; }
 

@@ -1,5 +1,5 @@
-// One OpenCL device for kernel tests: runs a launch on host memory, nothing else. The runtime's own
-// queue is not used, so that a wrong kernel and a wrong executor are told apart.
+// One OpenCL device for kernel tests, which only runs launches on host memory. It does not use the
+// runtime's queue, so that a wrong kernel and a wrong executor are told apart.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct ClOperand {
   void* data = nullptr;  // read before the kernel runs, overwritten after it if is_output
   size_t bytes = 0;
   // An RGBA image of width x height texels of floats or halves, else a buffer. Both have the same
-  // bytes in the host's memory: an image kernel follows the other.
+  // bytes in the host's memory.
   bool is_image = false;
   bool is_half = false;
   size_t width = 0;
@@ -31,10 +31,10 @@ class ClStep {
   ClStep(const ClStep&) = delete;
   ClStep& operator=(const ClStep&) = delete;
 
-  // Runs it `repeats` times and waits; adds the time of each run. Empty if all went well, else the
-  // call and its error.
+  // Runs it `repeats` times and waits; adds the time of each run. Returns "" if all went well, else
+  // the call and its error.
   std::string run(int repeats, std::vector<double>* out_micros);
-  // Overwrites the operands that are outputs with what the kernel wrote.
+  // Overwrites the output operands with the kernel's results.
   std::string read();
 
  private:
@@ -46,19 +46,20 @@ class ClStep {
 
 class ClDevice {
  public:
-  // The first device of the first platform that has one; null, and why, if there is none. Made once
-  // and kept until the program ends: drivers do not like to be unloaded.
+  // Returns the first device of the first platform that has one; null, with the reason, if there is
+  // none. It is made once and kept until the program ends, because some drivers cannot be unloaded.
   static ClDevice* get(std::string* out_reason);
 
   // Builds the kernel's text with the launch's defines (once per set of defines). Borrows the
-  // operands. Buffers use the host's memory in place where the device can (PoCL), so bytes around
-  // `data` show writes outside an operand; with `is_timed` they are the device's own. Empty if all
-  // went well, else the call and its error, or the compiler's messages.
+  // operands. Buffers use the host's memory in place if the device can (PoCL), so bytes around
+  // `data` show writes outside an operand; with `is_timed` they are the device's own. Returns "" if
+  // all went well, else the call and its error, or the compiler's messages.
   std::string make_step(const KernelInfo& kernel, const kernels::ClLaunch& launch,
                         std::span<const ClOperand> operands, bool is_timed,
                         std::unique_ptr<ClStep>* out_step);
 
-  // The same, run and read; more than one of `repeats` runs are timed, out_micros gets each.
+  // Makes the step, runs it and reads the results. If `repeats` is more than 1, the runs are timed,
+  // and out_micros gets each.
   std::string run(const KernelInfo& kernel, const kernels::ClLaunch& launch,
                   std::span<const ClOperand> operands, int repeats = 1,
                   std::vector<double>* out_micros = nullptr);

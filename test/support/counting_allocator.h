@@ -1,4 +1,4 @@
-// A codl_allocator_t that counts, and that can run out of memory at a chosen call.
+// A codl_allocator_t that counts, and that can fail at a chosen call.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,11 @@ class CountingAllocator {
 
   const codl_allocator_t* get() const { return &allocator_; }
 
-  int64_t allocation_count = 0;  // calls so far, the failed one included
+  int64_t allocation_count = 0;  // calls so far, including the failed one
   int64_t live_count = 0;        // blocks not released
-  int64_t live_bytes = 0;        // as the owner says when it releases: a wrong size shows
-  int64_t fail_at = -1;          // this call, counted from 0, gets null; -1: none
+  // Uses the size that the owner gives at release, so a wrong size shows.
+  int64_t live_bytes = 0;
+  int64_t fail_at = -1;  // this call, counted from 0, gets null; -1: none
 
  private:
   static void* allocate(void* context, size_t size, size_t alignment) {

@@ -1,4 +1,4 @@
-// llvm::Expected and llvm::Error in tests.
+// Helpers for llvm::Expected and llvm::Error in tests.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace codl::test {
 
-// The value; the test ends if there is an error in its place.
+// Returns the value; the test ends if there is an error instead.
 template <typename T>
 T value_of(llvm::Expected<T> expected) {
   if (!expected) FAIL(llvm::toString(expected.takeError()));
   return std::move(*expected);
 }
 
-// The error's line, "" if there is none.
+// Returns the error's line, "" if there is none.
 inline std::string error_of(llvm::Error error) { return llvm::toString(std::move(error)); }
 template <typename T>
 std::string error_of(llvm::Expected<T> expected) {

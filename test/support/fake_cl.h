@@ -1,8 +1,8 @@
 // OpenCL for tests of the runtime: records every call, counts live objects and makes chosen calls
-// fail. Behind it is either a simulated device, which keeps memory but computes nothing, or a real
-// OpenCL that the calls are passed on to.
+// fail. It passes calls on to a simulated device, which keeps memory but computes nothing, or to a
+// real OpenCL.
 //
-// One at a time; calls from one thread.
+// Only one may exist at a time, and one thread may call it.
 #pragma once
 
 #include <set>
@@ -27,12 +27,12 @@ struct FakeDevice {
   size_t max_group_items = 1024;
   size_t max_group_side = 1024;
   cl_ulong group_local_bytes = 32 * 1024;
-  // As the driver says of every kernel.
+  // The driver's answer for every kernel.
   size_t kernel_group_items = 1024;
   cl_ulong kernel_local_bytes = 0;
-  size_t image_row_texels = 1;       // rows of images are padded to a multiple of so many
+  size_t image_row_texels = 1;       // rows of images are padded to a multiple of this
   cl_int event_state = CL_COMPLETE;  // state of every command once it is asked for
-  // Else unmapping is refused until something was waited for, as by Mesa 22.3's Rusticl.
+  // If false, unmapping is refused until something was waited for, as by Mesa 22.3's Rusticl.
   bool takes_early_unmap = true;
 };
 
@@ -55,17 +55,17 @@ class FakeCl {
 
   const rt::ClApi& api() const { return api_; }
 
-  // Names of the functions called, in order.
+  // Names of the called functions, in order.
   const std::vector<std::string>& calls() const { return calls_; }
   int count(const std::string& name) const;
   void clear_calls() { calls_.clear(); }
 
-  // Objects, events and SVM allocations made and not yet released.
+  // Objects, events and SVM allocations that were made and not yet released.
   int live_count() const { return live_count_; }
 
-  // SVM allocations made and not yet released.
+  // SVM allocations that were made and not yet released.
   int svm_count() const { return static_cast<int>(svm_.size()); }
-  // SVM allocations released while a queue had commands that no clFinish had ended.
+  // SVM allocations released while a queue had commands that no clFinish had waited for.
   int frees_in_use() const { return frees_in_use_; }
 
   // Bytes that the simulated device holds.
@@ -73,8 +73,8 @@ class FakeCl {
   // Events that its markers have waited for.
   int marker_waits() const { return marker_waits_; }
 
-  // Lets the call fail that is made when `index` calls have been recorded, unless it releases
-  // something; it is not passed on. -1: none. With `count` more than 1: so many from there on.
+  // Makes the call after `index` recorded calls fail and does not pass it on, unless it releases
+  // something. -1: none fails. If `count` is more than 1, so many calls fail from there on.
   void fail_at(int index, cl_int error, int count = 1) {
     fail_at_ = index;
     fail_count_ = count;
@@ -90,9 +90,9 @@ class FakeCl {
   friend FakeBytes& held_by(FakeCl& fake);
   friend int& marker_waits_of(FakeCl& fake);
 
-  // Records a call. True if it shall fail.
+  // Records a call. Returns true if it shall fail.
   bool record(const char* name);
-  // Notes what a call that is passed on does to queues and SVM: before it, and if it succeeded.
+  // Note how a passed-on call changes queues and SVM: before it, and if it succeeded.
   void note_start(const char* name, cl_command_queue queue, void* memory);
   void note_success(const char* name, cl_command_queue queue, void* made);
 

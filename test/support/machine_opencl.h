@@ -1,4 +1,4 @@
-// The OpenCL of this machine, as the runtime finds it, and what it lacks of what tests need.
+// Finds this machine's OpenCL as the runtime does, and says which features the tests lack.
 #pragma once
 
 #include "runtime/src/gpu_device.h"
@@ -11,7 +11,7 @@ struct MachineOpencl {
   rt::GpuDevice device;
 };
 
-// Null, and one line to say so, where this machine has no OpenCL device.
+// Returns null, and prints one line, if this machine has no OpenCL device.
 inline const MachineOpencl* machine_device() {
   static const MachineOpencl* const found = [] {
     static MachineOpencl machine;
@@ -25,7 +25,7 @@ inline const MachineOpencl* machine_device() {
   return found;
 }
 
-// True, and one line to say so, where there is a device but none of its memory is shared without
+// Returns true, and prints one line, if there is a device but none of its memory is shared without
 // mapping.
 inline bool lacks_fine_svm() {
   static const bool lacks = [] {

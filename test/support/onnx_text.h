@@ -1,7 +1,7 @@
-// ONNX's textual syntax (onnx/defs/parser.h) as the input of compiler tests.
+// Reads ONNX's textual syntax (onnx/defs/parser.h), the input of compiler tests.
 #pragma once
 
-// As Debian's libonnx is built.
+// Debian's libonnx is built so.
 #ifndef ONNX_ML
 #define ONNX_ML 1
 #endif
@@ -26,7 +26,7 @@ inline onnx::ModelProto parse_onnx_text(const std::string& text) {
 }
 
 // Turns values that the text declares without data ("float[2,3] w" among the initializers) into
-// float initializers with some data, the same on every run: most tests need weights, few care
+// float initializers with some data, the same on every run: most tests need weights, but few care
 // which.
 inline void fill_declared(onnx::GraphProto& graph) {
   for (const onnx::ValueInfoProto& info : graph.value_info()) {
@@ -44,7 +44,7 @@ inline void fill_declared(onnx::GraphProto& graph) {
   graph.clear_value_info();
 }
 
-// A serialized model. `graph` is "name (inputs) => (outputs) <initializers> { nodes }".
+// Returns a serialized model. `graph` is "name (inputs) => (outputs) <initializers> { nodes }".
 inline std::string onnx_model(const std::string& graph, int opset = 13) {
   onnx::ModelProto model = parse_onnx_text(
       "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]>\n" + graph);

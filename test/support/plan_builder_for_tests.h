@@ -1,5 +1,5 @@
-// Plans for tests, by hand: structs in, file bytes out. Nothing here checks anything, so that a
-// test can write a wrong plan as easily as a right one.
+// Makes plans for tests by hand: structs go in, file bytes come out. Nothing here checks anything,
+// so a test can write a wrong plan as easily as a right one.
 #pragma once
 
 #include <cstdint>
@@ -102,7 +102,7 @@ struct TestPlan {
   std::vector<uint16_t> worker_speeds;  // likewise
 };
 
-// The bytes of a Params struct.
+// Returns the bytes of a Params struct.
 template <typename Params>
 std::vector<uint8_t> params_bytes(const Params& params) {
   const auto* begin = reinterpret_cast<const uint8_t*>(&params);
@@ -115,15 +115,15 @@ uint32_t add_blob(TestPlan& plan, const std::string& name, std::span<const float
 // Names in plan.kernels every kernel that a step uses, with the revision of this build.
 void name_kernels(TestPlan& plan);
 
-// A whole file with a right head and checksum: of a plan, or of a finished FlatBuffer and a data
-// section.
+// Returns a whole file with a right head and checksum, from a plan, or from a finished FlatBuffer
+// and a data section.
 std::vector<uint8_t> to_bytes(const TestPlan& plan);
 std::vector<uint8_t> to_bytes(std::span<const uint8_t> table, std::span<const uint8_t> data);
 
 PlanHead read_head(std::span<const uint8_t> file);
 void write_head(std::span<uint8_t> file, const PlanHead& head);
 
-// Makes the checksum right again after a test has changed bytes.
+// Corrects the checksum after a test has changed bytes.
 void update_checksum(std::span<uint8_t> file);
 
 }  // namespace codl::test

@@ -8,11 +8,11 @@
 
 namespace codl::test {
 
-// -1 if there is no such folder.
+// Returns -1 if there is no such folder.
 inline int entries_of(const char* folder) {
   DIR* const entries = opendir(folder);
   if (entries == nullptr) return -1;
-  int count = -2;  // "." and ".."
+  int count = -2;  // does not count "." and ".."
   while (readdir(entries) != nullptr) ++count;
   closedir(entries);
   return count;
@@ -20,11 +20,11 @@ inline int entries_of(const char* folder) {
 
 inline int thread_count() { return entries_of("/proc/self/task"); }
 
-// With the one that reads the folder.
+// Counts the one that reads the folder, too.
 inline int descriptor_count() { return entries_of("/proc/self/fd"); }
 
-// The count of threads once it is at most `count`, or after five seconds: drivers may let the
-// threads of queues that were released end in their own time (Rusticl does).
+// Returns the count of threads once it is at most `count`, or after five seconds: drivers may end
+// the threads of released queues later (Rusticl does).
 inline int threads_down_to(int count) {
   for (int i = 0; i < 5000 && thread_count() > count; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -1,4 +1,4 @@
-// A device of random costs, for tests of searches.
+// Makes a device with random costs, for tests of searches.
 #pragma once
 
 #include <random>
@@ -7,8 +7,8 @@
 
 namespace codl::test {
 
-// Each kernel's shares are a function of what is drawn and of its name: others do not change with
-// a kernel more.
+// Each kernel's shares depend on the drawn numbers and its name, so another kernel does not change
+// them.
 compiler::DeviceProfile random_profile(std::mt19937& random, Layout layout = Layout::Nhwc);
 
 }  // namespace codl::test

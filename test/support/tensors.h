@@ -1,4 +1,4 @@
-// Memory for operands: random, packed, between guards.
+// Makes memory for operands: random, packed, between guards.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace codl::test {
 // Fills guards and outputs before a run. As a float it is a NaN that no kernel makes.
 inline constexpr uint8_t kGuardByte = 0xfd;
 
-// Memory between guards of 256 bytes. `misalignment_bytes`: from a multiple of 64; kernels may
-// count on the alignment of the element only.
+// Memory between guards of 256 bytes. `misalignment_bytes`: distance from a multiple of 64; kernels
+// may count only on the element's alignment.
 class GuardedMemory {
  public:
   explicit GuardedMemory(size_t bytes, size_t misalignment_bytes = 0)
@@ -50,7 +50,8 @@ class GuardedMemory {
   size_t total_;
 };
 
-// Numbers in [-1, 1]; zeros in the pad lanes of Nhwc. Image2d is filled as Nhwc of the same window.
+// Fills in numbers in [-1, 1], and zeros in the pad lanes of Nhwc. Image2d is filled as Nhwc of the
+// same window.
 inline void fill_random(const kernels::OperandShape& shape, std::mt19937* random, float* data) {
   std::uniform_real_distribution<float> numbers(-1.0f, 1.0f);
   const int64_t count = kernels::stored_elements(shape);
@@ -60,7 +61,7 @@ inline void fill_random(const kernels::OperandShape& shape, std::mt19937* random
   for (int64_t i = 0; i < count; ++i) data[i] = i % lanes < valid ? numbers(*random) : 0.0f;
 }
 
-// Rounded to the nearest, ties to even.
+// Rounds to the nearest, ties to even.
 inline void to_halves(const float* from, size_t count, uint16_t* to) {
   for (size_t i = 0; i < count; ++i) {
     const double number = from[i];
@@ -68,7 +69,7 @@ inline void to_halves(const float* from, size_t count, uint16_t* to) {
   }
 }
 
-// Halves that nothing has written become floats that nothing has written.
+// Halves that nothing has written become floats that look unwritten.
 inline void from_halves(const uint16_t* from, size_t count, float* to) {
   for (size_t i = 0; i < count; ++i) {
     double number = 0;
@@ -78,8 +79,9 @@ inline void from_halves(const uint16_t* from, size_t count, float* to) {
   }
 }
 
-// Elements of other dtypes than f32: bools; numbers in [-10, 10], so that they are indices inside
-// and outside of small dims, counts from the end and zeros; floats as bits that are only moved.
+// Fills in elements of dtypes other than f32: bools; numbers in [-10, 10], so that they are indices
+// inside and outside of small dims, counts from the end and zeros; floats as bits that are only
+// moved.
 inline void fill_random_elements(const kernels::OperandShape& shape, std::mt19937* random,
                                  uint8_t* data) {
   const size_t bytes = dtype_bytes(shape.dtype);

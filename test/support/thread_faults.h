@@ -4,7 +4,7 @@
 
 namespace codl::test {
 
-// While it lives, the system grants so many more threads.
+// While it lives, the system grants only so many more threads.
 class GrantedThreads {
  public:
   explicit GrantedThreads(int count);
@@ -14,7 +14,7 @@ class GrantedThreads {
 };
 
 // Threads that are created while it lives get no core until release(). It gives up in the end, so
-// that a test whose threads are waited for fails and does not hang.
+// that a test that waits for the threads fails and does not hang.
 class HeldThreads {
  public:
   HeldThreads();

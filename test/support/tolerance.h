@@ -1,4 +1,4 @@
-// How far a kernel's result may be from the reference, per dtype.
+// Bounds of the difference between a kernel's result and the reference, per dtype.
 #pragma once
 
 #include <cmath>
@@ -13,19 +13,19 @@ struct Tolerance {
 };
 
 // F32: cases reduce at most a few thousand products of numbers in [-1, 1]. The reference adds them
-// in double; a kernel adds n of them in float one after the other, whose error stays below n^(1/2)
+// in double. A kernel adds n of them in float, one after the other; the error stays below n^(1/2)
 // 2^-24 times their size, 4e-6 for n = 4000, and exp, tanh and division add some units in the last
-// place. 5e-5 leaves a factor of ten, and is far below what a wrong tap or queue makes. I64:
+// place. 5e-5 leaves a factor of ten, and is far below the error of a wrong tap or queue. I64 is
 // copied, never computed.
 constexpr Tolerance tolerance_of(DType dtype) {
   return dtype == DType::F32 ? Tolerance{5e-5f, 5e-5f} : Tolerance{0.0f, 0.0f};
 }
 
-// A kernel's own, where it is not as exact as its dtype's. Winograd's method: an output has the
-// error of its whole tile, 1.1e-6 of the outputs' size (kernels/conv2d/winograd.h), whether it is
-// large or near zero. The cases' outputs are sums of up to 520 channels with a standard deviation
-// of 23; the worst of some thousand outputs is 1.8e-4 off with one draw of inputs, 2.6e-4 with
-// another. A wrong tap or queue makes an error of 0.3.
+// A kernel's own tolerance, if it is not as exact as its dtype's. With Winograd's method, an output
+// has the error of its whole tile, 1.1e-6 of the outputs' size (kernels/conv2d/winograd.h), whether
+// it is large or near zero. The cases' outputs are sums of up to 520 channels with a standard
+// deviation of 23; the worst of some thousand outputs is 1.8e-4 off with one draw of inputs, 2.6e-4
+// with another. A wrong tap or queue makes an error of 0.3.
 constexpr Tolerance tolerance_of(const KernelInfo& kernel) {
   Tolerance tolerance = tolerance_of(kernel.dtype);
   if (kernel.packing == Packing::Winograd4) tolerance.absolute = 4e-4f;

@@ -1,4 +1,4 @@
-// A folder of .npy files, removed in the end.
+// A folder of .npy files, which is removed in the end.
 #pragma once
 
 #include <filesystem>

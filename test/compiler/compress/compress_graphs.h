@@ -1,4 +1,4 @@
-// Graphs with random weights, node by node.
+// Builds graphs with random weights, node by node.
 #pragma once
 
 #include <cmath>
@@ -91,7 +91,7 @@ class RandomGraph {
   int count_ = 0;
 };
 
-// Two dense layers of 64 in a row; the second says little that the first does not.
+// Two dense layers of 64, one after the other; the second adds little to the first.
 inline ir::Graph dense_network() {
   RandomGraph r(4);
   const ir::ValueId x = r.input({1, 8});

@@ -1,4 +1,4 @@
-// Imports ONNX text: what the tests of the frontend share.
+// Imports ONNX text, for the tests of the frontend.
 #pragma once
 
 #include <sstream>
@@ -18,7 +18,7 @@ inline ir::Graph import_text(const std::string& text, int opset = 13) {
   return graph;
 }
 
-// The nodes, one line each.
+// Returns the nodes, one line each.
 inline std::string nodes_of(const std::string& text, int opset = 13) {
   std::string nodes;
   std::istringstream lines(ir::print(import_text(text, opset)));
@@ -31,7 +31,7 @@ inline std::string import_error(const std::string& text, int opset = 13) {
   return error_of(compiler::import_onnx(onnx_model(text, opset), "m.onnx"));
 }
 
-// The first output, for one input.
+// Returns the first output, for one input.
 inline std::vector<float> computed(const std::string& text, const std::vector<float>& input,
                                    int opset = 13) {
   const auto* first = reinterpret_cast<const uint8_t*>(input.data());
@@ -47,7 +47,7 @@ compiler::Bytes bytes_of(const std::vector<T>& elements) {
   return compiler::Bytes(first, first + elements.size() * sizeof(T));
 }
 
-// Output `output` of the model for these inputs.
+// Returns output `output` of the model for these inputs.
 template <typename T>
 std::vector<T> run(const std::string& text, const std::vector<compiler::Bytes>& inputs,
                    size_t output = 0, int opset = 18) {

@@ -1,5 +1,5 @@
-// One node per case: what the tests of OpSpecs run over. Add a case with every new operator, and
-// one per way in which its rows or channels can depend on each other.
+// Cases of one node each, which the tests of OpSpecs run over. Add a case with every new operator,
+// and one per way in which its rows or channels can depend on each other.
 #pragma once
 
 #include <random>
@@ -18,15 +18,15 @@ struct OpCase {
   ir::OpParams params;
   std::vector<ir::Dims> inputs;            // activations first ...
   std::vector<ir::Dims> constants;         // ... then weights, in operand order
-  std::vector<ir::Dims> late_inputs = {};  // activations behind the weights: a residual
+  std::vector<ir::Dims> late_inputs = {};  // activations after the weights: a residual
   ir::Dims reshape_to = {};                // for an operator whose dims are the output's
-  int32_t dilation = 1;                    // along the height, as in params
+  int32_t dilation = 1;                    // along the height, as in the params
   std::vector<DType> dtypes = {};          // one per operand; empty: all f32
-  bool runs_whole = false;                 // no rule for a cut
-  bool is_in_nhwc = false;                 // x and y: as assign_layouts would have them
+  bool runs_whole = false;                 // it has no split rule
+  bool is_in_nhwc = false;                 // x and y, as assign_layouts would make them
 };
 
-// Same values on every run; in [-1, 1].
+// Returns the same values in [-1, 1] on every run.
 inline std::vector<uint8_t> random_floats(int64_t count, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<uint8_t> bytes(static_cast<size_t>(count) * sizeof(float));
@@ -51,7 +51,7 @@ inline std::vector<uint8_t> random_elements(const ir::TensorType& type, uint32_t
   return bytes;
 }
 
-// The case as a graph: node 0, its type inferred.
+// Returns the case as a graph: node 0, with its inferred type.
 inline ir::Graph graph_of(const OpCase& op_case) {
   ir::Graph graph;
   graph.name = op_case.name;
@@ -89,7 +89,7 @@ inline ir::Graph graph_of(const OpCase& op_case) {
 
 struct NoParams {};
 
-// A case of an operator that is not cut. `reshape_to`: for one whose dims are the output's.
+// Makes a case of an operator that is not cut. `reshape_to`: for one whose dims are the output's.
 template <typename Params>
 OpCase whole(const char* name, OpKind op, const Params& params, std::vector<ir::Dims> inputs,
              std::vector<DType> dtypes, ir::Dims reshape_to = {}) {
@@ -110,7 +110,7 @@ inline OpCase in_nhwc(OpCase op_case) {
   return op_case;
 }
 
-// Pads of the rows.
+// Makes a case that pads rows.
 inline OpCase pad_case(const char* name, int32_t kind, int32_t begin, int32_t end,
                        const ir::Dims& x) {
   return in_nhwc(whole(name, OpKind::Pad,

@@ -1,4 +1,4 @@
-// Dumps as tests compare them.
+// Changes dumps for comparisons.
 #pragma once
 
 #include <regex>
@@ -6,7 +6,7 @@
 
 namespace codl::compiler {
 
-// Without predicted times, which every calibration moves.
+// Removes predicted times, which every calibration changes.
 inline std::string without_times(const std::string& dump) {
   return std::regex_replace(dump, std::regex(" (predicted=)?[0-9.]+us"), "");
 }

@@ -1,4 +1,4 @@
-// The networks of test/compiler/golden.
+// Reads the networks of test/compiler/golden.
 #pragma once
 
 #include <fstream>
@@ -18,10 +18,10 @@ inline std::string golden_text(const std::string& path) {
   return text.str();
 }
 
-// ONNX bytes, with weights.
+// Returns ONNX bytes, with weights.
 inline std::string golden_model(const std::string& network) {
   std::string text = golden_text(kGoldenFolder + "/" + network + ".onnx.txt");
-  text.erase(0, text.find('\n') + 1);  // the parser knows no comments
+  text.erase(0, text.find('\n') + 1);  // the parser does not know comments
   onnx::ModelProto model = test::parse_onnx_text(text);
   test::fill_declared(*model.mutable_graph());
   return model.SerializeAsString();

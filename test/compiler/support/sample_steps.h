@@ -1,4 +1,4 @@
-// One step of any kernel, from shapes alone, for tests of what reads shapes.
+// Makes one step of any kernel from shapes alone, for tests of code that reads shapes.
 #pragma once
 
 #include <array>
@@ -9,13 +9,13 @@
 
 namespace codl::compiler {
 
-// A step of the row on a map of `rows` x `rows` (MatMul: on [1, in_channels]). Convolutions and
+// A step of the kernel on a map of `rows` x `rows` (MatMul: on [1, in_channels]). Convolutions and
 // pools have the given window and "same" padding; everything else is elementwise.
 class SampleStep {
  public:
   struct Options {
     int32_t in_channels = 32;
-    int32_t out_channels = 32;  // Conv2d, MatMul
+    int32_t out_channels = 32;  // for Conv2d and MatMul
     int32_t rows = 8;
     int32_t kernel = 3;
     int32_t stride = 1;
@@ -66,7 +66,7 @@ class SampleStep {
     }
   }
 
-  // Valid as long as this object.
+  // Valid as long as this object lives.
   kernels::StepShape shape() const {
     kernels::StepShape step;
     step.kernel = &row_;

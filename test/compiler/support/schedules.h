@@ -1,4 +1,5 @@
-// Schedules by hand, for tests of what reads them: tensors of so many bytes, steps that touch them.
+// Makes schedules by hand, for tests of code that reads them: tensors of so many bytes, and steps
+// that touch them.
 #pragma once
 
 #include <initializer_list>
@@ -8,7 +9,7 @@
 
 namespace codl::compiler {
 
-// Where a tensor lies: its offset in an arena, or the number of its image.
+// Returns where a tensor lies: its offset in an arena, or the number of its image.
 inline uint64_t place(const Variant& variant, TensorId id) {
   const Tensor& tensor = variant.tensors[id];
   return tensor.storage == Storage::Image ? tensor.index : tensor.offset_bytes;
@@ -32,7 +33,7 @@ inline void set_places(Variant& variant, const std::vector<uint64_t>& all) {
 struct ScheduleBuilder {
   Schedule schedule;
 
-  // A Plain tensor of `bytes` bytes; nothing else of its shape is set.
+  // Adds a Plain tensor of `bytes` bytes; nothing else of its shape is set.
   TensorId tensor(Storage storage, uint64_t bytes) {
     Tensor tensor;
     tensor.storage = storage;
@@ -41,7 +42,7 @@ struct ScheduleBuilder {
     return static_cast<TensorId>(schedule.tensors.size() - 1);
   }
 
-  // An image of `width` x `height` texels.
+  // Adds an image of `width` x `height` texels.
   TensorId image(int32_t width, int32_t height) {
     Tensor tensor;
     tensor.storage = Storage::Image;
