@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# The conformance and end-to-end sets on one OpenCL implementation after the other.
+# Runs the conformance and end-to-end sets on one OpenCL implementation after the other.
 #
 #   test/drivers.sh [--short] BUILD/bin [DRIVER...]
-#   test/drivers.sh --column=PLANS BUILD/bin [DRIVER...]     of docs/results/drivers.md (test/driver_table.py)
+#   test/drivers.sh --column=PLANS BUILD/bin [DRIVER...]     a column of docs/results/drivers.md (test/driver_table.py)
 #   test/drivers.sh --checks=RUNS BUILD/bin [DRIVER...]      so many runs, each with a check of a GPU step: none may differ
 #
 #   pocl     Debian's pocl-opencl-icd
 #   rusticl  Mesa's on llvmpipe (Debian's mesa-opencl-icd): no fine-grained SVM, and slow
 #   intel    Intel's CPU runtime, from its wheels
-#   nvidia   the driver that is here, if there is one
+#   nvidia   this machine's driver, if there is one
 #
-# All of them without a DRIVER. Wheels and what drivers compile lie in build/drivers, outside the tree. Ends with a
-# table of driver, set and verdict; exits 1 if a set failed. --short: the runtime's tests only, which take seconds.
+# Without a DRIVER it runs all of them. Wheels and drivers' compiled programs lie in build/drivers, outside the tree. Ends
+# with a table of driver, set and verdict; exits 1 if a set failed. --short: only the runtime's tests, which take seconds.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 short=false plans= checks=0
@@ -30,7 +30,7 @@ mkdir -p "$place"
 table=()
 failed=0
 
-# Sets `environment` to what selects the driver and nothing else. False: it is not to be had here.
+# Sets `environment` to select this driver and no other. Returns false if it is not available here.
 setup() {
   local folder=$place/$1 library
   mkdir -p "$folder/vendors" "$folder/cache"
@@ -40,7 +40,7 @@ setup() {
       cmake/debian_packages.sh run >&2 && cp /etc/OpenCL/vendors/pocl.icd "$folder/vendors/"
       ;;
     rusticl)
-      # Its cache of compiled kernels is Mesa's.
+      # It uses Mesa's cache of compiled kernels.
       environment+=(RUSTICL_ENABLE=llvmpipe MESA_SHADER_CACHE_DIR="$folder/cache")
       cmake/debian_packages.sh run drivers >&2 && cp /etc/OpenCL/vendors/rusticl.icd "$folder/vendors/"
       ;;
@@ -64,7 +64,7 @@ setup() {
   esac
 }
 
-# run_set NAME COMMAND...: under the driver's environment, its output in a log.
+# run_set NAME COMMAND...: runs it in the driver's environment, with its output in a log.
 run_set() {
   local log=$place/$driver-$1.log start=$SECONDS verdict=ok
   local name=$1
@@ -91,7 +91,7 @@ for driver in "${drivers[@]}"; do
     continue
   fi
   if [ "$checks" -gt 0 ]; then
-    # Half of them in buffers and half in images. Sharing that every driver has.
+    # Half of them are in buffers and half in images. Every driver has this kind of sharing.
     for profile in host_sub_buffer host_separate_images; do
       "$bin/codlc" examples/models/tiny_resnet.onnx --device=test/profiles/$profile.json --strategy=gpu --quiet \
         -o "$place/$profile.codl" || exit 1
@@ -102,7 +102,7 @@ for driver in "${drivers[@]}"; do
   fi
   run_set runtime "$bin/test_runtime"
   $short && continue
-  # One network, all kinds of memory and of splitting.
+  # Runs one network with all kinds of memory and of splitting.
   run_set end_to_end "$bin/test_e2e" 'every mode on every kind of device*'
   run_set both_queues "$bin/test_e2e" 'both queues of a split*,halves on the GPU queue*'
   run_set kernels "$bin/test_kernels" '[opencl]'

@@ -25,8 +25,8 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-# release before asan: PoCL compiles the OpenCL programs, which are kept, in half the time without sanitizers.
-# Stages with a + between them run side by side: one of them has long tests of one thread.
+# release comes before asan: PoCL compiles the OpenCL programs, which are kept, in half the time without sanitizers.
+# Stages with a + between them run side by side, because one of them has long tests of one thread.
 all_stages=(lint release e2e differential node_tests oclgrind+drivers examples asan tsan+aarch64)
 names=$(tr + ' ' <<<"${all_stages[*]} dev wheel")
 stages=("$@")
@@ -41,16 +41,16 @@ done
 logs=build/logs
 mkdir -p $logs
 jobs=$(nproc)
-# Kernels that PoCL has compiled are kept from stage to stage, and nothing is written outside build/.
+# Keeps the kernels that PoCL has compiled from stage to stage; nothing is written outside build/.
 export POCL_CACHE_DIR=$PWD/build/pocl_cache
 mkdir -p "$POCL_CACHE_DIR"
-# Where other OpenCL platforms are installed, the tests still mean PoCL.
+# The tests use PoCL even if other OpenCL platforms are installed.
 [ -f /etc/OpenCL/vendors/pocl.icd ] && export OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd
 
 passed=0 failed=0 skipped=0
 table=()
 
-# check NAME COMMAND...: runs it with its output in a log. Exit 77 is a skip.
+# check NAME COMMAND...: runs the command with its output in a log. Exit 77 is a skip.
 check() {
   local name=$1 log=$logs/$stage-$1.log start=$SECONDS code=0 verdict
   shift
@@ -61,7 +61,7 @@ check() {
     77) verdict=skip found_skipped=1 ;;
     *) verdict=FAIL found_failed=1 ;;
   esac
-  # A ctest run counts as its tests.
+  # A ctest run counts as its number of tests.
   local total
   total=$(sed -nE 's/^[0-9]+% tests passed, [0-9]+ tests failed out of ([0-9]+)$/\1/p' "$log" | tail -n 1)
   if [ -n "$total" ]; then
@@ -91,7 +91,7 @@ check() {
   [ "$verdict" != FAIL ]
 }
 
-# Lines "[SKIP] text" of a log that no pattern of skips.txt covers.
+# Prints the "[SKIP] text" lines of a log that no pattern of skips.txt covers.
 unlisted_skips() {
   grep -hoE '\[SKIP\] .*' "$1" | sort -u | grep -vE -f <(sed -E '/^(#|$)/d; s/ \| .*//' test/skips.txt)
 }
@@ -135,7 +135,7 @@ stage_wheel() { release_build && check wheel python3 test/python/wheel_test.py -
 stage_dev() { configure dev && check ctest ctest_run dev; }
 stage_release() {
   configure release && release_built=1 && check ctest ctest_run release -LE e2e_tools
-  # Not part of "all"; they are to build all the same.
+  # They are not part of "all", but must build all the same.
   [ -z "${release_built-}" ] ||
     check benches cmake --build --preset release --target kernel_bench cl_kernel_bench check_bench
 }
@@ -162,7 +162,7 @@ stage_examples() {
     check ctest ctest --test-dir $project --no-tests=error --output-on-failure
   release_build && check java java_example "$prefix" build/java
 }
-# The Java wrapper against the installed package.
+# Builds the Java wrapper against the installed package.
 java_example() {
   if ! command -v javac >/dev/null; then
     echo "[SKIP] java: no JDK"
@@ -179,7 +179,7 @@ stage_aarch64() {
   release_build && check phone_plan test/e2e/phone_plan.sh build/release build/aarch64
 }
 
-# For stages that need the release build, when it was not made by the stage release.
+# Makes the release build for stages that need it, if the stage release did not.
 release_build() {
   [ -n "${release_built-}" ] && return 0
   cmake --preset release >$logs/release.log 2>&1 &&
@@ -187,7 +187,7 @@ release_build() {
   check release_build false
 }
 
-# side_by_side STAGE...: each in a process of its own, but for a single one.
+# side_by_side STAGE...: runs each in a process of its own; a single one runs here.
 side_by_side() {
   if [ $# -eq 1 ]; then
     stage=$1
@@ -206,7 +206,7 @@ side_by_side() {
   wait
   local -a counts rows
   for stage in "$@"; do
-    # Without a result it was killed.
+    # A stage without a result was killed.
     counts=(0 1 0) rows=()
     [ ! -f "$logs/$stage.result" ] || { read -r -a counts && mapfile -t rows; } <"$logs/$stage.result"
     table+=("${rows[@]}")
@@ -214,7 +214,7 @@ side_by_side() {
   done
 }
 
-# Every stage takes from the same list; --no-install-recommends keeps a fresh machine small.
+# Every stage takes packages from the same list; --no-install-recommends keeps a fresh machine small.
 stage=setup
 check packages cmake/debian_packages.sh build run test aarch64 bench fuzz peers
 for group in "${stages[@]}"; do

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Sessions for a long time (test/soak/soak.cc): created and destroyed, and two side by side whose variants change, with
-# cancels. Outputs have the bits of the first, and memory, threads, descriptors and OpenCL objects do not grow.
+# Runs sessions for a long time (test/soak/soak.cc): they are created and destroyed, and two run side by side with changing
+# variants and cancels. Outputs have the bits of the first, and memory, threads, descriptors and OpenCL objects do not grow.
 #
 #   test/soak.sh [DURATION [CREATIONS [BUILD/bin]]]     in all, like 120m (default: 4m), over the plans below; sessions
 #                                                       created (default: 400); default: build/release/bin
 #
-# The plans share memory in each of the three ways, in buffers and in images, and split every node that can be. All have
-# their turn; the exit code is 1 if one of them has a fault.
+# The plans share memory in each of the three ways, in buffers and in images, and split every node that can be split. All
+# have their turn; the exit code is 1 if one of them has a fault.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 duration=${1-4m} creations=${2-400} bin=${3-build/release/bin}

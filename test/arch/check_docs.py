@@ -20,7 +20,7 @@ import sys
 MAP, WAY_IN, DECISIONS = "docs/design/tree.md", "docs/README.md", "docs/design/decisions.md"
 DECISION_LINES = 5
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-# A path in prose or code. Those of other projects in URLs and data files are not ours: they have something in front.
+# Matches a path in prose or code. Paths of other projects, in URLs and data files, have a prefix and do not match.
 PATH = re.compile(r"(?<![\w/.-])docs/[\w/.-]*[\w/]")
 QUOTED = re.compile(r"\.?[\w.-]+(?:/[\w.-]+)+/?")
 ROW = re.compile(r"^\| `([^`]+)/` \| (.+) \|$", re.MULTILINE)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_hardening.sh on programs that lack one thing each.
+# Tests check_hardening.sh on programs that lack one thing each.
 #   check_hardening_test.sh CC READELF WORK
 set -euo pipefail
 cc=$1
@@ -23,7 +23,7 @@ int main(int count, char** words) {
 C
 safe=(-O2 -fPIE -pie -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
   -Wl,-z,relro,-z,now -Wl,-z,noexecstack)
-# expect EXIT TEXT [FLAG...]: of a program built with the safe flags and those.
+# expect EXIT TEXT [FLAG...]: checks a program built with the safe flags and these.
 expect() {
   local wanted=$1 text=$2 found=0 output
   shift 2

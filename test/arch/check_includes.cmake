@@ -1,23 +1,23 @@
-# Who may include whom. cmake -DROOT=<source dir> -P check_includes.cmake
+# Checks which layers include which. cmake -DROOT=<source dir> -P check_includes.cmake
 #
 # Reads every #include of the C++, C and OpenCL files and fails on one that crosses a layer. The
 # tables below are the rule (docs/design/architecture.md explains it); test/ may include everything.
 cmake_minimum_required(VERSION 3.25)
 
-# layer(NAME <regex of its files> <what may stand between quotes: regexes of beginnings>...)
+# layer(NAME <regex of its files> <regexes: beginnings of the paths that it may include>...)
 set(layers "")
 function(layer name files)
   set(layers ${layers} ${name} PARENT_SCOPE)
   set(${name}_files ${files} PARENT_SCOPE)
   set(${name}_may ${ARGN} PARENT_SCOPE)
 endfunction()
-layer(schema ^schema/ schema/ kernels/common/contract/)  # a step's contract is part of checking a plan
+layer(schema ^schema/ schema/ kernels/common/contract/)  # checking a plan needs the contracts of its steps
 layer(kernels ^kernels/ schema/ kernels/ hwy/)
 layer(runtime_header ^runtime/include/ codl/)
 layer(tools ^tools/ tools/ codl/codl[.]h schema/half[.]h schema/mix_bits[.]h)  # half and mix_bits: types of elements
 layer(runtime_tools ^runtime/tools/ codl/codl[.]h codl/codl[.]hpp schema/mix_bits[.]h tools/ runtime/tools/)
 layer(runtime ^runtime/src/ codl/ schema/ kernels/common/contract/ kernels/common/cpu/ kernels/kernel_table[.]h runtime/src/)
-# Times kernels as the runtime runs them: from its parts, not through its API.
+# It times kernels as the runtime runs them, so it uses the runtime's parts, not its API.
 layer(profiler ^profiler/ schema/ kernels/ compiler/cost/ runtime/src/ tools/ runtime/tools/ codl/ profiler/)
 layer(examples ^examples/ codl/codl[.]h codl/codl[.]hpp select_plan[.]h)
 # The compiler is a line: a folder may include itself and those before it.
@@ -27,16 +27,16 @@ foreach(folder ${line})
   list(APPEND may compiler/${folder}/)
   layer(compiler_${folder} ^compiler/${folder}/ ${may})
 endforeach()
-list(APPEND compiler_compress_may tools/npy[.]h tools/tool_error[.]h)  # calibration data
+list(APPEND compiler_compress_may tools/npy[.]h tools/tool_error[.]h)  # reads calibration data
 # The device computes the cost of a step, too, so this layer does without LLVM.
 layer(compiler_cost ^compiler/cost/ schema/ kernels/ compiler/cost/)
-# The graph's verifier compares types with what each operator infers.
+# The graph's verifier compares types with the operators' inferred ones.
 layer(compiler_ir_verify ^compiler/ir/verify[.]cc schema/ kernels/ llvm/ compiler/support/ compiler/ir/
   compiler/ops/)
 layer(compiler_pipeline ^compiler/pipeline[.] ${may} compiler/pipeline[.]h)
 layer(compiler_tools ^compiler/tools/ ${may} compiler/pipeline[.]h tools/ compiler/tools/)
 
-# These headers stay behind these files, whichever brackets are used: most are third-party ones.
+# Only these files may include these headers, whichever brackets are used; most are third-party headers.
 set(fenced
   "^(onnx|google/protobuf)/=^(compiler/frontend|test)/"
   "^Eigen/=^(compiler/compress|test)/"
@@ -44,7 +44,7 @@ set(fenced
   "^CL/=^(runtime/src/cl_api[.]h|test/)"
   "^catch2/=^test/support/catch[.]h"
   "^flatbuffers/=^(schema|compiler/emit|test)/"
-  "^schema/plan_model[.]h=^(compiler|test)/"  # has containers: not for the device side
+  "^schema/plan_model[.]h=^(compiler|test)/"  # has containers, so it is not for the device side
   "^hwy/=^kernels/|^test/(kernels|bench)/")
 
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/schema/* ${ROOT}/kernels/* ${ROOT}/compiler/*

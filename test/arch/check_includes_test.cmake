@@ -1,4 +1,4 @@
-# check_includes.cmake on a tree with one crossing per rule: each is reported, nothing else.
+# Tests check_includes.cmake on a tree with one violation per rule: it reports each, and nothing else.
 #   cmake -DSCRIPT=<check_includes.cmake> -DWORK=<folder to write> -P check_includes_test.cmake
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The stripped size of libcodl.so against its budget.
+# Compares the stripped size of libcodl.so with its budget.
 #
 #   check_size.sh STRIP LIBCODL.so ARCHITECTURE
 #
-# For release builds with all CPU kernels and OpenCL texts. A budget that the library outgrows is
-# raised in test/arch/size_budget.txt by the commit that says what the bytes buy.
+# For release builds with all CPU kernels and OpenCL texts. If the library outgrows its budget, the commit
+# raises it in test/arch/size_budget.txt and says what the bytes buy.
 set -euo pipefail
 strip=$1
 shared=$2

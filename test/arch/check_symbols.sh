@@ -19,7 +19,7 @@ fault() {
   faults=$((faults + 1))
 }
 
-# Undefined symbols of every object, as "archive:object: symbol".
+# Lists the undefined symbols of every object, as "archive:object: symbol".
 undefined=$("$nm" --undefined-only --print-file-name "$@" 2>/dev/null | awk '{print $1, $NF}')
 [ -n "$undefined" ] || fault "expected objects with undefined symbols in $*, found none"
 
@@ -30,15 +30,14 @@ while read -r line; do
 done < <(grep -E ' (__cxa_|__gxx_personality|_Unwind_|_Zn[wa]|_Zd[la]|_ZT[ISV]|_ZN?K?St|_ZNK?S[abdios])' \
   <<<"$undefined")
 
-# The heap belongs to the default allocator alone (runtime/src/arena.cc); everything else goes
-# through codl_allocator_t.
+# Only the default allocator may use the heap (runtime/src/arena.cc); all other code goes through codl_allocator_t.
 while read -r line; do
   fault "expected codl_allocator_t, found $line"
 done < <(grep -E ' (malloc|calloc|realloc|aligned_alloc|posix_memalign|memalign|free|strdup)(@.*)?$' \
   <<<"$undefined" | grep -vE '(^|[:/])arena\.cc\.o: ')
 
-# Costs and the choice of tiles are the compiler's and the profiler's: a phone that runs plans has no
-# use for them. Weak symbols are inline functions, which others may have, too.
+# The compiler and the profiler compute costs and choose tiles; a phone that runs plans does not. Weak symbols are
+# inline functions, which other code may have, too.
 decided=$("$nm" --defined-only --extern-only "$planning" 2>/dev/null | awk '$2 ~ /^[TDRB]$/ {print $NF}' | sort -u)
 [ -n "$decided" ] || fault "expected symbols in $planning, found none"
 while read -r symbol; do
@@ -46,7 +45,7 @@ while read -r symbol; do
 done < <({ awk '{print $NF}' <<<"$undefined"; "$nm" --defined-only "$shared" 2>/dev/null | awk '{print $NF}'; } |
   sort -u | comm -12 - <(echo "$decided"))
 
-# Nothing runs before main: a library on a phone is loaded by processes that may never use it.
+# Nothing may run before main: processes that never use the library load it on a phone.
 for archive in "$@"; do
   while read -r line; do
     fault "expected no global constructor, found one in $archive: $line"

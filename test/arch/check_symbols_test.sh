@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_symbols.sh on libraries that break one rule each.
+# Tests check_symbols.sh on libraries that break one rule each.
 #   check_symbols_test.sh CXX AR NM READELF WORK
 set -euo pipefail
 cxx=$1

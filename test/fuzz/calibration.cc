@@ -1,5 +1,5 @@
-// Fuzz target: any bytes as a file of calibration data, of a network whose input has the dims that
-// they say, and as its labels. Samples of what is opened are the array's.
+// Fuzz target: any bytes are a file of calibration data, for a network whose input has the file's
+// dims, and its labels. Samples that open must equal the array.
 #include "compiler/compress/calibration.h"
 
 #include <cstring>
@@ -14,7 +14,7 @@ namespace {
 // The network takes no tensor with dims beyond this.
 constexpr int64_t kMaxDim = 1 << 20;
 
-// Takes its input as its output.
+// Returns a network that copies its input to its output.
 ir::Graph network_of(const tools::Npy& array) {
   ir::TensorType type{static_cast<DType>(array.dtype), {1}, Layout::Plain};
   for (size_t i = 1; i < array.dims.size(); ++i)
@@ -28,7 +28,7 @@ void run(const std::string& bytes) {
   tools::Npy array;
   try {
     array = tools::parse_npy("fuzz.npy", bytes);
-  } catch (const tools::ToolError&) {  // as any file is refused
+  } catch (const tools::ToolError&) {  // any bad file is refused
     array.dims = {1, 4};
   }
   static const Folder folder;

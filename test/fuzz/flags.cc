@@ -1,7 +1,7 @@
-// Fuzz target: a command line. The bytes up to the first zero are its arguments, one a line; what
-// is between further zeros are the response files "0", "1", ... that "@0", "@1" name; any other
-// name is the first's. They are refused in one line or read, twice as the same; what can be read is
-// written as a response file and split into the same arguments again.
+// Fuzz target: a command line. The bytes up to the first zero are its arguments, one a line;
+// further zeros end the response files "0", "1", ... that "@0", "@1" name; any other name is the
+// first's. The arguments are refused in one line, or read equally twice; readable ones are written
+// as a response file and split into the same arguments again.
 #include "tools/flags.h"
 
 #include <sstream>
@@ -17,7 +17,7 @@ using namespace codl::tools;
 
 enum class Kind { First, Second };
 
-// A flag of every kind.
+// There is a flag of every kind.
 struct Values {
   bool is_on = false;
   std::string text;

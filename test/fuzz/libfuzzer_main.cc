@@ -1,4 +1,4 @@
-// libFuzzer's own mutations work on bytes; of eight times seven ours keep the structure.
+// libFuzzer's own mutations work on bytes; seven of eight times ours run, which keep the structure.
 #include <cstring>
 
 #include "test/fuzz/target.h"

@@ -1,5 +1,5 @@
-// Plans for the fuzz target of plans: models compiled for devices of every layout and kind of
-// sharing, both variants in each.
+// Makes plans for the fuzz target of plans: models compiled for devices of every layout and kind of
+// sharing, with both variants.
 //
 //   make_plan_seeds DIR MODEL.onnx...
 #include <cstdio>
@@ -17,7 +17,7 @@ using namespace codl::compiler;
 
 constexpr size_t kMaxSeedBytes = 1 << 18;
 
-// False: the profile cannot be read.
+// Returns false if the profile cannot be read.
 bool compile_for(const char* device, const std::string& model, const std::string& stem) {
   auto profile = load_device_profile(device);
   if (!profile) {
@@ -28,7 +28,7 @@ bool compile_for(const char* device, const std::string& model, const std::string
     CompileOptions options;
     options.partition.split_dim = dim;
     options.partition.ratio = 0.5;
-    options.partition.search_budget = 0;  // no plan needs to be good
+    options.partition.search_budget = 0;  // plans need not be good
     auto result = compile(model, "seed.onnx", *profile, options);
     if (!result) {
       llvm::consumeError(result.takeError());

@@ -1,6 +1,6 @@
-// Fuzz target: any bytes as what tools tell of a device: the report of a self-test, and what
-// codl-bench measured. With kernels left out there is a plan, and what is learned leaves times that
-// are numbers.
+// Fuzz target: any bytes are what tools report of a device: a self-test, and codl-bench's
+// measurements. Without the wrong kernels there still is a plan, and learning leaves times that are
+// numbers.
 #include <cmath>
 
 #include "compiler/device/quirks.h"
@@ -43,8 +43,8 @@ struct Example {
   }
 };
 
-// The same measurements as if they were of the plan's steps: else they are another plan's, and
-// nothing is learned.
+// Makes the measurements claim to be of the plan's steps: otherwise they belong to another plan,
+// and nothing is learned.
 void claim_steps(const Variant& variant, compiler::MeasuredSteps& measured) {
   measured.variant = variant.name;
   measured.steps.resize(variant.steps.size());

@@ -14,7 +14,7 @@
 namespace codl::test {
 namespace {
 
-// Values at which ranges, signs and widths end.
+// Values at the ends of ranges, signs and widths.
 constexpr int64_t kEdges[] = {
     0,   1,   -1,   2,         3,         7,         8,         16,        17,
     127, 128, 1024, 1LL << 20, 1LL << 24, 1LL << 30, 1LL << 31, 1LL << 32, 1LL << 40,
@@ -23,7 +23,8 @@ constexpr float kFloatEdges[] = {
     0.0f, -0.0f, 1.0f, -1.0f, 0.5f, 1e-30f, 3e38f, -3e38f, __builtin_inff(), __builtin_nanf("")};
 
 constexpr size_t kMaxConstantBytes = 1 << 16;  // limit of a tensor that takes an input's place
-// Copies of a node or an operand: enough to show what grows faster than the model.
+// Limit of copies of a node or an operand: enough to show anything that grows faster than the
+// model.
 constexpr uint64_t kMaxCopiesLog2 = 11;
 
 class Mutator {
@@ -174,8 +175,8 @@ class Mutator {
     }
   }
 
-  // One operand of a node many times, or the node many times: each copy on what the one before
-  // computes, or side by side with graph outputs of their own.
+  // Repeats one operand of a node many times, or the node: each copy reads the one before, or all
+  // stand side by side with graph outputs of their own.
   void repeat(onnx::GraphProto& graph) {
     onnx::NodeProto* node = pick(graph.mutable_node());
     if (node == nullptr || node->input_size() == 0 || node->output_size() == 0) return;
@@ -192,7 +193,7 @@ class Mutator {
       for (std::string& output : *copy.mutable_output())
         if (!output.empty()) output += "_" + std::to_string(i);
       if (how == 1) {
-        // The last of the row is the original: it keeps the result's name.
+        // The last in the chain is the original, which keeps the result's name.
         if (i > 0) copy.set_input(operand, result + "_" + std::to_string(i - 1));
       } else if (graph.output_size() > 0) {
         onnx::ValueInfoProto output = graph.output(0);
@@ -208,7 +209,7 @@ class Mutator {
           at.set_input(operand, result + "_" + std::to_string(copies - 1));
   }
 
-  // A graph input becomes a constant: what rules do with known data.
+  // Makes a graph input a constant, to test what rules do with known data.
   void make_constant(onnx::GraphProto& graph, const onnx::ValueInfoProto& input) {
     if (!input.type().has_tensor_type()) return;
     onnx::TensorProto tensor;

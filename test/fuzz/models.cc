@@ -1,7 +1,6 @@
-// Fuzz target: any bytes as an ONNX model, through the importer, the passes and the whole compiler,
-// and the plan, if there is one and it is small, through the runtime on random inputs. Nothing may
-// crash, hang or be called our own fault (ErrorKind::Internal), and no plan that codlc wrote may be
-// refused by libcodl.
+// Fuzz target: any bytes are an ONNX model, which goes through the importer, the passes and the
+// whole compiler. If there is a small plan, it runs on random inputs. Nothing may crash, hang or be
+// called our own fault (ErrorKind::Internal), and libcodl must accept every plan that codlc wrote.
 #include <cstring>
 #include <random>
 #include <string>
@@ -17,7 +16,8 @@
 namespace codl::test {
 namespace {
 
-// A plan predicted to take longer, or larger, is not run: the fuzzer is to see many models.
+// A plan that would take longer, or is larger, is not run, because the fuzzer should see many
+// models.
 constexpr double kMaxRunUs = 20000;
 constexpr size_t kMaxRunBytes = 1 << 26;
 

@@ -1,4 +1,5 @@
-// Fuzz target: any bytes as an .npy file. What is read is written and read again as the same.
+// Fuzz target: any bytes are an .npy file. An accepted file, written and read again, must be the
+// same.
 #include "tools/npy.h"
 
 #include "test/fuzz/target.h"

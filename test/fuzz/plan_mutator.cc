@@ -1,7 +1,7 @@
-// Changes a plan the way an attacker would: any number of any table becomes another, elements of
-// lists repeat, vanish and change places; offsets stay those of a FlatBuffer and the checksum is
-// right, so that mutants reach what verify_plan checks by meaning. Of those that are changed
-// blindly it takes one in twenty; so half of the mutants keep only changes that it takes, and run.
+// Changes a plan the way an attacker would: any number of any table becomes another, and elements
+// of lists repeat, vanish and swap. Offsets stay valid for a FlatBuffer and the checksum is right,
+// so that mutants reach the checks of verify_plan that need meaning. It accepts only one in twenty
+// blind mutants; so half of the mutants keep only changes that it accepts, and run.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -30,7 +30,7 @@ const reflection::Schema& schema() {
   return *reflection::GetSchema(bytes.data());
 }
 
-// Numbers at the edges of types and limits, or near the one that is there.
+// Returns a number at the edges of types and limits, or near the present one.
 int64_t other_number(Random& random, int64_t number) {
   constexpr int64_t kEdges[] = {0,         1,     2,         3,          255,       256,
                                 65535,     65536, INT32_MAX, UINT32_MAX, INT64_MAX, INT64_MIN,
@@ -115,14 +115,14 @@ void change_list(Random& random, std::vector<T>& list) {
       std::swap(list[at], list[random() % list.size()]);
       break;
     default:
-      // A variant holds tables, which its class does not copy.
+      // A variant holds tables, which its class cannot copy.
       if constexpr (!std::is_same_v<T, std::unique_ptr<plan::VariantDefT>>)
         list.insert(list.begin() + static_cast<std::ptrdiff_t>(at), copy_of(list[at]));
       break;
   }
 }
 
-// One list of the plan, of a variant or of a step.
+// Changes one list of the plan, of a variant or of a step.
 void change_structure(Random& random, plan::PlanDefT& plan) {
   if (plan.variants.empty()) return;
   plan::VariantDefT& variant = *plan.variants[random() % plan.variants.size()];
@@ -163,7 +163,7 @@ void change_structure(Random& random, plan::PlanDefT& plan) {
   }
 }
 
-// The head's own numbers, now and then.
+// Now and then changes the head's own numbers.
 void change_head(Random& random, PlanHead& head) {
   uint64_t* numbers[] = {&head.file_bytes,  &head.table_offset, &head.table_bytes,
                          &head.data_offset, &head.data_bytes,   &head.reserved};
@@ -171,7 +171,7 @@ void change_head(Random& random, PlanHead& head) {
   number = static_cast<uint64_t>(other_number(random, static_cast<int64_t>(number)));
 }
 
-// The file of a table and a data section, with the head that is right for them.
+// Returns the file of a table and a data section, with a matching head.
 std::string file_of(PlanHead* head, const flatbuffers::FlatBufferBuilder& table,
                     const std::string& data) {
   head->table_bytes = table.GetSize();
@@ -247,7 +247,7 @@ std::string mutate(const std::string& bytes, uint32_t seed, size_t max_bytes) {
   const bool keeps_rules = random() % 2 == 0;
   if (random() % 3 == 0) change_structure(random, plan);
   flatbuffers::FlatBufferBuilder builder;
-  builder.ForceDefaults(true);  // every number is there to be changed
+  builder.ForceDefaults(true);  // so that every number is stored and can be changed
   builder.Finish(plan::PlanDef::Pack(builder, &plan));
 
   std::string file = file_of(&head, builder, bytes.substr(head.data_offset));

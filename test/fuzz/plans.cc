@@ -1,5 +1,6 @@
-// Fuzz target: any bytes as a plan. What libcodl takes runs in every variant on random inputs, and
-// touches no byte outside its memory: the sanitizers' matter. Counts are printed at the end.
+// Fuzz target: any bytes are a plan. If libcodl accepts it, it runs in every variant on random
+// inputs; sanitizers see whether it touches bytes outside its memory. Counts are printed at the
+// end.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -13,7 +14,7 @@
 namespace codl::test {
 namespace {
 
-// A plan that asks for more is not run: the fuzzer is to see many.
+// A plan that asks for more is not run, because the fuzzer should see many.
 constexpr size_t kMaxBytes = size_t{1} << 23;
 constexpr size_t kMaxSteps = 2000;
 
@@ -29,7 +30,7 @@ void Counts::print() {
                counts.opened, counts.sessions, counts.runs);
 }
 
-// Memory is counted, so that a session that asks for terabytes is refused and not tried.
+// Counts memory, so that a session that asks for terabytes is refused and not tried.
 struct Meter {
   size_t left = kMaxBytes;
   static void* allocate(void* context, size_t size, size_t alignment) {
@@ -56,7 +57,7 @@ std::vector<std::vector<uint64_t>> buffers_of(const codl_plan_t* plan, bool inpu
     *total += info.bytes;
     if (*total > kMaxBytes) return buffers;
     buffers.emplace_back(info.bytes / 8 + 1);
-    // Bytes of any kind: bools that are neither 0 nor 1, indices out of range, NaN.
+    // Any bytes: bools that are neither 0 nor 1, indices out of range, NaN.
     for (uint64_t& word : buffers.back()) word = random() % 4 == 0 ? 0 : random() * 2654435761u;
   }
   return buffers;
@@ -73,7 +74,7 @@ std::vector<codl_buffer_t> views_of(const codl_plan_t* plan, bool inputs,
   return views;
 }
 
-// `name` null: all variants in one session, each in turn and as its policy has it.
+// `name` null: one session of all variants, each in turn and as the policy chooses.
 void run_variant(const codl_plan_t* plan, const char* name, const codl_allocator_t& allocator) {
   size_t total = 0;
   auto inputs = buffers_of(plan, true, &total);
@@ -107,7 +108,7 @@ void run_variant(const codl_plan_t* plan, const char* name, const codl_allocator
 
 void run_plan(const uint8_t* data, size_t size) {
   ++counts.seen;
-  // libcodl wants plans aligned as a mapping is.
+  // libcodl requires plans that are aligned as a mapping is.
   const size_t rounded = (size + 4095) / 4096 * 4096 + 4096;
   auto* bytes = static_cast<uint8_t*>(aligned_alloc(4096, rounded));
   std::memcpy(bytes, data, size);

@@ -1,6 +1,5 @@
-// Fuzz target: any bytes as a device profile. What is accepted is described, predicts a step of
-// each kernel that a sample can be made for, and a small network on it has plans and times that are
-// numbers.
+// Fuzz target: any bytes are a device profile. An accepted one can be described, predicts a step of
+// each kernel that has samples here, and gives a small network plans whose times are numbers.
 #include <cmath>
 
 #include "compiler/device/device_profile.h"

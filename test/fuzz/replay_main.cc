@@ -1,5 +1,5 @@
-// Runs a fuzz target over files and, with --mutate=N, over N mutants of each: what a test can do
-// without libFuzzer.
+// Runs a fuzz target over files and, with --mutate=N, over N mutants of each, as a test can without
+// libFuzzer.
 //
 //   replay_<target> [--mutate=N] [--seed=S] FILE...
 #include <cstdio>

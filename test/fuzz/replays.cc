@@ -1,4 +1,4 @@
-// Fuzz target: any bytes as a replay file, simulated on a phone's profile if it is one.
+// Fuzz target: any bytes are a replay file; if it is one, it is simulated on a phone's profile.
 #include "compiler/device/device_profile.h"
 #include "compiler/simulate/replay.h"
 #include "test/fuzz/no_fault.h"

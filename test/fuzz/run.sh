@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs every libFuzzer program of a preset.
 #
-#   test/fuzz/run.sh SECONDS [PRESET]     of each target; default: fuzz
+#   test/fuzz/run.sh SECONDS [PRESET]     seconds per target; default preset: fuzz
 #
-# Corpora: build/corpus/NAME, begun with corpus/NAME, profiles/ and what make_plan_seeds makes or, in a test of the build, has
-# made, and kept. Prints for each target executions, coverage (edges) and findings; a finding stays in
+# Corpora: build/corpus/NAME, which begins with corpus/NAME, profiles/ and the output of make_plan_seeds (or that of a test of
+# the build), and is kept. Prints for each target executions, coverage (edges) and findings; a finding stays in
 # build/corpus/found-NAME-*. Exits 1 if there is one.
 set -uo pipefail
 cd "$(dirname "$0")/../.."

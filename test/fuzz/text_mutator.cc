@@ -1,5 +1,5 @@
-// For targets whose input is text or a small header: whole tokens change places, repeat, disappear
-// or become others that such files hold.
+// Mutates text or a small header, for targets with such inputs: whole tokens swap, repeat,
+// disappear or become others that such files hold.
 #include <array>
 #include <random>
 
@@ -8,7 +8,7 @@
 namespace codl::test {
 namespace {
 
-// Numbers at the edges of types, and what readers of JSON, .npy headers and flags look out for.
+// Numbers at the edges of types, and special texts for readers of JSON, .npy headers and flags.
 constexpr std::array<const char*, 40> kTokens = {"0",          "-1",
                                                  "1",          "1e308",
                                                  "1e309",      "-1e309",
@@ -35,7 +35,7 @@ bool is_word(char c) {
          c == '.' || c == '-';
 }
 
-// The word at or behind a random place: [begin, end).
+// Returns the word at or after a random place: [begin, end).
 std::pair<size_t, size_t> word_at(const std::string& text, size_t begin) {
   while (begin < text.size() && !is_word(text[begin])) ++begin;
   size_t end = begin;
@@ -66,12 +66,12 @@ std::string mutate(const std::string& bytes, uint32_t seed, size_t max_bytes) {
         text.replace(begin, end - begin, text.substr(other.first, other.second - other.first));
         break;
       }
-      case 4: {  // a piece again
+      case 4: {  // repeats a piece
         const size_t count = std::min<size_t>(text.size() - begin, 1 + random() % 64);
         text.insert(begin, text.substr(begin, count));
         break;
       }
-      default:  // cut off
+      default:  // cuts the text off
         if (random() % 8 == 0) text.resize(begin);
         break;
     }

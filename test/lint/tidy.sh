@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# clang-tidy (.clang-tidy) on the compiler, runtime, schema and contracts, changed files first.
+# Runs clang-tidy (.clang-tidy) on the compiler, runtime, schema and contracts, changed files first.
 #
 #   tidy.sh BUILD      a configured build folder with compile_commands.json
 #
@@ -10,9 +10,9 @@ set -uo pipefail
 build=$1
 limit=${CODL_TIDY_SECONDS:-60}
 
-# Left out: CPU kernels, which include themselves once per instruction set; what includes LLVM 14's
-# JSON.h, which clang 14 in C++20 cannot compile with libstdc++ 12 (a vector of an incomplete type).
-# Changed against the main branch (or the last commit) first, then the rest.
+# Leaves out CPU kernels, which include themselves once per instruction set, and files that include LLVM 14's JSON.h,
+# which clang 14 in C++20 cannot compile with libstdc++ 12 (a vector of an incomplete type). Files that differ from the
+# main branch (or the last commit) come first, then the rest.
 base=$(git merge-base HEAD origin/main 2>/dev/null || git rev-parse --verify -q HEAD~1 || echo HEAD)
 mapfile -t files < <({
   git diff --name-only --diff-filter=d "$base" -- '*.cc'
@@ -24,7 +24,7 @@ export build deadline=$((limit > 0 ? $(date +%s) + limit : 0))
 one_file() {
   [ "$deadline" -ne 0 ] && [ "$(date +%s)" -ge "$deadline" ] && return 0
   grep -qF "/$1\"" "$build/compile_commands.json" || { echo "not built: $1"; return 0; }
-  # Our headers, not those generated in the build folder; gcc's own warning options are unknown.
+  # Checks our headers, not those generated in the build folder; gcc's own warning options are unknown to clang.
   clang-tidy -p "$build" --quiet --header-filter="^$PWD/(schema|kernels|compiler|runtime)/" \
     --extra-arg=-Wno-unknown-warning-option "$1" 2>/dev/null || return 1
   echo "looked at $1"

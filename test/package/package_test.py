@@ -74,7 +74,7 @@ class PackageTest(unittest.TestCase):
                     contents = file.read()
                 for path in (ROOT, BUILD):
                     self.assertNotIn(os.fsencode(path), contents, os.path.relpath(os.path.join(folder, name), prefix))
-        # Its own profiles are all that it knows.
+        # The installed tree then has no profiles but the project's own.
         shutil.rmtree(os.path.join(prefix, "share", "codl", "profiles"))
         self.assertIn('found "sd855"', run(os.path.join(prefix, "bin", "codl-dump"), "--device=sd855", code=1))
 
@@ -84,7 +84,7 @@ class PackageTest(unittest.TestCase):
         self.assertEqual(sorted(map(os.path.basename, glob.glob(project.built("*.codl")))), plans)
         self.assertEqual(project.build(), (set(), False))
         times = {plan: os.stat(project.built(plan)).st_mtime_ns for plan in plans}
-        for profile in (project.own_profile, project.base):  # itself, and what it stands on
+        for profile in (project.own_profile, project.base):  # the profile, and its base
             with open(profile) as file:
                 text = file.read()
             with open(profile, "w") as file:
@@ -95,7 +95,7 @@ class PackageTest(unittest.TestCase):
                 now = os.stat(project.built(plan)).st_mtime_ns
                 self.assertEqual(now != times[plan], plan == "net.mine.codl", plan)
                 times[plan] = now
-        # Bytes that are equal: compiled once more, and what uses the plan is not made again.
+        # If the plan's bytes stay equal, it is compiled once more, but its users are not made again.
         os.utime(project.own_profile)
         compiled, is_used = project.build()
         self.assertEqual(compiled, {"mine"})
@@ -137,7 +137,7 @@ class PackageTest(unittest.TestCase):
             self.assertIn(f"preset android: expected the NDK's folder in the environment's ANDROID_NDK_HOME, found {found}\n",
                           result.stderr)
             shutil.rmtree(build)
-        # An NDK of the host's compiler: what is the preset's own is tested.
+        # Makes an NDK of the host's compiler, to test the preset's own part.
         toolchain = os.path.join(ndk, "build", "cmake", "android.toolchain.cmake")
         os.makedirs(os.path.dirname(toolchain))
         with open(toolchain, "w") as file:
@@ -179,7 +179,7 @@ class PackageTest(unittest.TestCase):
         host, target = os.path.join(self.folder, "host"), os.path.join(self.folder, "target")
         self.unpack(BUILD, "amd64", host, ["codl-compiler", "libcodl0", "libcodl-dev"])
         self.unpack(AARCH64, "arm64", target, ["libcodl0", "libcodl-dev"])
-        # Both in the path: the package of the processor that is built for is taken.
+        # Both are in the path: the package for the target processor is taken.
         project = Project(self.folder, "Ninja", f"{host}/usr",
                           f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/toolchain_aarch64_linux.cmake",
                           f"-DCMAKE_PREFIX_PATH={host}/usr;{target}/usr", f"-DCODL_HOST_PREFIX={host}/usr")

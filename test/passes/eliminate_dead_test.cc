@@ -41,7 +41,7 @@ TEST_CASE("a copy stays where both ends are the application's") {
       "output %z : f32[2]\n";
   CHECK(after("g (float[2] x) => (float[2] y, float[2] z) { y = Identity(x) z = Dropout(x) }",
               kEliminateDead) == expected);
-  // Two outputs of one value: one of them is copied.
+  // Two outputs have one value, so one of them is copied.
   CHECK(after("g (float[2] x) => (float[2] y, float[2] z) { y = Relu(x) z = Identity(y) }",
               kEliminateDead) ==
         "input %x : f32[2]\n"

@@ -6,7 +6,7 @@ namespace {
 
 const compiler::Pass kFoldBatchNorm[] = {{"fold_batch_norm", compiler::fold_batch_norm}};
 
-// Statistics for 2 channels: factor 2 / sqrt(4 + 0) = 1 and 6 / sqrt(9) = 2, shift 1 - 10 * 1 and
+// Statistics for 2 channels: factors 2 / sqrt(4 + 0) = 1 and 6 / sqrt(9) = 2, shifts 1 - 10 * 1 and
 // 2 - 20 * 2.
 const std::string kStatistics =
     "float[2] s = {2, 6}, float[2] t = {1, 2}, float[2] m = {10, 20}, float[2] v = {4, 9}";
@@ -50,7 +50,7 @@ TEST_CASE("BatchNormalization folds into a depthwise convolution and into MatMul
         "input %x : f32[1,3]\n"
         "%y c = MatMul(%x, %w.scaled, %c.bias.shifted) : f32[1,2]\n"
         "output %y : f32[1,2]\n");
-  // Column c times its factor.
+  // Column c is multiplied by its factor.
   CHECK(constant_after(matmul, kFoldBatchNorm, "w.scaled") ==
         "const %w.scaled : f32[3,2] = {1, 4, 3, 8, 5, 12}");
   CHECK(constant_after(matmul, kFoldBatchNorm, "c.bias.shifted") ==
@@ -58,7 +58,7 @@ TEST_CASE("BatchNormalization folds into a depthwise convolution and into MatMul
 }
 
 TEST_CASE("folding keeps the result to rounding") {
-  // Odd factors: 1e-5 is the bound that the pass states.
+  // The factors are odd: 1e-5 is the bound that the pass states.
   const std::string model = R"(
     g (float[1,1,1,3] x) => (float[1,2,1,3] y)
     <float[2,1,1,1] w = {0.3, -1.7}, float[2] b = {0.11, 0.5}, float[2] s = {0.7, 1.3},
@@ -94,7 +94,7 @@ TEST_CASE("a bias added by hand, a scale and an activation behind fold too") {
 }
 
 TEST_CASE("a row of maps is one map, rounded once") {
-  // 3 ((x w + 0.5) 2 - 1) = 6 x w, and nothing else.
+  // 3 ((x w + 0.5) 2 - 1) = 6 x w, and nothing else remains.
   CHECK(constant_after("g (float[1,1,2,2] x) => (float[1,2,2,2] y) <float[2,1,1,1] w = {1, 10}, "
                        "float[2] b = {0.5, 0.5}, float k = {2}, float l = {-1}, float m = {3}> "
                        "{ c = Conv(x, w, b) d = Mul(c, k) e = Add(l, d) y = Mul(m, e) }",
@@ -108,7 +108,7 @@ TEST_CASE("a row of maps is one map, rounded once") {
 }
 
 TEST_CASE("nothing folds where somebody sees the value between") {
-  // As a graph output; by a second user; with a spatial filter; with constants that vary by pixel.
+  // Not folded: a graph output, a second user, a spatial filter, constants that vary by pixel.
   CHECK(after("g (float[1,1,2,2] x) => (float[1,2,2,2] y, float[1,2,2,2] c) <float[2,1,1,1] w, " +
                   kStatistics + "> { c = Conv(x, w) y = BatchNormalization(c, s, t, m, v) }",
               kFoldBatchNorm)

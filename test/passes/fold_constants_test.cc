@@ -26,7 +26,7 @@ TEST_CASE("an output may become a constant") {
 }
 
 TEST_CASE("a broadcast does not fill the plan") {
-  // 2^13 * 2^13 elements are more than the pass is willing to store.
+  // 2^13 * 2^13 elements are more than the pass stores.
   ir::Graph graph;
   llvm::SmallVector<ir::ValueId, 4> operands;
   for (const ir::Dims& dims : {ir::Dims{1 << 13, 1}, ir::Dims{1, 1 << 13}})

@@ -5,7 +5,7 @@ namespace {
 
 const compiler::Pass kFusePads[] = {{"fuse_pads", compiler::fuse_pads}};
 
-// The nodes after the pass that hold `word`.
+// Returns the nodes after the pass that hold `word`.
 std::string lines_with(const std::string& word, const std::string& onnx) {
   std::istringstream lines(after(onnx, kFusePads));
   std::string found;
@@ -14,7 +14,8 @@ std::string lines_with(const std::string& word, const std::string& onnx) {
   return found;
 }
 
-// A network with a Pad of `pads` and `value` around a map of 5 x 5 between `before` and `after`.
+// Returns a network with a Pad of `pads` and `value` around a map of 5 x 5 between `before` and
+// `after`.
 std::string padded(const std::string& before, const std::string& after,
                    const std::string& pads = "0, 0, 1, 2, 0, 0, 3, 4",
                    const std::string& value = "0") {
@@ -52,7 +53,8 @@ TEST_CASE("an average counts the padding that was a Pad") {
   const std::string average = padded("Tanh", "AveragePool<kernel_shape = [3, 3]>(p)", pads);
   CHECK(lines_with("Pad(", average) == "");
   CHECK(lines_with("Pool2d", average).find("count_include_pad=1") != std::string::npos);
-  // Its own padding does not count, the Pad does: one parameter cannot say both.
+  // The average does not count its own padding, but counts the Pad's: one parameter cannot express
+  // both.
   CHECK(lines_with("Pad(", padded("Tanh",
                                   "AveragePool<kernel_shape = [3, 3], pads = [1, 1, 1, "
                                   "1]>(p)",
@@ -66,7 +68,7 @@ TEST_CASE("a maximum takes zeros around what is never negative only") {
   CHECK(lines_with("Pad(", padded("Sigmoid", pool, pads)) == "");
   CHECK(lines_with("Pad(", padded("Tanh", pool, pads)) != "");
   CHECK(lines_with("Pad(", padded("Tanh", pool, pads, "-3.4028234663852886e38")) == "");
-  // A window in the padding altogether gives zero there.
+  // A window that lies in the padding altogether gives zero.
   CHECK(lines_with("Pad(", padded("Relu", pool, "0, 0, 3, 1, 0, 0, 1, 1")) != "");
 }
 

@@ -26,7 +26,7 @@ TEST_CASE("an Add becomes the residual of the convolution, the Relu behind it it
 }
 
 TEST_CASE("the convolution moves behind the other operand") {
-  // The residual r is computed after the convolution: it has to be there when that runs.
+  // The residual r is computed after the convolution, but must exist when that runs.
   CHECK(after(R"(
     g (float[1,2,3,3] x) => (float[1,2,3,3] y) <float[2,1,1,1] w>
     { c = Conv<group = 2>(x, w)

@@ -8,7 +8,7 @@ const compiler::Pass kFuseUnaryPatterns[] = {
     {"eliminate_dead", compiler::eliminate_dead},
     {"fuse_unary_patterns", compiler::fuse_unary_patterns}};
 
-// The one node that is left of a formula of x to y, without its name and type.
+// Returns the single node that remains of a formula from x to y, without its name and type.
 std::string patterns_fused(const std::string& body) {
   const std::string text =
       after("g (float[2,3] x) => (float[2,3] y) {" + body + "}", kFuseUnaryPatterns);

@@ -5,7 +5,7 @@ namespace {
 
 const compiler::Pass kNestConcats[] = {{"nest_concats", compiler::nest_concats}};
 
-// Lists of two, three and four operands, each begun with the one before.
+// Lists of two, three and four operands, each of which begins with the one before.
 constexpr const char* kNested =
     "input %a : f32[1,2,3,3]\n"
     "input %b : f32[1,4,3,3]\n"
@@ -30,7 +30,7 @@ TEST_CASE("a list that begins with one joined before begins with its result") {
               kNestConcats) == kNested);
 }
 
-// As lists of more operands than a step has room for are imported.
+// Lists of more operands than a step can have are imported so.
 TEST_CASE("a result that stands for its list is that list") {
   CHECK(after(R"(
     g (float[1, 2, 3, 3] a, float[1, 4, 3, 3] b, float[1, 2, 3, 3] c, float[1, 2, 3, 3] d)

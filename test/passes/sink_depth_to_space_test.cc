@@ -20,7 +20,7 @@ std::string spaced(const std::string& nodes, const std::string& outputs = "float
   return after(spaced_model(nodes, outputs), kSinkDepthToSpace);
 }
 
-// The outputs of the model before and after the pass.
+// Checks that the model's outputs are the same before and after the pass.
 void check_same(const std::string& nodes) {
   ir::Graph graph =
       value_of(compiler::import_onnx(onnx_model(spaced_model(nodes, "float[1,2,4,6] y")), "test"));
@@ -65,7 +65,7 @@ TEST_CASE("a DepthToSpace stays in front of what is not elementwise by channels"
     const std::string text = spaced(begin + nodes);
     CHECK(text.find("DepthToSpace(%x)") != std::string::npos);
   }
-  // Another reader.
+  // The value has another reader.
   CHECK(spaced(begin + "y = Relu(d)", "float[1,2,4,6] y, float[1,2,4,6] d")
             .find("DepthToSpace(%x)") != std::string::npos);
 }

@@ -47,14 +47,14 @@ TEST_CASE("a Reshape stays in front of what sees the dims") {
   const auto is_unchanged = [](const std::string& model) {
     return after(model, kSink) == after(model, {});
   };
-  // A constant per index of another dim than the last, or of a tensor of rank 2 and more.
+  // The constant varies along another dim than the last, or has rank 2 or more.
   CHECK(
       is_unchanged("g (float[6,4] x) => (float[2,3,4] y) "
                    "<int64[3] d = {2, 3, 4}, float[3,1] c> { r = Reshape(x, d) y = Add(r, c) }"));
   CHECK(
       is_unchanged("g (float[6,4] x) => (float[2,3,4] y) "
                    "<int64[3] d = {2, 3, 4}, float[3,4] c> { r = Reshape(x, d) y = Add(r, c) }"));
-  // Two computed operands; another user of the Reshape; a Reshape that cuts the last dim.
+  // Two operands are computed; the Reshape has another user; a Reshape cuts the last dim.
   CHECK(
       is_unchanged("g (float[6,4] x, float[2,3,4] z) => (float[2,3,4] y) "
                    "<int64[3] d = {2, 3, 4}> { r = Reshape(x, d) y = Add(r, z) }"));

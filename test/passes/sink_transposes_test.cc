@@ -16,7 +16,7 @@ size_t count_of(const std::string& text, const std::string& word) {
   return count;
 }
 
-// Random networks of Transposes and elementwise nodes, as ONNX text.
+// Makes random networks of Transposes and elementwise nodes, as ONNX text.
 class RandomNetwork {
  public:
   explicit RandomNetwork(uint32_t seed) : random_(seed) {
@@ -59,7 +59,7 @@ class RandomNetwork {
     return "float" + list(value.dims) + " " + value.name;
   }
 
-  // Mostly the last value; chains are what the pass looks for.
+  // Returns mostly the last value, because the pass looks for chains.
   const Value& any_value() {
     return below(4) == 0 ? values_[static_cast<size_t>(below(static_cast<int>(values_.size())))]
                          : values_.back();
@@ -75,7 +75,7 @@ class RandomNetwork {
         std::vector<int> perm(from.dims.size());
         for (size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<int>(i);
         std::shuffle(perm.begin(), perm.end(), random_);
-        // Often what takes the last one back.
+        // Often undoes the last Transpose.
         if (!last_perm_.empty() && below(2) == 0)
           for (size_t i = 0; i < perm.size(); ++i)
             perm[static_cast<size_t>(last_perm_[i])] = static_cast<int>(i);
@@ -99,7 +99,7 @@ class RandomNetwork {
     values_.push_back(to);
   }
 
-  // A computed value of the same dims, or a constant or computed maximum that is broadcast.
+  // Returns a computed value of the same dims, or a constant or computed maximum that is broadcast.
   std::string other_operand(const Value& from) {
     const int kind = below(4);
     if (kind == 0)
@@ -214,7 +214,7 @@ TEST_CASE("a Transpose stays where nothing takes it back, or something else read
   CHECK(
       is_unchanged("g (float[2,3] x) => (float[2,3] y, float[3,2] t) "
                    "{ t = Transpose(x) r = Relu(t) y = Transpose(r) }"));
-  // A row that would be one of columns of a map; a factor of its own for each element.
+  // A vector that would lie along a map's columns; a factor of its own for each element.
   CHECK(
       is_unchanged("g (float[1,4,2,3] x) => (float[1,4,2,3] y) <float[2,1,1] c> "
                    "{ t = Transpose<perm = [0,2,3,1]>(x) a = Mul(t, c) "

@@ -19,7 +19,7 @@ from work_folder import WorkFolder
 MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
 BIN = None
 
-# `shell`, `push` and `pull` as adb has them: the shell's command line is one text.
+# adb's `shell`, `push` and `pull`: the shell's command line is one text.
 ADB = """#!/bin/sh
 [ "$1" = -s ] && { [ "$2" = fake ] || exit 1; shift 2; }
 case $1 in
@@ -72,7 +72,7 @@ class PhoneTest(WorkFolder, unittest.TestCase):
         npy.write(self.path("x.npy"), (1, 3, 64, 64), [0.5] * (3 * 64 * 64))
         self.phone(*flags, "run", self.plan, self.path("outputs"), f"input={self.path('x.npy')}", **more)
         self.assertEqual(len(os.listdir(self.path("outputs"))), 1)
-        # Again: the files take the places of those before.
+        # A second run replaces the first one's files.
         os.remove(os.path.join(self.path("outputs"), os.listdir(self.path("outputs"))[0]))
         self.phone(*flags, "run", self.plan, self.path("outputs"), f"input={self.path('x.npy')}", **more)
         self.assertEqual([name for name in os.listdir(self.path("outputs")) if not name.endswith(".npy")], [])

@@ -20,13 +20,13 @@ TEST_CASE("OpenCL shares cores where the CPU has a thread on each that it may us
   CHECK(shares_all_cores({0, 1, 2, 3}, 4, {0, 1}, 16));
   CHECK_FALSE(shares_all_cores({0}, 1, {1}, 2));
   CHECK_FALSE(shares_all_cores({0, 1}, 2, {1, 2}, 4));
-  // Cores are left: what the others cost is measured.
+  // Some cores are free, so the cost of the others is measured.
   CHECK_FALSE(shares_all_cores({}, 4, {}, 16));
   CHECK_FALSE(shares_all_cores({0, 1}, 2, {}, 16));
   CHECK_FALSE(shares_all_cores({0, 1}, 1, {0, 1}, 16));
 }
 
-// A thread that waits meanwhile, on the cores of the caller.
+// Runs a check while a thread waits on the caller's cores.
 template <typename Check>
 void beside_a_thread(Check check) {
   std::atomic<bool> is_over = false;
@@ -49,7 +49,7 @@ TEST_CASE("a thread on other cores than the named is found, the caller's own is 
     CHECK(thread_off_cores({}) > 0);
     CHECK(thread_off_cores(allowed) == -1);
   });
-  // Threads have the cores of the one that starts them.
+  // A thread inherits the cores of its creator.
   rt::AffinityScope scope;
   scope.enter(allowed.data(), 1);
   beside_a_thread([&] { CHECK(thread_off_cores({allowed[0]}) == -1); });

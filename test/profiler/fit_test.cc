@@ -21,7 +21,7 @@ TermTimes times_with(double compute_us, double read_us, double weights_us = 0) {
   return times;
 }
 
-// Steps that take 3 us, 1.5 times their arithmetic and half of their reading.
+// Steps take 3 us, 1.5 times their arithmetic and half of their reading.
 std::vector<Observation> exact_observations() {
   std::vector<Observation> observations;
   for (int i = 1; i <= 12; ++i) {
@@ -120,7 +120,7 @@ TEST_CASE("held-out predictions are of what the fit has not seen") {
   CHECK(residuals.count == observations.size());
   CHECK(residuals.within_10 == 100);
   CHECK(residuals.median_absolute < 0.1);
-  // A fold of steps unlike all others is not predicted.
+  // A fold of steps unlike all others cannot be predicted.
   observations[0].times[Term::Waves] = 50;
   observations[0].us += 50;
   folds.assign(observations.size(), 0);
@@ -135,7 +135,7 @@ TEST_CASE("a step unlike all others has a leverage of almost 1, one seen often h
   CHECK(leverage(observations, times_with(100, 0), 10) > 0.9);
 }
 
-// 100 steps of arithmetic and reading in all proportions, of so many microseconds by `time_of`.
+// Makes 100 steps of arithmetic and reading in all proportions; `time_of` gives their microseconds.
 template <typename TimeOf>
 std::vector<Observation> observations_by(const TimeOf& time_of) {
   std::vector<Observation> observations;
@@ -192,7 +192,7 @@ TEST_CASE("few observations have no joint share") {
 }
 
 TEST_CASE("what few observations do not tell is drawn to the family's shares by a factor") {
-  // All have as much reading as arithmetic: nothing says which of them they wait for.
+  // All steps have as much reading as arithmetic, so nothing tells which one they wait for.
   std::vector<Observation> observations;
   for (int i = 1; i <= 8; ++i) observations.push_back({times_with(10 * i, 10 * i), 2 * (40.0 * i)});
   Shares family;  // twice as fast
@@ -220,7 +220,7 @@ TEST_CASE("a term that is nothing but rounding has no share") {
 TEST_CASE("what one or two of many steps have has no share") {
   std::vector<Observation> observations;
   for (int i = 1; i <= 70; ++i) observations.push_back({times_with(i, 0), 3 + 2.0 * i});
-  // Disturbed, and barely beyond a cache.
+  // These are disturbed, and barely larger than a cache.
   for (const size_t i : {30u, 50u}) {
     observations[i].times[Term::Memory] = 0.001;
     observations[i].us *= 1.1;

@@ -16,7 +16,7 @@ KernelFit fit_of(const char* symbol, double us) {
   return kernel;
 }
 
-// Convolutions of which some are measured with buffers and some with images.
+// Makes convolutions, some measured with buffers and some with images.
 std::vector<Sample> convolutions() {
   std::mt19937_64 random(3);
   std::vector<Sample> samples;

@@ -8,7 +8,7 @@
 namespace codl::profiler {
 namespace {
 
-// Sizes of 8 KiB to 64 MiB, and what a load takes of each.
+// Returns sizes of 8 KiB to 64 MiB with the time of a load for each.
 template <typename Time>
 std::vector<std::pair<double, double>> curve_of(Time time) {
   std::vector<std::pair<double, double>> curve;
@@ -23,7 +23,7 @@ TEST_CASE("caches end where a load takes longer") {
   CHECK(three.l1_kb == 32);
   CHECK(three.l2_kb == 512);
   CHECK(three.last_level_kb == 8192);
-  // Steps that are not sharp: some of it is still there.
+  // The steps are not sharp: part of the data is still in the cache.
   const CacheSizes two = cache_steps(curve_of([](double kb) {
     return kb <= 64 ? 1.0 : kb <= 128 ? 3.0 : kb <= 1024 ? 4.0 : kb <= 2048 ? 40.0 : 80.0;
   }));

@@ -6,7 +6,7 @@
 namespace codl::profiler {
 namespace {
 
-// A step that was timed twice: as a sample, and as the repeat of it.
+// Adds a step that was timed twice: a sample and its repeat.
 void add_pair(const char* symbol, double first_us, double again_us, std::vector<Sample>* samples) {
   Sample sample;
   sample.kernel = &kernel_of(symbol);

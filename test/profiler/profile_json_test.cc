@@ -18,7 +18,7 @@
 namespace codl::profiler {
 namespace {
 
-// A machine of which every field is another number.
+// A machine whose fields all have different numbers.
 MachineFacts some_machine() {
   MachineFacts facts;
   double value = 1;
@@ -44,7 +44,7 @@ DeviceFacts box() {
   return facts;
 }
 
-// Steps of the kernel that take 2 us and so many times what it takes to read and write memory.
+// Makes steps of the kernel that take 2 us and so many times the time to read and write memory.
 std::vector<Sample> samples_of(const KernelInfo& info, double share = 0.5) {
   const ProcessorFacts processor = box().processor_facts();
   std::mt19937_64 random(5);
@@ -125,7 +125,7 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   for (const Sample& sample : samples)
     CHECK(predictor.predict_us(step_of(*sample.kernel, sample.item), false) ==
           Approx(sample.us).epsilon(0.02));
-  // Cut anywhere it is no profile, and says so.
+  // Cut anywhere, the text is no profile, and the error says so.
   for (size_t length = 0; length + 2 < json.size(); length += 7)
     CHECK_FALSE(
         test::error_of(compiler::parse_device_profile(json.substr(0, length), "box.json")).empty());
@@ -208,7 +208,7 @@ TEST_CASE("a family's interval is what its kernels say of each other") {
       compiler::family_calibration(kernels::KernelFamily::Move, Processor::Cpu, false);
   CHECK(moves->fit.interval_low <= known.interval_low);
   CHECK(moves->fit.interval_high >= known.interval_high);
-  // Twice as slow, and many more of them: kernels count alike.
+  // These are twice as slow and many more, but kernels count the same.
   for (int i = 0; i < 3; ++i)
     for (const Sample& sample : steps_of("transpose_f32_cpu", 4)) samples.push_back(sample);
   const Fits both = fit_samples(samples, processor);
@@ -304,13 +304,13 @@ TEST_CASE("a profile of all kernels of a layout has a line for each and less tha
   full.held_out = {320, 12.3, 45.6, -7, 8};
   full.interval_low = 0.812;
   full.interval_high = 1.34;
-  // Those of the measured profiles have seven in the mean, and two joint ones.
+  // Measured profiles have seven terms in the mean, and two joint ones.
   for (int term = 0; term < 7; ++term) full.shares.of[2 * term] = 0.0123;
   Fit straight = full;
   full.shares.joint_count = 2;
   full.shares.joint[0] = {compiler::Term::Compute, compiler::Term::L2, 1.23, 0.456};
   full.shares.joint[1] = {compiler::Term::Written, compiler::Term::Step, 169, 0.456};
-  // Plain loops have few samples. Rows that write images are not timed for a layout of buffers.
+  // Plain loops have few samples. Kernels that write images are not timed for a layout of buffers.
   for (const KernelInfo& info : kKernelInfos)
     if (std::string_view(info.symbol).find("_image") == std::string_view::npos)
       fits.kernels.push_back({&info, info.is_reference() ? straight : full});
@@ -334,7 +334,7 @@ TEST_CASE("kernels that the time was too short for are named") {
     return samples;
   };
   using Names = std::vector<std::string>;
-  // As the run said what it needs: also of what it did not come to.
+  // The run said what it needs, even for kernels that it did not reach.
   const std::map<std::string, size_t> needed = {
       {"unary_f32_cpu", 8}, {"unary_any_cpu", 2}, {"conv2d_f32_cpu", 8}, {"unary_f32_cl_image", 0}};
   std::vector<Sample> samples = count_of(samples_of(unary), 7);
@@ -348,7 +348,7 @@ TEST_CASE("kernels that the time was too short for are named") {
   CHECK(kernels_without_fit(samples, needed, "unary") == Names{"unary_f32_cpu"});
   samples.back().role = SampleRole::Fit;
   CHECK(kernels_without_fit(samples, needed, "unary").empty());
-  // A file that does not say.
+  // The file does not say it.
   CHECK(kernels_without_fit(count_of(samples_of(unary), 7), {}, "") == Names{"unary_f32_cpu"});
   CHECK(kernels_without_fit(count_of(samples_of(unary), 8), {}, "").empty());
   CHECK(kernels_without_fit(count_of(samples_of(plain), 1), {}, "").empty());

@@ -115,7 +115,7 @@ TEST_CASE("what all steps of a batch take longer is not theirs") {
     CHECK(sample.us > 9.99);
     CHECK(sample.us < 10.01);
   }
-  // Nor of lines that no batch parts.
+  // Lines outside batches say nothing either.
   const auto without_batches = [&](std::string all) {
     for (size_t at; (at = all.find("#batch\n")) != std::string::npos;) all.erase(at, 7);
     return all;
@@ -146,7 +146,7 @@ TEST_CASE("a batch may weigh on steps by the bytes that they move") {
       text += to_line(sample) + "\n";
     }
   }
-  // All but extreme ones, which are held to be disturbed; without it 11 are beyond.
+  // All but extreme batches count; those are considered disturbed. Without batches, 11 are beyond.
   const std::vector<Sample> read = read_samples(text, "x.csv");
   CHECK(std::count_if(read.begin(), read.end(), [](const Sample& sample) {
           return std::abs(sample.us / 10 - 1) > 0.02;
@@ -168,7 +168,7 @@ TEST_CASE("times are brought to the clock that is usual in the file") {
   CHECK(usual_probes[1 - static_cast<size_t>(info.processor)] == 1);
   CHECK(read[0].us == 15);
   CHECK(read[0].visits_us == std::vector<double>(4, 15.0));
-  // Another processor's batches say nothing of it.
+  // Another processor's batches say nothing about it.
   const auto other =
       std::find_if(std::begin(kKernelInfos), std::end(kKernelInfos),
                    [&](const KernelInfo& any) { return any.processor != info.processor; });
@@ -206,7 +206,7 @@ TEST_CASE("a file that is cut or touched is refused with its line, or its step l
   };
   for (const char* us : {",nan,", ",-1,", ",1e300,", ",0,", ",inf,"})
     CHECK_FALSE(error_of(with(",12.5,", us)).empty());
-  // A kernel that this build does not have, or another revision of it: not an error, not a sample.
+  // A kernel that this build lacks, or another revision of it, is neither an error nor a sample.
   CHECK(read_samples(with("conv2d_f32_cpu", "conv9d_f32_cpu"), "x.csv").empty());
 }
 

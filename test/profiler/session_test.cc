@@ -10,15 +10,15 @@
 namespace codl::profiler {
 namespace {
 
-// Microseconds that do not matter.
+// Its microseconds do not matter.
 class Step : public PreparedStep {
  public:
   double run_us() override { return 10; }
   void start() override {}
 };
 
-// A processor on which a step costs much the first time, as where its program has to be compiled,
-// and nothing afterwards.
+// A processor on which a step is slow the first time, as if its program had to be compiled, and
+// free afterwards.
 class SlowToPrepare : public MeasuredProcessor {
  public:
   Processor processor() const override { return Processor::Cpu; }
@@ -29,7 +29,8 @@ class SlowToPrepare : public MeasuredProcessor {
     if (known_.insert(key).second) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     return std::make_unique<Step>();
   }
-  // A session probes for a second when it begins, and keeps what it sees: so not at once.
+  // A session probes for a second when it begins, and keeps the results, so the probe must take
+  // some time.
   double probe_us() override {
     const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(5);
     while (std::chrono::steady_clock::now() < end) {

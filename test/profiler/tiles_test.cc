@@ -139,7 +139,7 @@ kernels::GpuFacts some_gpu() {
   return gpu;
 }
 
-// A GPU of which the test says how long a step takes with a tile.
+// A GPU for which the test says how long a step takes with a tile.
 TileSearch search_with(std::function<double(const Tile& tile, size_t call)> time_us) {
   TileSearch search;
   search.times_us = [=, call = size_t{0}](const KernelInfo&, const StepCase&,
@@ -183,12 +183,12 @@ TEST_CASE("what is hardly faster, only by chance or not at all leaves the defaul
                      return tile == Tile{128, 1, 1} ? 97.0 : 100.0;
                    }))
             .is_default());
-  // Faster on the steps that it is chosen by, and not on others.
+  // The tile is faster only on the steps that it is chosen by.
   CHECK(tile_found("unary_f32_cl_buffer", search_with([](const Tile& tile, size_t call) {
                      return tile == Tile{128, 1, 1} && call < 4 ? 70.0 : 100.0;
                    }))
             .is_default());
-  // Medians anywhere between 100 and 120 us, a hundred searches: one of them chooses something.
+  // Medians lie anywhere between 100 and 120 us; among a hundred searches, one chooses something.
   std::mt19937_64 noise(7);
   size_t chosen = 0;
   for (int i = 0; i < 100; ++i)
@@ -218,7 +218,7 @@ TEST_CASE("groups larger than the device has are not tried") {
 
 TEST_CASE(
     "rates of its own where small tiles are fast, and the default where they are as built in") {
-  // A GPU whose groups of few work-items never wait, and on which large tiles spill.
+  // On this GPU groups of few work-items never wait, and large tiles spill.
   const FoundTile found =
       tile_found("matmul_f32_cl_tiled", search_with([](const Tile& tile, size_t) {
                    return tile[0] * tile[1] > 32 * 32 ? 400.0 : 100.0;

@@ -6,7 +6,8 @@ namespace codl::profiler {
 namespace {
 
 // A device where an empty kernel takes 3 us, an idle one starts and reports in 4 us, calls take 1
-// and 2 us, the other queue is 5 us away; copies take 10 us + 100 us/MB, a fifth of it in the call.
+// and 2 us, and the other queue is 5 us away; copies take 10 us + 100 us/MB, a fifth of it in the
+// call.
 std::vector<TransferPoint> points() {
   std::vector<TransferPoint> all = {{"enqueue", 0, 1},
                                     {"few_launches", 0, 10 + 16 * 3},
@@ -23,7 +24,7 @@ std::vector<TransferPoint> points() {
     }
     all.push_back({"map", bytes, 7});
   }
-  // A CPU that wakes up for 9 us, and 30 us/MB of what the GPU has; 40 the other way.
+  // The CPU wakes up in 9 us, and needs 30 us/MB for the GPU's data; the other way it is 40.
   for (double bytes : {32768.0, 524288.0, 2097152.0}) {
     const double mb = bytes * 1e-6;
     all.push_back({"copy_from_caches", bytes, 1 + 20 * mb});

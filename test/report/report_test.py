@@ -25,7 +25,7 @@ MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
 BIN = None
 CHROMIUM = shutil.which("chromium")
 MAX_BYTES = 2_000_000
-# Both processors, chains and transfers in a small plan.
+# A small plan with both processors, chains and transfers.
 FORCED = ("--device=sd855", "--place=*=split:h:0.5")
 
 
@@ -185,7 +185,7 @@ class ReportTest(WorkFolder, unittest.TestCase):
         run("codl-bench", self.plan, "--json", "--steps", "--num-runs=1", "-o", bench)
         with open(bench) as file:
             times = json.load(file)
-        for step in times["steps"]:  # as of a driver whose clock is another
+        for step in times["steps"]:  # as if the driver had another clock
             if step["queue"] == "gpu":
                 step["end_us"] += 1000
             else:

@@ -24,11 +24,11 @@ int64_t mapped_bytes() {
 }
 
 TEST_CASE("the default allocator takes of the system what block_bytes() says") {
-  mapped_bytes();  // its buffer is there from now on
+  mapped_bytes();  // it now has its buffer
   const uint64_t size = GENERATE(as<uint64_t>{}, kHugePageBytes, 3'200'000, 5'000'001, 40'000'000);
   CAPTURE(size);
-  // Others of the process map and unmap, too: a driver's threads, and what sanitizers keep of freed
-  // memory. They do not do so each time.
+  // Other code in the process maps and unmaps, too: a driver's threads, and sanitizers that keep
+  // freed memory. But they do not do so each time.
   std::vector<uint64_t> taken;
   for (int i = 0; i < 5; ++i) {
     const int64_t before = mapped_bytes();

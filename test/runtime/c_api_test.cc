@@ -1,4 +1,4 @@
-// Wrong calls of every function of codl.h, and one session in two threads.
+// Tests wrong calls of every function of codl.h, and one session in two threads.
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -37,7 +37,7 @@ std::set<std::string> functions_of_header() {
   return names;
 }
 
-// Calls that must be answered, each with what it has to answer, by the function they are of.
+// Makes wrong calls, each with the expected answer, listed by function.
 class WrongCalls {
  public:
   explicit WrongCalls(const OpenPlan& plan, const ReluSession& session)
@@ -365,7 +365,7 @@ TEST_CASE("a session that runs refuses other calls and is not disturbed") {
   CHECK(session.run(1) == CODL_OK);
   CHECK(session.is_right());
   CHECK(codl_session_timeline(session.get(), &count) != nullptr);
-  // A run that is refused for its buffers leaves the session free.
+  // A run that is refused because of its buffers leaves the session free.
   CHECK(codl_session_run(session.get(), nullptr, 0, nullptr, 0, nullptr) == CODL_INVALID_ARGUMENT);
   CHECK(session.run(2) == CODL_OK);
 }

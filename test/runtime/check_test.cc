@@ -1,4 +1,4 @@
-// Checks while running, on drivers that are right and on ones made wrong on purpose.
+// Tests checks during runs, on right drivers and on ones made wrong on purpose.
 #include <string>
 #include <vector>
 
@@ -12,15 +12,15 @@ namespace {
 
 using Options = codl_session_options_t;
 
-// Lets the last work-group (the last work-items, where the driver chooses groups) of a chosen
-// kernel launch not run, now and then: what it should have written keeps an older run's numbers.
+// Now and then skips the last work-group (the last work-items, if the driver chooses groups) of a
+// chosen kernel launch, so that its part of the output keeps an older run's numbers.
 struct LazyDriver {
   rt::ClApi api;
-  int launch = 0;          // which of a run's launches, by number
+  int launch = 0;          // number of a launch in a run
   int every = 1;           // runs
   int runs = 0;            // so far
   int launches = 0;        // in this run so far
-  int each_launch_of = 1;  // so many launches in a row count as one
+  int each_launch_of = 1;  // so many consecutive launches count as one
 
   static LazyDriver*& current() {
     static LazyDriver* driver = nullptr;
@@ -73,7 +73,7 @@ bool has_images(GpuHalf half) {
          half == GpuHalf::SeparateImages;
 }
 
-// GPU kernels of a relu plan.
+// Returns the number of GPU kernels of a relu plan.
 int launch_count(GpuHalf half) { return has_images(half) ? 3 : 1; }
 
 TEST_CASE("a right driver passes every check") {
@@ -150,7 +150,7 @@ TEST_CASE("a work-group that does not run is found, whichever kernel it is of") 
           CHECK_THAT(session.diag.message, Catch::Contains("_cl_"));
           CHECK_THAT(session.diag.message, Catch::Contains("expected"));
         }
-        // Once in a round through the steps.
+        // Found once per round through the steps.
         CHECK(found == 1);
         CHECK(session.info().failed_runs == 1);
         driver.every = 1 << 30;
@@ -166,8 +166,8 @@ TEST_CASE("a fault of one run in many is found, and the CPU goes on") {
     INFO(describe(half, Gate::UserEvent));
     const OpenPlan plan(relu_plan({.half = half, .gate = Gate::UserEvent}));
     LazyDriver driver(*machine_opencl());
-    // Both are prime to the number of steps and to each other: in so many runs each step is checked
-    // in a run that is wrong.
+    // Both numbers are coprime to the number of steps and to each other, so within so many runs
+    // each step is checked in a wrong run.
     driver.every = 7;
     constexpr int32_t kEvery = 5;
     ReluSession session(plan, checking(kEvery, CODL_FALLBACK_PER_RUN), &driver.api);
@@ -194,7 +194,7 @@ TEST_CASE("a fault of one run in many is found, and the CPU goes on") {
 
 TEST_CASE("a check computes all of a large step, with little memory") {
   if (machine_opencl() == nullptr || lacks_fine_svm()) return;
-  // 2 MiB each way: five slices or more of half a MiB for inputs and results.
+  // 2 MiB each way give five or more slices of half a MiB for inputs and results.
   const OpenPlan plan(relu_plan({.dims = {1, 16, 256, 128}, .cut_row = 4}));
   LazyDriver driver(*machine_opencl());
   constexpr int32_t kEvery = 4;
@@ -230,8 +230,7 @@ TEST_CASE("a fault of one run in a thousand is found in the first such run that 
       REQUIRE((status == CODL_OK || status == CODL_WRONG_RESULT));
       if (status == CODL_WRONG_RESULT) found = round;
     }
-    // A thousand and three are prime to each other: within so many runs each step is checked in a
-    // wrong one.
+    // A thousand and three are coprime, so within so many runs each step is checked in a wrong one.
     CHECK(found != 0);
     CHECK(found % driver.every == 0);
     CHECK_THAT(session.diag.message, Catch::Contains("_cl_"));
@@ -256,8 +255,7 @@ TEST_CASE("the self-test names the kernel that is wrong, and none of a right dri
       driver.launch = launch;
       ReluSession session(plan, checking(1000), &driver.api);
       REQUIRE(session.status == CODL_OK);
-      // The first input that a wrong kernel is run on shows it: each kernel before it is run on
-      // three.
+      // The first input of a wrong kernel shows the fault: each kernel before it runs on three.
       driver.runs = 1;
       driver.each_launch_of = 3;
       Tested tested;
@@ -288,7 +286,8 @@ TEST_CASE("whichever call of a checked run fails, the CPU variant finishes it") 
           REQUIRE(session.status == CODL_OK);
           cl.clear_calls();
           cl.fail_at(fail_at, CL_OUT_OF_RESOURCES);
-          // The simulated device computes nothing: what does not fail is found to be wrong.
+          // The simulated device computes nothing, so a step that does not fail is found to be
+          // wrong.
           REQUIRE(session.run() == CODL_OK);
           is_over = static_cast<int>(cl.calls().size()) <= fail_at;
           if (session.info().failed_runs != 0) CHECK(session.is_right());

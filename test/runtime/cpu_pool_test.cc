@@ -49,7 +49,7 @@ void use_all_workers(CpuPool& pool) {
       [](void* context, const CpuPool::Piece& piece) {
         Job& shared = *static_cast<Job*>(context);
         if (!piece.is_first) return;
-        // Nobody goes on, and takes of others, before all have begun.
+        // No worker continues, and takes others' tasks, before all have begun.
         ++shared.begun;
         while (shared.begun < shared.worker_count) sched_yield();
       },
@@ -57,7 +57,7 @@ void use_all_workers(CpuPool& pool) {
   CHECK(job.begun == job.worker_count);
 }
 
-// A line of /proc/self/task/TID/status of each thread with a name of the pool's.
+// Returns a line of /proc/self/task/TID/status for each thread with a name of the pool's.
 std::vector<std::string> of_workers(const std::string& key) {
   std::vector<std::string> found;
   for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -78,7 +78,7 @@ TEST_CASE("workers have names, and leave signals to the host's threads but those
   pthread_sigmask(SIG_BLOCK, nullptr, &before);
   CpuPool pool;
   REQUIRE(pool.start(default_allocator(), {3}, nullptr, 0, nullptr) == CODL_OK);
-  use_all_workers(pool);  // a thread that begins blocks all signals until it has its mask
+  use_all_workers(pool);  // a new thread blocks all signals until it has its mask
   CHECK(of_workers("Name") == std::vector<std::string>{"codl-1", "codl-2"});
   for (const std::string& mask : of_workers("SigBlk")) {
     const uint64_t blocked = std::stoull(mask, nullptr, 16);
@@ -124,7 +124,7 @@ TEST_CASE("workers begin with tasks in proportion to their speeds") {
           Job& shared = *static_cast<Job*>(context);
           if (!piece.is_first) return;
           shared.firsts[piece.worker] = {piece.task_begin, piece.task_end};
-          // Nobody goes on, and takes of others, before all have begun.
+          // No worker continues, and takes others' tasks, before all have begun.
           ++shared.begun;
           while (shared.begun < kWorkers) sched_yield();
         },
@@ -152,7 +152,7 @@ TEST_CASE("who is done takes tasks of a worker that is held up") {
         [](void* context, const CpuPool::Piece& piece) {
           const int32_t count = piece.task_end - piece.task_begin;
           Job& shared = *static_cast<Job*>(context);
-          // The first to come ends when the others have done all tasks but its own.
+          // The first worker ends after the others have done all other tasks.
           if (!shared.is_held.exchange(true))
             while (shared.done < kTasks - count) sched_yield();
           shared.done += count;
@@ -170,7 +170,7 @@ TEST_CASE("a job ends without workers that have no core, however late they are t
     REQUIRE(pool.start(default_allocator(), {workers}, nullptr, 0, nullptr) == CODL_OK);
     const auto run_jobs = [&] {
       for (int job = 0; job < 300; ++job) {
-        // Gone when the next job is posted.
+        // The counts are freed when the next job is posted.
         const auto counts = std::make_unique<Counts>(kTasks);
         pool.run(kTasks, count_tasks, counts.get());
         CHECK(std::all_of(counts->tasks.begin(), counts->tasks.end(),
@@ -227,7 +227,7 @@ TEST_CASE("what a job writes is seen by the next one") {
   CpuPool pool;
   REQUIRE(pool.start(default_allocator(), {4}, nullptr, 0, nullptr) == CODL_OK);
   std::vector<int> values(64, 0);
-  // Each job moves every value one place on, so a value read too early is a wrong sum.
+  // Each job moves every value one place on, so reading a value too early gives a wrong sum.
   struct Job {
     std::vector<int>* from;
     std::vector<int>* to;
@@ -277,7 +277,7 @@ TEST_CASE("pinned workers stay on their cores and the caller gets its own back")
           cpu_set_t set;
           const bool has_set = sched_getaffinity(0, sizeof(set), &set) == 0;
           shared.core_counts[piece.worker] = has_set ? CPU_COUNT(&set) : -1;
-          // Neither ends before the other, so that each has one of the tasks.
+          // Neither ends before the other, so each takes one of the tasks.
           while (shared.core_counts[1 - piece.worker] == 0) sched_yield();
         },
         &seen);

@@ -1,8 +1,8 @@
-// Sessions that cannot be made: each OpenCL call and each allocation fails in turn, in every kind
-// of sharing, while kernels that ran for the first time are still in the queues.
+// Tests sessions that cannot be made: each OpenCL call and each allocation fails in turn, in every
+// kind of sharing, while kernels that ran for the first time are still in the queues.
 //
-// In front of this machine's OpenCL some of them fail, and with CODL_FAULT_ROUNDS=N (nightly.sh)
-// all of them, N times.
+// With this machine's OpenCL only some of them fail, and with CODL_FAULT_ROUNDS=N (nightly.sh) all
+// of them, N times.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -19,8 +19,8 @@ namespace {
 constexpr int kOne = 1;
 constexpr int kAllFromThere = 1 << 20;
 
-// On a real device, kernels of a millisecond: creation is over before they are. Of a device that is
-// lost, memory stays: less of it.
+// On a real device kernels take a millisecond, so that creation ends before they do. A lost
+// device's memory stays allocated, so there is less of it.
 TestPlan plan_for(const rt::ClApi* real, GpuHalf half, int count) {
   // A session probes the driver for these gates.
   ReluPlanOptions options = {.half = half, .gate = Gate::UserEvent};
@@ -28,7 +28,7 @@ TestPlan plan_for(const rt::ClApi* real, GpuHalf half, int count) {
   return relu_plan(options);
 }
 
-// A session that has all that a session can have.
+// Returns options that use everything a session can have.
 codl_session_options_t full_options(const CountingAllocator& allocator) {
   codl_session_options_t options = ReluSession::defaults();
   options.allocator = allocator.get();
@@ -38,7 +38,7 @@ codl_session_options_t full_options(const CountingAllocator& allocator) {
   return options;
 }
 
-// The faults that a test goes through, until it is told that there are no more: `step` apart.
+// The faults that a test goes through, `step` apart, until it learns that there are no more.
 struct Faults {
   int first = 0;
   int step = 1;
@@ -53,12 +53,12 @@ Faults faults_on_machine(int turn) {
   return {.first = turn * 17 % kStep, .step = kStep};
 }
 
-// In front of the machine's OpenCL; null: of a simulated device.
+// Wraps the machine's OpenCL; null: a simulated device.
 std::unique_ptr<FakeCl> make_cl(const rt::ClApi* real) {
   return real != nullptr ? std::make_unique<FakeCl>(*real) : std::make_unique<FakeCl>();
 }
 
-// The calls of one creation from `fail_at` on fail, `count` of them. False: there are not so many.
+// Makes `count` calls of one creation fail, from `fail_at` on. Returns false if it has fewer calls.
 bool fail_calls(const rt::ClApi* real, const OpenPlan& plan, int fail_at, int count) {
   const std::unique_ptr<FakeCl> made = make_cl(real);
   FakeCl& cl = *made;
@@ -77,7 +77,7 @@ bool fail_calls(const rt::ClApi* real, const OpenPlan& plan, int fail_at, int co
     }
   }
   CHECK(cl.frees_in_use() == 0);
-  // Memory that a device may still write to, of which nobody can say that it is done, is kept.
+  // Memory that a device may still write to is kept if nobody knows that it is done.
   const bool is_lost = count > 1 && cl.has_failed();
   if (!is_lost) CHECK(cl.svm_count() == 0);
   CHECK(cl.live_count() == cl.svm_count());

@@ -144,7 +144,7 @@ void write_all(const fs::path& file, const std::string& bytes) {
   std::ofstream(file, std::ios::binary) << bytes;
 }
 
-// Sessions of a plan with three programs, which are in a cache from the first one on.
+// Sessions of a plan with three programs; the first session puts them into a cache.
 struct CachedSessions {
   explicit CachedSessions(const rt::ClApi* machine)
       : real(machine), plan(relu_plan({.half = GpuHalf::SubBufferImages})) {
@@ -157,7 +157,7 @@ struct CachedSessions {
     REQUIRE(texts_built() == 0);
   }
 
-  // How many programs a session builds from their texts. It uses them, whatever the cache had.
+  // Returns how many programs a session builds from their texts. It works whatever the cache has.
   int texts_built() {
     codl_session_options_t options = ReluSession::defaults();
     options.require_variant = 1;
@@ -174,7 +174,7 @@ struct CachedSessions {
     return cl.count("clCreateProgramWithSource");
   }
 
-  // `count` programs were damaged: those are built again, and none the next time.
+  // `count` damaged programs are built again, and none the next time.
   void check_repaired(int count) {
     CHECK(texts_built() == count);
     CHECK(texts_built() == 0);
@@ -216,7 +216,7 @@ TEST_CASE("whatever stands in the place of a program, the session is made and th
   write_all(files[0], read_all(files[1]));
   write_all(files[1], good);  // swapped
   sessions.check_repaired(2);
-  write_all(files[0], "fake");  // as before programs had heads
+  write_all(files[0], "fake");  // like programs before they had heads
   sessions.check_repaired(1);
   const auto replace = [&](auto make) {
     fs::remove(files[0]);
@@ -240,7 +240,7 @@ TEST_CASE("where no program can be stored, sessions are made all the same") {
     CHECK(sessions.cache.file_count() == 3);
   }
   SECTION("nothing may be written there") {
-    // The superuser may.
+    // The superuser may read it.
     const int expected = geteuid() == 0 ? 0 : 1;
     fs::permissions(sessions.cache.folder, fs::perms::owner_read | fs::perms::owner_exec);
     CHECK(sessions.texts_built() == 1);

@@ -1,5 +1,5 @@
-// Drivers that fail in a run: every call in turn, in the first and in a later run, on every kind of
-// sharing, with and without the CPU variant to fall back to.
+// Tests drivers that fail in a run: every call in turn, in the first and in a later run, with every
+// kind of sharing, with and without a CPU variant to fall back to.
 #include <atomic>
 #include <string>
 #include <thread>
@@ -35,7 +35,7 @@ void fail_each_call_of_a_run(FakeCl& cl, bool computes, GpuHalf half, Gate gate,
     ReluSession session(plan, options_with(fallback, said), &cl.api());
     INFO(session.diag.message);
     REQUIRE(session.status == CODL_OK);
-    said.lines.clear();  // a driver without early unmaps is told of
+    said.lines.clear();  // forgets the line about a driver without early unmaps
     int round = 0;
     for (; round < before; ++round) REQUIRE(session.run(round) == CODL_OK);
     const int live = cl.live_count();
@@ -49,7 +49,7 @@ void fail_each_call_of_a_run(FakeCl& cl, bool computes, GpuHalf half, Gate gate,
       INFO(describe(half, gate) << ", fallback " << fallback << ", run " << round << ", call "
                                 << fail_at << ": " << call);
       cl.fail_at(-1, 0);
-      if (is_over || call.find("clRelease") == 0) {  // which is not made to fail
+      if (is_over || call.find("clRelease") == 0) {  // releases never fail
         CHECK(status == CODL_OK);
       } else {
         ++failures;
@@ -59,7 +59,7 @@ void fail_each_call_of_a_run(FakeCl& cl, bool computes, GpuHalf half, Gate gate,
       }
       CHECK(cl.live_count() == live);
       CHECK(session.info().failed_runs == failures);
-      // The next run is the device's again.
+      // The device does the next run again.
       cl.clear_calls();
       const codl_status_t next = session.run(++round);
       INFO("next run: " << session.diag.message);
@@ -122,7 +122,7 @@ TEST_CASE("a device that is lost in a run is given up, and the CPU goes on") {
             CHECK(cl.live_count() == live);
           }
           if (!is_over) {
-            // clFinish fails too: there is no telling what the device still does.
+            // clFinish fails, too, so nobody knows what the device still does.
             CHECK(session.info().failed_runs == 1);
             CHECK(session.info().variant == std::string("cpu"));
             CHECK(session.info().fallback_reason == std::string(session.info().run_failure));
@@ -132,7 +132,7 @@ TEST_CASE("a device that is lost in a run is given up, and the CPU goes on") {
             CHECK(cl.calls().empty());
           }
         }
-        // Where it did not come back, what it may still write to stays.
+        // If the device did not return, the memory that it may still write to stays.
         CHECK(cl.frees_in_use() == 0);
         CHECK(cl.live_count() == cl.svm_count());
         CHECK(allocator.live_count <= (cl.has_failed() ? 1 : 0));
@@ -227,7 +227,7 @@ TEST_CASE("a run is cancelled from another thread, and the next one is right") {
   for (GpuHalf half : has_device ? halves_here() : std::vector<GpuHalf>())
     for (Gate gate : kGates) {
       INFO(describe(half, gate));
-      // Long enough a run to be met.
+      // The run is long enough to be cancelled.
       const OpenPlan plan(relu_plan({.half = half, .gate = gate, .dims = {1, 64, 128, 128}}));
       Lines said;
       ReluSession session(plan, options_with(CODL_FALLBACK_PER_RUN, said));

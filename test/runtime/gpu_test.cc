@@ -1,4 +1,4 @@
-// The GPU queue: on the OpenCL of this machine for its results, on a fake one for its calls.
+// Tests the GPU queue: its results on this machine's OpenCL, and its calls on a fake one.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -36,7 +36,7 @@ TEST_CASE("both halves of a split relu arrive, in every kind of sharing and both
 }
 
 TEST_CASE("no more is enqueued ahead than the plan's bound, by the steps' predicted times") {
-  // Three GPU steps of a microsecond each, one behind the other.
+  // Three GPU steps of a microsecond each, one after the other.
   const auto most_ahead = [](float max_ahead_us) {
     TestPlan test_plan = relu_plan({.half = GpuHalf::FineSvmImages});
     test_plan.variants[0].max_ahead_us = max_ahead_us;
@@ -97,7 +97,7 @@ TEST_CASE("the timeline has both queues, on one clock") {
       for (size_t i = 0; i < count; ++i) {
         queues.insert(times[i].queue);
         CHECK(times[i].start_ns <= times[i].end_ns);
-        // 1 ms: the two clocks are compared through one call.
+        // 1 ms of tolerance: one call relates the two clocks.
         CHECK(times[i].start_ns >= before_ns - 1'000'000);
         CHECK(times[i].end_ns <= after_ns + 1'000'000);
         if (times[i].queue == 0) {
@@ -156,7 +156,7 @@ TEST_CASE("a run takes no memory, creates and builds nothing and sets no argumen
 TEST_CASE("programs of equal text and defines are built once") {
   TestPlan plan = relu_plan({.half = GpuHalf::FineSvm});
   TestVariant& variant = plan.variants[0];
-  // Steps 1 and 2 are the halves on GPU and CPU: let the GPU do its half twice.
+  // Steps 1 and 2 are the halves on GPU and CPU; lets the GPU compute its half twice.
   TestStep again = variant.steps[1];
   again.waits = {};
   variant.steps.insert(variant.steps.begin() + 2, again);
@@ -170,7 +170,7 @@ TEST_CASE("programs of equal text and defines are built once") {
   CHECK(cl.count("clCreateKernel") == 2);
 }
 
-// Programs in memory.
+// Keeps programs in memory.
 struct ProgramStore {
   std::map<std::string, std::string> programs;
   codl_program_cache_t cache = {this, load, store};
@@ -195,7 +195,7 @@ TEST_CASE("a program is built from its text once, then taken from the applicatio
   Options options = ReluSession::defaults();
   options.require_variant = 1;
   options.program_cache = &store.cache;
-  // The names of the calls that making a session takes; `fail_at`: the one that fails.
+  // Returns the names of the calls that making a session takes; the call `fail_at` fails.
   const auto calls_of_session = [&](int fail_at) {
     FakeCl cl;
     cl.fail_at(fail_at, CL_INVALID_BINARY);
@@ -218,7 +218,7 @@ TEST_CASE("a program is built from its text once, then taken from the applicatio
   CHECK(count(calls, "clCreateProgramWithSource") == 0);
   CHECK(count(calls, "clCreateProgramWithBinary") == 1);
 
-  // A driver that does not take the program any longer, at either call.
+  // The driver no longer accepts the program, at either call.
   for (const char* call : {"clCreateProgramWithBinary", "clBuildProgram"}) {
     const auto at = std::find(calls.begin(), calls.end(), call) - calls.begin();
     CHECK(count(calls_of_session(static_cast<int>(at)), "clCreateProgramWithSource") == 1);
@@ -243,7 +243,7 @@ TEST_CASE("a GPU step that the CPU waits for is submitted before those behind it
   const auto of_gpu = std::find_if(steps.begin(), steps.end(),
                                    [](const TestStep& step) { return step.queue == Queue::Gpu; });
   const auto index = static_cast<uint32_t>(of_gpu - steps.begin());
-  // Once more, and nobody waits for that.
+  // Repeats it, and nobody waits for that.
   steps.insert(of_gpu + 1, TestStep(*of_gpu));
   for (TestStep& step : steps)
     for (uint32_t& wait : step.waits) wait += wait > index ? 1 : 0;
@@ -295,7 +295,7 @@ TEST_CASE("the marker of a step in its place waits for what the step waits for")
     return step.kind == StepKind::Upload;
   });
   REQUIRE(upload != steps.end());
-  // Next to the upload, whose kernel then waits for nothing itself.
+  // Stands next to the upload, whose kernel then waits for nothing itself.
   const auto index = static_cast<uint32_t>(upload - steps.begin());
   TestStep reshape = steps[steps.size() - 2];
   reshape.waits = {index};

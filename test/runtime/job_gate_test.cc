@@ -31,7 +31,7 @@ TEST_CASE("the gate closes when a worker finds nothing left: nobody enters for n
   gate.open();
   CHECK(gate.enter(1) == 2);
   gate.leave();
-  // Not job 2, whose tasks are all claimed.
+  // It does not wait for job 2, whose tasks are all taken.
   gate.close();
   gate.open();
   CHECK(gate.enter(0) == 3);
@@ -46,7 +46,7 @@ TEST_CASE("the caller waits for all who are checked in, awake or asleep") {
   CHECK(gate.enter(0) == 1);
   std::atomic<int> left{0};
   std::thread others([&] {
-    // Longer than the caller spins.
+    // It takes longer than the caller spins.
     const int64_t start_ns = now_ns();
     while (now_ns() - start_ns < 1'000'000) pause_core();
     ++left;

@@ -1,4 +1,5 @@
-// Sessions created and destroyed over and over: what they leave behind. test/soak has more of it.
+// Tests what sessions leave behind when they are created and destroyed over and over. test/soak
+// does more.
 #include "test/runtime/gpu_halves.h"
 #include "test/runtime/relu_session.h"
 #include "test/support/counting_allocator.h"
@@ -8,8 +9,8 @@
 namespace codl::test {
 namespace {
 
-// Creates, runs and destroys; what is left is counted after a few, in which the driver and the C
-// library make what they keep.
+// Creates, runs and destroys. The count starts after a few rounds, in which the driver and the C
+// library fill their caches.
 void check_lives(const OpenPlan& plan, codl_session_options_t options, int count) {
   CountingAllocator allocator;
   FakeCl cl(*machine_opencl());

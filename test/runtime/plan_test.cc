@@ -110,7 +110,7 @@ TEST_CASE("the structure of an open plan does not follow changes of its file") {
   CHECK(codl_plan_device(opened.plan) == std::string("test"));
 }
 
-// The file is written anew between any two reads of it.
+// Rewrites the file between any two reads of it.
 struct Rewriter {
   static ssize_t read_at(int file, void* bytes, size_t count, off_t offset) {
     const ssize_t got = pread(file, bytes, count, offset);
@@ -128,7 +128,7 @@ struct Rewriter {
 };
 
 TEST_CASE("what is verified is what is used, whenever the file changes") {
-  // A table behind what the first head tells of would lie in the mapping, which follows the file.
+  // A table beyond the first head's size would lie in the mapping, which follows the file.
   const std::vector<uint8_t> before = to_bytes(relu_cpu_plan({1, 4, 2, 2}, 1));
   std::vector<uint8_t> large_table = before;
   PlanHead head = read_head(before);

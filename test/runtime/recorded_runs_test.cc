@@ -1,6 +1,6 @@
-// The adaptive policy on runs that were recorded: mobilenet_v2 on two cores of a server (an AMD
-// EPYC), the CPU's steps on one and PoCL on the other, 0, 1 and 2 processes computing beside the
-// CPU's. Both cores had other work, too, so that runs of the same variant differ by half.
+// Tests the adaptive policy on recorded runs: mobilenet_v2 on two cores of a server (an AMD EPYC),
+// the CPU's steps on one and PoCL on the other, with 0, 1 and 2 processes computing beside the
+// CPU's. Both cores had other work, too, so runs of the same variant differ by half.
 #include <algorithm>
 #include <cstdint>
 #include <random>
@@ -29,12 +29,12 @@ double recorded_mean_us(size_t variant, size_t load) {
   return sum / static_cast<double>(runs.size());
 }
 
-// Runs of the variant in use follow each other as they were recorded, from a random one on.
+// Replays the current variant's runs in their recorded order, from a random one on.
 class ReplayedRuns {
  public:
   explicit ReplayedRuns(uint32_t seed) : random_(seed), chooser_(kPredictedUs) {}
 
-  // Mean of a phase's runs behind the first ten.
+  // Returns the mean of a phase's runs after the first ten.
   double phase_us(size_t load, double duration_us) {
     double sum_us = 0, passed_us = 0;
     int count = 0;

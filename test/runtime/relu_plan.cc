@@ -13,7 +13,7 @@ uint16_t kernel_id(const char* symbol) {
   return 0;
 }
 
-// Writes one variant: tensors get the next free bytes of their arena, never reused.
+// Writes one variant: tensors get the next free bytes of their arena, which are never reused.
 class VariantWriter {
  public:
   VariantWriter(TestVariant* variant, const std::vector<int32_t>& dims)
@@ -56,7 +56,7 @@ class VariantWriter {
                 .index = static_cast<uint32_t>(variant_->images.size() - 1)});
   }
 
-  // One step; returns its number.
+  // Appends one step; returns its number.
   uint32_t kernel(const char* symbol, uint32_t from, uint32_t to, std::vector<uint32_t> waits = {},
                   SplitDim part_dim = SplitDim::None, Range part = {}) {
     TestStep step;
@@ -169,7 +169,8 @@ void write_fine_svm(VariantWriter& writer, const ReluPlanOptions& options) {
   writer.kernel("convert_f32_cpu", y, out, {gpu_last});
 }
 
-// The GPU's relu of rows that both tensors hold, through images or not; returns its last step.
+// Writes the GPU's relu of rows that both tensors hold, through images or not; returns its last
+// step.
 uint32_t write_gpu_rows(VariantWriter& writer, uint32_t x, uint32_t y, Range rows, bool by_images,
                         std::vector<uint32_t> waits = {}) {
   if (!by_images) return writer.kernel("unary_f32_cl_buffer", x, y, std::move(waits));

@@ -1,4 +1,4 @@
-// Sessions on the CPU, and what they do where OpenCL is not as the plan wants it.
+// Tests sessions on the CPU, and what they do if OpenCL does not meet the plan's needs.
 #include "runtime/src/session.h"
 
 #include <cstring>
@@ -75,7 +75,7 @@ int32_t first_allowed_core() {
   return core;
 }
 
-// The end of the first worker's share of 100 tasks.
+// Returns the end of the first worker's share of 100 tasks.
 int64_t first_share(const ReluSession& session) {
   INFO(session.diag.message);
   REQUIRE(session.status == CODL_OK);
@@ -174,8 +174,8 @@ TEST_CASE("a session that runs out of memory releases what it has, wherever that
   }
 }
 
-// found[0, n) of int64[3, 4] along dim 0, with n from a blob: what a NonZero leaves behind. Bools
-// go in and out beside it.
+// Returns a plan for found[0, n) of int64[3, 4] along dim 0, with n from a blob, as a NonZero
+// leaves it. Bools go in and out beside it.
 TestPlan extent_plan(int64_t count) {
   TestPlan plan;
   plan.inputs = {{.name = "x", .dims = {3, 4}, .bytes = 96, .dtype = DType::I64},

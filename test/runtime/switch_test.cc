@@ -1,4 +1,4 @@
-// Sessions whose variants take turns: what they compute, allocate and hold, whatever fails or is
+// Tests sessions whose variants alternate: results, allocations and memory, whatever fails or is
 // cancelled between.
 #include <algorithm>
 #include <atomic>
@@ -18,8 +18,8 @@ namespace {
 
 using Options = codl_session_options_t;
 
-// Variants of one plan that differ in how they share memory, in their gates and in where they are
-// cut, and "cpu" at the end.
+// Makes a plan whose variants differ in how they share memory, in their gates and in their cuts,
+// with "cpu" at the end.
 TestPlan plan_of_many(const std::vector<GpuHalf>& halves) {
   TestPlan plan = relu_plan({});
   const TestVariant cpu = plan.variants.back();
@@ -124,7 +124,7 @@ TEST_CASE("a switch allocates nothing, makes no OpenCL object and calls no drive
       CHECK(cl.live_count() == live);
     }
     CHECK(allocator.allocation_count == allocations);
-    CHECK(programs <= 16);  // not one for each variant and step
+    CHECK(programs <= 16);  // fewer than one for each variant and step
   }
   CHECK(cl.live_count() == 0);
   CHECK(allocator.live_count == 0);
@@ -154,7 +154,7 @@ TEST_CASE("variants of a session lie in the same memory: the largest of each kin
   CHECK(info.host_bytes == host);
   CHECK(info.shared_bytes == svm + shared);
   CHECK(info.device_bytes == device);
-  // Images of different variants that stand for each other are as wide and as high as both.
+  // An image that several variants use is as wide and as high as each of them needs.
   CHECK(info.image_bytes >= images);
   CHECK(info.image_bytes < 2 * images);
   CHECK(cl.held().svm == static_cast<int64_t>(svm));
@@ -188,7 +188,7 @@ TEST_CASE("creation gives everything back, whichever allocation of many variants
   }
 }
 
-// Switches, and lets calls of the driver fail, at random.
+// Switches variants, and makes calls of the driver fail, at random.
 void fail_at_random(FakeCl& cl, const ManyVariants& many, int32_t fallback, bool computes) {
   const bool falls_back = fallback == CODL_FALLBACK_PER_RUN;
   {
@@ -204,7 +204,7 @@ void fail_at_random(FakeCl& cl, const ManyVariants& many, int32_t fallback, bool
       const std::string& name = many.names[random() % many.names.size()];
       REQUIRE(switch_to(session, name) == CODL_OK);
       cl.clear_calls();
-      // Never in two runs one after the other, so that the device is not given up.
+      // Two consecutive runs never fail, so that the device is not given up.
       const bool fails = round % 2 == 0;
       cl.fail_at(fails ? static_cast<int>(random() % 8) : -1, CL_OUT_OF_RESOURCES);
       const codl_status_t status = session.run(round);
@@ -266,7 +266,7 @@ TEST_CASE("a lost device is lost to all variants that have its memory") {
   }
 }
 
-// `api` null: this machine's OpenCL. `computes`: it does, so that results can be looked at.
+// `api` null: this machine's OpenCL. `computes`: it computes, so that results can be checked.
 void disturb_runs(const ManyVariants& many, int32_t policy, const rt::ClApi* api, bool computes) {
   Options options = many.options;
   options.variant_policy = policy;
@@ -299,7 +299,7 @@ void disturb_runs(const ManyVariants& many, int32_t policy, const rt::ClApi* api
       }
     });
   int ended = 0;
-  // Until the others have had their turns.
+  // Waits until the others have had their turns.
   for (int round = 0; round < 300 || session.info().switch_count < 10; ++round) {
     const codl_status_t status = session.run(round);
     if (status == CODL_OK && computes && !session.is_right()) ++wrong;

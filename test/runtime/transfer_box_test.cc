@@ -24,7 +24,7 @@ OperandShape shape_of(Layout layout, std::vector<int32_t> dims, Range rows) {
   return shape;
 }
 
-// Element (n, c, h, w) of a tensor whose memory holds its own indices: which value it is.
+// Returns element (n, c, h, w) of a tensor whose memory holds its own indices.
 float value_at(const OperandShape& shape, const std::vector<float>& data, int32_t n, int32_t c,
                int32_t h, int32_t w) {
   int64_t strides[kMaxRank] = {};
@@ -33,7 +33,7 @@ float value_at(const OperandShape& shape, const std::vector<float>& data, int32_
                                   (h - shape.row_begin) * strides[2] + w * strides[3])];
 }
 
-// Copies as the OpenCL calls would, from a host tensor of numbers to a device tensor of zeros.
+// Copies like the OpenCL calls, from a host tensor of numbers to a device tensor of zeros.
 std::vector<float> upload(const TransferBox& box, const OperandShape& host,
                           const OperandShape& device, const std::vector<float>& from) {
   std::vector<float> to(device.bytes / 4, 0.0f);
@@ -48,7 +48,7 @@ std::vector<float> upload(const TransferBox& box, const OperandShape& host,
   return to;
 }
 
-// Uploads the part and looks at every element of the device's window.
+// Uploads the part and checks every element of the device's window.
 void check_upload(const OperandShape& host, const OperandShape& device, SplitDim dim, Range part) {
   std::vector<float> numbers(host.bytes / 4);
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i + 1);

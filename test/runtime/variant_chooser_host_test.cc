@@ -1,5 +1,5 @@
-// The adaptive policy where the host chooses, too, and where plans predict absurd times. Runs take
-// what the tests say, without noise but for what they add.
+// Tests the adaptive policy where the host chooses, too, and where plans predict absurd times. Runs
+// take the times that the tests give, without further noise.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -15,15 +15,15 @@ class Chooser {
  public:
   explicit Chooser(const std::vector<float>& predicted_us) : chooser_(predicted_us) {}
 
-  // The host names a variant. `is_held`: it refuses to leave it, as a hint does.
+  // The host names a variant. `is_held`: it refuses to leave it, as a hint makes it do.
   void set(size_t variant, bool is_held) {
     used_ = variant;
     is_held_ = is_held;
   }
   void release() { is_held_ = false; }
 
-  // How many of the runs are of `variant`. `swing`: looks at each variant differ from the mean by
-  // so much, in turns to both sides.
+  // Returns how many of the runs use `variant`. `swing`: looks at each variant differ from the mean
+  // by so much, alternately in both directions.
   int run(const std::vector<float>& us, int count, size_t variant, float swing = 0) {
     int runs = 0;
     for (int i = 0; i < count; ++i) {
@@ -87,7 +87,7 @@ TEST_CASE("load on a variant that was hinted is noticed while the hint holds") {
   CHECK(chooser.chooser().expected_us(0) > 1.9f * kUs);
 }
 
-// In noise a variant that is not worse for sure is run for as long as that is so.
+// In noise, a variant runs for as long as it is not surely worse.
 TEST_CASE("a try that goes on for long is no reason to look at the variant later") {
   constexpr float kSwing = 0.4f;
   Chooser chooser({kUs, 1.03f * kUs});

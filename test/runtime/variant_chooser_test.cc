@@ -1,5 +1,6 @@
-// The adaptive policy on devices that are told: what each variant takes under each load, with the
-// noise of a scheduler. What it takes beside the best variant of each phase, and that it ends.
+// Tests the adaptive policy on devices whose times the test gives: for each variant under each
+// load, with a scheduler's noise. It compares with the best variant of each phase, and checks that
+// trying ends.
 #include <algorithm>
 #include <random>
 #include <string>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int kLayers = 20;
 
-// A variant whose every layer is computed by both processors at once, or by one of them.
+// A variant whose layers are computed by both processors at once, or by one of them.
 struct Shares {
   const char* name;
   float cpu_us;  // sum over all layers
@@ -28,8 +29,8 @@ std::vector<float> predicted_us(const std::vector<Shares>& shares, bool is_predi
   return us;
 }
 
-// A device whose CPU or GPU is slower than predicted. A processor is as slow as that where it is
-// used all the time; `relief` of it is spared where it is used for a short share of a run.
+// A device whose CPU or GPU is slower than predicted. A processor is that slow if it is used all
+// the time; `relief` reduces this if it is used for a short share of a run.
 struct Load {
   float cpu = 1;
   float gpu = 1;
@@ -49,9 +50,9 @@ class Device {
     for (float& one : errors_) one = error(random_);
   }
 
-  // From now on such a share of the runs takes ten times as long.
+  // From now on, this share of the runs takes ten times as long.
   void set_long_runs(float share) { long_share_ = share; }
-  // From now on a run takes so much, whatever the load.
+  // From now on, a run takes these times, whatever the load.
   void set_truth(std::vector<float> us) { truth_us_ = std::move(us); }
 
   // Returns the mean time of a run; `cpu_us`: of its CPU steps.
@@ -75,13 +76,13 @@ class Device {
     return found;
   }
 
-  // Average of `count` runs after the first `left_out`.
+  // Returns the average of `count` runs after the first `left_out`.
   float run(Load load, int count, int left_out = 0) {
     double sum = 0;
     for (int i = 0; i < count; ++i) {
       float cpu_us = 0;
       const float mean = mean_us(used_, load, &cpu_us);
-      // Scheduling adds: never faster by more than half of what it is slower on average.
+      // Scheduling only adds: a run is never faster by more than half of its average delay.
       const float factor =
           1 - noise_ / 2 + std::exponential_distribution<float>(2 / noise_)(random_);
       const float cold = used_ != last_ ? 1.15f : 1;
@@ -112,8 +113,8 @@ class Device {
 const std::vector<Shares> kVariants = {
     {"coexec", 10000, 10000}, {"cpu", 19000, 0}, {"gpu50", 14000, 6500}, {"busy", 5000, 14000}};
 
-// Phases of 100 runs, of which the first ten are the policy's to find out, on 50 devices: by phase,
-// what it takes above the best variant, on average.
+// On 50 devices, phases have 100 runs, of which the policy may use the first ten to find out.
+// Returns the average time above the best variant, per phase.
 std::vector<double> mean_excess(const std::vector<Shares>& variants, const std::vector<Load>& loads,
                                 float relief, float noise) {
   constexpr int kDevices = 50;
@@ -130,19 +131,19 @@ std::vector<double> mean_excess(const std::vector<Shares>& variants, const std::
   return excess;
 }
 
-// Processes beside the thread, and by how much everything is slower at the beginning and at the end
-// of a phase: a phone that gets hot.
+// Processes beside the thread, and how much slower everything is at the beginning and the end of a
+// phase: a phone gets hot.
 struct Phase {
   int others = 0;
   float begin_slowdown = 1;
   float end_slowdown = 1;
 };
 
-// Runs of variants on such a core, each by itself or as a chooser says.
+// Runs variants on such a core, each by itself or as a chooser decides.
 class SharedDevice {
  public:
-  // `lost_turns`: a thread that sleeps until the GPU has finished finds the core taken so often, of
-  // all layers that both processors compute.
+  // `lost_turns`: how often, among all layers that both processors compute, a thread that sleeps
+  // until the GPU has finished finds the core taken.
   SharedDevice(std::vector<Shares> variants, float noise, uint32_t seed, float lost_turns = 0)
       : shares_(std::move(variants)),
         noise_(noise),
@@ -154,8 +155,8 @@ class SharedDevice {
     for (size_t i = 0; i < 2 * shares_.size(); ++i) errors_.push_back(error(random_));
   }
 
-  // Means of the runs of a phase behind the first kLeftOut: of the chooser's, and of the best and
-  // the worst variant by itself.
+  // Means of a phase's runs after the first kLeftOut: the chooser's, and those of the best and the
+  // worst variant alone.
   struct Means {
     double adaptive = 0;
     double best = 0;
@@ -180,9 +181,9 @@ class SharedDevice {
   static constexpr int kLeftOut = 10;
 
  private:
-  static constexpr float kSliceUs = 3000;  // Linux's for a few processes on a core
+  static constexpr float kSliceUs = 3000;  // Linux's slice for a few processes on a core
 
-  // `choose`: the variant of the next run, from what the last one took (0: there was none).
+  // `choose` returns the variant of the next run, given the last one's time (0: there was none).
   template <typename Choose>
   double mean_us(const Phase& phase, int count, Choose choose) {
     double sum_us = 0;
@@ -232,14 +233,14 @@ class SharedDevice {
   size_t used_ = 0;
 };
 
-// Networks of 4 to 25 ms; in the last the first variant is the CPU's plan.
+// Networks of 4 to 25 ms; in the last one the first variant is the CPU's plan.
 const std::vector<std::vector<Shares>> kNetworks = {
     {{"coexec", 4000, 4000}, {"cpu", 7500, 0}, {"gpu50", 5500, 2600}, {"busy", 2200, 5500}},
     {{"coexec", 15000, 15000}, {"cpu", 27000, 0}, {"gpu50", 20000, 10000}, {"busy", 8000, 21000}},
     {{"coexec", 8000, 0}, {"cpu", 8000, 0}, {"gpu50", 7000, 4000}, {"busy", 2200, 9500}}};
 
-// How many of the phases of 50 devices have runs of at most 5 % more than the best variant's, as a
-// share; the mean of what they take more; how many take more than the worst.
+// Over the phases of 50 devices: the share whose runs take at most 5 % more than the best
+// variant's; the mean of their excess; the share that takes more than the worst variant.
 struct Followed {
   double within = 0;
   double mean_excess = 0;
@@ -276,7 +277,7 @@ TEST_CASE("ten runs after the GPU's load changes, runs take 7 % more than the be
   const float relief = GENERATE(0.0f, 0.5f);
   CAPTURE(relief);
   for (double excess : mean_excess(kVariants, {{1, 1}, {1, 1.8f}, {1, 4}, {1, 6}}, relief, 0.05f))
-    CHECK(excess < 0.07);  // tries of what takes two to six times as long cost more
+    CHECK(excess < 0.07);  // trying a variant that takes two to six times as long costs more
 }
 
 TEST_CASE("a processor that is not used any more is tried again, sooner or later", "[simulated]") {
@@ -289,7 +290,7 @@ TEST_CASE("a processor that is not used any more is tried again, sooner or later
       cpu_runs += device.used() == 1 ? 1 : 0;
     }
     CHECK(cpu_runs >= 90);
-    // Tries in vain were rare in the end.
+    // In the end, tries without success became rare.
     CHECK(device.run({1, 1}, 300, 200) < 1.05f * device.best_us({1, 1}));
   }
 }
@@ -310,7 +311,7 @@ TEST_CASE("beside 0, 1 and 2 processes nearly all phases are within 5 % of the b
   CHECK(followed.beyond_worst == 0);
 }
 
-// Co-execution is slower beside other processes than the CPU's share alone tells.
+// Beside other processes, co-execution is slower than the CPU's share alone tells.
 TEST_CASE("what load said of a variant does not count when the load has gone", "[simulated]") {
   const std::vector<Shares>& network = kNetworks[GENERATE(0u, 1u, 2u)];
   double excess = 0;
@@ -324,8 +325,8 @@ TEST_CASE("what load said of a variant does not count when the load has gone", "
   CHECK(excess < 0.08);
 }
 
-// mobilenet_v2 as it was measured on two quiet cores: what a run takes
-// alone, and what it takes of a core that it shares, which is more where it loses turns.
+// mobilenet_v2 as measured on two quiet cores: a run's time alone, and its time on a shared core,
+// which is longer if it loses turns.
 struct MeasuredVariant {
   const char* name;
   float alone_us, shared_us;
@@ -404,7 +405,7 @@ TEST_CASE("plans without predictions are tried, too") {
 }
 
 TEST_CASE("what tries cost is bounded, whatever runs take") {
-  // Every variant but the first takes ten times as long, and is predicted to be faster.
+  // Every variant but the first takes ten times as long as it is predicted to.
   Device device({{"coexec", 10000, 0}, {"a", 5000, 0}, {"b", 6000, 0}, {"c", 7000, 0}}, 0, 0.05f,
                 1);
   device.set_truth({10000, 100000, 100000, 100000});
@@ -415,7 +416,7 @@ TEST_CASE("what tries cost is bounded, whatever runs take") {
     device.run({1, 1}, 1);
   }
   CHECK(tries >= 3);
-  // Each costs nine runs: one of each variant at first, then 0.2 % of all runs, and one beyond.
+  // Each try costs nine runs: one of each variant at first, then 0.2 % of all runs, and one more.
   CHECK(tries * 9 <= 3 * (9 + 0.002 * kRuns + 9));
   CHECK(device.used() == 0);
 }

@@ -38,7 +38,7 @@ TEST_CASE("between two halves the nearer one is written, halfway the even one") 
   uint32_t faults = 0;
   for (uint32_t word = 0; word < 0x7c00; ++word) {
     const double low = value_of(word);
-    // Behind the largest one 2^16 would be next, which is infinity's.
+    // After the largest half comes 2^16, which stands for infinity.
     const double high = word == 0x7bff ? 65536 : value_of(word + 1);
     const double middle = (low + high) / 2;
     for (const uint32_t sign : {0U, 0x8000U}) {

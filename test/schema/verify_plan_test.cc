@@ -119,8 +119,8 @@ TestPlan cpu_plan() {
   return plan;
 }
 
-// Beside cpu_plan(): windows t7 and t8 of t9, the second pooled from the first, which a Concat of
-// them leaves where they are.
+// Adds to cpu_plan(): windows t7 and t8 of t9. The second is pooled from the first, and a Concat of
+// them leaves both where they are.
 TestPlan windows_plan() {
   TestPlan plan = cpu_plan();
   TestVariant& variant = plan.variants[0];
@@ -178,7 +178,7 @@ SliceParams slice_of_rows() {
   return slice;
 }
 
-// Beside cpu_plan(): t6; t7, a Reshape of it, and t8, a Slice of that, where it has them.
+// Adds to cpu_plan(): t6; t7, a Reshape of it, and t8, a Slice of that, both in its place.
 TestPlan in_place_plan() {
   TestPlan plan = cpu_plan();
   TestVariant& variant = plan.variants[0];
@@ -211,8 +211,8 @@ TestPlan sub_buffer_plan() {
   return plan_of(variant);
 }
 
-// Both processors write to the same memory. t4 is computed on the CPU, and t5 is a Slice of it
-// where it has that, from its first row on.
+// Both processors write to the same memory. t4 is computed on the CPU; t5 is a Slice of it in its
+// place, from the first row on.
 TestPlan shared_in_place_plan() {
   TestVariant variant;
   variant.name = "coexec";
@@ -238,7 +238,7 @@ TestPlan shared_in_place_plan() {
   return plan;
 }
 
-// Up, through two images, and down again.
+// Goes up, through two images, and down again.
 TestPlan separate_plan() {
   TestVariant variant;
   variant.name = "coexec";
@@ -265,7 +265,7 @@ TestPlan separate_plan() {
   return plan_of(variant);
 }
 
-// Beside separate_plan(): a Reshape of a tensor of the device's where that lies.
+// Adds to separate_plan(): a Reshape of a device tensor in its place.
 TestPlan device_in_place_plan() {
   TestPlan plan = separate_plan();
   TestVariant& variant = plan.variants[0];
@@ -277,8 +277,8 @@ TestPlan device_in_place_plan() {
   return plan;
 }
 
-// Beside separate_plan(): windows t9 and t10 of t11, both pooled from t8, which a Concat of them
-// leaves where they are.
+// Adds to separate_plan(): windows t9 and t10 of t11, both pooled from t8. A Concat of them leaves
+// both where they are.
 TestPlan windows_plan_of(Storage storage) {
   TestPlan plan = separate_plan();
   TestVariant& variant = plan.variants[0];
@@ -329,7 +329,7 @@ TestTensor as_halves(TestTensor tensor) {
   return tensor;
 }
 
-// Up, through halves in two images and in a buffer, and down again.
+// Goes up, through halves in two images and in a buffer, and down again.
 TestPlan halves_plan() {
   TestPlan plan = separate_plan();
   TestVariant& variant = plan.variants[0];
@@ -345,13 +345,13 @@ TestPlan halves_plan() {
   return plan;
 }
 
-// Stands in for the contracts where a test is about another rule.
+// Replaces the contracts where a test is about another rule.
 const char* accept_all(const kernels::StepShape&, kernels::StepNeeds*) { return nullptr; }
 const char* refuse_all(const kernels::StepShape&, kernels::StepNeeds*) { return "another step"; }
 
 PlanFault verify(const std::vector<uint8_t>& file, VerifyLevel level = VerifyLevel::All,
                  CheckStep check_step = accept_all) {
-  // A copy of the exact size, so that ASan sees a read behind it. 8-byte aligned as asked for.
+  // A copy of the exact size, so that ASan sees a read after it, and 8-byte aligned as required.
   const std::unique_ptr<uint64_t[]> bytes(new uint64_t[(file.size() + 7) / 8]);
   std::copy(file.begin(), file.end(), reinterpret_cast<uint8_t*>(bytes.get()));
   const plan::PlanDef* plan = nullptr;
@@ -361,7 +361,7 @@ PlanFault verify(const std::vector<uint8_t>& file, VerifyLevel level = VerifyLev
   return fault;
 }
 
-// One rule: what breaks it, and what the verifier then says.
+// One rule: a change that breaks it, and the verifier's expectation.
 struct BadExample {
   const char* expected;
   std::function<void(TestPlan& plan, TestVariant& variant)> break_rule;
@@ -466,7 +466,7 @@ TEST_CASE("a file of another format version is told from a damaged one") {
   std::vector<uint8_t> file = test::to_bytes(cpu_plan());
   PlanHead head = test::read_head(file);
   head.version = kPlanVersion + 1;
-  head.reserved = 7;  // whatever a later version keeps there
+  head.reserved = 7;  // a later version may use it
   test::write_head(file, head);
   const PlanFault fault = verify(file);
   CHECK(fault.kind == PlanFault::Version);
@@ -550,7 +550,7 @@ TEST_CASE("each rule of inputs and outputs refuses its bad example") {
                                       }}});
 }
 
-// cpu_plan() and a hidden output that counts rows of y; no step writes it.
+// cpu_plan() with a hidden output that counts rows of y; no step writes it.
 TestPlan extent_plan() {
   TestPlan plan = cpu_plan();
   plan.outputs.push_back({.name = "y.count", .dims = {}, .bytes = 8, .dtype = DType::I64});
@@ -704,7 +704,7 @@ TEST_CASE("each rule of a tensor's shape refuses its bad example") {
        {"rank of at most 8", [](auto&, auto& v) { v.tensors[1].dims.assign(9, 1); }},
        {"dims between 1 and 2^24", [](auto&, auto& v) { v.tensors[1].dims[3] = 0; }},
        {"at most 2^30 elements", [](auto&, auto& v) { v.tensors[1].dims[0] = 1 << 24; }},
-       // 2^29 elements fit, 4 queues for the one channel do not.
+       // 2^29 elements fit, but 4 lanes for the one channel do not.
        {"at most 2^30 elements, pad lanes included",
         [](auto&, auto& v) {
           v.tensors[1].dims = {1 << 24, 1, 4, 1 << 3};
@@ -867,7 +867,7 @@ TEST_CASE("each rule of a window on the GPU refuses its bad example") {
                       v.steps[8].operands = {9, 10};
                       move_window(v.tensors[10]);
                     }}});
-    // A kernel reads some channels of a buffer and writes others of it, of an image it may not.
+    // A kernel may read some channels of a buffer and write others of it, but not of an image.
     TestPlan plan = make_plan();
     plan.variants[0].steps[8].operands = {9, 10};
     CHECK(verify(test::to_bytes(plan)).ok() == !is_image);
@@ -895,7 +895,7 @@ TEST_CASE("an output in its input is refused where it is not what the input has 
        {kRule, [&](auto&, auto& v) { set_slice(v, [](auto& s) { s.step_0 = 2; }); }},
        {kRule, [&](auto&, auto& v) { set_slice(v, [](auto& s) { s.step_1 = -1; }); }},
        {kRule, [&](auto&, auto& v) { set_slice(v, [](auto& s) { s.count_0 = 3; }); }},
-       // Not all of the columns: no run.
+       // It takes not all of the columns, so it is no run of memory.
        {kRule, [&](auto&, auto& v) {
           v.tensors[8].dims = {2, 8};
           v.tensors[8].bytes = 2 * 8 * sizeof(float);
@@ -1198,8 +1198,8 @@ TEST_CASE("each rule of who holds a sub-buffer refuses its bad example") {
       {{"every mapped tensor unmapped at the end", [](auto&, auto& v) { v.steps.pop_back(); }}});
 }
 
-// `step_count` GPU steps of 16 operands beside `mapped_count` mapped sub-buffers, all of which an
-// operand is compared with.
+// Makes `step_count` GPU steps of 16 operands beside `mapped_count` mapped sub-buffers; each
+// operand is compared with all of these.
 TestPlan crowded_plan(uint32_t step_count, uint32_t mapped_count) {
   TestPlan plan = sub_buffer_plan();
   TestVariant& variant = plan.variants[0];
@@ -1238,7 +1238,7 @@ TEST_CASE("the time of verification does not grow with what is mapped") {
 }
 
 TEST_CASE("sub-buffers are mapped and unmapped in any order, as a list of them is") {
-  // Against a list that is searched from its start.
+  // Compares with a list that is searched from its start.
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
     TestPlan plan = sub_buffer_plan();
@@ -1274,7 +1274,7 @@ TEST_CASE("sub-buffers are mapped and unmapped in any order, as a list of them i
       const bool is_written = std::any_of(held.begin(), held.end(), [&](const Held& h) {
         return h.to_write && share(h.tensor, tensor);
       });
-      // Mostly right steps, so that rounds are long.
+      // Most steps are right, so that rounds are long.
       const bool may_be_wrong = random() % 50 == 0;
       switch (random() % 3) {
         case 0:
@@ -1292,7 +1292,7 @@ TEST_CASE("sub-buffers are mapped and unmapped in any order, as a list of them i
           if (is_right) held.erase(found);
           break;
         default:
-          // Tensor 1 lies behind all of them.
+          // Tensor 1 lies after all of them.
           variant.tensors[1].offset_bytes = 60 * 1024;
           if (is_written && !may_be_wrong) break;
           is_right = !is_written;
@@ -1406,8 +1406,8 @@ TEST_CASE("every string and vector must be present") {
         "inputs, outputs, blobs, kernels and variants present");
 }
 
-// A plan of one variant, whose tables the test has made. `text_bytes`: of its texts, which only
-// make it larger.
+// Makes a plan of one variant, whose tables the test has made. `text_bytes`: size of its texts,
+// which only make it larger.
 std::vector<uint8_t> file_of_variant(flatbuffers::FlatBufferBuilder& builder,
                                      flatbuffers::Offset<plan::VariantDef> variant,
                                      size_t text_bytes = 0) {
@@ -1449,7 +1449,7 @@ TEST_CASE("no file can name one table too often, a small one not even as often a
     const char* expected;
   };
   const char* const one_place = "a well-formed FlatBuffer whose tables stand in one place each";
-  // References to one table take 4 bytes each; 12 bytes are asked for.
+  // References to one table take 4 bytes each; the example asks for 12 bytes.
   for (const Example& example :
        {Example{1000, 0, 0, one_place}, Example{0, 1000, 0, one_place},
         Example{kMaxSteps, 0, 0, one_place}, Example{0, kMaxTensors, 0, one_place},
@@ -1471,7 +1471,7 @@ TEST_CASE("no file can name one table too often, a small one not even as often a
 
 // ---- damage -------------------------------------------------------------------------------------
 
-// Verifies at the level that lets damage through to the later checks, with the real contracts.
+// Verifies at the level that lets damage reach the later checks, with the real contracts.
 void check_opens_or_fails(const std::vector<uint8_t>& file) {
   CHECK_NOTHROW(verify(file, VerifyLevel::Structure, kernels::check_step));
 }
@@ -1499,7 +1499,7 @@ TEST_CASE("the checksum finds every flipped byte behind the head") {
   auto* bytes = reinterpret_cast<uint8_t*>(aligned.data());
   size_t accepted = 0;
   for (size_t i = sizeof(PlanHead); i < file.size(); ++i) {
-    // Padding far behind the table is sampled: it is 60 KB of zeros.
+    // Padding far after the table is sampled: it is 60 KB of zeros.
     if (i > head.table_offset + head.table_bytes + 64 && i % 61 != 0) continue;
     bytes[i] ^= 0x40;
     if (verify_plan(bytes, file.size(), VerifyLevel::All, accept_all, &plan).ok()) ++accepted;

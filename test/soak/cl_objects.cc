@@ -25,14 +25,15 @@ void count_made() {
   ++made;
 }
 
-// An event that the caller asked for is an object, too. A list to wait for is `const cl_event*`.
+// An event that the caller asked for is an object, too. A list of events to wait for is `const
+// cl_event*`.
 template <typename Argument>
 void count_event(Argument argument) {
   if constexpr (std::is_same_v<Argument, cl_event*>)
     if (argument != nullptr) count_made();
 }
 
-// Functions of OpenCL that look like the driver's `kFunction`, by what they do.
+// Functions of OpenCL that count and call the driver's `kFunction`.
 template <auto kFunction, typename Type>
 struct Counted;
 template <auto kFunction, typename Result, typename... Arguments>
@@ -67,8 +68,8 @@ struct Counted<kFunction, Result (CL_API_CALL* cl_icd_dispatch::*)(Arguments...)
 template <auto kFunction>
 using Of = Counted<kFunction, decltype(kFunction)>;
 
-// Everything of OpenCL 1.2 that the runtime calls (runtime/src/cl_api.h), and what a driver's own
-// tools may call in its place.
+// Counts for everything of OpenCL 1.2 that the runtime calls (runtime/src/cl_api.h), and for
+// functions that a driver's own tools may call instead.
 void count_functions() {
 #define CODL_COUNT(name, effect) counted.name = Of<&cl_icd_dispatch::name>::effect;
   CODL_COUNT(clCreateContext, create)
@@ -106,7 +107,7 @@ void count_functions() {
   CODL_COUNT(clEnqueueWriteBufferRect, enqueue)
   CODL_COUNT(clEnqueueMarkerWithWaitList, enqueue)
 #undef CODL_COUNT
-  // The only release without a result.
+  // This is the only release without a result.
   counted.clSVMFree = [](cl_context context, void* memory) {
     driver.clSVMFree(context, memory);
     if (memory != nullptr) --alive;

@@ -1,7 +1,7 @@
-// Sessions of a plan for a long time: two side by side, whose variants and options change at
-// random, with cancels from another thread; and many created and destroyed. Every output has the
-// bits of the first, and memory, threads, descriptors and OpenCL objects stay what they were. Or
-// runs that are checked, each with inputs of its own (`soak --help`). test/soak.sh and
+// Runs sessions of a plan for a long time: two side by side, whose variants and options change at
+// random, with cancels from another thread; and many that are created and destroyed. Every output
+// has the bits of the first, and memory, threads, descriptors and OpenCL objects do not grow. It
+// can also run with checks, each run with inputs of its own (`soak --help`). test/soak.sh and
 // test/drivers.sh run it.
 #include <malloc.h>
 #include <unistd.h>
@@ -33,13 +33,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kTool = "soak";
-// Inputs that take turns.
+// Number of inputs that take turns.
 constexpr uint64_t kInputSets = 3;
 // Sessions of each worker before the process's memory is compared: drivers and the C library first
 // fill their caches.
 constexpr int64_t kFirstSessions = 20;
-// The time of two sessions side by side is so many stretches. Behind each, when no session is left,
-// the process holds what leaked and what others keep; the most beside sessions is another in each.
+// The time of two sessions side by side is divided into so many stretches. After each, when no
+// session is left, the process holds leaks and what others keep; during one, the maximum differs
+// each time.
 constexpr int kStretches = 12;
 // Bytes by which allocations may have grown at the end. PoCL keeps some 300 per session.
 constexpr int64_t kMaxGrowth = 2 << 20;
@@ -57,8 +58,8 @@ struct SoakOptions {
   PlanFlags plan;
   double duration_s = 60;
   int32_t creations = 200;
-  int64_t checked_runs = 0;    // in place of the others
-  Leak leak = Leak::NotAsked;  // asked: no sessions side by side
+  int64_t checked_runs = 0;    // instead of the other tests
+  Leak leak = Leak::NotAsked;  // if set: no sessions side by side
 };
 
 [[noreturn]] void fail(const std::string& where, const std::string& expected,
@@ -100,7 +101,7 @@ std::string describe(const Held& held) {
 
 void plant(Leak leak) {
   if (leak == Leak::Memory) {
-    // Kept where the compiler cannot see that nobody reads it.
+    // Stored where the compiler cannot see that nobody reads it.
     static std::vector<std::vector<std::byte>> leaked;
     leaked.emplace_back(kLeakedBytes);
   } else if (leak == Leak::Thread) {
@@ -112,9 +113,10 @@ void plant(Leak leak) {
   }
 }
 
-// `where`: of what. `after`, when all that began since `before` has ended, may have what `before`
-// had and a little memory. Resident memory would tell less: the C library keeps what is free, and
-// how much depends on which threads built programs at the same time.
+// `where` names the sessions for messages. `after`, when everything that began since `before` has
+// ended, may hold as much as `before` and a little more memory. Resident memory would tell less:
+// the C library keeps freed memory, and how much depends on which threads built programs at the
+// same time.
 void check_held(const std::string& where, const Held& before, Held after) {
   after.threads = test::threads_down_to(before.threads);
   after.descriptors = test::descriptor_count();
@@ -126,7 +128,7 @@ void check_held(const std::string& where, const Held& before, Held after) {
     fail(where, "no more than " + describe(before), describe(after));
 }
 
-// Inputs and the buffers for outputs of one thread.
+// Inputs and output buffers of one thread.
 struct Tensors {
   std::vector<std::vector<Tensor>> inputs;  // indexed by set
   std::vector<Tensor> outputs;
@@ -149,7 +151,7 @@ std::vector<std::byte> bytes_of(const std::vector<Tensor>& outputs) {
   return bytes;
 }
 
-// Outputs by variant and set of inputs.
+// Outputs, keyed by variant and set of inputs.
 using Expected = std::map<std::pair<std::string, uint64_t>, std::vector<std::byte>>;
 
 class Soak {
@@ -170,7 +172,7 @@ class Soak {
  private:
   // A session that the canceller may cancel while its thread runs or replaces it.
   struct Worker {
-    std::mutex mutex;  // held where `session` changes or is cancelled
+    std::mutex mutex;  // held while `session` changes or is cancelled
     Session session;
     std::string variant;
     int64_t runs = 0;
@@ -197,7 +199,7 @@ class Soak {
     }
   }
 
-  // The first variant: in each run the next GPU step is computed again on the CPU.
+  // Runs the first variant: in each run the CPU computes the next GPU step again.
   void run_checked() {
     PlanFlags flags = flags_of(variants_.front());
     flags.check_every = 1;
@@ -227,7 +229,7 @@ class Soak {
   void create_and_destroy() {
     Tensors tensors = tensors_of(plan_, options_.plan);
     Held before;
-    // The first ones, of each variant, fill what the C library and the driver keep.
+    // The first sessions, of each variant, fill the caches of the C library and the driver.
     const int32_t first = std::min(options_.creations / 4, 100);
     for (int32_t i = 0; i < options_.creations; ++i) {
       if (i == first) before = held_now();
@@ -246,7 +248,7 @@ class Soak {
     check_held(formatted("%d sessions", options_.creations), before, held_now());
   }
 
-  // All variants in one session.
+  // Creates one session of all variants.
   Session create_switching(const std::string& variant, std::mt19937& random) {
     std::vector<const char*> names;
     for (const std::string& name : variants_) names.push_back(name.c_str());
@@ -263,7 +265,7 @@ class Soak {
     return std::move(*session);
   }
 
-  // One step of a worker's life.
+  // Does one step of a worker's life.
   void step(Worker& worker, Tensors& tensors, std::mt19937& random) {
     const std::string& variant = variants_[random() % variants_.size()];
     if (!worker.session || random() % 16 == 0) {
@@ -328,7 +330,7 @@ class Soak {
     check_held(formatted("%.0f s", options_.duration_s), *before, held_now());
   }
 
-  // Both workers, and cancels from this thread. No session is left.
+  // Runs both workers, and cancels from this thread. No session is left.
   void run_stretch(Worker (&workers)[2], uint32_t stretch, std::mt19937& random) {
     is_over_ = false;
     std::thread threads[] = {std::thread([&] { live(workers[0], 2 * stretch + 1); }),

@@ -16,7 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 GREW = 70
 BIN = None
 
-# Stands for codlc: the last argument is the plan.
+# Replaces codlc: the last argument is the plan.
 FAKE_CODLC = """#!/usr/bin/env bash
 for last; do :; done
 case $* in *REFUSED*) echo "codlc: error: refused" >&2; exit 2 ;; esac

@@ -12,7 +12,8 @@
 namespace codl::test {
 namespace {
 
-// The functions used here, found at run time: a machine without OpenCL builds and runs the tests.
+// The functions used here are found at run time, so that a machine without OpenCL builds and runs
+// the tests.
 #define CODL_TEST_CL_FUNCTIONS(F) \
   F(clGetPlatformIDs)             \
   F(clGetDeviceIDs)               \
@@ -179,7 +180,7 @@ std::string ClDevice::make_step(const KernelInfo& info, const kernels::ClLaunch&
       memory = api.clCreateImage(state_->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, &format,
                                  &desc, operand.data, &error);
     } else {
-      // In place, a separate GPU would read the host's memory in every timed run.
+      // With memory in place, a separate GPU would read the host's memory in every timed run.
       const cl_mem_flags where = is_timed ? CL_MEM_COPY_HOST_PTR : CL_MEM_USE_HOST_PTR;
       memory = api.clCreateBuffer(state_->context, CL_MEM_READ_WRITE | where, operand.bytes,
                                   operand.data, &error);
@@ -210,7 +211,8 @@ std::string ClStep::run(int repeats, std::vector<double>* out_micros) {
     global[i] = launch.global[i];
     local[i] = launch.local[i];
   }
-  // One wait for all: where the device is a core that this thread shares, it then sleeps meanwhile.
+  // There is one wait for all: if the device is a core that this thread shares, the thread then
+  // sleeps.
   std::vector<cl_event> events(static_cast<size_t>(repeats));
   for (cl_event& event : events) {
     const cl_int error =

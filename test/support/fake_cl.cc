@@ -23,8 +23,8 @@ FakeCl* current = nullptr;
 
 struct Object {
   std::vector<unsigned char> memory;   // contents of a buffer or image
-  unsigned char* data = nullptr;       // its first byte; of a sub-buffer: in the parent's
-  int64_t FakeBytes::*kind = nullptr;  // where its bytes count
+  unsigned char* data = nullptr;       // its first byte; a sub-buffer's is in the parent
+  int64_t FakeBytes::*kind = nullptr;  // the counter of its bytes
 };
 
 template <typename Handle>
@@ -62,13 +62,13 @@ size_t image_bytes(const cl_image_format& format, const cl_image_desc& desc) {
          channel_bytes;
 }
 
-// Sizes of what clSVMAlloc gave: clSVMFree is not told.
+// Sizes of clSVMAlloc's memory, because clSVMFree gets none.
 std::map<void*, size_t>& svm_sizes() {
   static std::map<void*, size_t> sizes;
   return sizes;
 }
 
-// Pointers whose Map nobody has waited for.
+// Pointers with a Map that nobody has waited for.
 std::set<void*>& early_maps() {
   static std::set<void*> maps;
   return maps;
@@ -328,7 +328,7 @@ bool releases(const char* name) {
   return starts_with(name, "clRelease") || starts_with(name, "clSVMFree");
 }
 
-// Hands an error out the way the function does: as its result or through its cl_int*.
+// Returns an error as the function does: as its result or through its cl_int*.
 template <typename Result, typename... Args>
 Result fail_with(cl_int error, Args... args) {
   const auto set_error = [error](auto arg) {
@@ -342,7 +342,7 @@ Result fail_with(cl_int error, Args... args) {
     return nullptr;
 }
 
-// Events that a successful enqueue has made.
+// Counts events that a successful enqueue has made.
 template <typename... Args>
 int count_events(Args... args) {
   const auto is_event = [](auto arg) {
@@ -352,7 +352,7 @@ int count_events(Args... args) {
   return (0 + ... + is_event(args));
 }
 
-// The last argument of that type; null if there is none.
+// Returns the last argument of that type; null if there is none.
 template <typename T, typename... Args>
 T argument_of(Args... args) {
   T found = nullptr;
@@ -407,7 +407,7 @@ FakeCl::FakeCl(const FakeDevice& simulated) : device(simulated), base_(simulated
 FakeCl::FakeCl(const rt::ClApi& real) : FakeCl() { base_ = real; }
 
 FakeCl::~FakeCl() {
-  // Never destroyed: what a test has counted is no leak to LeakSanitizer.
+  // Never destroyed, so that LeakSanitizer does not report what a test has counted.
   static auto* const kept = new std::set<void*>;
   kept->merge(svm_);
   current = nullptr;

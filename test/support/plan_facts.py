@@ -12,7 +12,7 @@ MODES = {
     "oc": [f"--place=*=split:oc:{RATIO}"],
 }
 CONVOLUTIONS = ("Conv2d", "DepthwiseConv2d")
-# Rows or channels by which a cut may miss the ratio: one row, one panel of output channels.
+# A cut may miss the ratio by so many rows or channels: one row, one panel of output channels.
 GRANULE = {"height": 1, "output_channel": 16}
 DIM_OF_MODE = {"h": "height", "oc": "output_channel"}
 # Least share of the convolutions' MACs that a forced split must reach; the rest cannot be cut so.

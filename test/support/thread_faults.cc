@@ -48,7 +48,7 @@ bool HeldThreads::gave_up() const { return has_given_up; }
 
 }  // namespace codl::test
 
-// The linker's names.
+// The linker defines these names.
 extern "C" {
 int __real_pthread_create(pthread_t* out_thread, const pthread_attr_t* attributes,
                           void* (*routine)(void*), void* argument);

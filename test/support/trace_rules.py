@@ -6,7 +6,7 @@ import collections
 import json
 import math
 
-# Times are printed with as many digits as they have; two that should meet may be a rounding apart: microseconds.
+# Times are printed with all their digits, but two that should meet may differ by rounding: in microseconds.
 ROUNDING_US = 1e-3
 
 

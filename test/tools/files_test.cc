@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kAny = UINT64_MAX;
 
-// A folder of the test's own, removed with all that is in it. Names do not come again: what was
-// read under one stays an input.
+// A folder of the test's own, removed with its contents. Names are not reused, because a file once
+// read stays an input.
 struct Folder {
   Folder() { fs::create_directories(path); }
   ~Folder() { fs::remove_all(path); }
@@ -40,8 +40,8 @@ struct Folder {
   const fs::path path = fs::temp_directory_path() / next_name();
 };
 
-// Runs the test's body in a process of its own: what it claims and reads is forgotten, and what it
-// does to limits and descriptors. True if it threw a ToolError, and nothing else went wrong.
+// Runs the test's body in a process of its own, which forgets its claims and inputs, and its
+// changes of limits and descriptors. True if it threw a ToolError, and nothing else went wrong.
 template <typename Body>
 bool is_refused(Body body) {
   const pid_t child = fork();
@@ -49,7 +49,7 @@ bool is_refused(Body body) {
     try {
       body();
     } catch (const ToolError& error) {
-      // "where: expected X, found Y".
+      // Checks for "where: expected X, found Y".
       _exit(std::strstr(error.what(), ": expected ") != nullptr ? 1 : 2);
     } catch (...) {
       _exit(2);
@@ -63,7 +63,7 @@ bool is_refused(Body body) {
   return WEXITSTATUS(status) == 1;
 }
 
-// Read by other means: what the tools read they do not write.
+// Reads by other means, because the tools do not write what they read.
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -226,7 +226,7 @@ TEST_CASE("a log keeps what was appended when there is no more space") {
     log.append("line\n");
   }));
   CHECK(text_of(folder.file("log")) == "head\nline\n");
-  // Continued: the file is an input and an output.
+  // When continued, the file is an input and an output.
   CHECK(!is_refused([&] {
     const std::string text = read_file(folder.file("log"), kAny);
     LogFile log;

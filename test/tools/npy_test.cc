@@ -8,7 +8,7 @@
 namespace codl::tools {
 namespace {
 
-// An .npy file with the given header text.
+// Returns an .npy file with the given header text.
 std::string file_of(const std::string& header, const std::string& data, char major = 1) {
   std::string file = "\x93NUMPY";
   file += major;
@@ -48,7 +48,7 @@ TEST_CASE(
   CHECK(file_of(longest) == longest + ".npy");
   CHECK(file_of(longest + "1").size() == 180 + 17 + 4);
   CHECK(file_of(longest + "1") != file_of(longest + "2"));
-  // A character of two bytes that would be cut in half goes whole.
+  // A character of two bytes is not cut in half but removed.
   CHECK(file_of(longest.substr(1) + "\xc3\xa4").substr(0, 180) == longest.substr(1) + "-");
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("tensors of different names have different files, the first the plain 
   CHECK(files[2] == files[0]);
   CHECK(files[3].substr(0, 4) == "a_b-");
   CHECK(files[3] != files[1]);
-  // A name that is already what another one is given.
+  // The name is already given to another file.
   const std::string given = files[1].substr(0, files[1].size() - 4);
   CHECK(npy_file_names({given, "a/b", "a:b"})[2] != files[1]);
 }

@@ -22,7 +22,7 @@ TEST_CASE("bytes that are no UTF-8 are written out") {
   CHECK(printable("\xff\xfe") == "\\xff\\xfe");
   CHECK(printable("\xc3") == "\\xc3");
   CHECK(printable("\xe2\x80") == "\\xe2\\x80");
-  CHECK(printable("\xc1\x9b") == "\\xc1\\x9b");                    // longer than need be
+  CHECK(printable("\xc1\x9b") == "\\xc1\\x9b");                    // longer than necessary
   CHECK(printable("\xe0\x82\x9b") == "\\xe0\\x82\\x9b");           // the same
   CHECK(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");           // a surrogate
   CHECK(printable("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");  // beyond U+10FFFF

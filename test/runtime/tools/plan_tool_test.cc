@@ -18,7 +18,7 @@ std::vector<float> random_values(uint64_t seed, size_t input_index, size_t count
 }
 
 TEST_CASE("random inputs are the same everywhere") {
-  // SplitMix64 of seed 0 begins with e220a8397b1dcdaf; from that as the seed come
+  // SplitMix64 with seed 0 begins with e220a8397b1dcdaf; with that as the seed it gives
   // a706dd2f4d197e6f, b382a305f4414f5e, ...
   const std::vector<float> values = random_values(0, 0, 3);
   CHECK(values[0] == 0xa706ddp-23f - 1);

@@ -35,7 +35,8 @@ TEST_CASE("a timeline as text shows who was busy when") {
 }
 
 TEST_CASE("a slice lasts from when a GPU kernel is enqueued until it is done") {
-  // Maps, copies and the CPU's steps are none; commands without times of their own have no length.
+  // Maps, copies and the CPU's steps are not counted; commands without times of their own have no
+  // length.
   CHECK(slices_us_of({{"a", "k", 0, 1000, 3000, 0, 0},
                       {"b", "k", 1, 2000, 5000, 0, 1500},
                       {"c", "k", 1, 5000, 9000, 0, 1600},
