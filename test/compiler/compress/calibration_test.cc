@@ -7,7 +7,7 @@
 namespace codl::test {
 namespace {
 
-// x [1, 4] with a layer in between whose channel 3 is the sum of channels 0 and 1.
+// A network with x [1, 4] and a hidden layer whose channel 3 is the sum of channels 0 and 1.
 ir::Graph redundant_network(RandomGraph& r) {
   std::vector<float> weights = r.floats(4 * 8);
   for (int i = 0; i < 4; ++i) weights[i * 8 + 3] = weights[i * 8] + weights[i * 8 + 1];
@@ -172,7 +172,7 @@ TEST_CASE("what other channels say of a removed one is repaired") {
   const auto moments = value_of(compiler::ActivationMoments::collect(graph, data, samples));
   const auto groups = compiler::find_channel_groups(graph);
   REQUIRE(groups.groups.size() == 1);
-  // The eight channels are functions of four inputs: four of them say the rest.
+  // The eight channels are functions of four inputs, so four of them determine the rest.
   const auto& channels = groups.groups[0].channels;
   const std::vector<const compiler::Channel*> removed = {&channels[3], &channels[7]};
   const auto meter = value_of(compiler::DeviationMeter::make(graph, data, {40, 41, 42, 43}));
@@ -204,7 +204,7 @@ TEST_CASE("weights fitted layer by layer bring a pruned network nearer to the un
   const ir::Graph fitted = value_of(compiler::refitted(r.graph, cut, removed, data, samples));
   CHECK(error_of(ir::verify(fitted, "test")) == "");
   CHECK(value_of(meter.measure(fitted)).relative < 0.7 * value_of(meter.measure(cut)).relative);
-  // Nothing removed: nothing to fit.
+  // Nothing was removed, so there is nothing to fit.
   CHECK(value_of(meter.measure(value_of(compiler::refitted(r.graph, r.graph, {}, data, samples))))
             .relative < 1e-5);
 }

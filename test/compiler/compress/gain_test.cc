@@ -9,7 +9,7 @@
 namespace codl::test {
 namespace {
 
-// A microsecond for a byte of weights, and `others_us` that no rewrite changes.
+// A byte of weights costs a microsecond, and `others_us` is a cost that no rewrite changes.
 struct Compressed {
   Compressed(compiler::CompressOptions options, double others_us) {
     report = value_of(
@@ -39,7 +39,7 @@ void check_least_gain(const compiler::CompressOptions& options) {
   const Compressed all(options, 0);
   CHECK(!all.report.rewrites.empty());
   CHECK(ir::print(all.graph) != ir::print(dense_network()));
-  // Whatever goes of the weights is less than the least gain of this.
+  // Whatever is removed of the weights gains less than the least gain of this sum.
   const double all_us = all.report.steps.front().cost.predicted_us;
   const Compressed none(options, all_us / compiler::kMinGain);
   CHECK(none.report.rewrites.empty());
@@ -94,7 +94,7 @@ TEST_CASE("a group that a latency cut does not need is not said to be beyond the
   const Folder folder;
   compiler::CompressOptions options = searched_options(folder, 1);
   options.prune = compiler::CompressRatio{true, 0};
-  // A panel of either group is more than that.
+  // A panel of either group gains more than that.
   options.latency_cut = 0.1;
   const Compressed cut(options, 0);
   CHECK(cut.report.rewrites.size() == 1);
@@ -151,12 +151,13 @@ TEST_CASE("a refinement removes as many panels as are worth it together") {
     for (const ir::Value& value : of.values()) bytes += static_cast<double>(value.bytes.size());
     return bytes;
   };
-  // The least gain is 7,200 bytes; a second for each, so that no error in the last bits counts.
+  // The least gain is 7,200 bytes, plus one for each group, so that errors in the last bits do not
+  // matter.
   const double untouched = bytes_of_weights(graph);
   const compiler::LatencyJudge judge = [&](const ir::Graph& tried) -> llvm::Expected<double> {
     return 1e6 * (7200 / compiler::kMinGain + bytes_of_weights(tried) - untouched);
   };
-  // Two panels may go, not three.
+  // Two panels may be removed, but not three.
   const auto loss = [&](const ir::Graph& tried) -> llvm::Expected<double> {
     return untouched - bytes_of_weights(tried) > 12000 ? 1 : 0;
   };

@@ -6,7 +6,7 @@
 namespace codl::test {
 namespace {
 
-// A sum of `rank` products of a vector a dim: of that rank whichever way it is folded.
+// Returns a sum of `rank` outer products: it has that rank however it is folded.
 std::vector<float> weights_of_rank(RandomGraph& r, const ir::Dims& dims, int rank) {
   std::vector<float> weights(static_cast<size_t>(dims[0]) * dims[1] * dims[2] * dims[3], 0.0f);
   for (int k = 0; k < rank; ++k) {

@@ -9,7 +9,7 @@ namespace {
 using compiler::Channel;
 using compiler::ChannelGroups;
 
-// Blocks of everything that a rule is for, drawn at random, and a dense head.
+// Returns random blocks with everything that has a rule, and a dense head.
 ir::Graph random_network(uint32_t seed) {
   RandomGraph r(seed);
   ir::ValueId x = r.conv(r.input({1, 3, 6, 6}), 8, 3);
@@ -85,7 +85,7 @@ ir::Graph random_network(uint32_t seed) {
   return std::move(r.graph);
 }
 
-// The graph with the channels' weights set to zero.
+// Returns the graph with the channels' weights set to zero.
 ir::Graph with_zeros(ir::Graph graph, const std::vector<const Channel*>& channels) {
   for (const Channel* channel : channels)
     for (const compiler::Place& place : channel->places) {
@@ -122,7 +122,7 @@ TEST_CASE("a pruned graph equals the original with the channels' weights set to 
     const std::vector<float> input = random.floats(3 * 36);
     CHECK(relative_error(run_graph(pruned, input), run_graph(with_zeros(graph, removed), input)) <
           1e-5);
-    // Something was removed: else the two are the same for no reason.
+    // Something must have been removed; otherwise equality means nothing.
     if (!removed.empty())
       CHECK(relative_error(run_graph(pruned, input), run_graph(graph, input)) > 1e-5);
   }
@@ -163,7 +163,7 @@ TEST_CASE("channels that have a bias alone in common go by themselves") {
   CHECK(compiler::find_channel_groups(own).groups.size() == 2);
   const std::vector<float> input = r.floats(3 * 16);
   CHECK(run_graph(own, input) == run_graph(r.graph, input));
-  // So does codlc.
+  // codlc does the same.
   compiler::CompressOptions options;
   options.prune = compiler::CompressRatio{false, 0.5};
   options.is_unchecked = true;
@@ -175,7 +175,7 @@ TEST_CASE("channels that have a bias alone in common go by themselves") {
   };
   ir::Graph pruned = r.graph;
   CHECK(value_of(compiler::compress(pruned, options, by_nodes)).rewrites.size() == 2);
-  // A network of which nothing goes is as it was.
+  // A network from which nothing is removed stays the same.
   const auto always = [](const ir::Graph&) -> llvm::Expected<double> { return 1; };
   ir::Graph kept = r.graph;
   CHECK(value_of(compiler::compress(kept, options, always)).rewrites.empty());

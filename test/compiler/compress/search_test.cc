@@ -14,7 +14,7 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-// Bytes of weights for microseconds.
+// Costs bytes of weights instead of microseconds.
 llvm::Expected<double> by_weights(const ir::Graph& graph) {
   double us = 0;
   for (const ir::Value& value : graph.values()) us += static_cast<double>(value.bytes.size());
@@ -31,7 +31,7 @@ struct Search {
     options.budget = 0.05;
     options.search_log = folder.path + "/search.log";
   }
-  // The graph made, as text, or the error.
+  // Returns the resulting graph as text, or the error.
   std::string run() {
     ir::Graph graph = dense_network();
     judged = 0;
@@ -59,7 +59,7 @@ TEST_CASE("a search that was cut off goes on where it was, and ends the same") {
   const std::string log = text_of(search.options.search_log);
   REQUIRE(search.report.steps.back().cost.predicted_us <
           search.report.steps.front().cost.predicted_us);
-  // Cut off in the middle of a line.
+  // The log is cut off in the middle of a line.
   std::ofstream(search.options.search_log) << log.substr(0, log.size() / 2);
   CHECK(search.run() == found);
   CHECK(search.judged < judged);
@@ -136,7 +136,7 @@ TEST_CASE("a search tells its steps, never more than it says") {
   CHECK(steps <= most);
 }
 
-// BatchNormalization that no convolution has taken is a depthwise 1x1 node.
+// A BatchNormalization that no convolution has absorbed is a depthwise 1x1 node.
 TEST_CASE("scale and shift of a normalisation are fitted again") {
   RandomGraph r(9);
   const ir::ValueId x = r.conv(r.input({1, 2, 6, 6}), 8, 3);
@@ -147,7 +147,7 @@ TEST_CASE("scale and shift of a normalisation are fitted again") {
   r.graph.set_outputs({r.reshape(y, {1, 8 * 36})});
   r.graph.name = "normalised";
   const ir::Graph untouched = r.graph;
-  // The same with a scale and shift that are off.
+  // The same network, with a wrong scale and shift.
   ir::Graph off = untouched;
   for (uint32_t slot : {1, 2}) {
     const ir::ValueId id = off.node(off.value(y).producer).inputs[slot];

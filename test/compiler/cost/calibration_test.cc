@@ -34,7 +34,7 @@ TEST_CASE("a step's time is the terms by their shares, in whole nanoseconds") {
   CHECK(weighed(0.0004) == 0);
 }
 
-// Shares of two terms of 2 and 3 us together, in place of their own.
+// Gives two terms of 2 and 3 us a joint share, in place of their own.
 Shares with_joint(const JointShare& joint) {
   Shares shares;
   shares.joint_count = 1;

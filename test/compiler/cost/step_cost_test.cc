@@ -1,4 +1,4 @@
-// Each term of a step's time from counts: which move it, and who of the processor decides.
+// Tests each term of a step's time: which counts change it, and which numbers of the processor.
 #include "compiler/cost/step_cost.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ uint16_t id_of(std::string_view symbol) {
   return 0;
 }
 
-// 64 multiply-adds and 32 floats loaded in a cycle of half a nanosecond.
+// It does 64 multiply-adds and loads 32 floats in a cycle of half a nanosecond.
 CpuMachine cpu() {
   CpuMachine machine;
   machine.ghz = 2;
@@ -41,7 +41,8 @@ CpuMachine cpu() {
   return machine;
 }
 
-// 8 units of 64 multiply-adds in a cycle of a nanosecond, with room for 16 waves of 32.
+// It has 8 units, each with 64 multiply-adds in a cycle of a nanosecond and room for 16 waves of
+// 32.
 GpuMachine gpu() {
   GpuMachine machine;
   machine.units = 8;
@@ -69,7 +70,7 @@ Machine machine_of() {
   return machine;
 }
 
-// Those that are named are checked; the others are 0, but for the microsecond of each step.
+// Checks the named terms; the others must be 0, except for the microsecond of each step.
 void check_times(const TermTimes& times, std::vector<std::pair<Term, double>> expected) {
   expected.push_back({Term::Step, 1});
   std::set<Term> named;
@@ -116,16 +117,16 @@ TEST_CASE("the busiest worker decides, and all share the memory") {
                {Term::Cold, 2000},
                {Term::Calls, 250},
                {Term::Start, 15}});
-  // One that has all of it gets no more than a core gets.
+  // A worker that has all of it gets no more than one core's bandwidth.
   work.busiest_share = 1;
   CHECK(cpu_times(work, cpu(), 4, false)[Term::Memory] == Approx(2000));
-  // Nobody is woken for one task, or if there is nobody.
+  // No worker is woken for one task, or if there is none.
   CHECK(cpu_times(work, cpu(), 1, false)[Term::Start] == 0);
   work.tasks = 1;
   CHECK(cpu_times(work, cpu(), 4, false)[Term::Start] == 0);
 }
 
-// 20 groups of 4 waves each, 160 steps of loops in all.
+// Returns the work of 20 groups of 4 waves each, with 160 steps of loops in all.
 StepWork gpu_work() {
   StepWork work;
   work.macs = 64e6;
@@ -149,8 +150,8 @@ StepWork gpu_work() {
 }
 
 TEST_CASE("a GPU is done when the unit with most groups is") {
-  // 3 of 20 groups on the busiest of 8 units. 48 + 16 registers of 32 items are 8 KiB: 8 waves, 2
-  // groups at once, two rounds.
+  // The busiest of 8 units has 3 of 20 groups. 48 + 16 registers of 32 items are 8 KiB, so 8 waves,
+  // that is 2 groups, run at once, in two rounds.
   check_times(gpu_times(gpu_work(), gpu(), false, false), {{Term::Compute, 1000 * 0.15},
                                                            {Term::Operations, 500 * 0.15},
                                                            {Term::Special, 1000 * 0.15},
@@ -176,7 +177,7 @@ TEST_CASE("a GPU is done when the unit with most groups is") {
 TEST_CASE("groups fill the units: a time jumps where one more is begun") {
   StepWork work = gpu_work();
   const auto compute_us = [&](double groups) {
-    // So many groups of the same size.
+    // There are so many groups of the same size.
     work.macs = 8e6 * groups;
     work.work_groups = groups;
     work.waves = 4 * groups;
@@ -211,12 +212,12 @@ TEST_CASE("how many groups wait at once is of waves, registers and local memory"
   work.group_local_bytes = 0;
   work.item_registers = 1e6;
   CHECK(rounds(machine) == Approx(12));
-  // A core of a processor runs one group after the other.
+  // A processor's core runs one group after the other.
   work.item_registers = 0;
   CHECK(rounds(machine, true) == Approx(12));
 }
 
-// The search compares steps of more and less work: a count that rises must make no term fall.
+// The search compares steps of more and less work, so a rising count must make no term fall.
 TEST_CASE("a count moves its own terms, in proportion, and no other") {
   struct Count {
     double StepWork::*count;

@@ -1,5 +1,5 @@
-// Properties of what a synchronisation costs: which quantities it is made of, by the kind of
-// sharing and the direction, and what the search relies on.
+// Tests properties of a synchronisation's cost: the quantities that it consists of, by kind of
+// sharing and direction, and the properties that the search relies on.
 #include "compiler/cost/transfer.h"
 
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr Sharing kSharings[] = {Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate};
 
-// Every quantity that one kind or other is made of, each another number.
+// Gives every quantity that any kind consists of another number.
 TransferCosts costs_of(bool has_host) {
   TransferCosts costs;
   costs.sync_us.value = 10;

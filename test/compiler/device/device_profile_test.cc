@@ -73,7 +73,7 @@ constexpr const char* kProfile = R"({
   "sources": {"s": "a table", "t": "a rule"}
 })";
 
-// kProfile with one text in place of another.
+// Returns kProfile with one text replaced by another.
 std::string changed(llvm::StringRef from, llvm::StringRef to) {
   std::string text = kProfile;
   const size_t at = text.find(from.str());
@@ -193,7 +193,7 @@ TEST_CASE("what is known of a kernel stands before its family, that before other
     CHECK(family.interval_high == 1.7);
     CHECK(family.revision == 0);
   }
-  // The CPU's family says nothing of the GPU's, nor of reference kernels.
+  // The CPU's family says nothing about the GPU's, nor about reference kernels.
   for (const char* symbol : {"conv2d_f32_cl_buffer", "softmax_f32_cpu", "conv_nd_any_cpu"}) {
     const KernelInfo& info = row_of(symbol);
     const Calibration expected =
@@ -268,8 +268,8 @@ TEST_CASE("workers are as fast as each other, or as the profile says") {
   CHECK(error_of(with("[1, 1], \"speed\": 1")).find("/cpu/worker_speeds: ") != std::string::npos);
 }
 
-// Where one of the chip's fast cores is faster than the others, the last of equal shares would take
-// 1 / 0.8521 of the first's time.
+// One of the chip's fast cores is faster than the others: with equal shares the last would take 1 /
+// 0.8521 of the first's time.
 TEST_CASE("sd855's steps are counted by the speeds of its workers") {
   const DeviceProfile profile = value_of(load_device_profile("sd855"));
   const std::vector<uint16_t> speeds = profile.worker_speeds();
@@ -294,7 +294,7 @@ TEST_CASE("a profile without a GPU has no transfer and no GPU kernels") {
     std::string text = changed("conv2d_f32_cl_image", symbol);
     for (const char* part : {"\"gpu\": {", "\"transfer\": {"}) {
       const size_t begin = text.find(part);
-      // The next member of the root, or its end.
+      // The beginning of the next member of the root, or the root's end.
       const size_t end = text.find("\n  \"", begin) + 3;
       text.erase(begin, end - begin);
     }
@@ -432,7 +432,7 @@ TEST_CASE("what no kernel can reach is refused with the place") {
         kernel + "/fit: expected the key \"samples\", found none");
 }
 
-// With joint shares of the kernel that has samples.
+// Returns kProfile with joint shares of the kernel that has samples.
 std::string with_joint(const std::string& joint) {
   return changed("\"l2\": 0.5}", "\"l2\": 0.5}, \"joint\": " + joint);
 }
@@ -494,7 +494,7 @@ TEST_CASE("a damaged profile is refused with the place and the reason") {
         "box.json: expected the key \"format_version\", found none");
 }
 
-// kProfile with these members of gpu.tiles.
+// Returns kProfile with these members of gpu.tiles.
 std::string with_tiles(const std::string& members) {
   return changed("\"image_max_width\"", "\"tiles\": {" + members + "}, \"image_max_width\"");
 }
@@ -584,7 +584,7 @@ TEST_CASE("tiles that no kernel could be launched with are refused with the plac
         std::string::npos);
 }
 
-// kProfile with every optional key.
+// Returns kProfile with every optional key.
 std::string with_all_keys() {
   std::string text = changed("\"threads\": 2", R"("threads": 2,
     "worker_speeds": {"values": [1, 0.75], "origin": "assumed", "source": "s"},
@@ -670,7 +670,8 @@ TEST_CASE("a profile cut anywhere is refused") {
 
 TEST_CASE("a profile with any byte changed is refused with the file, or holds what is allowed") {
   const std::string whole = with_all_keys();
-  // A few of these in each place, in turns: with all of them a sanitizer takes minutes.
+  // A few of these are tried at each place, in turns: all of them would take minutes with a
+  // sanitizer.
   constexpr char kBytes[] = {'\0', '"', '{', '}', ',', '-', '0', '9', 'e', 'x', '\xff'};
 #ifdef CODL_SLOW_RUN
   constexpr size_t kTries = 1;
@@ -715,7 +716,7 @@ TEST_CASE("a profile with any byte changed is refused with the file, or holds wh
 }
 
 TEST_CASE("each value of a profile removed, or made another, is refused with its path") {
-  // Values that nothing in the format is; a number may be many numbers.
+  // Values that nothing in the format allows; a number may be several numbers.
   const std::string whole = with_all_keys();
   for (const char* value : {"NaN", "Infinity", "-1", "1e300", "-1e300", "[]", "null", "true"}) {
     size_t numbers = 0;
@@ -770,7 +771,7 @@ TEST_CASE("a profile over another has what it does not say itself from there") {
   CHECK(profile.hash != base.hash);
   CHECK(error_of(R"({"format_version": 3, "base": "../host", "name": "x"})") ==
         "box.json: /base: expected the name of a profile, found \"../host\"");
-  // A member of "gpu" that the base lacks; the others are the base's.
+  // The profile gives a member of "gpu" that the base lacks; the others come from the base.
   const DeviceProfile tiled = value_of(parse_device_profile(R"({
     "format_version": 3, "base": "sd855", "name": "x", "gpu": {"tiles": {
       "conv2d_f32_cl_image": {"local": [8, 8, 4], "origin": "assumed", "source": "me"}}},

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint16_t kConvCpu = 1;
 
-// A step of conv2d_f32_cpu takes a multiple of a term alone.
+// A step of conv2d_f32_cpu takes a multiple of one term.
 DeviceProfile profile_of(Term term, double share) {
   DeviceProfile profile;
   profile.kernels[kConvCpu - 1].shares[term] = share;
@@ -34,7 +34,7 @@ TEST_CASE("a latency is the sum of the terms' shares") {
   };
   const double compute_us = us(1, 0);
   CHECK(compute_us > 0);
-  // A nanosecond is the least that is told apart.
+  // Times are rounded to a nanosecond.
   CHECK(us(2, 0) == Approx(2 * compute_us).margin(1e-3));
   CHECK(us(2, 3) == Approx(us(2, 0) + us(0, 3)).margin(1e-3));
   CHECK(us(0, 0) == 0);
@@ -55,7 +55,7 @@ TEST_CASE("weights are read from memory where the network has more than a cache 
   const double cold_us = LatencyPredictor(profile, 21).predict_us(conv.shape(), false);
   CHECK(cold_us > 0);
   CHECK(LatencyPredictor(profile, 20).predict_us(conv.shape(), false) == 0);
-  // Another processor's cache says nothing of it.
+  // Another processor's cache says nothing about this one's.
   std::swap(profile.warm_weight_mbytes[0], profile.warm_weight_mbytes[1]);
   CHECK(LatencyPredictor(profile, 20).predict_us(conv.shape(), false) == cold_us);
 }
@@ -126,7 +126,7 @@ TEST_CASE("kernels whose work-items keep kilobytes are for OpenCL on CPU cores o
   CHECK(processors > 0);
 }
 
-// How a step is cut: tasks and the busiest worker's part, or work-items and their tile.
+// Returns how a step is cut: tasks and the busiest worker's part, or work-items and their tile.
 std::vector<double> pieces_of(kernels::StepShape step, const DeviceProfile& profile) {
   kernels::StepNeeds needs;
   REQUIRE(kernels::check_step(step, &needs) == nullptr);
@@ -145,7 +145,8 @@ std::vector<double> pieces_of(kernels::StepShape step, const DeviceProfile& prof
   return pieces;
 }
 
-// A step jumps where it is cut anew, down too: two tasks on two workers take half the time of one.
+// A step's time jumps where it is cut differently, even down: two tasks on two workers take half
+// the time of one.
 TEST_CASE("more rows never take less time, cut into as many pieces") {
   for (const std::string& name : list_devices()) {
     const DeviceProfile profile = test::value_of(load_device_profile(name));

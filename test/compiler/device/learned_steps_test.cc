@@ -48,7 +48,7 @@ TEST_CASE("parts of one node teach each other, the less the further they are") {
   learned.add(half.shape(), 50, 50);
   CHECK(learned.correction(half.shape(), 50).factor == Approx(1));
   CHECK(learned.correction(whole.shape(), 100).factor == Approx(1.5));
-  // Between them: in the middle of both logarithms.
+  // The result lies between them, in the middle of both logarithms.
   const double middle_us = std::sqrt(50.0 * 100);
   CHECK(learned.correction(half.shape(), middle_us).factor * middle_us ==
         Approx(std::sqrt(50.0 * 150)));

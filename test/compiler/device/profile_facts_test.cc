@@ -1,4 +1,4 @@
-// "soc" and "facts" of profiles, and facts that contradict each other.
+// Tests "soc" and "facts" of profiles, and facts that contradict each other.
 #include <string>
 
 #include "compiler/device/device_profile.h"
@@ -12,7 +12,8 @@ namespace {
 using test::error_of;
 using test::value_of;
 
-// A profile over sd855 (4 threads at 2.84 GHz, 768 queues in 2 units at 0.585 GHz).
+// Returns a profile with sd855 as its base (4 threads at 2.84 GHz, 768 lanes in 2 units at 0.585
+// GHz).
 std::string over_sd855(const std::string& members) {
   return R"({"format_version": 3, "base": "sd855", "name": "x", )" + members +
          R"(, "sources": {"me": "I say so"}})";
@@ -27,7 +28,7 @@ std::string with_clusters(const std::string& clusters) {
                     clusters + "}}");
 }
 
-// sd855's machines but for one number.
+// Returns sd855's machines with one number changed.
 std::string with_fact(const std::string& processor, const std::string& name,
                       const std::string& value) {
   const bool is_cpu = processor == "cpu";

@@ -25,7 +25,7 @@ TEST_CASE("kernels that a self-test found to be wrong are not used") {
             .empty());
   REQUIRE(profile->unused_kernels.size() == 1);
   CHECK(profile->unused_kernels[0] == 73);  // schema/kernels.def
-  // However often a report names it.
+  // Kernels count once, however often a report names them.
   CHECK(read_text(
             R"({"quirks": [{"kernel": "conv2d_f32_cl_tiled"}, {"kernel": "conv2d_f32_cl_tiled"}]})",
             *profile)

@@ -22,7 +22,7 @@ namespace {
 
 using test::value_of;
 
-// Two 3x3 convolutions in a row, and a co-execution and a CPU variant for them.
+// Two 3x3 convolutions, one after the other, with a co-execution and a CPU variant.
 struct Example {
   ir::Graph graph;
   std::vector<Schedule> schedules;
@@ -73,7 +73,7 @@ TEST_CASE("the head describes the file") {
 }
 
 TEST_CASE("constants with equal bytes are one blob") {
-  // Convolutions with equal weights, all zeros, and equal biases.
+  // The convolutions have equal weights, all zeros, and equal biases.
   test::GraphBuilder builder(16, 16, 16);
   Example twice;
   twice.schedules.clear();
@@ -120,7 +120,7 @@ TEST_CASE("the table holds what it was made from") {
   CHECK(plan.inputs()->Get(0)->name()->str() == "x");
   CHECK(plan.inputs()->Get(0)->bytes() == 16 * 16 * 16 * 4);
   CHECK(plan.outputs()->Get(0)->name()->str() == "y");
-  // Convert and Conv2d on either queue, ascending; no Convert on a GPU that shares SVM.
+  // Convert and Conv2d on either queue, in ascending order; a GPU that shares SVM needs no Convert.
   REQUIRE(plan.kernels()->size() == 3);
   CHECK(plan.kernels()->Get(0)->id() == 1);
   CHECK(plan.kernels()->Get(1)->id() == 2);
@@ -150,7 +150,7 @@ TEST_CASE("the table holds what it was made from") {
 TEST_CASE("a constant is packed once for all parts, queues and variants") {
   const Example example;
   const PackedWeights weights = value_of(pack_weights(example.graph, example.schedules));
-  // Two convolutions' weights; their biases are the same 32 zeros.
+  // The blobs are two convolutions' weights and their common bias of 32 zeros.
   CHECK(weights.blobs.size() == 3);
   CHECK(weights.data_bytes % kBlobAlignment == 0);
   for (uint64_t offset : weights.offsets) CHECK(offset % kBlobAlignment == 0);
@@ -158,7 +158,7 @@ TEST_CASE("a constant is packed once for all parts, queues and variants") {
 
 TEST_CASE("weights lie packed where the plan says") {
   Example example;
-  // The weights of "a", [32, 16, 3, 3]: element i is i.
+  // Gives element i of the weights of "a", [32, 16, 3, 3], the value i.
   ir::ValueId weight = ir::kNoId;
   for (ir::ValueId id = 0; id < example.graph.values().size(); ++id)
     if (example.graph.value(id).name == "a_w") weight = id;
@@ -203,7 +203,8 @@ nlohmann::json json_of(const LargeBytes& file) {
 TEST_CASE("the JSON shows how each convolution is divided, halo and all") {
   const nlohmann::json plan = json_of(value_of(Example().build()));
   const nlohmann::json& variant = plan["variants"][0];
-  // Chained along the height: of 16 rows each queue owns 8 and, in "a", computes one more for "b".
+  // The chain is split along the height: each queue owns 8 of 16 rows and, in "a", computes one
+  // more for "b".
   std::vector<std::string> parts;
   double owned_macs = 0;
   for (const nlohmann::json& step : variant["steps"]) {

@@ -1,10 +1,10 @@
-// Numbers whose digits f32 does not have: integers beyond 2^24, and doubles.
+// Tests numbers whose digits f32 does not have: integers beyond 2^24, and doubles.
 #include "test/compiler/frontend/import_text.h"
 
 namespace codl::test {
 namespace {
 
-// y of "x => y" with the rules; x and y of one type.
+// Returns y for "x => y" with the rules; x and y have one type.
 template <typename T>
 std::vector<T> mapped(const std::string& type, const std::string& constants,
                       const std::string& rules, const std::vector<T>& x, int opset = 18) {
@@ -34,7 +34,7 @@ TEST_CASE("Pow of integers is exact, whatever type the exponent has") {
   CHECK(run<int64_t>(fed,
                      {bytes_of(Longs{3, 1 << 30, -1}), bytes_of(std::vector<float>{35, 0.5, 3})}, 0,
                      18) == Longs{50031545098999707, 32768, -1});
-  // f32 has no 2^24 + 1, which is odd.
+  // f32 does not have 2^24 + 1, which is odd.
   CHECK(mapped<float>("float", "int32 e = {16777217}", "y = Pow(x, e)", {-1}) ==
         std::vector<float>{-1});
 }
@@ -43,7 +43,7 @@ TEST_CASE("sums of integers are exact") {
   CHECK(run<int32_t>("g (uint8[1,3,1] x) => (int32[1,1,1] y) <uint8[1,3,1] w = {255, 255, 1}> "
                      "{ y = ConvInteger(x, w) }",
                      {bytes_of(std::vector<uint8_t>{255, 255, 1})})[0] == 2 * 255 * 255 + 1);
-  // 300 times 255 squared and 1: 2^24 and more.
+  // The sum is 300 times 255 squared and 1: more than 2^24.
   std::vector<uint8_t> ones(301, 255);
   ones[300] = 1;
   CHECK(run<int32_t>("g (uint8[1,301,1] x, uint8[1,301,1] w) => (int32[1,1,1] y) "

@@ -68,7 +68,7 @@ TEST_CASE("reductions: axes as attribute and as input, kept or not") {
 }
 
 TEST_CASE("axes that are data are those that give the declared dims") {
-  // Two axes of one length: both sums, and a choice.
+  // Two axes have one length, so both sums are computed, and one is chosen.
   const std::string nodes = nodes_of(
       "g (float[3,3] x, int64[1] a) => (float[3] y) { y = ReduceSum<keepdims = 0>(x, a) }", 13);
   CHECK(nodes.find("Where(") != std::string::npos);
@@ -145,12 +145,12 @@ TEST_CASE("Attention: what a query must not see, and queries that see nothing") 
   const std::string qkv = "float[1,1,2,1] x, bool[2,2] m";
   const std::string nodes =
       nodes_of("g (float[1,1,2,1] x) => (float[1,1,2,1] y) { y = Attention(x, x, x) }", 23);
-  // Without a mask: no bias, and no query is left without keys.
+  // Without a mask there is no bias, and no query is left without keys.
   CHECK(nodes.find("Where(") == std::string::npos);
   CHECK(nodes.find("is_b_transposed=1") != std::string::npos);
   CHECK(nodes_of("g (" + qkv + ") => (float[1,1,2,1] y) { y = Attention(x, x, x, m) }", 23)
             .find("Reduce(") != std::string::npos);
-  // Causal: the first query sees the first key only.
+  // With a causal mask, the first query sees only the first key.
   const std::vector<float> y = computed(
       "g (float[1,1,2,1] x) => (float[1,1,2,1] y) { y = Attention<is_causal = 1>(x, x, x) }",
       {3, 5}, 23);

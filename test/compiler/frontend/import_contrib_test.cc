@@ -1,4 +1,4 @@
-// Operators of com.microsoft, as ONNX Runtime's optimiser writes them.
+// Tests operators of com.microsoft, as ONNX Runtime's optimiser writes them.
 #include <cmath>
 
 #include "test/compiler/frontend/import_text.h"
@@ -30,7 +30,7 @@ std::string contrib_error(const std::string& text) {
   return error_of(compiler::import_onnx(bytes_of_text(text, 13), "m.onnx"));
 }
 
-// All outputs, for one input.
+// Returns all outputs, for one input.
 std::vector<std::vector<float>> contrib_outputs(const std::string& text,
                                                 const std::vector<float>& input, int opset = 13) {
   const auto* first = reinterpret_cast<const uint8_t*>(input.data());
@@ -96,7 +96,7 @@ TEST_CASE("FusedGemm: a Gemm and an activation with its own attributes") {
 }
 
 TEST_CASE("FusedMatMul: alpha, transposes of matrices and of batches") {
-  // The dims of the result tell which dims went where.
+  // The dims of the result show where each dim went.
   const auto type = [](const std::string& a, const std::string& b, const std::string& attributes) {
     const ir::Graph graph = contrib_graph("g (float[" + a + "] a, float[" + b +
                                           "] b) => (float[] y) { y = "
@@ -114,7 +114,7 @@ TEST_CASE("FusedMatMul: alpha, transposes of matrices and of batches") {
   CHECK(contrib_outputs("g (float[1,2] x) => (float[] y) <float[2,2] w = {1, 2, 3, 4}> "
                         "{ y = com.microsoft.FusedMatMul<transB = 1, alpha = 0.5>(x, w) }",
                         {1, 10})[0] == std::vector<float>{10.5, 21.5});
-  // Two values: BatchMatMul reads them transposed.
+  // Both operands are computed, so BatchMatMul reads them transposed.
   CHECK(contrib_nodes("g (float[2,3,5] a, float[2,4,5] b) => (float[] y) { y = "
                       "com.microsoft.FusedMatMul<transB = 1>(a, b) }") ==
         "%y y = BatchMatMul(%a, %b) {is_b_transposed=1} : f32[2,3,4]\n");

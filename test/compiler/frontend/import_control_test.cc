@@ -1,4 +1,4 @@
-// If, Loop and functions: what is left of them in a graph.
+// Tests what remains of If, Loop and functions in a graph.
 #include "compiler/support/error.h"
 #include "llvm/Support/raw_ostream.h"
 #include "test/compiler/frontend/import_text.h"
@@ -6,7 +6,7 @@
 namespace codl::test {
 namespace {
 
-// A whole model in ONNX's syntax: functions stand behind the graph.
+// Reads a whole model in ONNX's syntax: functions come after the graph.
 std::string model_bytes(const std::string& text) {
   return parse_onnx_text(text).SerializeAsString();
 }
@@ -97,7 +97,7 @@ TEST_CASE("If: branches that do not both fit ask for the value that decides") {
         "else_branch 'y/r': expected 4 elements, found 2 (--input-value=sr:VALUE fixes it)\n");
   CHECK(error(2).find("in then_branch 'y/r': expected 2 elements, found 4 "
                       "(--input-value=sr:VALUE fixes it)") != std::string::npos);
-  // The right branch alone, for either rate.
+  // Only the right branch remains, for either rate.
   for (const auto& [length, rate, op] :
        {std::tuple{4, "16000", "ReduceMax"}, std::tuple{2, "8000", "ReduceMin"}}) {
     const ir::Graph graph = value_of(
@@ -107,11 +107,11 @@ TEST_CASE("If: branches that do not both fit ask for the value that decides") {
     CHECK(ir::print(graph).find(op == std::string("ReduceMax") ? "kind=Max" : "kind=Min") !=
           std::string::npos);
   }
-  // The wrong rate is the model's error with this length.
+  // With this length, the wrong rate is the model's error.
   CHECK(
       error_of(compiler::import_onnx(onnx_model(kRateModel), "m.onnx", rate_options(4, "8000"))) ==
       "y/r: expected 4 elements, found 2");
-  // Branches of two shapes, and what else a value decides.
+  // The branches have two shapes; a value decides other things, too.
   CHECK(import_error("g (float[2] x, bool c) => (float[] y) { n = Not(c) y = If"
                      "<then_branch = a () => (float[2] p) { p = Relu(x) }, "
                      "else_branch = b () => (float[4] p) { p = Concat<axis = 0>(x, x) }>(n) }")
@@ -120,7 +120,7 @@ TEST_CASE("If: branches that do not both fit ask for the value that decides") {
                      "{ u = Mul(s, t) y = Reshape(x, u) }")
             .find("(--input-value=t:VALUE and --input-value=s:VALUE,... fixes it)") !=
         std::string::npos);
-  // Data is no setting.
+  // Data does not count as a setting.
   CHECK(import_error("g (float[2] x, float[1000] s) => (float[] y) "
                      "{ u = Cast<to = 7>(s) y = Reshape(x, u) }")
             .find("--input-value") == std::string::npos);
@@ -147,7 +147,7 @@ TEST_CASE("If: inlined wherever the condition becomes constant") {
       options.input_values["sr"] = {"16000"};
       return options;
     }()));
-  // A condition inside a branch of a computed one.
+  // The condition stands inside a branch of a computed one.
   const ir::Graph nested = import_text(
       "g (float[2] x, bool o) => (float[2] y) <bool c = {0}> "
       "{ y = If<then_branch = a () => (float[2] q) { q = " +
@@ -163,7 +163,7 @@ TEST_CASE("If: inlined wherever the condition becomes constant") {
                  "w = If<then_branch = a () => (float[4] p) { p = Concat<axis = 0>(v, v) }, "
                  "else_branch = b () => (float[2] p) { p = Add(v, v) }>(last) }>(n, go, x) }",
                  {1, 10}) == std::vector<float>{4, 40, 4, 40});
-  // A Loop inside a branch, trips by a value.
+  // A Loop inside a branch has a trip count that a value gives.
   compiler::ImportOptions trips;
   trips.input_values["n"] = {"2"};
   CHECK(
@@ -218,7 +218,7 @@ TEST_CASE("Loop and Scan without a trip: values as they came, scan outputs witho
     }
   CHECK(computed(loop("int64 n = {0}, bool go = {1}", "float[]"), {1, 2, 3, 4, 5, 6}) ==
         std::vector<float>{1, 2, 3, 4, 5, 6});
-  // A body that only fits a trip that is made.
+  // The body only fits a trip that is made.
   CHECK(import_error("g (float[2] x) => (float[] all) <int64 n = {0}, bool go = {1}, float[3] t> "
                      "{ all = Loop<body = b (int64 i, bool c) => (bool d, float[N] r) "
                      "{ d = Identity(c) r = Add(x, t) }>(n, go) }")
@@ -257,7 +257,7 @@ TEST_CASE("functions that do not end") {
     <domain: "f", opset_import: ["f": 1]> a (v) => (w) { w = f.b(v) }
     <domain: "f", opset_import: ["f": 1]> b (v) => (w) { w = f.a(v) })") ==
         "y/w/w: expected functions that do not call themselves, found 'a'");
-  // 2^20 nodes in twenty functions.
+  // Twenty functions make 2^20 nodes.
   std::string doubling = head + "g (float[2] x) => (float[2] y) { y = f.f0(x) }\n";
   for (int i = 0; i < 20; ++i) {
     const std::string next = i == 19 ? "Relu" : "f.f" + std::to_string(i + 1);

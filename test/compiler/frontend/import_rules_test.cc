@@ -16,7 +16,7 @@ TEST_CASE("Conv: attributes, groups and the missing bias") {
   CHECK(nodes_of("g (float[1,4,3,3] x) => (float[1,4,1,1] y) <float[4,1,3,3] w> "
                  "{ y = Conv<group = 4>(x, w) }") ==
         "%y y = DepthwiseConv2d(%x, %w, %y.bias) {" + kWindow1 + "} : f32[1,4,1,1]\n");
-  // Two filters per channel are a grouped convolution.
+  // Two filters per channel make a grouped convolution.
   CHECK(nodes_of("g (float[1,4,3,3] x) => (float[1,8,1,1] y) <float[8,1,3,3] w> "
                  "{ y = Conv<group = 4>(x, w) }") ==
         "%y y = Conv2d(%x, %w, %y.bias) {" + kWindow1 + ", groups=4} : f32[1,8,1,1]\n");
@@ -35,7 +35,7 @@ TEST_CASE("auto_pad becomes pads") {
     return std::vector<int32_t>{params.pad_top, params.pad_left, params.pad_bottom,
                                 params.pad_right, graph.value(graph.outputs()[0]).type.dims[2]};
   };
-  // Stride 1: 3 and 2 rows of padding; the odd one behind or in front.
+  // Stride 1: 3 and 2 rows of padding, with the odd one after or before.
   CHECK(pads("SAME_UPPER", 1, 8) == std::vector<int32_t>{1, 1, 2, 1, 8});
   CHECK(pads("SAME_LOWER", 1, 8) == std::vector<int32_t>{2, 1, 1, 1, 8});
   // Stride 3 over 8: ceil(8/3) = 3 windows, (3-1)*3+4-8 = 2 and (3-1)*3+3-8 = 1 of padding.
@@ -86,8 +86,8 @@ TEST_CASE("pooling") {
 }
 
 TEST_CASE("in ceil_mode no window begins behind the input") {
-  // 4 rows, windows of one row at stride 2: rounding up asks for a third at row 4, where nothing
-  // is.
+  // Windows of one row at stride 2 over 4 rows: rounding up would ask for a third one at row 4,
+  // where nothing is.
   const ir::Graph graph = import_text(
       "g (float[1,1,4,5] x) => (float[1,1,2,3] y) { y = MaxPool<kernel_shape = [1, 2], strides = "
       "[2, 2], ceil_mode = 1>(x) }");
@@ -133,7 +133,7 @@ TEST_CASE("unary functions and their numbers") {
 }
 
 TEST_CASE("binary functions get operands of one rank") {
-  // A constant gets its dims in place, a computed value by a Reshape.
+  // A constant gets its dims directly, a computed value by a Reshape.
   CHECK(nodes_of(R"(g (float[1,3,4,5] x, float[3,1,1] z) => (float[1,3,4,5] y) <float[3,1,1] k>
     { a = Sub(k, x)
       y = Div(a, z) })") ==
@@ -153,7 +153,7 @@ TEST_CASE("Softmax: over all dims from the axis before opset 13, along it since"
         "%y.softmax y.softmax = Softmax(%y.reshape) {axis=1} : f32[1,4]\n"
         "%y y = Reshape(%y.softmax) : f32[1,2,2]\n");
   CHECK(nodes_of(graph, 13) == "%y y = Softmax(%x) {axis=1} : f32[1,2,2]\n");
-  // Where nothing follows the axis the two are the same.
+  // If nothing follows the axis, the two are the same.
   const std::string last = "g (float[3,4] x) => (float[3,4] y) { y = Softmax(x) }";
   CHECK(nodes_of(last, 11) == "%y y = Softmax(%x) {axis=1} : f32[3,4]\n");
   CHECK(nodes_of(last, 13) == nodes_of(last, 11));
@@ -178,7 +178,7 @@ TEST_CASE("Gemm: alpha and beta go into the constants") {
   CHECK(nodes_of("g (float[1,2] x) => (float[1,3] y) <float[3,2] b> "
                  "{ y = Gemm<transB = 1>(x, b) }") ==
         "%y y = MatMul(%x, %y.weights, %y.bias) : f32[1,3]\n");
-  // C that differs by row is an Add.
+  // C differs by row, so it becomes an Add.
   CHECK(nodes_of("g (float[2,2] x) => (float[2,3] y) <float[2,3] b, float[2,1] c> "
                  "{ y = Gemm(x, b, c) }") ==
         "%y.matmul y.matmul = MatMul(%x, %b, %y.bias) : f32[2,3]\n"
@@ -226,7 +226,7 @@ TEST_CASE("shapes: Flatten, Reshape, Squeeze, Unsqueeze") {
 }
 
 TEST_CASE("a shape computed by the model is a constant") {
-  // Flatten as older exporters write it. Of the shape nothing but nodes without a reader is left.
+  // Older exporters write Flatten so. Only nodes without a reader remain of the shape.
   const ir::Graph graph = import_text(R"(g (float[2,3,4] x) => (float[2,12] y)
     { s = Shape(x)
       zero = Constant<value_int = 0>()

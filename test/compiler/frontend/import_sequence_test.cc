@@ -1,10 +1,10 @@
-// Sequences and optionals: what is left of them in a graph, and what is refused.
+// Tests what remains of sequences and optionals in a graph, and what is refused.
 #include "test/compiler/frontend/import_text.h"
 
 namespace codl::test {
 namespace {
 
-// The second output of the ONNX text of a body is y, one float vector.
+// Runs a body whose output is y, one float vector.
 std::vector<float> of_body(const std::string& body, const std::vector<float>& x) {
   return computed("g (float[" + std::to_string(x.size()) + "] x) => (float[] y) " + body, x, 18);
 }
@@ -26,13 +26,13 @@ TEST_CASE("SplitToSequence: one element each, equal pieces, listed pieces") {
   const std::string ends = "int64 last = {-1}, int64 first = {0}";
   CHECK(of_body(constants(ends) + "{ s = SplitToSequence(x) " + reversed, {1, 2, 3, 4, 5}) ==
         std::vector<float>{5, 1});
-  // The last piece is what is left: 2, 2, 1.
+  // The last piece is the rest: 2, 2, 1.
   CHECK(of_body(constants(ends + ", int64 n = {2}") + "{ s = SplitToSequence(x, n) " + reversed,
                 {1, 2, 3, 4, 5}) == std::vector<float>{5, 1, 2});
   CHECK(
       of_body(constants(ends + ", int64[2] n = {1, 4}") + "{ s = SplitToSequence(x, n) " + reversed,
               {1, 2, 3, 4, 5}) == std::vector<float>{2, 3, 4, 5, 1});
-  // keepdims 0 takes the dim away, unless lengths are given.
+  // keepdims 0 removes the dim, unless lengths are given.
   const std::string stacked = "y = ConcatFromSequence<axis = -1, new_axis = 1>(s) }";
   CHECK(nodes_of("g (float[2,3] x) => (float[2,3] y) "
                  "{ s = SplitToSequence<axis = 1, keepdims = 0>(x) " +
@@ -122,7 +122,7 @@ TEST_CASE("SequenceMap: the body for each element") {
 }
 
 TEST_CASE("sequences go through If, Loop and functions") {
-  // A branch that a constant chooses; a condition that the run knows chooses tensor by tensor.
+  // A constant chooses a branch; a condition at run time chooses tensor by tensor.
   const std::string branches =
       "s = If<then_branch = a () => (float[] p) { n = Neg(x) p = SequenceConstruct(x, n) }, "
       "else_branch = b () => (float[] q) { r = Add(x, x) q = SequenceConstruct(r, x) }>(c) "
@@ -136,7 +136,7 @@ TEST_CASE("sequences go through If, Loop and functions") {
       value_of(compiler::interpret(graph, {compiler::Bytes(bytes, bytes + sizeof one), {1}}));
   CHECK(reinterpret_cast<const float*>(outputs[0].data())[1] == -1);
 
-  // A list that a loop makes: x, 2x, 4x.
+  // A loop makes a list: x, 2x, 4x.
   CHECK(of_body(constants("int64 n = {3}, bool go = {1}") +
                     "{ e = SequenceEmpty() v, l = Loop<body = b (int64 i, bool c, float[1] v, "
                     "float[] s) => (bool d, float[1] w, float[] t) "

@@ -13,7 +13,7 @@ const std::vector<float> kSix = {0, 1, 2, 3, 4, 5};
 }  // namespace
 
 TEST_CASE("shape arithmetic on constants is gone after the import") {
-  // [2, 3, 4] -> [2, -1] by way of Shape, Gather, Unsqueeze, Concat.
+  // The dims [2, -1] of [2, 3, 4] come from Shape, Gather, Unsqueeze, Concat.
   const std::string nodes = nodes_of(R"(g (float[2,3,4] x) => (float[2,12] y)
     <int64 first = {0}, int64[1] axis = {0}, int64[1] rest = {-1}>
     { s = Shape(x)
@@ -49,7 +49,7 @@ TEST_CASE("Slice with a computed range: declared dims, or an extent") {
   auto one = [](int64_t element) { return bytes_of(std::vector<int64_t>{element}); };
   CHECK(run<float>(declared, {bytes_of(kSix), one(-2), one(0), one(-1), one(-2)}) ==
         std::vector<float>{4, 2});
-  // Planned with all elements; the second output is how many are meant.
+  // The output is planned with all elements; the second output is the number of valid ones.
   const std::string computed =
       "g (float[6] x, int64[1] e) => (float[n] y) <int64[1] s = {1}> { y = Slice(x, s, e) }";
   const std::vector<Bytes> inputs = {bytes_of(kSix), one(-2)};
@@ -118,7 +118,7 @@ TEST_CASE("indices that are known and outside are an error that names the node")
         "y: expected indices in [-3, 3) in 'i', found -4");
   CHECK(error("ScatterND(x, i, u)", "[2,2] i = {0, 0, 2, 0}") ==
         "y: expected indices in [-2, 2) in 'i', found 2");
-  // Computed, but of constants only.
+  // The operand is computed, but from constants only.
   CHECK(import_error("g (float[2,3] x) => (float[] y) <int64[1] i = {1}, int64[1] j = {2}> "
                      "{ k = Mul(i, j) y = Gather(x, k) }") ==
         "y: expected indices in [-2, 2) in 'k', found 2");
@@ -276,11 +276,11 @@ TEST_CASE("Resize of opset 10 takes the ceiling where it makes smaller") {
 }
 
 TEST_CASE("Resize of integers with antialias is rounded axis by axis") {
-  // Halves along the width: 0.5 and 1.5, which become 1 and 2, whose mean is 1.5.
+  // Halves along the width: 0.5 and 1.5 become 1 and 2, whose mean is 1.5.
   CHECK(run<uint8_t>("g (uint8[2,2] x) => (uint8[n,n] y) <int64[2] z = {1, 1}> "
                      "{ y = Resize<antialias = 1, mode = \"linear\">(x, , , z) }",
                      {Bytes{0, 1, 1, 2}}) == std::vector<uint8_t>{2});
-  // Without it they are cut, as ONNX Runtime does.
+  // Without it they are truncated, as in ONNX Runtime.
   CHECK(run<uint8_t>("g (uint8[2] x) => (uint8[n] y) <int64[1] z = {1}> "
                      "{ y = Resize<mode = \"linear\">(x, , , z) }",
                      {Bytes{0, 1}}) == std::vector<uint8_t>{0});

@@ -7,7 +7,8 @@
 namespace codl::test {
 namespace {
 
-// Every output of the model, rounded to 1e-4; f32 inputs, then an i64 scalar if there is one.
+// Returns every output of the model, rounded to 1e-4. Inputs are f32, then an i64 scalar if there
+// is one.
 std::vector<std::vector<float>> outputs_of(const std::string& text, const std::vector<float>& input,
                                            std::optional<int64_t> scalar = std::nullopt,
                                            int opset = 17) {
@@ -48,7 +49,7 @@ TEST_CASE("NegativeLogLikelihoodLoss: reductions, weights, ignored classes") {
   CHECK(loss("reduction = \"mean\"", "1, 2", "") == std::vector<float>{4});
   CHECK(loss("reduction = \"mean\"", "1, 2", ", w") == std::vector<float>{4.6667f});
   CHECK(loss("ignore_index = 2", "1, 2", ", w") == std::vector<float>{2});
-  // An ignored class need not be one.
+  // An ignored class need not be a valid one.
   CHECK(loss("ignore_index = -100", "1, -100", "") == std::vector<float>{2});
   CHECK(loss("ignore_index = -100, reduction = \"none\"", "1, -100", ", w", "[2]") ==
         std::vector<float>{4, 0});
@@ -146,7 +147,7 @@ TEST_CASE("declared dims hold for what was combined with scalars") {
       "{0.5}> "
       "{ r = Range(zero, n, one) f = Cast<to = 1>(r) a = Mul(h, f) ";
   CHECK(output_of(range + "y = Sub(f, a) }", {0}, 3) == std::vector<float>{0, 0.5f, 1});
-  // x may be what is broadcast.
+  // x may be the operand that is broadcast.
   CHECK(import_error(range + "y = Add(a, x) }", 17).find("expected the range of Range to be") !=
         std::string::npos);
 }

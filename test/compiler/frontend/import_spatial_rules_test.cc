@@ -6,7 +6,7 @@
 namespace codl::test {
 namespace {
 
-// How many nodes of the graph are of the operator.
+// Returns the number of the graph's nodes with the operator.
 int count_of(const ir::Graph& graph, OpKind op) {
   int count = 0;
   for (const ir::Node& node : graph.nodes()) count += node.op == op;
@@ -38,7 +38,7 @@ TEST_CASE("Conv with computed weights, or over a box, is a ConvNd") {
 }
 
 TEST_CASE("ConvTranspose with constant weights is a Conv2d of blocks") {
-  // 1 and 2 times (1, 10, 100), two apart: 1 10 102 20 200.
+  // The sum of 1 and 2 times (1, 10, 100), two apart: 1 10 102 20 200.
   const std::string head =
       "g (float[1,1,2] x) => (float[1,1,n] y) <float[1,1,3] w = {1, 10, 100}> ";
   auto transposed = [&](const std::string& attributes) {
@@ -56,7 +56,7 @@ TEST_CASE("ConvTranspose with constant weights is a Conv2d of blocks") {
   CHECK(transposed(", output_shape = [4]") == std::vector<float>{10, 102, 20, 200});
   CHECK(transposed(", auto_pad = \"SAME_UPPER\"") == std::vector<float>{1, 10, 102, 20});
   CHECK(transposed(", auto_pad = \"SAME_LOWER\"") == std::vector<float>{10, 102, 20, 200});
-  // Dilated, it stays what it is.
+  // A dilated one stays a ConvTranspose.
   CHECK(count_of(import_text(head + "{ y = ConvTranspose<dilations = [2]>(x, w) }"),
                  OpKind::ConvNd) == 1);
 }
@@ -95,7 +95,7 @@ TEST_CASE("ConvTranspose in groups: each channel's block has its own weights") {
 
 namespace {
 
-// One axis of a transposed convolution; the other has one element.
+// One axis of a transposed convolution; the other axis has one element.
 struct TransposedLine {
   int32_t in;
   int32_t kernel;
@@ -122,7 +122,7 @@ TransposedLine random_line(std::mt19937& random) {
   }
 }
 
-// Every element of x adds its products to y, which begins as the bias (ONNX, ConvTranspose).
+// Adds the products of every element of x to y, which begins as the bias (ONNX, ConvTranspose).
 std::vector<float> scattered(const TransposedLine& line, const std::vector<float>& x,
                              const std::vector<float>& w, float bias) {
   std::vector<float> y(line.out(), bias);
@@ -137,7 +137,7 @@ std::vector<float> scattered(const TransposedLine& line, const std::vector<float
 }  // namespace
 
 TEST_CASE("ConvTranspose: the bias is where no tap reaches too") {
-  // The second block of (1, 2), two apart, is output_padding alone.
+  // The second block of (1, 2), two apart, consists of output_padding alone.
   CHECK(computed("g (float[1,1,1] x) => (float[1,1,3] y) "
                  "<float[1,1,2] w = {1, 2}, float[1] b = {0.5}> "
                  "{ y = ConvTranspose<strides = [2], output_padding = [1]>(x, w, b) }",
@@ -193,7 +193,8 @@ TEST_CASE("MaxPool's second output says where") {
 }
 
 TEST_CASE("DeformConv reads the map where its offsets say, zeros outside") {
-  // Two taps side by side, weights 1 and 10, over one row; offsets[taps * (row, column), 1, 3].
+  // Two taps side by side, with weights 1 and 10, over one row; offsets[taps * (row, column), 1,
+  // 3].
   const auto convolved = [](const std::string& offsets, const std::string& rest = "") {
     return computed(
         "g (float[1,1,1,4] x) => (float[1,1,1,3] y) <float[1,1,1,2] w = {1, 10}, "
@@ -205,7 +206,7 @@ TEST_CASE("DeformConv reads the map where its offsets say, zeros outside") {
   const std::string none = "0, 0, 0, ";
   CHECK(convolved(none + none + none + "0, 0, 0")[0] == Approx(21));
   CHECK(convolved(none + none + none + "0, 0, 0")[2] == Approx(84));
-  // The second tap half a column to the right, the first one half a row down.
+  // The second tap moves half a column to the right, the first one half a row down.
   const auto moved = convolved("0.5, 0.5, 0.5, " + none + none + "0.5, 0.5, 0.5", ", b, m");
   CHECK(moved[0] == Approx(0.5 + 0.5 + 30));
   CHECK(moved[1] == Approx(0.5 + 1));

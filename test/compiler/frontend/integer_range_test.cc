@@ -1,6 +1,6 @@
-// Integers of a model that no network has: as every attribute and every constant operand of every
-// operator. A model compiles, or is refused in one line that is the model's fault or says what codl
-// does not take.
+// Tries integers that no network has, as every attribute and every constant operand of every
+// operator. A model compiles, or is refused in one line that blames the model or says what codl
+// does not support.
 #include <functional>
 #include <iterator>
 
@@ -22,8 +22,7 @@ const std::string kMap = "g (float[1,4,6,6] x) => (float[] y) ";
 const std::string kSquare = "g (float[4,6] x) => (float[] y) ";
 const std::string kBool = "g (bool[4] x) => (bool[] y) ";
 
-// Attributes that have a default need not be given: the operator's schema says what they are
-// called.
+// Attributes with a default need not be given: the operator's schema has their names.
 const Case kCases[] = {
     {13, kMap + "<float[6,2,3,3] w> { y = Conv<group = 2, strides = [1, 2], dilations = [1, 1], "
                 "pads = [1, 1, 1, 1], kernel_shape = [3, 3]>(x, w) }"},
@@ -287,7 +286,7 @@ const Case kCases[] = {
              "<float[6] s> { y = SimplifiedLayerNormalization<axis = -1, stash_type = 1>(x, s) }"},
 };
 
-// Without an attribute or operand of integers.
+// These have no attribute or operand of integers.
 const std::string kWithoutIntegers =
     " Abs Acos Acosh Add And Asin Asinh Atan Atanh Ceil Celu Clip Cos Cosh Det Div "
     "DynamicQuantizeLinear Einsum Elu Equal Erf Exp Floor Gelu GlobalAveragePool GlobalMaxPool "
@@ -328,7 +327,7 @@ constexpr int kStride = 1;
 #endif
 
 // Calls `try_model` with each integer of the model in turn replaced by each value, and with all
-// of an attribute or a constant.
+// integers of an attribute or a constant.
 class Replacer {
  public:
   Replacer(onnx::ModelProto model, std::function<void(const std::string&, const std::string&)> run)
@@ -339,7 +338,7 @@ class Replacer {
  private:
   void graph(onnx::GraphProto& graph) {
     for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
-      // As ONNX's text is read.
+      // ONNX's text stores them here.
       integers(*tensor.mutable_int64_data(), tensor.name());
       integers(*tensor.mutable_int32_data(), tensor.name());
     }
@@ -380,7 +379,7 @@ class Replacer {
     }
   }
 
-  // Those that the schema of Debian's libonnx has and the node has not.
+  // Adds attributes that the schema of Debian's libonnx has and the node lacks.
   void absent_attributes(onnx::NodeProto& node) {
     const int opset = static_cast<int>(model_.opset_import(0).version());
     const onnx::OpSchema* schema =
@@ -415,7 +414,7 @@ class Replacer {
   int count_ = 0;
 };
 
-// Exit code and text of codlc.
+// Returns codlc's exit code and text.
 std::pair<int, std::string> compiled(const std::string& bytes) {
   static const compiler::DeviceProfile host = value_of(compiler::load_device_profile("host"));
   compiler::CompileOptions options;
@@ -485,7 +484,7 @@ TEST_CASE("settings are checked where they are read; bounds and data may be anyt
       outcome("g (float[2] x) => (float[2] y) { y = Softmax<axis = " + max + ">(x) }");
   CHECK(axis.second.find("expected attribute 'axis' in [-2147483647, 2147483647], found " + max) !=
         std::string::npos);
-  // numpy's slices, and trips that nobody counts.
+  // Slices as in numpy, and trip counts that nobody knows.
   CHECK(computed("g (float[4] x) => (float[4] y) <int64[1] s = {" + max + "}, int64[1] e = {" +
                      min + "}, int64[1] a = {0}, int64[1] t = {-1}> { y = Slice(x, s, e, a, t) }",
                  {1, 2, 3, 4}) == std::vector<float>{4, 3, 2, 1});

@@ -1,4 +1,4 @@
-// Open dims, external data, element types: what a model's file may hold.
+// Tests the possible contents of a model's file: open dims, external data, element types.
 #include <unistd.h>
 
 #include <filesystem>
@@ -18,7 +18,7 @@ std::string shape_error(const std::string& text, const ImportOptions& options = 
   return error_of(compiler::import_onnx(onnx_model(text), "m.onnx", options));
 }
 
-// A folder of this test that goes with it.
+// A folder of this test, which is removed with it.
 struct Folder {
   Folder() : path(fs::temp_directory_path() / ("codl_model_files_" + std::to_string(getpid()))) {
     fs::create_directories(path / "model");
@@ -34,7 +34,7 @@ struct Folder {
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-// y = x + w, w [2] in another file.
+// y = x + w, with w [2] in another file.
 std::string external_error(const Folder& folder, const Entries& entries) {
   onnx::ModelProto model;
   REQUIRE(model.ParseFromString(
@@ -125,7 +125,7 @@ TEST_CASE("names that stand for no name are not one symbol") {
           if (!dim.has_dim_value()) dim.set_dim_param(name);
     ImportOptions options;
     options.input_shapes["x"] = {1, 4, 5};
-    // Nothing is known of `z` from `x`.
+    // `z` does not follow from `x`.
     CHECK(error_of(compiler::import_onnx(model.SerializeAsString(), "m.onnx", options)) ==
           "m.onnx: expected inputs with a number for every dim, found 'z' [?] (use "
           "--input-shape=z:<dim>)");
@@ -272,7 +272,7 @@ TEST_CASE("ranges of a file that overlap are not many times its bytes") {
   constexpr int kCount = 1000000;  // floats in the file
   const Folder folder;
   folder.write("model/w.bin", std::vector<float>(kCount));
-  // Initializers of nearly all of the file, each from an offset on of its own.
+  // Each initializer has nearly all of the file, from an offset of its own.
   const auto error_of_offsets = [&](const std::vector<int>& offsets, const std::string& location) {
     onnx::ModelProto model;
     REQUIRE(model.ParseFromString(
@@ -359,7 +359,8 @@ TEST_CASE("a value without elements is computed at compile time") {
   CHECK(none.value(none.outputs()[none.extents()[0].count_output]).name == "y.extent.1");
 }
 
-// x [2] + s, s sparse with values 5 and 7 at the indices; what it holds, or the error.
+// x [2] + s, with a sparse s of values 5 and 7 at the indices. Returns the contents of s, or the
+// error.
 std::string sparse(const std::vector<int64_t>& indices, const std::vector<int64_t>& index_dims,
                    const std::vector<int64_t>& dims) {
   onnx::ModelProto model;
@@ -387,7 +388,7 @@ std::string sparse(const std::vector<int64_t>& indices, const std::vector<int64_
 TEST_CASE("a sparse initializer is the dense tensor, whichever form its indices have") {
   CHECK(sparse({1, 5}, {2}, {2, 3}) == "0 5 0 0 0 7 ");
   CHECK(sparse({0, 1, 1, 2}, {2, 2}, {2, 3}) == "0 5 0 0 0 7 ");
-  // The index beyond its row is inside the flat tensor.
+  // The index is beyond its row, but inside the flat tensor.
   CHECK(sparse({0, 4, 1, 2}, {2, 2}, {2, 3}) ==
         "s: expected indices inside [2,3] that ascend, found others at 0");
   CHECK(sparse({1, 6}, {2}, {2, 3}) ==

@@ -1,4 +1,4 @@
-// Models that are wrong, not supported or hostile: one clear error each, never a crash.
+// Tests models that are wrong, not supported or hostile: each gives one clear error, never a crash.
 #include <functional>
 
 #include "compiler/frontend/graph/importer.h"
@@ -63,7 +63,7 @@ TEST_CASE("single changed bytes never crash the importer") {
       std::string changed = model;
       changed[i] = static_cast<char>(changed[i] ^ (1 << bit));
       const Outcome found = import_bytes(changed);
-      // Accepted models are good graphs; nothing is an internal error.
+      // Accepted models make good graphs; nothing is an internal error.
       CHECK((found.exit_code == 0 ? found.text.empty() : found.exit_code <= kUnsupported));
     }
 }
@@ -133,7 +133,7 @@ TEST_CASE("attributes and operands that are valid and not supported") {
 }
 
 TEST_CASE("more nodes than any network has are refused, with this one reason") {
-  // Sum becomes one addition less than it has operands; the node behind it would be the last.
+  // Sum becomes one addition fewer than it has operands; the node after it would be the last.
   auto sum_of = [](size_t operand_count) {
     std::string operands = "x";
     for (size_t i = 1; i < operand_count; ++i) operands += ", x";
@@ -234,7 +234,7 @@ TEST_CASE("declared dims that are not those computed: one note, and the computed
         Notes{note + "'y' [2,3,1] is [2,3]"});
   CHECK(notes_of("g (float[2,3] x) => (float[0] y)" + relu) == Notes{note + "'y' [0] is [2,3]"});
   CHECK(notes_of("g (float[2,3] x) => (float y)" + relu) == Notes{note + "'y' [] is [2,3]"});
-  // A value in between, and more than a line should name.
+  // A value in between is wrong, too, and more than a line should name.
   CHECK(notes_of("g (float[2,3] x) => (float[9] y, float[9] z, float[9] w) "
                  "{ t = Neg(x) y = Relu(t) z = Abs(t) w = Sqrt(z) }",
                  [](onnx::GraphProto& graph) {
@@ -418,8 +418,8 @@ TEST_CASE("names of outputs and nodes are the model's") {
   CHECK(graph.value(graph.outputs()[0]).name == "y");
   CHECK(graph.value(graph.outputs()[1]).name == "z");
   CHECK(graph.value(graph.outputs()[2]).name == "c");
-  // Each with memory of its own, whatever it shares: an input, an input of another type, a
-  // constant, another output's value, another output's name.
+  // Each has memory of its own, whatever it shares: an input, an input of another type, a constant,
+  // another output's value, another output's name.
   const auto outputs_of = [](const std::string& text) {
     const ir::Graph imported = import_text(text);
     std::string names;
@@ -448,7 +448,7 @@ TEST_CASE("names of outputs and nodes are the model's") {
                    "<float[2] c = {1, 2}> { d = Identity(c) }") == "c c d ");
   CHECK(outputs_of("g (float[2] p) => (float16[2] c, float16[2] d) <float[2] k = {1, 2}> "
                    "{ c = Cast<to = 10>(k) d = Identity(c) }") == "c d ");
-  // A name that a copy would have got.
+  // The model has the name that a copy would get.
   CHECK(outputs_of("g (float[2] p) => (float[2] p, float[2] y) "
                    "{ t = Identity(p) y = Relu(t) }") == "p y ");
   CHECK(ir::print(import_text("g (float[2] p) => (float[2] p) {}")) ==

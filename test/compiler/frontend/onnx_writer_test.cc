@@ -21,7 +21,7 @@ const compiler::Pass kFusions[] = {{"fold_constants", compiler::fold_constants},
 const compiler::Pass kOneHot[] = {{"fold_batch_norm", compiler::fold_batch_norm},
                                   {"fuse_one_hot", compiler::fuse_one_hot}};
 
-// The graph's lines without names: what is written gets new ones.
+// Returns the graph's lines without names, because the writer makes new ones.
 std::string operators_of(const ir::Graph& graph) {
   std::string text;
   for (const ir::Node& node : graph.nodes())
@@ -30,7 +30,7 @@ std::string operators_of(const ir::Graph& graph) {
   return text;
 }
 
-// Its outputs for numbers between -1 and 1, and 2, 3, 2 .. where integers are asked for.
+// Returns its outputs for numbers between -1 and 1, and 2, 3, 2 .. where the input has integers.
 std::vector<compiler::Bytes> interpreted(const ir::Graph& graph) {
   std::vector<compiler::Bytes> inputs;
   const auto append = [](compiler::Bytes& bytes, auto number) {

@@ -1,4 +1,4 @@
-// One bad graph per rule of ir::verify.
+// Has one bad graph per rule of ir::verify.
 #include "compiler/ir/graph.h"
 #include "test/support/expected.h"
 

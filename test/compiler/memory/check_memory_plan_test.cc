@@ -91,7 +91,7 @@ TEST_CASE("rule: a Reshape on the CPU may leave its operand in place, all of it"
   builder.schedule.steps[step].kernel = find_kernel(23);
   REQUIRE(builder.schedule.steps[step].kernel->op == OpKind::Reshape);
   CHECK(!is_refused());
-  // Elsewhere it would be copied, which nobody foresaw.
+  // Anywhere else it would be copied, which the prediction does not contain.
   for (const uint64_t place : {64, 128}) {
     set_places(plan, {0, place});
     plan.host_bytes = 256;

@@ -1,4 +1,4 @@
-// Tiles against the checkers of schedules and memory plans, on random small networks.
+// Compares tiles with the checkers of schedules and memory plans, on random small networks.
 #include "compiler/memory/fit_arena.h"
 
 #include <random>

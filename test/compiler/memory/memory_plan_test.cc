@@ -43,7 +43,7 @@ TEST_CASE("in one queue, memory is used again once its tensor is dead") {
   CHECK(plan.host_bytes == 1536);
 }
 
-// Makes a step a Reshape on the CPU.
+// Turns a step into a Reshape on the CPU.
 void make_reshape(Schedule& schedule, StepId step) {
   schedule.steps[step].kernel = find_kernel(23);
   REQUIRE(schedule.steps[step].kernel->op == OpKind::Reshape);
@@ -196,7 +196,7 @@ TEST_CASE("each storage has its own arena and alignment") {
 
 TEST_CASE("the tightest gap is taken") {
   ScheduleBuilder builder;
-  // Step 0 lays a, b, c, d, f end to end; e, in step 1, lives with a, c and f, and so may have the
+  // Step 0 places a, b, c, d, f end to end. e, in step 1, lives with a, c and f, so it may use the
   // 2048 bytes of b or the 1024 of d.
   const TensorId a = builder.tensor(Storage::Host, 4096);
   const TensorId b = builder.tensor(Storage::Host, 2048);
@@ -288,7 +288,7 @@ TEST_CASE("an image that the device cannot hold is refused") {
         "plan_memory: expected images of at most 64 x 64, found t0 of 65 x 10");
 }
 
-// Bytes alive at the worst step of a one-queue schedule: no plan can do with less.
+// Returns the bytes alive at the worst step of a one-queue schedule, a lower bound of every plan.
 uint64_t live_set_bytes(const Schedule& schedule) {
   uint64_t most = 0;
   for (StepId at = 0; at < schedule.steps.size(); ++at) {
@@ -308,7 +308,7 @@ uint64_t live_set_bytes(const Schedule& schedule) {
   return most;
 }
 
-// A network in miniature: each step reads the tensor before it and sometimes an older one.
+// Makes a small network: each step reads the tensor before it and sometimes an older one.
 Schedule random_network(std::mt19937& random, int step_count, bool two_queues) {
   ScheduleBuilder builder;
   builder.tensor(Storage::Shared, 1024);
@@ -349,8 +349,8 @@ TEST_CASE("plans of random two-queue schedules pass the checker and are the same
   }
 }
 
-// The planner by its definition, each tensor against each. Of both orders in memory_plan.cc the one
-// with the smaller arena.
+// The planner as a literal definition, which compares each tensor with each. It tries both orders
+// of memory_plan.cc and takes the smaller arena.
 class PlainPlanner {
  public:
   explicit PlainPlanner(const Schedule& schedule) : schedule_(schedule), order_(schedule) {
@@ -423,7 +423,8 @@ class PlainPlanner {
   std::vector<std::vector<StepId>> steps_;  // indexed by tensor
 };
 
-// Steps on three queues that touch any tensors; some tensors live long, some are never touched.
+// Makes steps on three queues that touch any tensors; some tensors live long, some are never
+// touched.
 Schedule random_schedule(std::mt19937& random, uint32_t tensor_count, uint32_t step_count) {
   ScheduleBuilder builder;
   for (uint32_t i = 0; i < tensor_count; ++i)
@@ -476,7 +477,7 @@ TEST_CASE("the checker refuses what comparing each tensor with each refuses") {
     const PlainPlanner plain(schedule);
     Variant plan = plan_of(schedule);
     plan.shared_bytes += 4 * kDeviceAlignment;
-    // Somewhere else in the arena: seldom right.
+    // It is moved elsewhere in the arena, which is seldom right.
     const auto moved = static_cast<TensorId>(random() % schedule.tensors.size());
     plan.tensors[moved].offset_bytes =
         random() %

@@ -45,8 +45,8 @@ std::vector<std::vector<bool>> reads_of(const ir::Graph& graph, uint32_t operand
   for (int32_t changed = 0; changed < node.input(operand).dims[axis]; ++changed) {
     const Bytes original = inputs[operand];
     auto* elements = reinterpret_cast<float*>(inputs[operand].data());
-    // Larger than all others, so that a maximum changes too; different per element, so that sums
-    // and differences of two do.
+    // Values are larger than all others, so that a maximum changes, and different per element, so
+    // that sums and differences of two do.
     for_each_element(node.input(operand), axis, [&](int64_t i, int32_t position) {
       if (position == changed) elements[i] += 4.0f + 0.01f * static_cast<float>(i % 97);
     });
@@ -60,7 +60,7 @@ std::vector<std::vector<bool>> reads_of(const ir::Graph& graph, uint32_t operand
   return reads;
 }
 
-// Smallest range with all that output positions `part` read.
+// Returns the smallest range with everything that output positions `part` read.
 Range hull_of(const std::vector<std::vector<bool>>& reads, Range part) {
   Range hull = {INT32_MAX, 0};
   for (int32_t o = part.begin; o < part.end; ++o)
@@ -101,11 +101,11 @@ TEST_CASE("input_range is exactly what the reference kernel reads") {
             const Range hull = hull_of(reads, part);
             INFO("part, read, found " << text_of({part, hull, found}));
             if (hull.empty()) {
-              // Windows in the padding alone read nothing; they still name an element.
+              // Windows in the padding alone read nothing, but still name an element.
               CHECK(found.count() == 1);
             } else {
               CHECK(found.contains(hull));
-              // Only a dilated window that is cut by the edge has its taps further in.
+              // Only if the edge cuts a dilated window are its taps further in.
               CHECK(hull.begin - found.begin < op_case.dilation);
               CHECK(found.end - hull.end < op_case.dilation);
             }
@@ -119,7 +119,7 @@ TEST_CASE("input_range is exactly what the reference kernel reads") {
 TEST_CASE("a part in the padding reads the row next to it") {
   for (const OpCase& op_case : op_cases()) {
     if (op_case.name != "conv of padding") continue;
-    // 1-row filter, 3 rows, pads 2 and 1: output rows 0, 1 and 5 see padding only.
+    // With a filter of 1 row, 3 rows, and pads 2 and 1, output rows 0, 1 and 5 see only padding.
     const ir::Graph graph = graph_of(op_case);
     const ir::NodeView node{graph, graph.node(0)};
     const auto range = [&](Range part) {
@@ -246,7 +246,7 @@ TEST_CASE("specs name the ONNX operators that the importer has rules for") {
     std::istringstream words{std::string(spec->onnx_types)};
     for (std::string word; words >> word;) named.insert(word);
   }
-  // Rules that leave no node behind.
+  // These rules leave no node.
   for (const char* folded : {"BlackmanWindow",
                              "Constant",
                              "ConstantOfShape",

@@ -27,7 +27,7 @@ double whole_us(const ir::Graph& graph, const PartitionPlan& plan,
   return schedule.predicted_us;
 }
 
-// Two or three branches of up to three convolutions, and their sum.
+// Makes two or three branches of up to three convolutions, and their sum.
 ir::Graph random_branches(std::mt19937& random) {
   const int32_t channels = random() % 2 == 0 ? 16 : 32;
   test::GraphBuilder builder(channels, 8, random() % 2 == 0 ? 4 : 12);
@@ -114,7 +114,7 @@ TEST_CASE(
       so_far.wrong += is_hopeless && us < now_us;
       CAPTURE(i, turn, now_us, us);
       CHECK((!is_hopeless || us >= 0.9 * now_us));
-      // Goes on from what is not much slower.
+      // Continues from plans that are not much slower.
       if (us < 1.1 * now_us) {
         list.replace(change->begin, change->end, std::move(change->runs));
         now_us = us;

@@ -1,4 +1,4 @@
-// One plan that passes, and one broken copy of it per rule.
+// Has one plan that passes, and one broken copy of it per rule.
 #include <functional>
 
 #include "compiler/partition/partition_plan.h"
@@ -42,7 +42,7 @@ NodePartition split(ir::NodeId node, SplitDim dim, int32_t cut, int32_t extent) 
   return node_partition;
 }
 
-// x -> a -> b -> c -> y: a and b a chain at row 8 of 16 (a computes one row more), c split
+// x -> a -> b -> c -> y: a and b are a chain at row 8 of 16 (a computes one row more); c is split
 // along output channels at 16 of 32.
 struct Fixture {
   ir::Graph graph;

@@ -1,4 +1,4 @@
-// Costs of segments against what the schedule makes of them.
+// Compares the costs of segments with the schedule's.
 #include "compiler/partition/cost_model.h"
 
 #include <random>
@@ -14,7 +14,7 @@
 namespace codl::compiler {
 namespace {
 
-// A node somewhere at random: on one processor, or on both.
+// Places a node at random: on one processor, or on both.
 Segment random_segment(const CostModel& costs, std::mt19937& random, ir::NodeId node) {
   const double share = static_cast<double>(random() % 8 + 1) / 9;
   const Layout maps = costs.gpu_maps()[random() % costs.gpu_maps().size()];
@@ -35,8 +35,8 @@ Segment random_segment(const CostModel& costs, std::mt19937& random, ir::NodeId 
   return segment ? std::move(*segment) : *costs.whole(node, Processor::Cpu);
 }
 
-// Whether the processor's part of `reader` reads an element of its operand 0 that its part of
-// `maker` does not make: element by element.
+// True if the processor's part of `reader` reads an element of its operand 0 that its part of
+// `maker` does not make. Checks element by element.
 bool misses_some(const ir::Graph& graph, const NodePartition& maker, const NodePartition& reader,
                  Processor processor) {
   const Part* reads = reader.part_on(processor);

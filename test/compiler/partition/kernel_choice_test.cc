@@ -1,5 +1,5 @@
-// Among the kernels that can run a step the one of least predicted time, and no kernel that would
-// need more of the input than the schedule gives it.
+// Tests that the fastest kernel by prediction is chosen among those that can run a step, and no
+// kernel that would need more of the input than the schedule gives it.
 #include "compiler/partition/kernel_choice.h"
 
 #include "compiler/device/device_profile.h"
@@ -23,7 +23,7 @@ uint16_t id_of(llvm::StringRef symbol) {
   return 0;
 }
 
-// Every step of the two kernels takes as long as these say; no other kernel is there.
+// Every step of the two kernels takes as long as given; there is no other kernel.
 DeviceProfile profile_of(double direct_us, double winograd_us) {
   DeviceProfile profile;
   for (const KernelInfo& info : kKernelInfos) {
@@ -69,7 +69,7 @@ TEST_CASE("a part of rows off the grid of tiles is not for the kernel that compu
   CHECK(kernel_for(profile, 3, SplitDim::OutputChannel, {16, 32}) == kWinograd);
 }
 
-// The kernels of the GPU's steps, in order, where maps are images and all nodes are the GPU's.
+// Returns the kernels of the GPU's steps, in order, if maps are images and the GPU runs all nodes.
 std::vector<std::string> gpu_kernels(const std::string& onnx) {
   CompileOptions options;
   options.partition.strategy = "gpu";
@@ -106,7 +106,7 @@ TEST_CASE("norms of instances stay in images, others are converted to buffers an
   CHECK(kernels("b = InstanceNormalization(a, scale, shift)") ==
         std::vector<std::string>{"conv2d_f32_cl_image", "normalize_f32_cl_image",
                                  "conv2d_f32_cl_image"});
-  // A group's means are of several channels.
+  // A group's mean is over several channels.
   CHECK(kernels("b = MeanVarianceNormalization<axes = [1, 2, 3]>(a)") ==
         std::vector<std::string>{"conv2d_f32_cl_image", "convert_f32_cl_from_image",
                                  "normalize_f32_cl_buffer", "convert_f32_cl_to_image",

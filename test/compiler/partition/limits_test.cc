@@ -1,4 +1,5 @@
-// Objectives, limits and forced places: judged, kept by whole compilations, and refused.
+// Tests objectives, limits and forced places: how plans are judged, that whole compilations keep
+// them, and that impossible ones are refused.
 #include "compiler/partition/limits.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@
 namespace codl::compiler {
 namespace {
 
-// Four convolutions of which three are worth a GPU, and that is predicted to gain from both.
+// Four convolutions: three of them are worth a GPU, and co-execution is predicted to gain.
 std::string four_convs() {
   return test::onnx_model(R"(
       g (float[1,8,64,64] x) => (float[1,8,64,64] y)
@@ -79,7 +80,7 @@ TEST_CASE("a plan that meets all limits is better than any that does not") {
   farther = fast;
   farther.syncs = 5;
   CHECK(score_of(fast, Objective::Latency, limits) < score_of(farther, Objective::Latency, limits));
-  // Farther than the score tells apart is still no less.
+  // A violation beyond the score's resolution still counts no less.
   farther.syncs = UINT32_MAX;
   CHECK(score_of(fast, Objective::Latency, limits) < score_of(farther, Objective::Latency, limits));
 }
@@ -167,7 +168,7 @@ TEST_CASE("weights of what is beyond limits rise, and what they lead to is a see
   const ir::Graph graph = test::three_convs();
   const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   const LatencyPredictor predictor(profile);
-  // Weighted, every plan is as good: the first there is is what comes of it.
+  // All weighted sums are equal, so the first plan wins.
   std::vector<double> weights;
   int judged = 0;
   const auto judge = [&](const PartitionPlan&) -> llvm::Expected<int64_t> { return ++judged; };
@@ -201,7 +202,7 @@ TEST_CASE("a limit that cannot be met is told with the best there is") {
   CHECK(test::error_of(compile_with(options, profile))
             .find("expected at most 10.0 % of the predicted time on the GPU (--gpu-limit)") !=
         std::string::npos);
-  // One launch of one row takes longer.
+  // One launch of one row takes longer than the limit.
   options.limits = {};
   options.limits.max_gpu_slice_us = 0.5;
   CHECK(test::error_of(compile_with(options, profile)).find("--max-gpu-slice") !=

@@ -1,4 +1,4 @@
-// A property of the default strategy's plans for each rule that it goes by.
+// Tests a property of the default strategy's plans for each of its rules.
 #include "compiler/partition/search/optimal.h"
 
 #include <algorithm>
@@ -39,7 +39,8 @@ size_t count_split(const PartitionPlan& plan) {
       [](const NodePartition& node_partition) { return node_partition.is_split(); }));
 }
 
-// 38 million multiply-adds each, 38 us on either processor; 1.2 us of halo in a chain.
+// Each convolution has 38 million multiply-adds, 38 us on either processor; a chain adds 1.2 us of
+// halo.
 ir::Graph line_of_convs() {
   test::GraphBuilder builder(64, 32, 32);
   const ir::ValueId a = builder.conv("a", builder.input(), 64);
@@ -76,8 +77,8 @@ TEST_CASE("channels are cut alike, and none is transferred, up to what reads all
     if (schedule.nodes[id] == node_named(graph, "sum")) CHECK(schedule.steps[id].waits.empty());
 }
 
-// All convolutions, which follow each other, cut at the same row, all else on the CPU: in one
-// chain, or apart.
+// Returns plans with all convolutions, which follow each other, cut at the same row, and all else
+// on the CPU: in one chain, or apart.
 std::vector<PartitionPlan> plans_by_rows(const CostModel& costs, bool are_chained) {
   const auto node_count = static_cast<ir::NodeId>(costs.graph().nodes().size());
   const auto is_conv = [&](ir::NodeId node) {
@@ -105,7 +106,8 @@ TEST_CASE(
   const Sharing sharing = GENERATE(Sharing::SubBuffer, Sharing::Separate);
   const Layout layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   CAPTURE(sharing, layout);
-  // 411 us each on either processor; the halo of 7 x 7 filters, three rows of 64, 19 us.
+  // Each takes 411 us on either processor; the halo of 7 x 7 filters, three rows of 64, takes 19
+  // us.
   test::GraphBuilder builder(64, 64, 32);
   const ir::ValueId made = builder.conv("a", builder.input(), 64, 7);
   const ir::ValueId next = builder.conv("b", made, 64, 7);
@@ -142,7 +144,7 @@ TEST_CASE(
   }
 }
 
-// Nodes of which a queue computes the rows at the cut first.
+// Counts nodes of which a queue computes the rows at the cut first.
 size_t count_handed_over(const ir::Graph& graph, const PartitionPlan& plan,
                          const DeviceProfile& profile) {
   const Placer placer(graph, profile);
@@ -153,9 +155,9 @@ size_t count_handed_over(const ir::Graph& graph, const PartitionPlan& plan,
   return count;
 }
 
-// The same graph and device as of the first chain above. While the rows are on their way the rest
-// of the part is computed, 10 us and more: a synchronisation of 8 us is hidden, and halo is not
-// computed twice for it. Cuts that lie a row apart, so that one queue alone misses some, are as
+// The graph and device are those of the first chain above. While the rows are on their way, the
+// rest of the part is computed, for 10 us and more. So a synchronisation of 8 us is hidden, and no
+// halo is computed twice. Cuts that lie a row apart, so that only one queue misses some, are as
 // good as any.
 TEST_CASE("no chain is where what a node hands over comes while the rest is computed") {
   DeviceProfile profile = test::test_profile(Sharing::FineSvm);
@@ -170,7 +172,7 @@ TEST_CASE("no chain is where what a node hands over comes while the rest is comp
   // The gain is the rows that a chain computes twice, 1.2 us each: the chain waits for only the
   // first and the last synchronisation, too.
   CHECK(found.predicted_ns + 2000 < chained.predicted_ns);
-  // The same plan with nothing computed first waits for both synchronisations.
+  // The same plan without computing anything first waits for both synchronisations.
   PartitionPlan plan = found.plan;
   set_boundary_first(plan, false);
   const LatencyPredictor predictor(profile, 0);
@@ -179,7 +181,7 @@ TEST_CASE("no chain is where what a node hands over comes while the rest is comp
         static_cast<double>(found.predicted_ns) + 2 * 5000);
 }
 
-// The graph of the chains and of the transfers above, on all kinds of memory.
+// Uses the graph of the chains and of the transfers above, on all kinds of memory.
 TEST_CASE("handing rows over first makes no plan slower, and those with dear transfers faster") {
   const Sharing sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
   const Layout layout = GENERATE(Layout::Nhwc, Layout::Image2d);

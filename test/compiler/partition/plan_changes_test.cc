@@ -12,7 +12,7 @@
 namespace codl::compiler {
 namespace {
 
-// Makes no change, and notes the GPU's rows of those to a node that is split along Height.
+// Makes no change, and notes the GPU's rows in changes of a node that is split along Height.
 class Notes : public ChangeJudge {
  public:
   explicit Notes(ir::NodeId node) : node_(node) {}
@@ -32,9 +32,8 @@ class Notes : public ChangeJudge {
   std::set<int32_t> rows_;
 };
 
-// The GPU of sd855 computes rows in waves of groups, the CPU in tiles: between two good cuts there
-// are many of which each takes longer, so that small moves of a cut do not lead from one to the
-// other.
+// The GPU of sd855 computes rows in waves of groups, the CPU in tiles. Between two good cuts lie
+// many slower ones, so small moves of a cut do not lead from one to the other.
 TEST_CASE("of a split run the cut that takes least by itself is tried, wherever the run is cut") {
   const DeviceProfile profile = test::value_of(load_device_profile("sd855"));
   const int32_t rows = GENERATE(40, 64, 96);

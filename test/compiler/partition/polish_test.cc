@@ -1,4 +1,4 @@
-// Local search against what enumeration finds, on random small graphs with random costs.
+// Compares the local search with enumeration, on random small graphs with random costs.
 #include "compiler/partition/search/polish.h"
 
 #include <cmath>
@@ -21,7 +21,7 @@ namespace codl::compiler {
 namespace {
 
 constexpr uint32_t kBudget = 2000;
-// Enumeration takes a while; CODL_ALL_CASES asks for many graphs.
+// Enumeration takes a while; with CODL_ALL_CASES set, there are many graphs.
 int32_t graph_count() {
 #ifdef CODL_SLOW_RUN
   return 3;
@@ -49,12 +49,12 @@ std::string describe(const ir::Graph& graph, const PartitionPlan& plan) {
   return text;
 }
 
-// Every plan of segments as Search in polish.cc knows them: each node whole or split at each of its
-// cuts, each run of nodes a chain at each cut of its first node.
+// Enumerates every plan of segments that Search in polish.cc knows: each node whole or split at
+// each of its cuts, each run of nodes a chain at each cut of its first node.
 class Enumeration {
  public:
-  // Plans that follow each other differ at their ends. `hands_over`: with all ways to compute the
-  // rows at a cut first.
+  // Consecutive plans differ at their ends. `hands_over`: with all ways to compute the rows at a
+  // cut first.
   Enumeration(const CostModel& costs, const LatencyPredictor& predictor, bool hands_over = false)
       : costs_(costs),
         predictor_(predictor),
@@ -110,7 +110,7 @@ class Enumeration {
     return llvm::makeArrayRef(kBoth, hands_over_ && dim == SplitDim::Height ? 2 : 1);
   }
 
-  // Those that differ.
+  // Returns the layouts that make a difference.
   llvm::ArrayRef<Layout> layouts_of(ir::NodeId node) const {
     const ir::NodeView view{costs_.graph(), costs_.graph().node(node)};
     return map_layouts(view, Processor::Gpu, predictor_.profile());
@@ -124,8 +124,8 @@ class Enumeration {
   PartitionPlan best_;
 };
 
-// Maps of 4 rows and 16 or 32 channels: up to three cuts of rows, one of channels. `most`
-// convolutions and sums; up to two are a line.
+// Makes maps of 4 rows and 16 or 32 channels, which have up to three cuts of rows and one of
+// channels. `most` convolutions and sums; up to two are a line.
 ir::Graph random_graph(std::mt19937& random, int32_t most = 3) {
   const auto one_of = [&](std::initializer_list<int32_t> list) {
     return list.begin()[random() % list.size()];
@@ -141,7 +141,7 @@ ir::Graph random_graph(std::mt19937& random, int32_t most = 3) {
                                        values[values.size() - 2])
                          : builder.conv("n" + std::to_string(i), from, channels, one_of({1, 3})));
   }
-  // All that nobody reads would be no network.
+  // Sums up all unread values, which would otherwise be dead.
   ir::ValueId last = most > 2 ? values[1] : values.back();
   for (size_t i = 2; i < values.size() && most > 2; ++i)
     last = builder.add("join" + std::to_string(i), last, values[i]);
@@ -152,13 +152,13 @@ TEST_CASE("plans found for small graphs are the best there are, or nearly so") {
   const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   std::mt19937 random(20261125);
   int32_t best_count = 0;
-  // Its best plan alternates between the processors for five nodes, where all on the GPU is a plan
-  // that no change of fewer nodes makes faster.
+  // Its best plan alternates between the processors for five nodes, while no change of fewer nodes
+  // improves the plan with all on the GPU.
   constexpr int32_t kAlternating = 216;
   const int32_t graphs = graph_count();
   const int32_t drawn = layout == Layout::Nhwc ? std::max(graphs, kAlternating + 1) : graphs;
   for (int32_t i = 0; i < drawn; ++i) {
-    // Two layouts make many more plans of a graph.
+    // With two layouts, a graph has many more plans.
     const ir::Graph graph = random_graph(random, layout == Layout::Nhwc ? 3 : 2);
     const DeviceProfile profile = test::random_profile(random, layout);
     if (i >= graphs && i != kAlternating) continue;
@@ -190,7 +190,7 @@ TEST_CASE("plans found for small graphs are the best there are, or nearly so") {
   CHECK(best_count >= graphs * 95 / 100);
 }
 
-// Lines of convolutions of six rows, of which a part hands over one and computes more besides.
+// Lines of convolutions of six rows: a part hands over one row and computes more besides.
 TEST_CASE("plans that hand over rows first are found, or nearly the best of them") {
   std::mt19937 random(20261128);
   int32_t handing_over = 0, best_count = 0;
@@ -335,7 +335,7 @@ TEST_CASE("branches of the same size are on different processors") {
 }
 
 TEST_CASE("strategies keep to what makes them what they are") {
-  // 38 million multiply-adds each: 38 us on either processor, where a synchronisation takes 5.
+  // Each has 38 million multiply-adds: 38 us on either processor, where a synchronisation takes 5.
   test::GraphBuilder builder(64, 32, 32);
   const ir::ValueId a = builder.conv("a", builder.input(), 64);
   const ir::ValueId b = builder.conv("b", a, 64);

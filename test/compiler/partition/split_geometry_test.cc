@@ -27,7 +27,7 @@ TEST_CASE("rows of a chain grow by the halo, from the last node to the first") {
   const ir::ValueId b = builder.conv("b", a, 16);
   const ir::ValueId c = builder.conv("c", b, 16);
   const ir::Graph graph = builder.finish(c);
-  // Nodes: 0 to_nhwc, 1 a, 2 b, 3 c, 4 to_plain. A 3x3 kernel reads one row more on either side.
+  // Nodes: 0 to_nhwc, 1 a, 2 b, 3 c, 4 to_plain. A 3x3 kernel reads one more row on either side.
   const std::vector<ir::NodeId> nodes = {1, 2, 3};
   const std::vector<Range> top = {{0, 8}, {0, 8}, {0, 8}};
   CHECK(computed_ranges(graph, nodes, SplitDim::Height, top) ==
@@ -45,7 +45,7 @@ TEST_CASE("a stride-2 node doubles the rows its chain demands") {
   const std::vector<ir::NodeId> nodes = {1, 2};
   // b owns rows [0,4) of 8; row 3 reads rows 5, 6, 7 of a, which owns [0,8) of 16: no halo.
   CHECK(computed_ranges(graph, nodes, SplitDim::Height, {{{0, 8}, {0, 4}}})[0] == Range{0, 8});
-  // Below the cut row 4 reads rows 7, 8, 9: one row of halo.
+  // Below the cut, row 4 reads rows 7, 8, 9: one row of halo.
   CHECK(computed_ranges(graph, nodes, SplitDim::Height, {{{8, 16}, {4, 8}}})[0] == Range{7, 16});
 }
 

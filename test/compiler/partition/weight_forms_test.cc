@@ -1,4 +1,4 @@
-// Which bytes plans have of weights, and which forms of them are chosen.
+// Tests how many bytes of weights plans have, and which forms of weights are chosen.
 #include "compiler/partition/weight_forms.h"
 
 #include "compiler/partition/partition.h"
@@ -12,11 +12,11 @@ namespace {
 
 using test::value_of;
 
-// Two convolutions for which Winograd's method is the fastest: "early" has 9,216 weights and
-// computes 4,096 pixels, "late" has 589,824 and computes 256.
+// Winograd's method is the fastest for both convolutions: "early" has 9,216 weights and computes
+// 4,096 pixels, "late" has 589,824 and computes 256.
 ir::Graph early_and_late() {
   test::GraphBuilder builder(32, 64, 64);
-  // "late" comes first: it is not the order of the graph that decides.
+  // "late" comes first, because the graph's order must not decide.
   const ir::ValueId late = builder.conv("late", builder.conv("a", builder.input(), 256, 1, 4), 256);
   const ir::ValueId early = builder.conv("early", builder.input(), 32);
   return builder.finish(builder.add("sum", late, builder.conv("b", early, 256, 1, 4)));
@@ -71,10 +71,10 @@ TEST_CASE("weights that parts, processors and variants read in one packing are s
   REQUIRE(on_both.node_partitions[1].is_split());
   const uint64_t bytes = plans.bytes_of(on_cpu);
   CHECK(plans.bytes_of({on_cpu, on_gpu, on_both}) == bytes);
-  // 4 * 9 * 32 * 32, 4 * 32 * 256 and 4 * 9 * 256 * 256 bytes are whole pages, and each bias has
+  // 4 * 9 * 32 * 32, 4 * 32 * 256 and 4 * 9 * 256 * 256 bytes are whole pages, and each bias takes
   // one.
   CHECK(bytes == 36864 + 2 * 32768 + 2359296 + 4 * 4096);
-  // Both packings where one variant has the one and another the other: "early" 36 of 9, "late" too.
+  // Both packings count if the variants use different ones: "early" 36 of 9, "late" too.
   CHECK(plans.bytes_of({on_cpu, plans.plan("cpu")}) == bytes + 4 * (36864 + 2359296));
 }
 
@@ -86,24 +86,24 @@ TEST_CASE("transforms are taken where they save most time per byte, as far as th
   const uint64_t least = plans.bytes_of(plans.plan("cpu", plans.chosen(0)));
   CHECK(least == 36864 + 2 * 32768 + 2359296 + 4 * 4096);
 
-  // Room for the transform of "early", in the place of its plain form, and for no more.
+  // There is room for the transform of "early", in place of its plain form, and for no more.
   const uint64_t most_bytes = least + 3 * 36864;
   const PartitionPlan kept = plans.plan("cpu", plans.chosen(most_bytes));
   CHECK(plans.packing_in(kept, "early") == Packing::Winograd4);
   CHECK(plans.packing_in(kept, "late") == Packing::ConvPanels);
   CHECK(plans.bytes_of(kept) == most_bytes);
 
-  // A byte less: the smaller transform.
+  // With a byte less, the smaller transform is chosen.
   const PartitionPlan smaller = plans.plan("cpu", plans.chosen(most_bytes - 1));
   CHECK(plans.packing_in(smaller, "early") == Packing::Winograd2);
   CHECK(plans.bytes_of(smaller) < most_bytes);
 
-  // Room for the smaller transform of "late": "early" still saves more for its bytes.
+  // There is room for the smaller transform of "late", but "early" saves more for its bytes.
   const PartitionPlan better = plans.plan("cpu", plans.chosen(least + 2359296 * 7 / 9));
   CHECK(plans.packing_in(better, "early") == Packing::Winograd4);
   CHECK(plans.packing_in(better, "late") == Packing::ConvPanels);
 
-  // Room for all: as without a limit.
+  // There is room for all, so the plan is the same as without a limit.
   CHECK(plans.bytes_of(plans.plan("cpu", plans.chosen(plans.bytes_of(free)))) ==
         plans.bytes_of(free));
 }

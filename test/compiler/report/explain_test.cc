@@ -47,8 +47,8 @@ struct Example {
 TEST_CASE("a step is explained by its terms, what they stand on, and what else could run it") {
   const std::string text = Example("cpu").text("a");
   INFO(text);
-  // 16 to 32 channels, 3 x 3, on 16 x 16 pixels: 1.18 million multiply-adds, a microsecond each,
-  // and one for the step.
+  // 16 to 32 channels, 3 x 3, on 16 x 16 pixels: 1.18 million multiply-adds take a microsecond
+  // each, and one for the step.
   CHECK(text.find("variant test: predicted ") == 0);
   CHECK(text.find("a (Conv2d)\n  cpu  conv2d_f32_cpu ") != std::string::npos);
   CHECK(text.find(" 2.2 us (1.1 to 4.4)  samples, measured: compute 1.2 us, step 1.0 us\n") !=
@@ -88,7 +88,7 @@ TEST_CASE("a node that the graph has not is answered with the nearest") {
 }
 
 TEST_CASE("alternatives of a node have the whole plan's time and what makes the difference") {
-  // 38 million multiply-adds on either processor, where a synchronisation takes 5 us.
+  // Each has 38 million multiply-adds on either processor, where a synchronisation takes 5 us.
   test::GraphBuilder builder(64, 32, 32);
   const ir::Graph graph = builder.finish(builder.conv("a", builder.input(), 64));
   const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
@@ -100,8 +100,8 @@ TEST_CASE("alternatives of a node have the whole plan's time and what makes the 
   CAPTURE(text);
   CHECK(text.find("chosen") != std::string::npos);
   CHECK(text.find("cpu conv2d_f32_cpu\n") != std::string::npos);
-  // All on the GPU is as slow and has synchronisations; about half of it each is faster, by its
-  // balance.
+  // All on the GPU is as slow and adds synchronisations; about half on each is faster, because it
+  // is balanced.
   CHECK(text.find("gpu conv2d_f32_cl_buffer: synchronisation +") != std::string::npos);
   const size_t split = text.find("rows, 47 % on the GPU: balance -");
   REQUIRE(split != std::string::npos);
@@ -125,7 +125,7 @@ TEST_CASE("of nodes split along rows, it is said what the halo would cost the ot
     return value_of(explain_alternatives(graph, value_of(partition(graph, predictor, options)),
                                          predictor, node));
   };
-  // The difference that the line of one way begins with.
+  // Returns the difference at the beginning of an alternative's line.
   const auto us_of = [](const std::string& text, const std::string& place) {
     const size_t at = text.find(place);
     REQUIRE(at != std::string::npos);
@@ -167,7 +167,8 @@ TEST_CASE("of nodes split along rows, it is said what computing the boundary fir
   const std::string reader_of_first = text_of("c");
   CAPTURE(never, first, reader_of_never, reader_of_first);
 
-  // The line of the way that is described so: the difference in time and its reason.
+  // Returns the line of the alternative with this description: the difference in time and its
+  // reason.
   const auto line_of = [](const std::string& text, const std::string& way) {
     const size_t at = text.find("rows, 50 % on the GPU, halo transferred" + way + ": ");
     REQUIRE(at != std::string::npos);
@@ -183,7 +184,7 @@ TEST_CASE("of nodes split along rows, it is said what computing the boundary fir
   const std::string both = gpu + ", cpu rows [16, 17)";
   CHECK(never.find("halo transferred\n") != std::string::npos);
   CHECK(first.find("halo transferred" + both + "\n") != std::string::npos);
-  // The GPU waits 20 us for the CPU's rows, which takes a step of 1 us to hide.
+  // The GPU waits 20 us for the CPU's rows; hiding that takes a step of 1 us.
   CHECK(us_of(never, both) < -10);
   CHECK(us_of(never, both) == Approx(-us_of(first, "")));
   CHECK(line_of(never, both).find(": waiting -") != std::string::npos);

@@ -9,7 +9,7 @@
 namespace codl::compiler {
 namespace {
 
-// A step of every kernel of kernels.def: 1 us of a fast kernel, 2 us of a reference kernel.
+// Makes a step of every kernel of kernels.def: 1 us for a fast kernel, 2 us for a reference kernel.
 Schedule schedule_of_all_rows() {
   ScheduleBuilder builder;
   for (const KernelInfo& kernel : kKernelInfos) {
@@ -80,7 +80,7 @@ TEST_CASE("long filters have fast kernels, on both processors") {
     for (const std::string channels : {"1", "2"})
       for (const bool is_column : {false, true})
         for (const char* strategy : {"cpu", "gpu"}) {
-          // One of two channels in two groups: depthwise.
+          // One of two channels in two groups is depthwise.
           const std::string group = channels == "1" ? "1" : "2";
           const auto pair = [&](const std::string& number) {
             return is_column ? number + ", 1" : "1, " + number;

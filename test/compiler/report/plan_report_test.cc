@@ -36,7 +36,7 @@ const Object& variant_of(const Object& report) {
   return *(*report.getArray("variants"))[0].getAsObject();
 }
 
-// Steps of a node and kernel: how many, and their times added.
+// Returns the number of a node's steps with the kernel, and the sum of their times.
 std::pair<int, double> steps_of(const Object& report, llvm::StringRef node,
                                 llvm::StringRef kernel) {
   std::pair<int, double> sum;

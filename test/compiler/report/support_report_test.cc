@@ -9,7 +9,7 @@
 namespace codl::compiler {
 namespace {
 
-// Two convolutions that the GPU can run and between them two nodes that it cannot.
+// Two convolutions that the GPU can run, with two nodes between them that it cannot run.
 std::string interrupted_network() {
   return test::onnx_model(R"(
       g (float[1,4,8,8] x) => (float[1,4,8,8] y)
@@ -21,7 +21,7 @@ std::string interrupted_network() {
                           14);
 }
 
-// No multiply-adds.
+// A network without multiply-adds.
 std::string mask_network() {
   return test::onnx_model("g (bool[2,3] x) => (bool[2,3] y) { a = Not(x) y = Not(a) }");
 }
@@ -52,7 +52,7 @@ Outcome compile_with(const std::string& model, const DeviceProfile& profile,
   return outcome;
 }
 
-// -1 where there is none.
+// Returns -1 if there is none.
 int64_t integer(const llvm::json::Object& object, llvm::StringRef key) {
   return object.getInteger(key).getValueOr(-1);
 }

@@ -1,4 +1,4 @@
-// Rows at a cut that are computed first and handed over while the rest is computed.
+// Tests rows at a cut that are computed first and handed over while the rest is computed.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -23,7 +23,7 @@ namespace {
 constexpr Queue kQueues[] = {Queue::Cpu, Queue::Gpu};
 constexpr Queue other_of(Queue queue) { return queue == Queue::Cpu ? Queue::Gpu : Queue::Cpu; }
 
-// 16 rows of four 3 x 3 convolutions: a node reads one row across a cut.
+// Four 3 x 3 convolutions with 16 rows: each node reads one row across a cut.
 ir::Graph four_in_a_row() {
   test::GraphBuilder builder(16, 16, 16);
   const ir::ValueId a = builder.conv("a", builder.input(), 32);
@@ -31,8 +31,8 @@ ir::Graph four_in_a_row() {
   return builder.finish(builder.conv("d", builder.conv("c", b, 32), 32));
 }
 
-// Every node that can be is split along `dim`, each by itself; whose parts do what they hand over
-// first is said.
+// Splits every node that allows it along `dim`, each by itself; the caller says whose parts compute
+// rows at the cut first.
 PartitionPlan split_plan(const ir::Graph& graph, const LatencyPredictor& predictor,
                          std::set<Queue> first, double ratio = 0.5, SplitDim dim = SplitDim::Height,
                          int32_t max_chain = 1) {
@@ -50,7 +50,7 @@ PartitionPlan split_plan(const ir::Graph& graph, const LatencyPredictor& predict
   return plan;
 }
 
-// All on the CPU: the last variant of a plan.
+// Puts everything on the CPU: the last variant of a plan.
 Schedule whole_schedule(const ir::Graph& graph, const LatencyPredictor& predictor) {
   PartitionOptions cpu;
   cpu.strategy = "cpu";
@@ -60,14 +60,14 @@ Schedule whole_schedule(const ir::Graph& graph, const LatencyPredictor& predicto
   return schedule;
 }
 
-// build_plan() asks verify_plan().
+// Returns the error of build_plan(), which calls verify_plan().
 std::string build_error(const ir::Graph& graph, const std::vector<Schedule>& schedules) {
   const PlanInfo info{"box", "00000000000000aa", "00000000000000bb", 1, {10000}};
   const PackedWeights weights = test::value_of(pack_weights(graph, schedules));
   return test::error_of(build_plan(graph, schedules, weights, info));
 }
 
-// With all that a plan has to pass.
+// Makes a schedule and runs every check that a plan must pass.
 Schedule checked_schedule(const ir::Graph& graph, const PartitionPlan& plan,
                           const LatencyPredictor& predictor) {
   Schedule schedule = test::value_of(make_schedule(graph, plan, predictor, "test"));
@@ -86,7 +86,7 @@ ir::ValueId value_named(const ir::Graph& graph, llvm::StringRef name) {
   return ir::kNoId;
 }
 
-// In order: the node's kernels on the queue.
+// Returns the node's kernels on the queue, in order.
 std::vector<StepId> steps_of(const Schedule& schedule, llvm::StringRef node, Queue queue) {
   std::vector<StepId> steps;
   for (StepId id = 0; id < schedule.steps.size(); ++id)
@@ -149,7 +149,7 @@ TEST_CASE("rows at the cut are computed first, and nobody waits for the rest") {
       REQUIRE(parts_of(schedule, made) == wanted_parts(queue, is_first));
       const std::vector<StepId> readers = steps_of(schedule, next, other_of(queue));
       REQUIRE_FALSE(readers.empty());
-      // The rows that cross are read by the boundary step, or by one that is behind it.
+      // The boundary step, or one after it, reads the rows that cross.
       for (const StepId reader : readers) CHECK(order.happens_before(made[0], reader));
       // Shared tensors before the first node and after the last one go from queue to queue after
       // everything that the other queue does with them.
@@ -159,18 +159,18 @@ TEST_CASE("rows at the cut are computed first, and nobody waits for the rest") {
         const Step& step = schedule.steps[move];
         CHECK(step.part_dim == SplitDim::Height);
         CHECK(step.part.count() == 1);  // the row that the other queue misses, alone
-        // On its way while the rest is computed.
+        // The rows are on their way while the rest is computed.
         if (is_first && is_inside && step.part == schedule.steps[made[0]].part)
           CHECK_FALSE(order.happens_before(made[1], move));
       }
     }
-  // Each row once a way, in as many moves as memories are between.
+  // Each row moves once per direction, in as many moves as there are memories between.
   const bool is_image = layout == Layout::Image2d;
   const size_t moves = sharing == Sharing::FineSvm     ? (is_image ? 2 : 0)
                        : sharing == Sharing::SubBuffer ? 4
                                                        : (is_image ? 4 : 2);
   CHECK(moves_of(schedule, value_named(graph, "a_out")).size() == moves);
-  // The last one's rows are all read by the CPU: most of the part, so all at once.
+  // The CPU reads all of the last node's rows, most of the part, so they move all at once.
   CHECK(steps_of(schedule, "d", Queue::Cpu).size() == 1);
   CHECK(steps_of(schedule, "d", Queue::Gpu).size() == 1);
 }
@@ -250,7 +250,7 @@ TEST_CASE("rows come first that the kernel computes together") {
       winograds += rows_at_once(*part.kernel) == unit;
     }
   }
-  // All but one of the kernels compute whole tiles alone.
+  // All but one of the kernels can only compute whole tiles.
   REQUIRE((winograds > 0) == (cut % unit == 0 || unit == 2));
   const Schedule schedule = checked_schedule(graph, plan, predictor);
   for (const NodePartition& node_partition : plan.node_partitions) {
@@ -270,8 +270,8 @@ TEST_CASE("rows come first that the kernel computes together") {
     CHECK(schedule.steps[move].part.count() == 1);
 }
 
-// a and b are a chain: of a each queue computes a row beyond the cut, which b reads; the 5 x 5
-// convolution c reads one more, which is handed over, and what is computed twice with it.
+// a and b are a chain: each queue computes a row of a beyond the cut, which b reads. The 5 x 5
+// convolution c reads one more row, which is handed over together with the one computed twice.
 TEST_CASE("a chain hands over the rows that nodes behind it read beyond what is computed twice") {
   const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
   test::GraphBuilder builder(16, 16, 16);
@@ -283,12 +283,12 @@ TEST_CASE("a chain hands over the rows that nodes behind it read beyond what is 
   const Schedule schedule = checked_schedule(
       graph, split_plan(graph, predictor, {Queue::Cpu, Queue::Gpu}, 0.5, SplitDim::Height, 2),
       predictor);
-  // The CPU computes from row 7 and misses row 6, of the GPU's that end with row 8.
+  // The CPU computes from row 7 and lacks row 6; the GPU's rows end with row 8.
   CHECK(parts_of(schedule, steps_of(schedule, "a", Queue::Gpu)) ==
         std::vector<Range>{{6, 9}, {0, 6}});
   CHECK(parts_of(schedule, steps_of(schedule, "a", Queue::Cpu)) ==
         std::vector<Range>{{7, 10}, {10, 16}});
-  // Each row is owned once, though some are computed twice.
+  // Each row has one owner, though some are computed twice.
   std::map<int32_t, int> owners;
   for (const Queue queue : kQueues)
     for (const StepId id : steps_of(schedule, "a", queue)) {
@@ -303,7 +303,7 @@ TEST_CASE("a chain hands over the rows that nodes behind it read beyond what is 
 
 // ---- what is done to schedules afterwards
 
-// As in densenet: a is joined to what is computed from it, by rows on both queues.
+// As in densenet, a is joined to a value computed from it, by rows on both queues.
 TEST_CASE(
     "rows at a cut that come first stay in order as windows of a Concat, in slices and halves") {
   const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
@@ -335,9 +335,9 @@ TEST_CASE(
   CHECK(build_error(graph, schedules) == "");
 }
 
-// ---- where it says nothing
+// ---- where the option has no effect
 
-// The same steps as without it.
+// Checks that the steps are the same as without the option.
 void check_says_nothing(
     const ir::Graph& graph, const DeviceProfile& profile, double ratio = 0.5,
     llvm::function_ref<void(PartitionPlan&)> change = [](PartitionPlan&) {}) {
@@ -353,14 +353,14 @@ void check_says_nothing(
 TEST_CASE("rows at a cut that are most of a part come with the others") {
   const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
   const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
-  // Nine rows of filters, four across a cut, of seven on the GPU.
+  // Nine rows of filters read four rows across a cut; the GPU has seven.
   test::GraphBuilder builder(16, 16, 16);
   const ir::ValueId a = builder.conv("a", builder.input(), 32);
   const ir::Graph graph = builder.finish(builder.conv("b", a, 32, 9));
   check_says_nothing(graph, test::test_profile(sharing, layout), 7.0 / 16);
 }
 
-// The node's part on the GPU has its maps in buffers.
+// Lets the node's part on the GPU read its maps from buffers.
 void read_as_buffer(const ir::Graph& graph, const LatencyPredictor& predictor, llvm::StringRef name,
                     PartitionPlan& plan) {
   for (NodePartition& node_partition : plan.node_partitions) {
@@ -377,7 +377,7 @@ void read_as_buffer(const ir::Graph& graph, const LatencyPredictor& predictor, l
   }
 }
 
-// a on the GPU is in images, and b there reads a buffer: one of its own, or the CPU's.
+// a is in images on the GPU, and b there reads a buffer: one of its own, or the CPU's.
 TEST_CASE("rows at a cut are as other rows where the GPU reads them in the other layout") {
   const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
   const DeviceProfile profile = test::test_profile(sharing, Layout::Image2d);

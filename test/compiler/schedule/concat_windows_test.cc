@@ -23,7 +23,7 @@ Schedule cpu_schedule(const ir::Graph& graph, const DeviceProfile& profile) {
   return schedule_on("cpu", graph, profile);
 }
 
-// The schedule's Concats: those that have nothing to copy, and all.
+// Counts the schedule's Concats: those that have nothing to copy, and all.
 std::pair<int, int> concats_of(const Schedule& schedule) {
   std::pair<int, int> counts;
   for (const Step& step : schedule.steps) {
@@ -44,7 +44,7 @@ const Tensor& tensor_named(const Schedule& schedule, const std::string& name) {
 
 }  // namespace
 
-// ab = (a, b), all = (ab, c): b and c are read by others, too.
+// ab = (a, b), all = (ab, c): b and c have other readers, too.
 TEST_CASE("a Concat's operands are written where its result has them, through two of them") {
   test::GraphBuilder builder(16, 8, 8);
   const ir::ValueId a = builder.conv("a", builder.input(), 32);
@@ -118,7 +118,7 @@ TEST_CASE("what a kernel without windows touches, what begins inside a panel, an
   }
 }
 
-// As in densenet: what is joined to a map is computed from it through another.
+// As in densenet, values joined to a map are computed from it, one through the other.
 TEST_CASE("on the GPU a chain of Concats has nothing to copy, in buffers and in images") {
   test::GraphBuilder builder(16, 8, 8);
   const ir::ValueId a = builder.conv("a", builder.input(), 20);

@@ -114,7 +114,8 @@ void draw_boundaries(std::mt19937& random, PartitionPlan& plan) {
       part.boundary_first = node_partition.dim == SplitDim::Height && random() % 2 == 0;
 }
 
-// All on the CPU, all on the GPU, all in parts of rows, all in parts of channels; no chains.
+// Returns plans with all on the CPU, all on the GPU, all in parts of rows, all in parts of
+// channels; without chains.
 std::vector<PartitionPlan> ways_to_place(const ir::Graph& graph,
                                          const LatencyPredictor& predictor) {
   std::vector<PartitionPlan> ways;
@@ -128,8 +129,8 @@ std::vector<PartitionPlan> ways_to_place(const ir::Graph& graph,
   return ways;
 }
 
-// Values are read in the layout that they are not made in: by nodes of their chain and behind it,
-// on both sides of a cut, and by the CPU, too.
+// Values are read in another layout than the one they were made in: by nodes of their chain and
+// after it, on both sides of a cut, and by the CPU, too.
 TEST_CASE("maps of any node in either layout") {
   std::mt19937 random(31);
   const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
@@ -214,7 +215,7 @@ TEST_CASE("norms and pads in parts, beside nodes that are cut otherwise or run w
   CHECK(split.count({OpKind::Pad, SplitDim::Height}) == 1);
 }
 
-// Shared are x, a and c; of b the 1x1 convolution c reads just the rows its own queue made.
+// x, a and c are shared; the 1x1 convolution c reads only those rows of b that its own queue made.
 TEST_CASE("fine-grained SVM needs no copies: halves of a split are ranges of one tensor") {
   const ir::Graph graph = test::three_convs();
   const Schedule schedule =
@@ -233,14 +234,15 @@ TEST_CASE("values inside a chain are private to each queue and never transferred
   for (const Tensor& tensor : schedule.tensors)
     if (tensor.storage == Storage::Device)
       gpu_windows.push_back({tensor.shape.row_begin, tensor.shape.row_end});
-  // c (1x1) owns rows [0,8): b is read at [0,8); a at [0,9), one row of halo, computed twice.
+  // c (1x1) owns rows [0,8): it reads b at [0,8) and a at [0,9), where one row of halo is computed
+  // twice.
   CHECK(gpu_windows == std::vector<Range>{{0, 9}, {0, 8}});
   CHECK(std::count_if(schedule.tensors.begin(), schedule.tensors.end(),
                       [](const Tensor& t) { return t.storage == Storage::Shared; }) == 2);
 }
 
-// a is made in the chain {a, b}, with one row of halo for b; the 5x5 convolution c behind the chain
-// reads one row more.
+// The chain {a, b} makes a, with one row of halo for b; the 5x5 convolution c after the chain reads
+// one more row.
 TEST_CASE("a chain's value that a later node reads too is transferred behind the chain") {
   test::GraphBuilder builder(16, 16, 16);
   const ir::ValueId a = builder.conv("a", builder.input(), 32);
@@ -269,8 +271,8 @@ TEST_CASE("the GPU queue never touches the application's memory") {
   CHECK(count_kernel(schedule, OpKind::Conv2d, Queue::Gpu) == 3);
 }
 
-// The CPU changes layouts between the application's memory and the network's, and does so into, and
-// out of, what the GPU has: no copy but the one that images or separate memories need anyway.
+// The CPU changes layouts between the application's memory and the network's, directly into and out
+// of the GPU's memory: there is no copy but the one that images or separate memories need anyway.
 TEST_CASE("what the GPU alone reads of an input, and makes of an output, is where it has it") {
   const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
   const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
@@ -287,7 +289,7 @@ TEST_CASE("what the GPU alone reads of an input, and makes of an output, is wher
       const Step& step = schedule.steps[id];
       copies += schedule.nodes[id] == ir::kNoId && step.kind != StepKind::Map &&
                 step.kind != StepKind::Unmap && schedule.values[step.operands[0]] == value;
-      // The one node beside the application's memory.
+      // This node stands next to the application's memory.
       if (step.queue != Queue::Cpu) continue;
       for (const TensorId operand : step.operands)
         if (schedule.values[operand] == value)
@@ -326,14 +328,14 @@ TEST_CASE("check_races finds each broken rule") {
     return llvm::toString(check_races(graph, schedule));
   };
   using Catch::Contains;
-  // A wait dropped: the next convolution's halo may not be there yet.
+  // A wait is dropped, so the next convolution's halo may not be there yet.
   CHECK_THAT(fault_after([](Schedule& s) {
                for (Step& step : s.steps) step.waits.clear();
              }),
              Contains("expected an order between"));
   CHECK_THAT(fault_after([](Schedule& s) { s.steps[0].waits = {5}; }),
              Contains("earlier steps of other queues"));
-  // A part left out: rows that nobody writes are read.
+  // A part is left out, so rows are read that nobody writes.
   CHECK_THAT(fault_after([](Schedule& s) {
                for (Step& step : s.steps)
                  if (step.name == "a" && step.queue == Queue::Gpu) step.part.end -= 1;

@@ -1,4 +1,4 @@
-// Partition in, steps and memory out, as text: what becomes of a decision.
+// Tests decisions as text: a partition goes in, steps and memory come out.
 #include "compiler/memory/memory_plan.h"
 #include "compiler/schedule/schedule.h"
 #include "test/compiler/support/dump_text.h"
@@ -25,7 +25,7 @@ Texts texts_of(const ir::Graph& graph, const DeviceProfile& profile, const std::
   return {without_times(print(schedule)), print_memory(schedule)};
 }
 
-// A 3x3 convolution of 16 channels on 8 rows of 4 pixels, then another: a row is 4 * 16 * 4 = 256
+// A 3x3 convolution of 16 channels on 8 rows of 4 pixels, then another: a row has 4 * 16 * 4 = 256
 // bytes.
 ir::Graph two_convs(int32_t out_channels = 16) {
   test::GraphBuilder builder(16, 8, 4);
@@ -46,7 +46,7 @@ TEST_CASE("one processor: steps in the graph's order, nothing waits") {
 2 cpu conv2d_f32_cpu b in=t2,t7,t8 out=t3 waits=[]
 3 cpu convert_f32_cpu to_plain in=t3 out=t4 waits=[]
 )");
-  // b is written when what to_nhwc made is dead.
+  // b is written after to_nhwc's result is dead.
   CHECK(texts.memory == R"(t1 to_nhwc host offset=0 bytes=2048 steps=[0,1]
 t2 a host offset=2048 bytes=2048 steps=[1,2]
 t3 b host offset=0 bytes=2048 steps=[2,3]
@@ -97,8 +97,8 @@ TEST_CASE("separate memory: rows at the cut are copied both ways") {
 8 cpu conv2d_f32_cpu b rows[4,8) in=t3,t10,t11 out=t5 waits=[6]
 9 cpu convert_f32_cpu to_plain in=t5 out=t7 waits=[7]
 )");
-  // Each memory has of a value the rows that are computed or read there: 5 of 8 are 1280 bytes.
-  // Places on the device are multiples of 1024.
+  // Each memory has only the rows of a value that are computed or read there: 5 of 8 are 1280
+  // bytes. Places on the device are multiples of 1024.
   CHECK(texts.memory == R"(t1 to_nhwc host offset=0 bytes=2048 steps=[0,3]
 t2 x_nhwc device offset=0 bytes=1280 steps=[1,2]
 t3 a host offset=2048 bytes=1280 steps=[3,8]
@@ -127,7 +127,7 @@ TEST_CASE("a chain computes its halo twice and transfers nothing inside") {
 6 cpu conv2d_f32_cpu b rows[4,8) in=t3,t10,t11 out=t5 waits=[]
 7 cpu convert_f32_cpu to_plain in=t5 out=t7 waits=[4]
 )");
-  // b's rows may come from the GPU while the CPU still reads x and a: b_out lies behind both.
+  // b's rows may come from the GPU while the CPU still reads x and a, so b_out lies after both.
   CHECK(texts.memory == R"(t1 to_nhwc host offset=0 bytes=2048 steps=[0,5]
 t2 x_nhwc device offset=0 bytes=1536 steps=[1,2]
 t3 a host offset=4096 bytes=1280 steps=[5,6]
@@ -179,8 +179,8 @@ TEST_CASE("images: a value that the CPU made is converted before the GPU reads i
 6 cpu conv2d_f32_cpu b channels[16,32) in=t3,t10,t11 out=t5 waits=[3]
 7 cpu convert_f32_cpu to_plain in=t5 out=t7 waits=[5]
 )");
-  // A texel has 4 channels: 4 pixels of 16 are 16 texels, of 32 they are 32. b's takes the image
-  // that held x.
+  // A texel has 4 channels: 4 pixels of 16 channels are 16 texels, of 32 they are 32. b takes the
+  // image that held x.
   CHECK(texts.memory == R"(t1 to_nhwc shared offset=0 bytes=2048 steps=[0,1]
 t2 x_nhwc image number=0 width=16 height=8 steps=[1,2]
 t3 a_out shared offset=4096 bytes=2048 steps=[3,6]

@@ -1,4 +1,4 @@
-// Frames beside a plan, by hand.
+// Tests frames beside a plan, worked out by hand.
 #include "compiler/simulate/display.h"
 
 #include "test/support/catch.h"
@@ -41,7 +41,7 @@ TEST_CASE("beside the CPU alone no frame is lost") {
 }
 
 TEST_CASE("what was enqueued before a frame is done before it, or one launch of it") {
-  // Ten launches of 10 ms, enqueued at once: a frame asked for at the begin of a run waits for all.
+  // Ten launches of 10 ms are enqueued at once: a frame requested at a run's begin waits for all.
   const std::vector<QueueStep> ten(10, step(kGpu, 10e3));
   const FrameCount first = count(ten, GpuService::Fifo);
   CHECK(lost_share(first) > 0.8);
@@ -49,7 +49,7 @@ TEST_CASE("what was enqueued before a frame is done before it, or one launch of 
   const FrameCount in_turn = count(ten, GpuService::RoundRobin);
   CHECK(lost_share(in_turn) < 0.01);
   CHECK(in_turn.longest_wait_us <= 13e3 + 1);
-  // In draws a frame waits for a launch before each.
+  // A frame's draws each wait for a launch.
   CHECK(lost_share(count(ten, GpuService::RoundRobin, 2)) > 0.4);
 }
 

@@ -7,8 +7,7 @@
 namespace codl::compiler {
 namespace {
 
-// Steps of a variant with the times that they are to take; what each reads and writes are values of
-// f32, without rows.
+// Steps of a variant with given times; their operands are values of f32 without rows.
 struct PlannedSteps {
   Variant variant;
   std::vector<QueueStep> steps;
@@ -40,7 +39,8 @@ struct PlannedSteps {
   }
 };
 
-// Calls of 2 us, 5 into an idle queue; 10 us to a start, 20 to be seen, 40 between queues.
+// Calls take 2 us, 5 into an idle queue; a start takes 10 us, being seen 20, and changing queues
+// 40.
 DeviceProfile profile() {
   DeviceProfile profile;
   profile.has_gpu = true;
@@ -62,10 +62,10 @@ double wall_us(PlannedSteps planned, const DeviceProfile& profile, Gate gate = G
 }
 
 TEST_CASE("the host calls before it computes, and sees the queue done at the end") {
-  // 5 + 2 us of calls, then 100 of the CPU; the GPU from 15 to 115, seen at 135.
+  // Calls take 5 + 2 us, then the CPU 100; the GPU works from 15 to 115 and is seen at 135.
   CHECK(wall_us(PlannedSteps().add(Queue::Gpu, 50).add(Queue::Gpu, 50).add(Queue::Cpu, 100),
                 profile()) == Approx(5 + 10 + 50 + 50 + 20));
-  // The CPU is the slower: 7 + 200.
+  // The CPU is slower: 7 + 200.
   CHECK(wall_us(PlannedSteps().add(Queue::Gpu, 50).add(Queue::Gpu, 50).add(Queue::Cpu, 200),
                 profile()) == Approx(7 + 200));
 }
@@ -73,7 +73,7 @@ TEST_CASE("the host calls before it computes, and sees the queue done at the end
 TEST_CASE("a step of the GPU behind one of the host is enqueued when that is done") {
   const PlannedSteps steps = PlannedSteps().add(Queue::Cpu, 100).add(Queue::Gpu, 50, {0});
   CHECK(wall_us(steps, profile()) == Approx(100 + 5 + 10 + 50 + 20));
-  // Behind a gate it is enqueued before: the gate opens at 105.
+  // With a gate it is enqueued before: the gate opens at 105.
   CHECK(wall_us(steps, profile(), Gate::UserEvent) == Approx(5 + 100 + 10 + 50 + 20));
 }
 
@@ -87,9 +87,9 @@ TEST_CASE("a download starts behind its kernel, and its call may wait for it") {
   given.transfer.host->download.call_us.value = 3;
   const PlannedSteps steps =
       PlannedSteps().add(Queue::Gpu, 500).add(Queue::Transfer, 30, {0}).add(Queue::Cpu, 300);
-  // The kernel ends at 515; 40 + 30 us later the copy does.
+  // The kernel ends at 515; the copy ends 40 + 30 us later.
   CHECK(wall_us(steps, given) == Approx(515 + 40 + 30 + 20));
-  // The host computes when the call has returned, at 518.
+  // The host computes after the call has returned, at 518.
   given.transfer.host->download_call_waits = true;
   CHECK(wall_us(steps, given) == Approx(515 + 3 + 300));
 }
@@ -122,7 +122,7 @@ TEST_CASE("what the other queue had last takes longer, once") {
   steps.add(Queue::Cpu, 100, {0}, {made, none});
   steps.add(Queue::Cpu, 100, {0}, {made, none});
   CHECK(wall_us(steps, given) == Approx(5 + 10 + 50 + 20 + 3 + 10 * 2 + 100 + 100));
-  // The run's inputs are nobody's; with a GPU in the plan the first step finds the workers asleep.
+  // No step makes the run's inputs; with a GPU in the plan the first step finds the workers asleep.
   const auto with_input = [](bool has_gpu) {
     PlannedSteps some;
     const TensorId input = some.value(1e6, Storage::Input);
@@ -151,14 +151,15 @@ TEST_CASE("of what another step made a step reads the rows of its window") {
   reader.operands = read;
   const double row_bytes = 16 * 10 * 4;
   CHECK(bytes_read_of(maker, reader, 0) == Approx(32 * row_bytes));
-  // The other queue's half of the rows, for a reader of all, and of the first half: its halo.
+  // The other queue's half of the rows, for a reader of all, and for one of the first half: its
+  // halo.
   maker.part_dim = SplitDim::Height;
   maker.part = {16, 32};
   CHECK(bytes_read_of(maker, reader, 0) == Approx(16 * row_bytes));
   reader.part_dim = SplitDim::Height;
   reader.part = {0, 16};
   CHECK(bytes_read_of(maker, reader, 0) == Approx(2 * row_bytes));
-  // A stride of two: 8 rows of the output are 16 of the input.
+  // With a stride of two, 8 rows of the output are 16 of the input.
   read[1].dims[2] = read[1].row_end = 16;
   reader.part = {0, 8};
   CHECK(bytes_read_of(maker, reader, 0) == Approx(2 * row_bytes));

@@ -97,7 +97,7 @@ TEST_CASE("what shares a memory is predicted as it was measured, too") {
   };
   const auto taken_us = [](const Timeline::Span& span) { return span.end_us - span.start_us; };
   const std::vector<Timeline::Span> without = spans(example.profile);
-  // More than one step asks for, less than two do: what they ask for decides.
+  // It is more than one step asks for, and less than two do, so their demands decide.
   double most = 0;
   for (const QueueStep& step : value_of(queue_steps_of(variant, example.profile)))
     if (step.alone_us > 0) most = std::max(most, memory_demand(step.memory_bytes, step.alone_us));

@@ -1,4 +1,4 @@
-// The times that a search asks for against those of whole schedules.
+// Compares the times that a search asks for with those of whole schedules.
 #include "compiler/simulate/plan_times.h"
 
 #include <random>
@@ -22,7 +22,7 @@ double whole_us(const ir::Graph& graph, const PartitionPlan& plan,
   return schedule.predicted_us;
 }
 
-// A line with branches and sums, of maps of 12 rows.
+// Makes a line with branches and sums, with maps of 12 rows.
 ir::Graph branchy_graph(std::mt19937& random, int32_t count) {
   test::GraphBuilder builder(16, 12, 12);
   std::vector<ir::ValueId> values = {builder.conv("first", builder.input(), 32, 1)};
@@ -39,14 +39,14 @@ ir::Graph branchy_graph(std::mt19937& random, int32_t count) {
   return builder.finish(last);
 }
 
-// Which parts compute the rows at the cut first, at random.
+// Draws which parts compute the rows at the cut first.
 void draw_boundaries(std::mt19937& random, Segment& segment) {
   for (NodePartition& node_partition : segment.node_partitions)
     for (Part& part : node_partition.parts)
       part.boundary_first = node_partition.dim == SplitDim::Height && random() % 2 == 0;
 }
 
-// Nodes that a queue computes in two steps, as the rows at the cut come first.
+// Counts nodes that a queue computes in two steps, because the rows at the cut come first.
 size_t count_boundaries(const ir::Graph& graph, const PartitionPlan& plan,
                         const DeviceProfile& profile) {
   const Placer placer(graph, profile);
@@ -58,14 +58,14 @@ size_t count_boundaries(const ir::Graph& graph, const PartitionPlan& plan,
   return count;
 }
 
-// Nodes [first, last] placed at random.
+// Places nodes [first, last] at random.
 std::vector<Segment> random_segments(const CostModel& costs, std::mt19937& random, ir::NodeId first,
                                      ir::NodeId last) {
   std::vector<Segment> segments;
   while (first <= last) {
     std::optional<Segment> segment;
     ir::NodeId end = first;
-    // Often as its neighbours: rows at the cut are handed over.
+    // Often uses its neighbours' cut, so that rows at the cut are handed over.
     const double share = random() % 2 == 0 ? 0.5 : static_cast<double>(random() % 8 + 1) / 9;
     const Layout maps =
         costs.gpu_maps()[random() % 3 == 0 ? random() % costs.gpu_maps().size() : 0];
@@ -126,8 +126,8 @@ TEST_CASE("a plan that differs from the one before takes exactly what its schedu
       CAPTURE(graphs, turn);
       CHECK(test::value_of(times.time_us(plan)) == whole_us(graph, plan, predictor));
       boundaries += count_boundaries(graph, plan, profile);
-      // Some segments somewhere else; at times all of them; now and then the same plan, or one that
-      // was there before, or one that computes other rows first and is the same else.
+      // Some segments move elsewhere; at times all of them; now and then the plan stays the same,
+      // or returns to an earlier one, or only computes other rows first.
       seen.push_back(segments);
       if (turn % 5 == 4) {
         draw_boundaries(random, segments[random() % segments.size()]);

@@ -17,7 +17,7 @@ namespace {
 
 using test::value_of;
 
-// Two convolutions in a row, each split in halves along the rows.
+// Two convolutions, one after the other, each split in halves along the rows.
 struct Example {
   DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   Schedule schedule;
@@ -48,7 +48,7 @@ TEST_CASE("a network that takes longer than a plan can say is refused") {
   CHECK(error.find("profile test: expected a network that takes ") == 0);
 }
 
-// Six networks split in halves, and on the CPU, on devices with each kind of sharing, where queues
+// Six networks, split in halves and on the CPU, on devices with each kind of sharing, where queues
 // slow each other down and are disturbed.
 TEST_CASE("a plan has the time that the simulator has of it when it is read, to the last bit") {
   const std::string network =
@@ -76,7 +76,7 @@ TEST_CASE("a plan has the time that the simulator has of it when it is read, to 
     CHECK(variant.predicted_us > 0);
     CHECK(static_cast<float>(wall_us(variant)) == static_cast<float>(variant.predicted_us));
   }
-  // Both count; contention while both queues are at work.
+  // Both count; there is contention while both queues work.
   const Timeline both = run(plan.variants[0]);
   const double both_us = both.total_us;
   set(0, 5);
@@ -149,7 +149,7 @@ TEST_CASE("contention and other work make a plan slower, never faster") {
   const double alone_us = example.run().total_us;
   CHECK(example.run({.cpu_percent = 50}).total_us > alone_us);
   CHECK(example.run({.gpu_frame_percent = 50}).total_us > alone_us);
-  // Both queues 100 % slower while both are busy: at most twice the time.
+  // Both queues are 100 % slower while both are busy: at most twice the time.
   example.profile.transfer.contention_percent[0].value = 100;
   example.profile.transfer.contention_percent[1].value = 100;
   const double contended_us = example.run().total_us;
@@ -173,7 +173,7 @@ Timeline stream(double memory_gb_per_s, double cpu_bytes, double gpu_us, double 
 }
 
 TEST_CASE("both processors share what the memory gives, while both ask for it") {
-  // 10 GB/s each.
+  // Each gets 10 GB/s.
   CHECK(stream(0, 1e6, 100, 1e6).total_us == Approx(100));
   CHECK(stream(20, 1e6, 100, 1e6).total_us == Approx(100));
   CHECK(stream(16, 1e6, 100, 1e6).total_us == Approx(125));
@@ -182,7 +182,7 @@ TEST_CASE("both processors share what the memory gives, while both ask for it") 
   const Timeline uneven = stream(15, 1e6, 200, 2e6);
   CHECK(uneven.spans[0].end_us == Approx(100 * 20. / 15));
   CHECK(uneven.spans[1].end_us == Approx(100 * 20. / 15 + 100));
-  // The memory gives no less than one of them has alone.
+  // Together they get no less bandwidth than one has alone.
   CHECK(stream(1, 1e6, 100, 1e6).total_us == Approx(200));
   CHECK(stream(1e-300, 1e6, 100, 1e6).total_us == Approx(200));
   CHECK(stream(10, 1e6, 1e-300, 1e12).total_us == Approx(100));
@@ -194,7 +194,7 @@ TEST_CASE("a queue takes what it usually is disturbed by longer, and what the ot
   example.profile.interference_percent[0].value = 10;
   const Timeline disturbed = example.run();
   CHECK(disturbed.busy_us[0] == Approx(1.1 * undisturbed.busy_us[0]));
-  // Beside the CPU's steps the GPU's are held up, alone they are not.
+  // Beside the CPU's steps, the GPU's are held up; alone, they are not.
   CHECK(disturbed.busy_us[1] > 1.01 * undisturbed.busy_us[1]);
   CHECK(disturbed.busy_us[1] < 1.1 * undisturbed.busy_us[1]);
   CHECK(disturbed.total_us > undisturbed.total_us);
@@ -203,7 +203,7 @@ TEST_CASE("a queue takes what it usually is disturbed by longer, and what the ot
 
 TEST_CASE("a variant's weights count once, however many steps have them") {
   const Example example;
-  // Packed: 3 x 3 filters and a bias, all of them read by both queues' steps.
+  // Packed weights: 3 x 3 filters and a bias; both queues' steps read all of them.
   CHECK(weight_mbytes(example.schedule) == Approx(4e-6 * (9 * 16 * 32 + 32 + 9 * 32 * 32 + 32)));
 }
 

@@ -64,7 +64,7 @@ TEST_CASE("wider intervals of kernels make a plan less sure, around the same mid
     CHECK(found.high_us > schedule.predicted_us);
     CHECK(found.high_us - found.low_us > last_us);
     last_us = found.high_us - found.low_us;
-    // Always the same draws.
+    // The draws are always the same.
     const Uncertainty again = value_of(uncertainty_of(schedule, profile));
     CHECK(again.low_us == found.low_us);
     CHECK(again.high_us == found.high_us);
@@ -84,13 +84,13 @@ TEST_CASE("draws are around the prediction, however far the ends of an interval 
       const Uncertainty found = value_of(uncertainty_of(schedule, profile));
       CHECK(found.low_us <= schedule.predicted_us);
       CHECK(found.high_us >= schedule.predicted_us);
-      // As long a tail on either side as the interval has.
+      // The tails are as long as the interval's, on either side.
       const double below = std::log(schedule.predicted_us / found.low_us);
       const double above = std::log(found.high_us / schedule.predicted_us);
       CHECK((above > below) == (high * low > 1));
     }
   }
-  // An interval without the prediction says that it is off.
+  // An interval without the prediction says that the prediction is wrong.
   for (Calibration& known : profile.kernels) {
     known.interval_low = 1.2;
     known.interval_high = 1.4;
@@ -105,7 +105,7 @@ TEST_CASE("two plans are compared within the same draws") {
   const std::vector<double> drawn_us = value_of(Draws(profile).latencies_us(alone));
   REQUIRE(drawn_us.size() == kDraws);
   CHECK(share_of_wins(drawn_us, drawn_us) == 0);
-  // However far the draws lie apart, what takes a tenth more takes more in each.
+  // However far the draws lie apart, a plan that takes a tenth more does so in each.
   DeviceProfile slower = profile;
   for (Calibration& known : slower.kernels)
     for (double& share : known.shares.of) share *= 1.1;

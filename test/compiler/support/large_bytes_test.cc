@@ -9,7 +9,8 @@ namespace codl::compiler {
 namespace {
 
 bool is_all(const LargeBytes& bytes, uint8_t element) {
-  // Each byte is the one before it. A loop over gigabytes takes a minute with sanitizers.
+  // Compares each byte with the one before it: a loop over gigabytes takes a minute with
+  // sanitizers.
   return *bytes.begin() == element &&
          std::memcmp(&*bytes.begin(), &*bytes.begin() + 1, bytes.size() - 1) == 0;
 }

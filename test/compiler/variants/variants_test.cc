@@ -1,4 +1,4 @@
-// Which plan the first variant is, and what is expected of it before it is made.
+// Tests which plan the first variant is, and the forecast of it before it is made.
 #include "compiler/variants/variants.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using test::value_of;
 
-// 38 million multiply-adds each, 38 us on either processor.
+// Each has 38 million multiply-adds, 38 us on either processor.
 ir::Graph line_of_convs() {
   test::GraphBuilder builder(64, 32, 32);
   const ir::ValueId a = builder.conv("a", builder.input(), 64);
@@ -22,7 +22,7 @@ ir::Graph line_of_convs() {
   return builder.finish(builder.conv("c", b, 64));
 }
 
-// A tenth of the times of a kernel are so many times as long or more, a tenth as short or less.
+// A tenth of a kernel's times are so many times as long or longer, a tenth as short or shorter.
 DeviceProfile profile_of(double factor) {
   DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   for (Calibration& known : profile.kernels) {
@@ -93,7 +93,7 @@ TEST_CASE("what computes on one processor has its name, and says why") {
     placed.options.limits.places.push_back({node, Processor::Cpu, SplitDim::None, 0});
   CHECK(made(placed).second.find("because of --place: ") == 0);
 
-  // The same with a GPU that is slow: no limit is to blame.
+  // The same with a slow GPU: no limit is to blame.
   DeviceProfile slow = profile_of(1);
   for (const KernelInfo& info : kKernelInfos)
     if (info.processor == Processor::Gpu) slow.kernels[info.id - 1].shares[Term::Compute] = 1000;
@@ -182,7 +182,7 @@ TEST_CASE("all variants together keep to the limit on weights, and it is known w
   CHECK(of_limited->weight_bytes > limit);
   CHECK(of_limited->predicted_us < us);
 
-  // No plan has so few: the one with the fewest is made.
+  // No plan has so few, so the one with the fewest is made.
   const auto [least_bytes, least_us] = make({std::nullopt, 1}, &of_least);
   CHECK(least_bytes < bytes);
   CHECK(least_us > us);

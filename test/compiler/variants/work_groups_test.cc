@@ -43,7 +43,7 @@ ir::Graph graph_of(const std::string& onnx) {
   return graph;
 }
 
-// GPU steps of the plan, each of which is looked at.
+// Checks the plan's GPU steps and returns their number.
 int check_groups(const ir::Graph& graph, const DeviceProfile& profile,
                  const std::string& strategy) {
   PartitionOptions options;
