@@ -21,7 +21,8 @@ namespace codl::test::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Twelve chains: two units of a latency of four or five cycles are busy. Returns the FLOPs done.
+// Runs twelve chains, which keep two units with a latency of four or five cycles busy. Returns the
+// number of FLOPs.
 int64_t multiply_add(int64_t rounds, float* sink) {
   const hn::ScalableTag<float> d;
   const auto factor = hn::Set(d, sink[0]);
@@ -49,13 +50,13 @@ int64_t multiply_add(int64_t rounds, float* sink) {
   return rounds * 12 * 2 * static_cast<int64_t>(hn::Lanes(d));
 }
 
-// Reads `reads` blocks of kBlockFloats from `from`, where `from_blocks` are before it begins again,
-// while it writes `writes` blocks: in turns, as evenly as they go.
+// Reads `reads` blocks of kBlockFloats from `from`, beginning again after `from_blocks`, while it
+// writes `writes` blocks: in turns, as evenly as they go.
 void stream(const float* from, int64_t from_blocks, int64_t reads, float* to, int64_t writes) {
   const hn::ScalableTag<float> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto written = hn::Set(d, 1.0f);
-  // Or: so that loads are not left out, at one cycle each.
+  // Uses Or, so that loads are not removed, at one cycle each.
   auto any0 = hn::Zero(d), any1 = hn::Zero(d), any2 = hn::Zero(d), any3 = hn::Zero(d);
   const int64_t rounds = writes == 0 || reads < writes ? reads : writes;
   int64_t reads_due = 0;
@@ -78,7 +79,7 @@ void stream(const float* from, int64_t from_blocks, int64_t reads, float* to, in
       for (int64_t i = 0; i < kBlockFloats; i += lanes) hn::Store(written, d, to + i);
   }
   const auto any = hn::Or(hn::Or(any0, any1), hn::Or(any2, any3));
-  // Not a NaN: inputs are finite.
+  // It is no NaN, because inputs are finite.
   if (hn::GetLane(hn::MaxOfLanes(d, any)) < -__FLT_MAX__) *to = 0.0f;
 }
 

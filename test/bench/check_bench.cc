@@ -51,7 +51,7 @@ double measure(const BenchOptions& options, const std::string& path) {
   std::vector<Tensor> outputs = empty_outputs(plan);
   const std::vector<codl_buffer_t> from = buffers_of(inputs);
   const std::vector<codl_buffer_t> to = buffers_of(outputs);
-  // The first runs, which touch memory for the first time, and a check of each step.
+  // Warms up: the first runs touch memory for the first time, and check each step once.
   for (uint32_t run = 0; run < step_count; ++run) {
     run_us(plain, from, to);
     run_us(checking, from, to);

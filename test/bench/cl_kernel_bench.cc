@@ -1,11 +1,11 @@
-// Speed of the OpenCL kernels that multiply, on the first OpenCL device, by its own clock, next to
-// each other and checked against each other. Not run by ctest.
+// Measures the OpenCL kernels that multiply, on the first OpenCL device, by its own clock, next to
+// each other and checked against each other. ctest does not run it.
 //
 //   cl_kernel_bench [--rows=PART] [--tile=M,N,K,IM,IN,S]... [--repeats=N] SHAPE...
 //
 // SHAPE: conv:IN_C:OUT_C:SIDE:KERNEL:STRIDE:PAD[:GROUPS], depthwise:C:SIDE:KERNEL:STRIDE:PAD,
 // matmul:M:K:N, batch:PRODUCTS:M:K:N[:ORDERS] (1: a transposed, 2: b, 3: both). A tiled kernel is
-// timed with its own choice and with every --tile that its contract accepts; PART is of the
+// timed with its own choice and with every --tile that its contract accepts; PART is a part of the
 // symbols.
 #include <algorithm>
 #include <cstdio>
@@ -70,7 +70,7 @@ KernelCase case_of(const std::string& shape) {
   return item;
 }
 
-// Every element of the output takes a product with a tap of the filter, or of the depth of a.
+// Counts a product for each element of the output with each tap of the filter, or along a's depth.
 double gflop_of(const KernelCase& item) {
   double macs = static_cast<double>(kernels::element_count(item.operands.back()));
   const OperandShape& a = item.operands[0];

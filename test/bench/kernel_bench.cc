@@ -1,14 +1,14 @@
-// Speed of every CPU kernel of kernels.def on one core. Not run by ctest.
+// Measures every CPU kernel of kernels.def on one core. ctest does not run it.
 //
 //   taskset -c 1 kernel_bench [--benchmark_filter=REGEX] [--benchmark_repetitions=N]
 //
 // Names: kernel/shape/instruction set. A step is run whole, its tasks in order. GFLOP/s counts the
-// multiply-adds of sums of products, GB/s the bytes that bench_shapes.h says the step has to move
-// at the cache level that its operands are in. `roof` is the share of the roofline: the time that
-// the step's arithmetic takes at the rate of multiply-adds, or the bytes at the speed of a loop
-// that only moves them, whichever is more, over the time taken. Above 1: an algorithm that
-// multiplies less, or a processor that adds beside it. `peak` and `stream` are those ceilings;
-// `arithmetic` and `memory` the two times, and `best` the time taken, in microseconds.
+// multiply-adds of sums of products, GB/s the bytes that the step must move according to
+// bench_shapes.h, at the cache level of its operands. `roof` is the share of the roofline: the time
+// that the step's arithmetic takes at the rate of multiply-adds, or that a loop takes which only
+// moves the bytes, whichever is more, over the measured time. Above 1, an algorithm multiplies
+// less, or the processor adds at the same time. `peak` and `stream` are those ceilings;
+// `arithmetic` and `memory` the two times, and `best` the measured time, in microseconds.
 //
 // Source of the model: Williams, Waterman and Patterson, "Roofline: an insightful visual
 // performance model for multicore architectures", Communications of the ACM 52(4), 2009.
@@ -31,8 +31,8 @@ namespace {
 
 using kernels::CpuTarget;
 
-// The operands as in a plan's arena: behind each other at multiples of 64 bytes, in huge pages
-// where there are so many. (Tests give a kernel the least that it may count on.)
+// The operands as in a plan's arena: one after the other at multiples of 64 bytes, in huge pages if
+// there are that many. (Tests give a kernel only the guaranteed alignment.)
 class OperandMemory {
  public:
   explicit OperandMemory(const std::vector<OperandShape>& operands) {
@@ -42,7 +42,7 @@ class OperandMemory {
       end += (static_cast<size_t>(operand.bytes) + 63) / 64 * 64;
     }
     constexpr size_t kHugePageBytes = size_t{2} << 20;
-    // More at the end: a stream moves whole blocks.
+    // There is more at the end, because a stream moves whole blocks.
     const size_t bytes = round_up(end + 256, kHugePageBytes);
     all_ = static_cast<uint8_t*>(std::aligned_alloc(kHugePageBytes, bytes));
     if (end >= kHugePageBytes) madvise(all_, bytes, MADV_HUGEPAGE);
@@ -60,8 +60,8 @@ class OperandMemory {
   std::vector<size_t> offsets_;
 };
 
-// The largest cache that is too small for `bytes`: of what is read twice, the second time is free
-// if it is still there.
+// Returns the largest cache that is too small for `bytes`: when data is read twice, the second time
+// is free if it is still there.
 int64_t cache_below(int64_t bytes) {
   int64_t below = 0;
   for (int name : {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE})
@@ -109,7 +109,7 @@ void run(benchmark::State& state, const KernelInfo& info, CpuTarget target,
     benchmark::ClobberMemory();
   }
 
-  // The best of tries that take turns: what disturbs makes slower, the step and its ceilings alike.
+  // Takes the best of tries that take turns: interference slows the step and its ceilings alike.
   constexpr int kTries = 10;
   constexpr double kTrySeconds = 1e-3;
   double peak = 0;
@@ -140,7 +140,7 @@ void run(benchmark::State& state, const KernelInfo& info, CpuTarget target,
   state.counters["tasks"] = needs.task_count;
 }
 
-// False if a kernel has no shape.
+// Returns false if a kernel has no shape.
 bool add_benchmarks() {
   bool is_complete = true;
   const std::vector<BenchShape> shapes = bench_shapes();

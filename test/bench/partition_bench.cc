@@ -1,11 +1,11 @@
-// Time of the partition stage alone, and what a long annealing from a random start finds that it
-// does not. Not run by ctest.
+// Measures the time of the partition stage alone, and the plans that a long annealing from a random
+// start finds beyond it. ctest does not run it.
 //
 //   partition_bench [--device=NAME] [--budget=N] [--anneal=N] chain:NODES|MODEL.onnx...
 //
 // chain:NODES is a generated line of convolutions. Prints for each: nodes, seconds of the processor
-// in partition(), plans judged and the predicted time; with --anneal
-// the best of N plans judged by simulated annealing, and what that gains.
+// in partition(), evaluated plans and the predicted time; with --anneal the best of N plans
+// evaluated by simulated annealing, and its gain.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -45,7 +45,7 @@ T value_or_fail(llvm::Expected<T> value) {
 ir::Graph chain_of(uint32_t nodes) {
   test::GraphBuilder builder(32, 56, 56);
   ir::ValueId value = builder.input();
-  // Channels differ, so that nodes do.
+  // Channels differ, so that nodes differ.
   for (uint32_t i = 0; i < nodes; ++i)
     value = builder.conv("n" + std::to_string(i), value, 32 + 16 * (i % 3), i % 4 == 0 ? 1 : 3);
   return builder.finish(value);
@@ -65,7 +65,7 @@ ir::Graph read_graph(const std::string& name) {
   return graph;
 }
 
-// Consecutive nodes that are placed alike.
+// Consecutive nodes with the same placement.
 struct Piece {
   ir::NodeId first = 0, last = 0;
   Placement place = Placement::Cpu;
@@ -74,7 +74,7 @@ struct Piece {
   std::array<bool, 2> boundary_first = {};  // indexed by processor
 };
 
-// Nothing in common with polish.cc but what a plan is.
+// It shares nothing with polish.cc but the definition of a plan.
 class Annealing {
  public:
   Annealing(const CostModel& costs, JudgePlan judge, uint32_t budget)

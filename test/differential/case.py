@@ -17,7 +17,7 @@ UNSIGNED = (np.uint8, np.uint16, np.uint32, np.uint64)
 INTEGERS = SIGNED + UNSIGNED
 ALL_TYPES = FLOATS + INTEGERS + (np.bool_,)
 
-# float32 arithmetic in another order: a few units in the last place of the largest term.
+# Allows float32 arithmetic in another order: a few units in the last place of the largest term.
 RTOL, ATOL = 1e-5, 1e-6
 
 

@@ -57,7 +57,7 @@ def pooled(x, reduce, auto_pad, ceil_mode, dilations, kernel_shape, pads, stride
         extent = (kernel_shape[i] - 1) * dilations[i] + 1
         room = x.shape[2 + i] + pads[i] + pads[space + i] - extent
         count = (room + strides[i] - 1 if ceil_mode else room) // strides[i] + 1
-        # A window that begins behind the input and its first padding is left out.
+        # A window that begins after the input and its first padding is left out.
         if ceil_mode and (count - 1) * strides[i] >= x.shape[2 + i] + pads[i]:
             count -= 1
         dims.append(count)
@@ -216,7 +216,7 @@ class ConvTranspose(OpRun):
             totals = [full[i] + added[i] - output_shape[i] for i in range(space)]
             begins = [t // 2 if auto_pad == "SAME_UPPER" else t - t // 2 for t in totals]
         each = w.shape[1]
-        # Room for what lies outside the output on either side.
+        # Leaves room for elements outside the output on either side.
         canvas = np.zeros((x.shape[0], group * each, *(f + o + abs(b) for f, o, b in zip(full, output_shape, begins))))
         for at in np.ndindex(*w.shape[2:]):
             where = tuple(slice(t * d, t * d + (n - 1) * s + 1, s)
@@ -233,9 +233,9 @@ class ConvTranspose(OpRun):
         return (canvas.astype(x.dtype),)
 
 
-# ---- Resize: the rule of kernels/resize/resize.h, which says where it comes from. The evaluator divides by the scale
-# ---- in float64, stretches align_corners over a fraction of an element, rounds integers otherwise (below), takes -0.5
-# ---- for 0 in pytorch_half_pixel, and knows neither tf_half_pixel_for_nn nor versions below 11.
+# ---- Resize: the rule of kernels/resize/resize.h, which names its source. The evaluator divides by the scale in
+# float64, stretches align_corners over a fraction of an element, rounds integers differently (below), takes -0.5 for 0
+# in pytorch_half_pixel, and knows neither tf_half_pixel_for_nn nor versions below 11. ----
 
 def near_half(points):
     half = np.floor(points) + np.float32(0.5)
@@ -399,7 +399,7 @@ class SequenceInsert(OpRun):
         return (result,)
 
 
-ABSENT = {}  # an optional without an element: the evaluator's results cannot be None
+ABSENT = {}  # an optional without an element, because the evaluator's results cannot be None
 
 
 class Optional(OpRun):
@@ -437,7 +437,7 @@ class Loop(onnx.reference.ops.op_loop.Loop):
                 scan.append(np.asarray(row))
             carried = results[1:1 + len(carried)]
             trip += 1
-        if trip == 0 and scans:  # one trip that nothing reads tells the dims
+        if trip == 0 and scans:  # one trip that nothing reads gives the dims
             rows = run(0)[1 + len(carried):]
             return tuple(carried + [np.asarray(row)[None][:0] for row in rows])
         return tuple(list(carried) + [np.stack(scan) for scan in scans])
@@ -468,7 +468,7 @@ class Scan(OpRun):
                                 for scan, axis in zip(scans, of("scan_output_axes", results))])
 
 
-# ---- com.microsoft: the evaluator has none; formulas of ONNX Runtime's ContribOperators.md ----
+# ---- com.microsoft: the evaluator lacks it; these are formulas of ONNX Runtime's ContribOperators.md ----
 
 def computed(op, operands, **attributes):
     """The first output of an operator of ONNX, by the evaluator."""
@@ -596,7 +596,7 @@ def wanted(model, inputs):
         arrays = []
         for array, elem_type, output in zip(found, output_types(model), model.graph.output):
             array = np.asarray(array)
-            # The evaluator leaves results in the type that NumPy promotes to (int64 of an int32 CumSum).
+            # The evaluator leaves results in the type that NumPy promotes to (int64 for an int32 CumSum).
             if elem_type:
                 array = array.astype(onnx.helper.tensor_dtype_to_np_dtype(elem_type), copy=False)
             arrays.append(array)

@@ -1,12 +1,12 @@
-// Compiles and runs cases in one process, in many modes, and compares with what is wanted.
+// Compiles and runs cases in one process, in many modes, and compares with the expected outputs.
 //
 //   run_cases [--modes=N] [--seed=S] [--list=FILE] [CASE...]
 //
-// A CASE is a folder as ONNX's node tests have it: model.onnx; in_I.npy and out_I.npy by the number
-// of the graph's input and output; tol.txt ("rtol atol"). FILE has one folder a line. Of all modes
-// (device, strategy, forced split, precision) N are drawn for a case by the seed and its name;
-// default: all. Prints "begin CASE" and a line per mode: "VERDICT CASE MODE[: reason]" with
-//   passed   every output has the type and the dims wanted and is within the tolerance (a bfloat16
+// A CASE is a folder like ONNX's node tests: model.onnx; in_I.npy and out_I.npy by the index
+// of the graph's input and output; tol.txt ("rtol atol"). FILE has one folder a line. From all
+// modes (device, strategy, forced split, precision), the seed and the case's name draw N; default:
+// all. Prints "begin CASE" and a line per mode: "VERDICT CASE MODE[: reason]" with
+//   passed   every output has the expected type and dims and is within the tolerance (a bfloat16
 //            within 2^-6 at least: kMinBf16Rtol)
 //   refused  the compiler says that it does not support something (exit code 2)
 //   wrong    it ran, and an output is off
@@ -41,21 +41,22 @@ using compiler::Precision;
 
 struct Mode {
   const char* name;
-  const char* device;  // a profile's name, or a file of test/profiles
+  const char* device;  // a profile's name, or a file in test/profiles
   const char* strategy = "auto";
   SplitDim split_dim = SplitDim::None;
   double ratio = 0;  // for a forced split; 0: none
   int32_t max_chain = compiler::kMaxChainLength;
-  // The GPU's kernels take what is drawn for the case: its maps are in images and in buffers, as it
-  // comes.
+  // The GPU kernels' times are drawn for the case, so its maps are in images and in buffers at
+  // random.
   bool draws_times = false;
   compiler::BoundaryFirst boundary_first = compiler::BoundaryFirst::Auto;
 };
 
 constexpr auto kFirst = compiler::BoundaryFirst::Always;
 
-// Every strategy, both layouts of a GPU's maps, each alone and side by side, all kinds of memory
-// sharing, forced splits with and without chains, rows at a cut first or with the others.
+// Every strategy, both layouts of a GPU's maps, each processor alone and both side by side, all
+// kinds of memory sharing, forced splits with and without chains, rows at a cut first or with the
+// others.
 constexpr Mode kModes[] = {
     {"cpu", "host-pair", "cpu"},
     {"gpu-buffer", "host-pair", "gpu"},
@@ -128,7 +129,7 @@ const compiler::DeviceProfile& profile_of(const Mode& mode) {
   return loaded.back().second;
 }
 
-// Steps of a GPU's kernel take up to so long; a synchronisation takes as long on a phone.
+// Limit of the drawn step times of a GPU's kernel; a phone's synchronisation takes as long.
 constexpr double kMaxStepUs = 1000;
 
 compiler::DeviceProfile with_drawn_times(compiler::DeviceProfile profile, const std::string& name) {
@@ -175,7 +176,7 @@ std::vector<tools::Tensor> run_case(const compiler::LargeBytes& plan_bytes,
   expect_ok(plan.status());
   tools::PlanFlags flags;
   flags.thread_count = 2;
-  flags.require_variant = true;  // a GPU that fails must not pass as the CPU
+  flags.require_variant = true;  // if the GPU fails, the CPU must not pass for it
   std::vector<tools::Tensor> inputs = tools::inputs_of(*plan, flags);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const fs::path path = folder / ("in_" + std::to_string(i) + ".npy");
@@ -188,7 +189,7 @@ std::vector<tools::Tensor> run_case(const compiler::LargeBytes& plan_bytes,
   }
   std::vector<tools::Tensor> outputs = tools::empty_outputs(*plan);
   Session session = tools::create_session(*plan, flags, false);
-  // The second run finds what the first left in the arenas.
+  // The second run finds the first one's data in the arenas.
   for (int i = 0; i < 2; ++i) {
     for (tools::Tensor& output : outputs)
       std::fill(output.data.begin(), output.data.end(), std::byte{0x5a});
@@ -203,19 +204,19 @@ bool is_float(codl_dtype_t dtype) {
          dtype == CODL_BFLOAT16;
 }
 
-// Two units in the last place, and what ONNX's own runner allows a bfloat16 output whatever the
+// Two units in the last place. ONNX's own runner allows this for a bfloat16 output whatever the
 // test's tolerance (onnx/backend/test/runner/__init__.py, assert_similar_outputs): its references
-// round every intermediate value to bfloat16, of 8 bits, where codl rounds the output alone.
+// round every intermediate value to bfloat16, of 8 bits, but codl rounds the output alone.
 constexpr double kMinBf16Rtol = 0x1p-6;
 
-// NaN matches NaN only, an infinity itself only.
+// NaN matches only NaN, an infinity only itself.
 bool is_close(double found, double wanted, double rtol, double atol) {
   if (std::isnan(wanted) || std::isnan(found)) return std::isnan(wanted) && std::isnan(found);
   if (std::isinf(wanted) || std::isinf(found)) return wanted == found;
   return std::abs(found - wanted) <= atol + rtol * std::abs(wanted);
 }
 
-// The first difference in words; empty if there is none.
+// Describes the first difference; empty if there is none.
 std::string difference(const tools::Tensor& found, const tools::Npy& wanted, double rtol,
                        double atol) {
   if (found.dtype != wanted.dtype || found.dims != wanted.dims)
@@ -266,7 +267,7 @@ Ending try_mode(const std::string& model, const fs::path& folder, const Mode& mo
   }
 }
 
-// The modes of a case: `count` of them, or all if there are no more.
+// Draws the modes of a case: `count` of them, or all if there are no more.
 std::vector<const Mode*> draw_modes(const std::string& name, size_t count, uint64_t seed) {
   std::vector<const Mode*> modes;
   for (const Mode& mode : kModes) modes.push_back(&mode);
@@ -282,7 +283,7 @@ int run_cases(const std::vector<std::string>& folders, size_t mode_count, uint64
   for (const std::string& folder : folders) {
     const std::string name = fs::path(folder).filename().string();
     std::printf("begin %s\n", folder.c_str());
-    std::fflush(stdout);  // a crash is the fault of the case that has begun
+    std::fflush(stdout);  // the case that has begun caused a crash
     std::string model;
     std::ifstream file(fs::path(folder) / "model.onnx", std::ios::binary);
     model.assign(std::istreambuf_iterator<char>(file), {});

@@ -367,7 +367,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         for flags in (["--device=host-pair", "--place=*=split:h:0.5"], ["--strategy=cpu"]):
             said = self.run_ok("codlc", MODEL, *flags, "-o", self.path("x.codl"))
             self.assertNotIn("not both processors", said)
-        # An application that asks every phone for co-execution gets what is better there.
+        # An application that asks every phone for co-execution gets the better plan there.
         plan = self.path("x.codl")
         self.run_ok("codlc", MODEL, "--device=host", "-o", plan)
         for tool, flags in (("codl-run", ["--require-variant"]), ("codl-bench", ["--num-runs=1"]), ("codl-sim", [])):

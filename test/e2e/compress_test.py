@@ -79,7 +79,7 @@ class CompressTest(WorkFolder, unittest.TestCase):
         self.assertRegex(told, r"^codlc: error: [^\n]*search\.log: expected [^\n]*, found [^\n]*\n$")
         with open(log, encoding="utf-8") as file:
             self.assertEqual(file.read(), text)
-        # No other output is written over it.
+        # No other output may overwrite it.
         told, _ = self.codlc(*flags, "-q", f"--trace={log}", code=1)
         self.assertIn("search.log: expected ", told)
         os.remove(log)

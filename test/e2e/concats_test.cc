@@ -1,5 +1,5 @@
-// Concats that have nothing to copy, ONNX to numbers: on the GPU in buffers and in images, as
-// floats and as halves, against the interpreter, and every GPU step against the CPU's.
+// Tests Concats that have nothing to copy, from ONNX to numbers: on the GPU in buffers and in
+// images, as floats and as halves, against the interpreter, and every GPU step against the CPU's.
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -77,7 +77,7 @@ double relative_l2(const std::vector<float>& found, const Bytes& expected) {
   return std::sqrt(difference / norm);
 }
 
-// Two runs that check each step in turn, behind a test of all.
+// Runs twice with checks of each step in turn, after a test of all.
 std::vector<float> run_checked(llvm::ArrayRef<uint8_t> bytes, std::vector<float> input) {
   codl_diag_t diag = {};
   codl_plan_t* plan = nullptr;
@@ -119,7 +119,8 @@ TEST_CASE("the GPU's Concats have nothing to copy, and the result is the interpr
   if (test::machine_device() == nullptr) return;
   const std::string model = test::onnx_model(kNetwork);
   std::mt19937 random(1);
-  // Small, for what the weights make of them is a million times as large, too large for halves.
+  // The inputs are small, because the weights make the values a million times as large, too large
+  // for halves.
   std::uniform_real_distribution<float> numbers(-1e-3f, 1e-3f);
   std::vector<float> input(kInputFloats);
   for (float& number : input) number = numbers(random);

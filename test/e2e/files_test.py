@@ -36,7 +36,8 @@ NO_MEMORY = 70
 
 BIN = None
 
-# A way that a tool writes or reads a file. command(path): its arguments; the file's name where the tool chooses it.
+# A way in which a tool writes or reads a file. command(path) returns its arguments; `name` is the file's name if the
+# tool chooses it.
 Use = collections.namedtuple("Use", "tool what command name", defaults=(None,))
 
 
@@ -57,7 +58,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.shared)
         cls.plan = os.path.join(cls.shared, "net.codl")
         subprocess.run([os.path.join(BIN, "codlc"), MODEL, "-q", "-o", cls.plan], check=True)
-        # One kernel's samples, and what was measured of the machine.
+        # One kernel's samples, and the machine's measurements.
         cls.samples = os.path.join(cls.shared, "here.csv")
         with lzma.open(SAMPLES, "rt") as source, open(cls.samples, "w") as file:
             file.writelines(line for line in source
@@ -183,9 +184,9 @@ class FilesTest(WorkFolder, unittest.TestCase):
                 check(use, os.path.join(self.folder(str(number)), use.name or "out"))
 
     SAMPLE_FILE = ("codl-profile", "--samples")
-    # Outputs with times in them: of JSON, another in each run.
+    # Outputs that contain times: JSON differs in each run.
     TIMED = (("codl-run", "--trace"), ("codl-bench", "--trace"), ("codl-bench", "-o"))
-    # Tools that print nothing beside them.
+    # Tools that print nothing besides.
     ALONE = (("codlc", "-o"), ("codl-dump", "-o"), ("codl-sim", "-o"), ("codl-run", "-o"), ("codl-bench", "-o"))
 
     # ---- outputs: whole or not at all ----
@@ -218,7 +219,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
     def test_without_space_what_was_there_stays(self):
         def check(use, path):
             self.put_old(path)
-            # The least that still is too little for any of the files.
+            # The largest limit that is too little for any of the files.
             self.expect_no_output(use, path, preexec_fn=limit(resource.RLIMIT_FSIZE, 64))
             self.expect_no_output(use, path, env=self.faults("write=ENOSPC"))
             self.expect_no_output(use, path, env=self.faults("fsync=EIO"))
@@ -293,7 +294,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
                 self.assertEqual(read(path), OLD)
                 names = set(os.listdir(os.path.dirname(path))) - {os.path.basename(path)}
                 self.assertEqual(len(names), 1)
-                # The next run is not in its way, nor does it follow what somebody puts there.
+                # It neither blocks the next run, nor does that follow a link that somebody puts there.
                 os.remove(os.path.join(os.path.dirname(path), names.pop()))
         self.for_each_writer(check, self.SAMPLE_FILE)
 
@@ -405,7 +406,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
         result = self.run_tool("codl-profile", "--fit-only", f"--samples={self.samples}", "-o", "-")
         self.assertEqual((result.returncode, result.stdout), (1, b""))
         self.assertIn(b"-o: expected --name and --samples", result.stderr)
-        # Nor has the null device a folder to put samples into.
+        # The null device has no folder to put samples into, either.
         self.expect_error(self.run_tool("codl-profile", *self.profiled("-o", "/dev/null")), "-o: expected --samples")
         self.assertFalse(os.path.exists("/dev/null.samples.csv"))
 
@@ -494,7 +495,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
                 self.assertEqual(read(self.path("weights")), b"\0" * 1024)
         self.assertEqual(self.run_tool("codlc", model, "-o", self.path("plan")).returncode, 0)
 
-        # A codlc that finds profiles where they can be written to.
+        # This codlc finds its profiles in a writable folder.
         shutil.copytree(os.path.join(ROOT, "profiles"), self.path("share", "codl", "profiles"))
         os.mkdir(self.path("bin"))
         base = self.path("share", "codl", "profiles", "sd855.json")
@@ -607,13 +608,13 @@ class FilesTest(WorkFolder, unittest.TestCase):
                 ("codlc", [MODEL, "-q", "-o", out]), ("codlc", [MODEL, "-q", "--report-support=json"]),
                 ("codlc", [MODEL, "-q", "--dump=schedule", "-o", out]), ("codlc", ["--list-devices"]),
                 ("codl-dump", [self.plan]), ("codl-dump", [self.plan, "--json"]),
-                # A profile of many numbers: a document whose destructor asks for memory.
+                # A profile of many numbers makes a document whose destructor asks for memory.
                 ("codl-dump", ["--device=h200-nvidia"]),
                 ("codl-sim", [self.plan, "--device=host-pair"]), ("codl-sim", [self.plan, "--json"]),
                 ("codl-run", [self.plan, "--variant=cpu", "--num-threads=1"]),
                 ("codl-bench", [self.plan, "--variant=cpu", "--num-threads=1", "--num-runs=1"]),
                 ("codl-profile", ["--fit-only", "--force", f"--samples={self.samples}", "-o", out])):
-            # From where the tool starts to where it has enough.
+            # Limits go from where the tool starts to where it has enough.
             codes = []
             for megabytes in self.limits_of(tool, arguments):
                 with self.subTest(tool=tool, megabytes=megabytes):
@@ -639,7 +640,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
                                    preexec_fn=limit(resource.RLIMIT_DATA, megabytes << 20))
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertLess(os.path.getsize(self.path("plan")), most)
-        # Weights of one range are there once, mapped; the plan is in memory once.
+        # Weights of one range exist once, mapped; the plan is in memory once.
         compile([onnx_bytes.node("Add", ["x" if i == 0 else f"y{i - 1}", f"w{i}"], [f"y{i}"], f"add{i}")
                  for i in range(40)],
                 [onnx_bytes.external_tensor(f"w{i}", [count], "weights") for i in range(40)], "y39", 64)
@@ -656,12 +657,12 @@ class FilesTest(WorkFolder, unittest.TestCase):
                 [onnx_bytes.node("Add", ["x" if i == 0 else f"y{i - 1}", f"form{i}"], [f"y{i}"], f"add{i}")
                  for i in range(11)],
                 [onnx_bytes.external_tensor("w", [count], "weights")], "y10", 256, most=97 << 20)
-        # Masks that say nothing, of a model without weights.
+        # Masks without effect, in a model without weights.
         compile([node for i in range(60) for node in
                  (onnx_bytes.node("Dropout", ["x" if i == 0 else f"y{i - 1}"], [f"d{i}", f"m{i}"], f"dropout{i}"),
                   onnx_bytes.node("Where", [f"m{i}", f"d{i}", "x"], [f"y{i}"], f"where{i}"))], [], "y59", 192,
                 most=65 << 20)
-        # Maps of as many rows as there can be cuts.
+        # Maps have as many rows as there can be cuts.
         self.sparse("filter", 64)
         compile([onnx_bytes.node("Conv", ["x" if i == 0 else f"y{i - 1}", "w"], [f"y{i}"], f"conv{i}") for i in range(4)],
                 [onnx_bytes.external_tensor("w", [4, 4, 1, 1], "filter")], "y3", 256, (1, 4, 400000, 1), device="sd855")
@@ -684,7 +685,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
                                  self.path("plan"), preexec_fn=limit(resource.RLIMIT_DATA, 128 << 20))
         result = compress((4096, width), 4096 * width * 4)  # 256 MiB, all of it a hole
         self.assertEqual(result.returncode, 0, result.stderr)
-        # Counts that the file's bytes do not back, and more samples than a search could run.
+        # The file's bytes do not back these counts; there are more samples than a search could run.
         self.expect_error(compress((1 << 62, 0, 4), 0), "dims with a product of bytes below 2^63")
         self.expect_error(compress((1 << 40, 0), 0), f"expected float32[samples,{width}]")
         self.expect_error(compress((65535, width), 65535 * width * 4 + (1 << 20)), "expected a file of at most 4294967296 bytes")
@@ -707,7 +708,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
             model = self.write("model.onnx", onnx_bytes.model(
                 nodes, [onnx_bytes.value_info("x", dims)], [onnx_bytes.value_info("y7", dims)],
                 initializers=[*weights, scale]))
-            # 32 MiB that become 128, in constants and in the plan: twice the model, and 64 MiB.
+            # 32 MiB become 128, in constants and in the plan: twice the model, and 64 MiB.
             def compile(folder):
                 return self.run_tool("codlc", model, "-q", "-o", self.path("plan"), env={"TMPDIR": folder},
                                      preexec_fn=limit(resource.RLIMIT_DATA, 128 << 20))

@@ -27,7 +27,7 @@ using test::FakeBytes;
 using test::FakeCl;
 using test::FakeDevice;
 
-// Said over held: the bound of every kind.
+// Forecast over measured memory: the bound for every kind.
 constexpr double kMaxDifference = 0.02;
 
 struct Network {
@@ -45,28 +45,29 @@ const std::vector<Network>& networks() {
   static const std::vector<Network> all = {
       {"tiny_resnet", read_file(CODL_TEST_MODEL)},
       {"selfie_segmentation", read_file(CODL_TEST_MODELS "/selfie_segmentation.onnx")},
-      // Feature maps of 224 x 224, whose arenas go beyond huge pages, in widths that are no
-      // multiples of what rows of images are padded to.
+      // Feature maps of 224 x 224, whose arenas exceed huge pages, in widths that are no multiples
+      // of the padding of image rows.
       {"large_maps", test::onnx_model("large_maps (float[1,3,224,224] x) => (float[1,24,222,222] y)"
                                       "<float[16,3,3,3] a, float[16,16,3,3] b, float[24,16,1,1] c>{"
                                       "p = Conv<pads=[1,1,1,1]>(x, a) q = Relu(p)"
                                       "r = Conv<pads=[0,0,0,0]>(q, b) s = Sigmoid(r)"
                                       "y = Conv(s, c)}")},
-      // Much weight, some of it used twice.
+      // Many weights, some of which are used twice.
       {"weights", test::onnx_model("weights (float[1,256,7,7] x) => (float[1,256,7,7] y)"
                                    "<float[256,256,3,3] a, float[256,256,1,1] b>{"
                                    "p = Conv<pads=[1,1,1,1]>(x, a) q = Relu(p)"
                                    "r = Conv(q, b) s = Conv<pads=[1,1,1,1]>(r, a)"
                                    "y = Add(s, x)}")},
-      // Its output has an extent that the data decides; kernels with scratch memory.
+      // The data decides an extent of its output; kernels use scratch memory.
       {"extents", test::onnx_model("extents (float[64,512] x) => (int64[2,n] y, float[64,512] z)"
                                    "<float[512,512] w>{"
                                    "p = MatMul(x, w) z = Softmax<axis=1>(p) y = NonZero(z)}")},
-      // A norm of so many pixels that workers leave parts of its moments in scratch memory of all.
+      // A norm of so many pixels that workers put parts of its moments into the shared scratch
+      // memory.
       {"moments", test::onnx_model("moments (float[1,64,160,160] x) => (float[1,64,160,160] y)"
                                    "<float[64,64,1,1] w, float[64] s, float[64] b>{"
                                    "p = Conv(x, w) y = InstanceNormalization(p, s, b)}")},
-      // Rows of 34 texels, which are padded to 64 on some phones.
+      // Rows have 34 texels, which are padded to 64 on some phones.
       {"narrow_maps", test::onnx_model("narrow_maps (float[1,8,60,17] x) => (float[1,8,60,17] y)"
                                        "<float[8,8,3,3] a, float[8,8,3,3] b>{"
                                        "p = Conv<pads=[1,1,1,1]>(x, a) q = Relu(p)"
@@ -81,7 +82,7 @@ DeviceProfile load_profile(const std::string& name) {
   return std::move(*profile);
 }
 
-// A device as the profile says.
+// Returns a device with the profile's properties.
 FakeDevice device_of(const DeviceProfile& profile) {
   FakeDevice device;
   device.has_host_memory = !profile.copies_weights;
@@ -90,7 +91,7 @@ FakeDevice device_of(const DeviceProfile& profile) {
   return device;
 }
 
-// A plan file that is gone with the object.
+// A plan file that is removed with the object.
 class PlanFile {
  public:
   explicit PlanFile(const compiler::LargeBytes& bytes) {
@@ -108,7 +109,7 @@ class PlanFile {
   char path_[32] = "/tmp/codl_memory_XXXXXX";
 };
 
-// Pages of the blobs that the variant's tensors are in.
+// Counts the pages of the blobs with the variant's tensors.
 int64_t weight_pages(const plan::PlanDef& plan, const plan::VariantDef& variant) {
   std::set<uint64_t> pages;
   for (const plan::TensorDef* tensor : *variant.tensors()) {
@@ -213,7 +214,7 @@ TEST_CASE("a session holds what codlc says, by kind") {
 #include "schema/memory.def"
 #undef CODL_MEMORY
   }
-  // A session with all variants.
+  // The session has all variants.
   const SessionMemory& said = result->report.memory_of_all;
   FakeCl cl(device_of(profile));
   CountingAllocator counting;
@@ -242,7 +243,7 @@ TEST_CASE("the memory of images is most of what a network of large maps takes of
   auto result = compile(networks()[2].model, "large_maps", profile, options);
   if (!result) FAIL(llvm::toString(result.takeError()));
   const SessionMemory& memory = result->report.variants.front().memory;
-  // Sixteen channels of 224 x 224 floats: four texels of 16 bytes an element.
+  // Sixteen channels of 224 x 224 floats: four texels of 16 bytes per pixel.
   CHECK(memory.image_bytes >= 224 * 224 * 16 * 4);
   CHECK(total_bytes(memory) > memory.image_bytes);
   CHECK(print(memory).find("images ") != std::string::npos);

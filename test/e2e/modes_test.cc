@@ -1,5 +1,5 @@
-// ONNX to numbers: the example network compiled for every sharing kind, GPU layout and forced
-// split, run by the runtime, against the interpreter on the unmodified graph.
+// Goes from ONNX to numbers: the example network is compiled for every kind of sharing, GPU layout
+// and forced split, run by the runtime, and compared with the interpreter on the unmodified graph.
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -16,7 +16,7 @@
 namespace codl::compiler {
 namespace {
 
-// Relative L2 error against the interpreter: the bound the issue of every network is held to.
+// Relative L2 error against the interpreter: the bound that every network must keep.
 constexpr double kMaxRelativeError = 1e-4;
 
 std::string read_model() {
@@ -155,7 +155,7 @@ TEST_CASE("cut launches and tiles give the interpreter's numbers") {
     const char* strategy;
     SplitDim dim;
   };
-  // Parts of the channels are cut in panels of 16 only, which are no smaller here.
+  // Parts of the channels are cut only in panels of 16, which are no smaller here.
   const Mode mode = GENERATE(Mode{"cpu", SplitDim::None}, Mode{"gpu", SplitDim::None},
                              Mode{"auto", SplitDim::Height});
   CAPTURE(device, mode.strategy, mode.dim);
@@ -163,7 +163,7 @@ TEST_CASE("cut launches and tiles give the interpreter's numbers") {
   PartitionOptions partition;
   partition.strategy = mode.strategy;
   partition.split_dim = mode.dim;
-  // Chains of which each processor keeps its own maps: what both share is not computed in tiles.
+  // In these chains each processor keeps its own maps: shared maps are not computed in tiles.
   if (mode.dim != SplitDim::None) partition.ratio = 0.7;
   partition.max_chain = 4;
   const std::string model = read_model();
@@ -183,7 +183,8 @@ TEST_CASE("cut launches and tiles give the interpreter's numbers") {
     check(cut);
     partition.limits = {};
   }
-  // Less than what the whole needs, whose Concats are windows; tiles' are copied (fit_arena).
+  // Less than the whole plan needs, whose Concats are windows; those of tiles are copied
+  // (fit_arena).
   const uint64_t limit = whole.arena_bytes * 19 / 20;
   partition.limits.max_arena_bytes = limit;
   const CompileResult tiled = compile_for(model, device, partition);
@@ -274,7 +275,7 @@ TEST_CASE("both queues of a split write what the result is made of") {
   const LargeBytes built = compile_for(model, device, partition).plan;
   std::vector<uint8_t> plan(built.begin(), built.end());
   REQUIRE(test::zero_queue(plan, queue) > 0);
-  // Half of every convolution's output is gone: far more than rounding.
+  // Half of every convolution's output is missing: far more than rounding.
   CHECK(relative_l2(run_plan(plan, "coexec", input, true), expected_output(model, input)) > 0.1);
 }
 

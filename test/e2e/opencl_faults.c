@@ -1,4 +1,4 @@
-// LD_PRELOAD: OpenCL as users meet it. CODL_TEST_OPENCL says which:
+// LD_PRELOAD: makes OpenCL misbehave as users meet it. CODL_TEST_OPENCL says how:
 //
 //   none     there is no library
 //   no_svm   the device has no fine-grained SVM

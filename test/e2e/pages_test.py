@@ -53,7 +53,7 @@ class PagesTest(WorkFolder, unittest.TestCase):
         plan = self.path("plan.codl")
         model = os.path.join(ROOT, "examples", "models", "super_resolution.onnx")
         subprocess.run([os.path.join(BIN, "codlc"), model, "-q", "-o", plan, "--device=host-pair", "--strategy=cpu", "--place=conv3=gpu"], check=True)
-        # As on a machine where OpenCL programs are built for the first time.
+        # Runs as on a machine where OpenCL programs are built for the first time.
         env = {**os.environ, **dict(re.findall(r"^export (\w+)=(\S+)$", script, re.MULTILINE)), "HOME": self.work, "XDG_CACHE_HOME": self.work,
                "POCL_CACHE_DIR": self.path("kernels")}
         result = subprocess.run([os.path.join(BIN, "codl-run"), plan], capture_output=True, text=True, env=env, timeout=300)

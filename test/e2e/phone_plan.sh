@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A phone's plan, image kernels included, runs on the build host: the co-execution variant with the
-# host's OpenCL, the CPU variant in the aarch64 build under qemu-user. Both against each other.
+# Runs a phone's plan, with image kernels, on the build host: the co-execution variant with the host's OpenCL, the CPU
+# variant in the aarch64 build under qemu-user. Compares the two.
 #
 #   phone_plan.sh HOST_BUILD AARCH64_BUILD [MODEL.onnx [DEVICE]]
 set -euo pipefail
@@ -11,7 +11,7 @@ device=${4:-sd855}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Forced: left to itself the profile may keep a small network on the CPU.
+# The split is forced, because the profile may keep a small network on the CPU.
 "$host/bin/codlc" "$model" --device="$device" '--place=*=split:h:0.5' \
   -o "$work/plan.codl"
 "$host/bin/codl-run" "$work/plan.codl" --variant=coexec --require-variant --output-dir="$work/coexec"

@@ -29,7 +29,7 @@ MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
 PROFILES = os.path.join(ROOT, "test", "profiles")
 INPUT_DIMS = (1, 3, 64, 64)
 OUTPUT = "output.npy"
-# Relative L2 error between two ways to run one network: float32 sums in another order.
+# Relative L2 error between two ways to run one network, which add up float32 sums in another order.
 BOUND = 1e-4
 
 BIN = None
@@ -67,7 +67,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         return self.path(name)
 
     def input_file(self):
-        # A fixed pattern, no random numbers: values in [-1, 1].
+        # A fixed pattern instead of random numbers: values in [-1, 1].
         count = INPUT_DIMS[1] * INPUT_DIMS[2] * INPUT_DIMS[3]
         npy.write(self.path("input.npy"), INPUT_DIMS, [(i * 37 % 201) / 100 - 1 for i in range(count)])
         return self.path("input.npy")
@@ -184,7 +184,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         out = self.path("out.codl")
         split = [MODEL, "-o", out, *MODES["h"]]
         self.expect_error(3, run("codlc", *split, "--max-syncs=0"), "--max-syncs", "found ")
-        # Bools: the GPU has no kernel for them.
+        # The GPU has no kernel for bools.
         cpu_only = self.write("cpu_only.onnx", onnx_bytes.model(
             [onnx_bytes.node("Not", ["x"], ["a"], "not"), onnx_bytes.node("Not", ["a"], ["y"], "not2")],
             [onnx_bytes.value_info("x", [4], onnx_bytes.BOOL)],
@@ -252,7 +252,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                 model = self.write("declared.onnx", onnx_bytes.model(
                     relu, [onnx_bytes.value_info("x", [2, 2])], [onnx_bytes.value_info("y", declared)]))
                 out = self.path("out.codl")
-                # A measured profile: nothing to warn of.
+                # The profile is measured, so there is no warning.
                 result = run("codlc", model, "--device=host-2core-pocl", "-o", out)
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertEqual(result.stderr.count("\n"), 1)
@@ -434,7 +434,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         if qemu is None:
             print("[SKIP] determinism: qemu-x86_64 is not installed")
             return
-        # Another instruction set (no AVX-512): folding and packing may not depend on it.
+        # Uses another instruction set (no AVX-512): folding and packing must not depend on it.
         subprocess.run([qemu, "-cpu", "Nehalem", os.path.join(BIN, "codlc"), MODEL, "-o",
                         self.path("c.codl")], check=True, capture_output=True, timeout=300)
         self.assertEqual(first, read(self.path("c.codl")))
@@ -505,7 +505,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                           ["--device=sd855", "--replay=" + self.path("missing.json")]):
             with self.subTest(arguments):
                 self.expect_error(1, run("codl-sim", *arguments))
-        # A run that takes no time has no end beside a display, and one that takes more than a float holds is no plan.
+        # A run that takes no time never ends beside a display, and a plan's time must fit a float.
         with open(os.path.join(ROOT, "profiles", "sd855.json"), encoding="utf-8") as file:
             profile = json.load(file)
         free = {"value": 0, "origin": "assumed", "source": next(iter(profile["sources"]))}
@@ -592,7 +592,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                 self.assertFalse(os.path.exists(self.path("new.csv")))
         self.run_ok("codl-profile", *fit, "-o", link, "--force")
         self.assertEqual((read(link), read(old)), (made, b"of an hour"))
-        # Samples are what took the time.
+        # The samples took the time.
         new = self.path("new.json")
         for flags in ([f"--samples={samples}"], ["--samples=" + old], ["--samples=" + broken]):
             with self.subTest(flags):
@@ -602,7 +602,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.expect_error(1, run("codl-profile", *self.PROFILED, "-o", new), default, "--resume")
         self.assertEqual((read(samples), read(old), read(default)), (self.SHORT_SAMPLES, b"of an hour", b"of a day"))
         self.assertFalse(os.path.exists(new))
-        # One that goes on with the samples is still none that may replace the profile.
+        # A run that continues with the samples still must not replace the profile.
         self.expect_error(1, run("codl-profile", *self.PROFILED, "--resume", f"--samples={samples}", "-o", profile),
                           profile, "--force")
         self.assertEqual((read(samples), read(profile)), (self.SHORT_SAMPLES, made))
@@ -688,7 +688,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                 self.assertEqual(run("codlc", MODEL, "-q", f"--device={device}", "-o", out).stderr, "")
         for device in ("host", "host-2core-pocl", "host-2core-zen4-pocl", "host-2core-avx512-pocl", "h200-nvidia"):
             self.assertEqual(run("codlc", MODEL, f"--device={device}", "-o", out).stderr, "")
-        # A profile of one kernel: of the others only other machines say something.
+        # The profile has one kernel; only other machines say something about the rest.
         samples = self.write("s.csv", self.SHORT_SAMPLES)
         profile = self.path("one.json")
         self.run_ok("codl-profile", "--fit-only", f"--samples={samples}", "-o", profile)
@@ -734,8 +734,8 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertEqual(report["variant"], "coexec")
         self.assertGreater(report["median_us"], 0)
         self.assertGreater(report["probe_us"], 0)
-        # How much the queues overlap is the machine's business (on a busy one they miss each other), but
-        # not more than the one that is busy less, nor is one busy longer than the run takes.
+        # The machine decides how much the queues overlap (on a busy one they miss each other), but not more than the
+        # less busy one works, and neither is busy for longer than the run.
         run = report["recorded_run"]
         busy_us = [queue["busy_us"] for queue in run["queues"]]
         self.assertEqual([queue["queue"] for queue in run["queues"]], ["cpu", "gpu"])
@@ -755,7 +755,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         for variant in report["variants"]:
             self.assertEqual(sorted(variant["rounds_us"])[1], variant["median_us"])
             self.assertGreater(sum(step["predicted_us"] for step in variant["steps"]), 0)
-        # Another variant than the predicted one, or rounds far apart: there is something to do.
+        # If another variant than the predicted one is faster, or rounds differ much, there is something to do.
         if report["fastest"] != report["predicted_fastest"]:
             self.assertIn("codl-profile", " ".join(report["advice"]))
         text = self.run_ok("codl-bench", plan, *flags)
@@ -829,14 +829,14 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertIn(first, rule)
         levels = {row["level"] for row in json.loads(read(self.path("report.json")))["variants"][0]["stands_on"]}
         self.assertIn("learned", levels)
-        # The same measurements, the same plan, which is right; once or twice.
+        # The same measurements give the same, right plan, once or twice.
         self.run_ok("codlc", MODEL, *flags, learn, "-q", "-o", self.path("again.codl"))
         self.assertEqual(read(self.path("again.codl")), read(self.path("second.codl")))
         self.assertLess(npy.relative_l2(self.output_of(self.path("second.codl")), self.output_of(first)), BOUND)
         self.run_ok("codlc", MODEL, *flags, learn, learn, "-q", "-o", self.path("third.codl"))
         self.assertEqual(read(self.path("third.codl")), read(self.path("second.codl")))
         self.run_ok("codlc", MODEL, *flags, learn, "--no-winograd", "--explain", "-q")
-        # Rewrites are judged by the profile alone: times that speak for other ones change none.
+        # The profile alone judges rewrites: times that favour other ones change none.
         with open(bench) as file:
             odd = json.load(file)
         for variant in odd["variants"]:
@@ -847,7 +847,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.run_ok("codlc", *pruned, f"--emit-onnx={self.path('plain.onnx')}")
         self.run_ok("codlc", *pruned, f"--learn={first}={self.path('odd.json')}", f"--emit-onnx={self.path('odd.onnx')}")
         self.assertEqual(read(self.path("odd.onnx")), read(self.path("plain.onnx")))
-        # Where a session moves among variants the steps are at the top, beside a list of variants without any.
+        # If a session moves among variants, the steps are at the top, beside a list of variants without steps.
         adaptive = self.path("adaptive.json")
         self.run_ok("codl-bench", first, "--adaptive", "--num-runs=4", "--warmup-runs=0", "--json", "--steps", "-o", adaptive)
         self.assertIn("variants", json.loads(read(adaptive)))
@@ -920,7 +920,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         plan = self.compile(*MODES["h"])
         report = json.loads(self.run_ok("codl-bench", plan, "--adaptive", "--list-runs", "--num-runs=30", "--json"))
         self.assertEqual(sorted(variant["variant"] for variant in report["variants"]), ["coexec", "cpu"])
-        # The first run and five to warm up are not timed.
+        # The first run and five warm-up runs are not timed.
         self.assertEqual(sum(variant["run_count"] for variant in report["variants"]), 36)
         self.assertEqual(len(report["runs"]), 30)
         starts = [run["start_ns"] for run in report["runs"]]
@@ -974,7 +974,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                                                 "--num-runs=1", f"--num-threads={threads}"))
                 for name, key in keys.items():
                     with self.subTest(device=device, variant=variant, kind=name):
-                        # Rows of images are the phone's, not those of the device that runs here.
+                        # Rows of images are padded as on the phone, not as on the device that runs here.
                         if device == "sd855" and name == "images":
                             self.assertEqual(kinds.get(name, 0) > 0, report[key] > 0)
                             continue

@@ -1,4 +1,4 @@
-// codlc --variants: what each schedule keeps to, and what they share.
+// Tests codlc --variants: the limits that each schedule keeps, and what they share.
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -23,7 +23,7 @@ const std::vector<VariantRequest> kAll = {{Kind::Coexec, "coexec"},
                                           {Kind::Limited, "gpu30", 0.3},
                                           {Kind::Busy, "busy"}};
 
-// Large enough for both processors of a phone to be of use.
+// It is large enough to use both processors of a phone.
 const std::string& model() {
   static const std::string model = test::onnx_model(
       "maps (float[1,32,112,112] x) => (float[1,64,112,112] y)"
@@ -40,7 +40,7 @@ llvm::Expected<CompileResult> compile_all(const std::vector<VariantRequest>& var
                                           const char* device = "sd855") {
   auto profile = load_device_profile(device);
   if (!profile) FAIL(llvm::toString(profile.takeError()));
-  // Sure of every kernel: what the profile leaves open keeps no plan off both processors.
+  // The profile is sure of every kernel: no uncertainty keeps a plan off both processors.
   for (Calibration& kernel : profile->kernels) {
     kernel.interval_low = 0.999;
     kernel.interval_high = 1.001;
@@ -87,10 +87,11 @@ TEST_CASE("a plan has the variants that were asked for, each within what it is f
   CHECK(gpu_share(*variants[2]) > 0.5);
   CHECK(gpu_share(*variants[3]) <= 0.3);
   CHECK(gpu_share(*variants[3]) > 0);
-  // Nothing else on the device: what is best there is not beaten by what is best elsewhere.
+  // With nothing else on the device, the best plan there is no slower than those made for other
+  // cases.
   for (const plan::VariantDef* variant : variants)
     CHECK(variants[0]->predicted_us() <= variant->predicted_us() * 1.001f);
-  // Half a CPU is left less to do.
+  // If half the CPU is busy, it gets less to do.
   CHECK(busy_us(*variants[4], Queue::Cpu) < busy_us(*variants[0], Queue::Cpu));
 }
 
@@ -107,7 +108,7 @@ TEST_CASE("equal weights of several variants are in a plan once") {
         blob->bytes());
   CHECK(contents.size() == plan.blobs()->size());
   CHECK(all.report.weight_bytes < 3 * alone.report.weight_bytes);
-  // The session with all of them holds no more than those that the largest needs by kind.
+  // A session with all of them holds no more of each kind than the largest needs.
   const SessionMemory& memory = all.report.memory_of_all;
   uint64_t most_host = 0, most_device = 0;
   for (const CompileReport::Variant& variant : all.report.variants) {

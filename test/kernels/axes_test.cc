@@ -1,5 +1,4 @@
-// Operators over axes: the numbers that come out, by hand or from numpy, and what the contracts
-// refuse.
+// Tests operators over axes: their numbers, by hand or from numpy, and what the contracts refuse.
 #include <cmath>
 #include <limits>
 
@@ -166,7 +165,7 @@ TEST_CASE("places of the largest and the smallest") {
   const auto one = tensor<int64_t>({1}, {0});
   CHECK(reduce(kReduceArgMax, 1, nan, one) == tensor<int64_t>({1}, {1}));
   CHECK(reduce(kReduceArgMin, 1, nan, one, 1) == tensor<int64_t>({1}, {3}));
-  // Longer than the lanes of the kernel: equal elements in different lanes.
+  // The line is longer than the kernel's lanes: equal elements lie in different lanes.
   TypedTensor line = tensor<uint8_t>({1}, {0});
   line.shape.dims[0] = 300;
   line.bytes.assign(300, 5);

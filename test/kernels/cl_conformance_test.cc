@@ -1,7 +1,7 @@
-// Every GPU kernel of kernels.def on every case of its operator that it can run, on the first
-// OpenCL device: equal to the reference within the tolerance, and not one byte written outside the
-// part or around the operands; with operands in memory as floats, and some of them as halves. How
-// to run this in oclgrind: test/kernels/README.md.
+// Tests every GPU kernel of kernels.def on every case of its operator that it can run, on the first
+// OpenCL device. It must equal the reference within the tolerance, and write no byte outside the
+// part or around the operands, with operands in memory as floats, and some of them as halves.
+// test/kernels/README.md says how to run this in oclgrind.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -46,11 +46,12 @@ const std::set<std::string_view> kLimits = {
     "scale and bias that are one for all pixels of a channel for a kernel on texels",
 };
 
-// Which operands that can be are halves in memory; of several, those with an even or odd number.
+// Chooses which operands, of those that can be, are halves in memory: none, those with an even or
+// odd number, or all.
 enum class Halves { None, Even, Odd, All };
 
-// One choice for a case: each is a program of its own, slow to build. None for most of the cases of
-// an operator that has many, which tell its activations and windows apart.
+// Returns one choice for a case, because each needs a program of its own, which is slow to build.
+// It is None for most cases of an operator that has many, which differ in activations and windows.
 Halves halves_for(size_t case_index, size_t case_count) {
   constexpr Halves kChoices[] = {Halves::All, Halves::Even, Halves::Odd};
   constexpr size_t kManyCases = 12;
@@ -76,7 +77,7 @@ bool has_halves(const KernelCase& item) {
                      [](const OperandShape& shape) { return shape.dtype == DType::F16; });
 }
 
-// The operand's f32 memory as the device has it.
+// Returns the operand's f32 memory as the device has it.
 GuardedMemory as_stored(const OperandShape& shape, GuardedMemory memory) {
   if (shape.dtype != DType::F16) return memory;
   const size_t count = memory.bytes() / sizeof(float);
@@ -93,9 +94,10 @@ GuardedMemory as_floats(const OperandShape& shape, GuardedMemory memory) {
   return floats;
 }
 
-// Which cases of a row are run. A program takes 0.2 to 5 s to build, a run of it next to nothing:
-// so each case whose program is built already, and of the others those with a definition or a local
-// size that no program of the kernel had. Where CODL_ALL_CASES is set, all.
+// Decides which cases of a kernel run. A program takes 0.2 to 5 s to build, and next to nothing to
+// run. So it takes each case whose program is built already, and of the others those with a
+// definition or a local size that no program of the kernel had. With CODL_ALL_CASES set, it takes
+// all.
 class ChosenPrograms {
  public:
   bool takes(const kernels::ClLaunch& launch) {
@@ -137,7 +139,7 @@ std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCas
   if (*out_limit) return "";
   kernels::ClLaunch launch;
   kernels::launch_of(step, &launch);
-  // The same programs with special values as without.
+  // Special values run in the same programs.
   if (!chosen.takes(launch) || (special && why_open(kernel, item, special))) return "";
 
   CaseInputs inputs(item, kClSeed);
@@ -184,7 +186,7 @@ std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCas
   return difference(expected, found, tolerance);
 }
 
-// `rows`: part of the symbols of the kernels to run.
+// `rows`: a part of the symbols of the kernels to run.
 void check_rows(OpKind op, const std::vector<KernelCase>& cases,
                 const std::vector<int32_t>& tile = {}, const char* rows = "_cl_",
                 const Special& special = kNotSpecial) {
@@ -226,27 +228,29 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases,
 }
 
 void check_operators(bool are_convolutions, const Special& special = kNotSpecial) {
-  std::map<OpKind, std::string_view> ops;  // and a row's symbol in front of the dtype
+  // And the operator's part of the symbol, before the dtype.
+  std::map<OpKind, std::string_view> ops;
   for (const KernelInfo& kernel : kKernelInfos) {
     const std::string_view symbol = kernel.symbol;
     if (kernel.processor == Processor::Gpu &&
         (symbol.find("conv") == 0 || symbol.find("depthwise") == 0) == are_convolutions)
       ops.emplace(kernel.op, symbol.substr(0, symbol.find("_f")));
   }
-  // A simulator is slow to run them, too: some.
-  // Sections, so that one operator's can be run: a driver that is slow to build takes minutes.
+  // A simulator is slow, too, so it runs only some. There are sections, so that one operator's
+  // cases can be run: with a driver that is slow to build, all take minutes.
   for (const auto& [op, name] : ops) DYNAMIC_SECTION(name) {
       check_rows(op, is_small_run() ? some_cases_of(op) : cases_of(op), {}, "_cl_", special);
     }
 }
 
-// Two cases, for two processes: half of the time goes into building the convolutions' programs.
+// There are two test cases for two processes: half of the time goes into building the convolutions'
+// programs.
 TEST_CASE("OpenCL convolutions equal the reference", "[opencl][convolution]") {
   check_operators(true);
 }
 TEST_CASE("other OpenCL kernels equal the reference", "[opencl]") { check_operators(false); }
 
-// docs/reference/operators.md, "NaN and infinities".
+// See docs/reference/operators.md, "NaN and infinities".
 TEST_CASE("OpenCL convolutions make of NaN what the reference makes", "[opencl][special]") {
   check_operators(true, kSpecialNan);
 }
@@ -323,9 +327,9 @@ TEST_CASE("a tile changes the work-groups and nothing else", "[opencl]") {
   check_rows(OpKind::Unary, {unary}, {8, 2, 1});
 }
 
-// Every kernel whose local size a profile may choose, with sizes that fill neither its lines nor
-// its grids, on a processor with many registers (whose buffer convolution has tile numbers of its
-// own behind them) and on a GPU.
+// Tests every kernel whose local size a profile may choose, with sizes that fill neither its lines
+// nor its grids, on a processor with many registers (whose buffer convolution has further tile
+// numbers of its own) and on a GPU.
 TEST_CASE("a profile's local size changes no result", "[opencl]") {
   for (const KernelInfo& kernel : kKernelInfos) {
     if (kernels::tile_kind_of(kernel) != kernels::TileKind::Local) continue;
@@ -333,7 +337,7 @@ TEST_CASE("a profile's local size changes no result", "[opencl]") {
     for (const std::array<int32_t, 3>& size :
          {std::array<int32_t, 3>{5, 3, 2}, std::array<int32_t, 3>{64, 4, 1}}) {
       gpu.tiles.set_local_size(kernel, size.data());
-      // As many cases as show it: each is a kernel to compile.
+      // Few cases are enough, because each is a kernel to compile.
       size_t left = 2;
       for (const KernelCase& item : cases_of(kernel.op)) {
         const KernelCase device_item = with_images(kernel, case_for(kernel, item));
@@ -364,7 +368,7 @@ TEST_CASE("a profile's local size changes no result", "[opencl]") {
   }
 }
 
-// Cases that reach over the edges of every tile: rows, columns and depth, with and without slices
+// These cases reach over the edges of every tile: rows, columns and depth, with and without slices
 // of the depth.
 TEST_CASE("tiles in local memory", "[opencl]") {
   std::vector<KernelCase> convs;
@@ -399,14 +403,14 @@ TEST_CASE("tiles in local memory", "[opencl]") {
   };
   for (int32_t columns : {19, 84}) add_product("tile edges", 70, 44, columns);
   add_product("small", 11, 8, 19);
-  // Attention's products, with aligned quads and without.
+  // Attention's products, with and without aligned quads.
   std::vector<KernelCase> batches;
   for (int32_t orders = 0; orders < 4; ++orders) {
     batches.push_back(make_batch_matmul_case("tile edges", orders, {3, 70, 45}, {3, 45, 83}));
     batches.push_back(make_batch_matmul_case("quads", orders, {2, 72, 44}, {2, 44, 68}));
     batches.push_back(make_batch_matmul_case("small", orders, {2, 3, 9, 7}, {2, 3, 7, 17}));
   }
-  // The tiles of gemm_tile.cc, the largest work-items first; then most slices.
+  // The tiles of gemm_tile.cc, the largest work-items first; then those with most slices.
   for (const std::vector<int32_t>& tile :
        std::vector<std::vector<int32_t>>{{64, 128, 16, 8, 8, 1},
                                          {64, 64, 32, 8, 4, 2},

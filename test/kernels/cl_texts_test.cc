@@ -13,7 +13,7 @@ std::vector<uint8_t> packed_texts() {
   return {kPackedClTexts, kPackedClTexts + kPackedClTextBytes};
 }
 
-// Vectors of exact sizes: AddressSanitizer sees a byte beyond.
+// Uses vectors of exact sizes, so that AddressSanitizer sees a byte beyond.
 bool unpacks(const std::vector<uint8_t>& packed, size_t bytes = kClTextBytes) {
   std::vector<char> out(bytes);
   return unpack(packed.data(), packed.size(), out.data(), out.size());

@@ -1,6 +1,6 @@
-// A window of a wider map's channels gives and takes the bits of a map of its own on the GPU, too,
-// and nothing between its pixels is read or written: every GPU kernel that kernels.def says takes
-// windows, in buffers and in images.
+// Checks that a window of a wider map's channels behaves on the GPU like a map of its own, bit by
+// bit, and that nothing between its pixels is read or written: for every GPU kernel that takes
+// windows by kernels.def, in buffers and in images.
 #include <set>
 
 #include "test/kernels/all_cases.h"
@@ -30,8 +30,8 @@ void set_bytes(OperandShape& shape) {
     shape.bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
 }
 
-// False where the operand cannot be a window. Neither stride is a multiple of a panel, and the
-// output's is another than the inputs'.
+// Returns false if the operand cannot be a window. Neither stride is a multiple of a panel, and the
+// output's differs from the inputs'.
 bool make_window(const KernelInfo& info, KernelCase* item, size_t i) {
   const size_t count = item->operands.size();
   OperandShape& shape = item->operands[i];
@@ -45,14 +45,14 @@ bool make_window(const KernelInfo& info, KernelCase* item, size_t i) {
   return true;
 }
 
-// Elements of the memory of an operand: of the whole map where it is a window.
+// Returns the number of elements in an operand's memory: of the whole map if it is a window.
 size_t element_count_of(const OperandShape& shape) {
   if (!is_map(shape)) return static_cast<size_t>(shape.bytes / sizeof(float));
   return static_cast<size_t>(int64_t{shape.dims[0]} * kernels::rows_held(shape) * shape.dims[3] *
                              kernels::pixel_elements(shape));
 }
 
-// Calls visit(element of the window, the same of a map of its own).
+// Calls visit(element of the window, the same element of a map of its own).
 template <typename Visit>
 void for_each_element(const OperandShape& shape, Visit visit) {
   const auto padded = static_cast<size_t>(kernels::padded_channels(shape));
@@ -62,7 +62,7 @@ void for_each_element(const OperandShape& shape, Visit visit) {
     for (size_t c = 0; c < padded; ++c) visit(pixel * stride + first + c, pixel * padded + c);
 }
 
-// Runs the case and returns what is in the map of the output, of one that held kOther.
+// Runs the case and returns the contents of the output's map, which held kOther before.
 std::string run_windows(ClDevice* device, const KernelInfo& info, const KernelCase& plain,
                         const KernelCase& item, const CaseInputs& inputs, std::vector<float>* out) {
   const kernels::StepShape step = step_of(info, item);
@@ -142,7 +142,7 @@ std::vector<KernelCase> with_halves(const KernelInfo& info, const KernelCase& it
   return both;
 }
 
-// How many windows of the case were compared.
+// Returns how many windows of the case were compared.
 int check_windows(ClDevice* device, const KernelInfo& info, const KernelCase& item,
                   std::set<std::string>& programs) {
   int checked = 0;
@@ -191,8 +191,8 @@ TEST_CASE("a window of channels on the GPU is as a map of its own, bit by bit",
     WARN("[SKIP] OpenCL kernels: " << reason);
     return;
   }
-  // A window is a first channel and a stride: no branch of a kernel's is for it alone, and a large
-  // map or filter shows no more of them than a small one. All of them in nightly.sh.
+  // A window is a first channel and a stride: no branch of a kernel depends on it, and a large map
+  // or filter shows no more than a small one. nightly.sh runs all.
   const bool has_few = is_small_run() && std::getenv("CODL_ALL_CASES") == nullptr;
   for (const KernelInfo& info : kKernelInfos) {
     if (!info.takes_windows || info.processor != Processor::Gpu) continue;
@@ -259,7 +259,7 @@ TEST_CASE("a GPU's Concat copies what is no window of its output, and nothing el
         }
         channels += x.dims[1];
       }
-      // 33 channels cannot be a window: their last texel is not theirs alone.
+      // 33 channels cannot be a window: their last texel would be shared.
       INFO(info.symbol << " first " << first << " halves " << is_half);
       CHECK(takes_step(step_of(info, with)) == (first == 0));
       if (first != 0) continue;

@@ -1,5 +1,5 @@
-// Contracts of Conv2d, DepthwiseConv2d and MatMul: one step that a damaged plan could ask for per
-// rule, and the features.
+// Tests contracts of Conv2d, DepthwiseConv2d and MatMul: per rule, one step that a damaged plan
+// could ask for, and the features.
 #include "kernels/common/contract/conv_window.h"
 #include "kernels/pack.h"
 #include "kernels/work_table.h"
@@ -16,7 +16,7 @@ OperandShape packed(Packing packing, std::initializer_list<int32_t> dims, int32_
   return shape;
 }
 
-// A 3x3 convolution with padding 1 over a 9x9 map, 8 to 40 channels, as a starting point to damage.
+// A 3x3 convolution with padding 1 over a 9x9 map, 8 to 40 channels: the starting point for damage.
 struct Conv {
   std::string_view symbol = "conv2d_f32_cpu";
   Conv2dParams params;
@@ -188,7 +188,7 @@ TEST_CASE("conv2d refuses operands that do not fit each other") {
           "a packed bias of one value per output channel");
   refuses([](Conv& c) { c.bias.bytes -= 4; }, "a packed bias of one value per output channel");
   refuses([](Conv& c) { c.tile = {1}; }, "no tile numbers for a CPU kernel");
-  // 2^14 + 1 groups of one output channel, each padded to 16: 2^33 elements and more.
+  // 2^14 + 1 groups of one output channel, each padded to 16, have 2^33 elements and more.
   refuses(
       [](Conv& c) {
         c.params.groups = (1 << 14) + 1;
@@ -222,7 +222,7 @@ TEST_CASE("conv2d refuses a part whose rows are not in memory") {
   CHECK(check_rows({0, 1}, {0, 2}, {0, 1}) == "ok");
   CHECK(check_rows({8, 9}, {7, 9}, {8, 9}) == "ok");
 
-  // Without a part, the rows that the output holds.
+  // Without a part, these are the rows that the output holds.
   CHECK(check_edited([](Conv& c) {
           c.x = nhwc({2, 8, 9, 9}, {1, 5});
           c.y = nhwc({2, 40, 9, 9}, {2, 4});
@@ -257,13 +257,13 @@ TEST_CASE("Winograd takes 3x3 filters that move by one, and whole tiles") {
           c.w = packed(Packing::Winograd4, {40, 8, 1, 3});
           c.params.pad_top = c.params.pad_bottom = 0;
         }) == limit);
-  // 36 products for 9 weights.
+  // 36 products replace 9 weights.
   CHECK(packed(Packing::Winograd4, {40, 8, 3, 3}).bytes ==
         4 * packed(Packing::ConvPanels, {40, 8, 3, 3}).bytes);
   CHECK(check_winograd([](Conv& c) {
           c.w = packed(Packing::ConvPanels, {40, 8, 3, 3});
         }) == "packed weights of their shape's size");
-  // 16 for 9.
+  // 16 replace 9.
   CHECK(check_edited([&](Conv& c) {
           c.symbol = "conv2d_winograd2_f32_cpu";
           c.w = packed(Packing::Winograd2, {40, 8, 3, 3});
@@ -514,7 +514,7 @@ TEST_CASE("tiles are chosen for the GPU, and pass") {
   CHECK(choose("conv2d_f32_cl_buffer", 64, {132, false, 0}).empty());
   CHECK(choose("conv2d_f32_cl_buffer", 64, {1, true, 512}) == std::vector<int32_t>{2, 1, 1, 7, 2});
   CHECK(choose("conv2d_f32_cl_buffer", 48, {1, true, 512}) == std::vector<int32_t>{2, 1, 1, 7, 1});
-  // Two units take larger tiles than 132, which are to be filled.
+  // Two units take larger tiles than 132 do, because those must be filled.
   const std::vector<int32_t> few = choose("conv2d_f32_cl_tiled", 64, {2, false, 0});
   const std::vector<int32_t> many = choose("conv2d_f32_cl_tiled", 64, {132, false, 0});
   REQUIRE(few.size() == 6);
@@ -572,7 +572,7 @@ TEST_CASE("a profile's tiles take the place of the defaults, for every part alik
   kernels::GpuFacts gpu = {.units = 132};
   gpu.tiles.set_local_size(kernel("conv2d_f32_cl_buffer"), line);
   gpu.tiles.set_local_size(kernel("conv2d_f32_cl_image"), grid);
-  // Nothing that a profile could say: these rows have no local size to choose.
+  // A profile cannot say anything here: these kernels have no local size to choose.
   gpu.tiles.set_local_size(kernel("conv2d_f32_cl_tiled"), grid);
   gpu.tiles.set_local_size(kernel("conv2d_winograd2_f32_cl_tiled"), grid);
   for (const Range part : {Range{}, Range{0, 2}, Range{2, 9}}) {
@@ -582,7 +582,7 @@ TEST_CASE("a profile's tiles take the place of the defaults, for every part alik
     for (const char* own : {"conv2d_f32_cl_tiled", "conv2d_winograd2_f32_cl_tiled"})
       CHECK(tile_of(own, gpu, part) == tile_of(own, {.units = 132}, part));
   }
-  // Pixels and panels of a work-item stay.
+  // The pixels and panels of a work-item stay.
   gpu.registers = 512;
   CHECK(tile_of("conv2d_f32_cl_buffer", gpu, {}) == std::vector<int32_t>{128, 1, 1, 7, 2});
 
@@ -594,7 +594,7 @@ TEST_CASE("a profile's tiles take the place of the defaults, for every part alik
   for (const Range part : {Range{}, Range{0, 2}, Range{2, 9}})
     CHECK(tile_of("conv2d_f32_cl_tiled", gpu, part) == std::vector<int32_t>{16, 32, 64, 4, 4, 8});
   table.tiles[0].macs_per_ns = 1e6;
-  REQUIRE(gpu.tiles.set_table(table));  // in place of the first
+  REQUIRE(gpu.tiles.set_table(table));  // instead of the first
   CHECK(gpu.tiles.table_count == 1);
   CHECK(tile_of("conv2d_f32_cl_tiled", gpu, {})[0] == 64);
   CHECK(tile_of("conv2d_f32_cl_tiled", {.units = 132}, {}) == builtin);

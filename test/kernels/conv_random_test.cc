@@ -1,5 +1,5 @@
-// Random convolutions, most of them wrong somewhere: what the contract lets through must run inside
-// its operands (guards; AddressSanitizer in the asan build) and be right.
+// Tries random convolutions, most of them wrong somewhere: those that the contract accepts must run
+// inside their operands (guards; AddressSanitizer in the asan build) and be right.
 #include "test/kernels/conv_case.h"
 #include "test/kernels/cpu_runner.h"
 #include "test/support/catch.h"
@@ -10,7 +10,7 @@ namespace {
 class Dice {
  public:
   explicit Dice(uint32_t seed) : random_(seed) {}
-  // A number in [low, high].
+  // Returns a number in [low, high].
   int32_t roll(int32_t low, int32_t high) {
     return std::uniform_int_distribution<int32_t>(low, high)(random_);
   }
@@ -20,7 +20,7 @@ class Dice {
   std::mt19937 random_;
 };
 
-// A window of rows, now and then all of them.
+// Makes a window of rows, now and then of all.
 void cut_rows(Dice& dice, OperandShape* shape) {
   if (dice.one_in(2)) return;
   shape->row_begin = dice.roll(0, shape->dims[2] - 1);
@@ -43,7 +43,7 @@ KernelCase random_case(Dice& dice, const KernelInfo& info) {
     window.kernel_h = window.kernel_w = 3;
     window.stride_h = window.stride_w = window.dilation_h = window.dilation_w = 1;
   }
-  // Large enough for the filter, so that the output has a row and a column.
+  // The map is large enough for the filter, so that the output has a row and a column.
   conv.in_h = dice.roll(1, 9) + (window.kernel_h - 1) * window.dilation_h;
   conv.in_w = dice.roll(1, 17) + (window.kernel_w - 1) * window.dilation_w;
   conv.activation = dice.roll(0, 5);
@@ -61,7 +61,7 @@ KernelCase random_case(Dice& dice, const KernelInfo& info) {
     item.part_dim = SplitDim::OutputChannel;
     item.part = {16 * dice.roll(0, 2), dice.one_in(2) ? y.dims[1] : 16 * dice.roll(1, 3)};
   }
-  // Damage: one parameter, or one dim of one operand.
+  // Damages one parameter, or one dim of one operand.
   if (dice.one_in(4)) item.params[static_cast<size_t>(dice.roll(0, 9))] += dice.roll(-2, 2);
   if (dice.one_in(6)) {
     OperandShape& operand = item.operands[static_cast<size_t>(

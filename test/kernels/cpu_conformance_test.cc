@@ -1,6 +1,6 @@
-// Every CPU kernel of kernels.def, on every instruction set of this processor, on every case of its
-// operator that is of its dtype and layout: equal to the reference within the tolerance, equal to
-// itself bit by bit however the tasks are cut, and not one byte written outside the part.
+// Tests every CPU kernel of kernels.def, on every instruction set of this processor, on every case
+// of its operator with its dtype and layout. It must equal the reference within the tolerance,
+// equal itself bit by bit however the tasks are cut, and write no byte outside the part.
 #include <algorithm>
 
 #include "test/kernels/all_cases.h"
@@ -19,7 +19,7 @@ std::string where(const KernelInfo& info, CpuTarget target, const KernelCase& it
          std::to_string(index) + " \"" + item.name + "\", seed " + std::to_string(kCpuSeed);
 }
 
-// Rows of any dtype take Plain operands. What else a row refuses, another row must run.
+// Kernels of any dtype take Plain operands. Another kernel must run whatever else one refuses.
 bool is_for_row(const KernelInfo& info, const KernelCase& item) {
   const Layout layout = item.operands.back().layout;
   if (info.layout != Layout::Any && info.layout != layout) return false;
@@ -88,8 +88,8 @@ TEST_CASE("CPU kernels equal the reference on every instruction set") {
   }
 }
 
-// docs/reference/operators.md, "NaN and infinities". That the reference has the right semantics is
-// the matter of test/differential/families/special_values.py.
+// See docs/reference/operators.md, "NaN and infinities".
+// test/differential/families/special_values.py tests whether the reference has the right semantics.
 TEST_CASE("CPU kernels make of NaN and infinities what the reference makes of them") {
   const Special& special = GENERATE(0, 1) == 0 ? kSpecialNan : kSpecialInfinities;
   for (const KernelInfo& info : kKernelInfos) {
@@ -124,7 +124,7 @@ TEST_CASE("every case is one that a CPU kernel runs") {
     }
 }
 
-// A build that quietly has scalar code only passes every other test.
+// A build that quietly has only scalar code would pass every other test.
 TEST_CASE("the kernels that are chosen are vector code") {
   const CpuTarget best = kernels::best_cpu_target();
   WARN("CPU kernels run on target " << kernels::cpu_target_name(best));
@@ -139,7 +139,7 @@ TEST_CASE("the kernels that are chosen are vector code") {
     for (const KernelInfo& info : kKernelInfos)
       if (std::string_view(symbol) == info.symbol) {
         INFO(symbol);
-        // With sanitizers a build has AVX2 at most.
+        // With sanitizers, a build has at most AVX2.
         CpuTarget built = CpuTarget::Baseline;
         for (CpuTarget target : kernels::kCpuTargets)
           if (target <= best && kernel_for_target(info, target) != nullptr) built = target;

@@ -1,4 +1,4 @@
-// Operators that move elements: their contracts, and the numbers that come out.
+// Tests operators that move elements: their contracts, and their numbers.
 #include <cmath>
 
 #include "kernels/common/contract/loop_axes.h"
@@ -177,7 +177,7 @@ TEST_CASE("transpose on a GPU turns squares where both axes are long") {
   CHECK(is_square(plain({5, 64, 40}), plain({5, 40, 64})));
   CHECK(!is_square(plain({5, 64, 3}), plain({5, 3, 64})));
   CHECK(!is_square(plain({5, 3, 64}), plain({5, 64, 3})));
-  // More groups than a GPU has along a dim but the first.
+  // These are more groups than a GPU has along any dim but the first.
   CHECK(is_square(plain({65535, 8, 8}), plain({65535, 8, 8})));
   CHECK(!is_square(plain({65536, 8, 8}), plain({65536, 8, 8})));
 }
@@ -573,8 +573,7 @@ TEST_CASE("non zero lists indices, then zeros") {
 TEST_CASE("non max suppression keeps the best of boxes that overlap") {
   NonMaxSuppressionParams params;
   params.has_score_threshold = 1;
-  // Boxes 0 and 1 overlap by 0.9 / 1.1, 2 and 3 likewise; corners of 1 and 3 are the other way
-  // round.
+  // Boxes 0 and 1 overlap by 0.9 / 1.1, and so do 2 and 3; the corners of 1 and 3 are swapped.
   const auto boxes = tensor<float>(
       {1, 5, 4}, {0, 0, 1, 1, 1.1f, 1, 0.1f, 0, 10, 10, 11, 11, 11, 11, 10, 10.1f, 0, 100, 1, 101});
   const auto scores = tensor<float>({1, 2, 5}, {0.9f, 0.75f, 0.6f, 0.95f, 0.4f,  //
@@ -643,7 +642,7 @@ TEST_CASE("what moves data takes every dtype") {
         "operands of one dtype");
 }
 
-// 70 x 50 x 3 of every element size against one loop over all elements.
+// Compares 70 x 50 x 3 of every element size with one loop over all elements.
 TEST_CASE("transpose of many elements of every size") {
   TransposeParams params;
   params.perm_0 = 2;

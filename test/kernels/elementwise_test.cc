@@ -1,4 +1,4 @@
-// Operators that keep dims: their contracts, and the numbers that come out.
+// Tests operators that keep dims: their contracts, and their numbers.
 #include <cmath>
 #include <limits>
 
@@ -128,9 +128,9 @@ TEST_CASE("small elementwise steps are one task, large ones enough for eight wor
   CHECK(task_count({"unary_f32_cpu", &params, {plain({1000000}), plain({1000000})}}) == 32);
 }
 
-// ---- rows of any dtype --------------------------------------------------------------------------
+// ---- kernels of any dtype -----------------------------------------------------------------------
 
-// f of a vector, of the same length and dtype `Y`.
+// Returns f of a vector, with the same length and dtype `Y`.
 template <typename Y, typename X>
 TypedTensor unary(int32_t kind, std::initializer_list<X> x, float alpha = 0, float beta = 0) {
   const UnaryParams params = {kind, alpha, beta};
@@ -168,7 +168,8 @@ TypedTensor cast(const TypedTensor& x, DType to) {
   return run_any(OpKind::Cast, &params, {x}, like);
 }
 
-// The number that every F32 CPU kernel of this processor, and the reference, makes of x.
+// Returns the number that every F32 CPU kernel of this processor, and the reference, computes for
+// x.
 std::vector<float> unary_values(int32_t kind, float alpha, float beta, float x) {
   std::vector<float> found = {unary_value_ref(kind, alpha, beta, x)};
   for (const KernelInfo& info : kKernelInfos)
@@ -346,7 +347,7 @@ TEST_CASE("integer arithmetic wraps and never traps") {
   CHECK(binary<int32_t, int32_t>(kBinaryPRelu, {-3, 3}, {5, 5}) == vector<int32_t>({-15, 3}));
 }
 
-// 2^24 + 1, which f32 has not.
+// 2^24 + 1, which f32 cannot hold.
 constexpr double kOdd = 16777217;
 
 TEST_CASE("doubles are computed with as such") {
@@ -499,7 +500,7 @@ TEST_CASE("a cast to a float of 16 bits rounds to the nearest, ties to even") {
         halves(DType::BF16, {0x3f80, 0x7f80, 0x3f80, 0x3f82, 0x0001}));
   CHECK(cast(halves(DType::BF16, {0x3f80, 0xff80, 0x0001}), DType::F32) ==
         vector<float>({1.0f, -kInfinity, 0x1p-133f}));
-  // Every number of 16 bits comes back; a NaN as a NaN.
+  // Every number of 16 bits is restored; a NaN stays a NaN.
   for (DType dtype : {DType::F16, DType::BF16})
     for (uint32_t bits = 0; bits < 0x10000; ++bits) {
       const auto half = static_cast<uint16_t>(bits);

@@ -1,5 +1,5 @@
-// A contract decides from shapes: what it lets through stays inside its operands whatever they
-// hold. Under the sanitizers this also finds traps, and conversions that a number is too large for.
+// A contract decides from shapes: accepted steps stay inside their operands whatever these hold.
+// Under the sanitizers this also finds traps, and conversions of numbers that are too large.
 #include "test/kernels/all_cases.h"
 #include "test/kernels/cpu_runner.h"
 #include "test/support/catch.h"
@@ -22,7 +22,7 @@ GuardedMemory filled(const OperandShape& shape, uint64_t pattern, std::mt19937* 
   return memory;
 }
 
-// Where a write was outside, or "". Pattern 0: random bytes.
+// Returns where a write was outside, or "". Pattern 0: random bytes.
 std::string run_on(const KernelInfo& info, const KernelCase& item, uint64_t pattern,
                    std::mt19937* random) {
   kernels::StepNeeds needs;

@@ -1,4 +1,4 @@
-// The checks that check_step() does for every operator.
+// Tests the checks that check_step() does for every operator.
 #include "kernels/kernel_table.h"
 
 #include <string>
@@ -34,7 +34,7 @@ TEST_CASE("every kernel has a contract, a reference and its function or text") {
     const kernels::ClText text = cl_text(info, texts.data());
     CHECK((text.parts[0] == nullptr) == is_cpu);
     if (!is_cpu) CHECK(std::string(text.parts[2]).find(info.symbol) != std::string::npos);
-    // codlc counts the time of the rows that it takes for the reference's plain loops.
+    // codlc counts the time of kernels that it considers the reference's plain loops.
     CHECK(info.is_reference() == (is_cpu && cpu_kernel(info) == ref_kernel(info.op)));
     if (is_cpu)
       CHECK(cpu_kernel_targets(info)->baseline != nullptr);
@@ -108,7 +108,7 @@ TEST_CASE("maps may be halves where the kernel says so, and each operand for its
   CHECK(halves_of({"unary_f32_cl_buffer", &kRelu, {x, x}}) == -1);
   CHECK(halves_of({"unary_f32_cl_buffer", &kRelu, {half, x}}) == 1);
   CHECK(halves_of({"unary_f32_cl_buffer", &kRelu, {x, half}}) == 1 << 15);
-  // Two halves of 4 pad lanes each where 4 bytes were.
+  // Two halves with 4 pad lanes each replace 4 bytes.
   const StepWork work = work_of({"unary_f32_cl_buffer", &kRelu, {half, half}});
   const StepWork float_work = work_of({"unary_f32_cl_buffer", &kRelu, {x, x}});
   CHECK(work.read_bytes == 0.5 * float_work.read_bytes);

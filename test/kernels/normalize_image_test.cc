@@ -1,5 +1,5 @@
-// Normalize on texels: what it refuses, its counts by hand, and digits. Results and parts:
-// cl_conformance_test.cc, split_test.cc, cl_window_test.cc.
+// Tests Normalize on texels: what it refuses, its counts by hand, and its digits. Results and
+// parts: cl_conformance_test.cc, split_test.cc, cl_window_test.cc.
 #include <cmath>
 
 #include "test/kernels/step_for_tests.h"
@@ -56,7 +56,7 @@ TEST_CASE("work of Normalize on texels, by hand") {
   NormalizeParams params = instances(true, false);
   const OperandShape map = image({2, 18, 7, 9});
   StepForTest step = {kSymbol, &params, {map, plain({18, 1, 1}), map}};
-  // 5 texels of 2 batches, each a group of 64 items, which ask for its 63 pixels at once.
+  // There are 5 texels in 2 batches, each a group of 64 items, which read its 63 pixels at once.
   const StepWork whole = work(step);
   CHECK(whole.work_groups == 10);
   CHECK(whole.waves == 20);
@@ -85,8 +85,8 @@ TEST_CASE("work of Normalize on texels, by hand") {
   CHECK(work({kSymbol, &params, {wide, wide}}).tile_calls == 8 * 3 * 5);
 }
 
-// Two passes: squares of distances from the mean, of numbers whose own squares have no room for
-// them.
+// There are two passes: they add squares of distances from the mean, for numbers whose own squares
+// would not fit.
 TEST_CASE("a variance on texels keeps its digits far from zero", "[opencl]") {
   std::string reason;
   test::ClDevice* device = test::ClDevice::get(&reason);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The OpenCL kernels' conformance cases in oclgrind, a simulator that reports data races and accesses
-# outside a buffer or image. Slow (an interpreter), so only the cases tagged [opencl] and, of those,
-# what CODL_SMALL_CASES leaves (with CODL_ALL_CASES windows of large maps, too), in two processes.
+# Runs the OpenCL kernels' conformance cases in oclgrind, a simulator that reports data races and accesses outside a
+# buffer or image. It is slow (an interpreter), so only the cases tagged [opencl] run and, of those, the ones that
+# CODL_SMALL_CASES leaves (with CODL_ALL_CASES windows of large maps, too), in two processes.
 #
 #   oclgrind.sh BUILD/bin/test_kernels
 set -uo pipefail
@@ -13,8 +13,8 @@ if [ ! -f $icd ]; then
 fi
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
-# The ICD loader sees oclgrind and nothing else; the variables are those the oclgrind command sets. Local
-# memory: kClMaxLocalBytes.
+# The ICD loader sees oclgrind and nothing else; the oclgrind command sets the same variables. Local memory:
+# kClMaxLocalBytes.
 run() {
   OCL_ICD_VENDORS=$icd OCLGRIND_LOG=$logs/$1.report OCLGRIND_CHECK_API=1 OCLGRIND_DATA_RACES=1 OCLGRIND_UNINITIALIZED=0 \
     OCLGRIND_LOCAL_MEM_SIZE=49152 CODL_SMALL_CASES=1 "$test" "$2" >"$logs/$1.out" 2>&1

@@ -1,5 +1,5 @@
-// Recurrent with packed weights: what lies where, what the contract lets through, how a step is
-// cut, and what it costs. That the kernel is right is the matter of cpu_conformance_test.cc.
+// Tests Recurrent with packed weights: the packing, what the contract accepts, how a step is cut,
+// and its costs. cpu_conformance_test.cc tests whether the kernel is right.
 #include "kernels/recurrent/recurrent.h"
 
 #include "kernels/pack.h"
@@ -74,7 +74,7 @@ TEST_CASE("the contract of recurrent networks with packed weights") {
   integers.dtype = DType::I64;
   integers.bytes *= 2;
   CHECK(check_with(0, integers) == "operands of f32, lengths of i64, plain but for packed weights");
-  // A billion weights, as packed.
+  // These are a billion weights, packed.
   params.has_lengths = 0;
   CHECK(check({"recurrent_f32_cpu",
                &params,
@@ -104,7 +104,7 @@ TEST_CASE("sequences of a direction are computed together, those with lengths ea
   CHECK(tasks(1) == 2);
   CHECK(tasks(42) == 84);
   params.direction = 1;
-  // Steps whose inputs are multiplied at once: of a long sequence a few, so that memory is bounded.
+  // The inputs of a few steps of a long sequence are multiplied at once, so that memory is bounded.
   const OperandShape x = plain({1'000'000, 3, 8});
   const OperandShape y = plain({1'000'002, 1, 3, 4});
   CHECK(recurrent_work(params, x, y).chunk_steps == 42);
@@ -126,23 +126,24 @@ TEST_CASE("work of a recurrent network, by hand") {
   machine.l2_bytes = machine.last_level_bytes = 1e9;
   const StepWork work = work_of(step, machine);
   CHECK(work.needed_macs == 3.0 * 2 * 512 * 128);
-  // The inputs of three steps as a tile of four, the state of each by itself; 16 pairs of panels.
+  // The inputs of three steps are a tile of four, the state of each is separate; there are 16 pairs
+  // of panels.
   CHECK(work.macs == (4.0 + 3) * 512 * 128);
   CHECK(work.tile_calls == 16 + 3 * 16);
   CHECK(work.weight_bytes == 2.0 * 512 * 128 * 4);
   CHECK(work.read_bytes == (3 + 1) * 128 * 4);
   CHECK(work.written_bytes == 5 * 128 * 4);
   CHECK(work.run_bytes == 128 * 4);
-  // Five curves; a sum and two limits of each of four gates, five operations of cell and state.
+  // Five curves; a sum and two limits for each of four gates; five operations for cell and state.
   CHECK(work.operations == 3.0 * 128 * (3 * 19 + 2 * 20 + 4 * 3 + 5));
   CHECK(work.transcendentals == 0);  // quotients are estimates
   CHECK(work.moved_bytes ==
         4.0 * 128 * (512 + 4 * 16) + 4.0 * 128 * 3 * (512 + 16) + 3.0 * 128 * (4 * 5 + 11) * 4);
   CHECK(work.tasks == 1);
-  // All operands once, and the weights of the state in two steps more.
+  // All operands once, and the weights of the state in two further steps.
   CHECK(work.beyond_l1_bytes == work.read_bytes + work.weight_bytes + 2.0 * 512 * 128 * 4);
   CHECK(work.beyond_l2_bytes == 0);
-  // The first step multiplies no state where it is zero.
+  // The first step multiplies no state if that is zero.
   params.has_h0 = 0;
   StepForTest without = step;
   without.operands.erase(without.operands.begin() + 3);

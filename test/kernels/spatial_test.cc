@@ -1,4 +1,4 @@
-// Operators over maps and sequences: the numbers that come out, and what their contracts refuse.
+// Tests operators over maps and sequences: their numbers, and what their contracts refuse.
 #include <cmath>
 #include <random>
 
@@ -61,7 +61,7 @@ TEST_CASE("a transposed convolution spreads each input over its window") {
   params.is_transposed = 1;
   params.stride_0 = 2;
   params.pad_begin_0 = 1;
-  // 1 and 2 times (1, 10, 100), two apart: 1 10 102 20 200 without its first.
+  // The sum of 1 and 2 times (1, 10, 100), two apart: 1 10 102 20 200 without its first.
   CHECK(run_any(OpKind::ConvNd, &params,
                 {tensor<float>({1, 1, 2}, {1, 2}), tensor<float>({1, 1, 3}, {1, 10, 100})},
                 tensor<float>({1, 1, 5}, {0, 0, 0, 0, 0})) ==
@@ -173,7 +173,7 @@ TEST_CASE("resizing by a scale that is not in the parameters") {
 }
 
 TEST_CASE("a quotient of extents hits whole elements") {
-  // ONNX Runtime takes elements 6 and 13 for 28 to 4.
+  // ONNX Runtime takes elements 6 and 13 when 28 become 4.
   kernels::ResizeLine line;
   REQUIRE(kernels::resize_line(kResizeAsymmetric, {28, 4}, &line));
   for (int32_t o = 0; o < 4; ++o)
@@ -185,10 +185,10 @@ TEST_CASE("a quotient of extents hits whole elements") {
 
 TEST_CASE("positions by a scale are rounded to f32") {
   kernels::ResizeLine line;
-  // 6 / 1.2, of which f32 has 1.2000000477.
+  // 6 / 1.2: f32 has 1.2000000477 instead.
   REQUIRE(kernels::resize_line(kResizeAsymmetric, {7, 8, 1.2f}, &line));
   CHECK(kernels::resize_nearest(line, kResizeFloor, 6, 7) == 5);
-  // Not so near that it becomes 15: what ONNX Runtime finds.
+  // It is not near enough to become 15, as in ONNX Runtime.
   REQUIRE(kernels::resize_line(kResizeAsymmetric, {30, 18, 0.6f}, &line));
   CHECK(kernels::resize_nearest(line, kResizeFloor, 9, 30) == 14);
   // 9 / 1.2 = 7.4999995 is half.
@@ -202,7 +202,7 @@ TEST_CASE("positions by a scale are rounded to f32") {
   CHECK_FALSE(kernels::resize_line(kResizeAlignCorners, computed, &line));
 }
 
-// The element that Nearest takes, by positions in floating point.
+// Returns the element that Nearest takes, by positions in floating point.
 int32_t nearest_by_point(int32_t coordinates, const kernels::ResizeAxis& axis, int32_t nearest,
                          int32_t o) {
   const double p = kernels::resize_point(coordinates, axis, o);
@@ -250,7 +250,7 @@ TEST_CASE("positions in integers are those in floating point") {
 }
 
 TEST_CASE("the length that corners are aligned with") {
-  // 7 elements by 1.5: 10 outputs of a model whose scales are known, 10.5 if an operand has them.
+  // 7 elements by 1.5 become 10 in a model whose scales are known, 10.5 if an operand gives them.
   const kernels::ResizeAxis known = {7, 10, 1.5f};
   CHECK(kernels::resize_point(kResizeAlignCorners, known, 9) == 6.0);
   kernels::ResizeAxis computed = known;

@@ -1,4 +1,4 @@
-// NaN in plain loops that the kernels' conformance tests and ONNX's evaluator do not reach.
+// Tests NaN in plain loops that the kernels' conformance tests and ONNX's evaluator do not reach.
 #include <cmath>
 
 #include "kernels/recurrent/recurrent.h"

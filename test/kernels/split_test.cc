@@ -1,10 +1,9 @@
-// Split = whole: parts computed one by one and joined are the whole, bit by bit, for every CPU
-// kernel, the reference kernels, the GPU kernels by Winograd's method, of norms and pads, every dim
-// that the kernel can split and every legal cut.
+// Checks that a split equals the whole: parts computed one by one and joined are the whole, bit by
+// bit. It covers every CPU kernel, the reference kernels, and the GPU kernels of Winograd's method,
+// norms and pads, with every dim that the kernel can split and every legal cut.
 //
-// Each part runs on operands trimmed to the rows it needs, as far as the contract lets them be
-// trimmed: so a contract that lets through too few rows fails here, too (the kernel would read
-// rows of the guards).
+// Each part runs on operands trimmed to the rows it needs, as far as the contract allows. So a
+// contract that accepts too few rows fails here, too (the kernel would read rows of the guards).
 #include <functional>
 #include <set>
 #include <utility>
@@ -31,7 +30,7 @@ bool passes(const KernelInfo& info, const KernelCase& item) {
   return kernels::check_step(step_of(info, on_device), &needs) == nullptr;
 }
 
-// Gives up rows of the inputs' windows as long as the contract agrees.
+// Removes rows of the inputs' windows as long as the contract agrees.
 void trim_inputs(const KernelInfo& info, KernelCase* item) {
   for (size_t i = 0; i + 1 < item->operands.size(); ++i) {
     OperandShape& shape = item->operands[i];
@@ -52,7 +51,7 @@ void trim_inputs(const KernelInfo& info, KernelCase* item) {
   }
 }
 
-// The cases of all of an operator that the kernel can compute `part` of, at the cut: two parts.
+// Returns the operator's cases in which the kernel can compute `part`, at the cut: two parts.
 std::vector<KernelCase> parts_of(const KernelInfo& info, const KernelCase& whole, SplitDim dim,
                                  Range all, int32_t cut) {
   std::vector<KernelCase> parts;
@@ -69,7 +68,7 @@ std::vector<KernelCase> parts_of(const KernelInfo& info, const KernelCase& whole
 
 using Run = std::function<std::string(const KernelCase&, const CaseInputs&, float* output)>;
 
-// Every cut of a small case; of one that takes long the first, one in the middle and the last.
+// Returns every cut of a small case; for a slow one the first, one in the middle and the last.
 std::vector<int32_t> cuts_of(const KernelCase& whole, Range all, int32_t step) {
   constexpr uint64_t kSmallBytes = 4 * 1024;
   uint64_t bytes = 0;
@@ -117,7 +116,8 @@ std::vector<KernelCase> whole_cases(const KernelInfo& info, const std::vector<Ke
 }
 
 TEST_CASE("parts of a step make the whole, bit by bit", "[parts]") {
-  std::set<std::pair<OpKind, SplitDim>> checked_references;  // one reference, however many rows
+  // One reference per operator, however many kernels.
+  std::set<std::pair<OpKind, SplitDim>> checked_references;
   for (const KernelInfo& info : kKernelInfos) {
     if (info.processor != Processor::Cpu) continue;
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
@@ -144,7 +144,7 @@ TEST_CASE("parts of a step make the whole, bit by bit", "[parts]") {
         }
       };
       check_cases(whole_cases(info, cpu_cases_of(info.op)));
-      if (cuts == 0) check_cases(whole_cases(info, cases_of(info.op)));  // where some were too few
+      if (cuts == 0) check_cases(whole_cases(info, cases_of(info.op)));  // if some were too few
       INFO(info.symbol << " has a case that can be cut along "
                        << (dim == SplitDim::Height ? "rows" : "channels"));
       CHECK(cuts > 0);
@@ -156,7 +156,7 @@ std::string run_cl(ClDevice* device, const KernelInfo& info, const KernelCase& i
                    const CaseInputs& inputs, float* output) {
   const KernelCase on_device = with_images(info, item);
   const kernels::StepShape untiled = step_of(info, on_device);
-  // As on a processor: parts of channels have work-items of other sizes.
+  // On a processor, parts of channels have work-items of other sizes.
   int32_t tile[kernels::kMaxTileInts];
   kernels::StepShape step = untiled;
   step.tile_count = kernels::choose_tile(untiled, {.units = 1, .registers = 512}, tile);

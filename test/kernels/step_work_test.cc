@@ -1,4 +1,4 @@
-// The counts of steps: some by hand, and what holds for those of every row.
+// Tests the counts of steps: some by hand, and rules that hold for every kernel.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -19,7 +19,7 @@
 namespace codl::kernels {
 namespace {
 
-// Caches that hold everything, but where a test says otherwise.
+// Its caches hold everything, unless a test says otherwise.
 WorkMachine cpu(int32_t lanes, int32_t threads) {
   WorkMachine machine;
   machine.threads = threads;
@@ -41,7 +41,7 @@ OperandShape packed(std::initializer_list<int32_t> dims, uint64_t bytes) {
   return shape;
 }
 
-// A convolution of one image with a square filter.
+// Makes a convolution of one image with a square filter.
 StepForTest conv2d(std::string_view symbol, const Conv2dParams& params, int32_t in, int32_t out,
                    int32_t side, int32_t filter, int32_t output_side) {
   const int32_t dims[] = {out, in, filter, filter};
@@ -67,8 +67,8 @@ Conv2dParams window(int32_t stride, int32_t pad) {
 TEST_CASE("work of a pointwise convolution on a CPU, by hand") {
   const Conv2dParams params = window(1, 0);
   const StepForTest step = conv2d("conv2d_f32_cpu", params, 32, 64, 10, 1, 10);
-  // AVX-512: 100 pixels in 8 tiles of at most 14: 4 of 13, computed as 14, and 4 of 12. 4 panels in
-  // 2 pairs.
+  // AVX-512: 100 pixels are 8 tiles of at most 14: 4 of 13, computed as 14, and 4 of 12. 4 panels
+  // are 2 pairs.
   const WorkMachine machine = cpu(16, 1);
   StepWork work = work_of(step, machine);
   CHECK(work.needed_macs == 100 * 64 * 32);
@@ -84,8 +84,8 @@ TEST_CASE("work of a pointwise convolution on a CPU, by hand") {
   CHECK(work.phases == 1);
   CHECK(work.launches == 0);
   CHECK(work.beyond_l1_bytes == 0);
-  // 46,848 bytes of a run are more than twice a cache of 16 KiB: all that is loaded comes from
-  // beyond it, once. Weights are used again after 8,192 bytes of them and 14 pixels of 128 bytes.
+  // A run has 46,848 bytes, more than twice a cache of 16 KiB, so all of them come from beyond it,
+  // once. Weights are used again after 8,192 bytes of them and 14 pixels of 128 bytes.
   WorkMachine small = machine;
   small.l1_bytes = 16384;
   work = work_of(step, small);
@@ -95,7 +95,7 @@ TEST_CASE("work of a pointwise convolution on a CPU, by hand") {
   small.l1_bytes = 8192;
   work = work_of(step, small);
   CHECK(work.beyond_l1_bytes == Approx(12800 + 8448 + 7 * 8448 * (9984.0 / 8192 - 1)));
-  // No cache at all: every level lets all through.
+  // Without caches, every level lets everything through.
   small.l1_bytes = small.l2_bytes = small.last_level_bytes = 0;
   work = work_of(step, small);
   CHECK(work.beyond_last_bytes == work.beyond_l1_bytes + 100 * 64 * 4);  // with what is stored
@@ -129,7 +129,7 @@ TEST_CASE("the busiest of unequal workers is the one whose work over its speed i
       const int64_t column = cut.images * cut.blocks.pixel_blocks;
       const auto tasks = static_cast<int64_t>(work.tasks);
       for (int64_t task = 0; task < tasks; ++task) {
-        // Its worker: the first whose share ends behind it.
+        // Its worker is the first whose share ends after it.
         size_t worker = 0;
         for (int64_t speed = kSpeeds[0]; tasks > 1 && tasks_before(tasks, speed, sum) <= task;)
           speed += kSpeeds[++worker];
@@ -144,7 +144,7 @@ TEST_CASE("the busiest of unequal workers is the one whose work over its speed i
       }
       CHECK(work.busiest_share == Approx(*std::max_element(times.begin(), times.end()) / all));
     }
-  // A step of one task runs on the first worker, of shares of rows the slowest has too much.
+  // A step of one task runs on the first worker; with shares of rows the slowest has too much.
   WorkMachine machine = cpu(16, 4);
   machine.worker_speeds = kSpeeds;
   StepWork one;
@@ -191,7 +191,7 @@ TEST_CASE("work of a convolution by Winograd's method, by hand") {
   // 4 tiles of 4 x 4, 36 positions; 1 panel.
   CHECK(work.macs == 36 * 4 * 16 * 16);
   CHECK(work.tile_calls == 36);
-  // A line of the input's transform takes 12 operations, 12 lines a tile; of the output's 13, 10.
+  // In the input's transform a line takes 12 operations, 12 lines a tile; in the output's 13, 10.
   CHECK(work.operations == 4 * 16 * 12 * 12 + 4 * 16 * 13 * 10);
   CHECK(work.weight_bytes == (36 * 16 + 1) * 16 * 4);
 }
@@ -215,7 +215,7 @@ TEST_CASE("work of a depthwise convolution, by hand") {
   CHECK(work.tile_calls == 8 * 2);  // of two vectors each
   CHECK(work.gathers == 0);
   CHECK(work.weight_bytes == (9 + 1) * 32 * 4);
-  // 6 of 38 channels are behind whole vectors, with pad lanes: a load for each of their taps, a
+  // 6 of 38 channels come after whole vectors, with pad lanes: a load for each of their taps, a
   // store for each output.
   const int32_t more[] = {38, 1, 3, 3};
   const StepForTest rest = {
@@ -242,7 +242,7 @@ TEST_CASE("work of a product with weights, by hand") {
   CHECK(work_of(step, cpu(8, 1)).tile_calls == 15 + 3);
   CHECK(wide.weight_bytes == (128 + 1) * 1008 * 4);
   CHECK(wide.read_bytes == 128 * 4);
-  // 8 blocks of 8 panels, the last of 7: of 3 workers the second has 3 of 8; all read x.
+  // 8 blocks of 8 panels, the last of 7: the second of 3 workers has 3 of 8; all read x.
   const StepWork shared = work_of(step, cpu(16, 3));
   CHECK(shared.tasks == 8);
   CHECK(shared.busiest_share == Approx(24.0 / 63));
@@ -276,7 +276,7 @@ TEST_CASE("work of tiles in local memory, by hand") {
   CHECK(work.work_items == 4 * 256);
   CHECK(work.waves == 4 * 8);
   CHECK(work.tile_calls == 4 * 8 * 2);
-  // 16 sums, 8 factors, 2 x 32 x 32 floats on the way by 256 items.
+  // 16 sums, 8 factors, and 2 x 32 x 32 floats that 256 items load.
   CHECK(work.item_registers == 16 + 8 + 8);
   CHECK(work.moved_bytes == 4 * 2 * 2 * 32 * 32 * 4 + 64 * 64 * 4);
 }
@@ -324,7 +324,7 @@ TEST_CASE("work of pools, values and moves, by hand") {
   // Limits, a sign, the exponential's ten, a sum, a comparison and a choice; a quotient.
   CHECK(values.operations == 1600);
   CHECK(values.transcendentals == 100);
-  // Its estimate and two instructions.
+  // An estimate of it and two instructions.
   const StepWork estimated =
       work_of({"unary_f32_cpu", &sigmoid, {plain({100}), plain({100})}}, cpu(16, 4));
   CHECK(estimated.operations == 1900);
@@ -344,13 +344,14 @@ TEST_CASE("work of pools, values and moves, by hand") {
   CHECK(values.run_bytes == 400);
   CHECK(values.tasks == 1);
 
-  // 3 channels and a pad lane: pixels are copied one by one.
+  // With 3 channels and a pad lane, pixels are copied one by one.
   ConvertParams convert = {};
   StepForTest copies = {"convert_f32_cpu", &convert, {nhwc({1, 3, 4, 4}), nhwc({1, 3, 4, 4})}};
   CHECK(work_of(copies, cpu(16, 1)).tile_calls == 16);
   CHECK(work_of(copies, cpu(16, 1)).gathers == 16);
   CHECK(work_of(copies, cpu(16, 1)).run_bytes == 12);
-  // 64 bytes of pixels of 192: lines of 112 bytes, if they begin anywhere, read and written.
+  // 64 of 192 bytes of a pixel: reading and writing touches 112 bytes of lines, if they begin
+  // anywhere.
   copies = {"convert_f32_cpu", &convert, {nhwc({1, 48, 4, 4}), nhwc({1, 48, 4, 4})}};
   copies.part_dim = SplitDim::OutputChannel;
   copies.part = {0, 16};
@@ -396,7 +397,7 @@ TEST_CASE("work of pools, values and moves, by hand") {
   CHECK(added(plain({1, 16, 4, 4}), kUnaryRelu, &StepWork::operations) == 2 * 256);
   CHECK(added(plain({1, 16, 4, 4}), kUnaryRelu, &StepWork::moved_bytes) == 2 * 4 * 256);
 
-  // Plain loops: one task, a load and a store of every element.
+  // Plain loops have one task, and a load and a store of every element.
   const OperandShape numbers = test::typed_operand(DType::I64, {10, 10});
   CastParams cast = {};
   cast.to = static_cast<int32_t>(DType::I64);
@@ -407,7 +408,8 @@ TEST_CASE("work of pools, values and moves, by hand") {
   CHECK(loops.read_bytes == 800);
 }
 
-// ---- every row ----------------------------------------------------------------------------------
+// ---- every kernel
+// --------------------------------------------------------------------------------
 
 const std::pair<const char*, double StepWork::*> kCounts[] = {
     {"macs", &StepWork::macs},

@@ -1,4 +1,4 @@
-// How tasks are cut among workers.
+// Tests how tasks are distributed among workers.
 #include "kernels/common/contract/tasks.h"
 
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace codl::kernels {
 namespace {
 
-// Ends of the shares of all workers.
+// Returns the ends of all workers' shares.
 std::vector<int64_t> ends_of(int64_t task_count, const WorkerSpeeds& workers) {
   std::vector<int64_t> ends;
   int64_t speed = 0;

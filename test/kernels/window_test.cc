@@ -1,6 +1,6 @@
-// A window of a wider map's channels gives and takes the bits of a map of its own, and nothing
-// between its pixels is read or written: every CPU kernel that kernels.def says takes windows,
-// every case whose channels are whole panels. Those of the GPU: cl_window_test.cc.
+// Checks that a window of a wider map's channels behaves like a map of its own, bit by bit, and
+// that nothing between its pixels is read or written: for every CPU kernel that takes windows by
+// kernels.def, in every case whose channels are whole panels. For the GPU: cl_window_test.cc.
 #include "test/kernels/all_cases.h"
 #include "test/kernels/cpu_runner.h"
 #include "test/support/catch.h"
@@ -9,7 +9,8 @@ namespace codl::test {
 namespace {
 
 constexpr uint32_t kWindowSeed = 3;
-// Not a multiple of a panel; the output's other than the inputs', which would be windows of it.
+// It is no multiple of a panel; the output's differs from the inputs', which would otherwise be
+// windows of it.
 constexpr int32_t kAroundInput = 20;
 constexpr int32_t kAroundOutput = 36;
 
@@ -18,7 +19,7 @@ bool takes_case(const KernelInfo& info, const KernelCase& item) {
   return kernels::check_step(step_of(info, item), &needs) == nullptr;
 }
 
-// False where the operand cannot be a window.
+// Returns false if the operand cannot be a window.
 bool make_window(const KernelInfo& info, KernelCase* item, size_t i) {
   const size_t count = item->operands.size();
   OperandShape& shape = item->operands[i];
@@ -30,7 +31,7 @@ bool make_window(const KernelInfo& info, KernelCase* item, size_t i) {
   return true;
 }
 
-// The case with windows of the inputs, the output or both; nothing where there are none.
+// Returns the case with windows of the inputs, the output or both; nothing if there are none.
 std::vector<KernelCase> windowed(const KernelInfo& info, const KernelCase& item) {
   std::vector<KernelCase> cases;
   for (const bool of_inputs : {false, true})
@@ -100,7 +101,7 @@ TEST_CASE("a window of channels is as a map of its own, bit by bit", "[windows]"
       }
     };
     check_cases(cpu_cases_of(info.op));
-    if (checked == 0) check_cases(cases_of(info.op));  // where some were too few
+    if (checked == 0) check_cases(cases_of(info.op));  // if some were too few
     INFO(info.symbol << " has a case with a window");
     CHECK(checked > 0);
   }

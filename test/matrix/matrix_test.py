@@ -120,7 +120,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
     def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(self):
         self.models(models=("tiny_resnet.onnx",), devices=["sd855"])
         os.mkdir(self.path("disk"))
-        for size in ("16k", "100k", "300k", "700k"):  # from nothing fits to nearly all does
+        for size in ("16k", "100k", "300k", "700k"):  # from a limit that fits nothing to one that fits nearly all
             if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", self.path("disk")],
                               stderr=subprocess.DEVNULL).returncode != 0:
                 print("[SKIP] a full disk: mounting a tmpfs is not permitted")
@@ -197,7 +197,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.matrix("--rehash")
         self.assertEqual(self.calls(), 0)
         self.assertEqual(self.tree("out"), before)
-        # A copy elsewhere is the same by its contents.
+        # A copy elsewhere has the same contents.
         shutil.rmtree(self.path("out", "tiny_resnet"))
         self.matrix()
         self.assertEqual((self.calls(), self.tree("out")), (0, before))
@@ -243,7 +243,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.write(os.path.join(parts, name), b"other")
         os.remove(self.path("out", "tiny_resnet", "sd855", "plan.codl"))
         self.assertIn("expected parts of the plan (empty the cache), found others", self.matrix(code=1).stderr)
-        # A record of files that is none is made anew.
+        # A damaged record of files is made anew.
         for text in (b"x", b"[]", b'{"a": 3}'):
             self.write("out/.cache/files.json", text)
             shutil.rmtree(self.path("out", "tiny_resnet"), ignore_errors=True)
@@ -330,7 +330,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.matrix(f"--ai-pack={pack}")
         self.assertEqual(sha256sums(pack), 0)
         self.write("pack/src/main/assets/mine.txt", b"")
-        # Options that say what a GPU does are not for phones without one.
+        # Options about the GPU are not for phones without one.
         self.models(["tiny_resnet.onnx"], ["sd855"], options=[
             "--strategy=gpu", "--variants", "gpu", "--max-fallback=90%", "--objective", "latency", "--no-winograd"])
         self.matrix(f"--ai-pack={pack}")
@@ -354,7 +354,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
             self.write(os.path.join(assets, name), b"mine")
         self.write("outside.codl", b"mine")
         os.symlink(self.work, os.path.join(assets, "model#group_link"))
-        with open(os.path.join(pack, "SHA256SUMS"), "a") as file:  # nor does a list that says otherwise remove it
+        with open(os.path.join(pack, "SHA256SUMS"), "a") as file:  # another list does not remove it, either
             sha = hashlib.sha256(b"mine").hexdigest()
             for name in ("src/main/assets/model#group_sd865/mine.txt", "src/main/assets/model#group_other/../../../../../outside.codl"):
                 file.write(f"{sha}  {name}\n")
@@ -425,7 +425,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.assertIn("outputs that are different files", self.matrix(f"--junit={self.path('out', 'manifest.json')}", code=1).stderr)
         self.assertIn("an output that is none of the inputs",
                       self.matrix(f"--baseline={self.path('out', 'manifest.json')}", "--fail-if=latency>+3%", code=1).stderr)
-        for model in ("plan.codl", "report.html"):  # a model under the name of an output
+        for model in ("plan.codl", "report.html"):  # the model has the name of an output
             self.write("models.json", json.dumps({"models": [{"model": f"m/mine/{model}", "name": "m"}], "devices": ["mine.json"]}).encode())
             os.makedirs(self.path("m", "mine"), exist_ok=True)
             shutil.copy(self.path("tiny_resnet.onnx"), self.path("m", "mine", model))
@@ -505,7 +505,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.assertEqual(chosen("QTI", "SM8150", "", "OpenCL 2.0 V@0615", "OpenCL 2.0 V@0502"), "sd855")
         self.assertEqual(chosen("", "", "", ""), "other")
         self.assertEqual(chosen("Other", "X1", "Adreno 9999", ""), "other")
-        # Rows that codl-matrix does not write are not believed, nor is what a full buffer leaves of one.
+        # Rows that codl-matrix does not write are not believed, nor are cut rows.
         for row in ("../x\tQTI\tX1\t\n", "\tQTI\tX1\t\n", "x y\tQTI\tX1\t\n", "x\tQTI\tX1\n", "x\tQTI\tX1\t\tmore\n", "x\tQTI\tX1\t"):
             self.write("out/devices.tsv", row.encode())
             self.assertEqual(chosen("QTI", "X1", "", ""), "other", row)

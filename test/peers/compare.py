@@ -79,7 +79,7 @@ class Network:
             if not is_newer(self.model, path):
                 run(sys.executable, options.fill_weights, path, self.model)
         else:
-            # A link, because pnnx writes beside the model.
+            # A link, because pnnx writes files beside the model.
             if os.path.lexists(self.model):
                 os.remove(self.model)
             os.symlink(os.path.abspath(path), self.model)
@@ -118,7 +118,7 @@ class Network:
             return os.path.join(self.options.xnnpack, self.name + ".pte")
         if peer == "mnn":
             if not is_newer(self.path("model.mnn"), self.model):
-                # Not the wheel's script: that reports to a server, with a package that it installs.
+                # Does not use the wheel's script, which reports to a server with a package that it installs.
                 run(sys.executable, "-c", "import sys, _tools; _tools.mnnconvert(sys.argv)",
                     "-f", "ONNX", "--modelFile", self.model, "--MNNModel", self.path("model.mnn"),
                     "--bizCode", "codl")
@@ -301,7 +301,7 @@ def measure_all(networks, threads, options):
         for network in networks:
             for count in threads:
                 shift = round_index % len(options.peers)
-                # The first round in the given order: the others are compared with the first peer.
+                # The first round has the given order, because the others are compared with the first peer.
                 for peer in options.peers[shift:] + options.peers[:shift]:
                     if peer == "xnnpack" and not os.path.exists(network.convert(peer)):
                         continue
@@ -372,7 +372,7 @@ def main():
     modules = {"onnxruntime": ["onnxruntime"], "mnn": ["MNN"], "ncnn": ["ncnn", "pnnx"]}
     use_wheels(["numpy", "onnx"] + [module for peer in options.peers for module in modules.get(peer, [])],
                [["-r", "requirements.txt", "-r", "requirements_speed.txt"],
-                # Only the converter in it, which is a program: what its Python part needs is large.
+                # Installs only its converter, which is a program; the Python part needs large packages.
                 ["--no-deps", "pnnx"]])
     import numpy as np
     import onnx
@@ -397,7 +397,7 @@ def main():
                       f"{published['source']}."]
             sections["run"] = lines
         if "load" in options.what:
-            # ExecuTorch's library for Python holds PyTorch: its memory says nothing.
+            # ExecuTorch's library for Python contains PyTorch, so its memory use says nothing.
             sections["load"] = load_table(samples, networks, threads[0],
                                           [peer for peer in options.peers if peer != "xnnpack"])
         failed = [network.name for network in networks if network.error.get("codl", 0) > BOUND]

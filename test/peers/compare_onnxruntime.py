@@ -51,7 +51,7 @@ from plan_facts import MODES, RATIO
 
 BOUNDS = {"fp32": 1e-4, "fp16": 1e-2}  # relative L2 error
 LANES = {"auto": [], "cpu": [], "gpu": ["gpu"], "h": ["cpu", "gpu"], "oc": ["cpu", "gpu"]}
-# A lane that writes zeros must change the result at least so much.
+# If a processor writes zeros, the result must change at least this much.
 ZEROED = 1e-2
 
 
@@ -209,7 +209,7 @@ def compare(path, options):
     """(lines, number of modes that are off) of one network."""
     try:
         network = Network(path, options)
-    except Exception as error:  # ONNX Runtime raises types of its own
+    except Exception as error:  # ONNX Runtime raises its own types
         return [f"{os.path.basename(path)}: FAIL {error}"], 1
     lines = network.lines
     failed = 0

@@ -20,7 +20,7 @@ def make(name):
     if name == "deeplabv3_mobilenet":
         return torchvision.models.segmentation.deeplabv3_mobilenet_v3_large(weights=None,
                                                                             weights_backbone=None)
-    # Without the second head, which is for training.
+    # Leaves out the second head, which is for training.
     more = {"aux_logits": False, "init_weights": False} if name == "inception_v3" else {}
     return getattr(torchvision.models, name)(weights=None, **more)
 

@@ -30,7 +30,7 @@ def import_wheels():
 def outputs_of(model, feeds):
     settings = onnxruntime.SessionOptions()
     settings.log_severity_level = 3
-    # Optimised, the two casts would be removed.
+    # Optimisations would remove the two casts.
     settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(model.SerializeToString(), settings,
                                            ["CPUExecutionProvider"])

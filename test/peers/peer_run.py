@@ -73,7 +73,7 @@ class Mnn:
         self.interpreter.runSession(self.session)
 
     def outputs(self):
-        # MNN may use the input's memory for other values of the run.
+        # MNN may reuse the input's memory during the run.
         self.put()
         self.run()
         results = []
@@ -170,7 +170,7 @@ def main():
         [value] = value.values()
     gc.collect()
     with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")  # the greatest resident set starts anew
+        file.write("5")  # resets the maximum of the resident set
     before_mb = memory_mb("VmRSS")
 
     peer = PEERS[name](model, int(threads))

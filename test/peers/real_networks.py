@@ -28,8 +28,8 @@ import plan_facts
 
 BOUND = 1e-4
 ABSOLUTE = SIGMOID_ERROR
-# Networks of integer steps: a rounding tie that falls the other way is a step of the quantised type. ONNX Runtime
-# with and without its optimisations differs by 1e-3 on this one.
+# Networks of integer steps: a rounding tie that falls the other way changes a value by a step of the quantised type.
+# ONNX Runtime with and without its optimisations differs by 1e-3 on this one.
 BOUNDS = {"pipecat-ai__smart-turn*": 5e-3}
 
 

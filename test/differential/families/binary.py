@@ -78,7 +78,7 @@ def draw(rng):
     if op == "Mod":
         if is_float:
             attributes = {"fmod": 1}
-            # A remainder jumps where a quotient is whole: numbers that are exact keep it off.
+            # A remainder jumps where the quotient is whole: exact numbers avoid that.
             a, b = np.round(a * 4) / 4, np.maximum(np.round(np.abs(b)), 1)
             a, b = a.astype(dtype), b.astype(dtype)
         else:

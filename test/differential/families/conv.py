@@ -22,7 +22,7 @@ def draw(rng):
     elif how is not None:
         attributes["auto_pad"] = how
         if how.startswith("SAME"):
-            # ONNX's evaluator pads wrongly where both are not 1 (it ignores dilations).
+            # ONNX's evaluator pads wrongly if neither is 1 (it ignores dilations).
             attributes["dilations"] = [1] * space
     x = values(rng, (int(rng.integers(1, 3)), groups * in_group, *size), np.float32, -2, 2)
     w = values(rng, (groups * out_group, in_group, *kernel), np.float32, -1, 1)

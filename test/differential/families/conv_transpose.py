@@ -42,7 +42,7 @@ def draw(rng):
         attributes["auto_pad"] = "VALID"
     x = values(rng, (int(rng.integers(1, 3)), groups * in_group, *size), np.float32, -2, 2)
     w = values(rng, (groups * in_group, out_group, *kernel), np.float32, -1, 1)
-    # Weights are constants, as exporters have them, more often than not: these become plain convolutions.
+    # Weights are usually constants, as exporters write them: these become plain convolutions.
     weights = build.constant if chance(rng, 0.6) else build.operand
     names = [build.operand(x), weights(w)]
     if chance(rng, 0.6):

@@ -129,7 +129,7 @@ def draw(rng):
         build.constants = 0
         x, y = operand(), operand(shape(rng, 2), np.float32)
         return done([build.node("Identity", [x]), build.node("Relu", [y])])
-    # A value without elements in the middle, something at the end.
+    # A value in the middle has no elements, the output has some.
     x = operand((4, 3), np.float32)
     none = build.node("Slice", [x, ints(1), ints(1), ints(0)])
     more = build.node("Relu", [none])

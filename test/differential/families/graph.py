@@ -110,5 +110,5 @@ def draw(rng):
         flat = build.node("Flatten", [build.node("GlobalAveragePool", [maps[-1]])])
         weight = build.constant(values(rng, (dims[maps[-1]][1], 10), np.float32, -1, 1))
         outputs[0] = build.node("Softmax", [build.node("MatMul", [flat, weight])], axis=-1)
-    # Errors grow from node to node: relative to the values, which reach tens.
+    # Errors grow from node to node; they are relative to the values, which reach tens.
     return build.case(list(dict.fromkeys(outputs)), 1e-4, 2e-4)

@@ -10,7 +10,7 @@ OPS = ["Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "
 
 def draw(rng):
     build = Build(rng)
-    op = one_of(rng, OPS[:-1])  # Unique: its output's extent decides where all else lies; codl refuses it
+    op = one_of(rng, OPS[:-1])  # without Unique: its output's extent decides everything else; codl refuses it
     dtype = one_of(rng, (np.float32,) * 3 + (np.int64, np.int32, np.uint8, np.bool_, np.float64))
     rank = int(rng.integers(1, 5))
     dims = shape(rng, rank, low=2, high=7)
@@ -63,7 +63,7 @@ def draw(rng):
                  build.constant(values(rng, (2,), dtype))]
         return done(build.node(op, names, axis=int(rng.integers(-where.ndim - 1, where.ndim + 1))))
     if op == "TopK":
-        # Distinct values: ONNX leaves the order of equal ones open.
+        # Values are distinct, because ONNX leaves the order of equal ones open.
         kind = one_of(rng, [np.float32, np.int64])
         x = rng.permutation(int(np.prod(dims))).reshape(dims).astype(kind)
         k = int(rng.integers(1, dims[axis] + 1))

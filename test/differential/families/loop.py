@@ -63,7 +63,7 @@ def loop(rng, build, x, dims, dtype):
     counted = body.node("Mul", [trip, trip]) if chance(rng, 0.3) else None
     out = condition(rng, body, go, trip, stops_at)
     kind = onnx_type(dtype)
-    # The dims that a body declares may be all, some or none of what is known.
+    # A body may declare all, some or none of the known dims.
     declared = one_of(rng, [dims[::-1], [None] * len(dims), None])
     results = [TENSOR(out, BOOL, []), TENSOR(after, kind, None)]
     results += [TENSOR(scanned, kind, declared)] if scanned else []
@@ -102,6 +102,6 @@ def draw(rng):
     outputs = (scan if chance(rng, 0.25) else loop)(rng, build, x, dims, dtype)
     if chance(rng, 0.3):
         outputs = loop(rng, build, outputs[0], dims, dtype) + outputs[1:]
-    # Values of the network's own.
+    # The network computes values of its own.
     outputs = [build.node("Neg", [outputs[0]])] + outputs[1:]
     return build.case(outputs, *tolerance_of(dtype, 16, 64))

@@ -16,10 +16,10 @@ def draw(rng):
         return build.case([build.node(op, names)], 0, 0)
     if op == "DynamicQuantizeLinear":
         x = build.operand(values(rng, dims, np.float32, -3, 5) * (0 if chance(rng, 0.2) else 1))
-        # A quotient near a half may round either way: the scale is compared, and what comes back of the values.
+        # A quotient near a half may round either way, so the scale and the restored values are compared.
         y, scale, zero = build.node(op, [x], 3)
         back = build.node("DequantizeLinear", [y, scale, zero])
-        # The tolerance is that of the values: 0 would pass for the scale of zeros, 1 / 255.
+        # The tolerance is that of the values: for the scale of zeros, 1 / 255, a 0 would pass.
         large = build.node("Mul", [scale, build.constant(np.array(1000, np.float32))])
         return build.case([back, large, zero], 1e-6, 8 / 255 * 1.01)
     axis = int(rng.integers(len(dims)))
@@ -30,7 +30,7 @@ def draw(rng):
     if op == "DequantizeLinear":
         names = [build.operand(values(rng, dims, dtype, -100, 100)), build.constant(scale), build.constant(zero)]
         return build.case([build.node(op, names, **attributes)], 1e-6, 1e-6)
-    # Numbers that are exact multiples of a power of two, ties included: rounding is to even.
+    # Uses exact multiples of a power of two, including ties, which round to even.
     scale = np.full(scale.shape, 0.25, np.float32)
     x = np.round(values(rng, dims, np.float32, -40, 40) * 8) / 8
     names = [build.operand(x.astype(np.float32)), build.constant(scale), build.constant(zero)]

@@ -41,8 +41,8 @@ def old(rng):
     return build.case([y], 1e-5, ATOL_OF_POSITIONS)
 
 
-# Positions below 128 are off by half a unit of 2^-17 where codl's are fractions and the oracle's rounded; elements
-# differ by at most 8, cubic weights change by at most 1.5 an element, and there are up to 3 axes.
+# Positions below 128 differ by half a unit of 2^-17, because codl's are fractions and the oracle's are rounded.
+# Elements differ by at most 8, cubic weights change by at most 1.5 an element, and there are up to 3 axes.
 ATOL_OF_POSITIONS = 8 * 1.5 * 3 * 2.0 ** -18
 
 
@@ -60,7 +60,7 @@ def draw(rng):
     if chance(rng, 0.15):
         del attributes["coordinate_transformation_mode"]
     coordinates = attributes.get("coordinate_transformation_mode", "half_pixel")
-    # Usually rows and columns, as maps have them.
+    # Usually resizes rows and columns of maps.
     axes = list(range(max(rank - 2, 0), rank)) if chance(rng, 0.7) else \
         sorted(int(a) for a in rng.permutation(rank)[:int(rng.integers(1, rank + 1))])
     if mode == "cubic" and len(axes) > 3:
@@ -88,7 +88,7 @@ def draw(rng):
         attributes.pop("cubic_coeff_a", None)
     if coordinates == "tf_crop_and_resize" and chance(rng, 0.7):
         attributes["extrapolation_value"] = float(rng.integers(-9, 10))
-    # From version 18 on operands can be of some axes.
+    # Since version 18, operands may cover only some axes.
     given = list(range(rank))
     if opset >= 18 and chance(rng, 0.5):
         given = [int(a) for a in rng.permutation(axes)] if opset >= 19 or chance(rng, 0.5) else axes

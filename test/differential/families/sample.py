@@ -7,7 +7,7 @@ from case import *
 
 def deform_conv(rng):
     build = Build(rng)
-    # No less than the widest window, 2 * (3 - 1) + 1; and the evaluator divides by an extent less 1.
+    # At least the widest window, 2 * (3 - 1) + 1; besides, the evaluator divides by an extent less 1.
     n, h, w = int(rng.integers(1, 3)), int(rng.integers(5, 10)), int(rng.integers(5, 10))
     group, offset_group = int(rng.integers(1, 3)), int(rng.integers(1, 3))
     c, oc = group * offset_group * int(rng.integers(1, 3)), group * int(rng.integers(1, 4))

@@ -171,7 +171,7 @@ def draw(rng):
         elif step == "map":
             sequence = mapped(rng, build, sequence)
     outputs = [joined(rng, build, sequence)]
-    # A network computes something: what is joined may be an input as it came.
+    # A network must compute something, but the joined value may be an unchanged input.
     if chance(rng, 0.5):
         outputs[0] = build.node("Neg", outputs)
     if chance(rng, 0.3):

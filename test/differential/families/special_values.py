@@ -13,7 +13,7 @@ UNARY = ["Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu
          "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt",
          "Tan", "Tanh", "ThresholdedRelu"]
 DOMAINS = {"Acosh": (1.1, 4), "Asin": (-0.9, 0.9), "Acos": (-0.9, 0.9), "Atanh": (-0.9, 0.9), "Tan": (-0.9, 0.9)}
-# -0 for -0: IEEE 754 says it of the operation, or the function is odd. Sign makes 0 of it, as NumPy does.
+# These return -0 for -0: IEEE 754 says so of the operation, or the function is odd. Sign returns 0, as NumPy does.
 SIGNED_ZERO = ["Abs", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Erf", "Floor", "HardSwish", "Identity", "LeakyRelu",
                "Neg", "Reciprocal", "Round", "Sign", "Sin", "Sinh", "Softsign", "Sqrt", "Tan", "Tanh"]
 # Functions that may follow a kernel's arithmetic inside it.
@@ -89,7 +89,7 @@ def many(build, rng, dims):
 
 
 def prelu(build, rng, dims):
-    # A slope that is not finite and a zero: the evaluator multiplies them, the definition does not.
+    # With a slope that is not finite and a zero, the evaluator multiplies them, but the definition does not.
     x = build.operand(salted(rng, dims, (NAN, INF, -INF)))
     return [build.node("PRelu", [x, build.operand(salted(rng, dims[-1:], (NAN, INF, 0.0)))])]
 
@@ -139,7 +139,7 @@ def place(build, rng, dims):
 
 
 def top_k(build, rng, dims):
-    # One of each special value in a line: ONNX leaves the order of equal ones open.
+    # Each special value appears once in a line, because ONNX leaves the order of equal ones open.
     x = rng.permutation(int(np.prod(dims))).reshape(dims).astype(np.float32)
     axis = int(rng.integers(len(dims)))
     at = [int(rng.integers(d)) for d in dims]
@@ -208,10 +208,10 @@ def convolution(build, rng, _):
 
 
 def transposed(build, rng, _):
-    # One group (the evaluator is wrong of more) and no stride, with which they reach taps that are not there.
+    # There is one group (the evaluator is wrong for more) and no stride, with which they reach taps that do not exist.
     channels, out, k = int(rng.integers(1, 9)), int(rng.integers(1, 17)), one_of(rng, [1, 3, 5])
     x = salted(rng, (1, channels, int(rng.integers(5, 12)), int(rng.integers(5, 12))), (NAN,), share=200)
-    # (A 3x3 filter would be Winograd's.)
+    # (Winograd's method would compute a 3x3 filter.)
     names = [build.operand(x), build.operand(positive(rng, (channels, out, k, 4)))]
     return [build.node("ConvTranspose", names, pads=[int(rng.integers(0, k)), 0] * 2)]
 
