@@ -38,7 +38,7 @@ setup(name="codl", version={version!r}, description="Ahead-of-time CPU+GPU co-ex
 
 
 def libraries_of(program):
-    """Paths of the shared libraries that a program needs and a system may lack."""
+    """Returns the paths of the shared libraries that a program needs and a system may lack."""
     found = []
     for line in subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout.split("\n"):
         match = re.match(r"\s*(\S+) => (/\S+)", line)

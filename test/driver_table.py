@@ -65,7 +65,7 @@ def make_plans(flags):
 
 
 def outputs(flags, plan, variant, folder):
-    """Arrays by name, or the tool's error."""
+    """Returns arrays by name, or the tool's error."""
     result = run([os.path.join(flags.bin, "codl-run"), plan, f"--variant={variant}", "--require-variant",
                   f"--output-dir={folder}"])
     if result.returncode != 0:
@@ -74,7 +74,7 @@ def outputs(flags, plan, variant, folder):
 
 
 def measure(flags, entry):
-    """What the implementation makes of one plan, and the wrong steps' kernels."""
+    """Returns the implementation's errors on one plan, and the kernels of wrong steps."""
     plan = os.path.join(flags.plans, entry["name"] + ".codl")
     test = run([os.path.join(flags.bin, "codl-run"), plan, "--require-variant", "--self-test", "--json"])
     try:
@@ -108,7 +108,7 @@ def plan_cell(found):
 
 
 def kernel_cells(index, column):
-    """By kernel, of the plans that ran."""
+    """Returns a cell per kernel of the plans that ran."""
     counts = {}
     for entry in index:
         found = column["plans"].get(entry["name"], {"error": ""})

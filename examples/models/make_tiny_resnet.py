@@ -39,7 +39,7 @@ def node(op, inputs, output, **attributes):
 
 
 def conv(x, name, in_channels, out_channels, kernel, stride=1, groups=1, batch_norm=True):
-    """Convolution with 'same' padding, its variance kept at 1 (He), and a BatchNorm behind it."""
+    """Adds a convolution with 'same' padding, whose variance stays 1 (He), and a BatchNorm after it."""
     fan_in = in_channels // groups * kernel * kernel
     weight = rng.standard_normal((out_channels, in_channels // groups, kernel, kernel))
     inputs = [x, constant(name + "_w", weight * np.sqrt(2.0 / fan_in))]

@@ -1,11 +1,11 @@
-"""codl: compiles ONNX models to plans for a phone's CPU and GPU, and runs them on numpy arrays.
+"""codl compiles ONNX models to plans for a phone's CPU and GPU, and runs them on numpy arrays.
 
     import codl
     plan = codl.compile("net.onnx", device="host")
     session = codl.load(plan)
     outputs = session.run({"input": array})        # {name: array}
 
-The command-line tools (codlc, codl-bench ...) are on the PATH of the environment that this is installed in.
+The command-line tools (codlc, codl-bench ...) are on the PATH of the environment that has this package.
 """
 import os
 import subprocess
@@ -18,11 +18,11 @@ __version__ = version()
 
 
 def compile(model, device="host", output=None, options=()):
-    """The path of the plan that codlc makes of an ONNX file.
+    """Compiles an ONNX file with codlc and returns the plan's path.
 
-    device: a name of `codlc --list-devices`, or a profile's file. output: where the plan goes; None: MODEL.DEVICE.codl
-    beside the model. options: more flags of codlc. Raises CodlError with the text of codlc and, as exit_code, 1 where the
-    input is wrong, 2 where the model is not supported, 3 where a limit is not met.
+    device: a name of `codlc --list-devices`, or a profile's file. output: the plan's path; None: MODEL.DEVICE.codl
+    beside the model. options: more flags of codlc. Raises CodlError with codlc's text and, as exit_code, 1 for a wrong
+    input, 2 for an unsupported model, 3 if a limit is not met.
     """
     model = os.fspath(model)
     if output is None:
@@ -37,10 +37,10 @@ def compile(model, device="host", output=None, options=()):
 
 
 def load(plan, variant=None, threads=0, requires_variant=False, adapts=False):
-    """A session of a plan's file.
+    """Returns a session of a plan's file.
 
     variant: "coexec", "cpu" ...; None: the plan's first. threads: CPU workers; 0: as many as the plan was made for.
-    requires_variant: an error where the GPU cannot be used, in place of the variant for the CPU. adapts: the session moves
-    among the plan's variants by what runs take. Raises CodlError.
+    requires_variant: raises an error if the GPU cannot be used, instead of taking the variant for the CPU. adapts: the
+    session moves among the plan's variants by the times of its runs. Raises CodlError.
     """
     return Session(os.fspath(plan), variant, threads, requires_variant, adapts)

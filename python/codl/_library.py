@@ -1,4 +1,6 @@
-"""libcodl by ctypes: as much of codl/codl.h as a session needs. A test holds the structs against the header."""
+"""Calls libcodl through ctypes: as much of codl/codl.h as a session needs. A test compares the structs with the
+header.
+"""
 import ctypes
 import glob
 import os
@@ -14,7 +16,7 @@ DTYPES = {1: "f4", 2: "i8", 3: "?", 4: "i1", 5: "u1", 6: "i2", 7: "u2", 8: "i4",
 
 
 class CodlError(RuntimeError):
-    """The text of the tool or library that failed; exit_code as of a tool, or a codl_status_t."""
+    """The text of the tool or library that failed; exit_code is a tool's, or a codl_status_t."""
 
     def __init__(self, message, exit_code):
         super().__init__(message)
@@ -76,7 +78,7 @@ LIBRARY = open_library()
 
 
 def version():
-    """"0.1.0", of libcodl."""
+    """Returns libcodl's version, "0.1.0"."""
     return LIBRARY.codl_version().decode()
 
 
@@ -87,7 +89,7 @@ def check(status, diag=None, where=""):
 
 
 class Tensor:
-    """An input or output: name, shape (of an output the largest) and numpy dtype."""
+    """An input or output: name, shape (an output's largest) and numpy dtype."""
 
     def __init__(self, info):
         self.name = info.name.decode(errors="surrogateescape")
@@ -99,7 +101,7 @@ class Tensor:
 
 
 class Session:
-    """A plan made ready to run; one run at a time."""
+    """A plan that is ready to run, one run at a time."""
 
     def __init__(self, path, variant, threads, requires_variant, adapts):
         self._plan, self._session, diag = ctypes.c_void_p(), ctypes.c_void_p(), Diag()
@@ -125,7 +127,7 @@ class Session:
 
     @property
     def variant(self):
-        """The one that the next run uses."""
+        """The variant that the next run uses."""
         return self._info().variant.decode(errors="replace")
 
     def _tensors(self, count, get):
@@ -137,10 +139,10 @@ class Session:
         return tensors
 
     def run(self, inputs, outputs=None):
-        """The outputs by name, of inputs by name.
+        """Runs the plan on inputs by name, and returns the outputs by name.
 
-        Arrays of the right type that are contiguous are read where they are; others are copied, never converted to another
-        type. outputs: arrays to write to, by name, for all or some; others are made. Raises TypeError, ValueError, CodlError.
+        Contiguous arrays of the right type are read in place; others are copied, never converted to another type.
+        outputs: arrays to write to, by name, for all or some; others are made. Raises TypeError, ValueError, CodlError.
         """
         given = {} if outputs is None else outputs
         for passed, what in ((inputs, "input"), (given, "output")):
@@ -175,7 +177,7 @@ class Session:
         return array if array.flags.c_contiguous and array.flags.aligned else numpy.require(array, requirements="CA")
 
     def _found(self, index, array):
-        """The part of an output that the last run made."""
+        """Returns the part of an output that the last run made."""
         dims, rank = (ctypes.c_int64 * MAX_RANK)(), ctypes.c_int32()
         check(LIBRARY.codl_session_get_output_dims(self._session, index, dims, MAX_RANK, ctypes.byref(rank)))
         return array[tuple(slice(0, extent) for extent in dims[:rank.value])] if rank.value else array

@@ -1,4 +1,4 @@
-"""The programs inside of the package, and how they find their libraries."""
+"""Runs the programs inside the package, and lets them find their libraries."""
 import os
 import sys
 
@@ -11,13 +11,13 @@ def program(name):
 
 
 def environment():
-    """Of a program: the libraries that were packed with it are found first."""
+    """Returns a program's environment, in which the libraries of the package are found first."""
     path = os.path.join(HERE, "libs")
     given = os.environ.get("LD_LIBRARY_PATH")
     return {**os.environ, "LD_LIBRARY_PATH": path + (os.pathsep + given if given else "")}
 
 
 def main():
-    """Of all console scripts: becomes the program of that name."""
+    """All console scripts call this, which becomes the program of that name."""
     path = program(os.path.basename(sys.argv[0]))
     os.execve(path, [path, *sys.argv[1:]], environment())

@@ -32,12 +32,12 @@ def tracked_files(root):
 
 
 def without_code(text):
-    """The page without fenced blocks and inline code, in which a bracket is no link and # no heading."""
+    """Returns the page without fenced blocks and inline code, in which a bracket is no link and # no heading."""
     return re.sub(r"`[^`\n]*`", "", re.sub(r"^ *```.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE))
 
 
 def anchors(text):
-    """What GitHub names the headings of a page."""
+    """Returns GitHub's names for the headings of a page."""
     found, fenced = {}, re.sub(r"^ *```.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE)
     for heading in re.findall(r"^#+ +(.*)$", fenced, re.MULTILINE):
         name = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
@@ -61,7 +61,7 @@ def link_faults(path, text, texts, exists):
 
 
 def alternatives(text):
-    """a.{h,cc}: a.h and a.cc."""
+    """Expands a.{h,cc} to a.h and a.cc."""
     match = re.search(r"\{([^{}]*)\}", text)
     if not match:
         return [text]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check_docs.py on a tree that is right, and on the same tree with one fault per rule."""
+"""Tests check_docs.py on a tree that is right, and on the same tree with one fault per rule."""
 import sys
 import os
 import tempfile
@@ -19,7 +19,7 @@ TREE = {
 class CheckDocs(unittest.TestCase):
 
     def found(self, **changes):
-        """The faults of the tree with files replaced, {path with / as __: text}."""
+        """Returns the faults of the tree with files replaced, {path with / as __: text}."""
         tree = {**TREE, **{path.replace("__", "/") + ".md": text for path, text in changes.items()}}
         with tempfile.TemporaryDirectory() as root:
             for path, text in tree.items():

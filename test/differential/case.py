@@ -50,7 +50,7 @@ def chance(rng, probability):
 
 
 def shape(rng, rank, low=1, high=9):
-    """Odd and even extents around the sizes of vectors and panels; now and then a large one."""
+    """Returns odd and even extents around the sizes of vectors and panels; now and then a large one."""
     dims = [int(rng.integers(low, high + 1)) for _ in range(rank)]
     if rank and chance(rng, 0.15):
         dims[int(rng.integers(rank))] = one_of(rng, [16, 17, 31, 33, 65])
@@ -58,7 +58,9 @@ def shape(rng, rank, low=1, high=9):
 
 
 def values(rng, dims, dtype=np.float32, low=-4, high=4, special=()):
-    """An array of `dtype`: uniform in [low, high) or integers in there; each of `special` at a few places."""
+    """Returns an array of `dtype`: uniform in [low, high), or integers there, with each of `special` at a few
+    places.
+    """
     dtype = np.dtype(dtype)
     if dtype == np.bool_:
         return rng.random(dims) < 0.5
@@ -100,7 +102,7 @@ class Build:
         return f"{stem}{self.count}"
 
     def operand(self, array):
-        """The name of an input or constant that holds the array."""
+        """Returns the name of an input or constant that holds the array."""
         if chance(self.rng, self.constants):
             return self.constant(array)
         name = self.name("x")
@@ -114,7 +116,7 @@ class Build:
         return name
 
     def node(self, op, operands, outputs=1, domain="", **attributes):
-        """Names of the outputs, or the one name."""
+        """Returns the names of the outputs, or the single name."""
         names = [self.name("y") for _ in range(outputs)]
         attributes = {key: value for key, value in attributes.items() if value is not None}
         self.nodes.append(helper.make_node(op, list(operands), names, domain=domain, **attributes))
@@ -123,7 +125,7 @@ class Build:
         return names[0] if outputs == 1 else names
 
     def case(self, outputs, rtol=RTOL, atol=ATOL):
-        """outputs: names. Their types are left to the importer, as exporters leave them at times."""
+        """outputs: names. The importer finds their types, because exporters sometimes omit them."""
         infos = [helper.make_empty_tensor_value_info(name) for name in outputs]
         graph = helper.make_graph(self.nodes, "case", self.infos, infos, self.initializers)
         imports = [helper.make_opsetid("", self.opset)]

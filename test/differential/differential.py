@@ -48,7 +48,7 @@ def write_case(folder, case, outputs):
 
 
 def draw(seed, index, names, folder):
-    """Writes case `index`; the folder, or what the evaluator said against it."""
+    """Writes case `index`; returns the folder, or the evaluator's objection."""
     import numpy as np
     import oracle
     family = names[index % len(names)]
@@ -68,7 +68,7 @@ def draw_range(seed, indexes, names, folder):
 
 
 class Runner:
-    """Runs folders through run_cases, again behind one that ended the process."""
+    """Runs folders through run_cases, and restarts it after one that ended the process."""
 
     def __init__(self, flags, number):
         self.flags, self.number = flags, number
@@ -86,7 +86,7 @@ class Runner:
         return self.lines
 
     def once(self, folders):
-        """The folder that the process ended at; None if it came through."""
+        """Returns the folder at which the process ended; None if it finished."""
         os.makedirs(PLACE, exist_ok=True)
         path = os.path.join(PLACE, f"list{self.number}.txt")
         with open(path, "w", encoding="utf-8") as file:

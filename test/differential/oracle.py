@@ -39,7 +39,7 @@ class GlobalMaxPool(OpRun):
 
 
 class GlobalLpPool(OpRun):
-    """The evaluator has none."""
+    """The evaluator lacks it."""
 
     def _run(self, x, p=None):
         axes = tuple(range(2, x.ndim))
@@ -48,7 +48,7 @@ class GlobalLpPool(OpRun):
 
 
 def pooled(x, reduce, auto_pad, ceil_mode, dilations, kernel_shape, pads, strides):
-    """reduce(elements [n, c, taps], taps counting padding) of each window of x [n, c, ...]."""
+    """Returns reduce(elements [n, c, taps], taps counting padding) for each window of x [n, c, ...]."""
     space = x.ndim - 2
     dilations, strides = dilations or [1] * space, strides or [1] * space
     pads = [0] * (2 * space) if auto_pad == "VALID" or not pads else pads
@@ -189,7 +189,7 @@ class Sum(OpRun):
 
 
 class Mean(OpRun):
-    """The same."""
+    """The evaluator does the same."""
 
     def _run(self, *operands):
         total = operands[0]
@@ -243,7 +243,9 @@ def near_half(points):
 
 
 def resize_points(coordinates, scale, size, length, roi):
-    """Positions in `size` elements of all of `length` outputs. scale: an np.float32; None: the quotient of the two."""
+    """Returns the positions of all of `length` outputs in `size` elements. scale: an np.float32; None: the quotient
+    of the two.
+    """
     f32 = np.float32
     o = np.arange(length)
     last, span = f32(size - 1), f32(length - 1)
@@ -283,7 +285,7 @@ def keys_cubic(x, a):
 
 
 def resize_weights(points, size, kernel, stretch, exclude_outside):
-    """A row of weights of the `size` elements for each point; stretch: of the kernel, at most 1."""
+    """Returns a row of weights of the `size` elements for each point; stretch: of the kernel, at most 1."""
     reach = int(np.ceil(2 / stretch)) + 2
     weights = np.zeros((len(points), size))
     for row, point in zip(weights, np.asarray(points, np.float64)):
@@ -297,7 +299,7 @@ def resize_weights(points, size, kernel, stretch, exclude_outside):
 
 
 def whole_numbers(y, dtype, is_rounded):
-    """Float64 as the integers that codl stores: by way of float32, as ONNX Runtime does."""
+    """Returns float64 as the integers that codl stores: through float32, as in ONNX Runtime."""
     y = y.astype(np.float32)
     y = np.trunc(y + np.float32(0.5) * np.sign(y) if is_rounded else y).astype(np.float64)
     bounds = np.iinfo(dtype)
@@ -382,7 +384,7 @@ class Resize(OpRun):
 
 
 class Upsample(OpRun):
-    """The evaluator's has scales of whole numbers only."""
+    """The evaluator takes only whole scales."""
 
     def _run(self, x, scales=None, **_):
         scales = [np.float32(s) for s in (self.scales if scales is None else scales)]
@@ -410,7 +412,7 @@ class Optional(OpRun):
 
 
 class OptionalHasElement(OpRun):
-    """What fits Optional above."""
+    """It fits Optional above."""
 
     def _run(self, x=None):
         return (np.array(x is not None and x is not ABSENT),)
@@ -444,7 +446,7 @@ class Loop(onnx.reference.ops.op_loop.Loop):
 
 
 class Scan(OpRun):
-    """The evaluator has axis 0 and direction 0 only."""
+    """The evaluator knows only axis 0 and direction 0."""
 
     def _run(self, *operands, **_):
         count = self.num_scan_inputs
@@ -471,7 +473,7 @@ class Scan(OpRun):
 # ---- com.microsoft: the evaluator lacks it; these are formulas of ONNX Runtime's ContribOperators.md ----
 
 def computed(op, operands, **attributes):
-    """The first output of an operator of ONNX, by the evaluator."""
+    """Returns the first output of an ONNX operator, by the evaluator."""
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(operands)]
     infos = [onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
              for name, x in zip(names, operands) if name]
@@ -494,7 +496,7 @@ class Contrib(OpRun):
 
 
 def activated(y, name, parameters):
-    """parameters: by the attribute's name; Clip's bounds are operands."""
+    """parameters: keyed by the attribute's name; Clip's bounds are operands."""
     if name == "Clip":
         return np.clip(y, parameters[0], parameters[1]).astype(y.dtype)
     return computed(name, [y], **parameters)
@@ -583,13 +585,13 @@ REPLACED = [kind for kind in list(globals().values())
 
 
 def output_types(model):
-    """The element types that ONNX's type inference finds for the outputs; 0 where it finds none."""
+    """Returns the element types that ONNX's type inference finds for the outputs; 0 if it finds none."""
     inferred = onnx.shape_inference.infer_shapes(model)
     return [output.type.tensor_type.elem_type for output in inferred.graph.output]
 
 
 def wanted(model, inputs):
-    """Arrays of the graph's outputs, in order. Declares the outputs' types in the model where it does not."""
+    """Returns arrays of the graph's outputs, in order. Declares the outputs' types in the model if it does not."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = ReferenceEvaluator(model, new_ops=REPLACED).run(None, inputs)

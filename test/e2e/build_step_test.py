@@ -35,7 +35,7 @@ class BuildStepTest(WorkFolder, unittest.TestCase):
             return file.read()
 
     def rule(self, name):
-        """Target and prerequisites of a depfile with one rule and no odd names."""
+        """Returns the target and prerequisites of a depfile with one rule and simple names."""
         target, rest = self.read(name).decode().replace("\\\n", " ").split(":")
         return target, rest.split()
 

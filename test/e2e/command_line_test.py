@@ -32,7 +32,7 @@ NUMBERS = ("N", "PERCENT", "R", "LIST", "TIME")
 
 
 class Flag:
-    """As a line of --help has it: '  -o, --output=FILE   the plan (default: ...)'."""
+    """A line of --help: '  -o, --output=FILE   the plan (default: ...)'."""
 
     PATTERN = re.compile(r"^  (?:-(\w), )?--([a-z-]+)(?:(\[?)=([^\s\]]+)\]?)?(?:  +(.*))?$")
 
@@ -55,7 +55,7 @@ class Flag:
 
 
 def run(tool, *arguments):
-    """A finished process with its output as bytes; never raises for an exit code."""
+    """Returns a finished process with its output as bytes; never raises for an exit code."""
     return subprocess.run([os.path.join(BIN, tool), *arguments], capture_output=True,
                           stdin=subprocess.DEVNULL, timeout=300)
 
@@ -74,7 +74,7 @@ def flags_of(tool):
 
 
 def is_hidden(character):
-    """What would move the cursor, or the other characters: all of it is to be written out."""
+    """True for characters that move the cursor or are hidden: all must be written out."""
     point = ord(character)
     return (point < 0x20 or 0x7F <= point <= 0x9F or point in (0xAD, 0x61C, 0xFEFF) or
             0x200B <= point <= 0x200F or 0x2028 <= point <= 0x202E or 0x2060 <= point <= 0x206F or
@@ -88,7 +88,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         return result.stdout.decode()
 
     def expect_error(self, tool, arguments, *texts, code=1):
-        """One line on stderr, as all tools write it; nothing on stdout."""
+        """Expects one line on stderr, as all tools write it, and nothing on stdout."""
         result = run(tool, *arguments)
         text = result.stderr.decode()
         self.assertEqual(result.returncode, code, text)
@@ -317,7 +317,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         self.assertEqual(json.loads(self.run_ok("codl-run", *given, "--json"))["random_inputs"], [])
 
     def names_model(self, name, outputs):
-        """Abs of `name`, as often as there are names of outputs."""
+        """Returns a model with an Abs of `name` per output name."""
         return self.write("names.onnx", onnx_bytes.model(
             [onnx_bytes.node("Abs", [name], [output], output) for output in outputs],
             [onnx_bytes.value_info(name, [2])], [onnx_bytes.value_info(output, [2]) for output in outputs]))
@@ -417,7 +417,9 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
                "\ncodlc: error: forged\nforged")
 
     def expect_shown(self, result, *codes):
-        """All that is printed is UTF-8 without anything that a terminal would obey; no forged line."""
+        """Expects that all printed text is UTF-8 without anything that a terminal would obey, and without a forged
+        line.
+        """
         self.assertIn(result.returncode, codes)
         for data in (result.stdout, result.stderr):
             text = data.decode()  # strict

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""compare_npy.py EXPECTED_DIR FOUND_DIR: the same .npy files, within the bound of the end-to-end tests."""
+"""compare_npy.py EXPECTED_DIR FOUND_DIR compares the same .npy files within the bound of the end-to-end tests."""
 import os
 import sys
 

@@ -23,7 +23,7 @@ BIN = None
 
 class CompressTest(WorkFolder, unittest.TestCase):
     def codlc(self, *arguments, code=0, **options):
-        """What it writes to stderr, and the JSON report."""
+        """Returns its stderr, and the JSON report."""
         plan, report = self.path("net.codl"), self.path("net.json")
         for path in (plan, report):
             if os.path.exists(path):

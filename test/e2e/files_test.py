@@ -47,7 +47,7 @@ def read(path):
 
 
 def limit(what, value):
-    """For preexec_fn."""
+    """Returns a function for preexec_fn."""
     return lambda: resource.setrlimit(what, (value, value))
 
 
@@ -68,7 +68,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
                         os.path.join(HERE, "file_faults.c")], check=True)
 
     def remove(self, path):
-        """Whether there was such a file."""
+        """Returns whether there was such a file."""
         if not os.path.exists(path):
             return False
         os.remove(path)
@@ -91,7 +91,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
                               **options)
 
     def expect_error(self, result, *texts, code=1):
-        """One line `where: expected X, found Y`, the exit code, and no crash."""
+        """Expects one line `where: expected X, found Y`, the exit code, and no crash."""
         error = result.stderr.decode()
         self.assertEqual(result.returncode, code, error)
         self.assertEqual(error.count("\n"), 1, error)
@@ -102,11 +102,11 @@ class FilesTest(WorkFolder, unittest.TestCase):
     # ---- the ways ----
 
     def profiled(self, *flags):
-        """A run of some five seconds that ends with a model."""
+        """Returns arguments for a run of some five seconds that ends with a model."""
         return ["--cpu-only", "--kernels=softmax_f32_cpu", "--time-budget=60s", "--samples-per-kernel=16", *flags]
 
     def writers(self):
-        """Every way that a tool writes a file."""
+        """Returns every way in which a tool writes a file."""
         folder = os.path.dirname
         return [
             Use("codlc", "-o", lambda path: [MODEL, "-q", "-o", path]),
@@ -134,7 +134,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
         ]
 
     def readers(self):
-        """Every way that a tool reads a file, with a file that it can read."""
+        """Returns every way in which a tool reads a file, with a file that it can read."""
         tensor = self.path("input.npy")
         npy.write(tensor, (1, 3, 64, 64), [0.5] * (3 * 64 * 64))
         out = self.path("out")
@@ -176,7 +176,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
         ]
 
     def for_each_writer(self, check, *excluded):
-        """check(use, path) as a subtest for each, with a folder of its own."""
+        """Calls check(use, path) as a subtest for each, with a folder of its own."""
         for number, use in enumerate(self.writers()):
             if (use.tool, use.what) in excluded:
                 continue
@@ -204,7 +204,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
         self.for_each_writer(check)
 
     def expect_no_output(self, use, path, **options):
-        """What was there stays, and nothing comes beside it."""
+        """Expects that the old file stays, and nothing new appears beside it."""
         names = os.listdir(os.path.dirname(path))
         result = self.run_tool(use.tool, *use.command(path), **options)
         self.expect_error(result, path)
@@ -721,8 +721,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
             self.assertFalse(os.path.exists(self.path("plan")))
 
     def limits_of(self, tool, arguments):
-        """Megabytes of address space between what the tool needs to say its version and what it needs to do its
-        work."""
+        """Yields megabytes of address space from what the tool needs for --version to what it needs for its work."""
         def works(megabytes, arguments):
             result = self.run_tool(tool, *arguments,
                                    preexec_fn=limit(resource.RLIMIT_AS, int(megabytes * 1e6)))

@@ -32,13 +32,13 @@ def text_of(path):
 
 
 def blocks_of(path):
-    """The fenced blocks of a page, without their fences."""
+    """Returns the fenced blocks of a page, without their fences."""
     return re.findall(r"^```\w*\n(.*?)^```$", text_of(path), re.DOTALL | re.MULTILINE)
 
 
 class PagesTest(WorkFolder, unittest.TestCase):
     def run_line(self, line, cwd, code=0):
-        """What a command line of a page prints, its tool being the one that is tested."""
+        """Returns the output of a page's command line, whose tool is the tested one."""
         tool, *arguments = shlex.split(line)
         result = subprocess.run([os.path.join(BIN, tool), *arguments], capture_output=True, text=True, cwd=cwd,
                                 stdin=subprocess.DEVNULL, timeout=300)

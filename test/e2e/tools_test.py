@@ -36,7 +36,7 @@ BIN = None
 
 
 def run(tool, *arguments, env=None):
-    """A finished process; never raises for an exit code."""
+    """Returns a finished process; never raises for an exit code."""
     environment = dict(os.environ, **(env or {}))
     return subprocess.run([os.path.join(BIN, tool), *arguments], capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, env=environment, timeout=300)
@@ -54,7 +54,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         return result.stdout
 
     def expect_error(self, code, result, *texts):
-        """One line `tool: error: where: expected X, found Y`, the exit code, and no crash."""
+        """Expects one line `tool: error: where: expected X, found Y`, the exit code, and no crash."""
         self.assertEqual(result.returncode, code, result.stderr)
         lines = result.stderr.strip().split("\n")
         self.assertEqual(len(lines), 1, result.stderr)
@@ -309,7 +309,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
     # ---- element types and extents ----
 
     def run_model(self, nodes, inputs, outputs, arrays, opset=13):
-        """{name: (descr, dims, values)} of the outputs; arrays: name -> (descr, dims, values)."""
+        """Returns {name: (descr, dims, values)} of the outputs; arrays: name -> (descr, dims, values)."""
         model = self.write("model.onnx", onnx_bytes.model(
             nodes, [onnx_bytes.value_info(*i) for i in inputs],
             [onnx_bytes.value_info(*o) for o in outputs], opset))
@@ -440,7 +440,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertEqual(first, read(self.path("c.codl")))
 
     def test_functions_are_folded_to_the_same_bytes_whatever_the_instruction_set(self):
-        """exp, sin and their like of constants: the C library has another one of each for processors with FMA."""
+        """exp, sin and similar functions of constants: the C library has other versions for processors with FMA."""
         count = 2048
         ranges = {"Exp": (-4, 4), "Log": (0.01, 4), "Sqrt": (0, 4), "Sin": (-4, 4), "Cos": (-4, 4), "Tan": (-1.5, 1.5),
                   "Asin": (-1, 1), "Acos": (-1, 1), "Atan": (-4, 4), "Sinh": (-4, 4), "Cosh": (-4, 4), "Asinh": (-4, 4),
@@ -532,7 +532,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
     # ---- codl-profile ----
 
     def profile_says(self, *arguments):
-        """stderr of a run that makes a profile."""
+        """Returns the stderr of a run that makes a profile."""
         result = run("codl-profile", *arguments)
         self.assertEqual(result.returncode, 0, f"{arguments}: {result.stderr}")
         return result.stderr

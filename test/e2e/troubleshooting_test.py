@@ -35,21 +35,21 @@ BIN = None
 
 
 def rows():
-    """First cells of the page's tables."""
+    """Returns the first cells of the page's tables."""
     with open(PAGE) as file:
         cells = [re.split(r"(?<!\\) \| ", line.strip("| \n"))[0] for line in file if line.startswith("| ")]
     return [cell for cell in cells if cell != "text"]
 
 
 def texts_of(cell):
-    """Patterns of what a cell quotes; tools' names are no texts."""
+    """Returns patterns of the texts that a cell quotes; names of tools are not texts."""
     quoted = [text for text in re.findall(r"`([^`]+)`", cell) if not re.fullmatch(r"codl[a-z-]*|CODL_[A-Z_]+", text)]
     return [".*".join(map(re.escape, BLANKS.split(text))) for text in quoted]
 
 
 class TroubleshootingTest(WorkFolder, unittest.TestCase):
     def run_tool(self, tool, *arguments, code=None, env=None, preexec_fn=None):
-        """All that it says."""
+        """Returns everything that it prints."""
         result = subprocess.run([os.path.join(BIN, tool), *arguments], capture_output=True, text=True, timeout=300,
                                 stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})}, cwd=self.work,
                                 preexec_fn=preexec_fn)
@@ -126,7 +126,7 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
         }
 
     def large_model(self):
-        """More weights than codlc keeps in memory."""
+        """Returns a model with more weights than codlc keeps in memory."""
         dims = (8192, 2304)
         with open(self.path("w.bin"), "wb") as file:
             file.truncate(dims[0] * dims[1] * 4)
@@ -195,7 +195,7 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
     # ---- by the C API ----
 
     def by_two_threads(self, disturb):
-        """The message of a run that another thread is in, or that `disturb` disturbs."""
+        """Returns the message of a run while another thread runs, or while `disturb` acts."""
         plan_path = self.plan(model=os.path.join(ROOT, "examples", "models", "super_resolution.onnx"))
         info = json.loads(self.run_tool("codl-dump", plan_path, "--json"))
         library = ctypes.CDLL(glob.glob(os.path.join(os.path.dirname(BIN), "lib*", "libcodl.so"))[0])
@@ -247,7 +247,7 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
         return said
 
     def busy(self):
-        """Other programs, of which there are twice as many as cores."""
+        """Starts other programs, twice as many as there are cores."""
         for _ in range(2 * os.cpu_count()):
             process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
             self.addCleanup(process.wait)
@@ -258,7 +258,7 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
         return self.run_tool("codl-profile", "--cpu-only", "--time-budget=2s", "-o", "p.json")
 
     def busy_rounds(self):
-        """Stopped again and again, from its second third on."""
+        """Stops it again and again, from its second third on."""
         plan = self.plan("--strategy=gpu", model=os.path.join(ROOT, "examples", "models", "super_resolution.onnx"))
         process = subprocess.Popen([os.path.join(BIN, "codl-bench"), plan, "--all-variants", "--rounds=6", "--num-runs=40"],
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.work)
@@ -270,7 +270,7 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
         return process.communicate()[0]
 
     def wrong_profile(self, text):
-        """In rounds that a busy machine did not draw too far apart to say so."""
+        """Repeats until a busy machine did not spread the times too much for this message."""
         plan = self.plan("--device=h200-nvidia", "--strategy=gpu")
         for _ in range(20):
             said = self.run_tool("codl-bench", plan, "--all-variants", "--rounds=2", "--num-runs=5")

@@ -54,7 +54,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         return script
 
     def calls(self):
-        """Compilations since the last question."""
+        """Returns the compilations since the last question."""
         if not os.path.exists(self.path("calls")):
             return 0
         with open(self.path("calls")) as file:
@@ -63,7 +63,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         return count
 
     def tree(self, out):
-        """Contents by path, without the cache."""
+        """Returns the contents by path, without the cache."""
         found = {}
         for folder, folders, files in os.walk(self.path(out)):
             folders[:] = [name for name in folders if name != ".cache"]
@@ -77,7 +77,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
             return json.load(file)["entries"]
 
     def bad_files(self):
-        """Files that are to be refused: path, and how an error names them."""
+        """Returns files that must be refused: path, and their name in an error."""
         os.mkdir(self.path("a_folder"))
         os.mkfifo(self.path("a_pipe"))
         os.symlink("/dev/zero", self.path("a_device"))
@@ -372,7 +372,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
             return file.read()
 
     def profile(self, name, **changes):
-        """A profile over that of sd855."""
+        """Writes a profile with sd855 as its base."""
         return self.write(name, json.dumps({"base": "sd855", "name": name.removesuffix(".json"), **changes}).encode())
 
     def test_devices_that_an_ai_pack_cannot_tell_apart_are_refused(self):

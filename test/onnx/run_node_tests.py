@@ -35,7 +35,7 @@ WORST = ["passed", "refused", "known", "wrong", "broken"]  # the worst mode of a
 
 
 def patterns_of(path):
-    """[(pattern, reason)] of the lines "pattern | reason"."""
+    """Returns [(pattern, reason)] of the lines "pattern | reason"."""
     with open(path, encoding="utf-8") as file:
         lines = (line.strip() for line in file)
         return [tuple(line.split(" | ", 1)) for line in lines if line and not line.startswith("#")]
@@ -55,7 +55,7 @@ class Scope:
 
 
 def operators_of(graph):
-    """Names of all operators, those of subgraphs and with their domain if they have one."""
+    """Returns the names of all operators, including those of subgraphs, with their domain if they have one."""
     names = set()
     for node in graph.node:
         names.add(f"{node.domain}.{node.op_type}" if node.domain else node.op_type)
@@ -90,14 +90,14 @@ class Outcome:
         self.modes = 0
 
     def add(self, result, reason):
-        """What one more mode makes of it."""
+        """Adds the result of one more mode."""
         if self.modes == 0 or WORST.index(result) > WORST.index(self.result):
             self.result, self.reason = result, reason
         self.modes += 1
 
 
 def run_tests(folders, flags):
-    """[(verdict, name, reason)], one per test and mode."""
+    """Returns [(verdict, name, reason)], one per test and mode."""
     from differential import Runner
     with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
         runners = [Runner(flags, i) for i in range(flags.jobs)]
@@ -126,7 +126,7 @@ def write_rates(outcomes, path):
 
 
 def report(outcomes, verbose):
-    """Prints what did not pass and the rates; True if that is good enough."""
+    """Prints the tests that did not pass, and the rates; true if that is good enough."""
     for outcome in outcomes:
         listed = outcome.in_scope or outcome.result not in ("passed", "refused") or verbose
         if outcome.result != "passed" and listed:

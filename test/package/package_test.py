@@ -50,7 +50,7 @@ class Project:
         return os.path.join(self.build_folder, name)
 
     def build(self):
-        """Which devices were compiled for, and whether the user of the plans ran."""
+        """Returns which devices were compiled for, and whether the user of the plans ran."""
         time.sleep(0.02)  # file times differ
         output = run("cmake", "--build", self.build_folder)
         return {device for device in ("sd855", "mine", "sd865") if f"Compiling net for {device}" in output}, "used " in output

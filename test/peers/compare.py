@@ -52,7 +52,7 @@ WARM_BYTES = 1 << 30  # more memory than any of the networks needs
 
 
 def warm_up(path):
-    """The file's pages (and those of its parts: PATH.bin, PATH.param) and free memory are at hand."""
+    """Brings the file's pages (and those of its parts: PATH.bin, PATH.param) and free memory into reach."""
     for part in [path, path + ".bin", path + ".param"]:
         if os.path.isfile(part):
             with open(part, "rb") as file:
@@ -67,7 +67,7 @@ def is_newer(path, *sources):
 
 
 class Network:
-    """One ONNX file: its input, and what each peer made of it, in a folder of its own."""
+    """One ONNX file: its input, and each peer's form of it, in a folder of its own."""
 
     def __init__(self, path, options):
         self.name = os.path.splitext(os.path.basename(path))[0]
@@ -111,7 +111,7 @@ class Network:
         return os.path.join(self.work, name)
 
     def convert(self, peer):
-        """What the peer loads; made once."""
+        """Returns the file that the peer loads, which is made once."""
         if peer == "onnxruntime":
             return self.model
         if peer == "xnnpack":
@@ -136,7 +136,7 @@ class Network:
         return self.path("model.codl")
 
     def measure(self, peer, threads):
-        """One process: {"load_ms", "first_ms", "median_ms", "peak_mb", "version"}."""
+        """Runs one process: {"load_ms", "first_ms", "median_ms", "peak_mb", "version"}."""
         model = self.convert(peer)
         cores = self.options.cores[-threads:]
         pinned = ["taskset", "-c", ",".join(map(str, cores))]
@@ -177,7 +177,7 @@ class Network:
 
 
 class Samples:
-    """What was measured, by (network, threads, peer)."""
+    """The measurements, keyed by (network, threads, peer)."""
 
     def __init__(self):
         self.of = {}
@@ -206,7 +206,7 @@ def geometric_mean(values):
 
 
 def run_table(samples, networks, threads, peers, published):
-    """Latencies with one number of threads. Also says what is published, not measured."""
+    """Returns latencies with one number of threads, marked where they are published, not measured."""
     others = [peer for peer in peers if peer not in ("codl", "xnnpack")]
     ratio_of = published["xnnpack_over_onnxruntime"].get(str(threads), {})
     rows, ratios, ratios_with = [], [], []
@@ -241,7 +241,7 @@ def run_table(samples, networks, threads, peers, published):
 
 
 def scaling_line(samples, networks, threads, peers):
-    """How much faster the most threads are than the fewest."""
+    """Returns how much faster the most threads are than the fewest."""
     few, many = min(threads), max(threads)
     parts = []
     for peer in peers:
@@ -282,7 +282,7 @@ def load_table(samples, networks, threads, peers):
 
 
 def overhead_network(folder):
-    """An ONNX file whose computing takes less than a call."""
+    """Returns an ONNX file that computes for less time than a call takes."""
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, OVERHEAD_NETWORK + ".onnx")
     dims = [1, 4, 4, 4]

@@ -111,7 +111,7 @@ class Network:
         return {key[len("in:"):]: arrays[key] for key in arrays.files if key.startswith("in:")}
 
     def make_smaller(self):
-        """Lines of what was done and what was not."""
+        """Returns lines about what was done and what was not."""
         smaller = os.path.join(self.work, "smaller.onnx")
         report = run(self.tool("codlc"), self.model, f"--device={self.options.device}",
                      *self.shapes, *self.options.smaller, f"--emit-onnx={smaller}", "-o",
@@ -126,7 +126,7 @@ class Network:
             f"    {count} left: {reason}" for reason, count in reasons.most_common()]
 
     def drop_rounding(self):
-        """A line of how many there were."""
+        """Returns a line with their number."""
         model = onnx.load(self.model)
         given = {node.output[0]: node.input[0] for node in model.graph.node
                  if node.op_type == "Round"}
@@ -144,7 +144,7 @@ class Network:
         return os.path.join(self.options.bin, name)
 
     def check(self, mode):
-        """A line of the report, and whether all is well."""
+        """Returns a line of the report, and whether all is well."""
         plan = os.path.join(self.work, f"{mode}.codl")
         try:
             run(self.tool("codlc"), self.model, f"--device={self.options.device}", "-o", plan,
@@ -174,7 +174,7 @@ class Network:
         return "\n    ".join([line, *faults, *(unseen if self.options.golden else [])]), not faults
 
     def run_zeroed(self, plan, mode, lane, variant):
-        """Faults of a run in which the lane's convolutions write zeros."""
+        """Returns faults of a run in which the convolutions of one processor write zeros."""
         zeroed = plan + ".zeroed"
         try:
             run(self.tool("zero_queue"), plan, lane, zeroed)
@@ -186,7 +186,7 @@ class Network:
             f"expected a result that is off when the {lane} lane writes zeros, found {error:.1e}"]
 
     def run_plan(self, plan, mode, variant):
-        """(greatest relative error of an output, faults) of one variant."""
+        """Returns (greatest relative error of an output, faults) of one variant."""
         directory = os.path.join(self.work, f"{mode}_{variant}")
         run(self.tool("codl-run"), plan, *self.inputs, f"--variant={variant}", "--require-variant",
             f"--output-dir={directory}")
@@ -206,7 +206,7 @@ class Network:
 
 
 def compare(path, options):
-    """(lines, number of modes that are off) of one network."""
+    """Returns (lines, number of wrong modes) for one network."""
     try:
         network = Network(path, options)
     except Exception as error:  # ONNX Runtime raises its own types

@@ -48,7 +48,7 @@ def exact(model, inputs):
 
 
 def check(path, options):
-    """Whether the network that is written is the same."""
+    """Returns whether the written network is the same."""
     import onnx
     import onnxruntime
     untouched = onnx.load(path)

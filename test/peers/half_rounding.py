@@ -38,7 +38,7 @@ def outputs_of(model, feeds):
 
 
 def rounded(model, share, rng):
-    """The model with `share` of its nodes' results rounded."""
+    """Returns the model with `share` of its nodes' results rounded."""
     result = onnx.ModelProto()
     result.CopyFrom(model)
     outputs = {output.name for output in model.graph.output}

@@ -23,7 +23,7 @@ MIN_RUNS = 10
 
 
 class OnnxRuntime:
-    """All of its optimisations; waiting workers spin, as is its default."""
+    """Uses all of its optimisations; waiting workers spin, as is its default."""
 
     def __init__(self, model, threads):
         import onnxruntime
@@ -48,7 +48,7 @@ class OnnxRuntime:
 
 
 class Mnn:
-    """CPU, fp32 (precision normal), power high. The input's copy is outside the timed call."""
+    """Uses the CPU, fp32 (precision normal), power high. Copying the input is outside the timed call."""
 
     def __init__(self, model, threads):
         import MNN
@@ -87,7 +87,7 @@ class Mnn:
 
 
 class Ncnn:
-    """fp32, with packed layouts, Winograd and GEMM convolutions."""
+    """Uses fp32, with packed layouts, Winograd and GEMM convolutions."""
 
     def __init__(self, model, threads):
         import ncnn
@@ -122,7 +122,7 @@ class Ncnn:
 
 
 class Xnnpack:
-    """XNNPACK as ExecuTorch's delegate, fp32; it converts the input from NCHW and the output to it."""
+    """Uses XNNPACK as ExecuTorch's delegate, fp32; it converts the input from NCHW and the output to it."""
 
     def __init__(self, model, threads):
         from importlib.metadata import version

@@ -1,4 +1,4 @@
-"""What the comparisons with other runtimes share: their wheels, and running codl's tools."""
+"""Functions that the comparisons with other runtimes share: their wheels, and running codl's tools."""
 import os
 import subprocess
 import sys
@@ -10,13 +10,13 @@ import wheels
 
 
 def use_wheels(modules, requirements):
-    """The other runtimes' wheels, in build/peers; paths in `requirements` are of this folder."""
+    """Makes the other runtimes' wheels available, in build/peers; paths in `requirements` are of this folder."""
     wheels.use_wheels(modules, [[os.path.join(HERE, word) if word.endswith(".txt") else word
                                  for word in arguments] for arguments in requirements], "peers")
 
 
 def run(*command):
-    """The command's stdout; RuntimeError if it fails."""
+    """Returns the command's stdout; raises RuntimeError if it fails."""
     result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if result.returncode:
         raise RuntimeError(f"{os.path.basename(command[0])}: exit {result.returncode}: "
@@ -25,7 +25,7 @@ def run(*command):
 
 
 def file_name(tensor):
-    """As codl-run names an output's file."""
+    """Returns codl-run's name for an output's file."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "_.-") else "_" for c in tensor) + ".npy"
 
 
@@ -34,7 +34,9 @@ SIGMOID_ERROR = 2e-7
 
 
 def relative_error(found, expected, absolute=0.0):
-    """Relative L2 error of the elements that differ by more than `absolute`, infinite if it is not a number."""
+    """Returns the relative L2 error of the elements that differ by more than `absolute`, infinite if it is not a
+    number.
+    """
     import numpy as np
     a, b = found.astype(np.float64), expected.astype(np.float64)
     off = np.where(np.abs(a - b) <= absolute, 0, a - b)

@@ -34,7 +34,7 @@ BOUNDS = {"pipecat-ai__smart-turn*": 5e-3}
 
 
 def error_of(found, expected):
-    """Relative L2 error of the elements that differ by more than ABSOLUTE."""
+    """Returns the relative L2 error of the elements that differ by more than ABSOLUTE."""
     if len(found) != len(expected):
         return math.inf
     off = math.fsum((a - b) ** 2 for a, b in zip(found, expected) if not abs(a - b) <= ABSOLUTE)
@@ -75,7 +75,7 @@ class Golden:
 
 
 def goldens_of(folder, name):
-    """What of NAME.npz and NAME.WHAT.npz there is, by name."""
+    """Returns the existing ones of NAME.npz and NAME.WHAT.npz, by name."""
     matches = lambda entry: fnmatch.fnmatch(os.path.basename(entry), name + ".npz") or \
         fnmatch.fnmatch(os.path.basename(entry), name + ".*.npz")
     found = {}
@@ -91,7 +91,7 @@ def goldens_of(folder, name):
 
 
 def run_variant(tool, plan, variant, golden, work):
-    """Greatest error of an output, and what is off besides."""
+    """Returns the greatest error of an output, and other faults."""
     outputs = os.path.join(work, "outputs")
     run(tool("codl-run"), plan, *golden.inputs, f"--variant={variant}", "--require-variant",
         f"--output-dir={outputs}")
@@ -106,7 +106,7 @@ def run_variant(tool, plan, variant, golden, work):
 
 
 def check(path, mode, goldens, options):
-    """A line of the report and whether all is well, for each golden file."""
+    """Returns a line of the report and whether all is well, for each golden file."""
     name = os.path.splitext(os.path.basename(path))[0]
     bound = next((b for pattern, b in BOUNDS.items() if fnmatch.fnmatch(name, pattern)), BOUND)
     tool = lambda program: os.path.join(options.bin, program)

@@ -97,7 +97,7 @@ class PhoneTest(WorkFolder, unittest.TestCase):
         self.assertEqual([name for name in os.listdir(self.work) if name.startswith(".part")], [])
 
     def phone_output(self):
-        """The file of a run's only output."""
+        """Returns the file of a run's only output."""
         self.phone("run", self.plan, self.path("outputs"))
         return self.path("outputs", os.listdir(self.path("outputs"))[0])
 

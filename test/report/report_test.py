@@ -202,7 +202,7 @@ class ReportTest(WorkFolder, unittest.TestCase):
     # ---- in a browser ----
 
     def browse(self, *flags, scheme="light", size="1280,1600"):
-        """DOM or screenshot; fails on any message of the console."""
+        """Returns DOM or screenshot; fails on any message of the console."""
         if CHROMIUM is None:
             print("[SKIP] no chromium: the report is not looked at in a browser", file=sys.stderr)
             self.skipTest("no chromium")
@@ -228,7 +228,7 @@ class ReportTest(WorkFolder, unittest.TestCase):
         self.assertLessEqual({"variants.0.predicted_us", "variants.0.measured.median_us", "support.fallback_share"}, keys)
 
     def test_the_gain_is_the_headline_and_a_column_has_one_unit_in_its_head(self):
-        """On a wide screen and a narrow one, which nothing is wider than and where no word is broken."""
+        """On a wide screen and a narrow one, nothing is wider than the screen and no word is broken."""
         report = self.report(*FORCED)
         with open(self.page) as file:
             text = file.read()

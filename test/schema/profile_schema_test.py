@@ -17,7 +17,7 @@ MOST_BYTES = 64 * 1024
 
 
 def damaged(profile):
-    """Pairs of what is wrong and the profile that has it wrong."""
+    """Returns pairs of a fault and the profile that has it."""
     def with_change(what, change):
         copied = copy.deepcopy(profile)
         change(copied)

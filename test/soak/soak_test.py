@@ -45,7 +45,7 @@ class LeakTest(unittest.TestCase):
                               text=True)
 
     def counts(self, leak):
-        """What a planted leak is said to have been before and after: [(MB, threads, descriptors, objects)]."""
+        """Returns soak's counts for a planted leak, before and after: [(MB, threads, descriptors, objects)]."""
         done = self.soak(leak)
         self.assertEqual(done.returncode, GREW, done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)

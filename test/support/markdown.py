@@ -1,4 +1,4 @@
-"""Tables that programs write into documents."""
+"""Writes tables of programs into documents."""
 import os
 
 
@@ -8,7 +8,7 @@ def table(head, rows):
 
 
 def write_section(path, name, lines):
-    """Puts the lines between `<!-- name -->` and the next `<!-- end -->` of the file, made if needed."""
+    """Puts the lines between `<!-- name -->` and the next `<!-- end -->` of the file, which is made if needed."""
     begin, end = f"<!-- {name} -->", "<!-- end -->"
     text = ""
     if os.path.exists(path):

@@ -9,7 +9,7 @@ _TYPES = {"<f4": "f", "<i8": "q", "<f8": "d", "|b1": "B", "|u1": "B", "|i1": "b"
 
 
 def read(path):
-    """(dims, array) of a C-ordered little-endian file; halves as a list of numbers."""
+    """Returns (dims, array) of a C-ordered little-endian file; halves as a list of numbers."""
     with open(path, "rb") as file:
         data = file.read()
     if data[:6] != b"\x93NUMPY":
@@ -43,7 +43,7 @@ def descr_of(path):
 
 
 def write(path, dims, values, descr="<f4"):
-    """Version 1."""
+    """Writes version 1."""
     text = repr({"descr": descr, "fortran_order": False, "shape": tuple(dims)})
     text += " " * (-(10 + len(text) + 1) % 64) + "\n"
     with open(path, "wb") as file:
@@ -52,7 +52,7 @@ def write(path, dims, values, descr="<f4"):
 
 
 def relative_l2(found, expected):
-    """|found - expected| / |expected|, Euclidean norms."""
+    """Returns |found - expected| / |expected|, Euclidean norms."""
     if len(found) != len(expected):
         return math.inf
     difference = math.fsum((a - b) ** 2 for a, b in zip(found, expected))

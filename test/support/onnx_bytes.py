@@ -1,4 +1,4 @@
-"""Just enough protobuf to write small ONNX files for tests of what codlc says to bad models."""
+"""Writes small ONNX files with just enough protobuf, for tests of codlc's messages about bad models."""
 
 
 def _varint(value):
@@ -11,7 +11,7 @@ def _varint(value):
 
 
 def _field(number, value):
-    """A field of a message: int -> varint, str and bytes -> length-delimited."""
+    """Returns a field of a message: int -> varint, str and bytes -> length-delimited."""
     if isinstance(value, int):
         return _varint(number << 3) + _varint(value)
     data = value.encode() if isinstance(value, str) else value
@@ -23,14 +23,14 @@ FLOAT, UINT8, INT8, INT32, INT64, BOOL, FLOAT16, DOUBLE, BFLOAT16 = 1, 2, 3, 6, 
 
 
 def value_info(name, dims, elem_type=FLOAT):
-    """A value; a dim that is a string is symbolic."""
+    """Returns a value's declaration; a dim that is a string is symbolic."""
     shape = b"".join(
         _field(1, _field(2, dim) if isinstance(dim, str) else _field(1, dim)) for dim in dims)
     return _field(1, name) + _field(2, _field(1, _field(1, elem_type) + _field(2, shape)))
 
 
 def node(op, inputs, outputs, name, bodies=None):
-    """bodies: graph() by attribute."""
+    """bodies: graph(), keyed by attribute."""
     attributes = b"".join(_field(5, _field(1, key) + _field(6, body) + _field(20, 5))
                           for key, body in (bodies or {}).items())
     return (b"".join(_field(1, i) for i in inputs) + b"".join(_field(2, o) for o in outputs) +
@@ -38,13 +38,13 @@ def node(op, inputs, outputs, name, bodies=None):
 
 
 def external_tensor(name, dims, location, elem_type=FLOAT):
-    """An initializer whose elements are the file `location` of the model's folder."""
+    """Returns an initializer whose elements are the file `location` of the model's folder."""
     return (b"".join(_field(1, dim) for dim in dims) + _field(2, elem_type) + _field(8, name) +
             _field(13, _field(1, "location") + _field(2, location)) + _field(14, 1))
 
 
 def uint8_tensor(name, dims, elements):
-    """An initializer whose elements, all below 128, take a byte each in the file."""
+    """Returns an initializer whose elements, all below 128, take a byte each in the file."""
     return (b"".join(_field(1, dim) for dim in dims) + _field(2, UINT8) + _field(5, elements) + _field(8, name))
 
 

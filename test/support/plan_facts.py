@@ -27,15 +27,16 @@ class PlanFacts:
         self.steps = [s for s in plan["variants"][0]["steps"] if s["kind"] == "kernel"]
 
     def macs(self, queue=None):
-        """Multiply-adds that the queue (or both) answers for; a halo counts once."""
+        """Returns the multiply-adds that the queue (or both) owns; a halo counts once."""
         return sum(s["owned_macs"] for s in self.steps if queue in (None, s["queue"]))
 
     def gpu_share(self):
         return self.macs("gpu") / max(self.macs(), 1)
 
     def split_share(self, dim, ratio):
-        """Share of the convolutions' MACs in nodes cut along `dim` so that the GPU's part misses
-        `ratio` by at most one granule."""
+        """Returns the share of the convolutions' MACs in nodes cut along `dim` so that the GPU's part misses `ratio`
+        by at most one granule.
+        """
         total = 0
         split = 0
         nodes = {}
@@ -60,13 +61,14 @@ class PlanFacts:
         return split / total
 
     def has_chain(self):
-        """A step that computes more rows than it owns feeds a later one of its queue: a halo inside a
-        chain of two nodes or more."""
+        """True if a step that computes more rows than it owns feeds a later one of its queue: a halo inside a chain
+        of two nodes or more.
+        """
         return any(s["part"]["dim"] == "height" and s["part"]["range"] != s["part"]["owned"]
                    for s in self.steps)
 
     def faults(self, mode, ratio):
-        """What the mode (auto, cpu, gpu, h, oc) promises and the plan does not hold."""
+        """Returns the promises of the mode (auto, cpu, gpu, h, oc) that the plan does not keep."""
         faults = []
         if mode == "cpu" and self.macs("gpu"):
             faults.append(f"expected no MACs on the GPU queue, found {self.gpu_share():.1%}")

@@ -1,4 +1,5 @@
-"""The rules of the Trace Event Format, as far as viewers stand on them: what Perfetto drops or moves is a fault here.
+"""Checks the rules of the Trace Event Format on which viewers depend: anything that Perfetto drops or moves is a fault
+here.
 
 https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 """
@@ -11,7 +12,7 @@ ROUNDING_US = 1e-3
 
 
 def read(path):
-    """The events of a trace that keeps the rules."""
+    """Returns the events of a trace that keeps the rules."""
     def no_constant(text):
         raise ValueError(f"{text} is no JSON")
     with open(path, encoding="utf-8") as file:
@@ -23,7 +24,7 @@ def read(path):
 
 
 def check(events):
-    """ValueError for the first event that breaks a rule."""
+    """Raises ValueError for the first event that breaks a rule."""
     names, tracks, arrows = {}, collections.defaultdict(list), collections.defaultdict(dict)
     for event in events:
         def fail_unless(right, rule):
@@ -72,7 +73,7 @@ def is_time(value):
 
 
 def check_nesting(bars):
-    """Bars of a track follow each other or lie inside each other."""
+    """Checks that bars of a track follow each other or lie inside each other."""
     open_ends = []
     for bar in sorted(bars, key=lambda bar: (bar["ts"], -bar["dur"])):
         end = bar["ts"] + bar["dur"]

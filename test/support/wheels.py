@@ -1,4 +1,4 @@
-"""Python packages that a test needs beside the standard library, in a virtual environment under build/."""
+"""Makes Python packages that a test needs besides the standard library, in a virtual environment under build/."""
 import os
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A folder of its own for each test of a unittest.TestCase, gone after it."""
+"""Gives each test of a unittest.TestCase a folder of its own, which is removed after it."""
 import os
 import shutil
 import tempfile
@@ -16,7 +16,7 @@ class WorkFolder:
         return os.path.join(self.work, *names)
 
     def write(self, name, data):
-        """The path of a file of these bytes."""
+        """Writes a file of these bytes; returns its path."""
         with open(self.path(name), "wb") as file:
             file.write(data)
         return self.path(name)

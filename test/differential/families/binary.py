@@ -9,13 +9,13 @@ MANY = ["Sum", "Mean", "Min", "Max"]
 
 
 def broadcast_from(rng, dims):
-    """Dims that broadcast to `dims`."""
+    """Returns dims that broadcast to `dims`."""
     dims = tuple(1 if chance(rng, 0.3) else d for d in dims)
     return dims[int(rng.integers(len(dims) + 1)):] if chance(rng, 0.5) else dims
 
 
 def pair(rng, dims):
-    """Two shapes that broadcast to something not larger than `dims`; at times each has ones of its own."""
+    """Returns two shapes that broadcast to something not larger than `dims`; at times each has ones of its own."""
     first, second = dims, broadcast_from(rng, dims)
     if chance(rng, 0.3):
         first = tuple(1 if chance(rng, 0.3) else d for d in dims)

@@ -1,4 +1,4 @@
-"""Cast between all pairs of types, on values that both hold: beyond them C and NumPy leave the result open."""
+"""Cast between all pairs of types, on values that both hold: C and NumPy leave the result of others open."""
 from case import *
 
 

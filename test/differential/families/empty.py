@@ -8,7 +8,7 @@ DTYPES = (np.float32, np.float32, np.int64, np.int32, np.bool_, np.uint8)
 
 
 def holed(rng, rank):
-    """Dims with one 0 or more."""
+    """Returns dims with at least one 0."""
     dims = list(shape(rng, rank, high=5))
     dims[int(rng.integers(rank))] = 0
     return tuple(0 if chance(rng, 0.1) else d for d in dims)

@@ -9,7 +9,7 @@ ODD = (1 << 24) + 1
 
 
 def wide(rng, dims, dtype, limit=1 << 30):
-    """Integers about 2^24 and more, many of them neighbours."""
+    """Returns integers around 2^24 and more, many of them neighbours."""
     array = rng.integers(ODD - 3, limit, size=dims)
     near = rng.integers(ODD - 2, ODD + 3, size=dims)
     array = np.where(rng.random(dims) < 0.5, near, array)

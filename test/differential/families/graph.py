@@ -65,7 +65,7 @@ def draw(rng):
         return add(build.node("Concat", parts, axis=1), (n, sum(dims[p][1] for p in parts), h, w))
 
     def gate(x):
-        """Squeeze and excite."""
+        """Adds a squeeze-and-excite gate."""
         y = build.node("GlobalAveragePool", [x])
         return add(build.node("Mul", [x, build.node("Sigmoid", [y])]), dims[x])
 

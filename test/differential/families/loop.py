@@ -11,7 +11,7 @@ INT, BOOL = onnx_type(np.int64), onnx_type(np.bool_)
 
 
 class Body:
-    """Nodes of a Loop's body over names of their own."""
+    """Nodes of a Loop's body, with names of their own."""
 
     def __init__(self, build):
         self.build, self.nodes = build, []
@@ -32,7 +32,7 @@ def branch(build, name, op, x):
 
 
 def changed(rng, build, body, value, trip, dtype):
-    """The carried value of the next trip."""
+    """Returns the carried value of the next trip."""
     kind = one_of(rng, ["double", "trip", "if", "outer"])
     if kind == "double":
         return body.node("Add", [value, value])
@@ -46,7 +46,7 @@ def changed(rng, build, body, value, trip, dtype):
 
 
 def condition(rng, body, go, trip, stops_at):
-    """True for the next trip while it is below stops_at."""
+    """Returns true for the next trip while it is below stops_at."""
     if stops_at is None:
         return body.node("Identity", [go])
     return body.node("Less", [trip, body.constant(stops_at - 1)])

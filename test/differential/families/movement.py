@@ -1,4 +1,4 @@
-"""What only moves elements: exact in every type, so every mode must give the same bits."""
+"""Operators that only move elements: they are exact in every type, so every mode must give the same bits."""
 from case import *
 
 OPS = ["Concat", "Split", "Slice", "Pad", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile",

@@ -22,7 +22,7 @@ def scale_of(rng, extent, choices):
 
 
 def old(rng):
-    """Upsample, and Resize of version 10."""
+    """Draws Upsample, and Resize of version 10."""
     opset = one_of(rng, [7, 9, 10, 10, 10])
     build = Build(rng, opset=opset)
     mode = one_of(rng, ["nearest", "nearest", "linear"])

@@ -19,7 +19,7 @@ class List:
 
 
 def position(rng, build, count, end):
-    """A constant in [-count, end], of either integer type; the number, counted from the front, and its name."""
+    """Returns a constant in [-count, end], of either integer type: the number, counted from the front, and its name."""
     at = int(rng.integers(-count, end + 1))
     name = build.constant(np.array(at, one_of(rng, [np.int64, np.int32])))
     return at + count if at < 0 else at, name
@@ -86,7 +86,7 @@ def erase(rng, build, sequence):
 
 
 def in_branch(rng, build, sequence):
-    """An If whose branches both give a sequence; the condition is known, or the branches are alike in form."""
+    """Adds an If whose branches both return a sequence; the condition is known, or the branches have the same form."""
     def branch(name, op):
         inner, length = build.name("i"), build.name("s")
         nodes = [helper.make_node("SequenceAt", [sequence.name, zero], [inner])]
@@ -102,7 +102,7 @@ def in_branch(rng, build, sequence):
 
 
 def in_loop(rng, build, sequence):
-    """A Loop that appends the element at the trip's place, or takes the last away."""
+    """Adds a Loop that appends the element at the trip's index, or removes the last one."""
     trips = int(rng.integers(0, len(sequence.dims) + 1))
     appends = chance(rng, 0.6)
     trip, go, before, after, out = (build.name(stem) for stem in ("t", "g", "s", "s", "g"))
@@ -127,7 +127,7 @@ def in_loop(rng, build, sequence):
 
 
 def joined(rng, build, sequence):
-    """ConcatFromSequence where the dims fit; else one element."""
+    """Adds ConcatFromSequence if the dims fit; else returns one element."""
     count = len(sequence.dims)
     first = sequence.dims[0]
     if all(dims == first for dims in sequence.dims) and chance(rng, 0.5):

@@ -22,7 +22,7 @@ ACTIVATIONS = ["Abs", "Celu", "Clip", "Elu", "Erf", "Exp", "Gelu", "HardSigmoid"
 
 
 def salted(rng, dims, special=ALL, low=-4, high=4, share=8):
-    """Values with a special one at about one place in `share`, at least one."""
+    """Returns values with a special one at about one place in `share`, at least one."""
     x = np.asarray(rng.uniform(low, high, size=dims).astype(np.float32))
     flat = x.reshape(-1)
     for place in rng.choice(flat.size, max(1, flat.size // share), replace=False):
@@ -36,7 +36,7 @@ def feature_map(rng, special, share=100):
 
 
 def positive(rng, dims):
-    """Weights of one sign, so that infinities do not meet their opposites."""
+    """Returns weights of one sign, so that infinities do not meet their opposites."""
     return values(rng, dims, np.float32, 0.1, 1)
 
 
@@ -106,7 +106,7 @@ def where(build, rng, dims):
 
 
 def pattern(build, rng, _):
-    """Formulas that the compiler takes for one function."""
+    """Draws formulas that the compiler recognises as one function."""
     x = build.operand(feature_map(rng, ALL, 8))
     kind = one_of(rng, ["swish", "hard_swish", "hard_sigmoid", "relu6", "gelu", "mish", "softsign"])
     if kind == "swish":
@@ -187,7 +187,7 @@ def normalisation(build, rng, _):
 
 
 def convolution(build, rng, _):
-    """NaN and infinities reach exactly the outputs whose windows hold them."""
+    """Checks that NaN and infinities reach exactly the outputs whose windows hold them."""
     space = one_of(rng, [1, 2, 2, 2, 3])
     groups, in_group, out_group = one_of(rng, [
         (1, int(rng.integers(1, 7)), int(rng.integers(1, 9))), (1, one_of(rng, [8, 16, 33]), one_of(rng, [8, 16, 33])),
@@ -217,7 +217,7 @@ def transposed(build, rng, _):
 
 
 def weights(build, rng, _):
-    """A NaN or an infinity among the weights of one output channel stays there."""
+    """Checks that a NaN or an infinity among the weights of one output channel stays there."""
     channels, out, k = one_of(rng, [1, 3, 8, 16]), one_of(rng, [3, 16, 17, 33]), one_of(rng, [1, 3, 5])
     depthwise = chance(rng, 0.3)
     w = salted(rng, (channels if depthwise else out, 1 if depthwise else channels, k, k), one_of(rng, [(NAN,), (INF,)]),
@@ -279,7 +279,7 @@ def scattered(build, rng, dims):
 
 
 def moved(build, rng, dims):
-    """What multiplies by zeros to leave something out would be seen."""
+    """Would show multiplying by zero to leave something out."""
     dims = (3,) + dims
     x = build.operand(salted(rng, dims))
     op = one_of(rng, ["Trilu", "Pad", "ReverseSequence", "OneHot", "Expand", "DepthToSpace", "Concat"])

@@ -1,1 +1,3 @@
-"""codl-matrix and codl-diff: plans of many models for many devices, and what changed between two. Standard library only."""
+"""codl-matrix and codl-diff: plans of many models for many devices, and the changes between two. Standard library
+only.
+"""

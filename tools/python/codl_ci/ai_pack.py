@@ -1,4 +1,4 @@
-"""codl-matrix --ai-pack: plans as Google Play's on-device delivery takes them. Standard library only."""
+"""codl-matrix --ai-pack: plans in the form of Google Play's on-device delivery. Standard library only."""
 import glob
 import os
 import re
@@ -18,7 +18,7 @@ def group_name(label):
 
 
 def check_groups(jobs):
-    """Two devices are two groups, and none is that of the other phones."""
+    """Checks that two devices have two groups, neither of which is that of the other phones."""
     labels = {OTHER: "the group of all other phones"}
     for job in jobs:
         label = labels.setdefault(group_name(job.label), job.label)
@@ -27,7 +27,7 @@ def check_groups(jobs):
 
 
 def asset(group, job):
-    """The path of a plan in the pack."""
+    """Returns the path of a plan in the pack."""
     return f"{ASSETS}/model#group_{group}/{job.name}.codl"
 
 
@@ -41,7 +41,7 @@ DECIDING = {"--" + name for name in ("strategy", "variants", "objective", "gpu-l
 
 
 def cpu_options(options):
-    """`options` without those of DECIDING and their values, which stand behind a '=' or in the next word."""
+    """Returns `options` without those of DECIDING and their values, which follow a '=' or are the next word."""
     kept, words = [], iter(options)
     for word in words:
         if word in DECIDING:
@@ -52,8 +52,10 @@ def cpu_options(options):
 
 
 def write_ai_pack(tool, folder, jobs, results, compiler, profiles):
-    """Assets of an AI pack: a folder per device group, the rest of the phones with a plan of the CPU alone. What an earlier run made
-    for other groups and models goes. Exit codes of what failed."""
+    """Writes the assets of an AI pack: a folder per device group, and one for all other phones with a plan for the
+    CPU alone. Removes what an earlier run made for other groups and models. Returns the exit codes of failed
+    compilations.
+    """
     remove_own(folder, re.escape(CONFIGURATION) + "|" + ASSETS + r"/model#group_\w+/[\w.+-]+\.codl")
     failed = []
     sums = {}  # checksum of each file of the pack, keyed by path

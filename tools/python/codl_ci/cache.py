@@ -1,4 +1,4 @@
-"""What codl-matrix compiled before, by the contents of all that it follows from. Standard library only."""
+"""Stores what codl-matrix compiled before, keyed by the contents of all inputs. Standard library only."""
 import hashlib
 import json
 import os
@@ -7,7 +7,7 @@ from .common import InputError, check_output, copy_whole, fail, json_text, read_
 
 
 class Hashes:
-    """SHA-256 of files. A file whose device, inode, size and time of change are as recorded is not read again."""
+    """SHA-256 of files. A file with the recorded device, inode, size and time of change is not read again."""
 
     def __init__(self, records, rehash):
         self.known = {} if rehash else records
@@ -26,13 +26,13 @@ class Hashes:
         return self.used[path]["sha256"]
 
     def forget(self, path):
-        """The file was written anew."""
+        """Call it after the file was written anew."""
         self.used.pop(os.path.abspath(path), None)
         self.known.pop(os.path.abspath(path), None)
 
 
 def read_record(path):
-    """What Hashes knew; nothing if the file is none of its."""
+    """Reads the record of Hashes; empty if the file is none."""
     try:
         record = read_json(path)
         return record if all(isinstance(known["stamp"], list) and isinstance(known["sha256"], str) for known in record.values()) else {}
@@ -45,8 +45,9 @@ PAGES_IN_PART = 32  # on average
 
 
 def parts_of(data):
-    """Stretches of pages, cut where a page's own bytes say so: what two plans have in common, wherever it lies, is the
-    same stretches but for the first and the last."""
+    """Cuts the data into stretches of pages, at places that a page's own bytes decide. So the common part of two
+    plans, wherever it lies, has the same stretches except for the first and the last.
+    """
     begin = 0
     for end in range(PAGE_BYTES, len(data) + PAGE_BYTES, PAGE_BYTES):
         if end >= len(data) or hashlib.sha256(data[end - PAGE_BYTES:end]).digest()[0] % PAGES_IN_PART == 0:
@@ -55,8 +56,9 @@ def parts_of(data):
 
 
 class Cache:
-    """Objects by the SHA-256 of their bytes, results by the key of what they follow from. A plan is a list of parts, as the
-    plans of a model's devices have most of their weights in common."""
+    """Stores objects by the SHA-256 of their bytes, and results by the key of their inputs. A plan is a list of
+    parts, because the plans of a model's devices have most of their weights in common.
+    """
 
     def __init__(self, folder):
         self.folder = folder
@@ -106,7 +108,9 @@ class Cache:
         return sha
 
     def place(self, name, sha, path, hashes):
-        """The file under a name of the user's: a plan from its parts, another as a hard link where the file system can."""
+        """Puts the file at a user's path: a plan is joined from its parts, another file is a hard link if the file
+        system allows.
+        """
         if name == "plan.codl":
             if not os.path.exists(path) or hashes.of(path) != sha:
                 data = bytearray()

@@ -1,4 +1,6 @@
-"""What codl-matrix and codl-diff share: messages, files, command lines. Rules: docs/reference/command_line.md."""
+"""Functions that codl-matrix and codl-diff share: messages, files, command lines. Rules:
+docs/reference/command_line.md.
+"""
 import argparse
 import hashlib
 import json
@@ -10,7 +12,7 @@ import tempfile
 
 
 class InputError(Exception):
-    """One line for the user: where, what was expected, what was found."""
+    """One line for the user: where, what was expected, and what was found."""
 
 
 def fail(where, expected, found):
@@ -18,7 +20,7 @@ def fail(where, expected, found):
 
 
 def printable(text):
-    """As tools/printable.h: nothing that a terminal would obey."""
+    """Works like tools/printable.h: the result has nothing that a terminal would obey."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -39,7 +41,9 @@ def kind_of(mode):
 
 
 def stat_regular(path):
-    """Of a file that may be read: a pipe would be waited for, and a device never ends. OSError without a file."""
+    """Returns os.stat() of a file that may be read: a pipe would block, and a device never ends. OSError if there is
+    no file.
+    """
     entry = os.stat(path)
     if not stat.S_ISREG(entry.st_mode):
         fail(path, "a regular file", kind_of(entry.st_mode))
@@ -80,7 +84,7 @@ OUTPUTS = {}  # paths, keyed by the path without links
 
 
 def note_input(path):
-    """From now on no output may be this file. Returns its os.stat()."""
+    """No output may be this file afterwards. Returns its os.stat()."""
     entry = stat_regular(path)
     INPUTS.setdefault((entry.st_dev, entry.st_ino), path)
     return entry
@@ -91,7 +95,9 @@ def is_null(path):
 
 
 def check_output(path):
-    """Fails if the path is an input's, or leads to what is no regular file. The null device takes everything."""
+    """Fails if the path is an input's, or leads to something other than a regular file. The null device takes
+    everything.
+    """
     if not os.path.exists(path) or is_null(path):
         return
     entry = os.stat(path)
@@ -102,7 +108,7 @@ def check_output(path):
 
 
 def claim_output(path):
-    """For each output, before long work and before anything is written."""
+    """Call it for each output, before long work and before anything is written."""
     check_output(path)
     real = os.path.realpath(path)
     if real in OUTPUTS and not is_null(path):
@@ -119,13 +125,16 @@ def sha256_of(path):
 
 
 def write_sums(folder, sums):
-    """Lists files that this tool made: remove_own() removes no others. `sums`: SHA-256 by the path in `folder`."""
+    """Lists files that this tool made, because remove_own() removes no others. `sums`: SHA-256, keyed by the path in
+    `folder`.
+    """
     write_whole(os.path.join(folder, SUMS), "".join(f"{sha}  {name}\n" for name, sha in sorted(sums.items())))
 
 
 def remove_own(folder, pattern):
-    """Removes the files that write_sums() listed, with the folders that become empty. Files that somebody changed stay, and
-    names that do not match `pattern`, which is what this tool calls its files."""
+    """Removes the files that write_sums() listed, and folders that become empty. Files that somebody changed stay,
+    and names that do not match `pattern`, which describes this tool's files.
+    """
     sums = os.path.join(folder, SUMS)
     if not os.path.isfile(sums):
         return
@@ -146,7 +155,7 @@ def remove(path):
 
 
 def remove_if_empty(path, top):
-    """The folder, and those around it up to and with `top`."""
+    """Removes the folder if it is empty, and those around it up to and including `top`."""
     while not os.path.islink(path) and not os.listdir(path):
         os.rmdir(path)
         if path == top:
@@ -157,7 +166,7 @@ def remove_if_empty(path, top):
 # ---- writing ----
 
 def write_whole(path, text):
-    """As write_bytes(). Equal bytes are left untouched, and the null device takes everything."""
+    """Works like write_bytes(), but leaves equal bytes untouched; the null device takes everything."""
     check_output(path)
     if is_null(path):
         return
@@ -172,7 +181,7 @@ def write_whole(path, text):
 
 
 def write_bytes(path, data):
-    """Under another name first: nobody sees half a file."""
+    """Writes under another name first, so that nobody sees half a file."""
     check_output(path)
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".codl-")
     try:
@@ -186,7 +195,7 @@ def write_bytes(path, data):
 
 
 def copy_whole(source, path):
-    """As write_bytes(), of a file's bytes."""
+    """Copies a file with write_bytes()."""
     with open(source, "rb") as file:
         write_bytes(path, file.read())
 
@@ -196,7 +205,7 @@ def json_text(value):
 
 
 class Parser(argparse.ArgumentParser):
-    """Flags written out; a wrong one is an input error like any other."""
+    """Flags must be written out; a wrong one is an input error like any other."""
 
     def __init__(self, tool, **words):
         super().__init__(prog=tool, allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter, **words)
@@ -211,7 +220,7 @@ INTERRUPTED = 130
 
 
 def end(tool, body):
-    """The exit code of a tool's body."""
+    """Returns the exit code of a tool's body."""
     try:
         code = body()
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""codl-diff: what changed between two plans. docs/guide/matrix.md."""
+"""codl-diff: the changes between two plans. docs/guide/matrix.md."""
 import difflib
 import json
 import os
@@ -21,7 +21,9 @@ def read_plan(dump, path):
 
 
 def nodes_of(variant):
-    """Nodes in the order of their first step: what each computes, without its name and numbers, and how."""
+    """Returns the nodes in the order of their first step: each one's computation, without its name and numbers, and
+    how it is done.
+    """
     tensors = variant["tensors"]
     nodes = {}
     for step in variant["steps"]:
@@ -71,7 +73,7 @@ def gpu_share(variant):
 
 
 def entry_of(plan):
-    """Of the first variant, as a manifest has it; memory is of the arenas."""
+    """Returns the first variant's entry, as a manifest has it; memory is the arenas'."""
     variant = plan["variants"][0]
     return {"inference_time": variant["predicted_us"], "memory": {"total_bytes": arena_bytes(variant)},
             "plan_bytes": plan["file_bytes"], "gpu_mac_share": gpu_share(variant)}

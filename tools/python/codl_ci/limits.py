@@ -1,4 +1,4 @@
-"""Limits on what a plan takes, on their own or against an earlier one."""
+"""Limits of a plan's figures, absolute or relative to an earlier plan."""
 import re
 
 from .common import fail
@@ -36,7 +36,7 @@ class Limit:
         return entry
 
     def fault(self, entry, before):
-        """Why the entry fails; nothing if it does not. `before`: of the baseline, or nothing."""
+        """Returns why the entry fails; None if it does not. `before`: the baseline's entry, or None."""
         found = self.number(entry, self.metric)
         most = self.value
         if self.is_change:

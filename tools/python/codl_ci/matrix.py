@@ -1,4 +1,6 @@
-"""codl-matrix: models x devices to plans, reports and one manifest. Standard library only; docs/guide/matrix.md."""
+"""codl-matrix: compiles models x devices to plans, reports and one manifest. Standard library only;
+docs/guide/matrix.md.
+"""
 import concurrent.futures
 import hashlib
 import json
@@ -50,12 +52,16 @@ class Job:
         self.label = re.sub(r"\.json$", "", os.path.basename(device))
 
     def key(self, compiler_sha, hashes, inputs):
-        """Of all that plan and report follow from: contents of files, and the model's name, which the report has."""
+        """Returns a key of everything that decides plan and report: contents of files, and the model's name, which
+        the report has.
+        """
         parts = [compiler_sha, os.path.basename(self.path), json.dumps(self.options), hashes.of(self.path), *(hashes.of(path) for path in inputs)]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def first_key(self, compiler_sha, hashes):
-        """What is known before a first compilation: the cache lists under it which other files count."""
+        """Returns a key of everything that is known before a first compilation; the cache lists under it which other
+        files count.
+        """
         parts = [compiler_sha, self.device, json.dumps(self.options), os.path.abspath(self.path), hashes.of(self.path)]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
@@ -64,13 +70,13 @@ RULE_TARGET = "plan"  # has no colon, as a path may
 
 
 def split_rule(text):
-    """The prerequisites of a depfile's rule for RULE_TARGET, as codlc escapes them."""
+    """Returns the prerequisites of a depfile's rule for RULE_TARGET, as codlc escapes them."""
     words = re.findall(r"(?:[^\s\\]|\\.)+", text.replace("\\\n", " ").removeprefix(RULE_TARGET + ":"))
     return [re.sub(r"\\([ #\\])", r"\1", word).replace("$$", "$") for word in words]
 
 
 def facts_of(report, job, compiler):
-    """An entry of the manifest; names as Qualcomm AI Hub's performance files have them where they fit."""
+    """Returns an entry of the manifest. Names are those of Qualcomm AI Hub's performance files where they fit."""
     variant = report["variants"][0]
     on = {"cpu": 0, "gpu": 0}
     levels = {}
@@ -98,7 +104,7 @@ def facts_of(report, job, compiler):
 
 
 def compile_job(job, compiler, compiler_sha, hashes, cache):
-    """The entry of the manifest, from the cache or by codlc."""
+    """Returns the manifest's entry, from the cache or by running codlc."""
     if (size := note_input(job.path).st_size) > MAX_MODEL_BYTES:  # checked before all of it is read
         fail(job.path, f"at most {MAX_MODEL_BYTES} bytes", f"{size} bytes")
     first = job.first_key(compiler_sha, hashes)
@@ -149,7 +155,7 @@ def write_junit(path, entries, faults):
 
 
 def ninja_text(jobs, compiler):
-    """A build file: the same plans, by a system that spreads and repeats work."""
+    """Returns a build file for the same plans, for a build system that distributes and repeats work."""
     def name(path):
         return re.sub(r"([$ :])", r"$\1", path)
 
@@ -202,7 +208,7 @@ def read_models(path):
 
 
 def read_baseline(path, limits):
-    """Entries of a manifest by model and device."""
+    """Returns the entries of a manifest, keyed by model and device."""
     note_input(path)
     try:
         entries = [entry for entry in read_json(path)["entries"] if entry["job_status"] == "Passed"]
@@ -240,7 +246,9 @@ def jobs_of(root, path, out_dir, only):
 
 
 def names_of(inputs):
-    """What the device's profile, or the first that it stands on, says of the SoC's names and of the GPU's: cells of DEVICES."""
+    """Returns the SoC's and the GPU's names from the device's profile, or from the first of its bases that has them:
+    cells of DEVICES.
+    """
     soc, gpu = None, ""
     for path in inputs:
         if path.endswith(".json"):
@@ -254,7 +262,7 @@ def names_of(inputs):
 
 
 def finish(job, result, cache, hashes):
-    """The job's folder, and its entry of the manifest."""
+    """Writes the job's folder, and its entry of the manifest."""
     if "error" in result:
         remove_own(job.folder, "|".join(map(re.escape, FILES)))
         return {"model": job.name, "device": job.label, "options": job.options, "job_status": "Failed", **result}
@@ -266,7 +274,7 @@ def finish(job, result, cache, hashes):
 
 
 def outputs_of(flags, out_dir, jobs):
-    """The paths of all files that a run writes, without the cache's."""
+    """Returns the paths of all files that a run writes, without the cache's."""
     if flags.emit == "github":
         return []
     if flags.emit == "ninja":
