@@ -39,7 +39,7 @@ edited.
 
 """
 
-# What the table cannot say; each rule has its home here.
+# Rules that the table cannot express; this is their only place.
 RULES = """
 ## NaN and infinities
 

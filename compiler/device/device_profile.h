@@ -39,7 +39,7 @@ struct DeviceProfile {
   std::string description;
   DeviceKind kind = DeviceKind::Machine;
   int32_t chip_year = 0;  // when the chip came out; 0: not known
-  int32_t year = 0;       // of most measurements or publications; 0: not known
+  int32_t year = 0;       // when most numbers were measured or published; 0: not known
   // The kernel library that the calibration describes: a profile is for a device and a library.
   std::string kernel_library;
   uint64_t hash = 0;  // XXH3 of the file's bytes
@@ -52,7 +52,7 @@ struct DeviceProfile {
   std::string gpu_name;
   bool has_gpu = false;
   bool shares_cores = false;         // OpenCL computes on the cores of the CPU
-  Layout gpu_layout = Layout::Nhwc;  // of rank-4 values on the GPU: Nhwc (buffers) or Image2d
+  Layout gpu_layout = Layout::Nhwc;  // for rank-4 values on the GPU: Nhwc (buffers) or Image2d
   kernels::GpuFacts gpu_facts;
   Gate gate = Gate::HostEnqueue;
   int32_t image_max_width = 0;   // texels, CL_DEVICE_IMAGE2D_MAX_WIDTH

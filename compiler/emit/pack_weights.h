@@ -17,7 +17,7 @@ namespace codl::compiler {
 // that the weights are not held twice.
 struct PackedWeights {
   std::vector<Blob> blobs;        // distinct blobs of all variants, in first-use order
-  std::vector<uint64_t> offsets;  // of each blob in the data section; multiples of kBlobAlignment
+  std::vector<uint64_t> offsets;  // blobs in the data section; multiples of kBlobAlignment
   uint64_t data_bytes = 0;
   // Blobs made of the constant.
   llvm::DenseMap<ir::ValueId, llvm::SmallVector<uint32_t, 1>> of_constant;

@@ -14,8 +14,8 @@ namespace codl::compiler {
 // Memory of sessions with the plan's workers and the default allocator, if the plan is opened by
 // its path, on the profile's device.
 struct PlanMemory {
-  std::vector<SessionMemory> variants;  // of a session with this variant alone
-  SessionMemory all;                    // of one with all variants (CODL_VARIANT_ADAPTIVE)
+  std::vector<SessionMemory> variants;  // a session with this variant alone
+  SessionMemory all;                    // a session with all variants (CODL_VARIANT_ADAPTIVE)
 };
 // `file` must be a verified plan.
 PlanMemory memory_of_plan(llvm::ArrayRef<uint8_t> file, const DeviceProfile& profile);

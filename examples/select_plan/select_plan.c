@@ -95,7 +95,7 @@ void select_device(const char* table, const phone_t* phone, const char* bad_driv
   while (*at != '\0') {
     piece_t columns[kColumns];
     int count = 0;
-    char end = '\t'; /* of the last column */
+    char end = '\t'; /* ends the last column */
     while (end == '\t') {
       const piece_t column = piece_until(at, "\t\n");
       if (count < kColumns) columns[count] = column;

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* What the phone says of itself; "" where it does not. */
+/* The phone's names for its parts; "" if it has none. */
 typedef struct phone_t {
   char soc_manufacturer[96]; /* ro.soc.manufacturer (Android 12 and later) */
   char soc_model[96];        /* ro.soc.model */

@@ -23,7 +23,7 @@ struct Residuals {
   size_t count = 0;
   double median_absolute = 0;
   double within_10 = 0;  // share of the observations within +-10 %, in percent
-  double p10 = 0;        // of the signed errors: nine tenths lie above
+  double p10 = 0;        // tenth percentile of the signed errors
   double p90 = 0;
 };
 

@@ -107,7 +107,7 @@ struct DeviceFacts {
   double network_sync_us = 0;  // there and back, in whole networks; 0: not measured
   double cpu_contention_percent = 0;
   double gpu_contention_percent = 0;
-  double memory_gb_per_s = 0;           // of both processors together; 0: not measured
+  double memory_gb_per_s = 0;           // both processors together; 0: not measured
   bool shares_cores = false;            // OpenCL computes on the CPU's own cores
   bool contention_is_assumed = false;   // old sample files lack it: they measured the contention
   double interference_percent[2] = {};  // indexed by processor

@@ -46,7 +46,7 @@ struct Sample {
   // The step's time, which read_samples() derives from all visits. While sampling goes on, it is
   // the visit that a quarter are faster than.
   double us = 0;
-  double spread_percent = 0;  // of the last visit: half the range of the middle half of its runs
+  double spread_percent = 0;  // last visit: half the range of the middle half of its runs
   int32_t run_count = 0;      // number of runs in the last visit
 
   // Needs spread_percent.

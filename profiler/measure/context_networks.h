@@ -15,7 +15,7 @@ struct ContextNetwork {
   const char* name;
   ContextKind kind;
   int32_t layers;
-  int32_t side;  // of the map; 1 for products and streams
+  int32_t side;  // side of the map; 1 for products and streams
   int32_t in;    // channels
   int32_t out;
 };

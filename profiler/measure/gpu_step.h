@@ -49,7 +49,7 @@ class GpuStep : public PreparedStep {
   int batch_count_ = 0;                                 // 0: not known yet
   double last_us_ = 0;
   double call_us_ = 0;          // the host's time per launch of the last batch
-  double longest_call_us_ = 0;  // of the step or the processor: some have tens of arguments
+  double longest_call_us_ = 0;  // the step's or the processor's: some have tens of arguments
   bool has_warm_weights_ = false;
   struct Weights {
     cl_uint argument;

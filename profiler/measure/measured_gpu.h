@@ -105,7 +105,7 @@ class MeasuredGpu : public MeasuredProcessor {
   cl_kernel nothing_ = nullptr;
   double busy_us_ = 0;                                    // time of the probe kernel
   double call_us_ = 0;                                    // a GPU's: the host's time for a launch
-  cl_mem arena_ = nullptr;                                // of all steps that exist
+  cl_mem arena_ = nullptr;                                // used by all steps that exist
   std::map<size_t, std::vector<cl_mem>> weight_buffers_;  // keyed by size
   // Shared by all steps: one must not find in the cache what another has just read.
   size_t next_weights_ = 0;

@@ -24,7 +24,7 @@ struct BenchOptions {
   PlanFlags plan;
   int32_t every = 100;     // runs
   int32_t rounds = 5;      // checks of each step
-  double max_percent = 1;  // of the runs' time
+  double max_percent = 1;  // limit, of the runs' time
 };
 
 double run_us(Session& session, const std::vector<codl_buffer_t>& inputs,

@@ -1,4 +1,4 @@
-"""What a case's outputs are: ONNX's reference evaluator, with its known faults put right.
+"""Computes a case's expected outputs: ONNX's reference evaluator, with its known faults put right.
 
 Each class below replaces one operator of the evaluator and says what is wrong with it there (onnx 1.23.2).
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What all six tools do with files: outputs whole or not at all, never over an input or into a device; inputs
+"""Tests the six tools' files: outputs whole or not at all, never over an input or into a device; inputs
 regular and of a known size; no room, no memory, no reader: one line and an exit code.
 
 Usage: files_test.py --bin build/release/bin [unittest arguments]     standard library only
@@ -644,7 +644,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
         compile([onnx_bytes.node("Add", ["x" if i == 0 else f"y{i - 1}", f"w{i}"], [f"y{i}"], f"add{i}")
                  for i in range(40)],
                 [onnx_bytes.external_tensor(f"w{i}", [count], "weights") for i in range(40)], "y39", 64)
-        # Of a chain of constants two are held at a time, where they are folded and where an operator asks for them.
+        # Two constants of a chain are held at a time, where they are folded and where an operator asks for them.
         row = [onnx_bytes.node("Neg", ["w" if i == 0 else f"n{i - 1}"], [f"n{i}"], f"neg{i}") for i in range(15)]
         compile(row + [onnx_bytes.node("Add", ["x", "n14"], ["y"], "add")],
                 [onnx_bytes.external_tensor("w", [count], "weights")], "y", 128)

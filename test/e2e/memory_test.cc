@@ -188,7 +188,7 @@ TEST_CASE("a session holds what codlc says, by kind") {
     CAPTURE(variant.name()->c_str());
     FakeCl cl(device_of(profile));
     CountingAllocator counting;
-    int64_t host_bytes = 0;  // of the whole session
+    int64_t host_bytes = 0;  // the whole session's
     FakeBytes gpu;
     const codl_session_info_t asked =
         info_of(plan, variant.name()->c_str(), cl, counting.get(), [&] {

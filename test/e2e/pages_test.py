@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What pages show of the tools is what the tools say, and every flag is on a page.
+"""Checks that pages show the tools' real output, and that every flag is on a page.
 
 Usage: pages_test.py --bin build/release/bin [--write] [unittest arguments]     standard library only
 

@@ -42,7 +42,7 @@ FAMILIES = ("convolution", "product", "depthwise", "window", "reduction", "eleme
 MAX_SAMPLES = 300  # per kernel and machine; more would only take time
 MIN_SAMPLES = 8    # as codl-profile
 LOOPS_WEIGHT = 3
-MIN_SHARE = 0.004  # of the predicted time in the mean; terms below are left out
+MIN_SHARE = 0.004  # mean share of the predicted time; terms below are left out
 
 
 def read_terms():

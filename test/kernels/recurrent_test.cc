@@ -63,7 +63,7 @@ TEST_CASE("the contract of recurrent networks with packed weights") {
   params.activation_1 = kUnaryNot;
   CHECK(check_with(0, operands[0]) == "known activations");
   params.activation_1 = kUnaryTanh;
-  params.activation_2 = kUnaryNot;  // of a direction that does not exist
+  params.activation_2 = kUnaryNot;  // for a direction that does not exist
   CHECK(check_with(0, operands[0]) == "ok");
   params.has_lengths = 1;
   operands.insert(operands.begin() + 3, lengths_of(2));

@@ -212,7 +212,7 @@ TEST_CASE("work of a depthwise convolution, by hand") {
   CHECK(work.macs == 22 * 22 * 32);
   // A run of 8 outputs has 10 inputs; 3 weights; in each of 22 rows of taps.
   CHECK(work.moved_bytes == 22 * (10 + 3) * 32 * 4 + 64 * 32 * 4);
-  CHECK(work.tile_calls == 8 * 2);  // of two vectors each
+  CHECK(work.tile_calls == 8 * 2);  // two vectors each
   CHECK(work.gathers == 0);
   CHECK(work.weight_bytes == (9 + 1) * 32 * 4);
   // 6 of 38 channels come after whole vectors, with pad lanes: a load for each of their taps, a

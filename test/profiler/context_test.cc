@@ -19,7 +19,7 @@ struct FakeMachine {
   double memory_gb_per_s = 1e9;
   double now_us = 0;
   double gpu_left_us = 0;
-  double gpu_gb_per_s = 0;  // of the rest
+  double gpu_gb_per_s = 0;  // for the rest
 
   void run_cpu(double us, double gb_per_s) {
     const double memory = std::max((gb_per_s + gpu_gb_per_s) / memory_gb_per_s, 1.0);

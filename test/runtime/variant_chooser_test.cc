@@ -228,7 +228,7 @@ class SharedDevice {
   int others_ = 0;
   std::mt19937 random_;
   SharedCore core_;
-  std::vector<float> errors_;  // of predictions, indexed by variant and processor
+  std::vector<float> errors_;  // errors of predictions, indexed by variant and processor
   PlannedChooser chooser_;
   size_t used_ = 0;
 };

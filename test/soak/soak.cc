@@ -69,7 +69,7 @@ struct SoakOptions {
 
 // The resources that the process holds.
 struct Held {
-  int64_t allocated_bytes = 0;  // by the C library; 0 where a sanitizer has its own
+  int64_t allocated_bytes = 0;  // from the C library; 0 where a sanitizer has its own
   int mapped_plans = 0;
   int threads = 0;
   int descriptors = 0;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What soak finds: leaks that are planted, each in a line of its own; and that soak.sh goes through all plans.
+"""Checks that soak finds planted leaks, each in a line of its own, and that soak.sh goes through all plans.
 
     soak_test.py --bin BUILD/bin
 """

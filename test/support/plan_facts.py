@@ -1,5 +1,5 @@
-"""What a plan's first variant does, read from `codl-dump --json` (keys: docs/reference/plan_format.md), and
-whether that is what the flags of a mode ask for."""
+"""Reads from `codl-dump --json` (keys: docs/reference/plan_format.md) what a plan's first variant does, and
+checks that it is what the flags of a mode ask for."""
 import json
 
 # Flags of codlc by mode: the partitioner's choice, one processor, forced splits (with chains along the height).

@@ -149,7 +149,7 @@ class Importer {
   // element is the element; one without is absent. Functions that return an operand as a tensor
   // give an Input error for either.
   struct Sequence {
-    DType dtype = DType::F32;  // of the stored elements
+    DType dtype = DType::F32;  // the stored elements' type
     std::vector<std::string> elements;
   };
   // Limit of elements in all bound sequences. No network has more (a loop that makes a list of

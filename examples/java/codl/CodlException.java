@@ -1,6 +1,6 @@
 package codl;
 
-/** What libcodl refuses or fails at: its status and its line of text. */
+/** An error of libcodl: its status and its line of text. */
 public final class CodlException extends RuntimeException {
   /** A codl_status_t. */
   public final int status;

@@ -71,7 +71,7 @@ public final class Network implements AutoCloseable {
     return using(h -> name(h, index, true));
   }
 
-  /** Of an output the largest that it may have. */
+  /** The dims of an input or output; an output's largest. */
   public long[] inputDims(int index) {
     return using(h -> dims(h, index, false));
   }

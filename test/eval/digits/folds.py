@@ -38,7 +38,7 @@ from measured_pairs import run, write_whole  # noqa: E402
 FOLDS = 5
 T95 = 2.776  # Student's t, four degrees of freedom, two-sided
 CUT = 30  # percent of the predicted time
-ROUNDS = 5  # of measurements
+ROUNDS = 5  # number of measurements
 RATIOS = [percent / 100 for percent in range(5, 80, 5)]
 SEARCHES = {"budget": ["--prune=auto", "--low-rank=auto", "--accuracy-budget=0.5%"],
             "budget 0": ["--prune=auto", "--low-rank=auto", "--accuracy-budget=0%"],
