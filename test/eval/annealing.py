@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a long annealing from a random start finds that the default strategy does not: predicted times, nothing measured.
+"""Compares a long annealing from a random start with the default strategy, by predicted times; nothing is measured.
 
     annealing.py MODELS --bin BIN [--devices sd855,sd865,sd888] [--times 100] [--known FILE] [--out annealing.md]
 
@@ -24,7 +24,7 @@ ANNEALED = re.compile(r"; annealing, \d+ plans judged, ([\d.]+) ms")
 
 
 def line_of(binaries, model, device, plans):
-    """What partition_bench prints; no annealing where `plans` is 0."""
+    """Returns partition_bench's line; without annealing if `plans` is 0."""
     command = [os.path.join(binaries, "partition_bench"), f"--device={device}", f"--budget={BUDGET}", f"--anneal={plans}", model]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode or not SEARCHED.search(done.stdout):
@@ -33,7 +33,7 @@ def line_of(binaries, model, device, plans):
 
 
 class Known:
-    """Milliseconds that annealing has found, by what was annealed."""
+    """Milliseconds that annealing has found, keyed by what was annealed."""
 
     def __init__(self, path):
         self.path = path
@@ -52,7 +52,7 @@ class Known:
 
 
 def annealed(binaries, model, device, plans, known):
-    """(nodes, ms, annealing's ms)"""
+    """Returns (nodes, ms, annealing's ms)."""
     key = f"{device} {os.path.basename(model)} {plans}"
     line = line_of(binaries, model, device, 0 if key in known.ms else plans)
     if key not in known.ms:

@@ -37,7 +37,7 @@ def run(command, codes=(0,)):
 
 
 class Compiled:
-    """A plan's first variant; `best_mib` is all there is where the limit cannot be met."""
+    """A plan's first variant; if the limit cannot be met, there is only `best_mib`."""
 
     def __init__(self, options, model, flags, folder):
         path, report = os.path.join(folder, "plan.codl"), os.path.join(folder, "plan.json")

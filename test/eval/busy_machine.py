@@ -27,7 +27,7 @@ import measured_pairs
 import results
 
 MAX_RATIO = 2  # several threads relative to one, on the busy machine
-MS = 200  # that a timing goes on for, and MIN_RUNS
+MS = 200  # length of a timing, with MIN_RUNS
 MIN_RUNS = 5
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether two builds of codlc write the same plans, but for what they predict.
+"""Checks that two builds of codlc write the same plans, except for predictions.
 
     compare_plans.py MODELS --old BUILD/bin --new BUILD/bin [--devices host,sd855] [--jobs 2]
 
@@ -38,7 +38,7 @@ def without_uncompared(value):
 
 
 def first_difference(old, new, where="plan"):
-    """The first place where two JSON values differ, as text; None if they do not."""
+    """Returns the first place where two JSON values differ, as text; None if they do not."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
             if key not in old or key not in new:
@@ -57,14 +57,14 @@ def first_difference(old, new, where="plan"):
 
 
 def data_of(path, table):
-    """The data section: the last data_bytes of the file."""
+    """Returns the data section: the last data_bytes of the file."""
     with open(path, "rb") as file:
         file.seek(-table["data_bytes"], os.SEEK_END) if table["data_bytes"] else file.seek(0, os.SEEK_END)
         return file.read()
 
 
 def compare(model, device, old_bin, new_bin, folder):
-    """(text or None, ratios of predicted times by variant)"""
+    """Returns (text or None, ratios of predicted times by variant)."""
     plans = []
     for name, binaries in (("old", old_bin), ("new", new_bin)):
         plan = os.path.join(folder, f"{os.path.basename(model)}.{device}.{name}.codl")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What pruning, low rank, fusion and co-execution gain on ResNet-18, alone and together, measured and simulated.
+"""Measures and simulates the gains of pruning, low rank, fusion and co-execution on ResNet-18, alone and together.
 
     cross_layer.py BIN MODELS --cpu-cores 0 --gpu-cores 1 --work DIR
 
@@ -38,7 +38,7 @@ NO_FUSION = [f"--skip-pass={name}" for name in ("merge_common", "nest_concats", 
                                                 "fuse_activation", "widen_pools")]
 LOW_RANK, PRUNE, UNCHECKED = ["--low-rank=0.95"], ["--prune=0.3"], ["--unchecked"]
 SINGLE = ("cpu", "gpu")
-# Flags; strategies, of which the fastest counts.
+# Flags and strategies; the fastest strategy counts.
 ROWS = {
     "none": (NO_FUSION, SINGLE),
     "low rank": (NO_FUSION + LOW_RANK + UNCHECKED, SINGLE),
@@ -53,7 +53,9 @@ MOST_ERROR = 10  # percent of the latency
 
 
 def decayed(path, to, decay):
-    """The network with weights whose singular values fall as i^-decay, and their norm; False without numpy and onnx."""
+    """Writes the network with weights whose singular values fall as i^-decay and keep their norm; False without
+    numpy and onnx.
+    """
     try:
         import numpy
         import onnx
@@ -78,7 +80,7 @@ def decayed(path, to, decay):
 
 
 def read_floats(path):
-    """The float32 elements of an .npy file of version 1."""
+    """Returns the float32 elements of an .npy file of version 1."""
     with open(path, "rb") as file:
         head = file.read(10)
         file.seek(10 + int.from_bytes(head[8:10], "little"))
@@ -155,7 +157,7 @@ class CrossLayer:
         return [value for name in sorted(os.listdir(folder)) for value in read_floats(os.path.join(folder, name))]
 
     def row(self, row, device, by):
-        """The plan of the best strategy."""
+        """Returns the plan of the best strategy."""
         return min((self.plans[device, row, strategy] for strategy in ROWS[row][1]), key=lambda plan: plan[by])
 
     def page(self):

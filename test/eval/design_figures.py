@@ -28,7 +28,7 @@ PART = re.compile(r"(gpu|cpu) \S+ rows\[(\d+),(\d+)\) computed\[(\d+),(\d+)\)")
 
 
 class Network:
-    """What the tools say of one network, split in halves."""
+    """The tools' output for one network, split in halves."""
 
     def __init__(self, bin_folder, name):
         model = os.path.join(ROOT, "examples", "models", name + ".onnx")
@@ -49,7 +49,7 @@ class Network:
         self.variant = self.plan["variants"][0]
 
     def chains(self):
-        """Of each chain of the first variant: [(node, {processor: (owned, computed)})], ranges of rows."""
+        """Returns for each chain of the first variant [(node, {processor: (owned, computed)})], ranges of rows."""
         found = {}
         for line in self.partition.split("variant cpu")[0].splitlines():
             chain = re.search(r" chain=(\d+)", line)
@@ -60,7 +60,7 @@ class Network:
 
 
 def canvas(width, height, x_range, y_range):
-    """Axes without a frame that fill a figure of so many inches; y runs downwards."""
+    """Returns axes without a frame that fill a figure of so many inches; y runs downwards."""
     figure = pyplot.figure(figsize=(width, height))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(*x_range)
@@ -79,7 +79,7 @@ def size(count):
 
 
 def straight_line(network):
-    """The stages, what each makes and who checks it, with this network's numbers."""
+    """Draws the stages with their results and checkers, with this network's numbers."""
     passes, coexec, variant = network.report["passes"], network.coexec, network.variant
     steps = [step["kind"] for step in coexec["steps"] if "step" in step]
     arenas = sum(variant[arena + "_bytes"] for arena in ARENAS)
@@ -100,7 +100,7 @@ def straight_line(network):
     axes.text(2, -0.5, f"{network.name}.onnx and profiles/sd855.json", va="center", fontweight="bold")
     axes.text(99, -0.5, "checked by", va="center", ha="right", fontweight="bold")
     for i, (name, product, numbers, checker) in enumerate(stages):
-        y = i + (0.6 if i >= 7 else 0)  # behind the border between PC and device
+        y = i + (0.6 if i >= 7 else 0)  # after the border between PC and device
         box(axes, 2, y + 0.1, 22, 0.8, CPU if i < 7 else GPU)
         axes.text(13, y + 0.5, name, ha="center", va="center")
         axes.text(26, y + 0.5, product, va="center", fontweight="bold")
@@ -115,7 +115,7 @@ def straight_line(network):
 
 
 def timeline(network):
-    """Both queues of the split network over time, and the memory in use."""
+    """Draws both queues of the split network over time, and the memory in use."""
     steps, end = network.coexec["steps"], network.coexec["end_us"]
     rows = {"gpu": 0, "cpu": 1}
     figure, axes = canvas(7.2, 2.3, (-0.11 * end, 1.02 * end), (-0.3, 3.1))
@@ -150,7 +150,7 @@ def timeline(network):
 
 
 def halo_and_chain(network):
-    """The longest chain: which rows each processor owns, and which it computes besides."""
+    """Draws the longest chain: the rows that each processor owns, and those that it computes besides."""
     nodes = max(network.chains().values(), key=len)
     figure, axes = canvas(7.2, 0.36 * len(nodes) + 0.8, (-33, 102), (-1.0, len(nodes) + 0.8))
     axes.text(0, -0.5, "first row", va="center")
@@ -176,7 +176,7 @@ def halo_and_chain(network):
 
 
 def memory_arenas(network):
-    """Where each tensor lies in its arena, from the first step that touches it to the last."""
+    """Draws each tensor's place in its arena, from the first step that touches it to the last."""
     variant = network.variant
     arenas = [arena for arena in ARENAS if variant[arena + "_bytes"]]
     lives = {}
@@ -208,7 +208,7 @@ def memory_arenas(network):
 
 
 def plan_file(network):
-    """The file to scale, and what stands in front of its weights, to scale."""
+    """Draws the file to scale, and the part before its weights to scale."""
     plan = network.plan
     file_bytes, data = plan["file_bytes"], plan["file_bytes"] - plan["data_bytes"]
     figure, axes = canvas(7.2, 2.2, (-1, 101), (-0.6, 4.0))

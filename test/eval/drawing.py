@@ -22,7 +22,7 @@ SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "codl", "font.family": "sans
 
 
 def without_plain_groups(text):
-    """Takes away <g> without attributes, and what ends it."""
+    """Removes <g> without attributes, and its end."""
     kept, is_plain = [], []
     for token in re.split(r"(<g[^>]*>|</g>)", text):
         if token == "</g>":
@@ -37,14 +37,16 @@ def without_plain_groups(text):
 
 
 def smaller(text):
-    """Without what nobody reads: metadata, names of groups, invisible backgrounds, clipping (nothing is outside)."""
+    """Removes parts that nobody reads: metadata, names of groups, invisible backgrounds, clipping (nothing is
+    outside).
+    """
     for pattern, by in ((r"<metadata>.*?</metadata>|<!--.*?-->", ""), (r"<defs>\s*<clipPath.*?</defs>", ""),
                         (r'\s*clip-path="[^"]*"', ""), (r'<g id="[^"]*"', "<g"),
                         (r'<path d="[^"]*" style="fill: none"/>', ""), (r' transform="rotate\(-0 [^"]*"', ""),
                         (r" font: 9px 'DejaVu Sans', sans-serif;?", ""),
                         (r"(<style[^>]*>)", r"\1text{font:9px 'DejaVu Sans',sans-serif}")):
         text = re.sub(pattern, by, text, flags=re.DOTALL)
-    # Tenths of a point are enough: of attributes, which is where double quotes are, not of what is written.
+    # Tenths of a point are enough for attributes, which have double quotes; text stays.
     text = re.sub(r'"[^"]*"', lambda quoted: re.sub(r"(\d\.\d)\d+", r"\1", quoted[0]), text)
     text = without_plain_groups(RECTANGLE.sub(r"M\1 \2H\3V\4H\1z", text))
     return re.sub(r"\s*\n\s*", "\n", text)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What kernels of a family reach on the measured machines: makes compiler/cost/family_shares.inc.
+"""Fits the shares of kernel families on the measured machines: makes compiler/cost/family_shares.inc.
 
     family_shares.py EVALUATION... [--without NAME] [--out compiler/cost/family_shares.inc]
 
@@ -40,13 +40,13 @@ MACHINES = {
 KINDS = ("cpu", "processor", "gpu")
 FAMILIES = ("convolution", "product", "depthwise", "window", "reduction", "elementwise", "move", "tiled", "loops")
 MAX_SAMPLES = 300  # per kernel and machine; more would only take time
-MIN_SAMPLES = 8    # as codl-profile
+MIN_SAMPLES = 8    # as in codl-profile
 LOOPS_WEIGHT = 3
 MIN_SHARE = 0.004  # mean share of the predicted time; terms below are left out
 
 
 def read_terms():
-    """Names of the terms, in the order of the enumeration."""
+    """Returns the names of the terms, in the order of the enumeration."""
     with open(os.path.join(ROOT, "compiler", "cost", "step_cost.h"), encoding="utf-8") as file:
         names = re.search(r"kTermNames\[kTermCount\] = \{(.*?)\}", file.read(), re.DOTALL).group(1)
     return re.findall(r'"(\w+)"', names)
@@ -68,7 +68,7 @@ def processor_of(symbol):
 
 
 class Steps:
-    """Steps of a kernel: its family; nominal times by term, measured and predicted microseconds, folds."""
+    """Steps of a kernel: its family; nominal times per term, measured and predicted microseconds, folds."""
 
     def __init__(self, family, lines):
         self.family = family
@@ -84,7 +84,7 @@ class Steps:
 
 
 def read_evaluation(path):
-    """(fitted steps, steps of networks), each by symbol."""
+    """Returns (fitted steps, steps of networks), each keyed by symbol."""
     by_symbol = ({}, {})
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -94,8 +94,9 @@ def read_evaluation(path):
 
 
 def fit_shares(times, us, weights, under_weight=1):
-    """Shares that make the sum of weights x log(predicted / measured)^2 least: steps of linear least squares about the
-    prediction so far, halved, 40 times. Where predicted < measured a weight counts `under_weight` times."""
+    """Returns the shares that minimise the sum of weights x log(predicted / measured)^2: 40 halved steps of linear
+    least squares around the present prediction. If predicted < measured, a weight counts `under_weight` times.
+    """
     scale = times.max(axis=0)
     scale[scale == 0] = 1
     scaled = times / scale
@@ -146,8 +147,9 @@ class Pool:
                           weights, LOOPS_WEIGHT if self.family == "loops" else 1)
 
     def left_out_ratios(self):
-        """Measured / predicted of the steps of each host (of one host: of each kernel) left out of the fit; of each
-        kernel as many."""
+        """Returns measured / predicted for the steps of each host left out of the fit (if there is one host: of each
+        kernel); each kernel has as many.
+        """
         groups = self.hosts if len(set(self.hosts)) > 1 else self.symbols
         ratios = []
         for group in sorted(set(groups)):
@@ -160,7 +162,7 @@ class Pool:
         return numpy.hstack(ratios)
 
     def shares(self):
-        """Shares of three digits, without terms that hardly count."""
+        """Returns shares of three digits, without terms that hardly count."""
         shares = self.fit(range(len(self.us)))
         times = numpy.vstack(self.times)
         part = (times * shares / (times @ shares)[:, None]).mean(axis=0)
@@ -169,7 +171,9 @@ class Pool:
 
 
 def pools_of(evaluations, without=None):
-    """Pools by (kind, family), without the host of `without`. `evaluations`: by name what read_evaluation() gives."""
+    """Returns pools, keyed by (kind, family), without the host of `without`. `evaluations`: results of
+    read_evaluation(), by name.
+    """
     left_out = MACHINES[without][0] if without else None
     pools, cpu_hosts = {}, set()
     for name, (kernels, _) in evaluations.items():
@@ -192,7 +196,9 @@ def pools_of(evaluations, without=None):
 
 
 def calibrations_of(evaluations, without=None):
-    """By (kind, family): shares by term and the quantiles 0.05, 0.1, 0.9 and 0.95 of measured / predicted."""
+    """Returns, keyed by (kind, family), shares by term and the quantiles 0.05, 0.1, 0.9 and 0.95 of measured /
+    predicted.
+    """
     return {key: (pool.shares(), numpy.quantile(pool.left_out_ratios(), [0.05, 0.1, 0.9, 0.95]))
             for key, pool in pools_of(evaluations, without).items()}
 

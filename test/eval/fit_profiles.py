@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The profiles of measured machines, made anew from their samples.
+"""Makes the profiles of measured machines again from their samples.
 
     fit_profiles.py --codl-profile build/release/bin/codl-profile [NAME ...]
 

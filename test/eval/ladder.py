@@ -33,7 +33,7 @@ import replay
 
 COUNTED = ("sd855", "sd865", "sd888")
 GFLOPS = {"yolov2": 30.46, "vgg16": 30.94, "posenet": 60.33, "fst": 71.84, "retinaface": 178.71}
-# Thresholds in percent, but for D: share of operators.
+# Thresholds in percent; for D, of the operators.
 BAR_LIMIT = 5
 RETINAFACE_CPU_LIMIT = 10
 REPLAY_MEAN_LIMIT = 5
@@ -72,10 +72,10 @@ class Rung:
 
 
 def device_of(costs, phone, shares):
-    """The phone with the fitted shares and the transfer costs of its profile."""
+    """Returns the phone with the fitted shares and the transfer costs of its profile."""
     transfer = paper.read_profile(os.path.join(paper.PROFILES, phone + ".json"))["transfer"]
     value = lambda quantity: quantity["value"]
-    # A map is of the element's four bytes.
+    # A map has the element's four bytes.
     return replay.Device(
         phone, costs, shares["cpu"], shares["gpu"], mace_model.PHONES[phone],
         transform_ms_per_melems=TRANSFORM_MS_PER_MELEMS,
@@ -85,7 +85,7 @@ def device_of(costs, phone, shares):
 
 
 def replay_plan(device, ops, plan):
-    """Segments of a released plan."""
+    """Returns the segments of a released plan."""
     tenths = paper.tenths_of(plan)
     return replay.simulate_plan(device, ops, plan.get("lengths", [1] * len(ops)), plan["dims"],
                                 tenths)
@@ -119,7 +119,7 @@ def co_execution(data, phone, device, single):
 
 
 def ratios(data, phone, device):
-    """How far the simulated optimum of max(CPU, GPU) is from the released share, by operator."""
+    """Returns how far the simulated optimum of max(CPU, GPU) is from the released share, by operator."""
     distances = []
     for name, ops in data.networks.items():
         plan = data.plans[phone][name]["single"]
@@ -132,7 +132,7 @@ def ratios(data, phone, device):
 
 
 def micro(data, devices):
-    """Pairs (what, simulated ms, published ms, whether it counts)."""
+    """Returns pairs (what, simulated ms, published ms, whether it counts)."""
     figures = data.figures
     conv = lambda *numbers: mace_model.Op("conv", *numbers)
     rows = []
@@ -169,8 +169,7 @@ def micro(data, devices):
 
 
 def halves(data, device):
-    """Fig. 18, sd855: every operator halved, along rows, channels, or the better of both; and
-    Fig. 20: the transfers of it."""
+    """Fig. 18, sd855: every operator is halved, along rows, channels, or the better of both; Fig. 20: its transfers."""
     rows = []
     for name, ops in data.networks.items():
         by_dim = {dim: [replay.simulate_single(device, op, dim, 5) for op in ops] for dim in "HC"}
@@ -183,8 +182,9 @@ def halves(data, device):
 
 
 def transfer_totals(data, device):
-    """Fig. 20: total transfer of halved networks, without and with the chains of Fig. 19; what is
-    left of each after transforms and maps, per transfer, is the fixed time for waiting."""
+    """Fig. 20: total transfer of halved networks, without and with the chains of Fig. 19. What remains of each after
+    transforms and maps, per transfer, is the fixed time for waiting.
+    """
     free = dataclasses.replace(device, sync_ms=0)
     rows = []
     for name, ops in data.networks.items():
@@ -204,15 +204,15 @@ def transfer_totals(data, device):
 
 
 def fixed_sync_ms(rows):
-    """Least squares over the totals."""
+    """Fits least squares over the totals."""
     return (sum(count * (published - ms) for _, _, count, ms, published in rows) /
             sum(count**2 for _, _, count, _, _ in rows))
 
 
 def orderings(data, devices):
-    """Pairs (claim, whether it holds in the simulator)."""
+    """Returns pairs (claim, whether it holds in the simulator)."""
     sd855 = devices["sd855"]
-    # Fig. 2 has buffers and images of one kernel: buffers take that much longer.
+    # Fig. 2 has one kernel with buffers and with images: buffers take that much longer.
     slower = data.figures["2"]["buffer_ms"][0] / data.figures["2"]["image_ms"][0]
     buffers = dataclasses.replace(
         sd855, has_images=False,
@@ -238,7 +238,7 @@ def orderings(data, devices):
 
 
 def climb(data, costs):
-    """What rungs_of() and the page need."""
+    """Computes everything that rungs_of() and the page need."""
     fits = paper.read_fits()
     devices = {phone: device_of(costs, phone, fits[phone]) for phone in mace_model.PHONES}
     result = {"shares": {p: {"cpu": d.cpu, "gpu": d.gpu} for p, d in devices.items()}}
@@ -307,7 +307,7 @@ def rungs_of(result):
 
 
 def furthest_from_fit(data, costs, shares):
-    """How far the shipped shares are from those of the fit, made anew, in percent."""
+    """Returns how far the shipped shares are from a new fit's, in percent."""
     furthest = 0
     for phone in mace_model.PHONES:
         fit = phone_fit.fit_phone(costs, phone, data.networks, data.latency_ms[phone])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What codlc --low-rank=RATIO makes of trained networks, and what it leaves as it is.
+"""Shows what codlc --low-rank=RATIO rewrites in trained networks, and what it leaves as it is.
 
     low_rank_networks.py BIN NETWORKS --golden GOLDEN.zip --work DIR [--device sd855] [--energy 0.95] [--only GLOB]
 
@@ -26,7 +26,7 @@ REASONS = {"no form": "left: no form has fewer multiply-adds", "less than": "lef
 
 
 def like(values, rng):
-    """Noise of the same dims, type and range."""
+    """Returns noise with the same dims, type and range."""
     if values.dtype.kind not in "fiu" or values.size <= 1:
         return np.repeat(values[None], SAMPLES, 0)
     dims = (SAMPLES, *(values.shape[1:] if values.shape[0] == 1 else values.shape))
@@ -49,12 +49,12 @@ def calibrate(inputs, folder):
 
 
 def kept_name(name, options):
-    """Of what is kept of a network: one of the network, the device and the energy."""
+    """Returns the name for kept results: one per network, device and energy."""
     return file_name(f"{name}_{options.device}_{options.energy}")
 
 
 def found_of(name, options, golden):
-    """The network before and after, as a dictionary."""
+    """Returns the network before and after, as a dictionary."""
     with np.load(io.BytesIO(golden.read(name + ".npz")), allow_pickle=False) as arrays:
         inputs = {key[3:]: arrays[key] for key in arrays.files if key.startswith("in:")}
     calibration = os.path.join(options.work, name, "calibration")

@@ -70,8 +70,8 @@ int64_t rounded(int64_t count, int64_t size) { return blocks(count, size) * size
 
 // ---- CPU ----------------------------------------------------------------------------------------
 
-// The time of the slowest thread, where the fastest core takes 1 for all `items`: each thread has
-// two tiles in a static schedule, whatever its core.
+// Returns the time of the slowest thread, if the fastest core takes 1 for all `items`: each thread
+// has two tiles in a static schedule, whatever its core.
 double busiest_share(int64_t items, const Machine& machine) {
   constexpr int64_t kTilesPerThread = 2;
   const int64_t threads = machine.cpu_threads;
@@ -83,7 +83,7 @@ double busiest_share(int64_t items, const Machine& machine) {
   return static_cast<double>(most) / static_cast<double>(items) / slowest;
 }
 
-// A product in blocks of 8 x 8 x 4; threads share the blocks of rows.
+// Counts a product in blocks of 8 x 8 x 4; threads share the blocks of rows.
 void count_product(int64_t rows, int64_t cols, int64_t depth, int64_t times, const Machine& machine,
                    kernels::StepWork& work) {
   work.macs = static_cast<double>(times * rounded(rows, 8) * rounded(cols, 8) * rounded(depth, 4));
@@ -91,7 +91,7 @@ void count_product(int64_t rows, int64_t cols, int64_t depth, int64_t times, con
   work.busiest_share = busiest_share(blocks(rows, 8), machine);
 }
 
-// Fills `work`; returns the class, whose shares are its own.
+// Fills `work`; returns the class, which has shares of its own.
 std::string cpu_work(const MaceOp& op, const Machine& machine, kernels::StepWork& work) {
   work.read_bytes = op.in_bytes();
   work.written_bytes = op.out_bytes();
@@ -118,7 +118,7 @@ std::string cpu_work(const MaceOp& op, const Machine& machine, kernels::StepWork
     work.written_bytes += moved;
     return "gemm";
   }
-  // Direct: some channels of an item, four columns at a time.
+  // The direct kernel computes some channels of an item, four columns at a time.
   const int64_t channels = op.kernel == 3 ? (op.stride == 1 ? 2 : 1) : 4;
   const int64_t items = blocks(op.out_channels, channels);
   work.macs = static_cast<double>(items * channels * op.out_rows() * rounded(op.out_cols(), 4) *
@@ -132,7 +132,7 @@ std::string cpu_work(const MaceOp& op, const Machine& machine, kernels::StepWork
 
 using Size = std::array<int64_t, 3>;  // channels, columns, rows
 
-// The heuristics of CoDL's kernels: one for 1x1, one for 3x3, one for the rest.
+// Uses the heuristics of CoDL's kernels: one for 1x1, one for 3x3, one for the rest.
 Size work_group(const Size& global, int64_t block, int64_t kernel, const MaceConstants& phone) {
   int64_t base = std::max<int64_t>(phone.cache_bytes / 16384, 1);
   const int64_t item_bytes = (2 * block + 4) * 16;
@@ -210,7 +210,7 @@ constexpr Term kTerms[] = {Term::Compute, Term::Read, Term::Written, Term::Weigh
 
 class Costs {
  public:
-  // The answer to a line.
+  // Returns the answer to a line.
   std::string answer(const std::string& line) {
     std::istringstream in(line);
     std::string what, phone, processor;

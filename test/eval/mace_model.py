@@ -1,4 +1,4 @@
-"""What MACE's kernels, as CoDL ran them on phones, cost: operators here, their work and time from mace_cost.cc.
+"""Costs of MACE's kernels, as CoDL ran them on phones: operators here, their work and time from mace_cost.cc.
 
 How a step is cut into blocks, threads, work-groups and waves follows from the shapes and from the constants that CoDL's
 released code holds for a phone; its time is codl's own cost model's, of the machine in the phone's profile. Only shares
@@ -16,15 +16,14 @@ CPU_SHARES = ("gemm", "d3", "dbig", "bytes", "weights")
 GPU_SHARES = ("k1", "k3", "k3s2", "kbig", "bytes", "weights")
 SHARES = {"cpu": CPU_SHARES, "gpu": GPU_SHARES}
 BIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "release", "bin")
-STEP_US = 30  # assumed: dispatch of an operator, of either processor
-# Whose GPU has images; with buffers nothing is transformed.
+STEP_US = 30  # assumed: dispatching an operator, on either processor
+# True if the GPU uses images; with buffers nothing is transformed.
 PHONES = {"sd855": True, "sd865": True, "sd888": True, "kirin990": False}
 
 
 @dataclasses.dataclass(frozen=True)
 class Op:
-    """An operator, or the part of one that a processor computes. Rows and columns of the input
-    include the padding."""
+    """An operator, or the part of one that a processor computes. Rows and columns of the input include the padding."""
     kind: str  # conv, pool, fc
     kernel: int
     stride: int
@@ -71,7 +70,7 @@ class Op:
 
 
 def parse_op(text):
-    """"conv|pool KERNEL STRIDE IN_ROWS IN_COLS IN_CHANNELS OUT_CHANNELS" or "fc INPUTS OUTPUTS"."""
+    """Parses "conv|pool KERNEL STRIDE IN_ROWS IN_COLS IN_CHANNELS OUT_CHANNELS" or "fc INPUTS OUTPUTS"."""
     kind, *numbers = text.split()
     numbers = [int(n) for n in numbers]
     if kind == "fc":
@@ -88,13 +87,13 @@ def rounded(count, size):
 
 
 class Costs:
-    """mace_cost, asked line by line."""
+    """Asks mace_cost line by line."""
 
     def __init__(self, folder):
         self.tool = subprocess.Popen([os.path.join(folder, "mace_cost")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                      text=True, bufsize=1)
         self.known = {}  # answers
-        self.shares = {}  # that the tool has, by phone and processor
+        self.shares = {}  # shares that the tool has, keyed by phone and processor
 
     def close(self):
         self.tool.stdin.close()
@@ -110,7 +109,7 @@ class Costs:
         return answer
 
     def terms(self, phone, processor, op):
-        """Microseconds by share: of the class of its kernel, of bytes, of weights."""
+        """Returns microseconds by share: of the class of its kernel, of bytes, of weights."""
         key = ("terms", phone, processor, op)
         if key not in self.known:
             name, *numbers = self.ask(f"terms {phone} {processor} {op.line}").split(" ")

@@ -46,14 +46,14 @@ LEAST_SPLIT = 0.7  # share of the networks
 MOST_ERROR = (10, 20)  # percent: median, worst
 # Groups of timed variants by the beginning of their names, in the order of the tables.
 PREFIXES = {"": "this build's plans", "learned ": "those that learned", "old ": "the other build's"}
-NOT_JUDGED = ("fast_style_transfer_ts13",)  # beside, in no mean of ideal gains
+NOT_JUDGED = ("fast_style_transfer_ts13",)  # not in any mean of ideal gains
 DRAWS = 10000  # draws of networks, for the interval of a mean
 ROUND_MS = 200  # for a variant
 MOST_RUNS = 50
 LEAST_RUNS = 3
 SECONDS = 1200  # that a program other than codl-profile may take
 RECORDED = 15  # runs whose steps are timed, to learn from
-LEFT = 3  # exit code: something is left to do
+LEFT = 3  # limit for a program other than codl-profile
 
 
 class OutOfTime(Exception):
@@ -68,7 +68,7 @@ def seconds_of(text):
 
 
 def run(binaries, tool, *arguments, seconds=SECONDS):
-    """What the tool prints. Ends this program with the tool's own words if it fails."""
+    """Returns the tool's output. If the tool fails, this program ends with the tool's own words."""
     path = os.path.join(binaries, tool)
     libraries = [binaries, os.path.join(binaries, "..", "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
     environment = dict(os.environ, LD_LIBRARY_PATH=":".join(filter(None, libraries)))
@@ -103,7 +103,7 @@ class Build:
         self.profile = os.path.join(self.folder, "profile.json")
 
     def make_profile(self):
-        """Seconds that it took; None if it is there."""
+        """Returns the seconds that it took; None if the profile exists."""
         if os.path.exists(self.profile):
             return None
         samples = self.profile + ".samples.csv"
@@ -126,7 +126,7 @@ class Build:
         return path
 
     def learned_plan(self, network, runs):
-        """The plan of the last of --learn compiles."""
+        """Returns the plan of the last --learn compilation."""
         plan = self.plan(network, "auto")
         learned = [(path, self.measure_steps(path, runs)) for path in (plan, self.plan(network, "gpu"))]
         for i in range(self.options.learn):
@@ -146,7 +146,7 @@ class Build:
         return {v["name"]: v for v in json.loads(run(self.binaries, "codl-dump", plan, "--json"))["variants"]}
 
     def bench(self, plan, runs):
-        """By variant: its predicted time and the median of each round."""
+        """Returns for each variant its predicted time and the median of each round."""
         report = json.loads(run(self.binaries, "codl-bench", plan, "--all-variants", "--json", *self.pins,
                                 f"--rounds={self.options.rounds}", f"--num-runs={runs}", "--warmup-runs=2"))
         if report["missing"]:
@@ -155,14 +155,14 @@ class Build:
                 for v in report["variants"]}
 
     def bench_one(self, plan, variant, runs):
-        """The same of one variant, in one round."""
+        """The same for one variant, in one round."""
         report = json.loads(run(self.binaries, "codl-bench", plan, f"--variant={variant}", "--require-variant",
                                 "--json", *self.pins, f"--num-runs={runs}", "--warmup-runs=2"))
         return {"predicted_us": report["predicted_us"], "rounds_us": [report["median_us"]]}
 
 
 def is_cpu_plan(variants):
-    """Whether co-execution is the CPU plan to the byte: two variants that differ in their names only."""
+    """True if co-execution is the CPU plan to the byte: two variants that differ only in their names."""
     if "coexec" not in variants:
         return True
     return dict(variants["coexec"], name="") == dict(variants["cpu"], name="")
@@ -178,7 +178,7 @@ def runs_of(us):
 
 
 def join(into, name, times):
-    """Rounds of another pass behind those there are."""
+    """Appends the rounds of another pass."""
     known = into.setdefault(name, {"predicted_us": times["predicted_us"], "rounds_us": []})
     known["rounds_us"] += times["rounds_us"]
 
@@ -199,12 +199,14 @@ def measure_unpinned(network, new, _):
 
 
 def measure_pinned(network, new, old):
-    """Passes over: this build's variants, the GPU's plan, the other build's variants; the order turned around."""
+    """Measures in passes over this build's variants, the GPU's plan, and the other build's variants, then in reverse
+    order.
+    """
     plan, gpu_plan = new.plan(network, "auto"), new.plan(network, "gpu")
     variants = new.variants(plan)
     found = {"is_cpu_plan": is_cpu_plan(variants), "is_split": is_split(variants), "times": {}}
     runs = runs_of(new.bench_one(plan, "cpu", LEAST_RUNS)["rounds_us"][0])
-    # A network whose GPU plan has no GPU step has no such variant.
+    # runs with timed steps, to learn from
     gpu_variant = next((name for name in ("gpu", "coexec") if name in new.variants(gpu_plan)), None)
 
     def bench_new():
@@ -216,7 +218,7 @@ def measure_pinned(network, new, old):
             join(found["times"], "gpu", new.bench_one(gpu_plan, gpu_variant, runs))
 
     def bench_old():
-        # In turns, a process each: builds of before have no --all-variants.
+        # exit code if work remains
         for _ in range(old.options.rounds):
             for name in old.variants(old_plan):
                 join(found["times"], "old " + name, old.bench_one(old_plan, name, runs))
@@ -247,14 +249,14 @@ def median_us(found, name):
 
 
 def paired_ratios(found, name="coexec"):
-    """Of each round: how many times as fast as the CPU plan."""
+    """Returns for each round how many times as fast as the CPU plan it is."""
     prefix = name.removesuffix(name.split()[-1])
     return [cpu / own for cpu, own in zip(found["times"][prefix + "cpu"]["rounds_us"],
                                           found["times"][name]["rounds_us"])]
 
 
 def speedup(found, name="coexec"):
-    """S: over the better processor alone, which is also what a plan without co-execution has."""
+    """Returns S: the speed-up over the better processor alone; a plan without co-execution has it, too."""
     alone = [statistics.median(paired_ratios(found, name))] if name in found["times"] else [1.0]
     if "gpu" in found["times"] and name in found["times"]:
         alone.append(median_us(found, "gpu") / median_us(found, name))
@@ -262,7 +264,9 @@ def speedup(found, name="coexec"):
 
 
 def ideal_shares(found):
-    """Of the ideal gain, (S - 1) / (S* - 1), by the co-execution of each of PREFIXES; see above."""
+    """Returns the share of the ideal gain, (S - 1) / (S* - 1), that the co-execution of each of PREFIXES reaches;
+    see above.
+    """
     alone = [min(median_us(found, prefix + name) for prefix in PREFIXES if prefix + name in found["times"])
              for name in ("cpu", "gpu")]
     ideal = min(alone) / max(alone)
@@ -275,7 +279,7 @@ def ideal_shares(found):
 
 
 def interval_of_mean(values):
-    """The middle 95 % of the means of as many values drawn from these with replacement."""
+    """Returns the middle 95 % of the means of as many values drawn from these with replacement."""
     draw = random.Random(0)
     means = sorted(statistics.mean(draw.choices(values, k=len(values))) for _ in range(DRAWS))
     return means[round(0.025 * DRAWS)], means[round(0.975 * DRAWS) - 1]
@@ -300,7 +304,7 @@ def ideal_lines(networks):
 
 
 def errors_of(found, prefix=""):
-    """By variant, of one of PREFIXES: predicted over measured, in percent off."""
+    """Returns for each variant of one of PREFIXES the error of the prediction, in percent."""
     times = {name: found["times"].get(prefix + name) for name in ("coexec", "cpu", "gpu")}
     return {name: 100 * (known["predicted_us"] / median_us(found, prefix + name) - 1)
             for name, known in times.items() if known and known["predicted_us"] > 0}
@@ -447,7 +451,7 @@ class Run:
 
 
 def pair_arguments(parser, time_budget):
-    """What programs take that measure one pair of cores in a folder they go on with."""
+    """Adds arguments of programs that measure one pair of cores, and continue in a folder."""
     parser.add_argument("bin", help="folder of this build's programs")
     parser.add_argument("models", help="folder of NAME.onnx, with weights")
     parser.add_argument("--work", required=True, metavar="DIR", help="what is kept between runs, and the results")
@@ -493,7 +497,7 @@ def parse_options():
 
 
 def main():
-    # A call that is stopped leaves results.json whole.
+    # A stopped run leaves results.json complete.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
     sys.exit(Run(parse_options()).all())
 

@@ -9,8 +9,8 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# A build whose programs note their arguments in $CALLS. codlc's plan is its own arguments; what a plan takes is in
-# $TIMES: by network and variant, microseconds and the prediction.
+# A build whose programs note their arguments in $CALLS. codlc's plan is its own arguments; $TIMES has a plan's times:
+# by network and variant, microseconds and the prediction.
 PROGRAM = """#!{python}
 import json, os, sys
 tool, arguments = os.path.basename(sys.argv[0]), sys.argv[1:]

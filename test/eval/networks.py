@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How well codl-sim tells what codl-bench measures: whole networks on a CPU, a GPU and both.
+"""Compares codl-sim with codl-bench's measurements: whole networks on a CPU, a GPU and both.
 
     networks.py all MODELS --bin build/release/bin --device h200-nvidia --out RESULTS
 
@@ -42,12 +42,12 @@ import time
 TOLERANCE = 0.08
 KINDS = {"cpu": ["--strategy=cpu"], "gpu": ["--strategy=gpu"], "auto": [],
          "split": ["--place=*=split:h:0.5"]}
-SECONDS = 300  # that a plan may take to load and to run
+SECONDS = 300  # limit for a plan to load and to run
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def fill(model):
-    """Gives tensors without data one number each: of weights such that sums stay as they were."""
+    """Gives each tensor without data one number: weights such that sums keep their size."""
     from onnx import TensorProto
     import numpy
     for index, tensor in enumerate(model.graph.initializer):
@@ -56,7 +56,7 @@ def fill(model):
                 count == 0):
             continue
         depth = count / tensor.dims[0] if len(tensor.dims) > 2 else tensor.dims[-1]
-        # No two tensors of a shape are the same, and none is 1 throughout: neither would stay.
+        # No two tensors of a shape are equal, and none is 1 throughout, because the compiler would remove such tensors.
         value = (1 / depth if len(tensor.dims) > 1 else 0.9) * (1 + index % 97 * 1e-4)
         tensor.raw_data = numpy.full(count, value, numpy.float32).tobytes()
 
@@ -118,7 +118,7 @@ def unpack(pack, name, kind, folder):
 
 
 def bench(options, plan, kind, trace):
-    """What codl-bench tells of a plan, or why it told nothing."""
+    """Returns codl-bench's report on a plan, or the reason why there is none."""
     variant = "cpu" if kind == "cpu" else "gpu" if kind == "gpu" else "coexec"
     flags = [f"--variant={variant}", "--require-variant", "--json", "--num-runs=5",
              "--warmup-runs=2", f"--min-ms={options.min_ms}"]
@@ -148,7 +148,7 @@ def bench(options, plan, kind, trace):
 
 
 def stop_and_continue(options, signal_number):
-    """Sends the programs that sample meanwhile the signal."""
+    """Sends the signal to programs that sample meanwhile."""
     for process in options.beside.split(",") if options.beside else ():
         try:
             os.kill(int(process), signal_number)
@@ -173,7 +173,7 @@ def measure_round(options, plans, results, folder):
             print(f"{name}: " + (plan["error"] or f"{report['median_us']:.0f} us"), flush=True)
     finally:
         stop_and_continue(options, signal.SIGCONT)
-    # After each network: a run that is cut off leaves what it has.
+    # Written after each network, so that an interrupted run keeps its results.
     with open(os.path.join(options.out, "results.json"), "w") as file:
         json.dump(results, file, indent=1)
         file.write("\n")
@@ -199,7 +199,7 @@ def measure(options):
 
 
 def simulated_us(options, plan, device):
-    """Of the plan's first variant, the one that was asked for; or why there is none."""
+    """Returns the simulated time of the plan's first variant, the one asked for; or why there is none."""
     done = subprocess.run([os.path.join(options.bin, "codl-sim"), plan, f"--device={device}",
                            "--json"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -208,7 +208,7 @@ def simulated_us(options, plan, device):
 
 
 def probe_us_of(device):
-    """What codl-bench's probe takes at the profile's clock; None: the profile does not say."""
+    """Returns the time of codl-bench's probe at the profile's clock; None if the profile does not say."""
     path = device if device.endswith(".json") else os.path.join(HERE, "..", "..", "profiles",
                                                                 device + ".json")
     with open(path) as file:

@@ -1,4 +1,4 @@
-"""What CoDL's authors published, and the profiles of the phones they used.
+"""Reads the data that CoDL's authors published, and the profiles of the phones they used.
 
 data/codl_paper.json, made from the paper's figures (MobiSys'22) and the released code:
 
@@ -50,7 +50,7 @@ def tenths_of(plan):
 
 
 def read_profile(path):
-    """A device profile with what it inherits (docs/reference/profile_format.md)."""
+    """Returns a device profile with its inherited members (docs/reference/profile_format.md)."""
     with open(path) as file:
         profile = json.load(file)
     if "base" not in profile:

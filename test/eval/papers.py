@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Figures of the founding papers anew: published beside simulated.
+"""Repeats figures of the founding papers: published beside simulated.
 
     papers.py BIN MODELS [--out docs/results/papers] [--work DIR]     simulates, then writes the page and the figures
     papers.py --render                                                page and figures from what was collected
@@ -20,16 +20,16 @@ import papers_pages
 import papers_runs
 import results
 
-MATPLOTLIB = "3.6.3"  # Debian 12's, which drew the committed figures
+MATPLOTLIB = "3.6.3"  # Debian 12's version, which drew the committed figures
 
 
 def names_of(text, known):
-    """{name: file} of "NAME,...": a name of the papers', or a file's."""
+    """Returns {name: file} for "NAME,...": a name of the papers', or a file's."""
     return {name: known.get(name, name) for name in text.split(",")}
 
 
 def papers_networks(networks):
-    """Those of CoDL's paper; where there are none, all."""
+    """Returns those of CoDL's paper; all if there are none."""
     return {name: file for name, file in networks.items() if name in papers_runs.NETWORKS} or networks
 
 

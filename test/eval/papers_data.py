@@ -1,4 +1,4 @@
-"""What tables and figures of docs/results/papers are made from: collected answers beside what was published."""
+"""The data for tables and figures of docs/results/papers: collected answers beside published ones."""
 import json
 import os
 
@@ -7,7 +7,7 @@ import papers_runs
 
 PAGES = os.path.join(paper.HERE, "..", "..", "docs", "results", "papers")
 ORIGINS = ("published", "simulated")
-# Which of the paper's bars belongs to a strategy. On Kirin 990 the paper's CoDL has buffers, as the profile.
+# Each strategy's bar in the paper. On Kirin 990 the paper's CoDL uses buffers, like the profile.
 BARS = {"cpu": "cpu", "gpu": "gpu", "mulayer": "mulayer", "codl-buffer": "codl_buffer", "codl": "codl", "codl-released": "codl"}
 
 
@@ -39,7 +39,7 @@ class Data:
         return self.paper.latency_ms.get(phone, {}).get(name, {}).get(BARS.get(strategy))
 
     def clock_ms(self, phone, name, strategy):
-        """By CoDL's clock, to be held against the paper only."""
+        """Returns the time by CoDL's clock, only for comparison with the paper."""
         return self.run(phone, name, strategy)["clock_us"] / 1e3
 
     def wall_ms(self, phone, name, strategy):
@@ -68,7 +68,7 @@ class Data:
         return "resnet50" if "resnet50" in self.networks else self.networks[-1]
 
     def frames(self):
-        """Panels: (title, whether it is percent, {network: values by limit}); none without frames."""
+        """Returns panels: (title, whether it is percent, {network: values by limit}); none without frames."""
         plans = self.collected["frames"]
         if not plans:
             return []

@@ -37,8 +37,9 @@ def points(axes, origin, xs, ys, colours):
 
 
 def rows(axes, groups, title, is_logarithmic=False, is_labelled=True):
-    """Groups of rows, {group: [(label, {origin: (value, colour)})]}, from the top down: a mark for each origin, and a
-    line from the least value to the greatest."""
+    """Draws groups of rows, {group: [(label, {origin: (value, colour)})]}, from the top down: a mark for each
+    origin, and a line from the least value to the greatest.
+    """
     y, ticks, labels, marks = 0, [], [], {}
     for group, members in groups.items():
         if is_labelled and group:
@@ -82,13 +83,13 @@ def logarithmic(all_axes, low, high):
 
 
 def of_strategies(data, strategies, values):
-    """Groups of rows(): by network a row for each strategy."""
+    """Returns groups for rows(): per network a row for each strategy."""
     return {name: [(TITLES[s], {origin: (value, COLOURS[s]) for origin, value in values(name, s).items()}) for s in strategies]
             for name in data.paper_networks}
 
 
 def latency(data, folder):
-    """Figs. 15 and 16."""
+    """Draws Figs. 15 and 16."""
     figure, all_axes = pyplot.subplots(1, len(data.phones), figsize=(2.6 * len(data.phones) + 0.6, 8.6), squeeze=False)
     for axes, phone in zip(all_axes[0], data.phones):
         values = lambda name, s: {"published": data.published_ms(phone, name, s), "simulated": data.clock_ms(phone, name, s)}
@@ -102,7 +103,7 @@ def latency(data, folder):
 
 
 def costs(data, folder):
-    """Figs. 21 and 22, on the first phone."""
+    """Draws Figs. 21 and 22, for the first phone."""
     figure, all_axes = pyplot.subplots(1, 3, figsize=(11, 6.4))
     strategies = ("cpu", "gpu", "mulayer", "codl", "optimal")
     rows(all_axes[0], of_strategies(data, strategies, data.power_w), "Power, W (Fig. 21)")
@@ -114,7 +115,7 @@ def costs(data, folder):
 
 
 def strategies(data, folder):
-    """The study's comparison: time over that of the fastest strategy, by phone, two phones side by side."""
+    """Draws the study's comparison: time over that of the fastest strategy, per phone, two phones side by side."""
     names, columns = list(data.networks), data.strategies
     wide = min(2, len(data.phones))
     high = -(-len(data.phones) // wide)
@@ -151,7 +152,9 @@ def strategies(data, folder):
 
 
 def spread(values, least, highest):
-    """Moves values apart until neighbours are `least` from each other and none is above `highest`; their order stays."""
+    """Moves values apart until neighbours are `least` from each other and none is above `highest`; their order
+    stays.
+    """
     order = sorted(range(len(values)), key=lambda i: values[i])
     placed = list(values)
     for before, after in zip(order, order[1:]):
@@ -163,7 +166,7 @@ def spread(values, least, highest):
 
 
 def frames(data, folder):
-    """The study's frames: what a display loses, and what a plan takes, by what the plan may have of the GPU."""
+    """Draws the study's frames: how many a display loses, and a plan's time, by the plan's limit of the GPU."""
     panels, limits = data.frames(), list(papers_runs.LIMITS)
     if not panels:
         return

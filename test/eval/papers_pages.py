@@ -16,12 +16,12 @@ def number(value, digits=0):
 
 
 def pair(values, digits=0):
-    """Published and simulated."""
+    """Returns the published and the simulated value."""
     return " / ".join(number(values[origin], digits) for origin in papers_data.ORIGINS)
 
 
 def ratios(data, phones, other):
-    """How many times as fast CoDL is as `other` ("best": the faster processor), by origin: geometric means."""
+    """Returns how many times as fast CoDL is as `other` ("best": the faster processor), by origin: geometric means."""
     found = {origin: [] for origin in papers_data.ORIGINS}
     for phone in phones:
         for name in data.paper_networks:
@@ -60,7 +60,7 @@ def span(values):
 
 
 def strategies(data):
-    """The study's sentences, and what is simulated of each."""
+    """Returns the study's sentences, and what the simulation says about each."""
     claims, first, name = data.study, data.first, data.study_network()
     best = [n for n in data.paper_networks
             if data.wall_ms(first, n, "codl") <= min(data.wall_ms(first, n, s) for s in ("cpu", "gpu", "mulayer", "codl-buffer"))]
@@ -89,7 +89,7 @@ def frames(data):
     return results.table(["network", *(cell for limit in shown for cell in (f"{limit}, ms", "lost, %"))], rows)
 
 
-# (name of the figure, heading, what is published, sentences, table)
+# (name of the figure, heading, published part, sentences, table)
 SECTIONS = (
     ("latency", "Latency by strategy, network and phone (CoDL, Figs. 15 and 16)", CODL,
      ("Times are by CoDL's clock, which leaves out what the host takes to enqueue. The paper times lists of operators that are not "

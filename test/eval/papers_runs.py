@@ -1,4 +1,4 @@
-"""What papers.py asks codlc and codl-sim: plans of the papers' networks, strategies and phones, each asked once.
+"""Asks codlc and codl-sim for papers.py: plans of the papers' networks, strategies and phones, each once.
 
 Everything here is simulated. An answer stays in a folder, under the programs' and the model's contents, so that a command
 that was cut off goes on where it was.
@@ -19,7 +19,7 @@ STRATEGIES = ("cpu", "gpu", "mulayer", "coarse", "fine", "codl-buffer", "codl", 
 GRANULARITIES = ("coarse", "fine", "optimal")
 # With n competing processes beside the plan's thread on one core, they take n of n + 1 parts (assumed: equal shares).
 LOADS = {0: 0, 2: 67}
-# A screen's frames beside a network: plans by how much of the GPU they may have, and how the GPU serves two programs.
+# A screen's frames beside a network: plans with different limits of the GPU, and how the GPU serves two programs.
 SLICE = "--max-gpu-slice=4ms"
 LIMITS = {"GPU alone": ["--strategy=gpu"], "no limit": [], "slices": [SLICE],
           **{f"{percent} %": [f"--gpu-limit={percent}%", SLICE] for percent in (75, 50)}}
@@ -28,7 +28,9 @@ TIMES = ("clock_us", "wall_us")  # times of the phones except the first
 
 
 def summary(report, simulated):
-    """What the tables have of a plan; `simulated` by load in percent, as codl-sim says of its first variant."""
+    """Returns a plan's figures for the tables; `simulated`: by load in percent, codl-sim's result for its first
+    variant.
+    """
     variant = report["variants"][0]
     found = {"clock_us": simulated["0"]["codl_clock_us"], "wall_us": variant["predicted_us"],
              "high_us": variant["high_us"], "memory_bytes": variant["memory"]["total_bytes"],
@@ -51,7 +53,7 @@ class Plans:
         model = os.path.join(self.models, network + ".onnx")
         with tempfile.TemporaryDirectory(dir=self.work) as folder:
             plan, answer = os.path.join(folder, "plan.codl"), os.path.join(folder, "report.json")
-            # The papers' methods know no limit on weights.
+            # The papers' methods have no limit on weights.
             measured_pairs.run(self.binaries, "codlc", model, f"--device={device}", "--max-weights=none", *flags, "-q", "-o", plan,
                                f"--report-json={answer}")
             with open(answer, encoding="utf-8") as file:
@@ -68,7 +70,7 @@ class Plans:
         return {"report": report, "simulated": simulated}
 
     def answer(self, network, device, flags, simulations):
-        """codlc's report, and by the value of each of codl-sim's flags its run of the first variant."""
+        """Returns codlc's report, and codl-sim's run of the first variant for each value of its flags."""
         stat = os.stat(os.path.join(self.models, network + ".onnx"))
         key = repr((self.build.hexdigest(), stat.st_size, stat.st_mtime_ns, network, device, flags, simulations))
         path = os.path.join(self.work, f"{network}.{os.path.basename(device)}.{hashlib.sha256(key.encode()).hexdigest()[:16]}.json")
@@ -83,7 +85,7 @@ class Plans:
         return summary(answer["report"], answer["simulated"])
 
     def frames(self, network, device, flags):
-        """What a display loses beside the plan, in percent of its frames, and what the plan takes of the GPU."""
+        """Returns the percentage of frames that a display loses beside the plan, and the plan's share of the GPU."""
         answer = self.answer(network, device, flags, [f"--display={display}" for display in DISPLAYS])
         variant = answer["report"]["variants"][0]
         return {"wall_us": variant["predicted_us"], "gpu_share": variant["gpu_share"], "slice_us": variant["longest_slice_us"],
@@ -91,7 +93,9 @@ class Plans:
 
 
 def simulate(plans, networks, phones, tell=print):
-    """By phone, network and strategy what its plan has. Of the first phone everything; of the others, times."""
+    """Returns the plans' figures by phone, network and strategy: everything for the first phone, times for the
+    others.
+    """
     found = {}
     for phone in phones:
         is_first = phone == phones[0]
@@ -106,7 +110,7 @@ def simulate(plans, networks, phones, tell=print):
 
 
 def simulate_frames(plans, networks, phone):
-    """By network and limit; none where codl-sim knows no display."""
+    """Returns them by network and limit; none if codl-sim knows no display."""
     if "--display" not in measured_pairs.run(plans.binaries, "codl-sim", "--help"):
         return {}
     return {name: {limit: plans.frames(file, phone, flags) for limit, flags in LIMITS.items()} for name, file in networks.items()}

@@ -24,7 +24,7 @@ LARGEST = 60000  # bytes of a figure
 
 
 def cells_of(lines, head):
-    """Rows of the tables whose head contains `head`."""
+    """Returns the rows of the tables whose head contains `head`."""
     found, is_inside = [], False
     for line in lines:
         if not line.startswith("|"):
@@ -56,7 +56,7 @@ class PapersTest(unittest.TestCase):
         return done.stdout
 
     def plan(self, strategy):
-        """Report of codlc, and the plan's path."""
+        """Returns codlc's report, and the plan's path."""
         plan, report = (os.path.join(self.folder.name, f"{strategy}.{end}") for end in ("codl", "json"))
         self.tool("codlc", os.path.join(MODELS, NETWORK + ".onnx"), f"--device={PHONE}", f"--strategy={strategy}", "-q", "-o", plan,
                   f"--report-json={report}")

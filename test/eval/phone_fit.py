@@ -16,13 +16,14 @@ import paper
 BAR_ERROR = 0.03  # error of a bar: the paper's own repeats of one quantity differ by 0 to 20 %
 
 
-# Fig. 2 has 226 GFLOP/s on Adreno 650, images; half of it where buffers are used.
+# Fig. 2 has 226 GFLOP/s on Adreno 650 with images; half of it with buffers.
 GPU_CONV_GFLOPS = {"sd855": 200, "sd865": 200, "sd888": 200, "kirin990": 100}
 
 
 def facts_of(phone):
-    """Of the machine in its profile, in GFLOP/s and GB/s: the CPU's peak, and what as many cores as slow as the slowest
-    would reach, as MACE cuts work evenly; the GPU's peak."""
+    """Returns the machine's facts from its profile, in GFLOP/s and GB/s: the CPU's peak, and the peak if all cores
+    were as slow as the slowest, because MACE cuts work evenly; the GPU's peak.
+    """
     profile = paper.read_profile(os.path.join(paper.PROFILES, phone + ".json"))
     speeds = profile["cpu"]["worker_speeds"]["values"]
     value = lambda side, name: (lambda fact: fact["value"] if isinstance(fact, dict) else fact)(profile[side]["machine"][name])
@@ -32,12 +33,13 @@ def facts_of(phone):
 
 
 def priors(phone):
-    """By processor and share: median and the standard deviation of its logarithm. Profiles give the CPU and the GPU
-    three fifths of the memory's rate."""
+    """Returns, by processor and share, the median and the standard deviation of its logarithm. Profiles give the CPU
+    and the GPU three fifths of the memory's rate.
+    """
     facts = facts_of(phone)
     even = facts["cpu_even"] / facts["cpu_peak"]
     conv = (facts["gpu_peak"] / GPU_CONV_GFLOPS[phone], 0.5)
-    weights = (0.6 / 0.4, 0.5)  # two fifths of the memory's rate: a stream that nothing else disturbs
+    weights = (0.6 / 0.4, 0.5)  # two fifths of the memory's rate: a stream without interference
     return {
         "cpu": {
             # Three frameworks reach 62 to 67 % of the peak with four threads.
@@ -59,7 +61,7 @@ def priors(phone):
 
 
 def network_terms(costs, phone, side, ops):
-    """Microseconds by share, of all operators together, and "step"."""
+    """Returns microseconds by share, of all operators together, and "step"."""
     total = {name: 0.0 for name in mace_model.SHARES[side]}
     for op in ops:
         for name, us in costs.terms(phone, side, op).items():
@@ -73,7 +75,7 @@ def ms_of(terms, shares):
 
 
 def fit_shares(prior, terms, bars):
-    """Shares by name: Gauss-Newton on their logarithms. `bars`: milliseconds by network."""
+    """Returns shares by name: Gauss-Newton on their logarithms. `bars`: milliseconds by network."""
     import numpy
     names = list(prior)
     center = numpy.log([prior[name][0] for name in names])
@@ -97,12 +99,12 @@ def fit_shares(prior, terms, bars):
 
 
 def terms_of(costs, phone, networks):
-    """By processor and network."""
+    """Returns terms by processor and network."""
     return {side: {name: network_terms(costs, phone, side, ops) for name, ops in networks.items()} for side in ("cpu", "gpu")}
 
 
 def fit_phone(costs, phone, networks, latency_ms):
-    """{"cpu": shares, "gpu": shares} from the bars of `latency_ms`."""
+    """Returns {"cpu": shares, "gpu": shares} from the bars of `latency_ms`."""
     prior, terms = priors(phone), terms_of(costs, phone, networks)
     return {side: fit_shares(prior[side], terms[side], {name: bars[side] for name, bars in latency_ms.items()})
             for side in ("cpu", "gpu")}

@@ -32,18 +32,19 @@ import mace_model
 import paper
 import phone_profiles
 
-# Assumed, of logarithms: of a library's time over another's on one chip; of a bar of MACE's; of a chip's factor.
+# Assumed deviations of logarithms: a library's time over another's on one chip; a bar of MACE's; a chip's factor.
 ROW_SPREAD, BAR_SPREAD, CHIP_SPREAD = 0.25, 0.1, 0.15
-KIND_SPREAD = 0.3  # assumed: of a GPU's share around its kind's, and of that around all
+KIND_SPREAD = 0.3  # assumed: a GPU's share around its kind's, and that around all
 # Assumed medians, as in phone_fit.py: a third to a fifth of the peak, two thirds of the memory's rate.
 GPU_PRIOR = {"compute": (5, 0.5), "weights": (1.5, 0.5)}
 CPU_FACTORS = ("arithmetic", "memory", "winograd")
 CPU_PRIOR = (1, 0.5)
-# Percent: of released plans with MACE's kernels the mean and the farthest error, the least share of ratios within 0.1.
+# Percent: for released plans with MACE's kernels the mean and the largest error, and the least share of ratios within
+# 0.1.
 PLAN_LIMITS, RATIO_LIMIT = (6, 15), 80
 MEDIAN_LIMIT = {"network": 25, "chip": 40}  # percent
-FAR = 1.3  # times: rows that the report names
-WORST_LIMIT = 2  # times, of a network that was left out
+FAR = 1.3  # factor; the report names rows beyond it
+WORST_LIMIT = 2  # factor for a network that was left out
 Row = collections.namedtuple("Row", "chip processor threads network ms source")
 # A chosen step of codlc --explain: its kernel, its time, the time of each term.
 STEP = re.compile(r"^  (?:cpu|gpu)  (\w+) +([0-9.]+) us \([^)]*\)  [^:]*: (.*)$", re.MULTILINE)
@@ -58,7 +59,7 @@ def read_rows(key="rows"):
 
 
 def write_mobilenet_v1(path):
-    """MobileNetV1 of 224 x 224, 1.0: BatchNorm folded, weights of zeros and biases."""
+    """Writes MobileNetV1 of 224 x 224, 1.0: BatchNorm folded, weights of zeros and biases."""
     import onnx
     from onnx import TensorProto, helper, numpy_helper
     nodes, weights = [], []
@@ -98,7 +99,7 @@ def read_anchors():
 
 
 def shipped_factors(anchors, row):
-    """Those that the profile of the row's chip has, by kind of term."""
+    """Returns the factors in the profile of the row's chip, by kind of term."""
     common = anchors["extrapolated"][row.processor]
     own = anchors.get(row.chip, {}).get(row.processor)
     if own:
@@ -113,7 +114,7 @@ def gpu_kind(chip):
 
 
 class Planner:
-    """codlc's plans for one processor: by kind of term the microseconds that all their steps take."""
+    """Plans with codlc for one processor: per kind of term the microseconds of all steps."""
 
     def __init__(self, codlc, models, folder):
         self.codlc, self.models, self.folder = codlc, models, folder
@@ -121,7 +122,7 @@ class Planner:
         write_mobilenet_v1(os.path.join(folder, "mobilenet_v1.onnx"))
 
     def forget(self):
-        """What the profiles said before they were written anew."""
+        """Forgets the profiles' predictions from before they were rewritten."""
         self.known, self.anchors = {}, read_anchors()
 
     def path_of(self, network):
@@ -142,20 +143,20 @@ class Planner:
         device = os.path.join(self.folder, "row.json")
         with open(device, "w", encoding="utf-8") as file:
             json.dump(profile, file)
-        # MACE's GPU rows are of direct convolutions.
+        # MACE's GPU rows use direct convolutions.
         flags = ["--no-winograd"] if row.processor == "gpu" else []
         return subprocess.run([self.codlc, self.path_of(row.network), "--device=" + device,
                                "--strategy=" + row.processor, "--explain", *flags],
                               check=True, capture_output=True, text=True).stdout
 
     def predicted_ms(self, row):
-        """With the profile as it is."""
+        """Predicts with the present profile."""
         terms = self.terms(row)
         factors = {**shipped_factors(self.anchors, row), "fixed": 1}
         return 1e-3 * sum(us * factors[kind] for kind, us in terms.items())
 
     def terms(self, row):
-        """By kind: what the profile's factors are multiplied with."""
+        """Returns, by kind, the times that the profile's factors multiply."""
         key = row[:4]
         if key in self.known:
             return self.known[key]
@@ -187,7 +188,7 @@ def ms_of(terms, factors):
 
 
 def least_squares(residuals, start):
-    """Gauss-Newton."""
+    """Solves by Gauss-Newton."""
     values = numpy.array(start, dtype=float)
     for _ in range(60):
         found = residuals(values)
@@ -200,7 +201,7 @@ def least_squares(residuals, start):
 
 
 def fit_cpu(rows, planner):
-    """A function from a chip to its factors; None: of a chip that no row is of."""
+    """Returns a function from a chip to its factors; None stands for a chip without a row."""
     chips = sorted({row.chip for row in rows})
     terms = [planner.terms(row) for row in rows]
     count = len(CPU_FACTORS)
@@ -218,7 +219,7 @@ def fit_cpu(rows, planner):
 
 
 def fit_gpu(rows, planner):
-    """A function from (chip, kind of GPU) to its shares; a chip or kind that no row is of has the common ones."""
+    """Returns a function from (chip, kind of GPU) to its shares; a chip or kind without a row has the common ones."""
     chips = sorted({row.chip for row in rows})
     kinds = sorted({gpu_kind(chip) for chip in chips})
     kind_of = {chip: kinds.index(gpu_kind(chip)) for chip in chips}
@@ -255,7 +256,9 @@ def fit_gpu(rows, planner):
 
 
 def as_fp32(halves, rows):
-    """Rows in halves as though they were fp32: times what the same library takes more in fp32, by `rows`, on sd855plus."""
+    """Returns rows in halves as if they were fp32: times the factor by which the same library takes longer in fp32,
+    by `rows`, on sd855plus.
+    """
     fp32 = {row.network: row.ms for row in rows if row.chip == "sd855plus" and row.threads == 4}
     half = {row.network: row.ms for row in halves if row.chip == "sd855plus"}
     return [row._replace(ms=row.ms * fp32[row.network] / half[row.network])
@@ -263,7 +266,7 @@ def as_fp32(halves, rows):
 
 
 def fits(rows, halves, planner):
-    """(of CPUs, of GPUs)"""
+    """Returns (fit of CPUs, fit of GPUs)."""
     return (fit_cpu([row for row in rows if row.processor == "cpu"] + as_fp32(halves, rows), planner),
             fit_gpu([row for row in rows if row.processor == "gpu"], planner))
 
@@ -274,7 +277,7 @@ def predicted_by(found, row, planner):
 
 
 def left_out(rows, halves, planner, by):
-    """By row: predicted over published, by a fit that has not seen the row's `by`."""
+    """Returns for each row predicted over published, by a fit that has not seen the row's `by`."""
     found, ratios = {}, {}
     for row in rows:
         left = getattr(row, by)
@@ -284,7 +287,8 @@ def left_out(rows, halves, planner, by):
     return ratios
 
 
-# ---- what is written ---------------------------------------------------------------------------------------------------
+# ---- written files
+# ----------------------------------------------------------------------------------------------------
 
 
 def three_digits(factors):
@@ -292,7 +296,7 @@ def three_digits(factors):
 
 
 def write_anchors(rows, halves, planner):
-    """data/phone_anchors.json, but for what others than this fit say there."""
+    """Writes data/phone_anchors.json, but keeps the parts that come from elsewhere."""
     cpu, gpu = fits(rows, halves, planner)
     sources = phone_profiles.load(phone_profiles.HERE, "data", "phone_rows.json")["sources"]
     anchors = read_anchors()
@@ -322,7 +326,9 @@ def verdict(holds):
 
 
 def ladder_lines(folder):
-    """Of the released plans, with MACE's kernels through the same machines, terms and shares; and whether limits are kept."""
+    """Returns lines on the released plans, with MACE's kernels through the same machines, terms and shares; and
+    whether limits are kept.
+    """
     costs = mace_model.Costs(folder)
     result = ladder.climb(paper.read_data(), costs)
     costs.close()
@@ -339,7 +345,7 @@ def ladder_lines(folder):
 
 
 def report(rows, halves, planner, folder):
-    """docs/results/phones.md; whether all limits are kept."""
+    """Writes docs/results/phones.md; returns whether all limits are kept."""
     ratios = {by: left_out(rows, halves, planner, by) for by in MEDIAN_LIMIT}
     lines = ["# Whole networks on phones: predicted beside published", "",
              "Published is what other libraries' kernels took on a phone (`test/eval/data/phone_rows.json`); predicted is what codlc says",
@@ -407,7 +413,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         planner = Planner(os.path.join(options.bin, "codlc"), options.models, folder)
         if options.write:
-            for _ in range(2):  # which kernels are chosen depends on what the first fit wrote
+            for _ in range(2):  # the first fit changes which kernels are chosen
                 write_anchors(rows, halves, planner)
         return 0 if report(rows, halves, planner, options.bin) else 1
 

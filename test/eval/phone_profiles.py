@@ -18,14 +18,14 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
-MOST_WORKERS = 4  # published latencies are of four threads
+MOST_WORKERS = 4  # published latencies use four threads
 CPU_MEMORY_TERMS = {"l2", "last_level", "memory", "read", "written", "weights", "cold"}
 FIXED_TERMS = {"start", "step"}
 ARITHMETIC_TERMS = {"compute", "operations", "special"}
 GPU_WINOGRAD_KERNELS = ("conv2d_winograd4_f32_cl_buffer", "conv2d_winograd2_f32_cl_tiled")
 WINOGRAD_KERNELS = ("conv2d_winograd2_f32_cpu", "conv2d_winograd4_f32_cpu")
 STEP_US = 30  # for a GPU's step: assumed, as in mace_model.STEP_MS
-# Assumed, as few units of newer parts publish them: waves and KiB of registers that a unit holds, KiB of its first
+# Assumed, because newer units' makers publish few: waves and KiB of registers that a unit holds, KiB of its first
 # level, by kind of GPU.
 GPU_KINDS = {
     "adreno": {"max_waves": 16, "registers_kb": 64, "l1_kb": 1, "l2_kb": 256, "layout": "image"},
@@ -36,7 +36,7 @@ RULE = ("Rules where nothing is published: two loads a cycle (three of cores wit
         "and 10 from the last level, "
         "15 us to wake four workers; of the GPU 64 bytes a cycle from the first level of a unit, three times the "
         "memory's rate from L2, 400 ns to memory; waves and registers as usual of its kind.")
-# Kernels that read a map's neighbours again and again from buffers: on Adreno the texture cache serves images only.
+# Kernels that read a map's neighbours again and again from buffers: on Adreno the texture cache serves only images.
 GPU_BUFFER_KERNELS = ("conv2d_f32_cl_buffer", "conv2d_f32_cl_tiled", "conv2d_f32_cl_quad", "depthwise_conv2d_f32_cl_buffer",
                       *GPU_WINOGRAD_KERNELS)
 # Fig. 2's phone; for its siblings and other Adrenos it is assumed.
@@ -47,7 +47,7 @@ BUFFERS = ("CoDL paper (MobiSys'22), Fig. 2, a 3x3 convolution of 64 to 64 chann
            "the arithmetic of the kernel on images. Of other kernels and other Adreno GPUs it is assumed.")
 WINOGRAD = ("No published latency has Winograd's method on a GPU: it is taken to be as much slower than direct convolution, "
             "for each multiply-add, as on CPUs.")
-ORIGINS = ("published", "assumed")  # from the surest on
+ORIGINS = ("published", "assumed")  # the most certain first
 SVM = {True: "coarse and fine-grained buffers", False: "coarse buffers"}
 
 
@@ -69,19 +69,21 @@ def read(*path):
 
 
 def kind_of(term, kernel=""):
-    """Which factor of phone_anchors.json a share of a CPU's kernel is multiplied with."""
+    """Returns which factor of phone_anchors.json multiplies a share of a CPU's kernel."""
     return ("fixed" if term in FIXED_TERMS else "winograd" if "winograd" in kernel else
             "memory" if term in CPU_MEMORY_TERMS else "arithmetic")
 
 
 def cpu_shares(factors):
-    """Shares by family, and by kernel where it is not its family's: the built-in ones times `factors`."""
+    """Returns shares by family, and by kernel where they differ from the family's: the built-in ones times
+    `factors`.
+    """
     names = re.search(r"kTermNames\[[^{]*\{([^}]*)\}", read("compiler", "cost", "step_cost.h")).group(1)
     terms = re.findall(r'"(\w+)"', names)
     rows = re.findall(r"SHARES\(Cpu, (\w+), [^,]*, [^,]*, ([^)]*)\)", read("compiler", "cost", "family_shares.inc"))
     built_in = {name.lower(): {term: float(share) for term, share in zip(terms, numbers.split(","))
                                if float(share) > 0} for name, numbers in rows}
-    del built_in["loops"]  # plain loops are as slow everywhere, as far as is known
+    del built_in["loops"]  # as far as is known, plain loops are as slow everywhere
 
     def scaled(shares, kernel=""):
         return {term: three_digits(share * {**factors, "fixed": 1}[kind_of(term, kernel)]) for term, share in shares.items()}
@@ -91,7 +93,9 @@ def cpu_shares(factors):
 
 
 def gpu_families(factors):
-    """By family: shares of arithmetic and of weights as `factors` say; bytes of activations at the memory's rate."""
+    """Returns shares by family: those of arithmetic and weights from `factors`; bytes of activations at the memory's
+    rate.
+    """
     compute, weights = three_digits(factors["compute"]), three_digits(factors["weights"])
     byte = 1
     moved = {"operations": compute, "special": compute, "read": byte, "written": byte, "step": STEP_US}
@@ -105,7 +109,9 @@ def gpu_families(factors):
 
 
 def gpu_winograd(factors, cpu_factors, interval):
-    """Of Winograd's kernels on a GPU: as much slower than direct ones, for each multiply-add, as on CPUs."""
+    """Returns shares of Winograd's kernels on a GPU: per multiply-add, they are as much slower than direct ones as
+    on CPUs.
+    """
     slower = cpu_factors["winograd"] / cpu_factors["arithmetic"]
     shares = {term: three_digits(share * slower) if term in ARITHMETIC_TERMS else share
               for term, share in gpu_families(factors)["convolution"].items()}
@@ -113,8 +119,9 @@ def gpu_winograd(factors, cpu_factors, interval):
 
 
 def gpu_buffers(name, kind, families, winograd, interval, extrapolated_interval):
-    """Of an Adreno's kernels on buffers: their arithmetic takes BUFFER_SLOWDOWN times as long as on images. Where that was
-    measured, the product is as sure as the fitted shares of images."""
+    """Returns shares of an Adreno's kernels on buffers: their arithmetic takes BUFFER_SLOWDOWN times as long as on
+    images. If that was measured, the product is as certain as the fitted shares of images.
+    """
     if kind != "adreno":
         return {}
 
@@ -130,7 +137,7 @@ def gpu_buffers(name, kind, families, winograd, interval, extrapolated_interval)
 
 
 def calibrated(families, interval, level_of):
-    """With what they stand on: `level_of(family)` is (level, origin, source)."""
+    """Adds origins: `level_of(family)` is (level, origin, source)."""
     return {family: {**dict(zip(("level", "origin", "source"), level_of(family))), "shares": shares, "interval": interval}
             for family, shares in families.items()}
 
@@ -139,7 +146,9 @@ def calibrated(families, interval, level_of):
 
 
 class Profile:
-    """Of one chip. Numbers of the table become {value, origin, source}, and their sources come with them."""
+    """The profile of one chip. Numbers of the table become {value, origin, source}, and their sources come with
+    them.
+    """
 
     def __init__(self, table, name):
         self.table = table
@@ -148,13 +157,13 @@ class Profile:
         self.sources = {"rule": RULE}
 
     def fact(self, pair, value=None):
-        """A number of the table, or one that follows from it by arithmetic alone."""
+        """Returns a number of the table, or one that follows from it by arithmetic alone."""
         source = self.table["sources"][pair[1]]
         self.sources[pair[1]] = source["text"]
         return {"value": pair[0] if value is None else value, "origin": source["origin"], "source": pair[1]}
 
     def weakest(self, *pairs):
-        """Origin and source of what follows from several numbers."""
+        """Returns origin and source of a number that follows from several."""
         facts = [self.fact(pair) for pair in pairs]
         worst = max(facts, key=lambda fact: ORIGINS.index(fact["origin"]))
         return {key: worst[key] for key in ("origin", "source")}
@@ -167,7 +176,7 @@ class Profile:
         return {"value": three_digits(part * value), "origin": "assumed", "source": "memory"}
 
     def workers(self):
-        """(cluster, peak in 10^9 vectors a second) of each worker: the fastest cores, little ones left out."""
+        """Returns (cluster, peak in 10^9 vectors a second) for each worker: the fastest cores, without little ones."""
         cores = [(cluster, cluster["ghz"][0] * self.table["cores"][cluster["core"]]["fma_per_cycle"][0])
                  for cluster in self.chip["clusters"]
                  if not self.table["cores"][cluster["core"]].get("is_little") for _ in range(cluster["cores"])]
@@ -179,7 +188,7 @@ class Profile:
         core = self.table["cores"][first["core"]]
         ghz = first["ghz"][0]
         last_level = self.chip["l3_kb"] if self.chip["l3_kb"][0] else self.chip["system_cache_kb"]
-        used = []  # clusters, by how many of their cores are workers
+        used = []  # clusters, once per worker core
         for cluster, _ in workers:
             if used and used[-1][0] is cluster:
                 used[-1][1] += 1
@@ -258,7 +267,7 @@ class Profile:
 
 
 def cpu_part(factors, interval, level):
-    """("families", "kernels") of a CPU."""
+    """Returns ("families", "kernels") of a CPU."""
     families, kernels = cpu_shares(factors)
     return calibrated(families, interval, lambda _: level), calibrated(kernels, interval, lambda _: level)
 
@@ -313,7 +322,7 @@ def profile_of(table, anchors, name):
 
 
 def text_of(value, depth=0):
-    """JSON, an object of objects a member a line, what is deeper in one line."""
+    """Returns JSON with one line per member of an object of objects; deeper values take one line."""
     if isinstance(value, dict) and "shares" not in value and (depth < 2 or depth == 2 and any(isinstance(item, dict) for item in value.values())):
         indent = "  " * (depth + 1)
         return "{\n" + ",\n".join(f"{indent}{json.dumps(key)}: {text_of(item, depth + 1)}"
@@ -322,7 +331,7 @@ def text_of(value, depth=0):
 
 
 def all_profiles():
-    """By name: the profile."""
+    """Returns the profiles by name."""
     table, anchors = load(HERE, "data", "phone_chips.json"), load(HERE, "data", "phone_anchors.json")
     made = {name: profile_of(table, anchors, name) for name in table["chips"]}
     names = [re.sub(r"[ ._-]", "", known).lower() for profile in made.values() for known in profile["names"]["values"]]
@@ -341,7 +350,7 @@ def all_profiles():
 
 
 def write_all(is_writing=True):
-    """Whether all files were as made."""
+    """Returns whether all files are as made."""
     is_same = True
     for name, profile in all_profiles().items():
         path = os.path.join(ROOT, "profiles", name + ".json")

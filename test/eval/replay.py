@@ -28,7 +28,7 @@ class Device:
         return self.costs.ms(self.name, "gpu", op, self.gpu)
 
     def transfer_ms(self, elems):
-        """In and out of the CPU, for an operator or a chain that shares `elems` elements."""
+        """Returns the time into and out of the CPU, for an operator or a chain that shares `elems` elements."""
         per_melems = self.map_ms_per_melems
         if self.has_images:
             per_melems += self.transform_ms_per_melems
@@ -37,7 +37,7 @@ class Device:
 
 @dataclasses.dataclass(frozen=True)
 class Segment:
-    """A chain, or a single operator; times without and with the transfer."""
+    """A chain, or a single operator, with times without and with the transfer."""
     cpu_ms: float
     gpu_ms: float
     transfer_ms: float
@@ -52,8 +52,9 @@ def gpu_rows(op, tenths):
 
 
 def split(op, dim, tenths):
-    """The CPU's and the GPU's part of a cut operator, None for a side without work. The GPU has the
-    first rows ("H"), or the first channels in multiples of 4 ("C")."""
+    """Returns the CPU's and the GPU's part of a cut operator, None for a side without work. The GPU has the first
+    rows ("H"), or the first channels in multiples of 4 ("C").
+    """
     if dim == "H" and op.kind != "fc":
         rows = gpu_rows(op, tenths)
         return (op.of_rows(op.out_rows - rows) if rows < op.out_rows else None,
@@ -74,14 +75,15 @@ def simulate_single(device, op, dim, tenths):
 
 
 def rows_needed(op, following, following_rows):
-    """Rows of op's output that its follower reads for `following_rows` of its own (Eq. 1). The
-    padding at the map's border is not op's output."""
+    """Returns the rows of op's output that its follower reads for `following_rows` of its own (Eq. 1). The padding
+    at the map's border is not op's output.
+    """
     padding = (following.in_rows - op.out_rows) // 2
     return min(op.out_rows, (following_rows - 1) * following.stride + following.kernel - padding)
 
 
 def chain_parts(ops, tenths):
-    """By operator: the CPU's and the GPU's part with the rows that both compute."""
+    """Returns for each operator the CPU's and the GPU's part, with the rows that both compute."""
     parts = []
     cpu_rows = gpu = 0
     for index in range(len(ops) - 1, -1, -1):
@@ -97,7 +99,7 @@ def chain_parts(ops, tenths):
 
 
 def simulate_chain(device, ops, dims, tenths):
-    """Ops of one chain; chains of more than one are cut along rows, all at one ratio."""
+    """Simulates the operators of one chain; chains of more than one are cut along rows, all at one ratio."""
     if len(ops) == 1:
         return simulate_single(device, ops[0], dims[0], tenths)
     if tenths == 10:
@@ -112,7 +114,7 @@ def simulate_chain(device, ops, dims, tenths):
 
 
 def simulate_plan(device, ops, lengths, dims, tenths):
-    """Segments of a network; `tenths` by operator, the same inside a chain."""
+    """Returns the segments of a network; `tenths` by operator, the same inside a chain."""
     segments = []
     begin = 0
     for length in lengths:
@@ -129,7 +131,7 @@ def total_ms(segments):
 
 
 def best_tenths(device, op, dim, with_transfer):
-    """The GPU's share, in tenths, of least latency; at the ends there is nothing to transfer."""
+    """Returns the GPU's share, in tenths, with the least latency; at the ends there is nothing to transfer."""
 
     def latency_ms(tenths):
         segment = simulate_single(device, op, dim, tenths)

@@ -1,4 +1,4 @@
-"""What pages of results have in common: the machine, paragraphs and tables."""
+"""Parts that pages of results share: the machine, paragraphs and tables."""
 import datetime
 import os
 import platform
@@ -6,7 +6,7 @@ import textwrap
 
 
 def machine_text():
-    """The processor that a script runs on, and the date."""
+    """Returns the processor that a script runs on, and the date."""
     name = platform.machine()
     if os.path.exists("/proc/cpuinfo"):
         with open("/proc/cpuinfo", encoding="utf-8") as file:
@@ -15,7 +15,7 @@ def machine_text():
 
 
 def wrapped(text, width=120):
-    """A paragraph of a page."""
+    """Returns a paragraph of a page."""
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) + [""]
 
 

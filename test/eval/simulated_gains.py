@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the default strategy gains over CoDL's released plans and over one processor: the paper's networks on its phones, simulated.
+"""Simulates the default strategy's gains over CoDL's released plans and over one processor, for the paper's networks and phones.
 
     simulated_gains.py MODELS --bin BIN [--out docs/results/simulated_gains.md]
 
@@ -20,7 +20,7 @@ PLANS = {"cpu": ["--strategy=cpu"], "gpu": ["--strategy=gpu"], "codl-released": 
 
 
 def compiled(plans, model, phone, flags):
-    """(predicted ms, what 19 of 20 draws stay below)"""
+    """Returns (predicted ms, the time that 19 of 20 draws stay below)."""
     found = plans.summary(model, phone, flags)
     return found["wall_us"] / 1e3, found["high_us"] / 1e3
 
@@ -48,7 +48,7 @@ class Row:
 
 
 def aims(rows):
-    """(what, reached, whether it is kept)"""
+    """Returns (what, reached, whether it is kept)."""
     released = [row.over("codl-released") for row in rows]
     gains = [row.speedup for row in rows]
     on_fst = min(row.speedup for row in rows if row.network == "fst")

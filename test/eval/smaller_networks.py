@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What trained networks lose when codlc --prune=auto makes them 10, 20 and 30 % faster, by prediction.
+"""Measures the losses of trained networks that codlc --prune=auto makes 10, 20 and 30 % faster, by prediction.
 
     smaller_networks.py BIN --ocr REC.onnx --face FACE.onnx --selfie SELFIE.onnx --photos WHEEL.whl --work DIR
 
@@ -34,7 +34,7 @@ from measured_pairs import run, write_whole
 CUTS = (10, 20, 25, 30)  # percent of the predicted time
 LINE = (48, 240)  # height and width
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-# Where the face is in astronaut.png, as the landmark network wants it: center and width.
+# Center and width of the face in astronaut.png, as the landmark network needs it.
 FACE = (224, 115, 190)
 
 
@@ -43,7 +43,7 @@ def word(rng):
 
 
 def line(rng, fonts):
-    """An image of some words, and the words."""
+    """Returns an image of some words, and the words."""
     text = " ".join(word(rng) for _ in range(rng.integers(1, 3)))
     font = ImageFont.truetype(fonts[rng.integers(len(fonts))], int(rng.integers(26, 38)))
     shade, paper = int(rng.integers(0, 90)), int(rng.integers(190, 256))
@@ -53,13 +53,13 @@ def line(rng, fonts):
     height, width = LINE
     fitted = min(width, max(1, round(image.width * height / image.height)))
     pixels = np.asarray(image.resize((fitted, height), Image.BILINEAR), np.float32)[:, :, ::-1] / 255
-    x = np.zeros((3, height, width), np.float32)  # as the network's own preparation fills it
+    x = np.zeros((3, height, width), np.float32)  # filled as the network's own preparation does
     x[:, :, :fitted] = (pixels.transpose(2, 0, 1) - 0.5) / 0.5
     return x, text
 
 
 def cut_out(photo, center, width, size, rng):
-    """A square of a photograph, turned, scaled, shifted, lit and mirrored."""
+    """Returns a square of a photograph, turned, scaled, shifted, lit and mirrored."""
     width *= rng.uniform(0.85, 1.3)
     x, y = (center[i] + rng.uniform(-0.1, 0.1) * width for i in range(2))
     angle = np.radians(rng.uniform(-20, 20))
@@ -76,7 +76,7 @@ def cut_out(photo, center, width, size, rng):
 
 
 def distance(a, b):
-    """Edits that make one text of the other."""
+    """Returns the number of edits that turn one text into the other."""
     row = list(range(len(b) + 1))
     for i, letter in enumerate(a):
         above, row = row, [i + 1]
@@ -86,7 +86,7 @@ def distance(a, b):
 
 
 class Ocr:
-    calibration, test = 128, 200  # samples; half of the first are fitted to
+    calibration, test = 128, 200  # numbers of samples; half of the first are fitted to
     name, metric, flags = "ocr", "characters wrong (more than untouched)", [f"--input-shape=x:1x3x{LINE[0]}x{LINE[1]}"]
 
     def __init__(self, options):
@@ -158,7 +158,7 @@ def photo(wheel, name):
 
 
 def outputs_of(options, plan, folder, images):
-    """Of each image: the network's outputs, by name."""
+    """Returns the network's outputs, by name, for each image."""
     found = []
     for image in images:
         np.save(os.path.join(folder, "input.npy"), image[None])

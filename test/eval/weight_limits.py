@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "test", "support"))
 import markdown  # noqa: E402
 
-# With the flags that a network needs.
+# Flags that each network needs.
 NETWORKS = {"resnet18": [], "resnet50": [], "mobilenet_v2": [], "mobilenet_v3_large": [], "efficientnet_b0": [], "squeezenet1_1": [],
             "fast_style_transfer": [], "vit_tiny": [], "yolov2": [], "ppocr_v4_rec": ["--input-shape=x:1x3x48x320"]}
 DEVICES = ("sd855", "sd888", "sd8gen2", "dimensity9300")
@@ -40,7 +40,7 @@ def row_of(network, free, kept):
         return f"{report['plan'][key] / 1e6:.1f}"
 
     row = [network, mb(kept, "model_weight_bytes"), mb(free, "weight_bytes"), mb(kept, "weight_bytes")]
-    for index in (0, -1):  # the first variant, and that of the CPU, which may be the first
+    for index in (0, -1):  # the first variant, and the CPU's, which may be the first
         free_us, kept_us = (report["variants"][index]["predicted_us"] for report in (free, kept))
         row += [f"{free_us / 1e3:.2f}", f"{kept_us / 1e3:.2f}", f"{100 * (kept_us / free_us - 1):+.0f}"]
     return row

@@ -9,7 +9,7 @@ HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 
 
 def restart_with_matplotlib(test):
-    """Runs this program again by a Python that has matplotlib, or says on behalf of `test` that there is none."""
+    """Runs this program again with a Python that has matplotlib, or prints on behalf of `test` that there is none."""
     if HAS_MATPLOTLIB:
         return
     asked = [DEBIAN_PYTHON, "-c", "import matplotlib"]

@@ -51,7 +51,7 @@ def is_timed(found):
 
 
 def machines(folds):
-    """Texts of the machines that the folds were timed on; exits if they are of more than one processor."""
+    """Returns texts of the machines that timed the folds; exits if they have different processors."""
     texts = {fold[name].get("machine", "unknown") for fold in folds for name in KINDS if fold[name]["measured_us"]}
     if len({processor(text) for text in texts}) > 1:
         sys.exit(f"folds.py: error: expected times of one machine in a DIR, found {'; '.join(sorted(texts))}")
@@ -59,12 +59,12 @@ def machines(folds):
 
 
 def processor(machine):
-    """A text of results.machine_text() without the date."""
+    """Returns a text of results.machine_text() without the date."""
     return machine.rsplit(", ", 1)[0]
 
 
 def refuse_other_machine(work):
-    """Exits if times are still to be measured, and those that DIR has are of another machine."""
+    """Exits if times must still be measured, but those in DIR come from another machine."""
     folds = []
     for number in range(FOLDS):
         kept = os.path.join(work, f"fold{number}", "found.json")
@@ -95,13 +95,13 @@ class Fold:
         return self.path(name.replace(" ", "_") + ".codl")
 
     def compile(self, name, *flags, repairs=True):
-        """The plan's path, and its predicted time in microseconds."""
+        """Returns the plan's path, and its predicted time in microseconds."""
         plan = self.plan_of(name)
         if not os.path.exists(plan + ".json"):
             calibration = []
             if flags:
                 calibration.append(f"--calibration={self.path('calibration')}" if repairs else "--unchecked")
-            if "--prune=auto" in flags and "--accuracy-budget=0%" not in flags:  # whose numbers are of another metric
+            if "--prune=auto" in flags and "--accuracy-budget=0%" not in flags:  # it is in another metric's unit
                 calibration.append(f"--search-log={self.path('search.log')}")
             text = run(self.options.bin, "codlc", self.path("digits.onnx"), f"--device={self.options.device}",
                        "--strategy=cpu", *flags, *calibration, "-o", plan, f"--report-json={plan}.json.new")
@@ -111,7 +111,7 @@ class Fold:
             return plan, json.load(file)["variants"][0]["predicted_us"]
 
     def uniform(self, most_us):
-        """The flag of the least uniform cut that takes at most so long: weights do not enter predicted times."""
+        """Returns the flag of the least uniform cut that is fast enough: weights do not change predicted times."""
         for ratio in RATIOS:
             if self.compile(f"shape {ratio}", f"--prune={ratio}", repairs=False)[1] <= most_us:
                 return f"--prune={ratio}"
@@ -133,7 +133,7 @@ class Fold:
         return report["median_us"]
 
     def add_times(self, found):
-        """Medians over rounds in which the plans take turns: a clock that changes meets all of them."""
+        """Adds medians over rounds in which the plans take turns, so that a changing clock affects all of them."""
         times = {name: [] for name in KINDS}
         for _ in range(ROUNDS):
             for name in KINDS:
@@ -183,7 +183,7 @@ def wilson(right, count):
 
 
 def points(folds, a, b):
-    """Of each fold: how many points more of the test images `a` has right than `b`."""
+    """Returns for each fold how many more percent of the test images `a` gets right than `b`."""
     return [100 * (fold[a]["right"] - fold[b]["right"]) / fold[a]["count"] for fold in folds]
 
 
@@ -193,7 +193,9 @@ def with_interval(values):
 
 
 def agreement(number, name, options):
-    """Percent of the samples measured whose prediction is that of the untouched network, by codlc's report."""
+    """Returns the percentage of measured samples whose prediction equals the untouched network's, from codlc's
+    report.
+    """
     with open(os.path.join(options.work, f"fold{number}", name.replace(" ", "_") + ".codl.txt"), encoding="utf-8") as file:
         return float(re.findall(r"same top-1 (\d+\.\d+) %", file.read())[-1])
 

@@ -22,12 +22,12 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import StratifiedKFold
 
 SIZE = 16  # the images, upscaled
-# How far an image is distorted, at most: degrees, share of its size, pixels; and the deviation of the noise on each pixel.
+# Largest distortion of an image: degrees, share of its size, pixels; and the deviation of the noise on each pixel.
 TURN, SCALE, SHIFT, NOISE = 25, 0.15, 1.5, 0.2
 
 
 class Conv:
-    """3x3 or 1x1, padded, without bias; depthwise where `depthwise`."""
+    """A 3x3 or 1x1 convolution, padded, without bias; depthwise if `depthwise`."""
 
     def __init__(self, rng, inputs, outputs, kernel, stride=1, depthwise=False):
         self.kernel, self.stride, self.depthwise = kernel, stride, depthwise
@@ -42,7 +42,7 @@ class Conv:
         return view  # [n, c, h, w, k, k]
 
     def by_taps(self):
-        """The weights as [outputs, taps, taps, inputs]."""
+        """Returns the weights as [outputs, taps, taps, inputs]."""
         return np.ascontiguousarray(self.w.transpose(0, 2, 3, 1))
 
     def forward(self, x, train):
@@ -53,7 +53,7 @@ class Conv:
             taps = np.ndindex(self.kernel, self.kernel)
             return sum(view[..., i, j] * self.w[:, 0, i, j][:, None, None] for i, j in taps)
         n, c, h, w, k, _ = view.shape
-        # Rows of taps of all channels: maps lie in memory with their channels side by side.
+        # Rows of taps of all channels: in memory, a map's channels lie side by side.
         self.saved = np.ascontiguousarray(view.transpose(0, 2, 3, 4, 5, 1)).reshape(n * h * w, -1)
         return (self.saved @ self.by_taps().reshape(len(self.w), -1).T).reshape(n, h, w, -1).transpose(0, 3, 1, 2)
 
@@ -112,7 +112,7 @@ class Relu:
 
 
 class Residual:
-    """x plus what the layers make of it, then Relu."""
+    """x plus the layers' result, then Relu."""
     params = []
 
     def __init__(self, layers):
@@ -188,7 +188,7 @@ def predictions(layers, images):
 
 
 def train(layers, images, labels, epochs, rng):
-    """Stochastic gradients with momentum, each image distorted anew; the rate falls as a cosine."""
+    """Uses stochastic gradients with momentum; each image is distorted anew, and the rate falls as a cosine."""
     momentum = {}
     steps = epochs * (len(images) // 64)
     step = 0
@@ -258,7 +258,9 @@ def export(layers, path):
 
 
 def distorted(images, rng):
-    """Images [n, 8, 8] as [n, 1, 16, 16], each upscaled, turned, scaled and shifted in its own way, and noisy."""
+    """Returns images [n, 8, 8] as [n, 1, 16, 16], each upscaled, turned, scaled and shifted in its own way, and
+    noisy.
+    """
     result = np.empty((len(images), 1, SIZE, SIZE), np.float32)
     for image, to in zip(images, result):
         angle, scale = np.radians(rng.uniform(-TURN, TURN)), 8 / SIZE * rng.uniform(1 - SCALE, 1 + SCALE)
@@ -269,13 +271,13 @@ def distorted(images, rng):
 
 
 def digits():
-    """All images as [1797, 8, 8] in [0, 1], and labels."""
+    """Returns all images as [1797, 8, 8] in [0, 1], and labels."""
     data = load_digits()
     return (data.images / 16).astype(np.float32), data.target
 
 
 def fold(number):
-    """Indices of the images to train with and to test with."""
+    """Returns the indices of the images to train with and to test with."""
     images, labels = digits()
     return list(StratifiedKFold(5, shuffle=True, random_state=0).split(images, labels))[number]
 
