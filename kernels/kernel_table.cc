@@ -1,6 +1,6 @@
 #include "kernels/kernel_table.h"
 
-#include "kernels/common/contract/tensor_view.h"
+#include "kernels/common/contract/contract.h"
 #include "schema/plan_layout.h"
 
 namespace codl::kernels {

@@ -40,6 +40,9 @@ inline constexpr int64_t kMaxElements = int64_t{1} << 30;  // of one tensor, pad
 inline constexpr uint64_t kMaxArenaBytes = uint64_t{1} << 40;
 inline constexpr uint32_t kMaxSteps = 1u << 20;
 inline constexpr uint32_t kMaxThreads = 64;
+// The speed of the fastest worker of the CPU queue, which is its first: a step of one task runs
+// there. Those of the others are in this unit.
+inline constexpr uint16_t kFullSpeed = 10000;
 // Limits that bound the time verify_plan takes, counted over all variants. Far above any network.
 inline constexpr uint32_t kMaxVariants = 64;
 inline constexpr uint32_t kMaxVariantNameBytes = 255;  // they are compared with each other

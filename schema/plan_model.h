@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/common/contract/in_place.h"
+#include "schema/in_place.h"
 #include "schema/plan.h"
 #include "schema/plan_layout.h"
 #include "schema/tables.h"

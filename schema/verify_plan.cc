@@ -7,8 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "kernels/common/contract/in_place.h"
-#include "kernels/common/contract/tasks.h"
+#include "schema/in_place.h"
 #include "schema/plan_check.h"
 
 namespace codl {
@@ -153,11 +152,10 @@ bool check_worker_speeds(PlanCheck& c) {
   c.at("plan", -1);
   if (!c.expect(speeds->size() == c.plan->cpu_threads() && speeds->size() >= 1,
                 "as many worker_speeds as cpu_threads", speeds->size()) ||
-      !c.expect(speeds->Get(0) == kernels::kFullSpeed, "10000 of the first worker", speeds->Get(0)))
+      !c.expect(speeds->Get(0) == kFullSpeed, "10000 of the first worker", speeds->Get(0)))
     return false;
   for (uint16_t speed : *speeds)
-    if (!c.expect(speed >= 1 && speed <= kernels::kFullSpeed, "worker_speeds between 1 and 10000",
-                  speed))
+    if (!c.expect(speed >= 1 && speed <= kFullSpeed, "worker_speeds between 1 and 10000", speed))
       return false;
   return true;
 }

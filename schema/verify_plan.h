@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/common/contract/contract.h"
+#include "schema/step_shape.h"
 
 namespace codl {
 

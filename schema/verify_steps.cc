@@ -1,6 +1,6 @@
 // Steps of a plan: what each may name and touch.
-#include "kernels/common/contract/tensor_view.h"
 #include "schema/plan_check.h"
+#include "schema/step_shape.h"
 
 namespace codl {
 

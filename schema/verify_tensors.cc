@@ -1,6 +1,6 @@
 // Tensors of a plan: shape, layout and place in memory.
-#include "kernels/common/contract/tensor_view.h"
 #include "schema/plan_check.h"
+#include "schema/step_shape.h"
 
 namespace codl {
 

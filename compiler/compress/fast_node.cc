@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "kernels/common/contract/tensor_view.h"
+#include "kernels/common/contract/contract.h"
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/kernel_table.h"
 #include "kernels/pack.h"

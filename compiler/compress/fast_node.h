@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compiler/interp/interpreter.h"
-#include "kernels/common/contract/contract.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 

@@ -116,7 +116,7 @@ void read_worker_speeds(const JsonValue& json, const Sources& sources, DevicePro
   const JsonValue values = json.member("values");
   for (const JsonValue& value : values.elements()) {
     const double speed = value.as_number();
-    if (speed > 1 || speed * kernels::kFullSpeed < 1) value.expected("a number from 0.0001 to 1");
+    if (speed > 1 || speed * kFullSpeed < 1) value.expected("a number from 0.0001 to 1");
     profile.cpu_worker_speeds.push_back(speed);
   }
   if (profile.cpu_worker_speeds.size() != static_cast<size_t>(profile.machine.cpu_threads))
@@ -271,7 +271,7 @@ const KernelInfo* find_symbol(llvm::StringRef symbol) {
 std::vector<uint16_t> DeviceProfile::worker_speeds() const {
   std::vector<uint16_t> speeds;
   for (const double speed : cpu_worker_speeds)
-    speeds.push_back(static_cast<uint16_t>(speed * kernels::kFullSpeed + 0.5));
+    speeds.push_back(static_cast<uint16_t>(speed * kFullSpeed + 0.5));
   return speeds;
 }
 

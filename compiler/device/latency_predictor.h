@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "compiler/device/device_profile.h"
-#include "kernels/common/contract/contract.h"
 #include "kernels/work_table.h"
 #include "llvm/ADT/STLExtras.h"
 #include "schema/plan_model.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 

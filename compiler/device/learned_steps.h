@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kernels/common/contract/contract.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 

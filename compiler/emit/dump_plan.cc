@@ -34,7 +34,7 @@ class TextDump {
         << " for " << shown(plan_.info.device) << ", cpu_threads=" << plan_.info.cpu_threads;
     for (size_t i = 0; i < plan_.info.worker_speeds.size(); ++i)
       os_ << (i == 0 ? " worker_speeds=" : ",")
-          << llvm::formatv("{0:f4}", double{1} * plan_.info.worker_speeds[i] / kernels::kFullSpeed);
+          << llvm::formatv("{0:f4}", double{1} * plan_.info.worker_speeds[i] / kFullSpeed);
     os_ << "\n"
         << "model=" << shown(plan_.info.model_hash) << " profile=" << shown(plan_.info.profile_hash)
         << "\n"

@@ -31,7 +31,7 @@ class JsonDump {
       number("cpu_threads", plan_.info.cpu_threads);
       json_.attributeArray("worker_speeds", [&] {
         for (uint16_t speed : plan_.info.worker_speeds)
-          json_.rawValue(llvm::formatv("{0:f4}", double{1} * speed / kernels::kFullSpeed).str());
+          json_.rawValue(llvm::formatv("{0:f4}", double{1} * speed / kFullSpeed).str());
       });
       array("inputs", plan_.inputs, [&](const PlanIo& one) { io(one); });
       array("outputs", plan_.outputs, [&](const PlanIo& one) { io(one); });

@@ -4,7 +4,7 @@
 
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/support/error.h"
-#include "kernels/common/contract/tensor_view.h"
+#include "kernels/common/contract/contract.h"
 #include "kernels/kernel_table.h"
 #include "kernels/ref.h"
 #include "kernels/work_table.h"

@@ -4,9 +4,9 @@
 // the shape rules are there.
 #include "compiler/ops/op_spec.h"
 #include "compiler/support/error.h"
-#include "kernels/common/contract/contract.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
+#include "schema/step_shape.h"
 
 namespace codl::ir {
 namespace {

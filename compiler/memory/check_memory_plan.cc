@@ -13,9 +13,9 @@
 #include "compiler/memory/memory_plan.h"
 #include "compiler/schedule/step_order.h"
 #include "compiler/support/error.h"
-#include "kernels/common/contract/tensor_view.h"
 #include "llvm/ADT/STLExtras.h"
 #include "schema/plan_layout.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 

@@ -7,12 +7,12 @@
 #include "compiler/partition/split_geometry.h"
 #include "compiler/simulate/figures.h"
 #include "compiler/support/error.h"
-#include "kernels/common/contract/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "schema/session_memory.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/common/contract/tensor_view.h"
 #include "llvm/ADT/STLExtras.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 

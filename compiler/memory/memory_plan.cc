@@ -5,10 +5,10 @@
 
 #include "compiler/memory/lifetimes.h"
 #include "compiler/support/error.h"
-#include "kernels/common/contract/tensor_view.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include "schema/plan_layout.h"
+#include "schema/step_shape.h"
 #include "schema/types.h"
 #include "tools/printable.h"
 

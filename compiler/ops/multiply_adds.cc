@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/common/contract/tensor_view.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "compiler/ir/graph.h"
-#include "kernels/common/contract/contract.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 

@@ -1,10 +1,10 @@
 #include "compiler/partition/kernel_choice.h"
 
 #include "compiler/partition/split_geometry.h"
-#include "kernels/common/contract/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "kernels/pack.h"
 #include "kernels/work_table.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 

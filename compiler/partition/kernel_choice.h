@@ -6,9 +6,9 @@
 #include "compiler/device/device_profile.h"
 #include "compiler/device/latency_predictor.h"
 #include "compiler/ir/graph.h"
-#include "kernels/common/contract/contract.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 

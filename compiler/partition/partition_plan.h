@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "kernels/common/contract/contract.h"
 #include "schema/mix_bits.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 

@@ -1,9 +1,9 @@
 #include "compiler/schedule/concat_windows.h"
 
 #include "compiler/ir/types.h"
-#include "kernels/common/contract/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "llvm/ADT/STLExtras.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 namespace {

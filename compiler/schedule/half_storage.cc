@@ -1,7 +1,7 @@
 #include "compiler/schedule/half_storage.h"
 
 #include "kernels/common/contract/check_step_shape.h"
-#include "kernels/common/contract/tensor_view.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "kernels/common/contract/check_step_shape.h"
-#include "kernels/common/contract/tensor_view.h"
 #include "schema/ahead_window.h"
 #include "schema/plan.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 

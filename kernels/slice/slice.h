@@ -8,7 +8,7 @@
 #pragma once
 
 #include "kernels/common/contract/check_step_shape.h"
-#include "kernels/common/contract/in_place.h"
+#include "schema/in_place.h"
 
 namespace codl::kernels {
 

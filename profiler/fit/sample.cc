@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <numeric>
 
-#include "kernels/common/contract/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "profiler/fit/least_squares.h"
+#include "schema/step_shape.h"
 #include "tools/tool_error.h"
 
 namespace codl::profiler {

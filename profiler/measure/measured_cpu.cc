@@ -10,7 +10,7 @@
 #include <numeric>
 #include <random>
 
-#include "kernels/common/contract/tensor_view.h"
+#include "kernels/common/contract/contract.h"
 #include "kernels/kernel_table.h"
 #include "profiler/fit/fit.h"
 #include "profiler/measure/contents.h"

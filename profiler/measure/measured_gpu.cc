@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 
-#include "kernels/common/contract/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"
 #include "profiler/fit/fit.h"
@@ -12,6 +11,7 @@
 #include "profiler/measure/contents.h"
 #include "profiler/measure/gpu_step.h"
 #include "runtime/tools/plan_tool.h"
+#include "schema/step_shape.h"
 #include "tools/tool_error.h"
 
 namespace codl::profiler {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "kernels/common/contract/tensor_view.h"
+#include "kernels/common/contract/contract.h"
 #include "runtime/src/cpu_pool.h"
 #include "runtime/src/diag.h"
 #include "schema/mix_bits.h"

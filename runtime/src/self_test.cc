@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/common/contract/tensor_view.h"
 #include "runtime/src/diag.h"
 #include "runtime/src/step_checker.h"
 #include "schema/half.h"
 #include "schema/mix_bits.h"
+#include "schema/step_shape.h"
 #include "schema/verify_plan.h"
 
 namespace codl::rt {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/common/contract/tensor_view.h"
+#include "kernels/common/contract/contract.h"
 #include "kernels/kernel_table.h"
 #include "runtime/src/cpu_job.h"
 #include "runtime/src/diag.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/common/contract/tensor_view.h"
+#include "kernels/common/contract/contract.h"
 #include "kernels/kernel_table.h"
 #include "runtime/src/diag.h"
 #include "schema/ahead_window.h"

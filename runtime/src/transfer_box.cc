@@ -1,6 +1,6 @@
 #include "runtime/src/transfer_box.h"
 
-#include "kernels/common/contract/tensor_view.h"
+#include "schema/step_shape.h"
 
 namespace codl::rt {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "kernels/common/contract/contract.h"
+#include "schema/step_shape.h"
 
 namespace codl::rt {
 

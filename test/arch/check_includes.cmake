@@ -11,7 +11,7 @@ function(layer name files)
   set(${name}_files ${files} PARENT_SCOPE)
   set(${name}_may ${ARGN} PARENT_SCOPE)
 endfunction()
-layer(schema ^schema/ schema/ kernels/common/contract/)  # checking a plan needs the contracts of its steps
+layer(schema ^schema/ schema/)
 layer(kernels ^kernels/ schema/ kernels/ hwy/)
 layer(runtime_header ^runtime/include/ codl/)
 layer(tools ^tools/ tools/ codl/codl[.]h schema/half[.]h schema/mix_bits[.]h)  # half and mix_bits: types of elements

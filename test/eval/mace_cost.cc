@@ -79,7 +79,7 @@ double busiest_share(int64_t items, const Machine& machine) {
   const int64_t most = tile * blocks(blocks(items, tile), threads);
   double slowest = 1;
   for (const uint16_t speed : machine.cpu_worker_speeds)
-    slowest = std::min(slowest, static_cast<double>(speed) / kernels::kFullSpeed);
+    slowest = std::min(slowest, static_cast<double>(speed) / kFullSpeed);
   return static_cast<double>(most) / static_cast<double>(items) / slowest;
 }
 

@@ -50,7 +50,7 @@ std::string run_case(const KernelInfo& info, kernels::CpuKernel kernel, const Ke
     error = "not the bytes of the reference";
   if (!error.empty()) return error;
 
-  constexpr uint16_t kUnequal[] = {kernels::kFullSpeed, 4261, 8521, 1700};
+  constexpr uint16_t kUnequal[] = {kFullSpeed, 4261, 8521, 1700};
   const kernels::WorkerSpeeds cuts[] = {{2}, {3}, {4}, {5}, {4, kUnequal}};
   for (const kernels::WorkerSpeeds& pieces : cuts) {
     GuardedMemory cut(bytes);

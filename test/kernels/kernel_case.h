@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/common/contract/tensor_view.h"
 #include "kernels/common/work/step_case.h"
 #include "kernels/pack.h"
+#include "schema/step_shape.h"
 
 namespace codl::test {
 

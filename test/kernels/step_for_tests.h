@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/common/contract/tensor_view.h"
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"
+#include "schema/step_shape.h"
 #include "test/support/catch.h"
 
 namespace codl::kernels {

@@ -106,7 +106,7 @@ TEST_CASE("every task of a job runs once, whatever the number of workers") {
 }
 
 TEST_CASE("workers begin with tasks in proportion to their speeds") {
-  constexpr uint16_t kSpeeds[] = {kernels::kFullSpeed, 4261, 4261, 2000};
+  constexpr uint16_t kSpeeds[] = {kFullSpeed, 4261, 4261, 2000};
   constexpr int32_t kWorkers = 4;
   constexpr int32_t kTasks = 41;
   constexpr int32_t kEnds[] = {19, 28, 37, 41};  // 41 * (10000, 14261, 18522, 20522) / 20522
@@ -186,7 +186,7 @@ TEST_CASE("a job ends without workers that have no core, however late they are t
 }
 
 TEST_CASE("a pool works with the threads that the system grants") {
-  constexpr uint16_t kSpeeds[] = {kernels::kFullSpeed, 4000, 2000, 2000};
+  constexpr uint16_t kSpeeds[] = {kFullSpeed, 4000, 2000, 2000};
   // Ends of the first share: 100 * 10000 / all speeds.
   constexpr int32_t kEnds[] = {100, 71, 62, 55};
   for (int32_t granted = 0; granted < 4; ++granted) {

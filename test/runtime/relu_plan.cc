@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "kernels/common/contract/tensor_view.h"
+#include "schema/step_shape.h"
 
 namespace codl::test {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/common/contract/tensor_view.h"
+#include "schema/step_shape.h"
 #include "test/support/catch.h"
 
 namespace codl::rt {

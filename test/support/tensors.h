@@ -7,8 +7,8 @@
 #include <cstring>
 #include <random>
 
-#include "kernels/common/contract/tensor_view.h"
 #include "kernels/common/reference/elements.h"
+#include "schema/step_shape.h"
 
 namespace codl::test {
 

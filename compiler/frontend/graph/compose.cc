@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/common/contract/contract.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 namespace {

@@ -4,9 +4,9 @@
 #include "compiler/frontend/graph/shape_operands.h"
 #include "compiler/frontend/rules/rules.h"
 #include "compiler/support/error.h"
-#include "kernels/common/contract/contract.h"
 #include "llvm/ADT/Sequence.h"
 #include "schema/plan_layout.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 namespace {

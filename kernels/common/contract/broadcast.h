@@ -2,7 +2,7 @@
 // 1, or that they have not, one element stands for all.
 #pragma once
 
-#include "kernels/common/contract/tensor_view.h"
+#include "schema/step_shape.h"
 
 namespace codl::kernels {
 

@@ -6,8 +6,8 @@
 // kernel can compute and that lies inside the output. Arithmetic is in 64 bits.
 #pragma once
 
-#include "kernels/common/contract/tensor_view.h"
 #include "kernels/common/launch/cl_launch.h"
+#include "schema/step_shape.h"
 
 namespace codl::kernels {
 

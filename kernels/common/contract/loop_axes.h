@@ -1,7 +1,7 @@
 // A contiguous output as a nest of loops, with the step each loop makes in up to two inputs.
 #pragma once
 
-#include "kernels/common/contract/contract.h"
+#include "schema/step_shape.h"
 
 namespace codl::kernels {
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "schema/plan_layout.h"
+
 namespace codl::kernels {
 
 // A step of fewer elements is one task: at a few elements per nanosecond it is done before another
@@ -29,10 +31,6 @@ constexpr Units units_of_tasks(int64_t unit_count, int32_t task_count, int32_t t
                                int32_t task_end) {
   return {unit_count * task_begin / task_count, unit_count * task_end / task_count};
 }
-
-// The speed of the fastest worker of the CPU queue, which is its first: a step of one task runs
-// there. Those of the others are in this unit.
-inline constexpr uint16_t kFullSpeed = 10000;
 
 // How fast the workers of the CPU queue are, relative to each other.
 struct WorkerSpeeds {

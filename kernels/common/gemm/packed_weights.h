@@ -2,7 +2,7 @@
 // output channels, padded with zeros. kernels/pack.h lists the forms.
 #pragma once
 
-#include "kernels/common/contract/contract.h"
+#include "schema/step_shape.h"
 
 namespace codl::kernels {
 

@@ -1,8 +1,8 @@
 // Limits of the micro-kernel in panel_tile-inl.h that contracts need, and how work is cut for it.
 #pragma once
 
-#include "kernels/common/contract/tensor_view.h"
 #include "kernels/common/gemm/packed_weights.h"
+#include "schema/step_shape.h"
 
 namespace codl::kernels {
 

@@ -2,7 +2,7 @@
 // its contract, so indices into an operand fit int32 (kMaxElements).
 #pragma once
 
-#include "kernels/common/contract/tensor_view.h"
+#include "kernels/common/contract/contract.h"
 
 namespace codl::kernels {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "kernels/common/contract/tensor_view.h"
+#include "kernels/common/contract/contract.h"
 
 namespace codl::kernels {
 

@@ -5,8 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/common/contract/contract.h"
-#include "kernels/common/contract/tensor_view.h"
+#include "schema/step_shape.h"
 #include "schema/tables.h"
 
 namespace codl::kernels {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "compiler/device/latency_predictor.h"
-#include "kernels/common/contract/in_place.h"
 #include "kernels/work_table.h"
+#include "schema/in_place.h"
 #include "test/compiler/support/sample_steps.h"
 #include "test/support/catch.h"
 

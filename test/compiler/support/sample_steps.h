@@ -4,8 +4,8 @@
 #include <array>
 #include <initializer_list>
 
-#include "kernels/common/contract/tensor_view.h"
 #include "kernels/pack.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 

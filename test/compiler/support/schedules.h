@@ -5,7 +5,7 @@
 #include <initializer_list>
 
 #include "compiler/schedule/schedule.h"
-#include "kernels/common/contract/tensor_view.h"
+#include "schema/step_shape.h"
 
 namespace codl::compiler {
 

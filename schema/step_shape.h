@@ -1,9 +1,76 @@
-// Arithmetic on operand shapes: strides, sizes, the rows and channels a step covers.
+// A step as plans, contracts and costs see it: one call of one kernel, its parameters, operands and
+// the part of the output that it computes. With the arithmetic on operand shapes: strides, sizes,
+// the rows and channels that a step covers.
 #pragma once
 
-#include "kernels/common/contract/contract.h"
+#include <cstdint>
+
+#include "schema/tables.h"
+#include "schema/types.h"
 
 namespace codl::kernels {
+
+// One operand as a contract sees it.
+//
+// Preconditions (verify_plan and codlc hold them): 0 <= rank <= kMaxRank; 1 <= dims[i]; the element
+// count fits int32; Nhwc and Image2d have rank 4; 0 <= row_begin < row_end <= dims[2]; pixel_stride
+// as below.
+struct OperandShape {
+  DType dtype = DType::F32;
+  Layout layout = Layout::Plain;
+  int32_t rank = 0;
+  int32_t dims[kMaxRank] =
+      {};  // of the whole value, ONNX order; Packed: dims of the unpacked weight
+  // Nhwc, Image2d: the rows of the value that the memory holds; nothing else may be touched.
+  // Plain, Packed: 0, 0.
+  int32_t row_begin = 0;
+  int32_t row_end = 0;
+  uint64_t bytes = 0;  // size of the memory, 0 for Image2d
+  // Nhwc, Image2d: elements from pixel to pixel where the value is a window of the channels of a
+  // wider map, a multiple of kChannelPad and at least the value's channels; what lies between its
+  // pixels belongs to others. 0: no window, pixels follow each other. On the CPU the channels are
+  // whole panels, on the GPU multiples of kChannelPad.
+  int32_t pixel_stride = 0;
+  // Of a window on the GPU, whose memory is the map's (a buffer begins where drivers allow, an
+  // image has no part): the map's channel that is its first, a multiple of kChannelPad. Else 0.
+  int32_t first_channel = 0;
+};
+
+inline constexpr uint32_t kMaxOperands = 16;
+inline constexpr uint32_t kMaxTileInts = 8;
+
+// One step. The output is the last operand.
+//   part_dim  None: all of the output, as far as its operand holds it (part is then [0, 0))
+//             Height: output rows part; OutputChannel: output channels part, begin a multiple of
+//             kChannelPanel (Plain [m, n]: columns)
+struct StepShape {
+  const KernelInfo* kernel = nullptr;
+  const void* params = nullptr;  // the Params struct of kernel->op; 4-byte aligned
+  const OperandShape* operands = nullptr;
+  uint32_t operand_count = 0;
+  SplitDim part_dim = SplitDim::None;
+  Range part;
+  const int32_t* tile = nullptr;  // kernel constants chosen by the compiler, e.g. work-group sizes
+  uint32_t tile_count = 0;        // 0: the contract's defaults
+  // The output is where the input has it (in_place.h), so that nothing is moved.
+  bool is_in_place = false;
+
+  constexpr const OperandShape& output() const { return operands[operand_count - 1]; }
+  template <typename Params>
+  const Params& params_as() const {
+    return *static_cast<const Params*>(params);
+  }
+};
+
+// What running a CPU step takes.
+struct StepNeeds {
+  int32_t task_count = 1;      // independent pieces; results never depend on who runs which
+  uint64_t scratch_bytes = 0;  // per worker, 64-byte aligned
+  // All tasks run once in each phase, and no phase begins before all tasks of the one before are
+  // done. Memory of all workers for what a phase leaves to the next, 64-byte aligned.
+  int32_t phase_count = 1;
+  uint64_t shared_bytes = 0;
+};
 
 // Rows of the value held in memory (1 for a value without rows).
 constexpr int32_t rows_held(const OperandShape& shape) {
@@ -79,14 +146,6 @@ constexpr void strides_of(const OperandShape& shape, int64_t* strides) {
     strides[i] = stride;
     stride *= shape.dims[i];
   }
-}
-
-inline TensorView make_view(const OperandShape& shape, void* data) {
-  TensorView view;
-  view.data = data;
-  view.shape = shape;
-  strides_of(shape, view.strides);
-  return view;
 }
 
 // Output rows the step computes: the part, or every row its output holds.

@@ -1,7 +1,7 @@
 // Steps whose output is a run of their input's bytes: where it lies there, nothing is moved.
 #pragma once
 
-#include "kernels/common/contract/tensor_view.h"
+#include "schema/step_shape.h"
 
 namespace codl::kernels {
 
