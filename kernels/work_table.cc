@@ -60,9 +60,10 @@ void count_work(const StepShape& windows, const WorkMachine& machine, StepWork* 
 }
 
 KernelFamily family_of(const KernelInfo& kernel) {
-  const OpWork& work = work_of(kernel.op);
   if (kernel.is_reference()) return KernelFamily::Loops;
-  return work.is_tiled != nullptr && work.is_tiled(kernel) ? KernelFamily::Tiled : work.family;
+  if (kernel.algorithm == Algorithm::Tiled || kernel.algorithm == Algorithm::WinogradGroup)
+    return KernelFamily::Tiled;
+  return work_of(kernel.op).family;
 }
 
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
@@ -90,15 +91,20 @@ bool has_room_for_group(const StepShape& step, const GpuFacts& gpu) {
 }
 
 TileKind tile_kind_of(const KernelInfo& kernel) {
-  const OpWork& work = work_of(kernel.op);
   if (kernel.processor != Processor::Gpu) return TileKind::Own;
-  return work.tile_kind == nullptr ? TileKind::Local : work.tile_kind(kernel);
+  switch (kernel.algorithm) {
+    case Algorithm::Tiled:
+      return TileKind::Gemm;
+    case Algorithm::WinogradItem:
+    case Algorithm::WinogradGroup:
+      return TileKind::Own;
+    default:
+      return work_of(kernel.op).tile_kind;
+  }
 }
 
 bool is_for_processors(const KernelInfo& kernel) {
-  const OpWork& work = work_of(kernel.op);
-  return kernel.processor == Processor::Gpu && work.is_for_processors != nullptr &&
-         work.is_for_processors(kernel);
+  return kernel.algorithm == Algorithm::WinogradItem;
 }
 
 }  // namespace codl::kernels

@@ -98,6 +98,7 @@ struct KernelInfo {
   uint16_t revision;
   const char* symbol;
   OpKind op;
+  Algorithm algorithm;
   Processor processor;
   DType dtype;
   Layout layout;    // of the output
@@ -130,10 +131,19 @@ struct KernelInfo {
 };
 
 inline constexpr KernelInfo kKernelInfos[] = {
-#define CODL_KERNEL(id, revision, symbol, op, processor, dtype, layout, packing, splits, halves, \
-                    windows)                                                                     \
-  {id,           revision,       #symbol,          OpKind::op, Processor::processor,             \
-   DType::dtype, Layout::layout, Packing::packing, splits,     halves,                           \
+#define CODL_KERNEL(id, revision, symbol, op, algorithm, processor, dtype, layout, packing, \
+                    splits, halves, windows)                                                \
+  {id,                                                                                      \
+   revision,                                                                                \
+   #symbol,                                                                                 \
+   OpKind::op,                                                                              \
+   Algorithm::algorithm,                                                                    \
+   Processor::processor,                                                                    \
+   DType::dtype,                                                                            \
+   Layout::layout,                                                                          \
+   Packing::packing,                                                                        \
+   splits,                                                                                  \
+   halves,                                                                                  \
    windows},
 #include "schema/kernels.def"
 };

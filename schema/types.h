@@ -50,6 +50,31 @@ enum class Packing : uint8_t {
 };
 inline constexpr size_t kPackingCount = static_cast<size_t>(Packing::RecurrentPanels) + 1;
 
+// How a kernel computes its operator: a fact of each entry of kernels.def, for what several kernels
+// of an operator do differently.
+//   Direct         as the operator is written
+//   Texels         a work-item computes four channels of some pixels, in images or in buffers
+//   Tiled          tiles of a matrix product in local memory (kernels/common/gemm/gemm_tile.h)
+//   Gemv           few rows times a matrix that is read in order
+//   Winograd       Winograd's method; on the GPU by work-items alone, for processors that run
+//   WinogradItem   OpenCL, or by work-groups that share local memory
+//   WinogradGroup
+//   Broadcast      operands broadcast in any way
+//   Runs           elements that follow each other in memory, whatever axes they belong to
+//   FromImage      reads an image and writes none
+enum class Algorithm : uint8_t {
+  Direct,
+  Texels,
+  Tiled,
+  Gemv,
+  Winograd,
+  WinogradItem,
+  WinogradGroup,
+  Broadcast,
+  Runs,
+  FromImage
+};
+
 // Packings, a bit for each.
 using PackingSet = uint32_t;
 inline constexpr PackingSet kAllPackings = (1u << kPackingCount) - 1;

@@ -55,7 +55,7 @@ void run(const KernelInfo& kernel, const kernels::StepNeeds& needs, const void* 
 // A map from one layout to the other.
 void convert(const TensorView& from, const TensorView& to) {
   static const KernelInfo& kernel = *llvm::find_if(kKernelInfos, [](const KernelInfo& info) {
-    return kernels::is_symbol(info, "convert_f32_cpu");
+    return info.op == OpKind::Convert && info.processor == Processor::Cpu && !info.is_reference();
   });
   const ConvertParams params = {};
   const OperandShape shapes[] = {from.shape, to.shape};

@@ -111,11 +111,6 @@ constexpr int64_t packed_a_elements(const BatchMatMulWork& work) {
   return kPanelTileMaxPixels * (packed_depth(work) + kBatchMatMulRowGap);
 }
 
-// Tiles in local memory, for GPUs: kernels/common/gemm/gemm_tile.h.
-constexpr bool is_batch_matmul_tiled(const KernelInfo& kernel) {
-  return is_symbol(kernel, "batch_matmul_f32_cl_tiled");
-}
-
 // The tile of a work-item of the buffer kernel, which has its sums in that many variables.
 inline constexpr int32_t kBatchMatMulItemRows = 4;
 inline constexpr int32_t kBatchMatMulItemColumns = 8;

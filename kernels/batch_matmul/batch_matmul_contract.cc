@@ -24,7 +24,7 @@ const char* check_dims(const BatchMatMulParams& params, const OperandShape& a,
 }
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
-  const bool is_tiled = is_batch_matmul_tiled(*step.kernel);
+  const bool is_tiled = step.kernel->algorithm == Algorithm::Tiled;
   if (const char* expected = is_tiled ? check_unpacked(step, 3, 3) : check_operands(step, 3, 3))
     return expected;
   const OperandShape& a = step.operands[0];

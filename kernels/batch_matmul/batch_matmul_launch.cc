@@ -45,7 +45,7 @@ void launch_tiled(const StepShape& step, const BatchMatMulWork& work, ClLaunch* 
 void batch_matmul_launch(const StepShape& step, ClLaunch* out_launch) {
   const BatchMatMulWork work = batch_matmul_work(step.params_as<BatchMatMulParams>(),
                                                  step.operands[0], step.operands[1], step.output());
-  if (is_batch_matmul_tiled(*step.kernel)) return launch_tiled(step, work, out_launch);
+  if (step.kernel->algorithm == Algorithm::Tiled) return launch_tiled(step, work, out_launch);
   out_launch->define("HAS_ROWS_OF_B", work.b_column == 1 ? 1 : 0);
   set_grid(step, ceil_div(work.n, kBatchMatMulItemColumns), ceil_div(work.m, kBatchMatMulItemRows),
            work.batch_count, out_launch);

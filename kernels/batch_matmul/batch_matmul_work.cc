@@ -6,15 +6,11 @@ namespace codl::kernels {
 namespace {
 
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
-  if (!is_batch_matmul_tiled(*step.kernel)) return 0;
+  if (step.kernel->algorithm != Algorithm::Tiled) return 0;
   const BatchMatMulWork work = batch_matmul_work(step.params_as<BatchMatMulParams>(),
                                                  step.operands[0], step.operands[1], step.output());
   return write_gemm_tile(fastest_gemm_tile(*step.kernel, batch_matmul_gemm_size(work), gpu),
                          out_tile);
-}
-
-TileKind tile_kind(const KernelInfo& kernel) {
-  return is_batch_matmul_tiled(kernel) ? TileKind::Gemm : TileKind::Local;
 }
 
 // Units of rows and columns; a worker packs the columns of its units one after the other.
@@ -89,7 +85,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   memory.read(a_bytes + b_bytes);
   memory.write(written_bytes(step));
   const double batches = static_cast<double>(work.batch_count);
-  if (is_batch_matmul_tiled(*step.kernel)) {
+  if (step.kernel->algorithm == Algorithm::Tiled) {
     fill_gemm(gemm_tile_of(step), batch_matmul_gemm_size(work), a_bytes / batches,
               b_bytes / batches, &memory, out);
   } else {
@@ -115,7 +111,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kBatchMatMulWork;
-const OpWork kBatchMatMulWork = {KernelFamily::Product, work, choose_tile, tile_kind,
-                                 is_batch_matmul_tiled};
+const OpWork kBatchMatMulWork = {KernelFamily::Product, work, choose_tile};
 
 }  // namespace codl::kernels

@@ -92,11 +92,6 @@ constexpr DType binary_output_dtype(int32_t kind, DType dtype) {
   }
 }
 
-// The GPU kernel for what the others do not take.
-constexpr bool is_binary_broadcast(const KernelInfo& kernel) {
-  return kernel.processor == Processor::Gpu && kernel.layout == Layout::Plain;
-}
-
 // a op b for one pair of f32, of a member from f32 to f32.
 float binary_value_ref(int32_t kind, float a, float b);
 

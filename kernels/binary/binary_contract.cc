@@ -8,7 +8,7 @@ const char* check_input(const StepShape& step, const OperandShape& operand) {
   if (operand.layout != Layout::Plain && operand.layout != y.layout)
     return "inputs Plain or of the output's layout";
   if (const char* expected = check_broadcast(operand, y)) return expected;
-  if (step.kernel->processor == Processor::Gpu && !is_binary_broadcast(*step.kernel) &&
+  if (step.kernel->processor == Processor::Gpu && step.kernel->algorithm != Algorithm::Broadcast &&
       binary_operand_of(operand, y) == BinaryOperand::General)
     return "inputs like the output, scalar, per channel or of one pixel on a GPU";
   if (operand.pixel_stride != 0 && !same_dims(operand, y)) return "windows of the output's dims";
@@ -35,7 +35,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (const char* expected = check_elementwise_output(step)) return expected;
   if (const char* expected = check_input(step, a)) return expected;
   if (const char* expected = check_input(step, b)) return expected;
-  if (is_binary_broadcast(*step.kernel) && binary_operand_of(a, y) != BinaryOperand::General &&
+  if (step.kernel->algorithm == Algorithm::Broadcast &&
+      binary_operand_of(a, y) != BinaryOperand::General &&
       binary_operand_of(b, y) != BinaryOperand::General)
     return "an input that only the kernel of any broadcast takes";
   for (int32_t i = 0; i < y.rank; ++i)

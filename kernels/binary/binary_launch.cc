@@ -53,7 +53,7 @@ void binary_launch(const StepShape& step, ClLaunch* out_launch) {
   const BinaryOperand b_case = binary_operand_of(b, y);
   out_launch->define("KIND", params.kind);
   out_launch->define("ACTIVATION", params.activation);
-  if (is_binary_broadcast(*step.kernel)) {
+  if (step.kernel->algorithm == Algorithm::Broadcast) {
     launch_broadcast(step, out_launch);
     return add_activation(params, out_launch);
   }

@@ -55,11 +55,6 @@ constexpr ConcatWork concat_work(SplitDim part_dim, Range part, const OperandSha
   return work;
 }
 
-// The row that copies, per index in front of the axis, a run of each input.
-constexpr bool joins_runs(const KernelInfo& kernel) {
-  return kernel.processor == Processor::Gpu && kernel.layout == Layout::Any;
-}
-
 void concat_ref(const KernelArgs& args);
 void concat_launch(const StepShape& step, ClLaunch* out_launch);
 

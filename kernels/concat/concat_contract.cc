@@ -8,7 +8,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const int32_t axis = step.params_as<ConcatParams>().axis;
   const OperandShape& y = step.output();
   if (axis < 0 || axis >= y.rank) return "an axis of the output";
-  const bool is_runs = joins_runs(*step.kernel);
+  const bool is_runs = step.kernel->algorithm == Algorithm::Runs;
   if (is_runs && has_pixels(y) && axis == 1) return "another axis than 1 for the kernel of runs";
   if (step.kernel->processor == Processor::Gpu && !is_runs && axis != 1)
     return "axis 1 for a GPU kernel of channels";

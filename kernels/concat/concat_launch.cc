@@ -35,7 +35,7 @@ void launch_runs(const StepShape& step, ClLaunch* out_launch) {
 }  // namespace
 
 void concat_launch(const StepShape& step, ClLaunch* out_launch) {
-  if (joins_runs(*step.kernel)) return launch_runs(step, out_launch);
+  if (step.kernel->algorithm == Algorithm::Runs) return launch_runs(step, out_launch);
   const OperandShape& y = step.output();
   const Range rows = rows_of_part(step.part_dim, step.part, y);
   const bool is_image = y.layout == Layout::Image2d;

@@ -55,21 +55,6 @@ constexpr uint64_t conv2d_packed_bytes(const int32_t* dims, int32_t groups) {
 // src OIHW; dst of conv2d_packed_bytes().
 void conv2d_pack(const int32_t* dims, int32_t groups, const float* src, float* dst);
 
-// The kernel of tiles in local memory: one group, tile numbers as in
-// kernels/common/gemm/gemm_tile.h.
-constexpr bool is_conv2d_tiled(const KernelInfo& kernel) {
-  return is_symbol(kernel, "conv2d_f32_cl_tiled");
-}
-
-// Texels of 4 channels, as in images, in buffers.
-constexpr bool is_conv2d_quad(const KernelInfo& kernel) {
-  return is_symbol(kernel, "conv2d_f32_cl_quad");
-}
-
-constexpr bool is_conv2d_buffer(const KernelInfo& kernel) {
-  return is_symbol(kernel, "conv2d_f32_cl_buffer");
-}
-
 // The product that the operator is, whole.
 constexpr GemmSize conv2d_gemm_size(const OperandShape& x, const OperandShape& w,
                                     const OperandShape& y) {

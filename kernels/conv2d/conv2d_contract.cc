@@ -20,7 +20,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (winograd != 0) {
     if (const char* expected = check_winograd(params, w)) return expected;
     const Range rows = winograd_rows(winograd, rows_of_part(step.part_dim, step.part, y), y);
-    if (!is_winograd_group(*step.kernel) &&
+    if (step.kernel->algorithm != Algorithm::WinogradGroup &&
         !holds_rows_of(x, input_rows_of(vertical_axis(params, w.dims), x.dims[2], rows)))
       return "input rows of the part's tiles inside the operand";
   }
@@ -33,26 +33,26 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
       y.dims[1] / params.groups % kChannelPanel != 0)
     return "groups of whole panels of 16 channels for a part of channels";
 
-  if ((y.layout == Layout::Image2d || is_conv2d_quad(*step.kernel)) && params.groups > 1 &&
+  if (step.kernel->algorithm == Algorithm::Texels && params.groups > 1 &&
       (w.dims[1] % kChannelPad != 0 || y.dims[1] / params.groups % kChannelPad != 0))
     return "groups of whole texels of 4 channels for kernels on texels";
 
-  if (is_winograd_item(*step.kernel)) {
+  if (step.kernel->algorithm == Algorithm::WinogradItem) {
     if (step.tile_count != 0 && step.tile_count != kWinogradItemInts)
       return "no tile, or its five numbers";
     return check_winograd_item(winograd_item_of(step),
                                conv2d_panels(params, y, step.part_dim, step.part).count());
   }
-  if (is_winograd_group(*step.kernel)) {
+  if (step.kernel->algorithm == Algorithm::WinogradGroup) {
     if (step.tile_count != 0 && step.tile_count != kWinogradGroupInts)
       return "no tile, or its five numbers";
     return check_winograd_group(winograd_group_of(step));
   }
-  if (is_conv2d_tiled(*step.kernel)) {
+  if (step.kernel->algorithm == Algorithm::Tiled) {
     if (params.groups != 1) return "one group for tiles in local memory";
     return check_gemm_tile(step);
   }
-  if (is_conv2d_buffer(*step.kernel) && step.tile_count == kConv2dBufferTileInts) {
+  if (step.kernel->algorithm == Algorithm::Direct && step.tile_count == kConv2dBufferTileInts) {
     if (step.tile[3] != kConv2dBufferPixels && step.tile[3] != 2 * kConv2dBufferPixels)
       return "7 or 14 pixels in a work-item";
     if (!conv2d_takes_panels(params, y, step.part_dim, step.part, step.tile[4]))

@@ -216,16 +216,18 @@ void launch_winograd_group(const StepShape& step, ClLaunch* out) {
 }  // namespace
 
 void conv2d_launch(const StepShape& step, ClLaunch* out_launch) {
-  if (is_winograd_item(*step.kernel))
-    launch_winograd_item(step, out_launch);
-  else if (is_winograd_group(*step.kernel))
-    launch_winograd_group(step, out_launch);
-  else if (step.output().layout == Layout::Image2d || is_conv2d_quad(*step.kernel))
-    launch_texels(step, out_launch);
-  else if (is_conv2d_tiled(*step.kernel))
-    launch_tiled(step, out_launch);
-  else
-    launch_buffer(step, out_launch);
+  switch (step.kernel->algorithm) {
+    case Algorithm::WinogradItem:
+      return launch_winograd_item(step, out_launch);
+    case Algorithm::WinogradGroup:
+      return launch_winograd_group(step, out_launch);
+    case Algorithm::Tiled:
+      return launch_tiled(step, out_launch);
+    case Algorithm::Texels:
+      return launch_texels(step, out_launch);
+    default:
+      return launch_buffer(step, out_launch);
+  }
 }
 
 }  // namespace codl::kernels

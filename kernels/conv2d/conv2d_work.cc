@@ -45,12 +45,12 @@ constexpr WinogradGroup fastest_winograd_group(const OperandShape& y, const GpuF
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
   const auto& params = step.params_as<Conv2dParams>();
   const OperandShape& y = step.output();
-  if (is_conv2d_tiled(*step.kernel))
+  if (step.kernel->algorithm == Algorithm::Tiled)
     return write_gemm_tile(
         fastest_gemm_tile(*step.kernel, conv2d_gemm_size(step.operands[0], step.operands[1], y),
                           gpu),
         out_tile);
-  if (is_winograd_group(*step.kernel)) {
+  if (step.kernel->algorithm == Algorithm::WinogradGroup) {
     const WinogradGroup group = fastest_winograd_group(y, gpu);
     return write_tile(
         {group.tiles, group.channels, group.chunk, group.item_tiles, group.item_channels},
@@ -60,26 +60,17 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
   // processor's.
   constexpr int32_t kRegisters = (kConv2dBufferPixels + 1) * 2 * kClLanes + kClLanes;
   if (gpu.registers < kRegisters) return 0;
-  if (is_winograd_item(*step.kernel)) {
+  if (step.kernel->algorithm == Algorithm::WinogradItem) {
     const WinogradItem item =
         large_winograd_item(conv2d_panels(params, y, step.part_dim, step.part).count());
     return write_tile(
         {item.register_tiles, item.register_panels, item.tiles, item.panels, item.channels},
         out_tile);
   }
-  if (!is_conv2d_buffer(*step.kernel)) return 0;
+  if (step.kernel->algorithm != Algorithm::Direct) return 0;
   // Groups of 2: PoCL's loop over the work-items of 32 costs 5 to 15 % (AVX-512, 1x1 and 3x3).
   const bool takes_two = conv2d_takes_panels(params, y, step.part_dim, step.part, 2);
   return write_tile({2, 1, 1, kConv2dBufferPixels, takes_two ? 2 : 1}, out_tile);
-}
-
-TileKind tile_kind(const KernelInfo& kernel) {
-  if (is_conv2d_tiled(kernel)) return TileKind::Gemm;
-  return is_winograd_item(kernel) || is_winograd_group(kernel) ? TileKind::Own : TileKind::Local;
-}
-
-bool is_tiled(const KernelInfo& kernel) {
-  return is_conv2d_tiled(kernel) || is_winograd_group(kernel);
 }
 
 // ---- StepWork ---------------------------------------------------------------------------------
@@ -503,19 +494,26 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     if (outputs != 0) return count_winograd_row(part, outputs, machine, out);
     return count_panel_work(part, machine, out);
   }
-  if (is_winograd_item(*step.kernel)) return count_winograd_item(part, machine, out);
-  if (is_winograd_group(*step.kernel)) return count_winograd_group(part, machine, out);
-  if (is_conv2d_tiled(*step.kernel)) return count_tiled_row(part, machine, out);
   ClLaunch launch;
-  conv2d_launch(step, &launch);
-  if (is_conv2d_buffer(*step.kernel)) return count_buffer_row(part, launch, machine, out);
-  count_texel_row(part, launch, machine, out);
+  switch (step.kernel->algorithm) {
+    case Algorithm::WinogradItem:
+      return count_winograd_item(part, machine, out);
+    case Algorithm::WinogradGroup:
+      return count_winograd_group(part, machine, out);
+    case Algorithm::Tiled:
+      return count_tiled_row(part, machine, out);
+    case Algorithm::Texels:
+      conv2d_launch(step, &launch);
+      return count_texel_row(part, launch, machine, out);
+    default:
+      conv2d_launch(step, &launch);
+      return count_buffer_row(part, launch, machine, out);
+  }
 }
 
 }  // namespace
 
 extern const OpWork kConv2dWork;
-const OpWork kConv2dWork = {KernelFamily::Convolution, work, choose_tile, tile_kind, is_tiled,
-                            is_winograd_item};
+const OpWork kConv2dWork = {KernelFamily::Convolution, work, choose_tile};
 
 }  // namespace codl::kernels

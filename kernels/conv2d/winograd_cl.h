@@ -8,10 +8,6 @@ namespace codl::kernels {
 
 // ---- conv2d_winograd4_f32_cl_buffer: work-items by themselves, for processors -------------------
 
-constexpr bool is_winograd_item(const KernelInfo& kernel) {
-  return is_symbol(kernel, "conv2d_winograd4_f32_cl_buffer");
-}
-
 // Tiles and panels of 16 output channels whose sums are in registers, tiles and panels of a
 // work-item, input channels that it transforms at once.
 struct WinogradItem {
@@ -63,10 +59,6 @@ inline WinogradWork winograd_item_work(const StepShape& step) {
 }
 
 // ---- conv2d_winograd2_f32_cl_tiled: work-groups with local memory, for GPUs --------------------
-
-constexpr bool is_winograd_group(const KernelInfo& kernel) {
-  return is_symbol(kernel, "conv2d_winograd2_f32_cl_tiled");
-}
 
 // Tiles and output channels of a work-group, input channels of a chunk, tiles and channels of a
 // work-item at one of the 16 positions.

@@ -7,8 +7,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (const char* expected = check_operands(step, 2, 2)) return expected;
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
-  // Two kernels have the same processor and layout of the output; the name says what they read.
-  const bool reads_image = is_symbol(*step.kernel, "convert_f32_cl_from_image");
+  const bool reads_image = step.kernel->algorithm == Algorithm::FromImage;
   if ((x.layout == Layout::Image2d) != reads_image) return "the kernel's input layout";
   if (y.layout == Layout::Image2d && step.kernel->layout != Layout::Image2d)
     return "the kernel's output layout";

@@ -24,16 +24,6 @@ void matmul_pack(const int32_t* dims, const float* src, float* dst);
 // Rows of x up to which the reading of the weights takes the time on a GPU.
 inline constexpr int32_t kMatMulFewRows = 8;
 
-// Tiles in local memory (kernels/common/gemm/gemm_tile.h): more than kMatMulFewRows rows, k a
-// multiple of 4.
-constexpr bool is_matmul_tiled(const KernelInfo& kernel) {
-  return is_symbol(kernel, "matmul_f32_cl_tiled");
-}
-// Coalesced reading of the weights: at most kMatMulFewRows rows.
-constexpr bool is_matmul_gemv(const KernelInfo& kernel) {
-  return is_symbol(kernel, "matmul_f32_cl_gemv");
-}
-
 // The rows buffer and gemv, a group per panel and block of rows. Rows of y computed together where
 // there is more than one:
 inline constexpr int32_t kMatMulGroupRows = 4;

@@ -29,12 +29,12 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (bias.layout != Layout::Packed || bias.rank != 1 || bias.dims[0] != y.dims[1] ||
       bias.bytes != packed_bias_bytes(y.dims[1]))
     return "a packed bias of one value per column";
-  if (is_matmul_tiled(*step.kernel)) {
+  if (step.kernel->algorithm == Algorithm::Tiled) {
     if (x.dims[0] <= kMatMulFewRows) return "more than 8 rows for tiles in local memory";
     if (x.dims[1] % 4 != 0) return "a depth of whole quads for tiles in local memory";
     return check_gemm_tile(step);
   }
-  if (is_matmul_gemv(*step.kernel) && x.dims[0] > kMatMulFewRows)
+  if (step.kernel->algorithm == Algorithm::Gemv && x.dims[0] > kMatMulFewRows)
     return "at most 8 rows for a matrix-vector product";
   if (step.kernel->processor == Processor::Gpu) return check_cl_tile(step);
   if (step.tile_count != 0) return "no tile numbers for a CPU kernel";

@@ -49,9 +49,9 @@ void launch_panels(const StepShape& step, int32_t items, int32_t lanes, ClLaunch
 }  // namespace
 
 void matmul_launch(const StepShape& step, ClLaunch* out_launch) {
-  if (is_matmul_tiled(*step.kernel))
+  if (step.kernel->algorithm == Algorithm::Tiled)
     launch_tiled(step, out_launch);
-  else if (is_matmul_gemv(*step.kernel))
+  else if (step.kernel->algorithm == Algorithm::Gemv)
     launch_panels(step, kMatMulGemvItems, 4, out_launch);
   else
     launch_panels(step, kMatMulGroupItems, kChannelPanel, out_launch);

@@ -8,15 +8,11 @@ namespace codl::kernels {
 namespace {
 
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
-  if (!is_matmul_tiled(*step.kernel)) return 0;
+  if (step.kernel->algorithm != Algorithm::Tiled) return 0;
   const OperandShape& x = step.operands[0];
   return write_gemm_tile(
       fastest_gemm_tile(*step.kernel, {x.dims[0], step.output().dims[1], x.dims[1]}, gpu),
       out_tile);
-}
-
-TileKind tile_kind(const KernelInfo& kernel) {
-  return is_matmul_tiled(kernel) ? TileKind::Gemm : TileKind::Own;
 }
 
 // Panels of weights past the rows of x, as in Conv2d.
@@ -71,7 +67,7 @@ void count_panel_work(const StepShape& step, double weight_bytes, const WorkMach
 void count_group_row(const StepShape& step, double weight_bytes, const WorkMachine& machine,
                      StepWork* out) {
   const double depth = step.operands[0].dims[1];
-  const bool is_gemv = is_matmul_gemv(*step.kernel);
+  const bool is_gemv = step.kernel->algorithm == Algorithm::Gemv;
   const double rows = matmul_group_rows(step.output());
   const double items = is_gemv ? kMatMulGemvItems : kMatMulGroupItems;
   // Lanes of an item: of the others of a panel other items have some.
@@ -108,7 +104,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   out->run_bytes = columns == y.dims[1] ? written_bytes(step) : columns * sizeof(float);
   add_curve(params.activation, elements, machine, out);
   if (is_cpu(step)) return count_panel_work(step, weight_bytes, machine, out);
-  if (!is_matmul_tiled(*step.kernel)) return count_group_row(step, weight_bytes, machine, out);
+  if (step.kernel->algorithm != Algorithm::Tiled)
+    return count_group_row(step, weight_bytes, machine, out);
   WorkMemory memory(step, machine, out);
   memory.read(traffic_bytes(x));
   memory.weights(weight_bytes);
@@ -121,6 +118,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kMatMulWork;
-const OpWork kMatMulWork = {KernelFamily::Product, work, choose_tile, tile_kind, is_matmul_tiled};
+const OpWork kMatMulWork = {KernelFamily::Product, work, choose_tile, TileKind::Own};
 
 }  // namespace codl::kernels

@@ -6,8 +6,6 @@
 namespace codl::kernels {
 namespace {
 
-TileKind tile_kind(const KernelInfo&) { return TileKind::Own; }
-
 // A group goes three times through the texels of its channels: for the mean, for the squares, and
 // for the results; two times where the mean is known.
 void texel_work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -98,6 +96,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kNormalizeWork;
-const OpWork kNormalizeWork = {KernelFamily::Reduction, work, nullptr, tile_kind};
+const OpWork kNormalizeWork = {KernelFamily::Reduction, work, nullptr, TileKind::Own};
 
 }  // namespace codl::kernels

@@ -6,8 +6,6 @@
 namespace codl::kernels {
 namespace {
 
-TileKind tile_kind(const KernelInfo&) { return TileKind::Own; }
-
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const auto& params = step.params_as<ReduceParams>();
   const int32_t kind = params.kind;
@@ -57,6 +55,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kReduceWork;
-const OpWork kReduceWork = {KernelFamily::Reduction, work, nullptr, tile_kind};
+const OpWork kReduceWork = {KernelFamily::Reduction, work, nullptr, TileKind::Own};
 
 }  // namespace codl::kernels

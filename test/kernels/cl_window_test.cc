@@ -284,9 +284,9 @@ TEST_CASE("a window on the GPU is of whole texels inside its map", "[windows]") 
   pool.kernel_h = pool.kernel_w = pool.stride_h = pool.stride_w = 1;
   pool.dilation_h = pool.dilation_w = 1;
   for (const char* symbol : {"pool2d_f32_cl_buffer", "pool2d_f32_cl_image"}) {
-    const KernelInfo& info =
-        *std::find_if(std::begin(kKernelInfos), std::end(kKernelInfos),
-                      [&](const KernelInfo& kernel) { return kernels::is_symbol(kernel, symbol); });
+    const KernelInfo& info = *std::find_if(
+        std::begin(kKernelInfos), std::end(kKernelInfos),
+        [&](const KernelInfo& kernel) { return std::string_view(symbol) == kernel.symbol; });
     const auto takes = [&](int32_t channels, int32_t stride, int32_t first) {
       KernelCase item{"", OpKind::Pool2d, words_of(pool), {}, SplitDim::None, {}};
       item.operands = {nhwc_operand({1, channels, 3, 5}), nhwc_operand({1, channels, 3, 5})};

@@ -94,13 +94,12 @@ inline KernelCase case_for(const KernelInfo& kernel, KernelCase item) {
 
 // Returns the case with images where the kernel has them; its operands are Nhwc.
 inline KernelCase with_images(const KernelInfo& kernel, KernelCase item) {
-  const std::string_view symbol = kernel.symbol;
-  const bool reads = kernel.layout == Layout::Image2d && symbol != "convert_f32_cl_to_image";
+  const bool reads = kernel.layout == Layout::Image2d && kernel.op != OpKind::Convert;
   for (size_t i = 0; i < item.operands.size(); ++i) {
     const bool is_output = i + 1 == item.operands.size();
     OperandShape& shape = item.operands[i];
     const bool is_image = is_output ? kernel.layout == Layout::Image2d
-                                    : reads || symbol == "convert_f32_cl_from_image";
+                                    : reads || kernel.algorithm == Algorithm::FromImage;
     if (!is_image || shape.layout != Layout::Nhwc) continue;
     shape.layout = Layout::Image2d;
     shape.bytes = 0;

@@ -45,11 +45,6 @@ struct ClLaunch {
   }
 };
 
-// No std::string_view: its comparison would be a symbol of the library.
-constexpr bool is_symbol(const KernelInfo& kernel, const char* symbol) {
-  return __builtin_strcmp(kernel.symbol, symbol) == 0;
-}
-
 // What must be known of an operator's kernels to run a step. One constant per kernels/<op>/, named
 // k<Op>Contract. What else is known of them, and asked while planning only, is in step_work.h.
 struct Contract {

@@ -141,12 +141,8 @@ struct OpWork {
   // defaults. Of a Local kernel the first three are the local size; kernels::choose_tile() has the
   // profile's in their place. What decides the order of additions must not depend on the part.
   uint32_t (*choose_tile)(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) = nullptr;
-  // GPU kernels only; null: all are Local.
-  TileKind (*tile_kind)(const KernelInfo& kernel) = nullptr;
-  // GPU kernels only; null: none is of the family Tiled.
-  bool (*is_tiled)(const KernelInfo& kernel) = nullptr;
-  // GPU kernels only; null: none is. See kernels::is_for_processors().
-  bool (*is_for_processors)(const KernelInfo& kernel) = nullptr;
+  // Of GPU kernels whose algorithm does not say it (tile_kind_of()).
+  TileKind tile_kind = TileKind::Local;
 };
 
 }  // namespace codl::kernels
