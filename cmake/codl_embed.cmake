@@ -1,7 +1,8 @@
 # Run as a script: cmake -DROOT=<source dir> -DOUT=<file.cc> -P codl_embed.cmake
-# Writes a .cc that defines codl::kernels::cl_text() and its data: the prelude and every kernels/<op>/<symbol>.cl,
-# without comments and indentation (line numbers stay), one after the other, compressed together. The symbol of a kernel
-# in kernels.def is its file's name; a kernel without its file, or a file without its kernel, is an error.
+# Writes a .cc that defines codl::kernels::cl_text() and its data: the prelude and every kernels/<op>/<symbol>.cl, with
+# the lists of arguments of <op>_launch.cc in front, without comments and indentation, one after the other, compressed
+# together. The symbol of a kernel in kernels.def is its file's name; a kernel without its file, or a file without its
+# kernel, is an error.
 file(STRINGS ${ROOT}/schema/kernels.def rows REGEX "^CODL_KERNEL\\(")
 file(GLOB texts ${ROOT}/kernels/*/*_cl_*.cl)
 
@@ -11,6 +12,15 @@ set(all "")
 
 function(codl_add_text file)
   file(READ ${file} text)
+  # The lists of arguments of the operator's kernels: kernels/common/launch/cl_args.def.
+  get_filename_component(folder ${file} DIRECTORY)
+  get_filename_component(op ${folder} NAME)
+  if(EXISTS ${folder}/${op}_launch.cc)
+    file(READ ${folder}/${op}_launch.cc launch)
+    string(REGEX MATCHALL "#define CODL_ARGS_([^\n]*\\\\\n)*[^\n]*\n" lists "${launch}")
+    string(JOIN "" lists ${lists})
+    string(PREPEND text "${lists}")
+  endif()
   # Texts that several kernels share: #include "kernels/<folder>/<name>.cl", at the start of a line.
   while(text MATCHES "\n#include \"([a-z0-9_/.]+)\"\n")
     set(include "${CMAKE_MATCH_0}")

@@ -16,12 +16,8 @@
 #endif
 
 kernel void batch_matmul_f32_cl_buffer(global const float* restrict a,
-                                       global const float* restrict b, global float* restrict y,
-                                       int column_tiles, int row_tiles,
-                                       int batch_count,  // the grid
-                                       int m, int n, int k, int a_row, int a_depth, int b_depth,
-                                       int b_column,  //
-                                       BATCH_PARAMS) {
+                                       global const float* restrict b,
+                                       global float* restrict y PARAMS(BatchMatMulBuffer)) {
   if (is_past_grid(column_tiles, row_tiles, batch_count)) return;
   const int column = get_global_id(0) * 8;
   const int row = get_global_id(1) * 4;

@@ -25,9 +25,8 @@ static inline float4 load_strided(global const float* p, int stride, int count) 
 #endif
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void batch_matmul_f32_cl_tiled(
-    global const float* restrict a, global const float* restrict b, global float* restrict y,
-    int column_tiles, int m, int n, int k, int a_row, int a_depth, int b_depth, int b_column,
-    BATCH_PARAMS) {
+    global const float* restrict a, global const float* restrict b,
+    global float* restrict y PARAMS(BatchMatMulTiled)) {
   local float memory[LOCAL_FLOATS] __attribute__((aligned(16)));
   const TilePlace place = tile_place();
   const int first_column = (int)get_group_id(0) % column_tiles * TILE_N;

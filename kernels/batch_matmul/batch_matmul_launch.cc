@@ -4,6 +4,23 @@
 namespace codl::kernels {
 namespace {
 
+// clang-format off
+// Sizes and steps in elements.
+#define CODL_ARGS_Product(A, p) \
+  A(int, m) A(int, n) A(int, k) A(int, a_row) A(int, a_depth) A(int, b_depth) A(int, b_column)
+// An axis of the batch and its steps in a and b.
+#define CODL_ARGS_BatchAxis(A, p) A(int, p##extent) A(int, p##a) A(int, p##b)
+#define CODL_ARGS_BatchMatMulBuffer(A, G, N)                 \
+  A(int, column_tiles) A(int, row_tiles) A(int, batch_count) \
+  G(Product, product) N(6, BatchAxis, batch)
+#define CODL_ARGS_BatchMatMulTiled(A, G, N) \
+  A(int, column_tiles) G(Product, product) N(6, BatchAxis, batch)
+// clang-format on
+CODL_CL_GROUP(Product);
+CODL_CL_GROUP(BatchAxis);
+CODL_CL_ARGS(BatchMatMulBuffer);
+CODL_CL_ARGS(BatchMatMulTiled);
+
 constexpr int32_t kMaxBatchAxes = kMaxRank - 2;
 
 // Steps of operand 0 (a) or 1 (b) from product to product, or-ed.
@@ -13,16 +30,24 @@ int64_t batch_step(const BatchMatMulWork& work, uint32_t operand) {
   return all;
 }
 
-// Sizes and steps; the kernel's first scalars are those of its grid.
-void add_product(const BatchMatMulWork& work, ClLaunch* out) {
-  const int64_t scalars[] = {work.m,       work.n,       work.k,       work.a_row,
-                             work.a_depth, work.b_depth, work.b_column};
-  for (int64_t scalar : scalars) out->add_int(static_cast<int32_t>(scalar));
-  for (int32_t i = work.batch.count - kMaxBatchAxes; i < work.batch.count; ++i) {
-    out->add_int(i < 0 ? 1 : static_cast<int32_t>(work.batch.extents[i]));
-    out->add_int(i < 0 ? 0 : static_cast<int32_t>(work.batch.steps[i][0]));
-    out->add_int(i < 0 ? 0 : static_cast<int32_t>(work.batch.steps[i][1]));
-  }
+ProductArgs product_args(const BatchMatMulWork& work) {
+  return {.m = static_cast<int32_t>(work.m),
+          .n = static_cast<int32_t>(work.n),
+          .k = static_cast<int32_t>(work.k),
+          .a_row = static_cast<int32_t>(work.a_row),
+          .a_depth = static_cast<int32_t>(work.a_depth),
+          .b_depth = static_cast<int32_t>(work.b_depth),
+          .b_column = static_cast<int32_t>(work.b_column)};
+}
+
+// The innermost axis comes last; those in front that there are not have one product.
+void set_batch(const LoopAxes& batch, BatchAxisArgs (&out)[kMaxBatchAxes]) {
+  const int32_t missing = kMaxBatchAxes - batch.count;
+  for (int32_t i = 0; i < kMaxBatchAxes; ++i)
+    out[i] = i < missing ? BatchAxisArgs{1, 0, 0}
+                         : BatchAxisArgs{static_cast<int32_t>(batch.extents[i - missing]),
+                                         static_cast<int32_t>(batch.steps[i - missing][0]),
+                                         static_cast<int32_t>(batch.steps[i - missing][1])};
 }
 
 void launch_tiled(const StepShape& step, const BatchMatMulWork& work, ClLaunch* out) {
@@ -34,10 +59,13 @@ void launch_tiled(const StepShape& step, const BatchMatMulWork& work, ClLaunch* 
   out->define("HAS_QUADS_OF_A", has_quads_of_a ? 1 : 0);
   out->define("HAS_QUADS_OF_B", has_quads_of_b ? 1 : 0);
   out->define("HAS_WHOLE_QUADS", work.n % 4 == 0 ? 1 : 0);
-  const GemmTile tile = gemm_tile_of(step);
-  set_gemm(tile, work.m, ceil_div(work.n, kChannelPanel), out);
+  BatchMatMulTiledArgs args = {
+      .column_tiles = set_gemm(gemm_tile_of(step), work.m, ceil_div(work.n, kChannelPanel), out),
+      .product = product_args(work),
+      .batch = {}};
   out->global[1] = static_cast<uint64_t>(work.batch_count);
-  add_product(work, out);
+  set_batch(work.batch, args.batch);
+  out->add(args);
 }
 
 }  // namespace
@@ -47,9 +75,16 @@ void batch_matmul_launch(const StepShape& step, ClLaunch* out_launch) {
                                                  step.operands[0], step.operands[1], step.output());
   if (step.kernel->algorithm == Algorithm::Tiled) return launch_tiled(step, work, out_launch);
   out_launch->define("HAS_ROWS_OF_B", work.b_column == 1 ? 1 : 0);
-  set_grid(step, ceil_div(work.n, kBatchMatMulItemColumns), ceil_div(work.m, kBatchMatMulItemRows),
-           work.batch_count, out_launch);
-  add_product(work, out_launch);
+  const int64_t column_tiles = ceil_div(work.n, kBatchMatMulItemColumns);
+  const int64_t row_tiles = ceil_div(work.m, kBatchMatMulItemRows);
+  set_grid(step, column_tiles, row_tiles, work.batch_count, out_launch);
+  BatchMatMulBufferArgs args = {.column_tiles = static_cast<int32_t>(column_tiles),
+                                .row_tiles = static_cast<int32_t>(row_tiles),
+                                .batch_count = static_cast<int32_t>(work.batch_count),
+                                .product = product_args(work),
+                                .batch = {}};
+  set_batch(work.batch, args.batch);
+  out_launch->add(args);
 }
 
 }  // namespace codl::kernels

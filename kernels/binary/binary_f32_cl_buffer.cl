@@ -13,9 +13,7 @@
 #define LOAD_OF(operand_case) LOAD_PASTE(operand_case)
 
 kernel void binary_f32_cl_buffer(global const TYPE_0* restrict a, global const TYPE_1* restrict b,
-                                 global TYPE_Y* restrict y,          //
-                                 RUN_PARAMS, RUN_OPERAND(a), RUN_OPERAND(b), RUN_OPERAND(y),  //
-                                 float alpha, float beta) {
+                                 global TYPE_Y* restrict y PARAMS(BinaryBuffer)) {
   START_RUN
   const float16 left = LOAD_OF(A_CASE)(TYPE_0, a);
   const float16 right = LOAD_OF(B_CASE)(TYPE_1, b);

@@ -19,7 +19,6 @@
 #define LOAD_1(p) ((float4)(p[0]))
 #define LOAD_2(p) load_channels(p, texel * 4, channels)
 #define LOAD_3(p) read_imagef(p, kTexel, (int2)(texel, n * p##_rows_held))
-#define OPERAND(p) int p##_first_row, int p##_rows_held, int p##_texels, int p##_first_texel
 #define LOAD_PASTE(operand_case) LOAD_##operand_case
 #define LOAD_OF(operand_case) LOAD_PASTE(operand_case)
 
@@ -30,9 +29,7 @@ static inline float4 load_channels(global const float* p, int channel, int chann
                   p[min(channel + 3, last)]);
 }
 
-kernel void binary_f32_cl_image(A_TYPE a, B_TYPE b, write_only image2d_t y,  //
-                                TEXEL_PARAMS, OPERAND(a), OPERAND(b), OPERAND(y),  //
-                                float alpha, float beta) {
+kernel void binary_f32_cl_image(A_TYPE a, B_TYPE b, write_only image2d_t y PARAMS(BinaryImage)) {
   START_TEXEL
   const float4 left = LOAD_OF(A_CASE)(a);
   const float4 right = LOAD_OF(B_CASE)(b);

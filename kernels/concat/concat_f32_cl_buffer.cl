@@ -7,22 +7,21 @@
 //
 // Where the chunk lies is in from_float or from_half, by its input's type.
 #define INPUT(i) global const TYPE_##i* restrict x##i,
-#define SCALARS(i) , int first##i, int channels##i, int offset##i, int batch_stride##i
-#define NEXT(i)                                                     \
-  if (chunk >= (channels + 15) / 16) {                              \
-    chunk -= (channels + 15) / 16;                                  \
-    first = first##i;                                               \
-    PASTE(from, TYPE_##i) = x##i + offset##i + n * batch_stride##i; \
-    is_half = (HALVES >> i & 1) != 0;                               \
-    channels = channels##i;                                         \
+#define SCALARS(i) PARAM_GROUP(ConcatBufferInput, x##i)
+#define NEXT(i)                                                             \
+  if (chunk >= (channels + 15) / 16) {                                      \
+    chunk -= (channels + 15) / 16;                                          \
+    first = x##i##_first;                                                   \
+    PASTE(from, TYPE_##i) = x##i + x##i##_offset + n * x##i##_batch_stride; \
+    is_half = (HALVES >> i & 1) != 0;                                       \
+    channels = x##i##_channels;                                             \
   }
 #define ALL_INPUTS ((1 << INPUTS) - 1)
 #define HAS_FLOATS ((HALVES & ALL_INPUTS) != ALL_INPUTS)
 #define HAS_HALVES ((HALVES & ALL_INPUTS) != 0)
 
-kernel void concat_f32_cl_buffer(EACH_INPUT(INPUT) global TYPE_Y* restrict y,  //
-                                 int item_count, int chunks, int pixels, int out_c, int y_offset,
-                                 int y_batch_stride, int y_pixel_stride EACH_INPUT(SCALARS)) {
+kernel void concat_f32_cl_buffer(EACH_INPUT(INPUT) global TYPE_Y* restrict y PARAMS(ConcatBuffer)
+                                     EACH_INPUT(SCALARS)) {
   int id = get_global_id(0);
   if (id >= item_count) return;
   int chunk = id % chunks;

@@ -6,15 +6,16 @@
 // of its texels), so the inputs are joined by `or`. Texels without an input are of windows of y.
 // Per input: its first channel in y, channels, its image's row of the part's first row, rows held.
 #define INPUT(i) read_only image2d_t x##i,
-#define SCALARS(i) , int first##i, int channels##i, int first_row##i, int rows_held##i
+#define SCALARS(i) PARAM_GROUP(ConcatImageInput, x##i)
 #define READ(i, t)          \
   read_imagef(x##i, kTexel, \
               (int2)((t) >= 0 && (t) < in_texels ? column * in_texels + (t) : OUTSIDE, image_y))
 #define JOIN(i)                                                          \
-  if (texel * 4 + 4 > first##i && texel * 4 < first##i + channels##i) {  \
-    const int in_texels = (channels##i + 3) / 4;                         \
-    const int image_y = n * rows_held##i + first_row##i + row;           \
-    const int lane = texel * 4 - first##i;                               \
+  if (texel * 4 + 4 > x##i##_first &&                                    \
+      texel * 4 < x##i##_first + x##i##_channels) {                      \
+    const int in_texels = (x##i##_channels + 3) / 4;                     \
+    const int image_y = n * x##i##_rows_held + x##i##_first_row + row;   \
+    const int lane = texel * 4 - x##i##_first;                           \
     const int t = lane >> 2; /* rounds down */                           \
     bits |= as_uint4(shift_lanes(READ(i, t), READ(i, t + 1), lane & 3)); \
     is_copied = true;                                                    \
@@ -30,10 +31,8 @@ static inline float4 shift_lanes(float4 a, float4 b, int shift) {
   return a;
 }
 
-kernel void concat_f32_cl_image(EACH_INPUT(INPUT) write_only image2d_t y,  //
-                                int texels, int columns, int batch_rows,   // extents of the ids
-                                int first_texel, int rows, int y_first_row, int y_rows_held,
-                                int y_texels, int y_first_texel EACH_INPUT(SCALARS)) {
+kernel void concat_f32_cl_image(EACH_INPUT(INPUT) write_only image2d_t y PARAMS(ConcatImage)
+                                    EACH_INPUT(SCALARS)) {
   if (is_past_grid(texels, columns, batch_rows)) return;
   const int texel = first_texel + (int)get_global_id(0);
   const int column = (int)get_global_id(1);

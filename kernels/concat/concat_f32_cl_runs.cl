@@ -4,16 +4,16 @@
 // One work-item copies WIDTH elements, which are of one input. Per input, and of y: how many such
 // pieces belong to one index in front of the axis.
 #define INPUT(i) global const float* restrict x##i,
-#define SCALARS(i) int run##i,
+#define SCALARS(i) PARAM_GROUP(ConcatRunsInput, x##i)
 #define NEXT(i)                        \
   if (at >= run) {                     \
     at -= run;                         \
-    run = run##i;                      \
+    run = x##i##_run;                  \
     from = x##i + outer * run * WIDTH; \
   }
 
-kernel void concat_f32_cl_runs(EACH_INPUT(INPUT) global float* restrict y, int item_count,
-                               EACH_INPUT(SCALARS) int y_run) {
+kernel void concat_f32_cl_runs(EACH_INPUT(INPUT) global float* restrict y PARAMS(ConcatRuns)
+                                   EACH_INPUT(SCALARS)) {
   const int id = get_global_id(0);
   if (id >= item_count) return;
   const int outer = id / y_run;

@@ -5,6 +5,25 @@
 namespace codl::kernels {
 namespace {
 
+// clang-format off
+// Groups of an input stand behind the list, one for each input that is an argument.
+#define CODL_ARGS_ConcatBuffer(A, G, N) \
+  A(int, item_count) A(int, chunks) A(int, pixels) A(int, out_c) G(RunOperand, y)
+#define CODL_ARGS_ConcatBufferInput(A, p) \
+  A(int, p##first) A(int, p##channels) A(int, p##offset) A(int, p##batch_stride)
+#define CODL_ARGS_ConcatImage(A, G, N) G(Texels, texels) G(PartImage, y)
+#define CODL_ARGS_ConcatImageInput(A, p) \
+  A(int, p##first) A(int, p##channels) A(int, p##first_row) A(int, p##rows_held)
+#define CODL_ARGS_ConcatRuns(A, G, N) A(int, item_count) A(int, y_run)
+#define CODL_ARGS_ConcatRunsInput(A, p) A(int, p##run)
+// clang-format on
+CODL_CL_GROUP(ConcatBufferInput);
+CODL_CL_GROUP(ConcatImageInput);
+CODL_CL_GROUP(ConcatRunsInput);
+CODL_CL_ARGS(ConcatBuffer);
+CODL_CL_ARGS(ConcatImage);
+CODL_CL_ARGS(ConcatRuns);
+
 // Elements in memory that belong to one index along the axis and one in front of it.
 int64_t elements_behind(const OperandShape& shape, int32_t axis) {
   if (has_pixels(shape)) {
@@ -27,9 +46,13 @@ void launch_runs(const StepShape& step, ClLaunch* out_launch) {
   const int64_t width = is_wide ? kWidth : 1;
   out_launch->define("INPUTS", static_cast<int32_t>(step.operand_count - 1));
   out_launch->define("WIDTH", static_cast<int32_t>(width));
-  set_line(step, stored_elements(y) / width, out_launch);
-  for (uint32_t i = 0; i < step.operand_count; ++i)
-    out_launch->add_int(static_cast<int32_t>(behind * step.operands[i].dims[axis] / width));
+  const auto run_of = [&](const OperandShape& operand) {
+    return static_cast<int32_t>(behind * operand.dims[axis] / width);
+  };
+  out_launch->add(ConcatRunsArgs{
+      .item_count = set_line(step, stored_elements(y) / width, out_launch), .y_run = run_of(y)});
+  for (uint32_t i = 0; i + 1 < step.operand_count; ++i)
+    out_launch->add(ConcatRunsInputArgs{.run = run_of(step.operands[i])});
 }
 
 }  // namespace
@@ -54,21 +77,21 @@ void concat_launch(const StepShape& step, ClLaunch* out_launch) {
   if (inputs == 0) return;  // nothing to launch
   out_launch->define("INPUTS", inputs);
   if (is_image) {
-    const int32_t first_texel = copied.begin / kChannelPad;
-    set_grid(step, ceil_div(copied.end, kChannelPad) - first_texel, y.dims[3],
-             int64_t{y.dims[0]} * rows.count(), out_launch);
-    out_launch->add_int(first_texel);
-    out_launch->add_int(rows.count());
-    add_image_rows(step, y, out_launch);
-    add_pixel_texels(y, out_launch);
+    const Range texels = {copied.begin / kChannelPad,
+                          static_cast<int32_t>(ceil_div(copied.end, kChannelPad))};
+    out_launch->add(ConcatImageArgs{.texels = set_texels(step, y, texels, rows.count(), out_launch),
+                                    .y = part_image(step, y)});
   } else {
     const int64_t pixels = int64_t{rows.count()} * y.dims[3];
-    set_line(step, chunks * pixels * y.dims[0], out_launch);
-    out_launch->add_int(static_cast<int32_t>(chunks));
-    out_launch->add_int(static_cast<int32_t>(pixels));
-    out_launch->add_int(y.dims[1]);
-    add_nhwc_rows(step, y, out_launch);
-    out_launch->add_int(cl_strides(y).pixel);
+    const NhwcOutputArgs output = nhwc_output(step);
+    out_launch->add(
+        ConcatBufferArgs{.item_count = set_line(step, chunks * pixels * y.dims[0], out_launch),
+                         .chunks = static_cast<int32_t>(chunks),
+                         .pixels = static_cast<int32_t>(pixels),
+                         .out_c = y.dims[1],
+                         .y = {.offset = output.offset,
+                               .batch_stride = output.batch_stride,
+                               .pixel_stride = output.pixel_stride}});
   }
   channels = 0;
   for (uint32_t i = 0; i + 1 < step.operand_count; ++i) {
@@ -76,12 +99,19 @@ void concat_launch(const StepShape& step, ClLaunch* out_launch) {
     const int32_t first = channels;
     channels += x.dims[1];
     if (!is_cl_argument(step, i)) continue;
-    out_launch->add_int(first);
-    out_launch->add_int(x.dims[1]);
-    if (is_image)
-      add_image_rows(step, x, out_launch);
-    else
-      add_nhwc_rows(step, x, out_launch);
+    if (is_image) {
+      const PartImageArgs image = part_image(step, x);
+      out_launch->add(ConcatImageInputArgs{.first = first,
+                                           .channels = x.dims[1],
+                                           .first_row = image.first_row,
+                                           .rows_held = image.rows_held});
+    } else {
+      const NhwcRowsArgs buffer = nhwc_rows(step, x);
+      out_launch->add(ConcatBufferInputArgs{.first = first,
+                                            .channels = x.dims[1],
+                                            .offset = buffer.offset,
+                                            .batch_stride = buffer.batch_stride});
+    }
   }
 }
 

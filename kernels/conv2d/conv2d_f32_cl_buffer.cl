@@ -32,16 +32,7 @@ kernel void conv2d_f32_cl_buffer(
 #if HAS_RESIDUAL
     global const TYPE_3* residual,
 #endif
-    global TYPE_Y* y, int item_count, int inner_blocks, int panel_begin, int panel_end,  //
-    int blocks, int rows, int batch, int out_w,  // blocks of PIXELS in a row; part's rows
-    int first_row,                               // of the part, global
-    int in_h, int in_w, int group_in_c, int group_out_c, int out_c,             //
-    FILTER_PARAMS, NHWC_INPUT_PARAMS,                                        //
-    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,  // of first_row
-#if HAS_RESIDUAL
-    int residual_offset, int residual_batch_stride,
-#endif
-    float alpha, float beta) {
+    global TYPE_Y* y PARAMS(Conv2dBuffer)) {
   int id = get_global_id(0);
   if (id >= item_count) return;
   int panel = panel_begin + id % inner_blocks * PANELS;

@@ -28,15 +28,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_til
 #if HAS_RESIDUAL
     global const TYPE_3* residual,
 #endif
-    global TYPE_Y* y, int column_tiles, int pixels, int image_pixels,  // of the part, of one image
-    int panel_begin, int panel_end, int channel_end, int out_c,       // channel_end: stored
-    int out_w, int first_row, int in_h, int in_w, int in_c,           //
-    FILTER_PARAMS, NHWC_INPUT_PARAMS,                                 //
-    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,  // of first_row
-#if HAS_RESIDUAL
-    int residual_offset, int residual_batch_stride,
-#endif
-    float alpha, float beta) {
+    global TYPE_Y* y PARAMS(Conv2dTiled)) {
   local float memory[LOCAL_FLOATS] __attribute__((aligned(16)));
   const TilePlace place = tile_place();
   const int first_panel = panel_begin + (int)get_group_id(0) % column_tiles * (TILE_N / 16);

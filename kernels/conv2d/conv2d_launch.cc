@@ -5,6 +5,46 @@
 namespace codl::kernels {
 namespace {
 
+// clang-format off
+#define CODL_ARGS_Conv2dBuffer(A, G, N)                                          \
+  A(int, item_count) A(int, inner_blocks) A(int, panel_begin) A(int, panel_end)  \
+  A(int, blocks) A(int, rows) A(int, batch) A(int, out_w) A(int, first_row)      \
+  A(int, in_h) A(int, in_w) A(int, group_in_c) A(int, group_out_c) A(int, out_c) \
+  G(Filter, filter)                                                              \
+  G(NhwcInput, x) G(NhwcOutput, y) G(NhwcRows, residual) G(Activation, activation)
+#define CODL_ARGS_Conv2dTexels(A, G, N)                                          \
+  A(int, texels) A(int, blocks) A(int, batch_rows)                               \
+  A(int, first_texel) A(int, rows) A(int, first_row) A(int, out_w) A(int, out_c) \
+  A(int, in_h) A(int, in_w) A(int, group_in_c) A(int, group_out_c)               \
+  G(Filter, filter) G(HeldImage, x) G(HeldImage, y)                              \
+  A(int, residual_row_begin) A(int, residual_rows_held) G(Activation, activation)
+#define CODL_ARGS_Conv2dTiled(A, G, N)                                    \
+  A(int, column_tiles) A(int, pixels) A(int, image_pixels)                \
+  A(int, panel_begin) A(int, panel_end) A(int, channel_end) A(int, out_c) \
+  A(int, out_w) A(int, first_row) A(int, in_h) A(int, in_w) A(int, in_c)  \
+  G(Filter, filter)                                                       \
+  G(NhwcInput, x) G(NhwcOutput, y) G(NhwcRows, residual) G(Activation, activation)
+// Where tiles lie: winograd_place.cl.
+#define CODL_ARGS_Winograd(A, p)                                              \
+  A(int, tiles) A(int, tile_rows) A(int, tile_columns) A(int, first_tile_row) \
+  A(int, row_begin) A(int, row_end) A(int, pad_top) A(int, pad_left)          \
+  A(int, x_row_end) A(int, in_w) A(int, in_c) A(int, out_w) A(int, out_c)
+#define CODL_ARGS_WinogradItem(A, G, N)                                          \
+  A(int, item_count) A(int, tile_blocks) A(int, block_tiles) A(int, panel_begin) \
+  G(Winograd, winograd)                                                          \
+  G(NhwcInput, x) G(NhwcOutput, y) G(NhwcRows, residual) G(Activation, activation)
+#define CODL_ARGS_WinogradGroup(A, G, N)                                           \
+  A(int, channel_blocks) A(int, panel_begin) A(int, panel_end) A(int, channel_end) \
+  G(Winograd, winograd)                                                            \
+  G(NhwcInput, x) G(NhwcOutput, y) G(NhwcRows, residual) G(Activation, activation)
+// clang-format on
+CODL_CL_GROUP(Winograd);
+CODL_CL_ARGS(Conv2dBuffer);
+CODL_CL_ARGS(Conv2dTexels);
+CODL_CL_ARGS(Conv2dTiled);
+CODL_CL_ARGS(WinogradItem);
+CODL_CL_ARGS(WinogradGroup);
+
 struct Conv2dShape {
   const Conv2dParams& params;
   const OperandShape& x;
@@ -36,21 +76,12 @@ void define_output(const Conv2dParams& params, ClLaunch* out) {
   out->define("ACTIVATION", params.activation);
 }
 
-// Scalars: kernel_h, kernel_w and the window's.
-void add_filter(const Conv2dShape& shape, ClLaunch* out) {
-  out->add_int(shape.w.dims[2]);
-  out->add_int(shape.w.dims[3]);
-  add_window(shape.params, out);
+FilterArgs filter_of(const Conv2dShape& shape) {
+  return filter_args(shape.params, shape.w.dims[2], shape.w.dims[3]);
 }
 
-// The last scalars of the kernels on buffers: where y and a residual are, pixel_stride of both, the
-// activation.
-void add_buffers(const StepShape& step, const Conv2dShape& shape, ClLaunch* out) {
-  add_nhwc_input(shape.x, out);
-  add_nhwc_output(step, out);
-  out->add_int(cl_strides(shape.y).pixel);
-  if (shape.params.has_residual != 0) add_nhwc_rows(step, shape.residual, out);
-  add_activation(shape.params, out);
+NhwcRowsArgs residual_of(const StepShape& step, const Conv2dShape& shape) {
+  return shape.params.has_residual != 0 ? nhwc_rows(step, shape.residual) : NhwcRowsArgs{};
 }
 
 void launch_buffer(const StepShape& step, ClLaunch* out) {
@@ -62,22 +93,25 @@ void launch_buffer(const StepShape& step, ClLaunch* out) {
   out->define("PANELS", grid.item_panels);
   out->define("FEW_CHANNELS", shape.group_in_c <= kChannelPad ? shape.group_in_c : 0);
   define_output(params, out);
-  set_line(step, grid.items(y.dims[0]), out);
-  out->add_int(static_cast<int32_t>(grid.inner_blocks));
-  out->add_int(grid.panels.begin);
-  out->add_int(grid.panels.end);
-  out->add_int(static_cast<int32_t>(grid.pixel_blocks));
-  out->add_int(grid.rows);
-  out->add_int(y.dims[0]);
-  out->add_int(grid.out_w);
-  out->add_int(shape.rows.begin);
-  out->add_int(shape.x.dims[2]);
-  out->add_int(grid.in_w);
-  out->add_int(shape.group_in_c);
-  out->add_int(shape.group_out_c);
-  out->add_int(y.dims[1]);
-  add_filter(shape, out);
-  add_buffers(step, shape, out);
+  out->add(Conv2dBufferArgs{.item_count = set_line(step, grid.items(y.dims[0]), out),
+                            .inner_blocks = static_cast<int32_t>(grid.inner_blocks),
+                            .panel_begin = grid.panels.begin,
+                            .panel_end = grid.panels.end,
+                            .blocks = static_cast<int32_t>(grid.pixel_blocks),
+                            .rows = grid.rows,
+                            .batch = y.dims[0],
+                            .out_w = grid.out_w,
+                            .first_row = shape.rows.begin,
+                            .in_h = shape.x.dims[2],
+                            .in_w = grid.in_w,
+                            .group_in_c = shape.group_in_c,
+                            .group_out_c = shape.group_out_c,
+                            .out_c = y.dims[1],
+                            .filter = filter_of(shape),
+                            .x = nhwc_input(shape.x),
+                            .y = nhwc_output(step),
+                            .residual = residual_of(step, shape),
+                            .activation = activation_args(shape.params)});
 }
 
 void launch_texels(const StepShape& step, ClLaunch* out) {
@@ -87,29 +121,30 @@ void launch_texels(const StepShape& step, ClLaunch* out) {
   const ClChannels channels = cl_channels(step);
   out->define("PIXELS", kConv2dTexelPixels);
   define_output(params, out);
-  set_grid(step, channels.stored_count / 4, ceil_div(y.dims[3], kConv2dTexelPixels),
-           int64_t{y.dims[0]} * shape.rows.count(), out);
-  out->add_int(channels.begin / 4);
-  out->add_int(shape.rows.count());
-  out->add_int(shape.rows.begin);
-  out->add_int(y.dims[3]);
-  out->add_int(y.dims[1]);
-  out->add_int(shape.x.dims[2]);
-  out->add_int(shape.x.dims[3]);
-  add_pixel_texels(shape.x, out);
-  add_pixel_texels(y, out);
-  out->add_int(shape.group_in_c);
-  out->add_int(shape.group_out_c);
-  add_filter(shape, out);
-  out->add_int(shape.x.row_begin);
-  out->add_int(rows_held(shape.x));
-  out->add_int(y.row_begin);
-  out->add_int(rows_held(y));
-  if (params.has_residual != 0) {
-    out->add_int(shape.residual.row_begin);
-    out->add_int(rows_held(shape.residual));
-  }
-  add_activation(params, out);
+  const int32_t texels = channels.stored_count / 4;
+  const int64_t blocks = ceil_div(y.dims[3], kConv2dTexelPixels);
+  const int64_t batch_rows = int64_t{y.dims[0]} * shape.rows.count();
+  const HeldImageArgs residual =
+      params.has_residual != 0 ? held_image(shape.residual) : HeldImageArgs{};
+  set_grid(step, texels, blocks, batch_rows, out);
+  out->add(Conv2dTexelsArgs{.texels = texels,
+                            .blocks = static_cast<int32_t>(blocks),
+                            .batch_rows = static_cast<int32_t>(batch_rows),
+                            .first_texel = channels.begin / 4,
+                            .rows = shape.rows.count(),
+                            .first_row = shape.rows.begin,
+                            .out_w = y.dims[3],
+                            .out_c = y.dims[1],
+                            .in_h = shape.x.dims[2],
+                            .in_w = shape.x.dims[3],
+                            .group_in_c = shape.group_in_c,
+                            .group_out_c = shape.group_out_c,
+                            .filter = filter_of(shape),
+                            .x = held_image(shape.x),
+                            .y = held_image(y),
+                            .residual_row_begin = residual.row_begin,
+                            .residual_rows_held = residual.rows_held,
+                            .activation = activation_args(params)});
 }
 
 void launch_tiled(const StepShape& step, ClLaunch* out) {
@@ -122,41 +157,43 @@ void launch_tiled(const StepShape& step, ClLaunch* out) {
   const ClChannels stored = cl_channels(step);
   out->define("HAS_PAD_CHANNELS", shape.group_in_c % kChannelPad != 0 ? 1 : 0);
   define_output(params, out);
-  const GemmTile tile = gemm_tile_of(step);
-  set_gemm(tile, pixels, panels.count(), out);
-  out->add_int(pixels);
-  out->add_int(image_pixels);
-  out->add_int(panels.begin);
-  out->add_int(panels.end);
-  out->add_int(stored.begin + stored.stored_count);
-  out->add_int(y.dims[1]);
-  out->add_int(y.dims[3]);
-  out->add_int(shape.rows.begin);
-  out->add_int(shape.x.dims[2]);
-  out->add_int(shape.x.dims[3]);
-  out->add_int(shape.group_in_c);
-  add_filter(shape, out);
-  add_buffers(step, shape, out);
+  out->add(
+      Conv2dTiledArgs{.column_tiles = set_gemm(gemm_tile_of(step), pixels, panels.count(), out),
+                      .pixels = pixels,
+                      .image_pixels = image_pixels,
+                      .panel_begin = panels.begin,
+                      .panel_end = panels.end,
+                      .channel_end = stored.begin + stored.stored_count,
+                      .out_c = y.dims[1],
+                      .out_w = y.dims[3],
+                      .first_row = shape.rows.begin,
+                      .in_h = shape.x.dims[2],
+                      .in_w = shape.x.dims[3],
+                      .in_c = shape.group_in_c,
+                      .filter = filter_of(shape),
+                      .x = nhwc_input(shape.x),
+                      .y = nhwc_output(step),
+                      .residual = residual_of(step, shape),
+                      .activation = activation_args(shape.params)});
 }
 
 // conv2d_winograd4_f32_cl_buffer.cl has these points, too.
 static_assert(kWinograd<2>.points[0] == 0.625 && kWinograd<2>.points[1] == 1.5);
 
-// WINOGRAD_PARAMS of winograd_place.cl.
-void add_winograd(const Conv2dShape& shape, const WinogradWork& work, ClLaunch* out) {
-  out->add_int(static_cast<int32_t>(work.tiles));
-  out->add_int(work.tile_rows.count());
-  out->add_int(static_cast<int32_t>(work.tile_columns));
-  out->add_int(work.tile_rows.begin);
-  out->add_int(work.rows.begin);
-  out->add_int(work.rows.end);
-  out->add_int(shape.params.pad_top);
-  out->add_int(shape.params.pad_left);
-  out->add_int(shape.x.row_end);
-  out->add_int(shape.x.dims[3]);
-  out->add_int(shape.x.dims[1]);
-  out->add_int(shape.y.dims[3]);
-  out->add_int(shape.y.dims[1]);
+WinogradArgs winograd_args(const Conv2dShape& shape, const WinogradWork& work) {
+  return {.tiles = static_cast<int32_t>(work.tiles),
+          .tile_rows = work.tile_rows.count(),
+          .tile_columns = static_cast<int32_t>(work.tile_columns),
+          .first_tile_row = work.tile_rows.begin,
+          .row_begin = work.rows.begin,
+          .row_end = work.rows.end,
+          .pad_top = shape.params.pad_top,
+          .pad_left = shape.params.pad_left,
+          .x_row_end = shape.x.row_end,
+          .in_w = shape.x.dims[3],
+          .in_c = shape.x.dims[1],
+          .out_w = shape.y.dims[3],
+          .out_c = shape.y.dims[1]};
 }
 
 void launch_winograd_item(const StepShape& step, ClLaunch* out) {
@@ -177,12 +214,15 @@ void launch_winograd_item(const StepShape& step, ClLaunch* out) {
   out->local[0] = out->local[1] = out->local[2] = 1;
   out->global[0] = static_cast<uint64_t>(items);
   out->global[1] = out->global[2] = 1;
-  out->add_int(static_cast<int32_t>(items));
-  out->add_int(static_cast<int32_t>(tile_blocks));
-  out->add_int(static_cast<int32_t>(block_tiles));
-  out->add_int(work.panels.begin);
-  add_winograd(shape, work, out);
-  add_buffers(step, shape, out);
+  out->add(WinogradItemArgs{.item_count = static_cast<int32_t>(items),
+                            .tile_blocks = static_cast<int32_t>(tile_blocks),
+                            .block_tiles = static_cast<int32_t>(block_tiles),
+                            .panel_begin = work.panels.begin,
+                            .winograd = winograd_args(shape, work),
+                            .x = nhwc_input(shape.x),
+                            .y = nhwc_output(step),
+                            .residual = residual_of(step, shape),
+                            .activation = activation_args(shape.params)});
 }
 
 void launch_winograd_group(const StepShape& step, ClLaunch* out) {
@@ -205,12 +245,15 @@ void launch_winograd_group(const StepShape& step, ClLaunch* out) {
   out->global[0] =
       static_cast<uint64_t>(channel_blocks * ceil_div(work.tiles, group.tiles) * group.items());
   out->global[1] = out->global[2] = 1;
-  out->add_int(static_cast<int32_t>(channel_blocks));
-  out->add_int(work.panels.begin);
-  out->add_int(work.panels.end);
-  out->add_int(stored.begin + stored.stored_count);
-  add_winograd(shape, work, out);
-  add_buffers(step, shape, out);
+  out->add(WinogradGroupArgs{.channel_blocks = static_cast<int32_t>(channel_blocks),
+                             .panel_begin = work.panels.begin,
+                             .panel_end = work.panels.end,
+                             .channel_end = stored.begin + stored.stored_count,
+                             .winograd = winograd_args(shape, work),
+                             .x = nhwc_input(shape.x),
+                             .y = nhwc_output(step),
+                             .residual = residual_of(step, shape),
+                             .activation = activation_args(shape.params)});
 }
 
 }  // namespace

@@ -23,18 +23,7 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
 #if HAS_RESIDUAL
                           READ_ONLY(TYPE_3) residual,
 #endif
-                          WRITE_ONLY(TYPE_Y) y, int texels, int blocks,
-                          int batch_rows,  // extents of the three ids
-                          int first_texel, int rows, int first_row, int out_w,
-                          int out_c,  // of the part; rows are global
-                          int in_h, int in_w, WINDOW_TEXEL_PARAMS, int group_in_c,
-                          int group_out_c,  //
-                          FILTER_PARAMS,    //
-                          int x_row_begin, int x_rows_held, int y_row_begin, int y_rows_held,
-#if HAS_RESIDUAL
-                          int residual_row_begin, int residual_rows_held,
-#endif
-                          float alpha, float beta) {
+                          WRITE_ONLY(TYPE_Y) y PARAMS(Conv2dTexels)) {
   if (is_past_grid(texels, blocks, batch_rows)) return;
   const int texel = first_texel + (int)get_global_id(0);
   const int first_pixel = (int)get_global_id(1) * PIXELS;

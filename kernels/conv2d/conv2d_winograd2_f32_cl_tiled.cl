@@ -51,6 +51,7 @@
 #define A_PITCH INPUT_PITCH
 #define B_PITCH PANEL_PITCH
 #include "kernels/common/gemm/item_products.cl"
+
 #define STAGE_FLOATS (POSITIONS * (INPUT_STRIDE + WEIGHT_STRIDE))
 // Sums of a pass: [POSITIONS][4 * THREADS_M][4 * THREADS_N], as many of a position as there are
 // work-items.
@@ -177,14 +178,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_winograd2_
 #if HAS_RESIDUAL
     global const TYPE_3* residual,
 #endif
-    global TYPE_Y* y, int channel_blocks, int panel_begin, int panel_end,
-    int channel_end,                                                            // stored
-    WINOGRAD_PARAMS, NHWC_INPUT_PARAMS,                                      //
-    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,  // of row_begin
-#if HAS_RESIDUAL
-    int residual_offset, int residual_batch_stride,
-#endif
-    float alpha, float beta) {
+    global TYPE_Y* y PARAMS(WinogradGroup)) {
   local float memory[LOCAL_FLOATS] __attribute__((aligned(16)));
   const int id = local_item();
   const int position = id / POSITION_ITEMS;

@@ -130,13 +130,7 @@ kernel void conv2d_winograd4_f32_cl_buffer(
 #if HAS_RESIDUAL
     global const TYPE_3* residual,
 #endif
-    global TYPE_Y* y, int item_count, int tile_blocks, int block_tiles, int panel_begin,
-    WINOGRAD_PARAMS, NHWC_INPUT_PARAMS,                                      //
-    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,  // of row_begin
-#if HAS_RESIDUAL
-    int residual_offset, int residual_batch_stride,
-#endif
-    float alpha, float beta) {
+    global TYPE_Y* y PARAMS(WinogradItem)) {
   const int id = get_global_id(0);
   if (id >= item_count) return;
   const int first_tile = id % tile_blocks * block_tiles;

@@ -1,14 +1,10 @@
-// What the kernels by Winograd's method (winograd.h) know of their tiles of OUTPUTS x OUTPUTS, and
-// where each lies.
+// Where the kernels by Winograd's method (winograd.h) have their tiles of OUTPUTS x OUTPUTS.
 //
-// Of the part: tiles of all images, rows of tiles of one and the first of them, output rows. x is
-// zero outside rows [x_row_begin, x_row_end), which it holds, and outside the map.
+// The arguments of group Winograd describe the part: tiles of all images, rows of tiles of one and
+// the first of them, output rows. x is zero outside rows [x_row_begin, x_row_end), which it holds,
+// and outside the map.
 #define INPUTS (OUTPUTS + 2)
 #define POSITIONS (INPUTS * INPUTS)
-
-#define WINOGRAD_PARAMS                                                                       \
-  int tiles, int tile_rows, int tile_columns, int first_tile_row, int row_begin, int row_end, \
-      int pad_top, int pad_left, int x_row_end, int in_w, int in_c, int out_w, int out_c
 
 // The first output of a tile.
 typedef struct {

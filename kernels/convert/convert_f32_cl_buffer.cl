@@ -5,21 +5,16 @@
 // innermost and zero from valid_count to stored_count; 2: y is Plain, pixels innermost. A block
 // touches 16 lines of 64 bytes on either side and uses all of them. Elements throughout.
 #if FORM == 0
-kernel void convert_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,
-                                  RUN_PARAMS, RUN_OPERAND(x), RUN_OPERAND(y)) {
+kernel void convert_f32_cl_buffer(global const TYPE_0* restrict x,
+                                  global TYPE_Y* restrict y PARAMS(ConvertRuns)) {
   START_RUN
   float16 v = LOAD_LANES(TYPE_0, x + RUN_AT(x), stored);
   if (valid < 16) v = keep_lanes(v, valid);
   STORE_LANES(TYPE_Y, v, y + RUN_AT(y), stored);
 }
 #else
-kernel void convert_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,
-                                  int item_count, int blocks, int chunks, int pixels,
-                                  int stored_count, int valid_count,  //
-                                  int x_offset, int x_batch_stride, int x_pixel_stride,
-                                  int x_channel_stride,  //
-                                  int y_offset, int y_batch_stride, int y_pixel_stride,
-                                  int y_channel_stride) {
+kernel void convert_f32_cl_buffer(global const TYPE_0* restrict x,
+                                  global TYPE_Y* restrict y PARAMS(ConvertBlocks)) {
   int id = get_global_id(0);
   if (id >= item_count) return;
   const int first_pixel = id % blocks * 16;

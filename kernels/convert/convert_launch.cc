@@ -4,6 +4,23 @@
 namespace codl::kernels {
 namespace {
 
+// clang-format off
+#define CODL_ARGS_ConvertRuns(A, G, N) G(Runs, runs) G(RunOperand, x) G(RunOperand, y)
+// Distances within a Plain or Nhwc operand of rank 4, and where the part begins.
+#define CODL_ARGS_ConvertOperand(A, p)                                                    \
+  A(int, p##offset) A(int, p##batch_stride) A(int, p##row_stride) A(int, p##pixel_stride) \
+  A(int, p##channel_stride)
+#define CODL_ARGS_ConvertBlocks(A, G, N)                          \
+  A(int, item_count) A(int, blocks) A(int, chunks) A(int, pixels) \
+  A(int, stored_count) A(int, valid_count) G(ConvertOperand, x) G(ConvertOperand, y)
+#define CODL_ARGS_ConvertImage(A, G, N) \
+  G(Texels, texels) A(int, image_first_row) A(int, image_rows_held) G(ConvertOperand, buffer)
+// clang-format on
+CODL_CL_GROUP(ConvertOperand);
+CODL_CL_ARGS(ConvertRuns);
+CODL_CL_ARGS(ConvertBlocks);
+CODL_CL_ARGS(ConvertImage);
+
 // FORM of convert_f32_cl_buffer.
 constexpr int32_t kFormRuns = 0;
 constexpr int32_t kFormToNhwc = 1;
@@ -12,25 +29,18 @@ constexpr int32_t kFormToPlain = 2;
 // Pixels of one work-item of the forms that change the order: as many as channels.
 constexpr int64_t kBlockPixels = kClLanes;
 
-// Distances in elements within a Plain or Nhwc operand of rank 4, and where the part begins.
-struct Rank4 {
-  int32_t offset;  // of the part's first row, and of its first channel if asked for
-  int32_t batch;
-  int32_t row;
-  int32_t pixel;
-  int32_t channel;
-};
-
-Rank4 rank4_of(const OperandShape& shape, int32_t first_row, int32_t first_channel) {
+ConvertOperandArgs convert_operand(const OperandShape& shape, int32_t first_row,
+                                   int32_t first_channel) {
   int64_t strides[kMaxRank] = {};
   strides_of(shape, strides);
-  Rank4 rank4 = {};
-  rank4.batch = static_cast<int32_t>(strides[0]);
-  rank4.channel = static_cast<int32_t>(strides[1]);
-  rank4.row = static_cast<int32_t>(strides[2]);
-  rank4.pixel = static_cast<int32_t>(strides[3]);
-  rank4.offset = (first_row - shape.row_begin) * rank4.row + first_channel * rank4.channel;
-  return rank4;
+  const auto batch = static_cast<int32_t>(strides[0]);
+  const auto channel = static_cast<int32_t>(strides[1]);
+  const auto row = static_cast<int32_t>(strides[2]);
+  return {.offset = (first_row - shape.row_begin) * row + first_channel * channel,
+          .batch_stride = batch,
+          .row_stride = row,
+          .pixel_stride = static_cast<int32_t>(strides[3]),
+          .channel_stride = channel};
 }
 
 void launch_buffer(const StepShape& step, ClLaunch* out) {
@@ -39,9 +49,9 @@ void launch_buffer(const StepShape& step, ClLaunch* out) {
   const bool is_part_of_plain = y.layout == Layout::Plain && step.part_dim != SplitDim::None;
   if (x.layout == y.layout && !is_part_of_plain) {
     out->define("FORM", kFormRuns);
-    set_runs(step, cl_runs(step, /*may_join=*/true), out);
-    add_runs_operand(step, x, out);
-    add_runs_operand(step, y, out);
+    out->add(ConvertRunsArgs{.runs = set_runs(step, cl_runs(step, /*may_join=*/true), out),
+                             .x = run_operand(step, x),
+                             .y = run_operand(step, y)});
     return;
   }
   const Range rows = rows_of_part(step.part_dim, step.part, y);
@@ -52,19 +62,14 @@ void launch_buffer(const StepShape& step, ClLaunch* out) {
   const int64_t blocks = ceil_div(pixels, kBlockPixels);
   const int64_t chunks = ceil_div(stored_count, kClLanes);
   out->define("FORM", is_nhwc ? kFormToNhwc : kFormToPlain);
-  set_line(step, blocks * chunks * y.dims[0], out);
-  out->add_int(static_cast<int32_t>(blocks));
-  out->add_int(static_cast<int32_t>(chunks));
-  out->add_int(static_cast<int32_t>(pixels));
-  out->add_int(stored_count);
-  out->add_int(part.count());
-  for (const OperandShape* operand : {&x, &y}) {
-    const Rank4 rank4 = rank4_of(*operand, rows.begin, part.begin);
-    out->add_int(rank4.offset);
-    out->add_int(rank4.batch);
-    out->add_int(rank4.pixel);
-    out->add_int(rank4.channel);
-  }
+  out->add(ConvertBlocksArgs{.item_count = set_line(step, blocks * chunks * y.dims[0], out),
+                             .blocks = static_cast<int32_t>(blocks),
+                             .chunks = static_cast<int32_t>(chunks),
+                             .pixels = static_cast<int32_t>(pixels),
+                             .stored_count = stored_count,
+                             .valid_count = part.count(),
+                             .x = convert_operand(x, rows.begin, part.begin),
+                             .y = convert_operand(y, rows.begin, part.begin)});
 }
 
 // One work-item per texel of `image`, whichever side it is on.
@@ -72,18 +77,14 @@ void launch_image(const StepShape& step, const OperandShape& image, const Operan
                   ClLaunch* out) {
   const Range rows = rows_of_part(step.part_dim, step.part, step.output());
   const Range channels = channels_of_part(step.part_dim, step.part, step.output());
-  set_grid(step, ceil_div(channels.count(), kChannelPad), image.dims[3],
-           int64_t{image.dims[0]} * rows.count(), out);
-  out->add_int(channels.begin / kChannelPad);
-  out->add_int(rows.count());
-  out->add_int(image.dims[1]);
-  add_image_rows(step, image, out);
-  const Rank4 rank4 = rank4_of(buffer, rows.begin, 0);
-  out->add_int(rank4.offset);
-  out->add_int(rank4.batch);
-  out->add_int(rank4.row);
-  out->add_int(rank4.pixel);
-  out->add_int(rank4.channel);
+  const int32_t first = channels.begin / kChannelPad;
+  const Range texels = {first,
+                        first + static_cast<int32_t>(ceil_div(channels.count(), kChannelPad))};
+  const PartImageArgs part = part_image(step, image);
+  out->add(ConvertImageArgs{.texels = set_texels(step, image, texels, rows.count(), out),
+                            .image_first_row = part.first_row,
+                            .image_rows_held = part.rows_held,
+                            .buffer = convert_operand(buffer, rows.begin, 0)});
 }
 
 }  // namespace

@@ -2,13 +2,8 @@
 //
 // Defines: IS_CHANNEL_MAJOR. One work-item is one output pixel times 16 channels; channels first,
 // then columns, rows, batch. Pad lanes become zero.
-kernel void depth_to_space_f32_cl_buffer(
-    global const TYPE_0* restrict x, global TYPE_Y* restrict y, int item_count, int chunks,
-    int first_channel, int stored_count, int valid_count, int rows, int first_row,
-    int out_w,                                                                // the part
-    int out_channels, int block_h, int block_w, int crop_top, int crop_left,  //
-    NHWC_INPUT_PARAMS,                                                        //
-    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride) {  // of first_row
+kernel void depth_to_space_f32_cl_buffer(global const TYPE_0* restrict x,
+                                         global TYPE_Y* restrict y PARAMS(DepthToSpaceBuffer)) {
   int id = get_global_id(0);
   if (id >= item_count) return;
   const int in_part = id % chunks * 16;

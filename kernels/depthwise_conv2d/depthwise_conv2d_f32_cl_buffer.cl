@@ -12,7 +12,6 @@
 // 16 multiply-adds takes one load of 64 bytes of x; its weights are loaded once for PIXELS (7)
 // pixels: 14 multiply-adds a load. Registers: PIXELS sums, one row of weights and one of x, of 16
 // floats each: 144 floats.
-
 // Adds all taps to sum. `lanes`: channels of x that are in memory from x_rows on, 1 to 16. Inlined
 // twice, so that sums stay in registers and whole chunks lose the cases of load_lanes().
 static inline __attribute__((always_inline)) void add_taps(
@@ -42,17 +41,7 @@ kernel void depthwise_conv2d_f32_cl_buffer(
 #if HAS_RESIDUAL
     global const TYPE_3* residual,
 #endif
-    global TYPE_Y* y, int item_count, int chunks,
-    int first_channel,                 // chunks of 16 channels in the part
-    int blocks, int rows, int out_w,   // blocks of PIXELS; rows of the part
-    int first_row,                     // of the part, global
-    int in_h, int in_w, int channels,  // of the whole value
-    FILTER_PARAMS, NHWC_INPUT_PARAMS,  //
-    int y_offset, int y_batch_stride, int y_row_stride, int y_pixel_stride,  // of first_row
-#if HAS_RESIDUAL
-    int residual_offset, int residual_batch_stride,
-#endif
-    float alpha, float beta) {
+    global TYPE_Y* y PARAMS(DepthwiseConv2dBuffer)) {
   int id = get_global_id(0);
   if (id >= item_count) return;
   const int channel = first_channel + id % chunks * 16;

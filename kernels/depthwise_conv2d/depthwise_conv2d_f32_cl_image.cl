@@ -15,18 +15,7 @@ kernel void depthwise_conv2d_f32_cl_image(read_only image2d_t x, global const fl
 #if HAS_RESIDUAL
                                           read_only image2d_t residual,
 #endif
-                                          write_only image2d_t y, int texels, int blocks,
-                                          int batch_rows,  // extents of the three ids
-                                          int first_texel, int rows, int first_row, int out_w,
-                                          int channels,        // of the part; rows are global
-                                          int in_h, int in_w, WINDOW_TEXEL_PARAMS,
-                                          FILTER_PARAMS,  //
-                                          int x_row_begin, int x_rows_held, int y_row_begin,
-                                          int y_rows_held,
-#if HAS_RESIDUAL
-                                          int residual_row_begin, int residual_rows_held,
-#endif
-                                          float alpha, float beta) {
+                                          write_only image2d_t y PARAMS(DepthwiseConv2dImage)) {
   if (is_past_grid(texels, blocks, batch_rows)) return;
   const int texel = first_texel + (int)get_global_id(0);
   const int first_pixel = (int)get_global_id(1) * PIXELS;

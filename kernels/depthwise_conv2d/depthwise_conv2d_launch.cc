@@ -4,64 +4,77 @@
 namespace codl::kernels {
 namespace {
 
-void add_filter(const DepthwiseConv2dParams& params, const OperandShape& w, ClLaunch* out) {
-  out->add_int(w.dims[2]);
-  out->add_int(w.dims[3]);
-  add_window(params, out);
-}
+// clang-format off
+#define CODL_ARGS_DepthwiseConv2dBuffer(A, G, N)                                      \
+  A(int, item_count) A(int, chunks) A(int, first_channel) A(int, blocks) A(int, rows) \
+  A(int, out_w) A(int, first_row) A(int, in_h) A(int, in_w) A(int, channels)          \
+  G(Filter, filter)                                                                   \
+  G(NhwcInput, x) G(NhwcOutput, y) G(NhwcRows, residual) G(Activation, activation)
+#define CODL_ARGS_DepthwiseConv2dImage(A, G, N)                                     \
+  A(int, texels) A(int, blocks) A(int, batch_rows)                                  \
+  A(int, first_texel) A(int, rows) A(int, first_row) A(int, out_w) A(int, channels) \
+  A(int, in_h) A(int, in_w) G(Filter, filter) G(HeldImage, x) G(HeldImage, y)       \
+  A(int, residual_row_begin) A(int, residual_rows_held) G(Activation, activation)
+// clang-format on
+CODL_CL_ARGS(DepthwiseConv2dBuffer);
+CODL_CL_ARGS(DepthwiseConv2dImage);
 
 void launch_buffer(const StepShape& step, ClLaunch* out) {
   const auto& params = step.params_as<DepthwiseConv2dParams>();
   const OperandShape& x = step.operands[0];
+  const OperandShape& w = step.operands[1];
   const OperandShape& y = step.output();
   const Range rows = rows_of_part(step.part_dim, step.part, y);
   const ClChannels channels = cl_channels(step);
   const int64_t chunks = ceil_div(channels.stored_count, kClLanes);
   const int64_t blocks = ceil_div(y.dims[3], kDepthwiseBufferPixels);
-  set_line(step, chunks * blocks * rows.count() * y.dims[0], out);
-  out->add_int(static_cast<int32_t>(chunks));
-  out->add_int(channels.begin);
-  out->add_int(static_cast<int32_t>(blocks));
-  out->add_int(rows.count());
-  out->add_int(y.dims[3]);
-  out->add_int(rows.begin);
-  out->add_int(x.dims[2]);
-  out->add_int(x.dims[3]);
-  out->add_int(y.dims[1]);
-  add_filter(params, step.operands[1], out);
-  add_nhwc_input(x, out);
-  add_nhwc_output(step, out);
-  out->add_int(cl_strides(y).pixel);
-  if (params.has_residual != 0) add_nhwc_rows(step, step.operands[3], out);
+  out->add(DepthwiseConv2dBufferArgs{
+      .item_count = set_line(step, chunks * blocks * rows.count() * y.dims[0], out),
+      .chunks = static_cast<int32_t>(chunks),
+      .first_channel = channels.begin,
+      .blocks = static_cast<int32_t>(blocks),
+      .rows = rows.count(),
+      .out_w = y.dims[3],
+      .first_row = rows.begin,
+      .in_h = x.dims[2],
+      .in_w = x.dims[3],
+      .channels = y.dims[1],
+      .filter = filter_args(params, w.dims[2], w.dims[3]),
+      .x = nhwc_input(x),
+      .y = nhwc_output(step),
+      .residual = params.has_residual != 0 ? nhwc_rows(step, step.operands[3]) : NhwcRowsArgs{},
+      .activation = activation_args(params)});
 }
 
 void launch_image(const StepShape& step, ClLaunch* out) {
   const auto& params = step.params_as<DepthwiseConv2dParams>();
   const OperandShape& x = step.operands[0];
+  const OperandShape& w = step.operands[1];
   const OperandShape& y = step.output();
   const Range rows = rows_of_part(step.part_dim, step.part, y);
   const ClChannels channels = cl_channels(step);
-  set_grid(step, channels.stored_count / 4, ceil_div(y.dims[3], kDepthwiseImagePixels),
-           int64_t{y.dims[0]} * rows.count(), out);
-  out->add_int(channels.begin / 4);
-  out->add_int(rows.count());
-  out->add_int(rows.begin);
-  out->add_int(y.dims[3]);
-  out->add_int(y.dims[1]);
-  out->add_int(x.dims[2]);
-  out->add_int(x.dims[3]);
-  add_pixel_texels(x, out);
-  add_pixel_texels(y, out);
-  add_filter(params, step.operands[1], out);
-  out->add_int(x.row_begin);
-  out->add_int(rows_held(x));
-  out->add_int(y.row_begin);
-  out->add_int(rows_held(y));
-  if (params.has_residual != 0) {
-    const OperandShape& residual = step.operands[3];
-    out->add_int(residual.row_begin);
-    out->add_int(rows_held(residual));
-  }
+  const int32_t texels = channels.stored_count / 4;
+  const int64_t blocks = ceil_div(y.dims[3], kDepthwiseImagePixels);
+  const int64_t batch_rows = int64_t{y.dims[0]} * rows.count();
+  const HeldImageArgs residual =
+      params.has_residual != 0 ? held_image(step.operands[3]) : HeldImageArgs{};
+  set_grid(step, texels, blocks, batch_rows, out);
+  out->add(DepthwiseConv2dImageArgs{.texels = texels,
+                                    .blocks = static_cast<int32_t>(blocks),
+                                    .batch_rows = static_cast<int32_t>(batch_rows),
+                                    .first_texel = channels.begin / 4,
+                                    .rows = rows.count(),
+                                    .first_row = rows.begin,
+                                    .out_w = y.dims[3],
+                                    .channels = y.dims[1],
+                                    .in_h = x.dims[2],
+                                    .in_w = x.dims[3],
+                                    .filter = filter_args(params, w.dims[2], w.dims[3]),
+                                    .x = held_image(x),
+                                    .y = held_image(y),
+                                    .residual_row_begin = residual.row_begin,
+                                    .residual_rows_held = residual.rows_held,
+                                    .activation = activation_args(params)});
 }
 
 }  // namespace
@@ -76,7 +89,6 @@ void depthwise_conv2d_launch(const StepShape& step, ClLaunch* out_launch) {
     launch_image(step, out_launch);
   else
     launch_buffer(step, out_launch);
-  add_activation(params, out_launch);
 }
 
 }  // namespace codl::kernels

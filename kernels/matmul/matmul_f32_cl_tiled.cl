@@ -8,8 +8,7 @@
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_tiled(
     global const float* restrict x, global const float* restrict w,
-    global const float* restrict bias, global float* restrict y, int column_tiles, int m, int k,
-    int n, int panel_begin, int panel_end, float alpha, float beta) {
+    global const float* restrict bias, global float* restrict y PARAMS(MatMulTiled)) {
   local float memory[LOCAL_FLOATS] __attribute__((aligned(16)));
   const TilePlace place = tile_place();
   const int first_panel = panel_begin + (int)get_group_id(0) % column_tiles * (TILE_N / 16);

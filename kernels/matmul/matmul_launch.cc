@@ -4,6 +4,16 @@
 namespace codl::kernels {
 namespace {
 
+// clang-format off
+#define CODL_ARGS_MatMulTiled(A, G, N)                                                     \
+  A(int, column_tiles) A(int, m) A(int, k) A(int, n) A(int, panel_begin) A(int, panel_end) \
+  G(Activation, activation)
+#define CODL_ARGS_MatMulPanels(A, G, N) \
+  A(int, m) A(int, k) A(int, n) A(int, first_panel) G(Activation, activation)
+// clang-format on
+CODL_CL_ARGS(MatMulTiled);
+CODL_CL_ARGS(MatMulPanels);
+
 void launch_tiled(const StepShape& step, ClLaunch* out) {
   const auto& params = step.params_as<MatMulParams>();
   const int32_t depth = step.operands[0].dims[1];
@@ -13,14 +23,14 @@ void launch_tiled(const StepShape& step, ClLaunch* out) {
   const int32_t panel_end = static_cast<int32_t>(ceil_div(columns.end, kChannelPanel));
   out->define("HAS_WHOLE_QUADS", y.dims[1] % 4 == 0 ? 1 : 0);
   out->define("ACTIVATION", params.activation);
-  const GemmTile tile = gemm_tile_of(step);
-  set_gemm(tile, y.dims[0], panel_end - panel_begin, out);
-  out->add_int(y.dims[0]);
-  out->add_int(depth);
-  out->add_int(y.dims[1]);
-  out->add_int(panel_begin);
-  out->add_int(panel_end);
-  add_activation(params, out);
+  out->add(MatMulTiledArgs{
+      .column_tiles = set_gemm(gemm_tile_of(step), y.dims[0], panel_end - panel_begin, out),
+      .m = y.dims[0],
+      .k = depth,
+      .n = y.dims[1],
+      .panel_begin = panel_begin,
+      .panel_end = panel_end,
+      .activation = activation_args(params)});
 }
 
 // A group per panel and block of rows: the rows buffer and gemv. `lanes`: of a work-item's sum.
@@ -39,11 +49,11 @@ void launch_panels(const StepShape& step, int32_t items, int32_t lanes, ClLaunch
   out->global[0] = static_cast<uint64_t>(ceil_div(columns.count(), kChannelPanel)) * out->local[0];
   out->global[1] = static_cast<uint64_t>(ceil_div(m, rows));
   out->global[2] = 1;
-  out->add_int(m);
-  out->add_int(step.operands[0].dims[1]);
-  out->add_int(y.dims[1]);
-  out->add_int(columns.begin / kChannelPanel);
-  add_activation(params, out);
+  out->add(MatMulPanelsArgs{.m = m,
+                            .k = step.operands[0].dims[1],
+                            .n = y.dims[1],
+                            .first_panel = columns.begin / kChannelPanel,
+                            .activation = activation_args(params)});
 }
 
 }  // namespace

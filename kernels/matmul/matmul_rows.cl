@@ -7,10 +7,9 @@
 // each wait in `partial` until all are there. SUM: the type of a sum.
 //
 // Defines: ROWS (rows of y that share one reading of the weights), ITEMS, ACTIVATION.
-#define MATMUL_PARAMS                                                                   \
-  global const float *restrict x, global const float *restrict w,                       \
-      global const float *restrict bias, global float *restrict y, int m, int k, int n, \
-      int first_panel, float alpha, float beta
+#define MATMUL_PARAMS                                             \
+  global const float *restrict x, global const float *restrict w, \
+      global const float *restrict bias, global float *restrict y PARAMS(MatMulPanels)
 
 #define START_ROWS(SUM)                                 \
   local SUM partial[ROWS * ITEMS];                      \

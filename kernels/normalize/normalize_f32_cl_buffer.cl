@@ -16,6 +16,8 @@ static inline int4 offsets_of(int at, int4 axis0, int4 axis1, int4 axis2) {
 #define SUM float
 #include "kernels/normalize/normalize_sums.cl"
 
+#define AXIS(a) (int4)(a##_extent, a##_x, a##_scale, a##_bias)
+
 kernel void normalize_f32_cl_buffer(global const TYPE_0* restrict x,
 #if HAS_SCALE
                                     global const float* restrict scale,
@@ -23,27 +25,13 @@ kernel void normalize_f32_cl_buffer(global const TYPE_0* restrict x,
 #if HAS_BIAS
                                     global const float* restrict bias,
 #endif
-                                    global TYPE_Y* restrict y,  //
-                                    int lane_blocks, int first_lane, int lanes, int lane_scale,
-                                    int lane_bias, int pad, int reduced_count, float element_count,
-                                    float epsilon,                                //
-                                    int k0, int k0_x, int k0_scale, int k0_bias,  //
-                                    int k1, int k1_x, int k1_scale, int k1_bias,  //
-                                    int k2, int k2_x, int k2_scale, int k2_bias,  //
-                                    int r0, int r0_x, int r0_scale, int r0_bias,  //
-                                    int r1, int r1_x, int r1_scale, int r1_bias,  //
-                                    int r2, int r2_x, int r2_scale, int r2_bias,  //
-                                    float alpha, float beta) {
+                                    global TYPE_Y* restrict y PARAMS(NormalizeBuffer)) {
   local float partial[ROWS * COLUMNS];
   const int row = (int)get_local_id(0) / COLUMNS;
   const int group_id = get_group_id(0);
   // Of offsets and strides the first number is the axis' extent, which means nothing in a sum.
   const int4 lane_step = (int4)(0, 1, lane_scale, lane_bias);
-  const int4 reduced0 = (int4)(r0, r0_x, r0_scale, r0_bias);
-  const int4 reduced1 = (int4)(r1, r1_x, r1_scale, r1_bias);
-  const int4 reduced2 = (int4)(r2, r2_x, r2_scale, r2_bias);
-  int4 begin = offsets_of(group_id / lane_blocks, (int4)(k0, k0_x, k0_scale, k0_bias),
-                          (int4)(k1, k1_x, k1_scale, k1_bias), (int4)(k2, k2_x, k2_scale, k2_bias));
+  int4 begin = offsets_of(group_id / lane_blocks, AXIS(kept0), AXIS(kept1), AXIS(kept2));
 #if COLUMNS > 1
   const int lane =
       first_lane + group_id % lane_blocks * COLUMNS + (int)get_local_id(0) % COLUMNS;
@@ -51,12 +39,13 @@ kernel void normalize_f32_cl_buffer(global const TYPE_0* restrict x,
   // Items behind the last lane have no elements; they still meet the others at the barriers.
   const int count = lane < lanes ? reduced_count : 0;
 #define LANE_OF(i) lane
-#define OFFSETS_OF(i) (begin + offsets_of(i, reduced0, reduced1, reduced2))
+#define OFFSETS_OF(i) (begin + offsets_of(i, AXIS(reduced0), AXIS(reduced1), AXIS(reduced2)))
 #else
   const int count = reduced_count * lanes;
 #define LANE_OF(i) ((i) % lanes)
 #define OFFSETS_OF(i) \
-  (begin + offsets_of((i) / lanes, reduced0, reduced1, reduced2) + (i) % lanes * lane_step)
+  (begin + offsets_of((i) / lanes, AXIS(reduced0), AXIS(reduced1), AXIS(reduced2)) + \
+   (i) % lanes * lane_step)
 #endif
 
   float mean = 0.0f;

@@ -6,7 +6,6 @@
 // Group ids: texel of the part's channels, batch. The items of a group take every ROWS-th pixel, row
 // by row. Steps of scale and bias are in elements, from batch to batch and from channel to channel;
 // 0: one for all.
-
 #define SUM float4
 #define COLUMNS 1
 #include "kernels/normalize/normalize_sums.cl"
@@ -36,11 +35,7 @@ kernel void normalize_f32_cl_image(read_only image2d_t x,
 #if HAS_BIAS
                                    global const float* restrict bias,
 #endif
-                                   write_only image2d_t y,                                 //
-                                   int first_texel, int rows, int columns, int channels,  //
-                                   WINDOW_TEXEL_PARAMS, float element_count, float epsilon,
-                                   int scale_batch_step, int scale_step, int bias_batch_step,
-                                   int bias_step, float alpha, float beta) {
+                                   write_only image2d_t y PARAMS(NormalizeImage)) {
   local float4 partial[ROWS];
   const int item = get_local_id(0);
   const int texel = first_texel + (int)get_group_id(0);

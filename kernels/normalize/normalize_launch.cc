@@ -4,25 +4,46 @@
 namespace codl::kernels {
 namespace {
 
+// clang-format off
+// Extent, and strides of x (and y), scale and bias.
+#define CODL_ARGS_NormalizeAxis(A, p) \
+  A(int, p##extent) A(int, p##x) A(int, p##scale) A(int, p##bias)
+#define CODL_ARGS_NormalizeBuffer(A, G, N)                                                  \
+  A(int, lane_blocks) A(int, first_lane) A(int, lanes) A(int, lane_scale) A(int, lane_bias) \
+  A(int, pad) A(int, reduced_count) A(float, element_count) A(float, epsilon)               \
+  N(3, NormalizeAxis, kept) N(3, NormalizeAxis, reduced) G(Activation, activation)
+#define CODL_ARGS_NormalizeImage(A, G, N)                                               \
+  A(int, first_texel) A(int, rows) A(int, columns) A(int, channels)                     \
+  A(int, x_texels) A(int, x_first_texel) A(int, y_texels) A(int, y_first_texel)         \
+  A(float, element_count) A(float, epsilon) A(int, scale_batch_step) A(int, scale_step) \
+  A(int, bias_batch_step) A(int, bias_step) G(Activation, activation)
+// clang-format on
+CODL_CL_GROUP(NormalizeAxis);
+CODL_CL_ARGS(NormalizeBuffer);
+CODL_CL_ARGS(NormalizeImage);
+
 // Work-items of a group: they share one mean, or COLUMNS neighbouring ones.
 constexpr int32_t kRowItems = 64;
 constexpr int32_t kColumnItems = 16;  // per column
 constexpr int32_t kMaxAxes = 3;       // of a kind, as the contract says
 
-// Extent and strides of x, scale and bias, the innermost axis last.
-void add_axes(const NormalizeAxes& axes, ClLaunch* out) {
-  for (int32_t i = axes.count - kMaxAxes; i < axes.count; ++i) {
-    out->add_int(i < 0 ? 1 : static_cast<int32_t>(axes.extents[i]));
-    for (int32_t k = 0; k < 3; ++k)
-      out->add_int(i < 0 ? 0 : static_cast<int32_t>(axes.strides[i][k]));
+// The innermost axis comes last.
+void set_axes(const NormalizeAxes& axes, NormalizeAxisArgs (&out)[kMaxAxes]) {
+  const int32_t missing = kMaxAxes - axes.count;
+  for (int32_t i = 0; i < kMaxAxes; ++i) {
+    out[i] = {1, 0, 0, 0};
+    if (i < missing) continue;
+    const auto* strides = axes.strides[i - missing];
+    out[i] = {.extent = static_cast<int32_t>(axes.extents[i - missing]),
+              .x = static_cast<int32_t>(strides[kNormalizeX]),
+              .scale = static_cast<int32_t>(strides[kNormalizeScale]),
+              .bias = static_cast<int32_t>(strides[kNormalizeBias])};
   }
 }
 
-// Elements of scale or bias from batch to batch, and from channel to channel; none: 0.
-void add_steps(const OperandShape* operand, const OperandShape& x, ClLaunch* out) {
-  for (const int32_t axis : {0, 1})
-    out->add_int(operand == nullptr ? 0
-                                    : static_cast<int32_t>(broadcast_stride(*operand, x, axis)));
+// Elements of scale or bias from index to index along an axis of x; none: 0.
+int32_t step_along(const OperandShape* operand, const OperandShape& x, int32_t axis) {
+  return operand == nullptr ? 0 : static_cast<int32_t>(broadcast_stride(*operand, x, axis));
 }
 
 void launch_texels(const StepShape& step, ClLaunch* out) {
@@ -38,17 +59,25 @@ void launch_texels(const StepShape& step, ClLaunch* out) {
   out->global[0] = out->local[0] * static_cast<uint64_t>(channels.stored_count / kChannelPad);
   out->global[1] = static_cast<uint64_t>(x.dims[0]);
   out->global[2] = 1;
-  out->add_int(channels.begin / kChannelPad);
-  out->add_int(x.dims[2]);
-  out->add_int(x.dims[3]);
-  out->add_int(x.dims[1]);
-  add_pixel_texels(x, out);
-  add_pixel_texels(step.output(), out);
-  out->add_float(static_cast<float>(int64_t{x.dims[2]} * x.dims[3]));
-  out->add_float(params.epsilon);
-  add_steps(normalize_scale(params, step.operands), x, out);
-  add_steps(normalize_bias(params, step.operands), x, out);
-  add_activation(params, out);
+  const HeldImageArgs x_image = held_image(x);
+  const HeldImageArgs y_image = held_image(step.output());
+  const OperandShape* const scale = normalize_scale(params, step.operands);
+  const OperandShape* const bias = normalize_bias(params, step.operands);
+  out->add(NormalizeImageArgs{.first_texel = channels.begin / kChannelPad,
+                              .rows = x.dims[2],
+                              .columns = x.dims[3],
+                              .channels = x.dims[1],
+                              .x_texels = x_image.texels,
+                              .x_first_texel = x_image.first_texel,
+                              .y_texels = y_image.texels,
+                              .y_first_texel = y_image.first_texel,
+                              .element_count = static_cast<float>(int64_t{x.dims[2]} * x.dims[3]),
+                              .epsilon = params.epsilon,
+                              .scale_batch_step = step_along(scale, x, 0),
+                              .scale_step = step_along(scale, x, 1),
+                              .bias_batch_step = step_along(bias, x, 0),
+                              .bias_step = step_along(bias, x, 1),
+                              .activation = activation_args(params)});
 }
 
 }  // namespace
@@ -70,19 +99,22 @@ void normalize_launch(const StepShape& step, ClLaunch* out_launch) {
   out_launch->local_bytes = static_cast<uint32_t>(columns * rows) * sizeof(float);
   out_launch->global[0] =
       out_launch->local[0] * static_cast<uint64_t>(work.kept.size() * work.lane_blocks);
-
-  out_launch->add_int(static_cast<int32_t>(work.lane_blocks));
-  out_launch->add_int(static_cast<int32_t>(work.first_lane));
-  out_launch->add_int(static_cast<int32_t>(work.first_lane + work.lanes));
-  out_launch->add_int(static_cast<int32_t>(work.lane_strides[kNormalizeScale]));
-  out_launch->add_int(static_cast<int32_t>(work.lane_strides[kNormalizeBias]));
-  out_launch->add_int(static_cast<int32_t>(work.pad));
-  out_launch->add_int(static_cast<int32_t>(work.reduced.size()));
-  out_launch->add_float(static_cast<float>(work.element_count));
-  out_launch->add_float(params.epsilon);
-  add_axes(work.kept, out_launch);
-  add_axes(work.reduced, out_launch);
-  add_activation(params, out_launch);
+  NormalizeBufferArgs args = {
+      .lane_blocks = static_cast<int32_t>(work.lane_blocks),
+      .first_lane = static_cast<int32_t>(work.first_lane),
+      .lanes = static_cast<int32_t>(work.first_lane + work.lanes),
+      .lane_scale = static_cast<int32_t>(work.lane_strides[kNormalizeScale]),
+      .lane_bias = static_cast<int32_t>(work.lane_strides[kNormalizeBias]),
+      .pad = static_cast<int32_t>(work.pad),
+      .reduced_count = static_cast<int32_t>(work.reduced.size()),
+      .element_count = static_cast<float>(work.element_count),
+      .epsilon = params.epsilon,
+      .kept = {},
+      .reduced = {},
+      .activation = activation_args(params)};
+  set_axes(work.kept, args.kept);
+  set_axes(work.reduced, args.reduced);
+  out_launch->add(args);
 }
 
 }  // namespace codl::kernels

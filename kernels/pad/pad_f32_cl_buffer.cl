@@ -3,7 +3,6 @@
 // Defines: KIND, a member of Pad: 1 constant, 2 reflect, 3 edge, 4 wrap; HAS_VALUE, an operand with
 // the constant.
 // One work-item is one output pixel times 16 channels; channels first, then columns, rows, batch.
-
 // The element of x that stands at `place`, in front of x, in it or behind it: pad_place_in_x().
 static inline int place_in_x(int place, int extent) {
   if (KIND == 3 || extent == 1) return clamp(place, 0, extent - 1);
@@ -17,13 +16,7 @@ kernel void pad_f32_cl_buffer(global const TYPE_0* restrict x,
 #if HAS_VALUE
                               global const float* restrict value,
 #endif
-                              global TYPE_Y* restrict y, int item_count, int chunks,
-                              int first_channel, int rows, int first_row, int out_w,  // the part
-                              int in_h, int in_w, int channels,  // of the whole value
-                              int begin_h, int begin_w,          //
-                              int x_row_begin, int x_batch_stride, int x_row_stride,
-                              int pixel_stride,  //
-                              int y_row_begin, int y_batch_stride, int y_row_stride) {
+                              global TYPE_Y* restrict y PARAMS(PadBuffer)) {
   int id = get_global_id(0);
   if (id >= item_count) return;
   const int channel = first_channel + id % chunks * 16;

@@ -8,13 +8,8 @@
 // Taps outside the map do not count; COUNT_INCLUDE_PAD: they do in the divisor, up to the padding.
 #include "kernels/pool2d/pool_window.cl"
 
-kernel void pool2d_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,
-                                 int item_count, int chunks, int first_channel, int rows,
-                                 int first_row, int out_w,  // the part
-                                 WINDOW_PARAMS, int channels, int x_channels,  //
-                                 NHWC_INPUT_PARAMS, int y_offset, int y_batch_stride,
-                                 int y_row_stride,  // of first_row
-                                 int y_pixel_stride) {
+kernel void pool2d_f32_cl_buffer(global const TYPE_0* restrict x,
+                                 global TYPE_Y* restrict y PARAMS(Pool2dBuffer)) {
 #if TAP_SPLIT > 1
   // One group per output, no group too many: no item may leave before the barrier.
   local float16 partial[TAP_SPLIT];

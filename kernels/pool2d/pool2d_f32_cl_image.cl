@@ -8,12 +8,7 @@
 // not count; COUNT_INCLUDE_PAD: they do in the divisor, up to the padding.
 #include "kernels/pool2d/pool_window.cl"
 
-kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y,  //
-                                TEXEL_PARAMS,                                   //
-                                int y_first_row, int y_rows_held,               //
-                                int first_row,                     // of the part, global
-                                int x_row_begin, int x_rows_held,  //
-                                WINDOW_TEXEL_PARAMS, WINDOW_PARAMS, int x_channels) {
+kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y PARAMS(Pool2dImage)) {
 #if TAP_SPLIT > 1
   // One group per output, no group too many: no item may leave before the barrier.
   local float4 partial[TAP_SPLIT];

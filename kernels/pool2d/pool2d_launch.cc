@@ -4,15 +4,16 @@
 namespace codl::kernels {
 namespace {
 
-void add_filter(const Pool2dParams& params, const OperandShape& x, ClLaunch* out) {
-  out->add_int(x.dims[2]);
-  out->add_int(x.dims[3]);
-  out->add_int(params.kernel_h);
-  out->add_int(params.kernel_w);
-  add_window(params, out);
-  out->add_int(params.pad_bottom);
-  out->add_int(params.pad_right);
-}
+// clang-format off
+#define CODL_ARGS_Pool2dBuffer(A, G, N)                                            \
+  G(Chunks, chunks) A(int, in_h) A(int, in_w) G(Filter, filter) A(int, pad_bottom) \
+  A(int, pad_right) A(int, channels) A(int, x_channels) G(NhwcInput, x) G(NhwcOutput, y)
+#define CODL_ARGS_Pool2dImage(A, G, N)                                                          \
+  G(Texels, texels) G(PartImage, y) A(int, first_row) G(HeldImage, x) A(int, in_h) A(int, in_w) \
+  G(Filter, filter) A(int, pad_bottom) A(int, pad_right) A(int, x_channels)
+// clang-format on
+CODL_CL_ARGS(Pool2dBuffer);
+CODL_CL_ARGS(Pool2dImage);
 
 // One group of kPool2dTapSplit items per output of so many lanes, in place of the local size chosen
 // before.
@@ -32,32 +33,41 @@ void pool2d_launch(const StepShape& step, ClLaunch* out_launch) {
   const auto& params = step.params_as<Pool2dParams>();
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
-  const Range rows = rows_of_part(step.part_dim, step.part, y);
   const bool is_split = pool2d_is_split(params);
   out_launch->define("IS_MAX", params.kind == kPool2dMax ? 1 : 0);
   out_launch->define("COUNT_INCLUDE_PAD", params.count_include_pad != 0 ? 1 : 0);
   out_launch->define("TAP_SPLIT", is_split ? kPool2dTapSplit : 1);
   out_launch->define("ADDS_CHANNELS", pool2d_added_channels(x, y) != 0 ? 1 : 0);
-
+  const FilterArgs filter = filter_args(params, params.kernel_h, params.kernel_w);
   if (y.layout == Layout::Image2d) {
-    set_texels(step, out_launch);
+    const TexelsArgs texels = set_texels(step, out_launch);
     if (is_split)
-      split_taps(static_cast<uint64_t>(cl_channels(step).stored_count / kChannelPad),
-                 static_cast<uint64_t>(y.dims[3]),
-                 static_cast<uint64_t>(int64_t{y.dims[0]} * rows.count()), kChannelPad, out_launch);
-    add_image_window(step, x, out_launch);
-    add_filter(params, x, out_launch);
-    out_launch->add_int(x.dims[1]);
+      split_taps(static_cast<uint64_t>(texels.texels), static_cast<uint64_t>(texels.columns),
+                 static_cast<uint64_t>(texels.batch_rows), kChannelPad, out_launch);
+    out_launch->add(Pool2dImageArgs{.texels = texels,
+                                    .y = part_image(step, y),
+                                    .first_row = rows_of_part(step.part_dim, step.part, y).begin,
+                                    .x = held_image(x),
+                                    .in_h = x.dims[2],
+                                    .in_w = x.dims[3],
+                                    .filter = filter,
+                                    .pad_bottom = params.pad_bottom,
+                                    .pad_right = params.pad_right,
+                                    .x_channels = x.dims[1]});
     return;
   }
-  const int64_t outputs = set_chunks(step, out_launch);
-  if (is_split) split_taps(static_cast<uint64_t>(outputs), 1, 1, kClLanes, out_launch);
-  add_filter(params, x, out_launch);
-  out_launch->add_int(y.dims[1]);
-  out_launch->add_int(x.dims[1]);
-  add_nhwc_input(x, out_launch);
-  add_nhwc_output(step, out_launch);
-  out_launch->add_int(cl_strides(y).pixel);
+  const ChunksArgs chunks = set_chunks(step, out_launch);
+  if (is_split) split_taps(static_cast<uint64_t>(chunks.item_count), 1, 1, kClLanes, out_launch);
+  out_launch->add(Pool2dBufferArgs{.chunks = chunks,
+                                   .in_h = x.dims[2],
+                                   .in_w = x.dims[3],
+                                   .filter = filter,
+                                   .pad_bottom = params.pad_bottom,
+                                   .pad_right = params.pad_right,
+                                   .channels = y.dims[1],
+                                   .x_channels = x.dims[1],
+                                   .x = nhwc_input(x),
+                                   .y = nhwc_output(step)});
 }
 
 }  // namespace codl::kernels

@@ -15,8 +15,6 @@
 #define TAP_ROWS(rows) (rows)
 #endif
 
-#define WINDOW_PARAMS int in_h, int in_w, FILTER_PARAMS, int pad_bottom, int pad_right
-
 // Taps [i0, i1) x [j0, j1) of the window of row first_row + row and of the column are inside the
 // map.
 #define START_WINDOW                                                              \

@@ -3,7 +3,7 @@
 // Defines: AXES; ITEMS, work-items that share the elements of an output, a power of two; OUTPUTS,
 // neighbouring outputs of a group (ITEMS 1: set_line()); IS_MAX: not added, compared; ELEMENT: 0 an
 // element as it is, 1 its magnitude, 2 its square, 3 with the other sign; IS_ROOT: y is the root.
-// e0 ... s7 are the kept axes, r0 ... t7 the reduced ones, which have `count` elements.
+// The reduced axes have `count` elements.
 #if IS_MAX
 #define JOIN(a, b) LARGER(a, b)
 #define NOTHING (-INFINITY)
@@ -22,12 +22,11 @@
 #endif
 #if ITEMS > 1
 #include "kernels/common/launch/local_item.cl"
+
 #endif
 
-kernel void reduce_f32_cl_buffer(global const float* restrict x, global float* restrict y,
-                                 int item_count, int count, float divisor, AXES_PARAMS, int r0,
-                                 int t0, int r1, int t1, int r2, int t2, int r3, int t3, int r4,
-                                 int t4, int r5, int t5, int r6, int t6, int r7, int t7) {
+kernel void reduce_f32_cl_buffer(global const float* restrict x,
+                                 global float* restrict y PARAMS(ReduceBuffer)) {
 #if ITEMS > 1
   local float partial[ITEMS * OUTPUTS];
   const int item = (int)local_item();
@@ -41,10 +40,10 @@ kernel void reduce_f32_cl_buffer(global const float* restrict x, global float* r
   const int end = count;
   const int first = 0;
 #endif
-  const int from = axes_offset(output, AXES_ARGS);
+  const int from = axes_offset(output, AXES_OF(kept, step));
   float sum = NOTHING;
   for (int i = first; i < end; i += ITEMS) {
-    const int at = from + axes_offset(i, r0, t0, r1, t1, r2, t2, r3, t3, r4, t4, r5, t5, r6, t6, r7, t7);
+    const int at = from + axes_offset(i, AXES_OF(reduced, step));
     const float v = x[at];
     sum = JOIN(sum, ELEMENT_OF(v));
   }

@@ -1,6 +1,6 @@
 // Copies item_count chunks of 16 elements, the last of which may be shorter, from x to y.
-kernel void reshape_f32_cl_buffer(global const float* restrict x, global float* restrict y,
-                                  int item_count, int element_count) {
+kernel void reshape_f32_cl_buffer(global const float* restrict x,
+                                  global float* restrict y PARAMS(ReshapeBuffer)) {
   const int id = get_global_id(0);
   if (id >= item_count) return;
   const int count = min(16, element_count - id * 16);

@@ -3,13 +3,8 @@
 // One work-item is one output pixel times 16 channels; channels first, then columns, rows, batch.
 #include "kernels/resize/resize_map.cl"
 
-kernel void resize_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,
-                                 int item_count, int chunks, int first_channel, int rows,
-                                 int first_row, int out_w,                               // the part
-                                 MAP_PARAMS, int channels, NHWC_INPUT_PARAMS,            //
-                                 int y_offset, int y_batch_stride,
-                                 int y_row_stride,  // of first_row
-                                 int y_pixel_stride) {
+kernel void resize_f32_cl_buffer(global const TYPE_0* restrict x,
+                                 global TYPE_Y* restrict y PARAMS(ResizeBuffer)) {
   int id = get_global_id(0);
   if (id >= item_count) return;
   const int channel = first_channel + id % chunks * 16;

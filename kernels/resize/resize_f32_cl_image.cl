@@ -2,12 +2,7 @@
 // One work-item per texel of the part.
 #include "kernels/resize/resize_map.cl"
 
-kernel void resize_f32_cl_image(read_only image2d_t x, write_only image2d_t y,  //
-                                TEXEL_PARAMS,                                   //
-                                int y_first_row, int y_rows_held,               //
-                                int first_row,                     // of the part, global
-                                int x_row_begin, int x_rows_held,  //
-                                WINDOW_TEXEL_PARAMS, MAP_PARAMS) {
+kernel void resize_f32_cl_image(read_only image2d_t x, write_only image2d_t y PARAMS(ResizeImage)) {
   START_TEXEL
   START_MAP
   const int image_row0 = n * x_rows_held - x_row_begin;

@@ -4,54 +4,72 @@
 namespace codl::kernels {
 namespace {
 
+// clang-format off
+// ResizeLine of resize.h, its 64-bit integers in two halves; form: 1 if the position is rounded,
+// 2 more if 1 / 2 is subtracted then.
+#define CODL_ARGS_ResizeLine(A, p)                                                    \
+  A(int, p##step_low) A(int, p##step_high) A(int, p##start_low) A(int, p##start_high) \
+  A(int, p##divisor_low) A(int, p##divisor_high) A(int, p##fraction) A(int, p##form)
+#define CODL_ARGS_ResizeBuffer(A, G, N)                                         \
+  G(Chunks, chunks) A(int, in_h) A(int, in_w) G(ResizeLine, h) G(ResizeLine, w) \
+  A(int, channels) G(NhwcInput, x) G(NhwcOutput, y)
+#define CODL_ARGS_ResizeImage(A, G, N)                                \
+  G(Texels, texels) G(PartImage, y) A(int, first_row) G(HeldImage, x) \
+  A(int, in_h) A(int, in_w) G(ResizeLine, h) G(ResizeLine, w)
+// clang-format on
+CODL_CL_GROUP(ResizeLine);
+CODL_CL_ARGS(ResizeBuffer);
+CODL_CL_ARGS(ResizeImage);
+
 // The kernels compare ROUNDING_H and ROUNDING_W with these differences.
 static_assert(kResizeRoundPreferCeil - kResizeRoundPreferFloor == 1 &&
               kResizeFloor - kResizeRoundPreferFloor == 2 &&
               kResizeCeil - kResizeRoundPreferFloor == 3);
 
-void add_long(int64_t value, ClLaunch* out) {
-  out->add_int(static_cast<int32_t>(static_cast<uint32_t>(value)));
-  out->add_int(static_cast<int32_t>(value >> 32));
-}
+int32_t low_of(int64_t value) { return static_cast<int32_t>(static_cast<uint32_t>(value)); }
+int32_t high_of(int64_t value) { return static_cast<int32_t>(value >> 32); }
 
-// Scalars: in_h, in_w, then along the height and along the width step, start, divisor, fraction,
-// and 1 if the position is rounded, 2 more if 1 / 2 is subtracted then.
-void add_map(const StepShape& step, ClLaunch* out) {
-  const auto& params = step.params_as<ResizeParams>();
-  const OperandShape& x = step.operands[0];
-  ResizeMap map;
-  resize_is_map(params, x.dims, step.output().dims, &map);
-  out->define("IS_NEAREST", params.kind == kResizeNearest ? 1 : 0);
-  out->define("ROUNDING_H", map.rounding_h - kResizeRoundPreferFloor);
-  out->define("ROUNDING_W", map.rounding_w - kResizeRoundPreferFloor);
-  out->define("IS_ROUNDED", map.h.is_rounded || map.w.is_rounded ? 1 : 0);
-  out->add_int(x.dims[2]);
-  out->add_int(x.dims[3]);
-  for (const ResizeLine& line : {map.h, map.w}) {
-    add_long(line.step, out);
-    add_long(line.start, out);
-    add_long(line.divisor, out);
-    out->add_int(line.fraction);
-    out->add_int((line.is_rounded ? 1 : 0) + (line.is_half_less ? 2 : 0));
-  }
+ResizeLineArgs line_args(const ResizeLine& line) {
+  return {.step_low = low_of(line.step),
+          .step_high = high_of(line.step),
+          .start_low = low_of(line.start),
+          .start_high = high_of(line.start),
+          .divisor_low = low_of(line.divisor),
+          .divisor_high = high_of(line.divisor),
+          .fraction = line.fraction,
+          .form = (line.is_rounded ? 1 : 0) + (line.is_half_less ? 2 : 0)};
 }
 
 }  // namespace
 
 void resize_launch(const StepShape& step, ClLaunch* out_launch) {
+  const auto& params = step.params_as<ResizeParams>();
   const OperandShape& x = step.operands[0];
-  if (step.output().layout == Layout::Image2d) {
-    set_texels(step, out_launch);
-    add_image_window(step, x, out_launch);
-    add_map(step, out_launch);
-    return;
-  }
-  set_chunks(step, out_launch);
-  add_map(step, out_launch);
-  out_launch->add_int(x.dims[1]);
-  add_nhwc_input(x, out_launch);
-  add_nhwc_output(step, out_launch);
-  out_launch->add_int(cl_strides(step.output()).pixel);
+  const OperandShape& y = step.output();
+  ResizeMap map;
+  resize_is_map(params, x.dims, y.dims, &map);
+  out_launch->define("IS_NEAREST", params.kind == kResizeNearest ? 1 : 0);
+  out_launch->define("ROUNDING_H", map.rounding_h - kResizeRoundPreferFloor);
+  out_launch->define("ROUNDING_W", map.rounding_w - kResizeRoundPreferFloor);
+  out_launch->define("IS_ROUNDED", map.h.is_rounded || map.w.is_rounded ? 1 : 0);
+  if (y.layout == Layout::Image2d)
+    out_launch->add(ResizeImageArgs{.texels = set_texels(step, out_launch),
+                                    .y = part_image(step, y),
+                                    .first_row = rows_of_part(step.part_dim, step.part, y).begin,
+                                    .x = held_image(x),
+                                    .in_h = x.dims[2],
+                                    .in_w = x.dims[3],
+                                    .h = line_args(map.h),
+                                    .w = line_args(map.w)});
+  else
+    out_launch->add(ResizeBufferArgs{.chunks = set_chunks(step, out_launch),
+                                     .in_h = x.dims[2],
+                                     .in_w = x.dims[3],
+                                     .h = line_args(map.h),
+                                     .w = line_args(map.w),
+                                     .channels = x.dims[1],
+                                     .x = nhwc_input(x),
+                                     .y = nhwc_output(step)});
 }
 
 }  // namespace codl::kernels

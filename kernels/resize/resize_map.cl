@@ -3,15 +3,10 @@
 //
 // Defines: IS_NEAREST; ROUNDING_H, ROUNDING_W, of Nearest: 0 prefers the floor, 1 the ceiling,
 // 2 floor, 3 ceil; IS_ROUNDED: some position is rounded to f32.
-#define LINE_PARAMS(AXIS)                                                                   \
-  uint step_low_##AXIS, int step_high_##AXIS, uint start_low_##AXIS, int start_high_##AXIS, \
-      uint divisor_low_##AXIS, int divisor_high_##AXIS, int fraction_##AXIS, int form_##AXIS
-#define MAP_PARAMS int in_h, int in_w, LINE_PARAMS(h), LINE_PARAMS(w)
-
-#define POSITION(AXIS, AT)                                     \
-  position_of((AT)*halves(step_low_##AXIS, step_high_##AXIS) + \
-                  halves(start_low_##AXIS, start_high_##AXIS), \
-              halves(divisor_low_##AXIS, divisor_high_##AXIS), fraction_##AXIS, form_##AXIS)
+#define POSITION(axis, at)                               \
+  position_of((at)*halves(axis##_step_low, axis##_step_high) + \
+                  halves(axis##_start_low, axis##_start_high), \
+              halves(axis##_divisor_low, axis##_divisor_high), axis##_fraction, axis##_form)
 // The position of row first_row + row and of the column.
 #define START_MAP                                           \
   const Position at_h = POSITION(h, (long)first_row + row); \

@@ -14,7 +14,7 @@ void slice_launch(const StepShape& step, ClLaunch* out_launch) {
     first += slice.start[i] * strides[i];
     axes.append(slice.count[i], slice.step[i] * strides[i], 0);
   }
-  set_axes(step, axes, first, out_launch);
+  launch_copy_axes(step, axes, first, out_launch);
 }
 
 }  // namespace codl::kernels

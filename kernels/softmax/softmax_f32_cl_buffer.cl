@@ -19,9 +19,8 @@
 #define JOIN_ITEMS(v, join)
 #endif
 
-kernel void softmax_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,
-                                  int item_count, int inner, int outer_stride, int axis,
-                                  int axis_stride, int pad, int pixel, int channels) {
+kernel void softmax_f32_cl_buffer(global const TYPE_0* restrict x,
+                                  global TYPE_Y* restrict y PARAMS(SoftmaxBuffer)) {
 #if ITEMS > 1
   // One group per run, no group too many: no item may leave before a barrier.
   local float partial[ITEMS];

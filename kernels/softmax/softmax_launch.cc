@@ -2,6 +2,16 @@
 #include "kernels/softmax/softmax.h"
 
 namespace codl::kernels {
+namespace {
+
+// clang-format off
+#define CODL_ARGS_SoftmaxBuffer(A, G, N)                                                 \
+  A(int, item_count) A(int, inner) A(int, outer_stride) A(int, axis) A(int, axis_stride) \
+  A(int, pad) A(int, pixel) A(int, channels)
+// clang-format on
+CODL_CL_ARGS(SoftmaxBuffer);
+
+}  // namespace
 
 void softmax_launch(const StepShape& step, ClLaunch* out_launch) {
   const auto& params = step.params_as<SoftmaxParams>();
@@ -11,7 +21,7 @@ void softmax_launch(const StepShape& step, ClLaunch* out_launch) {
   out_launch->define("IS_LOG", params.is_log != 0 ? 1 : 0);
   out_launch->define("ITEMS", items);
   const int64_t runs = work.outer * work.inner;
-  set_line(step, runs, out_launch);
+  const int32_t item_count = set_line(step, runs, out_launch);
   if (items > 1) {
     out_launch->local[0] = static_cast<uint64_t>(items);
     out_launch->global[0] = static_cast<uint64_t>(runs * items);
@@ -19,14 +29,15 @@ void softmax_launch(const StepShape& step, ClLaunch* out_launch) {
   }
   const bool is_nhwc = y.layout == Layout::Nhwc;
   const bool is_channels = is_nhwc && params.axis == 1;
-  out_launch->add_int(static_cast<int32_t>(work.inner));
-  out_launch->add_int(static_cast<int32_t>(work.outer_stride));
-  out_launch->add_int(static_cast<int32_t>(work.axis));
-  out_launch->add_int(static_cast<int32_t>(work.axis_stride));
   // Elements behind a run of channels, and the lanes of a pixel beside its channels, become zero.
-  out_launch->add_int(is_channels ? padded_channels(y) - y.dims[1] : 0);
-  out_launch->add_int(is_nhwc && !is_channels ? padded_channels(y) : 1);
-  out_launch->add_int(is_nhwc && !is_channels ? y.dims[1] : 1);
+  out_launch->add(SoftmaxBufferArgs{.item_count = item_count,
+                                    .inner = static_cast<int32_t>(work.inner),
+                                    .outer_stride = static_cast<int32_t>(work.outer_stride),
+                                    .axis = static_cast<int32_t>(work.axis),
+                                    .axis_stride = static_cast<int32_t>(work.axis_stride),
+                                    .pad = is_channels ? padded_channels(y) - y.dims[1] : 0,
+                                    .pixel = is_nhwc && !is_channels ? padded_channels(y) : 1,
+                                    .channels = is_nhwc && !is_channels ? y.dims[1] : 1});
 }
 
 }  // namespace codl::kernels

@@ -4,6 +4,12 @@
 namespace codl::kernels {
 namespace {
 
+// clang-format off
+#define CODL_ARGS_TransposeSquares(A, G, N) \
+  A(int, rows) A(int, columns) A(int, x_column_step) A(int, y_row_step) N(8, AxisPair, axis)
+// clang-format on
+CODL_CL_ARGS(TransposeSquares);
+
 // A work-group per square of rows (along y's axis `turned`) and columns (along its last), for each
 // index along the other axes.
 void set_squares(const LoopAxes& axes, int32_t turned, DType dtype, ClLaunch* out) {
@@ -24,13 +30,13 @@ void set_squares(const LoopAxes& axes, int32_t turned, DType dtype, ClLaunch* ou
   out->global[0] = round_up(static_cast<uint64_t>(axes.extents[last]), kTransposeSide);
   out->global[1] = round_up(static_cast<uint64_t>(axes.extents[turned]), kTransposeSide);
   out->global[2] = static_cast<uint64_t>(other_count);
-  out->add_int(static_cast<int32_t>(axes.extents[turned]));
-  out->add_int(static_cast<int32_t>(axes.extents[last]));
-  out->add_int(static_cast<int32_t>(axes.steps[last][0]));
-  out->add_int(static_cast<int32_t>(axes.steps[turned][1]));
-  add_axes(others, 0, out);
-  for (int32_t i = 0; i < kMaxRank; ++i)
-    out->add_int(i < others.count ? static_cast<int32_t>(others.steps[i][1]) : 0);
+  TransposeSquaresArgs args = {.rows = static_cast<int32_t>(axes.extents[turned]),
+                               .columns = static_cast<int32_t>(axes.extents[last]),
+                               .x_column_step = static_cast<int32_t>(axes.steps[last][0]),
+                               .y_row_step = static_cast<int32_t>(axes.steps[turned][1]),
+                               .axis = {}};
+  set_axes(others, args.axis);
+  out->add(args);
 }
 
 }  // namespace
@@ -49,7 +55,7 @@ void transpose_launch(const StepShape& step, ClLaunch* out_launch) {
   if (turned >= 0)
     set_squares(axes, turned, y.dtype, out_launch);
   else
-    set_axes(step, axes, 0, out_launch);
+    launch_copy_axes(step, axes, 0, out_launch);
 }
 
 }  // namespace codl::kernels

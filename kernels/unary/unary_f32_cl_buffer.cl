@@ -1,8 +1,7 @@
 // y = f(x) element by element, for Plain or Nhwc buffers in runs; f is ACTIVATION (define). Offsets
 // and strides are in elements.
-kernel void unary_f32_cl_buffer(global const TYPE_0* restrict x, global TYPE_Y* restrict y,
-                                RUN_PARAMS, RUN_OPERAND(x), RUN_OPERAND(y),  //
-                                float alpha, float beta) {
+kernel void unary_f32_cl_buffer(global const TYPE_0* restrict x,
+                                global TYPE_Y* restrict y PARAMS(UnaryBuffer)) {
   START_RUN
   float16 v = LOAD_LANES(TYPE_0, x + RUN_AT(x), stored);
   v = ACTIVATE(v, alpha, beta);

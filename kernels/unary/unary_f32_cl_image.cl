@@ -1,10 +1,6 @@
 // y = f(x) element by element, for RGBA images; f is ACTIVATION (define). One work-item per texel
 // of the part.
-kernel void unary_f32_cl_image(read_only image2d_t x, write_only image2d_t y,  //
-                               TEXEL_PARAMS,                                   //
-                               int x_first_row, int x_rows_held,               //
-                               int y_first_row, int y_rows_held,               //
-                               WINDOW_TEXEL_PARAMS, float alpha, float beta) {
+kernel void unary_f32_cl_image(read_only image2d_t x, write_only image2d_t y PARAMS(UnaryImage)) {
   START_TEXEL
   const float4 v = read_imagef(x, kTexel, TEXEL_OF(x));
   write_imagef(y, TEXEL_OF(y),

@@ -6,7 +6,9 @@
 // operands only: kernels do not check again.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "schema/step_shape.h"
 
@@ -16,7 +18,7 @@ namespace codl::kernels {
 //
 // Kernel arguments are the operands in order (buffer, SVM pointer or image) but for those that the
 // kernel does not touch (is_cl_argument()), then `scalars`, each 4 bytes: an int, or a float's
-// bits, as the kernel function declares them.
+// bits, in the order of the kernel's list of arguments (launch/cl_args.def).
 struct ClLaunch {
   struct Define {
     const char* name;  // -D name=value
@@ -33,11 +35,19 @@ struct ClLaunch {
   uint32_t define_count = 0;
   bool is_over = false;  // more was added than there is room for: check_step() refuses the step
 
-  void add_int(int32_t value) { add_bits(static_cast<uint32_t>(value)); }
-  void add_float(float value) { add_bits(__builtin_bit_cast(uint32_t, value)); }
-  void add_bits(uint32_t bits) {
-    if (scalar_count == kMaxScalars) is_over = true;
-    if (!is_over) scalars[scalar_count++] = bits;
+  // `args`: a struct of cl_launch.h's CODL_CL_ARGS, or one of its groups.
+  template <typename Args>
+  void add(const Args& args) {
+    static_assert(std::is_trivially_copyable_v<Args> && alignof(Args) == 4);
+    add_words(&args, sizeof(Args) / 4);
+  }
+  void add_words(const void* words, size_t count) {
+    if (count > kMaxScalars - scalar_count) {
+      is_over = true;
+      return;
+    }
+    __builtin_memcpy(scalars + scalar_count, words, count * 4);
+    scalar_count += static_cast<uint32_t>(count);
   }
   void define(const char* name, int32_t value) {
     if (define_count == kMaxDefines) is_over = true;

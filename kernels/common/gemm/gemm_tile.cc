@@ -2,7 +2,7 @@
 
 namespace codl::kernels {
 
-void set_gemm(const GemmTile& tile, int64_t rows, int64_t panels, ClLaunch* out) {
+int32_t set_gemm(const GemmTile& tile, int64_t rows, int64_t panels, ClLaunch* out) {
   out->define("TILE_M", tile.m);
   out->define("TILE_N", tile.n);
   out->define("TILE_K", tile.k);
@@ -16,7 +16,7 @@ void set_gemm(const GemmTile& tile, int64_t rows, int64_t panels, ClLaunch* out)
   out->local_bytes = static_cast<uint32_t>(gemm_local_bytes(tile));
   out->global[0] = static_cast<uint64_t>(column_tiles * ceil_div(rows, tile.m) * items);
   out->global[1] = out->global[2] = 1;
-  out->add_int(static_cast<int32_t>(column_tiles));
+  return static_cast<int32_t>(column_tiles);
 }
 
 }  // namespace codl::kernels

@@ -76,8 +76,9 @@ struct GemmSize {
   int64_t products = 1;
 };
 
-// Sizes and defines of gemm_tile.cl; scalar column_tiles. `rows`, `panels`: of the part. More
-// products than one are more groups in the second dimension.
-void set_gemm(const GemmTile& tile, int64_t rows, int64_t panels, ClLaunch* out);
+// Sizes and defines of gemm_tile.cl; returns the tiles of a row of them, `column_tiles` of the
+// kernels. `rows`, `panels`: of the part. More products than one are more groups in the second
+// dimension.
+int32_t set_gemm(const GemmTile& tile, int64_t rows, int64_t panels, ClLaunch* out);
 
 }  // namespace codl::kernels

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/common/contract/contract.h"
+#include "kernels/common/launch/cl_args.def"
 
 namespace codl::kernels {
 
@@ -43,9 +44,37 @@ constexpr const char* check_cl_tile(const StepShape& step) {
   return check_cl_local_sizes(step.tile);
 }
 
-// Work-items 0 .. item_count - 1 in one dimension. The kernel checks get_global_id(0) against the
-// count, which is its first scalar.
-inline void set_line(const StepShape& step, int64_t item_count, ClLaunch* out) {
+// Structs of the lists of arguments, to be filled by name and given to ClLaunch::add().
+#define CODL_ARG_MEMBER(type, name) type name;
+#define CODL_ARG_GROUP(Group, name) Group##Args name;
+#define CODL_ARG_GROUPS(count, Group, name) Group##Args name[count];
+#define CODL_CL_GROUP(Group)             \
+  struct Group##Args {                   \
+    CODL_ARGS_##Group(CODL_ARG_MEMBER, ) \
+  }
+#define CODL_CL_ARGS(Kernel)                                             \
+  struct Kernel##Args {                                                  \
+    CODL_ARGS_##Kernel(CODL_ARG_MEMBER, CODL_ARG_GROUP, CODL_ARG_GROUPS) \
+  }
+
+CODL_CL_GROUP(Runs);
+CODL_CL_GROUP(RunOperand);
+CODL_CL_GROUP(Chunks);
+CODL_CL_GROUP(NhwcInput);
+CODL_CL_GROUP(NhwcOutput);
+CODL_CL_GROUP(NhwcRows);
+CODL_CL_GROUP(Texels);
+CODL_CL_GROUP(PartImage);
+CODL_CL_GROUP(HeldImage);
+CODL_CL_GROUP(Filter);
+CODL_CL_GROUP(Activation);
+CODL_CL_GROUP(Axis);
+CODL_CL_GROUP(AxisPair);
+CODL_CL_ARGS(CopyAxes);
+
+// Work-items 0 .. item_count - 1 in one dimension. Returns the count: the kernel checks
+// get_global_id(0) against it.
+inline int32_t set_line(const StepShape& step, int64_t item_count, ClLaunch* out) {
   uint64_t items = kClLineItems;
   if (step.tile_count >= 3)
     items = static_cast<uint64_t>(int64_t{step.tile[0]} * step.tile[1] * step.tile[2]);
@@ -53,17 +82,15 @@ inline void set_line(const StepShape& step, int64_t item_count, ClLaunch* out) {
   out->local[1] = out->local[2] = 1;
   out->global[0] = round_up(static_cast<uint64_t>(item_count), items);
   out->global[1] = out->global[2] = 1;
-  out->add_int(static_cast<int32_t>(item_count));
+  return static_cast<int32_t>(item_count);
 }
 
-// Work-items in three dimensions; the kernel checks each id against its extent, which are its first
-// three scalars.
+// Work-items in three dimensions; the kernel checks each id against its extent.
 inline void set_grid(const StepShape& step, int64_t x, int64_t y, int64_t z, ClLaunch* out) {
   const int64_t extents[3] = {x, y, z};
   for (uint32_t i = 0; i < 3; ++i) {
     out->local[i] = step.tile_count == 3 ? static_cast<uint64_t>(step.tile[i]) : kClGridItems;
     out->global[i] = round_up(static_cast<uint64_t>(extents[i]), out->local[i]);
-    out->add_int(static_cast<int32_t>(extents[i]));
   }
 }
 
@@ -135,119 +162,112 @@ constexpr ClRuns cl_runs(const StepShape& step, bool may_join) {
   return runs;
 }
 
-// One work-item per chunk of 16 lanes of the runs. Scalars: item_count, chunks, pixels,
-// stored_count, valid_count.
-inline void set_runs(const StepShape& step, const ClRuns& runs, ClLaunch* out) {
-  set_line(step, runs.chunks() * runs.pixels * runs.batch, out);
-  out->add_int(static_cast<int32_t>(runs.chunks()));
-  out->add_int(runs.pixels);
-  out->add_int(runs.stored_count);
-  out->add_int(runs.valid_count);
+// One work-item per chunk of 16 lanes of the runs.
+inline RunsArgs set_runs(const StepShape& step, const ClRuns& runs, ClLaunch* out) {
+  return {.item_count = set_line(step, runs.chunks() * runs.pixels * runs.batch, out),
+          .chunks = static_cast<int32_t>(runs.chunks()),
+          .pixels = runs.pixels,
+          .stored_count = runs.stored_count,
+          .valid_count = runs.valid_count};
 }
 
-// Where an operand of y's dims and layout has its first run, and the distances between its batches
-// and its pixels. Scalars: offset, batch_stride, pixel_stride.
-inline void add_runs_operand(const StepShape& step, const OperandShape& operand, ClLaunch* out) {
+inline RunOperandArgs run_operand(const StepShape& step, const OperandShape& operand) {
   const OperandShape& y = step.output();
-  const bool is_nhwc = y.layout == Layout::Nhwc;
+  if (y.layout != Layout::Nhwc) return {};
   const Range rows = rows_of_part(step.part_dim, step.part, y);
-  out->add_int(is_nhwc ? cl_row_offset(operand, rows.begin) + cl_channels(step).begin : 0);
-  out->add_int(is_nhwc ? cl_strides(operand).batch : 0);
-  out->add_int(is_nhwc ? cl_strides(operand).pixel : 0);
+  return {.offset = cl_row_offset(operand, rows.begin) + cl_channels(step).begin,
+          .batch_stride = cl_strides(operand).batch,
+          .pixel_stride = cl_strides(operand).pixel};
 }
 
-// One work-item per texel of the part of an image y. Scalars: texels, columns, batch_rows (the
-// extents), first_texel, rows, channels (of the whole value).
-inline void set_texels(const StepShape& step, ClLaunch* out) {
+// One work-item per texel in `texels` of each pixel of `rows` rows of each batch of an image.
+inline TexelsArgs set_texels(const StepShape& step, const OperandShape& image, Range texels,
+                             int32_t rows, ClLaunch* out) {
+  const int64_t batch_rows = int64_t{image.dims[0]} * rows;
+  set_grid(step, texels.count(), image.dims[3], batch_rows, out);
+  return {.texels = texels.count(),
+          .columns = image.dims[3],
+          .batch_rows = static_cast<int32_t>(batch_rows),
+          .first_texel = texels.begin,
+          .rows = rows,
+          .channels = image.dims[1]};
+}
+
+// One work-item per texel of the part of an image y.
+inline TexelsArgs set_texels(const StepShape& step, ClLaunch* out) {
   const OperandShape& y = step.output();
   const ClChannels channels = cl_channels(step);
-  const int32_t rows = rows_of_part(step.part_dim, step.part, y).count();
-  set_grid(step, channels.stored_count / kChannelPad, y.dims[3], int64_t{y.dims[0]} * rows, out);
-  out->add_int(channels.begin / kChannelPad);
-  out->add_int(rows);
-  out->add_int(y.dims[1]);
+  const int32_t first = channels.begin / kChannelPad;
+  return set_texels(step, y, {first, first + channels.stored_count / kChannelPad},
+                    rows_of_part(step.part_dim, step.part, y).count(), out);
 }
 
-// Where an image operand has the first row of the part. Scalars: first_row (in the image, of batch
-// 0), rows_held.
-inline void add_image_rows(const StepShape& step, const OperandShape& operand, ClLaunch* out) {
-  out->add_int(rows_of_part(step.part_dim, step.part, step.output()).begin - operand.row_begin);
-  out->add_int(rows_held(operand));
+inline PartImageArgs part_image(const StepShape& step, const OperandShape& shape) {
+  return {
+      .first_row = rows_of_part(step.part_dim, step.part, step.output()).begin - shape.row_begin,
+      .rows_held = rows_held(shape),
+      .texels = pixel_elements(shape) / kChannelPad,
+      .first_texel = shape.first_channel / kChannelPad};
 }
 
-// Where an Nhwc input is. Scalars: offset, row_begin, batch_stride, row_stride, pixel_stride.
-inline void add_nhwc_input(const OperandShape& shape, ClLaunch* out) {
+inline HeldImageArgs held_image(const OperandShape& shape) {
+  return {.row_begin = shape.row_begin,
+          .rows_held = rows_held(shape),
+          .texels = pixel_elements(shape) / kChannelPad,
+          .first_texel = shape.first_channel / kChannelPad};
+}
+
+inline NhwcInputArgs nhwc_input(const OperandShape& shape) {
   const ClStrides strides = cl_strides(shape);
-  out->add_int(shape.first_channel);
-  out->add_int(shape.row_begin);
-  out->add_int(strides.batch);
-  out->add_int(strides.row);
-  out->add_int(strides.pixel);
+  return {.offset = shape.first_channel,
+          .row_begin = shape.row_begin,
+          .batch_stride = strides.batch,
+          .row_stride = strides.row,
+          .pixel_stride = strides.pixel};
 }
 
-// Where the texels of a pixel are. Scalars: texels from pixel to pixel, the first.
-inline void add_pixel_texels(const OperandShape& shape, ClLaunch* out) {
-  out->add_int(pixel_elements(shape) / kChannelPad);
-  out->add_int(shape.first_channel / kChannelPad);
+inline NhwcRowsArgs nhwc_rows(const StepShape& step, const OperandShape& shape) {
+  const Range rows = rows_of_part(step.part_dim, step.part, step.output());
+  return {.offset = cl_row_offset(shape, rows.begin), .batch_stride = cl_strides(shape).batch};
 }
 
-// Where an Nhwc operand of y's dims has the first row of the part. Scalars: offset, batch_stride.
-inline void add_nhwc_rows(const StepShape& step, const OperandShape& shape, ClLaunch* out) {
-  out->add_int(cl_row_offset(shape, rows_of_part(step.part_dim, step.part, step.output()).begin));
-  out->add_int(cl_strides(shape).batch);
+inline NhwcOutputArgs nhwc_output(const StepShape& step) {
+  const ClStrides strides = cl_strides(step.output());
+  return {.offset = nhwc_rows(step, step.output()).offset,
+          .batch_stride = strides.batch,
+          .row_stride = strides.row,
+          .pixel_stride = strides.pixel};
 }
 
-// The same of y, and row_stride.
-inline void add_nhwc_output(const StepShape& step, ClLaunch* out) {
-  add_nhwc_rows(step, step.output(), out);
-  out->add_int(cl_strides(step.output()).row);
-}
-
-// One work-item per pixel and chunk of 16 channels of the part of an Nhwc y. Scalars: item_count,
-// chunks, first_channel, rows, first_row, out_w. Returns the number of work-items.
-inline int64_t set_chunks(const StepShape& step, ClLaunch* out) {
+// One work-item per pixel and chunk of 16 channels of the part of an Nhwc y.
+inline ChunksArgs set_chunks(const StepShape& step, ClLaunch* out) {
   const OperandShape& y = step.output();
   const Range rows = rows_of_part(step.part_dim, step.part, y);
   const ClChannels channels = cl_channels(step);
   const int64_t chunks = ceil_div(channels.stored_count, kClLanes);
-  const int64_t items = chunks * y.dims[3] * rows.count() * y.dims[0];
-  set_line(step, items, out);
-  out->add_int(static_cast<int32_t>(chunks));
-  out->add_int(channels.begin);
-  out->add_int(rows.count());
-  out->add_int(rows.begin);
-  out->add_int(y.dims[3]);
-  return items;
+  return {.item_count = set_line(step, chunks * y.dims[3] * rows.count() * y.dims[0], out),
+          .chunks = static_cast<int32_t>(chunks),
+          .first_channel = channels.begin,
+          .rows = rows.count(),
+          .first_row = rows.begin,
+          .out_w = y.dims[3]};
 }
 
-// What a kernel on texels that reads other rows of x than it writes knows of them. Scalars:
-// y_first_row, y_rows_held, first_row (of the part, global), x_row_begin, x_rows_held, and of x
-// and of y those of add_pixel_texels().
-inline void add_image_window(const StepShape& step, const OperandShape& x, ClLaunch* out) {
-  add_image_rows(step, step.output(), out);
-  out->add_int(rows_of_part(step.part_dim, step.part, step.output()).begin);
-  out->add_int(x.row_begin);
-  out->add_int(rows_held(x));
-  add_pixel_texels(x, out);
-  add_pixel_texels(step.output(), out);
-}
-
-// How a window moves over x. Scalars: stride, dilation (h, w), pad_top, pad_left.
 template <typename Params>
-void add_window(const Params& params, ClLaunch* out) {
-  out->add_int(params.stride_h);
-  out->add_int(params.stride_w);
-  out->add_int(params.dilation_h);
-  out->add_int(params.dilation_w);
-  out->add_int(params.pad_top);
-  out->add_int(params.pad_left);
+FilterArgs filter_args(const Params& params, int32_t kernel_h, int32_t kernel_w) {
+  return {.kernel_h = kernel_h,
+          .kernel_w = kernel_w,
+          .stride_h = params.stride_h,
+          .stride_w = params.stride_w,
+          .dilation_h = params.dilation_h,
+          .dilation_w = params.dilation_w,
+          .pad_top = params.pad_top,
+          .pad_left = params.pad_left};
 }
 
-// The last scalars of a kernel that activates what it stores.
 template <typename Params>
-void add_activation(const Params& params, ClLaunch* out) {
-  out->add_float(params.activation_alpha);
-  out->add_float(params.activation_beta);
+ActivationArgs activation_args(const Params& params) {
+  return {.alpha = params.activation_alpha, .beta = params.activation_beta};
 }
 
 }  // namespace codl::kernels

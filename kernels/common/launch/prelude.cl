@@ -276,13 +276,25 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
          (int)get_global_id(2) >= extent2;
 }
 
+// PARAMS(Kernel): the parameters of the kernel's list of arguments, behind those of its operands.
+#define PARAM(type, name) , type name
+#define PARAM_GROUP(Group, name) CODL_ARGS_##Group(PARAM, name##_)
+#define PARAM_GROUPS(count, Group, name) PARAM_GROUPS_##count(Group, name)
+#define PARAM_GROUPS_3(Group, name) \
+  PARAM_GROUP(Group, name##0) PARAM_GROUP(Group, name##1) PARAM_GROUP(Group, name##2)
+#define PARAM_GROUPS_6(Group, name) \
+  PARAM_GROUPS_3(Group, name)       \
+  PARAM_GROUP(Group, name##3) PARAM_GROUP(Group, name##4) PARAM_GROUP(Group, name##5)
+#define PARAM_GROUPS_8(Group, name) \
+  PARAM_GROUPS_6(Group, name) PARAM_GROUP(Group, name##6) PARAM_GROUP(Group, name##7)
+#define PARAMS(Kernel) CODL_ARGS_##Kernel(PARAM, PARAM_GROUP, PARAM_GROUPS)
+#include "kernels/common/launch/cl_args.def"
+
 // Kernels on runs of lanes (kernels/common/launch/cl_launch.h, set_runs()): one work-item per chunk
 // of 16 lanes; `batch` times `pixels` runs of stored_count lanes, of which those from valid_count on
 // are pad lanes and become zero. START_RUN: the work-item's batch n, pixel and lane, and how many of
-// its lanes are in memory and how many valid, which may be more than 16. RUN_OPERAND: where an
-// operand has its runs; RUN_AT: where the work-item's lane is in it.
-#define RUN_PARAMS int item_count, int chunks, int pixels, int stored_count, int valid_count
-#define RUN_OPERAND(x) int x##_offset, int x##_batch_stride, int x##_pixel_stride
+// its lanes are in memory and how many valid, which may be more than 16. RUN_AT: where the
+// work-item's lane is in operand x.
 #define START_RUN                                  \
   int id = get_global_id(0);                       \
   if (id >= item_count) return;                    \
@@ -295,10 +307,8 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
 #define RUN_AT(x) (x##_offset + n * x##_batch_stride + pixel * x##_pixel_stride + lane)
 
 // Kernels on texels of an image (set_texels()): ids are texel of the channels, column, batch and
-// row; the first three parameters are their extents. START_TEXEL: the work-item's, and the place
-// of its texel in a row of an image with y's columns.
-#define TEXEL_PARAMS \
-  int texels, int columns, int batch_rows, int first_texel, int rows, int channels
+// row. START_TEXEL: the work-item's, and the place of its texel in a row of an image with y's
+// columns.
 #define START_TEXEL                                      \
   if (is_past_grid(texels, columns, batch_rows)) return; \
   const int texel = first_texel + (int)get_global_id(0); \
@@ -308,19 +318,10 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
   const int pixel_texels = (channels + 3) / 4;           \
   const int image_x = column * pixel_texels + texel;
 
-// kernels/common/launch/cl_launch.h, add_nhwc_input() and add_pixel_texels() of x and y.
-#define NHWC_INPUT_PARAMS \
-  int x_offset, int x_row_begin, int x_batch_stride, int x_row_stride, int x_pixel_stride
-#define WINDOW_TEXEL_PARAMS int x_texels, int x_first_texel, int y_texels, int y_first_texel
 // Where the work-item's texel is in an image of y's columns, which may hold a wider map.
 #define TEXEL_OF(x)                                     \
   (int2)(column * x##_texels + x##_first_texel + texel, \
          n * x##_rows_held + x##_first_row + row)
-
-// A window that moves over a map: its taps, and kernels/common/launch/cl_launch.h, add_window().
-#define FILTER_PARAMS                                                                     \
-  int kernel_h, int kernel_w, int stride_h, int stride_w, int dilation_h, int dilation_w, \
-      int pad_top, int pad_left
 
 // Image kernels: whole texels by integer coordinates; outside the image everything is zero.
 constant sampler_t kTexel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
@@ -328,11 +329,15 @@ constant sampler_t kTexel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CL
 #define OUTSIDE (-(1 << 28))
 
 // Elements read in nested loops: AXES of them (-D, 0 to 8), extents e and steps s in elements, the
-// innermost last; kernels/common/launch/cl_axes.h gives them. axes_offset: of element `element` of them.
+// innermost last; kernels/common/launch/cl_axes.h gives them. axes_offset: of element `element` of
+// them. AXES_OF: its arguments from groups axis0, axis1 ... of a kernel.
 #define AXES_PARAMS                                                                               \
   int e0, int s0, int e1, int s1, int e2, int s2, int e3, int s3, int e4, int s4, int e5, int s5, \
       int e6, int s6, int e7, int s7
-#define AXES_ARGS e0, s0, e1, s1, e2, s2, e3, s3, e4, s4, e5, s5, e6, s6, e7, s7
+#define AXES_OF(axis, step)                                                                    \
+  axis##0_extent, axis##0_##step, axis##1_extent, axis##1_##step, axis##2_extent,              \
+      axis##2_##step, axis##3_extent, axis##3_##step, axis##4_extent, axis##4_##step,          \
+      axis##5_extent, axis##5_##step, axis##6_extent, axis##6_##step, axis##7_extent, axis##7_##step
 #ifdef AXES
 #define AXES_STEP(e, s)      \
   offset += element % e * s; \
