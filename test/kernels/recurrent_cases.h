@@ -69,7 +69,8 @@ inline std::vector<KernelCase> recurrent_cases() {
   for (int32_t kind : kKinds) {
     for (int32_t units : {1, 5, 16, 17, 24, 130})
       for (int32_t batch : {1, 2}) {
-        // Halves: of all panels, and none behind the gates that reset.
+        // Units fill panels wholly or in part. The GRU resets its state before the product in the
+        // first case and after it in the second.
         RecurrentParams params = recurrent_params(kind, batch == 1 ? 0 : 2);
         params.has_bias = params.has_h0 = 1;
         add("units", params, {.steps = 3, .batch = batch, .inputs = 11, .units = units});
