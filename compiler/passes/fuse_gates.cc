@@ -5,8 +5,7 @@
 // Gives:   1 + g, of few elements, and the product with it in the place of the sum: one pass over
 //          the map less. Numerics change by rounding only.
 // Order:   after fuse_unary_patterns, which knows formulas of such sums; before fuse_residual,
-// which
-//          would take the sum into a convolution and leave the product.
+//          which would take the sum into a convolution and leave the product.
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 

@@ -3,9 +3,8 @@
 // Needs:   a Concat whose first operands are all the operands of an earlier Concat along its axis,
 //          as in a dense block, where each layer reads the results of all earlier layers.
 // Gives:   a Concat of the earlier result and the remaining operands. It copies as many bytes but
-// has
-//          few operands: image kernels take eight, and the earlier operands need not stay in memory
-//          until the last Concat. Numerics are unchanged.
+//          has few operands: image kernels take eight, and the earlier operands need not stay in
+//          memory until the last Concat. Numerics are unchanged.
 // Order:   after merge_common, which makes equal operands one value.
 #include <map>
 

@@ -8,8 +8,7 @@ namespace codl::compiler {
 // Takes steps in an order that is right if executed one by one, and makes an equivalent list:
 //   - each queue keeps its own order;
 //   - GPU and transfer steps stand as early as their waits allow (the runtime enqueues them before
-//   it
-//     starts the CPU's work);
+//     it starts the CPU's work);
 //   - every step waits for the last step of each other queue that it conflicts with, unless its own
 //     queue waited for that before.
 void order_queues(const ir::Graph& graph, Schedule& schedule);
