@@ -6,7 +6,6 @@
 
 #include "compiler/emit/pack_weights.h"
 #include "compiler/emit/plan_builder.h"
-#include "compiler/emit/plan_memory.h"
 #include "compiler/frontend/onnx/onnx_model.h"
 #include "compiler/memory/memory_plan.h"
 #include "compiler/ops/multiply_adds.h"
@@ -68,7 +67,7 @@ const char* power_origin(const DeviceProfile& profile) {
   return name_of(std::max({power.base_w.origin, power.cpu_w.origin, power.gpu_w.origin}));
 }
 
-// Without memory, which is known of the whole plan, and uncertainty.
+// Without uncertainty.
 CompileReport::Variant report_of(const ir::Graph& graph, const MadeVariant& made,
                                  const DeviceProfile& profile) {
   const Candidate& variant = made.candidate;
@@ -354,10 +353,6 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   if (options.wants_report) reported = graph;
   CODL_ASSIGN_OR_RETURN(plan, build_plan(std::move(graph), schedules, weights, info));
   result.plan = std::move(plan);
-  const PlanMemory held = memory_of_plan(result.plan, profile);
-  for (size_t i = 0; i < held.variants.size(); ++i)
-    result.report.variants[i].memory = held.variants[i];
-  result.report.memory_of_all = held.all;
   if (options.wants_report) {
     std::vector<PlannedVariant> planned;
     for (size_t i = 0; i < schedules.size(); ++i)

@@ -75,7 +75,7 @@ def main():
                     shutil.copyfile(target, path)
         for folder, _, names in os.walk(install):
             for name in names:
-                if re.fullmatch(r"libcodl\.so(\.\d+\.\d+.*)?", name):
+                if re.fullmatch(r"libcodl(_policy)?\.so(\.\d+\.\d+.*)?", name):
                     os.unlink(os.path.join(folder, name))
         files = [os.path.relpath(os.path.join(folder, name), package) for part in ("install", "libs")
                  for folder, _, names in os.walk(os.path.join(package, part)) for name in names]

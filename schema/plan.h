@@ -80,4 +80,9 @@ constexpr bool is_arena(Storage storage) {
   return storage == Storage::Host || storage == Storage::Shared || storage == Storage::Device;
 }
 
+// Bytes of an image whose rows are padded to a multiple of `row_texels`; 1: of its texels alone.
+constexpr uint64_t image_bytes(uint32_t width, uint32_t height, DType dtype, uint64_t row_texels) {
+  return round_up(uint64_t{width}, row_texels) * height * kChannelPad * dtype_bytes(dtype);
+}
+
 }  // namespace codl

@@ -168,7 +168,6 @@ std::string describe(const DeviceProfile& profile) {
     print_line(os, "gpu layout", profile.gpu_layout == Layout::Image2d ? "image" : "buffer");
     print_line(os, "gpu sharing", name_of(profile.transfer.sharing));
     print_line(os, "gpu gate", name_of(profile.gate));
-    print_line(os, "gpu weights", profile.copies_weights ? "copied" : "in_place");
     print_line(os, "gpu image rows",
                llvm::formatv("multiples of {0} texels", profile.image_row_texels).str());
     print_line(

@@ -175,10 +175,6 @@ void read_gpu(const JsonValue& json, const Sources& sources, DeviceProfile& prof
   profile.image_max_height = read_whole(json.member("image_max_height"), sources);
   if (const JsonValue row_texels = json.optional_member("image_row_texels"))
     profile.image_row_texels = read_whole(row_texels, sources);
-  // A GPU with memory of its own needs copies of its weights there.
-  profile.copies_weights = profile.transfer.sharing == Sharing::Separate;
-  if (const JsonValue weights = json.optional_member("weights"))
-    profile.copies_weights = weights.as_choice({"in_place", "copied"}) == 1;
 }
 
 bool is_file_name_part(llvm::StringRef name) {

@@ -58,7 +58,6 @@ struct DeviceProfile {
   int32_t image_max_width = 0;   // texels, CL_DEVICE_IMAGE2D_MAX_WIDTH
   int32_t image_max_height = 0;  // texels, CL_DEVICE_IMAGE2D_MAX_HEIGHT
   int32_t image_row_texels = 1;  // rows of images are padded to a multiple of this
-  bool copies_weights = false;   // the GPU cannot read the plan's where they are
   TransferCosts transfer;
   // The host's time to enqueue a GPU step, which the step's terms do not contain.
   Quantity launch_us;

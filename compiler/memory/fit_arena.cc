@@ -11,7 +11,6 @@
 #include "kernels/work_table.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "schema/session_memory.h"
 #include "schema/step_shape.h"
 
 namespace codl::compiler {
@@ -267,19 +266,13 @@ struct Tiled {
   }
 };
 
-// Counts the host's pages singly, because several tiles together can save a huge page.
-uint64_t exact_bytes_of(const Variant& variant, const DeviceProfile& profile) {
-  return arena_bytes_of(variant, profile) - block_bytes(variant.host_bytes, kPageBytes) +
-         variant.host_bytes;
-}
-
 // Tiles the best one further region; returns nothing if none saves memory.
 llvm::Expected<std::optional<Tiled>> tile_once(const ir::Graph& graph, const Schedule& schedule,
                                                const LatencyPredictor& predictor,
                                                uint64_t max_bytes) {
   const DeviceProfile& profile = predictor.profile();
   const Tiler tiler(graph, schedule, predictor);
-  const uint64_t bytes_before = exact_bytes_of(schedule, profile);
+  const uint64_t bytes_before = arena_bytes_of(schedule, profile);
   std::optional<Tiled> best;
   for (const StepRun& region : regions_around(schedule, fullest_step(schedule))) {
     if (!tiler.is_region(region)) continue;
@@ -287,10 +280,10 @@ llvm::Expected<std::optional<Tiled>> tile_once(const ir::Graph& graph, const Sch
       std::optional<Schedule> tiled = tiler.tiled(region, tile_count);
       if (!tiled) continue;
       if (llvm::Error error = plan_memory(*tiled, profile)) return error;
-      const uint64_t bytes = exact_bytes_of(*tiled, profile);
+      const uint64_t bytes = arena_bytes_of(*tiled, profile);
       if (bytes >= bytes_before) continue;
       Tiled found{std::move(*tiled), false, bytes, 0};
-      found.fits = arena_bytes_of(found.schedule, profile) <= max_bytes;
+      found.fits = bytes <= max_bytes;
       found.us = steps_us(found.schedule, predictor);
       if (!best || found.is_better_than(*best)) best = std::move(found);
     }

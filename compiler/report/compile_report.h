@@ -10,7 +10,6 @@
 #include "compiler/partition/limits.h"
 #include "compiler/simulate/uncertainty.h"
 #include "compiler/variants/variants.h"
-#include "schema/session_memory.h"
 
 namespace codl::compiler {
 
@@ -24,7 +23,6 @@ struct CompileReport {
     std::optional<double> speedup_over_cpu, speedup_over_gpu;
     Uncertainty uncertainty;        // of predicted_us
     uint32_t evaluations = 0;       // whole plans that the search judged; 0: there was none
-    SessionMemory memory;           // that a session will hold
     double gpu_mac_share = 0;       // of the multiply-adds
     PlanFigures figures;            // what limits are of
     const char* power_origin = "";  // of figures.energy_mj: the least sure of the power figures
@@ -38,7 +36,6 @@ struct CompileReport {
     size_t half_tensors = 0;  // of them stored as halves
   };
   std::vector<Variant> variants;
-  SessionMemory memory_of_all;                   // that a session with all variants will hold
   std::vector<std::string> not_split_as_forced;  // "node (Op)"
   uint64_t weight_bytes = 0;
   uint64_t winograd_bytes = 0;                   // of them filters transformed by Winograd's method

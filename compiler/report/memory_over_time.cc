@@ -9,10 +9,8 @@
 namespace codl::compiler {
 namespace {
 
-constexpr uint64_t kTexelElements = 4;
-
 uint64_t bytes_of(const ImageSlot& image) {
-  return uint64_t{image.width} * image.height * kTexelElements * dtype_bytes(image.dtype);
+  return image_bytes(image.width, image.height, image.dtype, 1);
 }
 
 bool is_in_arena(const Tensor& tensor) {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 
-#include "compiler/emit/plan_memory.h"
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/partition/kernel_choice.h"
 #include "compiler/partition/placements.h"
@@ -147,12 +146,6 @@ class Writer {
     number("evaluations", facts.evaluations);
     text("one_processor_reason", facts.one_processor_reason);
     if (!facts.exempt.empty()) text("exempt", facts.exempt);
-    json_.attributeObject("memory", [&] {
-      number("total_bytes", total_bytes(facts.memory));
-#define CODL_MEMORY(name, description) number(#name "_bytes", facts.memory.name##_bytes);
-#include "schema/memory.def"
-#undef CODL_MEMORY
-    });
     us("end_us", timeline.total_us);
     us("overlap_us", timeline.overlap_us);
     json_.attributeObject("busy_us", [&] {
@@ -164,6 +157,7 @@ class Writer {
     us("max_ahead_us", schedule.max_ahead_us);
     number("syncs", facts.figures.syncs);
     number("arena_bytes", facts.figures.arena_bytes);
+    number("weight_bytes", facts.figures.weight_bytes);
     if (facts.figures.energy_mj) {
       us("energy_mj", *facts.figures.energy_mj);
       text("power_origin", facts.power_origin);

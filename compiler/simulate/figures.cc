@@ -7,7 +7,6 @@
 #include "compiler/simulate/simulate.h"
 #include "compiler/support/error.h"
 #include "schema/ahead_window.h"
-#include "schema/session_memory.h"
 
 namespace codl::compiler {
 namespace {
@@ -57,8 +56,7 @@ uint32_t count_syncs(const Variant& variant) {
 }
 
 uint64_t arena_bytes_of(const Variant& variant, const DeviceProfile& profile) {
-  uint64_t bytes =
-      block_bytes(variant.host_bytes, kPageBytes) + variant.shared_bytes + variant.device_bytes;
+  uint64_t bytes = variant.host_bytes + variant.shared_bytes + variant.device_bytes;
   for (const ImageSlot& image : variant.images)
     bytes += image_bytes(image.width, image.height, image.dtype,
                          static_cast<uint64_t>(profile.image_row_texels));

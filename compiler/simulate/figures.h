@@ -10,8 +10,8 @@ namespace codl::compiler {
 // Waits of one queue for a step of another, as the simulator charges them.
 uint32_t count_syncs(const Variant& variant);
 
-// Bytes of the variant's arenas and images as a session holds them: the host's in whole pages, rows
-// of images padded as the device does. Of a variant that plan_memory() has been through; 0 before.
+// Bytes of the variant's arenas and images, rows of images padded as the device does. Of a variant
+// that plan_memory() has been through; 0 before.
 uint64_t arena_bytes_of(const Variant& variant, const DeviceProfile& profile);
 
 // Of a variant that predict() has been through.

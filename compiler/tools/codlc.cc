@@ -6,7 +6,6 @@
 #include "compiler/device/device_profile.h"
 #include "compiler/device/quirks.h"
 #include "compiler/emit/dump_plan.h"
-#include "compiler/emit/plan_memory.h"
 #include "compiler/frontend/onnx/onnx_writer.h"
 #include "compiler/pipeline.h"
 #include "compiler/report/operator_table.h"
@@ -88,16 +87,11 @@ void print_report(const CompileReport& report, llvm::StringRef path, size_t byte
     os << llvm::formatv(
         "  {0,-8} predicted {1,8:f2} ms ({2:f2} to {3:f2}; {4:f0} % of it assumed)  memory "
         "{5,6:f1} "
-        "MB  GPU {6,3:f0} % of MACs  {7} nodes split, {8} chains (longest {9})\n           memory: "
-        "{10} MB\n",
+        "MB  GPU {6,3:f0} % of MACs  {7} nodes split, {8} chains (longest {9})\n",
         variant.name, variant.predicted_us / 1e3, variant.uncertainty.low_us / 1e3,
         variant.uncertainty.high_us / 1e3, 100 * variant.uncertainty.assumed_share,
-        static_cast<double>(total_bytes(variant.memory)) / 1e6, 100 * variant.gpu_mac_share,
-        variant.split_nodes, variant.chains, variant.longest_chain, print(variant.memory));
-  if (report.variants.size() > 2)
-    os << llvm::formatv(
-        "  all {0} in one session, which adapts: memory {1:f1} MB ({2})\n", report.variants.size(),
-        static_cast<double>(total_bytes(report.memory_of_all)) / 1e6, print(report.memory_of_all));
+        static_cast<double>(variant.figures.arena_bytes + variant.figures.weight_bytes) / 1e6,
+        100 * variant.gpu_mac_share, variant.split_nodes, variant.chains, variant.longest_chain);
   for (const CompileReport::Variant& variant : report.variants) print_figures(variant, os);
   for (const CompileReport::Variant& variant : report.variants)
     if (variant.evaluations > 0)

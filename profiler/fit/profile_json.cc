@@ -136,7 +136,6 @@ class ProfileWriter {
     quantity("image_max_width", facts_.image_max_width);
     quantity("image_max_height", facts_.image_max_height);
     if (facts_.image_row_texels > 0) quantity("image_row_texels", facts_.image_row_texels);
-    if (!facts_.weights.empty()) json_.key("weights").string(facts_.weights);
     write_tiles();
     json_.end_object();
     json_.key("transfer").begin_object();

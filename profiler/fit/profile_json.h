@@ -94,9 +94,8 @@ struct DeviceFacts {
   std::string sharing;  // as in the profile
   double image_max_width = 0;
   double image_max_height = 0;
-  // Memory facts of a session. Old sample files have neither.
+  // Old sample files have neither.
   double image_row_texels = 0;  // padding of image rows; 0: not known
-  std::string weights;          // as in the profile; empty: not known
   double launch_us = 0;         // besides GPU steps' times; 0 if they contain it
   // These follow from `transfer`, which old sample files lack.
   double sync_us = 0;

@@ -28,7 +28,6 @@ void each_fact(DeviceFacts& facts, Visit visit) {
   visit("image_max_width", facts.image_max_width);
   visit("image_max_height", facts.image_max_height);
   visit("image_row_texels", facts.image_row_texels);
-  visit("weights", facts.weights);
   visit("cpu_warm_weight_mbytes", facts.warm_weight_mbytes[0]);
   visit("gpu_warm_weight_mbytes", facts.warm_weight_mbytes[1]);
   visit("sync_us", facts.sync_us);
@@ -126,7 +125,6 @@ void add_gpu_facts(MeasuredGpu& processor, MeasuredCpu& cpu, DeviceFacts* facts)
       device.has_images ? static_cast<double>(device.max_image_height) : 16384;
   if (device.has_images)
     facts->image_row_texels = static_cast<double>(processor.image_row_texels());
-  facts->weights = device.has_host_memory ? "in_place" : "copied";
   set_transfer(time_transfers(processor, cpu), facts);
   const TransferTimes times = transfer_times_of(facts->transfer);
   // If OpenCL runs on a CPU, steps are measured by times of commands, which contain no launch.

@@ -12,6 +12,7 @@ from ._tools import HERE
 
 MAX_RANK = 8
 # CODL_FLOAT32 ...; bfloat16 has no numpy type and is shown as its 16 bits.
+ALL_VARIANTS = ctypes.c_size_t(-1).value
 DTYPES = {1: "f4", 2: "i8", 3: "?", 4: "i1", 5: "u1", 6: "i2", 7: "u2", 8: "i4", 9: "u4", 10: "u8", 11: "f8", 12: "f2", 13: "u2"}
 
 
@@ -42,8 +43,7 @@ class SessionOptions(ctypes.Structure):
                 ("gpu_core_count", ctypes.c_size_t), ("opencl_platform", ctypes.c_char_p), ("opencl_device", ctypes.c_char_p),
                 ("require_variant", ctypes.c_int32), ("record_timeline", ctypes.c_int32), ("allocator", ctypes.c_void_p),
                 ("program_cache", ctypes.c_void_p), ("log", ctypes.c_void_p), ("fallback", ctypes.c_int32),
-                ("check_every", ctypes.c_int32), ("variant_policy", ctypes.c_int32), ("variants", ctypes.c_void_p),
-                ("variant_count", ctypes.c_size_t)]
+                ("check_every", ctypes.c_int32), ("variants", ctypes.c_void_p), ("variant_count", ctypes.c_size_t)]
 
 
 class SessionInfo(ctypes.Structure):
@@ -51,8 +51,12 @@ class SessionInfo(ctypes.Structure):
                 ("opencl_platform", ctypes.c_char_p), ("opencl_device", ctypes.c_char_p), ("thread_count", ctypes.c_int32)]
 
 
+def load_library(name):
+    return ctypes.CDLL(glob.glob(os.path.join(HERE, "install", "lib*", "**", name), recursive=True)[0])
+
+
 def open_library():
-    library = ctypes.CDLL(glob.glob(os.path.join(HERE, "install", "lib*", "**", "libcodl.so.0"), recursive=True)[0])
+    library = load_library("libcodl.so.0")
     library.codl_version.restype = library.codl_status_text.restype = ctypes.c_char_p
     for name in ("codl_plan_input_count", "codl_plan_output_count"):
         getattr(library, name).restype = ctypes.c_size_t
@@ -74,7 +78,17 @@ def open_library():
     return library
 
 
+def open_policy_library():
+    library = load_library("libcodl_policy.so.0")
+    library.codl_policy_create.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(Diag)]
+    library.codl_policy_run.argtypes = LIBRARY.codl_session_run.argtypes
+    library.codl_policy_destroy.restype = None
+    library.codl_policy_destroy.argtypes = [ctypes.c_void_p]
+    return library
+
+
 LIBRARY = open_library()
+POLICY_LIBRARY = open_policy_library()
 
 
 def version():
@@ -104,19 +118,24 @@ class Session:
     """A plan that is ready to run, one run at a time."""
 
     def __init__(self, path, variant, threads, requires_variant, adapts):
-        self._plan, self._session, diag = ctypes.c_void_p(), ctypes.c_void_p(), Diag()
+        self._plan, self._session, self._policy, diag = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), Diag()
         check(LIBRARY.codl_plan_open_file(os.fsencode(path), None, ctypes.byref(self._plan), ctypes.byref(diag)), diag, f"{path}: ")
         self.inputs = self._tensors(LIBRARY.codl_plan_input_count, LIBRARY.codl_plan_input)
         self.outputs = self._tensors(LIBRARY.codl_plan_output_count, LIBRARY.codl_plan_output)
         options = SessionOptions(struct_size=ctypes.sizeof(SessionOptions), variant=variant.encode() if variant else None,
-                                 thread_count=threads, require_variant=int(requires_variant), variant_policy=int(adapts))
+                                 thread_count=threads, require_variant=int(requires_variant), variant_count=ALL_VARIANTS if adapts else 0)
         check(LIBRARY.codl_session_create(self._plan, ctypes.byref(options), ctypes.byref(self._session), ctypes.byref(diag)),
               diag, f"{path}: ")
+        self._run, self._runner = LIBRARY.codl_session_run, self._session
+        if adapts:
+            check(POLICY_LIBRARY.codl_policy_create(self._session, ctypes.byref(self._policy), ctypes.byref(diag)), diag, f"{path}: ")
+            self._run, self._runner = POLICY_LIBRARY.codl_policy_run, self._policy
         info = self._info()
         self.fallback_reason, self.device = (
             text.decode(errors="replace") for text in (info.fallback_reason, info.opencl_device))
 
     def __del__(self):
+        POLICY_LIBRARY.codl_policy_destroy(self._policy)
         LIBRARY.codl_session_destroy(self._session)
         LIBRARY.codl_plan_close(self._plan)
 
@@ -127,7 +146,7 @@ class Session:
 
     @property
     def variant(self):
-        """The variant that the next run uses."""
+        """The one that the last run used; before the first, the one to begin with."""
         return self._info().variant.decode(errors="replace")
 
     def _tensors(self, count, get):
@@ -162,8 +181,7 @@ class Session:
                 raise ValueError(f"expected a contiguous array to write to as output {tensor.name}, found another")
             made.append(array)
         diag = Diag()
-        check(LIBRARY.codl_session_run(self._session, buffers(arrays), len(arrays), buffers(made), len(made), ctypes.byref(diag)),
-              diag)
+        check(self._run(self._runner, buffers(arrays), len(arrays), buffers(made), len(made), ctypes.byref(diag)), diag)
         return {tensor.name: self._found(index, array) for index, (tensor, array) in enumerate(zip(self.outputs, made))}
 
     @staticmethod

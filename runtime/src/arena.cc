@@ -7,16 +7,24 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "schema/session_memory.h"
+#include "schema/types.h"
 
 namespace codl::rt {
 namespace {
+
+// A huge page of x86 and of aarch64 with pages of 4 KiB.
+constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 bool is_mapped(size_t size) { return size >= kHugePageBytes; }
 
 size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
-size_t mapped_bytes(size_t size) { return static_cast<size_t>(block_bytes(size, page_bytes())); }
+// The last huge page of a block may go beyond it by half: hundreds of small pages take longer to be
+// had than all of the others.
+size_t mapped_bytes(size_t size) {
+  const size_t rest = size % kHugePageBytes;
+  return round_up(size, rest >= kHugePageBytes / 2 ? kHugePageBytes : page_bytes());
+}
 
 // Blocks up to so many bytes are touched while a session is created. The networks that have them
 // run for some milliseconds, to which the pages' zeroing would add a third in the first run; with
@@ -27,7 +35,7 @@ constexpr size_t kMaxTouchedBytes = size_t{8} << 20;
 // there are whole ones and the system has some to give: a five-hundredth of the page faults and
 // fewer misses of the TLB in a run.
 void* map_zeroed(size_t size, size_t alignment) {
-  alignment = std::max(alignment, size_t{kHugePageBytes});
+  alignment = std::max(alignment, kHugePageBytes);
   const size_t kept = mapped_bytes(size);
   size_t mapped = 0;  // enough to cut an aligned block out of it
   if (__builtin_add_overflow(kept, alignment, &mapped)) return nullptr;
@@ -61,12 +69,36 @@ void release_aligned(void*, void* memory, size_t size, size_t) {
 
 constexpr codl_allocator_t kDefaultAllocator = {nullptr, allocate_aligned, release_aligned};
 
+bool is_default(const codl_allocator_t& allocator) {
+  return AllocationCounter::source_of(allocator).allocate == allocate_aligned;
+}
+
 }  // namespace
 
 const codl_allocator_t& default_allocator() { return kDefaultAllocator; }
 
-uint64_t page_bytes_of(const codl_allocator_t& allocator) {
-  return allocator.allocate == allocate_aligned ? page_bytes() : 0;
+uint64_t taken_bytes(const codl_allocator_t& allocator, uint64_t size_bytes) {
+  const auto size = static_cast<size_t>(size_bytes);
+  return is_default(allocator) && is_mapped(size) ? mapped_bytes(size) : size;
+}
+
+const codl_allocator_t& AllocationCounter::source_of(const codl_allocator_t& allocator) {
+  return allocator.allocate == allocate
+             ? static_cast<const AllocationCounter*>(allocator.context)->source_
+             : allocator;
+}
+
+void* AllocationCounter::allocate(void* context, size_t size, size_t alignment) {
+  auto& counter = *static_cast<AllocationCounter*>(context);
+  void* memory = counter.source_.allocate(counter.source_.context, size, alignment);
+  if (memory != nullptr) counter.held_bytes_ += taken_bytes(counter.source_, size);
+  return memory;
+}
+
+void AllocationCounter::release(void* context, void* memory, size_t size, size_t alignment) {
+  auto& counter = *static_cast<AllocationCounter*>(context);
+  counter.held_bytes_ -= taken_bytes(counter.source_, size);
+  counter.source_.release(counter.source_.context, memory, size, alignment);
 }
 
 bool Arena::allocate(const codl_allocator_t& allocator, uint64_t size_bytes, size_t alignment) {
@@ -75,7 +107,7 @@ bool Arena::allocate(const codl_allocator_t& allocator, uint64_t size_bytes, siz
   const size_t size = static_cast<size_t>(size_bytes);
   void* memory = allocator.allocate(allocator.context, size, alignment);
   if (memory == nullptr) return false;
-  const bool is_zeroed = allocator.allocate == allocate_aligned && is_mapped(size);
+  const bool is_zeroed = is_default(allocator) && is_mapped(size);
   if (!is_zeroed) std::memset(memory, 0, size);
   allocator_ = allocator;
   data_ = static_cast<uint8_t*>(memory);

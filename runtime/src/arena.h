@@ -13,8 +13,32 @@ namespace codl::rt {
 // posix_memalign and free; mmap for large blocks.
 const codl_allocator_t& default_allocator();
 
-// For block_bytes() of schema/session_memory.h.
-uint64_t page_bytes_of(const codl_allocator_t& allocator);
+// Returns the bytes that the default allocator takes of the system for a block. Another allocator is
+// taken to need no more than it is asked for.
+uint64_t taken_bytes(const codl_allocator_t& allocator, uint64_t size_bytes);
+
+// Has another allocator give memory, and counts what that takes.
+class AllocationCounter {
+ public:
+  // Once, before the first block.
+  void set_source(const codl_allocator_t& source) { source_ = source; }
+  const codl_allocator_t& source() const { return source_; }
+  // Valid for as long as this object stays where it is.
+  codl_allocator_t allocator() { return {this, allocate, release}; }
+
+  // The bytes of the blocks that have not been released.
+  uint64_t held_bytes() const { return held_bytes_; }
+
+  // The allocator that gives the memory of `allocator`.
+  static const codl_allocator_t& source_of(const codl_allocator_t& allocator);
+
+ private:
+  static void* allocate(void* context, size_t size, size_t alignment);
+  static void release(void* context, void* memory, size_t size, size_t alignment);
+
+  codl_allocator_t source_ = {};
+  uint64_t held_bytes_ = 0;
+};
 
 // One block of zeroed memory. The pages of a large one are touched by the first run that uses them:
 // later runs meet no page fault.

@@ -1,5 +1,7 @@
 #include "runtime/src/cpu_job.h"
 
+#include "schema/plan_layout.h"
+
 namespace codl::rt {
 namespace {
 
@@ -25,6 +27,14 @@ void run_tasks(void* context, const CpuPool::Piece& piece) {
 }
 
 }  // namespace
+
+bool scratch_sizes(uint64_t bytes_per_worker, uint64_t bytes_of_all, uint64_t worker_count,
+                   ScratchSizes* out_sizes) {
+  out_sizes->stride_bytes = (bytes_per_worker + kHostAlignment - 1) & ~(kHostAlignment - 1);
+  return out_sizes->stride_bytes >= bytes_per_worker &&
+         !__builtin_mul_overflow(out_sizes->stride_bytes, worker_count, &out_sizes->total_bytes) &&
+         !__builtin_add_overflow(out_sizes->total_bytes, bytes_of_all, &out_sizes->total_bytes);
+}
 
 void run_cpu_kernel(CpuPool& pool, kernels::CpuKernel function, const kernels::KernelArgs& args,
                     int32_t task_count, int32_t phase_count, const CpuScratch& scratch) {

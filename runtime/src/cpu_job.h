@@ -8,7 +8,16 @@
 
 namespace codl::rt {
 
-// Where a kernel's workers have their scratch memory, by schema/session_memory.h.
+// Scratch memory of kernels: an area for each worker, then one of all workers.
+struct ScratchSizes {
+  uint64_t stride_bytes = 0;  // from worker to worker
+  uint64_t total_bytes = 0;
+};
+// False: beyond 64 bits.
+bool scratch_sizes(uint64_t bytes_per_worker, uint64_t bytes_of_all, uint64_t worker_count,
+                   ScratchSizes* out_sizes);
+
+// Where that is.
 struct CpuScratch {
   uint8_t* begin = nullptr;
   size_t stride = 0;  // from worker to worker; behind the last: memory of all

@@ -75,10 +75,6 @@ class CpuPool {
     pthread_t thread = {};
   };
 
- public:
-  static constexpr size_t kWorkerBytes = sizeof(Worker);
-
- private:
   bool start_thread(Worker& worker);
   static void* thread_main(void* worker);
   void serve(int32_t worker);

@@ -5,21 +5,10 @@
 #include "runtime/src/diag.h"
 #include "runtime/src/session.h"
 #include "schema/plan_layout.h"
-#include "schema/session_memory.h"
 #include "schema/verify_plan.h"
 
 namespace codl::rt {
 namespace {
-
-static_assert(sizeof(void*) != 8 ||
-                  (kSessionBytes == sizeof(codl_session) && kStepBytes == sizeof(Step) &&
-                   kStepTimeBytes == sizeof(codl_step_time_t) &&
-                   kProgramBytes == GpuPrograms::kProgramBytes &&
-                   kViewBytes == sizeof(kernels::TensorView) &&
-                   kPreparedBytes == sizeof(PreparedVariant) &&
-                   kForecastBytes == VariantChooser::kForecastBytes &&
-                   kWorkerBytes == CpuPool::kWorkerBytes),
-              "schema/session_memory.h has the sizes of what a session keeps");
 
 // Host arenas start on a page, like blobs: what shares no page with other memory can be given to a
 // device as a whole.
@@ -47,9 +36,10 @@ kernels::WorkerSpeeds workers_of(const codl_plan& plan, const codl_session_optio
 
 bool is_listed(const codl_plan& plan, const codl_session_options_t& options,
                const plan::VariantDef* variant) {
+  if (options.variant_count == CODL_ALL_VARIANTS) return true;
   for (size_t i = 0; i < options.variant_count; ++i)
     if (find_variant(plan, options.variants[i]) == variant) return true;
-  return options.variants == nullptr && options.variant_policy == CODL_VARIANT_ADAPTIVE;
+  return false;
 }
 
 // Fills `defs` with what is to be prepared: `first`, those of the options and the one to fall back
@@ -210,7 +200,7 @@ codl_status_t prefetch_weights(codl_session& session, codl_diag_t* diag) {
       is_done[tensor->index()] = true;
       const plan::BlobDef& blob = *plan.def->blobs()->Get(tensor->index());
       plan.file.prefetch(plan.blob_data(tensor->index()), static_cast<size_t>(blob.bytes()));
-      session.weight_bytes += mapped_bytes(blob);
+      session.weight_bytes += round_up(blob.bytes(), kBlobAlignment);
     }
   }
   return CODL_OK;
@@ -261,7 +251,7 @@ codl_status_t create_executors(codl_session& session, const codl_session_options
                                     scratch, one->has_gpu() ? &session.gpu : nullptr,
                                     session.records_timeline, diag);
     one->executor.set_cancel(&session.is_cancelled);
-    if (options.variant_policy == CODL_VARIANT_ADAPTIVE) one->executor.set_timed();
+    if (options.variant_count != 0) one->executor.set_timed();
     if (status == CODL_OK) status = create_checker(session, options, *one, diag);
   }
   return status;
@@ -285,22 +275,25 @@ codl_status_t prepare(codl_session& session, const codl_session_options_t& optio
   if (status == CODL_OK && session.pool.worker_count() < session.pool.wanted_worker_count())
     session.record.say("CPU threads: expected %d, found %d: the system grants no more",
                        session.pool.wanted_worker_count(), session.pool.worker_count());
-  if (status == CODL_OK) status = create_executors(session, options, diag);
-  if (status == CODL_OK && options.variant_policy == CODL_VARIANT_ADAPTIVE)
-    status = session.chooser.create(session.allocator, session.variants(), diag);
-  return status;
+  return status == CODL_OK ? create_executors(session, options, diag) : status;
+}
+
+// Sets what a session has before anything is prepared.
+void begin(codl_session& session, const codl_allocator_t& allocator, const codl_plan_t* plan,
+           const codl_log_t& log) {
+  session.memory.set_source(allocator);
+  session.allocator = session.memory.allocator();
+  session.plan = plan;
+  session.record.set_log(log);
 }
 
 // Empties a session.
 void restart(codl_session& session) {
-  const codl_allocator_t allocator = session.allocator;
+  const codl_allocator_t allocator = session.memory.source();
   const codl_plan_t* plan = session.plan;
   const codl_log_t log = session.record.log();
   session.~codl_session();
-  new (&session) codl_session();
-  session.allocator = allocator;
-  session.plan = plan;
-  session.record.set_log(log);
+  begin(*new (&session) codl_session(), allocator, plan, log);
 }
 
 // Prepares the variants asked for or, where the GPU is the obstacle, those without it.
@@ -344,9 +337,7 @@ codl_status_t create_session(const codl_plan_t* plan, const codl_session_options
     set_diag(diag, "no memory for a session");
     return CODL_OUT_OF_MEMORY;
   }
-  session->allocator = allocator;
-  session->plan = plan;
-  if (given.log != nullptr) session->record.set_log(*given.log);
+  begin(*session, allocator, plan, given.log != nullptr ? *given.log : codl_log_t());
   status = prepare_some_variant(*session, given, api, diag);
   if (status != CODL_OK) {
     codl_session_destroy(session);
@@ -366,6 +357,6 @@ codl_status_t codl_session_create(const codl_plan_t* plan, const codl_session_op
 
 void codl_session_destroy(codl_session_t* session) {
   if (session == nullptr) return;
-  const codl_allocator_t allocator = session->allocator;
+  const codl_allocator_t allocator = session->memory.source();
   codl::rt::destroy_object(allocator, session);
 }

@@ -12,13 +12,39 @@ namespace {
 
 constexpr DType kImageDtypes[] = {DType::F32, DType::F16};
 
+// The images of a session are those of its variants with the most, by dtype.
+uint32_t image_count_of(const VariantList& variants, DType dtype) {
+  uint32_t most = 0;
+  for (const plan::VariantDef* variant : variants) {
+    uint32_t count = 0;
+    for (const plan::ImageDef* image : *variant->images())
+      count += static_cast<DType>(image->dtype()) == dtype ? 1 : 0;
+    most = std::max(most, count);
+  }
+  return most;
+}
+
+// The k-th image of a dtype is as wide and as high as the k-th of any variant needs it.
+void size_images(const VariantList& variants, DType dtype, ImageSize* out_images, uint32_t count) {
+  std::fill_n(out_images, count, ImageSize());
+  for (const plan::VariantDef* variant : variants) {
+    ImageSize* size = out_images;
+    for (const plan::ImageDef* image : *variant->images()) {
+      if (static_cast<DType>(image->dtype()) != dtype) continue;
+      size->width = std::max(size->width, image->width());
+      size->height = std::max(size->height, image->height());
+      ++size;
+    }
+  }
+}
+
 // Drivers pad rows. One that does not say what an image takes, or less than its texels, is not
 // asked any further.
-uint64_t held_by_image(const ClApi& api, cl_mem image, const ImageSize& size) {
+uint64_t held_by_image(const ClApi& api, cl_mem image, const ImageSize& size, DType dtype) {
   size_t bytes = 0;
   if (api.clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(bytes), &bytes, nullptr) != CL_SUCCESS)
     bytes = 0;
-  return std::max<uint64_t>(bytes, image_bytes(size, 1));
+  return std::max<uint64_t>(bytes, image_bytes(size.width, size.height, dtype, 1));
 }
 
 }  // namespace
@@ -40,8 +66,8 @@ codl_status_t GpuMemory::create(const codl_allocator_t& allocator, GpuQueue& gpu
     image_count = std::max(image_count, variant->images()->size());
   Array<ImageSize> sizes;  // scratch of create_images(), like the next one of create_tensors()
   Array<cl_mem> images;
-  if (!images_[0].allocate(allocator, session_image_count(variants, kImageDtypes[0])) ||
-      !images_[1].allocate(allocator, session_image_count(variants, kImageDtypes[1])) ||
+  if (!images_[0].allocate(allocator, image_count_of(variants, kImageDtypes[0])) ||
+      !images_[1].allocate(allocator, image_count_of(variants, kImageDtypes[1])) ||
       !sizes.allocate(allocator, image_count) || !images.allocate(allocator, image_count) ||
       !blobs_.allocate(allocator, plan.def->blobs()->size()) ||
       !sub_buffers_.allocate(allocator, tensor_count) ||
@@ -92,10 +118,13 @@ void GpuMemory::release() {
 codl_status_t GpuMemory::create_arenas(codl_diag_t* diag) {
   const ClApi& api = gpu_->api();
   cl_int error = CL_SUCCESS;
-  const ArenaSizes sizes = arena_sizes(variants_);
-  const auto svm_bytes = static_cast<size_t>(sizes.svm_bytes);
-  const auto buffer_bytes = static_cast<size_t>(sizes.buffer_bytes);
-  const auto device_bytes = static_cast<size_t>(sizes.device_bytes);
+  // A shared arena of FineSvm variants, and one of SubBuffer variants.
+  size_t svm_bytes = 0, buffer_bytes = 0, device_bytes = 0;
+  for (const plan::VariantDef* variant : variants_) {
+    size_t& shared_bytes = sharing_of(*variant) == Sharing::FineSvm ? svm_bytes : buffer_bytes;
+    shared_bytes = std::max(shared_bytes, static_cast<size_t>(variant->shared_bytes()));
+    device_bytes = std::max(device_bytes, static_cast<size_t>(variant->device_bytes()));
+  }
   if (svm_bytes != 0) {
     // Alignment 0: that of the largest OpenCL type, 128 bytes.
     svm_ = static_cast<uint8_t*>(api.clSVMAlloc(
@@ -112,7 +141,7 @@ codl_status_t GpuMemory::create_arenas(codl_diag_t* diag) {
                                        buffer_bytes, nullptr, &error);
     if (shared_arena_ == nullptr) return cl_fault(diag, "clCreateBuffer (shared arena)", error);
   }
-  shared_bytes_ = sizes.svm_bytes + sizes.buffer_bytes;
+  shared_bytes_ = svm_bytes + buffer_bytes;
   if (device_bytes != 0) {
     device_arena_ =
         api.clCreateBuffer(gpu_->context(), CL_MEM_READ_WRITE, device_bytes, nullptr, &error);
@@ -124,12 +153,13 @@ codl_status_t GpuMemory::create_arenas(codl_diag_t* diag) {
 
 codl_status_t GpuMemory::create_images(ImageSize* sizes, codl_diag_t* diag) {
   for (size_t d = 0; d < 2; ++d) {
-    session_images(variants_, kImageDtypes[d], sizes);
-    for (uint32_t i = 0; i < images_[d].count(); ++i) {
+    const auto count = static_cast<uint32_t>(images_[d].count());
+    size_images(variants_, kImageDtypes[d], sizes, count);
+    for (uint32_t i = 0; i < count; ++i) {
       const ImageSize& image = sizes[i];
       // Both formats are among those that every device with images has (OpenCL 1.2, table 5.8).
       const cl_image_format format = {
-          CL_RGBA, cl_channel_type(image.dtype == DType::F16 ? CL_HALF_FLOAT : CL_FLOAT)};
+          CL_RGBA, cl_channel_type(kImageDtypes[d] == DType::F16 ? CL_HALF_FLOAT : CL_FLOAT)};
       cl_image_desc desc = {};
       desc.image_type = CL_MEM_OBJECT_IMAGE2D;
       desc.image_width = image.width;
@@ -139,7 +169,7 @@ codl_status_t GpuMemory::create_images(ImageSize* sizes, codl_diag_t* diag) {
       made = gpu_->api().clCreateImage(gpu_->context(), CL_MEM_READ_WRITE, &format, &desc, nullptr,
                                        &error);
       if (made == nullptr) return cl_fault(diag, "clCreateImage", error);
-      image_bytes_ += held_by_image(gpu_->api(), made, image);
+      image_bytes_ += held_by_image(gpu_->api(), made, image, kImageDtypes[d]);
     }
   }
   return CODL_OK;

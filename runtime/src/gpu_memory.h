@@ -7,7 +7,6 @@
 #include "runtime/src/arena.h"
 #include "runtime/src/gpu_queue.h"
 #include "runtime/src/plan.h"
-#include "schema/session_memory.h"
 
 namespace codl::rt {
 
@@ -20,6 +19,11 @@ struct GpuTensors {
 
   cl_mem buffer_of(uint32_t tensor) const { return buffers[tensor]; }
   void* pointer_of(uint32_t tensor) const;  // FineSvm: the tensor's bytes, for both processors
+};
+
+struct ImageSize {
+  uint32_t width = 0;
+  uint32_t height = 0;
 };
 
 class GpuMemory {

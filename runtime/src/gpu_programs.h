@@ -62,10 +62,6 @@ class GpuPrograms {
     GpuKernel warmed_up;  // the last step enqueued by add()
   };
 
- public:
-  static constexpr size_t kProgramBytes = sizeof(Program);
-
- private:
   codl_status_t find_or_build(const KernelInfo& info, const kernels::ClLaunch& launch,
                               Program** out_program, codl_diag_t* diag);
   codl_status_t build(Program& program, codl_diag_t* diag);

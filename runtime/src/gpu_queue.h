@@ -7,7 +7,7 @@
 #include "runtime/src/affinity.h"
 #include "runtime/src/cl_api.h"
 #include "runtime/src/gpu_device.h"
-#include "schema/session_memory.h"
+#include "runtime/src/plan.h"
 
 namespace codl::rt {
 

@@ -24,6 +24,15 @@ struct codl_plan {
 
 namespace codl::rt {
 
+// Variants that a session has made ready and takes turns in. They have their memory in the same
+// places: each arena is as large as the largest of any variant.
+struct VariantList {
+  const plan::VariantDef* const* items = nullptr;
+  size_t count = 0;
+  const plan::VariantDef* const* begin() const { return items; }
+  const plan::VariantDef* const* end() const { return items + count; }
+};
+
 // True if the variant has a step that is not the CPU's.
 bool needs_gpu(const plan::VariantDef& variant);
 

@@ -62,22 +62,12 @@ codl_status_t check_overlaps(const plan::PlanDef& plan, const codl_buffer_t* inp
   return CODL_OK;
 }
 
-// Tells the adaptive policy, which may choose another variant for the next run.
-void adapt(codl_session& session, PreparedVariant* used, int64_t run_ns) {
-  size_t index = 0;
-  while (session.prepared[index] != used) ++index;
-  const size_t next = session.chooser.next(index, static_cast<float>(run_ns) / 1000,
-                                           static_cast<float>(used->executor.cpu_ns()) / 1000);
-  if (next != index) switch_unless_hinted(session, used, session.prepared[next]);
-}
-
 // The run's steps, on the variant in use; what the device fails at is finished on the spare one.
 codl_status_t run_steps(codl_session& session, PreparedVariant* used, codl_diag_t* diag) {
   RunRecord& record = session.record;
   session.last = used;
   if (!record.has_given_up()) {
     codl_diag_t reason = {};
-    const int64_t start_ns = session.chooser.is_created() ? now_ns() : 0;
     codl_status_t status = CODL_DEVICE_ERROR;
     // What a lost device still writes to is the memory of variants without GPU steps, too.
     if (session.gpu.is_lost() && !used->has_gpu() && used != session.spare)
@@ -85,9 +75,10 @@ codl_status_t run_steps(codl_session& session, PreparedVariant* used, codl_diag_
     else
       status = used->executor.run(&reason);
     if (status == CODL_OK) {
+      used->cpu_us.store(static_cast<float>(used->executor.cpu_ns()) / 1000,
+                         std::memory_order_relaxed);
       used->run_count.fetch_add(1, std::memory_order_relaxed);
       record.note_success();
-      if (session.chooser.is_created()) adapt(session, used, now_ns() - start_ns);
       return status;
     }
     if (status == CODL_CANCELLED) {

@@ -12,7 +12,6 @@
 #include "runtime/src/plan.h"
 #include "runtime/src/prepared_variant.h"
 #include "runtime/src/run_record.h"
-#include "runtime/src/variant_chooser.h"
 
 // Members are released in the reverse order: workers and queues stop before memory goes.
 struct codl_session {
@@ -24,7 +23,8 @@ struct codl_session {
     for (codl::rt::PreparedVariant* one : prepared)
       if (one != nullptr) codl::rt::destroy_object(allocator, one);
   }
-  codl_allocator_t allocator = {};
+  codl::rt::AllocationCounter memory;
+  codl_allocator_t allocator = {};  // of `memory`
   const codl_plan_t* plan = nullptr;
   // Those with GPU steps first, else in the plan's order.
   codl::rt::Array<const codl::plan::VariantDef*> defs;
@@ -44,10 +44,6 @@ struct codl_session {
   codl::rt::PreparedVariant* last = nullptr;   // finished the last run; null: there was none
   // For the next run; written by any thread.
   std::atomic<codl::rt::PreparedVariant*> current{nullptr};
-  std::atomic<int32_t> load{CODL_LOAD_UNKNOWN};
-  std::atomic<uint64_t> switch_count{0};
-  std::atomic<const char*> switch_reason{""};
-  codl::rt::VariantChooser chooser;  // empty with CODL_VARIANT_FIXED
   codl::rt::RunRecord record;
   bool records_timeline = false;
   uint64_t weight_bytes = 0;  // of the variants' blobs, whole pages
@@ -59,8 +55,8 @@ struct codl_session {
   std::atomic<bool> is_cancelled{false};  // the run in progress is to end
 
   bool has_gpu() const { return gpu_variant_count != 0; }
-  codl::VariantList gpu_variants() const { return {defs.data(), gpu_variant_count}; }
-  codl::VariantList variants() const { return {defs.data(), defs.count()}; }
+  codl::rt::VariantList gpu_variants() const { return {defs.data(), gpu_variant_count}; }
+  codl::rt::VariantList variants() const { return {defs.data(), defs.count()}; }
 };
 
 namespace codl::rt {
@@ -76,9 +72,5 @@ codl_status_t check_options(const codl_plan& plan, const codl_session_options_t&
 // The plan's variant of that name, null: its first, which kCoexecVariant is where none is called
 // so. Null if there is none.
 const plan::VariantDef* find_variant(const codl_plan& plan, const char* name);
-
-// The adaptive policy's choice behind a run of `used`. What a host has said of the load meanwhile,
-// or named, stays.
-void switch_unless_hinted(codl_session& session, PreparedVariant* used, PreparedVariant* next);
 
 }  // namespace codl::rt

@@ -3,37 +3,7 @@
 #include <cstring>
 
 #include "runtime/src/session.h"
-#include "schema/session_memory.h"
 #include "schema/verify_plan.h"
-
-namespace codl::rt {
-namespace {
-
-SessionMemory memory_of(const codl_session& session) {
-  const uint64_t page_bytes = page_bytes_of(session.allocator);
-  const SessionLists lists = {static_cast<uint64_t>(session.pool.worker_count()),
-                              session.records_timeline, session.chooser.is_created()};
-  SessionMemory memory;
-  memory.host_bytes = block_bytes(session.host_arena.size_bytes(), page_bytes) +
-                      block_bytes(session.spare_arena.size_bytes(), page_bytes);
-  memory.scratch_bytes = block_bytes(session.scratch.size_bytes(), page_bytes);
-  memory.shared_bytes = session.gpu_memory.shared_bytes();
-  memory.device_bytes = session.gpu_memory.device_bytes();
-  memory.image_bytes = session.gpu_memory.image_bytes();
-  memory.weight_bytes = session.weight_bytes;
-  memory.weight_copy_bytes = session.gpu_memory.weight_copy_bytes();
-  memory.table_bytes = session.plan->file.private_bytes() +
-                       list_bytes(*session.plan->def, session.variants(), lists, page_bytes);
-  for (const PreparedVariant* one : session.prepared) {
-    if (one->checker == nullptr) continue;
-    memory.scratch_bytes += block_bytes(one->checker->memory_bytes(), page_bytes);
-    memory.table_bytes += sizeof(StepChecker) + one->checker->list_bytes();
-  }
-  return memory;
-}
-
-}  // namespace
-}  // namespace codl::rt
 
 codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_info_t* out_info) {
   if (session == nullptr || out_info == nullptr ||
@@ -51,15 +21,24 @@ codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_
   info.opencl_device = session->gpu.device().device_name;
   info.thread_count = session->pool.worker_count();
   info.wanted_thread_count = session->pool.wanted_worker_count();
-  const codl::SessionMemory memory = codl::rt::memory_of(*session);
-#define CODL_MEMORY(name, text) info.name##_bytes = static_cast<size_t>(memory.name##_bytes);
-#include "schema/memory.def"
-#undef CODL_MEMORY
+  const auto taken_by = [session](const codl::rt::Arena& arena) {
+    return static_cast<size_t>(codl::rt::taken_bytes(session->allocator, arena.size_bytes()));
+  };
+  info.host_bytes = taken_by(session->host_arena) + taken_by(session->spare_arena);
+  info.scratch_bytes = taken_by(session->scratch);
+  for (const codl::rt::PreparedVariant* one : session->prepared)
+    if (one->checker != nullptr) info.scratch_bytes += taken_by(one->checker->memory());
+  info.shared_bytes = static_cast<size_t>(session->gpu_memory.shared_bytes());
+  info.device_bytes = static_cast<size_t>(session->gpu_memory.device_bytes());
+  info.image_bytes = static_cast<size_t>(session->gpu_memory.image_bytes());
+  info.weight_bytes = static_cast<size_t>(session->weight_bytes);
+  info.weight_copy_bytes = static_cast<size_t>(session->gpu_memory.weight_copy_bytes());
+  info.table_bytes =
+      static_cast<size_t>(session->plan->file.private_bytes() + session->memory.held_bytes()) +
+      sizeof(*session) - info.host_bytes - info.scratch_bytes;
   info.load_us = session->load_us;
   info.program_us = session->program_us;
   info.variant_count = session->prepared.count();
-  info.switch_count = session->switch_count;
-  info.switch_reason = session->switch_reason;
   std::memcpy(out_info, &info, info.struct_size);
   return CODL_OK;
 }

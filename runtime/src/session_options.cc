@@ -32,16 +32,11 @@ codl_status_t check_flag(const char* option, int32_t value, codl_diag_t* diag) {
 // Names of the plan's variants.
 codl_status_t check_variants(const codl_plan& plan, const codl_session_options_t& options,
                              codl_diag_t* diag) {
-  if (options.variant_policy != CODL_VARIANT_FIXED &&
-      options.variant_policy != CODL_VARIANT_ADAPTIVE) {
-    set_diag(diag, "variant_policy: expected a codl_variant_policy_t, found %d",
-             options.variant_policy);
-    return CODL_INVALID_ARGUMENT;
-  }
   if (find_variant(plan, options.variant) == nullptr) {
     set_diag(diag, "variant: expected one of the plan's, found %s", options.variant);
     return CODL_INVALID_ARGUMENT;
   }
+  if (options.variant_count == CODL_ALL_VARIANTS) return CODL_OK;
   if (options.variants == nullptr && options.variant_count != 0)
     return refuse_null("a list of variants", diag);
   for (size_t i = 0; i < options.variant_count; ++i) {

@@ -11,12 +11,12 @@
 
 #include "codl/codl.h"
 #include "runtime/src/arena.h"
+#include "runtime/src/cpu_job.h"
 #include "runtime/src/cpu_pool.h"
 #include "runtime/src/gpu_memory.h"
 #include "runtime/src/gpu_queue.h"
 #include "runtime/src/plan.h"
 #include "runtime/src/step_list.h"
-#include "schema/session_memory.h"
 
 namespace codl::rt {
 
@@ -53,8 +53,7 @@ class StepChecker {
                          codl_diag_t* diag);
 
   uint32_t step_count() const { return static_cast<uint32_t>(checked_.count()); }
-  uint64_t list_bytes() const { return checked_.count() * sizeof(Checked); }
-  uint64_t memory_bytes() const { return memory_.size_bytes(); }
+  const Arena& memory() const { return memory_; }
 
  private:
   struct Checked {

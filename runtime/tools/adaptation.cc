@@ -13,50 +13,50 @@ constexpr int32_t kTimedSwitches = 1000;
 
 }  // namespace
 
-Adaptation adaptation_of(Session& session) {
-  const codl_session_info_t info = session.info();
+Adaptation adaptation_of(Session& session, const Policy& policy, const std::vector<Run>& runs) {
   Adaptation adaptation;
-  adaptation.switch_count = info.switch_count;
-  adaptation.switch_reason = info.switch_reason;
-  for (size_t i = 0; i < info.variant_count; ++i) adaptation.variants.push_back(session.variant(i));
+  for (size_t i = 1; i < runs.size(); ++i)
+    adaptation.switch_count += runs[i].variant != runs[i - 1].variant ? 1 : 0;
+  for (size_t i = 0; i < session.info().variant_count; ++i) {
+    const codl_variant_state_t state = session.variant(i);
+    const auto expected_us = static_cast<double>(codl_policy_expected_us(policy.get(), i));
+    const auto predicted_us = static_cast<double>(state.predicted_us);
+    adaptation.variants.push_back(
+        {state, expected_us, predicted_us > 0 ? expected_us / predicted_us : 0});
+  }
   const size_t count = adaptation.variants.size();
   const auto start = std::chrono::steady_clock::now();
   for (size_t i = 0; i < kTimedSwitches; ++i)
-    if (!session.set_variant(adaptation.variants[i % count].name).ok()) break;
+    if (!session.set_variant(adaptation.variants[i % count].state.name).ok()) break;
   const std::chrono::duration<double, std::micro> all_us = std::chrono::steady_clock::now() - start;
   adaptation.switch_us = all_us.count() / kTimedSwitches;
   return adaptation;
 }
 
 std::string adaptation_text(const Adaptation& adaptation) {
-  std::string text = formatted("variants, %llu switches",
-                               static_cast<unsigned long long>(adaptation.switch_count));
-  if (!adaptation.switch_reason.empty())
-    text += formatted(", the last because %s", adaptation.switch_reason.c_str());
-  text += formatted("\n  %-12s %8s %12s %12s %9s\n", "variant", "runs", "predicted us",
-                    "expected us", "slowdown");
-  for (const codl_variant_state_t& variant : adaptation.variants)
-    text +=
-        formatted("  %-12s %8llu %12.1f %12.1f %9.2f\n", printable(variant.name).c_str(),
-                  static_cast<unsigned long long>(variant.run_count),
-                  static_cast<double>(variant.predicted_us),
-                  static_cast<double>(variant.expected_us), static_cast<double>(variant.slowdown));
+  std::string text = formatted("variants, %lld switches\n  %-12s %8s %12s %12s %9s\n",
+                               static_cast<long long>(adaptation.switch_count), "variant", "runs",
+                               "predicted us", "expected us", "slowdown");
+  for (const Adaptation::Variant& variant : adaptation.variants)
+    text += formatted("  %-12s %8llu %12.1f %12.1f %9.2f\n", printable(variant.state.name).c_str(),
+                      static_cast<unsigned long long>(variant.state.run_count),
+                      static_cast<double>(variant.state.predicted_us), variant.expected_us,
+                      variant.slowdown);
   return text +
          formatted("  %.3f us to switch, of %d switches\n", adaptation.switch_us, kTimedSwitches);
 }
 
 void write_adaptation(JsonWriter& json, const Adaptation& adaptation) {
-  json.key("switch_count").integer(static_cast<int64_t>(adaptation.switch_count));
-  json.key("switch_reason").string(adaptation.switch_reason);
+  json.key("switch_count").integer(adaptation.switch_count);
   json.key("switch_us").number(adaptation.switch_us);
   json.key("variants").begin_array();
-  for (const codl_variant_state_t& variant : adaptation.variants) {
+  for (const Adaptation::Variant& variant : adaptation.variants) {
     json.begin_object();
-    json.key("variant").string(variant.name);
-    json.key("run_count").integer(static_cast<int64_t>(variant.run_count));
-    json.key("predicted_us").number(static_cast<double>(variant.predicted_us));
-    json.key("expected_us").number(static_cast<double>(variant.expected_us));
-    json.key("slowdown").number(static_cast<double>(variant.slowdown));
+    json.key("variant").string(variant.state.name);
+    json.key("run_count").integer(static_cast<int64_t>(variant.state.run_count));
+    json.key("predicted_us").number(static_cast<double>(variant.state.predicted_us));
+    json.key("expected_us").number(variant.expected_us);
+    json.key("slowdown").number(variant.slowdown);
     json.end_object();
   }
   json.end_array();

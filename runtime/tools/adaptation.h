@@ -7,6 +7,7 @@
 
 #include "codl/codl.hpp"
 #include "runtime/tools/json_writer.h"
+#include "runtime/tools/plan_tool.h"
 
 namespace codl::tools {
 
@@ -18,19 +19,23 @@ struct Run {
 
 // What a session with --adaptive did.
 struct Adaptation {
-  std::vector<codl_variant_state_t> variants;
-  uint64_t switch_count = 0;
-  std::string switch_reason;
-  double switch_us = 0;  // codl_session_set_variant
+  struct Variant {
+    codl_variant_state_t state;
+    double expected_us;  // codl_policy_expected_us
+    double slowdown;     // expected over predicted; 0: one of them is not known
+  };
+  std::vector<Variant> variants;
+  int64_t switch_count = 0;  // timed runs on another variant than the timed run before
+  double switch_us = 0;      // codl_session_set_variant
 };
 
 // Switches the session to and fro, and leaves it with any variant.
-Adaptation adaptation_of(Session& session);
+Adaptation adaptation_of(Session& session, const Policy& policy, const std::vector<Run>& runs);
 
 // A table with a line a variant.
 std::string adaptation_text(const Adaptation& adaptation);
 
-// Keys "switch_count", "switch_reason", "switch_us" and "variants" of the open object.
+// Keys "switch_count", "switch_us" and "variants" of the open object.
 void write_adaptation(JsonWriter& json, const Adaptation& adaptation);
 
 // Key "runs" of the open object.

@@ -40,6 +40,7 @@ struct BenchFlags {
   int32_t warmup_runs = 5;
   std::vector<int32_t> probe_cores;
   bool compares_variants = false;
+  bool is_adaptive = false;
   int32_t rounds = 0;         // 0: kRounds
   int32_t recorded_runs = 5;  // of these the run with the median time is reported
   bool lists_slices = false;
@@ -64,7 +65,7 @@ struct Report {
   double first_run_us = 0;
   int64_t num_runs = 0;
   Latencies runs;
-  std::vector<Run> all_runs;  // with --list-runs
+  std::vector<Run> all_runs;
   std::optional<Adaptation> adaptation;
   double probe_us = -1;            // the median of the probes around runs; -1: not asked for
   int64_t peak_memory_bytes = -1;  // -1: the system does not say
@@ -118,21 +119,24 @@ std::vector<std::string> advice_on(const Report& report) {
 // Everything that the session of the timed runs tells; it is gone before the next is made.
 void measure(const Plan& plan, const BenchFlags& flags, const std::vector<codl_buffer_t>& inputs,
              const std::vector<codl_buffer_t>& outputs, Report* report) {
-  Session session = create_session(plan, flags.plan, false);
-  report->first_run_us = time_us([&] { run_session(session, inputs, outputs); });
-  for (int32_t i = 0; i < flags.warmup_runs; ++i) run_session(session, inputs, outputs);
+  PlanFlags own = flags.plan;
+  own.prepares_all = flags.is_adaptive;
+  Session session = create_session(plan, own, false);
+  const Policy policy = flags.is_adaptive ? create_policy(session) : nullptr;
+  const auto run = [&] { run_session(session, inputs, outputs, policy); };
+  report->first_run_us = time_us(run);
+  for (int32_t i = 0; i < flags.warmup_runs; ++i) run();
   std::optional<CoreProbes> probes;
   if (!flags.probe_cores.empty()) probes.emplace(flags.probe_cores);
   std::vector<double> runs_us;
   std::vector<double> probes_us;
   const double end_us = now_us() + 1000.0 * flags.min_ms;
   for (int32_t i = 0; i < flags.num_runs || now_us() < end_us; ++i) {
-    const char* variant = session.info().variant;
     const double start_us = now_us();
-    run_session(session, inputs, outputs);
+    run();
     runs_us.push_back(now_us() - start_us);
-    if (flags.lists_runs)
-      report->all_runs.push_back({variant, static_cast<int64_t>(start_us * 1000), runs_us.back()});
+    report->all_runs.push_back(
+        {session.info().variant, static_cast<int64_t>(start_us * 1000), runs_us.back()});
     if (probes) probes_us.push_back(probes->mean_us());
   }
   if (probes) report->probe_us = latencies_of(std::move(probes_us)).median_us;
@@ -140,7 +144,7 @@ void measure(const Plan& plan, const BenchFlags& flags, const std::vector<codl_b
   report->runs = latencies_of(std::move(runs_us));
   report->peak_memory_bytes = peak_memory_bytes();
   report->session = facts_of(plan, session);
-  if (flags.plan.is_adaptive) report->adaptation = adaptation_of(session);
+  if (policy) report->adaptation = adaptation_of(session, policy, report->all_runs);
 }
 
 // Of `run_count` runs after one to warm up.
@@ -295,8 +299,8 @@ void write_queues(JsonWriter& json, const RunTimes& times) {
 //  "table_bytes", "peak_memory_bytes" (-1: not known), "recorded_run": {"wall_us", "overlap_us",
 //  "queues":
 //  [{"queue", "step_count", "busy_us", "idle_us"}]}, with --adaptive "switch_count",
-//  "switch_reason", "switch_us", "variants": [{"variant", "run_count", "predicted_us",
-//  "expected_us", "slowdown"}], with --list-runs "runs": [{"variant", "start_ns", "us"}], with
+//  "switch_us", "variants": [{"variant", "run_count", "predicted_us", "expected_us", "slowdown"}],
+//  with --list-runs "runs": [{"variant", "start_ns", "us"}], with
 //  --steps "steps": [{"node", "kernel", "queue", "predicted_us", "median_us", "start_us",
 //  "end_us"}], with --list-slices "slices_us": [], "advice": []}
 std::string report_json(const BenchFlags& flags, const Report& report) {
@@ -407,7 +411,7 @@ void check_flags(const BenchFlags& flags) {
   const std::pair<const char*, bool> others[] = {{"--variant", !flags.plan.variant.empty()},
                                                  {"--trace", !flags.plan.trace_path.empty()},
                                                  {"--min-ms", flags.min_ms > 0},
-                                                 {"--adaptive", flags.plan.is_adaptive},
+                                                 {"--adaptive", flags.is_adaptive},
                                                  {"--list-runs", flags.lists_runs},
                                                  {"--list-slices", flags.lists_slices},
                                                  {"--probe-cores", !flags.probe_cores.empty()}};
@@ -439,8 +443,8 @@ int codl_bench(const std::vector<std::string>& arguments) {
          integer_value<int32_t>("N", &flags.rounds, 1, std::numeric_limits<int32_t>::max(),
                                 std::to_string(kRounds)),
          "of --all-variants, of --num-runs of each variant"},
-        {"adaptive", switch_value(&flags.plan.is_adaptive),
-         "let the session move among the plan's variants by what runs take, beginning with "
+        {"adaptive", switch_value(&flags.is_adaptive),
+         "move among the plan's variants by what runs take, beginning with "
          "--variant, and say what it did; steps are those of the last one"},
         {"list-runs", switch_value(&flags.lists_runs),
          "of --json: every timed run with its variant and when it began"},
@@ -469,8 +473,7 @@ int codl_bench(const std::vector<std::string>& arguments) {
   measure(plan, flags, inputs, outputs, &report);
   report.predicted_us = predicted_us_of(plan, report.session.variant);
   PlanFlags last = flags.plan;
-  if (last.is_adaptive) last.variant = report.session.variant;
-  last.is_adaptive = false;
+  if (flags.is_adaptive) last.variant = report.session.variant;
   const std::vector<Timeline> recorded =
       record_runs(plan, last, flags.recorded_runs, inputs, outputs);
   report.steps = step_times_of(recorded);

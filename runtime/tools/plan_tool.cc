@@ -249,7 +249,7 @@ Session create_session(const Plan& plan, const PlanFlags& flags, bool record_tim
   options.opencl_platform = text_or_null(flags.opencl_platform);
   options.opencl_device = text_or_null(flags.opencl_device);
   options.check_every = flags.check_every;
-  options.variant_policy = flags.is_adaptive ? CODL_VARIANT_ADAPTIVE : CODL_VARIANT_FIXED;
+  if (flags.prepares_all) options.variant_count = CODL_ALL_VARIANTS;
   options.require_variant = flags.require_variant ? 1 : 0;
   options.record_timeline = record_timeline ? 1 : 0;
   codl_program_cache_t cache = {};
@@ -309,9 +309,21 @@ std::vector<codl_buffer_t> buffers_of(std::vector<Tensor>& tensors) {
   return buffers;
 }
 
+Policy create_policy(const Session& session) {
+  codl_policy_t* policy = nullptr;
+  check(Status::of(
+            [&](codl_diag_t* diag) { return codl_policy_create(session.get(), &policy, diag); }),
+        "policy");
+  return Policy(policy);
+}
+
 void run_session(Session& session, const std::vector<codl_buffer_t>& inputs,
-                 const std::vector<codl_buffer_t>& outputs) {
-  check(session.run(inputs, outputs), "run");
+                 const std::vector<codl_buffer_t>& outputs, const Policy& policy) {
+  const auto run = [&](codl_diag_t* diag) {
+    return codl_policy_run(policy.get(), inputs.data(), inputs.size(), outputs.data(),
+                           outputs.size(), diag);
+  };
+  check(policy ? Status::of(run) : session.run(inputs, outputs), "run");
 }
 
 Tensor leading_part(Tensor tensor, const std::vector<int64_t>& dims) {

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "codl/codl.hpp"
+#include "codl/policy.h"
 #include "runtime/tools/json_writer.h"
 #include "tools/dtype.h"
 #include "tools/flags.h"
@@ -21,8 +23,8 @@ struct PlanFlags {
   std::string plan_path;
   std::string variant;  // empty: the plan's first
   bool require_variant = false;
-  bool is_adaptive = false;  // CODL_VARIANT_ADAPTIVE, of all variants
-  int32_t thread_count = 0;  // 0: the plan's
+  bool prepares_all = false;  // of the plan's variants, for a policy
+  int32_t thread_count = 0;   // 0: the plan's
   std::vector<int32_t> cpu_cores;
   std::vector<int32_t> gpu_cores;
   std::string opencl_platform;
@@ -77,9 +79,16 @@ void fill_random(Tensor& tensor, uint64_t seed, size_t input_index);
 // Views of the tensors, which keep the memory.
 std::vector<codl_buffer_t> buffers_of(std::vector<Tensor>& tensors);
 
-// Runs once.
+struct DestroyPolicy {
+  void operator()(codl_policy_t* policy) const { codl_policy_destroy(policy); }
+};
+// Must not outlive its session.
+using Policy = std::unique_ptr<codl_policy_t, DestroyPolicy>;
+Policy create_policy(const Session& session);
+
+// Runs once; with a policy, on the variant that it chooses.
 void run_session(Session& session, const std::vector<codl_buffer_t>& inputs,
-                 const std::vector<codl_buffer_t>& outputs);
+                 const std::vector<codl_buffer_t>& outputs, const Policy& policy = nullptr);
 
 // The first dims[i] elements along each dim i of a dense tensor, dense again.
 Tensor leading_part(Tensor tensor, const std::vector<int64_t>& dims);
@@ -98,7 +107,7 @@ struct SessionFacts {
   int32_t wanted_thread_count = 0;  // more: the system granted no more threads
   // Memory by kind, as in codl_session_info_t.
   struct Memory {
-    const char* text;  // as codlc prints it
+    const char* text;  // as codl-bench prints it
     const char* key;   // of JSON
     int64_t bytes;
   };

@@ -15,7 +15,8 @@ layer(schema ^schema/ schema/)
 layer(kernels ^kernels/ schema/ kernels/ hwy/)
 layer(runtime_header ^runtime/include/ codl/)
 layer(tools ^tools/ tools/ codl/codl[.]h schema/half[.]h schema/mix_bits[.]h)  # half and mix_bits: types of elements
-layer(runtime_tools ^runtime/tools/ codl/codl[.]h codl/codl[.]hpp schema/mix_bits[.]h tools/ runtime/tools/)
+layer(runtime_policy ^runtime/policy/ codl/ runtime/policy/)
+layer(runtime_tools ^runtime/tools/ codl/ schema/mix_bits[.]h tools/ runtime/tools/)
 layer(runtime ^runtime/src/ codl/ schema/ kernels/common/contract/ kernels/common/cpu/ kernels/kernel_table[.]h runtime/src/)
 # It times kernels as the runtime runs them, so it uses the runtime's parts, not its API.
 layer(profiler ^profiler/ schema/ kernels/ compiler/cost/ runtime/src/ tools/ runtime/tools/ codl/ profiler/)

@@ -926,7 +926,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         starts = [run["start_ns"] for run in report["runs"]]
         self.assertEqual(starts, sorted(starts))
         used = [run["variant"] for run in report["runs"]]
-        self.assertGreaterEqual(report["switch_count"], sum(a != b for a, b in zip(used, used[1:])))
+        self.assertEqual(report["switch_count"], sum(a != b for a, b in zip(used, used[1:])))
         self.assertGreater(report["switch_us"], 0)
         self.assertRegex(self.run_ok("codl-bench", plan, "--adaptive", "--num-runs=3"), "us to switch, of 1000 switches")
         for other in ("--adaptive", "--list-runs"):
@@ -955,36 +955,20 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertEqual([variant["variant"] for variant in report["variants"]], ["cpu"])
         self.assertRegex(report["missing"][0], "^coexec: ")
 
-    def test_codlc_and_codl_bench_name_the_same_memory(self):
-        keys = {"host arena": "host_bytes", "scratch": "scratch_bytes", "shared arena": "shared_bytes",
-                "device arena": "device_bytes", "images": "image_bytes", "weights": "weight_bytes",
-                "weight copies": "weight_copy_bytes", "tables": "table_bytes"}
-        for device in ("host-pair", "sd855"):
-            plan = self.path(f"{device}.codl")
-            said = self.run_ok("codlc", MODEL, f"--device={device}", "-o", plan, *MODES["h"])
-            lines = [line.strip() for line in said.splitlines() if line.strip().startswith("memory:")]
-            self.assertEqual(len(lines), 2)
-            for variant, line in zip(("coexec", "cpu"), lines):
-                kinds = {name: float(mbytes) * 1e6 for name, mbytes in
-                         re.findall(r"([a-z ]+?) ([0-9.]+)(?:,|$)",
-                                    line.removeprefix("memory: ").removesuffix(" MB"))}
-                kinds = {name.strip(): held for name, held in kinds.items()}
-                threads = json.loads(self.run_ok("codl-dump", plan, "--json"))["cpu_threads"]
-                report = json.loads(self.run_ok("codl-bench", plan, f"--variant={variant}", "--json",
-                                                "--num-runs=1", f"--num-threads={threads}"))
-                for name, key in keys.items():
-                    with self.subTest(device=device, variant=variant, kind=name):
-                        # Rows of images are padded as on the phone, not as on the device that runs here.
-                        if device == "sd855" and name == "images":
-                            self.assertEqual(kinds.get(name, 0) > 0, report[key] > 0)
-                            continue
-                        # codlc prints hundredths of a megabyte.
-                        self.assertLessEqual(abs(kinds.get(name, 0) - report[key]),
-                                             0.02 * report[key] + 5e3)
-                text = self.run_ok("codl-bench", plan, f"--variant={variant}", "--num-runs=1",
-                                   f"--num-threads={threads}")
-                for name in kinds:
-                    self.assertIn(f"  {name} ", text)
+    def test_a_session_holds_the_arenas_and_weights_that_codlc_prints(self):
+        plan, report = self.path("plan.codl"), self.path("report.json")
+        said = self.run_ok("codlc", MODEL, "--device=host-pair", "-o", plan, f"--report-json={report}", *MODES["h"])
+        for variant in json.loads(read(report))["variants"]:
+            with self.subTest(variant["name"]):
+                both = variant["arena_bytes"] + variant["weight_bytes"]
+                self.assertRegex(said, rf"  {variant['name']} .*  memory +{both / 1e6:.1f} MB ")
+                held = json.loads(self.run_ok("codl-bench", plan, f"--variant={variant['name']}", "--json", "--num-runs=1"))
+                arenas = sum(held[kind + "_bytes"] for kind in ("host", "shared", "device", "image"))
+                self.assertAlmostEqual(arenas, variant["arena_bytes"], delta=0.02 * arenas)
+                self.assertLessEqual(variant["weight_bytes"], held["weight_bytes"])
+                text = self.run_ok("codl-bench", plan, f"--variant={variant['name']}", "--num-runs=1")
+                for kind in ("host arena", "weights", "tables"):
+                    self.assertIn(f"  {kind} ", text)
 
 
 if __name__ == "__main__":

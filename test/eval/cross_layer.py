@@ -130,12 +130,11 @@ class CrossLayer:
             report = json.load(file)
         variant = report["variants"][0]
         simulated = json.loads(self.tool("codl-sim", stem + ".codl", f"--device={device}", "--json"))["runs"][0]["wall_us"]
-        memory = variant["memory"]
         print(f"{os.path.basename(stem)}: {simulated / 1e3:.2f} ms, {time.monotonic() - start:.0f} s", flush=True)
         return {"path": stem + ".codl", "variant": variant["name"], "simulated_us": simulated,
                 "macs": sum(operator["macs"] for operator in report["operators"]),
                 "weight_bytes": report["plan"]["weight_bytes"], "steps": len(variant["steps"]),
-                "arena_bytes": sum(memory[kind + "_bytes"] for kind in ("host", "shared", "device", "image")),
+                "arena_bytes": variant["arena_bytes"],
                 "rounds_us": []}
 
     def measure(self):

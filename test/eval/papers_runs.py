@@ -33,7 +33,7 @@ def summary(report, simulated):
     """
     variant = report["variants"][0]
     found = {"clock_us": simulated["0"]["codl_clock_us"], "wall_us": variant["predicted_us"],
-             "high_us": variant["high_us"], "memory_bytes": variant["memory"]["total_bytes"],
+             "high_us": variant["high_us"], "memory_bytes": variant["arena_bytes"] + variant["weight_bytes"],
              "loaded_us": {load: run["wall_us"] for load, run in simulated.items()}}
     if "energy_mj" in simulated["0"]:
         found["energy_mj"] = simulated["0"]["energy_mj"]

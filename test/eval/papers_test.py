@@ -77,7 +77,7 @@ class PapersTest(unittest.TestCase):
                 loads[strategy] = [self.simulated(plan, variant["name"], load)["wall_us"] / 1e3 for load in papers_runs.LOADS.values()]
             run = self.simulated(plan, variant["name"])
             clock[strategy], energy[strategy] = run["codl_clock_us"] / 1e3, run["energy_mj"] / 1e3
-            power[strategy], memory[strategy] = run["energy_mj"] * 1e3 / run["wall_us"], variant["memory"]["total_bytes"] / 1e6
+            power[strategy], memory[strategy] = run["energy_mj"] * 1e3 / run["wall_us"], (variant["arena_bytes"] + variant["weight_bytes"]) / 1e6
         row = row_of(cells_of(self.lines, "published: CPU, ms"), NETWORK)
         self.assertEqual(row[1:], ["-", "-", "-", *(f"{clock[s]:.1f}" for s in ("cpu", "gpu", "codl", "optimal"))])
         row = row_of(cells_of(self.lines, "CPU alone, J"), NETWORK)

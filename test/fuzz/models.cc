@@ -8,7 +8,6 @@
 
 #include "codl/codl.h"
 #include "compiler/device/device_profile.h"
-#include "compiler/emit/plan_memory.h"
 #include "compiler/pipeline.h"
 #include "compiler/support/error.h"
 #include "test/fuzz/target.h"
@@ -87,7 +86,8 @@ void run_plan(const compiler::CompileResult& result) {
   if (codl_plan_open(result.plan.data(), result.plan.size(), nullptr, &plan, &diag) != CODL_OK)
     fail(std::string("expected a plan that opens, found ") + diag.message);
   const auto& variant = result.report.variants[0];
-  if (variant.predicted_us < kMaxRunUs && compiler::total_bytes(variant.memory) < kMaxRunBytes &&
+  if (variant.predicted_us < kMaxRunUs &&
+      variant.figures.arena_bytes + variant.figures.weight_bytes < kMaxRunBytes &&
       bytes_outside(plan) < kMaxRunBytes)
     run_session(plan);
   codl_plan_close(plan);

@@ -74,7 +74,7 @@ std::vector<codl_buffer_t> views_of(const codl_plan_t* plan, bool inputs,
   return views;
 }
 
-// `name` null: one session of all variants, each in turn and as the policy chooses.
+// `name` null: one session of all variants, each in turn.
 void run_variant(const codl_plan_t* plan, const char* name, const codl_allocator_t& allocator) {
   size_t total = 0;
   auto inputs = buffers_of(plan, true, &total);
@@ -83,7 +83,7 @@ void run_variant(const codl_plan_t* plan, const char* name, const codl_allocator
   codl_session_options_t options{};
   options.struct_size = sizeof options;
   options.variant = name;
-  options.variant_policy = name == nullptr ? CODL_VARIANT_ADAPTIVE : CODL_VARIANT_FIXED;
+  if (name == nullptr) options.variant_count = CODL_ALL_VARIANTS;
   options.thread_count = 1;
   options.allocator = &allocator;
   codl_session_t* session = nullptr;

@@ -40,7 +40,6 @@ DeviceFacts box() {
   facts.sharing = "separate";
   facts.image_max_width = facts.image_max_height = 4096;
   facts.image_row_texels = 64;
-  facts.weights = "in_place";
   return facts;
 }
 
@@ -99,7 +98,6 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   CHECK(text.find("published") != std::string::npos);
   CHECK(text.find("12.500 us") != std::string::npos);
   CHECK(profile.image_row_texels == 64);
-  CHECK_FALSE(profile.copies_weights);  // although the memories are apart
   CHECK(profile.launch_us.value == 0);
   CHECK(profile.warm_weight_mbytes[0].value == Approx(64));
   CHECK(profile.warm_weight_mbytes[1].value == 0);

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "schema/session_memory.h"
 #include "test/support/catch.h"
+#include "test/support/counting_allocator.h"
 
 namespace codl::rt {
 namespace {
@@ -23,9 +23,9 @@ int64_t mapped_bytes() {
   return bytes;
 }
 
-TEST_CASE("the default allocator takes of the system what block_bytes() says") {
+TEST_CASE("the default allocator takes of the system what taken_bytes() says") {
   mapped_bytes();  // it now has its buffer
-  const uint64_t size = GENERATE(as<uint64_t>{}, kHugePageBytes, 3'200'000, 5'000'001, 40'000'000);
+  const uint64_t size = GENERATE(as<uint64_t>{}, 2'097'152, 3'200'000, 5'000'001, 40'000'000);
   CAPTURE(size);
   // Other code in the process maps and unmaps, too: a driver's threads, and sanitizers that keep
   // freed memory. But they do not do so each time.
@@ -37,14 +37,28 @@ TEST_CASE("the default allocator takes of the system what block_bytes() says") {
     taken.push_back(static_cast<uint64_t>(mapped_bytes() - before));
   }
   CAPTURE(taken);
-  CHECK(std::count(taken.begin(), taken.end(),
-                   block_bytes(size, page_bytes_of(default_allocator()))) > 0);
+  CHECK(std::count(taken.begin(), taken.end(), taken_bytes(default_allocator(), size)) > 0);
 }
 
 TEST_CASE("of another allocator no more is known than what it is asked for") {
-  CHECK(block_bytes(3'200'000, 0) == 3'200'000);
-  CHECK(block_bytes(3'200'000, 4096) == 2 * kHugePageBytes);
-  CHECK(block_bytes(100, 4096) == 100);
+  test::CountingAllocator other;
+  CHECK(taken_bytes(*other.get(), 3'200'000) == 3'200'000);
+  CHECK(taken_bytes(default_allocator(), 3'200'000) == 4'194'304);
+  CHECK(taken_bytes(default_allocator(), 100) == 100);
+}
+
+TEST_CASE("a counter knows what its blocks take, and hands them out as its source does") {
+  AllocationCounter counter;
+  counter.set_source(default_allocator());
+  {
+    Arena small, large;
+    REQUIRE(small.allocate(counter.allocator(), 100, 64));
+    REQUIRE(large.allocate(counter.allocator(), 3'200'000, 64));
+    CHECK(counter.held_bytes() == 100 + 4'194'304);
+    CHECK(taken_bytes(counter.allocator(), 3'200'000) == 4'194'304);
+    CHECK(std::count(large.data(), large.data() + 3'200'000, 0) == 3'200'000);
+  }
+  CHECK(counter.held_bytes() == 0);
 }
 
 }  // namespace

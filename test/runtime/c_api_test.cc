@@ -214,7 +214,6 @@ class WrongCalls {
       add([flag](auto& o) { o.require_variant = flag; });
       add([flag](auto& o) { o.record_timeline = flag; });
       add([flag](auto& o) { o.fallback = flag; });
-      add([flag](auto& o) { o.variant_policy = flag; });
     }
     add([](auto& o) { o.cpu_core_count = 1; });
     add([](auto& o) { o.gpu_core_count = 1; });
@@ -245,8 +244,6 @@ class WrongCalls {
     REFUSES(codl_session_set_variant, nullptr, "cpu", diag);
     for (const char* name : {static_cast<const char*>(nullptr), "", "cp", "cpu2"})
       REFUSES(codl_session_set_variant, session, name, diag);
-    REFUSES(codl_session_hint, nullptr, CODL_LOAD_IDLE);
-    for (int32_t load : {-1, 4, INT32_MAX, INT32_MIN}) REFUSES(codl_session_hint, session, load);
     codl_variant_state_t state;
     REFUSES(codl_session_variant, nullptr, 0, &state);
     REFUSES(codl_session_variant, session_, 0, nullptr);

@@ -17,7 +17,7 @@
  * different sessions may run at the same time. One session runs in one thread at a time: a
  * codl_session_run that finds another in it returns CODL_INVALID_ARGUMENT at once and leaves the
  * other as it is. Beside a run codl_session_get_info, codl_session_variant,
- * codl_session_set_variant, codl_session_hint and codl_session_cancel may be called;
+ * codl_session_set_variant and codl_session_cancel may be called;
  * codl_session_get_output_dims and codl_session_timeline, which tell of the last run, refuse;
  * codl_session_destroy must not be called.
  *
@@ -205,11 +205,8 @@ typedef enum codl_fallback {
   CODL_FALLBACK_PER_RUN = 1 /* it is finished on the plan's CPU variant */
 } codl_fallback_t;
 
-/* Who chooses among the variants that a session has prepared. */
-typedef enum codl_variant_policy {
-  CODL_VARIANT_FIXED = 0,   /* the host: codl_session_set_variant and codl_session_hint (default) */
-  CODL_VARIANT_ADAPTIVE = 1 /* the session: from run to run, by what runs take */
-} codl_variant_policy_t;
+/* As variant_count of codl_session_options_t: all variants of the plan. */
+#define CODL_ALL_VARIANTS ((size_t)-1)
 
 typedef struct codl_session_options {
   size_t struct_size;
@@ -246,16 +243,11 @@ typedef struct codl_session_options {
    * kernel and rows) and the next runs go on with the device; with CODL_FALLBACK_PER_RUN the run is
    * finished on the CPU variant and the session stays with that. 0: no checks. */
   int32_t check_every;
-  /* A codl_variant_policy_t. CODL_VARIANT_ADAPTIVE: after each run the session compares what it
-   * took with what was predicted and expected, and takes another variant for the next run where
-   * that is expected to be faster; now and then it tries one that may be. It allocates nothing and
-   * searches nothing. The time that tries lose is bounded: for each other variant, that of a few
-   * runs per change of load, and 0.2 % of all runs. */
-  int32_t variant_policy;
-  /* Names of variants that the session makes ready to switch to, beside `variant`; null: none with
-   * CODL_VARIANT_FIXED, all of the plan with CODL_VARIANT_ADAPTIVE. They share workers, queues,
+  /* Names of variants that the session makes ready to switch to, beside `variant`; null with a
+   * count of 0: none, with CODL_ALL_VARIANTS: all of the plan. They share workers, queues,
    * programs and weights. Memory is that of the largest of them by kind, not the sum, but for the
-   * tables. Where the GPU cannot be used, those that need none are prepared. */
+   * tables. Where the GPU cannot be used, those that need none are prepared. codl/policy.h chooses
+   * among them by what runs take. */
   const char* const* variants;
   size_t variant_count;
 } codl_session_options_t;
@@ -276,24 +268,10 @@ CODL_API codl_status_t codl_session_cancel(codl_session_t* session);
 /* From any thread, also during a run: the next run that begins uses the variant of that name, which
  * must be among those prepared (CODL_INVALID_ARGUMENT says otherwise and names them). Takes less
  * than a microsecond; nothing is allocated or built. Results differ between variants by rounding
- * only. With CODL_VARIANT_ADAPTIVE the session goes on from there. CODL_DEVICE_ERROR once the
- * session has given up the device, see `fallback` of the options. */
+ * only. CODL_DEVICE_ERROR once the session has given up the device, see `fallback` of the
+ * options. */
 CODL_CHECKED codl_status_t codl_session_set_variant(codl_session_t* session, const char* name,
                                                     codl_diag_t* diag);
-
-/* What else the device is used for, as far as the host knows. */
-typedef enum codl_load {
-  CODL_LOAD_UNKNOWN = 0,     /* the policy chooses again */
-  CODL_LOAD_IDLE = 1,        /* nothing: the plan's first variant */
-  CODL_LOAD_INTERACTIVE = 2, /* frames are drawn, which need the GPU: "gpuNN", the lowest NN */
-  CODL_LOAD_BACKGROUND = 3   /* other programs compute: "busy" */
-} codl_load_t;
-
-/* From any thread, also during a run: the next runs use the variant that is for such a load, of
- * those prepared, until the next hint. Where there is none of that name: a variant without GPU
- * steps; where there is not even that, the one in use stays. `load` is a codl_load_t.
- * CODL_DEVICE_ERROR as by codl_session_set_variant. */
-CODL_API codl_status_t codl_session_hint(codl_session_t* session, int32_t load);
 
 typedef struct codl_buffer {
   void* data; /* aligned to 4 and to its elements; null allowed for 0 bytes; inputs are only read */
@@ -348,7 +326,7 @@ typedef struct codl_session_info {
   const char* opencl_platform; /* empty when no GPU is in use */
   const char* opencl_device;
   int32_t thread_count;
-  /* Memory held, by kind; codlc says the same of a plan. Not counted: what the OpenCL driver takes
+  /* Memory held, by kind. Not counted: what the OpenCL driver takes
    * for itself, which only it knows, and the stacks of threads. */
   size_t host_bytes;    /* arena of tensors that the CPU touches */
   size_t shared_bytes;  /* arena of tensors that CPU and GPU touch */
@@ -366,11 +344,9 @@ typedef struct codl_session_info {
   /* With several variants prepared: the memory of all of them, a variant to fall back to and checks
    * included. When the device failed so often that a session goes on with the CPU variant,
    * `variant` and `fallback_reason` tell of that. */
-  uint64_t failed_runs;      /* runs in which a driver call failed or a check, however they ended */
-  const char* run_failure;   /* which call failed in the first of them; empty: none */
-  size_t variant_count;      /* prepared, see codl_session_variant */
-  uint64_t switch_count;     /* times that a run was to use another variant than the one before */
-  const char* switch_reason; /* why it was the last time; empty: never */
+  uint64_t failed_runs;    /* runs in which a driver call failed or a check, however they ended */
+  const char* run_failure; /* which call failed in the first of them; empty: none */
+  size_t variant_count;    /* prepared, see codl_session_variant */
   int32_t wanted_thread_count; /* more than thread_count: the system granted no more threads */
 } codl_session_info_t;
 CODL_CHECKED codl_status_t codl_session_get_info(const codl_session_t* session,
@@ -381,8 +357,8 @@ typedef struct codl_variant_state {
   const char* name; /* borrowed from the plan */
   uint64_t run_count;
   float predicted_us; /* for a device that does nothing else; 0: nothing was predicted */
-  float expected_us;  /* CODL_VARIANT_ADAPTIVE: for a run now; else 0 */
-  float slowdown;     /* expected over predicted; 0 where one of them is, or beyond a float */
+  float cpu_us;       /* of its CPU steps in its last run; 0 without `variants` in the options */
+  int32_t needs_gpu;
 } codl_variant_state_t;
 /* From any thread, also during a run. `index`: below variant_count of the session's info. */
 CODL_CHECKED codl_status_t codl_session_variant(const codl_session_t* session, size_t index,

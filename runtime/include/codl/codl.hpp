@@ -164,13 +164,10 @@ class Session {
   // From any thread, by codl_session_cancel.
   void cancel() { (void)codl_session_cancel(get()); }
 
-  // From any thread, by codl_session_set_variant and codl_session_hint.
+  // From any thread, by codl_session_set_variant.
   Status set_variant(const char* name) {
     return Status::of(
         [&](codl_diag_t* diag) { return codl_session_set_variant(get(), name, diag); });
-  }
-  Status hint(codl_load_t load) {
-    return Status::of([&](codl_diag_t*) { return codl_session_hint(get(), load); });
   }
 
   // By codl_session_self_test.

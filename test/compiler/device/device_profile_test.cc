@@ -309,23 +309,19 @@ TEST_CASE("a profile without a GPU has no transfer and no GPU kernels") {
         "has no \"gpu\", found an object");
 }
 
-TEST_CASE("what sessions hold there: rows of images, and whether weights are copied") {
+TEST_CASE("rows of images are padded as the profile says, or not at all") {
   const DeviceProfile known = value_of(parse_device_profile(
       changed("\"image_max_width\"",
               "\"image_row_texels\": {\"value\": 64, \"origin\": \"measured\", \"source\": \"s\"}, "
-              "\"weights\": \"copied\", \"image_max_width\""),
+              "\"image_max_width\""),
       "box.json"));
   CHECK(known.image_row_texels == 64);
-  CHECK(known.copies_weights);
   const DeviceProfile unknown =
       value_of(parse_device_profile(changed("\"sub_buffer\"", "\"fine_svm\""), "box.json"));
   CHECK(unknown.image_row_texels == 1);
-  CHECK_FALSE(unknown.copies_weights);
 }
 
 TEST_CASE("every rule of the format has its error, with the place") {
-  CHECK(error_of(changed("\"image_max_width\"", "\"weights\": \"gone\", \"image_max_width\"")) ==
-        "box.json: /gpu/weights: expected \"in_place\" or \"copied\", found \"gone\"");
   CHECK(
       error_of(changed("\"sub_buffer\"", "\"separate\"")) ==
       "box.json: /gpu/gate: expected \"host_enqueue\" with separate sharing, found \"user_event\"");

@@ -85,7 +85,8 @@ def facts_of(report, job, compiler):
             on[part["processor"]] += 1
     for stands in variant["stands_on"]:
         levels[stands["level"]] = levels.get(stands["level"], 0) + stands["us"]
-    memory = variant["memory"]
+    memory = {key: variant[key] for key in ("arena_bytes", "weight_bytes")}
+    memory["total_bytes"] = sum(memory.values())
     return {
         "model": job.name, "device": job.label, "job_status": "Passed", "options": job.options,
         "codlc_version": compiler.version, "plan_format": compiler.plan_format,

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "test/runtime/planned_chooser.h"
+#include "test/runtime/policy/planned_chooser.h"
 
 namespace codl::test {
 namespace {
@@ -18,7 +18,7 @@ struct RecordedRun {
 constexpr size_t kRecordedLoads = 3;  // 0, 1 and 2 processes
 constexpr size_t kRecordedVariants = 4;
 const std::vector<RecordedRun> kRecordedRuns[kRecordedVariants * kRecordedLoads] = {
-#include "test/runtime/recorded_runs.inc"
+#include "test/runtime/policy/recorded_runs.inc"
 };
 const std::vector<float> kPredictedUs = {4703, 7019, 5850, 7665};
 
@@ -51,7 +51,7 @@ class ReplayedRuns {
         sum_us += us;
         ++count;
       }
-      used_ = chooser_->next(used_, us, runs[place_].cpu_us);
+      used_ = chooser_->next(used_, {us, runs[place_].cpu_us});
     }
     return sum_us / count;
   }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "test/runtime/planned_chooser.h"
-#include "test/runtime/shared_core.h"
+#include "test/runtime/policy/planned_chooser.h"
+#include "test/runtime/policy/shared_core.h"
 
 namespace codl::test {
 namespace {
@@ -90,12 +90,12 @@ class Device {
       const bool is_long = std::uniform_real_distribution<float>(0, 1)(random_) < long_share_;
       const float us = mean * factor * cold * (is_long ? 10 : 1);
       if (i >= left_out) sum += us;
-      used_ = chooser_->next(used_, us, cpu_us * factor * cold);
+      used_ = chooser_->next(used_, {us, cpu_us * factor * cold});
     }
     return static_cast<float>(sum / (count - left_out));
   }
   size_t used() const { return used_; }
-  const rt::VariantChooser& chooser() const { return *chooser_; }
+  const policy::VariantChooser& chooser() const { return *chooser_; }
 
  private:
   std::vector<Shares> shares_;
@@ -172,7 +172,7 @@ class SharedDevice {
       means.worst = std::max(means.worst, mean);
     }
     means.adaptive = mean_us(phase, count, [&](float us, float cpu_us) {
-      if (us > 0) used_ = chooser_->next(used_, us, cpu_us);
+      if (us > 0) used_ = chooser_->next(used_, {us, cpu_us});
       return used_;
     });
     return means;
@@ -363,7 +363,7 @@ TEST_CASE("variants as measured: phases of seconds are near the best variant", "
         const float us = kMeasured[used].alone_us * factor + core.compute_us(own_us) - own_us;
         passed_us += us;
         if (runs >= 10) sum_us += us;
-        used = chooser->next(used, us, us);
+        used = chooser->next(used, {us, us});
       }
       double best_us = 1e9;
       for (const MeasuredVariant& one : kMeasured)
