@@ -1,6 +1,7 @@
 // Predicts the latency of one step from the profile alone.
 #pragma once
 
+#include <array>
 #include <limits>
 
 #include "compiler/device/device_profile.h"
@@ -36,6 +37,8 @@ class LatencyPredictor {
                           weight_mbytes <= profile.warm_weight_mbytes[1].value} {}
 
   const DeviceProfile& profile() const { return profile_; }
+  // Says by processor whether its last cache keeps the network's weights.
+  std::array<bool, 2> has_warm_weights() const { return has_warm_weights_; }
   const TransferCosts& transfer() const { return profile_.transfer; }
 
   // True if the device can run the kernel, its GPU is of the kind that the kernel is for
@@ -88,7 +91,7 @@ class LatencyPredictor {
   LearnedSteps::Correction learned(const kernels::StepShape& step, double us) const;
 
   const DeviceProfile& profile_;
-  const bool has_warm_weights_[2];  // indexed by processor
+  const std::array<bool, 2> has_warm_weights_;  // indexed by processor
 };
 
 }  // namespace codl::compiler

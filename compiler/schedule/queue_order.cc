@@ -66,7 +66,6 @@ void order_queues(const ir::Graph& graph, Schedule& schedule) {
   std::vector<Step> ordered;
   std::vector<ir::NodeId> nodes;  // nodes of the steps
   ordered.reserve(schedule.steps.size());
-  constexpr Queue kEnqueueFirst[] = {Queue::Gpu, Queue::Transfer, Queue::Cpu};
   while (ordered.size() < schedule.steps.size()) {
     for (Queue queue : kEnqueueFirst) {
       std::deque<StepId>& steps = waiting[index_of(queue)];

@@ -5,6 +5,10 @@
 
 namespace codl::compiler {
 
+// Queues in the order in which their next steps are listed: what the runtime enqueues comes before
+// the CPU's work.
+inline constexpr Queue kEnqueueFirst[] = {Queue::Gpu, Queue::Transfer, Queue::Cpu};
+
 // Takes steps in an order that is right if executed one by one, and makes an equivalent list:
 //   - each queue keeps its own order;
 //   - GPU and transfer steps stand as early as their waits allow (the runtime enqueues them before

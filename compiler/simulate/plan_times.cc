@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "compiler/schedule/segment_steps.h"
+#include "compiler/simulate/host_steps.h"
 #include "compiler/simulate/known_placements.h"
 #include "compiler/simulate/queue_clock.h"
 #include "compiler/simulate/step_times.h"
+#include "compiler/simulate/weight_count.h"
 #include "compiler/support/error.h"
 #include "schema/mix_bits.h"
 
@@ -18,6 +20,7 @@ class PlanTimes::State {
   State(const ir::Graph& graph, const LatencyPredictor& predictor)
       : graph_(graph),
         times_(graph, predictor, placements_),
+        weights_(graph, predictor.profile()),
         conditions_(predictor.profile(), {}),
         sync_us_(conditions_.with_interference_us(predictor.profile().transfer.sync_us.value)),
         placer_(graph, predictor.profile()),
@@ -29,19 +32,20 @@ class PlanTimes::State {
         is_changed_(graph.values().size()),
         segments_(graph.nodes().size()),
         begins_(graph.nodes().size()),
-        emitter_(graph, predictor.profile(), placements_, states_) {}
+        emitter_(graph, predictor.profile(), placements_, states_),
+        host_(graph, predictor) {}
 
   llvm::Expected<double> time_us(const PartitionPlan& plan) {
+    if (times_.set_weight_mbytes(weights_.mbytes_of(plan))) forget();
     if (llvm::Error error = update_fragments(plan)) {
       forget();
       return error;
     }
     order_steps();
-    return simulate();
+    return host_.has_calls() ? host_.time_us(queues_) : simulate();
   }
 
  private:
-  static constexpr uint32_t kNoNeed = UINT32_MAX;
   static constexpr size_t kKnownFragments = 8;  // of a segment: more are hardly asked for again
 
   // Where a step is: by the first node of its segment, and among that segment's steps of its queue.
@@ -56,9 +60,10 @@ class PlanTimes::State {
 
   struct TimedStep {
     uint8_t queue = 0;
-    StepDemand demand;  // launch included
+    StepTime time;
     llvm::SmallVector<PlannedAccess, 4> accesses;
     Needs needs;
+    Step listed;  // HostSteps::step_of(), where the host's calls have a time
   };
 
   // What a segment comes to. It follows from its nodes' parts, and of the values that it touches
@@ -170,6 +175,7 @@ class PlanTimes::State {
     if (known.id == placement_ids_[value]) return false;
     placements_[value] = known.placement;
     placement_ids_[value] = known.id;
+    if (host_.has_calls()) host_.place(value, known.placement);
     return true;
   }
 
@@ -282,9 +288,10 @@ class PlanTimes::State {
     const auto add = [&](const PlannedStep& planned) -> llvm::Error {
       TimedStep& step = fragment.steps.emplace_back();
       step.queue = static_cast<uint8_t>(planned.queue);
-      CODL_ASSIGN_OR_RETURN(demand, times_.demand(planned));
-      step.demand = demand;
+      CODL_ASSIGN_OR_RETURN(time, times_.time(planned));
+      step.time = time;
       step.accesses = accesses_of(graph_, planned);
+      if (host_.has_calls()) step.listed = host_.step_of(planned);
       ++fragment.queue_counts[step.queue];
       return llvm::Error::success();
     };
@@ -354,7 +361,8 @@ class PlanTimes::State {
   void append_steps(const Fragment& fragment) {
     for (const TimedStep& step : fragment.steps) {
       QueueItem& item = queues_[step.queue].emplace_back();
-      item.demand = step.demand;
+      item.time = step.time;
+      item.listed = &step.listed;
       for (size_t other = 0; other < kQueueCount; ++other) {
         const StepRef& need = step.needs[other];
         item.needs[other] =
@@ -364,11 +372,6 @@ class PlanTimes::State {
   }
 
   // ---- the simulation
-
-  struct QueueItem {
-    StepDemand demand;
-    std::array<uint32_t, kQueueCount> needs;  // by queue: the step there, or kNoNeed
-  };
 
   struct Point {
     QueueClock clock;
@@ -399,7 +402,7 @@ class PlanTimes::State {
     }
 
     StepDemand start(size_t queue, double /*now_us*/) const {
-      return state_.queues_[queue][point_.at[queue]].demand;
+      return state_.queues_[queue][point_.at[queue]].time.with_launch();
     }
 
     void finish(size_t queue, double now_us) {
@@ -442,6 +445,7 @@ class PlanTimes::State {
 
   const ir::Graph& graph_;
   StepTimes times_;
+  WeightCount weights_;
   const QueueConditions conditions_;
   const double sync_us_;
   const Placer placer_;
@@ -463,17 +467,13 @@ class PlanTimes::State {
   std::array<uint32_t, kQueueCount> counts_before_ = {};  // of the plan before
   std::vector<Point> checkpoints_;
   SegmentSteps emitter_;
+  HostSteps host_;
 };
 
 PlanTimes::PlanTimes(const ir::Graph& graph, const LatencyPredictor& predictor)
     : state_(std::make_unique<State>(graph, predictor)) {}
 
 PlanTimes::~PlanTimes() = default;
-
-bool PlanTimes::can_time(const DeviceProfile& profile) {
-  return !profile.transfer.host && profile.warm_weight_mbytes[0].value <= 0 &&
-         profile.warm_weight_mbytes[1].value <= 0;
-}
 
 llvm::Expected<double> PlanTimes::time_us(const PartitionPlan& plan) {
   return state_->time_us(plan);

@@ -3,7 +3,8 @@
 // The time is, to the last bit, what predict() says of make_schedule()'s schedule. It costs what
 // has changed since the plan before: the steps of segments that nothing around has changed are
 // kept, as are the times of steps by what they depend on, and the simulation goes on from the last
-// point before the first step that is not as it was.
+// point before the first step that is not as it was. Where the profile says what the host's calls
+// take, the simulation starts anew: any step may move the calls behind it.
 #pragma once
 
 #include <memory>
@@ -20,10 +21,6 @@ class PlanTimes {
   // Borrows both. `predictor` chooses what moves values, as make_schedule()'s does.
   PlanTimes(const ir::Graph& graph, const LatencyPredictor& predictor);
   ~PlanTimes();
-
-  // False of profiles that have more in them than steps and synchronisations: what the host's calls
-  // take, or caches that keep small networks' weights.
-  static bool can_time(const DeviceProfile& profile);
 
   // Microseconds. Internal error: a step that no kernel runs.
   llvm::Expected<double> time_us(const PartitionPlan& plan);

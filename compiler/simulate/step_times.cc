@@ -1,7 +1,5 @@
 #include "compiler/simulate/step_times.h"
 
-#include <limits>
-
 #include "compiler/partition/kernel_choice.h"
 #include "compiler/support/error.h"
 #include "kernels/kernel_table.h"
@@ -9,33 +7,29 @@
 #include "schema/mix_bits.h"
 
 namespace codl::compiler {
-namespace {
-
-// predict() takes the weights of a network without any to be in the caches.
-double weight_mbytes_of(const ir::Graph& graph) {
-  const bool has_weights = llvm::any_of(graph.values(), [](const ir::Value& value) {
-    return value.is_constant && value.type.element_count() > 0;
-  });
-  return has_weights ? std::numeric_limits<double>::infinity() : 0;
-}
-
-}  // namespace
-
 StepTimes::StepTimes(const ir::Graph& graph, const LatencyPredictor& predictor,
                      const std::vector<ValuePlacement>& placements)
     : graph_(graph),
       predictor_(predictor),
-      times_(predictor.profile(), weight_mbytes_of(graph)),
+      times_(std::in_place, predictor.profile()),
       placements_(placements) {}
 
-llvm::Expected<StepDemand> StepTimes::demand(const PlannedStep& step) {
-  if (step.kind == StepKind::Unmap) return StepDemand{};
+bool StepTimes::set_weight_mbytes(double mbytes) {
+  const LatencyPredictor times(predictor_.profile(), mbytes);
+  if (times.has_warm_weights() == times_->has_warm_weights()) return false;
+  times_.emplace(times);
+  known_.clear();
+  return true;
+}
+
+llvm::Expected<StepTime> StepTimes::time(const PlannedStep& step) {
+  if (step.kind == StepKind::Unmap) return StepTime{};
   const uint64_t key = key_of(step);
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
-  CODL_ASSIGN_OR_RETURN(demand, predicted_demand(step));
-  known_.try_emplace(key, demand);
-  return demand;
+  CODL_ASSIGN_OR_RETURN(time, predicted_time(step));
+  known_.try_emplace(key, time);
+  return time;
 }
 
 uint64_t StepTimes::key_of(const PlannedStep& step) const {
@@ -65,13 +59,13 @@ uint64_t StepTimes::key_of(const PlannedStep& step) const {
   return key < UINT64_MAX - 1 ? key : 0;
 }
 
-llvm::Expected<StepDemand> StepTimes::predicted_demand(const PlannedStep& step) const {
+llvm::Expected<StepTime> StepTimes::predicted_time(const PlannedStep& step) const {
   kernels::OperandShape shapes[kernels::kMaxOperands];
   kernels::StepShape shape = shape_of(graph_, placements_, step, shapes);
   int32_t tile[kernels::kMaxTileInts] = {};
   if (step.kind != StepKind::Kernel)
-    return StepDemand{
-        times_.transfer_us(step.kind, moved_bytes(shapes[0], step.part_dim, step.part))};
+    return StepTime{
+        {times_->transfer_us(step.kind, moved_bytes(shapes[0], step.part_dim, step.part))}};
   if (step.node == ir::kNoId) {
     shape.kernel = choose_mover(shape, processor_of(step.queue), predictor_);
     if (shape.kernel == nullptr)
@@ -87,9 +81,7 @@ llvm::Expected<StepDemand> StepTimes::predicted_demand(const PlannedStep& step) 
       return internal_error(graph_.node(step.node).name, "{0}: expected {1}", shape.kernel->symbol,
                             expected);
   }
-  StepDemand demand = times_.demand(shape);
-  demand.us += times_.launch_us(shape);
-  return demand;
+  return StepTime{times_->demand(shape), times_->launch_us(shape)};
 }
 
 }  // namespace codl::compiler

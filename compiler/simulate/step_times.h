@@ -1,6 +1,7 @@
 // The times of steps that have no schedule yet, each asked for once.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "compiler/device/latency_predictor.h"
@@ -9,26 +10,36 @@
 
 namespace codl::compiler {
 
+struct StepTime {
+  StepDemand alone;
+  double launch_us = 0;
+
+  StepDemand with_launch() const { return {alone.us + launch_us, alone.memory_bytes, alone.open}; }
+};
+
 class StepTimes {
  public:
   // Borrows all. `predictor` chooses what moves values; placements are by value.
   StepTimes(const ir::Graph& graph, const LatencyPredictor& predictor,
             const std::vector<ValuePlacement>& placements);
 
-  // Alone, launch included, as predict() has it of make_schedule()'s step. Internal error: no
-  // kernel runs it.
-  llvm::Expected<StepDemand> demand(const PlannedStep& step);
+  // Predicts steps of a network with so many million bytes of weights from now on. True if this
+  // changes times: the caches of a processor keep the weights now, or keep them no longer.
+  bool set_weight_mbytes(double mbytes);
+
+  // As predict() has it of make_schedule()'s step. Internal error: no kernel runs it.
+  llvm::Expected<StepTime> time(const PlannedStep& step);
 
  private:
   // Of all that the time depends on. Steps that take other times hardly ever have the same one.
   uint64_t key_of(const PlannedStep& step) const;
-  llvm::Expected<StepDemand> predicted_demand(const PlannedStep& step) const;
+  llvm::Expected<StepTime> predicted_time(const PlannedStep& step) const;
 
   const ir::Graph& graph_;
   const LatencyPredictor& predictor_;
-  const LatencyPredictor times_;  // predict()'s
+  std::optional<LatencyPredictor> times_;  // predict()'s
   const std::vector<ValuePlacement>& placements_;
-  llvm::DenseMap<uint64_t, StepDemand> known_;  // by key
+  llvm::DenseMap<uint64_t, StepTime> known_;  // by key; of the same weights in the caches
 };
 
 }  // namespace codl::compiler

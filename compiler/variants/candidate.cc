@@ -121,8 +121,7 @@ class PlanJudge {
 
  private:
   bool is_timed_in_f32() const {
-    return PlanTimes::can_time(predictor_.profile()) && precision_ != Precision::Fp16 &&
-           options_.objective == Objective::Latency;
+    return precision_ != Precision::Fp16 && options_.objective == Objective::Latency;
   }
 
   static int64_t nanoseconds_of(double us) { return std::llround(std::min(us * 1e3, 1e17)); }
@@ -181,14 +180,11 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
     const auto weighted = [&](const PartitionPlan& plan, double limit_weight) {
       return judge.score(plan, limit_weight);
     };
-    if (PlanTimes::can_time(predictor.profile())) {
-      CODL_ASSIGN_OR_RETURN(fastest, optimal_partition(graph, predictor, options, time));
-      optimum = std::move(fastest);
-    }
+    CODL_ASSIGN_OR_RETURN(fastest, optimal_partition(graph, predictor, options, time));
+    optimum = std::move(fastest);
     if (!judge.is_time_alone()) {
       // Many plans are timed in the time that one is judged: the fastest is a seed.
-      std::vector<PartitionPlan> seeds;
-      if (optimum.evaluations > 0) seeds.push_back(std::move(optimum.plan));
+      const PartitionPlan seeds[] = {std::move(optimum.plan)};
       JudgeHelp help;
       if (judge.has_floor()) help.floor = floor;
       if (judge.has_floor() && options.limits.limit_plans()) help.weighted = weighted;

@@ -21,9 +21,7 @@
 #include "compiler/partition/strategies/strategy.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline.h"
-#include "compiler/schedule/schedule.h"
 #include "compiler/simulate/plan_times.h"
-#include "compiler/simulate/simulate.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "test/support/graphs.h"
@@ -200,12 +198,6 @@ void report(const std::string& name, const DeviceProfile& profile, uint32_t budg
   const LatencyPredictor predictor(profile);
   PlanTimes times(graph, predictor);
   const auto judge = [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
-    if (!PlanTimes::can_time(profile)) {
-      auto schedule = make_schedule(graph, plan, predictor, "");
-      if (!schedule) return schedule.takeError();
-      if (llvm::Error error = predict(*schedule, profile)) return error;
-      return std::llround(schedule->predicted_us * 1e3);
-    }
     auto us = times.time_us(plan);
     if (!us) return us.takeError();
     return std::llround(*us * 1e3);

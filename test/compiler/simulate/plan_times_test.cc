@@ -102,18 +102,24 @@ PartitionPlan plan_of(const std::vector<Segment>& segments) {
   return plan;
 }
 
-TEST_CASE("a plan that differs from the one before takes exactly what its schedule does") {
-  const Sharing sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
-  const Layout layout = GENERATE(Layout::Nhwc, Layout::Image2d);
+// Every number of the host's counts in a plan's time.
+HostCosts host_costs(bool download_call_waits) {
+  HostCosts host;
+  double us = 0.3;
+  for (Quantity* quantity :
+       {&host.enqueue_us, &host.submit_us, &host.start_us, &host.wake_us, &host.cpu_resume_us,
+        &host.cpu_cold_us_per_mb, &host.gpu_cold_us_per_mb, &host.queue_us})
+    quantity->value = us += 0.7;
+  host.download_call_waits = download_call_waits;
+  return host;
+}
+
+// Times of plans that differ little, as PlanTimes and as schedules have them: the number of parts
+// whose boundary is computed first. `graphs`: how many random ones.
+size_t check_times(const DeviceProfile& profile, int32_t graph_count) {
   std::mt19937 random(20261126);
-  DeviceProfile profile = test::test_profile(sharing, layout);
-  profile.transfer.sync_us.value = 3;
-  profile.transfer.contention_percent[0].value = 7;
-  profile.transfer.contention_percent[1].value = 4;
-  profile.interference_percent[0].value = 2;
-  REQUIRE(PlanTimes::can_time(profile));
   size_t boundaries = 0;
-  for (int32_t graphs = 0; graphs < 8; ++graphs) {
+  for (int32_t graphs = 0; graphs < graph_count; ++graphs) {
     const ir::Graph graph = branchy_graph(random, 12);
     const auto count = static_cast<ir::NodeId>(graph.nodes().size());
     const LatencyPredictor predictor(profile, 0);
@@ -150,7 +156,39 @@ TEST_CASE("a plan that differs from the one before takes exactly what its schedu
                       changed.end());
     }
   }
-  CHECK(boundaries > 250);
+  return boundaries;
+}
+
+DeviceProfile profile_of(Sharing sharing, Layout layout) {
+  DeviceProfile profile = test::test_profile(sharing, layout);
+  profile.transfer.sync_us.value = 3;
+  profile.transfer.contention_percent[0].value = 7;
+  profile.transfer.contention_percent[1].value = 4;
+  profile.interference_percent[0].value = 2;
+  return profile;
+}
+
+TEST_CASE("a plan that differs from the one before takes exactly what its schedule does") {
+  const Sharing sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
+  const Layout layout = GENERATE(Layout::Nhwc, Layout::Image2d);
+  CHECK(check_times(profile_of(sharing, layout), 8) > 250);
+}
+
+TEST_CASE("a plan takes exactly what its schedule does where the host's calls have a time") {
+  const Sharing sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
+  const Layout layout = GENERATE(Layout::Nhwc, Layout::Image2d);
+  DeviceProfile profile = profile_of(sharing, layout);
+  profile.gate = sharing == Sharing::SubBuffer ? Gate::UserEvent : Gate::HostEnqueue;
+  profile.transfer.host = host_costs(layout == Layout::Nhwc);
+  check_times(profile, 2);
+}
+
+TEST_CASE("a plan takes exactly what its schedule does where caches keep the weights of some") {
+  DeviceProfile profile = profile_of(Sharing::FineSvm, Layout::Nhwc);
+  // Winograd's filters are four times as large: plans with few of them have less than this.
+  profile.warm_weight_mbytes[0].value = 0.9;
+  profile.warm_weight_mbytes[1].value = 1.1;
+  check_times(profile, 4);
 }
 
 }  // namespace
