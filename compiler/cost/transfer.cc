@@ -18,14 +18,20 @@ double TransferCosts::map_time_us(double bytes) const {
   return map_us.value + map_us_per_mb.value * bytes * 1e-6;
 }
 
+double TransferCosts::wait_us(double bytes, bool to_gpu) const {
+  if (!host) return sync_us.value;
+  const double cold_us_per_mb =
+      (to_gpu ? host->gpu_cold_us_per_mb : host->cpu_cold_us_per_mb).value;
+  const double us =
+      cold_us_per_mb * bytes * 1e-6 + (to_gpu ? host->submit_us.value + host->start_us.value
+                                              : host->wake_us.value + host->cpu_resume_us.value);
+  // A copy is in a queue of its own.
+  return sharing == Sharing::Separate ? us + copy_call_time_us(bytes, to_gpu) + host->queue_us.value
+                                      : us;
+}
+
 double TransferCosts::synchronisation_us(double bytes, bool to_gpu) const {
-  double us = sync_us.value;
-  if (host) {
-    const double cold_us_per_mb =
-        (to_gpu ? host->gpu_cold_us_per_mb : host->cpu_cold_us_per_mb).value;
-    us = cold_us_per_mb * bytes * 1e-6 + (to_gpu ? host->submit_us.value + host->start_us.value
-                                                 : host->wake_us.value + host->cpu_resume_us.value);
-  }
+  const double us = wait_us(bytes, to_gpu);
   switch (sharing) {
     case Sharing::None:
     case Sharing::FineSvm:
@@ -33,8 +39,6 @@ double TransferCosts::synchronisation_us(double bytes, bool to_gpu) const {
     case Sharing::SubBuffer:
       return us + map_time_us(bytes);
     case Sharing::Separate:
-      // The copy is in a queue of its own.
-      if (host) us += copy_call_time_us(bytes, to_gpu) + host->queue_us.value;
       return us + copy_time_us(bytes, to_gpu);
   }
   __builtin_unreachable();

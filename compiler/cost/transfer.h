@@ -65,6 +65,9 @@ struct TransferCosts {
   // From the end of what makes `bytes` in one processor to the start of what reads them in the
   // other, without the time spent in convert kernels.
   double synchronisation_us(double bytes, bool to_gpu) const;
+
+  // The same without the map or the copy.
+  double wait_us(double bytes, bool to_gpu) const;
 };
 
 // What a step asks of a memory: 10^9 bytes a second, alone; 0 of what takes no time.

@@ -1,8 +1,10 @@
 #include "compiler/partition/cost_model.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "compiler/partition/split_geometry.h"
+#include "compiler/support/error.h"
 #include "kernels/kernel_table.h"
 #include "llvm/ADT/STLExtras.h"
 #include "schema/mix_bits.h"
@@ -17,6 +19,11 @@ Range scaled(Range range, int32_t extent, int32_t to) {
   if (extent == to) return range;
   const auto at = [&](int32_t end) { return static_cast<int32_t>(int64_t{end} * to / extent); };
   return {at(range.begin), at(range.end)};
+}
+
+double share_of(const Region& region, const Region& whole) {
+  return static_cast<double>(region.rows.count()) / whole.rows.count() * region.channels.count() /
+         whole.channels.count();
 }
 
 Region computed_region(const ir::TensorType& type, const ValuePlace& place, Range range) {
@@ -39,6 +46,29 @@ bool touches_application_memory(const ir::Graph& graph, const ir::Node& node) {
   if (graph.is_output(node.output)) return true;
   return std::any_of(node.inputs.begin(), node.inputs.end(),
                      [&](ir::ValueId input) { return graph.value(input).is_input; });
+}
+
+// Equal uses have one key; others hardly ever share it. Which node is last decides no time.
+uint64_t key_of(ir::ValueId value, const ValueUse& use) {
+  uint64_t key = value;
+  const auto add = [&](int32_t high, int32_t low) {
+    const uint64_t bits = uint64_t{static_cast<uint32_t>(high)} << 32 | static_cast<uint32_t>(low);
+    key = mix_bits((key ^ bits) + kSplitMixStep);
+  };
+  const auto add_region = [&](const Region& region) {
+    add(region.rows.begin, region.rows.end);
+    add(region.channels.begin, region.channels.end);
+  };
+  for (const QueueUse& queue : use.queues) {
+    add_region(queue.computed);
+    add_region(queue.read);
+  }
+  add_region(use.read_as_buffer);
+  add_region(use.read_as_image);
+  add(use.boundary_unit[0], use.boundary_unit[1]);
+  add(use.made_in ? static_cast<int32_t>(*use.made_in) : -1, use.is_read_in_chain);
+  // Two keys that llvm::DenseMap has for itself.
+  return key < UINT64_MAX - 1 ? key : 0;
 }
 
 // A launch of the whole node that is longer than limits allow and cannot be cut. The user may ask
@@ -75,8 +105,11 @@ CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
     : graph_(graph),
       predictor_(predictor),
       packings_(std::move(packings)),
-      placer_(graph, predictor.profile()) {
-  for (auto& by_value : copies_) by_value.resize(graph.values().size());
+      placer_(graph, predictor.profile()),
+      placements_(graph.values().size()),
+      states_(graph.values().size()),
+      steps_(graph, predictor.profile(), placements_, states_),
+      times_(graph, predictor, placements_) {
   for (ir::NodeId node = 0; node < graph.nodes().size(); ++node) {
     const ir::NodeView view{graph, graph.node(node)};
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
@@ -184,31 +217,29 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
            dim == SplitDim::Height && boundary_first[index_of(processor)]});
     }
   }
-  processor_us[index_of(Processor::Gpu)] += convert_inside_us(segment.node_partitions);
+  processor_us[index_of(Processor::Gpu)] += conversions_us(segment.node_partitions);
   segment.compute_us = std::max(processor_us[0], processor_us[1]);
   segment.place = ValuePlace::of(segment.node_partitions.back());
   return segment;
 }
 
-double CostModel::convert_inside_us(llvm::ArrayRef<NodePartition> node_partitions) const {
+double CostModel::conversions_us(llvm::ArrayRef<NodePartition> node_partitions) const {
   double us = 0;
-  llvm::SmallVector<ir::ValueId, 4> converted;
-  for (const NodePartition& user : node_partitions)
-    for (ir::ValueId input : graph_.node(user.node).inputs) {
-      const ir::Value& value = graph_.value(input);
-      if (value.producer == ir::kNoId || value.producer < node_partitions.front().node ||
-          value.type.layout != Layout::Nhwc || llvm::is_contained(converted, input))
-        continue;
-      const Part* maker =
-          node_partitions[value.producer - node_partitions.front().node].part_on(Processor::Gpu);
-      const Layout read_in = user.part_on(Processor::Gpu)->maps;
-      if (maker->maps == read_in) continue;
-      converted.push_back(input);
-      const SplitDim dim = node_partitions.front().dim;
-      const Range all = range_along(whole_region(value.type), dim);
-      const double share = maker->computed.count() / static_cast<double>(all.count());
-      us += copy_us(input, share, maker->maps, read_in);
+  const ir::NodeId first = node_partitions.front().node;
+  for (const NodePartition& maker : node_partitions) {
+    const ir::ValueId value = graph_.node(maker.node).output;
+    if (graph_.value(value).type.layout != Layout::Nhwc) continue;
+    ValueUse use;
+    placer_.add_made(maker, use);
+    for (const Placer::Reader& reader : placer_.readers(value)) {
+      if (reader.node > node_partitions.back().node) break;
+      const NodePartition& user = node_partitions[reader.node - first];
+      for (const Part& part : user.parts)
+        placer_.add_read({graph_, graph_.node(reader.node)}, reader.operand, user, part, use);
+      use.is_read_in_chain |= user.part_on(Processor::Gpu)->maps != *use.made_in;
     }
+    if (use.is_read_in_chain) us += steps_us(value, use, placer_.place(value, use));
+  }
   return us;
 }
 
@@ -234,35 +265,6 @@ std::optional<double> CostModel::balanced_ratio(ir::NodeId first, ir::NodeId las
     gpu_us += choose_whole(id, Processor::Gpu, maps)->predicted_us;
   }
   return cpu_us + gpu_us > 0 ? cpu_us / (cpu_us + gpu_us) : 0.5;
-}
-
-double CostModel::copy_us(ir::ValueId value, double share, Layout from, Layout to) const {
-  const ir::TensorType& type = graph_.value(value).type;
-  Copy& known = copies_[is_image(to) ? 1 : is_image(from) ? 2 : 0][value];
-  if (known.fixed_us < 0) {
-    const kernels::OperandShape shapes[2] = {value_shape(type, layout_with(type, from), {}),
-                                             value_shape(type, layout_with(type, to), {})};
-    kernels::StepShape step;
-    step.operands = shapes;
-    step.operand_count = 2;
-    step.kernel = choose_mover(step, Processor::Gpu, predictor_);
-    known = {0, 0};
-    if (step.kernel != nullptr) {
-      known.all_us = predictor_.predict_us(step, false);
-      // Half of the rows take half of what depends on how much there is.
-      const int32_t rows = whole_region(type).rows.count();
-      if (rows > 1) {
-        step.part_dim = SplitDim::Height;
-        step.part = {0, rows / 2};
-        const double half = static_cast<double>(rows / 2) / rows;
-        const double half_us = predictor_.predict_us(step, false);
-        known.fixed_us = std::max((half_us - half * known.all_us) / (1 - half), 0.0);
-      }
-      known.fixed_us += predictor_.launch_us(step);
-      known.all_us += predictor_.launch_us(step);
-    }
-  }
-  return known.fixed_us + share * (known.all_us - known.fixed_us);
 }
 
 CostModel::OutsideReads CostModel::outside_reads(const Segment& segment) const {
@@ -304,80 +306,45 @@ double CostModel::transfer_us(const ValuePlace& before, llvm::ArrayRef<OutsideRe
     use.queues[index_of(Processor::Gpu)].computed = computed_region(type, before, before.gpu);
     if (!before.gpu.empty()) use.made_in = before.maps;
     use.boundary_unit = before.boundary_unit;
-    const int host_uses = (before.cpu.empty() ? 0 : 1) + (cpu.is_used() ? 1 : 0);
-    Waits waits;
-    for (const Processor processor : {Processor::Cpu, Processor::Gpu}) {
-      const QueueUse& queue = use.queues[index_of(processor)];
-      waits.by_processor[index_of(processor)] =
-          !queue.read.empty() && !queue.computed.contains(queue.read);
-    }
-    us += transfer_us(read.value, placer_.place(read.value, use), waits, host_uses);
+    us += bring_us(read.value, use);
   }
   return us;
 }
 
-double CostModel::synchronisation_us(double bytes, bool to_gpu) const {
-  const TransferCosts& transfer = predictor_.transfer();
-  const double us = transfer.synchronisation_us(bytes, to_gpu);
-  return transfer.sharing == Sharing::SubBuffer ? us - transfer.map_time_us(bytes) : us;
-}
-
-// As SegmentSteps (schedule/segment_steps.h) brings it.
-double CostModel::transfer_us(ir::ValueId value, const ValuePlacement& placement,
-                              const Waits& waits, int host_uses) const {
+double CostModel::bring_us(ir::ValueId value, const ValueUse& use) const {
+  const auto [known, is_new] = known_ways_.try_emplace(key_of(value, use));
+  if (!is_new) return known->second;
   const ir::TensorType& type = graph_.value(value).type;
-  const Region whole = whole_region(type);
-  const auto all_bytes = static_cast<double>(value_shape(type, type.layout, {}).bytes);
-  const TransferCosts& transfer = predictor_.transfer();
-  const TensorId cpu = placement.tensor_on(Processor::Cpu);
-  const TensorId gpu = placement.tensor_on(Processor::Gpu);
-  double us = 0;
-  // Channels are moved of every row that both memories hold.
-  const auto share_of = [&](const Region& region, Range held) {
-    return region.channels == whole.channels
-               ? static_cast<double>(region.rows.count()) / whole.rows.count()
-               : static_cast<double>(region.channels.count()) / whole.channels.count() *
-                     held.count() / whole.rows.count();
-  };
-  const auto convert = [&](Region piece) {
-    if (placement.other_layout == kNoTensor) return;
-    const Range rows = placement.converted.rows;
-    piece = {intersection(piece.rows, rows),
-             intersection(piece.channels, placement.converted.channels)};
-    if (!piece.empty())
-      us += copy_us(value, share_of(piece, rows), placement.gpu_maps,
-                    placement.placed(placement.other_layout).shape.layout);
-  };
-  convert(placement.made);
-  bool is_transferred = false;
-  for (const Processor to : {Processor::Gpu, Processor::Cpu}) {
-    const bool to_gpu = to == Processor::Gpu;
-    double share = 0;
-    for (const Region& region : placement.missing[index_of(to)]) {
-      if (region.empty()) continue;
-      share += share_of(region, whole.rows);
-      if (gpu != cpu &&
-          (transfer.sharing != Sharing::Separate || placement.staging_on(to) != kNoTensor)) {
-        const Layout on_gpu = placement.placed(gpu).shape.layout;
-        us += copy_us(value, share_of(region, whole.rows), to_gpu ? type.layout : on_gpu,
-                      to_gpu ? on_gpu : type.layout);
-      }
-      if (to_gpu) convert(region);
-    }
-    is_transferred |= share > 0;
+  const ValuePlacement placement = placer_.place(value, use);
+  double us = steps_us(value, use, placement);
+  const double bytes = static_cast<double>(value_shape(type, type.layout, {}).bytes);
+  for (const Processor to : kProcessors) {
+    const QueueUse& queue = use.queues[index_of(to)];
     // What is handed over while the rest is computed is there when it is asked for.
-    if (waits.by_processor[index_of(to)] && placement.boundary[index_of(other_of(to))].empty())
-      us += synchronisation_us(share * all_bytes, to_gpu);
+    if (queue.read.empty() || queue.computed.contains(queue.read) ||
+        !placement.boundary[index_of(other_of(to))].empty())
+      continue;
+    double share = 0;
+    for (const Region& region : placement.missing[index_of(to)])
+      share += share_of(region, whole_region(type));
+    us += predictor_.transfer().wait_us(share * bytes, to == Processor::Gpu);
   }
-  if (placement.has_shared_staging()) {
-    for (const TensorId staging : placement.staging)
-      if (staging != kNoTensor)
-        us += transfer.map_time_us(static_cast<double>(placement.placed(staging).shape.bytes));
-    return us;
-  }
-  if (is_transferred && transfer.sharing == Sharing::SubBuffer)
-    us += host_uses * transfer.map_time_us(static_cast<double>(placement.placed(cpu).shape.bytes));
-  return us;
+  return known->second = us;
+}
+
+double CostModel::steps_us(ir::ValueId value, const ValueUse& use,
+                           const ValuePlacement& placement) const {
+  placements_[value] = placement;
+  double us = 0;
+  llvm::Error error =
+      steps_.emit_transfers(value, use, [&](const PlannedStep& step) -> llvm::Error {
+        CODL_ASSIGN_OR_RETURN(time, times_.time(step));
+        us += time.with_launch().us;
+        return llvm::Error::success();
+      });
+  if (!error) return us;
+  llvm::consumeError(std::move(error));
+  return std::numeric_limits<double>::infinity();
 }
 
 }  // namespace codl::compiler

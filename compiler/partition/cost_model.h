@@ -8,6 +8,8 @@
 #include "compiler/partition/limits.h"
 #include "compiler/partition/partition_plan.h"
 #include "compiler/partition/placements.h"
+#include "compiler/partition/segment_steps.h"
+#include "compiler/partition/step_times.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace codl::compiler {
@@ -104,9 +106,8 @@ class CostModel {
   OutsideReads outside_reads(const Segment& segment) const;
 
   // Time to bring what a segment reads from outside to where it is read and into the layout in
-  // which it is read, if the nodes before left their values at `before`: of each processor what its
-  // parts read and it does not have, as the schedule brings it. Of a map shared by both processors
-  // all that the host does with it counts, also the map with which it writes its part.
+  // which it is read, if the nodes before left their values at `before`: the schedule's steps that
+  // do so, one after the other, with the map with which the host writes its part, and the waits.
   double transfer_us(const ValuePlace& before, llvm::ArrayRef<OutsideRead> reads) const;
   double transfer_us(const ValuePlace& before, const Segment& segment) const {
     return transfer_us(before, outside_reads(segment));
@@ -124,19 +125,12 @@ class CostModel {
   // choose() for a part of a split node. Longer and longer chains ask for the same ones.
   std::optional<KernelChoice> choose_part(ir::NodeId node, Processor processor, Layout maps,
                                           SplitDim dim, Range part) const;
-  // Of one value that is placed so. `waits`: which processor reads what the other one has made,
-  // wherever that is then. The host writes or reads its part `host_uses` times.
-  struct Waits {
-    bool by_processor[2] = {};
-  };
-  double transfer_us(ir::ValueId value, const ValuePlacement& placement, const Waits& waits,
-                     int host_uses) const;
-  // A synchronisation, and of separate memories what is moved; maps are of all that the host has.
-  double synchronisation_us(double bytes, bool to_gpu) const;
-  // A share of a map from one memory to another, on the GPU.
-  double copy_us(ir::ValueId value, double share, Layout from, Layout to) const;
+  // transfer_us() for one value, each use asked for once.
+  double bring_us(ir::ValueId value, const ValueUse& use) const;
+  // The time of its steps without waits; infinite where no kernel moves the value.
+  double steps_us(ir::ValueId value, const ValueUse& use, const ValuePlacement& placement) const;
   // What the GPU converts between the nodes of a chain.
-  double convert_inside_us(llvm::ArrayRef<NodePartition> node_partitions) const;
+  double conversions_us(llvm::ArrayRef<NodePartition> node_partitions) const;
 
   const ir::Graph& graph_;
   const LatencyPredictor& predictor_;
@@ -151,13 +145,13 @@ class CostModel {
   using PartKey = std::pair<uint64_t, uint64_t>;
   mutable llvm::DenseMap<PartKey, std::optional<KernelChoice>> known_parts_;
   std::vector<std::optional<SplitRule>> split_rules_[2];  // along Height and OutputChannel: by node
-  // Of a map: what it takes however little is copied, and for all of it. Negative: not asked for.
-  struct Copy {
-    double fixed_us = -1;
-    double all_us = 0;
-  };
-  mutable std::vector<Copy> copies_[3];  // between buffers, to an image, from one: by value
+  mutable llvm::DenseMap<uint64_t, double> known_ways_;   // bring_us(), by value and use
   Placer placer_;
+  // The value at hand, of all.
+  mutable std::vector<ValuePlacement> placements_;
+  mutable std::vector<ValueState> states_;
+  mutable SegmentSteps steps_;
+  mutable StepTimes times_;
 };
 
 }  // namespace codl::compiler

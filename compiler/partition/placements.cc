@@ -218,14 +218,7 @@ ValueUse Placer::use_of(const PartitionPlan& plan, ir::ValueId value) const {
   if (of.producer != ir::kNoId) {
     const NodePartition& node_partition = plan.node_partitions[of.producer];
     chain = node_partition.chain;
-    for (const Part& part : node_partition.parts) {
-      QueueUse& queue = use.queues[index_of(part.processor)];
-      queue.computed = slab(of.type, node_partition.dim, part.computed);
-      queue.last_node = node_partition.node;
-      if (part.processor == Processor::Gpu) use.made_in = part.maps;
-      if (part.boundary_first)
-        use.boundary_unit[index_of(part.processor)] = rows_at_once(*part.kernel);
-    }
+    add_made(node_partition, use);
   }
   for (const Reader& reader : readers_[value]) {
     const ir::NodeView view{graph_, graph_.node(reader.node)};
@@ -238,6 +231,18 @@ ValueUse Placer::use_of(const PartitionPlan& plan, ir::ValueId value) const {
     }
   }
   return use;
+}
+
+void Placer::add_made(const NodePartition& node_partition, ValueUse& use) const {
+  const ir::TensorType& type = graph_.value(graph_.node(node_partition.node).output).type;
+  for (const Part& part : node_partition.parts) {
+    QueueUse& queue = use.queues[index_of(part.processor)];
+    queue.computed = slab(type, node_partition.dim, part.computed);
+    queue.last_node = node_partition.node;
+    if (part.processor == Processor::Gpu) use.made_in = part.maps;
+    if (part.boundary_first)
+      use.boundary_unit[index_of(part.processor)] = rows_at_once(*part.kernel);
+  }
 }
 
 void Placer::add_read(const ir::NodeView& node, uint32_t operand,

@@ -119,6 +119,8 @@ class Placer {
 
   // What the plan does to a value that is not constant.
   ValueUse use_of(const PartitionPlan& plan, ir::ValueId value) const;
+  // Adds what the parts of a node make of its output.
+  void add_made(const NodePartition& node_partition, ValueUse& use) const;
   // What a part of a node reads of its operand.
   void add_read(const ir::NodeView& node, uint32_t operand, const NodePartition& node_partition,
                 const Part& part, ValueUse& use) const;

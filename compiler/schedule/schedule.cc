@@ -4,7 +4,7 @@
 
 #include "compiler/partition/kernel_choice.h"
 #include "compiler/schedule/queue_order.h"
-#include "compiler/schedule/segment_steps.h"
+#include "compiler/partition/segment_steps.h"
 #include "compiler/support/error.h"
 #include "kernels/kernel_table.h"
 #include "kernels/pack.h"

@@ -27,4 +27,19 @@ llvm::SmallVector<Access, 6> accesses_of(const ir::Graph& graph, const Schedule&
   return accesses;
 }
 
+llvm::SmallVector<Access, 6> accesses_of(const ir::Graph& graph, const PlannedStep& step) {
+  llvm::SmallVector<Access, 6> accesses;
+  for (size_t i = 0; i < step.operands.size(); ++i) {
+    const TensorId tensor = step.operands[i];
+    if (tensor == kNoTensor) continue;
+    const bool is_write = step.is_map_or_unmap() || i + 1 == step.operands.size();
+    accesses.push_back({tensor,
+                        accessed_region(graph, step.node, static_cast<uint32_t>(i),
+                                        graph.value(value_of_tensor(tensor)).type, is_write,
+                                        step.part_dim, step.part),
+                        is_write});
+  }
+  return accesses;
+}
+
 }  // namespace codl::compiler

@@ -1,6 +1,7 @@
 // Works out which rows and channels of its operands a step reads and writes.
 #pragma once
 
+#include "compiler/partition/segment_steps.h"
 #include "compiler/partition/split_geometry.h"
 #include "compiler/schedule/schedule.h"
 
@@ -22,5 +23,7 @@ Region accessed_region(const ir::Graph& graph, ir::NodeId node, uint32_t operand
 // they change who may touch it.
 llvm::SmallVector<Access, 6> accesses_of(const ir::Graph& graph, const Schedule& schedule,
                                          StepId id);
+// The same of a step that has no schedule yet, without constants.
+llvm::SmallVector<Access, 6> accesses_of(const ir::Graph& graph, const PlannedStep& step);
 
 }  // namespace codl::compiler

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "compiler/simulate/step_times.h"
+#include "compiler/partition/step_times.h"
 #include "schema/plan_model.h"
 
 namespace codl::compiler {

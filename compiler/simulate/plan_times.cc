@@ -4,11 +4,12 @@
 #include <array>
 #include <vector>
 
-#include "compiler/schedule/segment_steps.h"
+#include "compiler/partition/segment_steps.h"
+#include "compiler/partition/step_times.h"
+#include "compiler/schedule/step_access.h"
 #include "compiler/simulate/host_steps.h"
 #include "compiler/simulate/known_placements.h"
 #include "compiler/simulate/queue_clock.h"
-#include "compiler/simulate/step_times.h"
 #include "compiler/simulate/weight_count.h"
 #include "compiler/support/error.h"
 #include "schema/mix_bits.h"
@@ -61,7 +62,7 @@ class PlanTimes::State {
   struct TimedStep {
     uint8_t queue = 0;
     StepTime time;
-    llvm::SmallVector<PlannedAccess, 4> accesses;
+    llvm::SmallVector<Access, 6> accesses;
     Needs needs;
     Step listed;  // HostSteps::step_of(), where the host's calls have a time
   };
@@ -93,7 +94,7 @@ class PlanTimes::State {
     uint32_t step;   // among the segment's
     uint32_t index;  // among those of its queue
     uint8_t queue;
-    PlannedAccess access;
+    Access access;
   };
 
   // ---- segments
@@ -259,7 +260,7 @@ class PlanTimes::State {
     std::array<uint32_t, kQueueCount> counts = {};
     for (uint32_t i = 0; i < fragment.steps.size(); ++i) {
       const TimedStep& step = fragment.steps[i];
-      for (const PlannedAccess& access : step.accesses)
+      for (const Access& access : step.accesses)
         add_touch({first, i, counts[step.queue], step.queue, access});
       ++counts[step.queue];
     }
@@ -315,7 +316,7 @@ class PlanTimes::State {
     for (uint32_t i = 0; i < fragment.steps.size(); ++i) {
       TimedStep& step = fragment.steps[i];
       Needs needs;
-      for (const PlannedAccess& access : step.accesses)
+      for (const Access& access : step.accesses)
         for (const ValueTouch& touch : touches_[value_of_tensor(access.tensor)]) {
           if (touch.segment > first || (touch.segment == first && touch.step >= i)) break;
           if (touch.access.tensor != access.tensor || touch.queue == step.queue ||

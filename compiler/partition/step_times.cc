@@ -1,4 +1,4 @@
-#include "compiler/simulate/step_times.h"
+#include "compiler/partition/step_times.h"
 
 #include "compiler/partition/kernel_choice.h"
 #include "compiler/support/error.h"

@@ -1,10 +1,9 @@
-#include "compiler/schedule/segment_steps.h"
+#include "compiler/partition/segment_steps.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "compiler/partition/kernel_choice.h"
-#include "compiler/schedule/step_access.h"
 
 namespace codl::compiler {
 
@@ -76,6 +75,33 @@ llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::
   return llvm::Error::success();
 }
 
+llvm::Error SegmentSteps::emit_transfers(ir::ValueId value, const ValueUse& use, Sink sink) {
+  sink_ = sink;
+  read_by_gpu_.clear();
+  const ValuePlacement& placement = placements_[value];
+  states_[value] = ValueState(placement);
+  const auto is_computed = [&](Processor processor) {
+    return !use.queues[index_of(processor)].computed.empty();
+  };
+  if (is_computed(Processor::Cpu))
+    for (TensorSlot slot : {TensorSlot::Cpu, TensorSlot::StagingToGpu})
+      if (llvm::Error error = map(value, Mapped::Write, slot)) return error;
+  for (Processor from : {Processor::Gpu, Processor::Cpu})
+    if (is_computed(from) && hands_over(placement, from))
+      if (llvm::Error error = hand_over(value, other_of(from))) return error;
+  // The segment that reads it.
+  const bool is_read_by_gpu = !use.queues[index_of(Processor::Gpu)].read.empty();
+  if (is_read_by_gpu) read_by_gpu_.push_back(placement.tensor_on(Processor::Gpu));
+  if (placement.buffer_is_shared) read_by_gpu_.push_back(placement.tensor_on(Processor::Cpu));
+  if (llvm::Error error = bring(value, Processor::Cpu)) return error;
+  if (mapped(value) == Mapped::Write && is_missing(value, Processor::Gpu))
+    if (llvm::Error error = unmap(value)) return error;
+  if (!use.queues[index_of(Processor::Cpu)].read.empty())
+    if (llvm::Error error = map(value, Mapped::Read)) return error;
+  if (llvm::Error error = bring(value, Processor::Gpu)) return error;
+  return convert_layout(value, std::exchange(states_[value].made, {}));
+}
+
 // Transfers to tensors of `homes` what the queue reads and has not computed, once per value, before
 // the first segment that reads it from outside. Inside the chain that makes a value nothing is
 // missing, and nothing exists yet to transfer: nodes after the chain read the missing part.
@@ -87,13 +113,18 @@ llvm::Error SegmentSteps::bring_operands(ir::NodeId node, const Part& part,
     if (producer != ir::kNoId && producer >= segment_first) continue;
     const Processor home = placements_[value].home_of(part);
     if (!llvm::is_contained(homes, home)) continue;
-    for (Region& region : states_[value].missing[static_cast<size_t>(home)]) {
-      if (region.empty()) continue;
-      const Region missing = std::exchange(region, {});
-      if (llvm::Error error = transfer(value, home, missing)) return error;
-      if (home == Processor::Gpu)
-        if (llvm::Error error = convert_layout(value, missing)) return error;
-    }
+    if (llvm::Error error = bring(value, home)) return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error SegmentSteps::bring(ir::ValueId value, Processor home) {
+  for (Region& region : states_[value].missing[index_of(home)]) {
+    if (region.empty()) continue;
+    const Region missing = std::exchange(region, {});
+    if (llvm::Error error = transfer(value, home, missing)) return error;
+    if (home == Processor::Gpu)
+      if (llvm::Error error = convert_layout(value, missing)) return error;
   }
   return llvm::Error::success();
 }
@@ -137,7 +168,7 @@ llvm::Error SegmentSteps::give_to_cpu(ir::NodeId first, ir::NodeId last) {
 // layout, if there is one, as far as that is read.
 llvm::Error SegmentSteps::convert_layout(ir::ValueId value, Region piece) {
   const ValuePlacement& placement = placements_[value];
-  if (placement.other_layout == kNoTensor) return llvm::Error::success();
+  if (placement.other_layout == kNoTensor || piece.empty()) return llvm::Error::success();
   const Region whole = whole_region(graph_.value(value).type);
   const Region& read = placement.converted;
   if (piece.channels == whole.channels && !(read.rows == whole.rows))
@@ -290,13 +321,18 @@ llvm::Error SegmentSteps::emit_map_step(TensorId tensor, StepKind kind, MapAcces
   return sink_(std::move(step));
 }
 
+// Says whether what the other processor misses goes there as soon as `from` has made it.
+bool SegmentSteps::hands_over(const ValuePlacement& placement, Processor from) {
+  return !placement.boundary[index_of(from)].empty() || placement.has_shared_staging();
+}
+
 // Emits the part of a node. If its rows at the cut come first, they are handed over before the rest
 // is computed.
 llvm::Error SegmentSteps::emit_part(const NodePartition& node_partition, const Part& part) {
   const ir::ValueId value = graph_.node(node_partition.node).output;
   const ValuePlacement& placement = placements_[value];
   const Range first = placement.boundary[index_of(part.processor)].rows;
-  if (first.empty() && !placement.has_shared_staging())
+  if (!hands_over(placement, part.processor))
     return emit_kernel(node_partition, part, part.computed);
   if (llvm::Error error = emit_kernel(node_partition, part, first.empty() ? part.computed : first))
     return error;
@@ -367,21 +403,6 @@ kernels::StepShape shape_of(const ir::Graph& graph, const std::vector<ValuePlace
     shape.is_in_place = stays_in_place(shape, storage_of(placements, step.operands[0]),
                                        storage_of(placements, step.operands[1]));
   return shape;
-}
-
-llvm::SmallVector<PlannedAccess, 6> accesses_of(const ir::Graph& graph, const PlannedStep& step) {
-  llvm::SmallVector<PlannedAccess, 6> accesses;
-  for (size_t i = 0; i < step.operands.size(); ++i) {
-    const TensorId tensor = step.operands[i];
-    if (tensor == kNoTensor) continue;
-    const bool is_write = step.is_map_or_unmap() || i + 1 == step.operands.size();
-    accesses.push_back({tensor,
-                        accessed_region(graph, step.node, static_cast<uint32_t>(i),
-                                        graph.value(value_of_tensor(tensor)).type, is_write,
-                                        step.part_dim, step.part),
-                        is_write});
-  }
-  return accesses;
 }
 
 }  // namespace codl::compiler

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/device/latency_predictor.h"
-#include "compiler/schedule/segment_steps.h"
+#include "compiler/partition/segment_steps.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace codl::compiler {

@@ -55,13 +55,6 @@ struct ValueState {
   friend bool operator==(const ValueState&, const ValueState&) = default;
 };
 
-// The region of an operand that a step reads or writes.
-struct PlannedAccess {
-  TensorId tensor;
-  Region region;
-  bool is_write;
-};
-
 class SegmentSteps {
  public:
   // Receives one step; its error ends the list.
@@ -76,6 +69,10 @@ class SegmentSteps {
   // after it.
   llvm::Error emit(const PartitionPlan& plan, ir::NodeId first, ir::NodeId last, Sink sink);
 
+  // Emits all that is done for one value between the parts that make and those that read it, as if
+  // nothing else were between them. `use` is what the value is placed by; its state is overwritten.
+  llvm::Error emit_transfers(ir::ValueId value, const ValueUse& use, Sink sink);
+
   // Returns the values that a segment reads or makes, ascending, without constants.
   static llvm::SmallVector<ir::ValueId, 8> values_of(const ir::Graph& graph, ir::NodeId first,
                                                      ir::NodeId last);
@@ -83,10 +80,12 @@ class SegmentSteps {
  private:
   llvm::Error bring_operands(ir::NodeId node, const Part& part, ir::NodeId segment_first,
                              llvm::ArrayRef<Processor> homes);
+  llvm::Error bring(ir::ValueId value, Processor home);
   llvm::Error take_back_for_gpu(const PartitionPlan& plan, ir::NodeId first, ir::NodeId last);
   llvm::Error give_to_cpu(ir::NodeId first, ir::NodeId last);
   llvm::Error convert_layout(ir::ValueId value, Region piece);
   bool is_missing(ir::ValueId value, Processor processor) const;
+  static bool hands_over(const ValuePlacement& placement, Processor from);
   llvm::Error hand_over(ir::ValueId value, Processor to);
   llvm::Error transfer(ir::ValueId value, Processor to, const Region& region);
   // The tensors through which a value reaches a processor.
@@ -126,9 +125,5 @@ class SegmentSteps {
 // result.
 kernels::StepShape shape_of(const ir::Graph& graph, const std::vector<ValuePlacement>& placements,
                             const PlannedStep& step, kernels::OperandShape* shapes);
-
-// Returns the accesses in operand order, without constants. Map and Unmap count as writes of the
-// whole tensor, because they change who may touch it.
-llvm::SmallVector<PlannedAccess, 6> accesses_of(const ir::Graph& graph, const PlannedStep& step);
 
 }  // namespace codl::compiler
