@@ -8,7 +8,7 @@ import papers_runs
 PAGES = os.path.join(paper.HERE, "..", "..", "docs", "results", "papers")
 ORIGINS = ("published", "simulated")
 # Each strategy's bar in the paper. On Kirin 990 the paper's CoDL uses buffers, like the profile.
-BARS = {"cpu": "cpu", "gpu": "gpu", "mulayer": "mulayer", "codl-buffer": "codl_buffer", "codl": "codl", "codl-released": "codl"}
+BARS = {"cpu": "cpu", "gpu": "gpu", "mulayer": "mulayer", "codl-buffer": "codl_buffer", "codl": "codl"}
 
 
 def read_json(path):
@@ -29,7 +29,7 @@ class Data:
         self.first = self.phones[0]
         self.paper = paper.read_data()
         self.paper_networks = [n for n in self.networks if n in self.paper.networks] or self.networks[:1]
-        self.strategies = [s for s in papers_runs.STRATEGIES if s != "codl-released"]
+        self.strategies = papers_runs.STRATEGIES
         self.study = read_json(os.path.join(paper.HERE, "data", "study.json"))["claims"]
 
     def run(self, phone, name, what):

@@ -11,7 +11,7 @@ from drawing import INK, SETTINGS, write
 from papers_pages import TITLES
 
 COLOURS = {"cpu": "#d97a1f", "gpu": "#3b8fd6", "mulayer": "#b08d1e", "coarse": "#a06ad0", "fine": "#d9659c",
-           "codl-buffer": "#5f9ea0", "codl": "#2f9e56", "codl-released": "#84ad2b", "optimal": "#e0403f", "mace": INK}
+           "codl-buffer": "#5f9ea0", "codl": "#2f9e56", "optimal": "#e0403f", "mace": INK}
 NAMES = {"retinaface": "RetinaFace", "yolov2": "YOLOv2", "vgg16": "VGG-16", "posenet": "PoseNet", "fst": "Style transfer",
          "resnet50": "ResNet-50", "mobilenet_v2": "MobileNetV2"}
 PHONES = {"sd855": "Snapdragon 855", "sd865": "Snapdragon 865", "sd888": "Snapdragon 888", "kirin990": "Kirin 990"}

@@ -6,7 +6,7 @@ import results
 
 # Titles of rows, columns and figures.
 TITLES = {"cpu": "CPU alone", "gpu": "GPU alone", "mulayer": "uLayer", "coarse": "coarse", "fine": "fine",
-          "codl-buffer": "CoDL, buffers", "codl": "CoDL", "codl-released": "CoDL, released plans", "optimal": "codl's default",
+          "codl-buffer": "CoDL, buffers", "codl": "CoDL", "optimal": "codl's default",
           "mace": "MACE"}
 CODL, STUDY = "CoDL (MobiSys'22)", 'the study "Potentials and Pitfalls" (MobiSys\'24 workshop)'
 

@@ -15,7 +15,7 @@ import paper
 NETWORKS = {"retinaface": "retinaface", "yolov2": "yolov2", "vgg16": "vgg16_paper", "posenet": "posenet", "fst": "fst"}
 OTHERS = {"resnet50": "resnet50_ts13", "mobilenet_v2": "mobilenet_v2_ts13"}  # the study's network, and a small one
 PHONES = ("sd855", "sd865", "sd888", "kirin990")
-STRATEGIES = ("cpu", "gpu", "mulayer", "coarse", "fine", "codl-buffer", "codl", "codl-released", "optimal")
+STRATEGIES = ("cpu", "gpu", "mulayer", "coarse", "fine", "codl-buffer", "codl", "optimal")
 GRANULARITIES = ("coarse", "fine", "optimal")
 # With n competing processes beside the plan's thread on one core, they take n of n + 1 parts (assumed: equal shares).
 LOADS = {0: 0, 2: 67}

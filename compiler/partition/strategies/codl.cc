@@ -98,12 +98,6 @@ llvm::Expected<PartitionPlan> codl_on(const CostModel& costs, const PartitionOpt
   return plan;
 }
 
-std::optional<Segment> codl_alone(const CostModel& costs, ir::NodeId node, Layout maps) {
-  std::optional<Choice> best = Chooser(costs, maps).best_alone(node);
-  if (!best) return std::nullopt;
-  return std::move(best->segment);
-}
-
 llvm::Expected<PartitionPlan> strategy_codl(const CostModel& costs,
                                             const PartitionOptions& options) {
   return codl_on(costs, options, costs.gpu_maps().front());

@@ -9,7 +9,4 @@ namespace codl::compiler {
 llvm::Expected<PartitionPlan> codl_on(const CostModel& costs, const PartitionOptions& options,
                                       Layout maps);
 
-// One operator by itself as Algorithm 1 starts from it; nothing if no kernel runs it.
-std::optional<Segment> codl_alone(const CostModel& costs, ir::NodeId node, Layout maps);
-
 }  // namespace codl::compiler

@@ -17,7 +17,6 @@ llvm::ArrayRef<NamedStrategy> named_strategies() {
       {"mulayer", strategy_mulayer},
       {"codl", strategy_codl},
       {"codl-buffer", strategy_codl_buffer},
-      {"codl-released", strategy_codl_released},
       {"segments", strategy_segments},
   };
   return kStrategies;

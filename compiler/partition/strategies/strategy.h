@@ -33,8 +33,6 @@ llvm::Expected<PartitionPlan> strategy_codl(const CostModel& costs,
                                             const PartitionOptions& options);
 llvm::Expected<PartitionPlan> strategy_codl_buffer(const CostModel& costs,
                                                    const PartitionOptions& options);
-llvm::Expected<PartitionPlan> strategy_codl_released(const CostModel& costs,
-                                                     const PartitionOptions& options);
 llvm::Expected<PartitionPlan> strategy_branches(const CostModel& costs,
                                                 const PartitionOptions& options);
 llvm::Expected<PartitionPlan> strategy_segments(const CostModel& costs,

@@ -1,36 +1,49 @@
-// The plans in CoDL's released code, put on our graph, kernels and schedule: the dimension, the
-// share and the chains that its authors fixed by hand for five networks on four phones, and what
-// the paper's latencies are of.
+// Predicts what a plan of CoDL's released code takes on our graph, kernels and schedule: it has the
+// dimensions, shares and chains that its authors fixed by hand for a network and a phone.
+//
+//   released_plan MODEL.onnx PHONE OPS DIMS TENTHS LENGTHS
+//
+// OPS are the operators of the released list: "conv KERNEL STRIDE OUT_ROWS IN_CHANNELS
+// OUT_CHANNELS" (or pool; fc 0 0 0 INPUTS OUTPUTS), with a ";" behind each. DIMS has H or C for
+// each, TENTHS the GPU's share as a hexadecimal digit, LENGTHS those of the chains. Prints
+// predicted microseconds.
 //
 // An operator of a list is the node of the same kind, filter, stride, rows and channels, by
 // preference one that reads what the operator before made; the lists leave operators out and have
 // channels that no network has, so what is left over is matched by kind and rows, in order. Nodes
 // that the lists lack join the chain around them; else a convolution is planned as by codl alone,
-// the rest is on the GPU. A device is taken for the phone of its name, else for one with the same
-// memory for maps. A network without a list is planned by codl.
+// the rest is on the GPU.
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
-#include "compiler/partition/strategies/codl.h"
-#include "compiler/support/error.h"
+#include "compiler/frontend/onnx_import.h"
+#include "compiler/partition/strategies/strategy.h"
+#include "compiler/pipeline.h"
+#include "compiler/variants/candidate.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace codl::compiler {
 namespace {
 
 struct ReleasedPlan {
-  const char* phone;
-  const char* dims;     // by operator: H, C
-  const char* tenths;   // by operator: the GPU's share, hexadecimal
-  const char* lengths;  // of chains
+  llvm::StringRef ops;
+  llvm::StringRef dims;     // by operator: H, C
+  llvm::StringRef tenths;   // by operator: the GPU's share, hexadecimal
+  llvm::StringRef lengths;  // of chains
 };
-struct ReleasedNetwork {
-  const char* name;
-  const char* ops;
-  ReleasedPlan plans[4];
-};
-constexpr ReleasedNetwork kNetworks[] = {
-#include "compiler/partition/strategies/codl_released_plans.inc"
-};
+
+[[noreturn]] void fail(const std::string& text) {
+  std::fprintf(stderr, "released_plan: error: %s\n", text.c_str());
+  std::exit(1);
+}
+
+template <class T>
+T value_or_fail(llvm::Expected<T> value) {
+  if (!value) fail(llvm::toString(value.takeError()));
+  return std::move(*value);
+}
 
 // Of a list's operators so many must be found as they are, at their rows, for the network to be
 // that one: RetinaFace's heads have other channels there than in any network that we know.
@@ -151,13 +164,6 @@ class Matching {
   size_t exact_ = 0;
 };
 
-const ReleasedPlan& plan_of(const ReleasedNetwork& network, const DeviceProfile& profile) {
-  for (const ReleasedPlan& plan : network.plans)
-    if (profile.name == plan.phone) return plan;
-  const llvm::StringRef kin = profile.gpu_layout == Layout::Image2d ? "sd855" : "kirin990";
-  return *llvm::find_if(network.plans, [&](const ReleasedPlan& plan) { return plan.phone == kin; });
-}
-
 // What the list says of a node.
 struct Stated {
   SplitDim dim = SplitDim::None;
@@ -169,7 +175,7 @@ std::vector<Stated> stated_of(const ReleasedPlan& plan, llvm::ArrayRef<ir::NodeI
                               size_t node_count) {
   std::vector<Stated> stated(node_count);
   llvm::SmallVector<llvm::StringRef, 96> lengths;
-  llvm::StringRef(plan.lengths).split(lengths, ' ');
+  plan.lengths.split(lengths, ' ');
   size_t op = 0;
   for (size_t chain = 0; chain < lengths.size(); ++chain) {
     size_t length = 0;
@@ -192,10 +198,15 @@ class StatedPlaces {
   llvm::Expected<PartitionPlan> run() {
     const auto node_count = static_cast<ir::NodeId>(stated_.size());
     CODL_ASSIGN_OR_RETURN(on_gpu, prefer_processor(costs_, Processor::Gpu, maps_));
+    PartitionOptions without_chains;
+    without_chains.max_chain = 1;
+    CODL_ASSIGN_OR_RETURN(alone, strategy_codl(costs_, without_chains));
     PartitionPlan plan;
     for (ir::NodeId first = 0; first < node_count;) {
       ir::NodeId last = first;
-      std::optional<Segment> segment = placed(first, last);
+      std::optional<Segment> segment;
+      if (is_split(first))
+        segment = costs_.split(first, first, stated_[first].dim, share_of(first), maps_);
       while (const auto longer = longer_chain(first, last)) {
         segment = costs_.split(first, *longer, SplitDim::Height, share_of(first), maps_);
         last = *longer;
@@ -203,7 +214,8 @@ class StatedPlaces {
       if (segment)
         append_segment(plan, std::move(*segment));
       else
-        plan.node_partitions.push_back(on_gpu.node_partitions[first]);
+        plan.node_partitions.push_back(
+            (is_unlisted_conv(first) ? alone : on_gpu).node_partitions[first]);
       first = last + 1;
     }
     return plan;
@@ -215,13 +227,8 @@ class StatedPlaces {
     return stated_[node].chain >= 0 && stated_[node].tenth > 0 && stated_[node].tenth < 10;
   }
 
-  // The node as it is stated; nothing: on the GPU.
-  std::optional<Segment> placed(ir::NodeId first, ir::NodeId last) const {
-    const Stated& stated = stated_[first];
-    if (is_split(first)) return costs_.split(first, last, stated.dim, share_of(first), maps_);
-    if (stated.chain < 0 && costs_.graph().node(first).op == OpKind::Conv2d)
-      return codl_alone(costs_, first, maps_);
-    return std::nullopt;
+  bool is_unlisted_conv(ir::NodeId node) const {
+    return stated_[node].chain < 0 && costs_.graph().node(node).op == OpKind::Conv2d;
   }
 
   // The next node behind `last` of the chain of `first` up to which all can be one chain.
@@ -241,20 +248,41 @@ class StatedPlaces {
   const std::vector<Stated> stated_;
 };
 
-}  // namespace
-
-llvm::Expected<PartitionPlan> strategy_codl_released(const CostModel& costs,
-                                                     const PartitionOptions& options) {
-  const size_t node_count = costs.graph().nodes().size();
-  for (const ReleasedNetwork& network : kNetworks) {
-    const std::vector<Signature> ops = parse_ops(network.ops);
-    const Matching matching(costs.graph(), ops);
-    if (static_cast<double>(matching.exact()) < kMinFound * static_cast<double>(ops.size()))
-      continue;
-    const ReleasedPlan& plan = plan_of(network, costs.profile());
-    return StatedPlaces(costs, stated_of(plan, matching.nodes(), node_count)).run();
-  }
-  return codl_on(costs, options, costs.gpu_maps().front());
+ir::Graph read_graph(const std::string& path) {
+  auto bytes = llvm::MemoryBuffer::getFile(path);
+  if (!bytes) fail(path + ": " + bytes.getError().message());
+  ir::Graph graph = value_or_fail(import_onnx((*bytes)->getBuffer(), path));
+  if (llvm::Error error = run_passes(graph, frontend_passes(), {}))
+    fail(llvm::toString(std::move(error)));
+  return graph;
 }
 
+double predicted_us(const std::string& model, const std::string& phone, const ReleasedPlan& plan) {
+  const ir::Graph graph = read_graph(model);
+  const DeviceProfile profile = value_or_fail(load_device_profile(phone));
+  const LatencyPredictor predictor(profile);
+  const CostModel costs(graph, predictor);
+  const std::vector<Signature> ops = parse_ops(plan.ops);
+  if (plan.dims.size() != ops.size() || plan.tenths.size() != ops.size())
+    fail("expected a dim and a share for each operator");
+  const Matching matching(graph, ops);
+  if (static_cast<double>(matching.exact()) < kMinFound * static_cast<double>(ops.size()))
+    fail(model + ": expected the network of the list, found few of its operators");
+  Optimum placed;
+  placed.plan = value_or_fail(
+      StatedPlaces(costs, stated_of(plan, matching.nodes(), graph.nodes().size())).run());
+  if (llvm::Error error = check_partition(graph, placed.plan))
+    fail(llvm::toString(std::move(error)));
+  return value_or_fail(
+             finish_candidate(graph, predictor, Precision::Fp32, {}, std::move(placed), "released"))
+      .schedule.predicted_us;
+}
+
+}  // namespace
 }  // namespace codl::compiler
+
+int main(int argc, char** argv) {
+  using namespace codl::compiler;
+  if (argc != 7) fail("expected MODEL.onnx PHONE OPS DIMS TENTHS LENGTHS");
+  std::printf("%.3f\n", predicted_us(argv[1], argv[2], {argv[3], argv[4], argv[5], argv[6]}));
+}
