@@ -21,7 +21,7 @@ inline constexpr uint32_t kWholeSearchBudget = 1000;
 enum class BoundaryFirst { Auto, Always, Never };
 
 struct PartitionOptions {
-  std::string strategy = "optimal";     // or one of strategies/strategy.cc; "auto" is "optimal"
+  std::string strategy = "optimal";     // or one of strategies/strategy.cc
   SplitDim split_dim = SplitDim::None;  // Height or OutputChannel: nodes that can, split so
   std::optional<double> ratio;          // GPU share in (0, 1): nodes that can, split there
   int32_t max_chain = kMaxChainLength;  // 1: no chains
@@ -41,7 +41,7 @@ struct PartitionOptions {
   // The packings in which each node's kernels may read weights, by node. Empty: any.
   std::vector<PackingSet> packings;
 
-  bool is_optimal() const { return strategy == "optimal" || strategy == "auto"; }
+  bool is_optimal() const { return strategy == "optimal"; }
   bool forces_placement() const { return forces_split() || !limits.places.empty(); }
   bool forces_split() const { return split_dim != SplitDim::None || ratio.has_value(); }
 };

@@ -14,6 +14,13 @@ llvm::Error check_options(const DeviceProfile& profile, const PartitionOptions& 
   return llvm::Error::success();
 }
 
+std::vector<std::string> names_for(StrategyUser user) {
+  std::vector<std::string> names;
+  for (const NamedStrategy& strategy : named_strategies())
+    if (strategy.user == user) names.emplace_back(strategy.name);
+  return names;
+}
+
 }  // namespace
 
 llvm::Error check_objective(const DeviceProfile& profile, const PartitionOptions& options) {
@@ -23,11 +30,13 @@ llvm::Error check_objective(const DeviceProfile& profile, const PartitionOptions
   return llvm::Error::success();
 }
 
-std::vector<std::string> strategy_names() {
-  std::vector<std::string> names = {"optimal", "auto"};
-  for (const NamedStrategy& strategy : named_strategies()) names.emplace_back(strategy.name);
+std::vector<std::string> public_strategies() {
+  std::vector<std::string> names = names_for(StrategyUser::Everybody);
+  names.insert(names.begin(), "optimal");
   return names;
 }
+
+std::vector<std::string> other_strategies() { return names_for(StrategyUser::Papers); }
 
 llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const LatencyPredictor& predictor,
                                         const PartitionOptions& options) {
@@ -44,7 +53,7 @@ llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const LatencyPre
     return plan;
   }
   return input_error("--strategy", "expected one of {0}, found \"{1}\"",
-                     llvm::join(strategy_names(), ", "), options.strategy);
+                     llvm::join(public_strategies(), ", "), options.strategy);
 }
 
 llvm::Expected<Optimum> optimal_partition(const ir::Graph& graph, const LatencyPredictor& predictor,

@@ -24,7 +24,8 @@ llvm::Expected<Optimum> optimal_partition(const ir::Graph& graph, const LatencyP
                                           llvm::ArrayRef<PartitionPlan> more_seeds = {},
                                           const JudgeHelp& help = {});
 
-// Names for --help, comma separated.
-std::vector<std::string> strategy_names();
+// Values of --strategy: those of --help, and the bars of papers' figures that --help-all has.
+std::vector<std::string> public_strategies();
+std::vector<std::string> other_strategies();
 
 }  // namespace codl::compiler

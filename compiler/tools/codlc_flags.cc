@@ -122,14 +122,14 @@ tools::FlagGroup output_flags(CodlcFlags* flags) {
 }
 
 tools::FlagGroup placement_flags(CodlcFlags* flags) {
+  std::vector<std::string> strategies = public_strategies();
+  llvm::append_range(strategies, other_strategies());
   return {
       "Who computes what",
-      {{"strategy", name_value("NAME", &flags->partition.strategy, strategy_names()),
-        "optimal (auto is the same): the least predicted time that is found, from the plans of "
-        "all others; cpu, gpu, gpu-image, gpu-buffer: all that it can on one processor; coarse: "
-        "whole nodes, on either; branches: whole branches on both; fine: nodes whole or split, no "
-        "chains; mulayer, codl, codl-buffer: as in the papers; codl-released: plans of CoDL's "
-        "released code, codl where it has none; segments: by costs of single segments"},
+      {{"strategy", name_value("NAME", &flags->partition.strategy, strategies),
+        "optimal: the least predicted time that is found, from the plans of others; cpu, gpu, "
+        "gpu-image, gpu-buffer: all that it can on one processor; coarse: whole nodes, on either; "
+        "fine: nodes whole or split, no chains; mulayer, codl, codl-buffer: as in the papers"},
        {"variants", variants_value("NAME[,NAME...]", &flags->variants),
         "schedules that the plan has, to be moved among at run time, equal weights once; the "
         "first is the one that a session begins with. coexec: what the flags of this list say; "

@@ -174,9 +174,9 @@ TEST_CASE("a session holds the arenas, images and weights of its plan, and tells
     SplitDim dim;
     Precision precision;
   };
-  const Mode mode = GENERATE(Mode{"auto", SplitDim::None, Precision::Fp32},
+  const Mode mode = GENERATE(Mode{"optimal", SplitDim::None, Precision::Fp32},
                              Mode{"gpu", SplitDim::None, Precision::Fp16},
-                             Mode{"auto", SplitDim::Height, Precision::Fp32});
+                             Mode{"optimal", SplitDim::Height, Precision::Fp32});
   const Network& tested = networks()[network];
   const DeviceProfile profile = load_profile(device);
   CompileOptions options;

@@ -77,6 +77,7 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
   for (const PartitionPlan& plan : more_seeds)
     if (llvm::Error error = add(plan)) return error;
   for (const NamedStrategy& strategy : named_strategies()) {
+    if (!strategy.is_seed()) continue;
     CODL_ASSIGN_OR_RETURN(plan, strategy.run(costs, options));
     if (llvm::Error error = add(std::move(plan))) return error;
   }

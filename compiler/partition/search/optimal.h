@@ -1,4 +1,4 @@
-// The default strategy: it polishes the best of the plans of all other strategies.
+// The default strategy: it polishes the best plans of others.
 #pragma once
 
 #include "compiler/partition/search/polish.h"

@@ -6,18 +6,18 @@
 namespace codl::compiler {
 
 llvm::ArrayRef<NamedStrategy> named_strategies() {
+  using enum StrategyUser;
   static constexpr NamedStrategy kStrategies[] = {
-      {"cpu", strategy_cpu},
-      {"gpu", strategy_gpu},
-      {"gpu-image", strategy_gpu_image},
-      {"gpu-buffer", strategy_gpu_buffer},
-      {"coarse", strategy_coarse},
-      {"branches", strategy_branches},
-      {"fine", strategy_fine},
-      {"mulayer", strategy_mulayer},
-      {"codl", strategy_codl},
-      {"codl-buffer", strategy_codl_buffer},
-      {"segments", strategy_segments},
+      {"segments", strategy_segments, Search},
+      {"cpu", strategy_cpu, Everybody},
+      {"gpu", strategy_gpu, Everybody},
+      {"coarse", strategy_coarse, Everybody},
+      {"fine", strategy_fine, Everybody},
+      {"mulayer", strategy_mulayer, Everybody},
+      {"codl", strategy_codl, Everybody},
+      {"gpu-image", strategy_gpu_image, Papers},
+      {"gpu-buffer", strategy_gpu_buffer, Papers},
+      {"codl-buffer", strategy_codl_buffer, Papers},
   };
   return kStrategies;
 }

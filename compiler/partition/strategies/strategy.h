@@ -1,4 +1,4 @@
-// One interface, one file per strategy, named as --strategy= takes it.
+// One interface, one file per strategy.
 #pragma once
 
 #include "compiler/partition/cost_model.h"
@@ -10,11 +10,21 @@ namespace codl::compiler {
 using Strategy = llvm::Expected<PartitionPlan> (*)(const CostModel& costs,
                                                    const PartitionOptions& options);
 
+// Who asks for a strategy. The search begins with the plans of all but the papers' bars: without
+// these it finds the same plans.
+enum class StrategyUser {
+  Everybody,  // --help has it: systems and granularities that people compare with
+  Papers,     // --help-all has it: bars of the papers' figures
+  Search,     // is no value of --strategy
+};
+
 struct NamedStrategy {
   const char* name;
   Strategy run;
+  StrategyUser user;
+  bool is_seed() const { return user != StrategyUser::Papers; }
 };
-// Those that need nothing but costs, in a fixed order.
+// Those that need nothing but costs, in the order in which a search judges their plans.
 llvm::ArrayRef<NamedStrategy> named_strategies();
 
 llvm::Expected<PartitionPlan> strategy_cpu(const CostModel& costs, const PartitionOptions& options);
@@ -33,8 +43,6 @@ llvm::Expected<PartitionPlan> strategy_codl(const CostModel& costs,
                                             const PartitionOptions& options);
 llvm::Expected<PartitionPlan> strategy_codl_buffer(const CostModel& costs,
                                                    const PartitionOptions& options);
-llvm::Expected<PartitionPlan> strategy_branches(const CostModel& costs,
-                                                const PartitionOptions& options);
 llvm::Expected<PartitionPlan> strategy_segments(const CostModel& costs,
                                                 const PartitionOptions& options);
 
