@@ -7,7 +7,7 @@
 namespace codl::compiler {
 namespace {
 
-// What the kernels ran on: a CPU by themselves, OpenCL on a processor, a GPU.
+// The machine that kernels ran on: a CPU, OpenCL on a processor, a GPU.
 enum class Kind { Cpu, Processor, Gpu };
 
 struct FamilyShares {

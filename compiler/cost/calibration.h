@@ -1,4 +1,4 @@
-// What measurements say of kernels: which part of each term's time a step really waits for.
+// Shares and intervals of kernels: which part of each term's time a step really waits for.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ struct JointShareRange {
   const JointShare& operator[](size_t i) const { return first[i]; }
 };
 
-// By Term, 0 or more. 1: a step waits for all of it; less: what else it does hides the rest; more:
+// Indexed by Term, 0 or more. 1: a step waits for all of it; less: other work hides the rest; more:
 // the kernel does not reach the machine's rate.
 struct Shares {
   double of[kTermCount] = {};
@@ -57,7 +57,7 @@ std::string name_of(const JointShare& joint);
 // Microseconds of a step, in whole nanoseconds: the same plan on every build machine.
 double weigh(const TermTimes& times, const Shares& shares);
 
-// What a kernel's shares stand on.
+// The source of a kernel's shares.
 //   Facts    the machine's facts and what kernels of its family reach on other machines
 //   Anchors  latencies of that chip that others published
 //   Samples  steps that codl-profile timed on that machine
@@ -69,14 +69,15 @@ struct Calibration {
   Level level = Level::Facts;
   Origin origin = Origin::Assumed;
   std::string source;
-  // What a prediction, taken as the median, may be multiplied with: a tenth of the times lay below
-  // `low`, a tenth above `high`.
+  // Factors of a prediction, which is the median: a tenth of the times lay below `low`, a tenth
+  // above `high`.
   double interval_low = 1;
   double interval_high = 1;
   int32_t revision = 0;  // of the kernel that was timed; 0: not known
 };
 
-// What kernels of a family reach on machines that codl-profile ran on, and how far they are apart.
+// Returns what kernels of a family reach on machines that codl-profile ran on, and how far they are
+// apart.
 Calibration family_calibration(kernels::KernelFamily family, Processor processor,
                                bool is_gpu_a_processor);
 

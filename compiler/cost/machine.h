@@ -1,4 +1,4 @@
-// What a processor is: the facts that the times of steps follow from. A profile has them; none is
+// Facts of processors that the times of steps follow from. A profile has them; none is
 // fitted to steps. Format: docs/reference/profile_format.md, "machine".
 #pragma once
 
@@ -32,7 +32,7 @@ struct CpuMachine {
   double l1_kb = 32;           // KiB
   double l2_kb = 256;          // of a core
   double last_level_kb = 0;    // of all cores; 0: none
-  // What a core reads from where, in 10^9 bytes a second.
+  // Rates at which a core reads, in 10^9 bytes a second.
   double l2_gb_per_s = 20;
   double last_level_gb_per_s = 10;
   double memory_gb_per_s = 5;
@@ -101,17 +101,17 @@ inline constexpr MachineField<GpuMachine> kGpuMachineFields[] = {
 struct Machine {
   CpuMachine cpu;
   int32_t cpu_threads = 1;  // workers of the CPU
-  // Of each, as kernels::WorkMachine has them; empty: all alike.
+  // Each worker's speed, as kernels::WorkMachine has it; empty: all alike.
   std::vector<uint16_t> cpu_worker_speeds;
   GpuMachine gpu;
   // OpenCL runs on a processor: its work-groups are run one after the other by each core.
   bool is_gpu_a_processor = false;
 };
 
-// What kernels count by; borrows the machine.
+// Returns the machine that kernels count by; borrows `machine`.
 kernels::WorkMachine work_machine(const Machine& machine, Processor processor);
 
-// What the tiles of GPU steps depend on; leaves facts.tiles as they are.
+// Sets the facts that tiles of GPU steps depend on; leaves facts.tiles as they are.
 void set_gpu_facts(const Machine& machine, kernels::GpuFacts* facts);
 
 }  // namespace codl::compiler

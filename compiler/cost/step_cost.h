@@ -1,5 +1,5 @@
-// What a step takes on a machine: a sum of terms, each a physical time times the part of it that
-// nothing hides (docs/design/cost_model.md).
+// Predicts the time of a step on a machine: a sum of terms, each a physical time multiplied by the
+// share that nothing hides (docs/design/cost_model.md).
 #pragma once
 
 #include <cstdint>
@@ -52,8 +52,8 @@ TermTimes cpu_times(const kernels::StepWork& work, const CpuMachine& machine, in
 TermTimes gpu_times(const kernels::StepWork& work, const GpuMachine& machine, bool is_a_processor,
                     bool has_warm_weights);
 
-// Of a step that has passed check_step(). A GPU step without tile numbers is taken as codlc would
-// give it some.
+// Returns the terms of a step that has passed check_step(). A GPU step without tile numbers gets
+// those that codlc would choose.
 TermTimes times_of(const kernels::StepShape& step, const Machine& machine,
                    const kernels::GpuFacts& gpu, bool has_warm_weights);
 

@@ -1,5 +1,5 @@
-// What transfers of data and synchronisations between the processors take: the one home of these
-// costs, for the planner, the simulator and replays.
+// Costs of transfers and synchronisations between the processors, for the planner, the simulator
+// and replays alike.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace codl::compiler {
 
-// Of an upload or download: what its call takes of the host's time, and what it takes after that.
+// An upload or a download: the time of the host's call, and the time after that.
 struct CopyCosts {
   Quantity call_us;
   Quantity call_us_per_mb;
@@ -18,15 +18,15 @@ struct CopyCosts {
   Quantity rest_us_per_mb;
 };
 
-// What a replay pays for giving work away and for seeing it done, by kind. The host is the thread
+// The prices of giving work away and of seeing it done, by kind. The host is the thread
 // of the CPU: it computes nothing while it calls.
 struct HostCosts {
   Quantity enqueue_us;  // a call for a queue that has other work
   Quantity submit_us;   // a call for an idle queue
   Quantity start_us;    // from that call to the start of the command
   Quantity wake_us;     // from the end of a command to the host that polls for it
-  // Of a step behind the other processor's: what the CPU's takes longer because its workers slept,
-  // and what either takes longer by the bytes that the other processor's caches have.
+  // A step after the other processor's takes longer: on the CPU because its workers slept, on
+  // either by the bytes that the other processor's caches have.
   Quantity cpu_resume_us;
   Quantity cpu_cold_us_per_mb;
   Quantity gpu_cold_us_per_mb;
@@ -59,7 +59,7 @@ struct TransferCosts {
   // A map of `bytes` and its unmap.
   double map_time_us(double bytes) const;
 
-  // What the host's calls take that give the processor of a GPU step its work; 0: not known.
+  // Returns the time of the host's calls that give the GPU a step; 0: not known.
   double enqueue_time_us() const { return host ? host->enqueue_us.value : 0; }
 
   // From the end of what makes `bytes` in one processor to the start of what reads them in the
@@ -70,7 +70,8 @@ struct TransferCosts {
   double wait_us(double bytes, bool to_gpu) const;
 };
 
-// What a step asks of a memory: 10^9 bytes a second, alone; 0 of what takes no time.
+// Returns what a step asks of a memory when it runs alone, in 10^9 bytes a second; 0 if it takes no
+// time.
 inline double memory_demand(double bytes, double us) {
   constexpr double kMaxDemand = 1e9;  // sums and ratios stay finite
   return us > 0 ? std::min(bytes / us * 1e-3, kMaxDemand) : 0;

@@ -295,7 +295,7 @@ double CostModel::transfer_us(const ValuePlace& before, llvm::ArrayRef<OutsideRe
   for (const OutsideRead& read : reads) {
     const ir::TensorType& type = graph_.value(read.value).type;
     auto& [cpu, gpu] = read.use.queues;
-    // What is read where it is.
+    // Nothing moves if the value is read where it is.
     if (before.gpu.empty() && !gpu.is_used()) continue;
     const bool is_other_layout =
         !(before.maps == Layout::Image2d ? read.use.read_as_buffer : read.use.read_as_image)
@@ -320,7 +320,7 @@ double CostModel::bring_us(ir::ValueId value, const ValueUse& use) const {
   const double bytes = static_cast<double>(value_shape(type, type.layout, {}).bytes);
   for (const Processor to : kProcessors) {
     const QueueUse& queue = use.queues[index_of(to)];
-    // What is handed over while the rest is computed is there when it is asked for.
+    // A boundary that is handed over while the rest is computed is there in time.
     if (queue.read.empty() || queue.computed.contains(queue.read) ||
         !placement.boundary[index_of(other_of(to))].empty())
       continue;

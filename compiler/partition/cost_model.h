@@ -91,13 +91,13 @@ class CostModel {
   std::optional<double> balanced_ratio(ir::NodeId first, ir::NodeId last,
                                        Layout maps = Layout::Image2d) const;
 
-  // Of a synchronisation to the GPU and one back, with nothing to move.
+  // Returns the time of a synchronisation to the GPU and one back, with nothing to move.
   double synchronisation_us() const {
     return predictor_.transfer().synchronisation_us(0, true) +
            predictor_.transfer().synchronisation_us(0, false);
   }
 
-  // What a segment reads of a value that is made before it.
+  // A value that is made before a segment, and how the segment uses it.
   struct OutsideRead {
     ir::ValueId value = ir::kNoId;
     ValueUse use;  // nothing is computed yet
@@ -119,7 +119,7 @@ class CostModel {
   // choose_kernel() with maps in layout `maps`, or where there is no kernel for that, in another.
   std::optional<KernelChoice> choose(ir::NodeId node, Processor processor, Layout maps,
                                      SplitDim dim, Range part, bool other_processor_busy) const;
-  // Of the whole node, from those made at the start.
+  // Returns the choice for the whole node, made at the start.
   const std::optional<KernelChoice>& choose_whole(ir::NodeId node, Processor processor,
                                                   Layout maps) const;
   // choose() for a part of a split node. Longer and longer chains ask for the same ones.
@@ -129,7 +129,7 @@ class CostModel {
   double bring_us(ir::ValueId value, const ValueUse& use) const;
   // The time of its steps without waits; infinite where no kernel moves the value.
   double steps_us(ir::ValueId value, const ValueUse& use, const ValuePlacement& placement) const;
-  // What the GPU converts between the nodes of a chain.
+  // Returns the time of the conversions that the GPU makes between the nodes of a chain.
   double conversions_us(llvm::ArrayRef<NodePartition> node_partitions) const;
 
   const ir::Graph& graph_;
@@ -141,7 +141,7 @@ class CostModel {
   const std::vector<PackingSet> packings_;              // by node; empty: all
   std::vector<std::optional<KernelChoice>> on_cpu_;     // by node
   std::vector<std::optional<KernelChoice>> on_gpu_[2];  // the same, with maps in Nhwc and Image2d
-  // By node, processor, layout, dim and range.
+  // A part: node, processor, layout, dim and range.
   using PartKey = std::pair<uint64_t, uint64_t>;
   mutable llvm::DenseMap<PartKey, std::optional<KernelChoice>> known_parts_;
   std::vector<std::optional<SplitRule>> split_rules_[2];  // along Height and OutputChannel: by node

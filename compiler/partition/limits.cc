@@ -102,7 +102,7 @@ std::optional<LimitCheck> check_weights(uint64_t bytes, uint64_t model_bytes,
 
 namespace {
 
-// Of all limits together, as shares of them.
+// Adds up how far the figures are beyond all limits, as shares of these.
 double excess_of(const PlanFigures& figures, const PlanLimits& limits) {
   double excess = 0;
   for (const LimitCheck& check : check_limits(figures, limits, ""))

@@ -1,5 +1,4 @@
-// What the user asks of a plan beside being right: what it takes least of, and what it may take at
-// most.
+// The objective and the limits that the user sets for a plan.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +44,7 @@ struct WeightLimit {
   std::optional<uint64_t> bytes_for(uint64_t model_bytes) const;
 };
 
-// What each variant of a plan may take at most. Unset fields limit nothing.
+// The most that each variant of a plan may take. Unset fields limit nothing.
 struct PlanLimits {
   std::optional<double> gpu_share;  // 0 to 1: GPU busy, of the run's predicted time
   // Microseconds of GPU work that nothing can interrupt: one launch, and all that is enqueued ahead
@@ -53,8 +52,8 @@ struct PlanLimits {
   std::optional<double> max_gpu_slice_us;
   std::optional<uint64_t> max_arena_bytes;  // PlanFigures::arena_bytes
   std::optional<uint32_t> max_syncs;        // waits of one queue for another
-  // Of the multiply-adds (of the nodes, if there are none) without a GPU kernel, 0 to 100. Of the
-  // network on the device: no plan changes it.
+  // The percentage of multiply-adds (or of nodes, if there are none) that has no GPU kernel, 0 to
+  // 100. No plan changes it: it depends on the network and the device.
   std::optional<double> max_fallback_percent;
   WeightLimit max_weights;  // of the plan, not of each variant
   std::vector<ForcedPlacement> places;
@@ -63,7 +62,8 @@ struct PlanLimits {
   bool limit_plans() const { return gpu_share || max_gpu_slice_us || max_arena_bytes || max_syncs; }
 };
 
-// What limits and objectives are of. All predicted, with nothing else on the device.
+// The figures that limits and objectives compare. All are predicted, for a device without other
+// load.
 struct PlanFigures {
   double predicted_us = 0;
   double gpu_share = 0;             // GPU busy, of predicted_us

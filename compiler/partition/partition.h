@@ -17,8 +17,8 @@ llvm::Error check_objective(const DeviceProfile& profile, const PartitionOptions
 llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const LatencyPredictor& predictor,
                                         const PartitionOptions& options);
 
-// Of an option set that is_optimal(): the best plan that is found by what `judge` says of whole
-// plans. partition() gives the plan of `segments` for it, which needs no judge.
+// Searches for the plan that `judge` finds best, for options that are is_optimal(). partition()
+// gives the plan of `segments` for these, which needs no judge.
 llvm::Expected<Optimum> optimal_partition(const ir::Graph& graph, const LatencyPredictor& predictor,
                                           const PartitionOptions& options, JudgePlan judge,
                                           llvm::ArrayRef<PartitionPlan> more_seeds = {},

@@ -28,9 +28,9 @@ struct Part {
   Range owned;
   Range computed;
   double predicted_us = 0;
-  // Of a split along Height: the rows at the cut that the other processor's later nodes read are
-  // computed first and handed over while the others are computed. Where they are most of the part,
-  // or the value lives in memory that cannot be handed over so (placements.h), it says nothing.
+  // In a split along Height: the rows at the cut that the other processor's later nodes read are
+  // computed first and handed over while the others are computed. This is ignored where they are
+  // most of the part, or the value lives in memory that cannot be handed over so (placements.h).
   bool boundary_first = false;
 };
 
@@ -61,7 +61,7 @@ inline bool is_alike(const NodePartition& a, const NodePartition& b) {
   return true;
 }
 
-// Of those that are alike the same, of others hardly ever.
+// Partitions that are alike have one key; others hardly ever share it.
 inline uint64_t key_of(const NodePartition& node_partition) {
   uint64_t key = uint64_t{node_partition.node} << 8 | static_cast<uint64_t>(node_partition.dim);
   const auto add = [&](uint64_t bits) { key = mix_bits(key + kSplitMixStep) ^ bits; };
@@ -94,7 +94,7 @@ inline ir::NodeId last_of_segment(const PartitionPlan& plan, ir::NodeId first) {
   return chain < 0 ? first : plan.chains[static_cast<size_t>(chain)].nodes.back();
 }
 
-// Of all that is split along Height.
+// Sets it for every part that is split along Height.
 inline void set_boundary_first(PartitionPlan& plan, bool is_first) {
   for (NodePartition& node_partition : plan.node_partitions)
     if (node_partition.dim == SplitDim::Height)

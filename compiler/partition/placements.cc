@@ -8,9 +8,9 @@
 namespace codl::compiler {
 namespace {
 
-// What is read and not computed: at most one slab before and one after what is computed, in the one
-// dimension where it falls short. A copy moves rows or channels, not both: missing rows come with
-// all channels, though the reader may want some of them only.
+// Returns what is read and not computed: at most a slab before and one after what is computed, in
+// the one dimension where it falls short. A copy moves rows or channels, not both: missing rows
+// come with all channels, though the reader may want some of them only.
 std::array<Region, 2> missing_of(const QueueUse& use) {
   const Region& computed = use.computed;
   const Region& read = use.read;
@@ -40,7 +40,7 @@ bool is_small_part(const Region& of, const Region& computed) {
          2 * of.rows.count() <= computed.rows.count();
 }
 
-// Of one value.
+// Places one value.
 class Placing {
  public:
   Placing(const ir::Graph& graph, const DeviceProfile& profile, ir::ValueId value, ValueUse use)

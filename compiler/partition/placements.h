@@ -16,7 +16,7 @@ namespace codl::compiler {
 
 inline constexpr TensorId kNoTensor = UINT32_MAX;
 
-// What happens to one value on one queue.
+// How one queue uses one value.
 struct QueueUse {
   Region computed;
   Region read;
@@ -27,13 +27,13 @@ struct QueueUse {
 
 struct ValueUse {
   std::array<QueueUse, 2> queues;  // by processor
-  // Of a map on the GPU:
+  // For a map on the GPU:
   std::optional<Layout> made_in;  // if it is computed there
   Region read_as_buffer;
   Region read_as_image;
   bool is_read_in_chain = false;  // in the chain that makes it, as what it is not made in
-  // By the processor that makes it, where it is to compute the rows at the cut first: those that
-  // its kernel computes together; else 0.
+  // Indexed by the processor that makes it: if that computes the rows at the cut first, the number
+  // of rows that its kernel computes together; else 0.
   std::array<int32_t, 2> boundary_unit = {};
   friend bool operator==(const ValueUse&, const ValueUse&) = default;
 };
@@ -53,14 +53,15 @@ struct PlacedTensor {
 };
 
 struct ValuePlacement {
-  // By processor, ids as tensor_id() has them. `missing`: what the queue reads and does not
-  // compute: below and above what it does.
+  // Indexed by processor; ids are tensor_id()'s. `missing` is what the queue reads and does not
+  // compute: below and above what it computes.
   std::array<TensorId, 2> tensor = {kNoTensor, kNoTensor};
   // On the way to that queue. Separate + images: a device buffer; SubBuffer: shared, so that what
   // is handed over is all that the queues take from each other.
   std::array<TensorId, 2> staging = {kNoTensor, kNoTensor};
   std::array<std::array<Region, 2>, 2> missing = {};
-  // By processor: what it computes first and hands over, before the rest; nothing: all at once.
+  // Indexed by processor: the rows that it computes first and hands over; empty: it computes all at
+  // once.
   std::array<Region, 2> boundary = {};
   // Maps: the layout of the GPU's tensor. Parts on the GPU that read the other layout read the
   // CPU's tensor, where that is a buffer for both, or `other_layout`: the GPU converts `converted`
@@ -117,11 +118,11 @@ class Placer {
  public:
   Placer(const ir::Graph& graph, const DeviceProfile& profile);
 
-  // What the plan does to a value that is not constant.
+  // Returns how the plan uses a value that is not constant.
   ValueUse use_of(const PartitionPlan& plan, ir::ValueId value) const;
   // Adds what the parts of a node make of its output.
   void add_made(const NodePartition& node_partition, ValueUse& use) const;
-  // What a part of a node reads of its operand.
+  // Adds what a part of a node reads of its operand.
   void add_read(const ir::NodeView& node, uint32_t operand, const NodePartition& node_partition,
                 const Part& part, ValueUse& use) const;
   // Follows from the use alone.

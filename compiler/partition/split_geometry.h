@@ -14,7 +14,7 @@ namespace codl::compiler {
 // The smallest range that holds both; an empty one adds nothing.
 Range hull(Range a, Range b);
 
-// What both hold; empty if nothing.
+// Returns what both hold; empty if nothing.
 inline Range intersection(Range a, Range b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
@@ -37,7 +37,7 @@ Region hull(const Region& a, const Region& b);
 Region whole_region(const ir::TensorType& type);
 // The slab `range` along `dim`, whole in the other dimension.
 Region slab(const ir::TensorType& type, SplitDim dim, Range range);
-// What computing the slab `range` along `dim` of the node's output reads of operand `operand`.
+// Returns what computing the slab `range` along `dim` of the output reads of operand `operand`.
 Region read_region(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range range);
 
 // The rule of a node for `dim`, if it can be cut there.

@@ -46,7 +46,7 @@ uint64_t StepTimes::key_of(const PlannedStep& step) const {
           static_cast<uint64_t>(step.part_dim));
   add_range(step.part);
   for (TensorId tensor : step.operands) {
-    // What stays in its place takes no time: storages count.
+    // Storages count, because a step that leaves its operand in place takes no time.
     if (tensor == kNoTensor) {
       add(0, static_cast<uint64_t>(Storage::Weights));
       continue;

@@ -31,7 +31,7 @@ class StepTimes {
   llvm::Expected<StepTime> time(const PlannedStep& step);
 
  private:
-  // Of all that the time depends on. Steps that take other times hardly ever have the same one.
+  // Mixes all that the time depends on. Steps that take other times hardly ever share a key.
   uint64_t key_of(const PlannedStep& step) const;
   llvm::Expected<StepTime> predicted_time(const PlannedStep& step) const;
 

@@ -72,7 +72,7 @@ class RunsBesideDisplay {
                           : asked_us_ <= clock_.now_us ? is_displays_turn_ || own_us > clock_.now_us
                                                        : asked_us_ < own_us;
     serves_display_ = is_first;
-    // What was enqueued first is waited for, whether it can start or not.
+    // The work that was enqueued first is waited for, whether it can start or not.
     if (!is_first && own_us == kNotReadyUs) return kNotReadyUs;
     return is_first ? asked_us_ : own_us;
   }

@@ -1,4 +1,4 @@
-// What limits and objectives are of (partition/limits.h), of a variant.
+// Computes the figures of a variant that limits and objectives compare (partition/limits.h).
 #pragma once
 
 #include "compiler/device/device_profile.h"
@@ -14,7 +14,7 @@ uint32_t count_syncs(const Variant& variant);
 // that plan_memory() has been through; 0 before.
 uint64_t arena_bytes_of(const Variant& variant, const DeviceProfile& profile);
 
-// Of a variant that predict() has been through.
+// The variant has been through predict().
 // Input error: a kernel that the profile's device cannot run.
 llvm::Expected<PlanFigures> figures_of(const Variant& variant, const DeviceProfile& profile);
 

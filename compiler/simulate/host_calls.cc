@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto kCpu = static_cast<uint8_t>(Queue::Cpu);
 
-// Of what `maker` made, the bytes that `reader`, a kernel, reads.
+// Returns the bytes of what `maker` made that `reader`, a kernel, reads.
 double bytes_read_by_kernel(const Variant& variant, const Step& maker, const Step& reader) {
   if (maker.kind == StepKind::Download) return moved_bytes(variant, maker);
   if (maker.kind != StepKind::Kernel) return 0;
@@ -25,7 +25,7 @@ double bytes_read_by_kernel(const Variant& variant, const Step& maker, const Ste
   return 0;
 }
 
-// Of the run's inputs, the bytes that a kernel reads.
+// Returns the bytes of the run's inputs that a kernel reads.
 double given_bytes_of(const Variant& variant, const Step& step) {
   double bytes = 0;
   for (TensorId operand : step.operands)
@@ -34,8 +34,8 @@ double given_bytes_of(const Variant& variant, const Step& step) {
   return bytes;
 }
 
-// Of a profile without HostCosts: calls that take no time themselves, but come when the host is
-// done with the CPU's steps before them in the list, and wait until there is room in the queue.
+// Adds calls for a profile without HostCosts. They take no time themselves, but come when the host
+// is done with the CPU's steps before them in the list, and wait until there is room in the queue.
 std::vector<QueueStep> with_calls_for_room(const Variant& variant, llvm::ArrayRef<QueueStep> steps,
                                            const TransferCosts& transfer) {
   AheadWindow window(static_cast<float>(variant.max_ahead_us));
@@ -94,7 +94,8 @@ class Host {
  private:
   bool is_cpu(uint32_t i) const { return planned_[i].queue == kCpu; }
 
-  // What is in its place is not, but for a marker where it waits or is waited for.
+  // A step that leaves its operand in place is not, except for a marker where it waits or is waited
+  // for.
   bool is_enqueued(uint32_t i) const {
     const Step& step = variant_.steps[i];
     if (step.kind != StepKind::Kernel || !step.waits.empty() || is_waited_for_[i]) return true;
@@ -137,7 +138,7 @@ class Host {
     if (!is_cpu(i)) step.waits.push_back({calls_[i], costs_.start_us.value});
   }
 
-  // What the step takes longer than one whose data its own queue had last.
+  // Returns how much longer the step takes than one whose data its own queue had last.
   double cold_us_of(uint32_t i) {
     const Step& step = variant_.steps[i];
     if (step.queue == Queue::Transfer) return 0;
@@ -165,7 +166,8 @@ class Host {
   double synchronisation_us(uint32_t from, uint32_t to) const {
     if (is_cpu(to)) return costs_.wake_us.value;
     if (!is_cpu(from)) return costs_.queue_us.value;
-    // What is enqueued behind a step of the host's has waited for it; a gate has to be opened.
+    // A step that is enqueued after a step of the host's has waited for it; a gate has to be
+    // opened.
     return is_gated_ ? costs_.start_us.value : 0;
   }
 

@@ -42,7 +42,7 @@ class KnownPlacements {
   static constexpr size_t kMaxKnown = 8;  // of a value: more are hardly asked for again
 
   const Placer& placer_;
-  // By value, the one that was asked for last first.
+  // Indexed by value; the one that was asked for last comes first.
   std::vector<llvm::SmallVector<std::unique_ptr<Known>, kMaxKnown>> known_;
   uint32_t next_id_ = 1;
 };

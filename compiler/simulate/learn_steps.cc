@@ -11,8 +11,8 @@ namespace {
 // No profile is that far off; beyond it a file is of something else.
 constexpr double kMaxFactor = 1000;
 
-// What the variant was measured to take is what both processors took of each other, too: the ratio
-// is to what is predicted of the step in its place in the run, not of the step alone.
+// Measured times include what both processors take of each other. So the ratio is to the prediction
+// of the step in its place in the run, not of the step alone.
 llvm::Error learn_variant(const Variant& variant, const MeasuredSteps& measured,
                           llvm::StringRef path, const DeviceProfile& profile,
                           LearnedSteps& learned) {

@@ -1,4 +1,4 @@
-// What codl-bench --json --steps measured, beside what a plan predicts.
+// Reads what codl-bench --json --steps measured, for comparison with what a plan predicts.
 #pragma once
 
 #include <algorithm>

@@ -56,7 +56,7 @@ class PlanTimes::State {
     friend bool operator==(const StepRef&, const StepRef&) = default;
   };
 
-  // By queue: the last step there that must be done before; none: kNoId.
+  // Indexed by queue: the last step there that must be done before; none: kNoId.
   using Needs = std::array<StepRef, kQueueCount>;
 
   struct TimedStep {
@@ -67,8 +67,8 @@ class PlanTimes::State {
     Step listed;  // HostSteps::step_of(), where the host's calls have a time
   };
 
-  // What a segment comes to. It follows from its nodes' parts, and of the values that it touches
-  // from where they live and how they are before it.
+  // The steps of a segment. They follow from its nodes' parts, from where the values live that it
+  // touches, and from the states of these before it.
   struct Fragment {
     uint64_t key = 0;  // of the parts
     std::vector<TimedStep> steps;
@@ -79,8 +79,8 @@ class PlanTimes::State {
     llvm::SmallVector<ValueState, 8> behind;
   };
 
-  // What segments that begin with a node have come to, the last one first. A search goes back from
-  // most of the plans that it looks at, and comes again to some of them.
+  // The segments that have begun with a node, the last one first. A search goes back from most of
+  // the plans that it looks at, and comes again to some of them.
   struct SegmentAt {
     bool is_there = false;  // in the plan at hand, or in the one before
     bool is_new = false;    // made, or with other needs, for the plan at hand
@@ -309,8 +309,8 @@ class PlanTimes::State {
     touches.insert(at, touch);
   }
 
-  // Of each step of the segment: what of other queues touches what it touches, and one of both
-  // writes.
+  // Finds for each step of the segment the steps of other queues that touch what it touches, if one
+  // of both writes.
   void find_needs(ir::NodeId first) {
     Fragment& fragment = segments_[first].now();
     for (uint32_t i = 0; i < fragment.steps.size(); ++i) {
@@ -377,7 +377,7 @@ class PlanTimes::State {
   struct Point {
     QueueClock clock;
     std::array<uint32_t, kQueueCount> at = {};  // the queue's step that is not done
-    // By queue and other queue: how many of its steps the queue is known to be behind.
+    // [queue][other]: how many steps of the other queue the queue is known to be behind.
     std::array<std::array<uint32_t, kQueueCount>, kQueueCount> behind = {};
   };
 

@@ -11,7 +11,7 @@ namespace codl::compiler {
 
 inline constexpr double kNotReadyUs = 1e300;
 
-// What makes queues slower than their steps say.
+// Conditions that make queues slower than their steps say.
 struct QueueConditions {
   double slow_down[kQueueCount] = {1, 1, 1};
   double interference[2] = {};
@@ -39,8 +39,8 @@ struct QueueConditions {
                 const double (&gb_per_s)[kQueueCount]) const {
     if (queue >= 2) return slow_down[queue];
     const bool is_alone = !runs[0] || !runs[1];
-    // What disturbs one queue, for longer than steps take, holds up the other at their next join:
-    // of queues that are disturbed at different times both lose what either does.
+    // A disturbance of one queue lasts longer than steps and holds up the other at their next join:
+    // both queues lose what either loses.
     const double both = interference[queue] + (is_alone ? 0 : interference[1 - queue]);
     const double alone = slow_down[queue] * (1 + both);
     if (is_alone) return alone;
@@ -139,10 +139,10 @@ class QueueWalk {
     return ready_us + conditions_.with_interference_us(step.synchronisation_us);
   }
 
-  // Of the queue's next step, on the wall's clock.
+  // Returns the demand of the queue's next step, on the wall's clock.
   StepDemand wall_demand(size_t queue) const {
     const QueueStep& step = steps_[next_[queue]];
-    // What that queue was given before stands before this step.
+    // The steps that the other queue was given before this one come first in the list.
     const bool is_idle_call =
         step.called_queue != kNoQueue && next_[step.called_queue] > next_[queue];
     if (is_idle_call) return {step.idle_us};

@@ -77,7 +77,7 @@ ReplayOp with_channels(ReplayOp op, int32_t channels) {
   return op;
 }
 
-// What the two processors compute of an operator; none: nothing.
+// The parts of an operator that the two processors compute; none: nothing.
 struct Parts {
   std::optional<ReplayOp> cpu;
   std::optional<ReplayOp> gpu;
@@ -104,8 +104,8 @@ int32_t rows_read(const ReplayOp& op, const ReplayOp& following, int32_t followi
                     op.out_rows());
 }
 
-// By operator of a chain along Height: own rows, and those that the same processor's next operators
-// read.
+// Splits each operator of a chain along Height: own rows, and those that the same processor's next
+// operators read.
 std::vector<Parts> split_rows(const ReplayChain& chain) {
   std::vector<Parts> parts(chain.ops.size());
   int32_t cpu_rows = 0;

@@ -14,12 +14,12 @@ namespace codl::compiler {
 // Million bytes of what the variant's steps have packed.
 double weight_mbytes(const Variant& variant);
 
-// By step of the variant, without what the host's calls and synchronisations take. Input error: a
-// kernel that the profile's device cannot run, or its user does not want.
+// Returns the variant's steps without the times of the host's calls and of synchronisations. Input
+// error: a kernel that the profile's device cannot run, or its user does not want.
 llvm::Expected<std::vector<QueueStep>> bare_steps_of(const Variant& variant,
                                                      const LatencyPredictor& predictor);
 
-// By step of the variant, in its order; where the profile says what the host's calls take, with
+// Returns the variant's steps in its order; where the profile says what the host's calls take, with
 // steps for these between (host_calls.h). Input error: the profile has no model of a kernel of the
 // variant.
 llvm::Expected<std::vector<QueueStep>> queue_steps_of(const Variant& variant,

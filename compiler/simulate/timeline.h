@@ -33,13 +33,13 @@ struct QueueStep {
   std::vector<QueueWait> waits;
   std::string name;
   const char* kernel = "transfer";
-  // Of a call that gives another queue its next step: which queue, and what the call takes where
+  // For a call that gives another queue its next step: which queue, and the time of the call if
   // that queue has done all it was given. A call takes wall time only.
   uint8_t called_queue = kNoQueue;
   double idle_us = 0;
 };
 
-// What else happens on the device.
+// Other load on the device.
 struct SimulatedLoad {
   double cpu_percent = 0;        // of the CPU queue's time that others take, 0 to 90
   double gpu_frame_percent = 0;  // of the GPU's time that drawing takes, 0 to 90
@@ -59,7 +59,8 @@ struct Timeline {
   double overlap_us = 0;    // CPU and GPU both busy
   std::vector<Span> spans;  // by step
 
-  // Of the whole run; the profile has power figures. A queue draws its power while it is busy.
+  // Returns the energy of the whole run. The profile must have power figures. A queue draws its
+  // power while it is busy.
   double energy_j(const PowerFigures& power) const;
 };
 

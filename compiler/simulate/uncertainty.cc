@@ -16,15 +16,15 @@ namespace {
 
 constexpr double kOutside = 0.05;  // of the draws, on each side of the interval
 
-// Of a normal distribution, nine tenths lie above -kTenth deviations.
+// Nine tenths of a normal distribution lie above -kTenth deviations.
 constexpr double kTenth = 1.2816;
 
 // The logarithm of synchronisations: assumed, by how far the same number of other devices is away
 // (0.2 to 0.6 ms a round trip on phones of six years, where the profile says 0.6).
 double sync_deviation(Origin origin) { return origin == Origin::Measured ? 0.1 : 0.3; }
 
-// What kernels of a processor share of the variance of their errors, by level. Intervals of facts
-// and anchors are those of whole networks. Fitted: of the published latencies of
+// The share of the variance of their errors that kernels of a processor have in common, by level.
+// Intervals of facts and anchors are those of whole networks. Fitted: of the published latencies of
 // docs/results/phones.md, what those of one chip, library and number of threads have in common is
 // 0.36 of the CPU's variance and 0.62 of the GPU's with the network left out of the fit (anchors),
 // and 0.90 of the GPU's with the chip left out (facts).
@@ -41,7 +41,7 @@ double own_deviation(Level level) {
   return std::sqrt((1 - kSharedVariance[static_cast<size_t>(level)]) * kKernelsOfNetwork);
 }
 
-// Of the logarithm; a normal distribution's half on each side.
+// A spread of logarithms, with half of a normal distribution on each side.
 struct Spread {
   double middle = 0;
   double below = 0;

@@ -17,7 +17,7 @@ struct Uncertainty {
   // Nine tenths of the draws lie between.
   double low_us = 0;
   double high_us = 0;
-  // Of the time of all steps and synchronisations, what rests on numbers that the profile assumes.
+  // The share of the time of all steps and synchronisations that rests on assumed numbers.
   double assumed_share = 0;
 };
 

@@ -7,8 +7,8 @@
 namespace codl::compiler {
 namespace {
 
-// What the slower processor of segments costs is not what it takes with the other queue behind or
-// ahead: by so much of the old runs a change may look slower and be faster.
+// A change may look slower than the old runs by this factor and still be faster: costs of segments
+// do not know that one queue may be behind or ahead.
 constexpr double kHopeless = 1.05;
 
 }  // namespace
@@ -25,7 +25,7 @@ bool ChangeCosts::is_hopeless(const Change& change) const {
              hidden_us;
 }
 
-// Of `runs` in the place of runs [begin, end), with what is transferred before them and behind.
+// Returns the cost of `runs` in the place of runs [begin, end), with the transfers around them.
 double ChangeCosts::segments_us(size_t begin, size_t end, llvm::ArrayRef<RunPtr> runs) const {
   double us = 0;
   ValuePlace before;

@@ -1,4 +1,4 @@
-// What a change of a plan can gain at most, by costs of segments.
+// Bounds what a change of a plan can gain, by costs of segments.
 #pragma once
 
 #include <vector>

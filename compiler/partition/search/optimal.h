@@ -11,7 +11,7 @@ struct Optimum {
   uint32_t evaluations = 0;  // whole plans that were judged
 };
 
-// What a search may know of plans beside the judgement of whole ones.
+// Cheaper answers about plans than the judgement of whole ones.
 struct JudgeHelp {
   FloorOfPlan floor = nullptr;
   // The judgement where limits are not kept, but what is beyond them counts, times a weight. Where

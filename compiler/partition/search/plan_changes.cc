@@ -81,7 +81,7 @@ bool ChangesInTurn::at(ir::NodeId node) {
 
 // The GPU's shares at which the run takes least by costs of segments, from the best on. CPUs
 // compute rows in tiles and GPUs groups in waves, so that many a cut is better than its neighbours.
-// Of more than kMaxCuts cuts every so many-th is looked at.
+// If there are more than kMaxCuts cuts, only some at equal distances are looked at.
 llvm::SmallVector<double, ChangesInTurn::kBestCuts> ChangesInTurn::best_shares(
     const Run& run) const {
   const std::optional<SplitRule>& rule = costs_.split_rule(run.last, run.how.dim());

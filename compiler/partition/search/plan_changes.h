@@ -1,4 +1,4 @@
-// What could be changed of a plan.
+// Makes and tries changes of a plan.
 #pragma once
 
 #include <optional>

@@ -11,8 +11,8 @@
 namespace codl::compiler {
 namespace {
 
-// Of what is left of the budget when no single change helps, what is annealed with. How much slower
-// a change may make the plan then, at first. Changes that are tried for each that is judged.
+// The share that annealing gets of the budget that is left when no single change helps; how much
+// slower a change may make the plan then, at first; changes that are tried for each that is judged.
 constexpr double kAnnealed = 0.8;
 constexpr double kWarmth = 0.02;
 constexpr uint32_t kTriesOfOne = 16;

@@ -37,7 +37,7 @@ std::optional<Change> RandomChanges::small() {
   }
 }
 
-// Of channels where it is to be split so and can be; else of rows.
+// Makes a chain of channels where that is asked for and possible; else one of rows.
 std::optional<Change> RandomChanges::in_chain(ir::NodeId first, ir::NodeId last, How how) const {
   if (how.placement == Placement::OutputChannel)
     if (auto change = changes_.placed(first, last, how)) return change;

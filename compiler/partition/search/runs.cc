@@ -54,7 +54,7 @@ Runs runs_of(const PartitionPlan& plan) {
       run.how.placement = head.part_on(Processor::Gpu) ? Placement::Gpu : Placement::Cpu;
     }
     for (ir::NodeId node = first; node <= run.last; ++node) {
-      // Of a chain the nodes that have no kernel for the preferred layout are in another.
+      // Nodes of a chain that have no kernel for the preferred layout are in another.
       const Part* gpu = plan.node_partitions[node].part_on(Processor::Gpu);
       if (gpu != nullptr && gpu->maps == Layout::Image2d) run.how.maps = gpu->maps;
       run.segment.node_partitions.push_back(plan.node_partitions[node]);

@@ -15,13 +15,13 @@ struct How {
   Placement placement = Placement::Cpu;
   double gpu_share = 0;        // of a split
   Layout maps = Layout::Nhwc;  // that the GPU prefers
-  // By processor, of a split along Height: its parts are Part::boundary_first.
+  // Indexed by processor, for a split along Height: whether its parts are Part::boundary_first.
   std::array<bool, 2> boundary_first = {true, true};
 
   bool is_split() const {
     return placement == Placement::Height || placement == Placement::OutputChannel;
   }
-  // Of a split.
+  // Only for a split.
   SplitDim dim() const {
     return placement == Placement::Height ? SplitDim::Height : SplitDim::OutputChannel;
   }

@@ -23,7 +23,7 @@ std::vector<double> work_beside_us(const CostModel& costs) {
   double all_us = 0;
   for (ir::NodeId node = 0; node < count; ++node)
     all_us += own_us[node] = least_whole_us(costs, node);
-  // By node: those it needs. 3 MB for 5,000 nodes.
+  // Holds for each node those it needs. 3 MB for 5,000 nodes.
   std::vector<llvm::BitVector> needed(count, llvm::BitVector(static_cast<unsigned>(count)));
   std::vector<double> beside_us(count);
   for (ir::NodeId node = 0; node < count; ++node) {

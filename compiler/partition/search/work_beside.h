@@ -1,4 +1,4 @@
-// What could be computed at the same time as a node.
+// Finds how much could be computed at the same time as a node.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace codl::compiler {
 
-// By node: microseconds, each on the processor that is faster at it, of the nodes that neither need
-// it nor are needed by it.
+// Returns for each node the microseconds of the nodes that neither need it nor are needed by it,
+// each on the processor that is faster at it.
 std::vector<double> work_beside_us(const CostModel& costs);
 
-// Of a node whole, where it takes least; 0 where nothing runs it.
+// Returns the least time of the whole node on one processor; 0 if nothing runs it.
 double least_whole_us(const CostModel& costs, ir::NodeId node);
 
 }  // namespace codl::compiler
