@@ -255,8 +255,8 @@ std::string what_judges(const DeviceProfile& profile, const CompileOptions& opti
 llvm::Error run_frontend_passes(ir::Graph& graph, const CompileOptions& options,
                                 PassSavings& savings, const DeviceProfile& profile,
                                 CompileReport& report) {
-  PassOptions passes = options.passes;
-  if (options.reports_passes || options.wants_report)
+  PassOptions passes{options.dump, options.dump_to};
+  if (options.wants_report)
     passes.on_graph = [&](llvm::StringRef pass, const ir::Graph& after) {
       return savings.add(pass, after);
     };
@@ -281,9 +281,7 @@ llvm::Error run_frontend_passes(ir::Graph& graph, const CompileOptions& options,
   std::vector<Pass> kept;
   for (const Pass& pass : kFrontendPasses)
     if (!llvm::is_contained(options.skipped_passes, pass.name)) kept.push_back(pass);
-  if (llvm::Error error = run_passes(graph, kept, passes)) return error;
-  if (options.reports_passes && options.dump_to != nullptr) savings.print(*options.dump_to);
-  return llvm::Error::success();
+  return run_passes(graph, kept, passes);
 }
 
 }  // namespace
@@ -294,21 +292,15 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
                                       const DeviceProfile& profile, const CompileOptions& options) {
   if (llvm::Error error = check_objective(profile, options.partition)) return error;
   CompileResult result;
-  const auto begin = [&](const char* stage) {
-    if (options.on_stage) options.on_stage(stage);
-  };
-  begin("import");
   if (llvm::Error error = check_model_bytes(onnx.size(), path)) return error;  // before it is read
   const std::string model_hash = to_hex(hash_of(onnx));
   auto imported = import_onnx(onnx, path, options.import, &result.report.notes);
   if (!imported) return report_refusal(imported.takeError(), options);
   ir::Graph graph = std::move(*imported);
-  begin("passes");
   PassSavings savings(profile);
   if (llvm::Error error = run_frontend_passes(graph, options, savings, profile, result.report))
     return error;
   dump_stage(options, "graph", [&] { return ir::print(graph); });
-  begin("partition");
   const LatencyPredictor predictor(profile, constant_mbytes(graph));
   VariantMaker maker(graph, predictor, options.precision, options.partition);
 
@@ -332,7 +324,6 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
     schedules.push_back(std::move(made.candidate.schedule));
   }
 
-  begin("pack weights");
   CODL_ASSIGN_OR_RETURN(weights, pack_weights(graph, schedules));
   result.report.weight_bytes = weights.data_bytes;
   result.report.model_weight_bytes = constant_bytes(graph);
@@ -346,7 +337,6 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   }
   for (const Blob& blob : weights.blobs)
     if (kernels::winograd_outputs(blob.packing) != 0) result.report.winograd_bytes += blob.bytes;
-  begin("emit");
   const PlanInfo info{profile.name, model_hash, to_hex(profile.hash),
                       static_cast<uint32_t>(profile.machine.cpu_threads), profile.worker_speeds()};
   std::optional<ir::Graph> reported;  // the plan takes the graph
@@ -369,7 +359,6 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
                              .limits = limits,
                              .measured_json = options.measured_json,
                              .measured_path = options.measured_path,
-                             .measured_on = options.measured_on,
                              .model_name = llvm::sys::path::filename(path).str(),
                              .model_hash = info.model_hash,
                              .plan_bytes = result.plan.size()};

@@ -30,12 +30,12 @@ struct CompileOptions {
   // In the plan's order; the first is what a session begins with. One is made of two of the same
   // name.
   std::vector<VariantRequest> variants = {{}, {VariantRequest::Cpu, "cpu"}};
-  PassOptions passes;
   std::vector<std::string> skipped_passes;  // names: these do not run
   Precision precision = Precision::Fp32;
   // Print why the steps of a node of the first variant take what is predicted; empty: of all nodes.
   std::optional<std::string> explained_node;
-  std::string dump;  // stage to print: graph, partition, schedule, memory; empty: none
+  // What to print: graph, partition, schedule, memory, or the graph after a pass; empty: nothing.
+  std::string dump;
   llvm::raw_ostream* dump_to = nullptr;
   // Print what the device makes of the network (compiler/report) to dump_to.
   SupportFormat support = SupportFormat::None;
@@ -43,15 +43,10 @@ struct CompileOptions {
   // Before layouts are chosen; or null. The first in front of compress, which may take long.
   std::function<llvm::Error(const ir::Graph& graph)> on_uncompressed;
   std::function<llvm::Error(const ir::Graph& graph)> on_optimised;
-  // Called as a stage begins ("import", "passes", "partition", "pack weights", "emit").
-  std::function<void(const char* stage)> on_stage;
-  bool reports_passes = false;  // print what each pass saved (report/pass_savings) to dump_to
-  bool wants_report = false;    // CompileResult::report_json
-  // The text of codl-bench --json --steps, for the report, where it is from, and the device that it
-  // must be of; empty: none.
+  bool wants_report = false;  // CompileResult::report_json
+  // The text of codl-bench --json --steps, for the report, and where it is from; empty: none.
   std::string measured_json;
   std::string measured_path;
-  std::string measured_on;
   bool builds_plan = true;  // false: the report and the limits are all that is asked for
 };
 

@@ -67,7 +67,7 @@ A NaN or an infinity reaches more outputs than its windows where the work is arr
 
 | where | reaches |
 |---|---|
-| 3x3 convolutions by Winograd's method (`codlc --no-winograd` does without) | the other outputs of its tile, 2x2 or 4x4 pixels; an infinity as a NaN |
+| 3x3 convolutions by Winograd's method (`codlc --avoid=winograd` does without) | the other outputs of its tile, 2x2 or 4x4 pixels; an infinity as a NaN |
 | ConvTranspose with strides | the outputs of the filter's extent rounded up to a multiple of the stride |
 | LRN | the other channels of its pixel |
 | linear and cubic Resize, GridSample, RoiAlign | neighbours whose weight is 0 |

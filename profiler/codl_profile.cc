@@ -230,7 +230,7 @@ bool measure_steps(const ProfileFlags& flags, const MeasuredProcessors& processo
   const auto is_interrupted = [] { return interrupted != 0; };
   const int64_t start_ns = rt::now_ns();
   DeviceFacts& facts = measured->facts;
-  if (processors.gpu && !flags.leaves_tiles && budget_s > 0) {
+  if (processors.gpu && budget_s > 0) {
     if (!tune_tiles(*processors.gpu, measured->samples,
                     {flags.kernels, options.has_images, kTilesShare * budget_s, is_interrupted,
                      append_line},

@@ -52,8 +52,6 @@ tools::CommandLine command_line_of(ProfileFlags* flags) {
         {"seed", integer_value("N", &flags->seed, 0),
          "draw other steps, in another order: for a process beside another"},
         {"cpu-only", switch_value(&flags->cpu_only), "leave OpenCL devices alone"},
-        {"no-tiles", switch_value(&flags->leaves_tiles),
-         "do not look for the GPU's best tiles, which takes up to a tenth of the time budget"},
         {"layout",
          tools::choice_value(&flags->layout, {{"auto", MapLayout::Auto},
                                               {"image", MapLayout::Image},

@@ -25,7 +25,6 @@ struct ProfileFlags {
   bool fits_only = false;
   bool replaces = false;
   bool cpu_only = false;
-  bool leaves_tiles = false;
   std::vector<std::string> plans;
   std::string kernels;
   int32_t samples_per_kernel = 0;  // 0: the usual number

@@ -283,12 +283,6 @@ llvm::Expected<std::vector<Bytes>> CalibrationData::inputs(size_t sample) {
   return result;
 }
 
-double Deviation::loss(Metric metric) const {
-  if (metric == Metric::Relative) return relative;
-  if (metric == Metric::Cosine) return 1 - cosine;
-  return accuracy ? std::max(*accuracy_before - *accuracy, 0.0) : 1 - agreement;
-}
-
 llvm::Expected<DeviationMeter> DeviationMeter::make(const ir::Graph& untouched,
                                                     CalibrationData& calibration,
                                                     std::vector<size_t> samples) {

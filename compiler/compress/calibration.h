@@ -70,8 +70,6 @@ class CalibrationData {
   uint64_t hash_ = 0;
 };
 
-enum class Metric { Top1, Relative, Cosine };
-
 // Of a network's outputs on samples, against those of the untouched one.
 struct Deviation {
   double relative = 0;   // L2 norm of the difference by that of the untouched outputs
@@ -80,8 +78,8 @@ struct Deviation {
   std::optional<double> accuracy, accuracy_before;  // with labels
   size_t samples = 0;
 
-  // By the metric, in [0, 1]: what is lost. Top1: accuracy, without labels agreement.
-  double loss(Metric metric) const;
+  // What is lost: accuracy, in [0, 1]; without labels `relative`.
+  double loss() const { return accuracy ? std::max(*accuracy_before - *accuracy, 0.0) : relative; }
 };
 
 // Measures on fixed samples. Holds the untouched network's outputs on them.

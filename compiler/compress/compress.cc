@@ -19,18 +19,6 @@ namespace {
 constexpr double kEnergies[] = {0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999};
 constexpr size_t kEnergySteps = 4;  // halvings of them
 
-const char* what_is_lost(Metric metric) {
-  switch (metric) {
-    case Metric::Top1:
-      return "top-1 predictions";
-    case Metric::Relative:
-      return "relative error of the outputs";
-    case Metric::Cosine:
-      return "1 - cosine of the outputs";
-  }
-  __builtin_unreachable();
-}
-
 double macs_of(const ir::Graph& graph) {
   double macs = 0;
   for (const ir::Node& node : graph.nodes()) macs += multiply_adds(ir::NodeView{graph, node});
@@ -74,18 +62,17 @@ class Compressor {
 
   // Where no prediction can be lost auto would leave next to nothing of the network.
   llvm::Error check_predictions() const {
-    if (!is_auto() || metric_ != Metric::Top1) return llvm::Error::success();
+    if (!is_auto() || !calibration_->has_labels()) return llvm::Error::success();
     const int64_t classes = untouched_.value(untouched_.outputs()[0]).type.element_count();
     if (classes < 2)
-      return input_error("--metric",
-                         "expected relative or cosine for a first output of one element, found "
-                         "top1");
-    if (is_strict() || !calibration_->has_labels()) return llvm::Error::success();
+      return input_error(options_.calibration,
+                         "expected no labels.npy, as the first output has one element, found one");
+    if (is_strict()) return llvm::Error::success();
     const double accuracy = *report_.steps.front().deviation->accuracy_before;
     if (accuracy * static_cast<double>(classes) > 1) return llvm::Error::success();
     return input_error(options_.calibration,
                        "expected labels.npy with labels that the network gets right more often "
-                       "than by guessing, found {0:f2} % right (--metric=relative needs none)",
+                       "than by guessing, or no labels.npy, found {0:f2} % right",
                        100 * accuracy);
   }
 
@@ -96,26 +83,18 @@ class Compressor {
                            "expected a folder with --low-rank=auto and --prune=auto, found none");
       if (options_.latency_cut)
         return input_error("--latency-cut", "expected --prune=auto beside it, found none");
-      if (options_.importance == Importance::Activation ||
-          options_.importance == Importance::Repair)
-        return input_error("--calibration",
-                           "expected a folder for importance by activations, found none");
       if (!options_.is_unchecked)
         return input_error(options_.prune ? "--prune" : "--low-rank",
                            "expected --calibration=DIR to measure what the network loses, or "
-                           "--unchecked to leave that open, found neither");
+                           "--calibration=none to leave that open, found neither");
       return llvm::Error::success();
     }
-    if (options_.is_unchecked)
-      return input_error("--unchecked", "expected it without --calibration, found both");
     CODL_ASSIGN_OR_RETURN(opened, CalibrationData::open(options_.calibration, untouched_));
     calibration_ = std::move(opened);
     // Every other sample is for measuring.
     std::vector<size_t> held_out;
     for (size_t i = 0; i < calibration_->count(); ++i)
       (i % 2 == 0 ? fitted_ : held_out).push_back(i);
-    metric_ =
-        options_.metric.value_or(calibration_->has_labels() ? Metric::Top1 : Metric::Relative);
     CODL_ASSIGN_OR_RETURN(meter, DeviationMeter::make(untouched_, *calibration_, held_out));
     meter_ = std::move(meter);
     if (options_.latency_cut && !(options_.prune && options_.prune->is_auto))
@@ -131,10 +110,7 @@ class Compressor {
         text += to_hex(
             hash_of({reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()}));
     if (calibration_) text += to_hex(calibration_->hash());
-    text += llvm::formatv(" {0} {1} {2}", static_cast<int>(metric_), is_strict(),
-                          options_.importance ? static_cast<int>(*options_.importance) : -1)
-                .str();
-    return hash_of(text);
+    return hash_of(text + (is_strict() ? " strict" : ""));
   }
 
   void tell(size_t most_steps, const std::string& step) const {
@@ -155,8 +131,10 @@ class Compressor {
         .str();
   }
 
-  // With a budget of 0 of Top1 no prediction may change.
-  bool is_strict() const { return metric_ == Metric::Top1 && options_.budget == 0; }
+  // With labels and a budget of 0 no prediction may change.
+  bool is_strict() const {
+    return calibration_ && calibration_->has_labels() && options_.budget == 0;
+  }
 
   // What the budget is of.
   llvm::Expected<double> loss_of(const ir::Graph& graph) const {
@@ -166,7 +144,7 @@ class Compressor {
   }
 
   double loss_of(const Deviation& deviation) const {
-    return is_strict() ? 1 - deviation.agreement : deviation.loss(metric_);
+    return is_strict() ? 1 - deviation.agreement : deviation.loss();
   }
 
   // A ratio is kept whatever it loses.
@@ -177,7 +155,8 @@ class Compressor {
         llvm::formatv(
             "{0} loses {1:f2} % ({2}) on the {3} samples measured, more than the {4:f2} % "
             "of --accuracy-budget; auto in place of a ratio stays within them",
-            report_.steps.back().what, 100 * loss_of(*deviation), what_is_lost(metric_),
+            report_.steps.back().what, 100 * loss_of(*deviation),
+            deviation->accuracy ? "top-1 predictions" : "relative error of the outputs",
             deviation->samples, 100 * options_.budget)
             .str();
   }
@@ -284,8 +263,8 @@ class Compressor {
   // ---- pruning ----
 
   llvm::Expected<Pruner> make_pruner(const ir::Graph& graph) {
-    CODL_ASSIGN_OR_RETURN(pruner, Pruner::make(graph, options_.importance,
-                                               calibration_ ? &*calibration_ : nullptr, fitted_));
+    CODL_ASSIGN_OR_RETURN(pruner,
+                          Pruner::make(graph, calibration_ ? &*calibration_ : nullptr, fitted_));
     for (const HeldChannels& held : pruner.groups().held)
       report_.untouched.push_back(
           llvm::formatv("{0}: {1} channels are held by {2}", held.name, held.count, held.reason)
@@ -410,7 +389,6 @@ class Compressor {
   std::vector<size_t> fitted_;
   std::optional<DeviationMeter> meter_;
   std::optional<SearchLog> log_;
-  Metric metric_ = Metric::Relative;
 };
 
 std::string text_of(const Deviation& deviation) {

@@ -21,11 +21,10 @@ struct CompressRatio {
 struct CompressOptions {
   std::optional<CompressRatio> low_rank;  // share of the squares of the weights that is kept
   std::optional<CompressRatio> prune;     // share of each group's channels that goes
-  std::optional<Importance> importance;   // none: Repair with calibration data, else L2
   std::string calibration;                // folder; empty: none
   bool is_unchecked = false;              // without calibration: nobody measures what is lost
-  std::optional<Metric> metric;           // none: Top1 with labels, else Relative
-  // Loss by the metric: auto stays within it, a ratio that loses more is warned of.
+  // What may be lost (Deviation::loss()): auto stays within it, a ratio that loses more is warned
+  // of.
   double budget = 0.005;
   // Of prune as auto: the share of the predicted latency that has to go, at the least loss found.
   // Limit error if that cannot be had, or loses more than the budget.

@@ -67,8 +67,6 @@ ChannelGroups find_channel_groups(const ir::Graph& graph);
 llvm::Expected<ir::Graph> without_channels(const ir::Graph& graph,
                                            llvm::ArrayRef<const Channel*> channels);
 
-enum class Importance { L1, L2, Activation, Repair };
-
 // What calibration data says of the maps and vectors that weights sum up: by value, sums of
 // products of its channels over samples and pixels, with a constant 1 behind the channels.
 struct Moments {
@@ -92,11 +90,9 @@ class ActivationMoments {
   std::map<ir::ValueId, Moments> moments_;
 };
 
-// By group and channel; larger matters more. L1, L2: of the weights that make the channel.
-// Activation: of what it adds to the sums that read it, on calibration data. Repair: its place in
-// the order of elimination_ranks(). The last two need `moments`.
+// By group and channel; larger matters more: its place in the order of elimination_ranks(); where
+// there is none, or `moments` is null, the sum of the squares of the weights that make it.
 std::vector<std::vector<double>> importances(const ir::Graph& graph, const ChannelGroups& groups,
-                                             Importance importance,
                                              const ActivationMoments* moments);
 
 inline constexpr int64_t kMaxRankBytes = int64_t{1} << 28;

@@ -33,8 +33,8 @@ std::string text_of(const Pruner::Ratios& ratios) {
 
 }  // namespace
 
-llvm::Expected<Pruner> Pruner::make(const ir::Graph& graph, std::optional<Importance> importance,
-                                    CalibrationData* calibration, std::vector<size_t> samples) {
+llvm::Expected<Pruner> Pruner::make(const ir::Graph& graph, CalibrationData* calibration,
+                                    std::vector<size_t> samples) {
   Pruner pruner;
   pruner.graph_ = &graph;
   pruner.groups_ = find_channel_groups(graph);
@@ -45,10 +45,8 @@ llvm::Expected<Pruner> Pruner::make(const ir::Graph& graph, std::optional<Import
                           ActivationMoments::collect(graph, *calibration, pruner.samples_));
     pruner.moments_ = std::move(moments);
   }
-  const Importance used =
-      importance.value_or(calibration != nullptr ? Importance::Repair : Importance::L2);
   for (const std::vector<double>& values :
-       importances(graph, pruner.groups_, used, pruner.moments_ ? &*pruner.moments_ : nullptr)) {
+       importances(graph, pruner.groups_, pruner.moments_ ? &*pruner.moments_ : nullptr)) {
     std::vector<size_t>& order = pruner.order_.emplace_back(values.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     llvm::stable_sort(order, [&](size_t a, size_t b) { return values[a] < values[b]; });

@@ -21,8 +21,8 @@ class Pruner {
   using Ratios = std::vector<double>;
 
   // `calibration` may be null: nothing is repaired or fitted then. Borrows both.
-  static llvm::Expected<Pruner> make(const ir::Graph& graph, std::optional<Importance> importance,
-                                     CalibrationData* calibration, std::vector<size_t> samples);
+  static llvm::Expected<Pruner> make(const ir::Graph& graph, CalibrationData* calibration,
+                                     std::vector<size_t> samples);
 
   const ir::Graph& graph() const { return *graph_; }
   const ChannelGroups& groups() const { return groups_; }
@@ -53,7 +53,7 @@ class Pruner {
 // Every step is a question of a SearchLog.
 class PruningSearch {
  public:
-  // `loss`: of a network by the metric. `on_step`: called at steps that take time; may be null.
+  // `loss`: what a network loses. `on_step`: called at steps that take time; may be null.
   PruningSearch(const Pruner& pruner, const LatencyJudge& judge,
                 std::function<llvm::Expected<double>(const ir::Graph& graph)> loss, SearchLog& log,
                 std::function<void(const std::string& step)> on_step)

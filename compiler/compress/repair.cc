@@ -37,31 +37,9 @@ Rows rows_of(const ir::TensorType& type, const float* x) {
   return rows;
 }
 
-// Squares of the weights that read each channel of the node's operand, summed up.
-std::vector<double> reading_norms(const ir::NodeView& node) {
-  const WeightIndex index(node);
-  const auto weights = node.input_value(kW).as<float>();
-  std::vector<double> norms(static_cast<size_t>(index.channels), 0);
-  for (int64_t c = 0; c < index.channels; ++c)
-    for (int64_t o = 0; o < index.outputs; ++o)
-      for (int64_t t = 0; t < index.taps; ++t) {
-        const double weight = weights[index.at(o, c, t)];
-        norms[c] += weight * weight;
-      }
-  return norms;
-}
-
-// By channel of the value: the mean square of it.
-std::vector<double> channel_energies(const Moments& moments) {
-  const Matrix products = regularized(moments);
-  const auto rows = static_cast<double>(std::max<int64_t>(moments.rows, 1));
-  std::vector<double> energies;
-  for (int64_t c = 0; c + 1 < products.rows(); ++c) energies.push_back(products(c, c) / rows);
-  return energies;
-}
-
+// The sum of the squares of the weights that make the channel.
 double weight_norm(const ir::Graph& graph, const std::vector<DimOfValue>& makers,
-                   const Channel& channel, bool is_l1) {
+                   const Channel& channel) {
   double sum = 0;
   for (const Place& place : channel.places) {
     const bool is_maker = llvm::any_of(makers, [&](const DimOfValue& maker) {
@@ -75,28 +53,9 @@ double weight_norm(const ir::Graph& graph, const std::vector<DimOfValue>& makers
     const auto weights = value.as<float>();
     for (int64_t i = place.index * inner; i < static_cast<int64_t>(weights.size());
          i += extent * inner)
-      for (int64_t k = i; k < i + inner; ++k)
-        sum += is_l1 ? std::fabs(double{weights[k]}) : double{weights[k]} * double{weights[k]};
+      for (int64_t k = i; k < i + inner; ++k) sum += double{weights[k]} * double{weights[k]};
   }
   return sum;
-}
-
-// What each place (value, channel of dim 1) adds to the sums that read it.
-std::map<ir::ValueId, std::vector<double>> reading_energies(const ir::Graph& graph,
-                                                            const ActivationMoments& moments) {
-  std::map<ir::ValueId, std::vector<double>> energies;
-  for (const ir::Node& node : graph.nodes()) {
-    const ir::NodeView view{graph, node};
-    if (!sums_channels(view)) continue;
-    const Moments* of_value = moments.find(node.inputs[kX]);
-    if (of_value == nullptr) continue;
-    const std::vector<double> norms = reading_norms(view);
-    const std::vector<double> squares = channel_energies(*of_value);
-    std::vector<double>& of_channels = energies[node.inputs[kX]];
-    of_channels.resize(norms.size(), 0);
-    for (size_t c = 0; c < norms.size(); ++c) of_channels[c] += norms[c] * squares[c];
-  }
-  return energies;
 }
 
 // Adds to what the node's weights of the kept channels make of its operand what those of the
@@ -186,33 +145,13 @@ llvm::Expected<ActivationMoments> ActivationMoments::collect(const ir::Graph& gr
 }
 
 std::vector<std::vector<double>> importances(const ir::Graph& graph, const ChannelGroups& groups,
-                                             Importance importance,
                                              const ActivationMoments* moments) {
-  std::map<ir::ValueId, std::vector<double>> energies;
-  if (importance == Importance::Activation && moments != nullptr)
-    energies = reading_energies(graph, *moments);
   std::vector<std::vector<double>> result(groups.groups.size());
-  if (importance == Importance::Repair && moments != nullptr)
-    result = elimination_ranks(graph, groups, *moments);
+  if (moments != nullptr) result = elimination_ranks(graph, groups, *moments);
   for (size_t g = 0; g < result.size(); ++g) {
-    const ChannelGroup& group = groups.groups[g];
-    std::vector<double>& of_group = result[g];
-    if (!of_group.empty()) continue;
-    bool has_energies = false;
-    for (const Channel& channel : group.channels) {
-      double sum = 0;
-      for (const Place& place : channel.places) {
-        const auto found = energies.find(place.dim.value);
-        if (found == energies.end() || place.dim.dim != 1) continue;
-        has_energies = true;
-        sum += found->second[place.index];
-      }
-      of_group.push_back(sum);
-    }
-    if (has_energies) continue;
-    for (size_t c = 0; c < group.channels.size(); ++c)
-      of_group[c] =
-          weight_norm(graph, group.makers, group.channels[c], importance == Importance::L1);
+    if (!result[g].empty()) continue;
+    for (const Channel& channel : groups.groups[g].channels)
+      result[g].push_back(weight_norm(graph, groups.groups[g].makers, channel));
   }
   return result;
 }

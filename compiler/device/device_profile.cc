@@ -225,10 +225,11 @@ llvm::Expected<ProfileText> read_profile(llvm::StringRef name_or_path, llvm::Str
 }
 
 // Returns the document merged with the profile that its "base" names, with that one's base, and so
-// on. Appends all texts to `texts`, for the hash.
+// on. Appends all texts to `texts`, for the hash, and the bases' names to `bases`.
 llvm::Expected<std::unique_ptr<JsonDocument>> parse_with_bases(llvm::StringRef json,
                                                                llvm::StringRef path, int most_bases,
-                                                               std::string& texts) {
+                                                               std::string& texts,
+                                                               std::vector<std::string>& bases) {
   texts += json;
   CODL_ASSIGN_OR_RETURN(document, JsonDocument::parse(json, path));
   const JsonValue base = document->root().optional_member("base");
@@ -238,8 +239,9 @@ llvm::Expected<std::unique_ptr<JsonDocument>> parse_with_bases(llvm::StringRef j
   if (!is_file_name_part(name)) base.expected("the name of a profile");
   if (document->has_error()) return document->finish();
   CODL_ASSIGN_OR_RETURN(file, read_profile(name, (path + ": /base").str()));
+  bases.push_back(llvm::sys::path::stem(file.path).str());
   CODL_ASSIGN_OR_RETURN(base_document,
-                        parse_with_bases(file.json, file.path, most_bases - 1, texts));
+                        parse_with_bases(file.json, file.path, most_bases - 1, texts, bases));
   document->inherit(*base_document);
   return document;
 }
@@ -271,15 +273,19 @@ std::vector<uint16_t> DeviceProfile::worker_speeds() const {
   return speeds;
 }
 
+bool DeviceProfile::covers(llvm::StringRef device) const {
+  return device == name || llvm::is_contained(bases, device);
+}
+
 llvm::Expected<DeviceProfile> parse_device_profile(llvm::StringRef json, llvm::StringRef path) {
   std::string texts;
-  CODL_ASSIGN_OR_RETURN(document, parse_with_bases(json, path, kMaxBases, texts));
+  DeviceProfile profile;
+  CODL_ASSIGN_OR_RETURN(document, parse_with_bases(json, path, kMaxBases, texts, profile.bases));
   const JsonValue root = document->root();
   root.member("format_version").as_integer(kProfileVersion, kProfileVersion);
   root.optional_member("base");
   const Sources sources = read_sources(root.member("sources"));
 
-  DeviceProfile profile;
   profile.hash = hash_of(texts);
   profile.name = root.member("name").as_string();
   if (!is_file_name_part(profile.name))

@@ -36,6 +36,8 @@ enum class DeviceKind { Phone, Machine, Template };
 
 struct DeviceProfile {
   std::string name;  // characters A-Z a-z 0-9 _ . -
+  // The names of the profile that this one has as its base, of that one's base, and so on.
+  std::vector<std::string> bases;
   std::string description;
   DeviceKind kind = DeviceKind::Machine;
   int32_t chip_year = 0;  // when the chip came out; 0: not known
@@ -79,6 +81,10 @@ struct DeviceProfile {
   LearnedSteps learned;
   // Factor of busy_profile() on all CPU kernels, relative to what was learned.
   double cpu_slow_down = 1;
+
+  // True of the device's own name and of its bases': what ran a plan made for one of them may be
+  // this device.
+  bool covers(llvm::StringRef device) const;
 
   // cpu_worker_speeds in the unit of plans and kernels::WorkMachine.
   std::vector<uint16_t> worker_speeds() const;

@@ -12,7 +12,7 @@
 namespace codl::compiler {
 
 struct Pass {
-  llvm::StringRef name;  // as in --dump-after=
+  llvm::StringRef name;  // as in --dump=
   llvm::Error (*run)(ir::Graph& graph);
 };
 
@@ -27,7 +27,6 @@ struct PassOptions {
 };
 
 // Runs the passes in order; verifies the graph after each, dumps it after `dump_after`.
-// Input error if dump_after names no pass of the list.
 llvm::Error run_passes(ir::Graph& graph, llvm::ArrayRef<Pass> passes, const PassOptions& options);
 
 }  // namespace codl::compiler

@@ -5,8 +5,6 @@
 
 #include "compiler/partition/kernel_choice.h"
 #include "compiler/passes/passes.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
 
 namespace codl::compiler {
 namespace {
@@ -31,14 +29,6 @@ GraphCost cost_of(const ir::Graph& graph, const LatencyPredictor& predictor) {
   return cost;
 }
 
-void print_line(llvm::raw_ostream& os, llvm::StringRef name, const GraphCost& before,
-                const GraphCost& after) {
-  const auto saved_nodes = static_cast<int64_t>(before.nodes) - static_cast<int64_t>(after.nodes);
-  os << llvm::formatv("  {0,-20} {1,8} {2,10:f2} {3,10:f3}\n", name, saved_nodes,
-                      (before.bytes - after.bytes) / 1e6,
-                      (before.predicted_us - after.predicted_us) / 1e3);
-}
-
 }  // namespace
 
 llvm::Error PassSavings::add(llvm::StringRef pass, const ir::Graph& graph) {
@@ -50,23 +40,6 @@ llvm::Error PassSavings::add(llvm::StringRef pass, const ir::Graph& graph) {
     if (llvm::Error error = assign_layouts(laid_out)) return error;
   costs_.emplace_back(pass.str(), cost_of(laid_out, LatencyPredictor(profile_)));
   return llvm::Error::success();
-}
-
-void PassSavings::print(llvm::raw_ostream& os) const {
-  if (costs_.empty()) return;
-  os << "saved by pass            nodes         MB    CPU ms (predicted, each node whole)\n";
-  for (size_t i = 1; i < costs_.size(); ++i) {
-    const GraphCost& before = costs_[i - 1].second;
-    const GraphCost& after = costs_[i].second;
-    if (before.nodes == after.nodes && before.bytes == after.bytes &&
-        before.predicted_us == after.predicted_us)
-      continue;
-    print_line(os, costs_[i].first, before, after);
-  }
-  print_line(os, "all", costs_.front().second, costs_.back().second);
-  const GraphCost& left = costs_.back().second;
-  os << llvm::formatv("  {0,-20} {1,8} {2,10:f2} {3,10:f3}\n", "left", left.nodes, left.bytes / 1e6,
-                      left.predicted_us / 1e3);
 }
 
 }  // namespace codl::compiler

@@ -25,8 +25,6 @@ class PassSavings {
   llvm::Error add(llvm::StringRef pass, const ir::Graph& graph);
   // The model's before the first pass, without a name, then those after each; empty: not asked for.
   llvm::ArrayRef<std::pair<std::string, GraphCost>> costs() const { return costs_; }
-  // A line a pass that changed something, and a sum.
-  void print(llvm::raw_ostream& os) const;
 
  private:
   const DeviceProfile& profile_;

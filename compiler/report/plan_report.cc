@@ -32,7 +32,7 @@ class Writer {
     std::vector<MeasuredSteps> measured;
     if (!plan_.measured_json.empty()) {
       CODL_ASSIGN_OR_RETURN(
-          read, read_measured_steps(plan_.measured_json, plan_.measured_path, plan_.measured_on));
+          read, read_measured_steps(plan_.measured_json, plan_.measured_path, profile_));
       measured = std::move(read);
     }
     bool is_used = measured.empty();

@@ -29,7 +29,6 @@ struct ReportedPlan {
   llvm::ArrayRef<LimitCheck> limits;
   llvm::StringRef measured_json;  // the text of codl-bench --json --steps; empty: none
   llvm::StringRef measured_path;  // for messages
-  llvm::StringRef measured_on;    // the device that it must be of
   std::string model_name;         // a file's name without its folder
   std::string model_hash;
   uint64_t plan_bytes = 0;
@@ -41,10 +40,5 @@ llvm::Expected<std::string> report_json(const ReportedPlan& plan);
 
 // A page without anything from elsewhere, for `json` of report_json().
 std::string report_html(llvm::StringRef json);
-
-// The same JSON's timelines as Perfetto and chrome://tracing load them: a process for each variant,
-// predicted and measured, a track for each queue, arrows for what waits, counters of memory and of
-// the GPU's share.
-std::string trace_events(llvm::StringRef json);
 
 }  // namespace codl::compiler

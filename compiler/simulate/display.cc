@@ -80,7 +80,7 @@ class RunsBesideDisplay {
   StepDemand start(size_t queue, double) {
     if (queue != kGpuQueue) return runs_.start(queue);
     is_in_service_ = true;
-    return serves_display_ ? StepDemand{display_.frame_us / display_.draws} : runs_.start(queue);
+    return serves_display_ ? StepDemand{display_.frame_us} : runs_.start(queue);
   }
 
   void finish(size_t queue, double now_us) {
@@ -90,11 +90,10 @@ class RunsBesideDisplay {
     }
     is_in_service_ = false;
     is_displays_turn_ = !serves_display_;
-    if (!serves_display_) {
-      runs_.finish(queue, now_us);
-    } else if (++drawn_ == display_.draws) {
+    if (serves_display_)
       end_frame(now_us);
-    }
+    else
+      runs_.finish(queue, now_us);
   }
 
   uint64_t shown = 0;
@@ -102,7 +101,6 @@ class RunsBesideDisplay {
 
  private:
   void end_frame(double now_us) {
-    drawn_ = 0;
     longest_wait_us = std::max(longest_wait_us, now_us - asked_us_);
     if (now_us <= asked_us_ + display_.period_us) ++shown;
     while (asked_us_ < now_us) asked_us_ += display_.period_us;
@@ -112,7 +110,6 @@ class RunsBesideDisplay {
   const Display& display_;
   const QueueClock& clock_;
   double asked_us_ = 0;  // the frame at hand, or the next one
-  uint32_t drawn_ = 0;   // of its launches
   bool serves_display_ = false;
   bool is_in_service_ = false;
   bool is_displays_turn_ = false;

@@ -14,7 +14,6 @@ struct Display {
   GpuService service = GpuService::Fifo;
   double period_us = 16'700;  // from frame to frame
   double frame_us = 3'000;    // of GPU work for each
-  uint32_t draws = 1;         // launches that the work comes in
 };
 
 struct FrameCount {

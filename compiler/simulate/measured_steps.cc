@@ -33,12 +33,12 @@ MeasuredSteps read_variant(const JsonValue& value) {
 
 llvm::Expected<std::vector<MeasuredSteps>> read_measured_steps(llvm::StringRef json,
                                                                llvm::StringRef path,
-                                                               llvm::StringRef device) {
+                                                               const DeviceProfile& profile) {
   CODL_ASSIGN_OR_RETURN(document, JsonDocument::parse(json, path));
   const JsonValue root = document->root();
   const JsonValue found = root.member("plan_device");
-  if (found.as_string() != device)
-    found.expected("device \"" + device.str() + "\" (or --measured-on=NAME)");
+  if (!profile.covers(found.as_string()))
+    found.expected("device \"" + profile.name + "\", or one that its profile has as a base");
   std::vector<MeasuredSteps> measured;
   if (!root.has_member("steps") && root.has_member("variants")) {
     root.keys();

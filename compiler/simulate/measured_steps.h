@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/device/device_profile.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "schema/plan_model.h"
@@ -33,10 +34,10 @@ struct MeasuredSteps {
 };
 
 // One variant's steps, or those of --all-variants. Input error: no JSON, or not that of codl-bench,
-// or of a plan for another device than `device`.
+// or of a plan for another device than the profile is of, or stands on.
 llvm::Expected<std::vector<MeasuredSteps>> read_measured_steps(llvm::StringRef json,
                                                                llvm::StringRef path,
-                                                               llvm::StringRef device);
+                                                               const DeviceProfile& profile);
 
 // Those of the variant; null: there are none. Input error: they are not of its steps.
 llvm::Expected<const MeasuredSteps*> measured_steps_of(const std::vector<MeasuredSteps>& measured,

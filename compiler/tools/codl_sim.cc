@@ -36,7 +36,6 @@ struct Flags {
   bool is_json = false;
   SimulatedLoad load;
   std::optional<GpuService> display;
-  uint32_t draws = Display().draws;
 };
 
 // So long runs follow one another beside the display.
@@ -45,7 +44,6 @@ constexpr double kDisplayUs = 60e6;
 constexpr double kMinDisplayRunUs = 1;
 
 tools::CommandLine command_line_of(Flags* flags) {
-  using tools::integer_value;
   using tools::quantity_value;
   using tools::switch_value;
   using tools::text_value;
@@ -79,9 +77,7 @@ tools::CommandLine command_line_of(Flags* flags) {
              "none"),
          "count the frames that another program loses beside runs that follow one another: 3 ms of "
          "the GPU every 16.7 ms; fifo: the GPU serves in the order of requests; round-robin: in "
-         "turn, a launch each"},
-        {"display-draws", integer_value<uint32_t>("N", &flags->draws, 1, 1000),
-         "launches that a frame's 3 ms come in"}}},
+         "turn, a launch each"}}},
       {"What is reported",
        {{"output", text_value("FILE", &flags->output, "stdout"), "where the report is written",
          "o"},
@@ -126,7 +122,6 @@ llvm::Expected<Simulated> simulate(llvm::StringRef name, std::vector<QueueStep> 
                        kMinDisplayRunUs, name, result.wall.total_us);
   Display display;
   display.service = *flags.display;
-  display.draws = flags.draws;
   result.frames = count_frames(result.steps, profile, display, enqueues_all, kDisplayUs);
   return result;
 }

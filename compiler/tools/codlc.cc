@@ -1,7 +1,5 @@
 // codlc: ONNX model + device profiles -> plan files. Files and messages; the work is in
 // pipeline.cc.
-#include <chrono>
-
 #include "compiler/device/device_names.h"
 #include "compiler/device/device_profile.h"
 #include "compiler/device/quirks.h"
@@ -127,38 +125,9 @@ llvm::Expected<bool> print_lists(const CodlcFlags& flags, llvm::raw_ostream& os)
       print_markdown(operator_table(), os);
     else
       print_text(operator_table(), os);
-  } else if (flags.lists_passes) {
-    for (const std::string& name : pass_names()) os << name << "\n";
   }
-  return flags.lists_devices || flags.lists_ops || flags.lists_passes;
+  return flags.lists_devices || flags.lists_ops;
 }
-
-// Prints the time of each stage, at the end of its life.
-class StageClock {
- public:
-  explicit StageClock(bool is_on) : is_on_(is_on) {}
-  ~StageClock() {
-    begin("");
-    if (is_on_) tools::print_message(kTool, tools::Severity::Note, "seconds: " + text_);
-  }
-  StageClock(const StageClock&) = delete;
-  StageClock& operator=(const StageClock&) = delete;
-
-  void begin(const char* stage) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!stage_.empty())
-      text_ += tools::formatted("%s%s %.3f", text_.empty() ? "" : ", ", stage_.c_str(),
-                                std::chrono::duration<double>(now - begin_).count());
-    stage_ = stage;
-    begin_ = now;
-  }
-
- private:
-  const bool is_on_;
-  std::string stage_;
-  std::string text_;
-  std::chrono::steady_clock::time_point begin_;
-};
 
 std::string what_is_in(const LearnedSteps& learned) {
   const bool has_cpu = learned.has(Processor::Cpu), has_gpu = learned.has(Processor::Gpu);
@@ -174,10 +143,6 @@ std::string what_is_in(const LearnedSteps& learned) {
   else
     text += llvm::formatv(", of the {0} nothing was", has_cpu ? "GPU" : "CPU").str();
   return text;
-}
-
-const std::string& measured_device(const CodlcFlags& flags, const DeviceProfile& profile) {
-  return flags.measured_on.empty() ? profile.name : flags.measured_on;
 }
 
 // Every PLAN=BENCH.json of --learn. The plan at `written` (empty: none) is about to be replaced:
@@ -196,8 +161,7 @@ llvm::Error learn(const CodlcFlags& flags, llvm::StringRef written, DeviceProfil
     CODL_ASSIGN_OR_RETURN(plan,
                           open_plan(bytes->getBufferStart(), bytes->getBufferSize(), plan_path));
     CODL_ASSIGN_OR_RETURN(text, read_input(bench_path, tools::kMaxTextBytes));
-    CODL_ASSIGN_OR_RETURN(measured,
-                          read_measured_steps(text, bench_path, measured_device(flags, profile)));
+    CODL_ASSIGN_OR_RETURN(measured, read_measured_steps(text, bench_path, profile));
     if (llvm::Error error = learn_steps(plan, measured, bench_path, profile, learned)) return error;
   }
   if (learned.empty())
@@ -208,25 +172,31 @@ llvm::Error learn(const CodlcFlags& flags, llvm::StringRef written, DeviceProfil
   return llvm::Error::success();
 }
 
+// Takes the kernels of every --avoid out of those that the device is thought to have.
+llvm::Error avoid_kernels(llvm::ArrayRef<std::string> avoided, DeviceProfile& profile) {
+  for (const std::string& what : avoided) {
+    if (what == "winograd") {
+      for (const KernelInfo& kernel : kKernelInfos)
+        if (kernels::winograd_outputs(kernel.packing) != 0)
+          profile.unused_kernels.push_back(kernel.id);
+      continue;
+    }
+    CODL_ASSIGN_OR_RETURN(quirks, read_input(what, tools::kMaxTextBytes));
+    if (llvm::Error error = avoid_quirks(quirks, what, profile)) return error;
+  }
+  return llvm::Error::success();
+}
+
 // One device. `rule`: of the depfile. What is printed on stdout goes to `os`.
 llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm::raw_ostream& os,
                         std::string* rule) {
-  StageClock clock(flags.is_verbose);
-  clock.begin("read");
   CODL_ASSIGN_OR_RETURN(options, options_of(flags, os));
   CODL_ASSIGN_OR_RETURN(profile, load_device_profile(device));
   const std::string path = output_path(flags, device);
   // Before kernels are left out, which the plans that ran may have.
   if (!flags.learned.empty())
     if (llvm::Error error = learn(flags, options.builds_plan ? path : "", profile)) return error;
-  if (flags.no_winograd)
-    for (const KernelInfo& kernel : kKernelInfos)
-      if (kernels::winograd_outputs(kernel.packing) != 0)
-        profile.unused_kernels.push_back(kernel.id);
-  if (!flags.avoid.empty()) {
-    CODL_ASSIGN_OR_RETURN(quirks, read_input(flags.avoid, tools::kMaxTextBytes));
-    if (llvm::Error error = avoid_quirks(quirks, flags.avoid, profile)) return error;
-  }
+  if (llvm::Error error = avoid_kernels(flags.avoided, profile)) return error;
   // Of more bytes than protobuf reads nothing is read: compile() says why.
   CODL_ASSIGN_OR_RETURN(model, map_input(flags.model, UINT64_MAX));
   if (model->getBuffer().startswith({kPlanMagic, sizeof(kPlanMagic)}))
@@ -235,7 +205,6 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
     CODL_ASSIGN_OR_RETURN(measured, read_input(flags.measured, tools::kMaxTextBytes));
     options.measured_json = std::move(measured);
     options.measured_path = flags.measured;
-    options.measured_on = measured_device(flags, profile);
   }
   std::string emitted;
   if (!flags.emitted_onnx.empty()) {
@@ -254,7 +223,6 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
       if (count != most_steps) progress.emplace(kTool, most_steps = count);
       progress->step(step);
     };
-  options.on_stage = [&](const char* stage) { clock.begin(stage); };
   auto compiled = compile(model->getBuffer(), flags.model, profile, options);
   progress.reset();
   if (!compiled) return compiled.takeError();
@@ -270,13 +238,12 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
   if (!flags.emitted_onnx.empty()) tools::write_file(flags.emitted_onnx, emitted);
   if (!flags.is_quiet) print(result.report.compress, os);
   if (!options.builds_plan) return llvm::Error::success();
-  clock.begin("write");
   *rule = tools::make_rule(flags.depfile_target.empty() ? path : flags.depfile_target,
                            tools::inputs_read());
-  if (flags.writes_depfile && flags.depfile.empty()) tools::write_file(path + ".d", *rule);
-  if (!flags.report_json.empty()) tools::write_file(flags.report_json, result.report_json);
-  if (!flags.report.empty()) tools::write_file(flags.report, report_html(result.report_json));
-  if (!flags.trace.empty()) tools::write_file(flags.trace, trace_events(result.report_json));
+  for (const std::string& report : flags.reports)
+    tools::write_file(report, llvm::StringRef(report).endswith(".html")
+                                  ? report_html(result.report_json)
+                                  : result.report_json);
   // Last: where another output cannot be written there is no new plan.
   tools::write_file(path, {reinterpret_cast<const char*>(result.plan.data()), result.plan.size()});
   if (!flags.is_quiet) print_report(result.report, path, result.plan.size(), os);
@@ -335,13 +302,9 @@ llvm::Error claim_outputs(const std::vector<std::string>& devices, const CodlcFl
             llvm::sys::fs::create_directories(flags.out_dir, true, llvm::sys::fs::all_all))
       return input_error(flags.out_dir, "expected a folder to write to, found {0}",
                          error.message());
-  for (const std::string& device : devices) {
-    const std::string path = output_path(flags, device);
-    tools::claim_output(path);
-    if (flags.writes_depfile && flags.depfile.empty()) tools::claim_output(path + ".d");
-  }
-  for (const std::string& path : {flags.depfile, flags.report, flags.report_json, flags.trace})
-    if (!path.empty()) tools::claim_output(path);
+  for (const std::string& device : devices) tools::claim_output(output_path(flags, device));
+  for (const std::string& path : flags.reports) tools::claim_output(path);
+  if (!flags.depfile.empty()) tools::claim_output(flags.depfile);
   return llvm::Error::success();
 }
 

@@ -97,28 +97,24 @@ tools::FlagGroup device_flags(CodlcFlags* flags) {
         "predict steps by what they took on the device itself: BENCH.json is of codl-bench PLAN "
         "--json --steps --all-variants, PLAN an earlier plan for it, of this network or another; "
         "no = in the name of BENCH.json"},
-       {"measured-on", text_value("NAME", &flags->measured_on, "the device compiled for"),
-        "the device that the plans of --learn and --measured were made for: measurements of "
-        "another one are refused"},
        {"list-devices", switch_value(&flags->lists_devices),
         "print the device profiles and exit"}}};
 }
 
 tools::FlagGroup output_flags(CodlcFlags* flags) {
-  return {
-      "What is written",
-      {{"output", text_value("FILE", &flags->output, "MODEL.DEVICE.codl beside the model"),
-        "the plan; a file with the same bytes is left untouched", "o"},
-       {"out-dir", text_value("DIR", &flags->out_dir, "the model's"),
-        "where MODEL.DEVICE.codl goes in place of beside the model; made if it is not there"},
-       {"write-depfile", switch_value(&flags->writes_depfile),
-        "write a rule for Make and Ninja beside the plan (PLAN.d): all files that were read", "MD"},
-       {"depfile", text_value("FILE", &flags->depfile, "PLAN.d with -MD"),
-        "where the rule is written; of several devices one file has the rules of all", "MF"},
-       {"depfile-target", text_value("NAME", &flags->depfile_target, "the plan's path"),
-        "what the rule says it is made of", "MT"},
-       {"quiet", switch_value(&flags->is_quiet), "print errors only", "q"},
-       {"verbose", switch_value(&flags->is_verbose), "print the time of each stage", "v"}}};
+  return {"What is written",
+          {{"output", text_value("FILE", &flags->output, "MODEL.DEVICE.codl beside the model"),
+            "the plan; a file with the same bytes is left untouched", "o"},
+           {"out-dir", text_value("DIR", &flags->out_dir, "the model's"),
+            "where MODEL.DEVICE.codl goes in place of beside the model; made if it is not there"},
+           {"depfile", text_value("FILE", &flags->depfile, "none"),
+            "write a rule for Make and Ninja: all files that were read; of several devices one "
+            "file has "
+            "the rules of all",
+            "MF"},
+           {"depfile-target", text_value("NAME", &flags->depfile_target, "the plan's path"),
+            "what the rule says it is made of", "MT"},
+           {"quiet", switch_value(&flags->is_quiet), "print errors only", "q"}}};
 }
 
 tools::FlagGroup placement_flags(CodlcFlags* flags) {
@@ -188,10 +184,10 @@ tools::FlagGroup kernel_flags(CodlcFlags* flags) {
         "how the GPU stores what it alone touches; fp16: halves where its kernels can: half the "
         "bytes, arithmetic in fp32, results off by what rounding to 11 bits makes (bound: 1e-2 "
         "relative L2), infinite beyond 65504"},
-       {"no-winograd", switch_value(&flags->no_winograd),
-        "no convolution by Winograd's method: larger weights, results further from exact"},
-       {"avoid", text_value("QUIRKS.json", &flags->avoid, "none"),
-        "use no kernel that this file of `codl-run --self-test --json` found to be wrong"}}};
+       {"avoid", texts_value("winograd|QUIRKS.json", &flags->avoided),
+        "use no kernel that this file of `codl-run --self-test --json` found to be wrong; "
+        "winograd: "
+        "none by Winograd's method, whose weights are larger and results further from exact"}}};
 }
 
 tools::FlagGroup compress_flags(CodlcFlags* flags) {
@@ -205,21 +201,15 @@ tools::FlagGroup compress_flags(CodlcFlags* flags) {
        {"prune", ratio_value("RATIO|auto", &flags->compress.prune),
         "remove this share of the channels of each group that hangs together, where the plan is "
         "predicted to be at least 0.2 % faster; auto: as much as the accuracy budget allows"},
-       {"calibration", text_value("DIR", &flags->compress.calibration, "none"),
+       {"calibration", calibration_value("DIR|none", &flags->compress),
         "inputs of the network: INPUT.npy of dims [samples, dims of the input], or any .npy files "
         "where there is one input; labels.npy, optional: the index of the largest output. Every "
-        "other sample is fitted to, the rest measured on"},
-       {"unchecked", switch_value(&flags->compress.is_unchecked),
-        "rewrite without calibration data: nobody measures what the network loses"},
-       {"metric",
-        choice_value<Metric>(
-            &flags->compress.metric,
-            {{"top1", Metric::Top1}, {"relative", Metric::Relative}, {"cosine", Metric::Cosine}},
-            "top1 with labels, else relative"),
-        "what the budget is of: accuracy (without labels: predictions that change), relative L2 "
-        "error of the outputs, 1 - cosine"},
+        "other sample is fitted to, the rest measured on. none: rewrite although nobody measures "
+        "what the "
+        "network loses"},
        {"accuracy-budget", quantity_value("PERCENT", &flags->compress.budget, share),
-        "what of it may be lost: auto stays within it, a ratio that loses more is warned of"},
+        "what may be lost of the accuracy or, without labels, as relative L2 error of the outputs: "
+        "auto stays within it, a ratio that loses more is warned of"},
        {"latency-cut", quantity_value("PERCENT", &flags->compress.latency_cut, share, "none"),
         "of --prune=auto: not as far as the budget allows but as far as this share of the "
         "predicted time is saved, with the least loss found; fails if that loses more than the "
@@ -227,15 +217,6 @@ tools::FlagGroup compress_flags(CodlcFlags* flags) {
        {"search-log", text_value("FILE", &flags->compress.search_log, "none"),
         "keep what auto measures in this file, as it goes: the same command goes on where it was "
         "cut off"},
-       {"importance",
-        choice_value<Importance>(&flags->compress.importance,
-                                 {{"l1", Importance::L1},
-                                  {"l2", Importance::L2},
-                                  {"activation", Importance::Activation},
-                                  {"repair", Importance::Repair}},
-                                 "repair with --calibration, else l2"),
-        "which channels go first: the least weights (l1, l2), what adds least to what reads them "
-        "(activation), or of that what the others cannot replace (repair)"},
        {"emit-onnx", text_value("FILE", &flags->emitted_onnx, "none"),
         "write the network as ONNX after fusion, pruning and low rank"}}};
 }
@@ -248,16 +229,10 @@ tools::FlagGroup report_flags(CodlcFlags* flags) {
             &flags->support, {{"text", SupportFormat::Text}, {"json", SupportFormat::Json}}),
         "print where the model's operators can run and what falling back to the CPU costs; a plan "
         "is written only with -o"},
-       {"report-passes", switch_value(&flags->reports_passes),
-        "print what each pass of the front end saved: nodes (launches), bytes that they move, "
-        "predicted time on the CPU"},
-       {"report", text_value("FILE.html", &flags->report, "none"),
+       {"report", reports_value("FILE.html|FILE.json", &flags->reports),
         "write a page that shows the plan: timeline, operators and what else could run them, "
-        "memory, passes, and what its times stand on"},
-       {"report-json", text_value("FILE.json", &flags->report_json, "none"),
-        "write what that page shows as JSON (docs/reference/report.md)"},
-       {"trace", text_value("FILE.json", &flags->trace, "none"),
-        "write the timelines of all variants, predicted and measured, for Perfetto"},
+        "memory, passes, and what its times stand on; or what that page shows as JSON "
+        "(docs/reference/report.md)"},
        {"measured", text_value("BENCH.json", &flags->measured, "none"),
         "of codl-bench --json --steps: what was measured, beside what is predicted"},
        {"list-ops",
@@ -265,22 +240,26 @@ tools::FlagGroup report_flags(CodlcFlags* flags) {
         "print the ONNX operators, what they become and where that runs, and exit"}}};
 }
 
+// The values of --dump.
+std::vector<std::string> stages_and_passes() {
+  std::vector<std::string> names = {"graph", "partition", "schedule", "memory"};
+  llvm::append_range(names, pass_names());
+  return names;
+}
+
 tools::FlagGroup inspection_flags(CodlcFlags* flags) {
   return {
       "Inside the compiler",
-      {{"dump", name_value("STAGE", &flags->dump, {"graph", "partition", "schedule", "memory"}),
-        "print a stage: graph, partition, schedule or memory"},
+      {{"dump", name_value("STAGE|PASS", &flags->dump, stages_and_passes()),
+        "print a stage: graph, partition, schedule or memory; or the graph after a pass: " +
+            llvm::join(pass_names(), ", ")},
        {"explain", optional_text_value("NODE", &flags->explained_node, "all nodes"),
         "print, for the first variant, which terms the predicted time of a node's steps is made "
         "of, what it stands on, and what other kernels would take, and of one NODE what else "
         "could be done with it; a plan is written only with -o"},
-       {"dump-after", name_value("PASS", &flags->dump_after, pass_names()),
-        "print the graph after a pass"},
        {"skip-pass", texts_value("PASS", &flags->skipped_passes),
         "leave out a pass of the front end that only makes the network faster, to see what it "
-        "gains"},
-       {"list-passes", switch_value(&flags->lists_passes),
-        "print the passes in their order and exit"}}};
+        "gains"}}};
 }
 
 // Flags of other compilers and runtimes.
@@ -319,7 +298,7 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
   line.tool = "codlc";
   line.version = compiler_version() + ", ONNX opset " + std::to_string(kOldestOpset) + " to " +
                  std::to_string(kNewestOpset);
-  line.usage = {"MODEL.onnx [flags]", "--list-devices | --list-ops | --list-passes"};
+  line.usage = {"MODEL.onnx [flags]", "--list-devices | --list-ops"};
   line.summary =
       "Compiles an ONNX model to a plan that computes it on a device's CPU and GPU at the same "
       "time.";
@@ -344,16 +323,12 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   if (!flags.learned.empty() && devices_of(flags).size() > 1)
     return input_error("--learn", "expected it with one device, found {0}",
                        devices_of(flags).size());
-  const bool has_report =
-      !flags.report.empty() || !flags.report_json.empty() || !flags.trace.empty();
+  const bool has_report = !flags.reports.empty();
   if (has_report && devices_of(flags).size() > 1)
     return input_error("--report", "expected it with one device, found {0}",
                        devices_of(flags).size());
   if (!flags.measured.empty() && !has_report)
-    return input_error("--measured",
-                       "expected --report, --report-json or --trace beside it, found none");
-  if (!flags.measured_on.empty() && flags.learned.empty() && flags.measured.empty())
-    return input_error("--measured-on", "expected --learn or --measured beside it, found neither");
+    return input_error("--measured", "expected --report beside it, found none");
   CompileOptions options;
   options.wants_report = has_report;
   options.partition = flags.partition;
@@ -363,14 +338,12 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   options.support = flags.support.value_or(SupportFormat::None);
   options.builds_plan = (!flags.support && !flags.explained_node) || !flags.output.empty() ||
                         !flags.out_dir.empty() || has_report;
-  if ((flags.writes_depfile || !flags.depfile.empty()) && !options.builds_plan)
+  if (!flags.depfile.empty() && !options.builds_plan)
     return input_error("--depfile", "expected a plan to be written (-o), found none");
   options.compress = flags.compress;
-  for (const auto& [flag, is_given] :
-       {std::pair("--calibration", !flags.compress.calibration.empty()),
-        std::pair("--unchecked", flags.compress.is_unchecked)})
-    if (is_given && !flags.compress.is_asked())
-      return input_error(flag, "expected --low-rank or --prune beside it, found neither");
+  if ((!flags.compress.calibration.empty() || flags.compress.is_unchecked) &&
+      !flags.compress.is_asked())
+    return input_error("--calibration", "expected --low-rank or --prune beside it, found neither");
   for (const auto& [flag, is_given] :
        {std::pair("--latency-cut", flags.compress.latency_cut.has_value()),
         std::pair("--search-log", !flags.compress.search_log.empty())})
@@ -382,7 +355,6 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   if (!flags.emitted_onnx.empty() && devices_of(flags).size() > 1)
     return input_error("--emit-onnx", "expected it with one device, found {0}",
                        devices_of(flags).size());
-  options.reports_passes = flags.reports_passes;
   for (const std::string& shape : flags.input_shapes)
     if (llvm::Error error = parse_input_shape(shape, options.import)) return error;
   for (const std::string& value : flags.input_values)
@@ -390,12 +362,10 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   for (const std::string& pass : flags.skipped_passes)
     if (pass == "assign_layouts" || !llvm::is_contained(pass_names(), pass))
       return input_error("--skip-pass",
-                         "expected a pass of --list-passes other than assign_layouts, which every "
-                         "plan needs, found '{0}'",
-                         pass);
+                         "expected one of {0} other than assign_layouts, which every plan needs, "
+                         "found '{1}'",
+                         llvm::join(pass_names(), ", "), pass);
   options.skipped_passes = flags.skipped_passes;
-  options.passes.dump_after = flags.dump_after;
-  options.passes.dump_to = &dump_to;
   options.dump = flags.dump;
   options.explained_node = flags.explained_node;
   options.dump_to = &dump_to;

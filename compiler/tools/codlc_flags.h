@@ -21,34 +21,25 @@ struct CodlcFlags {
   std::string out_dir;
   std::string depfile;
   std::string depfile_target;
-  bool writes_depfile = false;
   uint32_t job_count = 0;  // 0: as many as there are cores
   bool is_quiet = false;
-  bool is_verbose = false;
   PartitionOptions partition;
   std::vector<VariantRequest> variants = CompileOptions().variants;
   Precision precision = Precision::Fp32;
-  bool no_winograd = false;
-  std::string avoid;  // path; empty: nothing
+  std::vector<std::string> avoided;  // "winograd", paths
   std::optional<SupportFormat> support;
   CompressOptions compress;
-  std::string emitted_onnx;  // path; empty: none
-  bool reports_passes = false;
+  std::string emitted_onnx;          // path; empty: none
   std::optional<bool> lists_ops;     // as markdown
-  std::string report;                // path of the HTML page; empty: none
-  std::string report_json;           // path
-  std::string trace;                 // path
+  std::vector<std::string> reports;  // paths that end in .html or .json
   std::string measured;              // path
   std::vector<std::string> learned;  // PLAN=BENCH.json each
-  std::string measured_on;           // a device's name; empty: the device compiled for
   std::string dump;
   std::optional<std::string> explained_node;
-  std::string dump_after;
   std::vector<std::string> skipped_passes;
-  bool lists_passes = false;
 };
 
-// The passes of --dump-after and --list-passes, in order.
+// The passes of --dump and --skip-pass, in order.
 std::vector<std::string> pass_names();
 
 tools::CommandLine command_line_of(CodlcFlags* flags);

@@ -81,6 +81,24 @@ tools::FlagValue ratio_value(std::string form, std::optional<CompressRatio>* tar
           }};
 }
 
+tools::FlagValue calibration_value(std::string form, CompressOptions* target) {
+  return {std::move(form), "", [=](const std::string&, const std::string& value) {
+            target->is_unchecked = value == "none";
+            target->calibration = target->is_unchecked ? "" : value;
+          }};
+}
+
+tools::FlagValue reports_value(std::string form, std::vector<std::string>* target) {
+  tools::FlagValue value{
+      std::move(form), "", [=](const std::string& flag, const std::string& path) {
+        if (!llvm::StringRef(path).endswith(".html") && !llvm::StringRef(path).endswith(".json"))
+          tools::fail_input(flag, "FILE.html or FILE.json", "'" + path + "'");
+        target->push_back(path);
+      }};
+  value.repeats = true;
+  return value;
+}
+
 tools::FlagValue variants_value(std::string form, std::vector<VariantRequest>* target) {
   return {std::move(form), "coexec,cpu", [=](const std::string& flag, const std::string& value) {
             llvm::SmallVector<llvm::StringRef, 4> names;

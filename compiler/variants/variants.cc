@@ -225,10 +225,7 @@ llvm::Expected<std::string> VariantMaker::why_not_on_gpu(const Candidate& made) 
   const auto is_gpu = [](uint16_t id) { return find_kernel(id)->processor == Processor::Gpu; };
   const auto avoided = llvm::count_if(profile.unused_kernels, is_gpu);
   const std::string left_out =
-      avoided == 0
-          ? ""
-          : llvm::formatv(", without the {0} that --avoid and --no-winograd leave out", avoided)
-                .str();
+      avoided == 0 ? "" : llvm::formatv(", without the {0} that --avoid leaves out", avoided).str();
   if (!has_gpu_kernel(graph_, predictor_))
     return "the GPU has no kernel for any node of this network" + left_out;
   if (!options_.is_optimal())

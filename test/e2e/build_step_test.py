@@ -55,8 +55,6 @@ class BuildStepTest(WorkFolder, unittest.TestCase):
         self.assertEqual(target, plan)
         self.assertEqual(sorted(map(os.path.basename, prerequisites)),
                          sorted(["flags", "mine.json", "sd855.json", "template.json", "net.onnx", "weights.bin"]))
-        self.run_ok(model, "-q", "-o", plan, "-MD")
-        self.assertEqual(self.rule("net.codl.d")[0], plan)
         self.run_ok(model, "-q", "-o", plan, "-MF", self.path("d"), "-MT", "other")
         self.assertEqual(self.rule("d")[0], "other")
 
@@ -116,11 +114,6 @@ class BuildStepTest(WorkFolder, unittest.TestCase):
                 self.assertEqual((result.returncode, result.stdout), (1, ""))
                 self.assertIn(text, result.stderr)
         self.assertEqual(os.listdir(self.work), [])
-
-    def test_verbose_tells_the_time_of_each_stage(self):
-        text = self.run_ok(MODEL, "-v", "-o", self.path("p")).stderr
-        self.assertRegex(text, r"codlc: note: seconds: read [\d.]+, import [\d.]+, passes [\d.]+, partition [\d.]+, "
-                               r"pack weights [\d.]+, emit [\d.]+, write [\d.]+\n")
 
 
 if __name__ == "__main__":

@@ -378,7 +378,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         plan, report = self.path("x.codl"), self.path("x.json")
         for device in ("host-pair", "sd855"):
             flags = [f"--device={device}", *(["--place=*=split:h:0.5"] if device == "host-pair" else [])]
-            said = self.run_ok("codlc", MODEL, *flags, "--variants=coexec,cpu,gpu", "-o", plan, f"--report-json={report}")
+            said = self.run_ok("codlc", MODEL, *flags, "--variants=coexec,cpu,gpu", "-o", plan, f"--report={report}")
             with open(report, encoding="utf-8") as file:
                 variants = json.load(file)["variants"]
             us = {variant["name"]: variant["predicted_us"] for variant in variants}
@@ -437,7 +437,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
                 plan = self.path("plan.codl")
                 self.expect_shown(run("codlc", model, "-o", plan), 0)
                 for flag in ("--dump=graph", "--dump=partition", "--dump=schedule", "--dump=memory",
-                             "--dump-after=fold_constants", "--report-support", "--report-support=json",
+                             "--dump=fold_constants", "--report-support", "--report-support=json",
                              "--place=*=split:h:0.5"):
                     self.expect_shown(run("codlc", model, "-o", plan, flag), 0)
                 for tool in ("codl-dump", "codl-sim", "codl-run", "codl-bench"):

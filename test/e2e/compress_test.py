@@ -29,7 +29,7 @@ class CompressTest(WorkFolder, unittest.TestCase):
             if os.path.exists(path):
                 os.remove(path)
         result = subprocess.run([os.path.join(BIN, "codlc"), MODEL, "--device=sd855", "--strategy=cpu", "-o", plan,
-                                 f"--report-json={report}", *arguments], capture_output=True, text=True, timeout=600, **options)
+                                 f"--report={report}", *arguments], capture_output=True, text=True, timeout=600, **options)
         self.assertEqual(result.returncode, code, result.stderr)
         self.assertEqual(os.path.exists(plan), code == 0)
         if code:
@@ -60,7 +60,7 @@ class CompressTest(WorkFolder, unittest.TestCase):
         self.assertEqual(self.plan(), plan)
         with open(log, encoding="utf-8") as file:
             self.assertEqual(file.readlines(), lines)
-        told, _ = self.codlc(*flags, "--importance=l1", code=1)
+        told, _ = self.codlc(*flags, "--max-weights=none", code=1)
         self.assertIn(f"{log}: expected the log of a search with this network", told)
         # Its measurements are the same for another budget and cut.
         told, _ = self.codlc(*AUTO, "--latency-cut=95%", "--accuracy-budget=100%", f"--search-log={log}", code=3)
@@ -80,10 +80,10 @@ class CompressTest(WorkFolder, unittest.TestCase):
         with open(log, encoding="utf-8") as file:
             self.assertEqual(file.read(), text)
         # No other output may overwrite it.
-        told, _ = self.codlc(*flags, "-q", f"--trace={log}", code=1)
+        told, _ = self.codlc(*flags, "-q", f"--depfile={log}", code=1)
         self.assertIn("search.log: expected ", told)
         os.remove(log)
-        told, _ = self.codlc(*flags, "-q", f"--trace={log}", code=1)
+        told, _ = self.codlc(*flags, "-q", f"--depfile={log}", code=1)
         self.assertIn("search.log: expected ", told)
         self.assertFalse(os.path.exists(log))
 
@@ -96,18 +96,20 @@ class CompressTest(WorkFolder, unittest.TestCase):
                 self.assertIn(text, self.codlc(*arguments, code=1)[0])
 
     def test_what_a_network_loses_is_measured_or_left_open_by_word(self):
-        neither = "expected --calibration=DIR to measure what the network loses, or --unchecked to leave that open, found neither"
+        neither = "expected --calibration=DIR to measure what the network loses, or --calibration=none to leave that open, found neither"
         for flag in ("--prune", "--low-rank"):
             told, _ = self.codlc(f"{flag}=0.3", code=1)
             self.assertIn(f"error: {flag}: {neither}", told)
-            told, _ = self.codlc(f"{flag}=0.3", "--unchecked")
+            told, _ = self.codlc(f"{flag}=0.3", "--calibration=none")
             self.assertNotIn(" loses ", told)
         told, _ = self.codlc("--prune=0.9", AUTO[1])
         self.assertRegex(told, r"warning: pruning loses \d+\.\d\d % \(top-1 predictions\) on the \d+ samples measured, more than the "
                                r"0\.50 % of --accuracy-budget; auto in place of a ratio stays within them\n")
         told, _ = self.codlc("--prune=0.9", AUTO[1], "--accuracy-budget=100%")
         self.assertNotIn(" loses ", told)
-        self.assertIn("--unchecked: expected --low-rank or --prune beside it, found neither", self.codlc("--unchecked", code=1)[0])
+        for value in ("none", AUTO[1].partition("=")[2]):
+            self.assertIn("--calibration: expected --low-rank or --prune beside it, found neither",
+                          self.codlc(f"--calibration={value}", code=1)[0])
 
     def test_passes_that_are_left_out_leave_their_nodes(self):
         _, fused = self.codlc()
@@ -115,8 +117,9 @@ class CompressTest(WorkFolder, unittest.TestCase):
         self.assertGreater(len(unfused["operators"]), len(fused["operators"]))
         self.assertGreater(self.predicted_us(unfused), self.predicted_us(fused))
         for name in ("assign_layouts", "no_such_pass"):
-            self.assertIn(f"--skip-pass: expected a pass of --list-passes other than assign_layouts, which every plan "
-                          f"needs, found '{name}'", self.codlc(f"--skip-pass={name}", code=1)[0])
+            told, _ = self.codlc(f"--skip-pass={name}", code=1)
+            self.assertIn("--skip-pass: expected one of fold_constants, ", told)
+            self.assertIn(f" other than assign_layouts, which every plan needs, found '{name}'", told)
 
 
 if __name__ == "__main__":

@@ -578,7 +578,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
     def test_a_full_stdout_is_an_error(self):
         runs = {
             "codlc": [[MODEL, "-o", self.path("out")], ["--list-devices"], ["--list-ops"],
-                      ["--list-ops=markdown"], ["--list-passes"], [MODEL, "--report-support"],
+                      ["--list-ops=markdown"], [MODEL, "--report-support"],
                       [MODEL, "--report-support=json"],
                       [MODEL, "-q", "--dump=graph", "-o", self.path("out")],
                       [MODEL, "-q", "--dump=schedule", "-o", self.path("out")],

@@ -113,7 +113,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                 [MODEL, "--device=no_such_device"], [MODEL, f"--device={bad_profile}"],
                 [MODEL, "--no-such-flag"], [MODEL, "--strategy=fastest"], [MODEL, "--precision=half"], [MODEL, "--place=*=split:w:0.5"],
                 [MODEL, "--place=*=split:h:1.5"], [MODEL, "--place=*=cpu"],
-                [MODEL, "--dump-after=no_such_pass"], [],
+                [MODEL, "--dump=no_such_pass"], [],
                 [MODEL, "--report-support=xml"], [MODEL, "--max-fallback=101%"],
                 [MODEL, "--max-fallback=few"], [MODEL, "--max-syncs=-1"], [MODEL, "--objective=speed"],
                 [MODEL, "--gpu-limit=101%"], [MODEL, "--gpu-limit=half"], [MODEL, "--max-gpu-slice=4"], [MODEL, "--max-gpu-slice=0ms"],
@@ -199,7 +199,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         out, report = self.path("out.codl"), self.path("report.json")
 
         def first_variant(*flags):
-            self.run_ok("codlc", MODEL, "-o", out, "--device=sd855", f"--report-json={report}", "--search-budget=200", *flags)
+            self.run_ok("codlc", MODEL, "-o", out, "--device=sd855", f"--report={report}", "--search-budget=200", *flags)
             return json.loads(read(report))["variants"][0]
 
         free = first_variant("--place=*=split:h:0.5")
@@ -798,15 +798,18 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         other = self.compile("--device=sd855", *flags, name="sd855.codl")
         bench = self.path("sd855.json")
         self.run_ok("codl-bench", other, "--num-runs=1", "--json", "--steps", "-o", bench)
-        learn, measured = [f"--learn={other}={bench}"], [f"--report-json={self.path('r.json')}", f"--measured={bench}"]
+        learn, measured = [f"--learn={other}={bench}"], [f"--report={self.path('r.json')}", f"--measured={bench}"]
         command = ["codlc", MODEL, "-q", "-o", self.path("new.codl"), *flags]
         for device, also in (("sd855", learn), ("sd855", measured)):
             self.run_ok(*command, f"--device={device}", *also)
             result = run(*command, "--device=host-pair", *also)
-            self.expect_error(1, result, f'{bench}: /plan_device: expected device "host-pair" (or --measured-on=NAME), found "sd855"')
-        self.run_ok(*command, "--device=host-pair", *learn, "--measured-on=sd855")
-        self.expect_error(1, run(*command, "--device=sd855", *learn, "--measured-on=sd865"), 'expected device "sd865"')
-        self.expect_error(1, run(*command, "--measured-on=sd855"), "--learn or --measured")
+            self.expect_error(1, result, f'{bench}: /plan_device: expected device "host-pair", or one that its profile has as a '
+                              'base, found "sd855"')
+        # A profile over another one is of a device that runs the other's plans.
+        with open(self.path("mine.json"), "w") as file:
+            file.write('{"base": "sd855", "name": "mine"}')
+        for also in (learn, measured):
+            self.run_ok(*command, f"--device={self.path('mine.json')}", *also)
 
     def test_a_plan_learns_from_one_that_ran(self):
         flags = ("--device=host-pair", "--search-budget=50")
@@ -816,7 +819,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                     "--steps", "-o", bench)
         learn = f"--learn={first}={bench}"
         result = run("codlc", MODEL, *flags, learn, "-o", self.path("second.codl"), "-MF", depfile,
-                     f"--report-json={self.path('report.json')}")
+                     f"--report={self.path('report.json')}")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stderr, r"note: [1-9][0-9]* steps learned: what was measured is [0-9.]+ of what")
         self.assertRegex(result.stderr, r"predicts on the CPU, [0-9.]+ on the GPU\n")
@@ -835,7 +838,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertLess(npy.relative_l2(self.output_of(self.path("second.codl")), self.output_of(first)), BOUND)
         self.run_ok("codlc", MODEL, *flags, learn, learn, "-q", "-o", self.path("third.codl"))
         self.assertEqual(read(self.path("third.codl")), read(self.path("second.codl")))
-        self.run_ok("codlc", MODEL, *flags, learn, "--no-winograd", "--explain", "-q")
+        self.run_ok("codlc", MODEL, *flags, learn, "--avoid=winograd", "--explain", "-q")
         # The profile alone judges rewrites: times that favour other ones change none.
         with open(bench) as file:
             odd = json.load(file)
@@ -843,7 +846,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
             max(variant["steps"], key=lambda step: step["predicted_us"])["median_us"] *= 200
         with open(self.path("odd.json"), "w") as file:
             json.dump(odd, file)
-        pruned = [MODEL, *flags, "--prune=0.5", "--unchecked", "-q", "-o", self.path("pruned.codl")]
+        pruned = [MODEL, *flags, "--prune=0.5", "--calibration=none", "-q", "-o", self.path("pruned.codl")]
         self.run_ok("codlc", *pruned, f"--emit-onnx={self.path('plain.onnx')}")
         self.run_ok("codlc", *pruned, f"--learn={first}={self.path('odd.json')}", f"--emit-onnx={self.path('odd.onnx')}")
         self.assertEqual(read(self.path("odd.onnx")), read(self.path("plain.onnx")))
@@ -866,7 +869,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
     def test_several_variants_go_through_all_tools(self):
         names = ["coexec", "cpu", "gpu", "gpu40", "busy"]
         plan = self.compile("--device=host-pair", f"--variants={','.join(names)}", "--search-budget=50",
-                            f"--report={self.path('report.html')}", "--report-json=" + self.path("report.json"))
+                            f"--report={self.path('report.html')}", "--report=" + self.path("report.json"))
         dumped = json.loads(self.run_ok("codl-dump", plan, "--json"))["variants"]
         self.assertEqual([variant["name"] for variant in dumped], names)
         with open(self.path("report.json")) as file:

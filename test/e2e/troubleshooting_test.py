@@ -121,7 +121,7 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
             "too few samples": lambda: self.run_tool("codl-profile", "--cpu-only", "--time-budget=1s", "-o", "p.json"),
             "predicted to be the fastest": lambda: self.wrong_profile("predicted to be the fastest"),
             "a factor of": lambda: self.wrong_profile("a factor of"),
-            "--measured-on": self.other_device,
+            "that its profile has as a base": self.other_device,
             "and what was measured are up to": lambda: self.wrong_profile("are up to"),
         }
 

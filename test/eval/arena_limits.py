@@ -42,7 +42,7 @@ class Compiled:
     def __init__(self, options, model, flags, folder):
         path, report = os.path.join(folder, "plan.codl"), os.path.join(folder, "plan.json")
         done = run([os.path.join(options.bin, "codlc"), model, f"--device={options.device}", *flags, "-q", "-o", path,
-                    f"--report-json={report}"], codes=(0, 3))
+                    f"--report={report}"], codes=(0, 3))
         self.best_mib = float(BEST.search(done.stderr)[1]) if done.returncode else None
         if done.returncode:
             return

@@ -10,8 +10,8 @@ less than five minutes; DIR keeps the profile, the plans and results.json, and h
 Rows, all written down before the first run:
 
   none          one processor, the better one; no pass of the front end but those every plan needs
-  low rank      the same with --low-rank=0.95 --unchecked
-  pruning       the same with --prune=0.3 --unchecked
+  low rank      the same with --low-rank=0.95 --calibration=none
+  pruning       the same with --prune=0.3 --calibration=none
   co-execution  codlc's default strategy instead of one processor
   fusion        one processor with all passes
   all           all four
@@ -36,7 +36,7 @@ PHONE = "sd855"
 NO_FUSION = [f"--skip-pass={name}" for name in ("merge_common", "nest_concats", "fuse_unary_patterns", "sink_transposes",
                                                 "sink_reshapes", "fuse_pads", "fold_batch_norm", "fuse_residual",
                                                 "fuse_activation", "widen_pools")]
-LOW_RANK, PRUNE, UNCHECKED = ["--low-rank=0.95"], ["--prune=0.3"], ["--unchecked"]
+LOW_RANK, PRUNE, UNCHECKED = ["--low-rank=0.95"], ["--prune=0.3"], ["--calibration=none"]
 SINGLE = ("cpu", "gpu")
 # Flags and strategies; the fastest strategy counts.
 ROWS = {
@@ -123,9 +123,9 @@ class CrossLayer:
         start = time.monotonic()
         if not os.path.exists(stem + ".json"):
             text = self.tool("codlc", self.model, f"--device={device}", f"--strategy={strategy}", *flags, "-o",
-                             stem + ".codl", f"--report-json={stem}.json.new")
+                             stem + ".codl", f"--report={stem}.new.json")
             write_whole(stem + ".txt", text)
-            os.replace(stem + ".json.new", stem + ".json")
+            os.replace(stem + ".new.json", stem + ".json")
         with open(stem + ".json", encoding="utf-8") as file:
             report = json.load(file)
         variant = report["variants"][0]

@@ -40,7 +40,7 @@ class Network:
                 return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
             self.partition = run("codlc", model, *FLAGS, "--dump=partition")
-            run("codlc", model, *FLAGS, "--output", plan, f"--report-json={report}")
+            run("codlc", model, *FLAGS, "--output", plan, f"--report={report}")
             with open(report, encoding="utf-8") as file:
                 self.report = json.load(file)
             self.plan = json.loads(run("codl-dump", plan, "--json"))

@@ -474,7 +474,7 @@ def parse_options():
     parser.add_argument("--profile-budget", type=seconds_of, default="5m", metavar="DURATION",
                         help="of each profile (default: codl-profile's own, 5m)")
     parser.add_argument("--profile-flags", type=str.split, default=[], metavar="FLAGS",
-                        help="more for codl-profile, as --profile-flags='--no-tiles'")
+                        help="more for codl-profile, as --profile-flags='--layout=buffer'")
     parser.add_argument("--conditions", type=names, default=list(CONDITIONS), metavar=",".join(CONDITIONS))
     parser.add_argument("--networks", type=names, default=list(NETWORKS), metavar="NAME,...",
                         help="without .onnx (default: ten of networks.md)")

@@ -102,7 +102,7 @@ SECTIONS = (
     ("costs", "Power, energy and memory (CoDL, Figs. 21 and 22)", CODL + ", Snapdragon 855",
      ("Simulated watts are the profile's 1.3 for the whole time, 4.8 while the CPU works and 2.4 while the GPU does, which were fitted to "
       "Fig. 21. The paper left out its samples of CoDL below 7.75 W (released code). Simulated memory is that of "
-      "weights, arenas and images, and in the stored runs that of scratch and tables. Kernels by Winograd's method have weights of their own, which `--no-winograd` leaves out."), costs),
+      "weights, arenas and images, and in the stored runs that of scratch and tables. Kernels by Winograd's method have weights of their own, which `--avoid=winograd` leaves out."), costs),
     ("strategies", "Strategies (study)", STUDY + ", sentences of it",
      ("A cell of the figure is the simulated time over that of the fastest strategy. codl's default keeps a plan on both processors only if it is "
       "faster in nine of ten draws of the profile, so another strategy may be predicted to be faster. Other processes take time of the CPU "

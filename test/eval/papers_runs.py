@@ -55,7 +55,7 @@ class Plans:
             plan, answer = os.path.join(folder, "plan.codl"), os.path.join(folder, "report.json")
             # The papers' methods have no limit on weights.
             measured_pairs.run(self.binaries, "codlc", model, f"--device={device}", "--max-weights=none", *flags, "-q", "-o", plan,
-                               f"--report-json={answer}")
+                               f"--report={answer}")
             with open(answer, encoding="utf-8") as file:
                 report = json.load(file)
             simulated = {}

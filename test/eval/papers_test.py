@@ -59,7 +59,7 @@ class PapersTest(unittest.TestCase):
         """Returns codlc's report, and the plan's path."""
         plan, report = (os.path.join(self.folder.name, f"{strategy}.{end}") for end in ("codl", "json"))
         self.tool("codlc", os.path.join(MODELS, NETWORK + ".onnx"), f"--device={PHONE}", f"--strategy={strategy}", "-q", "-o", plan,
-                  f"--report-json={report}")
+                  f"--report={report}")
         with open(report, encoding="utf-8") as file:
             return json.load(file), plan
 

@@ -144,7 +144,7 @@ class Planner:
         with open(device, "w", encoding="utf-8") as file:
             json.dump(profile, file)
         # MACE's GPU rows use direct convolutions.
-        flags = ["--no-winograd"] if row.processor == "gpu" else []
+        flags = ["--avoid=winograd"] if row.processor == "gpu" else []
         return subprocess.run([self.codlc, self.path_of(row.network), "--device=" + device,
                                "--strategy=" + row.processor, "--explain", *flags],
                               check=True, capture_output=True, text=True).stdout

@@ -183,10 +183,10 @@ def rows_of(network, options):
         if not os.path.exists(plan + ".json"):
             begin = time.monotonic()
             text = run(options.bin, "codlc", network.model, f"--device={options.device}", *network.flags, *flags, "-o", plan,
-                       f"--report-json={plan}.json.new", seconds=7200)
+                       f"--report={plan}.new.json", seconds=7200)
             print(f"{network.name}, {cut} %: compiled in {time.monotonic() - begin:.0f} s", flush=True)
             write_whole(plan + ".txt", text)
-            os.replace(plan + ".json.new", plan + ".json")
+            os.replace(plan + ".new.json", plan + ".json")
         with open(plan + ".json", encoding="utf-8") as file:
             report = json.load(file)
         found = outputs_of(options, plan, folder, test)

@@ -27,7 +27,7 @@ SECONDS = 1800  # limit for one program
 def compiled(options, folder, network, device, flags):
     report = os.path.join(folder, "plan.json")
     done = subprocess.run([os.path.join(options.bin, "codlc"), os.path.join(options.models, network + ".onnx"), f"--device={device}",
-                           *NETWORKS[network], *flags, "-q", "-o", os.path.join(folder, "plan.codl"), f"--report-json={report}"],
+                           *NETWORKS[network], *flags, "-q", "-o", os.path.join(folder, "plan.codl"), f"--report={report}"],
                           capture_output=True, text=True, timeout=SECONDS)
     if done.returncode:
         sys.exit(f"weight_limits.py: error: {network} for {device}: {done.stderr.strip()}")

@@ -15,7 +15,6 @@ namespace codl::test {
 namespace {
 
 constexpr char kPath[] = "fuzz.json";
-constexpr char kDevice[] = "mine";
 
 // A network of three convolutions, each on both processors, in steps long enough to be measured.
 struct Example {
@@ -73,7 +72,7 @@ void run(llvm::StringRef json) {
   else
     expect_plan(example, device);
 
-  auto measured = compiler::read_measured_steps(json, kPath, kDevice);
+  auto measured = compiler::read_measured_steps(json, kPath, example.profile);
   if (!measured) return expect_no_fault(measured.takeError());
   if (measured->empty()) return;
   claim_steps(example.plan.variants[0], measured->front());

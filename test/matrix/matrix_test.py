@@ -332,7 +332,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.write("pack/src/main/assets/mine.txt", b"")
         # Options about the GPU are not for phones without one.
         self.models(["tiny_resnet.onnx"], ["sd855"], options=[
-            "--strategy=gpu", "--variants", "gpu", "--max-fallback=90%", "--objective", "latency", "--no-winograd"])
+            "--strategy=gpu", "--variants", "gpu", "--max-fallback=90%", "--objective", "latency", "--avoid=winograd"])
         self.matrix(f"--ai-pack={pack}")
         self.assertEqual(sorted(os.listdir(assets)), ["mine.txt", "model#group_other", "model#group_sd855"])
         self.assertEqual(os.listdir(other), ["tiny_resnet.codl"])

@@ -42,11 +42,4 @@ TEST_CASE("a pass that breaks the graph is named") {
         "break_types: expected f32[2] as output of node 'y', found f32[7]");
 }
 
-TEST_CASE("dump_after has to name a pass") {
-  ir::Graph graph = relu();
-  const Pass passes[] = {{"keep", keep}, {"other", keep}};
-  CHECK(test::error_of(run_passes(graph, passes, {"kep", nullptr})) ==
-        "--dump-after: expected one of keep, other, found 'kep'");
-}
-
 }  // namespace codl::compiler

@@ -18,7 +18,6 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "test", "support"))
-import trace_rules
 from work_folder import WorkFolder
 
 MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
@@ -74,7 +73,7 @@ def number_in(text):
 class ReportTest(WorkFolder, unittest.TestCase):
     def report(self, *flags, model=MODEL):
         self.plan, self.page = self.path("p.codl"), self.path("r.html")
-        run("codlc", model, "-q", "-o", self.plan, f"--report={self.page}", f"--report-json={self.path('r.json')}", *flags)
+        run("codlc", model, "-q", "-o", self.plan, f"--report={self.page}", f"--report={self.path('r.json')}", *flags)
         with open(self.path("r.json")) as file:
             return json.load(file)
 
@@ -148,56 +147,6 @@ class ReportTest(WorkFolder, unittest.TestCase):
                           f"--measured={path}", code=1)
             self.assertRegex(message, r"\Acodlc: error: .*expected .*found ")
             self.assertFalse(os.path.exists(self.path("q")))
-
-    def test_a_trace_has_both_timelines_arrows_and_counters(self):
-        self.report(*FORCED)
-        bench, trace = self.path("bench.json"), self.path("t.json")
-        run("codl-bench", self.plan, "--json", "--steps", "--num-runs=3", "-o", bench)
-        report = self.report(*FORCED, f"--measured={bench}", f"--trace={trace}")
-        events = trace_rules.read(trace)
-
-        def of(phase):
-            return [event for event in events if event["ph"] == phase]
-        names = {e["pid"]: e["args"]["name"] for e in of("M") if e["name"] == "process_name"}
-        self.assertEqual(list(names.values()), ["predicted, coexec", "measured, coexec", "predicted, cpu"])
-        for pid, name in names.items():
-            variant = next(v for v in report["variants"] if v["name"] == name.split(", ")[1])
-            bars = [e for e in of("X") if e["pid"] == pid]
-            predicted = name.startswith("predicted")
-            self.assertEqual(len(bars), len(variant["steps"] if predicted else variant["measured"]["steps"]))
-            end = variant["end_us"] if predicted else variant["measured"]["end_us"]
-            self.assertAlmostEqual(max(e["ts"] + e["dur"] for e in bars), end, places=2)
-            self.assertEqual({e["name"] for e in of("C") if e["pid"] == pid}, {"memory bytes", "GPU busy %"})
-            memory = (variant if predicted else variant["measured"])["memory_over_time"]
-            told = [e["args"] for e in of("C") if e["pid"] == pid and e["name"] == "memory bytes"]
-            self.assertEqual([(m["arenas"], m["images"]) for m in told], [(m["arena_bytes"], m["image_bytes"]) for m in memory])
-            arrows = sum(e["pid"] == pid for e in of("s"))
-            waits = sum(len(step["waits"]) for step in variant["steps"])
-            self.assertEqual(waits > 0, variant["name"] == "coexec")
-            if predicted:
-                self.assertEqual(arrows, waits)
-            else:
-                self.assertTrue(0 < arrows <= waits)
-
-    def test_a_trace_of_times_that_overlap_keeps_the_rules(self):
-        self.report(*FORCED)
-        bench, trace = self.path("bench.json"), self.path("t.json")
-        run("codl-bench", self.plan, "--json", "--steps", "--num-runs=1", "-o", bench)
-        with open(bench) as file:
-            times = json.load(file)
-        for step in times["steps"]:  # as if the driver had another clock
-            if step["queue"] == "gpu":
-                step["end_us"] += 1000
-            else:
-                step["start_us"], step["end_us"] = step["start_us"] / 2, step["end_us"] / 2
-        self.write("bench.json", json.dumps(times).encode())
-        self.report(*FORCED, f"--measured={bench}", f"--trace={trace}")
-        events = trace_rules.read(trace)
-        with self.assertRaises(ValueError):
-            for event in events:
-                if event["ph"] == "X":
-                    event["dur"] += 1000
-            trace_rules.check(events)
 
     # ---- in a browser ----
 

@@ -30,7 +30,6 @@ compiler::CompressOptions searched_options(const Folder& folder, double budget) 
   folder.write("x.npy", {64, 8}, r.floats(512));
   compiler::CompressOptions options;
   options.calibration = folder.path;
-  options.metric = compiler::Metric::Relative;
   options.budget = budget;
   return options;
 }
@@ -212,8 +211,7 @@ TEST_CASE("of two equal channels one goes first and the other stays") {
   const auto moments = value_of(compiler::ActivationMoments::collect(r.graph, data, samples));
   const auto groups = compiler::find_channel_groups(r.graph);
   REQUIRE(groups.groups.size() == 1);
-  const std::vector<double> ranks =
-      compiler::importances(r.graph, groups, compiler::Importance::Repair, &moments)[0];
+  const std::vector<double> ranks = compiler::importances(r.graph, groups, &moments)[0];
   CHECK(std::min(ranks[0], ranks[1]) == 0);
   CHECK(std::max(ranks[0], ranks[1]) == 7);
 }

@@ -27,7 +27,6 @@ struct Search {
     folder.write("x.npy", {64, 8}, r.floats(512));
     options.prune = compiler::CompressRatio{true, 0};
     options.calibration = folder.path;
-    options.metric = compiler::Metric::Relative;
     options.budget = 0.05;
     options.search_log = folder.path + "/search.log";
   }

@@ -18,11 +18,10 @@ QueueStep step(uint8_t queue, double us, std::vector<QueueWait> waits = {}) {
   return step;
 }
 
-FrameCount count(const std::vector<QueueStep>& steps, GpuService service, uint32_t draws = 1,
+FrameCount count(const std::vector<QueueStep>& steps, GpuService service,
                  bool enqueues_all = false) {
   Display display;
   display.service = service;
-  display.draws = draws;
   return count_frames(steps, test::test_profile(Sharing::FineSvm), display, enqueues_all, 10e6);
 }
 
@@ -49,8 +48,6 @@ TEST_CASE("what was enqueued before a frame is done before it, or one launch of 
   const FrameCount in_turn = count(ten, GpuService::RoundRobin);
   CHECK(lost_share(in_turn) < 0.01);
   CHECK(in_turn.longest_wait_us <= 13e3 + 1);
-  // A frame's draws each wait for a launch.
-  CHECK(lost_share(count(ten, GpuService::RoundRobin, 2)) > 0.4);
 }
 
 TEST_CASE("runs that take no time, or for ever, come to an end") {
@@ -86,7 +83,7 @@ TEST_CASE("a call for each launch leaves the display its turn in order, too") {
 TEST_CASE("behind user events all of a run stands before a frame") {
   const std::vector<QueueStep> steps = {step(kCpu, 50e3), step(kGpu, 1e3, {{0}})};
   CHECK(lost_share(count(steps, GpuService::Fifo)) < 0.01);
-  CHECK(lost_share(count(steps, GpuService::Fifo, 1, true)) > 0.5);
+  CHECK(lost_share(count(steps, GpuService::Fifo, true)) > 0.5);
 }
 
 }  // namespace

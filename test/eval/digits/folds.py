@@ -100,13 +100,13 @@ class Fold:
         if not os.path.exists(plan + ".json"):
             calibration = []
             if flags:
-                calibration.append(f"--calibration={self.path('calibration')}" if repairs else "--unchecked")
+                calibration.append(f"--calibration={self.path('calibration')}" if repairs else "--calibration=none")
             if "--prune=auto" in flags and "--accuracy-budget=0%" not in flags:  # it is in another metric's unit
                 calibration.append(f"--search-log={self.path('search.log')}")
             text = run(self.options.bin, "codlc", self.path("digits.onnx"), f"--device={self.options.device}",
-                       "--strategy=cpu", *flags, *calibration, "-o", plan, f"--report-json={plan}.json.new")
+                       "--strategy=cpu", *flags, *calibration, "-o", plan, f"--report={plan}.new.json")
             write_whole(plan + ".txt", text)
-            os.replace(plan + ".json.new", plan + ".json")
+            os.replace(plan + ".new.json", plan + ".json")
         with open(plan + ".json", encoding="utf-8") as file:
             return plan, json.load(file)["variants"][0]["predicted_us"]
 

@@ -28,7 +28,7 @@ MANIFEST, DEVICES, NINJA = "manifest.json", "devices.tsv", "build.ninja"
 # Names in the folder of a model and a device, which also has their checksums.
 FILES = ("plan.codl", "report.html", "report.json")
 # codlc's flags that write a file beside the plan. One file for all devices would be written by all at once.
-WRITING = ("--emit-onnx", "--trace", "--search-log")
+WRITING = ("--emit-onnx", "--search-log")
 
 
 class Compiler:
@@ -118,7 +118,7 @@ def compile_job(job, compiler, compiler_sha, hashes, cache):
         made = {name: os.path.join(work, name) for name in FILES}
         rule = os.path.join(work, "rule")
         run = subprocess.run([compiler.program, job.path, f"--device={job.device}", "--quiet", "-o", made["plan.codl"],
-                              f"--report={made['report.html']}", f"--report-json={made['report.json']}", "-MF", rule,
+                              f"--report={made['report.html']}", f"--report={made['report.json']}", "-MF", rule,
                               "-MT", RULE_TARGET, *job.options], capture_output=True, text=True)
         if run.returncode != 0:
             return {"error": run.stderr.strip(), "exit_code": run.returncode}
