@@ -115,6 +115,23 @@ function(codl_tool name)
   target_compile_options(${name} PRIVATE ${CODL_HARDENING})
 endfunction()
 
+# codl_help(NAME COMPONENT): the manual page and the shells' completions of a tool. The tool prints them itself
+# as soon as it is linked; a cross build has none.
+function(codl_help name component)
+  if(CMAKE_CROSSCOMPILING)
+    return()
+  endif()
+  foreach(file man:man/man1/${name}.1 bash:bash-completion/completions/${name} zsh:zsh/site-functions/_${name}
+          fish:fish/vendor_completions.d/${name}.fish)
+    string(REGEX MATCH "([a-z]+):((.+)/[^/]+)" ignored ${file})
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/${CMAKE_MATCH_3})
+    add_custom_command(TARGET ${name} POST_BUILD VERBATIM COMMAND sh -c
+      "\"$<TARGET_FILE:${name}>\" --help-all=${CMAKE_MATCH_1} > \"${PROJECT_BINARY_DIR}/share/${CMAKE_MATCH_2}\"")
+    install(FILES ${PROJECT_BINARY_DIR}/share/${CMAKE_MATCH_2} DESTINATION ${CMAKE_INSTALL_DATADIR}/${CMAKE_MATCH_3}
+      COMPONENT ${component})
+  endforeach()
+endfunction()
+
 # codl_portable_tool(NAME SOURCES...): a tool that runs on devices, so it contains libstdc++ and libgcc; only the C
 # library, and libcodl if it is linked, stay dynamic.
 function(codl_portable_tool name)

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "tools/files.h"
+#include "tools/help.h"
 #include "tools/tool_error.h"
 
 namespace codl::tools {
@@ -24,10 +25,6 @@ constexpr int32_t kMaxCore = 8191;
 constexpr int kMaxResponseFileDepth = 8;
 constexpr size_t kMaxResponseFileBytes = 1 << 20;  // limit for a whole command line
 constexpr size_t kMaxArguments = 1 << 16;
-
-// --help fits a terminal of 80 columns; half of them describe the flag.
-constexpr size_t kColumns = 80;
-constexpr size_t kHelpColumn = 30;
 
 // True if all of `text` is a number that fits.
 template <typename Number>
@@ -122,8 +119,8 @@ bool is_among(const std::string& word, const std::string& words) {
 
 class Parser {
  public:
-  Parser(std::vector<const Flag*> flags, const std::vector<OtherName>& others)
-      : flags_(std::move(flags)), others_(others) {}
+  explicit Parser(const CommandLine& command_line)
+      : flags_(all_flags(command_line)), others_(command_line.others) {}
 
   std::vector<std::string> parse(const std::vector<std::string>& arguments) {
     std::vector<std::string> operands;
@@ -174,11 +171,11 @@ class Parser {
     }
     for (const OtherName& other : others_)
       if (is_among(bare(given), other.names))
-        fail_input("command line", "a flag that --help lists",
+        fail_input("command line", "a flag that --help-all lists",
                    quoted(given) + " (here: " + other.here + ")");
     // The likeliest slip is one dash before a long name.
     const std::string doubled = given.compare(0, 2, "--") == 0 ? given : "-" + given;
-    fail_input("command line", "a flag that --help lists",
+    fail_input("command line", "a flag that --help-all lists",
                quoted(given) + suggestion(doubled, known));
   }
 
@@ -189,51 +186,24 @@ class Parser {
 
 // ---- help ----
 
-// Breaks `text` into lines of kColumns that begin at `column`; the present line is there already.
-std::string wrapped(const std::string& text, size_t column) {
-  std::string out;
-  size_t at = column;
-  size_t begin = 0;
-  while (begin < text.size()) {
-    const size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
-    if (at > column && at + 1 + word.size() > kColumns) {
-      out += '\n' + std::string(column, ' ');
-      at = column;
-    } else if (at > column) {
-      out += ' ';
-      ++at;
-    }
-    out += word;
-    at += word.size();
-    begin = end + 1;
-  }
-  return out;
-}
+struct Asked {
+  bool help = false;
+  std::optional<HelpFormat> all;
+  bool version = false;
+};
 
-std::string describe(const Flag& flag) {
-  std::string head = "  ";
-  if (!flag.short_name.empty()) head += "-" + flag.short_name + ", ";
-  head += "--" + flag.name;
-  if (!flag.value.form.empty())
-    head += flag.value.may_stand_alone ? "[=" + flag.value.form + "]" : "=" + flag.value.form;
-  std::string help = flag.help;
-  if (flag.value.repeats) help += "; repeatable";
-  if (!flag.value.default_text.empty())
-    help += (flag.value.may_stand_alone ? " (without a value: " : " (default: ") +
-            flag.value.default_text + ")";
-  if (head.size() + 2 > kHelpColumn)
-    head += '\n' + std::string(kHelpColumn, ' ');
-  else
-    head += std::string(kHelpColumn - head.size(), ' ');
-  return head + wrapped(help, kHelpColumn) + "\n";
-}
-
-// Makes the group of --help and --version.
-FlagGroup general_group(bool* asks_help, bool* asks_version) {
+FlagGroup general_group(Asked* asked) {
   return {"General",
-          {{"help", switch_value(asks_help), "print this text and exit", "h"},
-           {"version", switch_value(asks_version), "print the version and exit"}}};
+          {{"help", switch_value(&asked->help), "print the most used flags, and exit", "h"},
+           {"help-all",
+            optional_choice_value<HelpFormat>(&asked->all, {{"text", HelpFormat::Text},
+                                                            {"man", HelpFormat::Man},
+                                                            {"bash", HelpFormat::Bash},
+                                                            {"zsh", HelpFormat::Zsh},
+                                                            {"fish", HelpFormat::Fish}}),
+            "print all flags, and exit", "",
+            "man: as a manual page; bash, zsh, fish: as the shell's completions."},
+           {"version", switch_value(&asked->version), "print the version, and exit"}}};
 }
 
 }  // namespace
@@ -300,21 +270,26 @@ std::vector<std::string> split_arguments(std::string_view text, const std::strin
 Arguments parse_command_line(const CommandLine& command_line,
                              const std::vector<std::string>& arguments,
                              const ReadResponseFile& read) {
-  bool asks_help = false;
-  bool asks_version = false;
-  const FlagGroup general = general_group(&asks_help, &asks_version);
-  std::vector<const Flag*> flags;
-  for (const FlagGroup& group : command_line.groups)
-    for (const Flag& flag : group.flags) flags.push_back(&flag);
-  for (const Flag& flag : general.flags) flags.push_back(&flag);
+  Asked asked;
+  CommandLine whole = command_line;
+  whole.groups.push_back(general_group(&asked));
   Arguments result;
-  result.operands =
-      Parser(std::move(flags), command_line.others).parse(expand_response_files(arguments, read));
-  if (asks_help)
-    result.answer = describe(command_line);
-  else if (asks_version)
+  result.operands = Parser(whole).parse(expand_response_files(arguments, read));
+  if (asked.help)
+    result.answer = short_help(whole);
+  else if (asked.all)
+    result.answer = full_help(whole, *asked.all);
+  else if (asked.version)
     result.answer = command_line.tool + " " + command_line.version + "\n";
   return result;
+}
+
+std::vector<const Flag*> all_flags(const CommandLine& command_line) {
+  std::vector<const Flag*> flags;
+  for (const FlagGroup& group : command_line.groups)
+    for (const std::vector<Flag>* some : {&group.flags, &group.more})
+      for (const Flag& flag : *some) flags.push_back(&flag);
+  return flags;
 }
 
 std::string only_operand(const Arguments& arguments, const std::string& name) {
@@ -322,25 +297,6 @@ std::string only_operand(const Arguments& arguments, const std::string& name) {
     fail_input("command line", "one " + name,
                quoted(arguments.operands[0]) + " and " + quoted(arguments.operands[1]));
   return arguments.operands.empty() ? "" : arguments.operands[0];
-}
-
-std::string describe(const CommandLine& command_line) {
-  std::string text = wrapped(command_line.summary, 0) + "\n\n";
-  for (size_t i = 0; i < command_line.usage.size(); ++i)
-    text +=
-        (i == 0 ? "usage: " : "       ") + command_line.tool + " " + command_line.usage[i] + "\n";
-  bool ignored = false;
-  std::vector<FlagGroup> groups = command_line.groups;
-  groups.push_back(general_group(&ignored, &ignored));
-  for (const FlagGroup& group : groups) {
-    text += "\n" + group.title + ":\n";
-    for (const Flag& flag : group.flags) text += describe(flag);
-  }
-  text += "\n" + wrapped(
-                     "@FILE stands for the arguments in FILE, between white space; '...' and "
-                     "\"...\" keep blanks.",
-                     0);
-  return text + "\n" + wrapped("Exit codes: " + command_line.exit_codes, 0) + "\n";
 }
 
 FlagValue switch_value(bool* target) {

@@ -1,4 +1,5 @@
-// A table describes the command line of a tool: parsing, --help, --version and messages follow from
+// A table describes the command line of a tool: parsing, messages and all help (tools/help.h) follow
+// from
 // it.
 //
 // A flag is --name=value or --name value, or -x=value, -x value if it has a short name; a value
@@ -29,18 +30,26 @@ struct FlagValue {
   std::function<void(const std::string& flag, const std::string& value)> read;
   bool may_stand_alone = false;  // "--name" means read(flag, ""); a value needs '='
   bool repeats = false;
+  std::vector<std::string> choices = {};  // every value that it takes, if these are few
 };
 
 struct Flag {
   std::string name;  // "num-runs", without dashes
   FlagValue value;
-  std::string help;             // its effect; the default is added
+  std::string help;             // its effect, as a command: "print errors only"; no full stop
   std::string short_name = {};  // "o": -o is the same flag
+  std::string details = {};     // sentences that --help-all adds
 };
 
 struct FlagGroup {
-  std::string title;  // the task: "What is computed where"
-  std::vector<Flag> flags;
+  std::string title;            // the task: "What is computed where"
+  std::vector<Flag> flags;      // in --help
+  std::vector<Flag> more = {};  // in --help-all only
+};
+
+struct Example {
+  std::string command;
+  std::string what;  // what it does
 };
 
 // Names that other tools use, and the flag of this one. The error about an unknown flag of such a
@@ -54,14 +63,18 @@ struct CommandLine {
   std::string tool;                // "codl-run"
   std::string version;             // shown after the tool's name by --version
   std::vector<std::string> usage;  // one per way to call it: the text after the tool's name
-  std::string summary;             // sentences
-  std::vector<FlagGroup> groups;   // --help and --version are added
-  std::string exit_codes;          // printed as a line of --help
+  std::string summary;             // sentences; the first is the title of the manual page
+  std::vector<Example> examples = {};
+  std::vector<FlagGroup> groups = {};  // --help, --help-all and --version are added
+  std::string exit_codes = {};
   std::vector<OtherName> others = {};
 };
 
-// The result of parsing: the flags were read. `answer` is the text for --help or --version; without
-// one, the operands are left to the tool.
+// Returns every flag of every group, in order; they are borrowed.
+std::vector<const Flag*> all_flags(const CommandLine& command_line);
+
+// The result of parsing: the flags were read. `answer` is the text for --help, --help-all or
+// --version; without one, the operands are left to the tool.
 struct Arguments {
   std::optional<std::string> answer;
   std::vector<std::string> operands;
@@ -91,8 +104,6 @@ Arguments parse_command_line(const CommandLine& command_line,
 // Returns the operand; "" if there is none. `name` ("PLAN") is for the input error about a second
 // one.
 std::string only_operand(const Arguments& arguments, const std::string& name);
-
-std::string describe(const CommandLine& command_line);
 
 // ---- values ----
 
@@ -154,10 +165,12 @@ FlagValue choice_value(Enum* target, const Choices<Enum>& choices) {
     form += (form.empty() ? "" : "|") + name;
     if (value == *target) default_text = name;
   }
-  return {std::move(form), std::move(default_text),
-          [=](const std::string& flag, const std::string& value) {
-            *target = choices[parse_choice(flag, value, names)].second;
-          }};
+  FlagValue result{std::move(form), std::move(default_text),
+                   [=](const std::string& flag, const std::string& value) {
+                     *target = choices[parse_choice(flag, value, names)].second;
+                   }};
+  result.choices = std::move(names);
+  return result;
 }
 // One of the choices; nothing without the flag.
 template <typename Enum>
@@ -187,6 +200,7 @@ FlagValue optional_choice_value(std::optional<Enum>* target, const Choices<Enum>
                     *target = choices[text.empty() ? 0 : parse_choice(flag, text, names)].second;
                   }};
   value.may_stand_alone = true;
+  value.choices = std::move(names);
   return value;
 }
 

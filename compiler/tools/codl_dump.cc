@@ -36,14 +36,17 @@ tools::CommandLine command_line_of(Flags* flags) {
   line.exit_codes =
       "0 ok, 1 the input is wrong (plan, profile, flag), 2 a plan of another version, 70 internal "
       "error";
+  line.examples = {{"codl-dump net.codl --json | python3 -m json.tool",
+                    "shows what the plan has, for people; without --json as text"}};
   line.groups = {
-      {"What is printed",
-       {{"json", switch_value(&flags->is_json),
-         "one line of JSON (keys: docs/reference/plan_format.md) in place of text"},
+      {"Output",
+       {{"json", switch_value(&flags->is_json), "print one line of JSON in place of text", "",
+         "docs/reference/plan_format.md has the keys."},
         {"device", text_value("NAME|FILE.json", &flags->device),
-         "a device profile in place of a plan: facts, known problems, costs and models, with the "
-         "origin of the numbers; a name of codlc --list-devices, or a file"},
-        {"output", text_value("FILE", &flags->output, "stdout"), "where it is written", "o"}}}};
+         "print a device profile in place of a plan", "",
+         "It has facts, known problems, costs and models, with the origin of the numbers. NAME is "
+         "one that codlc --list-devices prints."},
+        {"output", text_value("FILE", &flags->output, "stdout"), "write to FILE", "o"}}}};
   return line;
 }
 

@@ -54,36 +54,37 @@ tools::CommandLine command_line_of(Flags* flags) {
   line.usage = {"PLAN [flags]", "--replay=FILE.json --device=NAME|FILE.json [flags]"};
   line.summary =
       "Runs a plan in virtual time: every step takes what the device profile predicts. Nothing is "
-      "computed. Simulated times are marked as such; codl-bench measures. What is shown, and the "
-      "format of a replay: docs/reference/simulator.md.";
+      "computed; codl-bench measures.";
+  line.examples = {{"codl-sim net.codl --cpu-load=50%",
+                    "predicts a run beside programs that take half of the CPU's time"}};
   line.exit_codes =
       "0 ok, 1 the input is wrong (plan, profile, replay, flag), 2 a plan of another version, 70 "
       "internal error";
   line.groups = {
       {"What is run",
-       {{"device", text_value("NAME|FILE.json", &flags->device, "the one that the plan is for"),
-         "the device profile: a name of codlc --list-devices, or a file"},
-        {"variant", text_value("NAME", &flags->variant, "all"), "which of the plan's variants"},
-        {"replay", text_value("FILE.json", &flags->replay, "none"),
-         "operators and ratios in place of a plan, run as CoDL's engine would"}}},
+       {{"variant", text_value("NAME", &flags->variant, "all"), "run this variant of the plan"},
+        {"device", text_value("NAME|FILE.json", &flags->device, "the one that the plan is for"),
+         "run it on this device: a name of codlc --list-devices, or a profile"}},
+       {{"replay", text_value("FILE.json", &flags->replay, "none"),
+         "run operators and ratios in place of a plan, as CoDL's engine would", "",
+         "docs/reference/simulator.md has the format."}}},
       {"What else the device does",
        {{"cpu-load", quantity_value("PERCENT", &flags->load.cpu_percent, most_load),
-         "of the CPU queue's time that others take"},
+         "let other programs take this share of the CPU's time"},
         {"frame-load", quantity_value("PERCENT", &flags->load.gpu_frame_percent, most_load),
-         "of the GPU's time that drawing takes"},
-        {"display",
+         "let drawing take this share of the GPU's time"}},
+       {{"display",
          tools::choice_value<GpuService>(
              &flags->display, {{"fifo", GpuService::Fifo}, {"round-robin", GpuService::RoundRobin}},
              "none"),
-         "count the frames that another program loses beside runs that follow one another: 3 ms of "
-         "the GPU every 16.7 ms; fifo: the GPU serves in the order of requests; round-robin: in "
-         "turn, a launch each"}}},
-      {"What is reported",
-       {{"output", text_value("FILE", &flags->output, "stdout"), "where the report is written",
-         "o"},
-        {"json", switch_value(&flags->is_json), "one line of JSON in place of text"},
+         "count the frames that another program loses beside runs that follow one another", "",
+         "A frame is 3 ms of the GPU, every 16.7 ms. fifo: the GPU serves in the order of "
+         "requests; round-robin: in turn, a launch each."}}},
+      {"Output",
+       {{"output", text_value("FILE", &flags->output, "stdout"), "write the report to FILE", "o"},
+        {"json", switch_value(&flags->is_json), "report one line of JSON in place of text"},
         {"trace", text_value("FILE", &flags->trace, "none"),
-         "write the last variant's queues, in wall time, as codl-bench --trace does"}}}};
+         "write the last variant's timeline for Perfetto or chrome://tracing"}}}};
   return line;
 }
 

@@ -76,66 +76,77 @@ llvm::Error force_every_split(PartitionOptions& options) {
 }
 
 tools::FlagGroup model_flags(CodlcFlags* flags) {
-  return {
-      "Model",
-      {{"input-shape", texts_value("NAME:DIMS", &flags->input_shapes),
-        "dims of an input that the model leaves open, like input:1x3x224x224"},
-       {"input-value", texts_value("NAME:VALUE[,VALUE...]", &flags->input_values),
-        "elements of an input that is really a setting, like sr:16000 or size:2,3; the plan has "
-        "them as a constant and no longer has the input"}}};
+  return {"Model",
+          {{"input-shape", texts_value("NAME:DIMS", &flags->input_shapes),
+            "set the dims of an input that the model leaves open, like input:1x3x224x224"},
+           {"input-value", texts_value("NAME:VALUES", &flags->input_values),
+            "make a constant of an input that is really a setting, like sr:16000 or size:2,3", "",
+            "The plan no longer has that input."}}};
 }
 
 tools::FlagGroup device_flags(CodlcFlags* flags) {
   return {
       "Device",
-      {{"device", text_value("NAME|FILE.json[,...]", &flags->device),
-        "the device profile: a name of --list-devices, or a file; several with commas between: a "
-        "plan for each"},
-       {"jobs", integer_value<uint32_t>("N", &flags->job_count, 1, 1024, "a core each"),
-        "devices that are compiled for at the same time", "j"},
-       {"learn", texts_value("PLAN=BENCH.json", &flags->learned),
-        "predict steps by what they took on the device itself: BENCH.json is of codl-bench PLAN "
-        "--json --steps --all-variants, PLAN an earlier plan for it, of this network or another; "
-        "no = in the name of BENCH.json"},
+      {{"device", text_value("NAME|FILE.json", &flags->device),
+        "compile for this device: a name that --list-devices prints, or a profile", "",
+        "Several, with commas between, have a plan each."},
        {"list-devices", switch_value(&flags->lists_devices),
-        "print the device profiles and exit"}}};
+        "print the devices that there are profiles of, and exit"},
+       {"learn", texts_value("PLAN=BENCH.json", &flags->learned),
+        "predict steps by what `codl-bench PLAN --json --steps` measured there", "",
+        "PLAN is an earlier plan for the device, of this network or another; add --all-variants "
+        "to measure all of it. The name BENCH.json may not contain '='."}},
+      {{"jobs", integer_value<uint32_t>("N", &flags->job_count, 1, 1024, "one per core"),
+        "compile for at most N devices at the same time", "j"}}};
 }
 
 tools::FlagGroup output_flags(CodlcFlags* flags) {
-  return {"What is written",
-          {{"output", text_value("FILE", &flags->output, "MODEL.DEVICE.codl beside the model"),
-            "the plan; a file with the same bytes is left untouched", "o"},
+  return {"Output",
+          {{"output", text_value("FILE", &flags->output, "MODEL.DEVICE.codl"),
+            "write the plan to FILE", "o", "A file with the same bytes is left untouched."},
            {"out-dir", text_value("DIR", &flags->out_dir, "the model's"),
-            "where MODEL.DEVICE.codl goes in place of beside the model; made if it is not there"},
-           {"depfile", text_value("FILE", &flags->depfile, "none"),
-            "write a rule for Make and Ninja: all files that were read; of several devices one "
-            "file has "
-            "the rules of all",
-            "MF"},
+            "write MODEL.DEVICE.codl to this folder", "", "It is made if it is not there."},
+           {"quiet", switch_value(&flags->is_quiet), "print errors only", "q"}},
+          {{"depfile", text_value("FILE", &flags->depfile, "none"),
+            "write a rule for Make and Ninja that names all files that were read", "MF",
+            "With several devices it has the rules of all."},
            {"depfile-target", text_value("NAME", &flags->depfile_target, "the plan's path"),
-            "what the rule says it is made of", "MT"},
-           {"quiet", switch_value(&flags->is_quiet), "print errors only", "q"}}};
+            "name this as what the rule makes", "MT"}}};
 }
 
 tools::FlagGroup placement_flags(CodlcFlags* flags) {
   std::vector<std::string> strategies = public_strategies();
+  const std::string known = llvm::join(strategies, ", ");
   llvm::append_range(strategies, other_strategies());
   return {
       "Who computes what",
       {{"strategy", name_value("NAME", &flags->partition.strategy, strategies),
-        "optimal: the least predicted time that is found, from the plans of others; cpu, gpu, "
-        "gpu-image, gpu-buffer: all that it can on one processor; coarse: whole nodes, on either; "
-        "fine: nodes whole or split, no chains; mulayer, codl, codl-buffer: as in the papers"},
+        "place work on CPU and GPU by this method: " + known, "",
+        "optimal searches for the least predicted time, from the plans of all others; cpu and gpu "
+        "give one processor all that it can compute; coarse gives whole nodes to either; fine "
+        "splits nodes, too; mulayer and codl do as these papers do. Also: " +
+            llvm::join(other_strategies(), ", ") +
+            ". auto is optimal; gpu-image, gpu-buffer and codl-buffer keep to one kind of GPU "
+            "memory; codl-released has the plans of CoDL's code; branches gives whole branches to "
+            "either; segments goes by the costs of single segments."},
        {"variants", variants_value("NAME[,NAME...]", &flags->variants),
-        "schedules that the plan has, to be moved among at run time, equal weights once; the "
-        "first is the one that a session begins with. coexec: what the flags of this list say; "
-        "cpu: the CPU alone, which is also what a run falls back to; gpu: all that it can on the "
-        "GPU; gpu50 (1 to 99): as with --gpu-limit=50%; busy: for a CPU that other programs use"},
+        "put these schedules into the plan, to be moved among at run time: coexec, cpu, gpu, "
+        "gpu50, busy",
+        "",
+        "The first is the one that a session begins with; equal weights are stored once. coexec: "
+        "what the flags of this list say; cpu: the CPU alone, which a run also falls back to; gpu: "
+        "all that it can on the GPU; gpu50 (1 to 99): as with --gpu-limit=50%; busy: for a CPU "
+        "that other programs use."}},
+      {{"place", places_value("NODE=WHERE", &flags->partition.limits.places),
+        "compute a node where you say: on cpu, on gpu, or on both with split:h:R or split:oc:R", "",
+        "split:h:R gives the GPU the share R of the rows, split:oc:R of the output channels, like "
+        "conv1=split:h:0.4. The node * means every node that can be split so. --dump=graph lists "
+        "the nodes."},
        {"search-budget",
         integer_value<uint32_t>("N", &flags->partition.search_budget, 0, 1000000,
                                 "10000, or 1000 where each plan is judged as a whole: fp16, "
                                 "energy, --max-gpu-slice"),
-        "whole plans that the search of optimal judges"}}};
+        "let the search of --strategy=optimal evaluate N whole plans"}}};
 }
 
 tools::FlagGroup limit_flags(CodlcFlags* flags) {
@@ -146,96 +157,95 @@ tools::FlagGroup limit_flags(CodlcFlags* flags) {
       {{"objective",
         choice_value(&flags->partition.objective,
                      {{"latency", Objective::Latency}, {"energy", Objective::Energy}}),
-        "what the search minimises: predicted time, or predicted energy by the power figures of "
-        "the profile"},
+        "minimise the predicted time, or energy"},
        {"gpu-limit",
         quantity_value("PERCENT", &flags->partition.limits.gpu_share, tools::percent_quantity(0.01),
                        "no limit"),
-        "of a run's predicted time in which the GPU may be busy, at most"},
+        "keep the GPU busy for at most this share of a run, like 50%"},
        {"max-gpu-slice",
         quantity_value("TIME", &flags->partition.limits.max_gpu_slice_us, slice, "no limit"),
-        "longest stretch of GPU work that nothing can interrupt, like 4ms: launches are cut and "
-        "no more than that is enqueued ahead"},
+        "give other programs the GPU at least this often, like 4ms", "",
+        "Launches are cut, and no more than that is enqueued ahead."},
        {"max-arena", bytes_value("BYTES", &flags->partition.limits.max_arena_bytes),
-        "memory for feature maps (arenas and images), like 64MiB"},
+        "hold feature maps in at most this much memory, like 64MiB"},
        {"max-weights", weights_value("RATIOx|BYTES|none", &flags->partition.limits.max_weights),
-        "weights in the plan, with those of all variants: so many times the bytes of the model's, "
-        "at least 1 MiB, or bytes, like 64MiB. Transformed weights, which make convolutions "
-        "faster, are taken where they save most time for their bytes; none: wherever they do"},
+        "store at most this many times the model's weights, or bytes, like 64MiB", "",
+        "The limit is of all variants together, and at least 1 MiB. Transformed weights, which "
+        "make convolutions faster, are stored where they save most time for their bytes; none: "
+        "wherever they save any."},
        {"max-fallback",
         quantity_value("PERCENT", &flags->partition.limits.max_fallback_percent,
                        tools::percent_quantity(1), "no limit"),
-        "fail if the GPU has no kernel for more than this share of the multiply-adds (of the "
-        "nodes, if there are none)"},
-       {"max-syncs",
+        "fail if the GPU has no kernel for more of the multiply-adds than this, like 5%", "",
+        "It is a share of the nodes in a network without multiply-adds."}},
+      {{"max-syncs",
         integer_value<uint32_t>("N", &flags->partition.limits.max_syncs, 0, UINT32_MAX, "no limit"),
-        "how often CPU and GPU may wait for each other"},
-       {"place", places_value("NODE=WHERE", &flags->partition.limits.places),
-        "compute a node on cpu or gpu, or split it: split:h:R gives the GPU the share R of the "
-        "rows, split:oc:R of the output channels, like conv1=split:h:0.4; the node * means every "
-        "node that can be split so; --dump=graph lists the nodes"}}};
+        "let CPU and GPU wait for each other at most N times in a run"}}};
 }
 
 tools::FlagGroup kernel_flags(CodlcFlags* flags) {
   return {
-      "How it is computed",
+      "Kernels",
       {{"precision",
         choice_value(&flags->precision, {{"fp32", Precision::Fp32}, {"fp16", Precision::Fp16}}),
-        "how the GPU stores what it alone touches; fp16: halves where its kernels can: half the "
-        "bytes, arithmetic in fp32, results off by what rounding to 11 bits makes (bound: 1e-2 "
-        "relative L2), infinite beyond 65504"},
-       {"avoid", texts_value("winograd|QUIRKS.json", &flags->avoided),
-        "use no kernel that this file of `codl-run --self-test --json` found to be wrong; "
-        "winograd: "
-        "none by Winograd's method, whose weights are larger and results further from exact"}}};
+        "store values that the GPU alone touches in this precision", "",
+        "fp16 takes half the bytes where kernels can; they still compute in fp32. Results are off "
+        "by the rounding to 11 bits (at most 1e-2 relative L2) and infinite beyond 65504."},
+       {"avoid", texts_value("FILE|winograd", &flags->avoided),
+        "use no kernel that `codl-run --self-test --json` found wrong, by its FILE", "",
+        "winograd: none by Winograd's method, whose weights are larger and results less exact."}}};
 }
 
 tools::FlagGroup compress_flags(CodlcFlags* flags) {
   const tools::Quantity share = tools::percent_quantity(0.01);
   return {
       "Smaller networks",
-      {{"low-rank", ratio_value("RATIO|auto", &flags->compress.low_rank),
-        "decompose weights (SVD; of convolutions channel-wise, spatial, Tucker-2) keeping this "
-        "share of their squares, where the plan is predicted to be at least 0.2 % faster; auto: "
-        "as little as the accuracy budget allows"},
-       {"prune", ratio_value("RATIO|auto", &flags->compress.prune),
-        "remove this share of the channels of each group that hangs together, where the plan is "
-        "predicted to be at least 0.2 % faster; auto: as much as the accuracy budget allows"},
+      {{"prune", ratio_value("RATIO|auto", &flags->compress.prune),
+        "remove this share (0 to 1) of the channels; auto: as many as the budget allows", "",
+        "The share is of each group of channels that can only be removed together. What the plan "
+        "is not predicted to be at least 0.2 % faster for stays."},
+       {"low-rank", ratio_value("RATIO|auto", &flags->compress.low_rank),
+        "factor weights so that this share of their squares is kept; auto: as for --prune", "",
+        "By SVD; convolutions channel-wise, spatially or by Tucker-2. What the plan is not "
+        "predicted to be at least 0.2 % faster for stays."},
        {"calibration", calibration_value("DIR|none", &flags->compress),
-        "inputs of the network: INPUT.npy of dims [samples, dims of the input], or any .npy files "
-        "where there is one input; labels.npy, optional: the index of the largest output. Every "
-        "other sample is fitted to, the rest measured on. none: rewrite although nobody measures "
-        "what the "
-        "network loses"},
+        "measure what the network loses on these inputs; none: do not measure it", "",
+        "DIR has INPUT.npy of dims [samples, dims of the input], or any .npy files where there is "
+        "one input; and maybe labels.npy: the index of the largest output. Every other sample is "
+        "fitted to, the rest measured on."},
        {"accuracy-budget", quantity_value("PERCENT", &flags->compress.budget, share),
-        "what may be lost of the accuracy or, without labels, as relative L2 error of the outputs: "
-        "auto stays within it, a ratio that loses more is warned of"},
-       {"latency-cut", quantity_value("PERCENT", &flags->compress.latency_cut, share, "none"),
-        "of --prune=auto: not as far as the budget allows but as far as this share of the "
-        "predicted time is saved, with the least loss found; fails if that loses more than the "
-        "budget"},
-       {"search-log", text_value("FILE", &flags->compress.search_log, "none"),
-        "keep what auto measures in this file, as it goes: the same command goes on where it was "
-        "cut off"},
+        "lose at most this much accuracy (without labels: relative error), like 1%", "",
+        "auto stays within it; a ratio that loses more is warned of."},
        {"emit-onnx", text_value("FILE", &flags->emitted_onnx, "none"),
-        "write the network as ONNX after fusion, pruning and low rank"}}};
+        "write the network as ONNX after it was made smaller"}},
+      {{"latency-cut", quantity_value("PERCENT", &flags->compress.latency_cut, share, "none"),
+        "let --prune=auto save this share of the predicted time at the least loss, like 30%", "",
+        "It fails if that loses more than the budget."},
+       {"search-log", text_value("FILE", &flags->compress.search_log, "none"),
+        "keep what auto measures in FILE, so that the same command goes on where it was cut "
+        "off"}}};
 }
 
 tools::FlagGroup report_flags(CodlcFlags* flags) {
   return {
       "Reports",
-      {{"report-support",
+      {{"report", reports_value("FILE.html|.json", &flags->reports),
+        "write a page that shows the plan, or its numbers as JSON", "",
+        "It has timelines, operators and what else could run them, memory, passes, and what the "
+        "times stand on (docs/reference/report.md)."},
+       {"measured", text_value("BENCH.json", &flags->measured, "none"),
+        "show what `codl-bench --json --steps` measured in the report, too"},
+       {"report-support",
         optional_choice_value<SupportFormat>(
             &flags->support, {{"text", SupportFormat::Text}, {"json", SupportFormat::Json}}),
-        "print where the model's operators can run and what falling back to the CPU costs; a plan "
-        "is written only with -o"},
-       {"report", reports_value("FILE.html|FILE.json", &flags->reports),
-        "write a page that shows the plan: timeline, operators and what else could run them, "
-        "memory, passes, and what its times stand on; or what that page shows as JSON "
-        "(docs/reference/report.md)"},
-       {"measured", text_value("BENCH.json", &flags->measured, "none"),
-        "of codl-bench --json --steps: what was measured, beside what is predicted"},
-       {"list-ops",
+        "print which operators the GPU can run, and what the others cost", "",
+        "A plan is written only with -o."},
+       {"explain", optional_text_value("NODE", &flags->explained_node, "all nodes"),
+        "print why a node takes the time predicted, and what else it could do", "",
+        "It has the terms of each step's time, what they stand on, and what other kernels would "
+        "take, for the first variant; of one NODE also what each other place of it would make of "
+        "the plan. A plan is written only with -o."}},
+      {{"list-ops",
         optional_choice_value<bool>(&flags->lists_ops, {{"text", false}, {"markdown", true}}),
         "print the ONNX operators, what they become and where that runs, and exit"}}};
 }
@@ -248,18 +258,13 @@ std::vector<std::string> stages_and_passes() {
 }
 
 tools::FlagGroup inspection_flags(CodlcFlags* flags) {
-  return {
-      "Inside the compiler",
-      {{"dump", name_value("STAGE|PASS", &flags->dump, stages_and_passes()),
-        "print a stage: graph, partition, schedule or memory; or the graph after a pass: " +
-            llvm::join(pass_names(), ", ")},
-       {"explain", optional_text_value("NODE", &flags->explained_node, "all nodes"),
-        "print, for the first variant, which terms the predicted time of a node's steps is made "
-        "of, what it stands on, and what other kernels would take, and of one NODE what else "
-        "could be done with it; a plan is written only with -o"},
-       {"skip-pass", texts_value("PASS", &flags->skipped_passes),
-        "leave out a pass of the front end that only makes the network faster, to see what it "
-        "gains"}}};
+  return {"Inside the compiler",
+          {},
+          {{"dump", name_value("STAGE|PASS", &flags->dump, stages_and_passes()),
+            "print a stage (graph, partition, schedule or memory) or the graph after a pass", "",
+            "The passes, in their order: " + llvm::join(pass_names(), ", ") + "."},
+           {"skip-pass", texts_value("PASS", &flags->skipped_passes),
+            "leave a pass out that only makes the network faster, to see what it gains"}}};
 }
 
 // Flags of other compilers and runtimes.
@@ -300,11 +305,13 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
                  std::to_string(kNewestOpset);
   line.usage = {"MODEL.onnx [flags]", "--list-devices | --list-ops"};
   line.summary =
-      "Compiles an ONNX model to a plan that computes it on a device's CPU and GPU at the same "
-      "time.";
+      "Compiles an ONNX model to a plan that a device runs on its CPU and GPU at the same time.";
+  line.examples = {
+      {"codlc net.onnx --device=sd855 --report=net.html",
+       "writes the plan net.sd855.codl for a Snapdragon 855, and a page that shows it"}};
   line.exit_codes =
-      "0 ok, 1 the input is wrong (model, profile, flag), 2 valid but not supported, 3 a requested "
-      "limit cannot be met, 70 internal error";
+      "0 ok, 1 wrong input (model, profile, flag), 2 not supported, 3 a limit cannot be met, 70 "
+      "internal error";
   line.others = other_names();
   line.groups = {model_flags(flags),     device_flags(flags), output_flags(flags),
                  placement_flags(flags), limit_flags(flags),  kernel_flags(flags),

@@ -68,9 +68,12 @@ ForcedPlacement parse_place(const std::string& flag, llvm::StringRef text) {
 }  // namespace
 
 tools::FlagValue name_value(std::string form, std::string* target, std::vector<std::string> names) {
-  return {std::move(form), *target, [=](const std::string& flag, const std::string& value) {
-            *target = names[tools::parse_choice(flag, value, names)];
-          }};
+  tools::FlagValue result{std::move(form), *target,
+                          [=](const std::string& flag, const std::string& value) {
+                            *target = names[tools::parse_choice(flag, value, names)];
+                          }};
+  result.choices = std::move(names);
+  return result;
 }
 
 tools::FlagValue ratio_value(std::string form, std::optional<CompressRatio>* target) {

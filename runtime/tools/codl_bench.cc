@@ -22,6 +22,7 @@
 #include "runtime/tools/plan_tool.h"
 #include "runtime/tools/statistics.h"
 #include "runtime/tools/timeline.h"
+#include "tools/json_writer.h"
 #include "tools/messages.h"
 #include "tools/printable.h"
 
@@ -424,36 +425,39 @@ int codl_bench(const std::vector<std::string>& arguments) {
   CommandLine own;
   own.tool = kTool;
   own.summary =
-      "Measures a plan on this machine: latency of a run, load time, memory, and what each queue "
-      "does. Inputs without --input are random.";
+      "Measures a plan on this machine: latency of a run, load time, memory, and what each "
+      "processor does. Inputs without --input are random.";
+  own.examples = {{"codl-bench net.codl --all-variants --json --steps -o bench.json",
+                   "times all variants; codlc --learn=net.codl=bench.json plans by the result"}};
   own.groups = {
       {"What is measured",
-       {{"num-runs", integer_value("N", &flags.num_runs, 1), "runs that are timed"},
-        {"min-ms", integer_value("N", &flags.min_ms, 0),
-         "go on with timed runs for so many milliseconds at least"},
+       {{"num-runs", integer_value("N", &flags.num_runs, 1), "time N runs"},
         {"warmup-runs", integer_value("N", &flags.warmup_runs, 0),
-         "runs before those, besides the first"},
-        {"probe-cores", cores_value(&flags.probe_cores, "none"),
-         "after each run, time a chain of multiplications on these cores: how high their "
-         "clock is"},
+         "run N times before that, besides the first run"},
         {"all-variants", switch_value(&flags.compares_variants),
-         "time all variants in turns, say which is the fastest, and what to do if it is "
-         "not the predicted one"},
-        {"rounds",
+         "time all variants in turns, and say which is the fastest", "",
+         "It says what to do where that is not the predicted one."},
+        {"steps", switch_value(&flags.lists_steps), "list the steps, predicted and measured"},
+        {"adaptive", switch_value(&flags.plan.is_adaptive),
+         "let the session move among the variants by what runs take", "",
+         "It begins with --variant; the report says what it did. Steps are those of the last "
+         "variant."}},
+       {{"rounds",
          integer_value<int32_t>("N", &flags.rounds, 1, std::numeric_limits<int32_t>::max(),
                                 std::to_string(kRounds)),
-         "of --all-variants, of --num-runs of each variant"},
-        {"adaptive", switch_value(&flags.is_adaptive),
-         "move among the plan's variants by what runs take, beginning with "
-         "--variant, and say what it did; steps are those of the last one"},
-        {"list-runs", switch_value(&flags.lists_runs),
-         "of --json: every timed run with its variant and when it began"},
-        {"steps", switch_value(&flags.lists_steps), "list the steps, predicted and measured"},
+         "let --all-variants take N turns, with --num-runs runs of each variant"},
+        {"min-ms", integer_value("N", &flags.min_ms, 0),
+         "go on with timed runs for at least N milliseconds"},
         {"recorded-runs", integer_value("N", &flags.recorded_runs, 1),
-         "runs behind those, whose steps are timed"},
+         "time the steps of N runs, which follow the timed ones"},
+        {"list-runs", switch_value(&flags.lists_runs),
+         "add every timed run to the JSON report, with its variant and when it began"},
         {"list-slices", switch_value(&flags.lists_slices),
-         "of --json: how long each GPU kernel of the recorded runs took from when it was enqueued "
-         "until it was done"}}}};
+         "add to the JSON report how long each GPU kernel took", "",
+         "The time is from when it was enqueued until it was done, in the recorded runs."},
+        {"probe-cores", cores_value(&flags.probe_cores, "none"),
+         "after each run, time a chain of multiplications on these cores, which shows their "
+         "clock"}}}};
   if (!parse_plan_flags(std::move(own), arguments, &flags.plan)) return 0;
   check_flags(flags);
 

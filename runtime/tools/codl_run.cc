@@ -208,17 +208,16 @@ int codl_run(const std::vector<std::string>& arguments) {
   CommandLine own;
   own.tool = kTool;
   own.summary =
-      "Runs a plan once, on .npy files or on random inputs, and reports shape, min, max and mean "
-      "of "
-      "each output. A plan for another device runs here too: as planned for that device, at this "
-      "machine's speed.";
-  own.groups = {{"Outputs",
+      "Runs a plan once and reports shape, min, max and mean of each output. A plan for another "
+      "device runs here, too: as planned for that device, at this machine's speed.";
+  own.examples = {{"codl-run net.codl --input=image=image.npy --output-dir=out",
+                   "reads the input `image` and writes each output as out/NAME.npy"}};
+  own.groups = {{"Results",
                  {{"output-dir", text_value("DIR", &flags.output_dir, "nothing is written"),
-                   "write each output as DIR/NAME.npy"}}},
-                {"Tests",
-                 {{"self-test", switch_value(&flags.plan.is_self_test),
-                   "run nothing but each GPU step by itself, on inputs of its own, and compare it "
-                   "with the CPU's kernel"}}}};
+                   "write each output as DIR/NAME.npy"},
+                  {"self-test", switch_value(&flags.plan.is_self_test),
+                   "run nothing but each GPU step by itself, and compare it with the CPU's "
+                   "kernel"}}}};
   if (!parse_plan_flags(std::move(own), arguments, &flags.plan)) return 0;
 
   const Plan plan = open_plan(flags.plan, CODL_VERIFY_ALL);

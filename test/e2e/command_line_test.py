@@ -24,17 +24,18 @@ PROFILES = os.path.join(ROOT, "profiles")
 BIN = None
 
 # A value that each kind of flag takes.
-VALUES = {"N": "1", "PERCENT": "1%", "R": "0.5", "LIST": "0", "TIME": "1s", "STAGE": "graph",
-          "PASS": "fold_constants", "RATIO|auto": "auto", "RATIOx|BYTES|none": "none", "BYTES": "1MiB", "NODE=WHERE": "a=cpu"}
+VALUES = {"N": "1", "PERCENT": "1%", "R": "0.5", "LIST": "0", "TIME": "1s", "STAGE|PASS": "graph",
+          "PASS": "fold_constants", "FILE.html|.json": "x.html", "RATIO|auto": "auto", "RATIOx|BYTES|none": "none", "BYTES": "1MiB",
+          "NODE=WHERE": "a=cpu"}
 # Values of flags whose form does not say it.
 VALUES_OF = {"strategy": "cpu", "variants": "cpu", "samples-per-kernel": "8"}
 NUMBERS = ("N", "PERCENT", "R", "LIST", "TIME")
 
 
 class Flag:
-    """A line of --help: '  -o, --output=FILE   the plan (default: ...)'."""
+    """A line of --help-all: '  -o, --output=FILE   the plan (default: ...)'."""
 
-    PATTERN = re.compile(r"^  (?:-(\w), )?--([a-z-]+)(?:(\[?)=([^\s\]]+)\]?)?(?:  +(.*))?$")
+    PATTERN = re.compile(r"^  (?:-(\w+), )?--([a-z-]+)(?:(\[?)=([^\s\]]+)\]?)?(?:  +(.*))?$")
 
     def __init__(self, lines):
         match = self.PATTERN.match(lines[0])
@@ -62,7 +63,7 @@ def run(tool, *arguments):
 
 def flags_of(tool):
     flags = []
-    lines = run(tool, "--help").stdout.decode().split("\n")
+    lines = run(tool, "--help-all").stdout.decode().split("\n")
     for at, line in enumerate(lines):
         if not Flag.PATTERN.match(line):
             continue
@@ -115,20 +116,56 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
 
     def test_help_is_grouped_and_tells_defaults(self):
         for tool in TOOLS:
-            text = self.run_ok(tool, "--help")
-            self.assertEqual(self.run_ok(tool, "-h"), text)
+            text = self.run_ok(tool, "--help-all")
             self.assertIn(f"usage: {tool} ", text)
             self.assertGreaterEqual(len(re.findall(r"^[A-Z].*:$", text, re.M)), 2)
             self.assertRegex(text, r"Exit codes: 0 ok, 1 .*")
             self.assertLessEqual(max(map(len, text.split("\n"))), 80)
             names = [flag.name for flag in flags_of(tool)]
             self.assertEqual(len(set(names)), len(names))
-            self.assertEqual(names[-2:], ["help", "version"])
+            self.assertEqual(names[-3:], ["help", "help-all", "version"])
             self.assertIn("output", names)  # every tool writes something
         for tool, flag in self.each_flag():
             self.assertTrue(flag.help)
             if not flag.is_switch and not flag.repeats and (tool, flag.name) != ("codl-profile", "output"):
                 self.assertRegex(flag.help, r"\((default|without a value): [^)]+\)|none|STAGE|stage|pass|profile in place")
+
+    def test_help_is_two_screens_with_an_example_first(self):
+        for tool in TOOLS:
+            text = self.run_ok(tool, "--help")
+            self.assertEqual(self.run_ok(tool, "-h"), text)
+            lines = text.split("\n")
+            self.assertLessEqual(len(lines), 80, tool)
+            self.assertLessEqual(max(map(len, lines)), 80)
+            self.assertLess(text.index(f"\n  {tool} "), text.index("\n  --"))
+            every = self.run_ok(tool, "--help-all")
+            shown = re.findall(r"^  (?:-\w+, )?(--[a-z-]+)", text, re.M)
+            self.assertLessEqual(set(shown), set(re.findall(r"--[a-z-]+", every)))
+            self.assertIn("--help-all", shown)
+        for bar in ("gpu-buffer", "gpu-image", "codl-buffer"):
+            self.assertNotIn(bar, self.run_ok("codlc", "--help"))
+            self.assertIn(bar, self.run_ok("codlc", "--help-all"))
+
+    def test_manual_pages_and_completions_list_every_flag(self):
+        share = os.path.join(os.path.dirname(BIN), "share")
+        for tool in TOOLS:
+            names = {flag.name for flag in flags_of(tool)}
+            for path, pattern in ((f"man/man1/{tool}.1", r"^\.B .*?--([a-z-]+)"),
+                                  (f"bash-completion/completions/{tool}", r"[ \"]--([a-z-]+)"),
+                                  (f"zsh/site-functions/_{tool}", r"^  '\*?--([a-z-]+)"),
+                                  (f"fish/vendor_completions.d/{tool}.fish", r" -l ([a-z-]+)")):
+                with open(os.path.join(share, path), encoding="ascii") as file:
+                    text = file.read().replace("\\-", "-")
+                self.assertEqual({name.rstrip("-") for name in re.findall(pattern, text, re.M)}, names, path)
+
+    def test_bash_completes_flags_and_values(self):
+        script = os.path.join(os.path.dirname(BIN), "share", "bash-completion", "completions", "codlc")
+        for words, expected in ((["--low"], "--low-rank="), (["--objective", "=", "e"], "energy"), (["--objective", "="], "energy"),
+                                (["--qui"], "--quiet"), (["--strategy", "=", "mu"], "mulayer")):
+            ask = (f"source {script}; COMP_WORDS=(codlc {' '.join(words)}); COMP_CWORD={len(words)}; _codlc 2>/dev/null; "
+                   'printf "%s\\n" "${COMPREPLY[@]}"')
+            result = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, timeout=60)
+            self.assertIn(expected, result.stdout.split("\n"), words)
 
     def test_version_has_one_home(self):
         with open(os.path.join(ROOT, "CMakeLists.txt")) as file:
@@ -150,7 +187,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
     def test_only_help_is_help(self):
         for tool in TOOLS:
             for flag in ("--h", "--he", "--hlep", "-help", "--helpme", "-hx", "-H", "--hx", "--host", "-?"):
-                self.expect_error(tool, [flag], "command line: expected a flag that --help lists", flag)
+                self.expect_error(tool, [flag], "command line: expected a flag that --help-all lists", flag)
             self.expect_error(tool, ["--hlep"], "(did you mean --help?)")
             self.expect_error(tool, ["--help", "--no-such-flag"])
             self.expect_error(tool, ["--help=all"], "--help: expected no value")

@@ -34,13 +34,15 @@ CommandLine command_line_of(Values* values) {
   line.tool = "tool";
   line.version = "1.2.3";
   line.usage = {"PLAN [flags]"};
-  line.summary = "Does something.";
+  line.summary = "Does something. In a way.";
+  line.examples = {{"tool net.codl", "does it"}};
   line.groups = {
       {"Texts",
        {{"name", text_value("TEXT", &values->name, "nobody"), "a text"},
         {"output", text_value("FILE", &values->output), "a file", "o"},
         {"input", texts_value("TEXT", &values->inputs), "several"},
-        {"json", switch_value(&values->is_json), "a switch"}}},
+        {"json", switch_value(&values->is_json), "print 'JSON' - [one line]: so"}},
+       {{"seldom", text_value("TEXT", &values->name), "be rare", "S", "It has details."}}},
       {"Numbers",
        {{"count", integer_value("N", &values->count, 1, 99), "a count"},
         {"share", number_value("R", &values->share, 0, 1, "by prediction"), "a share"},
@@ -98,13 +100,15 @@ TEST_CASE("'-' and what follows '--' are operands") {
 }
 
 TEST_CASE("wrong flags are refused, with the nearest") {
-  CHECK(refusal_of({"--nmae=x"}) ==
-        "command line: expected a flag that --help lists, found '--nmae' (did you mean --name?)");
-  CHECK(refusal_of({"-name=x"}) ==
-        "command line: expected a flag that --help lists, found '-name' (did you mean --name?)");
-  CHECK(refusal_of({"-n"}) == "command line: expected a flag that --help lists, found '-n'");
+  CHECK(
+      refusal_of({"--nmae=x"}) ==
+      "command line: expected a flag that --help-all lists, found '--nmae' (did you mean --name?)");
+  CHECK(
+      refusal_of({"-name=x"}) ==
+      "command line: expected a flag that --help-all lists, found '-name' (did you mean --name?)");
+  CHECK(refusal_of({"-n"}) == "command line: expected a flag that --help-all lists, found '-n'");
   CHECK(refusal_of({"--xyzzyplugh"}) ==
-        "command line: expected a flag that --help lists, found '--xyzzyplugh'");
+        "command line: expected a flag that --help-all lists, found '--xyzzyplugh'");
   CHECK(refusal_of({"--name"}) == "--name: expected TEXT, found nothing");
   CHECK(refusal_of({"--name="}) == "--name: expected TEXT, found nothing behind '='");
   CHECK(refusal_of({"--name", "--json"}) ==
@@ -123,18 +127,44 @@ TEST_CASE("only -h and --help ask for help, and wrong flags come first") {
     REQUIRE(values.answer);
     for (const char* text :
          {"usage: tool PLAN [flags]", "Texts:", "  -o, --output=FILE", "(default: 7)",
-          "(default: nobody)", "; repeatable", "--dim=auto|height", "[=text|json]"})
+          "(default: nobody)", "(repeatable)", "--dim=auto|height", "[=text|json]"})
       CHECK(values.answer->find(text) != std::string::npos);
+    CHECK(values.answer->find("--seldom") == std::string::npos);
   }
   CHECK(parse({"--version"}).answer == "tool 1.2.3\n");
   for (const char* flag : {"--h", "--hlep", "-help", "--helpme", "-hx", "-H"})
-    CHECK(refusal_of({flag}).find("a flag that --help lists") != std::string::npos);
+    CHECK(refusal_of({flag}).find("a flag that --help-all lists") != std::string::npos);
   CHECK(refusal_of({"--help", "--no-such"}) != "accepted");
 }
 
+TEST_CASE("all help lists every flag, in each format") {
+  for (const char* flag :
+       {"--help-all", "--help-all=man", "--help-all=bash", "--help-all=zsh", "--help-all=fish"}) {
+    CAPTURE(flag);
+    const Values values = parse({flag});
+    REQUIRE(values.answer);
+    std::string text = *values.answer;
+    for (size_t at; (at = text.find("\\-")) != std::string::npos;) text.erase(at, 1);
+    for (const char* name : {"name", "output", "json", "seldom", "dim", "help-all", "version"})
+      CHECK((text.find("--" + std::string(name)) != std::string::npos ||
+             text.find("-l " + std::string(name)) != std::string::npos));
+  }
+  CHECK(parse({"--help-all"}).answer->find("be rare. It has details.") != std::string::npos);
+}
+
+TEST_CASE("completions quote what shells would read") {
+  CHECK(parse({"--help-all=fish"})
+            .answer->find("complete -c tool -l json -d 'print \\'JSON\\' - [one line]: so'\n") !=
+        std::string::npos);
+  CHECK(parse({"--help-all=zsh"})
+            .answer->find("'--json[print '\\''JSON'\\'' - \\[one line\\]\\: so]'") !=
+        std::string::npos);
+  CHECK(parse({"--help-all=bash"}).answer->find("    --dim) choices=\"auto height\" ;;\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("help fits a terminal") {
-  Values values;
-  const std::string text = describe(command_line_of(&values));
+  const std::string text = *parse({"--help-all"}).answer;
   size_t begin = 0;
   for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
     CHECK(end - begin <= 80);
