@@ -97,10 +97,14 @@ function(codl_compile_quickly name)
 endfunction()
 
 # codl_precompile(NAME HEADERS...) precompiles headers that most files of a target include and that seldom change; this
-# halves the compile time. The warning is off because g++ 12, when it inlines from a precompiled <string>, reports
-# copies of more than 2^63 bytes that do not exist.
+# halves the compile time. codl_precompile(NAME REUSE_FROM OTHER) takes those of another target. The warning is off
+# because g++ 12, when it inlines from a precompiled <string>, reports copies of more than 2^63 bytes that do not exist.
 function(codl_precompile name)
-  target_precompile_headers(${name} PRIVATE ${ARGN})
+  if(ARGV1 STREQUAL REUSE_FROM)
+    target_precompile_headers(${name} ${ARGN})
+  else()
+    target_precompile_headers(${name} PRIVATE ${ARGN})
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")  # ccache needs it
   else()

@@ -1,6 +1,5 @@
 // A table describes the command line of a tool: parsing, messages and all help (tools/help.h) follow
-// from
-// it.
+// from it.
 //
 // A flag is --name=value or --name value, or -x=value, -x value if it has a short name; a value
 // that begins with "--" needs the '='. A flag is given once unless it says that it repeats. "--"

@@ -1,9 +1,9 @@
-// A pass is a name and a function that changes the graph. List: passes.h; order and choice:
-// compiler/pipeline.cc.
+// A pass is a name and a function that changes the graph. List: passes.h; order: pass_order.h.
 #pragma once
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "compiler/ir/graph.h"
 #include "llvm/Support/Error.h"
@@ -19,14 +19,12 @@ struct Pass {
 struct PassOptions {
   std::string dump_after;  // pass name, or empty
   llvm::raw_ostream* dump_to = nullptr;
-  // Pass before which `inserted` runs; null: it does not run.
-  llvm::StringRef inserted_before = {};
-  std::function<llvm::Error(ir::Graph& graph)> inserted = {};
+  std::vector<std::string> skipped = {};  // names of passes that do not run
   // Called with the graph before the first pass (with an empty name) and after each; may be null.
   std::function<llvm::Error(llvm::StringRef pass, const ir::Graph& graph)> on_graph = {};
 };
 
-// Runs the passes in order; verifies the graph after each, dumps it after `dump_after`.
+// Runs the passes in order; verifies the graph after each, prints it after `dump_after`.
 llvm::Error run_passes(ir::Graph& graph, llvm::ArrayRef<Pass> passes, const PassOptions& options);
 
 }  // namespace codl::compiler

@@ -6,10 +6,7 @@ llvm::Error run_passes(ir::Graph& graph, llvm::ArrayRef<Pass> passes, const Pass
   if (options.on_graph)
     if (llvm::Error error = options.on_graph("", graph)) return error;
   for (const Pass& pass : passes) {
-    if (options.inserted && pass.name == options.inserted_before) {
-      if (llvm::Error error = options.inserted(graph)) return error;
-      if (llvm::Error error = ir::verify(graph, "inserted pass")) return error;
-    }
+    if (llvm::is_contained(options.skipped, pass.name)) continue;
     if (llvm::Error error = pass.run(graph)) return error;
     if (llvm::Error error = ir::verify(graph, pass.name)) return error;
     if (pass.name == options.dump_after && options.dump_to != nullptr)

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "compiler/compress/compress.h"
+#include "compiler/emit/pack_weights.h"
 #include "compiler/partition/limits.h"
+#include "compiler/report/printouts.h"
+#include "compiler/shrink/shrink.h"
 #include "compiler/simulate/uncertainty.h"
 #include "compiler/variants/variants.h"
 
@@ -42,12 +44,21 @@ struct CompileReport {
   uint64_t model_weight_bytes = 0;               // as constants of the compiled graph
   std::optional<uint64_t> weight_limit_bytes;    // --max-weights; nothing: none
   std::optional<FreePlan> without_weight_limit;  // nothing: the plan is as it would be
-  CompressReport compress;
+  ShrinkReport shrink;
   std::vector<std::string> notes;  // of the importer, one line each
   // One line if a notable share of the first variant's time goes into nodes without a fast kernel.
   std::string plain_loops_warning;
   // One line if kernels that the network could use have times that the profile assumes.
   std::string assumed_kernels_warning;
 };
+
+// Fills what is of the variants, and prints their stages where that is asked for.
+llvm::Error report_variants(const ir::Graph& graph, llvm::ArrayRef<MadeVariant> variants,
+                            const DeviceProfile& profile, VariantMaker& maker,
+                            const Printouts& prints, CompileReport& report);
+
+// Fills what is of the weights.
+void report_weights(const ir::Graph& graph, const PackedWeights& weights, const WeightLimit& limit,
+                    CompileReport& report);
 
 }  // namespace codl::compiler

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/partition/kernel_choice.h"
+#include "compiler/report/alternatives.h"
 #include "compiler/simulate/simulate.h"
 #include "compiler/support/error.h"
 #include "kernels/kernel_table.h"
@@ -112,6 +113,16 @@ llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& varia
         });
   }
   return text;
+}
+
+llvm::Error print_explanation(const ir::Graph& graph, const Candidate& variant,
+                              const LatencyPredictor& predictor, const Printouts& prints) {
+  if (!prints.explained_node || prints.to == nullptr) return llvm::Error::success();
+  const std::string& node = *prints.explained_node;
+  CODL_ASSIGN_OR_RETURN(text, explain(graph, variant.schedule, predictor, node));
+  CODL_ASSIGN_OR_RETURN(others, explain_alternatives(graph, variant.partition, predictor, node));
+  *prints.to << text << others;
+  return llvm::Error::success();
 }
 
 }  // namespace codl::compiler

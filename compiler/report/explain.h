@@ -5,6 +5,8 @@
 
 #include "compiler/device/latency_predictor.h"
 #include "compiler/ir/graph.h"
+#include "compiler/report/printouts.h"
+#include "compiler/variants/candidate.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "schema/plan_model.h"
@@ -17,5 +19,9 @@ namespace codl::compiler {
 // error: the graph has no such node.
 llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& variant,
                                     const LatencyPredictor& predictor, llvm::StringRef node);
+
+// Prints that, and what else could be done with one node (alternatives.h), where it is asked for.
+llvm::Error print_explanation(const ir::Graph& graph, const Candidate& variant,
+                              const LatencyPredictor& predictor, const Printouts& prints);
 
 }  // namespace codl::compiler

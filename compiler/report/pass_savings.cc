@@ -31,7 +31,12 @@ GraphCost cost_of(const ir::Graph& graph, const LatencyPredictor& predictor) {
 
 }  // namespace
 
+std::function<llvm::Error(llvm::StringRef, const ir::Graph&)> PassSavings::recorder() {
+  return [this](llvm::StringRef pass, const ir::Graph& graph) { return add(pass, graph); };
+}
+
 llvm::Error PassSavings::add(llvm::StringRef pass, const ir::Graph& graph) {
+  if (pass.empty() && !costs_.empty()) return llvm::Error::success();  // as the last pass left it
   // Every graph with the layouts that it would run in: else a pass would seem to save a Convert.
   ir::Graph laid_out = graph;
   const bool has_layouts = llvm::any_of(

@@ -1,6 +1,7 @@
 // What each pass saved: launches, bytes and predicted time.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,14 @@ struct GraphCost {
 class PassSavings {
  public:
   explicit PassSavings(const DeviceProfile& profile) : profile_(profile) {}
-  // As PassOptions::on_graph.
-  llvm::Error add(llvm::StringRef pass, const ir::Graph& graph);
+  // PassOptions::on_graph; it borrows this.
+  std::function<llvm::Error(llvm::StringRef pass, const ir::Graph& graph)> recorder();
   // The model's before the first pass, without a name, then those after each; empty: not asked for.
   llvm::ArrayRef<std::pair<std::string, GraphCost>> costs() const { return costs_; }
 
  private:
+  llvm::Error add(llvm::StringRef pass, const ir::Graph& graph);
+
   const DeviceProfile& profile_;
   std::vector<std::pair<std::string, GraphCost>> costs_;
 };

@@ -13,6 +13,7 @@
 #include "compiler/support/hash.h"
 #include "compiler/support/version.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "schema/plan_layout.h"
 
@@ -57,7 +58,7 @@ class Writer {
       json_.attributeArray("notes", [&] {
         for (const std::string& note : plan_.report.notes) text_value(note);
         for (const std::string& warning :
-             {plan_.report.compress.warning, plan_.report.assumed_kernels_warning,
+             {plan_.report.shrink.warning, plan_.report.assumed_kernels_warning,
               plan_.report.plain_loops_warning})
           if (!warning.empty()) text_value(warning);
       });
@@ -93,7 +94,7 @@ class Writer {
     json_.attribute("codlc_version", codlc_version());
     number("plan_format", kPlanVersion);
     json_.attributeObject("model", [&] {
-      text("name", plan_.model_name);
+      text("name", llvm::sys::path::filename(plan_.model_path));
       text("hash", plan_.model_hash);
       number("node_count", plan_.graph.nodes().size());
     });
@@ -119,15 +120,15 @@ class Writer {
         });
     });
     json_.attributeObject("options", [&] {
-      text("strategy", plan_.strategy);
-      text("objective", kObjectiveNames[static_cast<size_t>(plan_.objective)]);
-      text("precision", plan_.precision);
+      text("strategy", plan_.asked.strategy);
+      text("objective", kObjectiveNames[static_cast<size_t>(plan_.asked.objective)]);
+      text("precision", plan_.precision == Precision::Fp16 ? "fp16" : "fp32");
     });
   }
 
   llvm::Error write_variant(size_t index, const std::vector<MeasuredSteps>& all_measured,
                             bool& is_used) {
-    const Schedule& schedule = plan_.variants[index].schedule;
+    const Schedule& schedule = plan_.schedules[index];
     const CompileReport::Variant& facts = plan_.report.variants[index];
     auto queue_steps = queue_steps_of(schedule, profile_);
     if (!queue_steps) return queue_steps.takeError();
@@ -308,12 +309,13 @@ class Writer {
   void write_operators() {
     if (plan_.variants.empty()) return;
     const Placer placer(plan_.graph, profile_);
-    const Schedule& schedule = plan_.variants[0].schedule;
+    const Schedule& schedule = plan_.schedules[0];
     StepsOfParts steps;
     for (StepId id = 0; id < schedule.steps.size(); ++id)
       if (schedule.nodes[id] != ir::kNoId)
         steps[{schedule.nodes[id], schedule.steps[id].kernel}].push_back(id);
-    for (const NodePartition& node_partition : plan_.variants[0].partition.node_partitions) {
+    for (const NodePartition& node_partition :
+         plan_.variants[0].candidate.partition.node_partitions) {
       const ir::Node& node = plan_.graph.node(node_partition.node);
       json_.object([&] {
         text("node", node.name);
@@ -325,8 +327,9 @@ class Writer {
                                                                           : "channels");
         json_.attributeArray("parts", [&] {
           const ir::ValueId value = node.output;
-          write_parts(node_partition, steps,
-                      placer.place(value, placer.use_of(plan_.variants[0].partition, value)));
+          write_parts(
+              node_partition, steps,
+              placer.place(value, placer.use_of(plan_.variants[0].candidate.partition, value)));
         });
         write_alternatives(node, node_partition);
       });
@@ -363,7 +366,7 @@ class Writer {
   // boundary is computed first, where its launches are bounded or its maps tiled.
   std::pair<double, double> time_of(const Part& part, llvm::ArrayRef<StepId> steps,
                                     bool is_split) const {
-    const Schedule& schedule = plan_.variants[0].schedule;
+    const Schedule& schedule = plan_.schedules[0];
     if (steps.size() == 1)
       return {part.predicted_us, open_of(schedule, schedule.steps[steps.front()])};
     double sum_us = 0, open_us = 0;

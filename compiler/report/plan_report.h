@@ -20,17 +20,16 @@ struct ReportedPlan {
   const CompileReport& report;                               // of the same variants
   llvm::ArrayRef<std::pair<std::string, GraphCost>> passes;  // PassSavings::costs()
   const SupportReport& support;
-  // By variant. Of the first the operators are listed one by one.
-  llvm::ArrayRef<PlannedVariant> variants;
-  // What was asked for.
-  std::string strategy;
-  Objective objective = Objective::Latency;
-  const char* precision = "fp32";
+  // By variant; schedules[i] is that of variants[i]. The first's operators are listed one by one.
+  llvm::ArrayRef<MadeVariant> variants;
+  llvm::ArrayRef<Schedule> schedules;
+  const PartitionOptions& asked;
+  Precision precision = Precision::Fp32;
   llvm::ArrayRef<LimitCheck> limits;
   llvm::StringRef measured_json;  // the text of codl-bench --json --steps; empty: none
   llvm::StringRef measured_path;  // for messages
-  std::string model_name;         // a file's name without its folder
-  std::string model_hash;
+  llvm::StringRef model_path;
+  llvm::StringRef model_hash;
   uint64_t plan_bytes = 0;
 };
 

@@ -187,4 +187,20 @@ void print_json(const ImportError& error, llvm::raw_ostream& os) {
   os << "\n";
 }
 
+void print(const SupportReport& report, const Printouts& prints) {
+  if (prints.to == nullptr) return;
+  if (prints.support == SupportFormat::Text) print_text(report, *prints.to);
+  if (prints.support == SupportFormat::Json) print_json(report, *prints.to);
+}
+
+llvm::Error print_refusal(llvm::Error error, const Printouts& prints) {
+  return llvm::handleErrors(std::move(error), [&](std::unique_ptr<ImportError> refusal) {
+    if (prints.to != nullptr && prints.support == SupportFormat::Text)
+      print_text(*refusal, *prints.to);
+    if (prints.to != nullptr && prints.support == SupportFormat::Json)
+      print_json(*refusal, *prints.to);
+    return llvm::Error(std::move(refusal));
+  });
+}
+
 }  // namespace codl::compiler

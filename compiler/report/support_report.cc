@@ -3,6 +3,7 @@
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/partition/cost_model.h"
 #include "compiler/simulate/figures.h"
+#include "compiler/support/error.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace codl::compiler {
@@ -18,7 +19,8 @@ class ReportBuilder {
     }
   }
 
-  SupportReport run(const PlannedVariant& chosen, const PlannedVariant* on_gpu) {
+  // `on_gpu`: all that can on the GPU; null on a device without one.
+  SupportReport run(const Candidate& chosen, const Candidate* on_gpu) {
     SupportReport report;
     report.device = profile_.name;
     report.has_gpu = profile_.has_gpu;
@@ -114,9 +116,28 @@ class ReportBuilder {
 
 }  // namespace
 
-SupportReport support_report(const ir::Graph& graph, const LatencyPredictor& predictor,
-                             const PlannedVariant& chosen, const PlannedVariant* on_gpu) {
+llvm::Expected<SupportReport> support_report(const ir::Graph& graph,
+                                             const LatencyPredictor& predictor,
+                                             const Candidate& chosen, VariantMaker& maker) {
+  const Candidate* on_gpu = nullptr;
+  if (predictor.profile().has_gpu) {
+    CODL_ASSIGN_OR_RETURN(made, maker.alone_on(Processor::Gpu));
+    on_gpu = made;
+  }
   return ReportBuilder(graph, predictor).run(chosen, on_gpu);
+}
+
+llvm::Expected<std::vector<LimitCheck>> check_support(const SupportReport& report,
+                                                      const DeviceProfile& profile,
+                                                      const PlanLimits& limits) {
+  std::vector<LimitCheck> checks;
+  if (!limits.max_fallback_percent) return checks;
+  if (!profile.has_gpu)
+    return input_error(profile.name,
+                       "expected a device with a GPU for --max-fallback, found one without");
+  checks.push_back(*check_fallback(100 * report.fallback_share,
+                                   report.macs > 0 ? "multiply-adds" : "nodes", limits));
+  return checks;
 }
 
 }  // namespace codl::compiler

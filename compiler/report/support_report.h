@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "compiler/frontend/onnx_import.h"
-#include "compiler/partition/partition_plan.h"
+#include "compiler/partition/limits.h"
 #include "compiler/report/plain_loops.h"
-#include "compiler/schedule/schedule.h"
+#include "compiler/report/printouts.h"
+#include "compiler/variants/variants.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace codl::compiler {
@@ -46,15 +47,21 @@ struct SupportReport {
   PlainLoops plain_loops;  // of the plan's first variant
 };
 
-// One way to run the graph; borrowed.
-struct PlannedVariant {
-  const PartitionPlan& partition;
-  const Schedule& schedule;
-};
+// `chosen`: the plan's first variant. Errors: those of VariantMaker::alone_on().
+llvm::Expected<SupportReport> support_report(const ir::Graph& graph,
+                                             const LatencyPredictor& predictor,
+                                             const Candidate& chosen, VariantMaker& maker);
 
-// `on_gpu`: all that can on the GPU; null on a device without one.
-SupportReport support_report(const ir::Graph& graph, const LatencyPredictor& predictor,
-                             const PlannedVariant& chosen, const PlannedVariant* on_gpu);
+// The limit on the network itself, if it is asked for. Input error: the device has no GPU.
+llvm::Expected<std::vector<LimitCheck>> check_support(const SupportReport& report,
+                                                      const DeviceProfile& profile,
+                                                      const PlanLimits& limits);
+
+// Prints the report where it is asked for.
+void print(const SupportReport& report, const Printouts& prints);
+
+// The error itself, after its reasons are printed where the report is asked for.
+llvm::Error print_refusal(llvm::Error error, const Printouts& prints);
 
 // A table and a summary; or one line of JSON, whose keys are the names above.
 void print_text(const SupportReport& report, llvm::raw_ostream& os);

@@ -4,7 +4,6 @@
 #include "compiler/device/device_profile.h"
 #include "compiler/device/quirks.h"
 #include "compiler/emit/dump_plan.h"
-#include "compiler/frontend/onnx/onnx_writer.h"
 #include "compiler/pipeline.h"
 #include "compiler/report/operator_table.h"
 #include "compiler/report/plan_report.h"
@@ -206,20 +205,11 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
     options.measured_json = std::move(measured);
     options.measured_path = flags.measured;
   }
-  std::string emitted;
-  if (!flags.emitted_onnx.empty()) {
-    options.on_uncompressed = check_onnx;
-    options.on_optimised = [&](const ir::Graph& graph) -> llvm::Error {
-      CODL_ASSIGN_OR_RETURN(written, write_onnx(graph));
-      emitted = std::move(written);
-      return llvm::Error::success();
-    };
-  }
   options.import.on_read = [&] { model->dontNeedIfMmap(); };
   std::optional<tools::Progress> progress;
   size_t most_steps = 0;
   if (!flags.is_quiet && devices_of(flags).size() == 1)
-    options.compress.on_step = [&](size_t count, const std::string& step) {
+    options.shrink.on_step = [&](size_t count, const std::string& step) {
       if (count != most_steps) progress.emplace(kTool, most_steps = count);
       progress->step(step);
     };
@@ -231,12 +221,12 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
     for (const std::string& note : result.report.notes)
       tools::print_message(kTool, tools::Severity::Note, note);
     for (const std::string& warning :
-         {result.report.compress.warning, result.report.assumed_kernels_warning,
+         {result.report.shrink.warning, result.report.assumed_kernels_warning,
           result.report.plain_loops_warning})
       if (!warning.empty()) tools::print_message(kTool, tools::Severity::Warning, warning);
   }
-  if (!flags.emitted_onnx.empty()) tools::write_file(flags.emitted_onnx, emitted);
-  if (!flags.is_quiet) print(result.report.compress, os);
+  if (!flags.emitted_onnx.empty()) tools::write_file(flags.emitted_onnx, result.onnx);
+  if (!flags.is_quiet) print(result.report.shrink, os);
   if (!options.builds_plan) return llvm::Error::success();
   *rule = tools::make_rule(flags.depfile_target.empty() ? path : flags.depfile_target,
                            tools::inputs_read());
@@ -322,7 +312,7 @@ llvm::Expected<int> run(const CodlcFlags& flags) {
   if (!flags.emitted_onnx.empty()) tools::claim_output(flags.emitted_onnx);
   if (options.builds_plan)
     if (llvm::Error error = claim_outputs(devices, flags)) return error;
-  if (!flags.compress.search_log.empty()) tools::LogFile::check(flags.compress.search_log, true);
+  if (!flags.shrink.search_log.empty()) tools::LogFile::check(flags.shrink.search_log, true);
   std::string rules;
   const int code = devices.size() == 1 ? compile_and_print(devices[0], flags, &rules)
                                        : compile_for_all(devices, flags, &rules);

@@ -2,6 +2,7 @@
 
 #include "compiler/frontend/onnx/onnx_model.h"
 #include "compiler/partition/partition.h"
+#include "compiler/passes/pass_order.h"
 #include "compiler/tools/codlc_values.h"
 #include "compiler/tools/output.h"
 #include "llvm/ADT/StringExtras.h"
@@ -126,9 +127,7 @@ tools::FlagGroup placement_flags(CodlcFlags* flags) {
         "give one processor all that it can compute; coarse gives whole nodes to either; fine "
         "splits nodes, too; mulayer and codl do as these papers do. Also: " +
             llvm::join(other_strategies(), ", ") +
-            ". auto is optimal; gpu-image, gpu-buffer and codl-buffer keep to one kind of GPU "
-            "memory; codl-released has the plans of CoDL's code; branches gives whole branches to "
-            "either; segments goes by the costs of single segments."},
+            ", the bars of the papers' figures, which keep to one kind of GPU memory."},
        {"variants", variants_value("NAME[,NAME...]", &flags->variants),
         "put these schedules into the plan, to be moved among at run time: coexec, cpu, gpu, "
         "gpu50, busy",
@@ -196,32 +195,32 @@ tools::FlagGroup kernel_flags(CodlcFlags* flags) {
         "winograd: none by Winograd's method, whose weights are larger and results less exact."}}};
 }
 
-tools::FlagGroup compress_flags(CodlcFlags* flags) {
+tools::FlagGroup shrink_flags(CodlcFlags* flags) {
   const tools::Quantity share = tools::percent_quantity(0.01);
   return {
       "Smaller networks",
-      {{"prune", ratio_value("RATIO|auto", &flags->compress.prune),
+      {{"prune", ratio_value("RATIO|auto", &flags->shrink.prune),
         "remove this share (0 to 1) of the channels; auto: as many as the budget allows", "",
         "The share is of each group of channels that can only be removed together. What the plan "
         "is not predicted to be at least 0.2 % faster for stays."},
-       {"low-rank", ratio_value("RATIO|auto", &flags->compress.low_rank),
+       {"low-rank", ratio_value("RATIO|auto", &flags->shrink.low_rank),
         "factor weights so that this share of their squares is kept; auto: as for --prune", "",
         "By SVD; convolutions channel-wise, spatially or by Tucker-2. What the plan is not "
         "predicted to be at least 0.2 % faster for stays."},
-       {"calibration", calibration_value("DIR|none", &flags->compress),
+       {"calibration", calibration_value("DIR|none", &flags->shrink),
         "measure what the network loses on these inputs; none: do not measure it", "",
         "DIR has INPUT.npy of dims [samples, dims of the input], or any .npy files where there is "
         "one input; and maybe labels.npy: the index of the largest output. Every other sample is "
         "fitted to, the rest measured on."},
-       {"accuracy-budget", quantity_value("PERCENT", &flags->compress.budget, share),
+       {"accuracy-budget", quantity_value("PERCENT", &flags->shrink.budget, share),
         "lose at most this much accuracy (without labels: relative error), like 1%", "",
         "auto stays within it; a ratio that loses more is warned of."},
        {"emit-onnx", text_value("FILE", &flags->emitted_onnx, "none"),
         "write the network as ONNX after it was made smaller"}},
-      {{"latency-cut", quantity_value("PERCENT", &flags->compress.latency_cut, share, "none"),
+      {{"latency-cut", quantity_value("PERCENT", &flags->shrink.latency_cut, share, "none"),
         "let --prune=auto save this share of the predicted time at the least loss, like 30%", "",
         "It fails if that loses more than the budget."},
-       {"search-log", text_value("FILE", &flags->compress.search_log, "none"),
+       {"search-log", text_value("FILE", &flags->shrink.search_log, "none"),
         "keep what auto measures in FILE, so that the same command goes on where it was cut "
         "off"}}};
 }
@@ -315,7 +314,7 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
   line.others = other_names();
   line.groups = {model_flags(flags),     device_flags(flags), output_flags(flags),
                  placement_flags(flags), limit_flags(flags),  kernel_flags(flags),
-                 compress_flags(flags),  report_flags(flags), inspection_flags(flags)};
+                 shrink_flags(flags),    report_flags(flags), inspection_flags(flags)};
   return line;
 }
 
@@ -342,21 +341,21 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   options.variants = flags.variants;
   if (llvm::Error error = force_every_split(options.partition)) return error;
   options.precision = flags.precision;
-  options.support = flags.support.value_or(SupportFormat::None);
+  options.prints.support = flags.support.value_or(SupportFormat::None);
   options.builds_plan = (!flags.support && !flags.explained_node) || !flags.output.empty() ||
                         !flags.out_dir.empty() || has_report;
   if (!flags.depfile.empty() && !options.builds_plan)
     return input_error("--depfile", "expected a plan to be written (-o), found none");
-  options.compress = flags.compress;
-  if ((!flags.compress.calibration.empty() || flags.compress.is_unchecked) &&
-      !flags.compress.is_asked())
+  options.shrink = flags.shrink;
+  options.emits_onnx = !flags.emitted_onnx.empty();
+  if ((!flags.shrink.calibration.empty() || flags.shrink.is_unchecked) && !flags.shrink.is_asked())
     return input_error("--calibration", "expected --low-rank or --prune beside it, found neither");
   for (const auto& [flag, is_given] :
-       {std::pair("--latency-cut", flags.compress.latency_cut.has_value()),
-        std::pair("--search-log", !flags.compress.search_log.empty())})
-    if (is_given && !flags.compress.is_asked())
+       {std::pair("--latency-cut", flags.shrink.latency_cut.has_value()),
+        std::pair("--search-log", !flags.shrink.search_log.empty())})
+    if (is_given && !flags.shrink.is_asked())
       return input_error(flag, "expected --prune=auto beside it, found none");
-  if (!flags.compress.search_log.empty() && devices_of(flags).size() > 1)
+  if (!flags.shrink.search_log.empty() && devices_of(flags).size() > 1)
     return input_error("--search-log", "expected it with one device, found {0}",
                        devices_of(flags).size());
   if (!flags.emitted_onnx.empty() && devices_of(flags).size() > 1)
@@ -373,9 +372,9 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
                          "found '{1}'",
                          llvm::join(pass_names(), ", "), pass);
   options.skipped_passes = flags.skipped_passes;
-  options.dump = flags.dump;
-  options.explained_node = flags.explained_node;
-  options.dump_to = &dump_to;
+  options.prints.dump = flags.dump;
+  options.prints.explained_node = flags.explained_node;
+  options.prints.to = &dump_to;
   return options;
 }
 

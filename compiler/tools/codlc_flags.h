@@ -28,7 +28,7 @@ struct CodlcFlags {
   Precision precision = Precision::Fp32;
   std::vector<std::string> avoided;  // "winograd", paths
   std::optional<SupportFormat> support;
-  CompressOptions compress;
+  ShrinkOptions shrink;
   std::string emitted_onnx;          // path; empty: none
   std::optional<bool> lists_ops;     // as markdown
   std::vector<std::string> reports;  // paths that end in .html or .json

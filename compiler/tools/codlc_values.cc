@@ -76,15 +76,14 @@ tools::FlagValue name_value(std::string form, std::string* target, std::vector<s
   return result;
 }
 
-tools::FlagValue ratio_value(std::string form, std::optional<CompressRatio>* target) {
+tools::FlagValue ratio_value(std::string form, std::optional<ShrinkRatio>* target) {
   return {std::move(form), "off", [=](const std::string& flag, const std::string& value) {
-            *target = value == "auto"
-                          ? CompressRatio{true, 0}
-                          : CompressRatio{false, tools::parse_number(flag, value, 0, 1)};
+            *target = value == "auto" ? ShrinkRatio{true, 0}
+                                      : ShrinkRatio{false, tools::parse_number(flag, value, 0, 1)};
           }};
 }
 
-tools::FlagValue calibration_value(std::string form, CompressOptions* target) {
+tools::FlagValue calibration_value(std::string form, ShrinkOptions* target) {
   return {std::move(form), "", [=](const std::string&, const std::string& value) {
             target->is_unchecked = value == "none";
             target->calibration = target->is_unchecked ? "" : value;

@@ -404,4 +404,27 @@ llvm::Expected<MadeVariant> VariantMaker::make(const VariantRequest& request) {
   return made;
 }
 
+llvm::Expected<std::vector<MadeVariant>> VariantMaker::make_all(
+    MadeVariant first, llvm::ArrayRef<VariantRequest> requests, std::vector<LimitCheck>& checks) {
+  std::vector<MadeVariant> variants;
+  variants.push_back(std::move(first));
+  for (const VariantRequest& request : requests.drop_front()) {
+    CODL_ASSIGN_OR_RETURN(made, make(request));
+    if (llvm::any_of(variants, [&](const MadeVariant& other) {
+          return other.candidate.schedule.name == made.candidate.schedule.name;
+        }))
+      continue;
+    if (llvm::Error error = expect_limits(made.limits, predictor_.profile().name)) return error;
+    llvm::append_range(checks, made.limits);
+    variants.push_back(std::move(made));
+  }
+  return variants;
+}
+
+std::vector<Schedule> take_schedules(llvm::MutableArrayRef<MadeVariant> variants) {
+  std::vector<Schedule> schedules;
+  for (MadeVariant& made : variants) schedules.push_back(std::move(made.candidate.schedule));
+  return schedules;
+}
+
 }  // namespace codl::compiler

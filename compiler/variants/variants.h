@@ -35,6 +35,9 @@ struct MadeVariant {
   std::vector<LimitCheck> limits = {};    // all that hold for it
 };
 
+// The schedules, moved out of the variants.
+std::vector<Schedule> take_schedules(llvm::MutableArrayRef<MadeVariant> variants);
+
 // Bytes of the graph's constants as the model has them: what kernels make of these is not known
 // before kernels are chosen (weight_mbytes() of a variant).
 uint64_t constant_bytes(const ir::Graph& graph);
@@ -57,6 +60,12 @@ class VariantMaker {
   // its name. Limits are reported, not enforced: see expect_limits(). Errors: those of
   // make_candidate(); Input where a variant asks for a GPU that there is not.
   llvm::Expected<MadeVariant> make(const VariantRequest& request);
+
+  // All variants of a plan, `first` being made of the first request; of two of a name only one.
+  // Adds the others' limits to `checks`. Limit error: of the first variant that does not meet its.
+  llvm::Expected<std::vector<MadeVariant>> make_all(MadeVariant first,
+                                                    llvm::ArrayRef<VariantRequest> requests,
+                                                    std::vector<LimitCheck>& checks);
 
   // About the predicted time of the first variant, of three plans where its search judges
   // thousands: as if the search found nothing but the plans of one processor and of `segments`, one

@@ -438,7 +438,7 @@ int codl_bench(const std::vector<std::string>& arguments) {
          "time all variants in turns, and say which is the fastest", "",
          "It says what to do where that is not the predicted one."},
         {"steps", switch_value(&flags.lists_steps), "list the steps, predicted and measured"},
-        {"adaptive", switch_value(&flags.plan.is_adaptive),
+        {"adaptive", switch_value(&flags.is_adaptive),
          "let the session move among the variants by what runs take", "",
          "It begins with --variant; the report says what it did. Steps are those of the last "
          "variant."}},

@@ -22,13 +22,17 @@ layer(runtime ^runtime/src/ codl/ schema/ kernels/common/contract/ kernels/commo
 layer(profiler ^profiler/ schema/ kernels/ compiler/cost/ runtime/src/ tools/ runtime/tools/ codl/ profiler/)
 layer(examples ^examples/ codl/codl[.]h codl/codl[.]hpp select_plan[.]h)
 # The compiler is a line: a folder may include itself and those before it.
-set(line support ir ops interp frontend passes compress cost device partition schedule simulate memory variants emit report)
+set(line support ir ops interp frontend passes shrink cost device partition schedule simulate memory variants emit report)
 set(may schema/ kernels/ llvm/ tools/printable[.]h tools/nearest[.]h tools/files[.]h)
 foreach(folder ${line})
-  list(APPEND may compiler/${folder}/)
-  layer(compiler_${folder} ^compiler/${folder}/ ${may})
+  layer(compiler_${folder} ^compiler/${folder}/ ${may} compiler/${folder}/)
+  if(folder STREQUAL shrink)  # a library with one header
+    list(APPEND may compiler/shrink/shrink[.]h)
+  else()
+    list(APPEND may compiler/${folder}/)
+  endif()
 endforeach()
-list(APPEND compiler_compress_may tools/npy[.]h tools/tool_error[.]h)  # reads calibration data
+list(APPEND compiler_shrink_may tools/npy[.]h tools/tool_error[.]h)  # reads calibration data
 # The device computes the cost of a step, too, so this layer does without LLVM.
 layer(compiler_cost ^compiler/cost/ schema/ kernels/ compiler/cost/)
 # The graph's verifier compares types with the operators' inferred ones.
@@ -40,7 +44,7 @@ layer(compiler_tools ^compiler/tools/ ${may} compiler/pipeline[.]h tools/ compil
 # Only these files may include these headers, whichever brackets are used; most are third-party headers.
 set(fenced
   "^(onnx|google/protobuf)/=^(compiler/frontend|test)/"
-  "^Eigen/=^(compiler/compress|test)/"
+  "^Eigen/=^(compiler/shrink|test)/"
   "^nlohmann/=^(compiler/support/json_reader[.]|test/)"
   "^CL/=^(runtime/src/cl_api[.]h|test/)"
   "^catch2/=^test/support/catch[.]h"

@@ -17,8 +17,10 @@
 #include <string>
 #include <vector>
 
+#include "compiler/frontend/onnx_import.h"
 #include "compiler/partition/partition.h"
 #include "compiler/partition/strategies/strategy.h"
+#include "compiler/passes/pass_order.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline.h"
 #include "compiler/simulate/plan_times.h"

@@ -22,11 +22,11 @@ namespace {
 
 std::string decisions(const std::string& onnx, const DeviceProfile& profile, const char* stage) {
   CompileOptions options;
-  options.dump = stage;
+  options.prints.dump = stage;
   options.partition.search_budget = 100;  // with sanitizers each plan that is judged takes its time
   std::string text;
   llvm::raw_string_ostream os(text);
-  options.dump_to = &os;
+  options.prints.to = &os;
   test::value_of(compile(onnx, "golden", profile, options));
   return without_times(os.str());
 }

@@ -676,19 +676,19 @@ class FilesTest(WorkFolder, unittest.TestCase):
         self.sparse("w", 4 * 8 * width)
         self.sparse("v", 4 * 32)
 
-        def compress(dims, data_bytes):
+        def shrink(dims, data_bytes):
             header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {dims}, }}".ljust(117).encode() + b"\n"
             path = self.write(os.path.join(self.folder(f"data{len(os.listdir(self.work))}"), "x.npy"),
                               b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
             os.truncate(path, 128 + data_bytes)
             return self.run_tool("codlc", model, "--device=host", "--prune=0.5", f"--calibration={os.path.dirname(path)}", "-q", "-o",
                                  self.path("plan"), preexec_fn=limit(resource.RLIMIT_DATA, 128 << 20))
-        result = compress((4096, width), 4096 * width * 4)  # 256 MiB, all of it a hole
+        result = shrink((4096, width), 4096 * width * 4)  # 256 MiB, all of it a hole
         self.assertEqual(result.returncode, 0, result.stderr)
         # The file's bytes do not back these counts; there are more samples than a search could run.
-        self.expect_error(compress((1 << 62, 0, 4), 0), "dims with a product of bytes below 2^63")
-        self.expect_error(compress((1 << 40, 0), 0), f"expected float32[samples,{width}]")
-        self.expect_error(compress((65535, width), 65535 * width * 4 + (1 << 20)), "expected a file of at most 4294967296 bytes")
+        self.expect_error(shrink((1 << 62, 0, 4), 0), "dims with a product of bytes below 2^63")
+        self.expect_error(shrink((1 << 40, 0), 0), f"expected float32[samples,{width}]")
+        self.expect_error(shrink((65535, width), 65535 * width * 4 + (1 << 20)), "expected a file of at most 4294967296 bytes")
 
     def test_memory_is_bounded_where_weights_become_floats(self):
         side = 2048

@@ -73,10 +73,10 @@ TEST_CASE("a part of rows off the grid of tiles is not for the kernel that compu
 std::vector<std::string> gpu_kernels(const std::string& onnx) {
   CompileOptions options;
   options.partition.strategy = "gpu";
-  options.dump = "schedule";
+  options.prints.dump = "schedule";
   std::string text;
   llvm::raw_string_ostream os(text);
-  options.dump_to = &os;
+  options.prints.to = &os;
   test::value_of(compile(onnx, "norms", test::value_of(load_device_profile("sd855")), options));
   llvm::SmallVector<llvm::StringRef, 32> lines;
   llvm::StringRef(os.str()).split("variant cpu").first.split(lines, '\n');

@@ -36,8 +36,8 @@ Outcome compile_with(const std::string& model, const DeviceProfile& profile,
                      CompileOptions options) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  options.support = SupportFormat::Json;
-  options.dump_to = &os;
+  options.prints.support = SupportFormat::Json;
+  options.prints.to = &os;
   auto result = compile(model, "model", profile, options);
   Outcome outcome{"", nullptr, 0};
   if (result)
@@ -156,8 +156,8 @@ TEST_CASE("the text has a line per operator and a summary") {
   std::string text;
   llvm::raw_string_ostream os(text);
   CompileOptions options;
-  options.support = SupportFormat::Text;
-  options.dump_to = &os;
+  options.prints.support = SupportFormat::Text;
+  options.prints.to = &os;
   REQUIRE(test::error_of(compile(interrupted_network(), "model", profile, options)) == "");
   CHECK(os.str().find("\nConv2d ") != std::string::npos);
   CHECK(os.str().find("\n0.0 % of the multiply-adds have no GPU kernel here\n") !=

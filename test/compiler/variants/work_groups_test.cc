@@ -5,7 +5,7 @@
 #include "compiler/device/device_profile.h"
 #include "compiler/device/latency_predictor.h"
 #include "compiler/frontend/onnx_import.h"
-#include "compiler/pipeline.h"
+#include "compiler/passes/pass_order.h"
 #include "compiler/variants/candidate.h"
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/compress/pruning.h"
 #include "compiler/ops/op_spec.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/shrink/pruning.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace codl::compiler {

@@ -1,7 +1,7 @@
-#include "compiler/compress/low_rank.h"
+#include "compiler/shrink/low_rank.h"
 
-#include "compiler/compress/fast_node.h"
-#include "test/compiler/compress/compress_graphs.h"
+#include "compiler/shrink/fast_node.h"
+#include "test/compiler/shrink/shrink_graphs.h"
 
 namespace codl::test {
 namespace {

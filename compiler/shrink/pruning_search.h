@@ -6,14 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "compiler/compress/least_gain.h"
-#include "compiler/compress/pruning.h"
-#include "compiler/compress/search_log.h"
+#include "compiler/shrink/least_gain.h"
+#include "compiler/shrink/pruning.h"
+#include "compiler/shrink/search_log.h"
+#include "compiler/shrink/shrink.h"
 
 namespace codl::compiler {
-
-// Microseconds that the best plan of a graph in front of the last passes is predicted to take.
-using LatencyJudge = std::function<llvm::Expected<double>(const ir::Graph& graph)>;
 
 // A network and its groups of channels. Ratios are by group: the share of its channels that goes.
 class Pruner {

@@ -1,12 +1,12 @@
-#include "compiler/compress/compress.h"
+#include "compiler/shrink/shrink.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "compiler/compress/least_gain.h"
-#include "compiler/compress/low_rank.h"
-#include "compiler/compress/pruning_search.h"
 #include "compiler/ops/multiply_adds.h"
+#include "compiler/shrink/least_gain.h"
+#include "compiler/shrink/low_rank.h"
+#include "compiler/shrink/pruning_search.h"
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -25,10 +25,10 @@ double macs_of(const ir::Graph& graph) {
   return macs;
 }
 
-class Compressor {
+class Shrinker {
  public:
-  Compressor(const ir::Graph& untouched, const CompressOptions& options, const LatencyJudge& judge,
-             CompressReport& report)
+  Shrinker(const ir::Graph& untouched, const ShrinkOptions& options, const LatencyJudge& judge,
+           ShrinkReport& report)
       : untouched_(untouched), options_(options), judge_(judge), report_(report) {}
 
   llvm::Expected<ir::Graph> run() {
@@ -162,7 +162,7 @@ class Compressor {
   }
 
   llvm::Error add_step(const char* what, const ir::Graph& graph) {
-    CompressReport::Step step;
+    ShrinkReport::Step step;
     step.what = what;
     CODL_ASSIGN_OR_RETURN(us, judge_(graph));
     step.cost.predicted_us = us;
@@ -382,9 +382,9 @@ class Compressor {
   }
 
   const ir::Graph& untouched_;
-  const CompressOptions& options_;
+  const ShrinkOptions& options_;
   const LatencyJudge& judge_;
-  CompressReport& report_;
+  ShrinkReport& report_;
   std::optional<CalibrationData> calibration_;
   std::vector<size_t> fitted_;
   std::optional<DeviationMeter> meter_;
@@ -404,20 +404,20 @@ std::string text_of(const Deviation& deviation) {
 
 }  // namespace
 
-llvm::Expected<CompressReport> compress(ir::Graph& graph, const CompressOptions& options,
-                                        const LatencyJudge& judge) {
-  CompressReport report;
+llvm::Expected<ShrinkReport> shrink(ir::Graph& graph, const ShrinkOptions& options,
+                                    const LatencyJudge& judge) {
+  ShrinkReport report;
   const ir::Graph untouched = graph;
-  CODL_ASSIGN_OR_RETURN(result, Compressor(untouched, options, judge, report).run());
+  CODL_ASSIGN_OR_RETURN(result, Shrinker(untouched, options, judge, report).run());
   graph = std::move(result);
   return report;
 }
 
-void print(const CompressReport& report, llvm::raw_ostream& os) {
+void print(const ShrinkReport& report, llvm::raw_ostream& os) {
   if (report.steps.empty()) return;
-  os << "compressed:             predicted ms      MMACs  weights MB  deviation on samples not "
+  os << "made smaller:           predicted ms      MMACs  weights MB  deviation on samples not "
         "fitted to\n";
-  for (const CompressReport::Step& step : report.steps)
+  for (const ShrinkReport::Step& step : report.steps)
     os << llvm::formatv("  {0,-20} {1,12:f3} {2,10:f2} {3,11:f3}  {4}\n", step.what,
                         step.cost.predicted_us / 1e3, step.cost.macs / 1e6,
                         step.cost.weight_bytes / 1e6,

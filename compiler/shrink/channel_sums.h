@@ -4,8 +4,8 @@
 
 #include <Eigen/Core>
 
-#include "compiler/compress/pruning.h"
 #include "compiler/ops/op_spec.h"
+#include "compiler/shrink/pruning.h"
 
 namespace codl::compiler {
 

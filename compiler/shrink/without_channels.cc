@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "compiler/compress/pruning.h"
 #include "compiler/ops/op_spec.h"
+#include "compiler/shrink/pruning.h"
 #include "compiler/support/error.h"
 
 namespace codl::compiler {

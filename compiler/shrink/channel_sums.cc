@@ -1,4 +1,4 @@
-#include "compiler/compress/channel_sums.h"
+#include "compiler/shrink/channel_sums.h"
 
 #include <Eigen/Cholesky>
 #include <algorithm>

@@ -1,9 +1,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "compiler/compress/compress.h"
-#include "test/compiler/compress/calibration_folder.h"
-#include "test/compiler/compress/compress_graphs.h"
+#include "compiler/shrink/pruning_search.h"
+#include "compiler/shrink/shrink.h"
+#include "test/compiler/shrink/calibration_folder.h"
+#include "test/compiler/shrink/shrink_graphs.h"
 
 namespace codl::test {
 namespace {
@@ -25,7 +26,7 @@ struct Search {
   Search() {
     RandomGraph r(7);
     folder.write("x.npy", {64, 8}, r.floats(512));
-    options.prune = compiler::CompressRatio{true, 0};
+    options.prune = compiler::ShrinkRatio{true, 0};
     options.calibration = folder.path;
     options.budget = 0.05;
     options.search_log = folder.path + "/search.log";
@@ -34,18 +35,18 @@ struct Search {
   std::string run() {
     ir::Graph graph = dense_network();
     judged = 0;
-    auto found = compiler::compress(graph, options,
-                                    [this](const ir::Graph& tried) -> llvm::Expected<double> {
-                                      ++judged;
-                                      return by_weights(tried);
-                                    });
+    auto found =
+        compiler::shrink(graph, options, [this](const ir::Graph& tried) -> llvm::Expected<double> {
+          ++judged;
+          return by_weights(tried);
+        });
     if (!found) return error_of(found.takeError());
     report = std::move(*found);
     return ir::print(graph);
   }
   Folder folder;
-  compiler::CompressOptions options;
-  compiler::CompressReport report;
+  compiler::ShrinkOptions options;
+  compiler::ShrinkReport report;
   int judged = 0;
 };
 

@@ -1,19 +1,20 @@
 // Tests which cuts a search tries, how it judges a gain, and which channels it removes first.
 #include <numeric>
 
-#include "compiler/compress/compress.h"
-#include "compiler/compress/least_gain.h"
-#include "test/compiler/compress/calibration_folder.h"
-#include "test/compiler/compress/compress_graphs.h"
+#include "compiler/shrink/least_gain.h"
+#include "compiler/shrink/pruning_search.h"
+#include "compiler/shrink/shrink.h"
+#include "test/compiler/shrink/calibration_folder.h"
+#include "test/compiler/shrink/shrink_graphs.h"
 
 namespace codl::test {
 namespace {
 
 // A byte of weights costs a microsecond, and `others_us` is a cost that no rewrite changes.
-struct Compressed {
-  Compressed(compiler::CompressOptions options, double others_us) {
+struct Shrunk {
+  Shrunk(compiler::ShrinkOptions options, double others_us) {
     report = value_of(
-        compiler::compress(graph, options, [&](const ir::Graph& tried) -> llvm::Expected<double> {
+        compiler::shrink(graph, options, [&](const ir::Graph& tried) -> llvm::Expected<double> {
           double us = others_us;
           for (const ir::Value& value : tried.values())
             us += static_cast<double>(value.bytes.size());
@@ -21,26 +22,26 @@ struct Compressed {
         }));
   }
   ir::Graph graph = dense_network();
-  compiler::CompressReport report;
+  compiler::ShrinkReport report;
 };
 
 // Options for a search on 64 samples of dense_network(), which are written into the folder.
-compiler::CompressOptions searched_options(const Folder& folder, double budget) {
+compiler::ShrinkOptions searched_options(const Folder& folder, double budget) {
   RandomGraph r(7);
   folder.write("x.npy", {64, 8}, r.floats(512));
-  compiler::CompressOptions options;
+  compiler::ShrinkOptions options;
   options.calibration = folder.path;
   options.budget = budget;
   return options;
 }
 
-void check_least_gain(const compiler::CompressOptions& options) {
-  const Compressed all(options, 0);
+void check_least_gain(const compiler::ShrinkOptions& options) {
+  const Shrunk all(options, 0);
   CHECK(!all.report.rewrites.empty());
   CHECK(ir::print(all.graph) != ir::print(dense_network()));
   // Whatever is removed of the weights gains less than the least gain of this sum.
   const double all_us = all.report.steps.front().cost.predicted_us;
-  const Compressed none(options, all_us / compiler::kMinGain);
+  const Shrunk none(options, all_us / compiler::kMinGain);
   CHECK(none.report.rewrites.empty());
   CHECK(ir::print(none.graph) == ir::print(dense_network()));
   CHECK(none.report.untouched.size() >= 2);
@@ -60,14 +61,14 @@ void check_least_gain(const compiler::CompressOptions& options) {
 TEST_CASE("a rewrite that saves too little of the plan's time is none") {
   CHECK(compiler::is_worth_it(1000, 997.9, 1000));
   CHECK_FALSE(compiler::is_worth_it(1000, 998.1, 1000));
-  compiler::CompressOptions options;
+  compiler::ShrinkOptions options;
   options.is_unchecked = true;
-  SECTION("pruning, ratio") { options.prune = compiler::CompressRatio{false, 0.5}; }
-  SECTION("low rank, ratio") { options.low_rank = compiler::CompressRatio{false, 0.8}; }
+  SECTION("pruning, ratio") { options.prune = compiler::ShrinkRatio{false, 0.5}; }
+  SECTION("low rank, ratio") { options.low_rank = compiler::ShrinkRatio{false, 0.8}; }
   const Folder folder;
-  const auto search = [&](std::optional<compiler::CompressRatio>& kind) {
+  const auto search = [&](std::optional<compiler::ShrinkRatio>& kind) {
     options = searched_options(folder, 0.5);
-    kind = compiler::CompressRatio{true, 0};
+    kind = compiler::ShrinkRatio{true, 0};
   };
   SECTION("pruning, auto") { search(options.prune); }
   SECTION("low rank, auto") { search(options.low_rank); }
@@ -76,14 +77,14 @@ TEST_CASE("a rewrite that saves too little of the plan's time is none") {
 
 TEST_CASE("a latency cut is reached by groups of which none saves the least gain alone") {
   const Folder folder;
-  compiler::CompressOptions options = searched_options(folder, 1);
-  options.prune = compiler::CompressRatio{true, 0};
+  compiler::ShrinkOptions options = searched_options(folder, 1);
+  options.prune = compiler::ShrinkRatio{true, 0};
   // Three panels of four are 14,400 bytes of one group, 0.13 % of this; of both 19,200, 0.17 %.
   constexpr double kOthersUs = 11.2e6;
-  const Compressed untaken(options, kOthersUs);
+  const Shrunk untaken(options, kOthersUs);
   CHECK(untaken.report.rewrites.empty());
   options.latency_cut = 0.0015;
-  const Compressed cut(options, kOthersUs);
+  const Shrunk cut(options, kOthersUs);
   CHECK(cut.report.rewrites.size() == 2);
   const auto& steps = cut.report.steps;
   CHECK(steps.back().cost.predicted_us <= (1 - 0.0015) * steps.front().cost.predicted_us);
@@ -91,11 +92,11 @@ TEST_CASE("a latency cut is reached by groups of which none saves the least gain
 
 TEST_CASE("a group that a latency cut does not need is not said to be beyond the budget") {
   const Folder folder;
-  compiler::CompressOptions options = searched_options(folder, 1);
-  options.prune = compiler::CompressRatio{true, 0};
+  compiler::ShrinkOptions options = searched_options(folder, 1);
+  options.prune = compiler::ShrinkRatio{true, 0};
   // A panel of either group gains more than that.
   options.latency_cut = 0.1;
-  const Compressed cut(options, 0);
+  const Shrunk cut(options, 0);
   CHECK(cut.report.rewrites.size() == 1);
   REQUIRE(!cut.report.untouched.empty());
   CHECK(llvm::StringRef(cut.report.untouched.back())
@@ -113,7 +114,7 @@ TEST_CASE("a search says which groups lose too much and which it has not tried")
   auto data = value_of(compiler::CalibrationData::open(folder.path, r.graph));
   std::vector<size_t> samples(64);
   std::iota(samples.begin(), samples.end(), 0);
-  const auto pruner = value_of(compiler::Pruner::make(r.graph, std::nullopt, &data, samples));
+  const auto pruner = value_of(compiler::Pruner::make(r.graph, &data, samples));
   const compiler::LatencyJudge judge = [&](const ir::Graph& tried) -> llvm::Expected<double> {
     double us = 0;
     for (const ir::Value& value : tried.values()) us += static_cast<double>(value.bytes.size());
@@ -144,7 +145,7 @@ TEST_CASE("a refinement removes as many panels as are worth it together") {
   auto data = value_of(compiler::CalibrationData::open(folder.path, graph));
   std::vector<size_t> samples(64);
   std::iota(samples.begin(), samples.end(), 0);
-  const auto pruner = value_of(compiler::Pruner::make(graph, std::nullopt, &data, samples));
+  const auto pruner = value_of(compiler::Pruner::make(graph, &data, samples));
   const auto bytes_of_weights = [](const ir::Graph& of) {
     double bytes = 0;
     for (const ir::Value& value : of.values()) bytes += static_cast<double>(value.bytes.size());
@@ -171,7 +172,7 @@ TEST_CASE("a search tries each number of channels that leaves whole panels, up t
   RandomGraph r(2);
   const ir::ValueId a = r.conv(r.input({1, 3, 4, 4}), 96, 1);
   r.graph.set_outputs({r.conv(r.conv(a, 12, 1), 4, 1)});
-  const auto few = value_of(compiler::Pruner::make(r.graph, std::nullopt, nullptr, {}));
+  const auto few = value_of(compiler::Pruner::make(r.graph, nullptr, {}));
   const auto removed = [](const compiler::Pruner& pruner, size_t group) {
     std::vector<size_t> counts;
     for (double ratio : pruner.levels(group)) counts.push_back(pruner.count_removed(group, ratio));
@@ -182,7 +183,7 @@ TEST_CASE("a search tries each number of channels that leaves whole panels, up t
   CHECK(removed(few, 1) == std::vector<size_t>{4, 8});
   RandomGraph wide(2);
   wide.graph.set_outputs({wide.conv(wide.conv(wide.input({1, 3, 4, 4}), 1024, 1), 4, 1)});
-  const auto many = value_of(compiler::Pruner::make(wide.graph, std::nullopt, nullptr, {}));
+  const auto many = value_of(compiler::Pruner::make(wide.graph, nullptr, {}));
   REQUIRE(many.levels(0).size() == 10);
   CHECK(removed(many, 0).back() == 896);
 }

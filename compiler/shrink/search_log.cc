@@ -1,4 +1,4 @@
-#include "compiler/compress/search_log.h"
+#include "compiler/shrink/search_log.h"
 
 #include <cmath>
 #include <cstdio>

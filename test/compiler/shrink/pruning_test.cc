@@ -1,7 +1,7 @@
-#include "compiler/compress/pruning.h"
+#include "compiler/shrink/pruning.h"
 
-#include "compiler/compress/compress.h"
-#include "test/compiler/compress/compress_graphs.h"
+#include "compiler/shrink/shrink.h"
+#include "test/compiler/shrink/shrink_graphs.h"
 
 namespace codl::test {
 namespace {
@@ -164,8 +164,8 @@ TEST_CASE("channels that have a bias alone in common go by themselves") {
   const std::vector<float> input = r.floats(3 * 16);
   CHECK(run_graph(own, input) == run_graph(r.graph, input));
   // codlc does the same.
-  compiler::CompressOptions options;
-  options.prune = compiler::CompressRatio{false, 0.5};
+  compiler::ShrinkOptions options;
+  options.prune = compiler::ShrinkRatio{false, 0.5};
   options.is_unchecked = true;
   const auto by_nodes = [](const ir::Graph& graph) -> llvm::Expected<double> {
     double us = 0;
@@ -174,11 +174,11 @@ TEST_CASE("channels that have a bias alone in common go by themselves") {
     return us;
   };
   ir::Graph pruned = r.graph;
-  CHECK(value_of(compiler::compress(pruned, options, by_nodes)).rewrites.size() == 2);
+  CHECK(value_of(compiler::shrink(pruned, options, by_nodes)).rewrites.size() == 2);
   // A network from which nothing is removed stays the same.
   const auto always = [](const ir::Graph&) -> llvm::Expected<double> { return 1; };
   ir::Graph kept = r.graph;
-  CHECK(value_of(compiler::compress(kept, options, always)).rewrites.empty());
+  CHECK(value_of(compiler::shrink(kept, options, always)).rewrites.empty());
   CHECK(ir::print(kept) == ir::print(r.graph));
 }
 

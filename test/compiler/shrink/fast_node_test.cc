@@ -1,4 +1,4 @@
-#include "compiler/compress/fast_node.h"
+#include "compiler/shrink/fast_node.h"
 
 #include <cmath>
 

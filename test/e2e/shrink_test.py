@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Pruning on the command line of codlc: the search's progress, its log, its limits, and passes that are left out.
 
-Usage: compress_test.py --bin build/release/bin [unittest arguments]     standard library only
+Usage: shrink_test.py --bin build/release/bin [unittest arguments]     standard library only
 """
 import json
 import os
@@ -21,7 +21,7 @@ AUTO = ["--prune=auto", f"--calibration={os.path.join(DIGITS, 'calibration')}"]
 BIN = None
 
 
-class CompressTest(WorkFolder, unittest.TestCase):
+class ShrinkTest(WorkFolder, unittest.TestCase):
     def codlc(self, *arguments, code=0, **options):
         """Returns its stderr, and the JSON report."""
         plan, report = self.path("net.codl"), self.path("net.json")

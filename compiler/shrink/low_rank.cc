@@ -1,4 +1,4 @@
-#include "compiler/compress/low_rank.h"
+#include "compiler/shrink/low_rank.h"
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>

@@ -1,8 +1,9 @@
-#include "compiler/compress/calibration.h"
+#include "compiler/shrink/calibration.h"
 
-#include "compiler/compress/compress.h"
-#include "test/compiler/compress/calibration_folder.h"
-#include "test/compiler/compress/compress_graphs.h"
+#include "compiler/shrink/pruning.h"
+#include "compiler/shrink/shrink.h"
+#include "test/compiler/shrink/calibration_folder.h"
+#include "test/compiler/shrink/shrink_graphs.h"
 
 namespace codl::test {
 namespace {
@@ -220,9 +221,9 @@ TEST_CASE("a budget of nothing rolls back what changes a prediction") {
   const std::vector<int64_t> labels(64, 0);
   folder.write("labels.npy", CODL_INT64, {64},
                {reinterpret_cast<const char*>(labels.data()), labels.size() * sizeof(int64_t)});
-  compiler::CompressOptions options;
-  options.prune = compiler::CompressRatio{true, 0};
-  options.low_rank = compiler::CompressRatio{true, 0};
+  compiler::ShrinkOptions options;
+  options.prune = compiler::ShrinkRatio{true, 0};
+  options.low_rank = compiler::ShrinkRatio{true, 0};
   options.calibration = folder.path;
   const compiler::LatencyJudge by_weights = [](const ir::Graph& graph) -> llvm::Expected<double> {
     double us = 0;
@@ -233,11 +234,11 @@ TEST_CASE("a budget of nothing rolls back what changes a prediction") {
     options.budget = budget;
     if (budget > 0) std::filesystem::remove(folder.path + "/labels.npy");
     ir::Graph graph = untouched;
-    const auto report = value_of(compiler::compress(graph, options, by_weights));
+    const auto report = value_of(compiler::shrink(graph, options, by_weights));
     REQUIRE(report.steps.size() == 3);
     CHECK(report.steps.back().deviation->loss() <= budget);
     ir::Graph again = untouched;
-    value_of(compiler::compress(again, options, by_weights));
+    value_of(compiler::shrink(again, options, by_weights));
     CHECK(ir::print(again) == ir::print(graph));
     if (budget > 0)
       CHECK(report.steps.back().cost.weight_bytes < report.steps.front().cost.weight_bytes);
@@ -248,8 +249,8 @@ TEST_CASE("a budget of nothing rolls back what changes a prediction") {
 
 TEST_CASE("auto is refused where no prediction can be lost") {
   const compiler::LatencyJudge judge = [](const ir::Graph&) -> llvm::Expected<double> { return 1; };
-  compiler::CompressOptions options;
-  options.low_rank = compiler::CompressRatio{true, 0};
+  compiler::ShrinkOptions options;
+  options.low_rank = compiler::ShrinkRatio{true, 0};
   const auto refused = [&](int32_t classes, int64_t label) {
     RandomGraph r(4);
     r.graph.set_outputs({r.matmul(r.input({1, 8}), classes)});
@@ -260,7 +261,7 @@ TEST_CASE("auto is refused where no prediction can be lost") {
     folder.write("labels.npy", CODL_INT64, {64},
                  {reinterpret_cast<const char*>(labels.data()), labels.size() * sizeof(int64_t)});
     options.calibration = folder.path;
-    return error_of(compiler::compress(r.graph, options, judge).takeError());
+    return error_of(compiler::shrink(r.graph, options, judge).takeError());
   };
   CHECK(refused(1, 0).find("expected no labels.npy, as the first output has one element") !=
         std::string::npos);
@@ -278,24 +279,24 @@ TEST_CASE("auto is refused where no prediction can be lost") {
 TEST_CASE("what needs calibration data says so") {
   RandomGraph r(5);
   ir::Graph graph = redundant_network(r);
-  compiler::CompressOptions options;
-  options.prune = compiler::CompressRatio{true, 0};
+  compiler::ShrinkOptions options;
+  options.prune = compiler::ShrinkRatio{true, 0};
   const compiler::LatencyJudge judge = [](const ir::Graph&) -> llvm::Expected<double> { return 1; };
-  CHECK(error_of(compiler::compress(graph, options, judge).takeError()) ==
+  CHECK(error_of(compiler::shrink(graph, options, judge).takeError()) ==
         "--calibration: expected a folder with --low-rank=auto and --prune=auto, found none");
   const auto refused = [&](const char* flag) {
-    return error_of(compiler::compress(graph, options, judge).takeError()) ==
+    return error_of(compiler::shrink(graph, options, judge).takeError()) ==
            std::string(flag) +
                ": expected --calibration=DIR to measure what the network loses, or "
                "--calibration=none to leave that open, found neither";
   };
-  options.prune = compiler::CompressRatio{false, 0.3};
+  options.prune = compiler::ShrinkRatio{false, 0.3};
   CHECK(refused("--prune"));
   options.prune.reset();
-  options.low_rank = compiler::CompressRatio{false, 0.9};
+  options.low_rank = compiler::ShrinkRatio{false, 0.9};
   CHECK(refused("--low-rank"));
   options.is_unchecked = true;
-  CHECK(error_of(compiler::compress(graph, options, judge).takeError()) == "");
+  CHECK(error_of(compiler::shrink(graph, options, judge).takeError()) == "");
 }
 
 }  // namespace codl::test

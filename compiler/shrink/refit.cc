@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "compiler/compress/fast_node.h"
-#include "compiler/compress/pruning.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/shrink/fast_node.h"
+#include "compiler/shrink/pruning.h"
 #include "compiler/support/error.h"
 #include "compiler/support/parallel.h"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/interp/interpreter.h"
+#include "compiler/shrink/shrink.h"
 #include "tools/files.h"
 #include "tools/npy.h"
 
@@ -68,18 +69,6 @@ class CalibrationData {
   std::vector<int64_t> labels_;
   size_t count_ = 0;
   uint64_t hash_ = 0;
-};
-
-// Of a network's outputs on samples, against those of the untouched one.
-struct Deviation {
-  double relative = 0;   // L2 norm of the difference by that of the untouched outputs
-  double cosine = 1;     // of the angle between the two, mean of samples
-  double agreement = 1;  // share of samples with the same largest element of the first output
-  std::optional<double> accuracy, accuracy_before;  // with labels
-  size_t samples = 0;
-
-  // What is lost: accuracy, in [0, 1]; without labels `relative`.
-  double loss() const { return accuracy ? std::max(*accuracy_before - *accuracy, 0.0) : relative; }
 };
 
 // Measures on fixed samples. Holds the untouched network's outputs on them.

@@ -1,10 +1,10 @@
-#include "compiler/compress/calibration.h"
+#include "compiler/shrink/calibration.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "compiler/compress/fast_node.h"
+#include "compiler/shrink/fast_node.h"
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
 #include "compiler/support/input_file.h"

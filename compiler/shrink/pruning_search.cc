@@ -1,4 +1,4 @@
-#include "compiler/compress/pruning_search.h"
+#include "compiler/shrink/pruning_search.h"
 
 #include <algorithm>
 #include <cmath>

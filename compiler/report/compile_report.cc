@@ -1,0 +1,100 @@
+#include "compiler/report/compile_report.h"
+
+#include <algorithm>
+
+#include "compiler/memory/memory_plan.h"
+#include "compiler/ops/multiply_adds.h"
+#include "compiler/report/print_partition.h"
+#include "compiler/schedule/half_storage.h"
+#include "compiler/support/error.h"
+#include "kernels/conv2d/winograd.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace codl::compiler {
+namespace {
+
+// The least sure of the profile's power figures; "" without any.
+const char* power_origin(const DeviceProfile& profile) {
+  if (!profile.power) return "";
+  const PowerFigures& power = *profile.power;
+  return name_of(std::max({power.base_w.origin, power.cpu_w.origin, power.gpu_w.origin}));
+}
+
+// All but memory, which is known of the whole plan only.
+llvm::Expected<CompileReport::Variant> report_of(const ir::Graph& graph, const MadeVariant& made,
+                                                 const DeviceProfile& profile,
+                                                 VariantMaker& maker) {
+  const Candidate& variant = made.candidate;
+  CompileReport::Variant report;
+  report.one_processor_reason = made.one_processor_reason;
+  report.exempt = made.exempt;
+  report.figures = variant.figures;
+  report.power_origin = power_origin(profile);
+  report.name = variant.schedule.name;
+  report.predicted_us = variant.schedule.predicted_us;
+  report.evaluations = variant.evaluations;
+  double gpu_macs = 0, macs = 0;
+  for (const NodePartition& node_partition : variant.partition.node_partitions) {
+    const ir::NodeView view{graph, graph.node(node_partition.node)};
+    const double node_macs = multiply_adds(view);
+    double owned = 0;
+    for (const Part& part : node_partition.parts) owned += part.owned.count();
+    macs += node_macs;
+    if (const Part* gpu = node_partition.part_on(Processor::Gpu))
+      gpu_macs += node_macs * gpu->owned.count() / owned;
+    report.split_nodes += node_partition.is_split();
+  }
+  report.gpu_mac_share = macs > 0 ? gpu_macs / macs : 0;
+  report.chains = variant.partition.chains.size();
+  for (const Chain& chain : variant.partition.chains)
+    report.longest_chain = std::max(report.longest_chain, chain.nodes.size());
+  const GpuTensorCounts tensors = count_gpu_tensors(variant.schedule);
+  report.gpu_tensors = tensors.all;
+  report.half_tensors = tensors.halves;
+  CODL_ASSIGN_OR_RETURN(uncertainty, uncertainty_of(variant.schedule, profile));
+  report.uncertainty = uncertainty;
+  if (report.predicted_us <= 0) return report;
+  CODL_ASSIGN_OR_RETURN(on_cpu, maker.alone_on(Processor::Cpu));
+  report.speedup_over_cpu = on_cpu->schedule.predicted_us / report.predicted_us;
+  if (!profile.has_gpu) return report;
+  CODL_ASSIGN_OR_RETURN(on_gpu, maker.alone_on(Processor::Gpu));
+  report.speedup_over_gpu = on_gpu->schedule.predicted_us / report.predicted_us;
+  return report;
+}
+
+void print_stages(const ir::Graph& graph, const Candidate& variant, const Printouts& prints) {
+  const std::string heading = "variant " + variant.schedule.name + "\n";
+  if (prints.dumps("partition")) *prints.to << heading << print_partition(graph, variant.partition);
+  if (prints.dumps("schedule")) *prints.to << print(variant.schedule);
+  if (prints.dumps("memory")) *prints.to << heading << print_memory(variant.schedule);
+}
+
+}  // namespace
+
+llvm::Error report_variants(const ir::Graph& graph, llvm::ArrayRef<MadeVariant> variants,
+                            const DeviceProfile& profile, VariantMaker& maker,
+                            const Printouts& prints, CompileReport& report) {
+  for (const MadeVariant& made : variants) {
+    print_stages(graph, made.candidate, prints);
+    CODL_ASSIGN_OR_RETURN(variant, report_of(graph, made, profile, maker));
+    report.variants.push_back(std::move(variant));
+    for (ir::NodeId id : made.candidate.partition.not_split_as_forced) {
+      const ir::Node& node = graph.node(id);
+      report.not_split_as_forced.push_back(
+          llvm::formatv("{0} ({1})", node.name, op_info(node.op).name).str());
+    }
+  }
+  report.without_weight_limit = maker.without_weight_limit();
+  return llvm::Error::success();
+}
+
+void report_weights(const ir::Graph& graph, const PackedWeights& weights, const WeightLimit& limit,
+                    CompileReport& report) {
+  report.weight_bytes = weights.data_bytes;
+  report.model_weight_bytes = constant_bytes(graph);
+  report.weight_limit_bytes = limit.bytes_for(report.model_weight_bytes);
+  for (const Blob& blob : weights.blobs)
+    if (kernels::winograd_outputs(blob.packing) != 0) report.winograd_bytes += blob.bytes;
+}
+
+}  // namespace codl::compiler

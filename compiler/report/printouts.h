@@ -1,0 +1,25 @@
+// What codlc prints while it makes a plan.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "llvm/Support/raw_ostream.h"
+
+namespace codl::compiler {
+
+enum class SupportFormat { None, Text, Json };
+
+struct Printouts {
+  // graph, partition, schedule or memory, or a pass: the graph after it; empty: nothing.
+  std::string dump;
+  // Why the steps of this node of the first variant take what is predicted; empty: of all nodes.
+  std::optional<std::string> explained_node;
+  // What the device makes of the network.
+  SupportFormat support = SupportFormat::None;
+  llvm::raw_ostream* to = nullptr;  // null: nothing is printed
+
+  bool dumps(llvm::StringRef stage) const { return to != nullptr && dump == stage; }
+};
+
+}  // namespace codl::compiler

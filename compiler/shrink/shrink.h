@@ -1,0 +1,83 @@
+// Networks made smaller: pruning of channels, weights of low rank. A library of its own, of which
+// this is the only header that others include.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace codl::compiler {
+
+// Microseconds that the best plan of a graph without layouts is predicted to take.
+using LatencyJudge = std::function<llvm::Expected<double>(const ir::Graph& graph)>;
+
+// A ratio, or as much as the budget allows.
+struct ShrinkRatio {
+  bool is_auto = false;
+  double value = 0;
+};
+
+struct ShrinkOptions {
+  std::optional<ShrinkRatio> low_rank;  // share of the squares of the weights that is kept
+  std::optional<ShrinkRatio> prune;     // share of each group's channels that goes
+  std::string calibration;              // folder; empty: none
+  bool is_unchecked = false;            // without calibration: nobody measures what is lost
+  // What may be lost (Deviation::loss()): auto stays within it, a ratio that loses more is warned
+  // of.
+  double budget = 0.005;
+  // Of prune as auto: the share of the predicted latency that has to go, at the least loss found.
+  // Limit error if that cannot be had, or loses more than the budget.
+  std::optional<double> latency_cut;
+  std::string search_log;  // path; what auto measures is kept there, and taken from there
+  std::string judged_by;   // what the latencies depend on beside the network
+  // Of auto: called at each step of a search of at most `most_steps`; may be null.
+  std::function<void(size_t most_steps, const std::string& step)> on_step;
+  bool is_asked() const { return low_rank || prune; }
+};
+
+// The network, as it is after a rewrite.
+struct NetworkCost {
+  double predicted_us = 0;
+  double macs = 0;
+  double weight_bytes = 0;
+};
+
+// How far a network's outputs on samples are from those of the untouched one.
+struct Deviation {
+  double relative = 0;   // L2 norm of the difference by that of the untouched outputs
+  double cosine = 1;     // of the angle between the two, mean of samples
+  double agreement = 1;  // share of samples with the same largest element of the first output
+  std::optional<double> accuracy, accuracy_before;  // with labels
+  size_t samples = 0;
+
+  // What is lost: accuracy, in [0, 1]; without labels `relative`.
+  double loss() const { return accuracy ? std::max(*accuracy_before - *accuracy, 0.0) : relative; }
+};
+
+struct ShrinkReport {
+  struct Step {
+    std::string what;  // "none", "low rank", "pruning", "both"
+    NetworkCost cost;
+    std::optional<Deviation> deviation;  // on samples that nothing was fitted to
+  };
+  std::vector<Step> steps;
+  std::vector<std::string> rewrites;   // accepted, a line each
+  std::vector<std::string> untouched;  // a line each: what, and why
+  std::string warning;                 // one line if more is lost than the budget; or empty
+};
+
+// Rewrites the graph: a rewrite stays where `judge` finds the plan faster with it, and, with auto,
+// where no more is lost than the budget. Errors: Input (calibration data; none, and no
+// is_unchecked), Internal.
+llvm::Expected<ShrinkReport> shrink(ir::Graph& graph, const ShrinkOptions& options,
+                                    const LatencyJudge& judge);
+
+void print(const ShrinkReport& report, llvm::raw_ostream& os);
+
+}  // namespace codl::compiler
