@@ -31,7 +31,7 @@
 #include "profiler/notices.h"
 #include "profiler/profile_flags.h"
 #include "runtime/src/affinity.h"
-#include "runtime/tools/json_writer.h"
+#include "tools/json_writer.h"
 #include "runtime/tools/plan_tool.h"
 #include "schema/plan_layout.h"
 #include "tools/files.h"

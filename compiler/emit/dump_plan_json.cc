@@ -4,11 +4,10 @@
 
 #include "compiler/emit/step_facts.h"
 #include "kernels/common/contract/tasks.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/bit.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/raw_ostream.h"
+#include "tools/json_writer.h"
 
 namespace codl::compiler {
 
@@ -20,7 +19,7 @@ class JsonDump {
 
   std::string run(const PlanHead& head) {
     json_.object([&] {
-      json_.attribute("format_version", int64_t{head.version});
+      json_.key("format_version").integer(head.version);
       number("file_bytes", head.file_bytes);
       number("table_bytes", head.table_bytes);
       number("data_bytes", head.data_bytes);
@@ -29,16 +28,16 @@ class JsonDump {
       text("model_hash", plan_.info.model_hash);
       text("profile_hash", plan_.info.profile_hash);
       number("cpu_threads", plan_.info.cpu_threads);
-      json_.attributeArray("worker_speeds", [&] {
+      json_.key("worker_speeds").array([&] {
         for (uint16_t speed : plan_.info.worker_speeds)
-          json_.rawValue(llvm::formatv("{0:f4}", double{1} * speed / kFullSpeed).str());
+          json_.number(double{1} * speed / kFullSpeed);
       });
       array("inputs", plan_.inputs, [&](const PlanIo& one) { io(one); });
       array("outputs", plan_.outputs, [&](const PlanIo& one) { io(one); });
       number("visible_outputs", plan_.visible_outputs);
       array("extents", plan_.extents, [&](const OutputExtent& extent) {
         number("output", extent.output);
-        json_.attribute("dim", extent.dim);
+        json_.key("dim").integer(extent.dim);
         number("count_output", extent.count_output);
       });
       array("blobs", plan_.blobs, [&](const PlanBlob& blob) {
@@ -49,75 +48,71 @@ class JsonDump {
       array("kernels", plan_.kernels, [&](const KernelInfo* kernel) {
         number("id", kernel->id);
         number("revision", kernel->revision);
-        json_.attribute("symbol", kernel->symbol);
+        json_.key("symbol").string(kernel->symbol);
       });
       array("variants", plan_.variants, [&](const Variant& one) { variant(one); });
     });
-    return os_.str() + "\n";
+    return json_.text() + "\n";
   }
 
  private:
   void number(llvm::StringRef key, uint64_t value) {
-    json_.attribute(key, static_cast<int64_t>(value));
+    json_.key(key).integer(static_cast<int64_t>(value));
   }
 
   // Writes an array of objects; `members` writes the members of one.
   template <typename T, typename Members>
   void array(llvm::StringRef key, const std::vector<T>& items, Members members) {
-    json_.attributeArray(key, [&] {
+    json_.key(key).array([&] {
       for (const T& item : items) json_.object([&] { members(item); });
     });
   }
 
   template <typename T>
   void numbers(llvm::StringRef key, llvm::ArrayRef<T> items) {
-    json_.attributeArray(key, [&] {
-      for (T item : items) json_.value(int64_t{item});
+    json_.key(key).array([&] {
+      for (T item : items) json_.integer(item);
     });
   }
 
   void range(llvm::StringRef key, Range range) {
-    json_.attributeArray(key, [&] {
-      json_.value(range.begin);
-      json_.value(range.end);
+    json_.key(key).array([&] {
+      json_.integer(range.begin);
+      json_.integer(range.end);
     });
   }
 
-  void text(llvm::StringRef key, const std::string& text) {
-    json_.attribute(key, llvm::json::fixUTF8(text));
-  }
+  void text(llvm::StringRef key, const std::string& text) { json_.key(key).string(text); }
 
   void micros(llvm::StringRef key, double latency_us) {
-    json_.attributeBegin(key);
-    json_.rawValue(llvm::formatv("{0:f3}", latency_us).str());
-    json_.attributeEnd();
+    json_.key(key).number(std::round(latency_us * 1e3) / 1e3);
   }
 
   void io(const PlanIo& io) {
     text("name", io.name);
-    json_.attribute("dtype", dtype_name(io.dtype));
+    json_.key("dtype").string(dtype_name(io.dtype));
     numbers<int32_t>("dims", io.dims);
     number("bytes", io.bytes);
   }
 
   void variant(const Variant& variant) {
     text("name", variant.name);
-    json_.attribute("sharing", name_of(variant.sharing));
-    json_.attribute("gate", name_of(variant.gate));
+    json_.key("sharing").string(name_of(variant.sharing));
+    json_.key("gate").string(name_of(variant.gate));
     number("host_bytes", variant.host_bytes);
     number("shared_bytes", variant.shared_bytes);
     number("device_bytes", variant.device_bytes);
     micros("predicted_us", variant.predicted_us);
     if (variant.max_ahead_us > 0) micros("max_ahead_us", variant.max_ahead_us);
     const ConvolutionShare share = convolution_share(variant);
-    json_.attributeObject("convolution_macs", [&] {
-      json_.attribute("cpu", std::llround(share.cpu_macs));
-      json_.attribute("gpu", std::llround(share.gpu_macs));
+    json_.key("convolution_macs").object([&] {
+      json_.key("cpu").integer(std::llround(share.cpu_macs));
+      json_.key("gpu").integer(std::llround(share.gpu_macs));
     });
     array("images", variant.images, [&](const ImageSlot& image) {
       number("width", image.width);
       number("height", image.height);
-      json_.attribute("dtype", dtype_name(image.dtype));
+      json_.key("dtype").string(dtype_name(image.dtype));
     });
     array("tensors", variant.tensors, [&](const Tensor& one) { tensor(one); });
     uint64_t index = 0;
@@ -130,11 +125,11 @@ class JsonDump {
   void tensor(const Tensor& tensor) {
     const kernels::OperandShape& shape = tensor.shape;
     text("name", tensor.name);
-    json_.attribute("dtype", dtype_name(shape.dtype));
-    json_.attribute("layout", name_of(shape.layout));
+    json_.key("dtype").string(dtype_name(shape.dtype));
+    json_.key("layout").string(name_of(shape.layout));
     numbers<int32_t>("dims", {shape.dims, static_cast<size_t>(shape.rank)});
     range("rows", {shape.row_begin, shape.row_end});
-    json_.attribute("storage", name_of(tensor.storage));
+    json_.key("storage").string(name_of(tensor.storage));
     number("index", tensor.index);
     number("offset_bytes", tensor.offset_bytes);
     number("bytes", shape.bytes);
@@ -144,34 +139,34 @@ class JsonDump {
 
   void step(const Variant& variant, const Step& step) {
     const StepFacts facts = step_facts(variant, step);
-    json_.attribute("queue", name_of(step.queue));
-    json_.attribute("kind", name_of(step.kind));
+    json_.key("queue").string(name_of(step.queue));
+    json_.key("kind").string(name_of(step.kind));
     text("name", step.name);
     if (step.kernel != nullptr) {
-      json_.attribute("kernel", step.kernel->symbol);
-      json_.attribute("is_reference", step.kernel->is_reference());
-      json_.attribute("is_in_place", facts.is_in_place);
-      json_.attribute("op", llvm::StringRef(op_info(step.kernel->op).name.data(),
-                                            op_info(step.kernel->op).name.size()));
+      json_.key("kernel").string(step.kernel->symbol);
+      json_.key("is_reference").boolean(step.kernel->is_reference());
+      json_.key("is_in_place").boolean(facts.is_in_place);
+      json_.key("op").string(llvm::StringRef(op_info(step.kernel->op).name.data(),
+                                             op_info(step.kernel->op).name.size()));
       params(step);
-      json_.attribute("macs", std::llround(facts.macs));
-      json_.attribute("owned_macs", std::llround(facts.owned_macs));
+      json_.key("macs").integer(std::llround(facts.macs));
+      json_.key("owned_macs").integer(std::llround(facts.owned_macs));
     }
-    json_.attributeObject("part", [&] {
-      json_.attribute("dim", name_of(step.part_dim));
+    json_.key("part").object([&] {
+      json_.key("dim").string(name_of(step.part_dim));
       range("range", step.part);
       range("owned", facts.owned);
-      json_.attribute("extent", facts.extent);
+      json_.key("extent").integer(facts.extent);
     });
     numbers<TensorId>("operands", step.operands);
     numbers<int32_t>("tile", step.tile);
-    if (step.kind == StepKind::Map) json_.attribute("map_access", name_of(step.map_access));
+    if (step.kind == StepKind::Map) json_.key("map_access").string(name_of(step.map_access));
     numbers<StepId>("waits", step.waits);
     micros("predicted_us", step.predicted_us);
   }
 
   void params(const Step& step) {
-    json_.attributeObject("params", [&] {
+    json_.key("params").object([&] {
       for (const OpParamField& field : kOpParamFields) {
         if (field.op != step.kernel->op) continue;
         const llvm::StringRef name(field.name.data(), field.name.size());
@@ -179,25 +174,21 @@ class JsonDump {
         if (field.is_float)
           real(name, llvm::bit_cast<float>(word));
         else
-          json_.attribute(name, static_cast<int32_t>(word));
+          json_.key(name).integer(static_cast<int32_t>(word));
       }
     });
   }
 
-  // 9 digits restore a float exactly; JSON has no infinities (the ends of an open Clip) and no NaN.
+  // JSON has no infinities (the ends of an open Clip) and no NaN.
   void real(llvm::StringRef key, float value) {
-    json_.attributeBegin(key);
     if (std::isfinite(value))
-      json_.rawValue([&](llvm::raw_ostream& os) { os << llvm::format("%.9g", value); });
+      json_.key(key).number(value);
     else
-      json_.value(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
-    json_.attributeEnd();
+      json_.key(key).string(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
   }
 
   const PlanModel& plan_;
-  std::string text_;
-  llvm::raw_string_ostream os_{text_};
-  llvm::json::OStream json_{os_};
+  tools::JsonWriter json_;
 };
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "compiler/simulate/simulate.h"
 #include "compiler/support/hash.h"
 #include "compiler/support/version.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "schema/plan_layout.h"
@@ -26,8 +25,9 @@ constexpr char kLearnedLevel[] = "learned";
 
 class Writer {
  public:
-  Writer(const ReportedPlan& plan, llvm::raw_ostream& os)
-      : plan_(plan), profile_(plan.predictor.profile()), json_(os) {}
+  explicit Writer(const ReportedPlan& plan) : plan_(plan), profile_(plan.predictor.profile()) {}
+
+  const std::string& text() const { return json_.text(); }
 
   llvm::Error write() {
     std::vector<MeasuredSteps> measured;
@@ -39,23 +39,19 @@ class Writer {
     bool is_used = measured.empty();
     llvm::Error error = llvm::Error::success();
     json_.object([&] {
-      json_.attribute("format", "codl-report");
-      json_.attribute("format_version", kReportVersion);
+      json_.key("format").string("codl-report");
+      json_.key("format_version").integer(kReportVersion);
       write_made_from();
-      json_.attributeArray("variants", [&] {
+      json_.key("variants").array([&] {
         for (size_t i = 0; i < plan_.variants.size() && !error; ++i)
           json_.object([&] { error = write_variant(i, measured, is_used); });
       });
-      json_.attributeArray("operators", [&] { write_operators(); });
-      json_.attributeBegin("support");
-      std::string support;
-      llvm::raw_string_ostream os(support);
-      print_json(plan_.support, os);
-      json_.rawValue(llvm::StringRef(os.str()).rtrim());
-      json_.attributeEnd();
-      json_.attributeArray("passes", [&] { write_passes(); });
-      json_.attributeArray("limits", [&] { write_limits(); });
-      json_.attributeArray("notes", [&] {
+      json_.key("operators").array([&] { write_operators(); });
+      json_.key("support");
+      write_json(plan_.support, json_);
+      json_.key("passes").array([&] { write_passes(); });
+      json_.key("limits").array([&] { write_limits(); });
+      json_.key("notes").array([&] {
         for (const std::string& note : plan_.report.notes) text_value(note);
         for (const std::string& warning :
              {plan_.report.shrink.warning, plan_.report.assumed_kernels_warning,
@@ -77,28 +73,26 @@ class Writer {
       std::map<std::pair<ir::NodeId, const KernelInfo*>, llvm::SmallVector<StepId, 2>>;
 
   // Whole nanoseconds: as exact as predictions are, and short.
-  void us(llvm::StringRef key, double value) { json_.attribute(key, rounded(value)); }
+  void us(llvm::StringRef key, double value) { json_.key(key).number(rounded(value)); }
   static double rounded(double value) { return std::round(value * 1e3) / 1e3; }
   void share(llvm::StringRef key, double value) {
-    json_.attribute(key, std::round(value * 1e6) / 1e6);
+    json_.key(key).number(std::round(value * 1e6) / 1e6);
   }
   void number(llvm::StringRef key, uint64_t value) {
-    json_.attribute(key, static_cast<int64_t>(value));
+    json_.key(key).integer(static_cast<int64_t>(value));
   }
-  void text(llvm::StringRef key, llvm::StringRef value) {
-    json_.attribute(key, llvm::json::fixUTF8(value));
-  }
-  void text_value(llvm::StringRef value) { json_.value(llvm::json::fixUTF8(value)); }
+  void text(llvm::StringRef key, llvm::StringRef value) { json_.key(key).string(value); }
+  void text_value(llvm::StringRef value) { json_.string(value); }
 
   void write_made_from() {
-    json_.attribute("codlc_version", codlc_version());
+    json_.key("codlc_version").string(codlc_version());
     number("plan_format", kPlanVersion);
-    json_.attributeObject("model", [&] {
+    json_.key("model").object([&] {
       text("name", llvm::sys::path::filename(plan_.model_path));
       text("hash", plan_.model_hash);
       number("node_count", plan_.graph.nodes().size());
     });
-    json_.attributeObject("device", [&] {
+    json_.key("device").object([&] {
       text("name", profile_.name);
       text("description", profile_.description);
       text("profile_hash", to_hex(profile_.hash));
@@ -106,7 +100,7 @@ class Writer {
       number("cpu_threads", static_cast<uint64_t>(profile_.machine.cpu_threads));
       text("gpu", profile_.has_gpu ? profile_.gpu_name : "");
     });
-    json_.attributeObject("plan", [&] {
+    json_.key("plan").object([&] {
       number("bytes", plan_.plan_bytes);
       number("weight_bytes", plan_.report.weight_bytes);
       number("winograd_bytes", plan_.report.winograd_bytes);
@@ -114,12 +108,12 @@ class Writer {
       if (plan_.report.weight_limit_bytes)
         number("weight_limit_bytes", *plan_.report.weight_limit_bytes);
       if (const auto& free = plan_.report.without_weight_limit)
-        json_.attributeObject("without_weight_limit", [&] {
+        json_.key("without_weight_limit").object([&] {
           us("predicted_us", free->predicted_us);
           number("weight_bytes", free->weight_bytes);
         });
     });
-    json_.attributeObject("options", [&] {
+    json_.key("options").object([&] {
       text("strategy", plan_.asked.strategy);
       text("objective", kObjectiveNames[static_cast<size_t>(plan_.asked.objective)]);
       text("precision", plan_.precision == Precision::Fp16 ? "fp16" : "fp32");
@@ -149,7 +143,7 @@ class Writer {
     if (!facts.exempt.empty()) text("exempt", facts.exempt);
     us("end_us", timeline.total_us);
     us("overlap_us", timeline.overlap_us);
-    json_.attributeObject("busy_us", [&] {
+    json_.key("busy_us").object([&] {
       for (size_t queue = 0; queue < kQueueCount; ++queue)
         us(kQueueNames[queue], timeline.busy_us[queue]);
     });
@@ -163,16 +157,16 @@ class Writer {
       us("energy_mj", *facts.figures.energy_mj);
       text("power_origin", facts.power_origin);
     }
-    json_.attributeArray("steps", [&] { write_steps(schedule, *queue_steps, timeline); });
+    json_.key("steps").array([&] { write_steps(schedule, *queue_steps, timeline); });
     write_memory(schedule, spans_of(schedule, *queue_steps, timeline));
-    if (index == 0) json_.attributeArray("stands_on", [&] { write_stands_on(schedule); });
+    if (index == 0) json_.key("stands_on").array([&] { write_stands_on(schedule); });
     CODL_ASSIGN_OR_RETURN(measured, measured_steps_of(all_measured, plan_.measured_path, schedule));
     if (measured == nullptr) return llvm::Error::success();
     is_used = true;
-    json_.attributeObject("measured", [&] {
+    json_.key("measured").object([&] {
       us("median_us", measured->median_us);
       us("end_us", measured->end_us());
-      json_.attributeArray("steps", [&] {
+      json_.key("steps").array([&] {
         for (const MeasuredStep& step : measured->steps)
           json_.object([&] {
             us("start_us", step.start_us);
@@ -190,7 +184,7 @@ class Writer {
 
   // `spans`: by step of the plan.
   void write_memory(const Schedule& schedule, llvm::ArrayRef<Timeline::Span> spans) {
-    json_.attributeArray("memory_over_time", [&] {
+    json_.key("memory_over_time").array([&] {
       for (const LiveBytes& live : memory_over_time(schedule, spans))
         json_.object([&] {
           us("us", live.us);
@@ -217,18 +211,18 @@ class Writer {
       const QueueStep& queue_step = steps[i];
       const bool is_step = queue_step.called_queue == kNoQueue && next < schedule.steps.size();
       json_.object([&] {
-        json_.attribute("queue", kQueueNames[queue_step.queue]);
+        json_.key("queue").string(kQueueNames[queue_step.queue]);
         text("node", queue_step.name);
         us("start_us", timeline.spans[i].start_us);
         us("end_us", timeline.spans[i].end_us);
-        json_.attributeArray("waits", [&] {
+        json_.key("waits").array([&] {
           for (const QueueWait& wait : queue_step.waits)
-            json_.value(static_cast<int64_t>(wait.step));
+            json_.integer(static_cast<int64_t>(wait.step));
         });
         if (is_step)
           write_step(schedule, next);
         else
-          json_.attribute("kind", queue_step.called_queue == kNoQueue ? "wait" : "enqueue");
+          json_.key("kind").string(queue_step.called_queue == kNoQueue ? "wait" : "enqueue");
       });
       next += is_step;
     }
@@ -237,28 +231,28 @@ class Writer {
   void write_step(const Schedule& schedule, size_t id) {
     const Step& step = schedule.steps[id];
     number("step", id);
-    json_.attribute("kind", kStepKindNames[static_cast<size_t>(step.kind)]);
+    json_.key("kind").string(kStepKindNames[static_cast<size_t>(step.kind)]);
     us("predicted_us", step.predicted_us);
     if (step.part_dim != SplitDim::None && !step.part.empty())
-      json_.attributeObject("part", [&] {
-        json_.attribute("dim", step.part_dim == SplitDim::Height ? "rows" : "channels");
-        json_.attribute("begin", step.part.begin);
-        json_.attribute("end", step.part.end);
+      json_.key("part").object([&] {
+        json_.key("dim").string(step.part_dim == SplitDim::Height ? "rows" : "channels");
+        json_.key("begin").integer(step.part.begin);
+        json_.key("end").integer(step.part.end);
       });
     if (step.kind != StepKind::Kernel) {
       number("bytes", static_cast<uint64_t>(moved_bytes(schedule, step)));
       return;
     }
-    json_.attribute("kernel", step.kernel->symbol);
+    json_.key("kernel").string(step.kernel->symbol);
     write_calibration(*step.kernel, step.predicted_us, open_of(schedule, step));
   }
 
   // `open`: of what the profile leaves open; less than 1 where steps like it were learned.
   void write_calibration(const KernelInfo& kernel, double predicted_us, double open) {
     const Calibration& known = profile_.calibration_of(kernel);
-    json_.attribute("level",
-                    open < 1 ? kLearnedLevel : kLevelNames[static_cast<size_t>(known.level)]);
-    json_.attribute("origin", name_of(open < 1 ? origin_of_learned(open) : known.origin));
+    json_.key("level").string(open < 1 ? kLearnedLevel
+                                       : kLevelNames[static_cast<size_t>(known.level)]);
+    json_.key("origin").string(name_of(open < 1 ? origin_of_learned(open) : known.origin));
     us("low_us", predicted_us * std::pow(known.interval_low, open));
     us("high_us", predicted_us * std::pow(known.interval_high, open));
   }
@@ -320,12 +314,12 @@ class Writer {
       json_.object([&] {
         text("node", node.name);
         text("op", std::string(op_info(node.op).name));
-        json_.attribute("macs", std::llround(multiply_adds({plan_.graph, node})));
-        json_.attribute("chain", node_partition.chain);
-        json_.attribute("split", node_partition.dim == SplitDim::None     ? "none"
-                                 : node_partition.dim == SplitDim::Height ? "rows"
-                                                                          : "channels");
-        json_.attributeArray("parts", [&] {
+        json_.key("macs").integer(std::llround(multiply_adds({plan_.graph, node})));
+        json_.key("chain").integer(node_partition.chain);
+        json_.key("split").string(node_partition.dim == SplitDim::None     ? "none"
+                                  : node_partition.dim == SplitDim::Height ? "rows"
+                                                                           : "channels");
+        json_.key("parts").array([&] {
           const ir::ValueId value = node.output;
           write_parts(
               node_partition, steps,
@@ -343,15 +337,15 @@ class Writer {
     for (const Part& part : node_partition.parts) owned += part.owned.count();
     for (const Part& part : node_partition.parts)
       json_.object([&] {
-        json_.attribute("processor", part.processor == Processor::Cpu ? "cpu" : "gpu");
-        json_.attribute("kernel", part.kernel->symbol);
+        json_.key("processor").string(part.processor == Processor::Cpu ? "cpu" : "gpu");
+        json_.key("kernel").string(part.kernel->symbol);
         share("share", part.owned.count() / owned);
-        json_.attribute("begin", part.owned.begin);
-        json_.attribute("end", part.owned.end);
+        json_.key("begin").integer(part.owned.begin);
+        json_.key("end").integer(part.owned.end);
         if (const Range first = placement.boundary[index_of(part.processor)].rows; !first.empty())
-          json_.attributeObject("boundary", [&] {
-            json_.attribute("begin", first.begin);
-            json_.attribute("end", first.end);
+          json_.key("boundary").object([&] {
+            json_.key("begin").integer(first.begin);
+            json_.key("end").integer(first.end);
           });
         const auto of_part = steps.find({node_partition.node, part.kernel});
         const auto [predicted_us, open] =
@@ -406,18 +400,18 @@ class Writer {
     std::stable_sort(all.begin(), all.end(), [](const Alternative& a, const Alternative& b) {
       return a.predicted_us < b.predicted_us;
     });
-    json_.attributeArray("alternatives", [&] {
+    json_.key("alternatives").array([&] {
       for (const Alternative& alternative : all)
         json_.object([&] {
-          json_.attribute("processor",
-                          alternative.kernel->processor == Processor::Cpu ? "cpu" : "gpu");
-          json_.attribute("kernel", alternative.kernel->symbol);
+          json_.key("processor")
+              .string(alternative.kernel->processor == Processor::Cpu ? "cpu" : "gpu");
+          json_.key("kernel").string(alternative.kernel->symbol);
           us("predicted_us", alternative.predicted_us);
         });
     });
     for (size_t i = 0; i < all.size(); ++i)
       if (node_partition.is_split() || all[i].kernel != node_partition.parts[0].kernel) {
-        json_.attribute("next_best", static_cast<int64_t>(i));
+        json_.key("next_best").integer(static_cast<int64_t>(i));
         return;
       }
   }
@@ -430,7 +424,7 @@ class Writer {
         text("name", plan_.passes[i].first);
         number("nodes_before", before.nodes);
         number("nodes_after", after.nodes);
-        json_.attribute("saved_bytes", std::llround(before.bytes - after.bytes));
+        json_.key("saved_bytes").integer(std::llround(before.bytes - after.bytes));
         us("saved_cpu_us", before.predicted_us - after.predicted_us);
       });
     }
@@ -439,26 +433,24 @@ class Writer {
   void write_limits() {
     for (const LimitCheck& limit : plan_.limits)
       json_.object([&] {
-        json_.attribute("flag", limit.flag);
+        json_.key("flag").string(limit.flag);
         if (!limit.variant.empty()) text("variant", limit.variant);
-        json_.attribute("most", rounded(limit.most));
-        json_.attribute("found", rounded(limit.found));
+        json_.key("most").number(rounded(limit.most));
+        json_.key("found").number(rounded(limit.found));
       });
   }
 
   const ReportedPlan& plan_;
   const DeviceProfile& profile_;
-  llvm::json::OStream json_;
+  tools::JsonWriter json_;
 };
 
 }  // namespace
 
 llvm::Expected<std::string> report_json(const ReportedPlan& plan) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (llvm::Error error = Writer(plan, os).write())
-    return llvm::Expected<std::string>(std::move(error));
-  return os.str() + "\n";
+  Writer writer(plan);
+  if (llvm::Error error = writer.write()) return error;
+  return writer.text() + "\n";
 }
 
 }  // namespace codl::compiler

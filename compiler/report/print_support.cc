@@ -4,7 +4,7 @@
 #include "compiler/report/support_report.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
+#include "tools/json_writer.h"
 #include "tools/printable.h"
 
 namespace codl::compiler {
@@ -33,15 +33,15 @@ std::string placement(const OperatorSupport& support) {
       .str();
 }
 
-void print_kernels(llvm::json::OStream& json, llvm::StringRef key,
+void print_kernels(tools::JsonWriter& json, llvm::StringRef key,
                    const std::vector<std::string>& symbols) {
-  json.attributeArray(key, [&] {
-    for (const std::string& symbol : symbols) json.value(symbol);
+  json.key(key).array([&] {
+    for (const std::string& symbol : symbols) json.string(symbol);
   });
 }
 
-void print_number(llvm::json::OStream& json, llvm::StringRef key, size_t number) {
-  json.attribute(key, static_cast<int64_t>(number));
+void print_number(tools::JsonWriter& json, llvm::StringRef key, size_t number) {
+  json.key(key).integer(static_cast<int64_t>(number));
 }
 
 // Nodes that take less of a run share a line.
@@ -73,18 +73,18 @@ void print_text(const PlainLoops& loops, llvm::StringRef variant, llvm::raw_ostr
                         100 * kListedShare, short_count, short_us);
 }
 
-void print_json(llvm::json::OStream& json, const PlainLoops& loops) {
-  json.attributeObject("plain_loops", [&] {
-    json.attribute("predicted_us", loops.predicted_us);
-    json.attribute("share", loops.share);
-    json.attributeArray("nodes", [&] {
+void print_json(tools::JsonWriter& json, const PlainLoops& loops) {
+  json.key("plain_loops").object([&] {
+    json.key("predicted_us").number(loops.predicted_us);
+    json.key("share").number(loops.share);
+    json.key("nodes").array([&] {
       for (const PlainNode& node : loops.nodes)
         json.object([&] {
-          json.attribute("name", llvm::json::fixUTF8(node.name));
-          json.attribute("op", name_of(node.op));
-          json.attribute("dtype", dtype_name(node.dtype));
-          json.attribute("predicted_us", node.predicted_us);
-          json.attribute("share", node.share);
+          json.key("name").string(node.name);
+          json.key("op").string(name_of(node.op));
+          json.key("dtype").string(dtype_name(node.dtype));
+          json.key("predicted_us").number(node.predicted_us);
+          json.key("share").number(node.share);
         });
     });
   });
@@ -118,24 +118,23 @@ void print_text(const SupportReport& report, llvm::raw_ostream& os) {
             report.syncs, report.variant, report.gpu_syncs);
 }
 
-void print_json(const SupportReport& report, llvm::raw_ostream& os) {
-  llvm::json::OStream json(os);
+void write_json(const SupportReport& report, tools::JsonWriter& json) {
   json.object([&] {
-    json.attribute("device", report.device);
-    json.attribute("has_gpu", report.has_gpu);
-    json.attribute("variant", report.variant);
-    json.attribute("predicted_us", report.predicted_us);
-    json.attribute("macs", std::llround(report.macs));
-    json.attribute("fallback_share", report.fallback_share);
+    json.key("device").string(report.device);
+    json.key("has_gpu").boolean(report.has_gpu);
+    json.key("variant").string(report.variant);
+    json.key("predicted_us").number(report.predicted_us);
+    json.key("macs").integer(std::llround(report.macs));
+    json.key("fallback_share").number(report.fallback_share);
     print_number(json, "syncs", report.syncs);
     print_number(json, "gpu_syncs", report.gpu_syncs);
     print_json(json, report.plain_loops);
-    json.attributeArray("operators", [&] {
+    json.key("operators").array([&] {
       for (const OperatorSupport& support : report.operators)
         json.object([&] {
-          json.attribute("op", name_of(support.op));
+          json.key("op").string(name_of(support.op));
           print_number(json, "node_count", support.node_count);
-          json.attribute("macs", std::llround(support.macs));
+          json.key("macs").integer(std::llround(support.macs));
           print_number(json, "gpu_count", support.gpu_count);
           print_number(json, "height_split_count", support.height_split_count);
           print_number(json, "channel_split_count", support.channel_split_count);
@@ -148,7 +147,12 @@ void print_json(const SupportReport& report, llvm::raw_ostream& os) {
         });
     });
   });
-  os << "\n";
+}
+
+void print_json(const SupportReport& report, llvm::raw_ostream& os) {
+  tools::JsonWriter json;
+  write_json(report, json);
+  os << json.text() << "\n";
 }
 
 void print_text(const ImportError& error, llvm::raw_ostream& os) {
@@ -165,26 +169,26 @@ void print_text(const ImportError& error, llvm::raw_ostream& os) {
 }
 
 void print_json(const ImportError& error, llvm::raw_ostream& os) {
-  llvm::json::OStream json(os);
+  tools::JsonWriter json;
   // Names come from the model and may be any bytes.
   const auto text = [&](llvm::StringRef key, llvm::StringRef value) {
-    json.attribute(key, llvm::json::fixUTF8(value));
+    json.key(key).string(value);
   };
   json.object([&] {
-    json.attributeArray("refused", [&] {
+    json.key("refused").array([&] {
       for (const ImportProblem& problem : error.problems())
         json.object([&] {
           text("operator", problem.op_type);
-          json.attribute("opset", problem.opset);
-          json.attributeArray("nodes", [&] {
-            for (const std::string& node : problem.nodes) json.value(llvm::json::fixUTF8(node));
+          json.key("opset").integer(problem.opset);
+          json.key("nodes").array([&] {
+            for (const std::string& node : problem.nodes) json.string(node);
           });
           text("reason", problem.reason);
           text("suggestion", suggestion_for(problem.op_type, problem.reason));
         });
     });
   });
-  os << "\n";
+  os << json.text() << "\n";
 }
 
 void print(const SupportReport& report, const Printouts& prints) {

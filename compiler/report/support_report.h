@@ -11,6 +11,7 @@
 #include "compiler/report/printouts.h"
 #include "compiler/variants/variants.h"
 #include "llvm/Support/raw_ostream.h"
+#include "tools/json_writer.h"
 
 namespace codl::compiler {
 
@@ -66,6 +67,7 @@ llvm::Error print_refusal(llvm::Error error, const Printouts& prints);
 // A table and a summary; or one line of JSON, whose keys are the names above.
 void print_text(const SupportReport& report, llvm::raw_ostream& os);
 void print_json(const SupportReport& report, llvm::raw_ostream& os);
+void write_json(const SupportReport& report, tools::JsonWriter& json);
 
 // The same for a model that is refused: each reason, with a suggestion where there is one. JSON:
 // {"refused": [{operator, opset, nodes, reason, suggestion}]}; operator is empty for an input.

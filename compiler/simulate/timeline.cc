@@ -4,8 +4,8 @@
 
 #include "compiler/simulate/queue_clock.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+#include "tools/json_writer.h"
 
 namespace codl::compiler {
 
@@ -75,44 +75,42 @@ Timeline run_queues(llvm::ArrayRef<QueueStep> steps, const DeviceProfile& profil
 
 std::string chrome_trace(llvm::StringRef process, llvm::ArrayRef<QueueStep> steps,
                          const Timeline& timeline) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::json::OStream json(os);
+  tools::JsonWriter json;
   const auto name = [&](llvm::StringRef kind, int64_t queue, llvm::StringRef value) {
     json.object([&] {
-      json.attribute("name", kind);
-      json.attribute("ph", "M");
-      json.attribute("pid", 1);
-      json.attribute("tid", queue);
-      json.attributeObject("args", [&] { json.attribute("name", value); });
+      json.key("name").string(kind);
+      json.key("ph").string("M");
+      json.key("pid").integer(1);
+      json.key("tid").integer(queue);
+      json.key("args").object([&] { json.key("name").string(value); });
     });
   };
   json.object([&] {
-    json.attribute("displayTimeUnit", "ns");
-    json.attributeArray("traceEvents", [&] {
-      name("process_name", 0, llvm::json::fixUTF8(process));
+    json.key("displayTimeUnit").string("ns");
+    json.key("traceEvents").array([&] {
+      name("process_name", 0, process);
       for (size_t queue = 0; queue < kQueueCount; ++queue)
         if (timeline.busy_us[queue] > 0)
           name("thread_name", static_cast<int64_t>(queue), kQueueNames[queue]);
       for (size_t i = 0; i < steps.size(); ++i) {
         const QueueStep& step = steps[i];
         json.object([&] {
-          json.attribute("name", llvm::json::fixUTF8(step.name));
-          json.attribute("cat", step.kernel);
-          json.attribute("ph", "X");
-          json.attribute("ts", timeline.spans[i].start_us);
-          json.attribute("dur", timeline.spans[i].end_us - timeline.spans[i].start_us);
-          json.attribute("pid", 1);
-          json.attribute("tid", static_cast<int64_t>(step.queue));
-          json.attributeObject("args", [&] {
-            json.attribute("kernel", step.kernel);
-            json.attribute("step", static_cast<int64_t>(i));
+          json.key("name").string(step.name);
+          json.key("cat").string(step.kernel);
+          json.key("ph").string("X");
+          json.key("ts").number(timeline.spans[i].start_us);
+          json.key("dur").number(timeline.spans[i].end_us - timeline.spans[i].start_us);
+          json.key("pid").integer(1);
+          json.key("tid").integer(static_cast<int64_t>(step.queue));
+          json.key("args").object([&] {
+            json.key("kernel").string(step.kernel);
+            json.key("step").integer(static_cast<int64_t>(i));
           });
         });
       }
     });
   });
-  return os.str() + "\n";
+  return json.text() + "\n";
 }
 
 }  // namespace codl::compiler

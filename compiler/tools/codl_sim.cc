@@ -10,11 +10,11 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include "schema/plan_layout.h"
 #include "tools/files.h"
 #include "tools/flags.h"
+#include "tools/json_writer.h"
 #include "tools/printable.h"
 #include "tools/quantity.h"
 #include "tools/tool_error.h"
@@ -158,33 +158,29 @@ void print_text(const Simulated& simulated, const DeviceProfile& profile, llvm::
 
 void print_json(llvm::ArrayRef<Simulated> all, const DeviceProfile& profile,
                 llvm::raw_ostream& os) {
-  llvm::json::OStream json(os);
-  // At most three decimals; a double rounded to them would be printed with all digits that it has.
+  tools::JsonWriter json;
   const auto rounded = [&](llvm::StringRef key, double value) {
-    const std::string text = llvm::formatv("{0:f3}", value).str();
-    json.attributeBegin(key);
-    json.rawValue(llvm::StringRef(text).rtrim('0').rtrim('.'));
-    json.attributeEnd();
+    json.key(key).number(std::round(value * 1e3) / 1e3);
   };
   json.object([&] {
-    json.attribute("device", profile.name);
-    json.attributeArray("runs", [&] {
+    json.key("device").string(profile.name);
+    json.key("runs").array([&] {
       for (const Simulated& simulated : all)
         json.object([&] {
-          json.attribute("name", llvm::json::fixUTF8(simulated.name));
+          json.key("name").string(simulated.name);
           rounded("wall_us", simulated.wall.total_us);
           rounded("codl_clock_us", simulated.codl.total_us);
-          json.attributeObject("busy_us", [&] {
+          json.key("busy_us").object([&] {
             for (size_t queue = 0; queue < kQueueCount; ++queue)
               rounded(kQueueNames[queue], simulated.wall.busy_us[queue]);
           });
           rounded("overlap_us", simulated.wall.overlap_us);
           if (profile.power) rounded("energy_mj", simulated.wall.energy_j(*profile.power) * 1e3);
           if (const std::optional<FrameCount>& count = simulated.frames)
-            json.attributeObject("display", [&] {
-              json.attribute("frames", static_cast<int64_t>(count->frames));
-              json.attribute("lost", static_cast<int64_t>(count->lost));
-              json.attribute("runs", static_cast<int64_t>(count->runs));
+            json.key("display").object([&] {
+              json.key("frames").integer(static_cast<int64_t>(count->frames));
+              json.key("lost").integer(static_cast<int64_t>(count->lost));
+              json.key("runs").integer(static_cast<int64_t>(count->runs));
               rounded("lost_percent", lost_percent(*count));
               rounded("run_us", count->run_us);
               rounded("longest_wait_us", count->longest_wait_us);
@@ -192,7 +188,7 @@ void print_json(llvm::ArrayRef<Simulated> all, const DeviceProfile& profile,
         });
     });
   });
-  os << "\n";
+  os << json.text() << "\n";
 }
 
 struct Result {

@@ -5,7 +5,7 @@
 
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"
-#include "runtime/tools/json_writer.h"
+#include "tools/json_writer.h"
 #include "tools/tool_error.h"
 
 namespace codl::profiler {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "codl/codl.hpp"
-#include "runtime/tools/json_writer.h"
 #include "runtime/tools/plan_tool.h"
+#include "tools/json_writer.h"
 
 namespace codl::tools {
 

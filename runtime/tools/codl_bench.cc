@@ -18,7 +18,7 @@
 #include "runtime/tools/adaptation.h"
 #include "runtime/tools/clock_probe.h"
 #include "runtime/tools/compare_variants.h"
-#include "runtime/tools/json_writer.h"
+#include "tools/json_writer.h"
 #include "runtime/tools/plan_tool.h"
 #include "runtime/tools/statistics.h"
 #include "runtime/tools/timeline.h"

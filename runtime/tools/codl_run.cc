@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/tools/json_writer.h"
+#include "tools/json_writer.h"
 #include "runtime/tools/plan_tool.h"
 #include "runtime/tools/statistics.h"
 #include "runtime/tools/timeline.h"

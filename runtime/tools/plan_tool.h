@@ -9,8 +9,8 @@
 
 #include "codl/codl.hpp"
 #include "codl/policy.h"
-#include "runtime/tools/json_writer.h"
 #include "tools/dtype.h"
+#include "tools/json_writer.h"
 #include "tools/flags.h"
 #include "tools/tool_error.h"
 

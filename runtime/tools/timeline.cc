@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/tools/json_writer.h"
+#include "tools/json_writer.h"
 
 namespace codl::tools {
 namespace {

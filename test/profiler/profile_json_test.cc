@@ -9,7 +9,7 @@
 #include "compiler/device/device_profile.h"
 #include "compiler/device/latency_predictor.h"
 #include "profiler/measure/shapes.h"
-#include "runtime/tools/json_writer.h"
+#include "tools/json_writer.h"
 #include "test/profiler/kernel_of.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"

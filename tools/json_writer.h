@@ -1,4 +1,5 @@
-// Writes JSON by hand: the tools must build without the compiler's libraries.
+// Writes JSON, for all programs: those that run on devices are built without the compiler's
+// libraries.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +23,32 @@ class JsonWriter {
   JsonWriter& key(std::string_view name);
   void string(std::string_view text);
   void integer(int64_t value);
+  void number(float value);
   void number(double value);  // shortest form that reads back equal; null if not finite
   void boolean(bool value);
   void begin_object() { open('{'); }
   void end_object() { close('}'); }
   void begin_array() { open('['); }
   void end_array() { close(']'); }
+  // `body` writes what is inside.
+  template <typename Body>
+  void object(const Body& body) {
+    begin_object();
+    body();
+    end_object();
+  }
+  template <typename Body>
+  void array(const Body& body) {
+    begin_array();
+    body();
+    end_array();
+  }
 
   const std::string& text() const { return text_; }
 
  private:
+  template <typename Number>
+  void digits(Number value);
   void separate();
   void open(char bracket);
   void close(char bracket);

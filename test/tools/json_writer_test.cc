@@ -1,4 +1,4 @@
-#include "runtime/tools/json_writer.h"
+#include "tools/json_writer.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "runtime/tools/json_writer.h"
+#include "tools/json_writer.h"
 
 #include <charconv>
 #include <cmath>
@@ -25,15 +25,19 @@ void JsonWriter::integer(int64_t value) {
   text_ += std::to_string(value);
 }
 
-void JsonWriter::number(double value) {
+void JsonWriter::number(float value) { digits(value); }
+void JsonWriter::number(double value) { digits(value); }
+
+template <typename Number>
+void JsonWriter::digits(Number value) {
   separate();
   if (!std::isfinite(value)) {
     text_ += "null";
     return;
   }
-  char digits[32];
-  const auto result = std::to_chars(digits, digits + sizeof(digits), value);
-  text_.append(digits, result.ptr);
+  char buffer[32];
+  const auto result = std::to_chars(buffer, buffer + sizeof(buffer), value);
+  text_.append(buffer, result.ptr);
 }
 
 void JsonWriter::boolean(bool value) {
