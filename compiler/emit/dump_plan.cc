@@ -165,7 +165,7 @@ llvm::Expected<PlanModel> open_plan(const void* bytes, size_t size, llvm::String
   if (fault.ok()) return plan_of(*table);
   // A plan of another version is not damaged; codl-run and codl-bench tell the two apart as well.
   const bool is_damaged = fault.kind == PlanFault::Corrupt;
-  return plan_fault_error(is_damaged ? ErrorKind::Input : ErrorKind::Unsupported, path, fault);
+  return plan_fault_error(is_damaged ? ExitCode::Input : ExitCode::Unsupported, path, fault);
 }
 
 llvm::Expected<std::string> dump_plan_text(const void* bytes, size_t size, llvm::StringRef path) {

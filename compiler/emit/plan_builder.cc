@@ -245,7 +245,7 @@ llvm::Expected<LargeBytes> build_plan(ir::Graph graph, llvm::ArrayRef<Schedule> 
   const plan::PlanDef* verified = nullptr;
   const PlanFault fault =
       verify_plan(file.data(), file.size(), VerifyLevel::All, kernels::check_step, &verified);
-  if (!fault.ok()) return plan_fault_error(ErrorKind::Internal, "build_plan", fault);
+  if (!fault.ok()) return plan_fault_error(ExitCode::Internal, "build_plan", fault);
   return file;
 }
 

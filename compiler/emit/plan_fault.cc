@@ -2,7 +2,7 @@
 
 namespace codl::compiler {
 
-llvm::Error plan_fault_error(ErrorKind kind, llvm::StringRef path, const PlanFault& fault) {
+llvm::Error plan_fault_error(ExitCode kind, llvm::StringRef path, const PlanFault& fault) {
   std::string where = path.str() + ": " + fault.where;
   if (fault.index >= 0) where += " " + std::to_string(fault.index);
   if (fault.variant >= 0) where += " of variant " + std::to_string(fault.variant);

@@ -180,9 +180,9 @@ class Import {
     if (!importer_.is_available(node)) return llvm::Error::success();
     return llvm::handleErrors(
         run_rule(*entry, node), [&](std::unique_ptr<CompileError> error) -> llvm::Error {
-          if (error->kind() == ErrorKind::Input && importer_.believes_declared_dims(node))
+          if (error->kind() == ExitCode::Input && importer_.believes_declared_dims(node))
             add_unsupported(node, declared_dims_do_not_fit(node, *error));
-          else if (error->kind() != ErrorKind::Unsupported)
+          else if (error->kind() != ExitCode::Unsupported)
             return llvm::Error(std::move(error));
           else
             add_unsupported(node, error->text().str());

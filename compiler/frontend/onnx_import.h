@@ -41,7 +41,7 @@ class ImportError : public llvm::ErrorInfo<ImportError, CompileError> {
  public:
   static char ID;
   ImportError(std::string path, std::string message, std::vector<ImportProblem> problems)
-      : ErrorInfo(ErrorKind::Unsupported, std::move(path), std::move(message)),
+      : ErrorInfo(tools::ToolError(ExitCode::Unsupported, std::move(path), std::move(message))),
         problems_(std::move(problems)) {}
 
   llvm::ArrayRef<ImportProblem> problems() const { return problems_; }

@@ -129,7 +129,7 @@ bool is_met(int64_t score) { return static_cast<double>(score) <= kMaxMet; }
 
 llvm::Error expect_limits(llvm::ArrayRef<LimitCheck> checks, llvm::StringRef where) {
   for (const LimitCheck& check : checks)
-    if (check.excess > 0) return make_error(ErrorKind::Limit, where, check.text);
+    if (check.excess > 0) return make_error(ExitCode::Limit, where, check.text);
   return llvm::Error::success();
 }
 

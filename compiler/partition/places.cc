@@ -43,7 +43,7 @@ llvm::Expected<ForcedPlaces> ForcedPlaces::create(const CostModel& costs,
         return input_error("--place", "expected each node once, found \"{0}\" again", one.node);
     std::optional<Segment> segment = segment_of(costs, node, one);
     if (!segment)
-      return make_error(ErrorKind::Limit, costs.profile().name,
+      return make_error(ExitCode::Limit, costs.profile().name,
                         llvm::formatv("expected a kernel for node \"{0}\" where --place puts it, "
                                       "found that it can be: {1}",
                                       one.node, possible_places(costs, node))

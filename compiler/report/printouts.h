@@ -1,4 +1,4 @@
-// What codlc prints while it makes a plan.
+// Printouts say what codlc prints while it makes a plan.
 #pragma once
 
 #include <optional>

@@ -29,13 +29,11 @@ codl_dtype_t dtype_in_file(DType dtype) { return static_cast<codl_dtype_t>(dtype
 
 // Returns what `parse` gives; an input error that it throws becomes ours.
 template <typename Parse>
-auto parsed(const std::string& path, Parse parse) -> llvm::Expected<decltype(parse())> {
+auto parsed(Parse parse) -> llvm::Expected<decltype(parse())> {
   try {
     return parse();
   } catch (const tools::ToolError& error) {
-    llvm::StringRef text = error.what();
-    text.consume_front(path + ": ");
-    return make_error(ErrorKind::Input, path, text.str());
+    return llvm::make_error<CompileError>(error);
   }
 }
 
@@ -106,7 +104,7 @@ llvm::Expected<std::vector<int64_t>> read_labels(const std::string& path, size_t
                                                  int64_t classes) {
   CODL_ASSIGN_OR_RETURN(
       file, read_input(path, kMaxSamples * sizeof(int64_t) + tools::kMaxNpyHeaderBytes));
-  CODL_ASSIGN_OR_RETURN(npy, parsed(path, [&] { return tools::parse_npy(path, file); }));
+  CODL_ASSIGN_OR_RETURN(npy, parsed([&] { return tools::parse_npy(path, file); }));
   const bool is_integer = npy.dtype == CODL_INT64 || npy.dtype == CODL_INT32 ||
                           npy.dtype == CODL_INT16 || npy.dtype == CODL_INT8 ||
                           npy.dtype == CODL_UINT8;
@@ -176,8 +174,8 @@ llvm::Expected<std::unique_ptr<CalibrationData::Array>> CalibrationData::Array::
   const uint64_t file_bytes = array->file.bytes();
   const uint64_t begin_bytes = std::min(file_bytes, tools::kMaxNpyHeaderBytes);
   if (llvm::Error error = to_error(path, array->file.read(0, begin_bytes, &begin))) return error;
-  CODL_ASSIGN_OR_RETURN(
-      header, parsed(path, [&] { return tools::parse_npy_header(path, begin, file_bytes); }));
+  CODL_ASSIGN_OR_RETURN(header,
+                        parsed([&] { return tools::parse_npy_header(path, begin, file_bytes); }));
   array->header = std::move(header);
   if (!array->header.is_fortran) return array;
   if (file_bytes > kMaxFortranBytes)
@@ -187,7 +185,7 @@ llvm::Expected<std::unique_ptr<CalibrationData::Array>> CalibrationData::Array::
                        kMaxFortranBytes);
   std::string all;
   if (llvm::Error error = to_error(path, array->file.read(0, file_bytes, &all))) return error;
-  CODL_ASSIGN_OR_RETURN(npy, parsed(path, [&] { return tools::parse_npy(path, all); }));
+  CODL_ASSIGN_OR_RETURN(npy, parsed([&] { return tools::parse_npy(path, all); }));
   array->in_c_order = std::move(npy.data);
   return array;
 }

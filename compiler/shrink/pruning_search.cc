@@ -265,7 +265,7 @@ llvm::Expected<Pruner::Ratios> PruningSearch::at_latency(double us, Adding addin
     Pruner::Ratios ratios = at_price(std::exp(middle), adding);
     CODL_ASSIGN_OR_RETURN(found_us, us_of(ratios));
     if (i == 0 && found_us > us)
-      return make_error(ErrorKind::Limit, "--latency-cut",
+      return make_error(ExitCode::Limit, "--latency-cut",
                         llvm::formatv("expected a plan of {0:f3} ms at most (untouched {1:f3} ms), "
                                       "found {2:f3} ms with as much removed as is tried",
                                       us / 1e3, untouched_us_ / 1e3, found_us / 1e3)

@@ -15,14 +15,12 @@ namespace {
 
 constexpr uint64_t kMaxLogBytes = uint64_t{1} << 26;
 
-// What `work` throws, as an error.
-llvm::Error without_exceptions(const std::string& path, llvm::function_ref<void()> work) {
+// Returns what `work` throws as an error.
+llvm::Error without_exceptions(llvm::function_ref<void()> work) {
   try {
     work();
   } catch (const tools::ToolError& error) {
-    llvm::StringRef text = error.what();
-    text.consume_front(path + ": ");
-    return make_error(ErrorKind::Input, path, text.str());
+    return llvm::make_error<CompileError>(error);
   }
   return llvm::Error::success();
 }
@@ -60,7 +58,7 @@ llvm::Expected<SearchLog> SearchLog::open(const std::string& path, uint64_t key)
   }
   log.file_ = std::make_unique<tools::LogFile>();
   if (llvm::Error error =
-          without_exceptions(path, [&] { log.file_->create(path, head + rest.str(), true); }))
+          without_exceptions([&] { log.file_->create(path, head + rest.str(), true); }))
     return error;
   return log;
 }
@@ -80,7 +78,7 @@ llvm::Expected<double> SearchLog::number(const std::string& question,
 }
 
 llvm::Error SearchLog::append(const std::string& text) {
-  return without_exceptions(path_, [&] { file_->append(text); });
+  return without_exceptions([&] { file_->append(text); });
 }
 
 }  // namespace codl::compiler

@@ -361,7 +361,7 @@ class Shrinker {
     if (loss <= options_.budget) return pruned;  // false where it is not a number
     if (options_.latency_cut)
       return make_error(
-          ErrorKind::Limit, "--latency-cut",
+          ExitCode::Limit, "--latency-cut",
           llvm::formatv("expected a loss of at most {0:f2} % (--accuracy-budget), "
                         "found {1:f2} % at {2:f1} % less latency",
                         100 * options_.budget, 100 * loss, 100 * *options_.latency_cut)

@@ -7,23 +7,6 @@ namespace codl::compiler {
 
 char CompileError::ID;
 
-namespace {
-int exit_code_of(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::Input:
-      return 1;
-    case ErrorKind::Unsupported:
-      return 2;
-    case ErrorKind::Limit:
-      return 3;
-    case ErrorKind::Internal:
-    case ErrorKind::Memory:
-      return 70;  // EX_SOFTWARE of sysexits.h
-  }
-  return 70;
-}
-}  // namespace
-
 int report_error(llvm::Error error, llvm::raw_ostream& os) {
   int exit_code = 0;
   auto report = [&](const llvm::ErrorInfoBase& info, int code) {
@@ -34,9 +17,11 @@ int report_error(llvm::Error error, llvm::raw_ostream& os) {
   llvm::handleAllErrors(
       std::move(error),
       [&](const CompileError& compile_error) {
-        report(compile_error, exit_code_of(compile_error.kind()));
+        report(compile_error, static_cast<int>(compile_error.kind()));
       },
-      [&](const llvm::ErrorInfoBase& other) { report(other, exit_code_of(ErrorKind::Internal)); });
+      [&](const llvm::ErrorInfoBase& other) {
+        report(other, static_cast<int>(ExitCode::Internal));
+      });
   return exit_code;
 }
 

@@ -1,4 +1,4 @@
-// The compiler's one error class. Message form: `where: expected X, found Y`.
+// tools::ToolError in an llvm::Error. Message form: `where: expected X, found Y`.
 #pragma once
 
 #include <string>
@@ -7,59 +7,51 @@
 
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "tools/tool_error.h"
 
 namespace codl::compiler {
 
-// Tells who must act:
-//   Input        the user (model, profile, flag); exit code 1
-//   Unsupported  us, later (names op, opset, attribute); exit code 2
-//   Limit        the user, because a requested limit cannot be met; exit code 3
-//   Internal     us, because a checker found our own output wrong; exit code 70
-//   Memory       the user, because there is not enough of it; exit code 70
-enum class ErrorKind { Input, Unsupported, Limit, Internal, Memory };
+using tools::ExitCode;
 
 class CompileError : public llvm::ErrorInfo<CompileError> {
  public:
   static char ID;
-  CompileError(ErrorKind kind, std::string where, std::string message)
-      : kind_(kind), where_(std::move(where)), message_(std::move(message)) {}
+  explicit CompileError(tools::ToolError error) : error_(std::move(error)) {}
 
-  void log(llvm::raw_ostream& os) const override { os << where_ << ": " << message_; }
+  void log(llvm::raw_ostream& os) const override { os << error_.what(); }
   std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
-  ErrorKind kind() const { return kind_; }
-  llvm::StringRef where() const { return where_; }
-  llvm::StringRef text() const { return message_; }  // the message without `where`
+  ExitCode kind() const { return error_.code; }
+  llvm::StringRef where() const { return error_.where; }
+  llvm::StringRef text() const { return error_.text; }  // the message without `where`
 
  private:
-  ErrorKind kind_;
-  std::string where_;
-  std::string message_;
+  tools::ToolError error_;
 };
 
-inline llvm::Error make_error(ErrorKind kind, llvm::StringRef where, std::string message) {
-  return llvm::make_error<CompileError>(kind, where.str(), std::move(message));
+inline llvm::Error make_error(ExitCode kind, llvm::StringRef where, std::string message) {
+  return llvm::make_error<CompileError>(tools::ToolError(kind, where.str(), std::move(message)));
 }
 
 // Example: input_error("conv1", "expected rank 4, found {0}", rank).
 template <typename... Args>
 llvm::Error input_error(llvm::StringRef where, const char* format, Args&&... args) {
-  return make_error(ErrorKind::Input, where,
+  return make_error(ExitCode::Input, where,
                     llvm::formatv(format, std::forward<Args>(args)...).str());
 }
 template <typename... Args>
 llvm::Error unsupported_error(llvm::StringRef where, const char* format, Args&&... args) {
-  return make_error(ErrorKind::Unsupported, where,
+  return make_error(ExitCode::Unsupported, where,
                     llvm::formatv(format, std::forward<Args>(args)...).str());
 }
 template <typename... Args>
 llvm::Error internal_error(llvm::StringRef where, const char* format, Args&&... args) {
-  return make_error(ErrorKind::Internal, where,
+  return make_error(ExitCode::Internal, where,
                     llvm::formatv(format, std::forward<Args>(args)...).str());
 }
 
 // Makes the error of a stage that met std::bad_alloc.
 inline llvm::Error memory_error(llvm::StringRef where) {
-  return make_error(ErrorKind::Memory, where, "expected enough memory, found none left");
+  return make_error(ExitCode::Internal, where, "expected enough memory, found none left");
 }
 
 // Consumes the error and returns the exit code for the tool. Writes one line per error to `os`,

@@ -23,7 +23,7 @@ layer(profiler ^profiler/ schema/ kernels/ compiler/cost/ runtime/src/ tools/ ru
 layer(examples ^examples/ codl/codl[.]h codl/codl[.]hpp select_plan[.]h)
 # The compiler is a line: a folder may include itself and those before it.
 set(line support ir ops interp frontend passes shrink cost device partition schedule simulate memory variants emit report)
-set(may schema/ kernels/ llvm/ tools/printable[.]h tools/nearest[.]h tools/files[.]h tools/json_writer[.]h)
+set(may schema/ kernels/ llvm/ tools/printable[.]h tools/nearest[.]h tools/files[.]h tools/json_writer[.]h tools/tool_error[.]h)
 foreach(folder ${line})
   layer(compiler_${folder} ^compiler/${folder}/ ${may} compiler/${folder}/)
   if(folder STREQUAL shrink)  # a library with one header
@@ -32,7 +32,7 @@ foreach(folder ${line})
     list(APPEND may compiler/${folder}/)
   endif()
 endforeach()
-list(APPEND compiler_shrink_may tools/npy[.]h tools/tool_error[.]h)  # reads calibration data
+list(APPEND compiler_shrink_may tools/npy[.]h)  # reads calibration data
 # The device computes the cost of a step, too, so this layer does without LLVM.
 layer(compiler_cost ^compiler/cost/ schema/ kernels/ compiler/cost/)
 # The graph's verifier compares types with the operators' inferred ones.

@@ -1,6 +1,6 @@
 // Fuzz target: any bytes are an ONNX model, which goes through the importer, the passes and the
 // whole compiler. If there is a small plan, it runs on random inputs. Nothing may crash, hang or be
-// called our own fault (ErrorKind::Internal), and libcodl must accept every plan that codlc wrote.
+// called our own fault (ExitCode::Internal), and libcodl must accept every plan that codlc wrote.
 #include <cstring>
 #include <random>
 #include <string>
@@ -99,7 +99,7 @@ void compile_model(llvm::StringRef bytes) {
   auto result = compiler::compile(bytes, "model.onnx", host(), options);
   if (!result) {
     llvm::handleAllErrors(result.takeError(), [](const compiler::CompileError& error) {
-      if (error.kind() == compiler::ErrorKind::Internal)
+      if (error.kind() == compiler::ExitCode::Internal)
         fail("expected no internal error, found " + error.where().str() + ": " +
              error.text().str());
     });

@@ -10,7 +10,7 @@ namespace codl::test {
 // wrong.
 inline void expect_no_fault(llvm::Error error) {
   llvm::handleAllErrors(std::move(error), [](const compiler::CompileError& found) {
-    if (found.kind() == compiler::ErrorKind::Internal)
+    if (found.kind() == compiler::ExitCode::Internal)
       fail("expected no internal error, found " + found.text().str());
   });
 }

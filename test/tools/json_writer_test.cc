@@ -23,6 +23,19 @@ TEST_CASE("commas stand between items, at every depth") {
   CHECK(json.text() == R"({"a":-1,"b":[{},"x",true],"c":0.1})");
 }
 
+TEST_CASE("what a body writes is inside, and numbers are as short as they read back") {
+  JsonWriter json;
+  json.object([&] {
+    json.key("a").array([&] {
+      json.number(0.1F);
+      json.number(0.1);
+      json.number(1e300);
+    });
+    json.key("b").object([] {});
+  });
+  CHECK(json.text() == R"({"a":[0.1,0.1,1e+300],"b":{}})");
+}
+
 TEST_CASE("quotes, backslashes and control characters are escaped, UTF-8 is not") {
   JsonWriter json;
   json.string("a\"b\\c\n\x01\x7f\xc3\xa9");

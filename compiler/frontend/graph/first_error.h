@@ -15,7 +15,7 @@ class FirstError {
     llvm::handleAllErrors(
         std::move(error),
         [&](const CompileError& found) { keep(found.kind(), found.text().str()); },
-        [&](const llvm::ErrorInfoBase& found) { keep(ErrorKind::Internal, found.message()); });
+        [&](const llvm::ErrorInfoBase& found) { keep(ExitCode::Internal, found.message()); });
   }
 
   // Returns the error with `where` in place of its own position.
@@ -26,14 +26,14 @@ class FirstError {
   explicit operator bool() const { return is_kept_; }
 
  private:
-  void keep(ErrorKind kind, std::string text) {
+  void keep(ExitCode kind, std::string text) {
     if (std::exchange(is_kept_, true)) return;
     kind_ = kind;
     text_ = std::move(text);
   }
 
   std::string text_;
-  ErrorKind kind_ = ErrorKind::Internal;
+  ExitCode kind_ = ExitCode::Internal;
   bool is_kept_ = false;
 };
 

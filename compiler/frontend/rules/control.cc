@@ -77,7 +77,7 @@ llvm::Error as_unsupported(llvm::Error error,
                            llvm::function_ref<llvm::Error(const CompileError&)> reworded) {
   return llvm::handleErrors(std::move(error),
                             [&](std::unique_ptr<CompileError> found) -> llvm::Error {
-                              if (found->kind() == ErrorKind::Input) return reworded(*found);
+                              if (found->kind() == ExitCode::Input) return reworded(*found);
                               return llvm::Error(std::move(found));
                             });
 }

@@ -25,7 +25,7 @@ TEST_CASE("the kind of an error is the exit code, its message one line") {
   CHECK(input.exit_code == 1);
   CHECK(input.text == "conv1: expected rank 4, found 3\n");
   CHECK(report(unsupported_error("a", "b")).exit_code == 2);
-  CHECK(report(make_error(ErrorKind::Limit, "a", "b")).exit_code == 3);
+  CHECK(report(make_error(ExitCode::Limit, "a", "b")).exit_code == 3);
   CHECK(report(internal_error("a", "b")).exit_code == 70);
   CHECK(report(llvm::Error::success()).exit_code == 0);
 }
