@@ -15,6 +15,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "schema/plan_layout.h"
+#include "tools/json_writer.h"
 
 namespace codl::compiler {
 namespace {

@@ -86,7 +86,7 @@ class Shrinker {
       if (!options_.is_unchecked)
         return input_error(options_.prune ? "--prune" : "--low-rank",
                            "expected --calibration=DIR to measure what the network loses, or "
-                           "--calibration=none to leave that open, found neither");
+                           "--unchecked to leave that open, found neither");
       return llvm::Error::success();
     }
     CODL_ASSIGN_OR_RETURN(opened, CalibrationData::open(options_.calibration, untouched_));

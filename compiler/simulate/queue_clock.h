@@ -39,7 +39,7 @@ struct QueueConditions {
                 const double (&gb_per_s)[kQueueCount]) const {
     if (queue >= 2) return slow_down[queue];
     const bool is_alone = !runs[0] || !runs[1];
-    // A disturbance of one queue lasts longer than steps and holds up the other at their next join:
+    // Interference lasts longer than a step, and the other queue waits at the next join, so that
     // both queues lose what either loses.
     const double both = interference[queue] + (is_alone ? 0 : interference[1 - queue]);
     const double alone = slow_down[queue] * (1 + both);

@@ -207,11 +207,13 @@ tools::FlagGroup shrink_flags(CodlcFlags* flags) {
         "factor weights so that this share of their squares is kept; auto: as for --prune", "",
         "By SVD; convolutions channel-wise, spatially or by Tucker-2. What the plan is not "
         "predicted to be at least 0.2 % faster for stays."},
-       {"calibration", calibration_value("DIR|none", &flags->shrink),
-        "measure what the network loses on these inputs; none: do not measure it", "",
+       {"calibration", text_value("DIR", &flags->shrink.calibration, "none"),
+        "measure on these inputs what the network loses", "",
         "DIR has INPUT.npy of dims [samples, dims of the input], or any .npy files where there is "
         "one input; and maybe labels.npy: the index of the largest output. Every other sample is "
         "fitted to, the rest measured on."},
+       {"unchecked", switch_value(&flags->shrink.is_unchecked),
+        "shrink without --calibration: nobody measures what the network loses"},
        {"accuracy-budget", quantity_value("PERCENT", &flags->shrink.budget, share),
         "lose at most this much accuracy (without labels: relative error), like 1%", "",
         "auto stays within it; a ratio that loses more is warned of."},
@@ -348,8 +350,11 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
     return input_error("--depfile", "expected a plan to be written (-o), found none");
   options.shrink = flags.shrink;
   options.emits_onnx = !flags.emitted_onnx.empty();
-  if ((!flags.shrink.calibration.empty() || flags.shrink.is_unchecked) && !flags.shrink.is_asked())
-    return input_error("--calibration", "expected --low-rank or --prune beside it, found neither");
+  for (const auto& [flag, is_given] :
+       {std::pair("--calibration", !flags.shrink.calibration.empty()),
+        std::pair("--unchecked", flags.shrink.is_unchecked)})
+    if (is_given && !flags.shrink.is_asked())
+      return input_error(flag, "expected --low-rank or --prune beside it, found neither");
   for (const auto& [flag, is_given] :
        {std::pair("--latency-cut", flags.shrink.latency_cut.has_value()),
         std::pair("--search-log", !flags.shrink.search_log.empty())})

@@ -83,13 +83,6 @@ tools::FlagValue ratio_value(std::string form, std::optional<ShrinkRatio>* targe
           }};
 }
 
-tools::FlagValue calibration_value(std::string form, ShrinkOptions* target) {
-  return {std::move(form), "", [=](const std::string&, const std::string& value) {
-            target->is_unchecked = value == "none";
-            target->calibration = target->is_unchecked ? "" : value;
-          }};
-}
-
 tools::FlagValue reports_value(std::string form, std::vector<std::string>* target) {
   tools::FlagValue value{
       std::move(form), "", [=](const std::string& flag, const std::string& path) {

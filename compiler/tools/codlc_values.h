@@ -16,9 +16,6 @@ tools::FlagValue name_value(std::string form, std::string* target, std::vector<s
 // A ratio between 0 and 1, or auto.
 tools::FlagValue ratio_value(std::string form, std::optional<ShrinkRatio>* target);
 
-// A folder, or "none": nobody measures what a rewrite loses.
-tools::FlagValue calibration_value(std::string form, ShrinkOptions* target);
-
 // Paths of reports, again and again; their ends say what is written.
 tools::FlagValue reports_value(std::string form, std::vector<std::string>* target);
 

@@ -18,7 +18,6 @@
 #include "runtime/tools/adaptation.h"
 #include "runtime/tools/clock_probe.h"
 #include "runtime/tools/compare_variants.h"
-#include "tools/json_writer.h"
 #include "runtime/tools/plan_tool.h"
 #include "runtime/tools/statistics.h"
 #include "runtime/tools/timeline.h"
@@ -31,8 +30,7 @@ namespace {
 
 constexpr char kTool[] = "codl-bench";
 
-// With its margins, less than a terminal's 80.
-constexpr int32_t kTimelineColumns = 64;
+constexpr int32_t kTimelineColumns = 64;  // with its margins fewer than a terminal's 80
 
 struct BenchFlags {
   PlanFlags plan;
@@ -49,8 +47,7 @@ struct BenchFlags {
   bool lists_runs = false;
 };
 
-// Odd, so that the median is one of them.
-constexpr int32_t kRounds = 5;
+constexpr int32_t kRounds = 5;  // odd, so that the median is one of them
 
 struct StepTimes {
   codl_step_time_t step;

@@ -10,8 +10,8 @@
 #include "codl/codl.hpp"
 #include "codl/policy.h"
 #include "tools/dtype.h"
-#include "tools/json_writer.h"
 #include "tools/flags.h"
+#include "tools/json_writer.h"
 #include "tools/tool_error.h"
 
 namespace codl::tools {

@@ -96,20 +96,20 @@ class ShrinkTest(WorkFolder, unittest.TestCase):
                 self.assertIn(text, self.codlc(*arguments, code=1)[0])
 
     def test_what_a_network_loses_is_measured_or_left_open_by_word(self):
-        neither = "expected --calibration=DIR to measure what the network loses, or --calibration=none to leave that open, found neither"
+        neither = "expected --calibration=DIR to measure what the network loses, or --unchecked to leave that open, found neither"
         for flag in ("--prune", "--low-rank"):
             told, _ = self.codlc(f"{flag}=0.3", code=1)
             self.assertIn(f"error: {flag}: {neither}", told)
-            told, _ = self.codlc(f"{flag}=0.3", "--calibration=none")
+            told, _ = self.codlc(f"{flag}=0.3", "--unchecked")
             self.assertNotIn(" loses ", told)
         told, _ = self.codlc("--prune=0.9", AUTO[1])
         self.assertRegex(told, r"warning: pruning loses \d+\.\d\d % \(top-1 predictions\) on the \d+ samples measured, more than the "
                                r"0\.50 % of --accuracy-budget; auto in place of a ratio stays within them\n")
         told, _ = self.codlc("--prune=0.9", AUTO[1], "--accuracy-budget=100%")
         self.assertNotIn(" loses ", told)
-        for value in ("none", AUTO[1].partition("=")[2]):
-            self.assertIn("--calibration: expected --low-rank or --prune beside it, found neither",
-                          self.codlc(f"--calibration={value}", code=1)[0])
+        for flag in ("--unchecked", AUTO[1]):
+            self.assertIn(f"{flag.partition('=')[0]}: expected --low-rank or --prune beside it, found neither",
+                          self.codlc(flag, code=1)[0])
 
     def test_passes_that_are_left_out_leave_their_nodes(self):
         _, fused = self.codlc()

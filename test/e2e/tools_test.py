@@ -846,7 +846,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
             max(variant["steps"], key=lambda step: step["predicted_us"])["median_us"] *= 200
         with open(self.path("odd.json"), "w") as file:
             json.dump(odd, file)
-        pruned = [MODEL, *flags, "--prune=0.5", "--calibration=none", "-q", "-o", self.path("pruned.codl")]
+        pruned = [MODEL, *flags, "--prune=0.5", "--unchecked", "-q", "-o", self.path("pruned.codl")]
         self.run_ok("codlc", *pruned, f"--emit-onnx={self.path('plain.onnx')}")
         self.run_ok("codlc", *pruned, f"--learn={first}={self.path('odd.json')}", f"--emit-onnx={self.path('odd.onnx')}")
         self.assertEqual(read(self.path("odd.onnx")), read(self.path("plain.onnx")))

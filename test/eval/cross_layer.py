@@ -10,8 +10,8 @@ less than five minutes; DIR keeps the profile, the plans and results.json, and h
 Rows, all written down before the first run:
 
   none          one processor, the better one; no pass of the front end but those every plan needs
-  low rank      the same with --low-rank=0.95 --calibration=none
-  pruning       the same with --prune=0.3 --calibration=none
+  low rank      the same with --low-rank=0.95 --unchecked
+  pruning       the same with --prune=0.3 --unchecked
   co-execution  codlc's default strategy instead of one processor
   fusion        one processor with all passes
   all           all four
@@ -36,7 +36,7 @@ PHONE = "sd855"
 NO_FUSION = [f"--skip-pass={name}" for name in ("merge_common", "nest_concats", "fuse_unary_patterns", "sink_transposes",
                                                 "sink_reshapes", "fuse_pads", "fold_batch_norm", "fuse_residual",
                                                 "fuse_activation", "widen_pools")]
-LOW_RANK, PRUNE, UNCHECKED = ["--low-rank=0.95"], ["--prune=0.3"], ["--calibration=none"]
+LOW_RANK, PRUNE, UNCHECKED = ["--low-rank=0.95"], ["--prune=0.3"], ["--unchecked"]
 SINGLE = ("cpu", "gpu")
 # Flags and strategies; the fastest strategy counts.
 ROWS = {

@@ -3,7 +3,7 @@
 
   compare_onnxruntime.py [--models DIR] [--fill-weights SCRIPT.py] [--only GLOB] [--device NAME]
                          [--modes auto,cpu,gpu,h,oc] [--precision fp32|fp16]
-                         [--bin build/release/bin] [--jobs N] [--smaller "--prune=0.3 --calibration=none"]
+                         [--bin build/release/bin] [--jobs N] [--smaller "--prune=0.3 --unchecked"]
                          [--golden DIR] [--without-rounding]
 
 For each network and mode: compile, run on a seeded random input, compare every output (relative L2
@@ -234,7 +234,7 @@ def main():
                         type=os.path.abspath)
     parser.add_argument("--jobs", default=1, type=int, help="networks at a time (memory!)")
     parser.add_argument("--smaller", default=[], metavar="FLAGS", type=str.split,
-                        help="of codlc, as --smaller='--prune=0.3 --calibration=none'")
+                        help="of codlc, as --smaller='--prune=0.3 --unchecked'")
     parser.add_argument("--golden", metavar="DIR", help="of golden.zip: trained networks")
     parser.add_argument("--without-rounding", action="store_true", help="with --smaller")
     parser.add_argument("--keep", action="store_true", help="keep the plans")

@@ -288,7 +288,7 @@ TEST_CASE("what needs calibration data says so") {
     return error_of(compiler::shrink(graph, options, judge).takeError()) ==
            std::string(flag) +
                ": expected --calibration=DIR to measure what the network loses, or "
-               "--calibration=none to leave that open, found neither";
+               "--unchecked to leave that open, found neither";
   };
   options.prune = compiler::ShrinkRatio{false, 0.3};
   CHECK(refused("--prune"));

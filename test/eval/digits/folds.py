@@ -100,7 +100,7 @@ class Fold:
         if not os.path.exists(plan + ".json"):
             calibration = []
             if flags:
-                calibration.append(f"--calibration={self.path('calibration')}" if repairs else "--calibration=none")
+                calibration.append(f"--calibration={self.path('calibration')}" if repairs else "--unchecked")
             if "--prune=auto" in flags and "--accuracy-budget=0%" not in flags:  # it is in another metric's unit
                 calibration.append(f"--search-log={self.path('search.log')}")
             text = run(self.options.bin, "codlc", self.path("digits.onnx"), f"--device={self.options.device}",
