@@ -9,7 +9,8 @@
   that folder; NAME stands for any.
 - Every page of docs/ is linked from docs/README.md, or from a README.md of docs/ that is; names of pages are lower case
   with underscores.
-- The map docs/design/tree.md has one row for each tracked folder, and no other.
+- The map docs/design/tree.md has one row for each tracked folder, and no other; kernels/OPERATOR/ stands for the folders
+  of schema/ops.def.
 - A decision of docs/design/decisions.md has at most 5 lines.
 """
 import os
@@ -23,6 +24,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 # Matches a path in prose or code. Paths of other projects, in URLs and data files, have a prefix and do not match.
 PATH = re.compile(r"(?<![\w/.-])docs/[\w/.-]*[\w/]")
 QUOTED = re.compile(r"\.?[\w.-]+(?:/[\w.-]+)+/?")
+OPERATOR = re.compile(r"^CODL_OP_BEGIN\(\w+, \d+, (\w+)\)", re.MULTILINE)
 ROW = re.compile(r"^\| `([^`]+)/` \| (.+) \|$", re.MULTILINE)
 
 
@@ -92,9 +94,10 @@ def links_from(path, texts):
             for target in LINK.findall(texts.get(path, ""))}
 
 
-def map_faults(text, paths):
+def map_faults(text, paths, operators):
     folders = folders_of(paths)
-    rows = [folder for folder, _ in ROW.findall(text)]
+    rows = [row for folder, _ in ROW.findall(text)
+            for row in ([folder.replace("OPERATOR", operator) for operator in operators] if "OPERATOR" in folder else [folder])]
     yield from (f"{MAP}: expected a row for {folder}/" for folder in sorted(folders - set(rows)))
     yield from (f"{MAP}: expected tracked files in {folder}/" for folder in sorted(set(rows) - folders))
     yield from (f"{MAP}: expected one row for {folder}/" for folder in sorted({row for row in rows if rows.count(row) > 1}))
@@ -132,7 +135,7 @@ def faults(root, paths):
             yield f"{WAY_IN}: expected a link to {path}"
         if not re.fullmatch(r"[a-z0-9_]+\.md|README\.md", os.path.basename(path)):
             yield f"{path}: expected a name in lower case with underscores"
-    yield from map_faults(texts.get(MAP, ""), paths)
+    yield from map_faults(texts.get(MAP, ""), paths, OPERATOR.findall(texts.get("schema/ops.def", "")))
     for section in re.split(r"^(?=#{2,3} )", texts.get(DECISIONS, ""), flags=re.MULTILINE):
         heading, _, body = section.partition("\n")
         if heading.startswith("### ") and len(body.strip().split("\n")) > DECISION_LINES:

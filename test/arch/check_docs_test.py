@@ -9,7 +9,9 @@ import check_docs
 
 TREE = {
     "docs/README.md": "[tree](design/tree.md) [why](design/decisions.md) [a](guide/a.md)\n",
-    "docs/design/tree.md": "| folder | holds |\n|---|---|\n| `docs/` | pages |\n| `docs/design/` | design |\n| `docs/guide/` | guides |\n| `src/` | code |\n",
+    "docs/design/tree.md": "| folder | holds |\n|---|---|\n| `docs/` | pages |\n| `docs/design/` | design |\n| `docs/guide/` | guides |\n| `kernels/` | table |\n| `kernels/OPERATOR/` | an operator |\n| `schema/` | lists |\n| `src/` | code |\n",
+    "kernels/add/add.cc": "",
+    "schema/ops.def": "CODL_OP_BEGIN(Add, 1, add)\n",
     "src/one.cc": "",
     "docs/design/decisions.md": "# Decisions\n\n## Kernels\n\n### One\nDecision: yes.\n",
     "docs/guide/a.md": "# A page\n\n## What to do\n\n[down](#what-to-do) [why](../design/decisions.md#kernels) `[0](x)` docs/guide\n",
@@ -40,6 +42,7 @@ class CheckDocs(unittest.TestCase):
             ("expected a tracked file, found `src/gone.cc`", {"docs__guide__a": a + "`src/{one,gone}.cc` `src/one` `src/NAME.cc` `a/b`"}),
             ("expected a link to docs/guide/b.md", {"docs__guide__b": "# B\n"}),
             ("expected a row for docs/results/", {"docs__README": TREE["docs/README.md"] + "[r](results/r.md)", "docs__results__r": "R\n"}),
+            ("expected a row for kernels/other/", {"kernels__other__a": "A\n"}),
             ("expected tracked files in docs/none/", {"docs__design__tree": TREE["docs/design/tree.md"] + "| `docs/none/` | nothing |\n"}),
             ("expected one row for docs/guide/", {"docs__design__tree": TREE["docs/design/tree.md"] + "| `docs/guide/` | again |\n"}),
             ("found more under 'One'", {"docs__design__decisions": TREE["docs/design/decisions.md"] + "line\n" * 5}),

@@ -1,46 +1,12 @@
-// The cases of every operator. An operator without cases does not compile.
+// The cases of every operator, <op>_cases.h (test/CMakeLists.txt makes the list of includes). An
+// operator without cases does not compile.
 #pragma once
 
 #include <cstdlib>
 #include <map>
 #include <tuple>
 
-#include "test/kernels/batch_matmul_cases.h"
-#include "test/kernels/binary_cases.h"
-#include "test/kernels/cast_cases.h"
-#include "test/kernels/compress_cases.h"
-#include "test/kernels/concat_cases.h"
-#include "test/kernels/conv2d_cases.h"
-#include "test/kernels/conv_nd_cases.h"
-#include "test/kernels/convert_cases.h"
-#include "test/kernels/cumulate_cases.h"
-#include "test/kernels/depth_to_space_cases.h"
-#include "test/kernels/depthwise_conv2d_cases.h"
-#include "test/kernels/expand_cases.h"
-#include "test/kernels/gather_cases.h"
-#include "test/kernels/gather_elements_cases.h"
-#include "test/kernels/gather_nd_cases.h"
-#include "test/kernels/grid_sample_cases.h"
-#include "test/kernels/matmul_cases.h"
-#include "test/kernels/non_max_suppression_cases.h"
-#include "test/kernels/non_zero_cases.h"
-#include "test/kernels/normalize_cases.h"
-#include "test/kernels/pad_cases.h"
-#include "test/kernels/pool2d_cases.h"
-#include "test/kernels/pool_nd_cases.h"
-#include "test/kernels/recurrent_cases.h"
-#include "test/kernels/reduce_cases.h"
-#include "test/kernels/reshape_cases.h"
-#include "test/kernels/resize_cases.h"
-#include "test/kernels/roi_align_cases.h"
-#include "test/kernels/scatter_elements_cases.h"
-#include "test/kernels/scatter_nd_cases.h"
-#include "test/kernels/slice_cases.h"
-#include "test/kernels/softmax_cases.h"
-#include "test/kernels/top_k_cases.h"
-#include "test/kernels/transpose_cases.h"
-#include "test/kernels/unary_cases.h"
-#include "test/kernels/where_cases.h"
+#include "test/kernels/cases.inc"
 
 namespace codl::test {
 

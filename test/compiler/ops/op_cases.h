@@ -1,13 +1,18 @@
-// Cases of one node each, which the tests of OpSpecs run over. Add a case with every new operator,
-// and one per way in which its rows or channels can depend on each other.
+// Cases of one node each, which the tests of OpSpecs run over. An operator without cases here has
+// the small ones of its kernels. Add a case for each way in which its rows or channels depend on
+// each other that those do not show.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "compiler/ops/op_spec.h"
+#include "test/kernels/all_cases.h"
 #include "test/support/expected.h"
 
 namespace codl::test {
@@ -24,6 +29,7 @@ struct OpCase {
   std::vector<DType> dtypes = {};          // one per operand; empty: all f32
   bool runs_whole = false;                 // it has no split rule
   bool is_in_nhwc = false;                 // x and y, as assign_layouts would make them
+  bool is_of_kernels = false;              // made from a case of kernels
 };
 
 // Returns the same values in [-1, 1] on every run.
@@ -118,6 +124,28 @@ inline OpCase pad_case(const char* name, int32_t kind, int32_t begin, int32_t en
                        {}));
 }
 
+// Returns a whole step of f32 as a node, and nothing for any other step.
+inline std::optional<OpCase> op_case_of(const KernelCase& item) {
+  OpCase op_case;
+  op_case.name = item.name;
+  op_case.op = item.op;
+  std::array<int32_t, 64> params = {};
+  std::copy(item.params.begin(), item.params.end(), params.begin());
+  op_case.params = ir::OpParams::of(item.op, params);
+  op_case.is_in_nhwc = item.operands[0].layout == Layout::Nhwc;
+  op_case.is_of_kernels = true;
+  if (item.part_dim != SplitDim::None || !is_small(item)) return std::nullopt;
+  for (const OperandShape& operand : llvm::ArrayRef<OperandShape>(item.operands).drop_back()) {
+    if (operand.dtype != DType::F32) return std::nullopt;
+    const bool is_constant = operand.layout == Layout::Packed;
+    auto& dims = is_constant                 ? op_case.constants
+                 : op_case.constants.empty() ? op_case.inputs
+                                             : op_case.late_inputs;
+    dims.emplace_back(operand.dims, operand.dims + operand.rank);
+  }
+  return op_case;
+}
+
 inline std::vector<OpCase> op_cases() {
   auto conv = [](int32_t stride, int32_t dilation, int32_t top, int32_t bottom, int32_t groups) {
     return ir::OpParams::of(OpKind::Conv2d, Conv2dParams{.stride_h = stride,
@@ -180,7 +208,7 @@ inline std::vector<OpCase> op_cases() {
                                                .is_channel_major = is_channel_major,
                                                .crop_top = crop_top});
   };
-  return {
+  std::vector<OpCase> cases = {
       {"conv 1x1", OpKind::Conv2d, conv(1, 1, 0, 0, 1), {{1, 3, 6, 4}}, {{20, 3, 1, 3}, {20}}},
       {"conv 3x3", OpKind::Conv2d, conv(1, 1, 1, 1, 1), {{2, 3, 7, 4}}, {{20, 3, 3, 3}, {20}}},
       {"conv stride 2, uneven pads",
@@ -482,6 +510,13 @@ inline std::vector<OpCase> op_cases() {
       whole("batch matmul of integers", OpKind::BatchMatMul, BatchMatMulParams{},
             {{18, 5}, {2, 5, 7}}, {DType::I32, DType::I32}),
   };
+  std::set<OpKind> ops;
+  for (const OpCase& op_case : cases) ops.insert(op_case.op);
+  for (const OpInfo& info : kOpInfos)
+    if (ops.count(info.kind) == 0)
+      for (const KernelCase& item : cases_of(info.kind))
+        if (std::optional<OpCase> op_case = op_case_of(item)) cases.push_back(std::move(*op_case));
+  return cases;
 }
 
 }  // namespace codl::test

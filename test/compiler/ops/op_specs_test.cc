@@ -188,6 +188,16 @@ TEST_CASE("nodes are cut where every part is a whole operator") {
       CHECK(rule.extent == node.output().dims[dim_of(rule.dim)]);
       CHECK(rule.granularity == (is_height ? 1 : kChannelPanel));
     }
+    if (op_case.is_of_kernels) {
+      const auto has_kernel = [&](SplitDim dim) {
+        return llvm::any_of(kKernelInfos, [&](const KernelInfo& kernel) {
+          return kernel.op == op_case.op && kernel.can_split(dim);
+        });
+      };
+      CHECK(height == has_kernel(SplitDim::Height));
+      CHECK(channel == has_kernel(SplitDim::OutputChannel));
+      continue;
+    }
     CHECK(height == (!op_case.runs_whole && !not_by_height.count(op_case.name)));
     CHECK(channel == (by_channel.count(op_case.name) != 0));
   }
