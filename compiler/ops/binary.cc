@@ -32,7 +32,7 @@ const OpSpec kBinarySpec = {
     .onnx_types =
         "Add And Attention BatchNormalization BitShift BitwiseAnd BitwiseOr BitwiseXor "
         "CausalConvWithState Clip ConvInteger DequantizeLinear Det Div DynamicQuantizeLinear "
-        "Equal Gemm Greater GreaterOrEqual Hardmax LRN Less LessOrEqual LinearAttention "
+        "Equal Gemm Greater GreaterOrEqual Hardmax Less LessOrEqual LinearAttention "
         "LpNormalization MatMulInteger Max Mean Min Mod Mul NegativeLogLikelihoodLoss OneHot Or "
         "PRelu Pow QLinearConv QLinearMatMul QuantizeLinear RotaryEmbedding STFT "
         "SoftmaxCrossEntropyLoss Sub Sum SwiGLU Xor com.microsoft.BiasGelu "

@@ -44,7 +44,7 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
 extern const OpSpec kConv2dSpec;
 const OpSpec kConv2dSpec = {
     .kind = OpKind::Conv2d,
-    .onnx_types = "Conv DeformConv LRN com.microsoft.FusedConv",
+    .onnx_types = "Conv DeformConv com.microsoft.FusedConv",
     .infer = infer,
     .splits = splits,
     .input_range = input_range,

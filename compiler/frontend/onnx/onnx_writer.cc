@@ -720,6 +720,15 @@ class Writer {
         return resize(node, node.params<ResizeParams>());
       case OpKind::DepthToSpace:
         return depth_to_space(node, node.params<DepthToSpaceParams>());
+      case OpKind::Lrn: {
+        const auto params = node.params<LrnParams>();
+        auto* norm = add("LRN", {name(0)}, result());
+        set(norm, "size", int64_t{params.size});
+        set_float(norm, "alpha", params.alpha);
+        set_float(norm, "beta", params.beta);
+        set_float(norm, "bias", params.bias);
+        return true;
+      }
       case OpKind::Normalize:
         return normalize(node, node.params<NormalizeParams>());
       case OpKind::Recurrent:

@@ -5,6 +5,7 @@
 #include "compiler/frontend/graph/shape_operands.h"
 #include "compiler/frontend/rules/rules.h"
 #include "compiler/support/error.h"
+#include "schema/plan_layout.h"
 
 namespace codl::compiler {
 namespace {
@@ -273,23 +274,7 @@ llvm::Error import_lp_normalization(const OnnxNode& node, Importer& importer) {
   return c.bind(c.div(x, c.where(is_zero, c.scalar(DType::F32, 1), norm)));
 }
 
-// Limit of the channels for which LRN's matrix of weights is made: 64 MiB.
-constexpr int64_t kMaxLrnChannels = 4096;
-
-// Returns the weights [channels, channels, 1, 1] of the convolution that adds up neighbouring
-// channels.
-std::vector<float> neighbour_weights(int64_t channels, int64_t size, float weight) {
-  std::vector<float> weights(channels * channels, 0.0f);
-  const int64_t below = (size - 1) / 2;
-  const int64_t above = size - 1 - below;
-  for (int64_t i = 0; i < channels; ++i)
-    for (int64_t k = std::max<int64_t>(0, i - below); k <= std::min(channels - 1, i + above); ++k)
-      weights[i * channels + k] = weight;
-  return weights;
-}
-
-// Computes x / (bias + alpha / size * (sum of squares of `size` neighbouring channels))^beta. The
-// sum is a 1x1 convolution, which runs in the layout of its neighbours.
+// Computes x / (bias + alpha / size * (sum of squares of `size` neighbouring channels))^beta.
 llvm::Error import_lrn(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(size, node.int_or("size", 0));
   CODL_ASSIGN_OR_RETURN(alpha, node.float_or("alpha", 1e-4f));
@@ -297,29 +282,15 @@ llvm::Error import_lrn(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(bias, node.float_or("bias", 1.0f));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
   if (llvm::Error error = check_dims(node, dims)) return error;
-  if (size < 1) return input_error(node.name, "expected size >= 1, found {0}", size);
+  if (size < 1 || size > kMaxDim)
+    return input_error(node.name, "expected a size of 1 to {0}, found {1}", kMaxDim, size);
   if (dims.size() < 2) return input_error(node.name, "expected rank >= 2, found {0}", dims.size());
-  const int64_t channels = dims[1];
-  if (channels > kMaxLrnChannels)
-    return unsupported_error(node.name, "expected at most {0} channels, found {1}", kMaxLrnChannels,
-                             channels);
+  const LrnParams params = {static_cast<int32_t>(size), alpha, beta, bias};
   Compose c(node, importer);
-  const ir::ValueId x = c.operand(0);
   const int64_t inner = element_count(llvm::makeArrayRef(dims).drop_front(2));
-  ir::ValueId squares = c.mul(x, x);
-  if (dims.size() != 4) squares = c.reshape(squares, {dims[0], channels, inner, 1});
-  const float weight = alpha / static_cast<float>(size);
-  Conv2dParams params = {};
-  params.stride_h = params.stride_w = 1;
-  params.dilation_h = params.dilation_w = 1;
-  params.groups = 1;
-  const ir::ValueId base =
-      c.node(OpKind::Conv2d, params,
-             {squares,
-              c.floats(neighbour_weights(channels, std::min(size, 2 * channels), weight),
-                       {channels, channels, 1, 1}),
-              c.floats(std::vector<float>(channels, bias), {channels})});
-  return c.bind(c.div(x, c.binary(kBinaryPow, c.reshape(base, dims), c.scalar(DType::F32, beta))));
+  ir::ValueId x = c.operand(0);
+  if (dims.size() != 4) x = c.reshape(x, {dims[0], dims[1], inner, 1});
+  return c.bind(c.reshape(c.node(OpKind::Lrn, params, {x}), dims));
 }
 
 constexpr ImportEntry kEntries[] = {

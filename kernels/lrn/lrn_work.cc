@@ -1,0 +1,27 @@
+#include "kernels/common/work/work_counts.h"
+#include "kernels/lrn/lrn.h"
+
+namespace codl::kernels {
+namespace {
+
+void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
+  const OperandShape& y = step.output();
+  const double count = lrn_neighbours(step.params_as<LrnParams>(), y.dims[1]).count();
+  const auto elements = static_cast<double>(part_elements(step));
+  // Squares, on the CPU once for all neighbours; sums; the power and the quotient.
+  out->operations = elements * (is_cpu(step) ? count + 4 : 2 * count + 3);
+  out->transcendentals = 3 * elements;
+  const double read_bytes = elements * element_bytes(step.operands[0]);
+  if (step.kernel->is_reference()) return fill_loops(step, machine, count, read_bytes, out);
+  const RowWork work = row_work(step.part_dim, step.part, y);
+  fill_pixel_runs(step, out);
+  fill_stream(step, machine, read_bytes, work.units, work.task_count, out);
+  out->moved_bytes += elements * count * sizeof(float);
+}
+
+}  // namespace
+
+extern const OpWork kLrnWork;
+const OpWork kLrnWork = {KernelFamily::Window, work};
+
+}  // namespace codl::kernels
