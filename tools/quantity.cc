@@ -15,7 +15,7 @@ namespace {
 // Returns `value` of a target in the unit: "5m", "60%".
 std::string text_of(double value, const Unit& unit) {
   char digits[32];
-  std::snprintf(digits, sizeof(digits), "%g", value / unit.factor);
+  std::snprintf(digits, sizeof(digits), "%.13g", value / unit.factor);
   return digits + unit.name;
 }
 
@@ -62,8 +62,8 @@ double parse_quantity(const std::string& flag, const std::string& value, const Q
         strncasecmp(unit.data(), known.name.data(), unit.size()) != 0)
       continue;
     double number = 0;
-    if (read_number(std::string_view(value).substr(0, digits), &number) &&
-        number * known.factor >= quantity.least && number * known.factor <= quantity.most)
+    if (!read_number(std::string_view(value).substr(0, digits), &number)) continue;
+    if (number * known.factor >= quantity.least && number * known.factor <= quantity.most)
       return number * known.factor;
     fail_input(flag,
                text_of(quantity.least, quantity.units.front()) + " to " +

@@ -14,7 +14,6 @@ namespace codl::compiler {
 inline constexpr int32_t kMaxChainLength = 32;
 
 inline constexpr uint32_t kSearchBudget = 10000;
-inline constexpr uint32_t kWholeSearchBudget = 1000;
 
 // Whether the rows at a cut are computed first (Part::boundary_first). Auto: as `optimal` finds it
 // faster; plans of other strategies hand over nothing before all of it is done.
@@ -27,13 +26,9 @@ struct PartitionOptions {
   int32_t max_chain = kMaxChainLength;  // 1: no chains
   BoundaryFirst boundary_first = BoundaryFirst::Auto;
 
-  // Of optimal: plans that are judged. Unset: kSearchBudget, or kWholeSearchBudget where each has
-  // to be scheduled whole. Where more is asked for than time, make_candidate() searches twice, with
-  // as many each: by time alone first.
-  std::optional<uint32_t> search_budget;
-
-  // The share of its budget that the search of optimal spends.
-  double search_share = 1;
+  // Plans that `optimal` judges at most, in all searches for one variant together. 0: the plan of
+  // `segments`.
+  uint32_t search_budget = kSearchBudget;
 
   Objective objective = Objective::Latency;  // of optimal
   PlanLimits limits;

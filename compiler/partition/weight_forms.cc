@@ -42,9 +42,13 @@ class Chooser {
 
   std::vector<PackingSet> run(uint64_t most_bytes) {
     find_weights();
+    StoredWeights all = stored_;
+    all.add(free_);
+    const bool is_enough = all.bytes() <= most_bytes;
     uint64_t bytes = stored_.bytes() + bytes_of_others();
     for (auto& [constant, weights] : weights_) {
       add_forms(constant, weights);
+      if (is_enough) keep_possible(all.packings_of(constant) & weights.packings, weights);
       bytes += weights.forms[weights.chosen].bytes;
     }
     while (bytes < most_bytes) {
@@ -111,6 +115,16 @@ class Chooser {
         weights.forms.begin(), weights.forms.end(), [](const Form& a, const Form& b) {
           return std::pair(a.bytes, a.us) < std::pair(b.bytes, b.us);
         });
+    weights.chosen = static_cast<size_t>(least - weights.forms.begin());
+  }
+
+  // Leaves the forms in which kernels read all of these packings, and takes the smallest.
+  static void keep_possible(PackingSet packings, Weights& weights) {
+    llvm::erase_if(weights.forms,
+                   [&](const Form& form) { return (packings & ~form.packings) != 0; });
+    const auto least =
+        std::min_element(weights.forms.begin(), weights.forms.end(),
+                         [](const Form& a, const Form& b) { return a.bytes < b.bytes; });
     weights.chosen = static_cast<size_t>(least - weights.forms.begin());
   }
 

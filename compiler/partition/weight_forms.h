@@ -44,8 +44,8 @@ uint64_t most_bytes_of_any(const ir::Graph& graph, const LatencyPredictor& predi
 
 // Packings, by node, that kernels of a plan like `free` may read, so that the plan and what is
 // `stored` have at most `most_bytes` together. Of all that fit, those are taken first that save
-// most of the predicted time per byte where `free` has the nodes. Where not even the smallest form
-// of each constant fits, it is that.
+// most of the predicted time per byte where `free` has the nodes. Where `free` fits itself, it
+// stays possible. Where not even the smallest form of each constant fits, it is that.
 std::vector<PackingSet> choose_packings(const ir::Graph& graph, const LatencyPredictor& predictor,
                                         const PlanLimits& limits, const PartitionPlan& free,
                                         const StoredWeights& stored, uint64_t most_bytes);

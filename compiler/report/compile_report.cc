@@ -20,6 +20,39 @@ const char* power_origin(const DeviceProfile& profile) {
   return name_of(std::max({power.base_w.origin, power.cpu_w.origin, power.gpu_w.origin}));
 }
 
+// The GPU's share of the multiply-adds.
+double gpu_mac_share(const ir::Graph& graph, const PartitionPlan& plan) {
+  double gpu_macs = 0, macs = 0;
+  for (const NodePartition& node_partition : plan.node_partitions) {
+    const double node_macs = multiply_adds({graph, graph.node(node_partition.node)});
+    double owned = 0;
+    for (const Part& part : node_partition.parts) owned += part.owned.count();
+    macs += node_macs;
+    if (const Part* gpu = node_partition.part_on(Processor::Gpu))
+      gpu_macs += node_macs * gpu->owned.count() / owned;
+  }
+  return macs > 0 ? gpu_macs / macs : 0;
+}
+
+std::string short_of_weights(const ir::Graph& graph, const MadeVariant& made) {
+  if (made.with_all_weights == nullptr) return "";
+  const Candidate* plans[] = {&made.candidate, made.with_all_weights};
+  double percents[2];
+  std::string figures[2];
+  for (size_t i = 0; i < 2; ++i) {
+    percents[i] = 100 * gpu_mac_share(graph, plans[i]->partition);
+    figures[i] = llvm::formatv("{0:f2} ms", plans[i]->schedule.predicted_us / 1e3).str();
+  }
+  if (percents[0] != percents[1])
+    for (size_t i = 0; i < 2; ++i)
+      figures[i] += llvm::formatv(" with {0:f0} % of MACs on the GPU", percents[i]).str();
+  return llvm::formatv(
+             "only the weights that other variants leave of --max-weights: {0}, in place of {1} "
+             "(--strategy={2})",
+             figures[0], figures[1], made.with_all_weights->schedule.name)
+      .str();
+}
+
 // All but memory, which is known of the whole plan only.
 llvm::Expected<CompileReport::Variant> report_of(const ir::Graph& graph, const MadeVariant& made,
                                                  const DeviceProfile& profile,
@@ -28,23 +61,15 @@ llvm::Expected<CompileReport::Variant> report_of(const ir::Graph& graph, const M
   CompileReport::Variant report;
   report.one_processor_reason = made.one_processor_reason;
   report.exempt = made.exempt;
+  report.short_of_weights = short_of_weights(graph, made);
   report.figures = variant.figures;
   report.power_origin = power_origin(profile);
   report.name = variant.schedule.name;
   report.predicted_us = variant.schedule.predicted_us;
   report.evaluations = variant.evaluations;
-  double gpu_macs = 0, macs = 0;
-  for (const NodePartition& node_partition : variant.partition.node_partitions) {
-    const ir::NodeView view{graph, graph.node(node_partition.node)};
-    const double node_macs = multiply_adds(view);
-    double owned = 0;
-    for (const Part& part : node_partition.parts) owned += part.owned.count();
-    macs += node_macs;
-    if (const Part* gpu = node_partition.part_on(Processor::Gpu))
-      gpu_macs += node_macs * gpu->owned.count() / owned;
+  for (const NodePartition& node_partition : variant.partition.node_partitions)
     report.split_nodes += node_partition.is_split();
-  }
-  report.gpu_mac_share = macs > 0 ? gpu_macs / macs : 0;
+  report.gpu_mac_share = gpu_mac_share(graph, variant.partition);
   report.chains = variant.partition.chains.size();
   for (const Chain& chain : variant.partition.chains)
     report.longest_chain = std::max(report.longest_chain, chain.nodes.size());

@@ -30,6 +30,9 @@ struct CompileReport {
     const char* power_origin = "";  // of figures.energy_mj: the least sure of the power figures
     // Why it is not on both processors; empty where it is, and where that was not asked for.
     std::string one_processor_reason;
+    // The figures with the weights that other variants leave it, and with all; empty: they are
+    // equal.
+    std::string short_of_weights;
     std::string exempt;  // a flag that it does not keep to, and why: "--place: ..."; or empty
     size_t split_nodes = 0;
     size_t chains = 0;

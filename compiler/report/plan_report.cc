@@ -142,6 +142,7 @@ class Writer {
     number("evaluations", facts.evaluations);
     text("one_processor_reason", facts.one_processor_reason);
     if (!facts.exempt.empty()) text("exempt", facts.exempt);
+    if (!facts.short_of_weights.empty()) text("short_of_weights", facts.short_of_weights);
     us("end_us", timeline.total_us);
     us("overlap_us", timeline.overlap_us);
     json_.key("busy_us").object([&] {

@@ -44,13 +44,17 @@ void print_figures(const CompileReport::Variant& variant, llvm::raw_ostream& os)
   os << " (predicted)\n";
 }
 
-// The gain, of the variant that a session begins with.
+// The gain, of the variant that a session begins with: over each processor alone that it is not.
 void print_speedup(const CompileReport::Variant& variant, llvm::raw_ostream& os) {
-  if (!variant.speedup_over_cpu) return;
-  os << llvm::formatv("  {0:f2} times as fast as the CPU alone", *variant.speedup_over_cpu);
-  if (variant.speedup_over_gpu)
-    os << llvm::formatv(", {0:f2} times as fast as the GPU alone", *variant.speedup_over_gpu);
-  os << " (predicted)\n";
+  std::vector<std::string> gains;
+  const auto add = [&](const std::optional<double>& speedup, const char* processor) {
+    if (speedup)
+      gains.push_back(llvm::formatv("{0:f2} times as fast as the {1} alone ({2:f2} ms)", *speedup,
+                                    processor, *speedup * variant.predicted_us / 1e3));
+  };
+  if (variant.figures.gpu_share > 0) add(variant.speedup_over_cpu, "CPU");
+  if (variant.name != "gpu") add(variant.speedup_over_gpu, "GPU");
+  if (!gains.empty()) os << "  " << llvm::join(gains, ", ") << ", as predicted\n";
 }
 
 // How the weights stand to the model's and to their limit, and what a larger one would bring.
@@ -69,8 +73,8 @@ void print_weights(const CompileReport& report, llvm::raw_ostream& os) {
   os << "\n";
 }
 
-void print_report(const CompileReport& report, llvm::StringRef path, size_t bytes,
-                  llvm::raw_ostream& os) {
+void print_report(const CompileReport& report, uint32_t search_budget, llvm::StringRef path,
+                  size_t bytes, llvm::raw_ostream& os) {
   os << tools::printable({path.data(), path.size()})
      << llvm::formatv(": {0:f1} MB, weights {1:f1} MB", static_cast<double>(bytes) / 1e6,
                       static_cast<double>(report.weight_bytes) / 1e6);
@@ -92,8 +96,8 @@ void print_report(const CompileReport& report, llvm::StringRef path, size_t byte
   for (const CompileReport::Variant& variant : report.variants) print_figures(variant, os);
   for (const CompileReport::Variant& variant : report.variants)
     if (variant.evaluations > 0)
-      os << llvm::formatv("  {0}: the best of {1} plans that were judged\n", variant.name,
-                          variant.evaluations);
+      os << llvm::formatv("  {0}: the best of {1} plans that were judged (--search-budget={2})\n",
+                          variant.name, variant.evaluations, search_budget);
   for (const CompileReport::Variant& variant : report.variants)
     if (variant.half_tensors > 0)
       os << llvm::formatv(
@@ -105,6 +109,9 @@ void print_report(const CompileReport& report, llvm::StringRef path, size_t byte
     if (!variant.one_processor_reason.empty())
       os << "  " << variant.name << " is the best plan found, not both processors: "
          << tools::printable(variant.one_processor_reason) << "\n";
+  for (const CompileReport::Variant& variant : report.variants)
+    if (!variant.short_of_weights.empty())
+      os << "  " << variant.name << " has " << variant.short_of_weights << "\n";
   for (const CompileReport::Variant& variant : report.variants)
     if (!variant.exempt.empty())
       os << "  " << variant.name << " is exempt from " << variant.exempt << "\n";
@@ -236,7 +243,8 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
                                   : result.report_json);
   // Last: where another output cannot be written there is no new plan.
   tools::write_file(path, {reinterpret_cast<const char*>(result.plan.data()), result.plan.size()});
-  if (!flags.is_quiet) print_report(result.report, path, result.plan.size(), os);
+  if (!flags.is_quiet)
+    print_report(result.report, options.partition.search_budget, path, result.plan.size(), os);
   return llvm::Error::success();
 }
 

@@ -141,11 +141,8 @@ tools::FlagGroup placement_flags(CodlcFlags* flags) {
         "split:h:R gives the GPU the share R of the rows, split:oc:R of the output channels, like "
         "conv1=split:h:0.4. The node * means every node that can be split so. --dump=graph lists "
         "the nodes."},
-       {"search-budget",
-        integer_value<uint32_t>("N", &flags->partition.search_budget, 0, 1000000,
-                                "10000, or 1000 where each plan is judged as a whole: fp16, "
-                                "energy, --max-gpu-slice"),
-        "let the search of --strategy=optimal evaluate N whole plans"}}};
+       {"search-budget", integer_value<uint32_t>("N", &flags->partition.search_budget, 0, 1000000),
+        "let the search of --strategy=optimal judge N plans for a variant at most"}}};
 }
 
 tools::FlagGroup limit_flags(CodlcFlags* flags) {

@@ -122,7 +122,8 @@ tools::FlagValue weights_value(std::string form, WeightLimit* target) {
             const llvm::StringRef text = value;
             *target = {std::nullopt, std::nullopt, true};
             if (text == "none") return;
-            if (text.empty() || llvm::isDigit(text.back()))
+            const bool is_number = !text.empty() && (llvm::isDigit(text[0]) || text[0] == '.');
+            if (!is_number || llvm::isDigit(text.back()))
               tools::fail_input(flag, "a ratio like 1.25x, bytes like 64MiB, or none",
                                 "'" + value + "'");
             if (text.endswith_insensitive("x"))

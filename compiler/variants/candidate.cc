@@ -18,10 +18,16 @@
 namespace codl::compiler {
 namespace {
 
-// A search for a plan that is sure asks for that share of its few draws.
+// A search by more than time begins with one by time alone, and has these shares of the budget for
+// plans that are judged as a whole. Where floors of plans are known, most of them are not
+// scheduled; else a plan takes ten times as long.
+constexpr double kWholeShare = 0.5;
+constexpr double kWholeShareWithoutFloors = 0.1;
+
+// A search for a plan that is sure asks for that share of its few draws. Where a plan has as many
+// as kAlmostSureShare, all draws are asked.
 constexpr double kSureShareOfSearch = 0.95;
-// A search for a plan that is sure counts a plan as so much slower for what it lacks of that share.
-constexpr double kDoubtWeight = 4;
+constexpr double kAlmostSureShare = 0.85;
 
 // The plan's steps as they will run, without places in memory and predicted times.
 llvm::Expected<Schedule> schedule_of(const ir::Graph& graph, const PartitionPlan& plan,
@@ -81,6 +87,9 @@ class PlanJudge {
   // Whether no score is below floor_ns(): limits and doubts only add to a plan's time.
   bool has_floor() const { return is_timed_in_f32() && !options_.limits.max_gpu_slice_us; }
 
+  // The best plan so far that is surely faster than the rival and meets all limits.
+  const std::optional<PartitionPlan>& surest() const { return surest_; }
+
   // What the steps of the plan take by themselves.
   llvm::Expected<int64_t> time_ns(const PartitionPlan& plan) {
     CODL_ASSIGN_OR_RETURN(time_us, times_.time_us(plan));
@@ -109,17 +118,29 @@ class PlanJudge {
       CODL_ASSIGN_OR_RETURN(all, figures_of(schedule, profile));
       figures = all;
     }
-    double& us = figures.predicted_us;
     if (rival_ != nullptr) {
-      CODL_ASSIGN_OR_RETURN(drawn_us, rival_->draws.latencies_us(schedule));
-      us *= 1 +
-            kDoubtWeight * std::max(kSureShareOfSearch - share_of_wins(drawn_us, rival_->us), 0.0);
+      CODL_ASSIGN_OR_RETURN(share, share_of_wins_in(rival_->few, schedule));
+      const int64_t without_doubt = score_of(figures, options_.objective, limits);
+      if (share >= kAlmostSureShare && is_met(without_doubt) && without_doubt < surest_score_) {
+        CODL_ASSIGN_OR_RETURN(share_of_all, share_of_wins_in(rival_->all, schedule));
+        if (share_of_all >= kSureShare) {
+          surest_ = plan;
+          surest_score_ = without_doubt;
+        }
+      }
+      figures.predicted_us *= 1 + kDoubtWeight * std::max(kSureShareOfSearch - share, 0.0);
     }
     return limit_weight ? weighted_score_of(figures, options_.objective, limits, *limit_weight)
                         : score_of(figures, options_.objective, limits);
   }
 
  private:
+  static llvm::Expected<double> share_of_wins_in(const Rival::InDraws& rival,
+                                                 const Schedule& schedule) {
+    CODL_ASSIGN_OR_RETURN(drawn_us, rival.draws.latencies_us(schedule));
+    return share_of_wins(drawn_us, rival.us);
+  }
+
   bool is_timed_in_f32() const {
     return precision_ != Precision::Fp16 && options_.objective == Objective::Latency;
   }
@@ -133,6 +154,8 @@ class PlanJudge {
   const Rival* rival_;
   PlanTimes times_;
   const double saved_us_;
+  std::optional<PartitionPlan> surest_;
+  int64_t surest_score_ = INT64_MAX;
 };
 
 }  // namespace
@@ -170,32 +193,41 @@ llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
 
 llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
                                          Precision precision, const PartitionOptions& options,
-                                         const Rival* rival) {
+                                         const SearchStart& start) {
   Optimum optimum;
-  if (options.is_optimal() && !options.forces_split() && predictor.profile().has_gpu) {
-    PlanJudge judge(graph, predictor, precision, options, rival);
+  if (options.is_optimal() && !options.forces_split() && predictor.profile().has_gpu &&
+      options.search_budget > 0) {
+    PlanJudge judge(graph, predictor, precision, options, start.rival);
     const auto time = [&](const PartitionPlan& plan) { return judge.time_ns(plan); };
     const auto floor = [&](const PartitionPlan& plan) { return judge.floor_ns(plan); };
     const auto score = [&](const PartitionPlan& plan) { return judge.score(plan); };
     const auto weighted = [&](const PartitionPlan& plan, double limit_weight) {
       return judge.score(plan, limit_weight);
     };
-    CODL_ASSIGN_OR_RETURN(fastest, optimal_partition(graph, predictor, options, time));
-    optimum = std::move(fastest);
+    const auto whole_budget = static_cast<uint32_t>(std::ceil(
+        (judge.has_floor() ? kWholeShare : kWholeShareWithoutFloors) * options.search_budget));
+    PartitionOptions searched = options;
+    if (!judge.is_time_alone()) searched.search_budget -= whole_budget;
+    std::vector<PartitionPlan> seeds = start.seeds;
+    // A search for a plan that is sure begins with the fastest.
+    if (start.rival == nullptr && searched.search_budget > 0) {
+      CODL_ASSIGN_OR_RETURN(fastest, optimal_partition(graph, predictor, searched, time, seeds));
+      optimum = std::move(fastest);
+    }
     if (!judge.is_time_alone()) {
       // Many plans are timed in the time that one is judged: the fastest is a seed.
-      const PartitionPlan seeds[] = {std::move(optimum.plan)};
+      if (optimum.evaluations > 0) seeds.insert(seeds.begin(), std::move(optimum.plan));
       JudgeHelp help;
       if (judge.has_floor()) help.floor = floor;
       if (judge.has_floor() && options.limits.limit_plans()) help.weighted = weighted;
-      PartitionOptions searched = options;
-      if (!searched.search_budget)
-        searched.search_budget = help.floor ? kSearchBudget : kWholeSearchBudget;
+      searched.search_budget = options.search_budget - optimum.evaluations;
+      if (!judge.has_floor()) searched.search_budget = whole_budget;
       CODL_ASSIGN_OR_RETURN(found,
                             optimal_partition(graph, predictor, searched, score, seeds, help));
       found.evaluations += optimum.evaluations;
       optimum = std::move(found);
     }
+    if (judge.surest()) optimum.plan = *judge.surest();
   } else {
     CODL_ASSIGN_OR_RETURN(plan, partition(graph, predictor, options));
     optimum.plan = std::move(plan);
@@ -206,12 +238,16 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
 
 llvm::Expected<Candidate> best_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
                                          Precision precision, const PartitionOptions& options,
-                                         const Rival* rival) {
-  CODL_ASSIGN_OR_RETURN(fits, make_candidate(graph, predictor, precision, options, rival));
-  if (!options.limits.max_arena_bytes || !options.is_optimal()) return fits;
+                                         const SearchStart& start) {
+  if (!options.limits.max_arena_bytes || !options.is_optimal())
+    return make_candidate(graph, predictor, precision, options, start);
+  PartitionOptions half = options;
+  half.search_budget -= options.search_budget / 2;
+  CODL_ASSIGN_OR_RETURN(fits, make_candidate(graph, predictor, precision, half, start));
   PartitionOptions free = options;
+  free.search_budget /= 2;
   free.limits.max_arena_bytes.reset();
-  CODL_ASSIGN_OR_RETURN(large, make_candidate(graph, predictor, precision, free, rival));
+  CODL_ASSIGN_OR_RETURN(large, make_candidate(graph, predictor, precision, free, start));
   Optimum plan{std::move(large.partition), 0, fits.evaluations + large.evaluations};
   CODL_ASSIGN_OR_RETURN(tiled, finish_candidate(graph, predictor, precision, options.limits,
                                                 std::move(plan), large.schedule.name));

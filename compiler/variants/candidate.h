@@ -21,13 +21,27 @@ namespace codl::compiler {
 // results change.
 enum class Precision { Fp32, Fp16 };
 
-// The draws in which a search compares plans with a rival.
-inline constexpr int kDrawsOfSearch = 40;
+// A plan is surely faster than another where it is in that share of the draws.
+inline constexpr double kSureShare = 0.9;
 
-// A plan that others are to be surely faster than: its times in some draws.
+// A plan counts as so many times slower for what it lacks of the share that is asked for.
+inline constexpr double kDoubtWeight = 4;
+
+// A plan that others are to be surely faster than.
 struct Rival {
-  Draws draws;
-  std::vector<double> us;
+  struct InDraws {
+    Draws draws;
+    std::vector<double> us;
+  };
+  InDraws all;
+  InDraws few;  // in which a search judges every plan
+};
+
+// A search's beginning.
+struct SearchStart {
+  std::vector<PartitionPlan> seeds = {};  // beside the plans of all strategies
+  // The search finds the best of the plans that are surely faster, if it judges any.
+  const Rival* rival = nullptr;
 };
 
 // How a plan was kept to PlanLimits::max_weights.
@@ -36,6 +50,7 @@ struct WeightChoice {
   // The plan with weights of any size, as a short search finds it, and its predicted time.
   PartitionPlan free;
   double free_us = 0;
+  PartitionPlan start;  // for which these packings were taken
 };
 
 // Its schedule has places in memory and predicted times: it is ready to be emitted.
@@ -43,23 +58,23 @@ struct Candidate {
   PartitionPlan partition;
   Schedule schedule;
   PlanFigures figures;       // of the schedule
-  uint32_t evaluations = 0;  // of the search that it comes from; 0: it was not searched for
+  uint32_t evaluations = 0;  // plans that were judged to find it; 0: it was not searched for
   std::optional<WeightChoice> weights = {};  // nothing: it has those of any size
 };
 
-// Candidates of one strategy, or of the search where that is `optimal`. With `rival`, the
-// search looks for a plan that is surely faster. The schedule has the name "coexec", or the
-// strategy's. Errors: Input (a place or a split that is not possible), Unsupported, Internal. A
-// limit that is not met is none: see check_limits().
+// Candidates of one strategy, or of the search where that is `optimal`, which judges at most
+// options.search_budget plans. The schedule has the name "coexec", or the strategy's. Errors: Input
+// (a place or a split that is not possible), Unsupported, Internal. A limit that is not met is
+// none: see check_limits().
 llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
                                          Precision precision, const PartitionOptions& options,
-                                         const Rival* rival = nullptr);
+                                         const SearchStart& start = {});
 
 // The best that is found. The search judges plans without tiles: where memory is limited, the best
 // plan that fits by itself and the best of any memory, fitted into it, are compared.
 llvm::Expected<Candidate> best_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
                                          Precision precision, const PartitionOptions& options,
-                                         const Rival* rival = nullptr);
+                                         const SearchStart& start = {});
 
 // The plan as a variant of that name. Where it needs more memory than it may, some of it is
 // computed in tiles.

@@ -6,54 +6,52 @@
 #include <vector>
 
 #include "compiler/device/busy_profile.h"
-#include "compiler/partition/kernel_choice.h"
 #include "compiler/support/error.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
+#include "schema/plan_layout.h"
 
 namespace codl::compiler {
 namespace {
 
-// Co-execution is kept where it is faster in nine of ten draws of the profile's calibrations than
-// one processor in the same ones.
-constexpr double kSureShare = 0.9;
+// If limits may be why one processor is kept, this share of the budget is for the plan without
+// them.
+constexpr double kShareOfReason = 0.1;
 
-// The share of the search's budget with which a plan is looked for that only tells which weights it
-// has if they may be of any size.
-constexpr double kShareOfFree = 0.1;
+// This share of the others is left to go on with from the plan that the first search finds.
+constexpr double kShareOfRest = 0.5;
 
-size_t count_gpu_nodes(const Candidate& variant) {
-  return static_cast<size_t>(
-      llvm::count_if(variant.partition.node_partitions, [](const NodePartition& node_partition) {
-        return node_partition.part_on(Processor::Gpu) != nullptr;
-      }));
+// A budget is searched with twice: a part of it goes first, unless it is small.
+constexpr uint32_t kNestedPart = 4;
+constexpr uint32_t kMinNestedBudget = 500;
+
+// A plan with weights of any size has to gain more than a short search may miss.
+constexpr double kMinGain = 0.005;
+
+// The draws in which a search compares plans with a rival.
+constexpr size_t kDrawsOfSearch = 40;
+
+bool uses_gpu(const Candidate& variant) {
+  return llvm::any_of(variant.partition.node_partitions, [](const NodePartition& node_partition) {
+    return node_partition.part_on(Processor::Gpu) != nullptr;
+  });
 }
 
 // Takes, of the draws, each fifth by how a plan stands to its rival in them: of plans like that one
 // they say what all draws do, which those drawn first may not.
-Rival rival_of(const Draws& draws, llvm::ArrayRef<double> plan_us,
-               llvm::ArrayRef<double> rival_us) {
+Rival::InDraws some_of(const Rival::InDraws& rival, llvm::ArrayRef<double> plan_us) {
   std::vector<size_t> order(plan_us.size());
   std::iota(order.begin(), order.end(), size_t{0});
   llvm::stable_sort(order, [&](size_t a, size_t b) {
-    return plan_us[a] * rival_us[b] < plan_us[b] * rival_us[a];
+    return plan_us[a] * rival.us[b] < plan_us[b] * rival.us[a];
   });
   const size_t step = order.size() / kDrawsOfSearch;
   std::vector<size_t> chosen;
   std::vector<double> chosen_us;
   for (size_t i = step / 2; i < order.size(); i += step) {
     chosen.push_back(order[i]);
-    chosen_us.push_back(rival_us[order[i]]);
+    chosen_us.push_back(rival.us[order[i]]);
   }
-  return {draws.some(chosen), std::move(chosen_us)};
-}
-
-bool has_gpu_kernel(const ir::Graph& graph, const LatencyPredictor& predictor) {
-  bool has_one = false;
-  for (const ir::Node& node : graph.nodes())
-    each_kernel({graph, node}, Processor::Gpu, predictor,
-                [&](const kernels::StepShape&) { has_one = true; });
-  return has_one;
+  return {rival.draws.some(chosen), std::move(chosen_us)};
 }
 
 const char* name_of(Processor processor) {
@@ -73,20 +71,16 @@ double constant_mbytes(const ir::Graph& graph) {
 }
 
 // The best of one processor alone that meets the limits: by what the options have plans judged by.
-// No candidate: none does.
 struct VariantMaker::BestSingle {
   Processor processor = Processor::Cpu;
   const Candidate* candidate = nullptr;
-  std::vector<double> drawn_us;
-};
+  Rival::InDraws in_draws;
 
-// A plan against the best of one processor alone.
-struct VariantMaker::Comparison {
-  bool is_kept = true;
-  // Where there is something to compare with:
-  BestSingle alone;
-  std::vector<double> drawn_us;  // of the plan
-  double sure_share = 1;         // of draws in which it is faster
+  // The share of the draws in which the plan is faster.
+  llvm::Expected<double> sure_share_of(const Candidate& plan) const {
+    CODL_ASSIGN_OR_RETURN(drawn_us, in_draws.draws.latencies_us(plan.schedule));
+    return share_of_wins(drawn_us, in_draws.us);
+  }
 };
 
 VariantMaker::VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor,
@@ -102,50 +96,37 @@ VariantMaker::VariantMaker(const ir::Graph& graph, const LatencyPredictor& predi
       free_(graph) {}
 
 std::optional<FreePlan> VariantMaker::without_weight_limit() const {
-  if (!is_limited_) return std::nullopt;
-  return FreePlan{*first_free_us_, free_.bytes()};
+  if (!is_limited_ || first_free_us_ > *first_us_ * (1 - kMinGain)) return std::nullopt;
+  return FreePlan{first_free_us_, free_.bytes()};
 }
 
-// Makes the candidate with weights of any size, by a short search. Where the plan has no room for
-// these, that candidate tells which of them save most time for their bytes, and another one is made
-// with those.
-llvm::Expected<Candidate> VariantMaker::fit_weights(PartitionOptions options, Make make) const {
-  if (!needs_choice_) return make(options);
-  const auto fits = [&](const Candidate& candidate) {
-    StoredWeights all = stored_;
-    all.add(candidate.partition);
-    return all.bytes() <= *most_weight_bytes_;
-  };
-  const bool searches = options.is_optimal() && !options.forces_split();
-  if (searches) options.search_share = kShareOfFree;
-  CODL_ASSIGN_OR_RETURN(free, make(options));
-  options.search_share = 1;
-  uint32_t evaluations = 0;
-  if (fits(free)) {
-    if (!searches) return free;
-    evaluations = free.evaluations;
-    CODL_ASSIGN_OR_RETURN(searched, make(options));
-    free = std::move(searched);
-    if (fits(free)) return free;
-  }
-  options.packings = choose_packings(graph_, predictor_, options.limits, free.partition, stored_,
-                                     *most_weight_bytes_);
-  CODL_ASSIGN_OR_RETURN(kept, make(options));
-  kept.evaluations += free.evaluations + evaluations;
-  kept.weights = {std::move(options.packings), std::move(free.partition),
-                  free.schedule.predicted_us};
-  return kept;
+llvm::Expected<Candidate> VariantMaker::fit(const PartitionOptions& options,
+                                            const StoredWeights& stored, MakeCandidate make,
+                                            const BestSingle* alone) const {
+  if (!needs_choice_) return make(options, {});
+  const WeightRoom room{graph_, predictor_, stored, *most_weight_bytes_};
+  return fit_weights(room, options, make, [&](const Candidate& made) -> llvm::Expected<double> {
+    double doubt = 0;
+    if (alone != nullptr) {
+      CODL_ASSIGN_OR_RETURN(sure_share, alone->sure_share_of(made));
+      doubt = std::max(kSureShare - sure_share, 0.0);
+    }
+    PlanFigures doubted = made.figures;
+    doubted.predicted_us *= 1 + kDoubtWeight * doubt;
+    return static_cast<double>(score_of(doubted, options.objective, options.limits));
+  });
 }
 
-// With the weights that the plan has already for nothing.
-llvm::Expected<Candidate> VariantMaker::make_alone(Processor processor) const {
+// The plan has what `stored` leaves of the weights, and these for nothing.
+llvm::Expected<Candidate> VariantMaker::make_alone(Processor processor,
+                                                   const StoredWeights& stored) const {
   PartitionOptions options = options_;
   options.strategy = processor == Processor::Cpu ? "cpu" : "gpu";
   options.split_dim = SplitDim::None;
   options.ratio.reset();
   options.objective = Objective::Latency;
   options.limits.places.clear();
-  return fit_weights(std::move(options), [&](const PartitionOptions& fitting) {
+  return fit(options, stored, [&](const PartitionOptions& fitting, const SearchStart&) {
     return make_candidate(graph_, predictor_, precision_, fitting);
   });
 }
@@ -153,32 +134,21 @@ llvm::Expected<Candidate> VariantMaker::make_alone(Processor processor) const {
 llvm::Expected<const Candidate*> VariantMaker::alone_on(Processor processor) {
   std::optional<Candidate>& made = alone_[static_cast<size_t>(processor)];
   if (!made) {
-    CODL_ASSIGN_OR_RETURN(candidate, make_alone(processor));
+    CODL_ASSIGN_OR_RETURN(candidate, make_alone(processor, StoredWeights(graph_)));
     made = std::move(candidate);
   }
   return &*made;
 }
 
-// The same as a variant of the plan: after others, it keeps to what these leave of the weights.
-llvm::Expected<Candidate> VariantMaker::alone_in_plan(Processor processor) {
-  if (needs_choice_) return make_alone(processor);
+// The same as a variant of the plan.
+llvm::Expected<MadeVariant> VariantMaker::alone_in_plan(Processor processor) {
   CODL_ASSIGN_OR_RETURN(alone, alone_on(processor));
-  return *alone;
-}
-
-llvm::Expected<VariantMaker::BestSingle> VariantMaker::best_single(const Draws& draws) {
-  BestSingle best;
-  double least_us = 0;
-  for (const Processor processor : {Processor::Cpu, Processor::Gpu}) {
-    CODL_ASSIGN_OR_RETURN(candidate, alone_on(processor));
-    if (!meets(options_.limits, candidate->figures)) continue;
-    CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(candidate->schedule));
-    const double us = candidate->schedule.predicted_us;
-    if (best.candidate != nullptr && us >= least_us) continue;
-    best = {processor, candidate, std::move(drawn_us)};
-    least_us = us;
-  }
-  return best;
+  if (!needs_choice_) return MadeVariant{*alone};
+  CODL_ASSIGN_OR_RETURN(made, make_alone(processor, stored_));
+  MadeVariant variant{std::move(made)};
+  if (variant.candidate.schedule.predicted_us != alone->schedule.predicted_us)
+    variant.with_all_weights = alone;
+  return variant;
 }
 
 // What is asked for without a search. The CPU where both processors are the same cores: what a GPU
@@ -199,114 +169,137 @@ llvm::Expected<std::optional<MadeVariant>> VariantMaker::without_search() {
 }
 
 // Co-execution is kept where it is surely faster than one processor alone, and where a split is
-// forced or another thing than time is to be least.
-llvm::Expected<VariantMaker::Comparison> VariantMaker::compare(const Candidate& candidate,
-                                                               const Draws& draws) {
-  Comparison comparison;
+// forced or another thing than time is to be least: then there is nothing to compare with.
+llvm::Expected<std::optional<VariantMaker::BestSingle>> VariantMaker::best_single() {
   if (!predictor_.profile().has_gpu || !options_.is_optimal() || options_.forces_placement() ||
       options_.objective != Objective::Latency)
-    return comparison;
-  CODL_ASSIGN_OR_RETURN(alone, best_single(draws));
-  if (alone.candidate == nullptr) return comparison;
-  CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(candidate.schedule));
-  comparison.sure_share = share_of_wins(drawn_us, alone.drawn_us);
-  comparison.is_kept = comparison.sure_share >= kSureShare;
-  comparison.alone = std::move(alone);
-  comparison.drawn_us = std::move(drawn_us);
-  return comparison;
+    return std::nullopt;
+  std::optional<BestSingle> best;
+  for (const Processor processor : kProcessors) {
+    CODL_ASSIGN_OR_RETURN(candidate, alone_on(processor));
+    if (!meets(options_.limits, candidate->figures)) continue;
+    if (best && best->candidate->schedule.predicted_us <= candidate->schedule.predicted_us)
+      continue;
+    Draws draws(predictor_.profile());
+    CODL_ASSIGN_OR_RETURN(drawn_us, draws.latencies_us(candidate->schedule));
+    best.emplace(BestSingle{processor, candidate, {std::move(draws), std::move(drawn_us)}});
+  }
+  return best;
 }
 
-// Limits and places have a plan without them say what they keep off the GPU.
-llvm::Expected<std::string> VariantMaker::why_not_on_gpu(const Candidate& made) {
-  const DeviceProfile& profile = predictor_.profile();
-  if (!profile.has_gpu)
-    return llvm::formatv("the profile of {0} has no GPU that can be used", profile.name).str();
-  if (options_.forces_split()) return "no node can be split as --place asks";
-  const auto is_gpu = [](uint16_t id) { return find_kernel(id)->processor == Processor::Gpu; };
-  const auto avoided = llvm::count_if(profile.unused_kernels, is_gpu);
-  const std::string left_out =
-      avoided == 0 ? "" : llvm::formatv(", without the {0} that --avoid leaves out", avoided).str();
-  if (!has_gpu_kernel(graph_, predictor_))
-    return "the GPU has no kernel for any node of this network" + left_out;
-  if (!options_.is_optimal())
-    return llvm::formatv("--strategy={0} gives the GPU nothing", options_.strategy).str();
-  std::vector<std::string> flags;
-  if (!options_.limits.places.empty()) flags.push_back("--place");
-  for (const LimitCheck& limit : check_limits(made.figures, options_.limits, ""))
-    flags.push_back(limit.flag);
-  const double ms = made.schedule.predicted_us / 1e3;
-  if (!flags.empty()) {
-    PartitionOptions free = options_;
-    free.limits = {};
-    CODL_ASSIGN_OR_RETURN(unlimited,
-                          VariantMaker(graph_, predictor_, precision_, free).make_first());
-    if (count_gpu_nodes(unlimited.candidate) == 0) return unlimited.one_processor_reason;
-    return llvm::formatv("because of {0}: {1:f2} ms are predicted, {2:f2} ms without",
-                         llvm::join(flags, ", "), ms,
-                         unlimited.candidate.schedule.predicted_us / 1e3)
-        .str();
+bool VariantMaker::has_limits() const {
+  return options_.limits.limit_plans() || !options_.limits.places.empty();
+}
+
+uint32_t VariantMaker::budget_of_reason() const {
+  if (!has_limits() && !needs_choice_) return 0;
+  return static_cast<uint32_t>(kShareOfReason * options_.search_budget);
+}
+
+// Goes on from the plan with the rest of the budget: where it may be faster than one processor
+// alone, but is not surely so, to one that is; else to one that takes less time. Puts it in the
+// plan's place, and returns the share of the draws in which it is faster.
+llvm::Expected<double> VariantMaker::go_on(Candidate& plan, const BestSingle& alone,
+                                           uint32_t budget) const {
+  CODL_ASSIGN_OR_RETURN(sure_share, alone.sure_share_of(plan));
+  const bool is_sure = sure_share >= kSureShare;
+  const bool is_in_doubt = !is_sure && sure_share > 1 - kSureShare;
+  CODL_ASSIGN_OR_RETURN(plan_us, alone.in_draws.draws.latencies_us(plan.schedule));
+  const Rival rival = {alone.in_draws, some_of(alone.in_draws, plan_us)};
+  PartitionOptions options = options_;
+  options.search_budget = budget - plan.evaluations;
+  SearchStart start = {{plan.partition}, is_in_doubt ? &rival : nullptr};
+  if (plan.weights) {
+    options.packings = plan.weights->packings;
+    start.seeds.push_back(plan.weights->start);
+  } else if (needs_choice_) {
+    options.packings = choose_packings(graph_, predictor_, options.limits, plan.partition, stored_,
+                                       *most_weight_bytes_);
   }
-  CODL_ASSIGN_OR_RETURN(on_gpu, alone_on(Processor::Gpu));
-  std::string text =
-      llvm::formatv(
-          "of {0} plans judged{1} none that uses the GPU is better: {2:f2} ms on the CPU "
-          "alone, {3:f2} ms on the GPU alone",
-          made.evaluations,
-          options_.search_budget
-              ? llvm::formatv(" (--search-budget={0})", *options_.search_budget).str()
-              : "",
-          ms, on_gpu->schedule.predicted_us / 1e3)
-          .str();
-  if (options_.objective != Objective::Latency)
-    text += llvm::formatv(", by --objective={0}",
-                          kObjectiveNames[static_cast<size_t>(options_.objective)])
-                .str();
-  return text + left_out;
+  CODL_ASSIGN_OR_RETURN(found, best_candidate(graph_, predictor_, precision_, options, start));
+  plan.evaluations += found.evaluations;
+  CODL_ASSIGN_OR_RETURN(found_share, alone.sure_share_of(found));
+  if (is_sure && found_share < kSureShare) return sure_share;
+  found.evaluations = plan.evaluations;
+  found.weights = std::move(plan.weights);
+  plan = std::move(found);
+  return found_share;
+}
+
+// A plan that a search finds, and the share of draws in which it is faster than one processor alone
+// (1: there is nothing to compare with).
+struct VariantMaker::Found {
+  Candidate candidate;
+  double sure_share = 1;
+};
+
+// `alone`: null where there is nothing to compare with.
+llvm::Expected<VariantMaker::Found> VariantMaker::search_once(const BestSingle* alone,
+                                                              uint32_t budget) const {
+  PartitionOptions options = options_;
+  options.search_budget = budget;
+  if (alone != nullptr) options.search_budget -= static_cast<uint32_t>(kShareOfRest * budget);
+  const auto make = [&](const PartitionOptions& fitting, const SearchStart& start) {
+    return best_candidate(graph_, predictor_, precision_, fitting, start);
+  };
+  CODL_ASSIGN_OR_RETURN(best, fit(options, stored_, make, alone));
+  Found found{std::move(best)};
+  if (alone == nullptr) return found;
+  CODL_ASSIGN_OR_RETURN(sure_share, go_on(found.candidate, *alone, budget));
+  found.sure_share = meets(options_.limits, found.candidate.figures) ? sure_share : 0;
+  return found;
+}
+
+// The search with a part of the budget comes first, and its plan is taken where that with the rest
+// finds no better one: what a smaller budget finds is not missed.
+llvm::Expected<VariantMaker::Found> VariantMaker::search(const BestSingle* alone,
+                                                         uint32_t budget) const {
+  if (alone == nullptr || budget < kMinNestedBudget) return search_once(alone, budget);
+  CODL_ASSIGN_OR_RETURN(smaller, search(alone, budget / kNestedPart));
+  CODL_ASSIGN_OR_RETURN(larger, search_once(alone, budget - smaller.candidate.evaluations));
+  const bool is_worse =
+      smaller.sure_share >= kSureShare &&
+      (larger.sure_share < kSureShare ||
+       smaller.candidate.schedule.predicted_us < larger.candidate.schedule.predicted_us);
+  const uint32_t evaluations = smaller.candidate.evaluations + larger.candidate.evaluations;
+  Found& taken = is_worse ? smaller : larger;
+  taken.candidate.evaluations = evaluations;
+  return std::move(taken);
 }
 
 // The first variant of the plan: what the options ask for.
 llvm::Expected<MadeVariant> VariantMaker::make_first() {
   CODL_ASSIGN_OR_RETURN(asked, without_search());
   if (asked) return std::move(*asked);
-  CODL_ASSIGN_OR_RETURN(best, fit_weights(options_, [&](const PartitionOptions& options) {
-                          return best_candidate(graph_, predictor_, precision_, options);
-                        }));
-  MadeVariant first{std::move(best)};
-  if (count_gpu_nodes(first.candidate) == 0) {
-    if (options_.is_optimal()) first.candidate.schedule.name = "cpu";
-    CODL_ASSIGN_OR_RETURN(why, why_not_on_gpu(first.candidate));
-    first.one_processor_reason = std::move(why);
-  }
-  // The search has judged both processors alone, too.
-  const Draws draws(predictor_.profile());
-  CODL_ASSIGN_OR_RETURN(found, compare(first.candidate, draws));
-  if (found.is_kept) return first;
-  const BestSingle& alone = found.alone;
-  // The fastest is not sure; one that is may be a little slower.
-  if (found.sure_share > 1 - kSureShare) {
-    const Rival rival = rival_of(draws, found.drawn_us, alone.drawn_us);
-    PartitionOptions options = options_;
-    if (first.candidate.weights) options.packings = first.candidate.weights->packings;
-    CODL_ASSIGN_OR_RETURN(sure, best_candidate(graph_, predictor_, precision_, options, &rival));
-    CODL_ASSIGN_OR_RETURN(sure_us, draws.latencies_us(sure.schedule));
-    sure.evaluations += first.candidate.evaluations;
-    sure.weights = std::move(first.candidate.weights);
-    first.candidate = std::move(sure);
-    found.sure_share = share_of_wins(sure_us, alone.drawn_us);
+  CODL_ASSIGN_OR_RETURN(alone, best_single());
+  CODL_ASSIGN_OR_RETURN(
+      found, search(alone ? &*alone : nullptr, options_.search_budget - budget_of_reason()));
+  MadeVariant first{std::move(found.candidate)};
+  std::string doubt;
+  if (alone) {
     if (found.sure_share >= kSureShare) return first;
+    const Candidate& single = *alone->candidate;
+    if (first.candidate.schedule.predicted_us < single.schedule.predicted_us)
+      doubt =
+          llvm::formatv(
+              "{0} takes {1:f2} ms; {2:f2} ms on both are less in {3:f0} % of {4} draws of what "
+              "the profile leaves open, {5:f0} % are asked for",
+              name_of(alone->processor), single.schedule.predicted_us / 1e3,
+              first.candidate.schedule.predicted_us / 1e3, 100 * found.sure_share, kDraws,
+              100 * kSureShare)
+              .str();
+    const uint32_t evaluations = first.candidate.evaluations;
+    first.candidate = single;
+    first.candidate.evaluations = evaluations;
+  } else if (uses_gpu(first.candidate)) {
+    // --place has nodes on the GPU.
+    if (options_.strategy == "cpu") first.candidate.schedule.name = kCoexecVariant;
+    return first;
+  } else if (options_.is_optimal()) {
+    first.candidate.schedule.name = "cpu";
   }
-  if (first.one_processor_reason.empty())
-    first.one_processor_reason =
-        llvm::formatv(
-            "{0} takes {1:f2} ms; {2:f2} ms on both are less in {3:f0} % of {4} draws of what the "
-            "profile leaves open, {5:f0} % are asked for",
-            name_of(alone.processor), alone.candidate->schedule.predicted_us / 1e3,
-            first.candidate.schedule.predicted_us / 1e3, 100 * found.sure_share, kDraws,
-            100 * kSureShare)
-            .str();
-  const uint32_t evaluations = first.candidate.evaluations;
-  first.candidate = *alone.candidate;
-  first.candidate.evaluations = evaluations;
+  CODL_ASSIGN_OR_RETURN(why, why_not_both(first.candidate, std::move(doubt)));
+  first.one_processor_reason = std::move(why);
   return first;
 }
 
@@ -316,9 +309,10 @@ llvm::Expected<double> VariantMaker::estimate_us() {
   PartitionOptions options = options_;
   if (options.is_optimal() && !options.forces_split())
     options.strategy = predictor_.profile().has_gpu ? "segments" : "cpu";
-  CODL_ASSIGN_OR_RETURN(found, fit_weights(options, [&](const PartitionOptions& fitting) {
-                          return make_candidate(graph_, predictor_, precision_, fitting);
-                        }));
+  CODL_ASSIGN_OR_RETURN(
+      found, fit(options, stored_, [&](const PartitionOptions& fitting, const SearchStart&) {
+        return make_candidate(graph_, predictor_, precision_, fitting);
+      }));
   const Candidate* least = &found;
   const auto score = [&](const Candidate& candidate) {
     return score_of(candidate.figures, options_.objective, options_.limits);
@@ -329,9 +323,10 @@ llvm::Expected<double> VariantMaker::estimate_us() {
       if (score(*alone) <= score(*least)) least = alone;
     }
   if (least != &found) return least->schedule.predicted_us;
-  CODL_ASSIGN_OR_RETURN(comparison, compare(found, Draws(predictor_.profile())));
-  return comparison.is_kept ? found.schedule.predicted_us
-                            : comparison.alone.candidate->schedule.predicted_us;
+  CODL_ASSIGN_OR_RETURN(alone, best_single());
+  if (!alone) return found.schedule.predicted_us;
+  CODL_ASSIGN_OR_RETURN(sure_share, alone->sure_share_of(found));
+  return (sure_share >= kSureShare ? found : *alone->candidate).schedule.predicted_us;
 }
 
 // What a variant beside the first is planned by.
@@ -346,10 +341,11 @@ PartitionOptions VariantMaker::options_of(const VariantRequest& request) const {
 }
 
 // Planned for a CPU that others use; times are those of one that nobody does, like all in a plan.
-llvm::Expected<Candidate> VariantMaker::make_busy(const PartitionOptions& options) const {
+llvm::Expected<Candidate> VariantMaker::make_busy(const PartitionOptions& options,
+                                                  const SearchStart& start) const {
   const DeviceProfile busy = busy_profile(predictor_.profile());
   const LatencyPredictor busy_predictor(busy, constant_mbytes(graph_));
-  CODL_ASSIGN_OR_RETURN(found, make_candidate(graph_, busy_predictor, precision_, options));
+  CODL_ASSIGN_OR_RETURN(found, make_candidate(graph_, busy_predictor, precision_, options, start));
   Optimum optimum;
   optimum.plan = std::move(found.partition);
   optimum.evaluations = found.evaluations;
@@ -360,8 +356,7 @@ llvm::Expected<Candidate> VariantMaker::make_busy(const PartitionOptions& option
 llvm::Expected<MadeVariant> VariantMaker::make_one(const VariantRequest& request) {
   if (request.kind == VariantRequest::Coexec) return make_first();
   if (request.kind == VariantRequest::Cpu) {
-    CODL_ASSIGN_OR_RETURN(alone, alone_in_plan(Processor::Cpu));
-    MadeVariant made{std::move(alone)};
+    CODL_ASSIGN_OR_RETURN(made, alone_in_plan(Processor::Cpu));
     if (llvm::any_of(options_.limits.places, [](const ForcedPlacement& place) {
           return place.processor != Processor::Cpu;
         }))
@@ -373,19 +368,18 @@ llvm::Expected<MadeVariant> VariantMaker::make_one(const VariantRequest& request
     return input_error("--variants", "expected a device with a GPU for {0}, found {1} without",
                        request.name, profile.name);
   PartitionOptions options = options_of(request);
-  if (request.kind == VariantRequest::Gpu && options.limits.places.empty()) {
-    CODL_ASSIGN_OR_RETURN(alone, alone_in_plan(Processor::Gpu));
-    return MadeVariant{std::move(alone)};
-  }
   if (request.kind == VariantRequest::Gpu) {
+    if (options.limits.places.empty()) return alone_in_plan(Processor::Gpu);
     options.strategy = "gpu";
   }
-  CODL_ASSIGN_OR_RETURN(
-      made, fit_weights(std::move(options),
-                        [&](const PartitionOptions& fitting) -> llvm::Expected<Candidate> {
-                          if (request.kind == VariantRequest::Busy) return make_busy(fitting);
-                          return best_candidate(graph_, predictor_, precision_, fitting);
-                        }));
+  CODL_ASSIGN_OR_RETURN(made, fit(options, stored_,
+                                  [&](const PartitionOptions& fitting,
+                                      const SearchStart& start) -> llvm::Expected<Candidate> {
+                                    if (request.kind == VariantRequest::Busy)
+                                      return make_busy(fitting, start);
+                                    return best_candidate(graph_, predictor_, precision_, fitting,
+                                                          start);
+                                  }));
   made.schedule.name = request.name;
   return MadeVariant{std::move(made)};
 }
@@ -393,9 +387,10 @@ llvm::Expected<MadeVariant> VariantMaker::make_one(const VariantRequest& request
 llvm::Expected<MadeVariant> VariantMaker::make(const VariantRequest& request) {
   CODL_ASSIGN_OR_RETURN(made, make_one(request));
   const Candidate& candidate = made.candidate;
-  if (!first_free_us_)
-    first_free_us_ =
-        candidate.weights ? candidate.weights->free_us : candidate.schedule.predicted_us;
+  if (!first_us_) {
+    first_us_ = candidate.schedule.predicted_us;
+    first_free_us_ = candidate.weights ? candidate.weights->free_us : *first_us_;
+  }
   stored_.add(candidate.partition);
   free_.add(candidate.weights ? candidate.weights->free : candidate.partition);
   is_limited_ |= candidate.weights.has_value();

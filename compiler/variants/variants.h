@@ -10,6 +10,7 @@
 #include "compiler/partition/weight_forms.h"
 #include "compiler/simulate/uncertainty.h"
 #include "compiler/variants/candidate.h"
+#include "compiler/variants/fit_weights.h"
 #include "llvm/Support/Error.h"
 
 namespace codl::compiler {
@@ -32,7 +33,10 @@ struct MadeVariant {
   Candidate candidate;
   std::string one_processor_reason = {};  // CompileReport::Variant's
   std::string exempt = {};                // likewise
-  std::vector<LimitCheck> limits = {};    // all that hold for it
+  // The same with all the weights of PlanLimits::max_weights to itself, of which others leave it
+  // too few; null where it is that. Borrowed from the maker.
+  const Candidate* with_all_weights = nullptr;
+  std::vector<LimitCheck> limits = {};  // all that hold for it
 };
 
 // The schedules, moved out of the variants.
@@ -73,29 +77,35 @@ class VariantMaker {
   // those of make_candidate().
   llvm::Expected<double> estimate_us();
 
-  // All that the processor can, on it, without forced places: made once, since a variant may be it,
-  // and the fallback and the reports are it, too.
+  // All that the processor can, on it, without forced places and with all weights that there may
+  // be: made once, as a variant may be it, and the fallback and the reports are it, too.
   llvm::Expected<const Candidate*> alone_on(Processor processor);
 
-  // The variants that were made, as they would be with weights of any size; nothing where they are
-  // so.
+  // The variants that were made, as they would be with weights of any size; nothing where the first
+  // gains nothing by these.
   std::optional<FreePlan> without_weight_limit() const;
 
  private:
   struct BestSingle;
-  struct Comparison;
+  struct Found;
 
   llvm::Expected<std::optional<MadeVariant>> without_search();
-  llvm::Expected<Comparison> compare(const Candidate& candidate, const Draws& draws);
   llvm::Expected<MadeVariant> make_one(const VariantRequest& request);
   llvm::Expected<MadeVariant> make_first();
-  llvm::Expected<std::string> why_not_on_gpu(const Candidate& made);
-  llvm::Expected<BestSingle> best_single(const Draws& draws);
-  using Make = llvm::function_ref<llvm::Expected<Candidate>(const PartitionOptions& options)>;
-  llvm::Expected<Candidate> fit_weights(PartitionOptions options, Make make) const;
-  llvm::Expected<Candidate> make_alone(Processor processor) const;
-  llvm::Expected<Candidate> alone_in_plan(Processor processor);
-  llvm::Expected<Candidate> make_busy(const PartitionOptions& options) const;
+  llvm::Expected<Found> search(const BestSingle* alone, uint32_t budget) const;
+  llvm::Expected<Found> search_once(const BestSingle* alone, uint32_t budget) const;
+  llvm::Expected<double> go_on(Candidate& plan, const BestSingle& alone, uint32_t budget) const;
+  llvm::Expected<std::string> why_not_both(Candidate& taken, std::string doubt);
+  llvm::Expected<std::vector<std::string>> flags_against(const Candidate& plan) const;
+  bool has_limits() const;  // beside that on weights
+  uint32_t budget_of_reason() const;
+  llvm::Expected<std::optional<BestSingle>> best_single();
+  llvm::Expected<Candidate> fit(const PartitionOptions& options, const StoredWeights& stored,
+                                MakeCandidate make, const BestSingle* alone = nullptr) const;
+  llvm::Expected<Candidate> make_alone(Processor processor, const StoredWeights& stored) const;
+  llvm::Expected<MadeVariant> alone_in_plan(Processor processor);
+  llvm::Expected<Candidate> make_busy(const PartitionOptions& options,
+                                      const SearchStart& start) const;
   PartitionOptions options_of(const VariantRequest& request) const;
 
   const ir::Graph& graph_;
@@ -107,7 +117,9 @@ class VariantMaker {
   StoredWeights stored_;     // of the variants that were made
   StoredWeights free_;       // likewise, with weights of any size
   bool is_limited_ = false;  // these differ
-  std::optional<double> first_free_us_;
+  // The first variant's predicted time, as it is and with weights of any size.
+  std::optional<double> first_us_;
+  double first_free_us_ = 0;
   std::optional<Candidate> alone_[2];  // by processor
 };
 

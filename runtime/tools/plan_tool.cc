@@ -36,6 +36,9 @@ ExitCode exit_code_of(codl_status_t status) {
 
 namespace {
 
+// A name that every plan has: of its first variant, where none has it.
+constexpr char kCoexec[] = "coexec";
+
 class SplitMix64 {
  public:
   explicit SplitMix64(uint64_t seed) : state_(seed) {}
@@ -53,14 +56,19 @@ void check(const Status& status, const std::string& path) {
   throw ToolError(exit_code_of(status.code()), names_path ? message : path + ": " + message);
 }
 
-void check_variant(const Plan& plan, const std::string& variant) {
+// The name coexec means the first variant of a plan that has none; a note says so.
+void check_variant(const Plan& plan, const PlanFlags& flags) {
   std::string known;
   for (size_t i = 0; i < plan.variant_count(); ++i) {
     const char* name = plan.variant(i).name;
-    if (variant == name || variant == "coexec") return;  // a name that every plan has
+    if (flags.variant.empty() || flags.variant == name) return;
     known += (i > 0 ? " or " : "") + std::string(name);
   }
-  fail_input("--variant", known, variant);
+  if (flags.variant != kCoexec) fail_input("--variant", known, flags.variant);
+  print_message(flags.tool, Severity::Note,
+                std::string("the plan has no variant coexec, as one processor alone is better: its "
+                            "first, ") +
+                    plan.variant(0).name + ", runs");
 }
 
 double random_value(codl_dtype_t dtype, SplitMix64& bits) {
@@ -111,7 +119,8 @@ size_t read_input(const std::string& argument, std::vector<Tensor>& inputs) {
     tensor.is_random = false;
     return i;
   }
-  fail_input("--input", "NAME=FILE.npy with NAME one of " + names_of(inputs), argument);
+  fail_input("--input", "NAME=FILE.npy with NAME one of " + names_of(inputs),
+             "'" + argument.substr(0, argument.find('=')) + "'");
 }
 
 void read_inputs(const std::vector<std::string>& arguments, std::vector<Tensor>& inputs) {
@@ -217,6 +226,7 @@ bool parse_plan_flags(CommandLine own, const std::vector<std::string>& arguments
     print(*parsed.answer);
     return false;
   }
+  flags->tool = own.tool;
   flags->plan_path = only_operand(parsed, "PLAN");
   if (flags->plan_path.empty()) fail_input("command line", "a PLAN", "none (see --help)");
   for (const std::string& path : {flags->output_path, flags->trace_path})
@@ -235,11 +245,11 @@ Plan open_plan(const PlanFlags& flags, codl_verify_t verify) {
       file.read(0, std::min<uint64_t>(file.bytes(), 2), &begin).ok() && is_onnx(begin))
     fail_input(flags.plan_path, "a plan", "an ONNX model (codlc makes a plan of it)");
   check(plan.status(), flags.plan_path);
+  check_variant(*plan, flags);
   return std::move(*plan);
 }
 
 Session create_session(const Plan& plan, const PlanFlags& flags, bool record_timeline) {
-  if (!flags.variant.empty()) check_variant(plan, flags.variant);
   codl_session_options_t options = session_options();
   options.variant = text_or_null(flags.variant);
   options.thread_count = flags.thread_count;
@@ -273,7 +283,10 @@ std::string test_of_gpu(const PlanFlags& flags) {
   if (flags.check_every > 0) return "--check-every";
   if (!flags.require_variant) return "";
   if (!flags.opencl_platform.empty()) return "--opencl-platform with --require-variant";
-  return flags.opencl_device.empty() ? "" : "--opencl-device with --require-variant";
+  if (!flags.opencl_device.empty()) return "--opencl-device with --require-variant";
+  // A variant that is asked for by name needs no GPU where it has no steps for one.
+  const bool has_name = !flags.variant.empty() && flags.variant != kCoexec;
+  return has_name ? "" : "--require-variant";
 }
 
 void fill_random(Tensor& tensor, uint64_t seed, size_t input_index) {

@@ -20,6 +20,7 @@ namespace codl::tools {
 ExitCode exit_code_of(codl_status_t status);
 
 struct PlanFlags {
+  std::string tool;  // that they were given to
   std::string plan_path;
   std::string variant;  // empty: the plan's first
   bool require_variant = false;
@@ -57,10 +58,11 @@ std::string runtime_version();
 // one PLAN. False if --help or --version was asked for and has been answered on stdout.
 bool parse_plan_flags(CommandLine own, const std::vector<std::string>& arguments, PlanFlags* flags);
 
+// Also an input error if the plan has no such variant.
 Plan open_plan(const PlanFlags& flags, codl_verify_t verify);
 
-// An input error if the plan has no such variant, or if flags ask for what only a session with GPU
-// steps can show (test_of_gpu()) and it has none; Unsupported if the machine is why it has none.
+// An input error if flags ask for what only a session with GPU steps can show (test_of_gpu()) and
+// it has none; Unsupported if the machine is why it has none.
 Session create_session(const Plan& plan, const PlanFlags& flags, bool record_timeline);
 
 // The flag by which the GPU is to be tested; empty: none.

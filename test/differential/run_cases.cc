@@ -176,7 +176,9 @@ std::vector<tools::Tensor> run_case(const compiler::LargeBytes& plan_bytes,
   expect_ok(plan.status());
   tools::PlanFlags flags;
   flags.thread_count = 2;
-  flags.require_variant = true;  // if the GPU fails, the CPU must not pass for it
+  // If the GPU fails, the CPU must not pass for it.
+  flags.variant = plan->variant(0).name;
+  flags.require_variant = true;
   std::vector<tools::Tensor> inputs = tools::inputs_of(*plan, flags);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const fs::path path = folder / ("in_" + std::to_string(i) + ".npy");

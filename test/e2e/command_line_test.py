@@ -20,6 +20,7 @@ from work_folder import WorkFolder
 
 TOOLS = ("codlc", "codl-dump", "codl-sim", "codl-run", "codl-bench", "codl-profile")
 MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
+LARGER = os.path.join(ROOT, "examples", "models", "super_resolution.onnx")
 PROFILES = os.path.join(ROOT, "profiles")
 BIN = None
 
@@ -390,24 +391,26 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
                 (no_kernel, pair, "the GPU has no kernel for any node of this network\n"),
                 (MODEL, ["--device=host"], "the OpenCL device computes on the cores of the CPU queue\n"),
                 (MODEL, ["--device=sd855", "--search-budget=50"],
-                 rf"of \d+ plans judged \(--search-budget=50\) none that uses the GPU is better: {ms} on the CPU alone, {ms} on the GPU alone"),
-                (MODEL, ["--device=sd855"], rf"of \d+ plans judged none that uses the GPU is better: {ms} on the CPU alone, "),
+                 rf"of the plans that were judged none on both is better: {ms} on the CPU alone, {ms} on the GPU alone\n"),
                 (MODEL, ["--device=sd855", "--objective=energy"], r"of .*, by --objective=energy\n"),
-                (MODEL, [*pair, "--gpu-limit=0%"], rf"because of --gpu-limit: {ms} are predicted, {ms} without\n"),
-                (MODEL, ["--device=sd855", "--search-budget=50", "--max-syncs=0"], "of \\d+ plans judged "),
+                (MODEL, ["--device=host-pair", "--search-budget=2000", "--gpu-limit=0%"], rf"because of --gpu-limit: {ms} are predicted, {ms} without\n"),
+                (MODEL, ["--device=sd855", "--search-budget=50", "--max-syncs=0"], "of the plans that were judged "),
+                (LARGER, ["--device=sd855", "--search-budget=100", "--max-syncs=0", "--max-arena=1GiB"],
+                 rf"because of --max-syncs: {ms} are predicted, {ms} without\n"),
                 (MODEL, [f"--device={no_gpu}"], "the profile of \\w+ has no GPU that can be used\n")):
             with self.subTest(flags):
                 said = self.run_ok("codlc", model, *flags, "-o", self.path("x.codl"))
                 self.assertIn("GPU   0 % of MACs", said)
                 self.assertRegex(said, reason + text)
                 self.assertNotIn("coexec", said)
+                self.assertNotIn("as fast as the CPU alone", said)
         for flags in (["--device=host-pair", "--place=*=split:h:0.5"], ["--strategy=cpu"]):
             said = self.run_ok("codlc", MODEL, *flags, "-o", self.path("x.codl"))
             self.assertNotIn("not both processors", said)
         # An application that asks every phone for co-execution gets the better plan there.
         plan = self.path("x.codl")
         self.run_ok("codlc", MODEL, "--device=host", "-o", plan)
-        for tool, flags in (("codl-run", ["--require-variant"]), ("codl-bench", ["--num-runs=1"]), ("codl-sim", [])):
+        for tool, flags in (("codl-run", []), ("codl-bench", ["--num-runs=1"]), ("codl-sim", [])):
             self.assertIn("variant cpu", self.run_ok(tool, plan, "--variant=coexec", *flags))
             self.expect_error(tool, [plan, "--variant=coexe"], "--variant", "cpu")
 
@@ -421,7 +424,49 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
             us = {variant["name"]: variant["predicted_us"] for variant in variants}
             for name in ("cpu", "gpu"):
                 self.assertAlmostEqual(variants[0][f"speedup_over_{name}"], us[name] / variants[0]["predicted_us"], delta=0.001)
-            self.assertRegex(said, rf"\n  [0-9.]+ times as fast as the CPU alone, [0-9.]+ times as fast as the GPU alone \(predicted\)\n")
+            gains = [f"{us[name] / variants[0]['predicted_us']:.2f} times as fast as the {name.upper()} alone ({us[name] / 1e3:.2f} ms)"
+                     for name in ("cpu", "gpu") if name != variants[0]["name"]]
+            self.assertIn(f"\n  {', '.join(gains)}, as predicted\n", said)
+            self.assertNotIn("--max-weights: ", said)
+
+    def test_a_variant_that_others_leave_too_few_weights_says_what_it_would_be_alone(self):
+        report = self.path("x.json")
+        figures = re.compile(r"  gpu +predicted +([0-9.]+) ms .* GPU +(\d+) % of MACs")
+        alone = figures.search(self.run_ok("codlc", LARGER, "--device=sd855", "--strategy=gpu", "-o", self.path("x.codl"))).groups()
+        said = self.run_ok("codlc", LARGER, "--device=sd855", "--search-budget=50", "--variants=cpu,gpu",
+                           "-o", self.path("x.codl"), f"--report-json={report}")
+        beside = figures.search(said).groups()
+        self.assertNotEqual(alone, beside)
+        short = "only the weights that other variants leave of --max-weights: {} ms with {} % of MACs on the GPU, in place of " \
+                "{} ms with {} % of MACs on the GPU (--strategy=gpu)".format(*beside, *alone)
+        self.assertIn(f"  gpu has {short}\n", said)
+        self.assertIn(f"times as fast as the GPU alone ({alone[0]} ms)", said)
+        with open(report, encoding="utf-8") as file:
+            variants = json.load(file)["variants"]
+        self.assertEqual([variant.get("short_of_weights") for variant in variants if variant["name"] == "gpu"], [short])
+
+    def test_a_larger_budget_keeps_no_worse_plan(self):
+        found = []
+        for budget in (20, 100, 1000):
+            said = self.run_ok("codlc", LARGER, "--device=sd855", f"--search-budget={budget}", "-o", self.path("x.codl"))
+            found.append(float(re.search(r"  coexec +predicted +([0-9.]+) ms", said).group(1)))
+            judged, asked = re.search(r"  coexec: the best of (\d+) plans that were judged \(--search-budget=(\d+)\)\n", said).groups()
+            self.assertLessEqual(int(judged), budget)
+            self.assertEqual(int(asked), budget)
+        self.assertEqual(found, sorted(found, reverse=True))
+
+    def test_a_plan_with_gpu_steps_is_not_called_cpu(self):
+        said = self.run_ok("codlc", LARGER, "--device=host-pair", "--strategy=cpu", "--place=conv3=gpu", "-o", self.path("x.codl"))
+        self.assertRegex(said, r"\n  coexec +predicted .* GPU +[1-9]\d* % of MACs")
+        self.assertRegex(said, r"\n  cpu +predicted .* GPU +0 % of MACs")
+
+    def test_what_is_wrong_of_a_value_is_told_and_no_more(self):
+        self.expect_error("codlc", [MODEL, "--max-weights=x"], "expected a ratio like 1.25x, bytes like 64MiB, or none, found 'x'")
+        self.expect_error("codlc", [MODEL, "--max-weights=2000000x"], "expected 0x to 1000000x, found '2000000x'")
+        self.expect_error("codlc", [MODEL, "--max-gpu-slice=ms"], "expected a number with its unit, us, ms or s, found 'ms'")
+        plan = self.path("x.codl")
+        self.run_ok("codlc", MODEL, "--strategy=cpu", "-o", plan)
+        self.expect_error("codl-run", [plan, "--input=foo=a.npy"], "expected NAME=FILE.npy with NAME one of input, found 'foo'")
 
     def test_flags_of_other_tools_are_answered_with_ours(self):
         for tool, given, here in (

@@ -67,10 +67,13 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
                                      const JudgeHelp& help) {
   CODL_ASSIGN_OR_RETURN(places, ForcedPlaces::create(costs, options.limits.places));
   std::vector<Seed> seeds;
+  Optimum best;
   const auto add = [&](PartitionPlan plan) -> llvm::Error {
+    if (seeds.size() == options.search_budget) return llvm::Error::success();
     if (llvm::Error error = places.apply(plan)) return error;
     if (options.boundary_first == BoundaryFirst::Always) set_boundary_first(plan, true);
     CODL_ASSIGN_OR_RETURN(ns, judge(plan));
+    ++best.evaluations;
     seeds.push_back({std::move(plan), ns});
     return llvm::Error::success();
   };
@@ -91,13 +94,12 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
       plan.not_split_as_forced.clear();
       if (llvm::Error error = add(std::move(plan))) return error;
     }
-  const auto judged = static_cast<uint32_t>(seeds.size());
   const Seed& first = *std::min_element(
       seeds.begin(), seeds.end(),
       [](const Seed& a, const Seed& b) { return a.predicted_ns < b.predicted_ns; });
-  Optimum best{first.plan, first.predicted_ns, judged};
-  const auto all =
-      static_cast<uint32_t>(options.search_share * options.search_budget.value_or(kSearchBudget));
+  best.plan = first.plan;
+  best.predicted_ns = first.predicted_ns;
+  const uint32_t all = options.search_budget;
   if (!has_choice(costs) || all <= best.evaluations) return best;
   uint32_t budget = all - best.evaluations;
   const auto is_placed = [&](const PartitionPlan& plan) { return places.are_kept(plan); };
@@ -105,6 +107,7 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
     const auto most = static_cast<uint32_t>(kWeightShare * budget);
     PartitionPlan plan = seeds.front().plan;
     for (const double weight : kLimitWeights) {
+      if (most == 0 || best.evaluations + most >= all) break;
       CODL_ASSIGN_OR_RETURN(polished,
                             polish(
                                 costs, options, plan, most,

@@ -20,9 +20,9 @@ struct JudgeHelp {
       nullptr;
 };
 
-// Judges at most options.search_budget plans (unset: kSearchBudget), and at least one of each
-// strategy and `more_seeds`. Never worse than any of these. Errors: Unsupported (nodes that no
-// processor of the device can run), and those of `judge`.
+// Judges at most options.search_budget plans: `more_seeds`, a plan of each strategy, and what
+// becomes of the best. Never worse than any of these that it judges. Needs a budget. Errors:
+// Unsupported (nodes that no processor of the device can run), and those of `judge`.
 llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOptions& options,
                                      JudgePlan judge, llvm::ArrayRef<PartitionPlan> more_seeds = {},
                                      const JudgeHelp& help = {});

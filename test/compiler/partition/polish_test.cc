@@ -239,7 +239,7 @@ TEST_CASE(
     PartitionOptions options;
     options.search_budget = 200;
     const Optimum best = test::value_of(optimal_partition(graph, predictor, options, judge));
-    CHECK(best.evaluations <= *options.search_budget);
+    CHECK(best.evaluations <= options.search_budget);
     CHECK(best.predicted_ns == time_ns(graph, best.plan, predictor));
     for (const NamedStrategy& strategy : named_strategies()) {
       CAPTURE(strategy.name, i);
@@ -308,7 +308,7 @@ TEST_CASE("the search of a network that cannot be split ends") {
       graph, predictor, options, [&](const PartitionPlan& plan) -> llvm::Expected<int64_t> {
         return time_ns(graph, plan, predictor);
       }));
-  CHECK(best.evaluations <= *options.search_budget);
+  CHECK(best.evaluations <= options.search_budget);
 }
 
 TEST_CASE("strategies keep to what makes them what they are") {

@@ -32,6 +32,15 @@ DeviceProfile profile_of(double factor) {
   return profile;
 }
 
+// Winograd's kernels compute a quarter of the multiply-adds with weights of four times the bytes.
+DeviceProfile profile_with_winograd() {
+  DeviceProfile profile = profile_of(1);
+  llvm::erase_if(profile.unused_kernels, [](uint16_t id) {
+    return kernels::winograd_outputs(kKernelInfos[id - 1].packing) != 0;
+  });
+  return profile;
+}
+
 struct Maker {
   explicit Maker(const DeviceProfile& of_profile, const std::string& strategy = "optimal")
       : profile(of_profile) {
@@ -100,9 +109,7 @@ TEST_CASE("what computes on one processor has its name, and says why") {
   Maker useless(slow);
   useless.options.limits.max_syncs = 0;
   CHECK(made(useless).first == "cpu");
-  CHECK(made(useless).second.find("of ") == 0);
-  CHECK(made(useless).second.find("(--search-budget=300) none that uses the GPU is better: ") !=
-        std::string::npos);
+  CHECK(made(useless).second.find("of the plans that were judged none on both is better: ") == 0);
   useless.options.strategy = "coarse";
   CHECK(made(useless) ==
         std::pair<std::string, std::string>("coarse", "--strategy=coarse gives the GPU nothing"));
@@ -118,6 +125,41 @@ TEST_CASE("what computes on one processor has its name, and says why") {
   alone.has_gpu = false;
   Maker cpu(alone);
   CHECK(made(cpu).second == "the profile of " + alone.name + " has no GPU that can be used");
+}
+
+TEST_CASE("of several limits those are named that a better plan is beyond") {
+  Maker limited(profile_of(1));
+  limited.options.limits.gpu_share = 0.99;
+  limited.options.limits.max_arena_bytes = 1 << 30;
+  limited.options.limits.max_syncs = 0;
+  limited.options.limits.places.push_back({"b", Processor::Cpu, SplitDim::None, 0});
+  const auto reason = [&] { return limited.made().one_processor_reason; };
+  CHECK(reason().find("because of --place, --max-syncs: ") == 0);
+  limited.options.limits.places.clear();
+  CHECK(reason().find("because of --max-syncs: ") == 0);
+}
+
+TEST_CASE("all that is judged for a variant is within the budget") {
+  const auto check = [](Maker maker) {
+    for (const uint32_t budget : {0, 1, 2, 5, 13, 30, 100, 300}) {
+      CAPTURE(budget);
+      maker.options.search_budget = budget;
+      CHECK(maker.made().candidate.evaluations <= budget);
+    }
+  };
+  check(Maker(profile_of(1)));
+  check(Maker(profile_of(3)));  // a plan that is surely faster is looked for
+  Maker limited(profile_of(3));
+  limited.options.limits.max_syncs = 1;
+  limited.options.limits.max_arena_bytes = 700'000;
+  check(limited);
+  Maker with_slices(profile_of(1));
+  with_slices.options.limits.max_gpu_slice_us = 20;
+  check(with_slices);
+  Maker with_few_weights(profile_with_winograd());
+  with_few_weights.options.limits.max_weights = {std::nullopt,
+                                                 constant_bytes(with_few_weights.graph) * 5 / 2};
+  check(with_few_weights);
 }
 
 TEST_CASE("where both processors are the same cores, the CPU alone is estimated, as it is made") {
@@ -142,15 +184,6 @@ TEST_CASE("what is not searched for is estimated as it is made") {
   split.options.split_dim = SplitDim::Height;
   split.options.ratio = 0.5;
   CHECK(split.estimated_us() == split.made_us());
-}
-
-// Winograd's kernels compute a quarter of the multiply-adds with weights of four times the bytes.
-DeviceProfile profile_with_winograd() {
-  DeviceProfile profile = profile_of(1);
-  llvm::erase_if(profile.unused_kernels, [](uint16_t id) {
-    return kernels::winograd_outputs(kKernelInfos[id - 1].packing) != 0;
-  });
-  return profile;
 }
 
 TEST_CASE("all variants together keep to the limit on weights, and it is known what that costs") {

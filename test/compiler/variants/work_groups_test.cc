@@ -50,8 +50,7 @@ int check_groups(const ir::Graph& graph, const DeviceProfile& profile,
   options.strategy = strategy;
   options.search_budget = 20;
   const LatencyPredictor predictor(profile, 1);
-  const Candidate made =
-      value_of(make_candidate(graph, predictor, Precision::Fp32, options, nullptr));
+  const Candidate made = value_of(make_candidate(graph, predictor, Precision::Fp32, options));
   int count = 0;
   for (const Step& step : made.schedule.steps) {
     if (step.queue != Queue::Gpu || step.kind != StepKind::Kernel) continue;

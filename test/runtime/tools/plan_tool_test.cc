@@ -112,6 +112,14 @@ TEST_CASE("flags that test the GPU are told from those that do not") {
   CHECK(test_of_gpu(flags) == "--opencl-platform with --require-variant");
   flags.check_every = 3;
   CHECK(test_of_gpu(flags) == "--check-every");
+
+  PlanFlags required;
+  required.require_variant = true;
+  CHECK(test_of_gpu(required) == "--require-variant");
+  required.variant = "coexec";
+  CHECK(test_of_gpu(required) == "--require-variant");
+  required.variant = "cpu";
+  CHECK(test_of_gpu(required).empty());
 }
 
 }  // namespace

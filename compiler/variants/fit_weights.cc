@@ -1,0 +1,75 @@
+#include "compiler/variants/fit_weights.h"
+
+#include "compiler/support/error.h"
+
+namespace codl::compiler {
+namespace {
+
+// A short search has this share of the budget. If it finds a plan that there is room for, a long
+// one goes on from there; its own plan may have no room, and the spare share is for that case.
+constexpr double kShortShare = 0.1;
+constexpr double kSpareShare = 0.5;
+
+uint32_t part_of(uint32_t budget, double share) { return static_cast<uint32_t>(share * budget); }
+
+}  // namespace
+
+bool WeightRoom::is_enough_for(const PartitionPlan& plan) const {
+  StoredWeights all = stored;
+  all.add(plan);
+  return all.bytes() <= most_bytes;
+}
+
+llvm::Expected<Candidate> fit_weights(const WeightRoom& room, PartitionOptions options,
+                                      MakeCandidate make, ScoreCandidate score) {
+  const bool searches = options.is_optimal() && !options.forces_split();
+  const uint32_t budget = options.search_budget;
+  uint32_t judged = 0;
+  const auto make_with = [&](uint32_t part, SearchStart start) -> llvm::Expected<Candidate> {
+    options.search_budget = part;
+    CODL_ASSIGN_OR_RETURN(made, make(options, start));
+    judged += made.evaluations;
+    made.evaluations = judged;
+    return made;
+  };
+
+  CODL_ASSIGN_OR_RETURN(free, make_with(searches ? part_of(budget, kShortShare) : budget, {}));
+  std::vector<PartitionPlan> starts;
+  if (room.is_enough_for(free.partition)) {
+    if (!searches) return free;
+    const uint32_t rest = budget - judged - part_of(budget, kSpareShare);
+    CODL_ASSIGN_OR_RETURN(found, make_with(rest, {{free.partition}}));
+    if (room.is_enough_for(found.partition)) return found;
+    starts.push_back(std::move(free.partition));
+    free = std::move(found);
+  }
+  starts.push_back(free.partition);
+  if (searches) {
+    PartitionOptions segments = options;
+    segments.strategy = "segments";
+    CODL_ASSIGN_OR_RETURN(made, make(segments, {}));
+    starts.push_back(std::move(made.partition));
+  }
+  std::vector<std::vector<PackingSet>> tried;
+  std::optional<Candidate> best;
+  double best_score = 0;
+  for (const PartitionPlan& start : starts) {
+    options.packings = choose_packings(room.graph, room.predictor, options.limits, start,
+                                       room.stored, room.most_bytes);
+    if (llvm::is_contained(tried, options.packings)) continue;
+    tried.push_back(options.packings);
+    CODL_ASSIGN_OR_RETURN(kept, make_with(part_of(budget, kShortShare), {}));
+    CODL_ASSIGN_OR_RETURN(kept_score, score(kept));
+    if (best && kept_score >= best_score) continue;
+    kept.weights = {options.packings, free.partition, free.schedule.predicted_us, kept.partition};
+    best = std::move(kept);
+    best_score = kept_score;
+  }
+  if (!searches || judged == budget) return std::move(*best);
+  options.packings = best->weights->packings;
+  CODL_ASSIGN_OR_RETURN(found, make_with(budget - judged, {{best->partition}}));
+  found.weights = std::move(best->weights);
+  return found;
+}
+
+}  // namespace codl::compiler

@@ -1,0 +1,89 @@
+// Why one processor is taken: the members of VariantMaker that say so.
+#include "compiler/partition/kernel_choice.h"
+#include "compiler/partition/places.h"
+#include "compiler/support/error.h"
+#include "compiler/variants/variants.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace codl::compiler {
+namespace {
+
+bool has_gpu_kernel(const ir::Graph& graph, const LatencyPredictor& predictor) {
+  bool has_one = false;
+  for (const ir::Node& node : graph.nodes())
+    each_kernel({graph, node}, Processor::Gpu, predictor,
+                [&](const kernels::StepShape&) { has_one = true; });
+  return has_one;
+}
+
+}  // namespace
+
+// The flags that limit plans and that this one does not keep to.
+llvm::Expected<std::vector<std::string>> VariantMaker::flags_against(const Candidate& plan) const {
+  std::vector<std::string> flags;
+  const CostModel costs(graph_, predictor_, options_.limits);
+  CODL_ASSIGN_OR_RETURN(places, ForcedPlaces::create(costs, options_.limits.places));
+  if (!places.are_kept(plan.partition)) flags.push_back("--place");
+  for (const LimitCheck& limit : check_limits(plan.figures, options_.limits, ""))
+    if (limit.excess > 0) flags.push_back(limit.flag);
+  if (needs_choice_ &&
+      !WeightRoom{graph_, predictor_, stored_, *most_weight_bytes_}.is_enough_for(plan.partition))
+    flags.push_back("--max-weights");
+  return flags;
+}
+
+// Why a plan of one processor is taken. Empty: a better plan was found on the way, and is taken.
+// `doubt`: why the best plan of both processors was not taken, if one is better.
+llvm::Expected<std::string> VariantMaker::why_not_both(Candidate& taken, std::string doubt) {
+  const DeviceProfile& profile = predictor_.profile();
+  if (!profile.has_gpu)
+    return llvm::formatv("the profile of {0} has no GPU that can be used", profile.name).str();
+  if (options_.forces_split()) return "no node can be split as --place asks";
+  const auto is_gpu = [](uint16_t id) { return find_kernel(id)->processor == Processor::Gpu; };
+  const auto avoided = llvm::count_if(profile.unused_kernels, is_gpu);
+  const std::string left_out =
+      avoided == 0 ? "" : llvm::formatv(", without the {0} that --avoid leaves out", avoided).str();
+  if (!has_gpu_kernel(graph_, predictor_))
+    return "the GPU has no kernel for any node of this network" + left_out;
+  if (!options_.is_optimal())
+    return llvm::formatv("--strategy={0} gives the GPU nothing", options_.strategy).str();
+  // The limit on weights is only named where the others are not the reason.
+  for (const bool has_any_weights : {false, true}) {
+    if (has_any_weights ? !needs_choice_ : !has_limits()) continue;
+    PartitionOptions free = options_;
+    free.limits = {};
+    free.limits.max_weights = options_.limits.max_weights;
+    if (has_any_weights) free.limits.max_weights = {std::nullopt, std::nullopt};
+    free.search_budget = budget_of_reason() / 2;
+    CODL_ASSIGN_OR_RETURN(unlimited,
+                          VariantMaker(graph_, predictor_, precision_, free).make_first());
+    taken.evaluations += unlimited.candidate.evaluations;
+    if (!unlimited.one_processor_reason.empty()) continue;
+    CODL_ASSIGN_OR_RETURN(flags, flags_against(unlimited.candidate));
+    if (flags.empty()) {
+      unlimited.candidate.evaluations = taken.evaluations;
+      taken = std::move(unlimited.candidate);
+      return "";
+    }
+    return llvm::formatv("because of {0}: {1:f2} ms are predicted, {2:f2} ms without",
+                         llvm::join(flags, ", "), taken.schedule.predicted_us / 1e3,
+                         unlimited.candidate.schedule.predicted_us / 1e3)
+        .str();
+  }
+  if (!doubt.empty()) return doubt;
+  CODL_ASSIGN_OR_RETURN(on_cpu, alone_on(Processor::Cpu));
+  CODL_ASSIGN_OR_RETURN(on_gpu, alone_on(Processor::Gpu));
+  std::string text =
+      llvm::formatv(
+          "of the plans that were judged none on both is better: {0:f2} ms on the CPU alone, "
+          "{1:f2} ms on the GPU alone",
+          on_cpu->schedule.predicted_us / 1e3, on_gpu->schedule.predicted_us / 1e3)
+          .str();
+  if (options_.objective != Objective::Latency)
+    text += llvm::formatv(", by --objective={0}",
+                          kObjectiveNames[static_cast<size_t>(options_.objective)])
+                .str();
+  return text + left_out;
+}
+
+}  // namespace codl::compiler
