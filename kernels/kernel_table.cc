@@ -41,12 +41,13 @@ const char* check_part(const StepShape& step) {
   return step.kernel->can_split(step.part_dim) ? nullptr : "a kernel that can compute such a part";
 }
 
-// A value of the kernel's dtype, in memory as halves.
+// Returns whether a value of the kernel's dtype lies in memory as halves.
 constexpr bool is_stored_as_half(const KernelInfo& kernel, const OperandShape& operand) {
   return operand.dtype == DType::F16 && kernel.takes_half(operand.layout);
 }
 
-// HALVES of prelude.cl: bit i for the input that is argument i, the last bit for the output.
+// Returns HALVES of prelude.cl: bit i for the input that is argument i, the last bit for the
+// output.
 uint32_t halves_of(const StepShape& step) {
   uint32_t halves = 0;
   uint32_t argument = 0;
@@ -115,7 +116,7 @@ const char* check_operand(const KernelInfo& kernel, const OperandShape& operand)
 // The contract's answer to a step of values as they are in memory.
 const char* check_values(const StepShape& step, StepNeeds* out_needs) {
   if (halves_of(step) == 0) return contract_of(step.kernel->op).check(step, out_needs);
-  // Contracts judge the values; how those are stored has been judged by check_operand().
+  // Contracts judge the values; check_operand() has judged how they are stored.
   OperandShape values[kMaxOperands];
   for (uint32_t i = 0; i < step.operand_count; ++i) {
     values[i] = step.operands[i];

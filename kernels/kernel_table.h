@@ -1,4 +1,4 @@
-// From a kernel to its contract, its function and its OpenCL text. Expands kernels.def.
+// Finds a kernel's contract, function and OpenCL text. Expands kernels.def.
 #pragma once
 
 #include "kernels/common/contract/contract.h"
@@ -7,21 +7,22 @@ namespace codl::kernels {
 
 const Contract& contract_of(OpKind op);
 
-// Null if the kernel may run the step, else what was expected. The one gate: codlc calls it for
-// every candidate, the runtime for every step of a plan it opens.
+// Returns null if the kernel may run the step, else what was expected. This is the only gate: codlc
+// calls it for every candidate, the runtime for every step of a plan it opens.
 const char* check_step(const StepShape& step, StepNeeds* out_needs);
 
 // Fills the launch of a GPU step that has passed check_step().
 void launch_of(const StepShape& step, ClLaunch* out_launch);
-// Its part of check_step(): null if all of it found room.
+// Does check_step()'s check of the launch: null if all of it found room.
 const char* check_launch(const ClLaunch& launch);
 
-// Null for a GPU kernel. In kernel_table_cpu.cc, which links the CPU kernels: the runtime's and the
-// tests' half of the table. Of the compiler, compress/ runs them; what plans asks contracts only.
+// Returns null for a GPU kernel. It is in kernel_table_cpu.cc, which links the CPU kernels: the
+// half of the table for the runtime and the tests. In the compiler only compress/ runs them;
+// planning asks contracts only.
 CpuKernel cpu_kernel(const KernelInfo& kernel);
 
-// The kernel's functions, one per instruction set (kernels/common/cpu/cpu_dispatch.h); null for a
-// GPU kernel. cpu_kernel() is the best of them that this processor runs; tests run each.
+// Returns the kernel's functions, one per instruction set (kernels/common/cpu/cpu_dispatch.h); null
+// for a GPU kernel. cpu_kernel() is the best of them that this processor runs; tests run each.
 struct CpuKernelTargets;
 const CpuKernelTargets* cpu_kernel_targets(const KernelInfo& kernel);
 
@@ -36,7 +37,7 @@ struct ClText {
 // the library was built wrongly.
 extern const size_t kClTextBytes;
 bool unpack_cl_texts(char* out);
-// A kernel's among them. Nulls for a CPU kernel.
+// Finds a kernel's texts among them. Nulls for a CPU kernel.
 ClText cl_text(const KernelInfo& kernel, const char* unpacked);
 
 }  // namespace codl::kernels

@@ -19,7 +19,7 @@ namespace codl::kernels {
 // Padding is zero.
 uint64_t packed_bytes(Packing packing, const int32_t* dims, int32_t rank, int32_t groups);
 
-// Packs `src` (ONNX order) into `dst` (packed_bytes long). Not for None.
+// Packs `src` (ONNX order) into `dst`, which is packed_bytes long. `packing` must not be None.
 void pack(Packing packing, const int32_t* dims, int32_t rank, int32_t groups, const float* src,
           float* dst);
 

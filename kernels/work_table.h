@@ -23,8 +23,9 @@ bool has_room_for_group(const StepShape& step, const GpuFacts& gpu);
 // Own for a CPU kernel.
 TileKind tile_kind_of(const KernelInfo& kernel);
 
-// Of an OpenCL device made of CPU cores only: a work-item has kilobytes of private memory, which
-// those keep in their caches, and for which a GPU takes memory for every item that may run.
+// Returns whether the kernel is for an OpenCL device made of CPU cores only. There a work-item has
+// kilobytes of private memory, which the cores keep in their caches, and for which a GPU would take
+// memory for every item that may run.
 bool is_for_processors(const KernelInfo& kernel);
 
 }  // namespace codl::kernels

@@ -16,7 +16,7 @@
 
 namespace codl::kernels {
 
-// Extents, and strides in elements, of one product and of the batch. Of operands that have passed
+// Extents, and strides in elements, of one product and of the batch, for operands that have passed
 // the contract.
 struct BatchMatMulWork {
   int64_t m = 1;
@@ -70,7 +70,8 @@ constexpr BatchMatMulWork batch_matmul_work(const BatchMatMulParams& params, con
 
 // k goes in blocks, so that the panels of b that a worker packs fit half of a second-level cache.
 inline constexpr int64_t kBatchMatMulDepth = 2048;
-// Between the rows of a transposed a that a worker packs: not a multiple of 4096 bytes.
+// Elements between the rows of a transposed a that a worker packs: they must not be a multiple of
+// 4096 bytes apart.
 inline constexpr int64_t kBatchMatMulRowGap = 16;
 // Columns of a unit of work: the two panels that AVX3 computes at once.
 inline constexpr int64_t kBatchMatMulColumns = 2 * kChannelPanel;

@@ -7,7 +7,7 @@
 #include "kernels/batch_matmul/batch_axes.cl"
 #include "kernels/common/gemm/gemm_tile.cl"
 
-// The first `count` of four elements, `stride` apart; zeros for the others.
+// Returns the first `count` of four elements, `stride` apart; zeros for the others.
 static inline float4 load_strided(global const float* p, int stride, int count) {
   return (float4)(count > 0 ? p[0] : 0.0f, count > 1 ? p[stride] : 0.0f,
                   count > 2 ? p[2 * stride] : 0.0f, count > 3 ? p[3 * stride] : 0.0f);
@@ -34,7 +34,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void batch_matmul_f32_
   int id = get_group_id(1);
   y += id * m * n;
   STEP_TO_PRODUCT(id)
-  // The contract bounds the operands: offsets fit an int.
+  // Offsets fit an int: the contract bounds the operands.
   int a_offset[A_LOADS];
 #pragma unroll
   for (int i = 0; i < A_LOADS; ++i) a_offset[i] = min(first_row + a_load_m(i), m - 1) * a_row;

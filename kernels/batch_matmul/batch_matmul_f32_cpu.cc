@@ -1,10 +1,10 @@
-// Products of matrices that are both computed: the micro-kernel of Conv2d and MatMul
-// (common/panel_tile-inl.h) with one tap, rows of a for pixels. The columns of b that a unit of
+// Products of two computed matrices, by the micro-kernel of Conv2d and MatMul
+// (common/panel_tile-inl.h) with one tap and rows of a for pixels. The columns of b that a unit of
 // work needs are copied into panels first; rows of a are read where they are, unless a is
 // transposed.
 //
-// k goes in blocks of kBatchMatMulDepth, from the second on with the sums so far as the residual:
-// the order of additions depends on k alone.
+// k is divided into blocks of kBatchMatMulDepth; from the second block on, the sums so far are the
+// residual. So the order of additions depends on k alone.
 #include "kernels/batch_matmul/batch_matmul.h"
 #include "kernels/common/cpu/cpu_dispatch.h"
 
@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 alignas(64) constexpr float kNoBias[kBatchMatMulColumns] = {};
 
-// [depth][16], the lanes behind `columns` zero, from b's first column of the panel.
+// Writes [depth][16] from b's first column of the panel; the lanes behind `columns` become zero.
 void pack_panel(const BatchMatMulWork& work, const float* b, int64_t depth, int64_t columns,
                 float* to) {
   const PanelTag d;
@@ -48,11 +48,11 @@ void pack_rows(const BatchMatMulWork& work, const float* a, int64_t depth, int64
 
 // A block of k of a unit of work.
 struct DepthBlock {
-  const float* a;  // of the first row, at the first k of the block
+  const float* a;  // the first row, at the first k of the block
   int64_t depth;
   bool is_first;
   const float* panels;  // packed b
-  int64_t columns;      // of the unit
+  int64_t columns;      // columns in the unit
 };
 
 // Rows [first, first + count), at most a tile; `y` is of the unit's first column in the first row.
@@ -120,7 +120,7 @@ void batch_matmul_f32(const KernelArgs& args) {
   const Units mine = units_of_tasks(units.count, units.task_count, args.task_begin, args.task_end);
   float* packed_b = static_cast<float*>(args.scratch);
   float* packed_rows = packed_b + packed_b_elements(work);
-  int64_t packed_columns = -1;  // what packed_b has: the number of a block of columns
+  int64_t packed_columns = -1;  // the number of the block of columns that packed_b holds
   for (int64_t unit = mine.begin; unit < mine.end; ++unit) {
     const int64_t row_block = unit % units.row_blocks;
     const int64_t columns_id = unit / units.row_blocks;

@@ -23,7 +23,7 @@ CODL_CL_ARGS(BatchMatMulTiled);
 
 constexpr int32_t kMaxBatchAxes = kMaxRank - 2;
 
-// Steps of operand 0 (a) or 1 (b) from product to product, or-ed.
+// Returns the steps of operand 0 (a) or 1 (b) from product to product, or-ed.
 int64_t batch_step(const BatchMatMulWork& work, uint32_t operand) {
   int64_t all = 0;
   for (int32_t i = 0; i < work.batch.count; ++i) all |= work.batch.steps[i][operand];

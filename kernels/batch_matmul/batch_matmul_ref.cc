@@ -17,7 +17,7 @@ void add_row(Sum factor, const T* b, int64_t columns, Sum* sums) {
   }
 }
 
-// `a`: a's row. `b`: b's first column of the block.
+// `a` is a's row; `b` is b's first column of the block.
 template <typename T, typename Sum>
 void multiply_block(const BatchMatMulWork& work, const T* a, const T* b, int64_t columns, T* y) {
   Sum sums[kColumns] = {};

@@ -4,7 +4,7 @@ namespace codl::kernels {
 namespace {
 
 bool draw_batch_matmul(StepDraw& draw) {
-  // Of an attention: queries with keys, or what comes of them with values.
+  // As in an attention: queries with keys, or their products with values.
   const int32_t batch =
       draw.chance(0.8) ? draw.pick({1, 2, 3, 4, 6, 8, 12, 16}) : draw.log_between(1, 24);
   const int32_t seen = draw.tokens();

@@ -13,7 +13,7 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
                          out_tile);
 }
 
-// Units of rows and columns; a worker packs the columns of its units one after the other.
+// Counts units of rows and columns; a worker packs the columns of its units one after the other.
 void count_panel_work(const StepShape& step, const BatchMatMulWork& work,
                       const WorkMachine& machine, StepWork* out) {
   const PanelTileSize size = panel_tile_size(machine.vector_lanes);
@@ -58,7 +58,7 @@ void count_panel_work(const StepShape& step, const BatchMatMulWork& work,
   memory.read(b_bytes, packs / column_sets);
   memory.write(written_bytes(step));
   memory.scratch(packed_bytes);
-  // Packed columns, for each tile of rows; the rows, for the next columns.
+  // Packed columns are read again for each tile of rows; rows, for the next columns.
   const double tiles_of_unit = counts.tiles / product.runs;
   memory.again(static_cast<double>(units.count) * packed_bytes * tiles_of_unit,
                packed_bytes + product.tile_pixels * product.depth * sizeof(float));

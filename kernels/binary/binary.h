@@ -61,13 +61,14 @@ constexpr BinaryOperand binary_operand_of(const OperandShape& operand, const Ope
   if (operand.layout != Layout::Plain) return BinaryOperand::General;
   const int64_t count = element_count(operand);
   if (count == 1) return BinaryOperand::Scalar;
-  const int32_t axis = operand.rank - 3;  // of the channels, aligned from the right
+  const int32_t axis = operand.rank - 3;  // the axis of the channels, aligned from the right
   if (has_pixels(y) && axis >= 0 && operand.dims[axis] == y.dims[1] && count == y.dims[1])
     return BinaryOperand::PerChannel;
   return BinaryOperand::General;
 }
 
-// The dtype of y for a and b of `dtype`; Any if there is no such member, or not for this dtype.
+// Returns the dtype of y for a and b of `dtype`; Any if there is no such member, or not for this
+// dtype.
 constexpr DType binary_output_dtype(int32_t kind, DType dtype) {
   switch (kind) {
     case kBinaryEqual:

@@ -26,7 +26,7 @@ struct RunInput {
   int64_t step;
 };
 
-// Elements i, i + 1 ... of the run, `count` of them at most.
+// Loads elements i, i + 1 ... of the run, at most `count`.
 HWY_INLINE Vector load_run(RunInput input, int64_t i, int64_t count) {
   const Floats d;
   if (input.step == 1) return load_lanes(d, input.first + i, count);
@@ -37,7 +37,8 @@ HWY_INLINE Vector load_run(RunInput input, int64_t i, int64_t count) {
   return hn::Load(d, gathered);
 }
 
-// Pow, Mod and Fmod: exp and log would lose digits of a power, a division those of a remainder.
+// Computes Pow, Mod and Fmod lane by lane: exp and log would lose digits of a power, a division
+// those of a remainder.
 HWY_NOINLINE Vector by_lane(int32_t kind, hn::VecArg<Vector> a, hn::VecArg<Vector> b) {
   const Floats d;
   HWY_ALIGN float left[hn::MaxLanes(Floats())];
@@ -48,7 +49,7 @@ HWY_NOINLINE Vector by_lane(int32_t kind, hn::VecArg<Vector> a, hn::VecArg<Vecto
   return hn::Load(d, left);
 }
 
-// Squares and cubes are what networks have: a variance, a gelu.
+// Squares and cubes are the powers that networks have: a variance, a gelu.
 HWY_INLINE Vector power(Vector a, Vector b) {
   const Floats d;
   if (hn::AllTrue(d, hn::Eq(b, hn::Set(d, 2.0f)))) return hn::Mul(a, a);
@@ -85,7 +86,7 @@ HWY_INLINE Vector combine(int32_t kind, Vector a, Vector b) {
   }
 }
 
-// What a run does to its elements.
+// How a run treats its elements.
 struct RunOp {
   int32_t kind;
   Activation activation;
@@ -100,7 +101,7 @@ HWY_INLINE void visit_arithmetic(int32_t kind, Visit visit) {
   if (kind == kBinaryDiv) visit.template operator()<kBinaryDiv>();
 }
 
-// Whole vectors of inputs that step by one or zero. Returns how many elements.
+// Combines whole vectors of inputs that step by one or zero. Returns how many elements that were.
 template <int32_t kKind>
 HWY_INLINE int64_t combine_vectors(const Activation& activation, RunInput a, RunInput b, float* y,
                                    int64_t count) {
@@ -119,7 +120,7 @@ HWY_INLINE int64_t combine_vectors(const Activation& activation, RunInput a, Run
   return i;
 }
 
-// Without the curve of the activation. `count` is at least one.
+// Combines a run, without the curve of the activation. `count` is at least one.
 void combine_run(const RunOp& op, RunInput a, RunInput b, float* y, int64_t count) {
   const Floats d;
   constexpr int64_t kLanes = hn::MaxLanes(Floats());
@@ -136,8 +137,8 @@ void combine_run(const RunOp& op, RunInput a, RunInput b, float* y, int64_t coun
   }
 }
 
-// An input under an output of rank 4: elements per step of the output's n, c, h, w; 0 where the
-// input has one for all.
+// An input below an output of rank 4: elements per step of the output's n, c, h, w; 0 if the input
+// has one for all.
 struct PixelInput {
   const float* first;
   int32_t first_row;

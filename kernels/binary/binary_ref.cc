@@ -85,7 +85,8 @@ bool is_nan(T x) {
   return x != x;
 }
 
-// y[i] = a[i] op b[i] for the members that numbers of every type have. False for the others.
+// Computes y[i] = a[i] op b[i] for the members that numbers of every type have. Returns false for
+// the others.
 template <typename T>
 bool combine_numbers(int32_t kind, const T* a, const T* b, T* y, int64_t count) {
   const auto each = [=](auto function) {
@@ -128,8 +129,8 @@ bool combine_numbers(int32_t kind, const T* a, const T* b, T* y, int64_t count) 
   }
 }
 
-// The other members. `bits` of the dtype; numbers of fewer than 64 bits are extended by their sign
-// or by zeros. For a shift, a negative b is a large unsigned one.
+// Computes the other members. `bits`: of the dtype; numbers of fewer than 64 bits are extended by
+// their sign or by zeros. In a shift, a negative b is a large unsigned one.
 void combine_bits(int32_t kind, int32_t bits, const int64_t* a, const int64_t* b, int64_t* y,
                   int64_t count, bool is_signed) {
   const auto each = [=](auto function) {
@@ -172,9 +173,9 @@ struct Run {
   int64_t count;
 };
 
-// Comparisons of i32, which write out what models have as indices (one-hot rows, masks of
-// positions): a vector holds twice as many as of 64 bits, and there is nothing to widen. False for
-// the other members.
+// Compares i32. Written out because models have many of them as indices (one-hot rows, masks of
+// positions): a vector holds twice as many as of 64 bits, and there is nothing to widen. Returns
+// false for the other members.
 bool compare_i32(int32_t kind, const Run& run) {
   int32_t block[2][kElementBlock];
   const int32_t* operands[2] = {static_cast<const int32_t*>(run.a),

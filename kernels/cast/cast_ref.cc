@@ -17,8 +17,8 @@ void cast_floats(DType from, DType to, const void* x, int64_t count, void* y) {
   store_integers(to, integers, count, y);
 }
 
-// T: uint64_t for the bits of U64, else int64_t. Straight to f32, which f64 between would round
-// twice.
+// T is uint64_t for the bits of U64, else int64_t. Converts straight to f32, because going through
+// f64 would round twice.
 template <typename T>
 void integers_to_floats(DType to, const int64_t* integers, int64_t count, void* y) {
   if (to == DType::F32) {

@@ -34,7 +34,7 @@ struct ConcatWork {
   int32_t task_count;
 };
 
-// Of y's dim along the axis, how much is not in its place.
+// Returns how much of y's dim along the axis is not in its place.
 inline int64_t copied_channels(const StepShape& step) {
   int64_t count = step.output().dims[step.params_as<ConcatParams>().axis];
   for (uint32_t i = 0; i + 1 < step.operand_count; ++i)

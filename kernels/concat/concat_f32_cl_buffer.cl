@@ -36,8 +36,8 @@ kernel void concat_f32_cl_buffer(EACH_INPUT(INPUT) global TYPE_Y* restrict y PAR
   global const half* from_half = 0;
 #endif
   bool is_half = false;
-  int first = 0;     // output channel of the input's first
-  int channels = 0;  // of the input; 0: not found yet
+  int first = 0;     // output channel at which the input begins
+  int channels = 0;  // channels of the input; 0: not found yet
   EACH_INPUT(NEXT)
 
   const int count = min(16, channels - chunk * 16);

@@ -21,7 +21,7 @@
     is_copied = true;                                                    \
   }
 
-// Lanes shift .. shift + 3 of the eight lanes a, b.
+// Returns lanes shift .. shift + 3 of the eight lanes a, b.
 static inline float4 shift_lanes(float4 a, float4 b, int shift) {
   if (shift & 1) {
     a = (float4)(a.yzw, b.x);

@@ -18,7 +18,7 @@ kernel void concat_f32_cl_runs(EACH_INPUT(INPUT) global float* restrict y PARAMS
   if (id >= item_count) return;
   const int outer = id / y_run;
   int at = id % y_run;
-  int run = 0;  // of the input that `at` is in, or behind; 0: of none yet
+  int run = 0;  // length of the input's run that `at` is in or behind; 0: no input yet
   global const float* from = x0;
   EACH_INPUT(NEXT)
 #if WIDTH == 4

@@ -65,7 +65,7 @@ void concat_launch(const StepShape& step, ClLaunch* out_launch) {
   Range copied = {y.dims[1], 0};  // from the first channel that is, to the last
   int32_t inputs = 0;
   int64_t chunks = 0;
-  int32_t channels = 0;  // of the inputs before
+  int32_t channels = 0;  // channels of the inputs before
   for (uint32_t i = 0; i + 1 < step.operand_count; ++i) {
     const int32_t first = channels;
     channels += step.operands[i].dims[1];

@@ -14,8 +14,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   }
   const double share = static_cast<double>(copied) / y.dims[axis];
   const auto elements = static_cast<double>(part_elements(step)) * share;
-  // Of every input the piece that follows itself in memory, of the least the shortest.
-  double behind = element_bytes(y);  // bytes of an index along the axis
+  // The bytes that follow each other in memory, in the input with the fewest.
+  double behind = element_bytes(y);  // bytes per index along the axis
   if (has_pixels(y)) {
     if (axis != 1) behind *= padded_channels(y) * (axis == 3 ? 1.0 : y.dims[3]);
   } else {
@@ -28,7 +28,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     least = smaller(least, behind * step.operands[i].dims[axis]);
     ++inputs;
   }
-  // Pieces of y.
+  // The number of pieces of y.
   const double joined = elements * element_bytes(y) / (behind * static_cast<double>(copied));
   if (step.kernel->is_reference())
     return fill_loops(step, machine, 1, elements * element_bytes(y), out);

@@ -52,7 +52,7 @@ constexpr uint64_t conv2d_packed_bytes(const int32_t* dims, int32_t groups) {
          static_cast<uint64_t>(dims[3]) * sizeof(float);
 }
 
-// src OIHW; dst of conv2d_packed_bytes().
+// Packs `src` (OIHW) into `dst`, of conv2d_packed_bytes().
 void conv2d_pack(const int32_t* dims, int32_t groups, const float* src, float* dst);
 
 // The product that the operator is, whole.
@@ -96,7 +96,7 @@ constexpr bool conv2d_takes_panels(const Conv2dParams& params, const OperandShap
 // apart, which share a set of a first-level cache and push each other out. The copies lie in
 // neighbouring sets.
 constexpr bool conv2d_has_copies(const Conv2dParams& params, const OperandShape& x, int64_t taps) {
-  // 64 KiB a pixel: beyond, those of a tile are no small part of a second-level cache.
+  // 64 KiB per pixel: with more, those of a tile are no small part of a second-level cache.
   return taps == 1 && padded_channels(x) <= 16384 &&
          int64_t{pixel_elements(x)} * params.stride_w % 1024 == 0;
 }
@@ -131,12 +131,12 @@ struct Conv2dBufferGrid {
   int32_t item_pixels = kConv2dBufferPixels;
   int32_t item_panels = 1;
   Range panels;
-  int64_t inner_blocks = 1;  // of panels, which pass first
+  int64_t inner_blocks = 1;  // blocks of panels that pass first
   int64_t outer_blocks = 1;
   int32_t rows = 1;
   int32_t out_w = 1;
   int32_t in_w = 1;
-  int64_t pixel_blocks = 1;  // of a row
+  int64_t pixel_blocks = 1;  // in a row
 
   int64_t items(int32_t batch) const {
     return inner_blocks * pixel_blocks * rows * batch * outer_blocks;
@@ -177,11 +177,12 @@ inline Conv2dBufferGrid conv2d_buffer_grid(const StepShape& step) {
 // How the direct CPU kernel reads its input where few output channels are computed with lanes along
 // the reduction (conv2d_dots-inl.h): a window in runs of elements that follow each other.
 struct Conv2dDots {
-  int64_t runs = 0;   // of a window: its rows, or its taps where these are dilated; 0: not so
+  // In a window: its rows, or its taps where these are dilated; 0: the kernel reads in another way.
+  int64_t runs = 0;
   int64_t run = 0;    // elements
   int64_t depth = 0;  // elements of a tap, pad lanes included
-  // Scratch, in floats: the weights, a run of zeros, and the runs of a tile that reach out of the
-  // map, copied.
+  // Scratch, in floats: the weights, a run of zeros, and copies of the tile's runs that reach out
+  // of the map.
   int64_t weight_elements = 0;
   int64_t zero_elements = 0;
   int64_t copy_elements = 0;
@@ -195,7 +196,7 @@ inline constexpr int32_t kConv2dMostDots = 8;
 constexpr Conv2dDots conv2d_dots(const Conv2dParams& params, const OperandShape& x,
                                  const OperandShape& w, const OperandShape& y) {
   constexpr int64_t kMinPixels = 256;          // the weights are brought into order at each run
-  constexpr int64_t kMaxElements = 64 * 1024;  // of the weights and of the copies
+  constexpr int64_t kMaxElements = 64 * 1024;  // weights and copies together have at most so many
   constexpr int64_t kTilePixels = 8;
   constexpr int64_t kVector = 16;
   if (params.groups != 1 || y.dims[1] > kConv2dMostDots) return {};
@@ -217,8 +218,8 @@ constexpr Conv2dDots conv2d_dots(const Conv2dParams& params, const OperandShape&
   return conv2d_computed_share(params, x, w, y) < 1 ? Conv2dDots{} : dots;
 }
 
-// Channels are computed as 1, 2, 4 or 8, as many as leave registers for the sums of two pixels;
-// surplus ones have weights of zero. `lanes`: of a vector.
+// 1, 2, 4 or 8 channels are computed together, as many as leave registers for the sums of two
+// pixels; surplus ones have weights of zero. `lanes`: floats in a vector.
 constexpr int32_t conv2d_most_dots(int32_t lanes) { return lanes == 16 ? kConv2dMostDots : 4; }
 constexpr int32_t conv2d_dots_for(int64_t channels) {
   int32_t dots = 1;
@@ -230,7 +231,7 @@ constexpr int32_t conv2d_dots_for(int64_t channels) {
 // weights and an input beside them.
 constexpr int32_t conv2d_dot_pixels(int32_t dots) { return dots < 4 ? 8 / dots : 2; }
 
-// Vectors of a channel's weights: of each run, the last one maybe not whole.
+// Returns the vectors of a channel's weights; the last one of each run may not be whole.
 constexpr int64_t conv2d_dot_vectors(const Conv2dDots& dots, int32_t lanes) {
   return dots.runs * ceil_div(dots.run, lanes);
 }
@@ -245,12 +246,12 @@ constexpr bool conv2d_takes_dots(const Conv2dDots& dots, int64_t channels, int64
              panel_tile_size(lanes).last_lanes(channels) / lanes * reduction;
 }
 
-// What a CPU step computes and how it is cut into tasks (PanelRectangle says which is which).
+// The part that a CPU step computes and how it is cut into tasks (PanelRectangle names the two).
 struct Conv2dWork {
-  Range rows;    // of the output
-  Range panels;  // of packed w
+  Range rows;    // rows of the output
+  Range panels;  // panels of packed w
   int64_t images;
-  int64_t pixels;  // of the part in one image
+  int64_t pixels;  // pixels of the part in one image
   PanelBlocks blocks;
   int64_t task_count;
   bool has_copies;
@@ -258,9 +259,9 @@ struct Conv2dWork {
   // Scratch: the table of inputs of a tile, two lists of taps, a pixel of zeros that stands for
   // padding, and the copies.
   uint64_t table_bytes;
-  uint64_t taps_bytes;  // of one list
+  uint64_t taps_bytes;  // size of one list
   uint64_t zeros_bytes;
-  // What dots need stands behind these.
+  // The scratch of dots stands behind these.
   Conv2dDots dots;
   uint64_t dots_offset;
   uint64_t scratch_bytes;

@@ -32,7 +32,7 @@ struct DotTile {
   const float* const* inputs;  // [runs][pixels]: where the runs are
   int64_t runs;
   int64_t run;           // elements, a vector at least
-  const float* weights;  // of pack_dots()
+  const float* weights;  // as pack_dots() writes them
   const float* bias;     // [dots]
   float* sums;           // [pixels][16]
 };

@@ -35,7 +35,8 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_til
   const int first_pixel = (int)get_group_id(0) / column_tiles * TILE_M;
   const int padded_in_c = (in_c + 3) / 4 * 4;
 
-  // Of the pixels this work-item brings: row and column of the first tap, offset of the image.
+  // The pixels that this work-item brings: row and column of the first tap, and offset of the
+  // image.
   int row[A_LOADS];
   int column[A_LOADS];
   int offset[A_LOADS];

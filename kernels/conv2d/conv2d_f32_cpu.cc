@@ -159,7 +159,8 @@ HWY_NOINLINE void copy_columns(const Conv2d& conv, int32_t image, int64_t row, i
   }
 }
 
-// Of one output pixel: inputs[run * stride] = where the run is, in the map, in zeros or in a copy.
+// Points to the runs of one output pixel: inputs[run * stride] = where the run is, in the map, in
+// zeros or in a copy.
 HWY_NOINLINE void point_at_runs(const Conv2d& conv, int32_t image, int32_t out_row,
                                 int32_t out_column, int64_t pixel, int64_t stride,
                                 const float** inputs) {

@@ -1,5 +1,6 @@
-// Where the inputs of a tile of Conv2d's pixels are: a table of pointers for all taps at once, for
-// each tap, or to copies. Highway code, compiled once per target; of conv2d_f32_cpu.cc alone.
+// Finds the inputs of a tile of Conv2d's pixels: through a table of pointers for all taps at once
+// or for each tap, or in copies. Highway code, compiled once per target; for conv2d_f32_cpu.cc
+// only.
 #if defined(CODL_KERNELS_CONV2D_CONV2D_TILES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_CONV2D_CONV2D_TILES_INL_H
 #undef CODL_KERNELS_CONV2D_CONV2D_TILES_INL_H
@@ -24,7 +25,7 @@ struct Conv2d {
   WindowAxis vertical;
   WindowAxis horizontal;
   int64_t depth;           // input channels of a group
-  int32_t group_channels;  // of the output
+  int32_t group_channels;  // output channels
   int32_t group_panels;
   int64_t panel_elements;
   const float* weights;
@@ -34,12 +35,12 @@ struct Conv2d {
   bool skips_padding;
   int64_t pass_panels;
   // Scratch.
-  const float** table;  // of inputs
+  const float** table;  // pointers to inputs
   PanelTap* taps;       // all, with their offsets from the first
-  PanelTap* tile_taps;  // of a tile; unless padding is skipped, all without offsets
+  PanelTap* tile_taps;  // the tile's taps; all of them without offsets unless padding is skipped
   const float* zeros;   // a pixel
   int64_t copy_stride;  // elements from pixel to pixel of the copies
-  float* copies;        // of the inputs of a tile; null: none
+  float* copies;        // copied inputs of a tile; null: none
   // If outputs are dots.
   const Conv2dDots* dots;  // null: they are not
   float* dot_weights;
@@ -51,13 +52,13 @@ struct Conv2d {
 struct TilePixels {
   int32_t image;
   int64_t first;
-  int32_t row;     // of the output, of the first pixel
+  int32_t row;     // output row of the first pixel
   int32_t column;  // likewise
   int32_t count;
-  int64_t number;  // of the tile in its pass
+  int64_t number;  // number of the tile in its pass
 };
 
-// What the tile reads.
+// The inputs that the tile reads.
 struct TileInputs {
   int64_t tap_step;
   const PanelTap* taps;
@@ -174,9 +175,10 @@ TileInputs inputs_by_tap(const Conv2d& conv, const TilePixels& pixels, int size)
   const TensorView& x = *conv.x;
   const int32_t out_columns = conv.y->shape.dims[3];
   if (pixels.column + pixels.count <= out_columns) return inputs_by_tap_of_row(conv, pixels, size);
-  int32_t row[kMaxTilePixels];  // of tap 0, in the map; negative in the padding
+  int32_t row[kMaxTilePixels];  // row of tap 0 in the map; negative in the padding
   int32_t column[kMaxTilePixels];
-  int64_t offset[kMaxTilePixels];  // of tap 0 in elements; meaningful where a tap is inside the map
+  // Offset of tap 0 in elements; meaningful where a tap is inside the map.
+  int64_t offset[kMaxTilePixels];
   int32_t out_row = pixels.row;
   int32_t out_column = pixels.column;
   for (int i = 0; i < size; ++i) {
@@ -198,7 +200,7 @@ TileInputs inputs_by_tap(const Conv2d& conv, const TilePixels& pixels, int size)
     for (int32_t j = 0; j < conv.horizontal.taps; ++j, ++tap, entry += size) {
       const int32_t right = j * conv.horizontal.dilation;
       for (int pixel = 0; pixel < size; ++pixel) {
-        // One comparison per axis: a negative position is a large unsigned one.
+        // One comparison per axis suffices: a negative position is a large unsigned one.
         const bool is_tap_inside = static_cast<uint32_t>(row[pixel] + down) < in_rows &&
                                    static_cast<uint32_t>(column[pixel] + right) < in_columns;
         entry[pixel] = is_tap_inside ? image + (offset[pixel] + tap->input_offset) : conv.zeros;

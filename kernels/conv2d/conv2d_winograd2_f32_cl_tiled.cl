@@ -31,8 +31,8 @@
 #define THREADS_N (GROUP_CHANNELS / ITEM_CHANNELS)
 #define POSITION_ITEMS (THREADS_M * THREADS_N)
 #define ITEMS (POSITIONS * POSITION_ITEMS)
-// What a work-item brings: channels of tiles, the last not every item's; quads of weights, of
-// every WEIGHT_POSITIONS-th position.
+// Loads of a work-item: channels of tiles (the last load is not every item's), and quads of weights
+// of every WEIGHT_POSITIONS-th position.
 #define INPUT_LOADS ((GROUP_TILES * CHUNK + ITEMS - 1) / ITEMS)
 #define POSITION_QUADS (GROUP_CHANNELS * CHUNK / 4)
 #define WEIGHT_POSITIONS (ITEMS / POSITION_QUADS)

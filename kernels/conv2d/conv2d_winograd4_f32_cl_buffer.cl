@@ -33,7 +33,7 @@
 #define SQUARE0 (POINT0 * POINT0)
 #define SQUARE1 (POINT1 * POINT1)
 
-// v = B^T d on one axis.
+// Computes v = B^T d on one axis.
 static inline void transform_input_line(const float16* d, float16* v) {
   v[0] = SQUARE0 * SQUARE1 * d[0] - (SQUARE0 + SQUARE1) * d[2] + d[4];
   v[5] = SQUARE0 * SQUARE1 * d[1] - (SQUARE0 + SQUARE1) * d[3] + d[5];
@@ -47,7 +47,7 @@ static inline void transform_input_line(const float16* d, float16* v) {
   v[4] = even1 - POINT1 * odd1;
 }
 
-// y = A^T m on one axis.
+// Computes y = A^T m on one axis.
 static inline void transform_output_line(const float16* m, float16* y) {
   const float16 even0 = m[1] + m[2];
   const float16 odd0 = m[1] - m[2];
@@ -65,7 +65,7 @@ static inline void transform_output_line(const float16* m, float16* y) {
 static inline void transform_inputs(global const TYPE_0* x, int row_stride, int pixel_stride,
                                     int channels, int row, int rows, int column, int columns,
                                     float* inputs) {
-  float16 half_done[INPUTS][INPUTS];  // B^T d
+  float16 half_done[INPUTS][INPUTS];  // holds B^T d
   for (int j = 0; j < INPUTS; ++j, ++column) {
     float16 d[INPUTS];
     float16 v[INPUTS];
@@ -111,7 +111,7 @@ static inline void multiply(const float* inputs, global const float* w, int pane
     for (int b = 0; b < PANELS; ++b) vstore16(sum[t][b], t * ITEM_PANELS + b, sums);
 }
 
-// A^T m of a panel of a tile; `sums`: at its first position.
+// Computes A^T m of a panel of a tile; `sums` points to its first position.
 static inline void transform_sums(const float* sums, float16 half_done[OUTPUTS][INPUTS]) {
   for (int j = 0; j < INPUTS; ++j) {
     float16 m[INPUTS];

@@ -40,7 +40,7 @@ struct Winograd {
 
 struct TilePlace {
   int32_t image;
-  int32_t row;  // of the output, of the tile's first
+  int32_t row;  // output row of the tile's first pixel
   int32_t column;
 };
 
@@ -59,7 +59,7 @@ HWY_INLINE void prefetch(uintptr_t address) {
 
 // ---- 1: inputs ----------------------------------------------------------------------------------
 
-// v = B^T d on one axis.
+// Computes v = B^T d on one axis.
 template <int kPairs>
 HWY_INLINE void transform_input_line(const PanelVec (&d)[2 * kPairs + 2],
                                      PanelVec (&v)[2 * kPairs + 2]) {
@@ -197,13 +197,13 @@ struct TileInputs {
 
 // One call of the micro-kernel.
 struct WinogradProduct {
-  const float* inputs;   // of the first tile
+  const float* inputs;   // at the first tile
   int64_t chunk_stride;  // from 16 input channels to the next
   int64_t depth;         // input channels
   const float* weights;  // [depth][16]
-  int64_t panel_stride;  // of weights
+  int64_t panel_stride;  // distance between panels of weights
   const float* ahead;    // null, or a panel's weights that a later call needs
-  float* sums;           // of the first tile and panel
+  float* sums;           // at the first tile and panel
   int64_t sum_stride;    // from tile to tile; panels follow each other
 };
 
@@ -264,7 +264,8 @@ void multiply(const Winograd& conv, int positions, int64_t tile_count, Range pan
   const WinogradWork& work = *conv.work;
   const int64_t depth = conv.x->shape.dims[1];
   const int64_t position_elements = depth * kChannelPanel;
-  constexpr int64_t kGrain = kTilePixels > 6 ? 2 : 1;  // of the sizes there are: tile_size_for()
+  // Step between the sizes that tile_size_for() has.
+  constexpr int64_t kGrain = kTilePixels > 6 ? 2 : 1;
   const int64_t grains = ceil_div(tile_count, kGrain);
   const int64_t steps = ceil_div(grains * kGrain, kTilePixels);
   WinogradProduct product = {};
@@ -305,7 +306,7 @@ void multiply(const Winograd& conv, int positions, int64_t tile_count, Range pan
 
 // ---- 3: outputs ---------------------------------------------------------------------------------
 
-// y = A^T m on one axis.
+// Computes y = A^T m on one axis.
 template <int kPairs>
 HWY_INLINE void transform_output_line(const PanelVec (&m)[2 * kPairs + 2],
                                       PanelVec (&y)[2 * kPairs]) {
@@ -339,8 +340,8 @@ HWY_INLINE void transform_output_line(const PanelVec (&m)[2 * kPairs + 2],
   }
 }
 
-// One panel of one tile: `m` is its product at the first position. Of the tile's outputs those in
-// `rows` and left of `columns` are stored, tile.row and tile.column are where it begins.
+// Finishes one panel of one tile: `m` is its product at the first position. Of the tile's outputs,
+// those in `rows` and left of `columns` are stored; it begins at tile.row and tile.column.
 template <int kPairs>
 HWY_INLINE void finish_tile(const Winograd& conv, const float* m, const TilePlace& tile,
                             int32_t panel, const PanelOutput& output) {

@@ -1,5 +1,5 @@
-// What a step of Conv2d asks of a processor. Longer than 500 lines: eight kernels go through the
-// work in ways of their own, and each is counted from the same Conv2dPart.
+// Counts of the work that a step of Conv2d gives a processor. Longer than 500 lines: eight kernels
+// go through the work in ways of their own, and each is counted from the same Conv2dPart.
 #include <cmath>
 
 #include "kernels/common/work/gemm_tile_choice.h"
@@ -16,10 +16,10 @@ uint32_t write_tile(const int32_t (&numbers)[kCount], int32_t* out_tile) {
   return kCount;
 }
 
-// For a processor with registers for 16 sums and more: 4 tiles x 4 panels take the fewest loads.
-// The more panels in a work-item, the fewer times inputs are transformed; beyond 6 there is little
-// left to save. (AVX-512, 32 to 512 channels: from 8 tiles of 256 channels to 28 of 64 all are as
-// fast within 5 % where weights come from memory.)
+// For a processor with registers for 16 sums and more: 4 tiles x 4 panels need the fewest loads.
+// The more panels a work-item has, the fewer times inputs are transformed; beyond 6 little is left
+// to save. (AVX-512, 32 to 512 channels: from 8 tiles of 256 channels to 28 of 64 all are equally
+// fast within 5 % if weights come from memory.)
 constexpr WinogradItem large_winograd_item(int32_t panels) {
   int32_t item_panels = 1;
   for (int32_t count : {2, 3, 5, 6, 4})
@@ -28,9 +28,9 @@ constexpr WinogradItem large_winograd_item(int32_t panels) {
   return {register_panels == 4 ? 4 : 8, register_panels, 16, item_panels, 64};
 }
 
-// By the whole output, so that parts have chunks of the same size. Of 19 on an H200 (132 units) the
-// large one is the fastest from 112 groups on, the small one with 50 and less. Where a group may
-// have less local memory it takes fewer input channels at once.
+// Depends on the whole output, so that all parts have chunks of the same size. In 19 cases on an
+// H200 (132 units) the large one is the fastest from 112 groups on, the small one with 50 and
+// fewer. Where a group may have less local memory it takes fewer input channels at once.
 constexpr WinogradGroup fastest_winograd_group(const OperandShape& y, const GpuFacts& gpu) {
   constexpr WinogradGroup kLarge = kPlainWinogradGroup;
   constexpr WinogradGroup kSmall = {8, 32, 16, 8, 4};
@@ -56,8 +56,8 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
         {group.tiles, group.channels, group.chunk, group.item_tiles, group.item_channels},
         out_tile);
   }
-  // Of the buffer kernels: sums, a row of weights for each panel, and one pixel of x. So many are a
-  // processor's.
+  // The buffer kernels' registers: sums, a row of weights for each panel, and one pixel of x. A
+  // processor has so many.
   constexpr int32_t kRegisters = (kConv2dBufferPixels + 1) * 2 * kClLanes + kClLanes;
   if (gpu.registers < kRegisters) return 0;
   if (step.kernel->algorithm == Algorithm::WinogradItem) {
@@ -75,18 +75,18 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
 
 // ---- StepWork ---------------------------------------------------------------------------------
 
-// What the kernels of the operator have in common.
+// The facts that the kernels of the operator share.
 struct Conv2dPart {
   const StepShape& step;
   const Conv2dParams& params;
   const OperandShape& x;
   const OperandShape& w;
   const OperandShape& y;
-  Range rows;      // of the output
+  Range rows;      // rows of the output
   Range channels;  // likewise
-  double pixels;   // of the output, all images
+  double pixels;   // output pixels in all images
   double taps;
-  double depth;  // of an output element
+  double depth;  // multiply-adds per output element
   double read_bytes;
   double residual_bytes;
   double weight_bytes;
@@ -102,7 +102,7 @@ struct Conv2dPart {
         pixels(static_cast<double>(y.dims[0]) * rows.count() * y.dims[3]),
         taps(static_cast<double>(w.dims[2]) * w.dims[3]),
         depth(taps * w.dims[1]) {
-    // Of groups those of the part.
+    // The groups that the part covers.
     const double of_groups = params.groups == 1 ? 1 : double{1} * channels.count() / y.dims[1];
     read_bytes =
         of_groups * x.dims[0] * padded_channels(x) * element_bytes(x) *
@@ -133,7 +133,7 @@ void fill_ends(const Conv2dPart& part, const WorkMachine& machine, StepWork* out
                             : part.channels.count() * element_bytes(part.y);
 }
 
-// Panels of weights past the pixels of a worker's rectangles (conv2d_f32_cpu.cc).
+// Counts panels of weights that pass over the pixels of a worker's rectangles (conv2d_f32_cpu.cc).
 void count_panel_work(const Conv2dPart& part, const WorkMachine& machine, StepWork* out) {
   const StepShape& step = part.step;
   const Conv2dParams& params = part.params;
@@ -164,7 +164,7 @@ void count_panel_work(const Conv2dPart& part, const WorkMachine& machine, StepWo
   PanelCounts counts;
   if (conv2d_takes_dots(work.dots, part.y.dims[1], static_cast<int64_t>(part.depth),
                         machine.vector_lanes)) {
-    // Lanes along the reduction: tiles of a few pixels times all channels.
+    // Counts lanes along the reduction: tiles of a few pixels times all channels.
     const int32_t dots = conv2d_dots_for(part.y.dims[1]);
     const int64_t tile = conv2d_dot_pixels(dots);
     const double vectors =
@@ -199,7 +199,7 @@ void count_panel_work(const Conv2dPart& part, const WorkMachine& machine, StepWo
 
   const PanelSharers sharers =
       fill_panel_tasks(work.blocks, work.images, work.pixels, work.panels.count(), machine, out);
-  // What a worker goes through: passes of panels over its pixels, tile by tile.
+  // The memory a worker goes through: passes of panels over its pixels, tile by tile.
   const double panel_bytes = part.depth * kChannelPanel * sizeof(float);
   const double worker_panels = static_cast<double>(work.panels.count()) * sharers.of_panels /
                                smaller(machine.threads, out->tasks);
@@ -210,7 +210,7 @@ void count_panel_work(const Conv2dPart& part, const WorkMachine& machine, StepWo
   const double pass_bytes = pass_panels * panel_bytes;
   const double passes = larger(worker_panels / pass_panels, 1);
   const double call_bytes = smaller(pass_panels, size.panels) * panel_bytes;
-  const double pixel_bytes = part.depth * element_bytes(part.x);  // of a window
+  const double pixel_bytes = part.depth * element_bytes(part.x);  // bytes of a window
   const double tile_bytes = product.tile_pixels * pixel_bytes;
   const double row_bytes =
       part.w.dims[2] * map_bytes(part.x, 1, padded_channels(part.x)) / part.x.dims[0];
@@ -225,7 +225,7 @@ void count_panel_work(const Conv2dPart& part, const WorkMachine& machine, StepWo
   const double windows = part.pixels * pixel_bytes / groups * sharers.of_pixels;
   memory.again(windows * larger(pass_panels / size.panels - 1, 0) * passes,
                smaller(tile_bytes, part.read_bytes) + call_bytes);
-  // A row's inputs, for the next rows' taps.
+  // A row's inputs are read again for the next rows' taps.
   memory.again(larger(windows - part.read_bytes * sharers.of_pixels, 0) * passes,
                row_bytes + pass_bytes);
   // All inputs of a worker, for its next pass.
@@ -234,8 +234,8 @@ void count_panel_work(const Conv2dPart& part, const WorkMachine& machine, StepWo
   memory.finish();
 }
 
-// Operations for an element of the input, and of the output, of a tile's transforms: those of a
-// line times the lines of both dims (winograd.h, conv2d_winograd_f32_cpu.cc).
+// Returns the operations of a tile's transforms per element of the input and of the output: those
+// of a line, times the lines of both dims (winograd.h, conv2d_winograd_f32_cpu.cc).
 constexpr double winograd_input_operations(int32_t outputs) {
   const int32_t pairs = outputs / 2;
   return 2.0 * (outputs + 2) * (2 * pairs + 2 * pairs * pairs);
@@ -302,7 +302,8 @@ void count_winograd_row(const Conv2dPart& part, int32_t outputs, const WorkMachi
   // Inputs of a tile are its neighbours', too.
   memory.again(part.read_bytes * transformed * (side * side / (outputs * outputs) - 1),
                side * map_bytes(part.x, 1, padded_channels(part.x)) / part.x.dims[0]);
-  // Weights of a position: for the next tile of registers, for the next block of tiles.
+  // The weights of a position are read again for the next tile of registers and for the next block
+  // of tiles.
   const double register_tiles = counts.tiles / positions / static_cast<double>(work.tile_blocks);
   memory.again(
       part.weight_bytes * static_cast<double>(work.tile_blocks) * larger(register_tiles - 1, 0),
@@ -310,7 +311,8 @@ void count_winograd_row(const Conv2dPart& part, int32_t outputs, const WorkMachi
   memory.again(
       part.weight_bytes * larger(static_cast<double>(work.tile_blocks) - weight_readers, 0),
       part.weight_bytes + input_bytes + product_bytes);
-  // Transformed inputs: from their making to the first panels, then to the next ones of the task.
+  // Transformed inputs are read by the first panels after they are made, then by the next ones of
+  // the task.
   const double pairs = static_cast<double>(ceil_div(work.panels_per_block, size.panels));
   const double in_task =
       input_elements * sizeof(float) / transformed * static_cast<double>(work.panel_blocks);
@@ -324,16 +326,17 @@ void count_winograd_row(const Conv2dPart& part, int32_t outputs, const WorkMachi
 
 // Work-items of some pixels and channels, without local memory.
 struct ItemBlocks {
-  double pixels;       // of an item
-  double channels;     // of an item
-  double pixel_items;  // of a group, side by side
-  double row_items;    // of a group, one under the other
+  double pixels;       // per item
+  double channels;     // per item
+  double pixel_items;  // items of a group side by side
+  double row_items;    // items of a group one under the other
   double channel_items;
-  double passes = 1;         // over all pixels, each for some of the channels
-  double pass_weight_bytes;  // of one
+  double passes = 1;         // passes over all pixels, each for some of the channels
+  double pass_weight_bytes;  // weights of one pass
 };
 
-// What items of a group need of x and of the weights, each byte once for a group.
+// Counts the bytes of x and of the weights that the items of a group need, each byte once for a
+// group.
 void count_item_memory(const Conv2dPart& part, const ItemBlocks& blocks, const WorkMachine& machine,
                        StepWork* out) {
   const double columns =
@@ -382,7 +385,7 @@ void count_buffer_row(const Conv2dPart& part, const ClLaunch& launch, const Work
 
 void count_texel_row(const Conv2dPart& part, const ClLaunch& launch, const WorkMachine& machine,
                      StepWork* out) {
-  double items = 1;  // inside the grid
+  double items = 1;  // work-items inside the grid
   for (int i = 0; i < 3; ++i) items *= launch.scalars[i];
   const double texels = part.taps * round_up(part.w.dims[1], kChannelPad) / kChannelPad;
   constexpr double kItemChannels = 4;

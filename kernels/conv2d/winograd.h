@@ -21,7 +21,7 @@
 
 namespace codl::kernels {
 
-// The m of a packing of transformed weights, or 0.
+// Returns the m of a packing of transformed weights, or 0.
 constexpr int32_t winograd_outputs(Packing packing) {
   switch (packing) {
     case Packing::Winograd2:
@@ -42,7 +42,7 @@ struct WinogradTransform {
 
   double points[kPairs];          // the positive ones
   double all[kPairs + 1];         // coefficients of prod (t - p^2), ascending
-  double others[kPairs][kPairs];  // by pair: the same product without its own factor
+  double others[kPairs][kPairs];  // indexed by pair: the same product without the pair's own factor
   double filter_scale[kPairs];    // G's row of +-p is [1, +-p, p^2] times this
 
   constexpr explicit WinogradTransform(const double (&pairs)[kPairs])
@@ -108,28 +108,28 @@ constexpr Range winograd_rows(int32_t outputs, Range rows, const OperandShape& y
   return {rows.begin / outputs * outputs, end < y.dims[2] ? end : y.dims[2]};
 }
 
-// Transformed inputs and products of a task: with the weights that stream past them they share a
-// second-level cache of 2 MiB; smaller ones leave them to the next level.
+// Bytes of transformed inputs and products of a task: with the weights that stream past them they
+// share a second-level cache of 2 MiB; smaller caches leave them to the next level.
 inline constexpr int64_t kWinogradInputBytes = 1024 * 1024;
 inline constexpr int64_t kWinogradProductBytes = 512 * 1024;
 
-// What a step computes and how it is cut into tasks: task t is block t / panel_blocks of the tiles
-// with block t % panel_blocks of the panels. Tasks of a block of tiles follow each other, because a
-// worker transforms its inputs once for all of them that it runs.
+// The part that a step computes and how it is cut into tasks: task t is block t / panel_blocks of
+// the tiles with block t % panel_blocks of the panels. Tasks of a block of tiles follow each other,
+// because a worker transforms its inputs once for all of them that it runs.
 struct WinogradWork {
-  Range rows;    // of the output
-  Range panels;  // of packed w
+  Range rows;    // rows of the output
+  Range panels;  // panels of packed w
   Range tile_rows;
   int64_t tile_columns;
-  int64_t tiles;  // of all images: image, row, column
+  int64_t tiles;  // tiles of all images, ordered by image, row, column
   int64_t tiles_per_block;
   int64_t panels_per_block;
   int64_t tile_blocks;
   int64_t panel_blocks;
   int64_t task_count;
   // Scratch, in floats. Inputs: [position][ic / 16][tiles_per_block][16]; products:
-  // [position][tiles_per_block][panels_per_block][16]. From position to position an odd number of
-  // cache lines, so that a tile's lines of all positions fall into different sets of a cache.
+  // [position][tiles_per_block][panels_per_block][16]. Positions are an odd number of cache lines
+  // apart, so that a tile's lines of all positions fall into different sets of a cache.
   int64_t input_stride;
   int64_t product_stride;
   int64_t product_offset;
@@ -151,7 +151,7 @@ constexpr WinogradWork winograd_work(int32_t outputs, const OperandShape& x, con
   work.tile_columns = ceil_div(y.dims[3], outputs);
   work.tiles = int64_t{y.dims[0]} * work.tile_rows.count() * work.tile_columns;
 
-  // Blocks of tiles: the more, the less often the weights pass; at least kMinTiles.
+  // The more tiles a block has, the less often the weights pass; at least kMinTiles.
   constexpr int64_t kMinTiles = 56;
   constexpr int64_t kMaxTiles = 112;
   constexpr int64_t kLineBytes = kChannelPanel * int64_t{sizeof(float)};

@@ -19,7 +19,8 @@ struct WinogradItem {
 
   static constexpr int32_t kOutputs = 4;
   static constexpr int64_t kPositions = 36;
-  // Transformed inputs and sums, in private memory: INPUT_STRIDE and SUM_STRIDE of the text.
+  // Returns the bytes of transformed inputs and sums in private memory: INPUT_STRIDE and SUM_STRIDE
+  // of the text.
   constexpr int64_t private_bytes() const {
     return kPositions * (int64_t{tiles} * (channels + int64_t{panels} * kClLanes) + 2 * kClLanes) *
            int64_t{sizeof(float)};
@@ -27,7 +28,8 @@ struct WinogradItem {
 };
 
 inline constexpr uint32_t kWinogradItemInts = 5;
-// Of a second-level cache of 1 MiB, which processors with AVX-512 have, and of a stack of 8 MiB.
+// Fits into a second-level cache of 1 MiB, which processors with AVX-512 have, and on a stack of 8
+// MiB.
 inline constexpr int64_t kWinogradItemBytes = 640 * 1024;
 
 // Where nothing is known of the GPU; 22 KiB, because some reserve it for each item that may run.
@@ -52,7 +54,7 @@ constexpr WinogradItem winograd_item_of(const StepShape& step) {
   return {step.tile[0], step.tile[1], step.tile[2], step.tile[3], step.tile[4]};
 }
 
-// What its items compute.
+// Returns the work of its items.
 inline WinogradWork winograd_item_work(const StepShape& step) {
   return winograd_work(WinogradItem::kOutputs, step.operands[0], step.output(), step.part_dim,
                        step.part);
@@ -74,7 +76,7 @@ struct WinogradGroup {
   constexpr int64_t items() const {
     return kPositions * (tiles / item_tiles) * (channels / item_channels);
   }
-  // LOCAL_FLOATS of the text.
+  // Returns LOCAL_FLOATS of the text, in bytes.
   constexpr int64_t local_bytes() const {
     const auto odd_stride = [](int64_t floats) { return (floats + 31) / 32 * 32 + 16; };
     const int64_t inputs = odd_stride(int64_t{chunk} * (tiles + 4));
@@ -102,14 +104,14 @@ constexpr const char* check_winograd_group(const WinogradGroup& group) {
     return "work-items of 4 or 8 tiles and channels that divide the group's";
   const int64_t items = group.items();
   if (items > kClMaxGroupItems) return "at most 1024 work-items in a group";
-  // Each brings inputs of one channel, and weights of one row and lane of some positions.
+  // Each item brings inputs of one channel, and weights of one row and lane of some positions.
   const int64_t position_quads = int64_t{group.channels} * group.chunk / 4;
   if (items % position_quads != 0 || items > WinogradGroup::kPositions * position_quads)
     return "loads that the work-items share evenly";
   return group.local_bytes() <= kClMaxLocalBytes ? nullptr : "48 KB of local memory at most";
 }
 
-// Of a step without tile numbers; plans have some.
+// The group of a step without tile numbers; plans have them.
 inline constexpr WinogradGroup kPlainWinogradGroup = {32, 32, 8, 8, 8};
 
 constexpr WinogradGroup winograd_group_of(const StepShape& step) {

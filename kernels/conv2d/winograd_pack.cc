@@ -4,7 +4,7 @@ namespace codl::kernels {
 
 namespace {
 
-// line = G column, of three values `step` apart.
+// Computes line = G column, from three values `step` apart.
 template <int kPairs>
 void transform_filter(const double* column, int step, double* line) {
   const WinogradTransform<kPairs>& transform = kWinograd<kPairs>;

@@ -1,16 +1,16 @@
 // ConvNd: convolution, plain or transposed, over one to three spatial axes; the weights may be
-// computed. The fallback for what Conv2d and DepthwiseConv2d do not take.
+// computed. It takes what Conv2d and DepthwiseConv2d do not.
 //
 //   x  [n, ic, s...]             rank 3 to 5
 //   w  [oc, ic / groups, k...]   transposed: [ic, oc / groups, k...]
 //   bias [oc]                    if has_bias
 //   y  [n, oc, o...]
 //
-// All Plain, f32 or i32. Along each axis input element i, tap k and output element o belong
+// All are Plain, f32 or i32. Along each axis input element i, tap k and output element o belong
 // together if
 //   o * stride - pad_begin + k * dilation = i
 //   i * stride - pad_begin + k * dilation = o   transposed
-// What lies outside x counts as zero. Pads may be negative: they crop. The output's extent is its
+// Elements outside x count as zero. Pads may be negative: they crop. The output's extent is its
 // operand's; pad_end and output_padding only explain it.
 //
 // A transposed convolution is computed like the other one, output row by output row: nothing is

@@ -14,7 +14,7 @@ struct Steps {
   int64_t from_extent;
   int64_t to_extent;
   int64_t stride;
-  int64_t offset;  // of one tap: `from` meets from * stride + offset
+  int64_t offset;  // offset of one tap: `from` meets from * stride + offset
 
   // Those of `from` that meet an element.
   int64_t begin() const {
@@ -69,7 +69,7 @@ class Convolution {
     }
   }
 
-  // The products of one input channel.
+  // Adds the products of one input channel.
   void add_map(const T* x_map, const T* w_map, int32_t o0, int32_t o1, T* y_row) const {
     for (int32_t k0 = 0; k0 < axes_.axis[0].kernel; ++k0) {
       const int64_t i0 = input_at(axes_.axis[0], o0, k0);

@@ -56,9 +56,10 @@ constexpr ConvertWork convert_work(SplitDim part_dim, Range part, const OperandS
   return work;
 }
 
-// Pixels whose channels a CPU step has all done before the next ones begin (`pixel`: elements of
-// one in Nhwc): so many that prefetchers follow the lines of the planes, so few that the neighbours
-// of a line that they fetch are still in the first-level cache when their channels' turn comes.
+// Returns how many pixels a CPU step does all channels of before the next pixels begin (`pixel`:
+// elements of one in Nhwc): so many that prefetchers follow the lines of the planes, so few that
+// the neighbours of a line that they fetch are still in the first-level cache when their channels'
+// turn comes.
 constexpr int64_t convert_block_pixels(int64_t pixel) {
   constexpr int64_t kBlockBytes = 16 * 1024;
   constexpr int64_t kMinPixels = 64;

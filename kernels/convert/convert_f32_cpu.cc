@@ -21,7 +21,7 @@ constexpr int32_t kSide = 4;
 constexpr int32_t kWideSide =
     HWY_TARGET == HWY_SCALAR ? kSide : static_cast<int32_t>(hn::MaxLanes(hn::ScalableTag<float>()));
 
-// Transposes each block of four by four: of lanes 4b to 4b + 3 of four vectors.
+// Transposes each block of four by four: lanes 4b to 4b + 3 of four vectors.
 template <class D>
 HWY_INLINE void transpose_blocks(D d, hn::Vec<D>* rows) {
 #if HWY_TARGET != HWY_SCALAR
@@ -40,8 +40,8 @@ HWY_INLINE void transpose_blocks(D d, hn::Vec<D>* rows) {
 #endif
 }
 
-// to[i * to_step + k] = from[k * from_step + i] for i < 4, k < in_count; lanes k >= in_count of
-// `to` become zero, and only the first out_count runs of `to` are written.
+// Writes to[i * to_step + k] = from[k * from_step + i] for i < 4, k < in_count; lanes k >= in_count
+// of `to` become zero, and only the first out_count runs of `to` are written.
 HWY_INLINE void transpose_square(const float* from, int64_t from_step, int32_t in_count, float* to,
                                  int64_t to_step, int32_t out_count) {
 #if HWY_TARGET == HWY_SCALAR
@@ -61,7 +61,7 @@ HWY_INLINE void transpose_square(const float* from, int64_t from_step, int32_t i
 #endif
 }
 
-// A vector of blocks of four lanes, block b from `from + b * step`.
+// Loads a vector of blocks of four lanes, block b from `from + b * step`.
 template <class D>
 HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, int64_t step) {
 #if HWY_TARGET != HWY_SCALAR
@@ -77,8 +77,8 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, int64_t step) {
   return hn::LoadU(d, from);
 }
 
-// to[i * to_step + k] = from[k * from_step + i] for i < 4, k < kWideSide: blocks are put together
-// as they are loaded, which takes less than shuffles between the blocks of what was loaded.
+// Writes to[i * to_step + k] = from[k * from_step + i] for i < 4, k < kWideSide. Blocks are put
+// together as they are loaded, which takes less time than shuffling loaded blocks.
 HWY_INLINE void transpose_wide(const float* from, int64_t from_step, float* to, int64_t to_step) {
 #if HWY_TARGET == HWY_SCALAR
   transpose_square(from, from_step, kSide, to, to_step, kSide);
@@ -118,7 +118,7 @@ HWY_NOINLINE void block_to_nhwc(const float* x, int64_t plane, Range channels, i
   }
 }
 
-// The way back. Whole groups of four lanes are read: behind the last channel are pad lanes.
+// Goes the other way. Whole groups of four lanes are read: pad lanes follow the last channel.
 HWY_NOINLINE void block_to_plain(const float* x, int64_t pixel, Range channels, int64_t count,
                                  float* y, int64_t plane) {
   for (int32_t group = channels.begin; group < channels.end; group += kChannelPanel) {

@@ -21,12 +21,12 @@ CODL_CL_ARGS(ConvertRuns);
 CODL_CL_ARGS(ConvertBlocks);
 CODL_CL_ARGS(ConvertImage);
 
-// FORM of convert_f32_cl_buffer.
+// The values of FORM in convert_f32_cl_buffer.
 constexpr int32_t kFormRuns = 0;
 constexpr int32_t kFormToNhwc = 1;
 constexpr int32_t kFormToPlain = 2;
 
-// Pixels of one work-item of the forms that change the order: as many as channels.
+// Pixels of a work-item, in the forms that change the order: as many as channels.
 constexpr int64_t kBlockPixels = kClLanes;
 
 ConvertOperandArgs convert_operand(const OperandShape& shape, int32_t first_row,

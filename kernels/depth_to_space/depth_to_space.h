@@ -20,7 +20,7 @@
 
 namespace codl::kernels {
 
-// `x` and `y`: dims, rank 4. True if all of y comes from x.
+// Returns true if all of y comes from x. `x` and `y` are dims of rank 4.
 constexpr bool depth_to_space_is_inside(const DepthToSpaceParams& params, const int32_t* x,
                                         const int32_t* y) {
   return int64_t{params.crop_top} + y[2] <= int64_t{x[2]} * params.block_h &&
@@ -36,7 +36,7 @@ constexpr Range depth_to_space_input_range(const DepthToSpaceParams& params, Ran
 
 // Where an output channel starts in x's channels, and how far apart the channels of neighbours are.
 struct DepthChannels {
-  int32_t first;  // of output channel 0, for pixel (a, b) of a block
+  int32_t first;  // where output channel 0 is, for pixel (a, b) of a block
   int32_t step;
 };
 

@@ -9,7 +9,7 @@
 namespace codl::kernels {
 namespace {
 
-// Channels of a pixel: `count` of x, `step` apart, and `pads` zeros, at most 3.
+// Moves the channels of a pixel: `count` of x, `step` apart, and `pads` zeros, at most 3.
 void move_pixel(const float* x, int64_t step, int64_t count, int64_t pads, float* y) {
   constexpr int64_t kFew = 8;  // to this a call takes longer than the copy
   if (step == 1 && count > kFew) {

@@ -22,7 +22,7 @@ constexpr uint64_t depthwise_conv2d_packed_bytes(const int32_t* dims) {
          static_cast<uint64_t>(dims[3]) * sizeof(float);
 }
 
-// src OIHW; dst of depthwise_conv2d_packed_bytes().
+// Packs `src` (OIHW) into `dst`, of depthwise_conv2d_packed_bytes().
 void depthwise_conv2d_pack(const int32_t* dims, const float* src, float* dst);
 
 // Pixels of one work-item: 7 divides the widths of most networks (112, 56, 28, 14, 7).
@@ -33,11 +33,12 @@ inline constexpr int32_t kDepthwiseImagePixels = 4;
 // cycles, two per cycle), few enough for 16 registers with five weights beside them.
 inline constexpr int32_t kDepthwiseRunOutputs = 8;
 
-// What a CPU step computes and how it is cut into tasks. Task t is block t % row_blocks of the rows
-// of all images, one behind the other, with block t / row_blocks of the panels of 16 channels.
+// The part that a CPU step computes and how it is cut into tasks. Task t is block t % row_blocks of
+// the rows of all images, one behind the other, with block t / row_blocks of the panels of 16
+// channels.
 struct DepthwiseConv2dWork {
-  Range rows;          // of the output
-  Range panels;        // of 16 channels
+  Range rows;          // rows of the output
+  Range panels;        // panels of 16 channels
   int64_t image_rows;  // rows of the part in all images
   int64_t row_blocks;
   int64_t panel_blocks;
@@ -57,8 +58,9 @@ constexpr DepthwiseConv2dWork depthwise_conv2d_work(const OperandShape& w, const
   const int64_t macs =
       work.image_rows * y.dims[3] * work.panels.count() * kChannelPanel * w.dims[2] * w.dims[3];
   const int64_t wanted = task_count_for(work.image_rows * work.panels.count(), macs);
-  // Rows first: a task that has all channels of its rows reads whole cache lines and pages. Of few
-  // rows the panels make the tasks: the operators around such a map are cut along channels, too.
+  // Rows are cut first: a task that has all channels of its rows reads whole cache lines and pages.
+  // With few rows the panels make the tasks: the operators around such a map are cut along
+  // channels, too.
   constexpr int64_t kFewRows = 11;
   work.row_blocks = wanted < work.image_rows ? wanted : work.image_rows;
   work.panel_blocks = work.image_rows > kFewRows ? 1 : ceil_div(wanted, work.row_blocks);

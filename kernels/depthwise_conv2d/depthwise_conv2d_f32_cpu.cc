@@ -29,18 +29,18 @@ constexpr int kLanes = static_cast<int>(hn::MaxLanes(Tag{}));
 // Pixels at once, where there are so many. Scalar code is there to be right.
 constexpr int kMaxPixels = kLanes == 1 ? 1 : kDepthwiseRunOutputs;
 
-// Some neighbouring outputs of a row, a block of their channels. Pointers are to the first channel
-// of the block.
+// Some neighbouring outputs of a row, for a block of their channels. Pointers are to the first
+// channel of the block.
 struct Run {
   const float* x;        // row of the first tap inside the map, column 0
-  const float* weights;  // of the first tap row inside the map, column 0
+  const float* weights;  // first tap row inside the map, column 0
   const float* bias;
-  const float* residual;  // of the first output, or null
-  float* y;               // of the first output
+  const float* residual;  // at the first output, or null
+  float* y;               // the first output
   int32_t tap_rows;       // inside the map
   int32_t tap_columns;
   int32_t column;         // input column of the first output's first tap; maybe outside
-  int32_t input_columns;  // of the map
+  int32_t input_columns;  // columns of the map
   int32_t stride;
   int32_t dilation;
   int64_t x_tap_row;  // elements between rows of taps
@@ -51,7 +51,7 @@ struct Run {
   int64_t residual_row;
   int64_t weight_row;  // elements between rows of weights
   int64_t weight_pixel;
-  int64_t channels;  // of the block that are computed in whole vectors, kLanes at least
+  int64_t channels;  // channels of the block that are computed in whole vectors, kLanes at least
   float low;         // limits of the activation
   float high;
 
@@ -86,10 +86,10 @@ HWY_INLINE void add_product(Vec x, Vec w, Vec& sum) {
 #endif
 }
 
-// sums[i] += the taps of one row for outputs 0 to kCount. An input serves every output that it is
-// under; kTaps columns of the filter, side by side. `x`: the first output's first tap. `outside`: a
-// bit for each input. Only the first kTaps - 1 inputs and the last can be outside (functions_for()
-// sees to it), so only they are asked.
+// Adds the taps of one row to sums[i], for outputs 0 to kCount. An input serves every output that
+// has it in its window; kTaps columns of the filter are side by side. `x`: the first output's first
+// tap. `outside`: a bit for each input. Only the first kTaps - 1 inputs and the last can be outside
+// (functions_for() ensures this), so only they are asked.
 template <int kCount, int kTaps, int kStride>
 HWY_INLINE void add_row(const float* x, int64_t pixel, const float* weights, int64_t weight_pixel,
                         uint32_t outside, Vec* sums) {
@@ -111,7 +111,7 @@ HWY_INLINE void add_row(const float* x, int64_t pixel, const float* weights, int
   }
 }
 
-// The same for any filter, stride and dilation; `x`: column 0.
+// Does the same for any filter, stride and dilation; `x` is column 0.
 template <int kCount>
 HWY_INLINE void add_any_row(const Run& run, const float* x, const float* weights, Vec* sums) {
   const Tag d;
@@ -127,8 +127,8 @@ HWY_INLINE void add_any_row(const Run& run, const float* x, const float* weights
   }
 }
 
-// Where there are 32 registers: outputs of two rows, each input under up to six taps of a 3x3
-// filter. All taps of both rows are inside the map.
+// With 32 registers: computes outputs of two rows, each input for up to six taps of a 3x3 filter.
+// All taps of both rows are inside the map.
 constexpr bool kHasRowPairs = HWY_TARGET == HWY_AVX3;
 template <int kCount, int kStride>
 HWY_NOINLINE void compute_row_pair(const Run& run) {
@@ -154,7 +154,7 @@ HWY_NOINLINE void compute_row_pair(const Run& run) {
     const float* row = first + c;
 #pragma GCC unroll 5
     for (int input_row = 0; input_row < kTaps + kStride; ++input_row, row += x_row) {
-      Vec w[2][kTaps];  // of the taps of either output row
+      Vec w[2][kTaps];  // taps of either output row
 #pragma GCC unroll 2
       for (int y = 0; y < 2; ++y) {
         const int tap_row = input_row - y * kStride;
@@ -248,13 +248,13 @@ HWY_NOINLINE void compute_run(const Run& run) {
 
 using RunFunction = void (*)(const Run& run);
 
-// By number of outputs.
+// Named by the number of outputs.
 struct RunFunctions {
   RunFunction of_8;
   RunFunction of_7;
   RunFunction of_4;
   RunFunction of_1;
-  // Of two rows; null: none.
+  // Functions for two rows; null: none.
   RunFunction pair_of_8 = nullptr;
   RunFunction pair_of_7 = nullptr;
 

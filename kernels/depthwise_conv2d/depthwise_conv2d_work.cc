@@ -66,7 +66,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     memory.read_channels(residual_bytes);
     memory.weights(weight_bytes, smaller(machine.threads, static_cast<double>(work.row_blocks)));
     memory.write(written_bytes(step));
-    // Inputs of a row, for the next rows' taps; weights, for the next run.
+    // Inputs of a row are read again for the next rows' taps; weights, for the next run.
     memory.again(read_bytes * more_rows,
                  (vertical.taps * row_bytes + y.dims[3] * stored * sizeof(float) + weight_bytes) *
                      pass_share);

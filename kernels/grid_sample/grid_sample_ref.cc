@@ -12,7 +12,7 @@ constexpr int32_t kMaxTaps = 4;  // along an axis
 struct Axis {
   int32_t extent = 1;
   int64_t stride = 1;
-  double border_begin = 0.0;  // what Reflection turns back at
+  double border_begin = 0.0;  // Reflection turns back here
   double border_end = 0.0;
 };
 

@@ -18,7 +18,7 @@ constexpr uint64_t matmul_packed_bytes(const int32_t* dims) {
          sizeof(float);
 }
 
-// src [k, n] row-major; dst of matmul_packed_bytes().
+// Packs `src` ([k, n] row-major) into `dst`, of matmul_packed_bytes().
 void matmul_pack(const int32_t* dims, const float* src, float* dst);
 
 // Rows of x up to which the reading of the weights takes the time on a GPU.
@@ -36,7 +36,8 @@ inline constexpr int32_t kMatMulGroupItems = 16;
 // The same where neighbours read neighbouring quads: 256 of them have 8 reads each in flight.
 inline constexpr int32_t kMatMulGemvItems = 256;
 
-// What a CPU step computes and how it is cut into tasks: as Conv2d, with the rows of x for pixels.
+// The part that a CPU step computes and how it is cut into tasks: as in Conv2d, with the rows of x
+// for pixels.
 struct MatMulWork {
   Range panels;
   int64_t rows;

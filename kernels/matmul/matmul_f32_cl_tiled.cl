@@ -13,7 +13,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_til
   const TilePlace place = tile_place();
   const int first_panel = panel_begin + (int)get_group_id(0) % column_tiles * (TILE_N / 16);
   const int first_row = (int)get_group_id(0) / column_tiles * TILE_M;
-  // The contract bounds x and w: offsets fit an int.
+  // Offsets fit an int: the contract bounds x and w.
   int x_offset[A_LOADS];
 #pragma unroll
   for (int i = 0; i < A_LOADS; ++i) x_offset[i] = min(first_row + a_load_m(i), m - 1) * k;

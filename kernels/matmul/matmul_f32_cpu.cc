@@ -1,5 +1,5 @@
-// Matrix product with packed weights, Plain, float32: its tasks. What computes them is
-// common/gemm/panel_rows_f32_cpu.cc.
+// Matrix product with packed weights, Plain, float32: its tasks. common/gemm/panel_rows_f32_cpu.cc
+// computes them.
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/matmul/matmul.h"
 

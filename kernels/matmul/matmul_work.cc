@@ -15,7 +15,7 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
       out_tile);
 }
 
-// Panels of weights past the rows of x, as in Conv2d.
+// Counts panels of weights that pass over the rows of x, as in Conv2d.
 void count_panel_work(const StepShape& step, double weight_bytes, const WorkMachine& machine,
                       StepWork* out) {
   const OperandShape& x = step.operands[0];
@@ -70,7 +70,7 @@ void count_group_row(const StepShape& step, double weight_bytes, const WorkMachi
   const bool is_gemv = step.kernel->algorithm == Algorithm::Gemv;
   const double rows = matmul_group_rows(step.output());
   const double items = is_gemv ? kMatMulGemvItems : kMatMulGroupItems;
-  // Lanes of an item: of the others of a panel other items have some.
+  // Lanes of an item; other items have the others of a panel.
   const double lanes = is_gemv ? 4 : kChannelPanel;
   const double groups = out->work_groups;
   out->macs = groups * rows * kChannelPanel * depth;

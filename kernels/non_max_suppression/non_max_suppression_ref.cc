@@ -23,7 +23,8 @@ Box box_at(const float* box, bool is_center_point) {
   return corners;
 }
 
-// Whether the intersection over union is greater than the threshold; never for an empty box.
+// Returns whether the intersection over union is greater than the threshold; false for an empty
+// box.
 bool overlaps(const Box& a, const Box& b, float threshold) {
   float intersection = 1.0f;
   for (int32_t i = 0; i < 2; ++i) {
@@ -55,7 +56,7 @@ void sift_down(const float* scores, int32_t* order, int64_t root, int64_t count)
   }
 }
 
-// Heapsort, best first: no recursion and no memory but the order's.
+// Sorts by heapsort, the best first: no recursion, and no memory but the order's.
 void sort_by_score(const float* scores, int32_t* order, int64_t count) {
   for (int64_t root = count / 2 - 1; root >= 0; --root) sift_down(scores, order, root, count);
   for (int64_t end = count - 1; end > 0; --end) {

@@ -5,7 +5,8 @@
 namespace codl::kernels {
 namespace {
 
-// The bits of which one is set in every element that is not zero: without the sign of a float.
+// Returns the bits of which one is set in every element that is not zero: all but the sign of a
+// float.
 uint64_t number_bits(DType dtype) {
   const uint64_t all = ~uint64_t{0} >> (64 - 8 * dtype_bytes(dtype));
   const bool has_sign_of_zero =

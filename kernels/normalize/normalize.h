@@ -72,7 +72,7 @@ struct NormalizeWalk {
     for (int32_t k = 0; k < 3; ++k) line_strides[k] = axes.strides[axes.count - 1][k];
   }
 
-  // To the next line. Not inlined: there are many lines of code that walk, and lines are long.
+  // Moves to the next line. It is not inlined because much code calls it and each copy is long.
   __attribute__((noinline)) bool next() {
     if (!has_begun) return has_begun = true;
     for (int32_t i = axes.count - 2; i >= 0; --i) {
@@ -92,22 +92,23 @@ struct NormalizeWork {
   bool has_kept_lanes = false;
   int64_t lanes = 1;
   int64_t lane_strides[3] = {1, 1, 1};
-  int64_t first_lane = 0;  // of a part of the channels: it has lanes [first_lane, + lanes)
-  int64_t pad = 0;         // elements behind the lanes, written as zero
+  // If the step computes a part of the channels, it has lanes [first_lane, + lanes).
+  int64_t first_lane = 0;
+  int64_t pad = 0;  // elements behind the lanes, written as zero
   int64_t lane_blocks = 1;
   // Not 0: the means of a map are taken by blocks of lines of all lanes, in two phases. Cut along
   // the lanes, every worker would read what all others have in their caches, and leave it to them
   // so.
   int64_t line_blocks = 0;
   int64_t lines_per_block = 0;
-  int64_t units = 1;          // of a CPU kernel: kept combinations times blocks of lines, or lanes
-  int64_t element_count = 1;  // of one mean
+  int64_t units = 1;          // CPU kernels: kept combinations times blocks of lines, or lanes
+  int64_t element_count = 1;  // elements of one mean
   int32_t task_count = 1;
 };
 
-// Of a step that has passed the contract: operands are x, [scale], [bias], y. A part of the
-// channels adds up what the whole does, in its order: whether there are blocks of lines, and of how
-// many, depends on the whole value.
+// Returns the work of a step that has passed the contract: operands are x, [scale], [bias], y. A
+// part of the channels adds up in the same order as the whole does: whether there are blocks of
+// lines, and how many, depends on the whole value.
 constexpr NormalizeWork normalize_work(const NormalizeParams& params, SplitDim part_dim, Range part,
                                        const OperandShape& x, const OperandShape* scale,
                                        const OperandShape* bias) {
@@ -155,7 +156,7 @@ constexpr NormalizeWork normalize_work(const NormalizeParams& params, SplitDim p
     for (int32_t k = 0; k < 3; ++k) to.strides[to.count][k] = axes.strides[i][k];
     ++to.count;
   }
-  int64_t elements = element_count(x);  // of the part
+  int64_t elements = element_count(x);  // elements of the part
   if (has_part) {
     elements = elements / x.dims[1] * part.count();
     work.first_lane = part.begin;
@@ -180,8 +181,8 @@ constexpr NormalizeWork normalize_work(const NormalizeParams& params, SplitDim p
   return work;
 }
 
-// What a block of lines leaves: so many means, as many sums of squares. The last vector may end
-// behind the last lane.
+// Returns the floats that a block of lines leaves: so many means, and as many sums of squares. The
+// last vector may end behind the last lane.
 constexpr int64_t normalize_moments(const NormalizeWork& work) {
   return round_up(work.lanes, kNormalizeBlock) + kNormalizeBlock;
 }

@@ -17,8 +17,8 @@ struct LineBlocks {
   const NormalizeWork& work;
   const NormalizeParams& params;
   const Operands& operands;
-  float* moments;    // of the map: by block the means of all lanes, and the sums of squares
-  int64_t begin[3];  // of the map
+  float* moments;    // the map's: for each block the means of all lanes, then the sums of squares
+  int64_t begin[3];  // where the map begins
   int64_t block;
   int64_t block_end;
 

@@ -28,7 +28,7 @@ struct Columns {
   int64_t last_lanes;
 };
 
-// Vector `v` of kVectors from `from`.
+// Returns vector `v` of kVectors from `from`.
 template <int kVectors>
 HWY_INLINE Vector load_column(const Columns& columns, const float* from, int v) {
   if (v + 1 < kVectors) return hn::LoadU(Floats(), from + v * kLanes);
@@ -43,7 +43,7 @@ struct Band {
   int64_t lane;
   int64_t end;
   HWY_ALIGN float means[kBandLanes + kLanes];
-  HWY_ALIGN float squares[kBandLanes + kLanes];  // of distances from the mean; then factors
+  HWY_ALIGN float squares[kBandLanes + kLanes];  // squared distances from the mean; then factors
   HWY_ALIGN float shifts[kBandLanes + kLanes];
 };
 
@@ -154,7 +154,7 @@ HWY_NOINLINE void add_lines(Lines lines, bool is_rms, double* seen, Band& band) 
   }
 }
 
-// (Not all of it: a block of lines takes a microsecond.)
+// Clears only what is used, because a block of lines takes a microsecond.
 void clear(Band& band) {
   const Floats d;
   for (int64_t i = 0; i < band.end - band.lane; i += kLanes) {
@@ -177,7 +177,7 @@ void moments_of_band(const NormalizeWork& work, const Operands& operands, const 
 // Results are fetched so many lines before they are written: with stores alone, too few cache lines
 // are on their way from the second-level cache.
 constexpr int64_t kLinesAhead = 4;
-constexpr int64_t kLineFloats = 16;  // of a cache line
+constexpr int64_t kLineFloats = 16;  // floats in a cache line
 
 // All that is written where scale and bias are the same on every line: (x - mean) * factor + shift,
 // within the limits of the activation.
@@ -222,7 +222,7 @@ HWY_NOINLINE void write_columns(const Lines& lines, const Activation& activation
 // Lines whose columns are all written before those of the next ones.
 constexpr int64_t kWrittenLines = 32;
 
-// The results of the band's columns of `all` lines.
+// Writes the results of the band's columns in `all` lines.
 HWY_NOINLINE void write_lines(const NormalizeWork& work, const Activation& activation, Lines all,
                               float* y, const Band& band) {
   const int64_t pad = band.end == work.lanes ? work.pad : 0;

@@ -9,12 +9,12 @@ bool broadcasts(const OperandShape& operand, const OperandShape& x) {
          check_broadcast(operand, x) == nullptr;
 }
 
-// The same element for all pixels of a channel.
+// Returns whether all pixels of a channel use the same element.
 bool is_even(const OperandShape& operand, const OperandShape& x) {
   return broadcast_stride(operand, x, 2) == 0 && broadcast_stride(operand, x, 3) == 0;
 }
 
-// What the kernel on texels wants besides.
+// Checks the further demands of the kernel on texels.
 const char* check_image(const StepShape& step) {
   const OperandShape& x = step.operands[0];
   if (step.params_as<NormalizeParams>().axes_mask != kNormalizePixelAxes)

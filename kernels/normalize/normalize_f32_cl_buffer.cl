@@ -29,7 +29,7 @@ kernel void normalize_f32_cl_buffer(global const TYPE_0* restrict x,
   local float partial[ROWS * COLUMNS];
   const int row = (int)get_local_id(0) / COLUMNS;
   const int group_id = get_group_id(0);
-  // Of offsets and strides the first number is the axis' extent, which means nothing in a sum.
+  // In offsets and strides the first number is the axis' extent, which means nothing in a sum.
   const int4 lane_step = (int4)(0, 1, lane_scale, lane_bias);
   int4 begin = offsets_of(group_id / lane_blocks, AXIS(kept0), AXIS(kept1), AXIS(kept2));
 #if COLUMNS > 1

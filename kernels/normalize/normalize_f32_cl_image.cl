@@ -10,14 +10,16 @@
 #define COLUMNS 1
 #include "kernels/normalize/normalize_sums.cl"
 
-// Those of a texel. The buffer ends with the last channel, which need not fill a texel.
+// Returns the elements of a texel. The buffer ends with the last channel, which need not fill a
+// texel.
 static inline float4 of_channels(global const float* p, int channel, int last, int step) {
   return (float4)(p[channel * step], p[min(channel + 1, last) * step],
                   p[min(channel + 2, last) * step], p[min(channel + 3, last) * step]);
 }
 
-// The next AT_ONCE pixels of an item, their columns and rows in `at`, and their texels in `v`. Those
-// behind the last row mean nothing. (No division by the columns: it takes longer than the sums.)
+// Takes the next AT_ONCE pixels of an item: their columns and rows into `at`, their texels into
+// `v`. Those behind the last row mean nothing. (It does not divide by the columns, which would take
+// longer than the sums.)
 #define TAKE_PIXELS                                                                     \
   int2 at[AT_ONCE];                                                                     \
   float4 v[AT_ONCE];                                                                    \

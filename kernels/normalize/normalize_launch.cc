@@ -25,7 +25,7 @@ CODL_CL_ARGS(NormalizeImage);
 // Work-items of a group: they share one mean, or COLUMNS neighbouring ones.
 constexpr int32_t kRowItems = 64;
 constexpr int32_t kColumnItems = 16;  // per column
-constexpr int32_t kMaxAxes = 3;       // of a kind, as the contract says
+constexpr int32_t kMaxAxes = 3;       // axes of one kind; the contract allows no more
 
 // The innermost axis comes last.
 void set_axes(const NormalizeAxes& axes, NormalizeAxisArgs (&out)[kMaxAxes]) {

@@ -12,11 +12,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 namespace {
-// Where a mean is of one line, a line is written so many lines behind the one that is summed up: a
-// division, a root and a division follow each other there, for which a core that looks a few
-// hundred instructions ahead would wait at every line. And the elements of as many lines: those
-// summed up, those that become results meanwhile and the results are to stay in the first-level
-// cache.
+// If a mean belongs to one line, the line is written so many lines after it was summed up: a
+// division, a root and a division follow each other there, and a core that looks a few hundred
+// instructions ahead would wait for them at every line. So many lines must stay in the first-level
+// cache meanwhile: those summed up, those that become results and the results.
 constexpr int64_t kMaxLag = 4;
 constexpr int64_t kLinesElements = 2048;
 // Lines at once share loads of scale and bias. 16 registers do not hold the sums of two.
@@ -27,8 +26,8 @@ bool has_single_lines(const NormalizeWork& work) {
   return HWY_TARGET != HWY_SCALAR && work.reduced.count == 0 && has_even_steps(work);
 }
 
-// Writes some lines and sums up as many, piece by piece but for the end of the last. Null, for one
-// line: none.
+// Writes some lines and sums up as many, piece by piece except for the end of the last. Null means
+// none; only with one line.
 void pass_over_lines(const NormalizeWork& work, const NormalizeParams& params,
                      const Activation& activation, int count, const Run* const* written,
                      Run* const* summed) {

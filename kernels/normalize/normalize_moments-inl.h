@@ -1,5 +1,5 @@
-// What all ways to normalize share: operands, mean and factor, and the plainest writer. Highway
-// code, compiled once per target.
+// The common part of all ways to normalize: operands, mean and factor, and the plainest writer.
+// Highway code, compiled once per target.
 #if defined(CODL_KERNELS_NORMALIZE_NORMALIZE_MOMENTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_NORMALIZE_NORMALIZE_MOMENTS_INL_H
 #undef CODL_KERNELS_NORMALIZE_NORMALIZE_MOMENTS_INL_H
@@ -41,7 +41,7 @@ HWY_NOINLINE void activate_written(const Activation& activation, float* y, int64
   activate_rows(activation, y, stride, y, stride, rows, count);
 }
 
-// What rounding made negative is zero; a NaN stays one.
+// A variance that rounding made negative is zero; a NaN stays one.
 template <class D>
 HWY_INLINE hn::Vec<D> factor_of(D d, const NormalizeWork& work, float epsilon,
                                 hn::Vec<D> sum_of_squares) {
@@ -60,8 +60,8 @@ HWY_INLINE Vector load_broadcast(const float* from, int64_t stride, int64_t coun
   return hn::Load(d, lanes);
 }
 
-// What turns distances from the mean into results: of all lanes (stride 0), or one for each from
-// the first on, with a vector's worth of numbers behind the last (1).
+// The numbers that turn distances from the mean into results: one for all lanes (stride 0), or one
+// for each lane from the first on, with a vector's worth of numbers behind the last (stride 1).
 struct Moments {
   const float* means;
   const float* factors;

@@ -74,18 +74,18 @@ void join(Spread& all, const Spread& piece) {
 struct Run {
   const float* x;
   float* y;
-  const float* scale;  // of each element; null: one
+  const float* scale;  // one per element; null: a single one
   const float* bias;   // null if scale is
   float one_scale;
   float shift;
   float mean;
   float factor;
-  Spread spread;  // of the pieces that are summed up
-  float pivot;    // of the next piece
-  Sums sums;      // of the last one
+  Spread spread;  // the pieces that are summed up
+  float pivot;    // pivot of the next piece
+  Sums sums;      // sums of the last piece
 };
 
-// Of the scale and the bias, so many differ from element to element.
+// Which of the scale and the bias differ from element to element.
 enum RunVectors { kNoVectors, kScaleVectors, kScaleAndBiasVectors };
 
 // One pass over elements [begin, end) of kRuns times two runs: writes the results of the ones and

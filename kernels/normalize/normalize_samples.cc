@@ -7,7 +7,7 @@ bool draw_normalize(StepDraw& draw) {
   NormalizeParams params;
   params.epsilon = 1e-5f;
   params.has_scale = params.has_bias = 1;
-  if (draw.chance(0.4)) params.activation = draw.activation_kind();  // behind an instance's
+  if (draw.chance(0.4)) params.activation = draw.activation_kind();  // as behind an instance norm
   params.activation_beta = 6;
   const OperandShape x = draw.activation();
   draw.add(x);

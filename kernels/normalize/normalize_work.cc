@@ -39,7 +39,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& x = step.operands[0];
   const NormalizeWork work = normalize_work(step);
   const int32_t activation = step.params_as<NormalizeParams>().activation;
-  double share = 1;  // of the channels
+  double share = 1;  // share of the channels
   if (step.part_dim == SplitDim::OutputChannel) share = double{1} * step.part.count() / x.dims[1];
   const double elements = static_cast<double>(element_count(x)) * share;
   const double means = elements / static_cast<double>(work.element_count);
@@ -50,7 +50,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   double other_bytes = 0;
   for (uint32_t i = 1; i + 1 < step.operand_count; ++i)
     other_bytes += traffic_bytes(step.operands[i]) * share;
-  // What lies between an element's two uses: the elements of its mean and of those beside it.
+  // Between an element's two uses lie the elements of its mean and of the means beside it.
   const double lanes = work.has_kept_lanes ? static_cast<double>(work.lanes) : 1;
   const double set_bytes = static_cast<double>(work.element_count) * lanes * element_bytes(x);
   if (step.kernel->is_reference()) {
@@ -65,8 +65,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     fill_tasks(work.units, work.task_count, machine, out);
     const double lanes_of_vector = machine.vector_lanes;
     if (!work.has_kept_lanes) {
-      // The last vector of a line counts whole. Of a mean: eight sums become one of each, joined in
-      // doubles, and a quotient, a root and a quotient of short vectors.
+      // The last vector of a line counts whole. For a mean, eight sums become one of each, joined
+      // in doubles, and there are a quotient, a root and a quotient of short vectors.
       const double lines = elements / static_cast<double>(work.lanes);
       const double whole = std::ceil(static_cast<double>(work.lanes) / lanes_of_vector);
       out->operations = (5 * lines * whole + 40 * means) * lanes_of_vector;

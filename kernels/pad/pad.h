@@ -55,7 +55,7 @@ constexpr Range pad_input_range(int32_t kind, int64_t begin, Range range, int32_
     return value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor);
   };
   if (kind == kPadWrap) {
-    // From the end of one x to the beginning of the next: all of it.
+    // Spans the end of one x and the beginning of the next, so it needs all of it.
     return floor_of(first, dim) == floor_of(last, dim) ? elements : Range{0, dim};
   }
   // Turns, at every multiple of dim - 1: even ones at the first element, odd ones at the last.

@@ -3,7 +3,7 @@
 namespace codl::kernels {
 namespace {
 
-// What the f32 kernels ask for besides.
+// Checks the further demands of the f32 kernels.
 const char* check_pixels(const StepShape& step, const PadAxes& axes) {
   const auto& params = step.params_as<PadParams>();
   const OperandShape& x = step.operands[0];

@@ -1,5 +1,5 @@
-// Nhwc: one output row at a time; its middle is a row of x, its sides are pixels of it or of the
-// value. Where channels are padded, or are a part of them, pixel by pixel.
+// Nhwc: writes one output row at a time; its middle is a row of x, its sides are pixels of it or of
+// the value. If channels are padded, or the part is of channels, pixel by pixel.
 #include <cstring>
 
 #include "kernels/common/cpu/cpu_dispatch.h"
@@ -8,11 +8,11 @@
 namespace codl::kernels {
 namespace {
 
-// What is written of a pixel: lanes that are `value` or elements of x, then zeros.
+// How a pixel is written: lanes that are `value` or elements of x, then zeros.
 struct Lanes {
   int64_t channels;
   int64_t stored;
-  int64_t step;  // elements from pixel to pixel, of x as of y
+  int64_t step;  // elements from pixel to pixel, in x and in y
 };
 
 void fill_pixels(const Lanes& lanes, float* y, int64_t count, float value) {
@@ -32,10 +32,10 @@ void copy_pixels(const Lanes& lanes, const float* x, int64_t count, float* y) {
     std::memcpy(y, x, static_cast<size_t>(lanes.stored) * sizeof(float));
 }
 
-// Pixels of x between the value's channels.
+// Pixels of x between channels of the value.
 struct PaddedPixels {
   int64_t begin;   // channels in front
-  int64_t own;     // of x
+  int64_t own;     // channels of x
   int64_t end;     // channels behind
   int64_t pads;    // lanes behind those, at most 3
   int64_t x_step;  // elements from pixel to pixel
@@ -53,7 +53,7 @@ void pad_pixels(const PaddedPixels& pixels, const float* x, int64_t count, float
   }
 }
 
-// The sides of a row: pixels of x, which is `from`, `begin` of them in front of it.
+// Writes the sides of a row: pixels of x, which is `from`, with `begin` of them in front of it.
 void repeat_pixels(int32_t kind, const Lanes& lanes, const float* from, int64_t x_columns,
                    int64_t begin, int64_t columns, float* to) {
   for (int64_t i = 0; i < columns; ++i) {

@@ -24,7 +24,7 @@ void pad_constant(const KernelArgs& args, const PadAxes& pads) {
   move_elements(axes, dtype, y.as<char>() + first * bytes, x.as<const char>());
 }
 
-// Row by row along the last axis: in the middle the row of x, at its sides elements of it.
+// Goes row by row along the last axis: the row of x in the middle, elements of it at the sides.
 void pad_with_x(const KernelArgs& args, const PadAxes& pads) {
   const int32_t kind = args.params_as<PadParams>().kind;
   const TensorView& x = args.operands[0];
@@ -53,7 +53,7 @@ void pad_with_x(const KernelArgs& args, const PadAxes& pads) {
   }
 }
 
-// Element by element, in any layout.
+// Goes element by element, in any layout.
 void pad_map(const KernelArgs& args, const PadAxes& pads) {
   const auto& params = args.params_as<PadParams>();
   const TensorView& x = args.operands[0];

@@ -2,8 +2,7 @@
 //
 //   x  [n, c, ih, iw]   Nhwc (CPU and buffer kernels) or Image2d (image kernel)
 //   y  [n, c, oh, ow]   the layout of x; or with more channels, which are zero: both counts are
-//   then
-//      whole panels, and no part is of channels
+//                       then whole panels, and no part is of channels
 //
 // Output row o looks at input rows o * stride_h - pad_top + i * dilation_h, 0 <= i < kernel_h, as
 // far as they are in [0, ih); columns alike. Max is over those taps. Average divides their sum by
@@ -30,13 +29,13 @@ inline constexpr int32_t kPool2dChannelBlock = 64;
 // as in global pooling.
 struct Pool2dWork {
   Range rows;
-  Range channels;  // of x; up to the padded count where the part has the last channel
+  Range channels;  // channels of x; up to the padded count where the part has the last channel
   int32_t blocks;
   int64_t units;
   int32_t task_count;
 };
 
-// Channels of y behind those of x.
+// Returns how many channels y has behind those of x.
 constexpr int32_t pool2d_added_channels(const OperandShape& x, const OperandShape& y) {
   return y.dims[1] - x.dims[1];
 }
@@ -99,8 +98,8 @@ constexpr Range pool2d_input_range(Range range, int32_t stride, int32_t dilation
           static_cast<int32_t>(end > in_extent ? in_extent : end)};
 }
 
-// Along one axis: the taps of output `o` that fall inside the map, and how many an average that
-// counts the padding divides by.
+// Along one axis: the taps of output `o` that fall inside the map, and the divisor of an average
+// that counts the padding.
 struct PoolTaps {
   int32_t
       begin;  // taps [begin, end) of the kernel; the first is at input `start + begin * dilation`

@@ -40,7 +40,7 @@ HWY_INLINE V combine(V sum, V value) {
 constexpr int kChains = HWY_TARGET == HWY_AVX2 ? 1 : 2;
 constexpr int kMaxVectors = HWY_TARGET == HWY_AVX2 ? 8 : 4;
 
-// `kVectors` vectors of channels from channel `c` on.
+// Reduces `kVectors` vectors of channels from channel `c` on.
 template <bool kIsMax, int kVectors, class D>
 HWY_INLINE void reduce(D d, const Window& window, int32_t c, float* y) {
   using V = hn::Vec<D>;
@@ -98,18 +98,19 @@ void reduce_pixel(Window window, Range channels, float* y) {
 // Columns under a run of outputs of 3x3 windows.
 constexpr int32_t kMaxRunColumns = 2 * kPool2dMostRunOutputs + 1;
 
-// Some neighbouring outputs of 3x3 windows. A tap outside the map stands for its neighbour inside
-// the window, which does not change a maximum: so `rows` may be the same twice, and so may columns.
+// Some neighbouring outputs of 3x3 windows. Instead of a tap outside the map, its neighbour inside
+// the window is used, which does not change a maximum: so `rows` may have the same row twice, and
+// so may columns.
 struct MaxRun {
   const float* rows[3];
   int64_t columns[kMaxRunColumns];  // elements from the beginning of a row
-  float* y;                         // of the first output
+  float* y;                         // the first output
   int64_t y_pixel;                  // elements between pixels of y
   int32_t count;
 };
 
-// `kVectors` vectors of channels from channel `c` on. The maximum of a column of three taps serves
-// all windows that it is in.
+// Reduces `kVectors` vectors of channels from channel `c` on. The maximum of a column of three taps
+// serves all windows that contain it.
 template <int kStride, int kVectors, class D>
 HWY_INLINE void max_of_channels(D d, const MaxRun& run, int32_t c) {
   using V = hn::Vec<D>;
@@ -145,7 +146,7 @@ HWY_INLINE void max_of_channels(D d, const MaxRun& run, int32_t c) {
   }
 }
 
-// Channels as in reduce_window().
+// The channels are as in reduce_window().
 template <int kStride>
 HWY_NOINLINE void max_of_run(const MaxRun& run, Range channels) {
   const hn::ScalableTag<float> wide;
@@ -224,7 +225,7 @@ void max_of_units(const Pool2dParams& params, const Pool2dWork& work, const Tens
   }
 }
 
-// Of each row of outputs, with its first block of channels.
+// Zeroes them in each row of outputs, together with its first block of channels.
 void zero_added_channels(int32_t count, const Pool2dParams& params, const Pool2dWork& work,
                          const TensorView& x, const TensorView& y, Units units) {
   for (int64_t unit = units.begin; unit < units.end; ++unit) {

@@ -40,8 +40,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const double read_bytes = images * input_rows * input_columns * channels * element_bytes(x);
   const double outputs = images * rows.count() * y.dims[3] * channels;
   const double uses = images * row_taps * column_taps * channels;
-  // A maximum or a sum for each tap; what a 3x3 maximum shares with its neighbours once: three rows
-  // of a column, then three columns.
+  // A maximum or a sum for each tap. A 3x3 maximum shares with its neighbours: three rows of a
+  // column are counted once, then three columns.
   const bool is_shared = is_cpu(step) && pool2d_has_max_runs(params) && machine.vector_lanes > 1;
   // On x86 a maximum that keeps a NaN is three instructions.
   const bool is_max = params.kind == kPool2dMax;

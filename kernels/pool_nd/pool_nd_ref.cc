@@ -80,7 +80,7 @@ Maximum maximum_of(DType dtype) {
   }
 }
 
-// The least element of a dtype, little endian.
+// Returns the least element of a dtype, little endian.
 uint64_t lowest_bits(DType dtype) {
   switch (dtype) {
     case DType::F32:

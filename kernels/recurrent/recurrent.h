@@ -40,8 +40,8 @@ struct RecurrentActivation {
   float alpha;
   float beta;
 };
-// Those of the first direction, then those of the second: 0 to recurrent_activations() *
-// recurrent_directions() - 1.
+// Returns the i-th activation: those of the first direction come before those of the second; i is
+// below recurrent_activations() * recurrent_directions().
 constexpr RecurrentActivation recurrent_activation(const RecurrentParams& params, int32_t i) {
   const RecurrentActivation all[] = {
       {params.activation_0, params.activation_alpha_0, params.activation_beta_0},
@@ -81,13 +81,13 @@ constexpr RecurrentOperands recurrent_operands(const RecurrentParams& params) {
 // as a product of matrices; those of the state step by step.
 struct RecurrentWork {
   int64_t directions;
-  int64_t groups;       // of sequences; those that have lengths are each by themselves
+  int64_t groups;       // groups of sequences; sequences that have lengths are each by themselves
   int64_t group_batch;  // sequences of the largest group
   int64_t chunk_steps;  // steps whose inputs are multiplied at once
   // Elements of a row of sums: those of all gates as whole panels, and as many behind them as a
   // vector that begins at the last gate may reach.
   int64_t sum_stride;
-  // Of a group: of both biases, of the gates of a chunk, of what the state adds.
+  // Rows of scratch for a group: for both biases, the gates of a chunk, and the state's addends.
   int64_t scratch_rows;
 
   constexpr int64_t first_sequence(int64_t group, int64_t batch) const {
@@ -95,8 +95,8 @@ struct RecurrentWork {
   }
 };
 
-// Sequences and steps together: whole tiles of the micro-kernel on AVX3 and AVX2, and enough for
-// the weights' way from memory to be short beside their products.
+// Sequences times steps: they fill whole tiles of the micro-kernel on AVX3 and AVX2, and are enough
+// for the weights' way from memory to be short beside their products.
 inline constexpr int64_t kRecurrentRows = 42;
 
 constexpr RecurrentWork recurrent_work(const RecurrentParams& params, const OperandShape& x,
@@ -121,7 +121,7 @@ constexpr uint64_t recurrent_packed_bytes(const int32_t* dims) {
          static_cast<uint64_t>(dims[2]) * sizeof(float);
 }
 
-// src as dims say, row-major; dst of recurrent_packed_bytes().
+// Packs `src` (row-major, in the order of the dims) into `dst`, of recurrent_packed_bytes().
 void recurrent_pack(const int32_t* dims, const float* src, float* dst);
 
 void recurrent_ref(const KernelArgs& args);

@@ -14,7 +14,7 @@ bool has_dims(const OperandShape& shape, Dims... dims) {
   return true;
 }
 
-// Of a kernel that takes packed weights, with activations on vectors.
+// Checks a kernel that takes packed weights, with activations on vectors.
 const char* check_packed(const StepShape& step) {
   const auto& params = step.params_as<RecurrentParams>();
   const int32_t count = recurrent_activations(params.kind) * recurrent_directions(params.direction);

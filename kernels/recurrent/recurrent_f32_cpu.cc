@@ -1,9 +1,9 @@
-// RNN, GRU and LSTM with packed weights, float32. Products of the inputs of some steps at once, by
-// the micro-kernel of MatMul; then step by step that of the state, which reads the weights R once
-// for all sequences of a group, and the gates on vectors.
+// RNN, GRU and LSTM with packed weights, float32. The products of the inputs of some steps are
+// computed at once by the micro-kernel of MatMul. Then each step computes the product of the state,
+// which reads the weights R once for all sequences of a group, and the gates on vectors.
 //
-// What is computed of the gates stands where the products of the inputs stood: rows of all gates, a
-// sequence each, [z r h] or [i o f c]. `sums` has what the state adds.
+// The gates are computed where the products of the inputs stood: rows of all gates, a sequence
+// each, [z r h] or [i o f c]. `sums` has the state's addends.
 #include <cstring>
 
 #include "kernels/common/cpu/cpu_dispatch.h"
@@ -71,7 +71,7 @@ class RecurrentGroup {
   void run() {
     for (int64_t t = length_; t < steps_; ++t) set_state(t, nullptr);
     set_state(steps_ + 1, c0_);
-    const float* hidden = h0_;  // of the step before; null: zero
+    const float* hidden = h0_;  // state of the step before; null: zero
     for (int64_t done = 0; done < length_; done += chunk_steps_) {
       const int64_t count = length_ - done < chunk_steps_ ? length_ - done : chunk_steps_;
       const int64_t first = is_reverse_ ? length_ - done - count : done;
@@ -93,7 +93,7 @@ class RecurrentGroup {
     std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
   }
 
-  // Elements of one direction's weights.
+  // Returns the number of elements of one direction's weights.
   int64_t weights_of(int64_t depth) const { return panel_channels(columns_) * depth; }
 
   void set_activations() {
@@ -105,7 +105,7 @@ class RecurrentGroup {
     }
   }
 
-  // Row `t` of y of this direction and the group's first sequence; the others follow.
+  // Returns row `t` of y for this direction and the group's first sequence; the others follow.
   float* row(int64_t t) const {
     return y_.as<float>() + t * y_.strides[0] + direction_ * y_.strides[1] + first_ * units_;
   }
@@ -116,7 +116,7 @@ class RecurrentGroup {
       std::memset(row(t), 0, static_cast<size_t>(batch_ * units_) * sizeof(float));
   }
 
-  // The products, with their bias, of the inputs of `count` steps from `first` on: into the chunk.
+  // Multiplies the inputs of `count` steps from `first` on, and adds the bias, into the chunk.
   void multiply_inputs(int64_t first, int64_t count) const {
     const int64_t inputs = x_.shape.dims[2];
     PanelRows product = {
@@ -132,7 +132,7 @@ class RecurrentGroup {
         .brings_ahead = true,
         .activation = make_activation(kUnaryIdentity, 0.0f, 0.0f),
     };
-    // Of some sequences of a batch each step's lie apart.
+    // If a call has only some sequences of a batch, the rows of each step lie apart.
     const int64_t calls = batch_ == 1 || is_whole_batch_ ? 1 : count;
     for (int64_t i = 0; i < calls; ++i) {
       multiply_rows(product, 0, count * batch_ / calls, all_panels());
@@ -219,7 +219,7 @@ class RecurrentGroup {
     });
   }
 
-  // One step of all sequences. `gates`: the products of its inputs; `out`: its rows of y.
+  // Computes one step of all sequences. `gates`: the products of its inputs; `out`: its rows of y.
   void step(const float* hidden, float* gates, float* out) const {
     if (params_.kind == kRecurrentGru) return gru_step(hidden, gates, out);
     multiply_state(hidden, units_, all_panels());
@@ -304,14 +304,14 @@ class RecurrentGroup {
   const TensorView& x_;
   const TensorView& y_;
   int64_t direction_;
-  int64_t first_;  // of the sequences
+  int64_t first_;  // the first of the sequences
   int64_t batch_;  // how many
   bool is_whole_batch_;
   bool is_reverse_;
   int64_t steps_;
   int64_t chunk_steps_;
   int64_t units_;
-  int64_t columns_;  // of all gates
+  int64_t columns_;  // columns of all gates
   int64_t stride_;   // from row to row of gates and sums
   const float* w_;
   const float* r_;

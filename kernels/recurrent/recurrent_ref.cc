@@ -33,7 +33,7 @@ class Sequence {
         batch_(batch) {
     const RecurrentOperands operands = recurrent_operands(params_);
     const int64_t rows = units_ * recurrent_gates(params_.kind);
-    // The memory of an operand for this direction; null if it is absent.
+    // Returns the memory of an operand for this direction; null if it is absent.
     const auto of_direction = [&](uint32_t operand, int64_t elements) -> const float* {
       if (operand == 0) return nullptr;
       return args.operands[operand].as<const float>() + direction * elements;
@@ -62,7 +62,7 @@ class Sequence {
       std::memcpy(cell, c0_, bytes);
     else
       std::memset(cell, 0, bytes);
-    const float* hidden = h0_;  // of the step before; null: zero
+    const float* hidden = h0_;  // state of the step before; null: zero
     for (int64_t k = 0; k < length_; ++k) {
       const int64_t t = is_reverse_ ? length_ - 1 - k : k;
       const float* x = x_.as<const float>() + t * x_.strides[0] + batch_ * x_.strides[1];
@@ -92,8 +92,8 @@ class Sequence {
     return unary_value_ref(activation.kind, activation.alpha, activation.beta, value);
   }
 
-  // Products of the input, and of the hidden state, with a gate's weights of one unit; each with
-  // its bias.
+  // Return the product of the input, or of the hidden state, with a gate's weights of one unit,
+  // plus its bias.
   float of_input(int64_t gate, int64_t unit, const float* x) const {
     const int64_t at = gate * units_ + unit;
     return (bias_ != nullptr ? bias_[at] : 0.0f) + dot(w_ + at * inputs_, x, inputs_);
@@ -107,7 +107,7 @@ class Sequence {
   float gate_sum(int64_t gate, int64_t unit, const float* x, const float* hidden) const {
     return of_input(gate, unit, x) + of_hidden(gate, unit, hidden);
   }
-  // What the cell adds to a gate; without peepholes nothing, even of an infinite one.
+  // Returns the cell's addend to a gate; without peepholes it is 0, even for an infinite cell.
   float of_cell(int64_t gate, int64_t unit, float cell) const {
     return peepholes_ != nullptr ? peepholes_[gate * units_ + unit] * cell : 0.0f;
   }

@@ -4,8 +4,8 @@
 namespace codl::kernels {
 namespace {
 
-// LSTM and GRU as exporters write them: a bias, the usual activations, one sequence mostly. A
-// network that listens runs few steps at a time, and gives the states.
+// Draws LSTM and GRU as exporters write them: a bias, the usual activations, mostly one sequence. A
+// network that listens runs few steps at a time, and passes the states in.
 bool draw_recurrent(StepDraw& draw) {
   RecurrentParams params;
   params.kind = draw.chance(0.6) ? kRecurrentLstm : kRecurrentGru;
@@ -13,7 +13,7 @@ bool draw_recurrent(StepDraw& draw) {
   params.has_bias = 1;
   const bool is_gru = params.kind == kRecurrentGru;
   params.is_linear_before_reset = is_gru && draw.chance(0.7) ? 1 : 0;  // as PyTorch has it
-  // Of each direction the gates', then one or two.
+  // Each direction has the gates' activation, then one or two others.
   params.activation_0 = kUnarySigmoid;
   (is_gru ? params.activation_2 : params.activation_3) = kUnarySigmoid;
   params.activation_1 = params.activation_4 = params.activation_5 = kUnaryTanh;

@@ -7,7 +7,7 @@ namespace {
 // Plain loops.
 void count_reference(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const auto& params = step.params_as<RecurrentParams>();
-  // A curve for each gate and one for the state: of an LSTM five, of a GRU three.
+  // A curve for each gate and one for the state: an LSTM has five, a GRU three.
   const auto elements = static_cast<double>(element_count(step.output()));
   const double curves = params.kind == kRecurrentLstm ? 5 : params.kind == kRecurrentRnn ? 1 : 3;
   out->macs = out->needed_macs;
@@ -16,7 +16,7 @@ void count_reference(const StepShape& step, const WorkMachine& machine, StepWork
   fill_loops(step, machine, 2 * out->macs / elements, all_read_bytes(step), out);
 }
 
-// The gates on vectors. `elements`: of the states of all steps.
+// Counts the gates on vectors. `elements`: of the states of all steps.
 void count_gates(const RecurrentParams& params, double elements, const WorkMachine& machine,
                  StepWork* out) {
   const int32_t directions = recurrent_directions(params.direction);
@@ -27,13 +27,13 @@ void count_gates(const RecurrentParams& params, double elements, const WorkMachi
     const double gates = i % count != 0 ? 1 : is_lstm ? 3 : is_gru ? 2 : 1;
     add_curve(recurrent_activation(params, i).kind, gates * elements / directions, machine, out);
   }
-  // Of a gate: a sum and two limits. Of an LSTM's cell a product, a multiply-add and two limits,
-  // and the product of the state; of a GRU the product that resets, and three of the state.
+  // A gate costs a sum and two limits. An LSTM's cell costs a product, a multiply-add, two limits,
+  // and the product of the state; a GRU costs the product that resets, and three of the state.
   const double gates = recurrent_gates(params.kind);
   const double others = is_lstm ? 5 : is_gru ? 4 : 0;
   out->operations += elements * (3 * gates + others + (params.has_peepholes != 0 ? 3 : 0));
-  // Floats: of a gate two are added and one is stored, and a curve's loaded and stored; of an LSTM
-  // nine more of the cell and the state, and a curve; of a GRU seven.
+  // Floats moved: a gate adds two and stores one, and its curve loads and stores; an LSTM moves
+  // nine more for the cell and the state, and a curve; a GRU seven.
   out->moved_bytes += elements *
                       (5 * gates + (is_lstm  ? 11
                                     : is_gru ? 7
@@ -41,7 +41,8 @@ void count_gates(const RecurrentParams& params, double elements, const WorkMachi
                       double{sizeof(float)};
 }
 
-// Sequences, or steps and sequences, times the panels of one direction's weights.
+// Returns a product of sequences, or steps and sequences, with the panels of one direction's
+// weights.
 PanelProduct product_of(int64_t runs, int64_t rows, int64_t stride, int64_t depth, int64_t columns,
                         const PanelTileSize& size) {
   PanelProduct product;
@@ -91,7 +92,7 @@ void count_panel_work(const StepShape& step, const WorkMachine& machine, StepWor
               out);
   fill_tasks(chains, static_cast<int32_t>(chains), machine, out);
 
-  // Of one direction.
+  // Bytes of one direction.
   const auto directions = static_cast<double>(work.directions);
   const double w_bytes = static_cast<double>(step.operands[1].bytes) / directions;
   const double r_bytes = static_cast<double>(step.operands[2].bytes) / directions;

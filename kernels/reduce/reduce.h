@@ -44,15 +44,15 @@ struct ReduceWork {
   bool has_kept_lanes = false;
   int64_t lanes = 1;
   int64_t output_count = 1;
-  int64_t element_count = 1;  // of one output
-  int64_t line_count = 1;     // of one output, or of a line of them
-  int64_t lane_blocks = 1;    // of kept lanes
-  int64_t units = 1;          // of the CPU kernel: a block of kept lanes, or an output
+  int64_t element_count = 1;  // elements of one output
+  int64_t line_count = 1;     // lines of one output, or of a line of outputs
+  int64_t lane_blocks = 1;    // blocks of kept lanes
+  int64_t units = 1;          // the CPU kernel's: a block of kept lanes, or an output
   int32_t task_count = 1;
 };
 ReduceWork reduce_work(int32_t axes_mask, const OperandShape& x);
 
-// LoopAxes::run_at(), once for all kernels.
+// Does LoopAxes::run_at(), once for all kernels.
 LoopAxes::Run reduce_run_at(const LoopAxes& axes, int64_t begin, int64_t end);
 
 // Adds `rows` rows of `width` elements, `step` apart, to as many results, or compares them. Whole

@@ -1,13 +1,13 @@
 // Sums and extremes over any axes. Rows of up to 64 neighbours are added to as many results side by
-// side. Where the innermost axis is kept, those are outputs; where it is reduced, they are pieces
-// of one output, joined at the end; and where it is reduced and short, the lines of 64 outputs are
+// side. Where the innermost axis is kept, those are outputs. Where it is reduced, they are pieces
+// of one output, joined at the end. Where it is reduced and short, the lines of 64 outputs are
 // turned first.
 //
-// A sum is of at most kPieceRows rows before it is added to that of the others, so that many small
-// numbers do not vanish in a large one. Which elements are added in which order, the operator's
-// parameters alone decide.
+// A sum takes at most kPieceRows rows before it is added to the others, so that many small numbers
+// do not vanish in a large one. The operator's parameters alone decide in which order elements are
+// added.
 //
-// What goes through the elements is compiled for each instruction set, all else once.
+// The code that goes through the elements is compiled for each instruction set, all else once.
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/reduce/reduce.h"
 
@@ -28,10 +28,10 @@ using Floats = hn::ScalableTag<float>;
 using Vector = hn::Vec<Floats>;
 constexpr int64_t kLanes = hn::MaxLanes(Floats());
 
-// What becomes of an element before it is added up, or compared: one of a sum loses its sign (L1),
-// or is multiplied by itself; of a smallest, whose sign is changed, the largest is searched.
+// How an element is changed before it is added up or compared: in a sum it loses its sign (L1) or
+// is multiplied by itself; to find the smallest, its sign is changed and the largest is searched.
 struct Elements {
-  Vector bits;    // of a sum: those that stay; of an extreme: those that change
+  Vector bits;    // sum: bits that stay; extreme: bits that change
   Vector square;  // all bits where an element is its own factor, which is 1 else
 };
 
@@ -48,13 +48,14 @@ template <bool kIsMax>
 HWY_INLINE Vector add_element(const Elements& elements, Vector sum, Vector v) {
   if constexpr (kIsMax) return larger(sum, hn::Xor(v, elements.bits));
   v = hn::And(v, elements.bits);
-  // 1, or v, by bits alone.
+  // 1 or v, chosen by bits alone.
   const Vector factor =
       hn::Or(hn::And(elements.square, v), hn::AndNot(elements.square, hn::Set(Floats(), 1.0f)));
   return hn::MulAdd(v, factor, sum);
 }
 
-// To kVectors vectors of results; one: to `width` of its lanes, and what lies behind stays.
+// Adds to kVectors vectors of results; if one, to `width` of its lanes, and the lanes behind stay
+// as they are.
 template <bool kIsMax, int kVectors>
 HWY_INLINE void add_strip(const Elements& elements, const float* x, int64_t rows, int64_t step,
                           int64_t width, float* results) {
@@ -175,7 +176,7 @@ void reduce_blocks(const KernelArgs& args, AddReduceRows add_rows) {
   const float divisor = params.kind == kReduceMean  ? static_cast<float>(work.element_count)
                         : params.kind == kReduceMin ? -1.0f
                                                     : 1.0f;
-  const int64_t rows = work.lanes / kReduceBlock;  // of a line
+  const int64_t rows = work.lanes / kReduceBlock;  // rows of a line
   const int64_t rest = work.lanes % kReduceBlock;
   const bool is_turned = !work.has_kept_lanes && work.lanes <= kReduceShortLine;
   float turned[kReduceShortLine * kReduceBlock];

@@ -69,7 +69,7 @@ constexpr double product_of(double a, double b) { return a * b; }
 constexpr int64_t product_of(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
-// Of a u64 the wide number is negative from 2^63 on; it has no sign.
+// The wide number stands for a u64, which has no sign; it is negative from 2^63 on.
 constexpr double magnitude(double a, bool) { return a < 0 ? -a : a; }
 constexpr int64_t magnitude(int64_t a, bool is_unsigned) {
   return a < 0 && !is_unsigned ? sum_of(~a, int64_t{1}) : a;
@@ -80,7 +80,7 @@ constexpr int64_t quotient(int64_t a, int64_t count, bool is_unsigned) {
     return static_cast<int64_t>(static_cast<uint64_t>(a) / static_cast<uint64_t>(count));
   return a / count;
 }
-// a before b among largest first; a NaN is before every number.
+// Returns whether a comes before b, the largest first; a NaN is before every number.
 constexpr bool is_before(double a, double b) { return a > b || (a != a && b == b); }
 constexpr bool is_before(int64_t a, int64_t b) { return a > b; }
 // Nothing is behind it.
@@ -94,7 +94,7 @@ template <>
 constexpr int64_t last_of() {
   return INT64_MIN;
 }
-// What turns the smallest into the largest and back, leaves NaN, and gives u64 int64's order.
+// Turns the smallest into the largest and back, leaves NaN alone, and gives u64 int64's order.
 constexpr double order_key(double a, bool is_min, bool) { return is_min ? -a : a; }
 constexpr int64_t order_key(int64_t a, bool is_min, bool is_unsigned) {
   if (is_unsigned) a ^= INT64_MIN;
@@ -142,7 +142,8 @@ class Reducer {
     width_ = width;
     if (kind_ == kReduceLogSumExp) {
       pass(base, /*is_order=*/true);
-      // One shift for all lanes of an output. Infinite or NaN: the powers say it without one.
+      // All lanes of an output use one shift. If it is infinite or NaN, the powers say so without a
+      // shift.
       if (!work_.has_kept_lanes)
         for (int64_t i = 1; i < width; ++i)
           if (is_before(lanes_[i], lanes_[0])) lanes_[0] = lanes_[i];
@@ -221,7 +222,7 @@ class Reducer {
     places_[lane] = place;
   }
 
-  // The lanes of one output into lane 0.
+  // Joins the lanes of one output into lane 0.
   void fold() {
     for (int64_t i = 1; i < width_; ++i) {
       if (is_arg_reduce(kind_))

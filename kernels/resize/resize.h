@@ -131,8 +131,8 @@ inline double resize_point(int32_t coordinates, const ResizeAxis& axis, int64_t 
 
 // ---- the rule in integers ----
 
-// p(o) = (o * step + start) / divisor, if it is not rounded; step >= 0, divisor > 0. Else that plus
-// `fraction` 2^-25ths, rounded to f32; and 1 / 2 less if `is_half_less`.
+// The position is p(o) = (o * step + start) / divisor (step >= 0, divisor > 0), or, if it is
+// rounded, that plus `fraction` 2^-25ths, rounded to f32; if `is_half_less`, minus 1 / 2.
 struct ResizeLine {
   int64_t step = 1;
   int64_t start = 0;
@@ -164,7 +164,7 @@ constexpr bool resize_factor(const ResizeAxis& axis, int64_t* numerator, int64_t
 // Below it an f32 has halves.
 inline constexpr double kMaxRoundedPosition = 0x1p23;
 
-// False if the line has no room for the numbers; and for TfCropAndResize.
+// Returns false if the line has no room for the numbers, and for TfCropAndResize.
 constexpr bool resize_line(int32_t coordinates, const ResizeAxis& axis, ResizeLine* line) {
   int64_t p = 1;
   int64_t q = 1;
@@ -176,7 +176,7 @@ constexpr bool resize_line(int32_t coordinates, const ResizeAxis& axis, ResizeLi
   if (resize_keeps(axis)) return true;
   // Rounding changes nothing if all fractions are further from whole and half elements than it is
   // coarse, and than what counts as a half.
-  const int64_t coarseness = in < 16 ? 17 : in + 1;  // of 2^-24
+  const int64_t coarseness = in < 16 ? 17 : in + 1;  // in units of 2^-24
   bool is_rounded = axis.scale != 0.0f && coarseness * 4 * q >= 1 << 24;
   bool is_half_less = coordinates != kResizeAsymmetric && coordinates != kResizeTfHalfPixelForNn;
   if (coordinates == kResizeAsymmetric)
@@ -203,7 +203,7 @@ constexpr bool resize_line(int32_t coordinates, const ResizeAxis& axis, ResizeLi
   }
   line->is_rounded = is_rounded;
   line->is_half_less = is_half_less && is_rounded;
-  if (is_half_less && !is_rounded) line->start -= q;  // of 2 * q
+  if (is_half_less && !is_rounded) line->start -= q;  // in units of 1 / (2 * q)
   const double largest = static_cast<double>(line->step) * static_cast<double>(out) +
                          (line->start < 0 ? -1.0 : 1.0) * static_cast<double>(line->start);
   if (is_rounded && largest >= kMaxRoundedPosition * static_cast<double>(line->divisor))
@@ -276,7 +276,7 @@ constexpr int32_t resize_nearest(const ResizeLine& line, int32_t nearest, int64_
 struct ResizePair {
   int32_t first;
   int32_t second;
-  float weight;  // of the second
+  float weight;  // weight of the second
 };
 
 constexpr ResizePair resize_pair(const ResizeLine& line, int64_t o, int32_t in) {
@@ -288,15 +288,15 @@ constexpr ResizePair resize_pair(const ResizeLine& line, int64_t o, int32_t in) 
                              static_cast<double>(position.divisor))};
 }
 
-// What the kernels of f32 compute: a map [n, c, h, w] resized along h and w.
+// The work of the f32 kernels: a map [n, c, h, w] resized along h and w.
 struct ResizeMap {
   ResizeLine h;
   ResizeLine w;
-  int32_t rounding_h = kResizeFloor;  // of Nearest
+  int32_t rounding_h = kResizeFloor;  // for Nearest
   int32_t rounding_w = kResizeFloor;
 };
 
-// `x` and `y`: dims, rank 4. False if only resize_any_cpu can.
+// Returns false if only resize_any_cpu can compute it. `x` and `y` are dims of rank 4.
 constexpr bool resize_is_map(const ResizeParams& params, const int32_t* x, const int32_t* y,
                              ResizeMap* map) {
   if (params.kind != kResizeNearest && params.kind != kResizeLinear) return false;

@@ -10,7 +10,7 @@ bool is_member(const ResizeParams& params) {
   return params.nearest >= kResizeRoundPreferFloor && params.nearest <= kResizeFloorOrCeil;
 }
 
-// The optional operands: f32, one dim.
+// Checks the optional operands: f32, one dim.
 const char* check_vector(const OperandShape& operand, int32_t count) {
   if (operand.dtype != DType::F32 || operand.layout != Layout::Plain)
     return "scales and roi plain and of f32";
@@ -18,7 +18,7 @@ const char* check_vector(const OperandShape& operand, int32_t count) {
                                                        : "a scale and a roi for every axis";
 }
 
-// The kernels of f32: maps, of which the input holds the rows of the part.
+// Checks the f32 kernels: maps whose input holds the rows of the part.
 const char* check_map(const StepShape& step, StepNeeds* out_needs) {
   const auto& params = step.params_as<ResizeParams>();
   const OperandShape& x = step.operands[0];

@@ -1,7 +1,7 @@
-// Maps in Nhwc: blocks of columns, row by row, vectors along the channels. A pixel is a copy of one
-// (Nearest) or weighs four (Linear): first along the rows, once for neighbours that share a column,
-// then along the columns, so that no cut of rows or channels changes a bit. Where the columns of a
-// block come from is computed once for all rows: it takes divisions.
+// Resizes maps in Nhwc: blocks of columns, row by row, vectors along the channels. A pixel copies
+// one input (Nearest) or weighs four (Linear): first along the rows, once for neighbours that share
+// a column, then along the columns, so that no cut of rows or channels changes a bit. The source
+// columns of a block are computed once for all rows, because that takes divisions.
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/resize/resize.h"
 
@@ -20,27 +20,27 @@ namespace hn = hwy::HWY_NAMESPACE;
 struct ColumnSource {
   int32_t first;
   int32_t second;
-  float weight;  // of the second
+  float weight;  // weight of the second
 };
 
 // Some columns of a Linear row.
 struct LinearRow {
-  const float* top;  // of column 0
+  const float* top;  // at column 0
   const float* bottom;
-  float weight;  // of the bottom
+  float weight;  // weight of the bottom
   const ColumnSource* sources;
   int32_t count;
-  float* y;       // of the first
+  float* y;       // the first column
   int64_t pixel;  // elements from pixel to pixel of y
 };
 
 // Pixels are fetched so long before they are written: with stores alone, too few cache lines are on
 // their way from the second-level cache.
 constexpr int64_t kPixelsAhead = 4;
-constexpr int64_t kLineFloats = 16;  // of a cache line
+constexpr int64_t kLineFloats = 16;  // floats in a cache line
 
-// `kVectors` vectors of channels of a row, from channel `c` on. A column of the input serves all
-// neighbours that weigh it.
+// Computes `kVectors` vectors of channels of a row, from channel `c` on. A column of the input
+// serves all neighbours that weigh it.
 template <int kVectors, class D>
 HWY_INLINE void weigh_columns(D d, const LinearRow& row, int64_t c) {
   using V = hn::Vec<D>;
@@ -133,7 +133,7 @@ void resize_f32(const KernelArgs& args) {
   resize_is_map(params, in, y.shape.dims, &map);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   const auto pixel_elements = static_cast<int32_t>(x.strides[3]);
-  // Of a row, the longer the better for prefetchers; so much of the stack.
+  // Columns of a row at once: the more the better for prefetchers, but they take stack.
   constexpr int32_t kBlockColumns = 256;
   ColumnSource sources[kBlockColumns];
   for (int32_t begin = 0; begin < columns; begin += kBlockColumns) {

@@ -7,7 +7,7 @@
   position_of((at)*halves(axis##_step_low, axis##_step_high) + \
                   halves(axis##_start_low, axis##_start_high), \
               halves(axis##_divisor_low, axis##_divisor_high), axis##_fraction, axis##_form)
-// The position of row first_row + row and of the column.
+// Finds the position of row first_row + row and of the column.
 #define START_MAP                                           \
   const Position at_h = POSITION(h, (long)first_row + row); \
   const Position at_w = POSITION(w, (long)column);
@@ -26,7 +26,7 @@ typedef struct {
 
 static inline long halves(uint low, int high) { return ((long)high << 32) | low; }
 
-// floor(numerator / divisor).
+// Returns floor(numerator / divisor).
 static inline long floor_of(long numerator, long divisor) {
   return numerator >= 0 ? numerator / divisor : -((divisor - 1 - numerator) / divisor);
 }
@@ -77,7 +77,7 @@ static inline int nearest_of(Position at, int extent, int rounding) {
   return (int)clamp(index, (long)0, (long)extent - 1);
 }
 
-// The two elements that Linear weighs, and the weight of the second.
+// Returns the two elements that Linear weighs, and the weight of the second.
 static inline int2 pair_of(Position at, int extent, float* weight) {
   const long last = (long)extent - 1;
   *weight = (float)at.rest / (float)at.divisor;

@@ -8,7 +8,7 @@
 namespace codl::kernels {
 namespace {
 
-// What one output position along one axis looks at.
+// The input elements that one output position looks at along one axis.
 struct Position {
   int64_t floor = 0;
   double ratio = 0.0;  // [0, 1)
@@ -21,7 +21,7 @@ struct Taps {
   int64_t count = 1;
   int64_t last = 0;  // the last element of the axis
   double ratio = 0.0;
-  double scale = 1.0;  // of the weight function's argument
+  double scale = 1.0;  // factor of the weight function's argument
   double sum = 1.0;
   bool excludes_outside = false;
   double weights[4] = {};  // the first of them, ready

@@ -12,12 +12,12 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& y = step.output();
   const auto elements = static_cast<double>(part_elements(step));
   const double taps = params.kind == kResizeNearest ? 1 : params.kind == kResizeLinear ? 2 : 4;
-  double looks = 1;  // inputs of an output
+  double looks = 1;  // inputs per output
   for (int32_t i = 0; i < y.rank; ++i)
     if (x.dims[i] != y.dims[i]) looks *= taps;
   // Along each axis a difference, a product and a sum.
   if (looks > 1) out->operations = 2 * (looks - 1) * elements;
-  // Each input element of the part once.
+  // Each input element of the part is read once.
   const double read_bytes = traffic_bytes(x) * elements / static_cast<double>(stored_elements(y));
   if (step.kernel->is_reference()) return fill_loops(step, machine, looks, read_bytes, out);
   const RowWork work = row_work(step.part_dim, step.part, y);
@@ -27,8 +27,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   out->moved_bytes = looks * elements * element_bytes(x) - read_bytes;
   if (out->moved_bytes < 0) out->moved_bytes = 0;
   if (is_cpu(step)) {
-    // Loops over vectors of a pixel, four or one at a time; a column of the input is weighed once
-    // for its neighbours: two loads, two operations.
+    // Counts loops over vectors of a pixel, four or one at a time; a column of the input is weighed
+    // once for its neighbours: two loads, two operations.
     const double stored = round_up(channels, kChannelPad);
     const double lanes = machine.vector_lanes;
     const double wide = std::floor(stored / (4 * lanes));

@@ -23,8 +23,8 @@ namespace codl::kernels {
 // Samples along one side of a bin that a step may ask for.
 inline constexpr int32_t kRoiAlignMaxRatio = 1024;
 
-// Of adaptive sampling along a side of the map: a region four times as large as the map. Bounds
-// the work by shapes.
+// The most samples that adaptive sampling takes along a side of the map, enough for a region four
+// times as large as the map. This bounds the work by shapes.
 constexpr int32_t roi_align_max_samples(int32_t extent) { return 4 * extent; }
 
 void roi_align_ref(const KernelArgs& args);

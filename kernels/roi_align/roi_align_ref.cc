@@ -11,7 +11,7 @@ struct Side {
   float start;
   float bin;  // pixels
   int32_t samples;
-  int32_t extent;  // of the map
+  int32_t extent;  // extent of the map
 };
 
 // Where a sample lies between two pixels; weights 0 outside the map.

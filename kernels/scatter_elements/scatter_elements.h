@@ -5,8 +5,7 @@
 //   updates  Plain, of data's dtype and indices' dims
 //
 // reduction  None: updates replace. Add, Mul, Min, Max (f32, f64 and integers): they are combined
-// with
-//            what is there.
+//            with what is there.
 //
 // Updates are applied in ONNX order, so of several for one element the last replaces, and sums have
 // one order. A negative index counts from the end; an update whose index is outside changes

@@ -34,7 +34,7 @@ constexpr SoftmaxWork softmax_work(int32_t axis, const OperandShape& y) {
   SoftmaxWork work;
   if (y.layout == Layout::Nhwc) {
     const int64_t extents[4] = {y.dims[0], rows_held(y), y.dims[3], padded_channels(y)};
-    constexpr int32_t kPlaceOf[4] = {0, 3, 1, 2};  // of n, c, h, w in memory
+    constexpr int32_t kPlaceOf[4] = {0, 3, 1, 2};  // places of n, c, h, w in memory
     const int32_t place = kPlaceOf[axis];
     for (int32_t i = 0; i < place; ++i) work.outer *= extents[i];
     for (int32_t i = place + 1; i < 4; ++i) work.inner *= extents[i];

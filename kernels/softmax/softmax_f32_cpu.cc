@@ -25,8 +25,8 @@ using Floats = hn::ScalableTag<float>;
 using Vector = hn::Vec<Floats>;
 constexpr int64_t kLanes = hn::MaxLanes(Floats());
 
-// e^x for x <= 0. A NaN stays one; so the sum of its run is one, and every result, whatever the x
-// above 0 give that a maximum which lost the NaN leaves behind.
+// Returns e^x for x <= 0. A NaN stays one, so the sum of its run and all its results are NaN too,
+// whatever comes from the x above 0 that remain when the maximum has lost the NaN.
 HWY_INLINE Vector exp_of(Vector x) {
   const Floats d;
   return power_of_e(d, at_least(x, hn::Set(d, kMinExponent)));
@@ -37,12 +37,13 @@ Vector log_of(Vector x) {
   return hn::IfThenElse(hn::IsNaN(x), x, log);
 }
 
-// What the last pass takes from the sum of the powers: its inverse, or (is_log) its logarithm.
+// Returns the number that the last pass takes from the sum of the powers: its inverse, or (is_log)
+// its logarithm.
 HWY_INLINE Vector last_of(bool is_log, Vector sum) {
   return is_log ? log_of(sum) : hn::Div(hn::Set(Floats(), 1.0f), sum);
 }
 
-// The last pass over a vector: of powers, or (is_log) of x.
+// Does the last pass over a vector: of powers, or (is_log) of x.
 HWY_INLINE Vector result_of(bool is_log, Vector value, Vector maximum, Vector last) {
   return is_log ? hn::Sub(hn::Sub(value, maximum), last) : hn::Mul(value, last);
 }
@@ -56,8 +57,8 @@ int64_t runs_at_once(int64_t count) {
   return fitting < 1 ? 1 : fitting < kRunsAtOnce ? fitting : kRunsAtOnce;
 }
 
-// Runs are longer than a vector. What is left behind the whole ones is the end of a vector that
-// begins early: what it has of the one before comes out the same.
+// Runs are longer than a vector. The rest behind the whole vectors is computed by a vector that
+// begins early: the lanes it shares with the one before come out the same.
 
 Vector maximum_of(const float* x, int64_t count) {
   const Floats d;
@@ -119,15 +120,15 @@ void softmax_contiguous(const float* x, float* y, int64_t runs, int64_t count, i
   }
 }
 
-// Vectors of neighbouring columns that are worked on together, of short axes: whole cache lines.
+// On short axes so many vectors of neighbouring columns are worked on together: whole cache lines.
 constexpr int kColumnVectors = HWY_TARGET == HWY_AVX3 ? 2 : 4;
-constexpr int64_t kLineFloats = 16;  // of a cache line
+constexpr int64_t kLineFloats = 16;  // floats in a cache line
 // Columns that are short enough are worked on in a block of memory: in place their lines might be
 // so far apart that they share few places of a cache.
 constexpr int64_t kBlockElements = 2048;
 
-// `kVectors` vectors of columns (one: `width` of its lanes), each along `count` elements that are
-// `step` apart. `work` is y, or memory of its own with steps of `work_step`.
+// Computes `kVectors` vectors of columns (if one: `width` of its lanes), each along `count`
+// elements that are `step` apart. `work` is y, or separate memory with steps of `work_step`.
 template <int kVectors>
 HWY_INLINE void softmax_vectors(const float* x, float* work, float* y, int64_t count, int64_t step,
                                 int64_t work_step, int64_t width, bool is_log) {
@@ -142,7 +143,7 @@ HWY_INLINE void softmax_vectors(const float* x, float* work, float* y, int64_t c
     maxima[0][v] = maxima[1][v] = load_lanes(d, x + v * kLanes, lanes);
     sum[v] = hn::Zero(d);
   }
-  // Of planes, there are more lines at once than prefetchers follow: those of y come nearer twice,
+  // Planes have more lines at once than prefetchers follow. Those of y are fetched in two steps,
   // because only so many may be on their way from the third-level cache.
   const auto copy_line = [&](int64_t k, Vector* maximum) HWY_ATTR {
 #pragma GCC unroll 4
@@ -210,7 +211,7 @@ HWY_NOINLINE __attribute__((noclone)) int64_t softmax_strips(const float* x, flo
   return column;
 }
 
-// `width` neighbouring columns.
+// Computes `width` neighbouring columns.
 void softmax_columns(const float* x, float* y, int64_t count, int64_t step, int64_t width,
                      bool is_log) {
   int64_t column = 0;

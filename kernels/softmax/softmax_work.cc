@@ -18,7 +18,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const double bytes = elements * element_bytes(y);
   out->run_bytes = work.inner == 1 ? static_cast<double>(work.axis) * element_bytes(y)
                                    : static_cast<double>(work.inner) * element_bytes(y);
-  // Three passes: x; x and y; y.
+  // There are three passes: over x; x and y; y.
   out->moved_bytes = 5 * bytes;
   out->tile_calls = 3 * static_cast<double>(work.outer) *
                     (work.inner == 1 ? 1 : static_cast<double>(work.axis * work.inner_blocks));

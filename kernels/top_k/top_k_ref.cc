@@ -1,5 +1,5 @@
-// One heap of k places per line along the axis, the worst on top, kept where the line's result
-// goes: n log k steps and no other memory.
+// Keeps a heap of k places per line along the axis, the worst on top, in the memory of the line's
+// result: n log k steps and no other memory.
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/top_k/top_k.h"
 
@@ -58,11 +58,11 @@ KeyOf key_function(DType dtype) {
   }
 }
 
-// One line of x and its line of y. All keys are those of is_smallest turned around.
+// One line of x and its line of y. With is_smallest all keys are turned around.
 struct Line {
   KeyOf key_function;
   const void* x;
-  int64_t begin;   // of the line in x, in elements
+  int64_t begin;   // where the line begins in x, in elements
   int64_t stride;  // from place to place, in x and in y
   int64_t flip;    // -1 for the smallest, else 0
   int64_t* heap;   // heap[i * stride]

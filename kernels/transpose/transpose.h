@@ -1,8 +1,7 @@
 // Transpose: y.dims[i] = x.dims[perm_i]; the axes of x in another order.
 //
 //   x, y  Plain, one dtype (f32, or any on the kernel of any dtype), the same rank, 0 to 8. y must
-//   not
-//         overlap x.
+//         not overlap x.
 //
 // perm_0 ... perm_(rank-1) name each axis of x once. No parts. Nothing past the end is read.
 #pragma once
@@ -33,7 +32,8 @@ inline constexpr int64_t kTransposeSide = 16;
 // The axis of y along which x is contiguous, if both it and y's last are long enough for squares,
 // and there are not too many of them; else -1.
 constexpr int32_t transpose_cl_axis(const LoopAxes& axes) {
-  constexpr int64_t kMaxGroups = 65535;  // along a dim but the first (NVIDIA, as in CUDA)
+  // The limit along a dim other than the first (NVIDIA, as in CUDA).
+  constexpr int64_t kMaxGroups = 65535;
   const int32_t last = axes.count - 1;
   if (last < 1 || axes.extents[last] < kTransposeSide / 2) return -1;
   int32_t turned = -1;

@@ -27,8 +27,8 @@ void move_blocks(const KernelArgs& args, const LoopAxes& axes) {
   }
 }
 
-// Rows of squares: kTurnSide indices along the turned axis and all along the last, per index along
-// the other axes.
+// Turns rows of squares: kTurnSide indices along the turned axis and all along the last, for each
+// index along the other axes.
 void turn_squares(const KernelArgs& args, const LoopAxes& axes, int32_t turned) {
   const TensorView& y = args.output();
   const int32_t last = axes.count - 1;

@@ -2,12 +2,13 @@
 //
 //   x, y  the same dims and the same layout: Plain of any rank, Nhwc, or Image2d (image kernel)
 //
-// f32 to f32: schema/activations.def has them with their formulas; the F32 kernels compute these,
-// and only these.
+// f32 to f32: schema/activations.def lists the functions with their formulas; the F32 kernels
+// compute these, and only these.
 //
-// Of other dtypes, by the Any row: Identity of any; Relu, Clip (alpha and beta cut off to
-// integers), Abs, Neg, Sign and BitwiseNot of integers, modulo 2^bits; Not of bool. To bool: IsNan
-// of f32, and IsInf of f32, which finds -infinity if alpha is not 0 and +infinity if beta is not 0.
+// The Any row computes other dtypes: Identity of any; Relu, Clip (alpha and beta cut off to
+// integers), Abs, Neg, Sign and BitwiseNot of integers, modulo 2^bits; Not of bool; and to bool,
+// IsNan of f32 and IsInf of f32, which finds -infinity if alpha is not 0 and +infinity if beta is
+// not 0.
 //
 // A NaN stays a NaN, except in ThresholdedRelu and Shrink, whose comparisons with it are false.
 //
@@ -21,7 +22,8 @@
 
 namespace codl::kernels {
 
-// The dtype of f(x) for an x of `dtype`; Any if there is no such member, or not for this dtype.
+// Returns the dtype of f(x) for an x of `dtype`; Any if there is no such member, or not for this
+// dtype.
 constexpr DType unary_output_dtype(int32_t kind, DType dtype) {
   const bool is_real = dtype == DType::F32 || dtype == DType::F64;
   switch (kind) {
@@ -45,7 +47,7 @@ constexpr DType unary_output_dtype(int32_t kind, DType dtype) {
   }
 }
 
-// f(x) of an f32 for one element; the reference kernels of every operator with an activation use
+// Returns f(x) for one f32 element; the reference kernels of every operator with an activation use
 // it.
 float unary_value_ref(int32_t kind, float alpha, float beta, float x);
 

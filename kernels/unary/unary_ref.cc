@@ -12,11 +12,11 @@ namespace {
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 double softplus(double x) { return std::fmax(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 
-// The larger (smaller) of the two; a NaN in x stays.
+// Returns the larger (smaller) of the two; a NaN in x stays.
 double at_least(double x, double low) { return x < low ? low : x; }
 double at_most(double x, double high) { return x > high ? high : x; }
 
-// Whatever the rounding mode; -0.4 becomes -0.
+// Works in every rounding mode; -0.4 becomes -0.
 double round_half_to_even(double x) {
   const double below = std::floor(x);
   const double rest = x - below;

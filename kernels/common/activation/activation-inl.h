@@ -35,7 +35,7 @@ inline Activation make_activation(int32_t kind, float alpha, float beta) {
   return activation;
 }
 
-// max(v, low); a NaN in v stays one. V: a whole vector of float.
+// Returns max(v, low); a NaN in v stays one. V: a whole vector of float.
 template <class V>
 HWY_INLINE V at_least(V v, V low) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -50,7 +50,7 @@ HWY_INLINE V at_least(V v, V low) {
 #endif
 }
 
-// min(v, high), likewise.
+// Returns min(v, high), likewise.
 template <class V>
 HWY_INLINE V at_most(V v, V high) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -76,7 +76,7 @@ HWY_INLINE V larger(V a, V b) {
 #endif
 }
 
-// min(max(v, low), high), likewise.
+// Returns min(max(v, low), high), likewise.
 template <class V>
 HWY_INLINE V limit(V v, V low, V high) {
   return at_most(at_least(v, low), high);
@@ -85,11 +85,11 @@ HWY_INLINE V limit(V v, V low, V high) {
 using ActivationTag = hwy::HWY_NAMESPACE::ScalableTag<float>;
 using ActivationVector = hwy::HWY_NAMESPACE::Vec<ActivationTag>;
 
-// The members that are more than limits; relative error below 1e-6, of those with erf absolute. In
-// activation_f32_cpu.cc, once for all kernels: they are long, and the loops that call them must
-// keep their registers.
+// The members that are more than limits, with a relative error below 1e-6 (those with erf:
+// absolute). They are in activation_f32_cpu.cc, once for all kernels, because they are long and the
+// loops that call them must keep their registers.
 //
-// Vector by vector, where there is one now and then:
+// For code that has only a vector now and then:
 ActivationVector activation_curve(const Activation& activation,
                                   hwy::HWY_NAMESPACE::VecArg<ActivationVector> v);
 
@@ -100,7 +100,7 @@ ActivationVector activation_curve(const Activation& activation,
 void activate_rows(const Activation& activation, const float* x, int64_t x_stride, float* y,
                    int64_t y_stride, int64_t rows, int64_t count);
 
-// activation(v) for any kind that is_activation().
+// Returns activation(v) for any kind that is_activation().
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE V activate(D d, const Activation& activation, V v) {
   namespace hn = hwy::HWY_NAMESPACE;

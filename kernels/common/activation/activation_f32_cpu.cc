@@ -19,7 +19,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = ActivationTag;
 using Vector = ActivationVector;
 
-// Any x but a NaN: hn::Exp ends at 104. 88.722839: beyond is more than the largest float.
+// Returns e^x for any x but a NaN; hn::Exp ends at 104. Beyond 88.722839 the result is more than
+// the largest float.
 HWY_INLINE Vector exponential(Vector x) {
   const D d;
   const Vector last = hn::Set(d, 88.722839f);
@@ -34,7 +35,7 @@ HWY_INLINE Vector exponential_below_zero(Vector x, float scale) {
   return hn::IfThenElse(hn::Lt(x, zero), curve, x);
 }
 
-// 1 / x for an x between 1 and 1e38.
+// Returns 1 / x for an x between 1 and 1e38.
 HWY_INLINE Vector reciprocal(Vector x) {
   const D d;
 #if HWY_TARGET == HWY_AVX3
@@ -47,7 +48,7 @@ HWY_INLINE Vector reciprocal(Vector x) {
 #endif
 }
 
-// 1 / (1 + e^-v); 0 below -87, so that it vanishes beside any factor. A NaN stays one.
+// Returns 1 / (1 + e^-v); 0 below -87, so that it vanishes beside any factor. A NaN stays one.
 HWY_INLINE Vector sigmoid(Vector v) {
   const D d;
   const Vector low = hn::Set(d, -87.0f);
@@ -62,7 +63,7 @@ HWY_INLINE Vector affine(Vector x, float alpha, float beta) {
   return hn::MulAdd(x, hn::Set(d, alpha), hn::Set(d, beta));
 }
 
-// alpha x + beta, in [0, 1].
+// Returns alpha x + beta, limited to [0, 1].
 HWY_INLINE Vector ramp(Vector x, float alpha, float beta) {
   const D d;
   return limit(affine(x, alpha, beta), hn::Zero(d), hn::Set(d, 1.0f));
@@ -73,7 +74,7 @@ HWY_INLINE Vector leaky_relu(Vector x, float slope) {
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, hn::Set(d, slope)), x);
 }
 
-// P(u) / Q(u); Q is between 1 and 1e38.
+// Returns P(u) / Q(u); Q is between 1 and 1e38.
 template <int kCount>
 HWY_INLINE Vector rational(Vector u, const float (&p)[kCount], const float (&q)[kCount]) {
   const D d;
@@ -207,7 +208,7 @@ HWY_INLINE Vector sign(Vector x) {
   return hn::IfThenZeroElse(hn::Eq(x, hn::Zero(d)), hn::CopySign(hn::Set(d, 1.0f), x));
 }
 
-// What no network needs fast.
+// For functions that no network needs fast.
 HWY_NOINLINE Vector by_lane(const Activation& activation, hn::VecArg<Vector> x) {
   const D d;
   HWY_ALIGN float lanes[hn::MaxLanes(D())];
@@ -229,7 +230,7 @@ HWY_INLINE Vector sine(Vector x) {
   return hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, hn::Sin(d, x));
 }
 
-// The member of a number; not a NaN.
+// Computes the member with this number; x is no NaN.
 HWY_INLINE Vector curve_of(const Activation& activation, Vector x) {
   const float alpha = activation.alpha;
   const float beta = activation.beta;

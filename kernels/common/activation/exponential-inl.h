@@ -15,13 +15,14 @@ namespace codl::kernels::HWY_NAMESPACE {
 // The least exponent of power_of_e(), which makes 0 of it.
 inline constexpr float kMinExponent = -88.0f;
 
-// e^t for t in [-88, 88], with a relative error below 4e-7, 0 below -87.7; a NaN stays one.
+// Returns e^t for t in [-88, 88], with a relative error below 4e-7, and 0 below -87.7; a NaN stays
+// one.
 //
-// e^t = 2^n e^r with n = round(t / ln 2), |r| <= ln 2 / 2. The sum of t / ln 2 and a number whose
-// last bit is worth one is n, rounded, in its last bits; there that number ends in 127, which makes
-// them the exponent bits of 2^n: those of 2^-127 are the bits of 0. ln 2 is off by 2e-9, which n
-// times is the largest part of the error. The polynomial is a least-squares fit of e^r, reweighted
-// until the relative error is level at 7.5e-8.
+// e^t = 2^n e^r with n = round(t / ln 2), |r| <= ln 2 / 2. To round t / ln 2, a number is added
+// whose last bit is worth one: the sum has n in its last bits. The number ends in 127 there, which
+// makes them the exponent bits of 2^n (those of 2^-127 are the bits of 0). ln 2 is off by 2e-9, and
+// n times that is the largest part of the error. The polynomial is a least-squares fit of e^r,
+// reweighted until the relative error is level at 7.5e-8.
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE V power_of_e(D d, V t) {
   namespace hn = hwy::HWY_NAMESPACE;

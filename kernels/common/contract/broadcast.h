@@ -1,18 +1,18 @@
-// Operands that broadcast to the output as in numpy: aligned at the last dim; along a dim that is
-// 1, or that they have not, one element stands for all.
+// Operands that broadcast to the output as in numpy: they are aligned at the last dim; along a dim
+// that is 1 or missing, one element stands for all.
 #pragma once
 
 #include "schema/step_shape.h"
 
 namespace codl::kernels {
 
-// Dim `axis` of y in the operand.
+// Returns the operand's dim for dim `axis` of y.
 constexpr int32_t broadcast_dim(const OperandShape& operand, const OperandShape& y, int32_t axis) {
   const int32_t own = axis - (y.rank - operand.rank);
   return own < 0 ? 1 : operand.dims[own];
 }
 
-// Elements of a Plain operand per step of dim `axis` of y.
+// Returns how many elements of a Plain operand one step along dim `axis` of y moves.
 constexpr int64_t broadcast_stride(const OperandShape& operand, const OperandShape& y,
                                    int32_t axis) {
   const int32_t own = axis - (y.rank - operand.rank);
@@ -22,7 +22,7 @@ constexpr int64_t broadcast_stride(const OperandShape& operand, const OperandSha
   return stride;
 }
 
-// Null if the operand broadcasts to y's dims.
+// Returns null if the operand broadcasts to y's dims.
 constexpr const char* check_broadcast(const OperandShape& operand, const OperandShape& y) {
   if (operand.rank > y.rank) return "inputs of at most the output's rank";
   for (int32_t i = 0; i < y.rank; ++i) {

@@ -23,7 +23,7 @@ constexpr bool same_dims(const OperandShape& a, const OperandShape& b) {
   return true;
 }
 
-// Rows the memory holds: its window, or for a Plain value of rank 4 every row.
+// Returns the rows that the memory holds: its window, or for a Plain value of rank 4 every row.
 constexpr Range rows_in_memory(const OperandShape& shape) {
   if (has_pixels(shape)) return {shape.row_begin, shape.row_end};
   return {0, shape.rank == 4 ? shape.dims[2] : 1};
@@ -56,7 +56,8 @@ constexpr const char* check_operands(const StepShape& step, uint32_t min_count,
   return step.tile_count == 0 ? nullptr : "no tile for a CPU kernel";
 }
 
-// Elements the step writes, pad lanes included: of a matrix the columns of the part.
+// Returns the elements that the step writes, pad lanes included; for a matrix, the columns of the
+// part.
 constexpr int64_t part_elements(const StepShape& step) {
   const OperandShape& y = step.output();
   if (y.rank == 2)

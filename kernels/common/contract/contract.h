@@ -1,9 +1,10 @@
-// What a step (schema/step_shape.h) gives a kernel, and what a kernel's contract answers.
+// The data that a step (schema/step_shape.h) gives a kernel, and the answers of a kernel's
+// contract.
 //
-// The *contract* (kernels/<op>/<op>_contract.cc) decides from shapes alone whether the
-// kernel may run it. codlc asks while planning; the runtime asks again for every step of every plan
-// it opens, because a plan may have been touched. A step that passes reads and writes inside its
-// operands only: kernels do not check again.
+// The *contract* (kernels/<op>/<op>_contract.cc) decides from shapes alone whether the kernel may
+// run it. codlc asks while planning; the runtime asks again for every step of every plan it opens,
+// because a plan may have been touched. A step that passes reads and writes inside its operands
+// only: kernels do not check again.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ struct ClLaunch {
     const char* name;  // -D name=value
     int32_t value;
   };
-  static constexpr uint32_t kMaxScalars = 68;  // 67 of a Concat of 15 inputs
+  static constexpr uint32_t kMaxScalars = 68;  // a Concat of 15 inputs has 67
   static constexpr uint32_t kMaxDefines = 16;
   uint64_t global[3] = {1, 1, 1};
   uint64_t local[3] = {0, 0, 0};  // 0: the driver chooses
@@ -55,13 +56,13 @@ struct ClLaunch {
   }
 };
 
-// What must be known of an operator's kernels to run a step. One constant per kernels/<op>/, named
-// k<Op>Contract. What else is known of them, and asked while planning only, is in step_work.h.
+// The facts about an operator's kernels that are needed to run a step. One constant per
+// kernels/<op>/, named k<Op>Contract. Facts that only planning needs are in step_work.h.
 struct Contract {
-  // Null if the kernel may run the step, else a static text that says what was expected, e.g.
-  // "input rows of the part inside the operand".
+  // Returns null if the kernel may run the step, else a static text that says what was expected,
+  // e.g. "input rows of the part inside the operand".
   const char* (*check)(const StepShape& step, StepNeeds* out_needs);
-  // GPU kernels only; the step has passed check().
+  // Sets the launch; GPU kernels only. The step has passed check().
   void (*launch)(const StepShape& step, ClLaunch* out_launch);
 };
 
@@ -92,8 +93,8 @@ struct KernelArgs {
   Range part;
   const int32_t* tile = nullptr;
   uint32_t tile_count = 0;
-  void* scratch = nullptr;  // of this worker
-  void* shared = nullptr;   // of all workers
+  void* scratch = nullptr;  // this worker's
+  void* shared = nullptr;   // shared by all workers
   int32_t phase = 0;
   int32_t task_begin = 0;  // run tasks [task_begin, task_end) of StepNeeds::task_count
   int32_t task_end = 0;

@@ -12,8 +12,8 @@ namespace codl::kernels {
 // int64 and positions inside int32. A filter of kMaxFilterTaps columns may be padded on one side by
 // all of them.
 inline constexpr int32_t kMaxWindowStep = 1 << 16;
-// Rows times columns of a filter: bounds the table of taps of the CPU kernels, 8 bytes for each tap
-// of each pixel of a tile, to 7 MiB.
+// The most rows times columns of a filter. This bounds the table of taps of the CPU kernels, which
+// has 8 bytes for each tap of each pixel of a tile, to 7 MiB.
 inline constexpr int32_t kMaxFilterTaps = 1 << 16;
 
 // One axis of the window: output position o reads inputs o * stride - pad_begin + tap * dilation.
@@ -139,8 +139,8 @@ constexpr bool holds_rows_of(const OperandShape& shape, Range rows) {
   return rows.empty() || Range{shape.row_begin, shape.row_end}.contains(rows);
 }
 
-// What the contracts of both operators demand of x, w, bias, [residual], y beyond channels, packing
-// and the tile of a GPU kernel.
+// Checks everything that both operators' contracts demand of x, w, bias, [residual] and y, except
+// for channels, packing and the tile of a GPU kernel.
 template <typename Params>
 constexpr const char* check_conv_operands(const StepShape& step) {
   const Params& params = step.params_as<Params>();

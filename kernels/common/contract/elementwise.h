@@ -31,7 +31,7 @@ constexpr ElementwiseWork elementwise_work(SplitDim part_dim, Range part, const 
   return work;
 }
 
-// What every kernel of such an operator asks of the output.
+// Checks the demand that every kernel of such an operator has of its output.
 constexpr const char* check_elementwise_output(const StepShape& step) {
   const OperandShape& y = step.output();
   if (y.layout == Layout::Image2d && step.kernel->layout != Layout::Image2d)

@@ -1,4 +1,4 @@
-// What moves elements knows their size, not their dtype.
+// Kernels that only move elements know the elements' size, not their dtype.
 #pragma once
 
 #include <cstring>
@@ -10,8 +10,8 @@ namespace codl::kernels {
 
 // ---- contracts ----------------------------------------------------------------------------------
 
-// check_operands() for a step of Plain operands. The kernel's layout and splits say the rest: the
-// output is Plain and there is no part.
+// Does check_operands() for a step of Plain operands. The kernel's layout and splits imply the
+// rest: the output is Plain and there is no part.
 constexpr const char* check_plain_operands(const StepShape& step, uint32_t min_count,
                                            uint32_t max_count) {
   if (const char* expected = check_operands(step, min_count, max_count)) return expected;
@@ -29,17 +29,19 @@ constexpr int64_t element_count(const OperandShape& shape, int32_t begin, int32_
 
 // ---- indices known at run time ------------------------------------------------------------------
 
-// An index into a dim; negative ones count from the end.
+// Returns whether an index lies in a dim; negative ones count from the end.
 constexpr bool is_index_inside(int64_t index, int64_t dim) { return index >= -dim && index < dim; }
 
-// An index into a dim: negative ones count from the end, those outside become the nearest inside.
+// Returns an index into a dim: negative ones count from the end, and one outside becomes the
+// nearest inside.
 constexpr int64_t clamp_index(int64_t index, int64_t dim) {
   if (index < 0) index += dim;
   if (index < 0) return 0;
   return index < dim ? index : dim - 1;
 }
 
-// Elements from the first of `view` to the element at `indices`, one per axis from `first_axis` on.
+// Returns the elements from the first of `view` to the element at `indices`, one index per axis
+// from `first_axis` on.
 inline int64_t offset_of_indices(const TensorView& view, int32_t first_axis, const int64_t* indices,
                                  int64_t count) {
   int64_t offset = 0;
@@ -64,7 +66,7 @@ inline int64_t offset_of_row(const TensorView& view, const OperandShape& shape, 
 
 // ---- moves --------------------------------------------------------------------------------------
 
-// Few bytes, mostly one element: cheaper than a call of memcpy.
+// Copies a few bytes, mostly one element, for less than a call of memcpy costs.
 inline void move_few(char* to, const char* from, int64_t bytes) {
   switch (bytes) {
     case 1:
@@ -84,7 +86,7 @@ inline void move_few(char* to, const char* from, int64_t bytes) {
   }
 }
 
-// Elements of kBytes each; steps in bytes, 0 repeats an element.
+// Copies elements of kBytes each; steps are in bytes, and 0 repeats an element.
 template <int64_t kBytes>
 void move_run(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t count) {
   if (to_step == kBytes && from_step == kBytes) {
@@ -101,7 +103,7 @@ void move_run(char* to, int64_t to_step, const char* from, int64_t from_step, in
   }
 }
 
-// Side of the squares that are turned on the stack: 64 bytes, a cache line, of four-byte elements.
+// Side of the squares that are turned on the stack: for four-byte elements 64 bytes, a cache line.
 inline constexpr int64_t kTurnSide = 16;
 
 // The axis along which `from` is contiguous where that is not the last, but another, long enough to
@@ -113,8 +115,8 @@ constexpr int32_t turned_axis(const LoopAxes& axes) {
   return -1;
 }
 
-// Up to kTurnSide x kTurnSide elements: row r of `to`, to_step bytes apart, has element r of each
-// of the columns of `from`, from_step bytes apart. Whole lines are read, and whole lines written.
+// Turns up to kTurnSide x kTurnSide elements: row r of `to`, to_step bytes apart, has element r of
+// each of the columns of `from`, from_step bytes apart. Reads and writes whole lines.
 template <int64_t kBytes>
 void turn_square(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t rows,
                  int64_t columns) {
@@ -147,7 +149,7 @@ void turn_matrix(char* to, int64_t to_step, const char* from, int64_t from_step,
                  int64_t columns, int64_t rows_before = 0) {
   for (int64_t r = 0; r < rows; r += kTurnSide) {
     const int64_t own_rows = rows - r < kTurnSide ? rows - r : kTurnSide;
-    const int64_t first_row = r + own_rows - kTurnSide;  // of a whole square
+    const int64_t first_row = r + own_rows - kTurnSide;  // where a whole square begins
     const bool is_whole = first_row + rows_before >= 0 && columns >= kTurnSide;
     for (int64_t c = 0; c < columns; c += kTurnSide) {
       const int64_t own_columns = columns - c < kTurnSide ? columns - c : kTurnSide;

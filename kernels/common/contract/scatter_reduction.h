@@ -1,4 +1,4 @@
-// How an update meets what it is scattered onto: ScatterElements and ScatterNd.
+// How ScatterElements and ScatterNd combine an update with the element it meets.
 #pragma once
 
 #include "kernels/common/contract/move_elements.h"

@@ -35,7 +35,7 @@ constexpr Units units_of_tasks(int64_t unit_count, int32_t task_count, int32_t t
 // How fast the workers of the CPU queue are, relative to each other.
 struct WorkerSpeeds {
   int32_t count = 1;
-  const uint16_t* speeds = nullptr;  // of each, 1 to kFullSpeed; null: all alike
+  const uint16_t* speeds = nullptr;  // one per worker, 1 to kFullSpeed; null: all alike
 
   constexpr int64_t of(int32_t worker) const {
     return speeds == nullptr ? kFullSpeed : speeds[worker];
@@ -47,9 +47,9 @@ struct WorkerSpeeds {
   }
 };
 
-// Tasks of the workers before one, whose speeds add up to `speed_before`, those of all to
-// `speed_sum`: where its share begins, and that of the worker before it ends. Of workers that are
-// all alike, task_count * worker / count.
+// Returns how many tasks the workers before one have, whose speeds add up to `speed_before` out of
+// `speed_sum`: there its share begins, and that of the worker before it ends. If all workers are
+// alike, task_count * worker / count.
 constexpr int64_t tasks_before(int64_t task_count, int64_t speed_before, int64_t speed_sum) {
   return task_count * speed_before / speed_sum;
 }

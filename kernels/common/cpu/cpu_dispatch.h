@@ -1,21 +1,22 @@
-// The instruction sets a CPU kernel is compiled for, and the choice between them.
+// The instruction sets that a CPU kernel is compiled for, and the choice between them.
 //
-// Highway without its library: its own choice (hwy::GetChosenTarget, HWY_EXPORT) lives in libhwy,
-// and the runtime links nothing but libc. So a kernel file ends with CODL_CPU_KERNEL, which makes a
-// constant table with one function per instruction set, and kernel_table_cpu.cc picks a column.
+// This uses Highway without its library: Highway's own choice (hwy::GetChosenTarget, HWY_EXPORT)
+// lives in libhwy, and the runtime links nothing but libc. So a kernel file ends with
+// CODL_CPU_KERNEL, which makes a constant table with one function per instruction set, and
+// kernel_table_cpu.cc picks a column.
 #pragma once
 
 #include "kernels/common/contract/contract.h"
 
 namespace codl::kernels {
 
-// Best last. Baseline: what every processor of the architecture has; NEON on aarch64, scalar code
-// on x86-64 (Highway 1.0.3 has no SSE2 target). Avx3: AVX-512 F, BW, CD, DQ and VL.
+// The best is last. Baseline: every processor of the architecture has it; NEON on aarch64, scalar
+// code on x86-64 (Highway 1.0.3 has no SSE2 target). Avx3: AVX-512 F, BW, CD, DQ and VL.
 enum class CpuTarget : uint8_t { Baseline = 0, Avx2 = 1, Avx3 = 2 };
 inline constexpr CpuTarget kCpuTargets[] = {CpuTarget::Baseline, CpuTarget::Avx2, CpuTarget::Avx3};
 
-// One CPU kernel of kernels.def. Null where the architecture lacks the target; Baseline is never
-// null.
+// One CPU kernel of kernels.def. A function is null if the architecture lacks the target; Baseline
+// never is.
 struct CpuKernelTargets {
   CpuKernel baseline;
   CpuKernel avx2;
@@ -30,7 +31,7 @@ constexpr const char* cpu_target_name(CpuTarget target) {
 #endif
 }
 
-// Floats in a vector of the target's kernels; scalar code has one, and is there to be right.
+// Floats in a vector of the target's kernels; scalar code has one, and exists only to be correct.
 constexpr int32_t cpu_vector_lanes(CpuTarget target) {
   return target == CpuTarget::Avx3 ? 16 : target == CpuTarget::Avx2 ? 8 : 4;
 }

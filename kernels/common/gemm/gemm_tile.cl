@@ -35,8 +35,8 @@
 #define SUMS_FLOATS (SLICES / 2 * TILE_M * TILE_N)
 #define LOCAL_FLOATS (2 * STAGE_FLOATS > SUMS_FLOATS ? 2 * STAGE_FLOATS : SUMS_FLOATS)
 
-// What a work-item computes: rows m + 4 * THREADS_M * i + (0..3), columns n + 4 * THREADS_N * j +
-// (0..3) of the tile, in its slice of each step.
+// The elements that a work-item computes: rows m + 4 * THREADS_M * i + (0..3), columns n + 4 *
+// THREADS_N * j + (0..3) of the tile, in its slice of each step.
 typedef struct {
   int slice;
   int m;
@@ -50,8 +50,8 @@ static inline TilePlace tile_place(void) {
   return place;
 }
 
-// What load `i` of this work-item brings. A: 4 neighbours in depth, from a_load_k(), of row
-// a_load_m(i). B: 4 neighbouring columns, of depth b_load_k(i), panel b_load_panel(i), lane
+// The elements that load `i` of this work-item brings. A: 4 neighbours in depth, from a_load_k(),
+// of row a_load_m(i). B: 4 neighbouring columns, of depth b_load_k(i), panel b_load_panel(i), lane
 // b_load_lane().
 static inline int a_load_k(void) { return local_item() % (TILE_K / 4) * 4; }
 static inline int a_load_m(int i) { return (local_item() + i * ITEMS) / (TILE_K / 4); }

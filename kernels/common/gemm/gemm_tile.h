@@ -10,8 +10,8 @@ inline constexpr uint32_t kGemmTileInts = 6;
 // A GPU may have less: GpuFacts.
 inline constexpr int64_t kClMaxLocalBytes = 48 * 1024;
 
-// Of gemm_tile.cl. Rows, columns and depth of a work-group's step, rows and columns of a work-item,
-// and the slices of the depth.
+// A tile of gemm_tile.cl: rows, columns and depth of a work-group's step, rows and columns of a
+// work-item, and the slices of the depth.
 struct GemmTile {
   int32_t m;
   int32_t n;
@@ -23,7 +23,7 @@ struct GemmTile {
   constexpr int64_t items() const { return int64_t{m} / item_m * (n / item_n) * slices; }
 };
 
-// What gemm_tile.cl has in local memory: two stages, or half the slices' sums.
+// Returns the local memory that gemm_tile.cl uses: two stages, or half the slices' sums.
 constexpr int64_t gemm_local_bytes(const GemmTile& tile) {
   const int64_t stages =
       2 * (int64_t{tile.k} * (tile.m + 4) + int64_t{tile.n} / 16 * (int64_t{tile.k} * 16 + 16));
@@ -52,7 +52,7 @@ constexpr const char* check_gemm_tile(const GemmTile& tile) {
   return gemm_local_bytes(tile) <= kClMaxLocalBytes ? nullptr : "48 KB of local memory at most";
 }
 
-// Of a step without tile numbers. Plans have some: gemm_tile_choice.h.
+// The tile of a step without tile numbers. Plans have them: gemm_tile_choice.h.
 inline constexpr GemmTile kPlainGemmTile = {32, 32, 32, 4, 4, 4};
 static_assert(check_gemm_tile(kPlainGemmTile) == nullptr);
 
@@ -61,7 +61,7 @@ constexpr GemmTile gemm_tile_of(const StepShape& step) {
   return {step.tile[0], step.tile[1], step.tile[2], step.tile[3], step.tile[4], step.tile[5]};
 }
 
-// Tile numbers of a step of a tiled kernel: none, or the members of GemmTile.
+// Checks the tile numbers of a step of a tiled kernel: none, or the members of GemmTile.
 constexpr const char* check_gemm_tile(const StepShape& step) {
   if (step.tile_count == 0) return nullptr;
   if (step.tile_count != kGemmTileInts) return "no tile, or its six numbers";
@@ -76,9 +76,9 @@ struct GemmSize {
   int64_t products = 1;
 };
 
-// Sizes and defines of gemm_tile.cl; returns the tiles of a row of them, `column_tiles` of the
-// kernels. `rows`, `panels`: of the part. More products than one are more groups in the second
-// dimension.
+// Sets the sizes and defines of gemm_tile.cl; returns the number of tiles in a row of them, the
+// kernels' `column_tiles`. `rows` and `panels` are the part's. Several products are further groups
+// in the second dimension.
 int32_t set_gemm(const GemmTile& tile, int64_t rows, int64_t panels, ClLaunch* out);
 
 }  // namespace codl::kernels

@@ -1,7 +1,7 @@
-// What a work-item multiplies between two barriers: ITEM_K steps of depth of ITEM_M rows times ITEM_N
-// columns. Behind this text's includer: THREADS_M, THREADS_N, work-items along the rows and columns
-// of a tile; A_PITCH, floats between rows of A of neighbouring depths; B_PITCH, between panels of 16
-// columns of B.
+// The products that a work-item computes between two barriers: ITEM_K steps of depth of ITEM_M rows
+// times ITEM_N columns. The file that includes this one defines THREADS_M and THREADS_N, the
+// work-items along the rows and columns of a tile; A_PITCH, the floats between rows of A of
+// neighbouring depths; and B_PITCH, those between panels of 16 columns of B.
 #define QUADS_N (ITEM_N / 4)
 
 // To sums[i][j], row 4 * THREADS_M * (i / 4) + i % 4 and columns 4 * THREADS_N * j + (0..3) behind

@@ -1,4 +1,4 @@
-// What the packings of Conv2d, DepthwiseConv2d and MatMul have in common: panels of kChannelPanel
+// The packings of Conv2d, DepthwiseConv2d and MatMul have this in common: panels of kChannelPanel
 // output channels, padded with zeros. kernels/pack.h lists the forms.
 #pragma once
 

@@ -12,7 +12,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 
-// y = activation(x w + bias). Memory of whole rows: a call says which of them it computes.
+// The product y = activation(x w + bias). Describes whole rows: a call says which of them it
+// computes.
 struct PanelRows {
   const float* x;
   int64_t x_stride;  // elements from row to row
@@ -29,8 +30,9 @@ struct PanelRows {
   Activation activation;
 };
 
-// Rows [row_begin, row_end) of y in `panels`. In panel_rows_f32_cpu.cc, once for all kernels. The
-// order of additions into an element is that of the depth, whatever the rows and panels of a call.
+// Computes rows [row_begin, row_end) of y in `panels`. It is in panel_rows_f32_cpu.cc, once for all
+// kernels. Additions into an element happen in the order of the depth, whatever the rows and panels
+// of a call.
 void multiply_rows(const PanelRows& product, int64_t row_begin, int64_t row_end, Range panels);
 
 }  // namespace codl::kernels::HWY_NAMESPACE

@@ -52,7 +52,7 @@ constexpr int tile_pixels_of(int vectors) {
   return kTileSize.pixels_of_lanes(vectors * kPanelLanes);
 }
 constexpr int tile_pixels_of_channels(int64_t channels) { return kTileSize.most_pixels(channels); }
-// The largest of all.
+// The largest of all targets.
 constexpr int kMaxTilePixels = kPanelLanes > 1 ? tile_pixels_of(1) : kTilePixels;
 static_assert(kMaxTilePixels <= kPanelTileMaxPixels && kTilePanels <= kPanelTileMaxPanels);
 constexpr int tile_pixels_for(int64_t stride, int most_pixels = kTilePixels) {
@@ -64,7 +64,7 @@ inline constexpr PanelTap kOneTap = {0, 0};
 
 // One call of the micro-kernel.
 struct PanelTile {
-  // inputs[tap * tap_step + pixel]: where the pixel's channels of that tap are, less the offset of
+  // inputs[tap * tap_step + pixel] points to the pixel's channels of that tap, less the offset of
   // the tap. `tap_step` is 0, or the template argument. There are as many pixels as the template
   // argument says; surplus ones (see pixel_count) repeat a valid pointer.
   const float* const* inputs;
@@ -79,7 +79,7 @@ struct PanelTile {
   // Address of weights to be needed later: some are brought into the second-level cache meanwhile,
   // from here on, kAheadBytes per four channels of a tap. Behind the weights is harmless.
   uintptr_t ahead;
-  const float* residual = nullptr;  // of the first pixel and channel, or null
+  const float* residual = nullptr;  // at the first pixel and channel, or null
   int64_t residual_stride = 0;      // elements from pixel to pixel
   float* y;
   int64_t y_stride;
@@ -98,8 +98,8 @@ constexpr int64_t kShortSum = 32;
 HWY_ALIGN inline constexpr float
     kZeroSums[(kRowPanels > kTilePanels ? kRowPanels : kTilePanels) * kChannelPanel] = {};
 
-// The sums of a tile. Loops over them are unrolled, so that they are registers. `kVectors`, of all
-// panels: fewer where the last panel is narrow.
+// The sums of a tile. Loops over them are unrolled, so that they are registers. `kVectors` counts
+// those of all panels: fewer if the last panel is narrow.
 template <int kPixels, int kPanels, int kVectors = (kPanels * kPanelVectors)>
 using TileSums = PanelVec[kPixels][kVectors];
 
@@ -151,7 +151,7 @@ HWY_INLINE void add_lane(TileSums<kPixels, 1, kVectors>& sums, const float32x4_t
 }
 #endif
 
-// Four input channels from `channel` on.
+// Adds the products of four input channels from `channel` on.
 template <int kPixels, int kPanels, int kVectors = (kPanels * kPanelVectors), class Inputs>
 HWY_INLINE void add_four_channels(TileSums<kPixels, kPanels, kVectors>& sums, const Inputs& inputs,
                                   int64_t channel, const float* weights, int64_t panel_elements) {
@@ -303,7 +303,7 @@ TileFunction tile_function(int pixels) {
   }
 }
 
-// Of one panel of last_panel_vectors(`channels`).
+// Returns the function for one panel of last_panel_vectors(`channels`).
 inline TileFunction last_panel_function(int64_t channels, int pixels) {
   constexpr int kHalf = last_panel_vectors(1);
   if constexpr (kHalf < kPanelVectors)
@@ -312,7 +312,7 @@ inline TileFunction last_panel_function(int64_t channels, int pixels) {
   return tile_function<1>(pixels);
 }
 
-// What a row of output panels needs besides the tile: the general ending.
+// Everything that a row of output panels needs besides the tile, for the general ending.
 struct PanelOutput {
   const Activation* activation;
   int32_t valid_lanes;  // channels of the panel
@@ -393,7 +393,7 @@ inline HWY_NOINLINE void run_general_tile(const PanelTile& tile, TileFunction co
 HWY_INLINE void run_tile(const PanelTile& tile, const TileFunctions& functions, int panel_count,
                          const PanelOutput& output) {
   TileFunction compute = functions.of_most;
-  int whole_lanes = kChannelPanel;  // of the last panel, as they are computed
+  int whole_lanes = kChannelPanel;  // computed lanes of the last panel
   if (panel_count == 1) {
     compute = functions.of_one;
     if (output.valid_lanes < kChannelPanel) {
@@ -405,7 +405,7 @@ HWY_INLINE void run_tile(const PanelTile& tile, const TileFunctions& functions, 
       (!kStoresPartOfPanel && output.valid_lanes != whole_lanes))
     return run_general_tile(tile, compute, panel_count, output);
   compute(tile);
-  // What was just stored is in the first-level cache.
+  // The values just stored are in the first-level cache.
   if (output.activation->has_curve)
     activate_rows(*output.activation, tile.y, tile.y_stride, tile.y, tile.y_stride,
                   tile.pixel_count, (panel_count - 1) * kChannelPanel + output.valid_lanes);

@@ -22,14 +22,14 @@ inline constexpr int64_t kPanelPassBytes = 256 * 1024;
 //                5 x 1 GCC 12 runs out of registers
 //   1, scalar    one pixel; it is there to be right
 struct PanelTileSize {
-  int32_t lanes;   // of a vector
-  int32_t pixels;  // of the largest tile
+  int32_t lanes;   // in a vector
+  int32_t pixels;  // in the largest tile
   int32_t panels;  // likewise
   // Panels at once of a single pixel, as MatMul has them: with fewer sums the next product of each
   // would wait for the one before.
   int32_t row_panels;
-  // What a pass over the pixels uses again and again of the weights: half of the second-level
-  // cache, of which processors with AVX-512 have 1 MiB or more (but Ice and Rocket Lake, 512 KiB).
+  // Bytes of weights that a pass over the pixels uses again and again: half of the second-level
+  // cache, which has 1 MiB or more on processors with AVX-512 (but 512 KiB on Ice and Rocket Lake).
   int64_t pass_bytes;
 
   // Lanes that are computed of the last panel of `channels`: half of them where that is enough.
@@ -48,10 +48,10 @@ struct PanelTileSize {
   constexpr int32_t most_pixels(int64_t channels) const {
     return channels < kChannelPanel ? pixels_of_lanes(last_lanes(channels)) : pixels;
   }
-  // Of that the pixels of a tile whose inputs are `stride` elements apart. At multiples of 4096
-  // bytes they all fall into one set of a first-level cache (64 sets of 64 bytes on every x86 in
-  // use, of 8 lines or more), where 14 of them push each other out: 6, with two streams of weights,
-  // stay.
+  // Returns how many of `most` pixels a tile has whose inputs are `stride` elements apart. At
+  // multiples of 4096 bytes the inputs all fall into one set of a first-level cache (64 sets of 64
+  // bytes on every x86 in use, with 8 lines or more), where 14 of them push each other out. 6 of
+  // them, with two streams of weights, stay.
   static constexpr int32_t pixels_for(int64_t stride, int32_t most) {
     return most > 6 && stride % 1024 == 0 ? 6 : most;
   }
@@ -91,7 +91,7 @@ struct PanelTap {
 struct PanelBlocks {
   int64_t pixels_per_block;
   int64_t panels_per_block;
-  int64_t pixel_blocks;  // of one image
+  int64_t pixel_blocks;  // in one image
   int64_t panel_blocks;
 };
 
@@ -163,8 +163,9 @@ struct PanelRectangle {
   Range panels;
 };
 
-// The rectangle that starts with *task: either a part of the pixels with one block of panels, or
-// all pixels with several. *task moves behind it; it is below task_end. `panels`: of the step.
+// Returns the rectangle that starts with *task: either a part of the pixels with one block of
+// panels, or all pixels with several. Moves *task behind it; *task is below task_end. `panels` is
+// the step's.
 constexpr PanelRectangle take_rectangle(const PanelBlocks& blocks, int64_t images, Range panels,
                                         int64_t task_end, int64_t* task) {
   const int64_t column = images * blocks.pixel_blocks;
@@ -183,7 +184,7 @@ constexpr PanelRectangle take_rectangle(const PanelBlocks& blocks, int64_t image
   return rectangle;
 }
 
-// The pixels of `image` in the rectangle, maybe none. `pixels`: of one image.
+// Returns the pixels of `image` in the rectangle, maybe none. `pixels` counts those of one image.
 constexpr PixelRange pixels_of(const PanelRectangle& rectangle, const PanelBlocks& blocks,
                                int64_t pixels, int64_t image) {
   int64_t begin = rectangle.block_begin - image * blocks.pixel_blocks;

@@ -10,7 +10,7 @@ namespace codl::kernels {
 // Elements a work-item moves at once where they are neighbours on both sides.
 inline constexpr int32_t kClAxesWidth = 4;
 
-// The axes with the step in input `input`; the unused ones get extent 1 and step 0.
+// Sets the axes with the step in input `input`; unused ones get extent 1 and step 0.
 inline void set_axes(const LoopAxes& axes, int32_t input, AxisArgs (&out)[kMaxRank]) {
   for (int32_t i = 0; i < kMaxRank; ++i)
     out[i] = i < axes.count ? AxisArgs{static_cast<int32_t>(axes.extents[i]),
@@ -18,7 +18,7 @@ inline void set_axes(const LoopAxes& axes, int32_t input, AxisArgs (&out)[kMaxRa
                             : AxisArgs{1, 0};
 }
 
-// The same with the steps in both inputs.
+// Sets the axes with the steps in both inputs.
 inline void set_axes(const LoopAxes& axes, AxisPairArgs (&out)[kMaxRank]) {
   for (int32_t i = 0; i < kMaxRank; ++i)
     out[i] = i < axes.count ? AxisPairArgs{static_cast<int32_t>(axes.extents[i]),

@@ -72,7 +72,7 @@ CODL_CL_GROUP(Axis);
 CODL_CL_GROUP(AxisPair);
 CODL_CL_ARGS(CopyAxes);
 
-// Work-items 0 .. item_count - 1 in one dimension. Returns the count: the kernel checks
+// Sets work-items 0 .. item_count - 1 in one dimension. Returns the count: the kernel checks
 // get_global_id(0) against it.
 inline int32_t set_line(const StepShape& step, int64_t item_count, ClLaunch* out) {
   uint64_t items = kClLineItems;
@@ -134,7 +134,7 @@ struct ClRuns {
   int32_t batch = 1;
   int32_t pixels = 1;
   int32_t stored_count = 0;  // lanes written
-  int32_t valid_count = 0;   // of them; the others become zero
+  int32_t valid_count = 0;   // lanes with values; the others become zero
 
   int64_t chunks() const { return ceil_div(stored_count, kClLanes); }
 };

@@ -8,7 +8,7 @@ namespace {
 constexpr int kMaxCodeBits = 15;
 constexpr int kMaxSymbols = 288;
 constexpr int kEndOfBlock = 256;
-constexpr int kLongest = 285;  // of the lengths, with no bits of its own
+constexpr int kLongest = 285;  // symbol of the longest length, which has no bits of its own
 
 class Bits {
  public:
@@ -37,13 +37,13 @@ class Bits {
   const uint8_t* next_;
   const uint8_t* end_;
   int held_ = 0;
-  int left_ = 0;  // of held_
+  int left_ = 0;  // bits left in held_
   bool is_over_ = false;
 };
 
 // Symbols in the order of their codes: shorter codes first, among equal lengths by number.
 struct Code {
-  uint16_t counts[kMaxCodeBits + 1];  // of codes, by length
+  uint16_t counts[kMaxCodeBits + 1];  // number of codes by length
   uint16_t symbols[kMaxSymbols];
 
   void assign(const uint8_t* lengths, int count) {
@@ -57,8 +57,8 @@ struct Code {
         }
   }
 
-  // -1: no such code. Codes of one length are consecutive numbers, and `code` is counted from the
-  // first of them.
+  // Returns -1 if there is no such code. Codes of one length are consecutive numbers, and `code` is
+  // counted from the first of them.
   int read(Bits& bits) const {
     int code = 0;
     int first = 0;  // place of its symbol
@@ -82,7 +82,7 @@ size_t value_of(int symbol, Bits& bits) {
   return static_cast<size_t>((in_group << (group - 1)) + bits.take(group - 1));
 }
 
-// The two codes of a block, themselves in a code.
+// Reads the two codes of a block, which are themselves coded.
 bool read_codes(Bits& bits, Code& literals, Code& distances) {
   constexpr uint8_t kOrder[] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
   const int literal_count = 257 + bits.take(5);
@@ -97,7 +97,7 @@ bool read_codes(Bits& bits, Code& literals, Code& distances) {
     if (symbol < 0) return false;
     int repeats = 1;
     uint8_t length = static_cast<uint8_t>(symbol);
-    if (symbol == 16) {  // the one before
+    if (symbol == 16) {  // repeats the one before
       if (i == 0) return false;
       length = lengths[i - 1];
       repeats = 3 + bits.take(2);

@@ -1,4 +1,4 @@
-// The OpenCL C of all GPU kernels, which libcodl holds compressed: a fifth of its bytes.
+// The OpenCL C of all GPU kernels, which libcodl holds compressed to a fifth.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace codl::kernels {
 
-// Deflated, without a header (RFC 1951); unpacked, each text ends with a one in place of the zero.
-// In a file that cmake/codl_embed.cmake generates.
+// Deflated, without a header (RFC 1951). When unpacked, each text ends with a one in place of the
+// zero. cmake/codl_embed.cmake generates the file.
 extern const uint8_t kPackedClTexts[];
 extern const size_t kPackedClTextBytes;
 

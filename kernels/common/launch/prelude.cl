@@ -13,8 +13,9 @@
 #ifndef ACTIVATION
 #define ACTIVATION 0
 #endif
-// What becomes of a NaN, and why no max(), min(), clamp() or sign() of v stands alone: docs/reference/operators.md,
-// "NaN and infinities". OpenCL leaves the first three undefined for a NaN and has 0 as its sign.
+// docs/reference/operators.md, "NaN and infinities", says how kernels treat a NaN, and so why no
+// max(), min(), clamp() or sign() of v stands alone: OpenCL leaves the first three undefined for a
+// NaN and has 0 as its sign.
 #define KEEP_NAN(v, result) select(result, v, isnan(v))
 // The larger of the two, a NaN if either is one.
 #define LARGER(a, b) select(b, a, ((a) > (b)) | isnan(a))
@@ -270,7 +271,8 @@ static inline void store_lanes_half(float16 v, global half* p, int count) {
   if (count & 1) vstore_half(v.s0, 0, p);
 }
 
-// For kernels with three ids: whether the work-item is one that rounding up the global size made.
+// For kernels with three ids: returns whether the work-item exists only because the global size was
+// rounded up.
 static inline bool is_past_grid(int extent0, int extent1, int extent2) {
   return (int)get_global_id(0) >= extent0 || (int)get_global_id(1) >= extent1 ||
          (int)get_global_id(2) >= extent2;
@@ -323,7 +325,8 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
   (int2)(column * x##_texels + x##_first_texel + texel, \
          n * x##_rows_held + x##_first_row + row)
 
-// Image kernels: whole texels by integer coordinates; outside the image everything is zero.
+// For image kernels: reads whole texels by integer coordinates; outside the image everything is
+// zero.
 constant sampler_t kTexel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
 // An x coordinate so far outside that adding a texel index keeps it there: padding columns.
 #define OUTSIDE (-(1 << 28))

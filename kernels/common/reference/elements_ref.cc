@@ -23,7 +23,7 @@ void narrow(const From* from, int64_t count, void* to) {
 // A binary format of 16 bits: sign, exponent, fraction.
 struct Half {
   int32_t fraction_bits;
-  int32_t bias;  // of the exponent
+  int32_t bias;  // added to the exponent
 };
 constexpr Half kF16 = {10, 15};
 constexpr Half kBF16 = {7, 127};

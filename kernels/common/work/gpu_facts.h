@@ -1,15 +1,15 @@
-// What a device profile says of a GPU that the tiles of its steps depend on.
+// The facts of a device profile's GPU on which the tiles of its steps depend.
 #pragma once
 
 #include "kernels/common/gemm/gemm_tile.h"
 
 namespace codl::kernels {
 
-// What a tile reaches on a unit of the GPU.
+// The speed that a tile reaches on a unit of the GPU.
 struct TimedTile {
   GemmTile tile = {};
-  double macs_per_ns = 0;  // of a unit that has groups enough
-  // Of groups that are alone on a unit: what a step waits for memory and barriers.
+  double macs_per_ns = 0;  // on a unit that has groups enough
+  // How long a step waits for memory and barriers if its group is alone on a unit.
   double step_ns = 0;
   int32_t residents = 1;  // groups of a unit that wait at the same time
 };
@@ -22,10 +22,10 @@ struct TimedTiles {
   TimedTile tiles[kMaxCount] = {};
 };
 
-// What was found best on the GPU, for kernels whose tile a profile may choose (TileKind).
+// The fastest tiles found on the GPU, for kernels whose tile a profile may choose (TileKind).
 struct GpuTiles {
   static constexpr uint32_t kMaxTables = 8;
-  uint16_t local_sizes[kKernelCount][3] = {};  // by kernel id - 1; 0: the kernel's own
+  uint16_t local_sizes[kKernelCount][3] = {};  // indexed by kernel id - 1; 0: the kernel's own
   TimedTiles tables[kMaxTables] = {};
   uint32_t table_count = 0;
 
@@ -43,7 +43,7 @@ struct GpuTiles {
   constexpr void set_local_size(const KernelInfo& kernel, const int32_t* sizes) {
     for (int i = 0; i < 3; ++i) local_sizes[kernel.id - 1][i] = static_cast<uint16_t>(sizes[i]);
   }
-  // Takes the place of the kernel's. False: one kernel too many.
+  // Replaces the kernel's table. Returns false if there is one kernel too many.
   constexpr bool set_table(const TimedTiles& table) {
     for (uint32_t i = 0; i <= table_count && i < kMaxTables; ++i) {
       if (i < table_count && tables[i].kernel_id != table.kernel_id) continue;
@@ -55,8 +55,8 @@ struct GpuTiles {
   }
 };
 
-// Where a profile does not say what a work-group may have. 256 work-items: every GPU that the
-// profiles are of has them, and no kernel takes more of itself. 32 KiB of local memory: the least
+// Used if a profile does not say what a work-group may have. 256 work-items: every GPU of the
+// profiles has them, and no kernel uses more unless told to. 32 KiB of local memory: the least
 // CL_DEVICE_LOCAL_MEM_SIZE of OpenCL's full profile.
 inline constexpr int32_t kUnknownGroupItems = 256;
 inline constexpr double kUnknownGroupLocalBytes = 32 * 1024;
@@ -65,12 +65,12 @@ struct GpuFacts {
   int32_t units = 1;  // compute units, each with work-groups of its own
   // OpenCL runs on a processor, a core for each unit.
   bool is_processor = false;
-  int32_t registers = 0;  // of a processor: floats that the vector registers of a core hold
-  // Of a unit.
+  int32_t registers = 0;  // processors only: floats that the vector registers of a core hold
+  // The numbers of one unit.
   double unit_macs_per_ns = 1;
   double unit_registers = 1;    // 32-bit
   double unit_local_bytes = 0;  // that its groups share
-  double latency_ns = 1;        // of a load that no cache has
+  double latency_ns = 1;        // latency of a load that misses every cache
   // A work-group has at most these; no step takes more.
   int32_t max_group_items = kUnknownGroupItems;
   double max_group_local_bytes = kUnknownGroupLocalBytes;

@@ -32,7 +32,7 @@ inline uint64_t memory_bytes(const OperandShape& shape) {
   return static_cast<uint64_t>(stored_elements(shape)) * dtype_bytes(shape.dtype);
 }
 
-// Of all operands, images too; packed ones as if they were not.
+// Returns the bytes of all operands: images count too, and packed operands as if they were not.
 inline size_t operand_bytes(const StepCase& item) {
   size_t bytes = 0;
   for (const OperandShape& shape : item.operands)
@@ -48,7 +48,7 @@ inline size_t weight_bytes(const StepCase& item) {
   return bytes;
 }
 
-// Borrows the case: a StepCase, or one of the tests, which has the same members.
+// Borrows the case: a StepCase, or one of the tests', which has the same members.
 template <typename Case>
 StepShape step_of(const KernelInfo& kernel, const Case& item) {
   StepShape step;

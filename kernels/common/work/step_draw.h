@@ -1,6 +1,6 @@
-// Random steps of the sizes that networks have, for codl-profile to time. What an operator's steps
-// look like says kernels/<op>/<op>_samples.cc with the draws here. Not for devices' code paths: it
-// allocates.
+// Draws random steps of the sizes that networks have, for codl-profile to time.
+// kernels/<op>/<op>_samples.cc describes an operator's steps with these draws. Not for code that
+// runs on devices: it allocates.
 #pragma once
 
 #include <algorithm>
@@ -21,14 +21,14 @@ class StepDraw {
       : kernel_info_(kernel_info), random_(random) {}
 
   const KernelInfo& kernel_info() const { return kernel_info_; }
-  // What has been drawn so far.
+  // Returns the step as drawn so far.
   StepCase& step() { return step_; }
   void begin() {
     step_ = {};
     step_.op = kernel_info_.op;
   }
 
-  // In [0, 1), the same on every platform.
+  // Returns a number in [0, 1), the same on every platform.
   double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
   bool chance(double share) { return uniform() < share; }
   int32_t between(int32_t least, int32_t most) {
@@ -49,8 +49,8 @@ class StepDraw {
     return pick({7,  14, 28, 56,  112, 7,  14, 28,  56, 112, 8,  16, 32, 64, 10,
                  20, 40, 80, 160, 13,  26, 52, 104, 17, 35,  19, 38, 75, 150});
   }
-  // Of a map of `side` rows and columns: mostly multiples of 16, many of 64, and the more the
-  // smaller it is.
+  // Draws the channels of a map with `side` rows and columns: mostly multiples of 16, many of 64,
+  // and the more the smaller the map is.
   int32_t channels(int32_t side) {
     const double area = double{1} * side * side;
     const double least = std::clamp(1e4 / area, 8.0, 256.0);
@@ -83,7 +83,7 @@ class StepDraw {
         return std::max(in / pick({3, 4, 6}), 4);
     }
   }
-  // Tokens of a sequence; a width of features.
+  // Draws the number of tokens of a sequence, or a width of features.
   int32_t tokens() {
     if (chance(0.3)) return log_between(8, 512);
     return pick({49, 50, 64, 77, 96, 128, 144, 196, 197, 256, 384, 512});
@@ -183,7 +183,7 @@ struct StepSamples {
   bool (*draw)(StepDraw& draw);  // false: these numbers make no step
 };
 
-// Null for an operator without a file: the kernel's family stands for it.
+// Returns null for an operator without a file: then the kernel's family stands for it.
 const StepSamples* samples_of(OpKind op);
 
 }  // namespace codl::kernels

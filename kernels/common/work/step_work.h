@@ -1,5 +1,5 @@
-// What is asked of an operator's kernels while a plan or a profile is made, and never while a plan
-// runs: what a step costs, and which tile to take. The runtime does not link it.
+// The questions that an operator's kernels answer while a plan or a profile is made, never while a
+// plan runs: how much work a step is, and which tile to take. The runtime does not link this.
 #pragma once
 
 #include "kernels/common/contract/check_step_shape.h"
@@ -14,13 +14,13 @@ namespace codl::kernels {
 struct WorkMachine {
   // CPU
   int32_t threads = 1;  // workers
-  // Of each worker, as WorkerSpeeds has them; null: all alike.
+  // The speed of each worker, as in WorkerSpeeds; null: all alike.
   const uint16_t* worker_speeds = nullptr;
   int32_t vector_lanes = 4;  // floats in a vector of the kernels: 4, 8 or 16
   // GPU
   int32_t units = 1;       // compute units, each with work-groups of its own
   int32_t wave_width = 1;  // work-items that run in step; 1 where a processor runs OpenCL
-  // Bytes of the caches, 0 where there is none: it then holds nothing.
+  // Bytes of the caches; 0: there is none.
   //   l1          of a core or compute unit
   //   texture     of a compute unit, for images; 0: l1 serves them, too
   //   l2          of a core; of a GPU, for all units
@@ -31,13 +31,13 @@ struct WorkMachine {
   double last_level_bytes = 0;
 };
 
-// What a step asks of a processor: counts of the whole step, of all workers or units together,
-// unless they say otherwise. Each is checked by hand: from the shapes, the part, and how the kernel
-// goes through it. None is weighed or fitted, and none is below 0.
+// The work that a step gives a processor: counts of the whole step, for all workers or units
+// together unless they say otherwise. Each can be checked by hand from the shapes, the part, and
+// how the kernel goes through it. None is weighed or fitted, and none is below 0.
 struct StepWork {
   // -- arithmetic, in elements: a vector of 8 lanes counts 8
-  // Multiply-adds that are executed, with those of surplus pixels, channels and lanes of tiles,
-  // panels and vectors. Winograd: of the products.
+  // Multiply-adds that are executed, including those of surplus pixels, channels and lanes of
+  // tiles, panels and vectors. For Winograd, those of the products.
   double macs = 0;
   // Multiply-adds of the operator's definition: output elements of the part times the depth of
   // each, taps in the padding included.
@@ -46,8 +46,8 @@ struct StepWork {
   // additions, comparisons, limits, conversions, those of transforms, of polynomials. Moves are
   // none.
   double operations = 0;
-  // Quotients and roots, which wait for a unit of their own; of a GPU also calls of functions that
-  // are its driver's: exponentials, logarithms, sines.
+  // Quotients and roots, which wait for a unit of their own; on a GPU also calls of the driver's
+  // functions: exponentials, logarithms, sines.
   double transcendentals = 0;
 
   // -- memory, in bytes
@@ -56,15 +56,15 @@ struct StepWork {
   double read_bytes = 0;
   double written_bytes = 0;
   double weight_bytes = 0;
-  // What loads and stores ask of the first-level cache: each use counts. Of a GPU what arrives in
-  // the registers of work-items, each for itself; local memory is not counted.
+  // Bytes that loads and stores ask of the first-level cache: each use counts. On a GPU, the bytes
+  // that arrive in the registers of work-items, counted for each item; local memory is not counted.
   double moved_bytes = 0;
-  // What loads bring from beyond the first level, the second and the last, of a step that runs
-  // again and again by itself: a byte that is used again after d other bytes comes from beyond a
-  // cache of c bytes by the share d / c - 1, from 0 to 1. What is used for the first time in a run
-  // was used last in the run before. A GPU's groups have no first level in common: what another has
-  // read comes from beyond it. Of pieces of pixels all their cache lines count. Stores are counted
-  // beyond the last level only, where a line is fetched for them.
+  // Bytes that loads bring from beyond the first level, the second and the last, in a step that
+  // runs again and again by itself. A byte that is used again after d other bytes comes from beyond
+  // a cache of c bytes by the share d / c - 1, limited to 0 to 1. The first use of a byte in a run
+  // counts as following its last use in the run before. A GPU's groups share no first level: a byte
+  // that another group has read comes from beyond it. For pieces of pixels all their cache lines
+  // count. Stores are counted beyond the last level only, where a line is fetched for them.
   double beyond_l1_bytes = 0;
   double beyond_l2_bytes = 0;
   double beyond_last_bytes = 0;
@@ -75,25 +75,27 @@ struct StepWork {
   double gathers = 0;
 
   // -- loops
-  // CPU: calls of what is innermost: of a tile of the micro-kernel, a run, a row. GPU: steps of
-  // loops, of all waves; what a step loads is asked for at once, and the next step waits for it.
+  // CPU: calls of the innermost function: for a tile of the micro-kernel, a run, a row. GPU: steps
+  // of loops, summed over waves; a step's loads are issued at once, and the next step waits for
+  // them.
   double tile_calls = 0;
-  // Times that all tasks run, each after all are done; 1 of a GPU's.
+  // How often all tasks run, each time after all are done; 1 on a GPU.
   double phases = 1;
 
   // -- a CPU step
   // Pieces, of a phase, that any worker may run.
   double tasks = 0;
-  // The time of the worker that is done last, where the first worker, the fastest, takes 1 for the
-  // whole step: its part of the work over its speed, by the shares that workers begin with. 1 of
-  // one task; of workers that are alike, the part of the one that has most, 1 / threads at least.
+  // The time of the worker that is done last, in units of the time that the first worker, the
+  // fastest, would take for the whole step: its part of the work over its speed, by the shares that
+  // workers begin with. 1 if there is one task. If workers are alike it is the largest part, 1 /
+  // threads at least.
   double busiest_share = 1;
 
   // -- a GPU step
-  double launches = 0;    // of OpenCL kernels
+  double launches = 0;    // OpenCL kernels launched
   double work_items = 0;  // those that only fill up groups included
   double work_groups = 0;
-  double waves = 0;  // of groups: each has work-items / wave_width, rounded up
+  double waves = 0;  // sum over groups of work-items / wave_width, rounded up
   // 32-bit registers of a work-item for sums, factors and what is on its way to local memory; 0: so
   // few that they do not decide how many waves a unit holds.
   double item_registers = 0;
@@ -112,8 +114,8 @@ enum class KernelFamily : uint8_t {
   Reduction,  // softmax, normalisation, sums
   Elementwise,
   Move,  // elements change place
-  // Sums of products that work-items keep while their group waits, for each piece of the depth, for
-  // what it shares in local memory. What that costs is the device's to say: a processor that runs
+  // Sums of products that work-items keep while their group waits, at each piece of the depth, for
+  // the operands it shares in local memory. The cost depends on the device: a processor that runs
   // OpenCL puts all sums of a group away at each wait.
   Tiled,
   Loops,
@@ -123,25 +125,25 @@ inline constexpr const char* kFamilyNames[] = {"convolution", "product",   "dept
                                                "move",        "tiled",     "loops"};
 inline constexpr int kFamilyCount = 9;
 
-// What a profile may say of a kernel's tile.
-//   Own    nothing: the numbers have a meaning of its own, or its work-groups share local memory
-//   Local  the local size: the first three numbers, which change no result
-//   Gemm   among which tiles of gemm_tile.cl it chooses
+// How a profile may choose a kernel's tile.
+//   Own    not at all: the numbers have a meaning of their own, or work-groups share local memory
+//   Local  it chooses the local size: the first three numbers, which change no result
+//   Gemm   it chooses among the tiles of gemm_tile.cl
 enum class TileKind { Own, Local, Gemm };
 
 // One constant per kernels/<op>/, named k<Op>Work, in <op>_work.cc. All steps have passed
 // check_step().
 struct OpWork {
-  KernelFamily family;  // of all kernels but the reference one and those that are tiled
+  KernelFamily family;  // for all kernels but the reference one and those that are tiled
   // Adds the counts of the step to `out`, which has those of a GPU's launch. A GPU step has its
   // tile.
   void (*work)(const StepShape& step, const WorkMachine& machine, StepWork* out) = nullptr;
-  // GPU kernels only, null for most operators; the step has no tile, and passes check_step() with
-  // the one that is given. Writes at most kMaxTileInts numbers and returns how many; 0: the
-  // defaults. Of a Local kernel the first three are the local size; kernels::choose_tile() has the
-  // profile's in their place. What decides the order of additions must not depend on the part.
+  // Writes at most kMaxTileInts numbers for a step without a tile and returns how many; 0: the
+  // defaults. The step passes check_step() with them. GPU kernels only, null for most operators.
+  // For a Local kernel the first three are the local size, which kernels::choose_tile() replaces by
+  // the profile's. Numbers that decide the order of additions must not depend on the part.
   uint32_t (*choose_tile)(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) = nullptr;
-  // Of GPU kernels whose algorithm does not say it (tile_kind_of()).
+  // The kind of tile of GPU kernels whose algorithm does not imply it (tile_kind_of()).
   TileKind tile_kind = TileKind::Local;
 };
 

@@ -41,7 +41,7 @@ PanelSharers fill_panel_tasks(const PanelBlocks& blocks, int64_t images, int64_t
   const int64_t column = images * blocks.pixel_blocks;
   const int64_t task_count = column * blocks.panel_blocks;
   out->tasks = static_cast<double>(task_count);
-  // Pixels times panels of tasks [0, task).
+  // Returns pixels times panels of tasks [0, task).
   const auto before = [&](int64_t task) {
     const int64_t block = task / column;
     const int64_t rest = task % column;
@@ -70,7 +70,7 @@ PanelSharers fill_panel_tasks(const PanelBlocks& blocks, int64_t images, int64_t
 PanelCounts count_panels(const PanelProduct& product, const PanelTileSize& size) {
   PanelCounts counts;
   if (product.pixels <= 0) return counts;
-  // Of about equal size: so many tiles have a pixel more than the others.
+  // Tiles are about equal in size: `longer` of them have one pixel more than the others.
   const int64_t tiles = ceil_div(product.pixels, product.tile_pixels);
   const auto count = static_cast<int32_t>(product.pixels / tiles);
   const int64_t longer = product.pixels % tiles;
@@ -111,7 +111,8 @@ void fill_gemm(const GemmTile& tile, const GemmSize& part, double row_bytes, dou
 
 namespace {
 
-// Of an element: vector instructions, those that keep a NaN included, and quotients and roots.
+// The cost of a function for one element: vector instructions, including those that keep a NaN, and
+// quotients and roots.
 struct Curve {
   double operations;
   double transcendentals;
@@ -126,7 +127,7 @@ Curve cpu_curve(int32_t kind, const WorkMachine& machine) {
   const auto with_sigmoid = [&](double others) {
     return machine.vector_lanes == 16 ? Curve{others + 19, 0} : Curve{others + 16, 1};
   };
-  // What calls of libm take for a vector, at some 40 instructions for each of its lanes.
+  // The cost of calls of libm for a vector, at some 40 instructions for each of its lanes.
   const auto libm = [&] { return Curve{40.0 * machine.vector_lanes, 0}; };
   switch (kind) {
 #define CODL_ACTIVATION(Name, number, parameters, use, formula, vector, cpu_cost, cl_cost, cl) \
@@ -138,9 +139,9 @@ Curve cpu_curve(int32_t kind, const WorkMachine& machine) {
   }
 }
 
-// Of the OpenCL texts: built-in functions that are more than an instruction, quotients and roots
-// count one each; what a function takes is the driver's. erf: rational functions of four ranges, of
-// which vectors take all, and an exponential.
+// The cost of a function in the OpenCL texts: built-in functions that are more than an instruction
+// count one each, like quotients and roots; their real cost is the driver's. erf is rational
+// functions of four ranges, all of which vectors compute, and an exponential.
 Curve cl_curve(int32_t kind) {
   const auto curve = [](double operations, double transcendentals) {
     return Curve{operations, transcendentals};
@@ -222,7 +223,7 @@ void count_moves(const StepShape& step, const WorkMachine& machine, StepWork* ou
 }
 
 void count_loops(const StepShape& step, const WorkMachine& machine, StepWork* out) {
-  double elements = 0;  // of all inputs
+  double elements = 0;  // sum over all inputs
   for (uint32_t i = 0; i + 1 < step.operand_count; ++i)
     elements += static_cast<double>(stored_elements(step.operands[i]));
   const auto written = static_cast<double>(part_elements(step));

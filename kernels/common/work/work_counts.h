@@ -1,4 +1,4 @@
-// What the functions that fill StepWork have in common.
+// The common part of the functions that fill StepWork.
 #pragma once
 
 #include "kernels/common/contract/check_step_shape.h"
@@ -47,8 +47,8 @@ class WorkMemory {
         l1_bytes_ = machine.texture_bytes;
   }
 
-  // Each byte once. `sharers`: workers, or groups, that read it; 1.5: one half of it is read by
-  // two.
+  // Counts the reading of `bytes`, each byte once. `sharers`: workers, or groups, that read it;
+  // 1.5: one half of it is read by two.
   void read(double bytes, double sharers = 1) {
     out_.read_bytes += bytes;
     used_ += bytes * sharers;
@@ -76,13 +76,14 @@ class WorkMemory {
     out_.beyond_last_bytes += beyond(bytes, all, machine_.last_level_bytes);
   }
 
-  // What is used for the first time in a run. After all others, with busiest_share known.
+  // Counts the bytes that are used for the first time in a run. Must be called last, once
+  // busiest_share is known.
   void finish() {
     const double once = out_.read_bytes + out_.weight_bytes + lines_read_;
     const double written = out_.written_bytes * lines_;
     const double all = once + written + scratch_ * workers();
     used_ += lines_read_;
-    // Of a worker, or a compute unit.
+    // The share of one worker or compute unit.
     const double share = is_cpu_ ? out_.busiest_share : 1.0 / machine_.units;
     const double own = (used_ + written) * share + scratch_;
     out_.beyond_l1_bytes += beyond(used_, own, l1_bytes_);
@@ -93,13 +94,13 @@ class WorkMemory {
 
  private:
   double workers() const { return is_cpu_ ? smaller(machine_.threads, larger(out_.tasks, 1)) : 1; }
-  // Of bytes that are used after so many others, those that a cache no longer holds.
+  // Returns how many of `bytes`, used again after `distance` other bytes, a cache no longer holds.
   static double beyond(double bytes, double distance, double cache_bytes) {
     if (cache_bytes <= 0) return bytes;
     return bytes * smaller(larger(distance / cache_bytes - 1, 0), 1);
   }
 
-  // Cache lines of a piece of a pixel; pieces begin at any four channels.
+  // Returns the bytes of the cache lines of a piece of a pixel; pieces begin at any four channels.
   static double line_bytes(double piece, double pixel) {
     constexpr double kLine = 64;
     return smaller(piece + kLine - kChannelPad * sizeof(float), pixel);
@@ -108,16 +109,16 @@ class WorkMemory {
   const WorkMachine& machine_;
   StepWork& out_;
   bool is_cpu_;
-  double l1_bytes_;        // of the cache that serves the operands
+  double l1_bytes_;        // size of the cache that serves the operands
   double used_ = 0;        // first uses, by each that reads
-  double lines_read_ = 0;  // what cache lines have around pieces that are read
-  double lines_ = 1;  // bytes of the lines of the part's pieces of pixels, of a byte of the pieces
+  double lines_read_ = 0;  // bytes of cache lines around the pieces that are read
+  double lines_ = 1;       // bytes of lines per byte of the part's pieces of pixels
   double scratch_ = 0;
 };
 
 // ---- CPU: tasks ---------------------------------------------------------------------------------
 
-// Tasks of `units` alike, by units_of_tasks().
+// Fills in tasks of `units` equal units, by units_of_tasks().
 void fill_tasks(int64_t units, int32_t task_count, const WorkMachine& machine, StepWork* out);
 
 // Tasks that are blocks of pixels times blocks of panels, by take_rectangle(). How many workers
@@ -133,18 +134,18 @@ PanelSharers fill_panel_tasks(const PanelBlocks& blocks, int64_t images, int64_t
 
 // A product by the micro-kernel of panel_tile-inl.h.
 struct PanelProduct {
-  double runs = 1;          // of pixels that are cut into tiles, each
-  int64_t pixels = 1;       // of a run
+  double runs = 1;          // runs of pixels, each cut into tiles
+  int64_t pixels = 1;       // pixels in a run
   int32_t tile_pixels = 1;  // most of a tile
   double groups = 1;
-  int64_t panels = 1;       // of a group
-  int32_t most_panels = 1;  // of a call
+  int64_t panels = 1;       // panels in a group
+  int32_t most_panels = 1;  // most panels in a call
   double lanes = 16;        // computed of a group's panels, all together: 16 of each but the last
   double depth = 1;         // multiply-adds of an element
 };
 
 struct PanelCounts {
-  double tiles = 0;  // of pixels
+  double tiles = 0;  // tiles of pixels
   double calls = 0;
   double macs = 0;
   double moved_bytes = 0;  // weights and inputs that are loaded
@@ -160,8 +161,8 @@ PanelCounts count_panels(const PanelProduct& product, const PanelTileSize& size)
 
 // ---- GPU ----------------------------------------------------------------------------------------
 
-// A product of a part by gemm_tile.cl. `row_bytes`, `column_bytes`: of all of a product's rows and
-// columns, each byte once.
+// Fills in a part's product by gemm_tile.cl. `row_bytes` and `column_bytes` cover all rows and
+// columns of a product, each byte once.
 void fill_gemm(const GemmTile& tile, const GemmSize& part, double row_bytes, double column_bytes,
                WorkMemory* memory, StepWork* out);
 
@@ -173,26 +174,26 @@ void add_curve(int32_t kind, double elements, const WorkMachine& machine, StepWo
 
 // ---- whole steps --------------------------------------------------------------------------------
 
-// Reads and writes in order: a step that touches each byte of its operands once, of the inputs
-// `read_bytes`. On a CPU with its tasks.
+// Fills in a step that reads and writes in order and touches each byte of its operands once; it
+// reads `read_bytes` of the inputs. On a CPU with its tasks.
 void fill_stream(const StepShape& step, const WorkMachine& machine, double read_bytes,
                  int64_t units, int32_t task_count, StepWork* out);
 
-// Plain loops, the reference kernels: one task, each element by its indices. `uses`: inputs that
-// are loaded for an element of the output.
+// Fills in plain loops, the reference kernels: one task, which finds each element by its indices.
+// `uses`: inputs loaded per element of the output.
 void fill_loops(const StepShape& step, const WorkMachine& machine, double uses, double read_bytes,
                 StepWork* out);
 
-// Bytes of all inputs.
+// Returns the bytes of all inputs.
 double all_read_bytes(const StepShape& step);
 
-// Runs of an output that is read and written in its order: all of it, or the channels of a part of
-// each pixel.
+// Fills in the runs of an output that is read and written in its order: all of it, or the channels
+// of a part in each pixel.
 void fill_pixel_runs(const StepShape& step, StepWork* out);
 
-// OpWork::work of reference kernels. Of the inputs, as much as is written:
+// OpWork::work of reference kernels, which read as much of the inputs as they write:
 void count_moves(const StepShape& step, const WorkMachine& machine, StepWork* out);
-// All of all operands, one operation for an element:
+// Counts all of all operands, and one operation per element:
 void count_loops(const StepShape& step, const WorkMachine& machine, StepWork* out);
 
 }  // namespace codl::kernels
