@@ -13,12 +13,12 @@ class AheadWindow {
  public:
   static constexpr uint32_t kNoWait = UINT32_MAX;
 
-  // Of microseconds; 0: no bound.
+  // `max_us` in microseconds; 0: no bound.
   explicit AheadWindow(float max_us) : max_ns_(nanoseconds(max_us)) {}
 
-  // What the host waits for before it enqueues GPU step `step`, or kNoWait; the steps up to that
-  // one have left the queue then. `us_of(i)`: predicted_us of step i, less than 0 for steps of
-  // other queues.
+  // Returns the step that the host waits for before it enqueues GPU step `step`, or kNoWait; then
+  // all steps up to the returned one have left the queue. `us_of(i)`: predicted_us of step i, less
+  // than 0 for steps of other queues.
   template <typename UsOf>
   uint32_t add(uint32_t step, const UsOf& us_of) {
     if (max_ns_ == 0) return kNoWait;

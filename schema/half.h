@@ -16,8 +16,8 @@ inline float float_of_half(uint16_t half) {
   return __builtin_bit_cast(float, bits | sign);
 }
 
-// The nearest half, of two the even one; infinity from 65520 on, halfway from the largest to 2^16.
-// One NaN.
+// Returns the nearest half, the even one of two equally near; infinity from 65520 on, halfway from
+// the largest to 2^16. There is one NaN.
 inline uint16_t half_of(double value) {
   const uint64_t bits = __builtin_bit_cast(uint64_t, value);
   const auto sign = static_cast<uint32_t>(bits >> 48) & 0x8000u;
@@ -27,8 +27,8 @@ inline uint16_t half_of(double value) {
   // Biased by 15 as a half has it, of what is below the normal ones 1: from 1 to 30.
   const auto wide = static_cast<int32_t>(bits >> 52 & 0x7ff);
   const int32_t exponent = wide > 1008 ? wide - 1008 : 1;
-  // In units of the halves around it, 2^(exponent - 25): at most 2048. At 2^52 doubles are whole
-  // numbers, so that adding it rounds. A carry runs into the exponent, as it should.
+  // The value in units of the halves around it, 2^(exponent - 25), is at most 2048. At 2^52 doubles
+  // are whole numbers, so that adding it rounds. A carry runs into the exponent, as it should.
   const double units =
       magnitude * __builtin_bit_cast(double, static_cast<uint64_t>(1048 - exponent) << 52);
   const auto rounded = static_cast<uint32_t>(units + 0x1p52 - 0x1p52);

@@ -30,7 +30,7 @@ inline int64_t run_in_input(const StepShape& step) {
   const SliceAxes axes = slice_axes(step.params_as<SliceParams>());
   int64_t first = 0;
   int64_t stride = 1;
-  bool takes_all = true;  // of the axes behind
+  bool takes_all = true;  // whether the axes behind are taken whole
   for (int32_t i = x.rank - 1; i >= 0; --i) {
     if (axes.start[i] < 0 || axes.start[i] >= x.dims[i] || axes.count[i] != y.dims[i] ||
         axes.count[i] > x.dims[i] - axes.start[i])

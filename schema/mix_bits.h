@@ -16,7 +16,7 @@ constexpr uint64_t mix_bits(uint64_t bits) {
 // SplitMix64's states go up by it: mix_bits(seed + kSplitMixStep) is the first number of a seed.
 inline constexpr uint64_t kSplitMixStep = 0x9e3779b97f4a7c15;
 
-// FNV-1a of 64 bits, a byte at a time from kFnvStart on. For names of files: they have to be the
+// FNV-1a of 64 bits, a byte at a time from kFnvStart on. Files are named by it, so it has to be the
 // same in every version. Source: RFC 9923.
 inline constexpr uint64_t kFnvStart = 0xcbf29ce484222325;
 constexpr uint64_t add_to_fnv(uint64_t hash, char byte) {

@@ -1,5 +1,5 @@
-// What the numbers in a plan's tables mean: where tensors are, who runs a step, what it does. Each
-// list with the names that dumps, messages and profiles have for it.
+// The meaning of the numbers in a plan's tables: where tensors are, who runs a step, what it does.
+// Each list has the names that dumps, messages and profiles use.
 //
 // Numbers are stored in plans: append, never renumber (README.md).
 #pragma once
@@ -55,7 +55,7 @@ enum class StepKind : uint8_t {
 };
 inline constexpr const char* kStepKindNames[] = {"kernel", "map", "unmap", "upload", "download"};
 
-// What the host does with a tensor that a Map step gives it.
+// How the host uses a tensor that a Map step gives it.
 enum class MapAccess : uint8_t { Read = 0, Write = 1, ReadWrite = 2 };
 inline constexpr const char* kMapAccessNames[] = {"read", "write", "read_write"};
 

@@ -1,4 +1,4 @@
-// What the files of verify_plan share: the state of a verification and the order of its parts.
+// Shared by the files of verify_plan: the state of a verification and the order of its parts.
 // Internal to schema/.
 #pragma once
 
@@ -8,13 +8,13 @@
 
 namespace codl {
 
-// What is being checked, what has been counted, and the first fault. The check_ functions return
-// false at the first fault they have recorded here.
+// The plan being checked, the counts so far, and the first fault. The check_ functions return false
+// at the first fault, which they have recorded here.
 struct PlanCheck {
   const plan::PlanDef* plan = nullptr;
   CheckStep check_step = nullptr;
   uint64_t data_bytes = 0;
-  bool is_kernel_named[kKernelCount + 1] = {};  // by kernel id: listed in PlanDef::kernels
+  bool is_kernel_named[kKernelCount + 1] = {};  // indexed by kernel id: listed in PlanDef::kernels
   uint64_t step_count = 0;                      // so far, over all variants
   uint64_t tensor_count = 0;
   uint64_t wait_count = 0;
@@ -40,7 +40,8 @@ struct PlanCheck {
 // Value of an unsigned 64-bit field for PlanFault::found.
 constexpr int64_t as_found(uint64_t value) { return static_cast<int64_t>(value); }
 
-// Of microseconds: what is no whole number of 64 bits is the nearest, NaN the least.
+// Converts microseconds: a number that is no whole number of 64 bits becomes the nearest one, NaN
+// the least.
 constexpr int64_t as_found(float us) {
   if (us >= 9e18f) return INT64_MAX;
   if (!(us > -9e18f)) return INT64_MIN;
@@ -63,7 +64,7 @@ inline const plan::TensorDef& operand_of(const plan::VariantDef& variant, const 
 
 // verify_tensors.cc
 
-// Dims of a value: rank, each dim (at least `least`), and their product within limits.
+// Checks a value's dims: rank, each dim (at least `least`), and their product are within limits.
 bool check_dims(PlanCheck& c, const flatbuffers::Vector<int32_t>* dims, int32_t least = 1);
 
 // Needs inputs, outputs, blobs, arenas and images checked.

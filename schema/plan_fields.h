@@ -1,5 +1,4 @@
-// Numbers of plan.fbs as what they stand for. Of verified plans; verify_plan itself asks
-// is_known().
+// Fields of plan.fbs by their meaning. For verified plans; verify_plan itself asks is_known().
 #pragma once
 
 #include "schema/plan.h"

@@ -36,14 +36,14 @@ inline constexpr uint64_t kDeviceAlignment = 1024;
 
 // Limits that keep arithmetic on untrusted numbers inside int32 and int64.
 inline constexpr int32_t kMaxDim = 1 << 24;
-inline constexpr int64_t kMaxElements = int64_t{1} << 30;  // of one tensor, padding included
+inline constexpr int64_t kMaxElements = int64_t{1} << 30;  // per tensor, padding included
 inline constexpr uint64_t kMaxArenaBytes = uint64_t{1} << 40;
 inline constexpr uint32_t kMaxSteps = 1u << 20;
 inline constexpr uint32_t kMaxThreads = 64;
 // The speed of the fastest worker of the CPU queue, which is its first: a step of one task runs
 // there. Those of the others are in this unit.
 inline constexpr uint16_t kFullSpeed = 10000;
-// Limits that bound the time verify_plan takes, counted over all variants. Far above any network.
+// Limits that bound the time of verify_plan, counted over all variants. Far above any network.
 inline constexpr uint32_t kMaxVariants = 64;
 inline constexpr uint32_t kMaxVariantNameBytes = 255;  // they are compared with each other
 // Names the plan's first variant where no variant has this name: that one computes on the processor

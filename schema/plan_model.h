@@ -1,5 +1,5 @@
-// A plan as plain structs: what the compiler's stages fill, and what its simulator, dumps and
-// reports read. A file has the same in the tables of plan.fbs; compiler/emit writes and reads them.
+// A plan as plain structs: the compiler's stages fill them, and its simulator, dumps and reports
+// read them. A file has the same in the tables of plan.fbs; compiler/emit writes and reads them.
 //
 // For the host only. The device side allocates nothing: it reads the tables where they lie
 // (plan_fields.h, verify_plan.h).
@@ -22,27 +22,27 @@ using StepId = uint32_t;    // in Variant::steps
 // A value, or a window of its rows, in one memory. A value split between the queues has up to one
 // tensor per queue (one for both where they share memory).
 struct Tensor {
-  std::string name;             // of the value
+  std::string name;             // the value's
   kernels::OperandShape shape;  // bytes is 0 for images
   Storage storage = Storage::Host;
-  uint32_t index = 0;         // Input, Output, Image, Weights: which
-  uint64_t offset_bytes = 0;  // Host, Shared, Device: in the arena
+  uint32_t index = 0;         // which Input, Output, Image or Weights
+  uint64_t offset_bytes = 0;  // Host, Shared, Device: place in the arena
 };
 
 struct Step {
   StepKind kind = StepKind::Kernel;
   Queue queue = Queue::Cpu;
-  const KernelInfo* kernel = nullptr;  // of a Kernel step
+  const KernelInfo* kernel = nullptr;  // Kernel steps only
   std::vector<uint32_t> params;        // the words of the operator's Params struct
   std::vector<TensorId> operands;      // a kernel's output is the last
   SplitDim part_dim = SplitDim::None;
   Range part;
-  Range owned;  // of a split node's part: without the halo computed twice
+  Range owned;  // a split node's part without the halo that is computed twice
   std::vector<int32_t> tile;
   MapAccess map_access = MapAccess::Read;
   std::vector<StepId> waits;  // ascending; earlier steps of other queues
   double predicted_us = 0;    // launch included, nothing else running
-  std::string name;           // of the node
+  std::string name;           // the node's
 
   // True if the step writes tensor operands[i]; every other operand it reads.
   bool writes(size_t i) const {
@@ -60,7 +60,7 @@ inline bool stays_in_place(const kernels::StepShape& step, Storage input, Storag
   return bytes >= 0 && bytes % static_cast<int64_t>(kHostAlignment) == 0;
 }
 
-// One image of the pool; tensors of one dtype that are never live together take turns in it, each
+// One image of the pool. Tensors of one dtype that are never live together take turns in it, each
 // from (0, 0).
 struct ImageSlot {
   uint32_t width = 0;  // texels
@@ -80,8 +80,8 @@ struct Variant {
   std::vector<Tensor> tensors;
   std::vector<Step> steps;
   double predicted_us = 0;
-  // Of the GPU's steps, by their predicted_us: so much is enqueued and not done at once, at most
-  // (ahead_window.h). 0: no bound.
+  // Limit of the GPU steps, by their predicted_us, that are enqueued and not done (ahead_window.h).
+  // 0: no bound.
   double max_ahead_us = 0;
 
   // The step as its contract sees it. `shapes` has room for kMaxOperands and must outlive the
@@ -115,7 +115,7 @@ struct PlanIo {
 
 // Weights as a kernel reads them.
 struct PlanBlob {
-  std::string name;           // of the constant
+  std::string name;           // the constant's
   uint64_t offset_bytes = 0;  // in the file's data section
   uint64_t bytes = 0;
 };
@@ -130,10 +130,11 @@ struct OutputExtent {
 
 struct PlanInfo {
   std::string device;
-  std::string model_hash;  // of the ONNX bytes, hex
+  std::string model_hash;  // hash of the ONNX bytes, hex
   std::string profile_hash;
-  uint32_t cpu_threads = 0;             // workers it was predicted for; 0: unknown
-  std::vector<uint16_t> worker_speeds;  // kernels::WorkerSpeeds, of each; empty: all alike
+  uint32_t cpu_threads = 0;  // workers it was predicted for; 0: unknown
+  // One kernels::WorkerSpeeds speed per worker; empty: all alike.
+  std::vector<uint16_t> worker_speeds;
 };
 
 struct PlanModel {
@@ -142,7 +143,7 @@ struct PlanModel {
   std::vector<PlanIo> inputs;
   std::vector<PlanIo> outputs;        // the network's, then those that hold counts only
   uint32_t visible_outputs = 0;       // how many are the network's
-  std::vector<OutputExtent> extents;  // by ascending output, then dim
+  std::vector<OutputExtent> extents;  // ordered by output, then dim
   std::vector<PlanBlob> blobs;
   std::vector<const KernelInfo*> kernels;  // that steps use, by id
   std::vector<Variant> variants;           // the first is the default

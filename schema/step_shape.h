@@ -19,20 +19,20 @@ struct OperandShape {
   DType dtype = DType::F32;
   Layout layout = Layout::Plain;
   int32_t rank = 0;
-  int32_t dims[kMaxRank] =
-      {};  // of the whole value, ONNX order; Packed: dims of the unpacked weight
+  int32_t dims[kMaxRank] = {};  // whole value, ONNX order; Packed: dims of the unpacked weight
   // Nhwc, Image2d: the rows of the value that the memory holds; nothing else may be touched.
   // Plain, Packed: 0, 0.
   int32_t row_begin = 0;
   int32_t row_end = 0;
   uint64_t bytes = 0;  // size of the memory, 0 for Image2d
-  // Nhwc, Image2d: elements from pixel to pixel where the value is a window of the channels of a
-  // wider map, a multiple of kChannelPad and at least the value's channels; what lies between its
-  // pixels belongs to others. 0: no window, pixels follow each other. On the CPU the channels are
-  // whole panels, on the GPU multiples of kChannelPad.
+  // Nhwc, Image2d: elements from pixel to pixel if the value is a window of the channels of a wider
+  // map, a multiple of kChannelPad and at least the value's channels. The elements between its
+  // pixels belong to other values. 0: no window, pixels follow each other. On the CPU the channels
+  // are whole panels, on the GPU multiples of kChannelPad.
   int32_t pixel_stride = 0;
-  // Of a window on the GPU, whose memory is the map's (a buffer begins where drivers allow, an
-  // image has no part): the map's channel that is its first, a multiple of kChannelPad. Else 0.
+  // A window on the GPU has its map's memory, because a buffer may begin only where drivers allow
+  // and an image has no parts. This is the channel of the map that is the window's first, a
+  // multiple of kChannelPad. Otherwise 0.
   int32_t first_channel = 0;
 };
 
@@ -51,7 +51,7 @@ struct StepShape {
   SplitDim part_dim = SplitDim::None;
   Range part;
   const int32_t* tile = nullptr;  // kernel constants chosen by the compiler, e.g. work-group sizes
-  uint32_t tile_count = 0;        // 0: the contract's defaults
+  uint32_t tile_count = 0;        // 0: uses the contract's defaults
   // The output is where the input has it (in_place.h), so that nothing is moved.
   bool is_in_place = false;
 
@@ -62,7 +62,7 @@ struct StepShape {
   }
 };
 
-// What running a CPU step takes.
+// The memory that a CPU step needs to run.
 struct StepNeeds {
   int32_t task_count = 1;      // independent pieces; results never depend on who runs which
   uint64_t scratch_bytes = 0;  // per worker, 64-byte aligned
@@ -89,13 +89,13 @@ constexpr int32_t padded_channels(const OperandShape& shape) {
   return round_up(shape.dims[1], kChannelPad);
 }
 
-// Elements from pixel to pixel.
+// Returns the elements from pixel to pixel.
 constexpr int32_t pixel_elements(const OperandShape& shape) {
   return shape.pixel_stride != 0 ? shape.pixel_stride : padded_channels(shape);
 }
 
-// Of what a Concat joins along the channels: whether `x` is a window of the result, so that its
-// producer wrote it where it would be copied to.
+// Returns whether `x`, an input of a Concat along the channels, is a window of the result, so that
+// its producer wrote it where it would be copied to.
 constexpr bool is_window_of(const OperandShape& x, const OperandShape& y) {
   return x.pixel_stride != 0 && x.pixel_stride == pixel_elements(y);
 }
@@ -114,8 +114,8 @@ inline bool joins_windows(const StepShape& step) {
   return true;
 }
 
-// Elements of memory from the operand's first (of a window on the GPU: from the map's) to its last,
-// pad lanes included; texels * 4 for Image2d.
+// Returns the elements of memory from the operand's first (for a window on the GPU: the map's
+// first) to its last, pad lanes included; texels * 4 for Image2d.
 constexpr int64_t stored_elements(const OperandShape& shape) {
   if (shape.layout == Layout::Nhwc || shape.layout == Layout::Image2d)
     return (int64_t{shape.dims[0]} * rows_held(shape) * shape.dims[3] - 1) * pixel_elements(shape) +
@@ -156,7 +156,7 @@ constexpr Range rows_of_part(SplitDim part_dim, Range part, const OperandShape& 
   return {0, output.rank == 4 ? output.dims[2] : 1};
 }
 
-// Output channels the step computes: the part, or all of dims[1].
+// Returns the output channels that the step computes: the part, or all of dims[1].
 constexpr Range channels_of_part(SplitDim part_dim, Range part, const OperandShape& output) {
   if (part_dim == SplitDim::OutputChannel) return part;
   return {0, output.rank >= 2 ? output.dims[1] : 1};

@@ -101,8 +101,8 @@ struct KernelInfo {
   Algorithm algorithm;
   Processor processor;
   DType dtype;
-  Layout layout;    // of the output
-  Packing packing;  // of the weights
+  Layout layout;    // layout of the output
+  Packing packing;  // packing of the weights
   uint32_t splits;
   bool takes_halves;
   bool takes_windows;

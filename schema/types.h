@@ -36,8 +36,8 @@ enum class DType : uint8_t {
 enum class Layout : uint8_t { Plain = 0, Nhwc = 1, Image2d = 2, Packed = 3, Any = 255 };
 inline constexpr const char* kLayoutNames[] = {"plain", "nhwc", "image2d", "packed"};
 
-// The forms of a constant that kernels read: a fact of each entry of kernels.def. In the compiler
-// only; a plan has the kernel. What lies where: kernels/pack.h.
+// The forms of a constant that kernels read: a fact of each entry of kernels.def. Only the compiler
+// uses them; a plan has the kernel. kernels/pack.h says how each lies in memory.
 enum class Packing : uint8_t {
   None,
   Bias,
@@ -116,7 +116,8 @@ struct Range {
   friend constexpr bool operator==(Range, Range) = default;
 };
 
-// Neither is negative. The type is that of `value`. (C++17: codl_uses_llvm_json() in cmake/.)
+// Neither number is negative. The result has the type of `value`. (C++17: codl_uses_llvm_json() in
+// cmake/.)
 template <typename Integer>
 constexpr Integer round_up(Integer value, std::common_type_t<Integer> multiple) {
   static_assert(std::is_integral_v<Integer>);
@@ -130,7 +131,7 @@ struct DTypeRow {
   uint8_t bytes;
   const char* name;  // in dumps and messages
 };
-// By DType; 0 is none.
+// Indexed by DType; 0 is none.
 inline constexpr DTypeRow kDTypeRows[] = {
     {4, "none"}, {4, "f32"}, {8, "i64"}, {1, "bool"}, {1, "i8"},  {1, "u8"},  {2, "i16"},
     {2, "u16"},  {4, "i32"}, {4, "u32"}, {8, "u64"},  {8, "f64"}, {2, "f16"}, {2, "bf16"},
@@ -138,7 +139,7 @@ inline constexpr DTypeRow kDTypeRows[] = {
 inline constexpr uint8_t kDTypeEnd = sizeof kDTypeRows / sizeof kDTypeRows[0];
 
 constexpr bool is_known_dtype(uint8_t dtype) { return dtype >= 1 && dtype < kDTypeEnd; }
-// Bytes of one element; the dtype is a known one.
+// Returns the bytes of one element; the dtype is a known one.
 constexpr size_t dtype_bytes(DType dtype) { return kDTypeRows[static_cast<uint8_t>(dtype)].bytes; }
 constexpr const char* dtype_name(DType dtype) {
   return kDTypeRows[static_cast<uint8_t>(dtype)].name;

@@ -191,7 +191,7 @@ class MapTracker {
   Mapped mapped_[kMaxMapped];
   uint16_t free_[kMaxMapped];  // slots of mapped_, those in use first
   DisjointRanges all_;
-  DisjointRanges to_write_;  // of them
+  DisjointRanges to_write_;  // the writable ones among them
   int64_t gpu_done_ = -1;    // last step of the GPU queue known to be done to the CPU queue
   int64_t cpu_done_ = -1;    // the reverse
 };

@@ -145,7 +145,7 @@ bool check_extents(PlanCheck& c) {
   return true;
 }
 
-// What the runtime adds up and divides by.
+// Checks the numbers that the runtime adds up and divides by.
 bool check_worker_speeds(PlanCheck& c) {
   const flatbuffers::Vector<uint16_t>* speeds = c.plan->worker_speeds();
   if (speeds == nullptr) return true;
@@ -355,7 +355,7 @@ OperandShape operand_shape_of(const TensorDef& tensor) {
   return shape;
 }
 
-// Whether y, the output of the step, is where its input x has it: anywhere in it in the host arena,
+// Returns whether y, the output of the step, lies in its input x: anywhere in it in the host arena,
 // else at its beginning, in one buffer.
 static bool lies_in(const TensorDef& x, const TensorDef& y, const StepShape& step) {
   const int64_t bytes = kernels::run_in_input(step);

@@ -26,13 +26,13 @@ enum class VerifyLevel {
   All,        // and the checksum of the whole file is right (reads every page)
 };
 
-// What is wrong with a plan, or nothing. `where` and `expected` are static texts.
+// Describes what is wrong with a plan, if anything. `where` and `expected` are static texts.
 struct PlanFault {
   enum Kind { None, Corrupt, Version, Kernel } kind = None;
   const char* where = nullptr;     // "head", "variant", "tensor", "step" ...
   const char* expected = nullptr;  // "file_bytes equal to the size of the file" ...
   int64_t variant = -1;
-  int64_t index = -1;  // of the tensor or step
+  int64_t index = -1;  // index of the tensor or step
   int64_t found = 0;
   bool ok() const { return kind == None; }
 };
@@ -40,18 +40,19 @@ struct PlanFault {
 // Verifies `size` bytes at `bytes` (8-byte aligned). On success *out_plan points into them, and
 // *out_head, if given, is the head that was verified: it is read once.
 //
-// Promises for every step: kernel id and revision known; params of the right size; operands exist,
-// have storage the queue may touch, lie inside their arena, blob or io buffer with checked
-// arithmetic; the contract accepts the step; waits name earlier steps of other queues; Map and
-// Unmap alternate, and a CPU step touches a SubBuffer-shared tensor only between them. Does not
-// promise that the numbers computed are right.
+// Guarantees for every step: its kernel id and revision are known; params have the right size;
+// operands exist, have storage the queue may touch, and lie inside their arena, blob or io buffer
+// with checked arithmetic; the contract accepts the step; waits name earlier steps of other queues;
+// Map and Unmap alternate, and a CPU step touches a SubBuffer-shared tensor only between them. Does
+// not guarantee that the numbers computed are right.
 PlanFault verify_plan(const void* bytes, size_t size, VerifyLevel level, CheckStep check_step,
                       const plan::PlanDef** out_plan, PlanHead* out_head = nullptr);
 
 // XXH3 (64 bit). It tells damage, not forgery.
 uint64_t checksum_of(const void* bytes, size_t size);
 
-// Of the bytes behind the head: PlanHead::checksum of a file of `size` >= 64 bytes.
+// Returns PlanHead::checksum of a file of `size` >= 64 bytes: the checksum of the bytes behind the
+// head.
 uint64_t plan_checksum(const void* bytes, size_t size);
 
 // Outputs of a verified plan that are the network's; those behind count what is in them.

@@ -85,7 +85,7 @@ bool check_kernel_operands(PlanCheck& c, const VariantDef& variant, const StepDe
   const uint32_t operand_count = step.operands()->size();
   if (!c.expect(operand_count >= 1, "at least one operand", operand_count)) return false;
   const TensorDef& output = operand_of(variant, step, operand_count - 1);
-  int64_t channels = 0;  // of the inputs in front of a window
+  int64_t channels = 0;  // channels of the inputs in front of a window
   for (uint32_t i = 0; i < operand_count; ++i) {
     const TensorDef& operand = operand_of(variant, step, i);
     const bool is_output = i + 1 == operand_count;

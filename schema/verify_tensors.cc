@@ -10,8 +10,8 @@ using plan::VariantDef;
 
 namespace {
 
-// Multiplies *product, at most kMaxElements, by a factor of at most kMaxDim: no overflow. False if
-// the product is over the limit.
+// Multiplies *product, at most kMaxElements, by a factor of at most kMaxDim, so that nothing
+// overflows. Returns false if the product is over the limit.
 constexpr bool multiply_within_limit(int64_t factor, int64_t* product) {
   *product *= factor;
   return *product <= kMaxElements;
@@ -84,7 +84,7 @@ bool check_tensor_shape(PlanCheck& c, const TensorDef& tensor) {
                   "at most 2^30 elements, pad lanes included", elements);
 }
 
-// Bytes of a tensor in memory whose shape has been checked; 0 for an image.
+// Returns the bytes of a tensor in memory whose shape has been checked; 0 for an image.
 uint64_t stored_bytes(const TensorDef& tensor) {
   const OperandShape shape = operand_shape_of(tensor);
   if (shape.layout == Layout::Image2d) return 0;
