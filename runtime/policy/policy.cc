@@ -14,8 +14,8 @@ struct codl_policy {
   codl_session_t* session = nullptr;
   codl::policy::VariantChooser chooser;
   size_t variant_count = 0;
-  size_t first = 0;  // what the session began with
-  size_t next = 0;   // what the next run uses where there is no hint
+  size_t first = 0;  // the variant that the session began with
+  size_t next = 0;   // the variant of the next run unless there is a hint
   std::atomic<int32_t> load{CODL_LOAD_UNKNOWN};
 };
 
@@ -34,7 +34,7 @@ codl_variant_state_t state_of(const codl_session_t* session, size_t index) {
   return state;
 }
 
-// NN of "gpuNN"; 0: another name.
+// Returns the NN of "gpuNN"; 0 for another name.
 uint32_t gpu_percent_of(const char* name) {
   uint32_t percent = 0;
   if (std::strncmp(name, "gpu", 3) != 0) return 0;

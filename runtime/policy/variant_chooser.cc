@@ -19,9 +19,8 @@ constexpr float kMaxLooks = 32;
 constexpr float kMaxOff = 3;
 // The least noise: kMaxOff standard deviations are kMargin.
 constexpr float kMinNoise = kMargin * kMargin / (kMaxOff * kMaxOff);
-constexpr float kNewNoise = 0.02f;  // the least noise after a change of load
-constexpr float kNoiseGain =
-    1 / 8.0f;  // of what is learned of noise, the share of the last two looks
+constexpr float kNewNoise = 0.02f;      // the least noise after a change of load
+constexpr float kNoiseGain = 1 / 8.0f;  // share of the last two looks in the estimate of noise
 // Page's test for a change: the sum of how far looks are off, in standard deviations less kSlack
 // each, reaches kChanged.
 constexpr float kSlack = 1;
@@ -201,7 +200,7 @@ size_t VariantChooser::next(size_t index, RunTime run) {
     if (!notice_change(look)) learn(forecast, look);
   } else {
     last_look_ = {};
-    forecast.looks = 0;  // what was known of it may hold no more
+    forecast.looks = 0;  // earlier looks may no longer hold
     learn(forecast, look);
     judge(index, runs);
   }

@@ -16,7 +16,7 @@ namespace codl::policy {
 // The time of a run, or the mean of several; `us` 0: of none.
 struct RunTime {
   float us = 0;
-  float cpu_us = 0;  // of the CPU's steps, which tell of load that a run's time may hide
+  float cpu_us = 0;  // the CPU's steps, which show load that a run's time may hide
 };
 
 class VariantChooser {
@@ -41,10 +41,10 @@ class VariantChooser {
 
  private:
   struct Forecast {
-    float us = 0;            // of a run; 0: not known
-    float cpu_us = 0;        // of its CPU steps
+    float us = 0;            // a run's time; 0: not known
+    float cpu_us = 0;        // its CPU steps
     float looks = 0;         // that `us` stands on; 0: from before load changed
-    float least_us = 0;      // of a run, under any load; 0: has not run
+    float least_us = 0;      // the fastest run under any load; 0: has not run
     float rest_runs = 0;     // before it is looked at again, whatever is known of it
     uint32_t looked_at = 0;  // number of the run
   };
@@ -65,18 +65,18 @@ class VariantChooser {
   float least_expected_us(const Forecast& forecast) const;
   size_t choose() const;
 
-  Forecast* forecasts_ = nullptr;  // by variant
+  Forecast* forecasts_ = nullptr;  // indexed by variant
   size_t variant_count_ = 0;
-  Drift drifts_[4];           // slower, faster; the CPU's steps slower, faster
+  Drift drifts_[4];           // the variant slower, faster; its CPU steps slower, faster
   float noise_ = 0;           // variance of a look's `us`, relative to its square
-  float cpu_noise_ = 0;       // of its `cpu_us`
-  RunTime sum_;               // of the runs of the look that goes on
+  float cpu_noise_ = 0;       // noise of its `cpu_us`
+  RunTime sum_;               // sum over the runs of the look that goes on
   float sum_runs_ = 0;        // how many there are
   RunTime last_look_;         // at the home variant, if no other one ran since
-  uint32_t runs_ = 0;         // of all
-  size_t home_ = 0;           // what is used unless another one is looked at
+  uint32_t runs_ = 0;         // all runs
+  size_t home_ = 0;           // used unless another one is looked at
   size_t last_ = SIZE_MAX;    // the variant of the last run
-  size_t chosen_ = SIZE_MAX;  // what next() returned last
+  size_t chosen_ = SIZE_MAX;  // the last result of next()
 };
 
 }  // namespace codl::policy

@@ -1,4 +1,5 @@
-// Which cores the calling thread may use. Linux and bionic: sched_setaffinity on the thread itself.
+// The cores that the calling thread may use. Linux and bionic: sched_setaffinity on the thread
+// itself.
 #pragma once
 
 #include <sched.h>

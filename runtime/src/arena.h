@@ -10,11 +10,11 @@
 
 namespace codl::rt {
 
-// posix_memalign and free; mmap for large blocks.
+// Returns an allocator of posix_memalign and free, and of mmap for large blocks.
 const codl_allocator_t& default_allocator();
 
-// Returns the bytes that the default allocator takes of the system for a block. Another allocator is
-// taken to need no more than it is asked for.
+// Returns the bytes that the default allocator takes of the system for a block. Another allocator
+// is taken to need no more than it is asked for.
 uint64_t taken_bytes(const codl_allocator_t& allocator, uint64_t size_bytes);
 
 // Has another allocator give memory, and counts what that takes.
@@ -40,8 +40,8 @@ class AllocationCounter {
   uint64_t held_bytes_ = 0;
 };
 
-// One block of zeroed memory. The pages of a large one are touched by the first run that uses them:
-// later runs meet no page fault.
+// One block of zeroed memory. The pages of a large block are touched by the first run that uses
+// them; later runs meet no page fault.
 class Arena {
  public:
   Arena() = default;
@@ -49,7 +49,7 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena() { release(); }
 
-  // False if the allocator has no memory; zero bytes always succeed. Once per object.
+  // Returns false if the allocator has no memory; zero bytes always succeed. Call once per object.
   bool allocate(const codl_allocator_t& allocator, uint64_t size_bytes, size_t alignment);
   void release();
   // Forgets the block without giving it back: a device may still write to it.
@@ -69,7 +69,7 @@ class Arena {
 template <typename T>
 class Array {
  public:
-  // False if the allocator has no memory. Once per object.
+  // Returns false if the allocator has no memory. Call once per object.
   bool allocate(const codl_allocator_t& allocator, size_t count) {
     uint64_t size_bytes = 0;
     if (__builtin_mul_overflow(uint64_t{count}, uint64_t{sizeof(T)}, &size_bytes)) return false;

@@ -66,7 +66,7 @@ struct ClApi {
 // drivers do not survive being unloaded while threads of theirs run.
 codl_status_t load_cl_api(ClApi* out_api, codl_diag_t* diag);
 
-// DEVICE_ERROR, and "clFinish: OpenCL error -5".
+// Returns DEVICE_ERROR and writes a line such as "clFinish: OpenCL error -5".
 codl_status_t cl_fault(codl_diag_t* diag, const char* call, cl_int error);
 
 }  // namespace codl::rt

@@ -5,7 +5,7 @@
 namespace codl::rt {
 namespace {
 
-// What the workers of one phase share.
+// The data that the workers of one phase share.
 struct CpuJob {
   kernels::CpuKernel function;
   const kernels::KernelArgs* args;

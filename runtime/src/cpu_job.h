@@ -20,7 +20,7 @@ bool scratch_sizes(uint64_t bytes_per_worker, uint64_t bytes_of_all, uint64_t wo
 // Where that is.
 struct CpuScratch {
   uint8_t* begin = nullptr;
-  size_t stride = 0;  // from worker to worker; behind the last: memory of all
+  size_t stride = 0;  // bytes from worker to worker; the shared memory is behind the last
 };
 
 // Runs every task of every phase; `args` without what is a worker's.

@@ -15,7 +15,8 @@ uint64_t pack_tasks(int32_t begin, int32_t end) {
 }
 
 // While it lives, threads that are created inherit a mask of all signals: the host's handlers run
-// on the host's threads. What a fault of the thread itself raises, and a profiler's clock, stay.
+// on the host's threads. Signals that a fault of the thread itself raises, and a profiler's clock,
+// are not masked.
 class SignalBlock {
  public:
   SignalBlock() {
@@ -98,8 +99,8 @@ void CpuPool::run(int32_t task_count, Job job, void* context) {
 }
 
 bool CpuPool::claim(int32_t thief, int32_t victim, int32_t* out_begin, int32_t* out_end) {
-  // Relaxed: who may run a task is all that the word says. What tasks read and write is ordered by
-  // the gate.
+  // Relaxed, because the word only says who may run a task. The gate orders the reads and writes of
+  // tasks.
   std::atomic<uint64_t>& word = workers_[static_cast<size_t>(victim)].tasks_left;
   uint64_t found = word.load(std::memory_order_relaxed);
   for (;;) {

@@ -1,9 +1,9 @@
-// The CPU queue's workers: the calling thread and N - 1 threads of ours, one job at a time.
+// The CPU queue's workers: the calling thread and N - 1 threads of the pool, one job at a time.
 //
-// A job is posted at a gate that idle workers watch: spinning first, asleep in the kernel later.
-// The bound matters: on the build machine passing work to a spinning thread takes 68 ns, to a
-// sleeping one 36 us, which is as long as a small layer. The job ends when its tasks are done: a
-// worker that has had no core since it was posted costs nothing.
+// A job is posted at a gate that idle workers watch: they spin first and sleep in the kernel later.
+// How long they spin matters: on the build machine passing work to a spinning thread takes 68 ns,
+// to a sleeping one 36 us, which is as long as a small layer. The job ends when its tasks are done:
+// a worker that has had no core since it was posted costs nothing.
 #pragma once
 
 #include <pthread.h>
@@ -26,7 +26,7 @@ class CpuPool {
     int32_t worker;
     int32_t task_begin;
     int32_t task_end;
-    bool is_first;  // of the worker's pieces of this job
+    bool is_first;  // first of the worker's pieces in this job
   };
   using Job = void (*)(void* context, const Piece& piece);
 
@@ -35,9 +35,9 @@ class CpuPool {
   CpuPool& operator=(const CpuPool&) = delete;
   ~CpuPool() { stop(); }
 
-  // `workers` counts the thread that will call run(). Worker i is pinned to cores[i % core_count];
-  // no cores: not pinned. Where the system grants fewer threads the pool works with those. Once per
-  // object.
+  // Starts the workers; `workers` counts the thread that will call run(). Worker i is pinned to
+  // cores[i % core_count]; without cores, none is pinned. If the system grants fewer threads the
+  // pool works with those. Call once per object.
   codl_status_t start(const codl_allocator_t& allocator, const kernels::WorkerSpeeds& workers,
                       const int32_t* cores, size_t core_count, codl_diag_t* diag);
   void stop();

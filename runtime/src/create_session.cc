@@ -189,7 +189,7 @@ codl_status_t finish_warm_up(codl_session& session, codl_diag_t* diag) {
 // Weights of variants that are not prepared stay where they are.
 codl_status_t prefetch_weights(codl_session& session, codl_diag_t* diag) {
   const codl_plan& plan = *session.plan;
-  Array<bool> is_done;  // by blob: several tensors may be one
+  Array<bool> is_done;  // indexed by blob: several tensors may be one
   if (!is_done.allocate(session.allocator, plan.def->blobs()->size())) {
     set_diag(diag, "no memory for a list of %u weights", plan.def->blobs()->size());
     return CODL_OUT_OF_MEMORY;

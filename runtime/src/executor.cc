@@ -253,7 +253,7 @@ cl_int Executor::transfer(const Step& step, cl_uint wait_count, const cl_event* 
 codl_status_t Executor::run_cpu_step(uint32_t index, codl_diag_t* diag) {
   const Step& step = steps_->steps()[index];
   if (gpu_ != nullptr) {
-    // What is in the queues runs while this thread waits or computes.
+    // The commands in the queues run while this thread waits or computes.
     codl_status_t status = gpu_->flush_all(diag);
     for (uint32_t q = 0; q < kQueueCount && status == CODL_OK; ++q)
       if (step.queue_waits[q] != kNoStep) status = gpu_->wait(events_[step.queue_waits[q]], diag);
@@ -306,14 +306,14 @@ void Executor::read_gpu_times() {
   }
 }
 
-// After an error: nothing may stay in the queues, where it would wait for gates that never open or
-// write to memory that is released.
+// Called after an error: nothing may stay in the queues, where it would wait for gates that never
+// open or write to memory that is released.
 //
-// Gates are opened, not failed. What is behind them then computes nonsense in memory of this
-// session, which nobody reads; a negative status would end it unrun, but it makes PoCL 3.1 crash
-// where a second command waits for the first that is so ended.
+// Gates are opened, not failed. The steps behind them then compute nonsense in memory of this
+// session, which nobody reads. A negative status would end them without running, but it makes PoCL
+// 3.1 crash if a second command waits for the first one so ended.
 //
-// False if the driver does not do even this: then nothing is known of the device.
+// Returns false if the driver does not do even this: then nothing is known of the device.
 bool Executor::abandon() {
   const Array<Step>& steps = steps_->steps();
   const ClApi& api = gpu_->api();

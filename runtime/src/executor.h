@@ -21,13 +21,14 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   // Everything given is borrowed and must outlive this; `gpu` is null in a variant without GPU
-  // steps. `gate`: how its steps wait for the CPU's, as the step list has it. `scratch` has room
-  // for every step of the list. Once per object.
+  // steps. `gate` is how its steps wait for the CPU's, the same as in the step list. `scratch` has
+  // room for every step of the list. Call once per object.
   codl_status_t create(const codl_allocator_t& allocator, Gate gate, StepList& steps, CpuPool& pool,
                        const CpuScratch& scratch, GpuQueue* gpu, bool record_timeline,
                        codl_diag_t* diag);
 
-  // Ends a run once it is set: before the next step, CANCELLED. Borrowed.
+  // Sets a flag, which is borrowed: once it is true, the run ends before its next step with
+  // CANCELLED.
   void set_cancel(const std::atomic<bool>* cancel) { cancel_ = cancel; }
 
   // Has some of the GPU steps checked from now on. Borrowed.
@@ -43,7 +44,7 @@ class Executor {
   void set_timed() { is_timed_ = true; }
   int64_t cpu_ns() const { return cpu_ns_; }
 
-  // Of the last run, in the order of the plan's steps; empty unless recording.
+  // Returns the last run's times in the order of the plan's steps; empty unless recording.
   const Array<codl_step_time_t>& timeline() const { return timeline_; }
 
  private:
@@ -71,15 +72,15 @@ class Executor {
   GpuQueue* gpu_ = nullptr;
   bool has_user_events_ = false;
   CpuScratch scratch_;
-  // By step. Of a GPU or Transfer step: its command; of a CPU step that is a gate: its user event.
+  // Indexed by step: a GPU or Transfer step's command; a gate's user event (gates are CPU steps).
   Array<cl_event> events_;
   Array<codl_step_time_t> timeline_;
   const std::atomic<bool>* cancel_ = nullptr;
   StepChecker* checker_ = nullptr;
-  uint32_t checked_step_ = kNoStep;  // of this run
+  uint32_t checked_step_ = kNoStep;  // in this run
   bool is_timed_ = false;
   int64_t cpu_ns_ = 0;
-  codl_diag_t failure_ = {};  // of the run that failed last
+  codl_diag_t failure_ = {};  // why the last failed run failed
 };
 
 }  // namespace codl::rt

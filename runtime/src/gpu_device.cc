@@ -22,7 +22,7 @@ bool get(const ClApi& api, cl_device_id device, cl_device_info what, T* out) {
   return api.clGetDeviceInfo(device, what, sizeof(T), out, nullptr) == CL_SUCCESS;
 }
 
-// Of a name longer than the buffer, nothing is kept: OpenCL writes all of it or none.
+// A name longer than the buffer is lost: OpenCL writes all of it or none.
 template <size_t size>
 void get_name(const ClApi& api, cl_device_id device, char (&name)[size]) {
   if (api.clGetDeviceInfo(device, CL_DEVICE_NAME, size - 1, name, nullptr) != CL_SUCCESS)

@@ -15,14 +15,14 @@ struct GpuDevice {
   cl_device_id device = nullptr;
   char platform_name[128] = {};
   char device_name[128] = {};
-  uint64_t base_alignment_bytes = 1;  // of a sub-buffer's origin
+  uint64_t base_alignment_bytes = 1;  // alignment of a sub-buffer's origin
   uint64_t max_allocation_bytes = 0;
   bool has_images = false;
   uint64_t max_image_width = 0;
   uint64_t max_image_height = 0;
   uint64_t max_group_items = 0;
   size_t max_group_sizes[3] = {};  // along each dim
-  uint64_t group_local_bytes = 0;  // of local memory, at most
+  uint64_t group_local_bytes = 0;  // local memory, at most
   bool has_fine_svm = false;
   bool has_host_memory = false;  // device and host use one memory
 };

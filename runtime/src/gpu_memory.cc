@@ -61,7 +61,7 @@ codl_status_t GpuMemory::create(const codl_allocator_t& allocator, GpuQueue& gpu
   plan_ = &plan;
   variants_ = variants;
   const size_t tensor_count = first_tensor_of(variants.count);
-  uint32_t image_count = 0;  // of the variant with the most
+  uint32_t image_count = 0;  // images of the variant with the most
   for (const plan::VariantDef* variant : variants)
     image_count = std::max(image_count, variant->images()->size());
   Array<ImageSize> sizes;  // scratch of create_images(), like the next one of create_tensors()

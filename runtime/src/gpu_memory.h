@@ -10,11 +10,11 @@
 
 namespace codl::rt {
 
-// Where the tensors of one variant are: what a kernel takes for each is exactly one of the two.
-// Borrowed from GpuMemory.
+// Where the tensors of one variant are: a kernel takes exactly one of the two for each. Borrowed
+// from GpuMemory.
 struct GpuTensors {
   const plan::VariantDef* variant = nullptr;
-  const cl_mem* buffers = nullptr;  // by tensor
+  const cl_mem* buffers = nullptr;  // indexed by tensor
   uint8_t* svm = nullptr;           // FineSvm: the shared arena
 
   cl_mem buffer_of(uint32_t tensor) const { return buffers[tensor]; }
@@ -33,8 +33,8 @@ class GpuMemory {
   GpuMemory& operator=(const GpuMemory&) = delete;
   ~GpuMemory() { release(); }
 
-  // `variants`, which take turns in it, have GPU steps. `gpu` must be open and outlive this, and so
-  // must the list. Once per object.
+  // `variants`, which take turns in this memory, have GPU steps. `gpu` must be open; it and the
+  // list must outlive this. Call once per object.
   codl_status_t create(const codl_allocator_t& allocator, GpuQueue& gpu, const codl_plan& plan,
                        const VariantList& variants, codl_diag_t* diag);
   // When the queues are empty: OpenCL holds buffers and images of commands that are not complete,
@@ -42,7 +42,7 @@ class GpuMemory {
   // stays: it may still write there.
   void release();
 
-  // Of the variant at `index` of the list.
+  // Returns the tensors of the variant at `index` in the list.
   GpuTensors tensors_of(size_t index) const;
 
   uint64_t shared_bytes() const { return shared_bytes_; }
@@ -75,11 +75,11 @@ class GpuMemory {
   cl_mem shared_arena_ = nullptr;  // SubBuffer: the shared arena
   cl_mem device_arena_ = nullptr;
   Array<cl_mem> images_[2];  // F32, then F16
-  Array<cl_mem> blobs_;      // by blob; null for what no GPU step reads
+  Array<cl_mem> blobs_;      // indexed by blob; null if no GPU step reads it
   Array<cl_mem> sub_buffers_;
   size_t sub_buffer_count_ = 0;
   Array<Place> by_place_;  // scratch of create_sub_buffers()
-  Array<cl_mem> buffers_;  // by variant, then tensor; borrowed from the three above
+  Array<cl_mem> buffers_;  // indexed by variant, then tensor; borrowed from the three above
   uint64_t shared_bytes_ = 0;
   uint64_t device_bytes_ = 0;
   uint64_t image_bytes_ = 0;

@@ -25,8 +25,8 @@ constexpr size_t kMaxBinaryBytes = size_t{1} << 26;
 // and take one of another text as it is.
 struct StoredHead {
   GpuPrograms::Key key;
-  uint64_t size_bytes;  // of the program, which follows
-  uint64_t checksum;    // of its bytes
+  uint64_t size_bytes;  // size of the program, which follows
+  uint64_t checksum;    // checksum of the program's bytes
 };
 
 StoredHead head_of(const GpuPrograms::Key& key, const uint8_t* program, size_t size) {
@@ -45,7 +45,8 @@ uint64_t add_to_hash(uint64_t hash, const char* text) {
   }
 }
 
-// What a built program depends on: the device and its driver, the text and its options.
+// Writes everything that a built program depends on: the device and its driver, the text and its
+// options.
 void write_key(const ClApi& api, const GpuDevice& device, const kernels::ClText& text,
                const char* options, GpuPrograms::Key& key) {
   char driver[256] = {};

@@ -26,7 +26,7 @@ struct GpuKernel {
 
 class GpuPrograms {
  public:
-  // What a cache keeps a program under; zeros to the end.
+  // A cache keeps a program under this key; zeros to the end.
   using Key = char[64];
 
   GpuPrograms() = default;
@@ -34,8 +34,8 @@ class GpuPrograms {
   GpuPrograms& operator=(const GpuPrograms&) = delete;
   ~GpuPrograms() { release(); }
 
-  // Room for `step_count` kernels. `gpu` must be open and outlive this; `cache` may be null. Once
-  // per object.
+  // Makes room for `step_count` kernels. `gpu` must be open and outlive this; `cache` may be null.
+  // Call once per object.
   codl_status_t create(const codl_allocator_t& allocator, GpuQueue& gpu,
                        const codl_program_cache_t* cache, size_t step_count, codl_diag_t* diag);
   void release();
@@ -49,7 +49,7 @@ class GpuPrograms {
   codl_status_t add(const kernels::StepShape& step, const uint32_t* tensors,
                     const GpuTensors& memory, GpuKernel* out_kernel, codl_diag_t* diag);
 
-  // What only add() needs: the texts of the kernels.
+  // Releases the kernels' texts, which only add() needs.
   void finish_adding() { texts_.release(); }
 
   double build_us() const { return build_us_; }

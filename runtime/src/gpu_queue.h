@@ -31,10 +31,10 @@ struct GpuQueueOptions {
 codl_status_t start_opencl(const int32_t* cores, size_t core_count, AffinityScope* scope,
                            ClApi* out_api, codl_diag_t* diag);
 
-// Polls until the command is complete or ended abnormally (*out_state below 0), for `most_ns` at
-// most; beyond `busy_ns` it sleeps between polls. An OpenCL error code.
+// Polls until the command is complete or ended abnormally (*out_state below 0), for at most
+// `most_ns`; after `busy_ns` it sleeps between polls. Returns an OpenCL error code.
 //
-// No wait of OpenCL's own: Intel's CPU runtime lets a thread that waits compute work-groups
+// OpenCL's own waits are not used: Intel's CPU runtime lets a thread that waits compute work-groups
 // meanwhile, on its own cores.
 cl_int poll_event(const ClApi& api, cl_event event, int64_t busy_ns, int64_t most_ns,
                   cl_int* out_state);
@@ -53,7 +53,7 @@ class GpuQueue {
   ~GpuQueue() { close(); }
 
   // Finds OpenCL (or takes `api`, if given: tests), chooses a device that can hold the variants'
-  // memory and makes context and queues. Once per object.
+  // memory and makes context and queues. Call once per object.
   codl_status_t open(const ClApi* api, const VariantList& variants, const GpuQueueOptions& options,
                      codl_diag_t* diag);
   void close();

@@ -1,8 +1,8 @@
-// The way into a job: the caller opens it, workers check in and out, and it closes when nothing is
-// left to claim.
+// The way into a job: the caller opens it, workers check in and out, and it closes when there is
+// nothing left to claim.
 //
 // A worker that had no core since the job was posted finds the gate closed, or open for a later
-// job, and nobody waits for it. Only a worker that is checked in may touch what belongs to the job.
+// job, and nobody waits for it. Only a worker that is checked in may touch the job's data.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ inline void pause_core() {
 #endif
 }
 
-// Nanoseconds on the monotonic clock.
+// Returns nanoseconds on the monotonic clock.
 int64_t now_ns();
 
 // Threads that wait for others to meet a condition: they spin for a while, then sleep.
@@ -36,7 +36,7 @@ class Waiters {
   // Tells a spinning thread when to sleep.
   class Spin {
    public:
-    // Spins for a moment; false: it has been long.
+    // Spins for a moment; returns false once it has been long.
     bool go_on();
 
    private:

@@ -35,7 +35,7 @@ class MappedFile {
 
   static constexpr uint64_t kToTheEnd = UINT64_MAX;
 
-  // One of these, once per object.
+  // Opens the file; call one of these once per object.
   codl_status_t open(const char* path, codl_diag_t* diag, ReadAt read_at = nullptr);
   // `size` bytes from `offset` on of a file that stays the caller's. Where they do not begin on a
   // page all of them are copied: there is no mapping that is aligned for kernels then.
@@ -43,13 +43,14 @@ class MappedFile {
                           codl_diag_t* diag, ReadAt read_at = nullptr);
 
   // Has the pages of [first, first + count) read and mapped, so that nobody meets a page fault for
-  // each sixteen of them later: 8 us each on a virtual machine, a tenth of that here. Where the
-  // system cannot (Linux before 5.14) it reads ahead. Nothing if the bytes are not of the file.
+  // every sixteen of them later: 8 us each on a virtual machine, a tenth of that here. If the
+  // system cannot (Linux before 5.14) it reads ahead. Does nothing if the bytes are not in the
+  // file.
   void prefetch(const uint8_t* first, size_t count) const;
 
   const void* bytes() const { return bytes_; }
   size_t size_bytes() const { return size_bytes_; }
-  size_t private_bytes() const { return private_bytes_; }  // of the copy, whole pages
+  size_t private_bytes() const { return private_bytes_; }  // bytes of the copy, whole pages
 
  private:
   codl_status_t map(const Source& source, const char* name, size_t size, codl_diag_t* diag);

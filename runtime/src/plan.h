@@ -36,7 +36,7 @@ struct VariantList {
 // True if the variant has a step that is not the CPU's.
 bool needs_gpu(const plan::VariantDef& variant);
 
-// The plan's first variant without a GPU step; null if there is none.
+// Returns the plan's first variant without a GPU step; null if there is none.
 const plan::VariantDef* find_cpu_variant(const codl_plan& plan);
 
 // True for a size that a version of `Struct` has or had: members were only ever appended, and a
@@ -62,7 +62,7 @@ bool read_options(const char* name, const Options* options, Options* out, codl_d
   return true;
 }
 
-// INVALID_ARGUMENT, with a line in `diag`.
+// Returns INVALID_ARGUMENT and writes a line to `diag`.
 codl_status_t refuse_null(const char* what, codl_diag_t* diag);
 
 // Null means the default one; one that is given has both functions.

@@ -32,7 +32,7 @@ struct PreparedVariant {
   Executor executor;
   StepChecker* checker = nullptr;      // null: nothing is checked
   std::atomic<uint64_t> run_count{0};  // runs that ended well
-  std::atomic<float> cpu_us{0};        // of the CPU's steps in the last of them
+  std::atomic<float> cpu_us{0};        // CPU steps in the last of the runs
 };
 
 }  // namespace codl::rt

@@ -1,4 +1,4 @@
-// What happened in a session's runs, for its host: said once by the log, and to be asked for at any
+// A record of the events in a session's runs, for its host: logged once, and to be asked for at any
 // time, also beside a run.
 #pragma once
 
@@ -20,12 +20,12 @@ class RunRecord {
   // One line to the log, if there is one.
   void say(const char* format, ...) const __attribute__((format(printf, 2, 3)));
 
-  // By the thread that runs.
+  // Called by the thread that runs.
   void note_success() { failures_in_a_row_ = 0; }
   // `end`: why the device is not to be tried again; null: it may be.
   void note_failure(const codl_diag_t& reason, bool has_fallback, const char* end);
 
-  // By any thread.
+  // Called by any thread.
   uint64_t failed_runs() const { return failed_runs_.load(std::memory_order_acquire); }
   // Written once, before failed_runs() is 1; "" until then.
   const char* first_failure() const { return failed_runs() != 0 ? first_failure_.message : ""; }

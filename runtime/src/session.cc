@@ -69,7 +69,7 @@ codl_status_t run_steps(codl_session& session, PreparedVariant* used, codl_diag_
   if (!record.has_given_up()) {
     codl_diag_t reason = {};
     codl_status_t status = CODL_DEVICE_ERROR;
-    // What a lost device still writes to is the memory of variants without GPU steps, too.
+    // A lost device may still write to memory that variants without GPU steps use, too.
     if (session.gpu.is_lost() && !used->has_gpu() && used != session.spare)
       set_diag(&reason, "%s", record.first_failure());
     else

@@ -17,19 +17,19 @@
 struct codl_session {
   codl_session() = default;
   ~codl_session() {
-    // What a step or a checker has given to a queue, and the host's end of transfers, must outlive
-    // the queue's commands.
+    // Objects that a step or a checker has given to a queue, and the host's end of transfers, must
+    // outlive the queue's commands.
     if (!gpu.drain()) host_arena.leave();
     for (codl::rt::PreparedVariant* one : prepared)
       if (one != nullptr) codl::rt::destroy_object(allocator, one);
   }
   codl::rt::AllocationCounter memory;
-  codl_allocator_t allocator = {};  // of `memory`
+  codl_allocator_t allocator = {};  // allocates from `memory`
   const codl_plan_t* plan = nullptr;
   // Those with GPU steps first, else in the plan's order.
   codl::rt::Array<const codl::plan::VariantDef*> defs;
   size_t gpu_variant_count = 0;
-  codl::rt::Arena host_arena;  // of all variants but `spare`
+  codl::rt::Arena host_arena;  // shared by all variants but `spare`
   // The spare variant's is its own: a device whose queue could not be emptied may still write to
   // the other one.
   codl::rt::Arena spare_arena;
@@ -46,7 +46,7 @@ struct codl_session {
   std::atomic<codl::rt::PreparedVariant*> current{nullptr};
   codl::rt::RunRecord record;
   bool records_timeline = false;
-  uint64_t weight_bytes = 0;  // of the variants' blobs, whole pages
+  uint64_t weight_bytes = 0;  // bytes of the variants' blobs, whole pages
   codl_diag_t fallback = {};  // why the first variant is not the one asked for
   double load_us = 0;
   double program_us = 0;
@@ -65,7 +65,7 @@ namespace codl::rt {
 codl_status_t create_session(const codl_plan_t* plan, const codl_session_options_t* options,
                              const ClApi* api, codl_session_t** out_session, codl_diag_t* diag);
 
-// What the host said is sound.
+// Checks that the host's options are sound.
 codl_status_t check_options(const codl_plan& plan, const codl_session_options_t& options,
                             codl_diag_t* diag);
 

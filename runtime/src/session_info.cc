@@ -1,4 +1,4 @@
-// What a session tells of itself and of its last run.
+// The facts that a session tells about itself and its last run.
 #include <algorithm>
 #include <cstring>
 

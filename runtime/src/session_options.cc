@@ -1,4 +1,4 @@
-// What a host may ask of a session.
+// The options that a host may give a session.
 #include <cstring>
 
 #include "runtime/src/affinity.h"

@@ -9,7 +9,7 @@
 #undef CODL_STATUS
 
 const char* codl_status_text(codl_status_t status) {
-  // Of an application, which may pass any number: not read as an enum, which has no others.
+  // An application may pass any number, so it is not read as an enum, which has no other values.
   int32_t number = 0;
   static_assert(sizeof number == sizeof status);
   std::memcpy(&number, &status, sizeof number);

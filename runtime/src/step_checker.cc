@@ -32,7 +32,7 @@ constexpr float kPerturbedShare = 8;
 constexpr float kShare = 0x1p-10f;
 constexpr float kHalfShare = 0x1p-9f;  // more, of an output that is stored as halves
 constexpr float kLargestHalf = 65504;
-constexpr float kFarFromOverflow = 0x1p110f;  // of a limit
+constexpr float kFarFromOverflow = 0x1p110f;  // a limit below this is far from overflow
 
 bool has_rows(const OperandShape& shape) {
   return shape.layout == Layout::Nhwc || shape.layout == Layout::Image2d;
@@ -52,7 +52,7 @@ void set_bytes(OperandShape& shape) {
 
 void perturb(float* values, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    // The top bit of a multiplicative hash (Knuth, volume 3, section 6.4).
+    // Takes the top bit of a multiplicative hash (Knuth, volume 3, section 6.4).
     const bool is_up = (static_cast<uint32_t>(i) * 2654435761u >> 31) != 0;
     values[i] *= is_up ? 1 + kPerturbation : 1 - kPerturbation;
   }
@@ -141,8 +141,8 @@ codl_status_t StepChecker::create(const codl_allocator_t& allocator,
   return CODL_OK;
 }
 
-// The CPU's kernel with the step's operator and packing, those of a dtype first; and the memory
-// that all of the step takes, and one row of it.
+// Finds the CPU's kernel for the step's operator and packing, preferring one for its dtype; and the
+// memory that the whole step takes, and that one row takes.
 bool StepChecker::find_cpu_kernel(Checked& checked, uint64_t* out_most, uint64_t* out_least) {
   const plan::StepDef& step = step_of(checked);
   const KernelInfo& gpu_kernel = *find_kernel(step.kernel());
@@ -163,7 +163,7 @@ bool StepChecker::find_cpu_kernel(Checked& checked, uint64_t* out_most, uint64_t
   return false;
 }
 
-// Aims slice_ at some rows of a step. False if its kernel does not compute them alone.
+// Makes slice_ cover some rows of a step. Returns false if its kernel does not compute them alone.
 bool StepChecker::cut(const Checked& checked, Range rows) {
   const plan::StepDef& step = step_of(checked);
   slice_.shape = step_shape_of(*inputs_.variant, step, slice_.operands);
@@ -187,7 +187,7 @@ bool StepChecker::cut(const Checked& checked, Range rows) {
   if (kernels::check_step(slice_.shape, &slice_.needs) != nullptr) return false;
   for (uint32_t i = 0; i < last; ++i)
     if (!is_constant(step, i) && has_rows(slice_.operands[i]) && !narrow(i)) return false;
-  // Of the narrowed operands.
+  // With the narrowed operands.
   if (kernels::check_step(slice_.shape, &slice_.needs) != nullptr) return false;
   place(step);
   return true;
@@ -281,7 +281,7 @@ codl_status_t StepChecker::read(uint32_t tensor, Range rows, size_t place, codl_
   map.pixel_stride = map.first_channel = 0;
   const size_t row_bytes =
       static_cast<size_t>(kernels::stored_elements(map)) * element / (batches * held_count);
-  // Pieces of a row: all of it, or the pixels of a window.
+  // The pieces of a row: all of it, or the pixels of a window.
   const auto pieces = static_cast<size_t>(held.pixel_stride != 0 ? held.dims[3] : 1);
   const auto pitch = static_cast<size_t>(kernels::pixel_elements(held)) * element;
   const auto skipped = static_cast<size_t>(held.first_channel) * element;
@@ -396,8 +396,8 @@ bool StepChecker::is_half_output() const {
   return static_cast<DType>(tensor_of(step, slice_.shape.operand_count - 1).dtype()) == DType::F16;
 }
 
-// The first element that is further from the CPU's than `most`; SIZE_MAX: none. Of what is not
-// finite the queues may make different things, and so may halves of what they cannot hold.
+// Returns the first element that is further from the CPU's than `most`; SIZE_MAX: none. The queues
+// may compute different things where numbers are not finite, or too large for halves.
 size_t StepChecker::first_beyond(float most, size_t other) const {
   const float* expected = floats(slice_.expected);
   const float* perturbed = floats(other);
@@ -418,8 +418,8 @@ codl_status_t StepChecker::compare(codl_diag_t* diag) {
   const plan::StepDef& step = step_of(checked_[current_]);
   const uint32_t last = slice_.shape.operand_count - 1;
   compute(slice_.expected);
-  // What the perturbation would show only adds to the limit: most slices need none, which is half
-  // of the work. Of outputs near the end of floats it could take the largest away.
+  // The perturbation only adds to the limit, and most slices do not need it, which saves half of
+  // the work. For outputs near the end of floats it could remove the largest.
   float most = limit(slice_.expected);
   if (most < kFarFromOverflow && first_beyond(most, slice_.expected) == SIZE_MAX) return CODL_OK;
   for (uint32_t i = 0; i < last; ++i)

@@ -35,14 +35,14 @@ class StepChecker {
   StepChecker(const StepChecker&) = delete;
   StepChecker& operator=(const StepChecker&) = delete;
 
-  // Everything given is borrowed and must outlive this. Once per object.
+  // Everything given is borrowed and must outlive this. Call once per object.
   codl_status_t create(const codl_allocator_t& allocator, const StepCheckerInputs& inputs,
                        codl_diag_t* diag);
 
   // The GPU step that the run which begins shall check, one after the other; kNoStep: none.
   uint32_t begin_run();
 
-  // Of that step, when it is complete and nothing behind it has begun: computes all of its rows.
+  // Checks that step when it is complete and nothing behind it has begun: computes all of its rows.
   // WRONG_RESULT if the CPU computes something else.
   codl_status_t check(codl_diag_t* diag);
 
@@ -58,7 +58,7 @@ class StepChecker {
  private:
   struct Checked {
     uint32_t step = 0;
-    const KernelInfo* kernel = nullptr;  // of the CPU
+    const KernelInfo* kernel = nullptr;  // the CPU's
   };
   // A slice of a step, as the CPU computes it, and where its operands are in `memory_`.
   struct Slice {
@@ -66,10 +66,10 @@ class StepChecker {
     kernels::OperandShape operands[kernels::kMaxOperands];
     kernels::StepNeeds needs;
     ScratchSizes scratch;
-    Range rows;                            // of the output
-    size_t places[kernels::kMaxOperands];  // of inputs; of weights none
+    Range rows;                            // rows of the output
+    size_t places[kernels::kMaxOperands];  // places of inputs; weights have none
     size_t expected = 0;                   // the output as the CPU computes it,
-    size_t perturbed = 0;                  // of inputs that are a little different,
+    size_t perturbed = 0;                  // the same for inputs that are a little different,
     size_t found = 0;                      // and as the GPU did
     size_t scratch_place = 0;
     uint64_t total_bytes = 0;
@@ -102,7 +102,7 @@ class StepChecker {
   Array<Checked> checked_;
   Arena memory_;
   Slice slice_;
-  uint32_t current_ = 0;  // of checked_
+  uint32_t current_ = 0;  // index into checked_
   uint32_t runs_ = 0;     // since the last check
 };
 

@@ -41,8 +41,8 @@ struct Step {
   TransferBox box;
   uint8_t* host = nullptr;  // Upload, Download: the host tensor
 
-  // What to wait for, with all that follows from the order of the queues left out. The steps named
-  // on a queue have an event; CPU steps named are gates.
+  // The steps to wait for; waits that follow from the order of the queues are left out. The steps
+  // named on a queue have an event; CPU steps named are gates.
   uint32_t queue_waits[kQueueCount] = {kNoStep, kNoStep};
   uint32_t cpu_wait = kNoStep;   // UserEvent gate only: GPU and Transfer steps
   uint32_t room_wait = kNoStep;  // GPU: what must be done before it is enqueued (ahead_window.h)
@@ -55,7 +55,7 @@ struct Step {
   uint32_t cl_queue() const { return queue == Queue::Transfer ? kTransferQueue : kComputeQueue; }
 };
 
-// What a step list is made from. Everything is borrowed and must outlive it.
+// The inputs of a step list. Everything is borrowed and must outlive it.
 struct StepListInputs {
   const codl_plan* plan = nullptr;
   const plan::VariantDef* variant = nullptr;
@@ -72,17 +72,17 @@ class StepList {
   StepList(const StepList&) = delete;
   StepList& operator=(const StepList&) = delete;
 
-  // Once per object.
+  // Call once per object.
   codl_status_t create(const codl_allocator_t& allocator, const StepListInputs& inputs,
                        codl_diag_t* diag);
 
   const Array<Step>& steps() const { return steps_; }
-  uint64_t scratch_bytes() const { return scratch_bytes_; }  // per worker, of the step with most
-  uint64_t shared_bytes() const { return shared_bytes_; }    // of all workers, likewise
+  uint64_t scratch_bytes() const { return scratch_bytes_; }  // the largest of any step, per worker
+  uint64_t shared_bytes() const { return shared_bytes_; }    // shared by all workers, likewise
   // Last step of each queue that no CPU step has waited for, or kNoStep.
   const uint32_t* final_waits() const { return final_waits_; }
 
-  // Bound for each run: the plan's inputs, then its outputs.
+  // Binds memory for the next run. `index`: the plan's inputs, then its outputs.
   void set_io(size_t index, void* data) { io_[index] = data; }
   // When a Map step is enqueued, and when its Unmap is. The address stays after that: with user
   // events both are enqueued before the CPU steps between them run.
@@ -105,14 +105,15 @@ class StepList {
 
   StepListInputs inputs_;
   Array<Step> steps_;
-  Array<kernels::TensorView> views_;  // of all CPU kernel steps, one after the other
+  Array<kernels::TensorView> views_;  // views of all CPU kernel steps, one after the other
   Array<void* const*> sources_;       // parallel to views_
   size_t view_count_ = 0;
-  Array<void*> fixed_;         // by tensor: address of what never moves
-  Array<void*> io_;            // inputs, then outputs
-  Array<void*> mapped_;        // by step: where its Map put the tensor
-  Array<bool> needs_unmap_;    // by step: enqueued, and its Unmap is not
-  Array<uint32_t> last_maps_;  // by tensor: its latest Map so far, while create() goes through
+  Array<void*> fixed_;       // indexed by tensor: its address if it never moves
+  Array<void*> io_;          // inputs, then outputs
+  Array<void*> mapped_;      // indexed by step: where its Map put the tensor
+  Array<bool> needs_unmap_;  // indexed by step: enqueued, and its Unmap is not
+  // Indexed by tensor: its latest Map so far, while create() goes through.
+  Array<uint32_t> last_maps_;
   uint64_t scratch_bytes_ = 0;
   uint64_t shared_bytes_ = 0;
   uint32_t final_waits_[kQueueCount] = {kNoStep, kNoStep};

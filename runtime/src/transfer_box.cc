@@ -10,13 +10,13 @@ using kernels::OperandShape;
 // All numbers are products of verified dims: at most kMaxElements elements.
 size_t as_size(int64_t value) { return static_cast<size_t>(value); }
 
-// Bytes of one row of the value: all columns, in Nhwc with all channels.
+// Returns the bytes of one row of the value: all columns, in Nhwc with all channels.
 size_t row_bytes_of(const OperandShape& shape) {
   const int64_t lanes = shape.layout == Layout::Nhwc ? kernels::padded_channels(shape) : 1;
   return as_size(shape.dims[3] * lanes) * dtype_bytes(shape.dtype);
 }
 
-// From one channel to the next: adjacent in Nhwc, a plane apart in Plain.
+// Returns the bytes from one channel to the next: adjacent in Nhwc, a plane apart in Plain.
 size_t channel_bytes_of(const OperandShape& shape) {
   int64_t elements = 1;
   if (shape.layout != Layout::Nhwc)

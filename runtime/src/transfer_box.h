@@ -11,14 +11,14 @@ namespace codl::rt {
 struct TransferBox {
   size_t row_bytes = 0;
   size_t row_count = 1;
-  size_t host_origin_bytes = 0;  // of the first row, from the tensor's first byte
+  size_t host_origin_bytes = 0;  // where the first row begins, from the tensor's first byte
   size_t host_pitch_bytes = 0;   // from row to row
   size_t device_origin_bytes = 0;
   size_t device_pitch_bytes = 0;
 };
 
-// Both tensors hold the part (verify_plan). They differ at most in the rows they hold, and that
-// only where the part is along Height.
+// Both tensors hold the part (verify_plan checks this). They differ at most in the rows they hold,
+// and only if the part is along Height.
 //   Height         the part's rows: one box row per batch image (Plain: per channel of it)
 //   OutputChannel  the part's channels, the pad lanes with the last: one box row per pixel
 //                  (Plain: per batch image)

@@ -17,7 +17,7 @@ struct Run {
   double us;
 };
 
-// What a session with --adaptive did.
+// The choices that a session with --adaptive made.
 struct Adaptation {
   struct Variant {
     codl_variant_state_t state;
@@ -32,7 +32,7 @@ struct Adaptation {
 // Switches the session to and fro, and leaves it with any variant.
 Adaptation adaptation_of(Session& session, const Policy& policy, const std::vector<Run>& runs);
 
-// A table with a line a variant.
+// Returns a table with a line for each variant.
 std::string adaptation_text(const Adaptation& adaptation);
 
 // Keys "switch_count", "switch_us" and "variants" of the open object.

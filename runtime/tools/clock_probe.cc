@@ -43,7 +43,7 @@ double CoreProbes::mean_us() {
 }
 
 void CoreProbes::work(int32_t core, double* chain_us) {
-  constexpr int kTries = 3;  // an interrupt lengthens one of them
+  constexpr int kTries = 3;  // because an interrupt lengthens one of them
   if (core >= 0 && core < CPU_SETSIZE) {
     cpu_set_t set;
     CPU_ZERO(&set);

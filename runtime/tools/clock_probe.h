@@ -9,9 +9,9 @@
 
 namespace codl::tools {
 
-// One chain's time is the clock's alone: some ten microseconds. Of integers: what a vector
-// instruction takes depends on those that ran before (on a Zen 4 the same loop of SSE took 3.3 or
-// 3.85 us, whatever the clock).
+// Runs chains of integer operations, so that one chain's time depends on the clock alone: some ten
+// microseconds. Vector instructions would not do: their time depends on those that ran before (on a
+// Zen 4 the same loop of SSE took 3.3 or 3.85 us, whatever the clock).
 template <int kChains>
 void multiply_and_add() {
   constexpr int kProducts = 12000;
@@ -33,7 +33,7 @@ class CoreProbes {
   explicit CoreProbes(const std::vector<int32_t>& cores);
   ~CoreProbes();
 
-  // What one chain takes, in the mean over the cores, all at once. Microseconds.
+  // Measures how long one chain takes: the mean over the cores, all at once. Microseconds.
   double mean_us();
 
  private:

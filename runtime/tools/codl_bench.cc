@@ -41,7 +41,7 @@ struct BenchFlags {
   bool compares_variants = false;
   bool is_adaptive = false;
   int32_t rounds = 0;         // 0: kRounds
-  int32_t recorded_runs = 5;  // of these the run with the median time is reported
+  int32_t recorded_runs = 5;  // the one with the median time is reported
   bool lists_slices = false;
   bool lists_steps = false;
   bool lists_runs = false;
@@ -51,7 +51,7 @@ constexpr int32_t kRounds = 5;  // odd, so that the median is one of them
 
 struct StepTimes {
   codl_step_time_t step;
-  double median_us;  // of the recorded runs
+  double median_us;  // median of the recorded runs
   double start_us;   // in the recorded run with the median time, from its first step on
   double end_us;
 };
@@ -70,7 +70,7 @@ struct Report {
   RunTimes queues;
   std::string timeline;  // text_timeline()
   std::vector<StepTimes> steps;
-  std::vector<double> slices_us;  // of all recorded runs
+  std::vector<double> slices_us;  // slices of all recorded runs
 };
 
 double now_us() {
@@ -85,7 +85,7 @@ double time_us(Work work) {
   return now_us() - start_us;
 }
 
-// VmHWM of /proc/self/status: the most memory the process has had resident, plan pages included.
+// Returns VmHWM of /proc/self/status: the most resident memory so far, plan pages included.
 int64_t peak_memory_bytes() {
   std::FILE* file = std::fopen("/proc/self/status", "r");
   if (file == nullptr) return -1;
@@ -106,7 +106,7 @@ double predicted_us_of(const Plan& plan, const std::string& variant) {
 // A machine on which a tenth of the runs takes twice the least time does something else meanwhile.
 constexpr double kQuietRuns = 2;
 
-// What to make of the time, as advice_on() of several variants.
+// Returns advice about the time, like advice_on() of several variants.
 std::vector<std::string> advice_on(const Report& report) {
   const bool is_busy = report.runs.p90_us > kQuietRuns * report.runs.min_us;
   const std::string note =
@@ -145,7 +145,7 @@ void measure(const Plan& plan, const BenchFlags& flags, const std::vector<codl_b
   if (policy) report->adaptation = adaptation_of(session, policy, report->all_runs);
 }
 
-// Of `run_count` runs after one to warm up.
+// Records `run_count` runs after one to warm up.
 std::vector<Timeline> record_runs(const Plan& plan, const PlanFlags& flags, int32_t run_count,
                                   const std::vector<codl_buffer_t>& inputs,
                                   const std::vector<codl_buffer_t>& outputs) {
@@ -159,7 +159,7 @@ std::vector<Timeline> record_runs(const Plan& plan, const PlanFlags& flags, int3
   return timelines;
 }
 
-// The one with the median time.
+// Returns the timeline with the median time.
 Timeline median_run(std::vector<Timeline> timelines) {
   const auto median = timelines.begin() + static_cast<int64_t>(timelines.size() / 2);
   std::nth_element(timelines.begin(), median, timelines.end(),
@@ -401,7 +401,7 @@ void bench_all_variants(const Plan& plan, BenchFlags flags,
            flags.plan.is_json ? comparison_json(flags, comparison, steps) : text);
 }
 
-// What only one of both ways to measure has.
+// Refuses flags that only the other way to measure has.
 void check_flags(const BenchFlags& flags) {
   if (!flags.compares_variants && flags.rounds > 0)
     fail_input("--rounds", "--all-variants beside it", "none");

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "tools/json_writer.h"
 #include "runtime/tools/plan_tool.h"
 #include "runtime/tools/statistics.h"
 #include "runtime/tools/timeline.h"
 #include "tools/files.h"
+#include "tools/json_writer.h"
 #include "tools/messages.h"
 #include "tools/npy.h"
 #include "tools/printable.h"
@@ -38,8 +38,8 @@ std::string_view bytes_of(const Tensor& tensor) {
   return {reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size()};
 }
 
-// Paths of the outputs, empty ones without --output-dir. Made before the run, so that a folder that
-// cannot be made costs no time.
+// Returns the paths of the outputs, empty ones without --output-dir. Called before the run, so that
+// a folder that cannot be made costs no time.
 std::vector<std::string> output_paths(const std::string& directory,
                                       const std::vector<Tensor>& outputs) {
   std::vector<std::string> paths(outputs.size());
@@ -63,7 +63,7 @@ OutputReport report_of(const Tensor& tensor, const std::string& path) {
   return {&tensor, value_range_of(tensor.dtype, bytes_of(tensor)), path};
 }
 
-// An .npy file of the tensor; bfloat16 as float32, which holds the same numbers.
+// Returns an .npy file of the tensor; bfloat16 becomes float32, which holds the same numbers.
 std::string npy_of(const Tensor& tensor) {
   if (tensor.dtype != CODL_BFLOAT16) return format_npy(tensor.dtype, tensor.dims, bytes_of(tensor));
   return format_npy(CODL_FLOAT32, tensor.dims,

@@ -22,7 +22,7 @@ constexpr double kGoodPrediction = 1.20;
 // Beyond it a prediction is of something else: no profile of a device is that far off as a whole.
 constexpr double kFarPrediction = 2;
 
-// Of a variant without GPU steps: the others are what is tested.
+// Turns the GPU test off for a variant without GPU steps: it is the others that are tested.
 void without_test_of_gpu(PlanFlags& flags) {
   flags.check_every = 0;
   flags.opencl_platform.clear();
@@ -49,7 +49,7 @@ struct Running {
   std::vector<double> runs_us;
 };
 
-// Of both variants in each round: how many times as long the other took.
+// Returns for each round how many times as long the other variant took.
 std::vector<double> round_ratios(const VariantTimes& other, const VariantTimes& fastest) {
   std::vector<double> ratios;
   for (size_t i = 0; i < other.rounds_us.size(); ++i)
@@ -97,7 +97,7 @@ double worst_prediction(const Comparison& comparison) {
   return worst;
 }
 
-// What the rounds say of two variants.
+// Returns a line with the rounds' verdict on two variants.
 std::string comparison_line(const VariantTimes& fastest, const VariantTimes& other) {
   const std::string x = printable(fastest.session.variant), y = printable(other.session.variant);
   if (is_same_schedule(fastest, other))

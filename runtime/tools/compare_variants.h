@@ -14,25 +14,25 @@ struct VariantTimes {
   SessionFacts session;
   double predicted_us = 0;
   std::vector<double> rounds_us;  // the median of each round
-  double median_us = 0;           // of the rounds
-  Latencies runs;                 // of all rounds
+  double median_us = 0;           // median of the rounds
+  Latencies runs;                 // runs of all rounds
   std::string schedule;  // its steps as text where another variant is predicted to take as long
 };
 
 struct Comparison {
   std::vector<VariantTimes> variants;  // in the plan's order; those that ran
   std::vector<std::string> missing;    // "coexec: why" of those that did not
-  int32_t run_count = 0;               // of a variant in a round
+  int32_t run_count = 0;               // runs of a variant in a round
 };
 
 struct CompareOptions {
   int32_t rounds = 5;
-  int32_t runs = 20;  // of a variant in a round
+  int32_t runs = 20;  // runs of a variant in a round
   int32_t warmup_runs = 5;
 };
 
-// One session a variant, all at once; in each round every variant in turn, the order reversed from
-// round to round, so that what slows the machine for a while meets all of them.
+// Opens one session for each variant, all at once. In each round every variant runs in turn, and
+// the order is reversed from round to round, so that interference on the machine meets all of them.
 Comparison compare_variants(const Plan& plan, const PlanFlags& flags, const CompareOptions& options,
                             const std::vector<codl_buffer_t>& inputs,
                             const std::vector<codl_buffer_t>& outputs);
@@ -46,7 +46,7 @@ size_t fastest_variant(const Comparison& comparison);
 // by more than rounds of one of the two lie apart.
 bool is_faster(const VariantTimes& x, const VariantTimes& y);
 
-// How far the rounds of a variant lie apart, of all variants the most: greatest over least median.
+// Returns the greatest spread of any variant's rounds: greatest over least median.
 double round_spread(const Comparison& comparison);
 
 // A line where a run took more than twice or less than half of what was predicted, with the likely
@@ -54,7 +54,7 @@ double round_spread(const Comparison& comparison);
 std::string prediction_note(const SessionFacts& session, double predicted_us, double median_us,
                             bool is_busy);
 
-// What to do where the fastest variant is not the predicted one, rounds lie far apart, or
+// Returns advice where the fastest variant is not the predicted one, rounds lie far apart, or
 // predictions are far off. A line each; none where all is well.
 std::vector<std::string> advice_on(const Comparison& comparison, const PlanFlags& flags);
 

@@ -103,7 +103,7 @@ size_t read_input(const std::string& argument, std::vector<Tensor>& inputs) {
     const std::string prefix = tensor.name + "=";
     if (argument.compare(0, prefix.size(), prefix) != 0) continue;
     const std::string path = argument.substr(prefix.size());
-    // Twice the tensor: the elements of a bfloat16 one may come as float32.
+    // Twice the tensor's size, because the elements of a bfloat16 one may come as float32.
     Npy npy = parse_npy(path, read_file(path, 2 * tensor.data.size() + kMaxNpyHeaderBytes));
     // NumPy has no bfloat16: its numbers come as float32, or as raw words of whatever name.
     const bool is_bfloat16 = tensor.dtype == CODL_BFLOAT16;
@@ -358,7 +358,7 @@ Tensor leading_part(Tensor tensor, const std::vector<int64_t>& dims) {
   if (run_bytes == 0) run_count = 0;
   part.data.reserve(run_count * run_bytes);
   for (size_t run = 0; run < run_count; ++run) {
-    size_t row = 0;  // of the whole tensor, in rows of dim outer_rank - 1
+    size_t row = 0;  // row of the whole tensor, in rows of dim outer_rank - 1
     size_t pitch = static_cast<size_t>(tensor.dims[outer_rank - 1]);
     size_t rest = run;
     for (size_t i = outer_rank - 1; i-- > 0;) {

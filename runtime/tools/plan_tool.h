@@ -1,4 +1,4 @@
-// What codl-run and codl-bench share: flags, opening a plan, creating a session, tensors.
+// The common part of codl-run and codl-bench: flags, opening a plan, creating a session, tensors.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@
 
 namespace codl::tools {
 
-// What a status of libcodl means to the caller of a tool.
+// Returns the exit code that tells a tool's caller about a status of libcodl.
 ExitCode exit_code_of(codl_status_t status);
 
 struct PlanFlags {
   std::string tool;  // that they were given to
   std::string plan_path;
-  std::string variant;  // empty: the plan's first
+  std::string variant;  // empty: uses the plan's first
   bool require_variant = false;
-  bool prepares_all = false;  // of the plan's variants, for a policy
+  bool prepares_all = false;  // all variants of the plan, for a policy
   int32_t thread_count = 0;   // 0: the plan's
   std::vector<int32_t> cpu_cores;
   std::vector<int32_t> gpu_cores;
@@ -35,7 +35,7 @@ struct PlanFlags {
   bool is_self_test = false;
   std::vector<std::string> inputs;  // NAME=FILE.npy
   uint64_t seed = 0;
-  std::string output_path;  // of the report; empty or "-": stdout
+  std::string output_path;  // file of the report; empty or "-": stdout
   std::string trace_path;   // empty: no trace
   bool is_json = false;
 };
@@ -48,10 +48,10 @@ struct Tensor {
   bool is_random = false;  // an input that no file was given for
 };
 
-// What a status of libcodl means to the caller of a tool.
+// Returns the exit code that tells a tool's caller about a status of libcodl.
 ExitCode exit_code_of(codl_status_t status);
 
-// "0.1.0 (plan format 3)": of libcodl, for --version.
+// Returns libcodl's version for --version: "0.1.0 (plan format 3)".
 std::string runtime_version();
 
 // Reads the flags in `own` (a tool's name, summary and groups) and those of every tool that takes
@@ -92,13 +92,13 @@ Policy create_policy(const Session& session);
 void run_session(Session& session, const std::vector<codl_buffer_t>& inputs,
                  const std::vector<codl_buffer_t>& outputs, const Policy& policy = nullptr);
 
-// The first dims[i] elements along each dim i of a dense tensor, dense again.
+// Returns the first dims[i] elements along each dim i of a dense tensor, dense again.
 Tensor leading_part(Tensor tensor, const std::vector<int64_t>& dims);
 
 // Cuts the outputs of a run down to the extents that it found.
 void trim_outputs(const Session& session, std::vector<Tensor>& outputs);
 
-// What a session is and holds, kept beyond its life.
+// The facts about a session, kept beyond its life.
 struct SessionFacts {
   std::string plan_device;  // the profile's name, which the plan has; the machine may be another
   std::string variant;
@@ -110,7 +110,7 @@ struct SessionFacts {
   // Memory by kind, as in codl_session_info_t.
   struct Memory {
     const char* text;  // as codl-bench prints it
-    const char* key;   // of JSON
+    const char* key;   // its key in JSON
     int64_t bytes;
   };
   std::vector<Memory> memory;
@@ -120,8 +120,8 @@ struct SessionFacts {
 
 SessionFacts facts_of(const Plan& plan, const Session& session);
 
-// "variant coexec, planned for device sd855, on this machine: 2 CPU threads, OpenCL device X"; with
-// the reason if it is not the variant asked for.
+// Returns "variant coexec, planned for device sd855, on this machine: 2 CPU threads, OpenCL device
+// X", and the reason if it is not the variant asked for.
 std::string describe_session(const SessionFacts& facts);
 
 // Keys "plan", "plan_device", "variant", "fallback_reason", "thread_count",

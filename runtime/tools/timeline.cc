@@ -70,7 +70,7 @@ Span extent_of(const Timeline& timeline) {
   return extent;
 }
 
-// A metadata event: names a process or a thread.
+// Writes a metadata event, which names a process or a thread.
 void write_name(JsonWriter& json, const char* kind, int32_t queue, const std::string& name) {
   json.begin_object();
   json.key("name").string(kind);

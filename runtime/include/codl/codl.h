@@ -199,7 +199,7 @@ typedef struct codl_log {
   void (*write)(void* context, const char* line); /* required */
 } codl_log_t;
 
-/* What a run does in which a call of the OpenCL driver fails. */
+/* How a run ends in which a call of the OpenCL driver fails. */
 typedef enum codl_fallback {
   CODL_FALLBACK_NEVER = 0,  /* it ends with CODL_DEVICE_ERROR (default) */
   CODL_FALLBACK_PER_RUN = 1 /* it is finished on the plan's CPU variant */
@@ -296,16 +296,16 @@ CODL_CHECKED codl_status_t codl_session_run(codl_session_t* session, const codl_
                                             size_t input_count, const codl_buffer_t* outputs,
                                             size_t output_count, codl_diag_t* diag);
 
-/* What the self-test found of one GPU step. Borrowed for the call. */
+/* The self-test's result for one GPU step. Borrowed for the call. */
 typedef struct codl_step_result {
-  const char* name;    /* of the node */
+  const char* name;    /* the node's */
   const char* kernel;  /* symbol of its OpenCL kernel */
   const int32_t* tile; /* constants of the kernel that codlc chose; null: the kernel's own */
   size_t tile_count;
   int32_t output_rank;
   int32_t output_dims[CODL_MAX_RANK];
   int32_t is_wrong;    /* 1: the CPU computes something else */
-  const char* message; /* what was expected where; empty if it is right */
+  const char* message; /* says what is wrong and where; empty if nothing is */
 } codl_step_result_t;
 typedef void (*codl_step_report_t)(void* context, const codl_step_result_t* result);
 
@@ -328,16 +328,16 @@ typedef struct codl_session_info {
   int32_t thread_count;
   /* Memory held, by kind. Not counted: what the OpenCL driver takes
    * for itself, which only it knows, and the stacks of threads. */
-  size_t host_bytes;    /* arena of tensors that the CPU touches */
-  size_t shared_bytes;  /* arena of tensors that CPU and GPU touch */
-  size_t device_bytes;  /* arena of tensors that the GPU touches, in buffers */
-  double load_us;       /* codl_session_create: wall time, of which */
-  double program_us;    /* building OpenCL programs */
-  size_t scratch_bytes; /* of CPU kernels, for all workers */
-  size_t image_bytes;   /* images, with what the driver pads them by */
-  size_t weight_bytes;  /* of the variants, whole pages; all sessions of the plan have them once,
-                           in its file's pages (which the system can read again) or where
-                           codl_plan_open was told */
+  size_t host_bytes;        /* arena of tensors that the CPU touches */
+  size_t shared_bytes;      /* arena of tensors that CPU and GPU touch */
+  size_t device_bytes;      /* arena of tensors that the GPU touches, in buffers */
+  double load_us;           /* codl_session_create: wall time, of which */
+  double program_us;        /* building OpenCL programs */
+  size_t scratch_bytes;     /* for CPU kernels, all workers */
+  size_t image_bytes;       /* images, with what the driver pads them by */
+  size_t weight_bytes;      /* weights of the variants, whole pages; all sessions of the plan share
+                               them, in its file's pages (which the system can read again) or where
+                               codl_plan_open was told */
   size_t weight_copy_bytes; /* the driver's copies, where a GPU cannot read the plan's */
   size_t table_bytes;       /* the plan's structure, once for all its sessions, and what a session
                                keeps of its steps, tensors and workers */
@@ -357,7 +357,7 @@ typedef struct codl_variant_state {
   const char* name; /* borrowed from the plan */
   uint64_t run_count;
   float predicted_us; /* for a device that does nothing else; 0: nothing was predicted */
-  float cpu_us;       /* of its CPU steps in its last run; 0 without `variants` in the options */
+  float cpu_us;       /* its CPU steps in its last run; 0 without `variants` in the options */
   int32_t needs_gpu;
 } codl_variant_state_t;
 /* From any thread, also during a run. `index`: below variant_count of the session's info. */
@@ -377,13 +377,13 @@ CODL_CHECKED codl_status_t codl_session_get_output_dims(const codl_session_t* se
 /* One step of the last run. Times are nanoseconds on the host's monotonic clock; a GPU step's come
  * from its OpenCL event, moved to the host's clock. */
 typedef struct codl_step_time {
-  const char* name;   /* of the node; borrowed from the plan */
+  const char* name;   /* the node's; borrowed from the plan */
   const char* kernel; /* symbol, or "map", "unmap", "upload", "download" */
   int32_t queue;      /* 0 CPU, 1 GPU, 2 transfer */
   int64_t start_ns;
   int64_t end_ns;
   float predicted_us;  /* launch included, nothing else running; 0: nothing was predicted */
-  int64_t enqueued_ns; /* of a GPU or transfer step: when the host enqueued it; 0 of a CPU step */
+  int64_t enqueued_ns; /* when the host enqueued a GPU or transfer step; 0 for CPU steps */
 } codl_step_time_t;
 /* Borrowed until the next run; count 0 unless record_timeline was set, and while the session runs.
  */

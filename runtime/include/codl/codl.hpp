@@ -35,7 +35,7 @@ class [[nodiscard]] Status {
   codl_diag_t diag_ = {};
 };
 
-// A value, if status().ok(); else an empty one.
+// Holds a value if status().ok(), else an empty one.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -67,7 +67,7 @@ class Plan {
  public:
   Plan() = default;
 
-  // The bytes are borrowed until the plan is gone; alignment as in codl_plan_open.
+  // Borrows the bytes until the plan is gone; they are aligned as for codl_plan_open.
   static Result<Plan> open(const void* bytes, std::size_t size,
                            const codl_plan_options_t& options = plan_options()) {
     codl_plan_t* plan = nullptr;
@@ -135,7 +135,7 @@ struct OutputDims {
   std::int64_t dims[CODL_MAX_RANK] = {};
 };
 
-// Memory, threads and device programs to run a plan, or none. For one thread at a time.
+// The memory, threads and device programs to run a plan, or nothing. For one thread at a time.
 class Session {
  public:
   Session() = default;
@@ -161,7 +161,7 @@ class Session {
     });
   }
 
-  // From any thread, by codl_session_cancel.
+  // Calls codl_session_cancel(), from any thread.
   void cancel() { (void)codl_session_cancel(get()); }
 
   // From any thread, by codl_session_set_variant.
@@ -170,7 +170,7 @@ class Session {
         [&](codl_diag_t* diag) { return codl_session_set_variant(get(), name, diag); });
   }
 
-  // By codl_session_self_test.
+  // Calls codl_session_self_test().
   Status self_test(codl_step_report_t report, void* context) {
     return Status::of(
         [&](codl_diag_t* diag) { return codl_session_self_test(get(), report, context, diag); });
@@ -199,7 +199,8 @@ class Session {
     return state;
   }
 
-  // Steps of the last run; borrowed until the next one. None unless record_timeline was set.
+  // Returns the steps of the last run, borrowed until the next one. None unless record_timeline was
+  // set.
   const codl_step_time_t* timeline(std::size_t* out_count) const {
     return codl_session_timeline(get(), out_count);
   }
