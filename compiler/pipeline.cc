@@ -35,7 +35,8 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   PassOptions passes = {options.prints.dump, options.prints.to, options.skipped_passes};
   if (options.wants_report) passes.on_graph = savings.recorder();
   if (llvm::Error error = run_passes(graph, fusion_passes(), passes)) return error;
-  if (options.emits_onnx)  // what cannot be written is said before a search that takes hours
+  // A graph that cannot be written is refused before a search that takes hours.
+  if (options.emits_onnx)
     if (llvm::Error error = check_onnx(graph)) return error;
   CODL_ASSIGN_OR_RETURN(shrunk, shrink_for_plan(graph, options.shrink, profile, options.precision,
                                                 options.partition));

@@ -39,7 +39,7 @@ struct CompileOptions {
 struct CompileResult {
   LargeBytes plan;
   std::string onnx;         // the network after fusion and shrink(), before its layouts
-  std::string report_json;  // of compiler/report/plan_report.h
+  std::string report_json;  // made by compiler/report/plan_report.h
   CompileReport report;
 };
 

@@ -24,7 +24,7 @@ struct JointShare {
 };
 inline constexpr int kMaxJointShares = 4;
 
-// Borrowed. No std::span: files with LLVM's JSON are C++17 where Clang compiles them.
+// Borrowed. It is no std::span because files with LLVM's JSON are C++17 where Clang compiles them.
 struct JointShareRange {
   const JointShare* first;
   const JointShare* last;
@@ -54,7 +54,8 @@ double joint_us(const TermTimes& times, const JointShare& joint);
 // "longer of compute and 0.8 x l2", "l1 beyond 12.5 us".
 std::string name_of(const JointShare& joint);
 
-// Microseconds of a step, in whole nanoseconds: the same plan on every build machine.
+// Returns the microseconds of a step, rounded to whole nanoseconds so that every build machine
+// makes the same plan.
 double weigh(const TermTimes& times, const Shares& shares);
 
 // The source of a kernel's shares.
@@ -73,7 +74,7 @@ struct Calibration {
   // above `high`.
   double interval_low = 1;
   double interval_high = 1;
-  int32_t revision = 0;  // of the kernel that was timed; 0: not known
+  int32_t revision = 0;  // revision of the timed kernel; 0: not known
 };
 
 // Returns what kernels of a family reach on machines that codl-profile ran on, and how far they are

@@ -15,7 +15,7 @@ namespace codl::compiler {
 // A number of a machine, as a profile has it.
 template <typename Machine>
 struct MachineField {
-  const char* name;  // with its unit
+  const char* name;  // includes the unit
   double Machine::*value;
   double least;
   double most;
@@ -23,42 +23,42 @@ struct MachineField {
 };
 inline constexpr double kMaxRate = 1e9;
 
-// One core of the CPU; the fastest, where they are not alike.
+// One core of the CPU; the fastest if they differ.
 struct CpuMachine {
   double ghz = 1;
   double vector_lanes = 4;     // floats in a vector of codl's kernels
   double fma_per_cycle = 1;    // vectors of multiply-adds
-  double loads_per_cycle = 1;  // vectors, from the first-level cache
+  double loads_per_cycle = 1;  // vectors loaded from the first-level cache
   double l1_kb = 32;           // KiB
-  double l2_kb = 256;          // of a core
-  double last_level_kb = 0;    // of all cores; 0: none
+  double l2_kb = 256;          // one core's
+  double last_level_kb = 0;    // shared by all cores; 0: none
   // Rates at which a core reads, in 10^9 bytes a second.
   double l2_gb_per_s = 20;
   double last_level_gb_per_s = 10;
   double memory_gb_per_s = 5;
   double memory_all_gb_per_s = 5;  // all cores together
-  double fork_join_us = 0;         // waking the workers and waiting for them; 0 of one worker
+  double fork_join_us = 0;         // time to wake the workers and wait for them; 0 for one worker
 };
 
 // A GPU, or a processor on which OpenCL runs.
 struct GpuMachine {
   double units = 1;       // compute units, each with work-groups of its own
-  double wave_width = 1;  // work-items that run in step; 1 of a processor
+  double wave_width = 1;  // work-items that run in step; 1 on a processor
   double ghz = 1;
   double fma_per_cycle = 1;  // multiply-adds of a unit, fp32
   double max_waves = 1;      // that a unit can hold
-  double registers_kb = 1;   // KiB of a unit, of all its waves
+  double registers_kb = 1;   // KiB per unit, for all its waves
   double local_kb = 0;       // KiB of a unit that work-groups share; one may have all; 0: unknown
   double l1_kb = 0;
-  double texture_kb = 0;  // of images; 0: the first-level cache serves them, too
+  double texture_kb = 0;  // cache of images; 0: the first-level cache serves them, too
   double l2_kb = 0;
-  double last_level_kb = 0;  // of the whole chip; 0: none
-  // In 10^9 bytes a second: of one unit, and of all.
+  double last_level_kb = 0;  // the whole chip's; 0: none
+  // 10^9 bytes a second: one unit, then all units.
   double l1_gb_per_s = 1;
   double l2_gb_per_s = 1;
   double last_level_gb_per_s = 1;  // where there is none, not used
   double memory_gb_per_s = 1;
-  double latency_ns = 1;  // of a load that no cache has
+  double latency_ns = 1;  // time of a load that misses every cache
   double launch_us = 0;   // from one kernel of a full queue to the next, nothing computed
 };
 

@@ -5,7 +5,7 @@
 
 namespace codl::compiler {
 
-// Predicted is never written as measured. From the surest on:
+// Where a number comes from. Predicted numbers are never written as measured. From the surest on:
 //   Measured   by this project, on the device that the source names
 //   Fitted     such that a model meets measurements of others; the source says which
 //   Published  read from a paper or data sheet

@@ -9,15 +9,15 @@ namespace codl::compiler {
 namespace {
 
 // Cycles that a call of the innermost loop, a division of a vector and a single element are assumed
-// to take. Units, not rates: what a kernel takes of them is its share.
+// to take. They are units, not rates: a kernel's share says how much of them it takes.
 constexpr double kCallCycles = 20;
 constexpr double kSpecialCycles = 10;
 
 constexpr double kKb = 1024;
-// Registers of a work-item that no count has: addresses, loop counters.
+// Registers of a work-item that no count includes: addresses, loop counters.
 constexpr double kOtherRegisters = 16;
 
-// Microseconds of so many bytes at so many 10^9 bytes a second.
+// Returns the microseconds that so many bytes take at so many 10^9 bytes a second.
 double transfer_us(double bytes, double gb_per_s) { return bytes / (gb_per_s * 1e3); }
 
 // At least: what is read again may come from caches that no profile knows of. As StepWork has it of
@@ -103,7 +103,7 @@ TermTimes gpu_times(const kernels::StepWork& work, const GpuMachine& machine, bo
   const double group_waves = waves / groups;
   // A unit is done when the last of its groups is.
   const double unit_groups = std::ceil(groups / machine.units);
-  const double fill = unit_groups / groups;  // of the step, what the busiest unit has
+  const double fill = unit_groups / groups;  // share of the busiest unit in the step
   // Groups that a unit holds at once.
   double residents = 1;
   if (!is_a_processor) {

@@ -8,25 +8,25 @@
 
 namespace codl::compiler {
 
-// Terms of a step's time. Of each the machine says how long it takes alone.
+// The terms of a step's time. The machine says how long each takes alone.
 enum class Term : uint8_t {
   Compute,     // multiply-adds at the peak rate
   Operations,  // other vector operations, at the same rate
-  Special,     // divisions, roots, exponentials of a GPU
+  Special,     // divisions, roots and exponentials on a GPU
   Gathers,     // single elements
   L1,          // loads and stores of the first-level cache
-  L2,          // what comes from beyond it
-  LastLevel,   // from beyond the second level
+  L2,          // bytes from beyond it
+  LastLevel,   // bytes from beyond the second level
   Memory,      // from beyond the last
-  Read,        // each byte of the inputs once, from memory
-  Written,     // each byte of the output once, to memory
+  Read,        // input bytes read from memory, each once
+  Written,     // output bytes written to memory, each once
   Weights,     // packed weights once, from memory
   Cold,        // those of them that no cache kept since the run before
-  Calls,       // of the innermost loop: a CPU's tiles; a GPU's steps, a cycle each
+  Calls,       // the innermost loop's: a CPU's tiles; a GPU's steps, a cycle each
   Chain,       // GPU: steps that wait for the one before, rounds of groups one after the other
   Rounds,      // GPU: rounds of groups, each waits for memory once
   Waves,       // GPU: waves that a unit starts
-  Start,       // CPU: waking workers, once a phase. GPU: launches
+  Start,       // CPU: waking the workers, once per phase; GPU: launches
   Step,        // 1 microsecond: what no count says
 };
 inline constexpr int kTermCount = static_cast<int>(Term::Step) + 1;
@@ -37,7 +37,7 @@ inline constexpr const char* kTermNames[kTermCount] = {
     "calls",      "chain",      "rounds",  "waves",   "start",   "step"};
 
 struct TermTimes {
-  double us[kTermCount] = {};  // by Term
+  double us[kTermCount] = {};  // indexed by Term
   // Beside them: what the step reads and writes beyond the last cache of its processor. Maps that
   // fit there together are taken to be there.
   double memory_bytes = 0;

@@ -37,7 +37,7 @@ struct HostCosts {
   bool download_call_waits = false;  // for the kernel that the download waits for
 };
 
-// Costs of synchronisations and transfers between the processors, in one direction; microseconds,
+// Costs of synchronisations and transfers between the processors, in one direction. Microseconds;
 // MB = 1e6 bytes.
 struct TransferCosts {
   Sharing sharing = Sharing::FineSvm;  // never None

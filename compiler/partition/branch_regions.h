@@ -1,5 +1,5 @@
-// Branches of a graph: what has nothing to do with each other between two nodes that every path
-// passes.
+// Finds a graph's branches: groups of nodes that do not depend on each other, between two nodes
+// that every path passes.
 #pragma once
 
 #include <vector>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr bool is_image(Layout layout) { return layout == Layout::Image2d; }
 
-// The part that is in `range` of a place's extent. Of values of another extent as much.
+// Returns the part that is in `range` of a place's extent, scaled for values of another extent.
 Range scaled(Range range, int32_t extent, int32_t to) {
   if (extent == to) return range;
   const auto at = [&](int32_t end) { return static_cast<int32_t>(int64_t{end} * to / extent); };
@@ -168,7 +168,7 @@ std::optional<Segment> CostModel::whole(ir::NodeId node, Processor processor, La
 
 std::optional<KernelChoice> CostModel::choose_part(ir::NodeId node, Processor processor,
                                                    Layout maps, SplitDim dim, Range part) const {
-  // Mixed, one to one: llvm::DenseMap looks at few bits of a number.
+  // Mixed, one to one, because llvm::DenseMap looks at few bits of a number.
   const PartKey key{mix_bits(uint64_t{node} << 24 | static_cast<uint64_t>(processor) << 16 |
                              static_cast<uint64_t>(maps) << 8 | static_cast<uint64_t>(dim)),
                     mix_bits(uint64_t{static_cast<uint32_t>(part.begin)} << 32 |
@@ -182,7 +182,7 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
                                         double ratio, Layout maps,
                                         std::array<bool, 2> boundary_first) const {
   std::vector<ir::NodeId> nodes;
-  std::vector<Range> owned[2];  // by processor
+  std::vector<Range> owned[2];  // indexed by processor
   for (ir::NodeId id = first; id <= last; ++id) {
     if (!can_be_split(id)) return std::nullopt;
     const std::optional<SplitRule>& rule = split_rule(id, dim);
@@ -196,7 +196,7 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
 
   Segment segment;
   segment.node_partitions.resize(nodes.size());
-  double processor_us[2] = {};  // by processor
+  double processor_us[2] = {};  // indexed by processor
   // The CPU's thread gives the GPU its steps first.
   processor_us[index_of(Processor::Cpu)] =
       predictor_.transfer().enqueue_time_us() * static_cast<double>(nodes.size());

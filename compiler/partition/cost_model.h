@@ -27,18 +27,18 @@ struct ValuePlace {
   Range cpu = {0, 1};
   std::array<int32_t, 2> boundary_unit = {};  // as ValueUse has it
 
-  // All of it on one processor.
+  // The value is on the CPU only.
   static ValuePlace on_cpu() { return {}; }
   static ValuePlace on_gpu(Layout maps) { return {Placement::Gpu, maps, 1, {0, 1}, {0, 0}}; }
   // Where a node that is placed so leaves its value.
   static ValuePlace of(const NodePartition& node_partition);
 };
 
-// A run of consecutive nodes that are placed alike: one node, or a chain.
+// Consecutive nodes that are placed alike: one node, or a chain.
 struct Segment {
   std::vector<NodePartition> node_partitions;
-  ValuePlace place;       // of what its last node makes
-  double compute_us = 0;  // of the slower processor
+  ValuePlace place;       // where its last node's result is
+  double compute_us = 0;  // time of the slower processor
 };
 
 class CostModel {
@@ -67,22 +67,23 @@ class CostModel {
     return split_rules_[dim == SplitDim::OutputChannel][node];
   }
 
-  // One node on one processor. Nothing if no kernel of the device runs it, or if the GPU would have
-  // to touch the application's memory (a graph input or output). The GPU has its maps in layout
-  // `maps` where it has a kernel for that, else in another; Image2d stands for the device's own.
+  // Returns one node on one processor; nothing if no kernel of the device runs it, or if the GPU
+  // would have to touch the application's memory (a graph input or output). The GPU has its maps in
+  // layout `maps` if it has a kernel for that, else in another; Image2d stands for the device's
+  // own.
   std::optional<Segment> whole(ir::NodeId node, Processor processor,
                                Layout maps = Layout::Image2d) const;
 
-  // Nodes [first, last] in graph order, each cut along `dim` at about `ratio` (GPU share), with the
-  // halo that a chain of rows computes twice, and what the GPU converts between them. Nothing if a
-  // node cannot be cut so, the nodes do not hang together, or one of a chain of channels reads
-  // channels of another that the other processor makes. `boundary_first`: by processor, of parts of
-  // rows, Part::boundary_first.
+  // Returns nodes [first, last] in graph order, each cut along `dim` at about `ratio` (GPU share),
+  // with the halo that a chain of rows computes twice, and the values that the GPU converts between
+  // them. Returns nothing if a node cannot be cut so, if the nodes are not connected, or if a node
+  // of a chain of channels reads channels that the other processor makes. `boundary_first`, by
+  // processor, sets Part::boundary_first of parts of rows.
   std::optional<Segment> split(ir::NodeId first, ir::NodeId last, SplitDim dim, double ratio,
                                Layout maps = Layout::Image2d,
                                std::array<bool, 2> boundary_first = {}) const;
 
-  // The least time of a part of a node alone on a processor, the other one idle, in whatever
+  // Returns the least time of a part of a node on a processor while the other one is idle, in any
   // layout; nothing if no kernel runs it.
   std::optional<double> part_us(ir::NodeId node, Processor processor, SplitDim dim,
                                 Range part) const;
@@ -138,14 +139,15 @@ class CostModel {
     return packings_.empty() ? kAllPackings : packings_[node];
   }
 
-  const std::vector<PackingSet> packings_;              // by node; empty: all
-  std::vector<std::optional<KernelChoice>> on_cpu_;     // by node
+  const std::vector<PackingSet> packings_;              // indexed by node; empty: all
+  std::vector<std::optional<KernelChoice>> on_cpu_;     // indexed by node
   std::vector<std::optional<KernelChoice>> on_gpu_[2];  // the same, with maps in Nhwc and Image2d
   // A part: node, processor, layout, dim and range.
   using PartKey = std::pair<uint64_t, uint64_t>;
   mutable llvm::DenseMap<PartKey, std::optional<KernelChoice>> known_parts_;
-  std::vector<std::optional<SplitRule>> split_rules_[2];  // along Height and OutputChannel: by node
-  mutable llvm::DenseMap<uint64_t, double> known_ways_;   // bring_us(), by value and use
+  // For Height and OutputChannel; indexed by node.
+  std::vector<std::optional<SplitRule>> split_rules_[2];
+  mutable llvm::DenseMap<uint64_t, double> known_ways_;  // bring_us(), by value and use
   Placer placer_;
   // The value at hand, of all.
   mutable std::vector<ValuePlacement> placements_;

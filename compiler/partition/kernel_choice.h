@@ -48,12 +48,12 @@ void each_kernel(const ir::NodeView& node, Processor processor, const LatencyPre
 struct KernelChoice {
   const KernelInfo* kernel = nullptr;
   Layout maps = Layout::Nhwc;
-  double predicted_us = 0;  // with its launch
+  double predicted_us = 0;  // includes the launch
   double launch_us = 0;
 };
 
-// The one of each_kernel() with the least predicted time, of those whose weights have one of
-// `packings`. Of equals the first in the table; nothing if there is none.
+// Returns the choice of each_kernel() with the least predicted time among those whose weights have
+// one of `packings`, and the first in the table among equals; nothing if there is none.
 std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor,
                                           Layout maps, SplitDim dim, Range part,
                                           const LatencyPredictor& predictor,

@@ -25,8 +25,8 @@ struct ForcedPlacement {
   std::string node;  // its name in the graph after the passes (--dump=graph)
   // The processor that computes all of it; nothing: both do, each its part.
   std::optional<Processor> processor;
-  SplitDim split_dim = SplitDim::None;  // of both: Height or OutputChannel
-  double gpu_share = 0;                 // of both: of the rows or channels, in (0, 1)
+  SplitDim split_dim = SplitDim::None;  // if on both: Height or OutputChannel
+  double gpu_share = 0;                 // if on both: share of the rows or channels, in (0, 1)
 };
 
 // --max-weights: bytes of weights that a plan may have, with all of its variants.
@@ -37,9 +37,10 @@ struct WeightLimit {
   // Any ratio allows this much: weights lie in whole pages, which small networks fill badly.
   static constexpr uint64_t kMinBytes = 1 << 20;
 
-  std::optional<double> ratio = kDefaultRatio;  // times the bytes of the model's weights
+  std::optional<double> ratio = kDefaultRatio;  // multiple of the bytes of the model's weights
   std::optional<uint64_t> bytes;                // in place of the ratio; neither: no limit
-  bool is_asked = false;                        // by the user: a plan that has more is an error
+  // Set by the user: a plan that exceeds it is an error.
+  bool is_asked = false;
 
   std::optional<uint64_t> bytes_for(uint64_t model_bytes) const;
 };
@@ -55,7 +56,7 @@ struct PlanLimits {
   // The percentage of multiply-adds (or of nodes, if there are none) that has no GPU kernel, 0 to
   // 100. No plan changes it: it depends on the network and the device.
   std::optional<double> max_fallback_percent;
-  WeightLimit max_weights;  // of the plan, not of each variant
+  WeightLimit max_weights;  // limits the plan, not each variant
   std::vector<ForcedPlacement> places;
 
   // Whether there is a limit that depends on the plan as a whole.
@@ -66,9 +67,9 @@ struct PlanLimits {
 // load.
 struct PlanFigures {
   double predicted_us = 0;
-  double gpu_share = 0;             // GPU busy, of predicted_us
+  double gpu_share = 0;             // GPU time as a share of predicted_us
   double longest_slice_us = 0;      // PlanLimits::max_gpu_slice_us
-  double beyond_slice_us = 0;       // by how much all slices together are longer than that
+  double beyond_slice_us = 0;       // excess of all slices together
   std::optional<double> energy_mj;  // nothing: the profile has no power figures
   uint64_t arena_bytes = 0;         // host, shared and device arenas and images
   uint64_t weight_bytes = 0;        // as the variant's kernels have them packed
@@ -78,8 +79,8 @@ struct PlanFigures {
 // One limit against a plan.
 struct LimitCheck {
   const char* flag = "";  // "--max-arena"
-  std::string variant;    // that it is held against; empty: the network on the device
-  double most = 0;        // in the unit of the flag: percent, ms, MiB, a count
+  std::string variant;    // the variant it applies to; empty: the network on the device
+  double most = 0;        // in the flag's unit: percent, ms, MiB or a count
   double found = 0;
   double excess = 0;  // 0 or less: met; else how far beyond, as a share of the limit
   std::string text;   // "expected at most ..., found ..."
@@ -101,7 +102,8 @@ int64_t weighted_score_of(const PlanFigures& figures, Objective objective, const
 
 bool meets(const PlanLimits& limits, const PlanFigures& figures);
 
-// --max-fallback against what the support report found, in percent; `counted`: of which things.
+// Checks --max-fallback, in percent, against the support report; `counted` names the things
+// counted.
 std::optional<LimitCheck> check_fallback(double percent, const char* counted,
                                          const PlanLimits& limits);
 

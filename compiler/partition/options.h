@@ -20,8 +20,9 @@ inline constexpr uint32_t kSearchBudget = 10000;
 enum class BoundaryFirst { Auto, Always, Never };
 
 struct PartitionOptions {
-  std::string strategy = "optimal";     // or one of strategies/strategy.cc
-  SplitDim split_dim = SplitDim::None;  // Height or OutputChannel: nodes that can, split so
+  std::string strategy = "optimal";  // or one of strategies/strategy.cc
+  // Height or OutputChannel: splits every node that can be split so.
+  SplitDim split_dim = SplitDim::None;
   std::optional<double> ratio;          // GPU share in (0, 1): nodes that can, split there
   int32_t max_chain = kMaxChainLength;  // 1: no chains
   BoundaryFirst boundary_first = BoundaryFirst::Auto;
@@ -30,7 +31,7 @@ struct PartitionOptions {
   // `segments`.
   uint32_t search_budget = kSearchBudget;
 
-  Objective objective = Objective::Latency;  // of optimal
+  Objective objective = Objective::Latency;  // for optimal
   PlanLimits limits;
 
   // The packings in which each node's kernels may read weights, by node. Empty: any.

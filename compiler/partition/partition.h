@@ -11,7 +11,7 @@ namespace codl::compiler {
 // Input error: an objective that the profile has no figures for.
 llvm::Error check_objective(const DeviceProfile& profile, const PartitionOptions& options);
 
-// Runs the strategy of `options` and check_partition on what it gives. Errors: Input (no such
+// Runs the strategy of `options`, then check_partition on its plan. Errors: Input (no such
 // strategy; a ratio outside (0, 1); a device without a GPU asked to use it), Unsupported (nodes
 // that no processor of the device can run: all are named).
 llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const LatencyPredictor& predictor,

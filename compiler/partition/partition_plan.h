@@ -19,12 +19,13 @@ constexpr Processor other_of(Processor processor) {
 struct Part {
   Processor processor = Processor::Cpu;
   const KernelInfo* kernel = nullptr;
-  // Nhwc or Image2d: how it reads and writes values of type Nhwc. Where another part on the GPU
-  // made or left them in the other layout, the schedule converts them there.
+  // Nhwc or Image2d: the layout in which it reads and writes values of type Nhwc. If another part
+  // on the GPU left them in the other layout, the schedule converts them there.
   Layout maps = Layout::Nhwc;
-  // Along the node_partition's dim (Height: rows, OutputChannel: channels; None: [0, 1)). `owned`
-  // of the parts tile the extent exactly once; `computed` contains `owned` and what the same
-  // processor's later nodes in the chain read (the halo, computed twice instead of transferred).
+  // Ranges along the node_partition's dim (Height: rows, OutputChannel: channels; None: [0, 1)).
+  // The parts' `owned` ranges cover the extent exactly once. `computed` contains `owned` and the
+  // rows that the same processor's later nodes in the chain read (the halo, computed twice instead
+  // of transferred).
   Range owned;
   Range computed;
   double predicted_us = 0;
@@ -83,7 +84,7 @@ struct Chain {
 
 struct PartitionPlan {
   std::vector<NodePartition> node_partitions;  // one per node, in graph order
-  std::vector<Chain> chains;                   // of two nodes or more
+  std::vector<Chain> chains;                   // have two nodes or more
   // Nodes that could not be divided as the flags asked, for codlc's report.
   std::vector<ir::NodeId> not_split_as_forced;
 };
@@ -101,11 +102,11 @@ inline void set_boundary_first(PartitionPlan& plan, bool is_first) {
       for (Part& part : node_partition.parts) part.boundary_first = is_first;
 }
 
-// Independent of how the plan was made: owned ranges tile each node exactly, cuts keep to the
-// granularity and the kernels' splits, maps are where the kernels write them, computed ranges cover
-// what the processor's consumers in the chain demand (found by walking input_range), chains are
-// connected, convex and split along Height. Internal error at the first violation; `node: expected
-// ..., found ...`.
+// Checks a plan without knowing how it was made: owned ranges cover each node exactly, cuts keep to
+// the granularity and the kernels' splits, maps are where the kernels write them, computed ranges
+// cover all that the processor's consumers in the chain read (found by walking input_range), and
+// chains are connected, convex and split along Height. Internal error at the first violation:
+// `node: expected ..., found ...`.
 llvm::Error check_partition(const ir::Graph& graph, const PartitionPlan& plan);
 
 }  // namespace codl::compiler

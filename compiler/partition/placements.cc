@@ -74,8 +74,9 @@ class Placing {
   }
 
  private:
-  // The layout of the GPU's tensor. What is left for it to convert to the other one, which is none
-  // where the CPU's tensor serves as that: it is a buffer in the shared arena.
+  // Chooses the layout of the GPU's tensor. Returns the region that the GPU still converts to the
+  // other layout: none if the CPU's tensor serves as that, because it is a buffer in the shared
+  // arena.
   Region choose_layouts() {
     auto& [cpu, gpu] = use_.queues;
     if (type_.layout != Layout::Nhwc) return {};
@@ -179,7 +180,7 @@ class Placing {
     return tensor_id(value_, slot);
   }
 
-  // Between the queues' tensors, as wide as what crosses.
+  // Adds a tensor between those of the queues, as wide as the part that crosses.
   void add_staging(Storage storage) {
     constexpr TensorSlot kSlots[] = {TensorSlot::StagingToCpu, TensorSlot::StagingToGpu};
     for (Processor to : kProcessors) {

@@ -1,5 +1,5 @@
-// Where each value lives: one tensor per queue that touches it, or one for both; and what each
-// queue misses of it.
+// Decides where each value lives: one tensor per queue that touches it, or one for both; and which
+// part of it each queue lacks.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct QueueUse {
 };
 
 struct ValueUse {
-  std::array<QueueUse, 2> queues;  // by processor
+  std::array<QueueUse, 2> queues;  // indexed by processor
   // For a map on the GPU:
   std::optional<Layout> made_in;  // if it is computed there
   Region read_as_buffer;
@@ -56,22 +56,24 @@ struct ValuePlacement {
   // Indexed by processor; ids are tensor_id()'s. `missing` is what the queue reads and does not
   // compute: below and above what it computes.
   std::array<TensorId, 2> tensor = {kNoTensor, kNoTensor};
-  // On the way to that queue. Separate + images: a device buffer; SubBuffer: shared, so that what
-  // is handed over is all that the queues take from each other.
+  // The tensor that a value passes through on its way to that queue. Separate + images: a device
+  // buffer. SubBuffer: a shared tensor, so that the queues take only the missing part from each
+  // other.
   std::array<TensorId, 2> staging = {kNoTensor, kNoTensor};
   std::array<std::array<Region, 2>, 2> missing = {};
   // Indexed by processor: the rows that it computes first and hands over; empty: it computes all at
   // once.
   std::array<Region, 2> boundary = {};
   // Maps: the layout of the GPU's tensor. Parts on the GPU that read the other layout read the
-  // CPU's tensor, where that is a buffer for both, or `other_layout`: the GPU converts `converted`
-  // of its own tensor to it, first what it computes (`made`), then what was missing.
+  // CPU's tensor if that is a buffer for both; else `other_layout`, to which the GPU converts
+  // `converted` of its own tensor: first the part it computes (`made`), then the part that was
+  // missing.
   Layout gpu_maps = Layout::Nhwc;
   bool buffer_is_shared = false;
   TensorId other_layout = kNoTensor;
   Region made;
   Region converted;
-  std::array<PlacedTensor, kTensorSlots> tensors;  // by slot
+  std::array<PlacedTensor, kTensorSlots> tensors;  // indexed by slot
   bool is_of_gpu = false;                          // computed there alone
   ir::NodeId last_cpu_node = 0;  // the last node whose CPU part touches the CPU's tensor
 
@@ -104,8 +106,7 @@ struct ValuePlacement {
 //                                       application's
 //   both, nothing missing: in a chain   a private one each
 //   both, rows at the cut first         a private one each; SubBuffer: and a Shared one on the way
-//   to
-//                                       each queue for what it misses
+//                                       to each queue for what it misses
 //   both, and one memory serves         one: Shared
 //   both, else                          Shared (Separate: Host) for the CPU, Device or Image for
 //                                       the GPU; what is missing is copied
@@ -137,7 +138,7 @@ class Placer {
  private:
   const ir::Graph& graph_;
   const DeviceProfile& profile_;
-  std::vector<std::vector<Reader>> readers_;  // by value, in graph order
+  std::vector<std::vector<Reader>> readers_;  // indexed by value, in graph order
 };
 
 }  // namespace codl::compiler

@@ -85,8 +85,8 @@ llvm::Error ForcedPlaces::apply(PartitionPlan& plan) const {
     }
     const Part* gpu = head.part_on(Processor::Gpu);
     const double rows = gpu->owned.count() + head.part_on(Processor::Cpu)->owned.count();
-    // Without its last nodes a chain needs less of a halo, without those in the middle it may not
-    // hang together: then each node by itself.
+    // Without its last nodes a chain needs a smaller halo; without those in the middle it may not
+    // be connected: then each node is placed by itself.
     if (auto chain =
             costs_->split(first, end - 1, head.dim, gpu->owned.count() / rows, gpu->maps)) {
       append_segment(placed, std::move(*chain));

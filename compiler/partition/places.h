@@ -27,12 +27,12 @@ class ForcedPlaces {
 
   struct Place {
     ir::NodeId node = ir::kNoId;
-    Segment segment;  // of the node alone
+    Segment segment;  // the node alone
   };
   static bool is_kept(const Place& place, const NodePartition& node_partition);
 
   const CostModel* costs_;
-  std::vector<Place> places_;  // by ascending node
+  std::vector<Place> places_;  // sorted by node
 };
 
 }  // namespace codl::compiler

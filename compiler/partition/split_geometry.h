@@ -19,8 +19,8 @@ inline Range intersection(Range a, Range b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
-// Rows and channels of a value; values without rows have rows [0, 1). The unit of "who computes,
-// reads or transfers what".
+// Rows and channels of a value; values without rows have rows [0, 1). Used for everything that a
+// processor computes, reads or transfers.
 struct Region {
   Range rows;
   Range channels;
@@ -35,7 +35,7 @@ struct Region {
 };
 Region hull(const Region& a, const Region& b);
 Region whole_region(const ir::TensorType& type);
-// The slab `range` along `dim`, whole in the other dimension.
+// Returns the region with `range` along `dim` and all of the other dimension.
 Region slab(const ir::TensorType& type, SplitDim dim, Range range);
 // Returns what computing the slab `range` along `dim` of the output reads of operand `operand`.
 Region read_region(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range range);
@@ -48,14 +48,15 @@ std::optional<SplitRule> split_rule(const ir::NodeView& node, SplitDim dim);
 // cut exists.
 std::optional<int32_t> cut_at(const SplitRule& rule, double ratio);
 
-// Rows (Height) or channels (OutputChannel) of a region; `dim` is one of the two.
+// Returns the rows (Height) or channels (OutputChannel) of a region; `dim` is one of the two.
 inline Range range_along(const Region& region, SplitDim dim) {
   return dim == SplitDim::Height ? region.rows : region.channels;
 }
 
-// Eq. 1 of the CoDL paper, generalised to a region of the graph and to either dim: the rows, or
-// channels, each node of `nodes` (in graph order) must compute on one processor so that every later
-// node of the region finds what it reads, given what it owns. result[i] belongs to nodes[i].
+// Equation 1 of the CoDL paper, generalised to a region of the graph and to either dim: returns the
+// rows, or channels, that each node of `nodes` (in graph order) must compute on one processor so
+// that every later node of the region finds what it reads, given what it owns. result[i] belongs to
+// nodes[i].
 std::vector<Range> computed_ranges(const ir::Graph& graph, llvm::ArrayRef<ir::NodeId> nodes,
                                    SplitDim dim, llvm::ArrayRef<Range> owned);
 

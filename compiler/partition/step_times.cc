@@ -41,7 +41,7 @@ uint64_t StepTimes::key_of(const PlannedStep& step) const {
     add(static_cast<uint32_t>(range.begin), static_cast<uint32_t>(range.end));
   };
   add(step.node, step.value);
-  add(step.kernel == nullptr ? UINT32_MAX : step.kernel->id,  // of a transfer one is chosen
+  add(step.kernel == nullptr ? UINT32_MAX : step.kernel->id,  // a transfer's is chosen here
       static_cast<uint64_t>(step.queue) << 16 | static_cast<uint64_t>(step.kind) << 8 |
           static_cast<uint64_t>(step.part_dim));
   add_range(step.part);

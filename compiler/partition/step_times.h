@@ -39,7 +39,8 @@ class StepTimes {
   const LatencyPredictor& predictor_;
   std::optional<LatencyPredictor> times_;  // predict()'s
   const std::vector<ValuePlacement>& placements_;
-  llvm::DenseMap<uint64_t, StepTime> known_;  // by key; of the same weights in the caches
+  // Keyed by key_of(). The times hold as long as the same weights are in the caches.
+  llvm::DenseMap<uint64_t, StepTime> known_;
 };
 
 }  // namespace codl::compiler

@@ -22,14 +22,14 @@ uint64_t bytes_in(const ir::NodeView& node, uint32_t operand, const KernelInfo& 
 struct Form {
   PackingSet packings = 0;
   uint64_t bytes = 0;  // beside what is stored already
-  double us = 0;       // of the nodes, with the fastest kernels that read one of the packings
+  double us = 0;       // time of the nodes, with the fastest kernels that read one of the packings
 };
 
 // The weights of one or more nodes that kernels read in more than one packing.
 struct Weights {
   std::vector<ir::NodeId> nodes;
-  PackingSet packings = 0;             // all of the kernels
-  uint64_t bytes[kPackingCount] = {};  // by packing
+  PackingSet packings = 0;             // packings of all its kernels
+  uint64_t bytes[kPackingCount] = {};  // indexed by packing
   std::vector<Form> forms;
   size_t chosen = 0;
 };
@@ -183,7 +183,8 @@ class Chooser {
   const PartitionPlan& free_;
   const StoredWeights& stored_;
   llvm::MapVector<ir::ValueId, Weights> weights_;
-  llvm::MapVector<PackingSet, std::unique_ptr<CostModel>> costs_;  // with nothing else for any node
+  // Keyed by packings, with no other form for any node.
+  llvm::MapVector<PackingSet, std::unique_ptr<CostModel>> costs_;
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
 // The forms in which a plan has its weights, and the choice of those that save most time for their
 // bytes.
 //
-// A kernel reads weights in one packing. What several parts, processors and variants read in the
-// same packing is in the plan once; what they read in different ones is there once for each, and
-// filters transformed by Winograd's method take 1.8 or 4 times as many bytes as plain ones.
+// A kernel reads weights in one packing. Weights that several parts, processors and variants read
+// in the same packing are in the plan once; weights read in different packings are there once for
+// each. Filters transformed by Winograd's method take 1.8 or 4 times as many bytes as plain ones.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,13 @@ class StoredWeights {
 
   PackingSet packings_of(ir::ValueId constant) const { return packings_[constant]; }
 
-  // As the plan's file has them: each blob aligned. Values with equal bytes, which the file has
-  // once, count each.
+  // Returns the bytes in the plan's file, where each blob is aligned. Values with equal bytes each
+  // count, although the file has them once.
   uint64_t bytes() const { return bytes_; }
 
  private:
   const ir::Graph& graph_;
-  std::vector<PackingSet> packings_;  // by value
+  std::vector<PackingSet> packings_;  // indexed by value
   uint64_t bytes_ = 0;
 };
 

@@ -15,13 +15,13 @@
 namespace codl::compiler {
 namespace {
 
-// Of a whole plan, in microseconds.
+// Costs of a whole plan, in microseconds.
 struct Cost {
   double total = 0;
-  double slower_processor = 0;  // of kernels of nodes
+  double slower_processor = 0;  // kernels of nodes
   double transfers = 0;
   double synchronisations = 0;
-  // What those are not: the slower processor has nothing to do, less what is done beside it.
+  // Returns the rest: the slower processor is idle, less whatever runs beside it.
   double waiting() const { return total - slower_processor - transfers - synchronisations; }
 };
 
@@ -45,7 +45,7 @@ llvm::Expected<Cost> cost_of(const ir::Graph& graph, const PartitionPlan& plan,
   return cost;
 }
 
-// What most of the difference comes from.
+// Returns the cost that makes most of the difference.
 std::string reason(const Cost& chosen, const Cost& other) {
   const std::pair<double, const char*> parts[] = {
       {other.slower_processor - chosen.slower_processor, "balance"},
@@ -69,9 +69,10 @@ int32_t rows_computed_twice(const NodePartition& node_partition) {
   return rows;
 }
 
-using Boundaries = std::array<Region, 2>;  // by processor
+using Boundaries = std::array<Region, 2>;  // indexed by processor
 
-// What each processor computes first of the node and hands over while it computes the rest.
+// Returns the rows of the node that each processor computes first and hands over while it computes
+// the rest.
 Boundaries boundaries_of(const ir::Graph& graph, const Placer& placer, const PartitionPlan& plan,
                          ir::NodeId node) {
   const ir::ValueId value = graph.node(node).output;
@@ -104,7 +105,7 @@ std::string halo_text(const ir::Graph& graph, const Placer& placer, const Partit
   return is_handed_over ? ", halo handed over" : "";
 }
 
-// ", boundary first: gpu rows [12, 14), cpu rows [14, 16)"
+// Returns text like ", boundary first: gpu rows [12, 14), cpu rows [14, 16)".
 std::string boundary_text(const Boundaries& boundaries) {
   std::string text;
   for (Processor processor : {Processor::Gpu, Processor::Cpu})
@@ -144,7 +145,7 @@ class Alternatives {
                const LatencyPredictor& predictor)
       : graph_(graph), placer_(placer), costs_(graph, predictor), plan_(plan) {}
 
-  // Each with the node_partition of the node in it.
+  // Returns each, with the node's node_partition in it.
   std::vector<PartitionPlan> of(ir::NodeId node) const {
     std::vector<PartitionPlan> plans;
     const auto offer = [&](const std::optional<Segment>& segment) {
@@ -203,7 +204,8 @@ class Alternatives {
     return plan;
   }
 
-  // What begins with the node becomes one chain with what ends before it, both split along rows.
+  // Joins the chain that begins with the node and the one that ends before it, both split along
+  // rows.
   std::optional<PartitionPlan> with_halo_computed(ir::NodeId node) const {
     const auto is_of_rows = [&](ir::NodeId of) {
       return plan_.node_partitions[of].is_split() &&

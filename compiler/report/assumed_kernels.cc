@@ -14,7 +14,7 @@ namespace {
 // Over the nodes that a kernel could run.
 struct Times {
   double all_us = 0;
-  double best_us = 0;  // of those on whose processor it is the fastest
+  double best_us = 0;  // least time of those for whose processor it is the fastest
 };
 
 bool is_assumed(const KernelInfo& kernel, const DeviceProfile& profile) {

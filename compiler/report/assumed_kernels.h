@@ -14,16 +14,16 @@ namespace codl::compiler {
 struct AssumedKernels {
   std::string profile;      // its name
   size_t kernel_count = 0;  // that a node of the network could run on
-  // Of those that are assumed: first those that are the fastest, by the time they take so.
+  // The assumed ones; those that are the fastest come first, sorted by their time.
   std::vector<std::string> symbols;
 };
 
-// Of kernels that a node could run on as a whole, plain loops left out, those whose calibration is
-// assumed. `uses_gpu`: the GPU's kernels, too.
+// Returns the kernels with assumed calibration, among those that a node could run on as a whole,
+// without plain loops. `uses_gpu`: includes the GPU's kernels.
 AssumedKernels assumed_kernels(const ir::Graph& graph, const LatencyPredictor& predictor,
                                bool uses_gpu);
 
-// One line that names the first few; empty without any.
+// Returns one line that names the first few; empty if there are none.
 std::string warning(const AssumedKernels& kernels);
 
 }  // namespace codl::compiler

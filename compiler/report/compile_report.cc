@@ -13,7 +13,7 @@
 namespace codl::compiler {
 namespace {
 
-// The least sure of the profile's power figures; "" without any.
+// Returns the least certain origin among the profile's power figures; "" without any.
 const char* power_origin(const DeviceProfile& profile) {
   if (!profile.power) return "";
   const PowerFigures& power = *profile.power;

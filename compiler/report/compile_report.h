@@ -1,4 +1,4 @@
-// What codlc says of a plan that it made.
+// codlc's report on a plan that it made.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,20 @@
 
 namespace codl::compiler {
 
-// What codlc tells the user about a plan.
+// Everything that codlc tells the user about a plan.
 struct CompileReport {
   struct Variant {
     std::string name;
     double predicted_us = 0;
-    // Predicted: so many times as fast as the CPU alone, and as all on the GPU that it can;
-    // nothing without a GPU.
+    // Predicted speedup over the CPU alone, and over a plan with everything on the GPU that it can
+    // run; nothing without a GPU.
     std::optional<double> speedup_over_cpu, speedup_over_gpu;
-    Uncertainty uncertainty;        // of predicted_us
-    uint32_t evaluations = 0;       // whole plans that the search judged; 0: there was none
-    double gpu_mac_share = 0;       // of the multiply-adds
-    PlanFigures figures;            // what limits are of
-    const char* power_origin = "";  // of figures.energy_mj: the least sure of the power figures
+    Uncertainty uncertainty;   // uncertainty of predicted_us
+    uint32_t evaluations = 0;  // whole plans that the search judged; 0: there was none
+    double gpu_mac_share = 0;  // share of the multiply-adds
+    PlanFigures figures;       // figures that limits concern
+    // Origin of figures.energy_mj: the least certain of the power figures'.
+    const char* power_origin = "";
     // Why it is not on both processors; empty where it is, and where that was not asked for.
     std::string one_processor_reason;
     // The figures with the weights that other variants leave it, and with all; empty: they are
@@ -38,17 +39,17 @@ struct CompileReport {
     size_t chains = 0;
     size_t longest_chain = 0;
     size_t gpu_tensors = 0;   // that only the GPU touches
-    size_t half_tensors = 0;  // of them stored as halves
+    size_t half_tensors = 0;  // tensors stored as halves
   };
   std::vector<Variant> variants;
   std::vector<std::string> not_split_as_forced;  // "node (Op)"
   uint64_t weight_bytes = 0;
-  uint64_t winograd_bytes = 0;                   // of them filters transformed by Winograd's method
+  uint64_t winograd_bytes = 0;                   // filters transformed by Winograd's method
   uint64_t model_weight_bytes = 0;               // as constants of the compiled graph
   std::optional<uint64_t> weight_limit_bytes;    // --max-weights; nothing: none
   std::optional<FreePlan> without_weight_limit;  // nothing: the plan is as it would be
   ShrinkReport shrink;
-  std::vector<std::string> notes;  // of the importer, one line each
+  std::vector<std::string> notes;  // the importer's, one line each
   // One line if a notable share of the first variant's time goes into nodes without a fast kernel.
   std::string plain_loops_warning;
   // One line if kernels that the network could use have times that the profile assumes.

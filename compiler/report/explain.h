@@ -13,10 +13,10 @@
 
 namespace codl::compiler {
 
-// Of each step of the variant, in its order: its kernel, the terms of its time by name, largest
-// first, what the kernel's shares stand on, and the interval. Behind the steps of a node, what each
-// kernel that could run all of it would take. `node`: of this one alone; empty: of all. Input
-// error: the graph has no such node.
+// Prints for each step of the variant, in order: its kernel, the terms of its time by name, largest
+// first, the basis of the kernel's shares, and the interval. After a node's steps it prints the
+// time of each kernel that could run all of it. `node`: only this one; empty: all. Input error if
+// the graph has no such node.
 llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& variant,
                                     const LatencyPredictor& predictor, llvm::StringRef node);
 

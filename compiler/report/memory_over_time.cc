@@ -23,7 +23,7 @@ bool is_in_arena(const Tensor& tensor) {
 std::vector<LiveBytes> memory_over_time(const Variant& variant,
                                         llvm::ArrayRef<Timeline::Span> spans) {
   const Lifetimes lifetimes(variant);
-  std::vector<std::optional<Timeline::Span>> lives(variant.tensors.size());  // of homes
+  std::vector<std::optional<Timeline::Span>> lives(variant.tensors.size());  // lifetimes of homes
   for (size_t id = 0; id < spans.size(); ++id)
     for (const TensorId tensor : variant.steps[id].operands) {
       std::optional<Timeline::Span>& life = lives[lifetimes.home(tensor)];

@@ -8,15 +8,15 @@
 
 namespace codl::compiler {
 
-// From `us` on.
+// The bytes in use from `us` on.
 struct LiveBytes {
   double us = 0;
-  uint64_t arena_bytes = 0;  // of tensors between their first and their last step
-  uint64_t image_bytes = 0;  // of images with such a tensor
+  uint64_t arena_bytes = 0;  // tensors between their first and their last step
+  uint64_t image_bytes = 0;  // images with such a tensor
 };
 
-// `spans`: by step of the variant. An entry wherever something changes, the last with nothing in
-// use.
+// Returns an entry wherever something changes, the last with nothing in use. `spans`: indexed by
+// step of the variant.
 std::vector<LiveBytes> memory_over_time(const Variant& variant,
                                         llvm::ArrayRef<Timeline::Span> spans);
 

@@ -12,7 +12,7 @@
 namespace codl::compiler {
 namespace {
 
-// What kernels.def says of one operator.
+// The facts in kernels.def about one operator.
 struct KernelFacts {
   bool has_fast_cpu = false;
   bool has_buffer = false;
@@ -70,10 +70,10 @@ std::string joined(std::initializer_list<std::pair<const char*, bool>> words) {
   return text.empty() ? "-" : text;
 }
 
-// The columns behind the opsets.
+// Fills in the columns behind the opsets.
 void describe_kernels(OperatorRow& row) {
   bool has_buffer = false, has_image = false, is_partial = false;
-  bool has_fast = false, has_plain = false;  // on the CPU
+  bool has_fast = false, has_plain = false;  // for the CPU
   uint32_t splits = 0;
   for (const OpSpec* spec : all_op_specs()) {
     if (!names(*spec, row.onnx_type)) continue;
@@ -98,7 +98,7 @@ void describe_kernels(OperatorRow& row) {
 
 std::vector<OperatorRow> operator_table() {
   std::vector<OperatorRow> rows;
-  for (const ImportEntry& import : import_table()) {  // by name, then opset
+  for (const ImportEntry& import : import_table()) {  // sorted by name, then opset
     if (rows.empty() || rows.back().onnx_type != import.name()) {
       rows.emplace_back();
       rows.back().onnx_type = import.name();

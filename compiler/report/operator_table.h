@@ -13,17 +13,17 @@ namespace codl::compiler {
 
 struct OperatorRow {
   std::string onnx_type;
-  int64_t oldest_opset = 0;  // of the models that may use it; not every form in between
+  int64_t oldest_opset = 0;  // for models that may use it; not every form in between
   int64_t newest_opset = 0;
   std::string becomes;  // operators of ops.def, or "" for what leaves no node of its own
-  // Whether all, none ("plain": reference kernels' loops) or some of what it becomes has a fast
-  // kernel: "fast", "plain", "fast by parts"; "-" where it leaves nothing to compute.
+  // Whether the operator's steps have a fast kernel: "fast" for all, "plain" (reference kernels'
+  // loops) for none, "fast by parts" for some; "-" if it leaves nothing to compute.
   std::string cpu;
-  std::string gpu;     // "buffer", "image", both; "by parts" where only some of it; "-"
-  std::string splits;  // "h", "oc", both; "-"
+  std::string gpu;     // "buffer", "image" or both; "by parts" for only some of it; "-"
+  std::string splits;  // "h", "oc" or both; "-"
 };
 
-// By name.
+// Sorted by name.
 std::vector<OperatorRow> operator_table();
 
 void print_text(const std::vector<OperatorRow>& rows, llvm::raw_ostream& os);

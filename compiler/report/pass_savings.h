@@ -1,4 +1,4 @@
-// What each pass saved: launches, bytes and predicted time.
+// Reports the savings of each pass: launches, bytes and predicted time.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,11 @@
 
 namespace codl::compiler {
 
-// Of a graph, whatever passes it has been through.
+// Costs of a graph, whatever passes it has been through.
 struct GraphCost {
   size_t nodes = 0;
-  double bytes = 0;         // of all nodes' operands and results, as if each were moved once
-  double predicted_us = 0;  // each node whole on the CPU, one after the other
+  double bytes = 0;         // all nodes' operands and results, as if each were moved once
+  double predicted_us = 0;  // with each node whole on the CPU, one after the other
 };
 
 // Collects the graph's cost before the first pass and after each.

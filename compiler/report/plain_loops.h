@@ -12,18 +12,18 @@ namespace codl::compiler {
 struct PlainNode {
   std::string name;
   OpKind op = OpKind::Convert;
-  DType dtype = DType::F32;  // of the first operand
+  DType dtype = DType::F32;  // type of the first operand
   double predicted_us = 0;
-  double share = 0;  // of the variant's predicted time
+  double share = 0;  // share of the variant's predicted time
 };
 
 struct PlainLoops {
   std::vector<PlainNode> nodes;  // the longest first
-  double predicted_us = 0;       // of all
+  double predicted_us = 0;       // sum over all
   double share = 0;
 };
 
-// By the kernels of the variant's steps. Shares are 0 where it predicts no time.
+// Looks at the kernels of the variant's steps. Shares are 0 if it predicts no time.
 PlainLoops plain_loops(const Variant& variant);
 
 // A share of the predicted time that is worth a warning: below it a fast kernel could not make the

@@ -196,7 +196,7 @@ class Writer {
     });
   }
 
-  // By step of the plan; calls of the host are not among them.
+  // Indexed by step of the plan; calls of the host are not included.
   static std::vector<Timeline::Span> spans_of(const Schedule& schedule,
                                               llvm::ArrayRef<QueueStep> steps,
                                               const Timeline& timeline) {
@@ -208,7 +208,7 @@ class Writer {
 
   void write_steps(const Schedule& schedule, llvm::ArrayRef<QueueStep> steps,
                    const Timeline& timeline) {
-    size_t next = 0;  // of the plan's
+    size_t next = 0;  // index in the plan's list
     for (size_t i = 0; i < steps.size(); ++i) {
       const QueueStep& queue_step = steps[i];
       const bool is_step = queue_step.called_queue == kNoQueue && next < schedule.steps.size();
@@ -300,8 +300,8 @@ class Writer {
       });
   }
 
-  // Of the first variant: the choice, and what each kernel that could run the whole node would
-  // take.
+  // Writes, for the first variant, the choice, and the time of each kernel that could run the whole
+  // node.
   void write_operators() {
     if (plan_.variants.empty()) return;
     const Placer placer(plan_.graph, profile_);
@@ -358,8 +358,8 @@ class Writer {
       });
   }
 
-  // What a part takes, and what of it the profile leaves open. A part is several steps where its
-  // boundary is computed first, where its launches are bounded or its maps tiled.
+  // Returns a part's time, and the uncertain part of it. A part has several steps if its boundary
+  // is computed first, its launches are bounded or its maps tiled.
   std::pair<double, double> time_of(const Part& part, llvm::ArrayRef<StepId> steps,
                                     bool is_split) const {
     const Schedule& schedule = plan_.schedules[0];
@@ -378,8 +378,8 @@ class Writer {
     return {sum_us, sum_us > 0 ? open_us / sum_us : 1};
   }
 
-  // The whole node on one processor, the fastest first; "next_best" is the first that is not what
-  // the plan does.
+  // Writes the whole node on one processor, the fastest first; "next_best" is the first that is not
+  // what the plan does.
   void write_alternatives(const ir::Node& node, const NodePartition& node_partition) {
     struct Alternative {
       double predicted_us;

@@ -17,16 +17,16 @@ namespace codl::compiler {
 struct ReportedPlan {
   const ir::Graph& graph;
   const LatencyPredictor& predictor;
-  const CompileReport& report;                               // of the same variants
+  const CompileReport& report;                               // describes the same variants
   llvm::ArrayRef<std::pair<std::string, GraphCost>> passes;  // PassSavings::costs()
   const SupportReport& support;
-  // By variant; schedules[i] is that of variants[i]. The first's operators are listed one by one.
+  // One per schedule: schedules[i] is variants[i]'s. The first's operators are listed one by one.
   llvm::ArrayRef<MadeVariant> variants;
   llvm::ArrayRef<Schedule> schedules;
   const PartitionOptions& asked;
   Precision precision = Precision::Fp32;
   llvm::ArrayRef<LimitCheck> limits;
-  llvm::StringRef measured_json;  // the text of codl-bench --json --steps; empty: none
+  llvm::StringRef measured_json;  // output of codl-bench --json --steps; empty: none
   llvm::StringRef measured_path;  // for messages
   llvm::StringRef model_path;
   llvm::StringRef model_hash;
@@ -37,7 +37,7 @@ struct ReportedPlan {
 // that are no output of codl-bench --json --steps of this plan.
 llvm::Expected<std::string> report_json(const ReportedPlan& plan);
 
-// A page without anything from elsewhere, for `json` of report_json().
+// Returns a page for `json` of report_json(), which loads nothing from elsewhere.
 std::string report_html(llvm::StringRef json);
 
 }  // namespace codl::compiler

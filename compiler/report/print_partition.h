@@ -8,8 +8,8 @@
 
 namespace codl::compiler {
 
-// A line a node: its chain, and of each part the processor, kernel, ranges, whether its boundary is
-// to be computed first, and the predicted time of all of it in one step.
+// Returns a line for each node: its chain, and for each part the processor, kernel, ranges, whether
+// its boundary is to be computed first, and its predicted time as one step.
 std::string print_partition(const ir::Graph& graph, const PartitionPlan& plan);
 
 }  // namespace codl::compiler

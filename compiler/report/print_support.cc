@@ -12,8 +12,8 @@ namespace {
 
 llvm::StringRef name_of(OpKind op) { return {op_info(op).name.data(), op_info(op).name.size()}; }
 
-// "h,oc": the dims along which every node of the operator can be split; in brackets where only
-// some.
+// Returns the dims along which every node of the operator can be split, such as "h,oc"; in brackets
+// if only some can.
 std::string split_dims(const OperatorSupport& support) {
   std::string dims;
   const auto add = [&](const char* dim, size_t count) {
@@ -58,7 +58,7 @@ void print_text(const PlainLoops& loops, llvm::StringRef variant, llvm::raw_ostr
       loops.nodes.size(), 100 * loops.share, variant);
   size_t short_count = 0;
   double short_us = 0;
-  for (const PlainNode& node : loops.nodes) {  // the longest first
+  for (const PlainNode& node : loops.nodes) {  // sorted, the longest first
     if (node.share < kListedShare) {
       ++short_count;
       short_us += node.predicted_us;

@@ -15,7 +15,7 @@ struct Printouts {
   std::string dump;
   // Why the steps of this node of the first variant take what is predicted; empty: of all nodes.
   std::optional<std::string> explained_node;
-  // What the device makes of the network.
+  // How to print what runs on which processor of the device.
   SupportFormat support = SupportFormat::None;
   llvm::raw_ostream* to = nullptr;  // null: nothing is printed
 

@@ -19,7 +19,7 @@ class ReportBuilder {
     }
   }
 
-  // `on_gpu`: all that can on the GPU; null on a device without one.
+  // `on_gpu` is the plan with all nodes on the GPU that can be; null on a device without one.
   SupportReport run(const Candidate& chosen, const Candidate* on_gpu) {
     SupportReport report;
     report.device = profile_.name;

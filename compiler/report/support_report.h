@@ -1,5 +1,5 @@
-// What a device makes of a network, operator by operator: where each can run, what it is worth, and
-// what it costs that some fall back to the CPU.
+// Reports what a device can do for a network, operator by operator: where each can run, its share
+// of the time, and the cost of those that fall back to the CPU.
 #pragma once
 
 #include <string>
@@ -15,14 +15,14 @@
 
 namespace codl::compiler {
 
-// All nodes of one operator.
+// Counts of all nodes of one operator.
 struct OperatorSupport {
   OpKind op = OpKind::Convert;
   size_t node_count = 0;
   double macs = 0;
   size_t gpu_count = 0;                  // nodes with a kernel on this device's GPU
   size_t height_split_count = 0;         // nodes that both queues can share by rows
-  size_t channel_split_count = 0;        // the same by output channels
+  size_t channel_split_count = 0;        // the same for output channels
   std::vector<std::string> cpu_kernels;  // symbols, in order of first use
   std::vector<std::string> gpu_kernels;
   size_t cpu_placed = 0;  // nodes by where the plan computes them
@@ -36,16 +36,16 @@ struct OperatorSupport {
 struct SupportReport {
   std::string device;
   bool has_gpu = false;
-  std::string variant;                     // the plan's first
-  double predicted_us = 0;                 // of a run of it
+  std::string variant;                     // the plan's first variant
+  double predicted_us = 0;                 // time of one run
   std::vector<OperatorSupport> operators;  // in the order of ops.def
-  double macs = 0;                         // of the network
-  // Share of the multiply-adds that the GPU has no kernel for; of the nodes, Converts left out, in
-  // a network without any. 1 on a device without a GPU.
+  double macs = 0;                         // the network's
+  // Share of the multiply-adds for which the GPU has no kernel; in a network without multiply-adds,
+  // share of the nodes other than Converts. 1 on a device without a GPU.
   double fallback_share = 0;
   size_t syncs = 0;        // waits between the queues in the plan's first variant
   size_t gpu_syncs = 0;    // the same where the GPU runs all it can
-  PlainLoops plain_loops;  // of the plan's first variant
+  PlainLoops plain_loops;  // in the plan's first variant
 };
 
 // `chosen`: the plan's first variant. Errors: those of VariantMaker::alone_on().
@@ -64,13 +64,14 @@ void print(const SupportReport& report, const Printouts& prints);
 // The error itself, after its reasons are printed where the report is asked for.
 llvm::Error print_refusal(llvm::Error error, const Printouts& prints);
 
-// A table and a summary; or one line of JSON, whose keys are the names above.
+// Prints a table and a summary; as JSON, one line whose keys are the names above.
 void print_text(const SupportReport& report, llvm::raw_ostream& os);
 void print_json(const SupportReport& report, llvm::raw_ostream& os);
 void write_json(const SupportReport& report, tools::JsonWriter& json);
 
-// The same for a model that is refused: each reason, with a suggestion where there is one. JSON:
-// {"refused": [{operator, opset, nodes, reason, suggestion}]}; operator is empty for an input.
+// Prints the same for a model that is refused: each reason, with a suggestion if there is one.
+// JSON: {"refused": [{operator, opset, nodes, reason, suggestion}]}; operator is empty for an
+// input.
 void print_text(const ImportError& error, llvm::raw_ostream& os);
 void print_json(const ImportError& error, llvm::raw_ostream& os);
 

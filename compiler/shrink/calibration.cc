@@ -19,7 +19,7 @@ namespace {
 constexpr uint64_t kMaxFileBytes = uint64_t{1} << 32;
 // An array in Fortran order is put in C order in memory.
 constexpr uint64_t kMaxFortranBytes = uint64_t{1} << 28;
-// Bytes of data that are read at a time to be checked; a multiple of every element's bytes.
+// Data is read to be checked in pieces of so many bytes; a multiple of every element's bytes.
 constexpr uint64_t kPieceBytes = 1 << 20;
 constexpr char kLabels[] = "labels.npy";
 

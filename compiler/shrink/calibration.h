@@ -19,12 +19,13 @@ inline constexpr size_t kMinSamples = 16;
 // may be a hole. ImageNet's validation set has 50,000 images.
 inline constexpr size_t kMaxSamples = 1 << 16;
 
-// A folder with a file INPUT.npy for each input of the network (or any .npy files, in the order of
-// their names, where it has one input), of dims [samples, dims of the input], where a leading dim
-// of 1 of the input is that of the samples. labels.npy: an integer a sample, optional.
+// Samples in a folder with a file INPUT.npy for each input of the network (or any .npy files, in
+// the order of their names, if it has one input). Dims are [samples, dims of the input]; an input's
+// own leading dim of 1 is the one of the samples. labels.npy holds an integer for each sample; it
+// is optional.
 //
-// All of it is checked when it is opened, piece by piece. Samples are read when they are asked for;
-// of a file only an array in Fortran order is in memory, one at a time.
+// open() checks all of it, piece by piece. Samples are read when they are asked for; only arrays in
+// Fortran order are kept in memory whole, one at a time.
 class CalibrationData {
  public:
   // Input error that names the file: no such folder, another dtype or dims than the network's
@@ -33,7 +34,7 @@ class CalibrationData {
   static llvm::Expected<CalibrationData> open(const std::string& folder, const ir::Graph& graph);
 
   size_t count() const { return count_; }
-  uint64_t hash() const { return hash_; }  // of the files, in order
+  uint64_t hash() const { return hash_; }  // over the files, in order
   bool has_labels() const { return !labels_.empty(); }
   int64_t label(size_t sample) const { return labels_[sample]; }
   // In the graph's order of inputs.
@@ -55,7 +56,7 @@ class CalibrationData {
   struct File {
     std::string path;
     size_t samples = 0;
-    std::unique_ptr<Array> array;  // of the last that was asked for, else null
+    std::unique_ptr<Array> array;  // holds the last one that was asked for, else null
   };
   struct Input {
     size_t sample_bytes = 0;
@@ -74,7 +75,7 @@ class CalibrationData {
 // Measures on fixed samples. Holds the untouched network's outputs on them.
 class DeviationMeter {
  public:
-  // Borrows the calibration. Runs the graph on every sample of `samples`.
+  // Runs the graph on every sample of `samples`. Borrows the calibration.
   static llvm::Expected<DeviationMeter> make(const ir::Graph& untouched,
                                              CalibrationData& calibration,
                                              std::vector<size_t> samples);
@@ -85,8 +86,8 @@ class DeviationMeter {
       : calibration_(&calibration), samples_(std::move(samples)) {}
   CalibrationData* calibration_;
   std::vector<size_t> samples_;
-  std::vector<std::vector<Bytes>> outputs_;  // by sample and output
-  std::vector<DType> dtypes_;                // by output
+  std::vector<std::vector<Bytes>> outputs_;  // indexed by sample and output
+  std::vector<DType> dtypes_;                // indexed by output
 };
 
 }  // namespace codl::compiler

@@ -98,15 +98,16 @@ class Places final : public ChannelLinks {
   }
 
   const ir::Graph& graph_;
-  std::vector<llvm::SmallVector<size_t, 4>> first_;  // by value and dim: number of its first place
+  // Indexed by value and dim: number of its first place.
+  std::vector<llvm::SmallVector<size_t, 4>> first_;
   std::vector<size_t> root_;
-  std::vector<uint32_t> holder_;  // by place: the node that does not let it go
+  std::vector<uint32_t> holder_;  // indexed by place: the node that keeps it
   std::vector<DimOfValue> makers_;
   ir::NodeId at_ = 0;
   std::vector<std::pair<uint32_t, int32_t>> named_;  // dims that the rule of the node at_ ties
 };
 
-// By value: a node with it among its operands.
+// Returns for each value a node that has it among its operands.
 std::string name_of_reader(const ir::Graph& graph, ir::ValueId value) {
   for (const ir::Node& node : graph.nodes())
     if (llvm::is_contained(node.inputs, value)) return node.name;

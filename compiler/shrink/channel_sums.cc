@@ -13,9 +13,10 @@ namespace {
 
 using Floats = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-// Of the mean of the squares.
+// Relative to the mean of the squares.
 constexpr double kRidge = 1e-4;
-// Of larger groups several channels go at a time: each step passes over all sums of products.
+// In larger groups several channels go at a time, because each step passes over all sums of
+// products.
 constexpr size_t kMaxSteps = 256;
 constexpr uint32_t kX = 0, kW = 1;
 
@@ -32,8 +33,8 @@ SumsMatrix weight_products(const ir::NodeView& node) {
   return products.cast<double>();
 }
 
-// Channels of a group in one value that is read: what is left of them, and the weights that read
-// them. What goes is of the group, so that nothing outside it has to be kept.
+// The channels of a group in one value that is read: those that remain, and the weights that read
+// them. The removed channels belong to the group, so nothing outside it has to be kept.
 class ReadChannels {
  public:
   // `inverse`: of the sums of products of the value; `weights`: of all that read it.
@@ -74,10 +75,11 @@ class ReadChannels {
 // The channels of a group in a value that sums read.
 struct Reading {
   ir::ValueId value;
-  std::vector<int64_t> channels;             // of the value
-  std::vector<std::vector<int64_t>> places;  // by channel of the group: which of `channels` are it
+  std::vector<int64_t> channels;  // channels of the value
+  // Indexed by channel of the group: its places in `channels`.
+  std::vector<std::vector<int64_t>> places;
 
-  // Of its ReadChannels.
+  // Returns the bytes of its ReadChannels.
   int64_t bytes() const {
     const auto count = static_cast<int64_t>(channels.size());
     return 2 * count * count * static_cast<int64_t>(sizeof(double));
@@ -100,7 +102,7 @@ Reading reading_of(const ChannelGroup& group, ir::ValueId value) {
 // A group, and what is left of its channels where they are read.
 struct GroupSums {
   std::vector<Reading> readings;
-  std::vector<ReadChannels> values;  // by reading, once it is made
+  std::vector<ReadChannels> values;  // indexed by reading, once it is made
 
   int64_t bytes() const {
     int64_t bytes = 0;
@@ -111,7 +113,7 @@ struct GroupSums {
 
 using Readers = std::map<ir::ValueId, std::vector<ir::NodeId>>;
 
-// Of each group as many readings as `max_bytes` hold.
+// Returns for each group as many readings as `max_bytes` hold.
 std::vector<GroupSums> readings_of(const ChannelGroups& groups, const Readers& readers,
                                    int64_t max_bytes) {
   std::vector<GroupSums> result;

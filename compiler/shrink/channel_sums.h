@@ -15,7 +15,8 @@ using SumsMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::
 // own.
 bool sums_channels(const ir::NodeView& node);
 
-// A weight of such a node as [its channel of the operand, everything else]: place of an element.
+// Maps an element of such a node's weight to its place in [its channel of the operand, everything
+// else].
 struct WeightIndex {
   explicit WeightIndex(const ir::NodeView& node);
   int64_t at(int64_t output, int64_t channel, int64_t tap) const {

@@ -8,7 +8,7 @@
 
 namespace codl::compiler {
 
-// Bytes of a value of dtype F32.
+// Views the bytes of an F32 value as floats.
 inline const float* floats(llvm::ArrayRef<uint8_t> bytes) {
   return reinterpret_cast<const float*>(bytes.data());
 }
@@ -33,13 +33,13 @@ class FastNode {
 
   const ir::Graph* graph_;
   ir::Node node_;
-  const KernelInfo* kernel_ = nullptr;           // null: the plain kernel
-  std::vector<kernels::OperandShape> operands_;  // of the kernel; the output is the last
+  const KernelInfo* kernel_ = nullptr;           // null: uses the plain kernel
+  std::vector<kernels::OperandShape> operands_;  // the kernel's operands; the output is the last
   kernels::StepNeeds needs_;
-  std::vector<AlignedMemory> packed_;  // by operand; empty: as it is
+  std::vector<AlignedMemory> packed_;  // indexed by operand; empty: as it is
 };
 
-// All nodes of a graph.
+// Runs all nodes of a graph.
 class FastGraph {
  public:
   // Borrows the graph.
@@ -54,8 +54,8 @@ class FastGraph {
   std::vector<FastNode> nodes_;
 };
 
-// The node without its activation, and that by itself: what stands between the two is a sum of
-// products. For a Conv2d, DepthwiseConv2d or MatMul.
+// Splits off the activation of a Conv2d, DepthwiseConv2d or MatMul: this returns the node without
+// it, the next function the activation alone. Between the two stands a sum of products.
 ir::Node without_activation(const ir::Node& node);
 void apply_activation(const ir::NodeView& node, LargeBytes& sum);
 

@@ -1,4 +1,4 @@
-// What a rewrite that changes what a network computes has to be worth.
+// The least gain for which a rewrite that changes a network's results is worth it.
 #pragma once
 
 namespace codl::compiler {

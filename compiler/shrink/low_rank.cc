@@ -25,7 +25,7 @@ int64_t rounded_rank(int64_t rank) {
 // first: of its product with itself, of which the smaller one is taken.
 Matrix leading_vectors(const Matrix& gram, double energy) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver{Eigen::MatrixXd(gram)};
-  const Eigen::VectorXd& values = solver.eigenvalues();  // the least first
+  const Eigen::VectorXd& values = solver.eigenvalues();  // in ascending order
   const int64_t size = values.size();
   const double all = values.cwiseMax(0).sum();
   int64_t rank = 0;
@@ -66,7 +66,7 @@ class Chain {
   Chain(const ir::Graph& graph, ir::NodeId node)
       : graph_(graph), names_(graph), id_(node), x_(graph.node(node).inputs[kX]) {}
 
-  // One in front of the last: no bias, no activation.
+  // Adds one before the last, which has no bias and no activation.
   void add(const Filter& filter, Conv2dParams params) {
     params.has_residual = 0;
     params.activation = kUnaryIdentity;
@@ -159,7 +159,7 @@ class Chain {
   ir::NodeId added_ = 0;
 };
 
-// Elements (row, column) of a matrix as a filter's.
+// Makes a filter of the elements (row, column) of a matrix.
 template <typename At>
 Filter filter_of(int64_t out, int64_t in, int64_t kh, int64_t kw, At at) {
   Filter filter{{},
@@ -253,8 +253,8 @@ class ConvolutionForms {
                                row)});
   }
 
-  // Vectors of the input and the output channels; the core is the filter seen by them. Each side
-  // may lose half of what may be lost.
+  // Finds vectors of the input and the output channels; the core is the filter as seen by them.
+  // Each side may lose half of the loss allowed.
   void tucker(std::vector<LowRankRewrite>& forms) const {
     Matrix by_out(out_, in_ * kh_ * kw_), by_in(in_, out_ * kh_ * kw_);
     std::copy(weights_.begin(), weights_.end(), by_out.data());

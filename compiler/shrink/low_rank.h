@@ -1,4 +1,4 @@
-// Weights of low rank: a convolution or MatMul becomes a row of smaller ones.
+// Weights of low rank: replaces a convolution or MatMul by a row of smaller ones.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace codl::compiler {
 
-// Svd: x A, then B. ChannelWise: the filter to r channels, then 1x1. Spatial: a column of taps,
-// then a row. Tucker2: 1x1 to fewer channels, the filter, 1x1 back.
+// How a weight is divided. Svd: x A, then B. ChannelWise: the filter to r channels, then 1x1.
+// Spatial: a column of taps, then a row. Tucker2: 1x1 to fewer channels, the filter, 1x1 back.
 enum class LowRankForm { Svd, ChannelWise, Spatial, Tucker2 };
 const char* name_of(LowRankForm form);
 
-// The network with one node in one form.
+// A network in which one node has one of these forms.
 struct LowRankRewrite {
   LowRankForm form = LowRankForm::Svd;
   std::string ranks;  // "64", "32, 48"

@@ -35,16 +35,16 @@ struct Channel {
 };
 
 struct ChannelGroup {
-  std::string name;                // of the first node whose weights make it
+  std::string name;                // name of the first node whose weights make it
   std::vector<Channel> channels;   // in the order of the weights
   std::vector<DimOfValue> makers;  // dims of the weights that make the channels
 };
 
 // Channels that no pass can remove, and what holds them.
 struct HeldChannels {
-  std::string name;  // of the node that makes them
+  std::string name;  // name of the node that makes them
   int32_t count = 0;
-  std::string reason;  // "the output y of the network", "Softmax p"
+  std::string reason;  // such as "the output y of the network" or "Softmax p"
 };
 
 struct ChannelGroups {
@@ -52,23 +52,23 @@ struct ChannelGroups {
   std::vector<HeldChannels> held;
 };
 
-// The graph with a constant of its own wherever several nodes read the same vector (at most one dim
-// beyond 1: a bias, a scale). Exporters write equal biases once; what makes their channels has
-// nothing to do with each other. What several nodes read of more dims are weights that are meant to
-// be one. The plan holds equal bytes once all the same.
+// Returns the graph with a constant of its own wherever several nodes read the same vector (at most
+// one dim beyond 1: a bias, a scale). Exporters write equal biases once, although the channels they
+// belong to are unrelated. Constants of more dims that several nodes read are weights that are
+// meant to be one. The plan holds equal bytes once all the same.
 ir::Graph with_own_vectors(ir::Graph graph);
 
-// Of a plain graph. Every dim of the graph's inputs and outputs stays, and what the operators'
-// rules do not let go.
+// Requires a plain graph. Every dim of the graph's inputs and outputs stays, and so do all that the
+// operators' rules keep.
 ChannelGroups find_channel_groups(const ir::Graph& graph);
 
-// The graph without the channels. Each dim must keep one place at least. Internal error if the rest
-// is no graph.
+// Returns the graph without the channels. Each dim must keep one place at least. Internal error if
+// the rest is no graph.
 llvm::Expected<ir::Graph> without_channels(const ir::Graph& graph,
                                            llvm::ArrayRef<const Channel*> channels);
 
-// What calibration data says of the maps and vectors that weights sum up: by value, sums of
-// products of its channels over samples and pixels, with a constant 1 behind the channels.
+// Moments of the maps and vectors that weights sum up, from calibration data. Per value they are
+// sums of products of its channels over samples and pixels, with a constant 1 after the channels.
 struct Moments {
   int64_t rows = 0;
   std::vector<double> products;  // [channels + 1, channels + 1]
@@ -90,19 +90,20 @@ class ActivationMoments {
   std::map<ir::ValueId, Moments> moments_;
 };
 
-// By group and channel; larger matters more: its place in the order of elimination_ranks(); where
-// there is none, or `moments` is null, the sum of the squares of the weights that make it.
+// Returns the importance of each channel, indexed by group; larger matters more. It is the
+// channel's place in the order of elimination_ranks(); if there is none, or `moments` is null, the
+// sum of the squares of the weights that make it.
 std::vector<std::vector<double>> importances(const ir::Graph& graph, const ChannelGroups& groups,
                                              const ActivationMoments* moments);
 
 inline constexpr int64_t kMaxRankBytes = int64_t{1} << 28;
 
-// By group and channel: its place in the order in which channels go, the first 0. One after the
-// other goes the one whose removal changes the sums that read the group least, after the channels
-// that are left have taken over (least squares on the moments) what they can say of all that are
-// gone. Empty for groups of which no such sum is known. At most `max_bytes` are taken at a time,
-// beside the moments and the matrices of one value: groups are ranked a few at a time, and of a
-// group that takes more alone the values that come first in the graph count.
+// Returns, indexed by group and channel, the place in the order in which channels go; the first has
+// 0. They go one after the other: each time the one whose removal changes the sums that read the
+// group least, after the remaining channels have taken over (least squares on the moments) for all
+// removed ones. Empty for groups without any known sum. At most `max_bytes` are taken at a time,
+// besides the moments and the matrices of one value: a few groups are ranked at a time, and if a
+// group alone takes more, the values that come first in the graph count.
 std::vector<std::vector<double>> elimination_ranks(const ir::Graph& graph,
                                                    const ChannelGroups& groups,
                                                    const ActivationMoments& moments,
@@ -112,9 +113,9 @@ std::vector<std::vector<double>> elimination_ranks(const ir::Graph& graph,
 // many, of 4 where there are few, for kernels compute whole ones.
 int32_t kept_channels(int32_t count, double ratio);
 
-// The graph without the channels; the weights that read them take over, by least squares on the
-// moments, what the channels kept can say of those removed. Weights whose moments are not known
-// stay as they are.
+// Returns the graph without the channels. The weights that read them are changed so that the kept
+// channels stand in for the removed ones, by least squares on the moments. Weights whose moments
+// are not known stay as they are.
 llvm::Expected<ir::Graph> pruned_and_repaired(const ir::Graph& graph,
                                               llvm::ArrayRef<const Channel*> channels,
                                               const ActivationMoments* moments);

@@ -16,7 +16,8 @@ namespace {
 constexpr double kMaxRatio = 0.875;
 constexpr int kRatioSteps = 56;
 constexpr size_t kMaxLevels = 10;
-// Prices of an error between "everything goes" and "nothing goes": halvings of a range of decades.
+// Prices of an error between "everything goes" and "nothing goes". The search halves a range of
+// decades.
 constexpr double kMinPrice = 1e-3, kMaxPrice = 1e15;  // microseconds for all of the output
 constexpr size_t kPriceSteps = 12, kFinePriceSteps = 40;
 // Groups that are tried with more removed, one after the other, when a price is found.

@@ -30,7 +30,8 @@ class Pruner {
   // Ratios that a search tries, the least first: each leaves another number of channels.
   std::vector<double> levels(size_t group) const;
 
-  // The weights that stay are as they were: enough for a latency.
+  // Removes channels and leaves the other weights as they were, which is enough to predict a
+  // latency.
   llvm::Expected<ir::Graph> cut(const Ratios& ratios) const;
   // The weights that read removed channels take over what the others say of them.
   llvm::Expected<ir::Graph> repaired(const Ratios& ratios) const;
@@ -45,7 +46,8 @@ class Pruner {
   CalibrationData* calibration_ = nullptr;
   std::vector<size_t> samples_;  // to fit to
   std::optional<ActivationMoments> moments_;
-  std::vector<std::vector<size_t>> order_;  // by group: its channels, the least important first
+  // Indexed by group: its channels, the least important first.
+  std::vector<std::vector<size_t>> order_;
 };
 
 // Every step is a question of a SearchLog.
@@ -69,7 +71,7 @@ class PruningSearch {
   // The least loss found at a latency of at most `us`. Limit error where removing as much as is
   // tried takes longer.
   llvm::Expected<Pruner::Ratios> within_latency(double us);
-  // Of a group of which nothing goes, after a search.
+  // Why nothing of a group goes, after a search.
   enum class WhyKept {
     SavesTooLittle,  // alone, or beside what goes of the others
     IsNotNeeded,     // the latency asked for is reached without it
@@ -79,11 +81,11 @@ class PruningSearch {
   WhyKept why_kept(size_t group) const { return why_kept_[group]; }
 
  private:
-  // Of one group pruned alone.
+  // Numbers of one group pruned alone.
   struct Alone {
     double ratio = 0;
     double us = 0;    // predicted
-    double loss = 0;  // the square of the relative error of the outputs
+    double loss = 0;  // square of the outputs' relative error
   };
 
   // How errors of groups add up: as their squares, as if they had nothing to do with each other,
@@ -114,8 +116,8 @@ class PruningSearch {
   double untouched_us_ = 0;
   // That a level has to save alone, as a share of untouched_us_.
   double least_gain_ = kMinGain;
-  std::vector<std::vector<Alone>> alone_;  // by group and level
-  std::vector<WhyKept> why_kept_;          // by group
+  std::vector<std::vector<Alone>> alone_;  // indexed by group and level
+  std::vector<WhyKept> why_kept_;          // indexed by group
 };
 
 }  // namespace codl::compiler

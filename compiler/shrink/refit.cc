@@ -19,8 +19,8 @@ constexpr int64_t kMaxFitBytes = int64_t{1} << 29;
 constexpr int64_t kMaxFeatures = 2305;
 // Rows of the fit by its unknowns: more say little that is new.
 constexpr int64_t kRowsPerFeature = 8;
-// Of the mean square of the features: how far a weight may go for how little; more where there are
-// few rows to a feature.
+// Relative to the mean square of the features: it limits how far a weight moves for a small gain;
+// larger if there are few rows per feature.
 constexpr double kRidge = 3e-3;
 constexpr double kRidgeOfFewRows = 0.05;
 constexpr size_t kMeasuredSamples = 64;
@@ -70,10 +70,10 @@ class NormalEquations {
 // The fit of one node.
 struct Fit {
   int64_t rows_per_sample = 0;
-  std::vector<int32_t> kept;  // by output channel: that of the untouched network
-  // One for all outputs; of a depthwise node one for each.
+  std::vector<int32_t> kept;  // indexed by output channel: the untouched network's
+  // One for all outputs; a depthwise node has one for each.
   std::vector<NormalEquations> equations;
-  Matrix targets;  // of the sample at hand, [rows, outputs]
+  Matrix targets;  // targets of the current sample, [rows, outputs]
 };
 
 int64_t pixels_of(const ir::TensorType& type) {
@@ -82,7 +82,7 @@ int64_t pixels_of(const ir::TensorType& type) {
   return pixels;
 }
 
-// Pixel `row` of the fit's rows of a sample; other ones in other samples.
+// Returns the pixel that is row `row` of a sample's rows in the fit; each sample has other ones.
 int64_t pixel_at(int64_t row, int64_t rows, int64_t pixels, size_t sample) {
   return (row * pixels / rows + static_cast<int64_t>(sample)) % pixels;
 }
@@ -105,7 +105,7 @@ void window_at(const ir::NodeView& node, const float* x, int64_t pixel, int64_t 
   const ir::Dims& out = node.output().dims;
   const int64_t area = int64_t{out[2]} * out[3];
   const int64_t batch = pixel / area, oh = pixel % area / out[3], ow = pixel % out[3];
-  llvm::SmallVector<int64_t, 32> taps;  // in a channel; -1: in the padding
+  llvm::SmallVector<int64_t, 32> taps;  // place in a channel; -1: in the padding
   for (int64_t kh = 0; kh < filter[2]; ++kh)
     for (int64_t kw = 0; kw < filter[3]; ++kw) {
       const int64_t ih = oh * p.stride_h - p.pad_top + kh * p.dilation_h;
@@ -121,7 +121,8 @@ void window_at(const ir::NodeView& node, const float* x, int64_t pixel, int64_t 
   features[at] = 1;
 }
 
-// What the node's sum at an output pixel is of. `output`: of a depthwise node, which one.
+// Reads the features that the node's sum at an output pixel consists of. `output`: which one, in a
+// depthwise node.
 void features_at(const ir::NodeView& node, const float* x, int64_t pixel, int64_t output,
                  Eigen::Ref<Eigen::RowVectorXd> features) {
   const ir::Dims& in = node.input(kX).dims;
@@ -145,7 +146,7 @@ class Frontier {
     for (ir::NodeId id = 0; id < graph.nodes().size(); ++id)
       for (ir::ValueId input : graph.node(id).inputs) last_reader_[input] = id;
   }
-  // The most bytes of a sample's values at a time.
+  // Returns the most bytes that a sample's values take at a time.
   int64_t peak_bytes(const ir::Graph& graph) const {
     int64_t live = 0, peak = 0;
     for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
@@ -173,7 +174,7 @@ class Frontier {
   }
   void set(const ir::Graph& graph, ir::NodeId id, size_t sample, llvm::ArrayRef<uint8_t> result) {
     samples_[sample][graph.node(id).output] = result.vec();
-    // What is added to the graph meanwhile are constants.
+    // Only constants are added to the graph meanwhile.
     for (ir::ValueId input : graph.node(id).inputs)
       if (!graph.value(input).is_constant && last_reader_[input] == id)
         samples_[sample].erase(input);
@@ -186,7 +187,7 @@ class Frontier {
     result.erase(std::unique(result.begin(), result.end()), result.end());
     return result;
   }
-  std::vector<ir::NodeId> last_reader_;  // by value of the graph as it was at first
+  std::vector<ir::NodeId> last_reader_;  // indexed by value of the original graph
   std::vector<std::map<ir::ValueId, Bytes>> samples_;
 };
 
@@ -290,7 +291,7 @@ class Refit {
   static void gather(const ir::NodeView& node, llvm::ArrayRef<llvm::ArrayRef<uint8_t>> operands,
                      size_t sample, Fit& fit) {
     const int64_t pixels = pixels_of(node.output());
-    // What is added behind the sum is what it is now.
+    // The residual is added after the sum, so it is the present one.
     if (operands.size() > kResidual)
       for (int64_t r = 0; r < fit.rows_per_sample; ++r)
         for (int64_t c = 0; c < fit.targets.cols(); ++c)
@@ -349,7 +350,7 @@ class Refit {
   ir::Graph pruned_;
   Frontier before_, after_;
   NewNames names_;
-  std::map<ir::ValueId, llvm::BitVector> gone_;  // by untouched value: places of dim 1
+  std::map<ir::ValueId, llvm::BitVector> gone_;  // keyed by untouched value: places of dim 1
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What calibration data says of channels: moments, importances, and weights fitted again.
+// Uses calibration data on channels: moments, importances, and weights fitted again.
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr int64_t kMaxBytes = int64_t{1} << 29;
 
 constexpr uint32_t kX = 0, kW = 1, kBias = 2;
 
-// A row a pixel (some of them) or a vector: the channels, and 1.
+// Returns one row for each of some pixels, or for each vector: the channels, and 1.
 Rows rows_of(const ir::TensorType& type, const float* x) {
   const int64_t channels = type.dims[1];
   const int64_t pixels = type.rank() == 4 ? int64_t{type.dims[2]} * type.dims[3] : 1;
@@ -177,7 +177,7 @@ llvm::Expected<ir::Graph> pruned_and_repaired(const ir::Graph& graph,
     }
   ir::Graph repaired = graph;
   NewNames names(repaired);
-  std::vector<std::pair<ir::ValueId, ir::ValueId>> copies;  // of a constant, and it
+  std::vector<std::pair<ir::ValueId, ir::ValueId>> copies;  // a constant, and its copy
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
     const ir::NodeView view{graph, graph.node(id)};
     if (!sums_channels(view) || !view.input_value(kBias).is_constant) continue;

@@ -70,7 +70,7 @@ llvm::Expected<double> SearchLog::number(const std::string& question,
   CODL_ASSIGN_OR_RETURN(value, work());
   numbers_[question] = value;
   if (file_ == nullptr || !std::isfinite(value)) return value;
-  // As many digits as bring the same double back.
+  // So many digits bring the same double back.
   char digits[40];
   std::snprintf(digits, sizeof(digits), "%.17g", value);
   if (llvm::Error error = append(question + "\t" + digits + "\n")) return error;

@@ -1,4 +1,5 @@
-// What a search has measured, in a file: a search that was cut off goes on where it was.
+// Keeps the numbers that a search has measured in a file, so that an interrupted search can
+// continue.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,9 @@ namespace codl::compiler {
 // the same order every time, so the answers of the file replace the work that they took.
 class SearchLog {
  public:
-  // `path` empty: numbers are kept in memory only. `key`: of everything that the numbers depend on.
-  // What the file had of whole lines stays there, whatever fails. Input error: a file of another
-  // key, one that is no such log, or a path that cannot be written.
+  // If `path` is empty, numbers are kept only in memory. `key` stands for everything that the
+  // numbers depend on. The file's whole lines stay there, whatever fails. Input error for a file of
+  // another key, one that is no such log, or a path that cannot be written.
   static llvm::Expected<SearchLog> open(const std::string& path, uint64_t key);
 
   // The number that is known for `question` (text without tabs and line ends), or that `work`
@@ -30,7 +31,7 @@ class SearchLog {
   llvm::Error append(const std::string& text);
 
   std::string path_;
-  std::unique_ptr<tools::LogFile> file_;  // null: in memory only
+  std::unique_ptr<tools::LogFile> file_;  // null: kept in memory only
   std::map<std::string, double> numbers_;
 };
 

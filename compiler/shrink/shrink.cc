@@ -15,9 +15,9 @@
 namespace codl::compiler {
 namespace {
 
-// Of auto, from the loosest on.
+// The energies that `auto` tries, from the loosest on.
 constexpr double kEnergies[] = {0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999};
-constexpr size_t kEnergySteps = 4;  // halvings of them
+constexpr size_t kEnergySteps = 4;  // how often they are halved
 
 double macs_of(const ir::Graph& graph) {
   double macs = 0;
@@ -102,7 +102,7 @@ class Shrinker {
     return llvm::Error::success();
   }
 
-  // Of all that the numbers of a search depend on.
+  // Returns a key of everything that the numbers of a search depend on.
   uint64_t search_key() const {
     std::string text = ir::print(untouched_) + options_.judged_by;
     for (const ir::Value& value : untouched_.values())
@@ -119,7 +119,7 @@ class Shrinker {
 
   double untouched_us() const { return report_.steps.front().cost.predicted_us; }
 
-  // What a plan may take: the cut asked for.
+  // Returns the time that a plan may take with the cut asked for.
   double most_us() const {
     return options_.latency_cut ? untouched_us() * (1 - *options_.latency_cut)
                                 : std::numeric_limits<double>::infinity();
@@ -136,7 +136,7 @@ class Shrinker {
     return calibration_ && calibration_->has_labels() && options_.budget == 0;
   }
 
-  // What the budget is of.
+  // Returns the loss that the budget limits.
   llvm::Expected<double> loss_of(const ir::Graph& graph) const {
     if (!meter_) return 0;
     CODL_ASSIGN_OR_RETURN(deviation, meter_->measure(graph));
@@ -235,7 +235,7 @@ class Shrinker {
       llvm::append_range(report_.untouched, untouched);
       return ranked;
     }
-    // The least energy within the budget: what is lost shrinks with what is kept.
+    // Searches for the least energy within the budget: the loss shrinks as more is kept.
     ir::Graph best = graph;
     size_t low = 0, high = std::size(kEnergies);
     while (low < high) {
@@ -272,7 +272,7 @@ class Shrinker {
     return pruner;
   }
 
-  // By group: its share of channels that goes, and where nothing does, why.
+  // Per group: the share of channels that goes, and why none goes if none does.
   struct Chosen {
     Pruner::Ratios ratios;
     std::vector<std::string> why_kept;
@@ -366,7 +366,7 @@ class Shrinker {
                         "found {1:f2} % at {2:f1} % less latency",
                         100 * options_.budget, 100 * loss, 100 * *options_.latency_cut)
               .str());
-    // What the search found was within the budget, with all that gains nothing.
+    // The search kept within the budget, but nothing gained enough.
     report_.rewrites.clear();
     report_.untouched.resize(untouched_lines);
     for (size_t g = 0; g < ratios.size(); ++g) {

@@ -28,15 +28,15 @@ struct ShrinkOptions {
   std::optional<ShrinkRatio> prune;     // share of each group's channels that goes
   std::string calibration;              // folder; empty: none
   bool is_unchecked = false;            // without calibration: nobody measures what is lost
-  // What may be lost (Deviation::loss()): auto stays within it, a ratio that loses more is warned
-  // of.
+  // The most loss allowed (Deviation::loss()): auto stays within it, and a ratio that loses more
+  // gets a warning.
   double budget = 0.005;
-  // Of prune as auto: the share of the predicted latency that has to go, at the least loss found.
-  // Limit error if that cannot be had, or loses more than the budget.
+  // With prune as auto: the share of the predicted latency to remove, at the least loss found.
+  // Limit error if that is impossible, or loses more than the budget.
   std::optional<double> latency_cut;
   std::string search_log;  // path; what auto measures is kept there, and taken from there
-  std::string judged_by;   // what the latencies depend on beside the network
-  // Of auto: called at each step of a search of at most `most_steps`; may be null.
+  std::string judged_by;   // further inputs of the latencies, besides the network
+  // With auto: called at each step of a search of at most `most_steps`; may be null.
   std::function<void(size_t most_steps, const std::string& step)> on_step;
   bool is_asked() const { return low_rank || prune; }
 };
@@ -50,13 +50,13 @@ struct NetworkCost {
 
 // How far a network's outputs on samples are from those of the untouched one.
 struct Deviation {
-  double relative = 0;   // L2 norm of the difference by that of the untouched outputs
-  double cosine = 1;     // of the angle between the two, mean of samples
+  double relative = 0;   // L2 norm of the difference, divided by the untouched outputs'
+  double cosine = 1;     // angle between the two, mean of samples
   double agreement = 1;  // share of samples with the same largest element of the first output
   std::optional<double> accuracy, accuracy_before;  // with labels
   size_t samples = 0;
 
-  // What is lost: accuracy, in [0, 1]; without labels `relative`.
+  // Returns the loss: of accuracy, in [0, 1]; without labels `relative`.
   double loss() const { return accuracy ? std::max(*accuracy_before - *accuracy, 0.0) : relative; }
 };
 
@@ -67,8 +67,8 @@ struct ShrinkReport {
     std::optional<Deviation> deviation;  // on samples that nothing was fitted to
   };
   std::vector<Step> steps;
-  std::vector<std::string> rewrites;   // accepted, a line each
-  std::vector<std::string> untouched;  // a line each: what, and why
+  std::vector<std::string> rewrites;   // those accepted, a line each
+  std::vector<std::string> untouched;  // a line each: the node, and why
   std::string warning;                 // one line if more is lost than the budget; or empty
 };
 

@@ -7,7 +7,7 @@
 namespace codl::compiler {
 namespace {
 
-// By dim of a value: which places stay.
+// The places that stay, indexed by dim of a value.
 using Kept = llvm::SmallVector<llvm::BitVector, 4>;
 
 ir::Dims kept_dims(const Kept& kept) {

@@ -52,7 +52,7 @@ class EndlessRuns {
 
   QueueWalk queues_;
   const bool enqueues_all_;
-  std::vector<double> enqueued_us_;  // by step
+  std::vector<double> enqueued_us_;  // indexed by step
   size_t reached_ = 0;               // steps before are enqueued
 };
 
@@ -109,7 +109,7 @@ class RunsBesideDisplay {
   EndlessRuns& runs_;
   const Display& display_;
   const QueueClock& clock_;
-  double asked_us_ = 0;  // the frame at hand, or the next one
+  double asked_us_ = 0;  // end of the frame at hand, or of the next one
   bool serves_display_ = false;
   bool is_in_service_ = false;
   bool is_displays_turn_ = false;

@@ -12,19 +12,20 @@ enum class GpuService { Fifo, RoundRobin };
 
 struct Display {
   GpuService service = GpuService::Fifo;
-  double period_us = 16'700;  // from frame to frame
-  double frame_us = 3'000;    // of GPU work for each
+  double period_us = 16'700;  // time between frames
+  double frame_us = 3'000;    // GPU work for each frame
 };
 
 struct FrameCount {
   uint64_t frames = 0;
   uint64_t lost = 0;
-  uint64_t runs = 0;           // of the plan, that ended in that time
-  double run_us = 0;           // of a run, in the mean
+  uint64_t runs = 0;           // runs of the plan that ended in that time
+  double run_us = 0;           // mean time of a run
   double longest_wait_us = 0;  // from a frame's request to the end of its drawing
 };
 
-// Starts and ends of steps that are looked at: minutes of any network, and seconds of a computer.
+// The most starts and ends of steps that are simulated: minutes of any network, seconds of
+// computing.
 inline constexpr uint64_t kMaxDisplayEvents = 100'000'000;
 
 // Runs of `steps`, one behind the other, for `total_us`. At the begin of each period a frame is

@@ -13,7 +13,7 @@ namespace {
 
 struct Slices {
   double longest_us = 0;
-  double beyond_us = 0;  // by how much all are longer than Variant::max_ahead_us, if that is set
+  double beyond_us = 0;  // excess of all over Variant::max_ahead_us, if that is set
 };
 
 // The GPU work that is in the queue and not known to be done when one more step joins it.

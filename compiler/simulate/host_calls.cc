@@ -40,7 +40,7 @@ std::vector<QueueStep> with_calls_for_room(const Variant& variant, llvm::ArrayRe
                                            const TransferCosts& transfer) {
   AheadWindow window(static_cast<float>(variant.max_ahead_us));
   std::vector<QueueStep> all;
-  std::vector<uint32_t> ids;  // by step of the plan: where it is
+  std::vector<uint32_t> ids;  // indexed by step of the plan: its new position
   for (uint32_t i = 0; i < steps.size(); ++i) {
     QueueStep step = steps[i];
     for (QueueWait& wait : step.waits) wait.step = ids[wait.step];
@@ -193,12 +193,12 @@ class Host {
   const HostCosts& costs_;
   bool is_gated_;
   AheadWindow window_;
-  std::vector<uint32_t> calls_;      // by step of the plan: the call that enqueues it
-  std::vector<uint32_t> ids_;        // by step of the plan: where it is
-  std::vector<bool> is_waited_for_;  // by step of the plan
+  std::vector<uint32_t> calls_;      // indexed by step of the plan: the call that enqueues it
+  std::vector<uint32_t> ids_;        // indexed by step of the plan: its position
+  std::vector<bool> is_waited_for_;  // indexed by step of the plan
   std::vector<QueueStep> steps_;
   uint32_t known_[kQueueCount][kQueueCount] =
-      {};  // by waiting queue: the steps it has waited for end here
+      {};  // indexed by waiting queue: end of the steps it has waited for
 };
 
 }  // namespace

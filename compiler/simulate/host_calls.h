@@ -1,5 +1,5 @@
-// The host's part in a replay (runtime/src/executor.cc): calls that give the queues their steps, on
-// the thread that the CPU queue computes with.
+// The host's part of a replay (runtime/src/executor.cc): the calls that give the queues their
+// steps, on the thread that also computes for the CPU queue.
 #pragma once
 
 #include <vector>

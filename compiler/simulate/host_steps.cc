@@ -37,7 +37,7 @@ Step HostSteps::step_of(const PlannedStep& planned) const {
 double HostSteps::time_us(const std::vector<QueueItem> (&queues)[kQueueCount]) {
   variant_.steps.clear();
   std::vector<QueueStep> steps;
-  std::array<std::vector<StepId>, kQueueCount> ids;  // by queue: of its steps
+  std::array<std::vector<StepId>, kQueueCount> ids;  // indexed by queue: its steps
   // [queue][other]: how many steps of the other queue the queue is known to be behind.
   std::array<std::array<uint32_t, kQueueCount>, kQueueCount> behind = {};
   const auto list_next = [&](Queue of) {

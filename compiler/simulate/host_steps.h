@@ -15,8 +15,9 @@ inline constexpr uint32_t kNoNeed = UINT32_MAX;
 // A step in its queue.
 struct QueueItem {
   StepTime time;
-  std::array<uint32_t, kQueueCount> needs;  // by queue: the last step there before it, or kNoNeed
-  const Step* listed = nullptr;             // as HostSteps has it
+  // Indexed by queue: the last step there before it, or kNoNeed.
+  std::array<uint32_t, kQueueCount> needs;
+  const Step* listed = nullptr;  // as HostSteps has it
 };
 
 class HostSteps {

@@ -39,7 +39,7 @@ class KnownPlacements {
   }
 
  private:
-  static constexpr size_t kMaxKnown = 8;  // of a value: more are hardly asked for again
+  static constexpr size_t kMaxKnown = 8;  // limit per value: more are seldom asked for again
 
   const Placer& placer_;
   // Indexed by value; the one that was asked for last comes first.

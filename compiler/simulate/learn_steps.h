@@ -7,10 +7,10 @@
 
 namespace codl::compiler {
 
-// Adds to `learned` what the plan's variants have measured steps of, beside what the profile
-// predicts of them, in which nothing is learned yet. Transfers teach nothing. `path`: of the
-// measurements. Input error: no variant has any, or they are not of its steps, or a thousand
-// times off; a kernel that the profile's device does not run.
+// Adds to `learned` what the plan's measured steps teach beyond the profile's predictions
+// (`profile` has learned nothing yet). Transfers teach nothing. `path` is the measurements'. Input
+// error: no variant has any, they are not of its steps or are off a thousand times, or a kernel
+// does not run on the profile's device.
 llvm::Error learn_steps(const PlanModel& plan, const std::vector<MeasuredSteps>& measured,
                         llvm::StringRef path, const DeviceProfile& profile, LearnedSteps& learned);
 

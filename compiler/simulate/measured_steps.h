@@ -23,7 +23,7 @@ struct MeasuredStep {
 
 struct MeasuredSteps {
   std::string variant;
-  double median_us = 0;  // of all runs, without recording
+  double median_us = 0;  // over all runs, without recording
   std::vector<MeasuredStep> steps;
 
   double end_us() const {
@@ -39,7 +39,7 @@ llvm::Expected<std::vector<MeasuredSteps>> read_measured_steps(llvm::StringRef j
                                                                llvm::StringRef path,
                                                                const DeviceProfile& profile);
 
-// Those of the variant; null: there are none. Input error: they are not of its steps.
+// Returns those of the variant; null if there are none. Input error: they are not of its steps.
 llvm::Expected<const MeasuredSteps*> measured_steps_of(const std::vector<MeasuredSteps>& measured,
                                                        llvm::StringRef path,
                                                        const Variant& variant);

@@ -47,9 +47,11 @@ class PlanTimes::State {
   }
 
  private:
-  static constexpr size_t kKnownFragments = 8;  // of a segment: more are hardly asked for again
+  // Limit per segment: more are seldom asked for again.
+  static constexpr size_t kKnownFragments = 8;
 
-  // Where a step is: by the first node of its segment, and among that segment's steps of its queue.
+  // Where a step is: the first node of its segment, and its number among that segment's steps of
+  // its queue.
   struct StepRef {
     ir::NodeId segment = ir::kNoId;
     uint32_t index = 0;
@@ -70,7 +72,7 @@ class PlanTimes::State {
   // The steps of a segment. They follow from its nodes' parts, from where the values live that it
   // touches, and from the states of these before it.
   struct Fragment {
-    uint64_t key = 0;  // of the parts
+    uint64_t key = 0;  // key of the parts
     std::vector<TimedStep> steps;
     std::array<uint32_t, kQueueCount> queue_counts = {};
     llvm::SmallVector<ir::ValueId, 8> values;      // that it touches
@@ -91,8 +93,8 @@ class PlanTimes::State {
   // One access to a value, in the order of the list.
   struct ValueTouch {
     ir::NodeId segment;
-    uint32_t step;   // among the segment's
-    uint32_t index;  // among those of its queue
+    uint32_t step;   // number among the segment's steps
+    uint32_t index;  // number among its queue's
     uint8_t queue;
     Access access;
   };
@@ -103,7 +105,7 @@ class PlanTimes::State {
     return *std::prev(std::upper_bound(firsts.begin(), firsts.end(), node));
   }
 
-  // After an error: the next plan is timed from the start.
+  // Called after an error: the next plan is timed from the start.
   void forget() {
     std::vector<SegmentAt>(segments_.size()).swap(segments_);
     for (std::vector<ValueTouch>& touches : touches_) touches.clear();
@@ -450,22 +452,23 @@ class PlanTimes::State {
   const QueueConditions conditions_;
   const double sync_us_;
   const Placer placer_;
-  std::vector<ValuePlacement> placements_;  // by value
-  std::vector<uint32_t> placement_ids_;     // by value
+  std::vector<ValuePlacement> placements_;  // indexed by value
+  std::vector<uint32_t> placement_ids_;     // indexed by value
   KnownPlacements known_places_;
-  std::vector<ValueState> states_;                // by value, where the segments are walked along
-  std::vector<std::vector<ValueTouch>> touches_;  // by value, in order
-  std::vector<uint8_t> is_changed_;               // by value, for the plan at hand
+  std::vector<ValueState> states_;                // indexed by value, while walking the segments
+  std::vector<std::vector<ValueTouch>> touches_;  // indexed by value, in order
+  std::vector<uint8_t> is_changed_;               // indexed by value, for the current plan
   std::vector<ir::ValueId> changed_values_;
-  std::vector<NodePartition> node_partitions_;             // of the plan before
-  std::vector<ir::NodeId> firsts_;                         // of its segments
-  std::vector<SegmentAt> segments_;                        // by their first node
-  std::vector<std::array<uint32_t, kQueueCount>> begins_;  // by that and queue: steps before
+  std::vector<NodePartition> node_partitions_;  // the previous plan's
+  std::vector<ir::NodeId> firsts_;              // first nodes of its segments
+  std::vector<SegmentAt> segments_;             // indexed by their first node
+  // Indexed by segment and queue: steps before.
+  std::vector<std::array<uint32_t, kQueueCount>> begins_;
   std::vector<QueueItem> queues_[kQueueCount];
   std::vector<double> ends_us_[kQueueCount];
   std::array<uint32_t, kQueueCount> unchanged_ =
-      {};  // by queue: steps that are as in the plan before
-  std::array<uint32_t, kQueueCount> counts_before_ = {};  // of the plan before
+      {};  // indexed by queue: steps unchanged from the previous plan
+  std::array<uint32_t, kQueueCount> counts_before_ = {};  // the previous plan's
   std::vector<Point> checkpoints_;
   SegmentSteps emitter_;
   HostSteps host_;

@@ -1,4 +1,4 @@
-// The clock of steps on queues: from event to event, a step's start or end.
+// The clock of steps on queues: it goes from event to event, which are starts and ends of steps.
 #pragma once
 
 #include <algorithm>
@@ -52,13 +52,14 @@ struct QueueConditions {
 // Plain data: a copy is a point in time that can be gone on from.
 struct QueueClock {
   double now_us = 0;
-  double left_us[kQueueCount] = {};   // of the queue's step, at full speed
+  double left_us[kQueueCount] = {};   // rest of the queue's step, at full speed
   double gb_per_s[kQueueCount] = {};  // that it asks of the memory
   bool is_started[kQueueCount] = {};
   double busy_us[kQueueCount] = {};
   double overlap_us = 0;
 
-  // To the next event; false if there is none. `queues`, of the step that a queue is at:
+  // Goes to the next event; returns false if there is none. `queues` answers for the step that a
+  // queue is at:
   //
   //   bool has_next(size_t queue)              whether there is one
   //   double ready_us(size_t queue)            when it may start; kNotReadyUs: not known yet
@@ -68,7 +69,7 @@ struct QueueClock {
   bool advance(Queues& queues, const QueueConditions& conditions) {
     bool runs[kQueueCount];
     bool has_step = false;
-    double soonest_us = kNotReadyUs;  // the next event
+    double soonest_us = kNotReadyUs;  // time of the next event
     for (size_t queue = 0; queue < kQueueCount; ++queue) {
       const bool has_next = queues.has_next(queue);
       has_step |= has_next;
@@ -162,7 +163,7 @@ class QueueWalk {
 
   llvm::ArrayRef<QueueStep> steps_;
   const QueueConditions& conditions_;
-  std::vector<double> end_us_;  // by step; kNotReadyUs: it has not ended
+  std::vector<double> end_us_;  // indexed by step; kNotReadyUs: it has not ended
   size_t next_[kQueueCount] = {};
   double begin_us_ = 0;
 };

@@ -42,7 +42,7 @@ ReplayOp read_op(const JsonValue& json) {
     if (op.kernel > std::min(op.in_rows, op.in_columns))
       json.member("kernel").expected("a number of at most input_rows and input_columns");
   }
-  constexpr double kMaxElements = 1e9;  // channels padded, still of int32
+  constexpr double kMaxElements = 1e9;  // with padded channels it still fits int32
   const double weights =
       static_cast<double>(op.kernel) * op.kernel * op.in_channels * op.out_channels;
   if (std::max({elements_in(op), elements_out(op), weights}) > kMaxElements)
@@ -220,7 +220,7 @@ class Replayer {
     return llvm::Error::success();
   }
 
-  // Appends a step that waits for steps; none of them: kNone.
+  // Appends a step that waits for `waits`; a wait of kNone is none.
   QueueStep& add(uint8_t queue, llvm::StringRef name, double us, llvm::ArrayRef<uint32_t> waits) {
     QueueStep& step = steps_.emplace_back();
     step.queue = queue;
@@ -249,7 +249,7 @@ class Replayer {
     return llvm::Error::success();
   }
 
-  // Buffer to image or back, on the GPU.
+  // Adds a conversion from buffer to image or back, on the GPU.
   void add_transform(bool to_image, double elements) {
     if (profile_.gpu_layout != Layout::Image2d) return;
     const ir::TensorType type =

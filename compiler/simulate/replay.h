@@ -15,7 +15,7 @@ namespace codl::compiler {
 
 // An operator or a part of one. Rows and columns of the input include the padding.
 struct ReplayOp {
-  OpKind op = OpKind::Conv2d;  // Conv2d, Pool2d, MatMul; the latter has channels only
+  OpKind op = OpKind::Conv2d;  // Conv2d, Pool2d or MatMul; a MatMul has channels only
   int32_t kernel = 1;
   int32_t stride = 1;
   int32_t in_rows = 1;
@@ -30,7 +30,7 @@ struct ReplayOp {
 struct ReplayChain {
   std::vector<ReplayOp> ops;  // more than one: cut along Height
   SplitDim dim = SplitDim::Height;
-  int32_t gpu_percent = 0;  // of the rows, or of the channels
+  int32_t gpu_percent = 0;  // share of the rows, or of the channels
 };
 
 struct Replay {
@@ -38,7 +38,7 @@ struct Replay {
   std::vector<ReplayChain> chains;
 };
 
-// Input error: with the JSON path.
+// Input errors name the JSON path.
 llvm::Expected<Replay> parse_replay(llvm::StringRef json, llvm::StringRef path);
 
 // Input error: the profile has no GPU, or no kernel for an operator.

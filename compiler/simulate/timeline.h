@@ -1,4 +1,4 @@
-// Steps on queues in virtual time: what codl-sim runs plans and replays with.
+// Runs steps on queues in virtual time, for plans and replays of codl-sim.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ struct QueueWait {
 // One step of a queue. A queue runs its steps in the order given.
 struct QueueStep {
   uint8_t queue = 0;    // codl::Queue
-  double alone_us = 0;  // at full speed, nothing else running
+  double alone_us = 0;  // time at full speed, with nothing else running
   // From the end of the last step that it waits for, or the begin of the run, to its start.
   double synchronisation_us = 0;
-  double launch_us = 0;     // more in wall time: the host's work to enqueue it
-  double memory_bytes = 0;  // what it moves to and from the memory that both processors share
-  double open = 1;          // of what the profile leaves open of alone_us: LearnedSteps::Correction
+  double launch_us = 0;     // wall time that the host needs to enqueue it, in addition
+  double memory_bytes = 0;  // bytes moved to and from the memory that both processors share
+  double open = 1;          // open part of alone_us: LearnedSteps::Correction
   std::vector<QueueWait> waits;
   std::string name;
   const char* kernel = "transfer";
@@ -41,8 +41,8 @@ struct QueueStep {
 
 // Other load on the device.
 struct SimulatedLoad {
-  double cpu_percent = 0;        // of the CPU queue's time that others take, 0 to 90
-  double gpu_frame_percent = 0;  // of the GPU's time that drawing takes, 0 to 90
+  double cpu_percent = 0;        // share of the CPU queue's time that others take, 0 to 90
+  double gpu_frame_percent = 0;  // share of the GPU's time that drawing takes, 0 to 90
 };
 
 // Wall: what a user waits. Codl: as the CoDL paper counts its latencies, from times of kernels,
@@ -56,16 +56,16 @@ struct Timeline {
   };
   double total_us = 0;
   double busy_us[kQueueCount] = {};
-  double overlap_us = 0;    // CPU and GPU both busy
-  std::vector<Span> spans;  // by step
+  double overlap_us = 0;    // time with CPU and GPU both busy
+  std::vector<Span> spans;  // indexed by step
 
   // Returns the energy of the whole run. The profile must have power figures. A queue draws its
   // power while it is busy.
   double energy_j(const PowerFigures& power) const;
 };
 
-// From event to event. A step is slower by the profile's percentage for as long as the other
-// processor computes too.
+// Runs the queues from event to event. A step is slower by the profile's percentage for as long as
+// the other processor computes too.
 Timeline run_queues(llvm::ArrayRef<QueueStep> steps, const DeviceProfile& profile,
                     const SimulatedLoad& load, Clock clock);
 

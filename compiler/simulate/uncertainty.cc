@@ -14,13 +14,14 @@
 namespace codl::compiler {
 namespace {
 
-constexpr double kOutside = 0.05;  // of the draws, on each side of the interval
+constexpr double kOutside = 0.05;  // share of the draws on each side of the interval
 
 // Nine tenths of a normal distribution lie above -kTenth deviations.
 constexpr double kTenth = 1.2816;
 
-// The logarithm of synchronisations: assumed, by how far the same number of other devices is away
-// (0.2 to 0.6 ms a round trip on phones of six years, where the profile says 0.6).
+// Returns the standard deviation of the logarithm of synchronisations. The assumed one is how far
+// other devices' numbers are away (0.2 to 0.6 ms a round trip on phones of six years, where the
+// profile says 0.6).
 double sync_deviation(Origin origin) { return origin == Origin::Measured ? 0.1 : 0.3; }
 
 // The share of the variance of their errors that kernels of a processor have in common, by level.
@@ -59,7 +60,7 @@ Spread spread_of(const Calibration& calibration) {
   return {middle, (middle - low) / kTenth, (high - middle) / kTenth};
 }
 
-// Standard normal, by Box and Muller: the standard library's differ.
+// Draws a standard normal number by Box and Muller: standard libraries differ in theirs.
 double normal(std::mt19937_64& random) {
   const auto uniform = [&] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
   return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * std::numbers::pi * uniform());

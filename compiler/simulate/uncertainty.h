@@ -21,38 +21,39 @@ struct Uncertainty {
   double assumed_share = 0;
 };
 
-// Draws of what the profile leaves open: log-normal on each side of the prediction, by the
-// intervals of its calibrations, one factor for all steps of a kernel, which share its error, and
-// one for all synchronisations. Where an interval is that of whole networks, kernels of a processor
-// share some of it. Of a step that was learned less is open, and its factor
-// nearer to 1. Always the same ones: two plans are compared within the same draw. Borrows the
+// Draws of the device's true speed within the profile's uncertainty: log-normal on each side of the
+// prediction, by the intervals of its calibrations, with one factor for all steps of a kernel,
+// which share its error, and one for all synchronisations. If an interval is that of whole
+// networks, the kernels of a processor share some of it. Learned steps have a factor nearer to 1.
+// The draws are always the same ones: two plans are compared within the same draw. Borrows the
 // profile.
 class Draws {
  public:
   explicit Draws(const DeviceProfile& profile);
 
-  // Those of the indices alone.
+  // Returns the draws with these indices only.
   Draws some(llvm::ArrayRef<size_t> indices) const;
 
-  // The variant's latency in each of them. Input error: a kernel that the device cannot run.
+  // Returns the variant's latency in each draw. Input error: a kernel that the device cannot run.
   llvm::Expected<std::vector<double>> latencies_us(const Variant& variant) const;
 
  private:
   struct Factors {
-    double kernels[kKernelCount];  // by id - 1
+    double kernels[kKernelCount];  // indexed by id - 1
     double syncs;
   };
   const DeviceProfile& profile_;
   std::vector<Factors> draws_;
 };
 
-// From kDraws of them.
+// Returns the uncertainty from kDraws draws.
 llvm::Expected<Uncertainty> uncertainty_of(const Variant& variant, const DeviceProfile& profile);
 
 // The value that a share of them does not exceed: the least of which so many are at most it.
 double quantile_of(std::vector<double> latencies_us, double share);
 
-// In which share of the draws the first plan is faster. As many of both.
+// Returns the share of the draws in which the first plan is faster. Both lists must have the same
+// length.
 double share_of_wins(llvm::ArrayRef<double> latencies_us, llvm::ArrayRef<double> others_us);
 
 }  // namespace codl::compiler

@@ -26,7 +26,7 @@ class WeightCount {
   const ir::Graph& graph_;
   const bool is_counted_;
   const bool has_weights_;
-  std::vector<NodePartition> counted_;  // of the plan before
+  std::vector<NodePartition> counted_;  // those of the plan before
   // Counts the parts that read a constant in a packing and groups.
   llvm::DenseMap<std::pair<ir::ValueId, uint64_t>, int32_t> readers_;
   uint64_t bytes_ = 0;

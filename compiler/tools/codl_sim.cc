@@ -100,7 +100,7 @@ llvm::Error check_flags(const Flags& flags) {
   return llvm::Error::success();
 }
 
-// One variant, or one replay, in virtual time.
+// One variant or one replay that has run in virtual time.
 struct Simulated {
   std::string name;
   std::vector<QueueStep> steps;

@@ -1,5 +1,5 @@
-// codlc: ONNX model + device profiles -> plan files. Files and messages; the work is in
-// pipeline.cc.
+// codlc: compiles an ONNX model for device profiles into plan files. This file does files and
+// messages; the work is in pipeline.cc.
 #include "compiler/device/device_names.h"
 #include "compiler/device/device_profile.h"
 #include "compiler/device/quirks.h"
@@ -31,7 +31,7 @@ using namespace codl::compiler;
 
 constexpr char kTool[] = "codlc";
 
-// What limits and objectives are of.
+// Prints the figures that limits and objectives concern.
 void print_figures(const CompileReport::Variant& variant, llvm::raw_ostream& os) {
   const PlanFigures& figures = variant.figures;
   os << llvm::formatv(
@@ -193,7 +193,7 @@ llvm::Error avoid_kernels(llvm::ArrayRef<std::string> avoided, DeviceProfile& pr
   return llvm::Error::success();
 }
 
-// One device. `rule`: of the depfile. What is printed on stdout goes to `os`.
+// Compiles for one device. Text for stdout goes to `os`, the depfile's rule to `rule`.
 llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm::raw_ostream& os,
                         std::string* rule) {
   CODL_ASSIGN_OR_RETURN(options, options_of(flags, os));
@@ -203,7 +203,7 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
   if (!flags.learned.empty())
     if (llvm::Error error = learn(flags, options.builds_plan ? path : "", profile)) return error;
   if (llvm::Error error = avoid_kernels(flags.avoided, profile)) return error;
-  // Of more bytes than protobuf reads nothing is read: compile() says why.
+  // A file with more bytes than protobuf reads is not read: compile() says why.
   CODL_ASSIGN_OR_RETURN(model, map_input(flags.model, UINT64_MAX));
   if (model->getBuffer().startswith({kPlanMagic, sizeof(kPlanMagic)}))
     return input_error(flags.model, "expected an ONNX model, found a plan (codl-run runs it)");
@@ -248,14 +248,14 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
   return llvm::Error::success();
 }
 
-// What is printed on stdout is printed here, also before an error.
+// Prints everything that goes to stdout, even before an error.
 int compile_and_print(const std::string& device, const CodlcFlags& flags, std::string* rule) {
   std::string text;
   llvm::raw_string_ostream os(text);
   const auto compile = [&] {
     try {
       return report(kTool, compile_for(device, flags, os, rule));
-    } catch (const tools::ToolError&) {  // of an output
+    } catch (const tools::ToolError&) {  // an output failed
       tools::print(os.str());
       throw;
     }
@@ -265,7 +265,8 @@ int compile_and_print(const std::string& device, const CodlcFlags& flags, std::s
   return code;
 }
 
-// All devices at the same time. The exit code is that of the first, in their order, that failed.
+// Compiles for all devices at the same time. Returns the exit code of the first, in their order,
+// that failed.
 int compile_for_all(const std::vector<std::string>& devices, const CodlcFlags& flags,
                     std::string* rules) {
   std::vector<tools::Job> jobs;
@@ -306,7 +307,7 @@ llvm::Error claim_outputs(const std::vector<std::string>& devices, const CodlcFl
   return llvm::Error::success();
 }
 
-// The exit code.
+// Returns the exit code.
 llvm::Expected<int> run(const CodlcFlags& flags) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -265,7 +265,7 @@ tools::FlagGroup inspection_flags(CodlcFlags* flags) {
             "leave a pass out that only makes the network faster, to see what it gains"}}};
 }
 
-// Flags of other compilers and runtimes.
+// Flags of other compilers and runtimes, for suggestions.
 std::vector<tools::OtherName> other_names() {
   return {
       {"fp16 half float16 use-fp16 enable-fp16", "--precision=fp16"},
@@ -387,8 +387,8 @@ std::vector<std::string> devices_of(const CodlcFlags& flags) {
   return {names.begin(), names.end()};
 }
 
-// By the name that the device was given by: a profile that was copied and not renamed inside must
-// not write over the plan of the one that it came from.
+// Uses the name that the device was given by: a copied profile that was not renamed inside must not
+// overwrite the plan of the original.
 std::string output_path(const CodlcFlags& flags, llvm::StringRef device) {
   if (!flags.output.empty()) return flags.output;
   llvm::StringRef model = flags.model;

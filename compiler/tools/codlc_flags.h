@@ -1,4 +1,4 @@
-// The command line of codlc: what it may say, and the compiler's options of it.
+// The command line of codlc: its flags, and the compiler's options that they set.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace codl::compiler {
 
-// What codlc was asked for.
+// The user's settings for codlc.
 struct CodlcFlags {
   std::string model;
   std::vector<std::string> input_shapes;
   std::vector<std::string> input_values;
-  std::string device = "host";  // or several, with commas between
+  std::string device = "host";  // one device, or several with commas between
   bool lists_devices = false;
   std::string output;
   std::string out_dir;
@@ -44,11 +44,11 @@ std::vector<std::string> pass_names();
 
 tools::CommandLine command_line_of(CodlcFlags* flags);
 
-// What is dumped goes to `dump_to`. Input errors: flags that contradict each other, text that is no
-// shape or value.
+// Dumps go to `dump_to`. Input errors: flags that contradict each other, text that is no shape or
+// value.
 llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ostream& dump_to);
 
-// The devices of --device; a file whose name has commas is one.
+// Returns the devices of --device; a name with commas that is a file is one device.
 std::vector<std::string> devices_of(const CodlcFlags& flags);
 
 // Where the plan for a device goes.

@@ -13,7 +13,7 @@ namespace codl::compiler {
 // One of `names`, as text.
 tools::FlagValue name_value(std::string form, std::string* target, std::vector<std::string> names);
 
-// A ratio between 0 and 1, or auto.
+// Reads a ratio between 0 and 1, or auto.
 tools::FlagValue ratio_value(std::string form, std::optional<ShrinkRatio>* target);
 
 // Paths of reports, again and again; their ends say what is written.
@@ -25,7 +25,7 @@ tools::FlagValue variants_value(std::string form, std::vector<VariantRequest>* t
 // "64MiB"
 tools::FlagValue bytes_value(std::string form, std::optional<uint64_t>* target);
 
-// "1.25x", "64MiB", "none"
+// Reads "1.25x", "64MiB" or "none".
 tools::FlagValue weights_value(std::string form, WeightLimit* target);
 
 // "NODE=cpu", "NODE=split:h:0.4", again and again.

@@ -1,4 +1,4 @@
-// What codlc, codl-dump and codl-sim have in common: how they print and how they end.
+// Code that codlc, codl-dump and codl-sim share: how they print and how they end.
 #pragma once
 
 #include <new>
@@ -15,7 +15,7 @@
 
 namespace codl::compiler {
 
-// The exit code; one line of `tool` on stderr per error.
+// Prints one line of `tool` on stderr per error and returns the exit code.
 inline int report(const char* tool, llvm::Error error) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -26,7 +26,8 @@ inline int report(const char* tool, llvm::Error error) {
   return code;
 }
 
-// A tool's main. LLVM's containers, built without exceptions, would abort where there is no memory.
+// Runs a tool's main. LLVM's containers, built without exceptions, would abort when memory runs
+// out.
 inline int run_compiler_tool(const char* tool, int argc, char** argv,
                              int (*body)(const std::vector<std::string>& arguments)) {
   llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });

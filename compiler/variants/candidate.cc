@@ -66,7 +66,7 @@ double most_saved_us(const ir::Graph& graph, const LatencyPredictor& predictor) 
   return us;
 }
 
-// What a search asks of whole plans. Less is better.
+// Evaluates whole plans for a search. Less is better.
 class PlanJudge {
  public:
   PlanJudge(const ir::Graph& graph, const LatencyPredictor& predictor, Precision precision,
@@ -90,7 +90,7 @@ class PlanJudge {
   // The best plan so far that is surely faster than the rival and meets all limits.
   const std::optional<PartitionPlan>& surest() const { return surest_; }
 
-  // What the steps of the plan take by themselves.
+  // Returns the time of the plan's steps alone.
   llvm::Expected<int64_t> time_ns(const PartitionPlan& plan) {
     CODL_ASSIGN_OR_RETURN(time_us, times_.time_us(plan));
     return nanoseconds_of(time_us);

@@ -57,7 +57,7 @@ struct WeightChoice {
 struct Candidate {
   PartitionPlan partition;
   Schedule schedule;
-  PlanFigures figures;       // of the schedule
+  PlanFigures figures;       // figures of the schedule
   uint32_t evaluations = 0;  // plans that were judged to find it; 0: it was not searched for
   std::optional<WeightChoice> weights = {};  // nothing: it has those of any size
 };

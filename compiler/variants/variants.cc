@@ -151,9 +151,9 @@ llvm::Expected<MadeVariant> VariantMaker::alone_in_plan(Processor processor) {
   return variant;
 }
 
-// What is asked for without a search. The CPU where both processors are the same cores: what a GPU
-// kernel is predicted to gain there is a difference of kernels, which the next profile may not
-// have.
+// Returns what is asked for without a search. If both processors are the same cores, this is the
+// CPU: a GPU kernel's predicted gain is only a difference of kernels, which the next profile may
+// not have.
 llvm::Expected<std::optional<MadeVariant>> VariantMaker::without_search() {
   for (const auto& [strategy, processor] :
        {std::pair("cpu", Processor::Cpu), std::pair("gpu", Processor::Gpu)}) {
@@ -329,7 +329,7 @@ llvm::Expected<double> VariantMaker::estimate_us() {
   return (sure_share >= kSureShare ? found : *alone->candidate).schedule.predicted_us;
 }
 
-// What a variant beside the first is planned by.
+// Returns the options for a variant after the first.
 PartitionOptions VariantMaker::options_of(const VariantRequest& request) const {
   PartitionOptions options = options_;
   options.strategy = "optimal";

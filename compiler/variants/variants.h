@@ -19,14 +19,14 @@ namespace codl::compiler {
 struct VariantRequest {
   enum Kind {
     Coexec,   // as the options of the partition say; its name: see make()
-    Cpu,      // the CPU alone
+    Cpu,      // CPU only
     Gpu,      // all that it can on the GPU
     Limited,  // the best that is found with the GPU busy for at most gpu_share of the time
     Busy,     // the best that is found for a CPU that other programs use (busy_profile.h)
   };
   Kind kind = Coexec;
   std::string name = "coexec";
-  double gpu_share = 1;  // of Limited
+  double gpu_share = 1;  // for Limited
 };
 
 struct MadeVariant {
@@ -49,20 +49,20 @@ double constant_mbytes(const ir::Graph& graph);
 
 // A plan without PlanLimits::max_weights, as a short search finds it.
 struct FreePlan {
-  double predicted_us = 0;  // of its first variant
+  double predicted_us = 0;  // time of its first variant
   uint64_t weight_bytes = 0;
 };
 
-// Makes the variants of one graph on one device. What it is given must outlive it.
+// Makes the variants of one graph on one device. Borrows everything that it is given.
 class VariantMaker {
  public:
   VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor, Precision precision,
                const PartitionOptions& options);
 
-  // A Coexec has the name of the options' strategy. With `optimal` that is "coexec" where the GPU
-  // computes; where the plan of one processor alone is kept, or found, it is that variant, and has
-  // its name. Limits are reported, not enforced: see expect_limits(). Errors: those of
-  // make_candidate(); Input where a variant asks for a GPU that there is not.
+  // A Coexec variant has the name of the options' strategy. With `optimal` that is "coexec" if the
+  // GPU computes; if the search kept or found the plan of one processor alone, the variant has that
+  // one's name. Limits are reported, not enforced: see expect_limits(). Errors: those of
+  // make_candidate(), and Input if a variant asks for a GPU and there is none.
   llvm::Expected<MadeVariant> make(const VariantRequest& request);
 
   // All variants of a plan, `first` being made of the first request; of two of a name only one.
@@ -71,10 +71,9 @@ class VariantMaker {
                                                     llvm::ArrayRef<VariantRequest> requests,
                                                     std::vector<LimitCheck>& checks);
 
-  // About the predicted time of the first variant, of three plans where its search judges
-  // thousands: as if the search found nothing but the plans of one processor and of `segments`, one
-  // of which is then kept by the same rule. The time itself where nothing is searched for. Errors:
-  // those of make_candidate().
+  // Estimates the predicted time of the first variant from three plans, where its search would
+  // judge thousands: the plans of one processor and that of `segments`, one of which is kept by the
+  // search's rule. Without a search this is the time itself. Errors: those of make_candidate().
   llvm::Expected<double> estimate_us();
 
   // All that the processor can, on it, without forced places and with all weights that there may
@@ -114,13 +113,13 @@ class VariantMaker {
   const PartitionOptions options_;
   const std::optional<uint64_t> most_weight_bytes_;
   const bool needs_choice_;  // with all that its kernels could read, the plan has more than that
-  StoredWeights stored_;     // of the variants that were made
+  StoredWeights stored_;     // weights of the variants that were made
   StoredWeights free_;       // likewise, with weights of any size
   bool is_limited_ = false;  // these differ
   // The first variant's predicted time, as it is and with weights of any size.
   std::optional<double> first_us_;
   double first_free_us_ = 0;
-  std::optional<Candidate> alone_[2];  // by processor
+  std::optional<Candidate> alone_[2];  // indexed by processor
 };
 
 }  // namespace codl::compiler

@@ -24,7 +24,7 @@ class ChangeCosts {
 
   const CostModel& costs_;
   const RunList& list_;
-  const std::vector<double> beside_us_;  // by node
+  const std::vector<double> beside_us_;  // indexed by node
 };
 
 }  // namespace codl::compiler

@@ -22,8 +22,8 @@ constexpr double kOtherShare = 0.1;
 // GPU shares of seeds that are made where plans are limited.
 constexpr double kLimitedRatios[] = {0.1, 0.2, 0.3, 0.45};
 
-// Where limits have a weight: how it rises, and the share of the budget that is for each. What is
-// beyond a limit by a tenth first counts as much as 5 % of the objective, last as 40 %.
+// With weighted limits: how the weight rises, and the share of the budget for each weight.
+// Exceeding a limit by a tenth first counts as much as 5 % of the objective, in the end as 40 %.
 constexpr double kLimitWeights[] = {0.5, 1, 2, 4};
 constexpr double kWeightShare = 0.15;
 
@@ -46,8 +46,9 @@ bool is_of_one_processor(const PartitionPlan& plan) {
   return !(uses[0] && uses[1]);
 }
 
-// Each plan once, from the best on. Where limits leave only plans of one processor, which no small
-// change betters, the plan that is least beyond them comes first: polishing brings it inside.
+// Sorts the plans from the best on, each once. If limits leave only plans of one processor, which
+// no small change improves, the plan that is least beyond the limits comes first: polishing brings
+// it inside.
 void sort_seeds(std::vector<Seed>& seeds) {
   llvm::stable_sort(seeds,
                     [](const Seed& a, const Seed& b) { return a.predicted_ns < b.predicted_ns; });
@@ -84,8 +85,8 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
     CODL_ASSIGN_OR_RETURN(plan, strategy.run(costs, options));
     if (llvm::Error error = add(std::move(plan))) return error;
   }
-  // Those of `segments` balance the processors. With less for the GPU a plan may keep a limit that
-  // no other seed but the CPU alone does.
+  // The plans of `segments` balance the processors. With less work for the GPU a plan may keep a
+  // limit that no other seed except the CPU alone keeps.
   if (options.limits.limit_plans() && costs.profile().has_gpu)
     for (const double ratio : kLimitedRatios) {
       PartitionOptions forced = options;

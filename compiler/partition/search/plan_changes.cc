@@ -202,7 +202,7 @@ bool ChangesInTurn::placements(ir::NodeId node) {
   return has_improved;
 }
 
-// Nodes from here on, more and more of them: on one processor, in one chain, each split.
+// Tries more and more nodes from here on: on one processor, in one chain, or each split.
 bool ChangesInTurn::windows(ir::NodeId node) {
   bool has_improved = false;
   for (ir::NodeId length : {2, 4, 8, 16}) {
@@ -210,7 +210,7 @@ bool ChangesInTurn::windows(ir::NodeId node) {
     if (last >= node_count_) {  // to the end, without what is the CPU's anyway
       last = node_count_ - 1;
       while (last > node && !best_split(last, last)) --last;
-      if (last < node + length / 2) break;  // no more than the window before
+      if (last < node + length / 2) break;  // no longer than the window before
     }
     for (const How& how : whole_places())
       if (!is_placed(node, last, how)) has_improved |= try_placed(node, last, how);
@@ -231,14 +231,15 @@ bool ChangesInTurn::windows(ir::NodeId node) {
 
 bool ChangesInTurn::mixes(ir::NodeId first, ir::NodeId last) {
   const llvm::SmallVector<How, 3> places = whole_places();
-  llvm::SmallVector<size_t, 8> choices(last - first + 1, 0);  // of places, by node
+  llvm::SmallVector<size_t, 8> choices(last - first + 1, 0);  // choices of places, indexed by node
   const auto how_of = [&](ir::NodeId node) {
     return node < first || node > last ? nullptr : &places[choices[node - first]];
   };
   bool has_improved = false;
   while (!judge_.is_over()) {
     has_improved |= judge_.try_change(changes_.each_placed(first, last, how_of));
-    // The next way: the last nodes change first, as plans that differ at their ends are timed soon.
+    // Goes to the next combination. The last nodes change first, because plans that differ at their
+    // ends are timed soon.
     size_t i = choices.size();
     while (i > 0 && ++choices[i - 1] == places.size()) choices[--i] = 0;
     if (i == 0) break;
@@ -246,7 +247,7 @@ bool ChangesInTurn::mixes(ir::NodeId first, ir::NodeId last) {
   return has_improved;
 }
 
-// Each branch whole on one processor, alone or with all others on the other one.
+// Tries each branch whole on one processor, alone or with all others on the other one.
 bool ChangesInTurn::of_branches(ir::NodeId first, ir::NodeId last) {
   bool has_improved = false;
   for (const BranchRegion& region : regions_) {

@@ -72,8 +72,9 @@ class ChangesInTurn {
         node_count_(list.node_count()),
         regions_(branch_regions(costs.graph())) {}
 
-  // All that begins at `node`, if a run begins there: other cuts, a chain longer or shorter,
-  // another dim, one processor, windows of nodes. True if one helped, as for all below.
+  // Tries all changes that begin at `node`, if a run begins there: other cuts, a chain longer or
+  // shorter, another dim, one processor, windows of nodes. Returns true if one helped; so do all
+  // functions below.
   bool at(ir::NodeId node);
   // Every way to have nodes [first, last] whole, each on one processor or the other.
   bool mixes(ir::NodeId first, ir::NodeId last);

@@ -121,8 +121,8 @@ class Polisher : private ChangeJudge {
     }
   }
 
-  // Random changes, so many of them judged; of those that make the plan slower some are kept, less
-  // and less slow ones; then the best of all.
+  // Tries random changes until so many have been judged. Some that make the plan slower are kept,
+  // fewer and less slow ones as it goes on. Then returns to the best plan of all.
   void anneal(uint32_t evaluations) {
     Runs best = list_.runs();
     int64_t best_ns = now_ns_;
@@ -184,14 +184,14 @@ class Polisher : private ChangeJudge {
   FloorOfPlan floor_;
   // Costs of segments say nothing of limits, and of other objectives.
   const bool judges_time_alone_;
-  RunList list_;  // of the plan at hand
+  RunList list_;  // runs of the current plan
   const PlanChanges changes_;
   ChangesInTurn in_turn_;
   RandomChanges at_random_;
   const ChangeCosts change_costs_;
-  uint64_t key_ = 0;                           // of the plan at hand
-  std::unordered_map<uint64_t, Known> known_;  // by key: plans are judged once
-  int64_t now_ns_ = 0;                         // of the plan at hand
+  uint64_t key_ = 0;                           // key of the current plan
+  std::unordered_map<uint64_t, Known> known_;  // keyed by plan, so that each is judged once
+  int64_t now_ns_ = 0;                         // time of the current plan
   int64_t below_ns_ = 0;  // a change is kept where it takes less; INT64_MAX: always
   uint32_t evaluations_ = 0;
   std::optional<llvm::Error> error_;

@@ -1,9 +1,9 @@
-// Local search: a partition plan is changed here and there as long as whole plans get faster.
+// Local search: changes a partition plan here and there as long as whole plans get faster.
 //
-// The strategies decide by costs of single segments. What they leave out, only a whole plan shows:
-// processors that run on while the other is behind, branches side by side, transfers behind other
-// work. So every change is judged by what the caller says of the whole plan: the simulator's time
-// of the real schedule (compiler/pipeline.cc).
+// The strategies decide by costs of single segments. Only a whole plan shows the rest: processors
+// that run on while the other is behind, branches side by side, transfers behind other work. So the
+// caller judges every change by the whole plan: by the simulator's time of the real schedule
+// (compiler/variants/candidate.cc).
 #pragma once
 
 #include <cstdint>

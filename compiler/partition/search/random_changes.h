@@ -15,11 +15,11 @@ class RandomChanges {
   RandomChanges(const CostModel& costs, const PlanChanges& changes, const RunList& list)
       : costs_(costs), changes_(changes), list_(list) {}
 
-  // A small one: another cut, a chain longer or shorter, or a few nodes elsewhere. Nothing where
-  // what was drawn cannot be done.
+  // Draws a small change: another cut, a chain longer or shorter, or a few nodes elsewhere. Nothing
+  // if the drawn change cannot be made.
   std::optional<Change> small();
 
-  // Some nodes somewhere else: all of them in one way, or each in its own, as nodes on different
+  // Moves some nodes elsewhere: all in one way, or each in its own, because nodes on different
   // processors in turn may only pay together.
   struct Kick {
     ir::NodeId first = 0;
@@ -41,7 +41,7 @@ class RandomChanges {
   const CostModel& costs_;
   const PlanChanges& changes_;
   const RunList& list_;
-  std::mt19937 random_;  // of a fixed seed
+  std::mt19937 random_;  // has a fixed seed
 };
 
 // In [0, 1).

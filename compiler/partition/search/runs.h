@@ -13,7 +13,7 @@ namespace codl::compiler {
 // How nodes are placed, before kernels are chosen.
 struct How {
   Placement placement = Placement::Cpu;
-  double gpu_share = 0;        // of a split
+  double gpu_share = 0;        // set if split
   Layout maps = Layout::Nhwc;  // that the GPU prefers
   // Indexed by processor, for a split along Height: whether its parts are Part::boundary_first.
   std::array<bool, 2> boundary_first = {true, true};
@@ -32,18 +32,18 @@ struct Run {
   ir::NodeId first = 0;
   ir::NodeId last = 0;
   How how;
-  Segment segment;   // what it comes to
-  uint64_t key = 0;  // of its parts: those of other runs are others
+  Segment segment;   // the resulting segment
+  uint64_t key = 0;  // key of its parts, which differs from other runs'
 
   size_t count() const { return last - first + 1; }
 };
 using RunPtr = std::shared_ptr<const Run>;
-using Runs = std::vector<RunPtr>;  // of the whole graph, or of a stretch of it
+using Runs = std::vector<RunPtr>;  // cover the whole graph, or a stretch of it
 
 Runs runs_of(const PartitionPlan& plan);
 PartitionPlan plan_of(const Runs& runs);
 
-// Microseconds of the slower processor.
+// Returns the microseconds of the slower processor.
 double compute_us(const Run& run);
 
 // Runs' keys together, in whatever order.

@@ -14,7 +14,7 @@ struct Reached {
   size_t before = 0;  // the place of the node before
 };
 
-// Where a node may be. Of equals the first is taken.
+// The places of a whole node. The first is taken among equals.
 const ValuePlace kWholePlaces[] = {ValuePlace::on_cpu(), ValuePlace::on_gpu(Layout::Image2d),
                                    ValuePlace::on_gpu(Layout::Nhwc)};
 size_t place_of(const Segment& segment) {
@@ -34,7 +34,7 @@ std::optional<Segment> node_at(const CostModel& costs, ir::NodeId node, size_t p
 
 llvm::Expected<PartitionPlan> best_whole_nodes(const CostModel& costs, bool must_use_gpu) {
   const auto node_count = static_cast<ir::NodeId>(costs.graph().nodes().size());
-  std::vector<Places> states(node_count + 1);  // by nodes done and where the last was
+  std::vector<Places> states(node_count + 1);  // indexed by nodes done and the last one's place
   states[0][0].is_reached = true;              // the inputs are the application's
   for (ir::NodeId node = 0; node < node_count; ++node)
     for (size_t to = 0; to < std::size(kWholePlaces); ++to) {

@@ -1,11 +1,11 @@
-// The CoDL paper's planner (MobiSys'22, Algorithm 1), on the kernels, layouts and costs of the
+// The CoDL paper's planner (MobiSys'22, Algorithm 1), with the kernels, layouts and costs of the
 // profile.
 //
-// First each operator by itself: whole on one processor, or split along the height or the output
-// channels at a tenth, where sharing (transform, map, synchronisation) and the slower processor
-// take least (Eq. 2). Then, from the first operator on, chains: the next operator joins with rows
-// split at a share within kDelta of the head's, as long as what the chain saves over its operators
-// one by one grows (Eq. 1 counts the halo twice).
+// It first places each operator by itself: whole on one processor, or split along the height or the
+// output channels in steps of a tenth, where sharing (transform, map, synchronisation) plus the
+// slower processor takes least (Eq. 2). Then it builds chains from the first operator on: the next
+// operator joins with rows split at a share within kDelta of the head's, as long as the chain saves
+// more and more over its operators one by one (Eq. 1 counts the halo twice).
 //
 // It differs from the paper in one point: all operators of a chain have one share. Algorithm 1 lets
 // each keep its own within kDelta, which moves rows between the processors inside a chain.

@@ -1,5 +1,5 @@
-// CoDL's planner where the GPU works on buffers: a bar of the paper's Fig. 15, that shows what
-// images are worth on Adreno. On a device without images the same as codl.
+// CoDL's planner with the GPU on buffers: a bar of the paper's Fig. 15, which shows how much images
+// gain on Adreno. On a device without images it is the same as codl.
 #include "compiler/partition/strategies/codl.h"
 
 namespace codl::compiler {

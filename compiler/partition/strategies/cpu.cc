@@ -1,4 +1,4 @@
-// Every node on the CPU.
+// Places every node on the CPU.
 #include "compiler/partition/strategies/strategy.h"
 
 namespace codl::compiler {

@@ -1,5 +1,4 @@
-// Every node on the GPU that has a kernel there, in the layout that takes least; the rest on the
-// CPU.
+// Places every node on the GPU that has a kernel there, in the fastest layout; the rest on the CPU.
 #include "compiler/partition/strategies/strategy.h"
 
 namespace codl::compiler {

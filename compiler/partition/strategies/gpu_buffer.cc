@@ -1,4 +1,4 @@
-// Every node on the GPU that has a kernel there, on buffers. The rest on the CPU.
+// Places every node on the GPU that has a kernel there, on buffers; the rest on the CPU.
 #include "compiler/partition/strategies/strategy.h"
 
 namespace codl::compiler {

@@ -1,6 +1,6 @@
-// Every node on the GPU that has a kernel there, on images, as frameworks for Adreno have them; on
-// buffers what has no kernel for images. On a device without images the same as gpu-buffer. The
-// rest on the CPU.
+// Places every node on the GPU that has a kernel there, on images, as frameworks for Adreno do; on
+// buffers if it has no kernel for images. The rest is on the CPU. On a device without images it is
+// the same as gpu-buffer.
 #include "compiler/partition/strategies/strategy.h"
 
 namespace codl::compiler {

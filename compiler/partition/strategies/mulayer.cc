@@ -1,7 +1,7 @@
-// uLayer (EuroSys'19), as the CoDL paper rebuilt it: every operator that can be is split along its
-// output channels, at the share at which times that are linear in multiply-adds would end together;
-// no chains, so that each operator is followed by a synchronisation; the GPU works on buffers. Ours
-// on the kernels and costs of the profile.
+// uLayer (EuroSys'19), as the CoDL paper rebuilt it: every operator that can be split is split
+// along its output channels, at the share at which times linear in multiply-adds would end
+// together. There are no chains, so each operator is followed by a synchronisation; the GPU works
+// on buffers. This one uses the kernels and costs of the profile.
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/partition/split_geometry.h"
 #include "compiler/partition/strategies/strategy.h"

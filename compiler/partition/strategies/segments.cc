@@ -28,7 +28,7 @@ constexpr double kRatioSteps[] = {-0.1, 0.0, 0.1};
 struct State {
   double us = kInfinity;
   Segment segment;               // that ends here
-  ir::NodeId first = ir::kNoId;  // of that segment
+  ir::NodeId first = ir::kNoId;  // first node of that segment
   size_t before = 0;             // place of the segment before it
 };
 
@@ -144,7 +144,7 @@ class Search {
   const CostModel& costs_;
   const PartitionOptions& options_;
   const ir::NodeId node_count_;
-  std::vector<std::array<State, kPlaceCount>> states_;  // by nodes done and place
+  std::vector<std::array<State, kPlaceCount>> states_;  // indexed by nodes done and place
 };
 
 }  // namespace
