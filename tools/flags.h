@@ -1,5 +1,5 @@
-// A table describes the command line of a tool: parsing, messages and all help (tools/help.h) follow
-// from it.
+// A table describes the command line of a tool: parsing, messages and all help (tools/help.h)
+// follow from it.
 //
 // A flag is --name=value or --name value, or -x=value, -x value if it has a short name; a value
 // that begins with "--" needs the '='. A flag is given once unless it says that it repeats. "--"
@@ -48,7 +48,7 @@ struct FlagGroup {
 
 struct Example {
   std::string command;
-  std::string what;  // what it does
+  std::string what;  // says what the command does
 };
 
 // Names that other tools use, and the flag of this one. The error about an unknown flag of such a

@@ -9,7 +9,8 @@
 
 namespace codl::tools {
 
-// Puts commas and quotes; the caller keeps begin and end in balance. Compact, one line.
+// Writes commas and quotes; the caller keeps begin and end in balance. The output is one compact
+// line.
 //
 //   JsonWriter json;
 //   json.begin_object();
@@ -54,7 +55,7 @@ class JsonWriter {
   void close(char bracket);
 
   std::string text_;
-  std::vector<bool> has_items_;  // of each open bracket
+  std::vector<bool> has_items_;  // one per open bracket
   bool after_key_ = false;
 };
 

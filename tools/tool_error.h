@@ -16,7 +16,7 @@ enum class ExitCode {
   Unsupported = 2,   // we, later: it is valid, but not for this build or machine
   Limit = 3,         // the user: a limit that was asked for cannot be met
   Internal = 70,     // no memory, a failing device, a bug (EX_SOFTWARE of sysexits.h)
-  Interrupted = 130  // by SIGINT, as shells say it: 128 and the signal's number
+  Interrupted = 130  // ended by SIGINT; shells report 128 and the signal's number
 };
 
 struct ToolError : std::runtime_error {

@@ -29,9 +29,9 @@ namespace {
 
 struct ReleasedPlan {
   llvm::StringRef ops;
-  llvm::StringRef dims;     // by operator: H, C
-  llvm::StringRef tenths;   // by operator: the GPU's share, hexadecimal
-  llvm::StringRef lengths;  // of chains
+  llvm::StringRef dims;     // one letter per operator: H, C
+  llvm::StringRef tenths;   // one digit per operator: the GPU's share, hexadecimal
+  llvm::StringRef lengths;  // lengths of chains
 };
 
 [[noreturn]] void fail(const std::string& text) {
@@ -45,8 +45,8 @@ T value_or_fail(llvm::Expected<T> value) {
   return std::move(*value);
 }
 
-// Of a list's operators so many must be found as they are, at their rows, for the network to be
-// that one: RetinaFace's heads have other channels there than in any network that we know.
+// Least share of a list's operators that must match the network exactly, at their rows:
+// RetinaFace's heads have other channels in the list than in any network that we know.
 constexpr double kMinFound = 0.5;
 
 enum class OpClass { Other, Conv, Pool, Fc };
@@ -66,7 +66,7 @@ Signature signature_of(const ir::NodeView& view) {
   if (view.node.op == OpKind::Conv2d)
     return {OpClass::Conv,  dim(view.input(1), 2), view.node.params.as<Conv2dParams>().stride_h,
             dim(output, 2), dim(view.input(0), 1), dim(output, 1)};
-  // Of pools no list has but the kernel of 2, whatever the network has.
+  // The lists have only pools with a kernel of 2, whatever the network has.
   if (view.node.op == OpKind::Pool2d)
     return {OpClass::Pool,
             2,
@@ -95,7 +95,7 @@ std::vector<Signature> parse_ops(llvm::StringRef text) {
   return ops;
 }
 
-// By operator of the list the node, or kNoId.
+// Maps each operator of the list to its node, or kNoId.
 class Matching {
  public:
   Matching(const ir::Graph& graph, llvm::ArrayRef<Signature> ops) : graph_(graph), ops_(ops) {
@@ -164,11 +164,11 @@ class Matching {
   size_t exact_ = 0;
 };
 
-// What the list says of a node.
+// The list's statement about a node.
 struct Stated {
   SplitDim dim = SplitDim::None;
   int32_t tenth = 0;   // the GPU's
-  int32_t chain = -1;  // of the list
+  int32_t chain = -1;  // chain in the list
 };
 
 std::vector<Stated> stated_of(const ReleasedPlan& plan, llvm::ArrayRef<ir::NodeId> nodes,
