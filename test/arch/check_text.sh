@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Rules for the text of every tracked file (binaries excepted): ASCII, no trailing blanks, no tabs,
-# no unnumbered TODO, no dead code behind `#if 0`, no path of somebody's machine; scripts can be executed. Code outside of
-# test/ that is longer than 500 lines says why in its first comment.
+# no unnumbered TODO, no dead code behind `#if 0`, no path of somebody's machine, no comment that begins with Of, By or
+# What; scripts can be executed. Code outside of test/ that is longer than 500 lines says why in its first comment.
 #   check_text.sh ROOT
 set -uo pipefail
 cd "$1"
@@ -15,7 +15,7 @@ faults=0
 reject() {
   local what=$1 pattern=$2
   shift 2
-  if git grep -nIP "$pattern" -- . ':(exclude)LICENSE' ':(exclude)test/arch/check_text.sh' "$@"; then
+  if git grep -nIP "$pattern" -- . ':(exclude)LICENSE' ':(exclude)test/arch/check_text*.sh' "$@"; then
     echo "check_text: expected $what in the lines above" >&2
     faults=$((faults + 1))
   fi
@@ -25,6 +25,9 @@ reject "no blanks at the end" '[ \t]+$'
 reject "no tabs" '\t'
 reject "TODO(#issue): text" '\bTODO\b(?!\(#[0-9]+\):)|\bFIXME\b|\bXXX\b' ':(exclude)*.md'
 reject "no dead code" '^\s*#\s*if\s+0\b'
+# A comment begins with what the thing is or does. Behind code, lower case begins a comment, too.
+reject "a comment that begins with what the thing is or does, not with Of, By or What" \
+  '^\s*(//+<?|#|/?\*+)\s+(Of|By|What)\b|\S\s+(//+<?|#|/\*+<?)\s+(?i:of|by|what)\b|"""(?i:of|by|what)\b' ':(exclude)*.md'
 reject "no path of one machine" '(?<![A-Za-z0-9_.])/(home|root|work)/'
 # docs/design/glossary.md: one meaning a word. A lane is a SIMD lane; a row is a row of a map or a matrix.
 reject "a word of the glossary (kMax, kMin)" '\bk(Most(?!ly)|Least)[A-Z]?\w*\b'
