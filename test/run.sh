@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Builds and runs every test, on a Debian 12 machine that may be fresh (root or sudo).
+# Builds and runs the tests, on a Debian 12 machine that may be fresh (root or sudo).
 #
-#   test/run.sh                  all stages below
+#   test/run.sh                  the stage quick, for everyday use
+#   test/run.sh all              every stage below but quick, wheel and dev; continuous integration runs this
 #   test/run.sh STAGE...         the stages named; STAGE+STAGE runs two side by side
 #
+#   quick      the release build with its unit tests, the command-line tools from end to end, and samples of ONNX's node
+#              tests and of the random graphs
 #   lint       format, include and text rules, clang-tidy
 #   release    every test, optimised; symbol rules and size budget (label arch)
 #   asan       everything built with clang, AddressSanitizer and UBSan, assertions on: every test, each fuzz target for
@@ -28,12 +31,19 @@ cd "$(dirname "$0")/.."
 # release comes before asan: PoCL compiles the OpenCL programs, which are kept, in half the time without sanitizers.
 # Stages with a + between them run side by side, because one of them has long tests of one thread.
 all_stages=(lint release e2e differential node_tests oclgrind+drivers examples asan tsan+aarch64)
-names=$(tr + ' ' <<<"${all_stages[*]} dev wheel")
+names=$(tr + ' ' <<<"quick ${all_stages[*]} dev wheel")
 stages=("$@")
-[ $# -gt 0 ] || stages=("${all_stages[@]}")
+case $* in
+  '')
+    stages=(quick)
+    echo "This builds codl for release and runs its unit tests, its tools and samples of the larger suites: about fifteen"
+    echo "minutes on two cores, nearly all of it building and less the second time. \"test/run.sh all\" runs everything."
+    ;;
+  all) stages=("${all_stages[@]}") ;;
+esac
 for stage in ${stages[@]//+/ }; do
   if ! grep -qw -- "$stage" <<<"$names"; then
-    echo "run.sh: expected a stage ($names), found '$stage'" >&2
+    echo "run.sh: expected all or a stage ($names), found '$stage'" >&2
     exit 1
   fi
 done
@@ -131,6 +141,15 @@ for path in sys.argv[1:]:
     ast.parse(open(path).read(), path)'
 }
 
+# Leaves out what repeats other tests at length, or tests programs that are not part of the product.
+stage_quick() {
+  configure release codlc codl codl-run codl-bench codl-dump codl-sim codl-profile \
+    test_schema test_kernels test_runtime test_tools test_profiler test_compiler test_e2e run_cases zero_queue &&
+    check ctest ctest_run release \
+      -E 'opencl_(conv|special)|^fuzz_|^phone_|^real_|papers|figures|released|pairs|soak|matrix|compress' || return
+  check node_tests python3 test/onnx/run_node_tests.py --every=8 --modes=1
+  check random_graphs python3 test/differential/differential.py --count=100 --modes=2
+}
 stage_wheel() { release_build && check wheel python3 test/python/wheel_test.py --build build/release; }
 stage_dev() { configure dev && check ctest ctest_run dev; }
 stage_release() {
@@ -216,7 +235,9 @@ side_by_side() {
 
 # Every stage takes packages from the same list; --no-install-recommends keeps a fresh machine small.
 stage=setup
-check packages cmake/debian_packages.sh build run test aarch64 bench fuzz peers
+groups=(build run test peers)
+[ "${stages[*]}" = quick ] || groups+=(aarch64 bench fuzz)
+check packages cmake/debian_packages.sh "${groups[@]}"
 for group in "${stages[@]}"; do
   side_by_side ${group//+/ }
 done

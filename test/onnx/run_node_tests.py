@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs ONNX's backend node tests through the compiler and the runtime.
 
-  run_node_tests.py [TESTS] [--bin build/release/bin] [--only GLOB] [--modes 2] [--jobs N] [--rates FILE.json]
-                    [--verbose]
+  run_node_tests.py [TESTS] [--bin build/release/bin] [--only GLOB] [--every N] [--modes 2] [--jobs N]
+                    [--rates FILE.json] [--verbose]
 
 TESTS holds one folder per test: model.onnx, in_0.npy ..., out_0.npy ..., tol.txt (rtol atol); by default all tests
 of the pinned onnx package, written to build/onnx_node_tests. Each runs in some modes of run_cases (device, strategy,
@@ -146,6 +146,7 @@ def main():
     parser.add_argument("tests", nargs="?")
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"))
     parser.add_argument("--only", default="*")
+    parser.add_argument("--every", type=int, default=1, help="run each N-th test only, in the order of their names")
     parser.add_argument("--modes", type=int, default=2, help="modes drawn for a test")
     parser.add_argument("--seed", type=int, default=0, help="draws the modes")
     parser.add_argument("--jobs", type=int, default=2)
@@ -158,7 +159,7 @@ def main():
         write_node_tests(flags.tests)
     scope = Scope(os.path.join(HERE, "scope.txt"))
     folders = sorted(os.path.dirname(path) for path in glob.glob(os.path.join(flags.tests, "*", "model.onnx")))
-    folders = [f for f in folders if fnmatch.fnmatch(os.path.basename(f), flags.only)]
+    folders = [f for f in folders if fnmatch.fnmatch(os.path.basename(f), flags.only)][::flags.every]
     outcomes = {os.path.basename(folder): Outcome(folder, scope) for folder in folders}
     known = patterns_of(os.path.join(HERE, "known.txt"))
     for result, name, reason in run_tests(folders, flags):
