@@ -31,11 +31,11 @@
 #include "profiler/notices.h"
 #include "profiler/profile_flags.h"
 #include "runtime/src/affinity.h"
-#include "tools/json_writer.h"
 #include "runtime/tools/plan_tool.h"
 #include "schema/plan_layout.h"
 #include "tools/files.h"
 #include "tools/flags.h"
+#include "tools/json_writer.h"
 #include "tools/messages.h"
 
 namespace codl::profiler {

@@ -3,8 +3,8 @@
 #include "compiler/schedule/schedule.h"
 
 #include "compiler/partition/kernel_choice.h"
-#include "compiler/schedule/queue_order.h"
 #include "compiler/partition/segment_steps.h"
+#include "compiler/schedule/queue_order.h"
 #include "compiler/support/error.h"
 #include "kernels/kernel_table.h"
 #include "kernels/pack.h"

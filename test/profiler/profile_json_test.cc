@@ -9,10 +9,10 @@
 #include "compiler/device/device_profile.h"
 #include "compiler/device/latency_predictor.h"
 #include "profiler/measure/shapes.h"
-#include "tools/json_writer.h"
 #include "test/profiler/kernel_of.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
+#include "tools/json_writer.h"
 #include "tools/tool_error.h"
 
 namespace codl::profiler {

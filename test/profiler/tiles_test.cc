@@ -5,10 +5,10 @@
 #include "kernels/work_table.h"
 #include "profiler/fit/profile_json.h"
 #include "profiler/measure/find_tile.h"
-#include "tools/json_writer.h"
 #include "test/profiler/kernel_of.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
+#include "tools/json_writer.h"
 #include "tools/tool_error.h"
 
 namespace codl::profiler {
