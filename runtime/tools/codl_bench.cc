@@ -460,7 +460,7 @@ int codl_bench(const std::vector<std::string>& arguments) {
 
   Report report;
   Plan plan;
-  open_plan(flags.plan, CODL_VERIFY_ALL);
+  check_variant(open_plan(flags.plan, CODL_VERIFY_ALL), flags.plan);
   report.open_us = time_us([&] { plan = open_plan(flags.plan, CODL_VERIFY_STRUCTURE); });
   std::vector<Tensor> input_tensors = inputs_of(plan, flags.plan);
   std::vector<Tensor> output_tensors = empty_outputs(plan);

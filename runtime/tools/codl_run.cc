@@ -221,6 +221,7 @@ int codl_run(const std::vector<std::string>& arguments) {
   if (!parse_plan_flags(std::move(own), arguments, &flags.plan)) return 0;
 
   const Plan plan = open_plan(flags.plan, CODL_VERIFY_ALL);
+  check_variant(plan, flags.plan);
   if (flags.plan.is_self_test) return self_test(plan, flags.plan);
   std::vector<Tensor> inputs = inputs_of(plan, flags.plan);
   std::vector<Tensor> outputs = empty_outputs(plan);

@@ -56,21 +56,6 @@ void check(const Status& status, const std::string& path) {
   throw ToolError(exit_code_of(status.code()), names_path ? message : path + ": " + message);
 }
 
-// The name coexec means the first variant of a plan that has none; a note says so.
-void check_variant(const Plan& plan, const PlanFlags& flags) {
-  std::string known;
-  for (size_t i = 0; i < plan.variant_count(); ++i) {
-    const char* name = plan.variant(i).name;
-    if (flags.variant.empty() || flags.variant == name) return;
-    known += (i > 0 ? " or " : "") + std::string(name);
-  }
-  if (flags.variant != kCoexec) fail_input("--variant", known, flags.variant);
-  print_message(flags.tool, Severity::Note,
-                std::string("the plan has no variant coexec, as one processor alone is better: its "
-                            "first, ") +
-                    plan.variant(0).name + ", runs");
-}
-
 double random_value(codl_dtype_t dtype, SplitMix64& bits) {
   switch (dtype) {
     case CODL_FLOAT32:
@@ -245,8 +230,20 @@ Plan open_plan(const PlanFlags& flags, codl_verify_t verify) {
       file.read(0, std::min<uint64_t>(file.bytes(), 2), &begin).ok() && is_onnx(begin))
     fail_input(flags.plan_path, "a plan", "an ONNX model (codlc makes a plan of it)");
   check(plan.status(), flags.plan_path);
-  check_variant(*plan, flags);
   return std::move(*plan);
+}
+
+void check_variant(const Plan& plan, const PlanFlags& flags) {
+  std::string known;
+  for (size_t i = 0; i < plan.variant_count(); ++i) {
+    const char* name = plan.variant(i).name;
+    if (flags.variant.empty() || flags.variant == name) return;
+    known += (i > 0 ? " or " : "") + std::string(name);
+  }
+  if (flags.variant != kCoexec) fail_input("--variant", known, flags.variant);
+  print_message(
+      flags.tool, Severity::Note,
+      std::string("the plan has no variant coexec: its first, ") + plan.variant(0).name + ", runs");
 }
 
 Session create_session(const Plan& plan, const PlanFlags& flags, bool record_timeline) {

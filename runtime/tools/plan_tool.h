@@ -58,8 +58,11 @@ std::string runtime_version();
 // one PLAN. False if --help or --version was asked for and has been answered on stdout.
 bool parse_plan_flags(CommandLine own, const std::vector<std::string>& arguments, PlanFlags* flags);
 
-// Also an input error if the plan has no such variant.
 Plan open_plan(const PlanFlags& flags, codl_verify_t verify);
+
+// An input error if the plan has no such variant. The name coexec means the first variant of a plan
+// that has none; a note says so.
+void check_variant(const Plan& plan, const PlanFlags& flags);
 
 // An input error if flags ask for what only a session with GPU steps can show (test_of_gpu()) and
 // it has none; Unsupported if the machine is why it has none.

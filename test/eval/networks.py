@@ -119,9 +119,9 @@ def unpack(pack, name, kind, folder):
 
 def bench(options, plan, kind, trace):
     """Returns codl-bench's report on a plan, or the reason why there is none."""
-    variant = "cpu" if kind == "cpu" else "gpu" if kind == "gpu" else "coexec"
-    flags = [f"--variant={variant}", "--require-variant", "--json", "--num-runs=5",
-             "--warmup-runs=2", f"--min-ms={options.min_ms}"]
+    # A plan of auto may be the CPU's, which needs no GPU.
+    flags = [] if kind == "auto" else [f"--variant={'coexec' if kind == 'split' else kind}", "--require-variant"]
+    flags += ["--json", "--num-runs=5", "--warmup-runs=2", f"--min-ms={options.min_ms}"]
     flags += [f"--{name.replace('_', '-')}={value}" for name, value in
               (("num_threads", options.num_threads), ("cpu_cores", options.cpu_cores),
                ("gpu_cores", options.gpu_cores), ("opencl_platform", options.opencl_platform))
@@ -144,7 +144,8 @@ def bench(options, plan, kind, trace):
     if done.returncode != 0:
         text = done.stderr.strip() or f"exit code {done.returncode}"
         return None, text.splitlines()[-1]
-    return json.loads(done.stdout), None
+    report = json.loads(done.stdout)
+    return (None, report["fallback_reason"]) if report["fallback_reason"] else (report, None)
 
 
 def stop_and_continue(options, signal_number):
