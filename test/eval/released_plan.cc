@@ -19,7 +19,7 @@
 
 #include "compiler/frontend/onnx_import.h"
 #include "compiler/partition/strategies/strategy.h"
-#include "compiler/pipeline.h"
+#include "compiler/passes/pass_order.h"
 #include "compiler/variants/candidate.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
