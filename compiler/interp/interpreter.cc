@@ -12,7 +12,7 @@
 namespace codl::compiler {
 namespace {
 
-uint64_t bytes_of(const ir::TensorType& type) {
+uint64_t tensor_bytes(const ir::TensorType& type) {
   return static_cast<uint64_t>(type.element_count()) * dtype_bytes(type.dtype);
 }
 
@@ -23,7 +23,7 @@ kernels::OperandShape plain_shape(const ir::TensorType& type) {
   shape.layout = Layout::Plain;
   shape.rank = type.rank();
   for (int32_t i = 0; i < type.rank(); ++i) shape.dims[i] = type.dims[i];
-  shape.bytes = bytes_of(type);
+  shape.bytes = tensor_bytes(type);
   return shape;
 }
 
@@ -95,14 +95,14 @@ llvm::Expected<LargeBytes> evaluate_node(const ir::NodeView& node,
                           inputs.size());
   llvm::SmallVector<kernels::TensorView, 4> operands;
   for (uint32_t i = 0; i < node.input_count(); ++i) {
-    if (inputs[i].size() != bytes_of(node.input(i)))
+    if (inputs[i].size() != tensor_bytes(node.input(i)))
       return internal_error(node.node.name, "expected {0} bytes of operand {1}, found {2}",
-                            bytes_of(node.input(i)), i, inputs[i].size());
+                            tensor_bytes(node.input(i)), i, inputs[i].size());
     // Kernels take one view type for operands that they read or write; only the last is written.
     operands.push_back(
         kernels::make_view(plain_shape(node.input(i)), const_cast<uint8_t*>(inputs[i].data())));
   }
-  LargeBytes output(bytes_of(node.output()));
+  LargeBytes output(tensor_bytes(node.output()));
   operands.push_back(kernels::make_view(plain_shape(node.output()), output.data()));
 
   CODL_ASSIGN_OR_RETURN(scratch_bytes, scratch_bytes_of(node));
@@ -120,7 +120,7 @@ llvm::Expected<LargeBytes> evaluate_node(const ir::NodeView& node,
 
 bool EvaluationBudget::take(const ir::NodeView& node, int64_t freed) {
   const double steps = evaluation_steps(node);
-  if (steps > steps_left_ || !take_bytes(static_cast<int64_t>(bytes_of(node.output())) - freed))
+  if (steps > steps_left_ || !take_bytes(static_cast<int64_t>(tensor_bytes(node.output())) - freed))
     return false;
   steps_left_ -= steps;
   return true;
@@ -145,8 +145,8 @@ llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::Array
   std::vector<LargeBytes> computed(graph.values().size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ir::Value& value = graph.value(graph.inputs()[i]);
-    if (inputs[i].size() != bytes_of(value.type))
-      return input_error(value.name, "expected {0} bytes ({1}), found {2}", bytes_of(value.type),
+    if (inputs[i].size() != tensor_bytes(value.type))
+      return input_error(value.name, "expected {0} bytes ({1}), found {2}", tensor_bytes(value.type),
                          ir::to_string(value.type), inputs[i].size());
     computed[graph.inputs()[i]].assign(inputs[i].begin(), inputs[i].end());
   }
