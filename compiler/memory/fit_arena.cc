@@ -5,7 +5,7 @@
 #include "compiler/memory/lifetimes.h"
 #include "compiler/memory/memory_plan.h"
 #include "compiler/partition/split_geometry.h"
-#include "compiler/simulate/figures.h"
+#include "compiler/simulate/timing/figures.h"
 #include "compiler/support/error.h"
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"

@@ -26,16 +26,16 @@ double share_of(const Region& region, const Region& whole) {
          whole.channels.count();
 }
 
-Region computed_region(const ir::TensorType& type, const ValuePlace& place, Range range) {
+Region computed_region(const ir::TensorType& type, const ValueSplit& place, Range range) {
   if (range.empty()) return {};
   const Region whole = whole_region(type);
-  switch (place.placement) {
-    case Placement::Cpu:
-    case Placement::Gpu:
+  switch (place.assignment) {
+    case Assignment::Cpu:
+    case Assignment::Gpu:
       return whole;
-    case Placement::Height:
+    case Assignment::Height:
       return {scaled(range, place.extent, whole.rows.end), whole.channels};
-    case Placement::OutputChannel:
+    case Assignment::OutputChannel:
       return {whole.rows, scaled(range, place.extent, whole.channels.end)};
   }
   __builtin_unreachable();
@@ -81,18 +81,18 @@ bool exceeds_slice(const ir::NodeView& view, const KernelChoice& choice, const P
   for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
     if (choice.kernel->can_split(dim) && compiler::split_rule(view, dim)) return false;
   return llvm::none_of(limits.places,
-                       [&](const ForcedPlacement& place) { return place.node == view.node.name; });
+                       [&](const UserPlace& place) { return place.node == view.node.name; });
 }
 
 }  // namespace
 
-ValuePlace ValuePlace::of(const NodePartition& node_partition) {
+ValueSplit ValueSplit::of(const NodePartition& node_partition) {
   const Part* gpu = node_partition.part_on(Processor::Gpu);
   const Part* cpu = node_partition.part_on(Processor::Cpu);
   if (gpu == nullptr) return on_cpu();
   if (cpu == nullptr) return on_gpu(gpu->maps);
-  ValuePlace place = {
-      node_partition.dim == SplitDim::Height ? Placement::Height : Placement::OutputChannel,
+  ValueSplit place = {
+      node_partition.dim == SplitDim::Height ? Assignment::Height : Assignment::OutputChannel,
       gpu->maps, cpu->owned.end, gpu->computed, cpu->computed};
   for (const Part& part : node_partition.parts)
     if (part.boundary_first)
@@ -106,10 +106,10 @@ CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
       predictor_(predictor),
       packings_(std::move(packings)),
       placer_(graph, predictor.profile()),
-      placements_(graph.values().size()),
+      value_tensors_(graph.values().size()),
       states_(graph.values().size()),
-      steps_(graph, predictor.profile(), placements_, states_),
-      times_(graph, predictor, placements_) {
+      steps_(graph, predictor.profile(), value_tensors_, states_),
+      times_(graph, predictor, value_tensors_) {
   for (ir::NodeId node = 0; node < graph.nodes().size(); ++node) {
     const ir::NodeView view{graph, graph.node(node)};
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
@@ -161,7 +161,7 @@ std::optional<Segment> CostModel::whole(ir::NodeId node, Processor processor, La
   node_partition.node = node;
   node_partition.parts.push_back(
       {processor, choice->kernel, choice->maps, {0, 1}, {0, 1}, choice->predicted_us});
-  segment.place = ValuePlace::of(node_partition);
+  segment.output = ValueSplit::of(node_partition);
   segment.node_partitions.push_back(std::move(node_partition));
   return segment;
 }
@@ -219,7 +219,7 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
   }
   processor_us[index_of(Processor::Gpu)] += conversions_us(segment.node_partitions);
   segment.compute_us = std::max(processor_us[0], processor_us[1]);
-  segment.place = ValuePlace::of(segment.node_partitions.back());
+  segment.output = ValueSplit::of(segment.node_partitions.back());
   return segment;
 }
 
@@ -231,7 +231,7 @@ double CostModel::conversions_us(llvm::ArrayRef<NodePartition> node_partitions) 
     if (graph_.value(value).type.layout != Layout::Nhwc) continue;
     ValueUse use;
     placer_.add_made(maker, use);
-    for (const Placer::Reader& reader : placer_.readers(value)) {
+    for (const TensorPlacer::Reader& reader : placer_.readers(value)) {
       if (reader.node > node_partitions.back().node) break;
       const NodePartition& user = node_partitions[reader.node - first];
       for (const Part& part : user.parts)
@@ -290,7 +290,7 @@ CostModel::OutsideReads CostModel::outside_reads(const Segment& segment) const {
   return reads;
 }
 
-double CostModel::transfer_us(const ValuePlace& before, llvm::ArrayRef<OutsideRead> reads) const {
+double CostModel::transfer_us(const ValueSplit& before, llvm::ArrayRef<OutsideRead> reads) const {
   double us = 0;
   for (const OutsideRead& read : reads) {
     const ir::TensorType& type = graph_.value(read.value).type;
@@ -315,17 +315,17 @@ double CostModel::bring_us(ir::ValueId value, const ValueUse& use) const {
   const auto [known, is_new] = known_ways_.try_emplace(key_of(value, use));
   if (!is_new) return known->second;
   const ir::TensorType& type = graph_.value(value).type;
-  const ValuePlacement placement = placer_.place(value, use);
-  double us = steps_us(value, use, placement);
+  const ValueTensors value_tensors = placer_.place(value, use);
+  double us = steps_us(value, use, value_tensors);
   const double bytes = static_cast<double>(value_shape(type, type.layout, {}).bytes);
   for (const Processor to : kProcessors) {
     const QueueUse& queue = use.queues[index_of(to)];
     // A boundary that is handed over while the rest is computed is there in time.
     if (queue.read.empty() || queue.computed.contains(queue.read) ||
-        !placement.boundary[index_of(other_of(to))].empty())
+        !value_tensors.boundary[index_of(other_of(to))].empty())
       continue;
     double share = 0;
-    for (const Region& region : placement.missing[index_of(to)])
+    for (const Region& region : value_tensors.missing[index_of(to)])
       share += share_of(region, whole_region(type));
     us += predictor_.transfer().wait_us(share * bytes, to == Processor::Gpu);
   }
@@ -333,8 +333,8 @@ double CostModel::bring_us(ir::ValueId value, const ValueUse& use) const {
 }
 
 double CostModel::steps_us(ir::ValueId value, const ValueUse& use,
-                           const ValuePlacement& placement) const {
-  placements_[value] = placement;
+                           const ValueTensors& value_tensors) const {
+  value_tensors_[value] = value_tensors;
   double us = 0;
   llvm::Error error =
       steps_.emit_transfers(value, use, [&](const PlannedStep& step) -> llvm::Error {

@@ -7,20 +7,20 @@
 #include "compiler/partition/kernel_choice.h"
 #include "compiler/partition/limits.h"
 #include "compiler/partition/partition_plan.h"
-#include "compiler/partition/placements.h"
 #include "compiler/partition/segment_steps.h"
 #include "compiler/partition/step_times.h"
+#include "compiler/partition/value_tensors.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace codl::compiler {
 
 // Where a value's parts are after the node that made it.
-enum class Placement { Cpu, Gpu, Height, OutputChannel };
+enum class Assignment { Cpu, Gpu, Height, OutputChannel };
 
 // The same, how the GPU has its part of a map: Nhwc or Image2d (Nhwc where it has none), and which
 // rows or channels, of `extent`, each processor has.
-struct ValuePlace {
-  Placement placement = Placement::Cpu;
+struct ValueSplit {
+  Assignment assignment = Assignment::Cpu;
   Layout maps = Layout::Nhwc;
   int32_t extent = 1;
   Range gpu = {0, 0};
@@ -28,16 +28,16 @@ struct ValuePlace {
   std::array<int32_t, 2> boundary_unit = {};  // as ValueUse has it
 
   // The value is on the CPU only.
-  static ValuePlace on_cpu() { return {}; }
-  static ValuePlace on_gpu(Layout maps) { return {Placement::Gpu, maps, 1, {0, 1}, {0, 0}}; }
+  static ValueSplit on_cpu() { return {}; }
+  static ValueSplit on_gpu(Layout maps) { return {Assignment::Gpu, maps, 1, {0, 1}, {0, 0}}; }
   // Where a node that is placed so leaves its value.
-  static ValuePlace of(const NodePartition& node_partition);
+  static ValueSplit of(const NodePartition& node_partition);
 };
 
 // Consecutive nodes that are placed alike: one node, or a chain.
 struct Segment {
   std::vector<NodePartition> node_partitions;
-  ValuePlace place;       // where its last node's result is
+  ValueSplit output;      // where its last node's result is
   double compute_us = 0;  // time of the slower processor
 };
 
@@ -109,8 +109,8 @@ class CostModel {
   // Time to bring what a segment reads from outside to where it is read and into the layout in
   // which it is read, if the nodes before left their values at `before`: the schedule's steps that
   // do so, one after the other, with the map with which the host writes its part, and the waits.
-  double transfer_us(const ValuePlace& before, llvm::ArrayRef<OutsideRead> reads) const;
-  double transfer_us(const ValuePlace& before, const Segment& segment) const {
+  double transfer_us(const ValueSplit& before, llvm::ArrayRef<OutsideRead> reads) const;
+  double transfer_us(const ValueSplit& before, const Segment& segment) const {
     return transfer_us(before, outside_reads(segment));
   }
 
@@ -129,7 +129,7 @@ class CostModel {
   // transfer_us() for one value, each use asked for once.
   double bring_us(ir::ValueId value, const ValueUse& use) const;
   // The time of its steps without waits; infinite where no kernel moves the value.
-  double steps_us(ir::ValueId value, const ValueUse& use, const ValuePlacement& placement) const;
+  double steps_us(ir::ValueId value, const ValueUse& use, const ValueTensors& value_tensors) const;
   // Returns the time of the conversions that the GPU makes between the nodes of a chain.
   double conversions_us(llvm::ArrayRef<NodePartition> node_partitions) const;
 
@@ -148,9 +148,9 @@ class CostModel {
   // For Height and OutputChannel; indexed by node.
   std::vector<std::optional<SplitRule>> split_rules_[2];
   mutable llvm::DenseMap<uint64_t, double> known_ways_;  // bring_us(), by value and use
-  Placer placer_;
+  TensorPlacer placer_;
   // The value at hand, of all.
-  mutable std::vector<ValuePlacement> placements_;
+  mutable std::vector<ValueTensors> value_tensors_;
   mutable std::vector<ValueState> states_;
   mutable SegmentSteps steps_;
   mutable StepTimes times_;

@@ -21,7 +21,7 @@ inline constexpr const char* kObjectiveNames[] = {"latency", "energy"};
 inline constexpr char kEveryNode[] = "*";
 
 // --place: where a node is computed.
-struct ForcedPlacement {
+struct UserPlace {
   std::string node;  // its name in the graph after the passes (--dump=graph)
   // The processor that computes all of it; nothing: both do, each its part.
   std::optional<Processor> processor;
@@ -57,7 +57,7 @@ struct PlanLimits {
   // 100. No plan changes it: it depends on the network and the device.
   std::optional<double> max_fallback_percent;
   WeightLimit max_weights;  // limits the plan, not each variant
-  std::vector<ForcedPlacement> places;
+  std::vector<UserPlace> places;
 
   // Whether there is a limit that depends on the plan as a whole.
   bool limit_plans() const { return gpu_share || max_gpu_slice_us || max_arena_bytes || max_syncs; }

@@ -1,7 +1,7 @@
 #include "compiler/partition/partition.h"
 
-#include "compiler/partition/places.h"
 #include "compiler/partition/strategies/strategy.h"
+#include "compiler/partition/user_places.h"
 #include "compiler/support/error.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -46,7 +46,7 @@ llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const LatencyPre
     if (name != strategy.name) continue;
     const CostModel costs(graph, predictor, options.limits, options.packings);
     CODL_ASSIGN_OR_RETURN(plan, strategy.run(costs, options));
-    CODL_ASSIGN_OR_RETURN(places, ForcedPlaces::create(costs, options.limits.places));
+    CODL_ASSIGN_OR_RETURN(places, UserPlaces::create(costs, options.limits.places));
     if (llvm::Error error = places.apply(plan)) return error;
     set_boundary_first(plan, options.boundary_first == BoundaryFirst::Always);
     if (llvm::Error error = check_partition(graph, plan)) return error;

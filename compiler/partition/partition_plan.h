@@ -31,7 +31,7 @@ struct Part {
   double predicted_us = 0;
   // In a split along Height: the rows at the cut that the other processor's later nodes read are
   // computed first and handed over while the others are computed. This is ignored where they are
-  // most of the part, or the value lives in memory that cannot be handed over so (placements.h).
+  // most of the part, or the value lives in memory that cannot be handed over so (value_tensors.h).
   bool boundary_first = false;
 };
 

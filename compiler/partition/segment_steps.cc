@@ -52,8 +52,9 @@ llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::
   for (ir::NodeId id = first; id <= last; ++id)
     if (const Part* part = plan.node_partitions[id].part_on(Processor::Gpu))
       for (ir::ValueId value : graph_.node(id).inputs) {
-        const ValuePlacement& placement = placements_[value];
-        for (TensorId tensor : {placement.tensor_for(*part), placement.tensor_on(Processor::Gpu)})
+        const ValueTensors& value_tensors = value_tensors_[value];
+        for (TensorId tensor :
+             {value_tensors.tensor_for(*part), value_tensors.tensor_on(Processor::Gpu)})
           if (tensor != kNoTensor) read_by_gpu_.push_back(tensor);
       }
   for (ir::NodeId id = first; id <= last; ++id)
@@ -67,7 +68,7 @@ llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::
   // Mapped tensors belong to the segment that uses them last on the host, which unmaps them here.
   if (profile_.transfer.sharing != Sharing::SubBuffer) return llvm::Error::success();
   for (ir::ValueId value : values_of(graph_, first, last)) {
-    if (placements_[value].last_cpu_node <= last)
+    if (value_tensors_[value].last_cpu_node <= last)
       if (llvm::Error error = unmap(value)) return error;
     if (!is_missing(value, Processor::Cpu))
       if (llvm::Error error = unmap(value, TensorSlot::StagingToCpu)) return error;
@@ -78,8 +79,8 @@ llvm::Error SegmentSteps::emit(const PartitionPlan& plan, ir::NodeId first, ir::
 llvm::Error SegmentSteps::emit_transfers(ir::ValueId value, const ValueUse& use, Sink sink) {
   sink_ = sink;
   read_by_gpu_.clear();
-  const ValuePlacement& placement = placements_[value];
-  states_[value] = ValueState(placement);
+  const ValueTensors& value_tensors = value_tensors_[value];
+  states_[value] = ValueState(value_tensors);
   const auto is_computed = [&](Processor processor) {
     return !use.queues[index_of(processor)].computed.empty();
   };
@@ -87,12 +88,13 @@ llvm::Error SegmentSteps::emit_transfers(ir::ValueId value, const ValueUse& use,
     for (TensorSlot slot : {TensorSlot::Cpu, TensorSlot::StagingToGpu})
       if (llvm::Error error = map(value, Mapped::Write, slot)) return error;
   for (Processor from : {Processor::Gpu, Processor::Cpu})
-    if (is_computed(from) && hands_over(placement, from))
+    if (is_computed(from) && hands_over(value_tensors, from))
       if (llvm::Error error = hand_over(value, other_of(from))) return error;
   // The segment that reads it.
   const bool is_read_by_gpu = !use.queues[index_of(Processor::Gpu)].read.empty();
-  if (is_read_by_gpu) read_by_gpu_.push_back(placement.tensor_on(Processor::Gpu));
-  if (placement.buffer_is_shared) read_by_gpu_.push_back(placement.tensor_on(Processor::Cpu));
+  if (is_read_by_gpu) read_by_gpu_.push_back(value_tensors.tensor_on(Processor::Gpu));
+  if (value_tensors.buffer_is_shared)
+    read_by_gpu_.push_back(value_tensors.tensor_on(Processor::Cpu));
   if (llvm::Error error = bring(value, Processor::Cpu)) return error;
   if (mapped(value) == Mapped::Write && is_missing(value, Processor::Gpu))
     if (llvm::Error error = unmap(value)) return error;
@@ -111,7 +113,7 @@ llvm::Error SegmentSteps::bring_operands(ir::NodeId node, const Part& part,
   for (ir::ValueId value : graph_.node(node).inputs) {
     const ir::NodeId producer = graph_.value(value).producer;
     if (producer != ir::kNoId && producer >= segment_first) continue;
-    const Processor home = placements_[value].home_of(part);
+    const Processor home = value_tensors_[value].home_of(part);
     if (!llvm::is_contained(homes, home)) continue;
     if (llvm::Error error = bring(value, home)) return error;
   }
@@ -151,9 +153,10 @@ llvm::Error SegmentSteps::take_back_for_gpu(const PartitionPlan& plan, ir::NodeI
 llvm::Error SegmentSteps::give_to_cpu(ir::NodeId first, ir::NodeId last) {
   for (ir::NodeId id = first; id <= last; ++id) {
     const ir::ValueId value = graph_.node(id).output;
-    const ValuePlacement& placement = placements_[value];
-    if (placement.tensor_on(Processor::Gpu) == kNoTensor || placement.last_cpu_node <= last ||
-        mapped(value) != Mapped::No || !placement.is_of_gpu)
+    const ValueTensors& value_tensors = value_tensors_[value];
+    if (value_tensors.tensor_on(Processor::Gpu) == kNoTensor ||
+        value_tensors.last_cpu_node <= last || mapped(value) != Mapped::No ||
+        !value_tensors.is_of_gpu)
       continue;
     for (Region& region : states_[value].missing[static_cast<size_t>(Processor::Cpu)])
       if (!region.empty())
@@ -167,19 +170,19 @@ llvm::Error SegmentSteps::give_to_cpu(ir::NodeId first, ir::NodeId last) {
 // Converts `piece`, a range of rows or channels, of the GPU's tensor to its tensor of the other
 // layout, if there is one, as far as that is read.
 llvm::Error SegmentSteps::convert_layout(ir::ValueId value, Region piece) {
-  const ValuePlacement& placement = placements_[value];
-  if (placement.other_layout == kNoTensor || piece.empty()) return llvm::Error::success();
+  const ValueTensors& value_tensors = value_tensors_[value];
+  if (value_tensors.other_layout == kNoTensor || piece.empty()) return llvm::Error::success();
   const Region whole = whole_region(graph_.value(value).type);
-  const Region& read = placement.converted;
+  const Region& read = value_tensors.converted;
   if (piece.channels == whole.channels && !(read.rows == whole.rows))
     piece.rows = intersection(piece.rows, read.rows);
   else if (piece.rows == whole.rows)
     piece.channels = intersection(piece.channels, read.channels);
   if (piece.empty()) return llvm::Error::success();
-  const TensorId from = placement.tensor_on(Processor::Gpu);
-  if (from == placement.tensor_on(Processor::Cpu) && mapped(value) == Mapped::Write)
+  const TensorId from = value_tensors.tensor_on(Processor::Gpu);
+  if (from == value_tensors.tensor_on(Processor::Cpu) && mapped(value) == Mapped::Write)
     if (llvm::Error error = unmap(value)) return error;
-  return move(value, StepKind::Kernel, Queue::Gpu, from, placement.other_layout, piece);
+  return move(value, StepKind::Kernel, Queue::Gpu, from, value_tensors.other_layout, piece);
 }
 
 bool SegmentSteps::is_missing(ir::ValueId value, Processor processor) const {
@@ -200,8 +203,8 @@ llvm::Error SegmentSteps::hand_over(ir::ValueId value, Processor to) {
 }
 
 llvm::Error SegmentSteps::transfer(ir::ValueId value, Processor to, const Region& region) {
-  const ValuePlacement& placement = placements_[value];
-  if (placement.tensor_on(Processor::Gpu) == placement.tensor_on(Processor::Cpu))
+  const ValueTensors& value_tensors = value_tensors_[value];
+  if (value_tensors.tensor_on(Processor::Gpu) == value_tensors.tensor_on(Processor::Cpu))
     return llvm::Error::success();  // one memory: waits suffice
   // Both may read a tensor that is mapped for reading.
   if (mapped(value) > (to == Processor::Gpu ? Mapped::Read : Mapped::No))
@@ -212,8 +215,9 @@ llvm::Error SegmentSteps::transfer(ir::ValueId value, Processor to, const Region
 }
 
 SegmentSteps::Way SegmentSteps::way_of(ir::ValueId value, Processor to) const {
-  const ValuePlacement& placement = placements_[value];
-  return {placement.tensor_on(other_of(to)), placement.staging_on(to), placement.tensor_on(to)};
+  const ValueTensors& value_tensors = value_tensors_[value];
+  return {value_tensors.tensor_on(other_of(to)), value_tensors.staging_on(to),
+          value_tensors.tensor_on(to)};
 }
 
 // The first half of a transfer: it can follow at once the step that makes the region, and delays no
@@ -284,7 +288,7 @@ llvm::Error SegmentSteps::map_operands(const NodePartition& node_partition) {
 }
 
 bool SegmentSteps::needs_map(ir::ValueId value, TensorSlot slot) const {
-  const PlacedTensor& placed = placements_[value].tensors[static_cast<size_t>(slot)];
+  const SlotTensor& placed = value_tensors_[value].tensors[static_cast<size_t>(slot)];
   return profile_.transfer.sharing == Sharing::SubBuffer && placed.is_there &&
          placed.storage == Storage::Shared;
 }
@@ -322,17 +326,17 @@ llvm::Error SegmentSteps::emit_map_step(TensorId tensor, StepKind kind, MapAcces
 }
 
 // Says whether what the other processor misses goes there as soon as `from` has made it.
-bool SegmentSteps::hands_over(const ValuePlacement& placement, Processor from) {
-  return !placement.boundary[index_of(from)].empty() || placement.has_shared_staging();
+bool SegmentSteps::hands_over(const ValueTensors& value_tensors, Processor from) {
+  return !value_tensors.boundary[index_of(from)].empty() || value_tensors.has_shared_staging();
 }
 
 // Emits the part of a node. If its rows at the cut come first, they are handed over before the rest
 // is computed.
 llvm::Error SegmentSteps::emit_part(const NodePartition& node_partition, const Part& part) {
   const ir::ValueId value = graph_.node(node_partition.node).output;
-  const ValuePlacement& placement = placements_[value];
-  const Range first = placement.boundary[index_of(part.processor)].rows;
-  if (!hands_over(placement, part.processor))
+  const ValueTensors& value_tensors = value_tensors_[value];
+  const Range first = value_tensors.boundary[index_of(part.processor)].rows;
+  if (!hands_over(value_tensors, part.processor))
     return emit_kernel(node_partition, part, part.computed);
   if (llvm::Error error = emit_kernel(node_partition, part, first.empty() ? part.computed : first))
     return error;
@@ -357,18 +361,18 @@ llvm::Error SegmentSteps::emit_kernel(const NodePartition& node_partition, const
     if (step.owned.empty()) step.owned = {};
   }
   for (ir::ValueId value : node.inputs)
-    step.operands.push_back(graph_.value(value).is_constant ? kNoTensor
-                                                            : placements_[value].tensor_for(part));
-  step.operands.push_back(placements_[node.output].tensor_on(part.processor));
+    step.operands.push_back(
+        graph_.value(value).is_constant ? kNoTensor : value_tensors_[value].tensor_for(part));
+  step.operands.push_back(value_tensors_[node.output].tensor_on(part.processor));
   if (part.processor == Processor::Gpu) {
     for (ir::ValueId value : node.inputs)
-      if (placements_[value].reads_converted(part)) {
+      if (value_tensors_[value].reads_converted(part)) {
         const Region made = std::exchange(states_[value].made, {});
         if (llvm::Error error = convert_layout(value, made)) return error;
       }
     const auto takes_back = [&](ir::ValueId value, TensorId tensor, Mapped least) {
       const bool is_both =
-          tensor != kNoTensor && tensor == placements_[value].tensor_on(Processor::Cpu);
+          tensor != kNoTensor && tensor == value_tensors_[value].tensor_on(Processor::Cpu);
       return is_both && mapped(value) >= least ? unmap(value) : llvm::Error::success();
     };
     for (size_t i = 0; i < node.inputs.size(); ++i)
@@ -380,17 +384,17 @@ llvm::Error SegmentSteps::emit_kernel(const NodePartition& node_partition, const
   return sink_(std::move(step));
 }
 
-static Storage storage_of(const std::vector<ValuePlacement>& placements, TensorId tensor) {
-  return placements[value_of_tensor(tensor)].placed(tensor).storage;
+static Storage storage_of(const std::vector<ValueTensors>& value_tensors, TensorId tensor) {
+  return value_tensors[value_of_tensor(tensor)].placed(tensor).storage;
 }
 
-kernels::StepShape shape_of(const ir::Graph& graph, const std::vector<ValuePlacement>& placements,
+kernels::StepShape shape_of(const ir::Graph& graph, const std::vector<ValueTensors>& value_tensors,
                             const PlannedStep& step, kernels::OperandShape* shapes) {
   for (size_t i = 0; i < step.operands.size(); ++i) {
     const TensorId tensor = step.operands[i];
     shapes[i] = tensor == kNoTensor ? constant_shape({graph, graph.node(step.node)},
                                                      static_cast<uint32_t>(i), *step.kernel)
-                                    : placements[value_of_tensor(tensor)].placed(tensor).shape;
+                                    : value_tensors[value_of_tensor(tensor)].placed(tensor).shape;
   }
   kernels::StepShape shape;
   shape.kernel = step.kernel;
@@ -400,8 +404,8 @@ kernels::StepShape shape_of(const ir::Graph& graph, const std::vector<ValuePlace
   shape.part_dim = step.part_dim;
   shape.part = step.part;
   if (step.kernel != nullptr && step.operands.size() == 2 && step.operands[0] != kNoTensor)
-    shape.is_in_place = stays_in_place(shape, storage_of(placements, step.operands[0]),
-                                       storage_of(placements, step.operands[1]));
+    shape.is_in_place = stays_in_place(shape, storage_of(value_tensors, step.operands[0]),
+                                       storage_of(value_tensors, step.operands[1]));
   return shape;
 }
 

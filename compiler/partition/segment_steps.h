@@ -2,7 +2,7 @@
 // numbers of tensors, weights and waits.
 //
 // The input, for every value and queue, is what the queue computes, what its nodes read, and what
-// is missing. The tensors follow from these alone (placements.h), and then the steps, segment by
+// is missing. The tensors follow from these alone (value_tensors.h), and then the steps, segment by
 // segment: transfer what is missing, map shared tensors for the host, run the kernels. Chains need
 // no rule of their own, because a queue that computes all it reads misses nothing.
 #pragma once
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "compiler/device/latency_predictor.h"
-#include "compiler/partition/placements.h"
+#include "compiler/partition/value_tensors.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
@@ -50,8 +50,8 @@ struct ValueState {
 
   ValueState() = default;
   // The state before the first step.
-  explicit ValueState(const ValuePlacement& placement)
-      : missing(placement.missing), made(placement.made) {}
+  explicit ValueState(const ValueTensors& value_tensors)
+      : missing(value_tensors.missing), made(value_tensors.made) {}
   friend bool operator==(const ValueState&, const ValueState&) = default;
 };
 
@@ -62,8 +62,8 @@ class SegmentSteps {
 
   // Borrows all. Placements and states are indexed by value; constants have none.
   SegmentSteps(const ir::Graph& graph, const DeviceProfile& profile,
-               const std::vector<ValuePlacement>& placements, std::vector<ValueState>& states)
-      : graph_(graph), profile_(profile), placements_(placements), states_(states) {}
+               const std::vector<ValueTensors>& value_tensors, std::vector<ValueState>& states)
+      : graph_(graph), profile_(profile), value_tensors_(value_tensors), states_(states) {}
 
   // Emits the steps of nodes [first, last], a segment; moves the states from before the segment to
   // after it.
@@ -85,7 +85,7 @@ class SegmentSteps {
   llvm::Error give_to_cpu(ir::NodeId first, ir::NodeId last);
   llvm::Error convert_layout(ir::ValueId value, Region piece);
   bool is_missing(ir::ValueId value, Processor processor) const;
-  static bool hands_over(const ValuePlacement& placement, Processor from);
+  static bool hands_over(const ValueTensors& value_tensors, Processor from);
   llvm::Error hand_over(ir::ValueId value, Processor to);
   llvm::Error transfer(ir::ValueId value, Processor to, const Region& region);
   // The tensors through which a value reaches a processor.
@@ -115,7 +115,7 @@ class SegmentSteps {
 
   const ir::Graph& graph_;
   const DeviceProfile& profile_;
-  const std::vector<ValuePlacement>& placements_;
+  const std::vector<ValueTensors>& value_tensors_;
   std::vector<ValueState>& states_;
   Sink sink_ = nullptr;
   llvm::SmallVector<TensorId, 16> read_by_gpu_;  // in the current segment
@@ -123,7 +123,7 @@ class SegmentSteps {
 
 // Returns the step as its contract sees it. `shapes` has room for kMaxOperands and must outlive the
 // result.
-kernels::StepShape shape_of(const ir::Graph& graph, const std::vector<ValuePlacement>& placements,
+kernels::StepShape shape_of(const ir::Graph& graph, const std::vector<ValueTensors>& value_tensors,
                             const PlannedStep& step, kernels::OperandShape* shapes);
 
 }  // namespace codl::compiler

@@ -8,11 +8,11 @@
 
 namespace codl::compiler {
 StepTimes::StepTimes(const ir::Graph& graph, const LatencyPredictor& predictor,
-                     const std::vector<ValuePlacement>& placements)
+                     const std::vector<ValueTensors>& value_tensors)
     : graph_(graph),
       predictor_(predictor),
       times_(std::in_place, predictor.profile()),
-      placements_(placements) {}
+      value_tensors_(value_tensors) {}
 
 bool StepTimes::set_weight_mbytes(double mbytes) {
   const LatencyPredictor times(predictor_.profile(), mbytes);
@@ -51,7 +51,7 @@ uint64_t StepTimes::key_of(const PlannedStep& step) const {
       add(0, static_cast<uint64_t>(Storage::Weights));
       continue;
     }
-    const PlacedTensor& placed = placements_[value_of_tensor(tensor)].placed(tensor);
+    const SlotTensor& placed = value_tensors_[value_of_tensor(tensor)].placed(tensor);
     add(static_cast<uint64_t>(placed.shape.layout), static_cast<uint64_t>(placed.storage));
     add_range({placed.shape.row_begin, placed.shape.row_end});
   }
@@ -61,7 +61,7 @@ uint64_t StepTimes::key_of(const PlannedStep& step) const {
 
 llvm::Expected<StepTime> StepTimes::predicted_time(const PlannedStep& step) const {
   kernels::OperandShape shapes[kernels::kMaxOperands];
-  kernels::StepShape shape = shape_of(graph_, placements_, step, shapes);
+  kernels::StepShape shape = shape_of(graph_, value_tensors_, step, shapes);
   int32_t tile[kernels::kMaxTileInts] = {};
   if (step.kind != StepKind::Kernel)
     return StepTime{

@@ -21,7 +21,7 @@ class StepTimes {
  public:
   // Borrows all. `predictor` chooses what moves values; placements are by value.
   StepTimes(const ir::Graph& graph, const LatencyPredictor& predictor,
-            const std::vector<ValuePlacement>& placements);
+            const std::vector<ValueTensors>& value_tensors);
 
   // Predicts steps of a network with so many million bytes of weights from now on. True if this
   // changes times: the caches of a processor keep the weights now, or keep them no longer.
@@ -38,7 +38,7 @@ class StepTimes {
   const ir::Graph& graph_;
   const LatencyPredictor& predictor_;
   std::optional<LatencyPredictor> times_;  // predict()'s
-  const std::vector<ValuePlacement>& placements_;
+  const std::vector<ValueTensors>& value_tensors_;
   // Keyed by key_of(). The times hold as long as the same weights are in the caches.
   llvm::DenseMap<uint64_t, StepTime> known_;
 };

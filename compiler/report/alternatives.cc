@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "compiler/partition/cost_model.h"
-#include "compiler/partition/placements.h"
 #include "compiler/partition/split_geometry.h"
 #include "compiler/partition/strategies/strategy.h"
+#include "compiler/partition/value_tensors.h"
 #include "compiler/schedule/schedule.h"
-#include "compiler/simulate/simulate.h"
+#include "compiler/simulate/timing/simulate.h"
 #include "compiler/support/error.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -73,15 +73,15 @@ using Boundaries = std::array<Region, 2>;  // indexed by processor
 
 // Returns the rows of the node that each processor computes first and hands over while it computes
 // the rest.
-Boundaries boundaries_of(const ir::Graph& graph, const Placer& placer, const PartitionPlan& plan,
-                         ir::NodeId node) {
+Boundaries boundaries_of(const ir::Graph& graph, const TensorPlacer& placer,
+                         const PartitionPlan& plan, ir::NodeId node) {
   const ir::ValueId value = graph.node(node).output;
   return placer.place(value, placer.use_of(plan, value)).boundary;
 }
 
 // How a part of the node, split along rows, gets rows of a node split so, too, that its own
 // processor has not computed: "" where there are none.
-std::string halo_text(const ir::Graph& graph, const Placer& placer, const PartitionPlan& plan,
+std::string halo_text(const ir::Graph& graph, const TensorPlacer& placer, const PartitionPlan& plan,
                       ir::NodeId node) {
   const NodePartition& reader = plan.node_partitions[node];
   const ir::NodeView view{graph, graph.node(node)};
@@ -115,7 +115,7 @@ std::string boundary_text(const Boundaries& boundaries) {
   return text;
 }
 
-std::string describe(const ir::Graph& graph, const Placer& placer, const PartitionPlan& plan,
+std::string describe(const ir::Graph& graph, const TensorPlacer& placer, const PartitionPlan& plan,
                      ir::NodeId node) {
   const NodePartition& node_partition = plan.node_partitions[node];
   std::string text;
@@ -141,7 +141,7 @@ std::string describe(const ir::Graph& graph, const Placer& placer, const Partiti
 
 class Alternatives {
  public:
-  Alternatives(const ir::Graph& graph, const Placer& placer, const PartitionPlan& plan,
+  Alternatives(const ir::Graph& graph, const TensorPlacer& placer, const PartitionPlan& plan,
                const LatencyPredictor& predictor)
       : graph_(graph), placer_(placer), costs_(graph, predictor), plan_(plan) {}
 
@@ -297,7 +297,7 @@ class Alternatives {
   }
 
   const ir::Graph& graph_;
-  const Placer& placer_;
+  const TensorPlacer& placer_;
   const CostModel costs_;
   const PartitionPlan& plan_;
 };
@@ -311,7 +311,7 @@ llvm::Expected<std::string> explain_alternatives(const ir::Graph& graph, const P
       llvm::find_if(graph.nodes(), [&](const ir::Node& of) { return of.name == node; });
   if (found == graph.nodes().end()) return "";
   const auto id = static_cast<ir::NodeId>(found - graph.nodes().begin());
-  const Placer placer(graph, predictor.profile());
+  const TensorPlacer placer(graph, predictor.profile());
   CODL_ASSIGN_OR_RETURN(chosen, cost_of(graph, plan, predictor));
   std::string text = llvm::formatv(
       "alternatives for the node, of the whole plan:\n  chosen        {0,11:f1} us  {1}\n",

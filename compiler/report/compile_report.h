@@ -10,7 +10,7 @@
 #include "compiler/partition/limits.h"
 #include "compiler/report/printouts.h"
 #include "compiler/shrink/shrink.h"
-#include "compiler/simulate/uncertainty.h"
+#include "compiler/simulate/measured/uncertainty.h"
 #include "compiler/variants/variants.h"
 
 namespace codl::compiler {

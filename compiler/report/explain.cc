@@ -6,7 +6,7 @@
 
 #include "compiler/partition/kernel_choice.h"
 #include "compiler/report/alternatives.h"
-#include "compiler/simulate/simulate.h"
+#include "compiler/simulate/timing/simulate.h"
 #include "compiler/support/error.h"
 #include "kernels/kernel_table.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "compiler/simulate/timeline.h"
+#include "compiler/simulate/timing/timeline.h"
 #include "schema/plan_model.h"
 
 namespace codl::compiler {

@@ -6,10 +6,10 @@
 
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/partition/kernel_choice.h"
-#include "compiler/partition/placements.h"
+#include "compiler/partition/value_tensors.h"
 #include "compiler/report/memory_over_time.h"
-#include "compiler/simulate/measured_steps.h"
-#include "compiler/simulate/simulate.h"
+#include "compiler/simulate/measured/measured_steps.h"
+#include "compiler/simulate/timing/simulate.h"
 #include "compiler/support/hash.h"
 #include "compiler/support/version.h"
 #include "llvm/Support/Path.h"
@@ -304,7 +304,7 @@ class Writer {
   // node.
   void write_operators() {
     if (plan_.variants.empty()) return;
-    const Placer placer(plan_.graph, profile_);
+    const TensorPlacer placer(plan_.graph, profile_);
     const Schedule& schedule = plan_.schedules[0];
     StepsOfParts steps;
     for (StepId id = 0; id < schedule.steps.size(); ++id)
@@ -334,7 +334,7 @@ class Writer {
 
   // `placement`: of what the node makes.
   void write_parts(const NodePartition& node_partition, const StepsOfParts& steps,
-                   const ValuePlacement& placement) {
+                   const ValueTensors& value_tensors) {
     double owned = 0;
     for (const Part& part : node_partition.parts) owned += part.owned.count();
     for (const Part& part : node_partition.parts)
@@ -344,7 +344,8 @@ class Writer {
         share("share", part.owned.count() / owned);
         json_.key("begin").integer(part.owned.begin);
         json_.key("end").integer(part.owned.end);
-        if (const Range first = placement.boundary[index_of(part.processor)].rows; !first.empty())
+        if (const Range first = value_tensors.boundary[index_of(part.processor)].rows;
+            !first.empty())
           json_.key("boundary").object([&] {
             json_.key("begin").integer(first.begin);
             json_.key("end").integer(first.end);

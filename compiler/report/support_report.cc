@@ -2,7 +2,7 @@
 
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/partition/cost_model.h"
-#include "compiler/simulate/figures.h"
+#include "compiler/simulate/timing/figures.h"
 #include "compiler/support/error.h"
 #include "llvm/ADT/STLExtras.h"
 

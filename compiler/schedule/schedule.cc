@@ -26,7 +26,7 @@ class Scheduler {
     schedule_.name = variant.str();
     schedule_.gate = profile_.gate;
     place_values();
-    SegmentSteps steps(graph_, profile_, placements_, states_);
+    SegmentSteps steps(graph_, profile_, value_tensors_, states_);
     for (ir::NodeId first = 0; first < plan_.node_partitions.size();) {
       const ir::NodeId last = last_of_segment(plan_, first);
       const auto add = [&](const PlannedStep& step) { return add_step(step); };
@@ -41,16 +41,16 @@ class Scheduler {
 
  private:
   void place_values() {
-    const Placer placer(graph_, profile_);
-    placements_.resize(graph_.values().size());
+    const TensorPlacer placer(graph_, profile_);
+    value_tensors_.resize(graph_.values().size());
     states_.resize(graph_.values().size());
     numbers_.resize(graph_.values().size() * kTensorSlots, kNoTensor);
     for (ir::ValueId value = 0; value < graph_.values().size(); ++value) {
       if (graph_.value(value).is_constant) continue;
-      placements_[value] = placer.place(value, placer.use_of(plan_, value));
-      states_[value] = ValueState(placements_[value]);
+      value_tensors_[value] = placer.place(value, placer.use_of(plan_, value));
+      states_[value] = ValueState(value_tensors_[value]);
       for (uint32_t slot = 0; slot < kTensorSlots; ++slot) {
-        const PlacedTensor& placed = placements_[value].tensors[slot];
+        const SlotTensor& placed = value_tensors_[value].tensors[slot];
         if (placed.is_there)
           numbers_[tensor_id(value, static_cast<TensorSlot>(slot))] =
               add_tensor(value, placed.shape, placed.storage, 0);
@@ -138,9 +138,9 @@ class Scheduler {
   const DeviceProfile& profile_;
   const LatencyPredictor& predictor_;
   Schedule schedule_;
-  std::vector<ValuePlacement> placements_;  // indexed by value
-  std::vector<ValueState> states_;          // indexed by value, at this point of the list
-  std::vector<TensorId> numbers_;           // indexed by tensor_id()
+  std::vector<ValueTensors> value_tensors_;  // indexed by value
+  std::vector<ValueState> states_;           // indexed by value, at this point of the list
+  std::vector<TensorId> numbers_;            // indexed by tensor_id()
   llvm::DenseMap<ir::ValueId, llvm::SmallVector<TensorId, 1>> blob_tensors_;  // keyed by constant
 };
 

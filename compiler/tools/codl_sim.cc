@@ -1,8 +1,8 @@
 // codl-sim: a plan, or a replay, in virtual time on a device profile.
 #include "compiler/emit/dump_plan.h"
-#include "compiler/simulate/display.h"
-#include "compiler/simulate/replay.h"
-#include "compiler/simulate/simulate.h"
+#include "compiler/simulate/scenarios/display.h"
+#include "compiler/simulate/scenarios/replay.h"
+#include "compiler/simulate/timing/simulate.h"
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
 #include "compiler/support/input_file.h"

@@ -7,7 +7,7 @@
 #include "compiler/pipeline.h"
 #include "compiler/report/operator_table.h"
 #include "compiler/report/plan_report.h"
-#include "compiler/simulate/learn_steps.h"
+#include "compiler/simulate/measured/learn_steps.h"
 #include "compiler/support/error.h"
 #include "compiler/support/input_file.h"
 #include "compiler/tools/codlc_flags.h"

@@ -59,9 +59,9 @@ using tools::texts_value;
 
 // Takes --place=*=split:DIM:R out of the places: it is about every node that can be split so.
 llvm::Error force_every_split(PartitionOptions& options) {
-  std::vector<ForcedPlacement>& places = options.limits.places;
+  std::vector<UserPlace>& places = options.limits.places;
   const auto every =
-      llvm::find_if(places, [](const ForcedPlacement& place) { return place.node == kEveryNode; });
+      llvm::find_if(places, [](const UserPlace& place) { return place.node == kEveryNode; });
   if (every == places.end()) return llvm::Error::success();
   if (every->processor)
     return input_error("--place",

@@ -40,9 +40,9 @@ uint64_t parse_bytes(const std::string& flag, const std::string& value) {
 }
 
 // "NODE=cpu", "NODE=split:h:0.4". NODE may hold '=' and colons.
-ForcedPlacement parse_place(const std::string& flag, llvm::StringRef text) {
+UserPlace parse_place(const std::string& flag, llvm::StringRef text) {
   const auto [node, where] = text.rsplit('=');
-  ForcedPlacement place;
+  UserPlace place;
   place.node = node.str();
   llvm::SmallVector<llvm::StringRef, 3> words;
   where.split(words, ':');
@@ -133,7 +133,7 @@ tools::FlagValue weights_value(std::string form, WeightLimit* target) {
           }};
 }
 
-tools::FlagValue places_value(std::string form, std::vector<ForcedPlacement>* target) {
+tools::FlagValue places_value(std::string form, std::vector<UserPlace>* target) {
   tools::FlagValue value{std::move(form), "none",
                          [=](const std::string& flag, const std::string& text) {
                            target->push_back(parse_place(flag, text));

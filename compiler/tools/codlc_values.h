@@ -29,6 +29,6 @@ tools::FlagValue bytes_value(std::string form, std::optional<uint64_t>* target);
 tools::FlagValue weights_value(std::string form, WeightLimit* target);
 
 // "NODE=cpu", "NODE=split:h:0.4", again and again.
-tools::FlagValue places_value(std::string form, std::vector<ForcedPlacement>* target);
+tools::FlagValue places_value(std::string form, std::vector<UserPlace>* target);
 
 }  // namespace codl::compiler

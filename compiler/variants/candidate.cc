@@ -9,10 +9,10 @@
 #include "compiler/schedule/bound_slices.h"
 #include "compiler/schedule/concat_windows.h"
 #include "compiler/schedule/half_storage.h"
-#include "compiler/simulate/figures.h"
-#include "compiler/simulate/plan_times.h"
-#include "compiler/simulate/simulate.h"
-#include "compiler/simulate/uncertainty.h"
+#include "compiler/simulate/measured/uncertainty.h"
+#include "compiler/simulate/timing/figures.h"
+#include "compiler/simulate/timing/plan_times.h"
+#include "compiler/simulate/timing/simulate.h"
 #include "compiler/support/error.h"
 
 namespace codl::compiler {

@@ -12,7 +12,7 @@
 #include "compiler/partition/partition_plan.h"
 #include "compiler/partition/search/optimal.h"
 #include "compiler/schedule/schedule.h"
-#include "compiler/simulate/uncertainty.h"
+#include "compiler/simulate/measured/uncertainty.h"
 #include "llvm/Support/Error.h"
 
 namespace codl::compiler {

@@ -32,7 +32,7 @@ std::string what_judges(const DeviceProfile& profile, Precision precision,
           limits.max_arena_bytes.value_or(0), limits.max_syncs.value_or(UINT32_MAX),
           limits.max_weights.ratio.value_or(-1), limits.max_weights.bytes.value_or(0))
           .str();
-  for (const ForcedPlacement& place : limits.places)
+  for (const UserPlace& place : limits.places)
     text += llvm::formatv(" {0} {1} {2} {3}", place.node,
                           place.processor ? static_cast<int>(*place.processor) : -1,
                           static_cast<int>(place.split_dim), place.gpu_share)

@@ -357,9 +357,8 @@ llvm::Expected<MadeVariant> VariantMaker::make_one(const VariantRequest& request
   if (request.kind == VariantRequest::Coexec) return make_first();
   if (request.kind == VariantRequest::Cpu) {
     CODL_ASSIGN_OR_RETURN(made, alone_in_plan(Processor::Cpu));
-    if (llvm::any_of(options_.limits.places, [](const ForcedPlacement& place) {
-          return place.processor != Processor::Cpu;
-        }))
+    if (llvm::any_of(options_.limits.places,
+                     [](const UserPlace& place) { return place.processor != Processor::Cpu; }))
       made.exempt = "--place: it is what a session takes where no GPU can be used";
     return made;
   }

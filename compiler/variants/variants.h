@@ -8,7 +8,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/partition/options.h"
 #include "compiler/partition/weight_forms.h"
-#include "compiler/simulate/uncertainty.h"
+#include "compiler/simulate/measured/uncertainty.h"
 #include "compiler/variants/candidate.h"
 #include "compiler/variants/fit_weights.h"
 #include "llvm/Support/Error.h"

@@ -1,6 +1,6 @@
 // Why one processor is taken: the members of VariantMaker that say so.
 #include "compiler/partition/kernel_choice.h"
-#include "compiler/partition/places.h"
+#include "compiler/partition/user_places.h"
 #include "compiler/support/error.h"
 #include "compiler/variants/variants.h"
 #include "llvm/ADT/StringExtras.h"
@@ -22,7 +22,7 @@ bool has_gpu_kernel(const ir::Graph& graph, const LatencyPredictor& predictor) {
 llvm::Expected<std::vector<std::string>> VariantMaker::flags_against(const Candidate& plan) const {
   std::vector<std::string> flags;
   const CostModel costs(graph_, predictor_, options_.limits);
-  CODL_ASSIGN_OR_RETURN(places, ForcedPlaces::create(costs, options_.limits.places));
+  CODL_ASSIGN_OR_RETURN(places, UserPlaces::create(costs, options_.limits.places));
   if (!places.are_kept(plan.partition)) flags.push_back("--place");
   for (const LimitCheck& limit : check_limits(plan.figures, options_.limits, ""))
     if (limit.excess > 0) flags.push_back(limit.flag);

@@ -38,6 +38,7 @@ reject "a word of the glossary (queue, processor)" '\b(CPU|GPU|copy|transfer) la
 reject "a word of the glossary (kernel)" '\bKernelRows?\b|\bkKernelRows\b|\bkernel rows?\b|\b(OpenCL|tiled|reference) rows?\b'
 reject "a word of the glossary (node partition)" '\bDivision\b' ':(exclude)*.md' ':(exclude)*.py'
 reject "a word of the glossary (transfer)" '\b[Ee]xchange(s|d|_us|_ms|Point|Times)?\b(?!\()' ':(exclude)docs' ':(exclude)test/eval/data' ':(exclude)*.json'
+reject "a word of the glossary (assignment, value split, value tensors, user place, run)" '\b(ValuePlace|ValuePlacement|PlacedTensor|ForcedPlaces|ForcedPlacement|KnownPlacements)\b' ':(exclude)test/arch'
 # Pages run scripts by their names.
 while IFS= read -r path; do
   if [ "$(head -c 2 "$path")" = '#!' ] && [ ! -x "$path" ]; then

@@ -23,7 +23,7 @@
 #include "compiler/passes/pass_order.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline.h"
-#include "compiler/simulate/plan_times.h"
+#include "compiler/simulate/timing/plan_times.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "test/support/graphs.h"
@@ -68,7 +68,7 @@ ir::Graph read_graph(const std::string& name) {
 // Consecutive nodes with the same placement.
 struct Piece {
   ir::NodeId first = 0, last = 0;
-  Placement place = Placement::Cpu;
+  Assignment place = Assignment::Cpu;
   double share = 0.5;
   Layout maps = Layout::Nhwc;
   std::array<bool, 2> boundary_first = {};  // indexed by processor
@@ -106,14 +106,14 @@ class Annealing {
   double uniform() { return static_cast<double>(random_() >> 8) / 16777216.0; }
   uint32_t draw(size_t count) { return random_() % static_cast<uint32_t>(count); }
   Layout random_maps() { return costs_.gpu_maps()[draw(costs_.gpu_maps().size())]; }
-  Placement random_place() { return static_cast<Placement>(draw(4)); }
+  Assignment random_place() { return static_cast<Assignment>(draw(4)); }
 
   std::vector<Piece> random_start() {
     std::vector<Piece> pieces;
     for (ir::NodeId node = 0; node < costs_.graph().nodes().size(); ++node) {
       Piece piece{node, node, random_place(), uniform(), random_maps(), {}};
       for (int turn = 0; turn < 4 && !segment_of(piece); ++turn)
-        piece.place = static_cast<Placement>((static_cast<int>(piece.place) + 1) % 4);
+        piece.place = static_cast<Assignment>((static_cast<int>(piece.place) + 1) % 4);
       pieces.push_back(piece);
     }
     return pieces;
@@ -121,14 +121,14 @@ class Annealing {
 
   std::optional<Segment> segment_of(const Piece& piece) const {
     switch (piece.place) {
-      case Placement::Cpu:
+      case Assignment::Cpu:
         return costs_.whole(piece.first, Processor::Cpu);
-      case Placement::Gpu:
+      case Assignment::Gpu:
         return costs_.whole(piece.first, Processor::Gpu, piece.maps);
-      case Placement::Height:
+      case Assignment::Height:
         return costs_.split(piece.first, piece.last, SplitDim::Height, piece.share, piece.maps,
                             piece.boundary_first);
-      case Placement::OutputChannel:
+      case Assignment::OutputChannel:
         return costs_.split(piece.first, piece.last, SplitDim::OutputChannel, piece.share,
                             piece.maps);
     }
@@ -154,7 +154,7 @@ class Annealing {
         break;
       case 1: {  // elsewhere, each node of it
         const Piece old = piece;
-        const Placement place = random_place();
+        const Assignment place = random_place();
         const double share = uniform();
         const Layout maps = random_maps();
         pieces.erase(pieces.begin() + static_cast<ptrdiff_t>(i));
@@ -165,7 +165,7 @@ class Annealing {
       }
       case 2:  // one chain with the next
         if (i + 1 == pieces.size()) break;
-        piece.place = Placement::Height;
+        piece.place = Assignment::Height;
         piece.last = pieces[i + 1].last;
         pieces.erase(pieces.begin() + static_cast<ptrdiff_t>(i) + 1);
         break;

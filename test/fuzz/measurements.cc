@@ -6,8 +6,8 @@
 #include "compiler/device/quirks.h"
 #include "compiler/partition/partition.h"
 #include "compiler/schedule/schedule.h"
-#include "compiler/simulate/learn_steps.h"
-#include "compiler/simulate/simulate.h"
+#include "compiler/simulate/measured/learn_steps.h"
+#include "compiler/simulate/timing/simulate.h"
 #include "test/fuzz/no_fault.h"
 #include "test/support/graphs.h"
 

@@ -6,7 +6,7 @@
 #include "compiler/device/latency_predictor.h"
 #include "compiler/partition/partition.h"
 #include "compiler/schedule/schedule.h"
-#include "compiler/simulate/simulate.h"
+#include "compiler/simulate/timing/simulate.h"
 #include "kernels/kernel_table.h"
 #include "test/compiler/support/sample_steps.h"
 #include "test/fuzz/no_fault.h"

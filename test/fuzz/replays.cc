@@ -1,6 +1,6 @@
 // Fuzz target: any bytes are a replay file; if it is one, it is simulated on a phone's profile.
 #include "compiler/device/device_profile.h"
-#include "compiler/simulate/replay.h"
+#include "compiler/simulate/scenarios/replay.h"
 #include "test/fuzz/no_fault.h"
 
 namespace codl::test {

@@ -28,11 +28,11 @@ bool ChangeCosts::is_hopeless(const Change& change) const {
 // Returns the cost of `runs` in the place of runs [begin, end), with the transfers around them.
 double ChangeCosts::segments_us(size_t begin, size_t end, llvm::ArrayRef<RunPtr> runs) const {
   double us = 0;
-  ValuePlace before;
-  if (begin > 0) before = list_.runs()[begin - 1]->segment.place;
+  ValueSplit before;
+  if (begin > 0) before = list_.runs()[begin - 1]->segment.output;
   for (const RunPtr& run : runs) {
     us += costs_.transfer_us(before, run->segment) + compute_us(*run);
-    before = run->segment.place;
+    before = run->segment.output;
   }
   if (end < list_.runs().size()) us += costs_.transfer_us(before, list_.runs()[end]->segment);
   return us;

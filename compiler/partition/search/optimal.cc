@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "compiler/partition/places.h"
 #include "compiler/partition/search/runs.h"
 #include "compiler/partition/strategies/strategy.h"
+#include "compiler/partition/user_places.h"
 #include "compiler/support/error.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
@@ -66,7 +66,7 @@ void sort_seeds(std::vector<Seed>& seeds) {
 llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOptions& options,
                                      JudgePlan judge, llvm::ArrayRef<PartitionPlan> more_seeds,
                                      const JudgeHelp& help) {
-  CODL_ASSIGN_OR_RETURN(places, ForcedPlaces::create(costs, options.limits.places));
+  CODL_ASSIGN_OR_RETURN(places, UserPlaces::create(costs, options.limits.places));
   std::vector<Seed> seeds;
   Optimum best;
   const auto add = [&](PartitionPlan plan) -> llvm::Error {

@@ -12,39 +12,42 @@ std::optional<Change> PlanChanges::in_runs(ir::NodeId first, ir::NodeId last,
   Change change{list_.index_at(first), list_.index_at(last) + 1, {}};
   const Run& head = *list_.runs()[change.begin];
   const Run& tail = *list_.runs()[change.end - 1];
-  if (head.first < first && !maker_.add(change.runs, head.first, first - 1, head.how))
+  if (head.first < first && !maker_.add(change.runs, head.first, first - 1, head.spec))
     return std::nullopt;
   if (!add(change.runs)) return std::nullopt;
-  if (tail.last > last && !maker_.add(change.runs, last + 1, tail.last, tail.how))
+  if (tail.last > last && !maker_.add(change.runs, last + 1, tail.last, tail.spec))
     return std::nullopt;
   return change;
 }
 
-std::optional<Change> PlanChanges::placed(ir::NodeId first, ir::NodeId last, const How& how) const {
-  return in_runs(first, last, [&](Runs& runs) { return maker_.add(runs, first, last, how); });
+std::optional<Change> PlanChanges::placed(ir::NodeId first, ir::NodeId last,
+                                          const RunSpec& spec) const {
+  return in_runs(first, last, [&](Runs& runs) { return maker_.add(runs, first, last, spec); });
 }
 
-std::optional<Change> PlanChanges::apart(ir::NodeId first, ir::NodeId last, const How& how) const {
+std::optional<Change> PlanChanges::apart(ir::NodeId first, ir::NodeId last,
+                                         const RunSpec& spec) const {
   return in_runs(first, last, [&](Runs& runs) {
-    const How on_cpu{Placement::Cpu, 0, how.maps};
+    const RunSpec on_cpu{Assignment::Cpu, 0, spec.maps};
     for (ir::NodeId node = first; node <= last; ++node)
-      if (!maker_.add(runs, node, node, how) && !maker_.add(runs, node, node, on_cpu)) return false;
+      if (!maker_.add(runs, node, node, spec) && !maker_.add(runs, node, node, on_cpu))
+        return false;
     return true;
   });
 }
 
 std::optional<Change> PlanChanges::each_placed(
     ir::NodeId first, ir::NodeId last,
-    llvm::function_ref<const How*(ir::NodeId node)> how_of) const {
+    llvm::function_ref<const RunSpec*(ir::NodeId node)> spec_of) const {
   Change change{list_.index_at(first), list_.index_at(last) + 1, {}};
   for (const RunPtr& run : list_.stretch(change.begin, change.end)) {
     for (ir::NodeId node = run->first; node <= run->last;) {
-      const How* how = how_of(node);
+      const RunSpec* spec = spec_of(node);
       ir::NodeId until = node;
-      while (until < run->last && how_of(until + 1) == how) ++until;
-      if (how == nullptr && node == run->first && until == run->last)
+      while (until < run->last && spec_of(until + 1) == spec) ++until;
+      if (spec == nullptr && node == run->first && until == run->last)
         change.runs.push_back(run);
-      else if (!maker_.add(change.runs, node, until, how == nullptr ? run->how : *how))
+      else if (!maker_.add(change.runs, node, until, spec == nullptr ? run->spec : *spec))
         return std::nullopt;
       node = until + 1;
     }
@@ -53,11 +56,11 @@ std::optional<Change> PlanChanges::each_placed(
 }
 
 std::optional<double> PlanChanges::moved_share(const Run& run, double by) const {
-  const double share = run.how.gpu_share + by;
+  const double share = run.spec.gpu_share + by;
   std::optional<double> nearest;  // at which a cut is another
   for (ir::NodeId node = run.first; node <= run.last; ++node) {
-    const std::optional<SplitRule>& rule = costs_.split_rule(node, run.how.dim());
-    const std::optional<int32_t> now = rule ? cut_at(*rule, run.how.gpu_share) : std::nullopt;
+    const std::optional<SplitRule>& rule = costs_.split_rule(node, run.spec.dim());
+    const std::optional<int32_t> now = rule ? cut_at(*rule, run.spec.gpu_share) : std::nullopt;
     if (!now) return std::nullopt;
     const double next =
         static_cast<double>(*now + (by > 0 ? rule->granularity : -rule->granularity)) /
@@ -74,7 +77,7 @@ bool ChangesInTurn::at(ir::NodeId node) {
   bool has_improved = boundaries(node);
   has_improved |= shares(node);
   has_improved |= ends(node);
-  has_improved |= placements(node);
+  has_improved |= assignments(node);
   has_improved |= windows(node);
   return has_improved;
 }
@@ -84,13 +87,14 @@ bool ChangesInTurn::at(ir::NodeId node) {
 // If there are more than kMaxCuts cuts, only some at equal distances are looked at.
 llvm::SmallVector<double, ChangesInTurn::kBestCuts> ChangesInTurn::best_shares(
     const Run& run) const {
-  const std::optional<SplitRule>& rule = costs_.split_rule(run.last, run.how.dim());
+  const std::optional<SplitRule>& rule = costs_.split_rule(run.last, run.spec.dim());
   llvm::SmallVector<std::pair<double, double>, kMaxCuts> shares;  // with microseconds
   const auto granules = static_cast<int32_t>(ceil_div(rule->extent, rule->granularity));
   const int32_t stride = std::max(1, static_cast<int32_t>(ceil_div(granules, kMaxCuts)));
   for (int32_t cut = stride; cut < granules; cut += stride) {
     const double share = static_cast<double>(cut) * rule->granularity / rule->extent;
-    if (const auto segment = costs_.split(run.first, run.last, run.how.dim(), share, run.how.maps))
+    if (const auto segment =
+            costs_.split(run.first, run.last, run.spec.dim(), share, run.spec.maps))
       shares.emplace_back(segment->compute_us, share);
   }
   llvm::stable_sort(shares, llvm::less_first());
@@ -106,11 +110,11 @@ bool ChangesInTurn::boundaries(ir::NodeId node) {
   for (const bool gpu : {true, false})
     for (const bool cpu : {true, false}) {
       const RunPtr run = list_.held_at(node);
-      if (run->how.placement != Placement::Height) return has_improved;
-      How how = run->how;
-      how.boundary_first[index_of(Processor::Gpu)] = gpu;
-      how.boundary_first[index_of(Processor::Cpu)] = cpu;
-      has_improved |= try_placed(run->first, run->last, how);
+      if (run->spec.assignment != Assignment::Height) return has_improved;
+      RunSpec spec = run->spec;
+      spec.boundary_first[index_of(Processor::Gpu)] = gpu;
+      spec.boundary_first[index_of(Processor::Cpu)] = cpu;
+      has_improved |= try_placed(run->first, run->last, spec);
     }
   return has_improved;
 }
@@ -118,22 +122,22 @@ bool ChangesInTurn::boundaries(ir::NodeId node) {
 // Moves the cut: to where the run takes least by itself, then by less and less.
 bool ChangesInTurn::shares(ir::NodeId node) {
   bool has_improved = false;
-  if (const RunPtr run = list_.held_at(node); run->how.is_split())
+  if (const RunPtr run = list_.held_at(node); run->spec.is_split())
     for (double share : best_shares(*run)) {
-      How how = run->how;
-      how.gpu_share = share;
-      has_improved |= try_placed(run->first, run->last, how);
+      RunSpec spec = run->spec;
+      spec.gpu_share = share;
+      has_improved |= try_placed(run->first, run->last, spec);
     }
   for (double step : {0.08, 0.04, 0.02, 0.01}) {
     for (double sign : {1.0, -1.0}) {
       while (true) {
         const RunPtr run = list_.held_at(node);
-        if (!run->how.is_split()) return has_improved;
+        if (!run->spec.is_split()) return has_improved;
         const std::optional<double> share = changes_.moved_share(*run, sign * step);
         if (!share) break;
-        How how = run->how;
-        how.gpu_share = *share;
-        if (!try_placed(run->first, run->last, how)) break;
+        RunSpec spec = run->spec;
+        spec.gpu_share = *share;
+        if (!try_placed(run->first, run->last, spec)) break;
         has_improved = true;
       }
     }
@@ -149,55 +153,56 @@ bool ChangesInTurn::ends(ir::NodeId node) {
     const RunPtr run = list_.held_at(node);
     if (run->last + 1 >= node_count_) break;
     const RunPtr next = list_.held_at(run->last + 1);
-    How joined = run->how.is_split() ? run->how : next->how;
-    const auto try_joined = [&](Placement placement) {
-      joined.placement = placement;
-      const bool is_so = run->how.placement == placement;
-      const bool is_next_so = next->how.placement == placement;
+    RunSpec joined = run->spec.is_split() ? run->spec : next->spec;
+    const auto try_joined = [&](Assignment assignment) {
+      joined.assignment = assignment;
+      const bool is_so = run->spec.assignment == assignment;
+      const bool is_next_so = next->spec.assignment == assignment;
       return ((is_so || is_next_so) && try_placed(run->first, next->last, joined)) ||
              (is_so && is_next_so && next->count() > 1 &&
               try_placed(run->first, run->last + 1, joined));
     };
-    if (!try_joined(Placement::Height) && !try_joined(Placement::OutputChannel)) break;
+    if (!try_joined(Assignment::Height) && !try_joined(Assignment::OutputChannel)) break;
     has_improved = true;
   }
   const RunPtr run = list_.held_at(node);
   if (run->count() > 1) {
     const ir::NodeId middle = run->first + (run->last - run->first) / 2;
-    has_improved |= try_placed(run->first, middle, run->how);
+    has_improved |= try_placed(run->first, middle, run->spec);
     const RunPtr now = list_.held_at(node);
-    if (now->count() > 1) has_improved |= try_placed(now->last, now->last, now->how);
+    if (now->count() > 1) has_improved |= try_placed(now->last, now->last, now->spec);
   }
   return has_improved;
 }
 
-llvm::SmallVector<How, 3> ChangesInTurn::whole_places() const {
-  llvm::SmallVector<How, 3> places = {How{}};
-  for (Layout maps : costs_.gpu_maps()) places.push_back({Placement::Gpu, 0, maps});
+llvm::SmallVector<RunSpec, 3> ChangesInTurn::whole_places() const {
+  llvm::SmallVector<RunSpec, 3> places = {RunSpec{}};
+  for (Layout maps : costs_.gpu_maps()) places.push_back({Assignment::Gpu, 0, maps});
   return places;
 }
 
-bool ChangesInTurn::placements(ir::NodeId node) {
+bool ChangesInTurn::assignments(ir::NodeId node) {
   bool has_improved = false;
-  for (const How& how : whole_places()) {
+  for (const RunSpec& spec : whole_places()) {
     const RunPtr run = list_.held_at(node);
-    if (!is_placed(run->first, run->first, how))
-      has_improved |= try_placed(run->first, run->last, how);
+    if (!is_placed(run->first, run->first, spec))
+      has_improved |= try_placed(run->first, run->last, spec);
   }
-  for (Placement placement : {Placement::Height, Placement::OutputChannel}) {
+  for (Assignment assignment : {Assignment::Height, Assignment::OutputChannel}) {
     const RunPtr run = list_.held_at(node);
-    if (run->how.placement == placement) {
+    if (run->spec.assignment == assignment) {
       for (Layout maps : costs_.gpu_maps())
-        if (maps != run->how.maps)
-          has_improved |= try_placed(run->first, run->last, {placement, run->how.gpu_share, maps});
+        if (maps != run->spec.maps)
+          has_improved |=
+              try_placed(run->first, run->last, {assignment, run->spec.gpu_share, maps});
       continue;
     }
     // Nodes of a chain of rows are hardly ever one of channels.
-    const ir::NodeId last = placement == Placement::Height ? run->last : run->first;
+    const ir::NodeId last = assignment == Assignment::Height ? run->last : run->first;
     const std::optional<BestSplit> best = best_split(run->first, last);
     if (!best) continue;
     for (double share : {best->gpu_share, 0.25, 0.5, 0.75})
-      has_improved |= try_placed(run->first, last, {placement, share, best->maps});
+      has_improved |= try_placed(run->first, last, {assignment, share, best->maps});
   }
   return has_improved;
 }
@@ -212,32 +217,32 @@ bool ChangesInTurn::windows(ir::NodeId node) {
       while (last > node && !best_split(last, last)) --last;
       if (last < node + length / 2) break;  // no longer than the window before
     }
-    for (const How& how : whole_places())
-      if (!is_placed(node, last, how)) has_improved |= try_placed(node, last, how);
+    for (const RunSpec& spec : whole_places())
+      if (!is_placed(node, last, spec)) has_improved |= try_placed(node, last, spec);
     const std::optional<BestSplit> best = best_split(node, last);
     if (!best) continue;
-    const How by_channels{Placement::OutputChannel, best->gpu_share, best->maps};
+    const RunSpec by_channels{Assignment::OutputChannel, best->gpu_share, best->maps};
     if (!is_placed(node, last, by_channels)) has_improved |= try_placed(node, last, by_channels);
-    const How split{Placement::Height, best->gpu_share, best->maps};
+    const RunSpec split{Assignment::Height, best->gpu_share, best->maps};
     if (!is_placed(node, last, split)) has_improved |= try_placed(node, last, split);
     has_improved |= try_apart(node, last, split);
     // Elsewhere, too: to cut one of a chain apart ends it, and may only pay for both.
     if (length == 2)
       for (double share : {0.25, 0.5, 0.75})
-        has_improved |= try_apart(node, last, {Placement::Height, share, best->maps});
+        has_improved |= try_apart(node, last, {Assignment::Height, share, best->maps});
   }
   return has_improved;
 }
 
 bool ChangesInTurn::mixes(ir::NodeId first, ir::NodeId last) {
-  const llvm::SmallVector<How, 3> places = whole_places();
+  const llvm::SmallVector<RunSpec, 3> places = whole_places();
   llvm::SmallVector<size_t, 8> choices(last - first + 1, 0);  // choices of places, indexed by node
-  const auto how_of = [&](ir::NodeId node) {
+  const auto spec_of = [&](ir::NodeId node) {
     return node < first || node > last ? nullptr : &places[choices[node - first]];
   };
   bool has_improved = false;
   while (!judge_.is_over()) {
-    has_improved |= judge_.try_change(changes_.each_placed(first, last, how_of));
+    has_improved |= judge_.try_change(changes_.each_placed(first, last, spec_of));
     // Goes to the next combination. The last nodes change first, because plans that differ at their
     // ends are timed soon.
     size_t i = choices.size();
@@ -255,19 +260,19 @@ bool ChangesInTurn::of_branches(ir::NodeId first, ir::NodeId last) {
         region.meeting > last)
       continue;
     for (const std::vector<ir::NodeId>& branch : region.branches)
-      for (const How& how : whole_places()) {
+      for (const RunSpec& spec : whole_places()) {
         if (judge_.is_over()) return has_improved;
         const auto is_in = [&](ir::NodeId node) {
           return std::binary_search(branch.begin(), branch.end(), node);
         };
         has_improved |= judge_.try_change(
             changes_.each_placed(branch.front(), branch.back(),
-                                 [&](ir::NodeId node) { return is_in(node) ? &how : nullptr; }));
-        How others;
-        if (how.placement == Placement::Cpu) others = {Placement::Gpu, 0, costs_.gpu_maps()[0]};
+                                 [&](ir::NodeId node) { return is_in(node) ? &spec : nullptr; }));
+        RunSpec others;
+        if (spec.assignment == Assignment::Cpu) others = {Assignment::Gpu, 0, costs_.gpu_maps()[0]};
         has_improved |= judge_.try_change(
             changes_.each_placed(region.branches.front().front(), region.meeting - 1,
-                                 [&](ir::NodeId node) { return is_in(node) ? &how : &others; }));
+                                 [&](ir::NodeId node) { return is_in(node) ? &spec : &others; }));
       }
   }
   return has_improved;
@@ -283,14 +288,14 @@ std::optional<ChangesInTurn::BestSplit> ChangesInTurn::best_split(ir::NodeId fir
   return best;
 }
 
-bool ChangesInTurn::is_placed(ir::NodeId first, ir::NodeId last, const How& how) const {
+bool ChangesInTurn::is_placed(ir::NodeId first, ir::NodeId last, const RunSpec& spec) const {
   const auto is_so = [&](const Run& run) {
-    if (run.how.placement != how.placement || how.placement == Placement::Cpu)
-      return run.how.placement == how.placement;
-    if (how.is_split()) return run.how.maps == how.maps;
-    return costs_.gpu_maps_of(run.first, how.maps) == run.segment.place.maps;
+    if (run.spec.assignment != spec.assignment || spec.assignment == Assignment::Cpu)
+      return run.spec.assignment == spec.assignment;
+    if (spec.is_split()) return run.spec.maps == spec.maps;
+    return costs_.gpu_maps_of(run.first, spec.maps) == run.segment.output.maps;
   };
-  if (how.is_split()) return is_so(list_.at(first)) && list_.at(first).last >= last;
+  if (spec.is_split()) return is_so(list_.at(first)) && list_.at(first).last >= last;
   for (ir::NodeId node = first; node <= last; ++node)
     if (!is_so(list_.at(node))) return false;
   return true;

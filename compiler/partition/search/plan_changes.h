@@ -26,13 +26,14 @@ class PlanChanges {
 
   // Nodes [first, last] in one run or, on one processor, in runs of one node. Other nodes of their
   // old runs stay as they are placed.
-  std::optional<Change> placed(ir::NodeId first, ir::NodeId last, const How& how) const;
+  std::optional<Change> placed(ir::NodeId first, ir::NodeId last, const RunSpec& spec) const;
   // The same with a run for each node; those that cannot be split so stay on the CPU.
-  std::optional<Change> apart(ir::NodeId first, ir::NodeId last, const How& how) const;
+  std::optional<Change> apart(ir::NodeId first, ir::NodeId last, const RunSpec& spec) const;
   // Nodes [first, last], of which `how_of` says how: null leaves them as they are. Neighbours of
   // one run that go to one place are one run there, too.
-  std::optional<Change> each_placed(ir::NodeId first, ir::NodeId last,
-                                    llvm::function_ref<const How*(ir::NodeId node)> how_of) const;
+  std::optional<Change> each_placed(
+      ir::NodeId first, ir::NodeId last,
+      llvm::function_ref<const RunSpec*(ir::NodeId node)> spec_of) const;
   // The GPU's share of a split run, more by `by`, or by as much as moves a cut. Nothing where none
   // can be moved so.
   std::optional<double> moved_share(const Run& run, double by) const;
@@ -90,18 +91,18 @@ class ChangesInTurn {
   bool shares(ir::NodeId node);
   llvm::SmallVector<double, kBestCuts> best_shares(const Run& run) const;
   bool ends(ir::NodeId node);
-  bool placements(ir::NodeId node);
+  bool assignments(ir::NodeId node);
   bool windows(ir::NodeId node);
 
-  bool try_placed(ir::NodeId first, ir::NodeId last, const How& how) {
-    return !judge_.is_over() && judge_.try_change(changes_.placed(first, last, how));
+  bool try_placed(ir::NodeId first, ir::NodeId last, const RunSpec& spec) {
+    return !judge_.is_over() && judge_.try_change(changes_.placed(first, last, spec));
   }
-  bool try_apart(ir::NodeId first, ir::NodeId last, const How& how) {
-    return !judge_.is_over() && judge_.try_change(changes_.apart(first, last, how));
+  bool try_apart(ir::NodeId first, ir::NodeId last, const RunSpec& spec) {
+    return !judge_.is_over() && judge_.try_change(changes_.apart(first, last, spec));
   }
-  bool is_placed(ir::NodeId first, ir::NodeId last, const How& how) const;
+  bool is_placed(ir::NodeId first, ir::NodeId last, const RunSpec& spec) const;
   // The places on one processor.
-  llvm::SmallVector<How, 3> whole_places() const;
+  llvm::SmallVector<RunSpec, 3> whole_places() const;
   // The GPU's share at which both processors would end together, and the layout in which that is
   // most. Nothing if the nodes cannot be split.
   struct BestSplit {

@@ -33,9 +33,9 @@ class RandomChanges {
 
   // Below `count`. The engine's numbers are the standard's, those of its distributions are not.
   ir::NodeId draw(ir::NodeId count) { return static_cast<ir::NodeId>(random_() % count); }
-  How any_how();
-  How any_how_and_boundary();
-  std::optional<Change> in_chain(ir::NodeId first, ir::NodeId last, How how) const;
+  RunSpec any_spec();
+  RunSpec any_spec_and_boundary();
+  std::optional<Change> in_chain(ir::NodeId first, ir::NodeId last, RunSpec spec) const;
   std::optional<Change> elsewhere(ir::NodeId first, ir::NodeId last);
 
   const CostModel& costs_;

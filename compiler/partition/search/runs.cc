@@ -44,22 +44,22 @@ Runs runs_of(const PartitionPlan& plan) {
     run.last = last_of_segment(plan, first);
     const NodePartition& head = plan.node_partitions[first];
     if (head.is_split()) {
-      run.how.placement =
-          head.dim == SplitDim::Height ? Placement::Height : Placement::OutputChannel;
+      run.spec.assignment =
+          head.dim == SplitDim::Height ? Assignment::Height : Assignment::OutputChannel;
       const double gpu = head.part_on(Processor::Gpu)->owned.count();
-      run.how.gpu_share = gpu / (gpu + head.part_on(Processor::Cpu)->owned.count());
+      run.spec.gpu_share = gpu / (gpu + head.part_on(Processor::Cpu)->owned.count());
       for (const Part& part : head.parts)
-        run.how.boundary_first[index_of(part.processor)] = part.boundary_first;
+        run.spec.boundary_first[index_of(part.processor)] = part.boundary_first;
     } else {
-      run.how.placement = head.part_on(Processor::Gpu) ? Placement::Gpu : Placement::Cpu;
+      run.spec.assignment = head.part_on(Processor::Gpu) ? Assignment::Gpu : Assignment::Cpu;
     }
     for (ir::NodeId node = first; node <= run.last; ++node) {
       // Nodes of a chain that have no kernel for the preferred layout are in another.
       const Part* gpu = plan.node_partitions[node].part_on(Processor::Gpu);
-      if (gpu != nullptr && gpu->maps == Layout::Image2d) run.how.maps = gpu->maps;
+      if (gpu != nullptr && gpu->maps == Layout::Image2d) run.spec.maps = gpu->maps;
       run.segment.node_partitions.push_back(plan.node_partitions[node]);
     }
-    run.segment.place = ValuePlace::of(run.segment.node_partitions.back());
+    run.segment.output = ValueSplit::of(run.segment.node_partitions.back());
     first = run.last + 1;
     runs.push_back(finished(std::move(run)));
   }
@@ -115,29 +115,29 @@ void RunList::go_back_to(const Runs& runs) {
   runs_ = runs;
 }
 
-std::optional<Run> RunMaker::make(ir::NodeId first, ir::NodeId last, const How& how) const {
-  Run run{first, last, how, {}};
+std::optional<Run> RunMaker::make(ir::NodeId first, ir::NodeId last, const RunSpec& spec) const {
+  Run run{first, last, spec, {}};
   std::optional<Segment> segment;
-  if (how.is_split()) {
+  if (spec.is_split()) {
     if (run.count() > static_cast<size_t>(options_.max_chain)) return std::nullopt;
-    std::array<bool, 2> boundary_first = how.boundary_first;
+    std::array<bool, 2> boundary_first = spec.boundary_first;
     if (options_.boundary_first != BoundaryFirst::Auto)
       boundary_first.fill(options_.boundary_first == BoundaryFirst::Always);
-    segment = costs_.split(first, last, how.dim(), how.gpu_share, how.maps, boundary_first);
+    segment = costs_.split(first, last, spec.dim(), spec.gpu_share, spec.maps, boundary_first);
   } else if (first == last) {
-    segment = costs_.whole(first, how.placement == Placement::Cpu ? Processor::Cpu : Processor::Gpu,
-                           how.maps);
+    segment = costs_.whole(
+        first, spec.assignment == Assignment::Cpu ? Processor::Cpu : Processor::Gpu, spec.maps);
   }
   if (!segment) return std::nullopt;
   run.segment = std::move(*segment);
   return run;
 }
 
-bool RunMaker::add_whole(Runs& runs, ir::NodeId first, ir::NodeId last, const How& how) const {
-  How other = how;
-  other.placement = how.placement == Placement::Cpu ? Placement::Gpu : Placement::Cpu;
+bool RunMaker::add_whole(Runs& runs, ir::NodeId first, ir::NodeId last, const RunSpec& spec) const {
+  RunSpec other = spec;
+  other.assignment = spec.assignment == Assignment::Cpu ? Assignment::Gpu : Assignment::Cpu;
   for (ir::NodeId node = first; node <= last; ++node) {
-    std::optional<Run> run = make(node, node, how);
+    std::optional<Run> run = make(node, node, spec);
     if (!run) run = make(node, node, other);
     if (!run) return false;
     runs.push_back(finished(std::move(*run)));
@@ -145,9 +145,9 @@ bool RunMaker::add_whole(Runs& runs, ir::NodeId first, ir::NodeId last, const Ho
   return true;
 }
 
-bool RunMaker::add(Runs& runs, ir::NodeId first, ir::NodeId last, const How& how) const {
-  if (!how.is_split()) return add_whole(runs, first, last, how);
-  std::optional<Run> run = make(first, last, how);
+bool RunMaker::add(Runs& runs, ir::NodeId first, ir::NodeId last, const RunSpec& spec) const {
+  if (!spec.is_split()) return add_whole(runs, first, last, spec);
+  std::optional<Run> run = make(first, last, spec);
   if (!run) return false;
   runs.push_back(finished(std::move(*run)));
   return true;

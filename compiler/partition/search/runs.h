@@ -11,19 +11,19 @@
 namespace codl::compiler {
 
 // How nodes are placed, before kernels are chosen.
-struct How {
-  Placement placement = Placement::Cpu;
+struct RunSpec {
+  Assignment assignment = Assignment::Cpu;
   double gpu_share = 0;        // set if split
   Layout maps = Layout::Nhwc;  // that the GPU prefers
   // Indexed by processor, for a split along Height: whether its parts are Part::boundary_first.
   std::array<bool, 2> boundary_first = {true, true};
 
   bool is_split() const {
-    return placement == Placement::Height || placement == Placement::OutputChannel;
+    return assignment == Assignment::Height || assignment == Assignment::OutputChannel;
   }
   // Only for a split.
   SplitDim dim() const {
-    return placement == Placement::Height ? SplitDim::Height : SplitDim::OutputChannel;
+    return assignment == Assignment::Height ? SplitDim::Height : SplitDim::OutputChannel;
   }
 };
 
@@ -31,7 +31,7 @@ struct How {
 struct Run {
   ir::NodeId first = 0;
   ir::NodeId last = 0;
-  How how;
+  RunSpec spec;
   Segment segment;   // the resulting segment
   uint64_t key = 0;  // key of its parts, which differs from other runs'
 
@@ -86,11 +86,11 @@ class RunMaker {
 
   // Appends nodes [first, last] as one run or, on one processor, as runs of one node each; a node
   // that cannot be there stays where it can. False if they cannot be placed so.
-  bool add(Runs& runs, ir::NodeId first, ir::NodeId last, const How& how) const;
+  bool add(Runs& runs, ir::NodeId first, ir::NodeId last, const RunSpec& spec) const;
 
  private:
-  std::optional<Run> make(ir::NodeId first, ir::NodeId last, const How& how) const;
-  bool add_whole(Runs& runs, ir::NodeId first, ir::NodeId last, const How& how) const;
+  std::optional<Run> make(ir::NodeId first, ir::NodeId last, const RunSpec& spec) const;
+  bool add_whole(Runs& runs, ir::NodeId first, ir::NodeId last, const RunSpec& spec) const;
 
   const CostModel& costs_;
   const PartitionOptions& options_;

@@ -15,11 +15,11 @@ struct Reached {
 };
 
 // The places of a whole node. The first is taken among equals.
-const ValuePlace kWholePlaces[] = {ValuePlace::on_cpu(), ValuePlace::on_gpu(Layout::Image2d),
-                                   ValuePlace::on_gpu(Layout::Nhwc)};
+const ValueSplit kWholePlaces[] = {ValueSplit::on_cpu(), ValueSplit::on_gpu(Layout::Image2d),
+                                   ValueSplit::on_gpu(Layout::Nhwc)};
 size_t place_of(const Segment& segment) {
-  if (segment.place.placement == Placement::Cpu) return 0;
-  return segment.place.maps == Layout::Image2d ? 1 : 2;
+  if (segment.output.assignment == Assignment::Cpu) return 0;
+  return segment.output.maps == Layout::Image2d ? 1 : 2;
 }
 using Places = std::array<Reached, std::size(kWholePlaces)>;
 

@@ -57,7 +57,7 @@ class Chooser {
   // A plan of the paper's has its values on the GPU between operators, in its layout.
   void offer(std::optional<Segment> segment, double gpu_share, std::optional<Choice>& best) const {
     if (!segment) return;
-    const double us = segment->compute_us + costs_.transfer_us(ValuePlace::on_gpu(maps_), *segment);
+    const double us = segment->compute_us + costs_.transfer_us(ValueSplit::on_gpu(maps_), *segment);
     if (!best || us < best->us) best = Choice{std::move(*segment), us, gpu_share};
   }
 

@@ -17,8 +17,8 @@ namespace {
 
 // Placements, each with two layouts of the GPU's maps.
 constexpr size_t kPlaceCount = 8;
-constexpr size_t index_of(const ValuePlace& place) {
-  return 2 * static_cast<size_t>(place.placement) + (place.maps == Layout::Image2d ? 0 : 1);
+constexpr size_t index_of(const ValueSplit& place) {
+  return 2 * static_cast<size_t>(place.assignment) + (place.maps == Layout::Image2d ? 0 : 1);
 }
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -39,7 +39,7 @@ class Search {
         options_(options),
         node_count_(static_cast<ir::NodeId>(costs.graph().nodes().size())) {
     states_.resize(node_count_ + 1);
-    states_[0][index_of(ValuePlace{})].us = 0;  // the inputs are the application's
+    states_[0][index_of(ValueSplit{})].us = 0;  // the inputs are the application's
   }
 
   llvm::Expected<PartitionPlan> run() {
@@ -103,14 +103,14 @@ class Search {
   }
 
   void offer(ir::NodeId first, ir::NodeId last, Segment segment) {
-    State& end = states_[last + 1][index_of(segment.place)];
+    State& end = states_[last + 1][index_of(segment.output)];
     std::optional<CostModel::OutsideReads> reads;
     for (size_t before = 0; before < kPlaceCount; ++before) {
       const double us_before = states_[first][before].us;
       if (us_before + segment.compute_us >= end.us) continue;
       if (!reads) reads = costs_.outside_reads(segment);
       const double us = us_before + segment.compute_us +
-                        costs_.transfer_us(states_[first][before].segment.place, *reads);
+                        costs_.transfer_us(states_[first][before].segment.output, *reads);
       if (us >= end.us) continue;  // ties keep the first found: a fixed order
       end = {us, segment, first, before};
     }

@@ -5,7 +5,7 @@
 
 #include "compiler/memory/memory_plan.h"
 #include "compiler/partition/partition.h"
-#include "compiler/simulate/figures.h"
+#include "compiler/simulate/timing/figures.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 #include "test/support/graphs.h"

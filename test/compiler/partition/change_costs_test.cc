@@ -10,8 +10,8 @@
 #include "compiler/partition/partition.h"
 #include "compiler/partition/search/random_changes.h"
 #include "compiler/schedule/schedule.h"
-#include "compiler/simulate/plan_times.h"
-#include "compiler/simulate/simulate.h"
+#include "compiler/simulate/timing/plan_times.h"
+#include "compiler/simulate/timing/simulate.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 #include "test/support/graphs.h"
@@ -65,11 +65,11 @@ TEST_CASE("a whole branch moved changes the plan by what two whole simulations d
     PlanTimes times(graph, predictor);
     for (const BranchRegion& region : branch_regions(graph))
       for (const std::vector<ir::NodeId>& branch : region.branches)
-        for (Placement placement : {Placement::Cpu, Placement::Gpu}) {
-          const How how{placement, 0, Layout::Nhwc};
+        for (Assignment assignment : {Assignment::Cpu, Assignment::Gpu}) {
+          const RunSpec spec{assignment, 0, Layout::Nhwc};
           const auto change = changes.each_placed(
               branch.front(), branch.back(),
-              [&](ir::NodeId node) { return llvm::is_contained(branch, node) ? &how : nullptr; });
+              [&](ir::NodeId node) { return llvm::is_contained(branch, node) ? &spec : nullptr; });
           REQUIRE(change);
           const double before_us = test::value_of(times.time_us(list.plan()));
           CHECK(before_us == whole_us(graph, list.plan(), predictor));

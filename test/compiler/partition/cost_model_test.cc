@@ -6,7 +6,7 @@
 #include "compiler/partition/split_geometry.h"
 #include "compiler/partition/strategies/strategy.h"
 #include "compiler/schedule/schedule.h"
-#include "compiler/simulate/simulate.h"
+#include "compiler/simulate/timing/simulate.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 #include "test/support/graphs.h"
@@ -97,9 +97,9 @@ TEST_CASE("what a value's transfer costs is what the schedule moves, wherever bo
                                                             : *costs.whole(node, Processor::Cpu));
       append_segment(plan, segments.back());
     }
-    const double us = costs.transfer_us(segments[maker].place, segments[maker + 1]);
-    CAPTURE(turn, segments[maker].place.placement, segments[maker + 1].place.placement,
-            segments[maker].place.maps, segments[maker + 1].place.maps);
+    const double us = costs.transfer_us(segments[maker].output, segments[maker + 1]);
+    CAPTURE(turn, segments[maker].output.assignment, segments[maker + 1].output.assignment,
+            segments[maker].output.maps, segments[maker + 1].output.maps);
     // Times of steps are whole nanoseconds.
     CHECK(us == Approx(scheduled_us(graph, plan, maker, predictor)).margin(0.01));
   }

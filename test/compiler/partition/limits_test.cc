@@ -7,12 +7,12 @@
 
 #include "compiler/frontend/onnx_import.h"
 #include "compiler/partition/partition.h"
-#include "compiler/partition/places.h"
+#include "compiler/partition/user_places.h"
 #include "compiler/pipeline.h"
 #include "compiler/schedule/bound_slices.h"
 #include "compiler/schedule/schedule.h"
-#include "compiler/simulate/figures.h"
-#include "compiler/simulate/simulate.h"
+#include "compiler/simulate/timing/figures.h"
+#include "compiler/simulate/timing/simulate.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "schema/ahead_window.h"
 #include "test/compiler/support/golden.h"
@@ -388,10 +388,10 @@ std::string place_text(const PartitionOptions& options, const std::string& name)
 }
 
 TEST_CASE("nodes are where --place puts them, whatever the strategy") {
-  const ForcedPlacement places[] = {{"b", Processor::Cpu},
-                                    {"b", Processor::Gpu},
-                                    {"b", {}, SplitDim::Height, 0.25},
-                                    {"b", {}, SplitDim::OutputChannel, 0.5}};
+  const UserPlace places[] = {{"b", Processor::Cpu},
+                              {"b", Processor::Gpu},
+                              {"b", {}, SplitDim::Height, 0.25},
+                              {"b", {}, SplitDim::OutputChannel, 0.5}};
   const char* expected[] = {"cpu", "gpu", "rows 4", "channels 16"};
   for (const char* strategy : {"cpu", "gpu", "coarse", "fine", "mulayer", "codl", "segments"})
     for (size_t i = 0; i < 4; ++i) {
@@ -463,8 +463,8 @@ TEST_CASE("places that cannot be are refused, with what can") {
   const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   const LatencyPredictor predictor(profile);
   const CostModel costs(graph, predictor);
-  const auto refusal = [&](std::vector<ForcedPlacement> places) {
-    return test::error_of(ForcedPlaces::create(costs, places));
+  const auto refusal = [&](std::vector<UserPlace> places) {
+    return test::error_of(UserPlaces::create(costs, places));
   };
   CHECK(refusal({{"frist_conv", Processor::Cpu}}) ==
         "--place: expected a node of the graph (--dump=graph), found \"frist_conv\" (did you mean "
@@ -475,8 +475,8 @@ TEST_CASE("places that cannot be are refused, with what can") {
   no_gpu.has_gpu = false;
   const LatencyPredictor cpu_predictor(no_gpu);
   const CostModel cpu_costs(graph, cpu_predictor);
-  const std::vector<ForcedPlacement> on_gpu = {{"first_conv", Processor::Gpu}};
-  CHECK(test::error_of(ForcedPlaces::create(cpu_costs, on_gpu)) ==
+  const std::vector<UserPlace> on_gpu = {{"first_conv", Processor::Gpu}};
+  CHECK(test::error_of(UserPlaces::create(cpu_costs, on_gpu)) ==
         "test: expected a kernel for node \"first_conv\" where --place puts it, found that it can "
         "be: cpu");
 }
@@ -493,8 +493,8 @@ TEST_CASE("a chain goes on on both sides of a node that leaves it") {
                                         " cpu\na rows 8 chain=0\nb rows 8 chain=0\n"
                                         "c rows 8 chain=0\n" +
                                         last + " cpu\n");
-  const std::vector<ForcedPlacement> asked = {{"c", Processor::Gpu}};
-  const ForcedPlaces places = test::value_of(ForcedPlaces::create(costs, asked));
+  const std::vector<UserPlace> asked = {{"c", Processor::Gpu}};
+  const UserPlaces places = test::value_of(UserPlaces::create(costs, asked));
   CHECK_FALSE(places.are_kept(plan));
   REQUIRE(test::error_of(places.apply(plan)) == "");
   CHECK(places.are_kept(plan));

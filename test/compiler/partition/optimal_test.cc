@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "compiler/partition/partition.h"
-#include "compiler/partition/placements.h"
 #include "compiler/partition/strategies/strategy.h"
+#include "compiler/partition/value_tensors.h"
 #include "compiler/schedule/schedule.h"
-#include "compiler/simulate/plan_times.h"
+#include "compiler/simulate/timing/plan_times.h"
 #include "test/compiler/support/partition_text.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
@@ -147,7 +147,7 @@ TEST_CASE(
 // Counts nodes of which a queue computes the rows at the cut first.
 size_t count_handed_over(const ir::Graph& graph, const PartitionPlan& plan,
                          const DeviceProfile& profile) {
-  const Placer placer(graph, profile);
+  const TensorPlacer placer(graph, profile);
   size_t count = 0;
   for (const ir::Node& node : graph.nodes())
     count += llvm::any_of(placer.place(node.output, placer.use_of(plan, node.output)).boundary,

@@ -5,7 +5,7 @@
 #include "compiler/partition/partition.h"
 #include "compiler/report/alternatives.h"
 #include "compiler/schedule/schedule.h"
-#include "compiler/simulate/simulate.h"
+#include "compiler/simulate/timing/simulate.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 #include "test/support/graphs.h"

@@ -7,7 +7,7 @@
 #include "compiler/memory/memory_plan.h"
 #include "compiler/partition/kernel_choice.h"
 #include "compiler/partition/partition.h"
-#include "compiler/partition/placements.h"
+#include "compiler/partition/value_tensors.h"
 #include "compiler/schedule/bound_slices.h"
 #include "compiler/schedule/concat_windows.h"
 #include "compiler/schedule/half_storage.h"
@@ -387,10 +387,10 @@ TEST_CASE("rows at a cut are as other rows where the GPU reads them in the other
   const ir::Graph graph = builder.finish(builder.conv("b", a, 32));
   check_says_nothing(graph, profile, 0.5, [&](PartitionPlan& plan) {
     read_as_buffer(graph, predictor, "b", plan);
-    const Placer placer(graph, profile);
-    const ValuePlacement placement = placer.place(a, placer.use_of(plan, a));
-    CHECK((placement.other_layout != kNoTensor) == (sharing == Sharing::Separate));
-    CHECK(placement.buffer_is_shared == (sharing != Sharing::Separate));
+    const TensorPlacer placer(graph, profile);
+    const ValueTensors value_tensors = placer.place(a, placer.use_of(plan, a));
+    CHECK((value_tensors.other_layout != kNoTensor) == (sharing == Sharing::Separate));
+    CHECK(value_tensors.buffer_is_shared == (sharing != Sharing::Separate));
   });
 }
 
@@ -399,7 +399,7 @@ TEST_CASE("an output has no rows at a cut that are handed over") {
   const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
   const ir::Graph graph = four_in_a_row();
   const DeviceProfile profile = test::test_profile(sharing);
-  const Placer placer(graph, profile);
+  const TensorPlacer placer(graph, profile);
   ValueUse use;
   use.boundary_unit = {1, 1};
   use.made_in = Layout::Nhwc;

@@ -3,7 +3,7 @@
 #include "compiler/memory/memory_plan.h"
 #include "compiler/partition/partition.h"
 #include "compiler/schedule/schedule.h"
-#include "compiler/simulate/simulate.h"
+#include "compiler/simulate/timing/simulate.h"
 #include "kernels/kernel_table.h"
 #include "test/support/catch.h"
 #include "test/support/graphs.h"

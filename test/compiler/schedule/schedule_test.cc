@@ -9,7 +9,7 @@
 #include "compiler/partition/kernel_choice.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/passes.h"
-#include "compiler/simulate/simulate.h"
+#include "compiler/simulate/timing/simulate.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
 #include "test/support/graphs.h"

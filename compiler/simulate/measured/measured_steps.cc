@@ -1,0 +1,83 @@
+#include "compiler/simulate/measured/measured_steps.h"
+
+#include <cmath>
+
+#include "compiler/support/error.h"
+#include "compiler/support/json_reader.h"
+
+namespace codl::compiler {
+namespace {
+
+// The rounding of a prediction, which a plan has as a float.
+constexpr double kRounding = 1e-3;
+
+MeasuredSteps read_variant(const JsonValue& value) {
+  value.keys();  // it has more, for others
+  MeasuredSteps measured;
+  measured.variant = value.member("variant").as_string();
+  measured.median_us = value.member("median_us").as_number();
+  for (const JsonValue& element : value.member("steps").elements()) {
+    MeasuredStep& step = measured.steps.emplace_back();
+    element.keys();
+    step.node = element.member("node").as_string();
+    step.kernel = element.member("kernel").as_string();
+    step.predicted_us = element.member("predicted_us").as_number();
+    step.start_us = element.member("start_us").as_number();
+    step.end_us = element.member("end_us").as_number();
+    step.median_us = element.member("median_us").as_number();
+  }
+  return measured;
+}
+
+}  // namespace
+
+llvm::Expected<std::vector<MeasuredSteps>> read_measured_steps(llvm::StringRef json,
+                                                               llvm::StringRef path,
+                                                               const DeviceProfile& profile) {
+  CODL_ASSIGN_OR_RETURN(document, JsonDocument::parse(json, path));
+  const JsonValue root = document->root();
+  const JsonValue found = root.member("plan_device");
+  if (!profile.covers(found.as_string()))
+    found.expected("device \"" + profile.name + "\", or one that its profile has as a base");
+  std::vector<MeasuredSteps> measured;
+  if (!root.has_member("steps") && root.has_member("variants")) {
+    root.keys();
+    for (const JsonValue& variant : root.member("variants").elements())
+      measured.push_back(read_variant(variant));
+  } else {
+    measured.push_back(read_variant(root));
+  }
+  if (llvm::Error error = document->finish()) return error;
+  return measured;
+}
+
+llvm::Expected<const MeasuredSteps*> measured_steps_of(const std::vector<MeasuredSteps>& measured,
+                                                       llvm::StringRef path,
+                                                       const Variant& variant) {
+  for (const MeasuredSteps& of : measured) {
+    if (of.variant != variant.name) continue;
+    if (of.steps.size() != variant.steps.size())
+      return input_error(path, "expected {0} steps, as variant {1} of the plan has, found {2}",
+                         variant.steps.size(), variant.name, of.steps.size());
+    for (size_t id = 0; id < variant.steps.size(); ++id) {
+      const Step& step = variant.steps[id];
+      const char* kernel = step.kernel != nullptr ? step.kernel->symbol
+                                                  : kStepKindNames[static_cast<size_t>(step.kind)];
+      if (of.steps[id].node != step.name || of.steps[id].kernel != kernel)
+        return input_error(
+            path, "expected step {0} of variant {1} to be {2} of \"{3}\", found {4} of \"{5}\"", id,
+            variant.name, kernel, step.name, of.steps[id].kernel, of.steps[id].node);
+      if (std::abs(of.steps[id].predicted_us - step.predicted_us) >
+          kRounding * (step.predicted_us + 1))
+        return input_error(
+            path,
+            "expected the {0:f2} us that the plan has of step {1} of variant {2}, found "
+            "{3:f2}: of another plan of that name",
+            step.predicted_us, id, variant.name, of.steps[id].predicted_us);
+    }
+    return &of;
+  }
+  return nullptr;
+}
+
+}  // namespace codl::compiler
