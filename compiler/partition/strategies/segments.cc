@@ -17,7 +17,7 @@ namespace {
 
 // Placements, each with two layouts of the GPU's maps.
 constexpr size_t kPlaceCount = 8;
-constexpr size_t index_of(const ValueSplit& place) {
+constexpr size_t state_of(const ValueSplit& place) {
   return 2 * static_cast<size_t>(place.assignment) + (place.maps == Layout::Image2d ? 0 : 1);
 }
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -39,7 +39,7 @@ class Search {
         options_(options),
         node_count_(static_cast<ir::NodeId>(costs.graph().nodes().size())) {
     states_.resize(node_count_ + 1);
-    states_[0][index_of(ValueSplit{})].us = 0;  // the inputs are the application's
+    states_[0][state_of(ValueSplit{})].us = 0;  // the inputs are the application's
   }
 
   llvm::Expected<PartitionPlan> run() {
@@ -103,7 +103,7 @@ class Search {
   }
 
   void offer(ir::NodeId first, ir::NodeId last, Segment segment) {
-    State& end = states_[last + 1][index_of(segment.output)];
+    State& end = states_[last + 1][state_of(segment.output)];
     std::optional<CostModel::OutsideReads> reads;
     for (size_t before = 0; before < kPlaceCount; ++before) {
       const double us_before = states_[first][before].us;
