@@ -89,6 +89,8 @@ class Shrinker {
                            "--unchecked to leave that open, found neither");
       return llvm::Error::success();
     }
+    if (options_.is_unchecked)
+      return input_error("--unchecked", "expected it without --calibration, found both");
     CODL_ASSIGN_OR_RETURN(opened, CalibrationData::open(options_.calibration, untouched_));
     calibration_ = std::move(opened);
     // Every other sample is for measuring.

@@ -79,8 +79,8 @@ llvm::Error force_every_split(PartitionOptions& options) {
 tools::FlagGroup model_flags(CodlcFlags* flags) {
   return {"Model",
           {{"input-shape", texts_value("NAME:DIMS", &flags->input_shapes),
-            "set the dims of an input that the model leaves open, like input:1x3x224x224"},
-           {"input-value", texts_value("NAME:VALUES", &flags->input_values),
+            "set the dims of an input that the model leaves open, like input:1x3x224x224"}},
+          {{"input-value", texts_value("NAME:VALUES", &flags->input_values),
             "make a constant of an input that is really a setting, like sr:16000 or size:2,3", "",
             "The plan no longer has that input."}}};
 }
@@ -92,7 +92,7 @@ tools::FlagGroup device_flags(CodlcFlags* flags) {
         "compile for this device: a name that --list-devices prints, or a profile", "",
         "Several, with commas between, have a plan each."},
        {"list-devices", switch_value(&flags->lists_devices),
-        "print the devices that there are profiles of, and exit"},
+        "print the names of the devices, and exit"},
        {"learn", texts_value("PLAN=BENCH.json", &flags->learned),
         "predict steps by what `codl-bench PLAN --json --steps` measured there", "",
         "PLAN is an earlier plan for the device, of this network or another; add --all-variants "
@@ -105,10 +105,10 @@ tools::FlagGroup output_flags(CodlcFlags* flags) {
   return {"Output",
           {{"output", text_value("FILE", &flags->output, "MODEL.DEVICE.codl"),
             "write the plan to FILE", "o", "A file with the same bytes is left untouched."},
-           {"out-dir", text_value("DIR", &flags->out_dir, "the model's"),
-            "write MODEL.DEVICE.codl to this folder", "", "It is made if it is not there."},
            {"quiet", switch_value(&flags->is_quiet), "print errors only", "q"}},
-          {{"depfile", text_value("FILE", &flags->depfile, "none"),
+          {{"out-dir", text_value("DIR", &flags->out_dir, "the model's"),
+            "write MODEL.DEVICE.codl to this folder", "", "It is made if it is not there."},
+           {"depfile", text_value("FILE", &flags->depfile, "none"),
             "write a rule for Make and Ninja that names all files that were read", "MF",
             "With several devices it has the rules of all."},
            {"depfile-target", text_value("NAME", &flags->depfile_target, "the plan's path"),
@@ -150,31 +150,31 @@ tools::FlagGroup limit_flags(CodlcFlags* flags) {
   const tools::Quantity slice = {{{"us", 1}, {"ms", 1e3}, {"s", 1e6}}, 1e-3, 1e12};
   return {
       "What it may take",
+      {{"gpu-limit",
+        quantity_value("PERCENT", &flags->partition.limits.gpu_share, tools::percent_quantity(0.01),
+                       "no limit"),
+        "keep the GPU busy for at most this share of a run, like 50%"},
+       {"max-arena", bytes_value("BYTES", &flags->partition.limits.max_arena_bytes),
+        "hold feature maps in at most this much memory, like 64MiB"},
+       {"max-weights", weights_value("RATIOx|BYTES|none", &flags->partition.limits.max_weights),
+        "store at most so many times the model's weights", "",
+        "The limit is of all variants together, and at least 1 MiB. Transformed weights, which "
+        "make convolutions faster, are stored where they save most time for their bytes; none: "
+        "wherever they save any."}},
       {{"objective",
         choice_value(&flags->partition.objective,
                      {{"latency", Objective::Latency}, {"energy", Objective::Energy}}),
         "minimise the predicted time, or energy"},
-       {"gpu-limit",
-        quantity_value("PERCENT", &flags->partition.limits.gpu_share, tools::percent_quantity(0.01),
-                       "no limit"),
-        "keep the GPU busy for at most this share of a run, like 50%"},
        {"max-gpu-slice",
         quantity_value("TIME", &flags->partition.limits.max_gpu_slice_us, slice, "no limit"),
         "give other programs the GPU at least this often, like 4ms", "",
         "Launches are cut, and no more than that is enqueued ahead."},
-       {"max-arena", bytes_value("BYTES", &flags->partition.limits.max_arena_bytes),
-        "hold feature maps in at most this much memory, like 64MiB"},
-       {"max-weights", weights_value("RATIOx|BYTES|none", &flags->partition.limits.max_weights),
-        "store at most this many times the model's weights, or bytes, like 64MiB", "",
-        "The limit is of all variants together, and at least 1 MiB. Transformed weights, which "
-        "make convolutions faster, are stored where they save most time for their bytes; none: "
-        "wherever they save any."},
        {"max-fallback",
         quantity_value("PERCENT", &flags->partition.limits.max_fallback_percent,
                        tools::percent_quantity(1), "no limit"),
         "fail if the GPU has no kernel for more of the multiply-adds than this, like 5%", "",
-        "It is a share of the nodes in a network without multiply-adds."}},
-      {{"max-syncs",
+        "It is a share of the nodes in a network without multiply-adds."},
+       {"max-syncs",
         integer_value<uint32_t>("N", &flags->partition.limits.max_syncs, 0, UINT32_MAX, "no limit"),
         "let CPU and GPU wait for each other at most N times in a run"}}};
 }
@@ -205,7 +205,7 @@ tools::FlagGroup shrink_flags(CodlcFlags* flags) {
         "By SVD; convolutions channel-wise, spatially or by Tucker-2. What the plan is not "
         "predicted to be at least 0.2 % faster for stays."},
        {"calibration", text_value("DIR", &flags->shrink.calibration, "none"),
-        "measure on these inputs what the network loses", "",
+        "measure on these what the network loses", "",
         "DIR has INPUT.npy of dims [samples, dims of the input], or any .npy files where there is "
         "one input; and maybe labels.npy: the index of the largest output. Every other sample is "
         "fitted to, the rest measured on."},
@@ -213,10 +213,10 @@ tools::FlagGroup shrink_flags(CodlcFlags* flags) {
         "shrink without --calibration: nobody measures what the network loses"},
        {"accuracy-budget", quantity_value("PERCENT", &flags->shrink.budget, share),
         "lose at most this much accuracy (without labels: relative error), like 1%", "",
-        "auto stays within it; a ratio that loses more is warned of."},
-       {"emit-onnx", text_value("FILE", &flags->emitted_onnx, "none"),
-        "write the network as ONNX after it was made smaller"}},
-      {{"latency-cut", quantity_value("PERCENT", &flags->shrink.latency_cut, share, "none"),
+        "auto stays within it; a ratio that loses more is warned of."}},
+      {{"emit-onnx", text_value("FILE", &flags->emitted_onnx, "none"),
+        "write the network as ONNX after it was made smaller"},
+       {"latency-cut", quantity_value("PERCENT", &flags->shrink.latency_cut, share, "none"),
         "let --prune=auto save this share of the predicted time at the least loss, like 30%", "",
         "It fails if that loses more than the budget."},
        {"search-log", text_value("FILE", &flags->shrink.search_log, "none"),
@@ -231,8 +231,6 @@ tools::FlagGroup report_flags(CodlcFlags* flags) {
         "write a page that shows the plan, or its numbers as JSON", "",
         "It has timelines, operators and what else could run them, memory, passes, and what the "
         "times stand on (docs/reference/report.md)."},
-       {"measured", text_value("BENCH.json", &flags->measured, "none"),
-        "show what `codl-bench --json --steps` measured in the report, too"},
        {"report-support",
         optional_choice_value<SupportFormat>(
             &flags->support, {{"text", SupportFormat::Text}, {"json", SupportFormat::Json}}),
@@ -243,7 +241,9 @@ tools::FlagGroup report_flags(CodlcFlags* flags) {
         "It has the terms of each step's time, what they stand on, and what other kernels would "
         "take, for the first variant; of one NODE also what each other place of it would make of "
         "the plan. A plan is written only with -o."}},
-      {{"list-ops",
+      {{"measured", text_value("BENCH.json", &flags->measured, "none"),
+        "show what `codl-bench --json --steps` measured in the report, too"},
+       {"list-ops",
         optional_choice_value<bool>(&flags->lists_ops, {{"text", false}, {"markdown", true}}),
         "print the ONNX operators, what they become and where that runs, and exit"}}};
 }

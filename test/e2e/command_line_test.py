@@ -434,7 +434,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         figures = re.compile(r"  gpu +predicted +([0-9.]+) ms .* GPU +(\d+) % of MACs")
         alone = figures.search(self.run_ok("codlc", LARGER, "--device=sd855", "--strategy=gpu", "-o", self.path("x.codl"))).groups()
         said = self.run_ok("codlc", LARGER, "--device=sd855", "--search-budget=50", "--variants=cpu,gpu",
-                           "-o", self.path("x.codl"), f"--report-json={report}")
+                           "-o", self.path("x.codl"), f"--report={report}")
         beside = figures.search(said).groups()
         self.assertNotEqual(alone, beside)
         short = "only the weights that other variants leave of --max-weights: {} ms with {} % of MACs on the GPU, in place of " \
@@ -481,7 +481,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         self.expect_error("codlc", ["x", "--input_shape=x"], "(did you mean --input-shape?)")
         # The suggested flags exist, and the tools have no flag of the other names.
         for tool in ("codlc", "codl-run", "codl-bench"):
-            known = set(re.findall(r"--[a-z-]+", "".join(self.run_ok(name, "--help") for name in ("codlc", "codl-run", "codl-bench"))))
+            known = set(re.findall(r"--[a-z-]+", "".join(self.run_ok(name, "--help-all") for name in ("codlc", "codl-run", "codl-bench"))))
             for name in ("fp16", "int8", "threads", "shapes", "batch", "target", "gpu", "cpu", "out", "outdir", "model", "runs", "warmup",
                          "cores", "inputs", "profile", "optimize", "sparsity"):
                 text = run(tool, "x", "--" + name).stderr.decode()

@@ -121,10 +121,10 @@ TEST_CASE("every mode on every kind of device gives the interpreter's numbers") 
     BoundaryFirst boundary_first = BoundaryFirst::Auto;
   };
   const Mode mode = GENERATE(
-      Mode{"auto", "auto", SplitDim::None, kMaxChainLength}, Mode{"cpu", "cpu", SplitDim::None, 1},
-      Mode{"gpu", "gpu", SplitDim::None, 1}, Mode{"h", "auto", SplitDim::Height, 4},
-      Mode{"h, boundary first", "auto", SplitDim::Height, 2, BoundaryFirst::Always},
-      Mode{"oc", "auto", SplitDim::OutputChannel, 1});
+      Mode{"optimal", "optimal", SplitDim::None, kMaxChainLength}, Mode{"cpu", "cpu", SplitDim::None, 1},
+      Mode{"gpu", "gpu", SplitDim::None, 1}, Mode{"h", "optimal", SplitDim::Height, 4},
+      Mode{"h, boundary first", "optimal", SplitDim::Height, 2, BoundaryFirst::Always},
+      Mode{"oc", "optimal", SplitDim::OutputChannel, 1});
   CAPTURE(device, mode.name);
   if (is_for_another_machine(device)) return;
   PartitionOptions partition;
@@ -157,7 +157,7 @@ TEST_CASE("cut launches and tiles give the interpreter's numbers") {
   };
   // Parts of the channels are cut only in panels of 16, which are no smaller here.
   const Mode mode = GENERATE(Mode{"cpu", SplitDim::None}, Mode{"gpu", SplitDim::None},
-                             Mode{"auto", SplitDim::Height});
+                             Mode{"optimal", SplitDim::Height});
   CAPTURE(device, mode.strategy, mode.dim);
   if (is_for_another_machine(device)) return;
   PartitionOptions partition;
@@ -243,7 +243,7 @@ TEST_CASE("halves on the GPU queue round the result, within their bound") {
   CAPTURE(device, dim);
   if (is_for_another_machine(device)) return;
   PartitionOptions partition;
-  partition.strategy = dim == SplitDim::None ? "gpu" : "auto";
+  partition.strategy = dim == SplitDim::None ? "gpu" : "optimal";
   partition.split_dim = dim;
   if (dim != SplitDim::None) partition.ratio = 0.5;
   partition.max_chain = 4;

@@ -966,7 +966,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
 
     def test_a_session_holds_the_arenas_and_weights_that_codlc_prints(self):
         plan, report = self.path("plan.codl"), self.path("report.json")
-        said = self.run_ok("codlc", MODEL, "--device=host-pair", "-o", plan, f"--report-json={report}", *MODES["h"])
+        said = self.run_ok("codlc", MODEL, "--device=host-pair", "-o", plan, f"--report={report}", *MODES["h"])
         for variant in json.loads(read(report))["variants"]:
             with self.subTest(variant["name"]):
                 both = variant["arena_bytes"] + variant["weight_bytes"]

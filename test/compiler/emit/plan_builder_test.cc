@@ -228,7 +228,7 @@ TEST_CASE("the JSON shows how each convolution is divided, halo and all") {
 
 TEST_CASE("workers that are all alike have no speeds in the file") {
   Example example;
-  CHECK(json_of(value_of(example.build()))["worker_speeds"].dump() == "[1.0,0.8521,0.8521]");
+  CHECK(json_of(value_of(example.build()))["worker_speeds"].dump() == "[1,0.8521,0.8521]");
   example.info.worker_speeds.clear();
   const LargeBytes file = value_of(example.build());
   CHECK(flatbuffers::GetRoot<plan::PlanDef>(file.data() + kTableOffset)->worker_speeds() ==

@@ -9,7 +9,7 @@
 namespace codl::compiler {
 namespace {
 
-std::string warning_of(const DeviceProfile& profile, const char* strategy = "auto") {
+std::string warning_of(const DeviceProfile& profile, const char* strategy = "optimal") {
   CompileOptions options;
   options.partition.strategy = strategy;
   options.partition.search_budget = 0;  // which kernels are used does not depend on a good plan

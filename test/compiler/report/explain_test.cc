@@ -29,7 +29,7 @@ struct Example {
     conv.origin = Origin::Measured;
     PartitionOptions options;
     options.strategy = strategy;
-    if (options.strategy == "auto") {
+    if (options.strategy == "optimal") {
       options.split_dim = SplitDim::Height;
       options.ratio = 0.5;
       options.max_chain = 1;
@@ -60,7 +60,7 @@ TEST_CASE("a step is explained by its terms, what they stand on, and what else c
 }
 
 TEST_CASE("parts and what the queues wait for are told") {
-  const std::string text = Example("auto").text("b");
+  const std::string text = Example("optimal").text("b");
   INFO(text);
   CHECK(text.find("  gpu  rows [0, 8) conv2d_f32_cl_buffer ") != std::string::npos);
   CHECK(text.find("  cpu  rows [8, 16) conv2d_f32_cpu ") != std::string::npos);

@@ -139,7 +139,7 @@ TEST_CASE("a report alone builds no plan") {
 TEST_CASE("nodes of the CPU alone may stand anywhere between those of the GPU") {
   for (Sharing sharing : {Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate}) {
     for (Layout layout : {Layout::Nhwc, Layout::Image2d}) {
-      for (const char* strategy : {"gpu", "auto"}) {
+      for (const char* strategy : {"gpu", "optimal"}) {
         CompileOptions options;
         options.partition.strategy = strategy;
         options.partition.search_budget = 100;  // any plan's layouts will do

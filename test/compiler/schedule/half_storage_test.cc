@@ -27,7 +27,7 @@ TEST_CASE("what the GPU alone touches becomes halves, and nothing else") {
   const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   const auto dim = GENERATE(SplitDim::None, SplitDim::Height, SplitDim::OutputChannel);
   PartitionOptions options;
-  options.strategy = dim == SplitDim::None ? "gpu" : "auto";
+  options.strategy = dim == SplitDim::None ? "gpu" : "optimal";
   options.split_dim = dim;
   if (dim != SplitDim::None) options.ratio = 0.5;
   options.max_chain = GENERATE(1, 4);

@@ -48,7 +48,7 @@ TEST_CASE("a plan of kernels that are known exactly is, but for its synchronisat
   const Uncertainty sure = value_of(uncertainty_of(alone, profile));
   CHECK(sure.low_us == Approx(alone.predicted_us));
   CHECK(sure.high_us == Approx(alone.predicted_us));
-  const Schedule both = schedule_of(profile, "auto", 0.5);
+  const Schedule both = schedule_of(profile, "optimal", 0.5);
   const Uncertainty unsure = value_of(uncertainty_of(both, profile));
   CHECK(unsure.low_us < 0.99 * both.predicted_us);
   CHECK(unsure.high_us > 1.01 * both.predicted_us);
@@ -78,7 +78,7 @@ TEST_CASE("draws are around the prediction, however far the ends of an interval 
       known.interval_low = low;
       known.interval_high = high;
     }
-    for (const char* strategy : {"cpu", "auto"}) {
+    for (const char* strategy : {"cpu", "optimal"}) {
       INFO(low << " to " << high << ", " << strategy);
       const Schedule schedule = schedule_of(profile, strategy, strategy[0] == 'a' ? 0.5 : 0);
       const Uncertainty found = value_of(uncertainty_of(schedule, profile));
@@ -175,7 +175,7 @@ TEST_CASE("what a share of the draws does not exceed") {
 
 TEST_CASE("how much of a plan is assumed") {
   const auto share_of = [](const DeviceProfile& profile) {
-    return value_of(uncertainty_of(schedule_of(profile, "auto", 0.5), profile)).assumed_share;
+    return value_of(uncertainty_of(schedule_of(profile, "optimal", 0.5), profile)).assumed_share;
   };
   CHECK(share_of(profile_of(2, Origin::Assumed)) == Approx(1));
   CHECK(share_of(profile_of(2, Origin::Measured)) == 0);
@@ -187,7 +187,7 @@ TEST_CASE("how much of a plan is assumed") {
 
 TEST_CASE("a plan that the device cannot run has no time") {
   DeviceProfile profile = profile_of(2, Origin::Measured);
-  const Schedule schedule = schedule_of(profile, "auto", 0.5);
+  const Schedule schedule = schedule_of(profile, "optimal", 0.5);
   profile.has_gpu = false;
   CHECK(test::error_of(uncertainty_of(schedule, profile)) != "");
 }
