@@ -35,8 +35,14 @@ Region computed_region(const ir::TensorType& type, const ValueSplit& place, Rang
       return whole;
     case Assignment::Height:
       return {scaled(range, place.extent, whole.rows.end), whole.channels};
-    case Assignment::OutputChannel:
-      return {whole.rows, scaled(range, place.extent, whole.channels.end)};
+    case Assignment::OutputChannel: {
+      // Steps that copy channels begin and end at whole panels, or with the value.
+      const auto rounded = [&](int32_t channel) {
+        return channel == whole.channels.end ? channel : channel - channel % kChannelPanel;
+      };
+      const Range channels = scaled(range, place.extent, whole.channels.end);
+      return {whole.rows, {rounded(channels.begin), rounded(channels.end)}};
+    }
   }
   __builtin_unreachable();
 }

@@ -147,7 +147,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
         return [
             (Use("codlc", "--avoid", lambda path: [MODEL, "-q", f"--avoid={path}", "-o", out]), quirks),
             (Use("codlc", "--measured",
-                 lambda path: [MODEL, "-q", "--report=" + self.path("page"), f"--measured={path}", "-o", out]), measured),
+                 lambda path: [MODEL, "-q", "--report=" + self.path("page.html"), f"--measured={path}", "-o", out]), measured),
             (Use("codlc", "--learn, BENCH",
                  lambda path: [MODEL, "-q", f"--learn={self.plan}={path}", "-o", out]), measured),
             (Use("codlc", "--learn, PLAN",
