@@ -270,7 +270,11 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
                     self.assertEqual(self.run_ok(tool, *arguments, flag, out), "")
                     with open(out) as file:
                         written = file.read()
-                    self.assertEqual(len(written.split("\n")), len(self.run_ok(tool, *arguments).split("\n")))
+                    # codl-bench says more where a run took longer than predicted.
+                    count = 3 if tool == "codl-bench" else None
+                    written, shown = (re.sub(r"\d+", "", text).split("\n")[:count] for text in (written, self.run_ok(tool, *arguments)))
+                    self.assertEqual(len(written), len(shown))
+                    self.assertEqual(written[0], shown[0])
                     os.remove(out)
 
     # ---- devices ----
