@@ -146,8 +146,8 @@ llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::Array
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ir::Value& value = graph.value(graph.inputs()[i]);
     if (inputs[i].size() != tensor_bytes(value.type))
-      return input_error(value.name, "expected {0} bytes ({1}), found {2}", tensor_bytes(value.type),
-                         ir::to_string(value.type), inputs[i].size());
+      return input_error(value.name, "expected {0} bytes ({1}), found {2}",
+                         tensor_bytes(value.type), ir::to_string(value.type), inputs[i].size());
     computed[graph.inputs()[i]].assign(inputs[i].begin(), inputs[i].end());
   }
   auto bytes_at = [&](ir::ValueId id) -> llvm::ArrayRef<uint8_t> {

@@ -241,7 +241,7 @@ void check_variant(const Plan& plan, const PlanFlags& flags) {
     known += (i > 0 ? " or " : "") + std::string(name);
   }
   if (flags.variant != kCoexec) fail_input("--variant", known, flags.variant);
-  if (flags.require_variant) return;  // what it refuses says more
+  if (flags.require_variant) return;  // its refusal says more
   print_message(
       flags.tool, Severity::Note,
       std::string("the plan has no variant coexec: its first, ") + plan.variant(0).name + ", runs");
