@@ -67,6 +67,8 @@ class PhoneTest(WorkFolder, unittest.TestCase):
             bench = json.load(file)
         self.assertTrue(bench["steps"])
         self.assertEqual(self.printed, f"variant cpu: median {bench['median_us'] / 1000:.3f} ms\n")
+        self.phone(*flags, "bench", self.plan, self.path("bench.json"), "--adaptive", "--num-runs=1", **more)
+        self.assertRegex(self.printed, r"\Avariant cpu: median \d+\.\d{3} ms\n\Z")
         self.phone(*flags, "bench", self.plan, self.path("bench.json"), "--all-variants", "--rounds=1", "--num-runs=1", **more)
         self.assertRegex(self.printed, r"\Avariant cpu: median \d+\.\d{3} ms\n\Z")
         npy.write(self.path("x.npy"), (1, 3, 64, 64), [0.5] * (3 * 64 * 64))

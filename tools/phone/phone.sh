@@ -116,7 +116,7 @@ case $command in
     tool codl-bench plan.codl --json --steps -o bench.json "$@"
     get_file "$folder/work/bench.json" "$out"
     # Prints a line per variant; the tool's own report is in the file.
-    tr ',{' '\n\n' <"$out" | awk -F: '/^"variant":/ { variant = $2 } /^"median_us":/ && variant {
+    tr ',{' '\n\n' <"$out" | awk -F: '/^"variant":/ { variant = $2 } /^"steps":/ { variant = "" } /^"median_us":/ && variant {
       printf "variant %s: median %.3f ms\n", variant, $2 / 1000; variant = "" }' | tr -d '"'
     ;;
   run)
