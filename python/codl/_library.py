@@ -52,7 +52,11 @@ class SessionInfo(ctypes.Structure):
 
 
 def load_library(name):
-    return ctypes.CDLL(glob.glob(os.path.join(HERE, "install", "lib*", "**", name), recursive=True)[0])
+    pattern = os.path.join(HERE, "install", "lib*", "**", name)
+    found = glob.glob(pattern, recursive=True)
+    if not found:
+        raise ImportError(f"expected {pattern}, as a wheel has it (python/make_wheel.py makes one), found no such file")
+    return ctypes.CDLL(found[0])
 
 
 def open_library():
@@ -168,9 +172,10 @@ class Session:
             if not isinstance(passed, Mapping):
                 name = getattr(self, what + "s")[0].name
                 raise TypeError(f"expected a dict of arrays by the names of {what}s, like {{{name!r}: array}}, found {type(passed).__name__}")
-        unknown = set(inputs) - {tensor.name for tensor in self.inputs}
-        if unknown:
-            raise ValueError(f"expected inputs {self.inputs}, found {sorted(unknown)}")
+            tensors = getattr(self, what + "s")
+            unknown = set(passed) - {tensor.name for tensor in tensors}
+            if unknown:
+                raise ValueError(f"expected {what}s {tensors}, found {sorted(unknown)}")
         arrays = [self._array(tensor, inputs.get(tensor.name)) for tensor in self.inputs]
         made = []
         for tensor in self.outputs:

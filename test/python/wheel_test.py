@@ -107,6 +107,7 @@ class WheelTest(unittest.TestCase):
             text_of(TypeError, lambda: session.run({{"input": array}}, array))
             assert codl.__version__ == codl.version()
             text_of(ValueError, lambda: session.run({{"input": numpy.ones((1, 3, 64, 64), "f4"), "other": None}}))
+            assert "expected outputs [" in str(text_of(ValueError, lambda: session.run({{"input": array}}, {{"typo": array}})))
         """)
 
     def test_the_tools_are_on_the_path(self):
