@@ -80,7 +80,7 @@ TEST_CASE("what a value's transfer costs is what the schedule moves, wherever bo
   for (const KernelInfo& kernel : kKernelInfos)
     if (kernel.op == OpKind::Convert) profile.kernels[kernel.id - 1].shares[Term::Written] = 1;
   std::mt19937 random(20261127);
-  for (int32_t turn = 0; turn < 300; ++turn) {
+  for (int32_t turn = 0; turn < 50; ++turn) {
     test::GraphBuilder builder(32, 12, 12);
     const auto conv = [&](const char* name, ir::ValueId of) {
       return builder.conv(name, of, 64, random() % 2 == 0 ? 1 : 3, 1 + random() % 2);
