@@ -143,10 +143,10 @@ for path in sys.argv[1:]:
 
 # Leaves out what repeats other tests at length, or tests programs that are not part of the product.
 stage_quick() {
-  configure release codlc codl codl-run codl-bench codl-dump codl-sim codl-profile \
+  configure release codlc codl codl_policy codl-run codl-bench codl-dump codl-sim codl-profile \
     test_schema test_kernels test_runtime test_tools test_profiler test_compiler test_e2e run_cases zero_queue &&
     check ctest ctest_run release \
-      -E 'opencl_(conv|special)|^fuzz_|^phone_|^real_|papers|figures|released|pairs|soak|matrix|compress' || return
+      -E 'opencl_(conv|special)|^fuzz_|^phone_|^real_|papers|figures|released|pairs|soak|matrix|shrink' || return
   check node_tests python3 test/onnx/run_node_tests.py --every=8 --modes=1
   check random_graphs python3 test/differential/differential.py --count=100 --modes=2
 }
