@@ -112,7 +112,7 @@ llvm::Expected<OnnxTensor> tensor_of(const OnnxValueInfo& input,
     if (!append_element(*input.dtype, element, bytes))
       return input_error(where, "expected elements of type {0}, found \"{1}\"",
                          dtype_name(*input.dtype), element);
-  tensor.bytes = std::move(bytes);
+  tensor.bytes = bytes;
   return tensor;
 }
 
