@@ -13,7 +13,7 @@ namespace codl::compiler {
 // the halo computed twice has eaten the saved transfers long before.
 inline constexpr int32_t kMaxChainLength = 32;
 
-inline constexpr uint32_t kSearchBudget = 10000;
+inline constexpr uint32_t kSearchBudget = 30000;
 
 // Whether the rows at a cut are computed first (Part::boundary_first). Auto: as `optimal` finds it
 // faster; plans of other strategies hand over nothing before all of it is done.
