@@ -28,7 +28,7 @@ for program in $bin/fuzz_*; do
   name=${program##*/fuzz_}
   log=$corpus/$name.log
   code=0
-  $program -timeout=20 -rss_limit_mb=3000 -max_len=1000000 -max_total_time="$seconds" -print_final_stats=1 \
+  $program -timeout=60 -rss_limit_mb=3000 -max_len=1000000 -max_total_time="$seconds" -print_final_stats=1 \
     -artifact_prefix=$corpus/found-$name- $corpus/$name >$log 2>&1 || code=$?
   runs=$(sed -nE 's/^stat::number_of_executed_units: +//p' $log)
   edges=$(sed -nE 's/.* cov: ([0-9]+) .*/\1/p' $log | tail -n 1)
