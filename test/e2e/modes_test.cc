@@ -120,11 +120,12 @@ TEST_CASE("every mode on every kind of device gives the interpreter's numbers") 
     int32_t max_chain;
     BoundaryFirst boundary_first = BoundaryFirst::Auto;
   };
-  const Mode mode = GENERATE(
-      Mode{"optimal", "optimal", SplitDim::None, kMaxChainLength}, Mode{"cpu", "cpu", SplitDim::None, 1},
-      Mode{"gpu", "gpu", SplitDim::None, 1}, Mode{"h", "optimal", SplitDim::Height, 4},
-      Mode{"h, boundary first", "optimal", SplitDim::Height, 2, BoundaryFirst::Always},
-      Mode{"oc", "optimal", SplitDim::OutputChannel, 1});
+  const Mode mode =
+      GENERATE(Mode{"optimal", "optimal", SplitDim::None, kMaxChainLength},
+               Mode{"cpu", "cpu", SplitDim::None, 1}, Mode{"gpu", "gpu", SplitDim::None, 1},
+               Mode{"h", "optimal", SplitDim::Height, 4},
+               Mode{"h, boundary first", "optimal", SplitDim::Height, 2, BoundaryFirst::Always},
+               Mode{"oc", "optimal", SplitDim::OutputChannel, 1});
   CAPTURE(device, mode.name);
   if (is_for_another_machine(device)) return;
   PartitionOptions partition;
