@@ -53,7 +53,6 @@ std::string short_of_weights(const ir::Graph& graph, const MadeVariant& made) {
       .str();
 }
 
-// All but memory, which is known of the whole plan only.
 llvm::Expected<CompileReport::Variant> report_of(const ir::Graph& graph, const MadeVariant& made,
                                                  const DeviceProfile& profile,
                                                  VariantMaker& maker) {
@@ -81,7 +80,7 @@ llvm::Expected<CompileReport::Variant> report_of(const ir::Graph& graph, const M
   if (report.predicted_us <= 0) return report;
   CODL_ASSIGN_OR_RETURN(on_cpu, maker.alone_on(Processor::Cpu));
   report.speedup_over_cpu = on_cpu->schedule.predicted_us / report.predicted_us;
-  if (!profile.has_gpu) return report;
+  if (!maker.has_gpu_work()) return report;
   CODL_ASSIGN_OR_RETURN(on_gpu, maker.alone_on(Processor::Gpu));
   report.speedup_over_gpu = on_gpu->schedule.predicted_us / report.predicted_us;
   return report;

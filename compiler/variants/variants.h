@@ -80,6 +80,9 @@ class VariantMaker {
   // be: made once, as a variant may be it, and the fallback and the reports are it, too.
   llvm::Expected<const Candidate*> alone_on(Processor processor);
 
+  // Whether the GPU has a kernel for a node of the network itself, beside conversions.
+  bool has_gpu_work() const;
+
   // The variants that were made, as they would be with weights of any size; nothing where the first
   // gains nothing by these.
   std::optional<FreePlan> without_weight_limit() const;

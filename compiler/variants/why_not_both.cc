@@ -6,17 +6,6 @@
 #include "llvm/ADT/StringExtras.h"
 
 namespace codl::compiler {
-namespace {
-
-bool has_gpu_kernel(const ir::Graph& graph, const LatencyPredictor& predictor) {
-  bool has_one = false;
-  for (const ir::Node& node : graph.nodes())
-    each_kernel({graph, node}, Processor::Gpu, predictor,
-                [&](const kernels::StepShape&) { has_one = true; });
-  return has_one;
-}
-
-}  // namespace
 
 // The flags that limit plans and that this one does not keep to.
 llvm::Expected<std::vector<std::string>> VariantMaker::flags_against(const Candidate& plan) const {
@@ -32,6 +21,15 @@ llvm::Expected<std::vector<std::string>> VariantMaker::flags_against(const Candi
   return flags;
 }
 
+bool VariantMaker::has_gpu_work() const {
+  bool has_one = false;
+  for (const ir::Node& node : graph_.nodes())
+    if (node.op != OpKind::Convert)
+      each_kernel({graph_, node}, Processor::Gpu, predictor_,
+                  [&](const kernels::StepShape&) { has_one = true; });
+  return has_one;
+}
+
 // Why a plan of one processor is taken. Empty: a better plan was found on the way, and is taken.
 // `doubt`: why the best plan of both processors was not taken, if one is better.
 llvm::Expected<std::string> VariantMaker::why_not_both(Candidate& taken, std::string doubt) {
@@ -43,8 +41,7 @@ llvm::Expected<std::string> VariantMaker::why_not_both(Candidate& taken, std::st
   const auto avoided = llvm::count_if(profile.unused_kernels, is_gpu);
   const std::string left_out =
       avoided == 0 ? "" : llvm::formatv(", without the {0} that --avoid leaves out", avoided).str();
-  if (!has_gpu_kernel(graph_, predictor_))
-    return "the GPU has no kernel for any node of this network" + left_out;
+  if (!has_gpu_work()) return "the GPU has no kernel for any node of this network" + left_out;
   if (!options_.is_optimal())
     return llvm::formatv("--strategy={0} gives the GPU nothing", options_.strategy).str();
   // The limit on weights is only named where the others are not the reason.
@@ -70,7 +67,14 @@ llvm::Expected<std::string> VariantMaker::why_not_both(Candidate& taken, std::st
                          unlimited.candidate.schedule.predicted_us / 1e3)
         .str();
   }
-  if (!doubt.empty()) return doubt;
+  // A default search may find what this one did not.
+  const std::string few =
+      options_.search_budget >= kSearchBudget
+          ? ""
+          : llvm::formatv("; --search-budget={0} judges fewer plans than the default of {1}",
+                          options_.search_budget, kSearchBudget)
+                .str();
+  if (!doubt.empty()) return doubt + few;
   CODL_ASSIGN_OR_RETURN(on_cpu, alone_on(Processor::Cpu));
   CODL_ASSIGN_OR_RETURN(on_gpu, alone_on(Processor::Gpu));
   std::string text =
@@ -83,7 +87,7 @@ llvm::Expected<std::string> VariantMaker::why_not_both(Candidate& taken, std::st
     text += llvm::formatv(", by --objective={0}",
                           kObjectiveNames[static_cast<size_t>(options_.objective)])
                 .str();
-  return text + left_out;
+  return text + left_out + few;
 }
 
 }  // namespace codl::compiler

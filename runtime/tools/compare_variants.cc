@@ -109,7 +109,9 @@ std::string comparison_line(const VariantTimes& fastest, const VariantTimes& oth
     return formatted("%s is %.2f times as fast as %s ", x.c_str(), latencies_of(ratios).median_us,
                      y.c_str()) +
            range;
-  return "no difference between " + x + " and " + y + " beyond that between rounds " + range;
+  if (ratios.size() < 2)
+    return "one round does not tell whether " + x + " or " + y + " is faster " + range;
+  return "rounds of one variant lie as far apart as " + x + " and " + y + " do " + range;
 }
 
 std::string table_line(const VariantTimes& variant) {

@@ -384,6 +384,10 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         no_kernel = self.write("not.onnx", onnx_bytes.model(
             [onnx_bytes.node("Not", ["x"], ["y"], "not")], [onnx_bytes.value_info("x", [4], onnx_bytes.BOOL)],
             [onnx_bytes.value_info("y", [4], onnx_bytes.BOOL)]))
+        # The GPU could convert its layout, which is no node of the network.
+        doubles = self.write("doubles.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Mul", ["x", "x"], ["y"], "mul")], [onnx_bytes.value_info("x", [1, 4, 4, 4], onnx_bytes.DOUBLE)],
+            [onnx_bytes.value_info("y", [1, 4, 4, 4], onnx_bytes.DOUBLE)]))
         profile = self.profile("template")
         del profile["gpu"], profile["transfer"]
         profile.pop("kernels", None)
@@ -393,8 +397,12 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         ms = r"\d+\.\d\d ms"
         for model, flags, text in (
                 (no_kernel, pair, "the GPU has no kernel for any node of this network\n"),
+                (doubles, pair, "the GPU has no kernel for any node of this network\n"),
                 (MODEL, ["--device=host"], "the OpenCL device computes on the cores of the CPU queue\n"),
                 (MODEL, ["--device=sd855", "--search-budget=50"],
+                 rf"of the plans that were judged none on both is better: {ms} on the CPU alone, {ms} on the GPU alone; --search-budget=50 "
+                 r"judges fewer plans than the default of \d+\n"),
+                (MODEL, ["--device=sd855"],
                  rf"of the plans that were judged none on both is better: {ms} on the CPU alone, {ms} on the GPU alone\n"),
                 (MODEL, ["--device=sd855", "--objective=energy"], r"of .*, by --objective=energy\n"),
                 (MODEL, ["--device=host-pair", "--search-budget=2000", "--gpu-limit=0%"], rf"because of --gpu-limit: {ms} are predicted, {ms} without\n"),
@@ -408,6 +416,8 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
                 self.assertRegex(said, reason + text)
                 self.assertNotIn("coexec", said)
                 self.assertNotIn("as fast as the CPU alone", said)
+                if "the GPU has no kernel" in text:
+                    self.assertNotIn("as fast as the GPU alone", said)
         for flags in (["--device=host-pair", "--place=*=split:h:0.5"], ["--strategy=cpu"]):
             said = self.run_ok("codlc", MODEL, *flags, "-o", self.path("x.codl"))
             self.assertNotIn("not both processors", said)
