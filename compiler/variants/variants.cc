@@ -13,8 +13,8 @@
 namespace codl::compiler {
 namespace {
 
-// The shares and counts below are chosen by trial: with them no plan of nine networks on five phones
-// was slower than the plans of separate budgets.
+// The shares and counts below are chosen by trial: with them no plan of nine networks on five
+// phones was slower than the plans of separate budgets.
 //
 // If limits may be why one processor is kept, this share of the budget is for the plan without
 // them.
