@@ -1,4 +1,4 @@
-// The C API of the adaptive policy.
+// Implements the C API of the adaptive policy.
 #include "codl/policy.h"
 
 #include <atomic>
@@ -43,7 +43,7 @@ uint32_t gpu_percent_of(const char* name) {
   return *name == 0 ? percent : 0;
 }
 
-// The variant that a hint names; without one, or where no variant suits, the chosen one.
+// Returns the variant that a hint names; without a hint, or if no variant suits it, the chosen one.
 size_t variant_for(const codl_policy& policy, int32_t load) {
   if (load == CODL_LOAD_UNKNOWN) return policy.next;
   if (load == CODL_LOAD_IDLE) return policy.first;
@@ -119,7 +119,7 @@ codl_status_t codl_policy_run(codl_policy_t* policy, const codl_buffer_t* inputs
       codl_session_run(policy->session, inputs, input_count, outputs, output_count, diag);
   const int64_t run_ns = codl::policy::now_ns() - start_ns;
   const codl_variant_state_t after = codl::policy::state_of(policy->session, used);
-  // Where the device failed, another variant finished the run.
+  // If the device failed, another variant finished the run and its time says nothing.
   if (is_set && after.run_count != before.run_count)
     policy->next = policy->chooser.next(used, {static_cast<float>(run_ns) / 1000, after.cpu_us});
   return status;

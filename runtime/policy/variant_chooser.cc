@@ -34,7 +34,7 @@ constexpr float kHopeless = 4;
 constexpr float kMinRest = 256;
 constexpr float kMaxShare = 0.002f;
 
-// `difference`: of two looks at the same variant, one after the other, as a share.
+// `difference` is how far apart two looks in a row at the same variant are, as a share.
 void follow_noise(float& noise, float difference) {
   const float seen = difference * difference / 2;
   noise += kNoiseGain * (std::min(seen, kMaxOff * kMaxOff * noise) - noise);
@@ -95,7 +95,7 @@ void VariantChooser::learn(Forecast& forecast, RunTime look) {
   forecast.least_us = std::min(forecast.least_us, forecast.us);
 }
 
-// After a look at the home variant.
+// Called after a look at the home variant.
 bool VariantChooser::notice_change(RunTime look) {
   const Forecast& home = forecasts_[home_];
   if (home.looks == 0) {  // its first
@@ -129,7 +129,7 @@ bool VariantChooser::notice_change(RunTime look) {
 void VariantChooser::follow_change(Drift drift) {
   const Forecast& home = forecasts_[home_];
   const RunTime look = {drift.sum.us / drift.looks, drift.sum.cpu_us / drift.looks};
-  // 1: a plan without predictions, or with absurd ones.
+  // The change is 1 for a plan without predictions, or with absurd ones.
   const float change = home.us > 0 ? finite_or(1, look.us / home.us) : 1;
   const float faster = look.us < home.least_us ? look.us / home.least_us : 1;
   for (size_t i = 0; i < variant_count_; ++i) {

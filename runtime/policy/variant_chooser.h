@@ -28,12 +28,12 @@ class VariantChooser {
 
   // Once per object. False: there is no memory.
   bool create(size_t variant_count);
-  // Before the first run. 0: nothing is predicted.
+  // Called before the first run; 0 means that nothing is predicted.
   void predict(size_t index, float us) { forecasts_[index].us = us; }
 
-  // After a run of variant `index`. Returns the variant for the next run. Where the next call has
-  // another index, the host chose that, and it is the home one. Allocates nothing; takes less than
-  // a microsecond.
+  // Called after a run of variant `index`; returns the variant for the next run. Where the next
+  // call has another index, the host chose that, and it is the home one. Allocates nothing; takes
+  // less than a microsecond.
   size_t next(size_t index, RunTime run);
 
   // The time that a run of the variant is expected to take now; 0: not known.
@@ -67,7 +67,7 @@ class VariantChooser {
 
   Forecast* forecasts_ = nullptr;  // indexed by variant
   size_t variant_count_ = 0;
-  Drift drifts_[4];           // the variant slower, faster; its CPU steps slower, faster
+  Drift drifts_[4];           // the variant became slower, faster; its CPU steps did
   float noise_ = 0;           // variance of a look's `us`, relative to its square
   float cpu_noise_ = 0;       // noise of its `cpu_us`
   RunTime sum_;               // sum over the runs of the look that goes on

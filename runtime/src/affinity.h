@@ -1,5 +1,5 @@
-// The cores that the calling thread may use. Linux and bionic: sched_setaffinity on the thread
-// itself.
+// Reads and sets the cores that the calling thread may use, on Linux and bionic by
+// sched_setaffinity on the thread itself.
 #pragma once
 
 #include <sched.h>

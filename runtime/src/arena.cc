@@ -12,7 +12,7 @@
 namespace codl::rt {
 namespace {
 
-// A huge page of x86 and of aarch64 with pages of 4 KiB.
+// A huge page of x86 and of aarch64 is this large if pages have 4 KiB.
 constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 bool is_mapped(size_t size) { return size >= kHugePageBytes; }

@@ -20,7 +20,7 @@ uint64_t taken_bytes(const codl_allocator_t& allocator, uint64_t size_bytes);
 // Has another allocator give memory, and counts what that takes.
 class AllocationCounter {
  public:
-  // Once, before the first block.
+  // Called once, before the first block.
   void set_source(const codl_allocator_t& source) { source_ = source; }
   const codl_allocator_t& source() const { return source_; }
   // Valid for as long as this object stays where it is.
@@ -40,8 +40,8 @@ class AllocationCounter {
   uint64_t held_bytes_ = 0;
 };
 
-// One block of zeroed memory. The pages of a large block are touched by the first run that uses
-// them; later runs meet no page fault.
+// Owns one block of zeroed memory. The pages of a large block are touched by the first run that
+// uses them; later runs meet no page fault.
 class Arena {
  public:
   Arena() = default;
@@ -65,7 +65,7 @@ class Arena {
   size_t alignment_ = 0;
 };
 
-// A fixed number of value-initialised items.
+// Owns a fixed number of value-initialised items.
 template <typename T>
 class Array {
  public:

@@ -1,4 +1,5 @@
-// OpenCL as a table of functions, found at run time. The only include of OpenCL's headers.
+// Holds OpenCL's functions in a table that is filled at run time. Only this file includes OpenCL's
+// headers.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 200  // 200: shared virtual memory; all else is 1.2

@@ -5,7 +5,7 @@
 namespace codl::rt {
 namespace {
 
-// The data that the workers of one phase share.
+// Holds the data that the workers of one phase share.
 struct CpuJob {
   kernels::CpuKernel function;
   const kernels::KernelArgs* args;

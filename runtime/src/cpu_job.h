@@ -1,4 +1,4 @@
-// One CPU kernel on all workers of a pool.
+// Runs one CPU kernel on all workers of a pool.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace codl::rt {
 
-// Scratch memory of kernels: an area for each worker, then one of all workers.
+// Kernels get scratch memory: an area for each worker, then one that all workers share.
 struct ScratchSizes {
   uint64_t stride_bytes = 0;  // from worker to worker
   uint64_t total_bytes = 0;
 };
-// False: beyond 64 bits.
+// Returns false if the sizes need more than 64 bits.
 bool scratch_sizes(uint64_t bytes_per_worker, uint64_t bytes_of_all, uint64_t worker_count,
                    ScratchSizes* out_sizes);
 

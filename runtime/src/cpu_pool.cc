@@ -9,7 +9,7 @@
 namespace codl::rt {
 namespace {
 
-// CpuPool::Worker::tasks_left.
+// Returns a value of CpuPool::Worker::tasks_left.
 uint64_t pack_tasks(int32_t begin, int32_t end) {
   return static_cast<uint64_t>(begin) << 32 | static_cast<uint64_t>(end);
 }

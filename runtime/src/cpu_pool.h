@@ -1,4 +1,5 @@
-// The CPU queue's workers: the calling thread and N - 1 threads of the pool, one job at a time.
+// Runs jobs on the CPU queue's workers, one at a time: the calling thread and N - 1 threads of the
+// pool.
 //
 // A job is posted at a gate that idle workers watch: they spin first and sleep in the kernel later.
 // How long they spin matters: on the build machine passing work to a spinning thread takes 68 ns,
@@ -21,7 +22,7 @@ namespace codl::rt {
 
 class CpuPool {
  public:
-  // Some tasks of a job that a worker runs in one go.
+  // A worker runs these tasks of a job in one go.
   struct Piece {
     int32_t worker;
     int32_t task_begin;
@@ -57,16 +58,16 @@ class CpuPool {
         task_count, workers_[static_cast<size_t>(worker)].speed_end, speed_sum_));
   }
 
-  // Runs tasks [0, task_count) and returns when all are done. One call at a time. Each worker calls
-  // `job` for the first half of what is left of its share, again and again; who is done takes half
-  // of what another has left. So a core that is slower than the profile says (one that others use
-  // too) does fewer tasks, and nobody waits for it long.
+  // Runs tasks [0, task_count) and returns when all are done. Calls must not overlap. Each worker
+  // calls `job` for the first half of what is left of its share, again and again; who is done takes
+  // half of what another has left. So a core that is slower than the profile says (one that others
+  // use too) does fewer tasks, and nobody waits for it long.
   void run(int32_t task_count, Job job, void* context);
 
  private:
-  // 64: the tasks left to a worker on a line of their own.
+  // A worker fills a cache line of 64 bytes, so that no two share the line of their tasks.
   struct alignas(64) Worker {
-    // The first task in the upper half, the end in the lower one. The caller writes it before the
+    // The upper half holds the first task, the lower one the end. The caller writes it before the
     // gate opens, then workers that are checked in.
     std::atomic<uint64_t> tasks_left{0};
     CpuPool* pool = nullptr;
@@ -94,7 +95,7 @@ class CpuPool {
     // For workers that are checked in.
     Job job = nullptr;
     void* context = nullptr;
-    bool is_last = false;  // no job: the workers end
+    bool is_last = false;  // there is no job: the workers end
   };
   PostedJob posted_;
 };

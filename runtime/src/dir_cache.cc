@@ -22,7 +22,7 @@ int folder_of(const void* context) {
 }
 void* context_of(int folder) { return reinterpret_cast<void*>(static_cast<intptr_t>(folder) + 1); }
 
-// Owned by this user, and written by nobody else.
+// Says whether this user owns the file and nobody else may write it.
 bool is_private(const struct stat& info) {
   return info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }

@@ -1,4 +1,5 @@
-// The loop over a variant's steps: CPU steps on the pool, GPU and Transfer steps into the queues.
+// Runs the loop over a variant's steps: CPU steps on the pool, GPU and Transfer steps into the
+// queues.
 #pragma once
 
 #include <atomic>

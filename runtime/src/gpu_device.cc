@@ -38,7 +38,7 @@ bool is_usable(const ClApi& api, cl_device_id device) {
          get(api, device, CL_DEVICE_ENDIAN_LITTLE, &is_little_endian) && is_little_endian;
 }
 
-// Limits of a work-group.
+// Reads the limits of a work-group.
 bool read_group_limits(const ClApi& api, GpuDevice* out) {
   size_t items = 0;
   cl_ulong local_bytes = 0;

@@ -24,7 +24,7 @@ struct GpuDevice {
   size_t max_group_sizes[3] = {};  // along each dim
   uint64_t group_local_bytes = 0;  // local memory, at most
   bool has_fine_svm = false;
-  bool has_host_memory = false;  // device and host use one memory
+  bool has_host_memory = false;  // device and host share one memory
 };
 
 // The first GPU, else the first device of any type, of the platforms and devices whose names

@@ -61,10 +61,10 @@ codl_status_t GpuMemory::create(const codl_allocator_t& allocator, GpuQueue& gpu
   plan_ = &plan;
   variants_ = variants;
   const size_t tensor_count = first_tensor_of(variants.count);
-  uint32_t image_count = 0;  // images of the variant with the most
+  uint32_t image_count = 0;  // the most that a variant has
   for (const plan::VariantDef* variant : variants)
     image_count = std::max(image_count, variant->images()->size());
-  Array<ImageSize> sizes;  // scratch of create_images(), like the next one of create_tensors()
+  Array<ImageSize> sizes;  // create_images() works in this, create_tensors() in the next
   Array<cl_mem> images;
   if (!images_[0].allocate(allocator, image_count_of(variants, kImageDtypes[0])) ||
       !images_[1].allocate(allocator, image_count_of(variants, kImageDtypes[1])) ||
@@ -118,7 +118,7 @@ void GpuMemory::release() {
 codl_status_t GpuMemory::create_arenas(codl_diag_t* diag) {
   const ClApi& api = gpu_->api();
   cl_int error = CL_SUCCESS;
-  // A shared arena of FineSvm variants, and one of SubBuffer variants.
+  // The FineSvm variants share one arena, the SubBuffer variants another.
   size_t svm_bytes = 0, buffer_bytes = 0, device_bytes = 0;
   for (const plan::VariantDef* variant : variants_) {
     size_t& shared_bytes = sharing_of(*variant) == Sharing::FineSvm ? svm_bytes : buffer_bytes;
@@ -126,14 +126,14 @@ codl_status_t GpuMemory::create_arenas(codl_diag_t* diag) {
     device_bytes = std::max(device_bytes, static_cast<size_t>(variant->device_bytes()));
   }
   if (svm_bytes != 0) {
-    // Alignment 0: that of the largest OpenCL type, 128 bytes.
+    // Alignment 0 stands for that of the largest OpenCL type, 128 bytes.
     svm_ = static_cast<uint8_t*>(api.clSVMAlloc(
         gpu_->context(), CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, svm_bytes, 0));
     if (svm_ == nullptr) {
       set_diag(diag, "clSVMAlloc: no memory for a shared arena of %zu bytes", svm_bytes);
       return CODL_DEVICE_ERROR;
     }
-    // No page faults in a run.
+    // Touching the pages now spares the runs page faults.
     __builtin_memset(svm_, 0, svm_bytes);
   }
   if (buffer_bytes != 0) {
@@ -222,7 +222,7 @@ codl_status_t GpuMemory::create_sub_buffers(Storage storage, cl_mem arena, codl_
     for (uint32_t i = 0; i < variant.tensors()->size(); ++i)
       if (storage_of(*variant.tensors()->Get(i)) == storage) by_place_[count++] = {v, i};
   }
-  // Heap sort: a third of the code of std::sort.
+  // A heap sort takes a third of the code of std::sort.
   const auto is_before = [&](const Place& a, const Place& b) {
     return offset_of(a) < offset_of(b);
   };

@@ -1,4 +1,4 @@
-// The memory that GPU steps use: arenas, images and weights, one OpenCL object per place.
+// Owns the memory that GPU steps use: arenas, images and weights, with one OpenCL object per place.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ class GpuMemory {
   codl_status_t create_sub_buffers(Storage storage, cl_mem arena, codl_diag_t* diag);
   size_t first_tensor_of(size_t index) const;
 
-  // A tensor of one of the variants.
+  // Names a tensor of one of the variants.
   struct Place {
     uint32_t variant;  // in the list
     uint32_t tensor;

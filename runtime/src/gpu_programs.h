@@ -12,7 +12,7 @@
 
 namespace codl::rt {
 
-// A step's kernel with its arguments, ready to enqueue.
+// Holds a step's kernel with its arguments, ready to enqueue.
 struct GpuKernel {
   cl_kernel kernel = nullptr;  // borrowed from GpuPrograms
   size_t global[3] = {1, 1, 1};
@@ -83,7 +83,7 @@ class GpuPrograms {
   codl_allocator_t allocator_ = {};
   GpuQueue* gpu_ = nullptr;
   const codl_program_cache_t* cache_ = nullptr;
-  Arena texts_;  // kernels::unpack_cl_texts(), from the first program on
+  Arena texts_;  // the first program fills it: kernels::unpack_cl_texts()
   Array<Program> programs_;
   size_t program_count_ = 0;
   Array<cl_kernel> kernels_;

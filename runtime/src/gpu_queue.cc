@@ -25,9 +25,9 @@ constexpr int32_t kPausesPerPoll = 32;
 // Sleep of a wait that has been long already.
 constexpr timespec kSleep = {0, 50'000};
 
-// Before the first OpenCL call of the process. PoCL starts one worker per core of the machine
-// unless told otherwise, and pins worker i to core i if POCL_AFFINITY is set, which would undo
-// ours. The environment is the process's: no other thread may be reading it now.
+// Called before the first OpenCL call of the process. PoCL starts one worker per core of the
+// machine unless told otherwise, and pins worker i to core i if POCL_AFFINITY is set, which would
+// undo ours. The environment is the process's: no other thread may be reading it now.
 void prepare_environment(size_t core_count) {
   char count[24];  // 20 digits at most
   std::snprintf(count, sizeof(count), "%zu", core_count);
@@ -82,7 +82,8 @@ codl_status_t GpuQueue::open(const ClApi* api, const VariantList& variants,
     if (status != CODL_OK) return status;
   }
   const codl_status_t status = open_context(variants, options, diag);
-  // Still inside the scope: what the implementation starts on first use inherits the cores too.
+  // This is still inside the scope: what the implementation starts on first use inherits the cores
+  // too.
   return status == CODL_OK ? finish(kComputeQueue, diag) : status;
 }
 

@@ -1,4 +1,4 @@
-// The GPU queue's context and queues, and how this thread waits for them.
+// Owns the GPU queue's context and queues, and has this thread wait for them.
 #pragma once
 
 #include <cstdint>

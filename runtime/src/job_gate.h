@@ -52,7 +52,7 @@ class Waiters {
 
 template <typename Condition>
 void Waiters::wait_until(Condition is_met) {
-  // Pauses between two looks at the clock, about a microsecond.
+  // So many pauses pass between two looks at the clock; they take about a microsecond.
   constexpr int32_t kPausesPerLook = 32;
   Spin spin;
   do {
@@ -88,8 +88,8 @@ class JobGate {
   static constexpr int kJobShift = 9;
 
   std::atomic<uint64_t> state_{kClosed};
-  Waiters idle_;    // workers, for a job
-  Waiters caller_;  // for the workers of its job
+  Waiters idle_;    // wait for a job
+  Waiters caller_;  // waits for the workers of its job
 };
 
 }  // namespace codl::rt

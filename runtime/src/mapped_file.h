@@ -1,4 +1,4 @@
-// A plan file, or a plan inside another file, in memory, read-only.
+// Maps a plan file, or a plan inside another file, into memory, read-only.
 #pragma once
 
 #include <sys/types.h>
@@ -23,13 +23,13 @@ class MappedFile {
   // pread, or what a test puts in its place.
   using ReadAt = ssize_t (*)(int file, void* bytes, size_t count, off_t offset);
 
-  // Some bytes of an open file.
+  // Names some bytes of an open file.
   struct Source {
     ReadAt read_at = nullptr;
     int file = -1;
     off_t begin = 0;
 
-    // All of them, or false with errno set.
+    // Reads all of them; returns false with errno set if it cannot.
     bool read(void* bytes, size_t count, off_t offset) const;
   };
 

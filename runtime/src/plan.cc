@@ -34,7 +34,7 @@ codl_status_t check_allocator(const codl_allocator_t* allocator, codl_diag_t* di
 
 namespace {
 
-// "model.codl: step 12 of variant 0: expected ..., found 7".
+// Writes "model.codl: step 12 of variant 0: expected ..., found 7".
 void describe_fault(const char* name, const PlanFault& fault, codl_diag_t* diag) {
   const auto index = static_cast<long long>(fault.index);
   const auto variant = static_cast<long long>(fault.variant);
@@ -214,7 +214,7 @@ codl_status_t codl_plan_output(const codl_plan_t* plan, size_t index,
                                codl_tensor_info_t* out_info) {
   if (out_info == nullptr) return CODL_INVALID_ARGUMENT;
   *out_info = {};
-  // None behind the visible ones.
+  // The hidden outputs, which come after the visible ones, have no description.
   if (index >= codl_plan_output_count(plan)) return CODL_INVALID_ARGUMENT;
   return codl::rt::describe_io(*plan->def->outputs(), index, out_info);
 }

@@ -1,4 +1,4 @@
-// An open plan: verified, immutable, shared by sessions and threads.
+// Holds an open plan: verified, immutable, shared by sessions and threads.
 #pragma once
 
 #include <cstdint>

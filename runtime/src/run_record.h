@@ -25,7 +25,7 @@ class RunRecord {
   // `end`: why the device is not to be tried again; null: it may be.
   void note_failure(const codl_diag_t& reason, bool has_fallback, const char* end);
 
-  // Called by any thread.
+  // Any thread may call this.
   uint64_t failed_runs() const { return failed_runs_.load(std::memory_order_acquire); }
   // Written once, before failed_runs() is 1; "" until then.
   const char* first_failure() const { return failed_runs() != 0 ? first_failure_.message : ""; }

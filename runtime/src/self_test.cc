@@ -12,7 +12,8 @@
 namespace codl::rt {
 namespace {
 
-// Inputs: numbers in [-1, 1], numbers of another size, numbers with special ones among them.
+// The inputs are numbers in [-1, 1], numbers of another size, and numbers with special ones among
+// them.
 enum : uint32_t { kUnit = 0, kLarge = 1, kSpecial = 2, kPatternCount = 3 };
 
 // 17 bits: all values are halves, too.
@@ -25,7 +26,7 @@ float value_of(uint32_t pattern, uint64_t element) {
   const uint64_t bits = mix_bits((element + 1) * kSplitMixStep);
   if (pattern == kSpecial && bits % kSpecialEvery == 0)
     return kSpecials[element % std::size(kSpecials)];
-  // Multiples of 1/64 in [-1, 1]: exact as halves.
+  // Multiples of 1/64 in [-1, 1] are exact as halves.
   const float unit = static_cast<float>(static_cast<int32_t>(bits >> 57) - 64) / 64;
   return pattern == kLarge ? 32 * unit : unit;
 }
@@ -45,7 +46,7 @@ codl_status_t StepChecker::write(uint32_t tensor, uint32_t pattern, codl_diag_t*
   const size_t image_row =
       held.layout == Layout::Image2d ? static_cast<size_t>(kernels::image_width(held)) * 4 : 1;
   const size_t count = round_up(static_cast<size_t>(kernels::stored_elements(held)), image_row);
-  // Whole rows of an image.
+  // Only whole rows of an image are written.
   const size_t room = memory_.size_bytes() / element_bytes / image_row * image_row;
   if (room == 0) {
     set_diag(diag, "no room for a row of an image");

@@ -1,4 +1,4 @@
-// A session: variants of a plan with their memory, workers and queues. One of them is in use.
+// A session has variants of a plan with their memory, workers and queues. One of them is in use.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ struct codl_session {
   codl::rt::AllocationCounter memory;
   codl_allocator_t allocator = {};  // allocates from `memory`
   const codl_plan_t* plan = nullptr;
-  // Those with GPU steps first, else in the plan's order.
+  // Those with GPU steps come first; otherwise the plan's order holds.
   codl::rt::Array<const codl::plan::VariantDef*> defs;
   size_t gpu_variant_count = 0;
   codl::rt::Arena host_arena;  // shared by all variants but `spare`
@@ -42,7 +42,7 @@ struct codl_session {
   codl::rt::CpuPool pool;
   codl::rt::PreparedVariant* spare = nullptr;  // finishes what the device fails at; null: nothing
   codl::rt::PreparedVariant* last = nullptr;   // finished the last run; null: there was none
-  // For the next run; written by any thread.
+  // The next run takes it; any thread may write it.
   std::atomic<codl::rt::PreparedVariant*> current{nullptr};
   codl::rt::RunRecord record;
   bool records_timeline = false;
@@ -61,7 +61,8 @@ struct codl_session {
 
 namespace codl::rt {
 
-// codl_session_create with OpenCL's functions given; null: the machine's. For tests.
+// Works as codl_session_create, but with the given OpenCL functions; null means the machine's.
+// Tests use it.
 codl_status_t create_session(const codl_plan_t* plan, const codl_session_options_t* options,
                              const ClApi* api, codl_session_t** out_session, codl_diag_t* diag);
 

@@ -29,7 +29,7 @@ codl_status_t check_flag(const char* option, int32_t value, codl_diag_t* diag) {
   return CODL_INVALID_ARGUMENT;
 }
 
-// Names of the plan's variants.
+// Checks the names of the plan's variants.
 codl_status_t check_variants(const codl_plan& plan, const codl_session_options_t& options,
                              codl_diag_t* diag) {
   if (find_variant(plan, options.variant) == nullptr) {

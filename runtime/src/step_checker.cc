@@ -187,7 +187,7 @@ bool StepChecker::cut(const Checked& checked, Range rows) {
   if (kernels::check_step(slice_.shape, &slice_.needs) != nullptr) return false;
   for (uint32_t i = 0; i < last; ++i)
     if (!is_constant(step, i) && has_rows(slice_.operands[i]) && !narrow(i)) return false;
-  // With the narrowed operands.
+  // Check again, now with the narrowed operands.
   if (kernels::check_step(slice_.shape, &slice_.needs) != nullptr) return false;
   place(step);
   return true;
@@ -281,7 +281,7 @@ codl_status_t StepChecker::read(uint32_t tensor, Range rows, size_t place, codl_
   map.pixel_stride = map.first_channel = 0;
   const size_t row_bytes =
       static_cast<size_t>(kernels::stored_elements(map)) * element / (batches * held_count);
-  // The pieces of a row: all of it, or the pixels of a window.
+  // A row is one piece; in a window each of its pixels is.
   const auto pieces = static_cast<size_t>(held.pixel_stride != 0 ? held.dims[3] : 1);
   const auto pitch = static_cast<size_t>(kernels::pixel_elements(held)) * element;
   const auto skipped = static_cast<size_t>(held.first_channel) * element;
@@ -332,7 +332,7 @@ void StepChecker::widen_halves(uint32_t tensor, const OperandShape& shape, size_
   }
 }
 
-// The slice's inputs and what the GPU made of them, as floats.
+// Copies the slice's inputs and the GPU's results, as floats.
 codl_status_t StepChecker::copy_slice(codl_diag_t* diag) {
   const plan::StepDef& step = step_of(checked_[current_]);
   const uint32_t last = slice_.shape.operand_count - 1;

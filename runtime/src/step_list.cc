@@ -157,7 +157,7 @@ void* const* StepList::source_of(uint32_t tensor) const {
     case Storage::Output:
       return &io_[inputs_.plan->def->inputs()->size() + size_t{def.index()}];
     case Storage::Shared:
-      // verify_plan: mapped here, and the step waits for the Map.
+      // verify_plan has checked that the tensor is mapped here and that the step waits for the Map.
       if (sharing_of(*inputs_.variant) == Sharing::SubBuffer) return &mapped_[last_maps_[tensor]];
       break;
     default:
@@ -206,7 +206,7 @@ void StepList::reduce_waits(bool has_user_events, bool record_timeline) {
     Step& step = steps_[i];
     uint32_t queue_waits[kQueueCount] = {kNoStep, kNoStep};
     uint32_t cpu_wait = kNoStep;
-    for (uint32_t wait : *step.def->waits())  // ascending: the last of each queue stays
+    for (uint32_t wait : *step.def->waits())  // they ascend: the last of each queue stays
       (steps_[wait].is_cpu() ? cpu_wait : queue_waits[steps_[wait].cl_queue()]) = wait;
 
     Known& known = step.is_cpu() ? known_by_cpu : known_by_queue[step.cl_queue()];

@@ -31,9 +31,9 @@ struct Step {
   int32_t task_count = 0;
   int32_t phase_count = 1;
 
-  GpuKernel gpu_kernel;  // none of a step in place
+  GpuKernel gpu_kernel;  // a step in place has none
 
-  // Map, Unmap, Upload, Download.
+  // Map, Unmap, Upload and Download steps have these.
   cl_mem memory = nullptr;
   size_t map_bytes = 0;
   cl_map_flags map_flags = 0;
@@ -44,7 +44,7 @@ struct Step {
   // The steps to wait for; waits that follow from the order of the queues are left out. The steps
   // named on a queue have an event; CPU steps named are gates.
   uint32_t queue_waits[kQueueCount] = {kNoStep, kNoStep};
-  uint32_t cpu_wait = kNoStep;   // UserEvent gate only: GPU and Transfer steps
+  uint32_t cpu_wait = kNoStep;   // UserEvent gate only; GPU and Transfer steps wait for it
   uint32_t room_wait = kNoStep;  // GPU: what must be done before it is enqueued (ahead_window.h)
   bool needs_event = false;      // GPU and Transfer: somebody waits, or the times are asked for
   bool is_flushed = false;       // GPU and Transfer: the CPU waits for it, but not for what follows
@@ -55,7 +55,7 @@ struct Step {
   uint32_t cl_queue() const { return queue == Queue::Transfer ? kTransferQueue : kComputeQueue; }
 };
 
-// The inputs of a step list. Everything is borrowed and must outlive it.
+// A step list is made from these. Everything is borrowed and must outlive it.
 struct StepListInputs {
   const codl_plan* plan = nullptr;
   const plan::VariantDef* variant = nullptr;
@@ -77,9 +77,9 @@ class StepList {
                        codl_diag_t* diag);
 
   const Array<Step>& steps() const { return steps_; }
-  uint64_t scratch_bytes() const { return scratch_bytes_; }  // the largest of any step, per worker
-  uint64_t shared_bytes() const { return shared_bytes_; }    // shared by all workers, likewise
-  // Last step of each queue that no CPU step has waited for, or kNoStep.
+  uint64_t scratch_bytes() const { return scratch_bytes_; }  // a worker needs at most so many
+  uint64_t shared_bytes() const { return shared_bytes_; }    // likewise, but all workers share it
+  // The last step of each queue that no CPU step has waited for, or kNoStep.
   const uint32_t* final_waits() const { return final_waits_; }
 
   // Binds memory for the next run. `index`: the plan's inputs, then its outputs.

@@ -1,5 +1,5 @@
 // C++17 wrapper around codl.h: owners for plans and sessions, a result for calls that can fail.
-// Header only, no exceptions. Everything the wrapper does not name is in codl.h.
+// It is header only and throws no exceptions. Everything the wrapper does not name is in codl.h.
 #ifndef CODL_CODL_HPP_
 #define CODL_CODL_HPP_
 
@@ -50,7 +50,7 @@ class [[nodiscard]] Result {
   T value_;
 };
 
-// Option structs with struct_size set and every other member at its default.
+// Return option structs with struct_size set and every other member at its default.
 inline codl_plan_options_t plan_options() {
   codl_plan_options_t options = {};
   options.struct_size = sizeof(options);
@@ -62,7 +62,7 @@ inline codl_session_options_t session_options() {
   return options;
 }
 
-// An open plan, or none. Must outlive its sessions.
+// Owns an open plan, or nothing. Must outlive its sessions.
 class Plan {
  public:
   Plan() = default;
@@ -129,13 +129,14 @@ class Plan {
   std::unique_ptr<codl_plan_t, Close> plan_;
 };
 
-// Dims of an output in a run.
+// The dims that an output had in a run.
 struct OutputDims {
   std::int32_t rank = 0;
   std::int64_t dims[CODL_MAX_RANK] = {};
 };
 
-// The memory, threads and device programs to run a plan, or nothing. For one thread at a time.
+// Owns the memory, threads and device programs to run a plan, or nothing. One thread at a time may
+// use it.
 class Session {
  public:
   Session() = default;
@@ -152,7 +153,7 @@ class Session {
   codl_session_t* get() const { return session_.get(); }
   explicit operator bool() const { return session_ != nullptr; }
 
-  // Any containers of codl_buffer_t with data() and size(), in the order of the plan.
+  // Inputs and Outputs are containers of codl_buffer_t with data() and size(), in the plan's order.
   template <typename Inputs, typename Outputs>
   Status run(const Inputs& inputs, const Outputs& outputs) {
     return Status::of([&](codl_diag_t* diag) {
@@ -164,7 +165,7 @@ class Session {
   // Calls codl_session_cancel(), from any thread.
   void cancel() { (void)codl_session_cancel(get()); }
 
-  // From any thread, by codl_session_set_variant.
+  // Calls codl_session_set_variant; any thread may do so.
   Status set_variant(const char* name) {
     return Status::of(
         [&](codl_diag_t* diag) { return codl_session_set_variant(get(), name, diag); });
