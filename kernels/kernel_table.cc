@@ -5,8 +5,8 @@
 
 namespace codl::kernels {
 
-// kConv2dContract, ...: each in kernels/<folder>/<folder>_contract.cc. An operator without a
-// contract fails to link.
+// Each contract (kConv2dContract, ...) is in kernels/<folder>/<folder>_contract.cc. An operator
+// without a contract fails to link.
 #define CODL_OP_BEGIN(Op, id, folder) extern const Contract k##Op##Contract;
 #include "schema/ops.def"
 

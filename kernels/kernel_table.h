@@ -37,7 +37,7 @@ struct ClText {
 // the library was built wrongly.
 extern const size_t kClTextBytes;
 bool unpack_cl_texts(char* out);
-// Finds a kernel's texts among them. Nulls for a CPU kernel.
+// Finds a kernel's texts among them; a CPU kernel gets nulls.
 ClText cl_text(const KernelInfo& kernel, const char* unpacked);
 
 }  // namespace codl::kernels

@@ -1,4 +1,4 @@
-// Packing of constants, at compile time: from ONNX's form to the one that a kernel reads.
+// Packs constants at compile time: from ONNX's form to the one that a kernel reads.
 #pragma once
 
 #include <cstdint>

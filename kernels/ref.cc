@@ -2,7 +2,7 @@
 
 namespace codl::kernels {
 
-// Each in kernels/<folder>/<folder>_ref.cc.
+// Each is in kernels/<folder>/<folder>_ref.cc.
 #define CODL_OP_BEGIN(Op, id, folder) void folder##_ref(const KernelArgs& args);
 #include "schema/ops.def"
 

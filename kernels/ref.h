@@ -1,5 +1,6 @@
-// The plain kernels: loops over strides, any layout but Image2d, any part. The tests compare with
-// them, and the interpreter runs them. They are not in kernels.def; the runtime does not link them.
+// The plain kernels loop over strides and take any layout but Image2d and any part. The tests
+// compare with them, and the interpreter runs them. They are not in kernels.def; the runtime does
+// not link them.
 #pragma once
 
 #include "kernels/common/contract/contract.h"

@@ -4,7 +4,7 @@
 
 namespace codl::kernels {
 
-// kConv2dWork, ...: each in kernels/<folder>/<folder>_work.cc. An operator without one fails to
+// Each (kConv2dWork, ...) is in kernels/<folder>/<folder>_work.cc. An operator without one fails to
 // link.
 #define CODL_OP_BEGIN(Op, id, folder) extern const OpWork k##Op##Work;
 #include "schema/ops.def"
@@ -21,7 +21,7 @@ const OpWork& work_of(OpKind op) {
 
 namespace {
 
-// Work-items, groups and waves. A local size that is the driver's is a wave.
+// Counts work-items, groups and waves. A local size that the driver chooses is a wave.
 void count_launch(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   ClLaunch launch;
   launch_of(step, &launch);

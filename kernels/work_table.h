@@ -20,7 +20,7 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
 // GPU. The step has passed check_step().
 bool has_room_for_group(const StepShape& step, const GpuFacts& gpu);
 
-// Own for a CPU kernel.
+// A CPU kernel has Own.
 TileKind tile_kind_of(const KernelInfo& kernel);
 
 // Returns whether the kernel is for an OpenCL device made of CPU cores only. There a work-item has

@@ -1,5 +1,5 @@
-// Which product of a batch: the axes of the batch, axis 5 the innermost, each with an extent and
-// steps in a and b, in elements.
+// Steps to a product of a batch: the axes of the batch, axis 5 the innermost, each have an extent
+// and steps in a and b, in elements.
 #define STEP_BATCH(id, i)                      \
   a += id % batch##i##_extent * batch##i##_a; \
   b += id % batch##i##_extent * batch##i##_b; \

@@ -100,7 +100,7 @@ constexpr BatchMatMulUnits batch_matmul_units(const BatchMatMulWork& work) {
   return units;
 }
 
-// Elements of a worker's packed b, and behind it of its packed a.
+// These count the elements of a worker's packed b, and of its packed a, which comes after it.
 constexpr int64_t packed_depth(const BatchMatMulWork& work) {
   return work.k < kBatchMatMulDepth ? work.k : kBatchMatMulDepth;
 }

@@ -1,7 +1,7 @@
-// y[m, n] = a[m, k] b[k, n] for every product of a batch, Plain buffers.
+// Computes y[m, n] = a[m, k] b[k, n] for every product of a batch, Plain buffers.
 //
-// Define: HAS_ROWS_OF_B, neighbouring columns of b are neighbours in memory. One work-item per tile
-// of 4 x 8 of y: columns first, then rows, then the batch. Strides are in elements.
+// Define: HAS_ROWS_OF_B, neighbouring columns of b are neighbours in memory. A work-item takes a
+// tile of 4 x 8 of y: columns first, then rows, then the batch. Strides are in elements.
 //
 // Per depth: 32 multiply-adds for 4 scalar loads and one of 32 bytes. Registers: 32 sums, 12
 // factors.

@@ -1,7 +1,7 @@
-// Products of two computed matrices, by the micro-kernel of Conv2d and MatMul
-// (common/panel_tile-inl.h) with one tap and rows of a for pixels. The columns of b that a unit of
-// work needs are copied into panels first; rows of a are read where they are, unless a is
-// transposed.
+// Multiplies two computed matrices with the micro-kernel of Conv2d and MatMul
+// (common/panel_tile-inl.h), which takes one tap and reads rows of a as pixels. The columns of b
+// that a unit of work needs are copied into panels first; rows of a are read where they are, unless
+// a is transposed.
 //
 // k is divided into blocks of kBatchMatMulDepth; from the second block on, the sums so far are the
 // residual. So the order of additions depends on k alone.
@@ -39,14 +39,14 @@ void pack_panel(const BatchMatMulWork& work, const float* b, int64_t depth, int6
       to[lane] = b[lane * work.b_column];
 }
 
-// Rows of a transposed a, `stride` apart.
+// Copies rows of a transposed a; they lie `stride` apart in `to`.
 void pack_rows(const BatchMatMulWork& work, const float* a, int64_t depth, int64_t rows,
                int64_t stride, float* to) {
   for (int64_t k = 0; k < depth; ++k, a += work.a_depth)
     for (int64_t row = 0; row < rows; ++row) to[row * stride + k] = a[row];
 }
 
-// A block of k of a unit of work.
+// Describes a block of k of a unit of work.
 struct DepthBlock {
   const float* a;  // the first row, at the first k of the block
   int64_t depth;

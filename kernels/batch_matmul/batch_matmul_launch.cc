@@ -8,7 +8,7 @@ namespace {
 // Sizes and steps in elements.
 #define CODL_ARGS_Product(A, p) \
   A(int, m) A(int, n) A(int, k) A(int, a_row) A(int, a_depth) A(int, b_depth) A(int, b_column)
-// An axis of the batch and its steps in a and b.
+// Holds an axis of the batch and its steps in a and b.
 #define CODL_ARGS_BatchAxis(A, p) A(int, p##extent) A(int, p##a) A(int, p##b)
 #define CODL_ARGS_BatchMatMulBuffer(A, G, N)                 \
   A(int, column_tiles) A(int, row_tiles) A(int, batch_count) \

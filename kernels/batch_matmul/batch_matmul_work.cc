@@ -100,7 +100,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     out->item_registers = kBatchMatMulItemRows * kBatchMatMulItemColumns + kBatchMatMulItemRows +
                           kBatchMatMulItemColumns;
     out->tile_calls = out->waves * depth;
-    // Groups of a few items to a side.
+    // A group has a few items to a side.
     constexpr double kSide = kClGridItems;
     memory.again(a_bytes * larger(column_tiles / kSide - 1, 0), a_bytes / batches);
     memory.again(b_bytes * larger(row_tiles / kSide - 1, 0), b_bytes / batches);

@@ -93,7 +93,7 @@ constexpr DType binary_output_dtype(int32_t kind, DType dtype) {
   }
 }
 
-// a op b for one pair of f32, of a member from f32 to f32.
+// Returns a op b for one pair of f32, where op is a member from f32 to f32.
 float binary_value_ref(int32_t kind, float a, float b);
 
 void binary_ref(const KernelArgs& args);

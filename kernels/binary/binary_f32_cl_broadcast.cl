@@ -1,4 +1,4 @@
-// y = activation(a op b) for Plain buffers, a and b broadcast to y in any way.
+// Computes y = activation(a op b) for Plain buffers, a and b broadcast to y in any way.
 //
 // Defines: KIND, a Binary member; ACTIVATION; AXES. One work-item is one element of y; the
 // axes have a's steps and b's.

@@ -1,4 +1,4 @@
-// y = activation(a op b) element by element, for Plain or Nhwc buffers.
+// Computes y = activation(a op b) element by element, for Plain or Nhwc buffers.
 //
 // Defines: KIND, a Binary member; ACTIVATION; A_CASE, B_CASE, how the operand lies under y: 0 same
 // dims and layout, 1 one element, 2 one element per channel, 3 one pixel per batch.

@@ -1,9 +1,9 @@
-// y = activation(a op b) element by element, y an RGBA image.
+// Computes y = activation(a op b) element by element, y an RGBA image.
 //
 // Defines: KIND, a Binary member; ACTIVATION; A_CASE, B_CASE, how the operand lies under y: 0 an
 // image of the same dims, 1 a buffer with one element, 2 a buffer with one element per channel, 3 an
 // image with one pixel per batch.
-// One work-item per texel of the part.
+// A work-item takes a texel of the part.
 #if A_CASE == 0 || A_CASE == 3
 #define A_TYPE read_only image2d_t
 #else

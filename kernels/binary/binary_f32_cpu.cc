@@ -20,7 +20,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::ScalableTag<float>;
 using Vector = hn::Vec<Floats>;
 
-// An input along a run.
+// Describes an input along a run.
 struct RunInput {
   const float* first;
   int64_t step;
@@ -101,7 +101,7 @@ HWY_INLINE void visit_arithmetic(int32_t kind, Visit visit) {
   if (kind == kBinaryDiv) visit.template operator()<kBinaryDiv>();
 }
 
-// Combines whole vectors of inputs that step by one or zero. Returns how many elements that were.
+// Combines whole vectors of inputs that step by one or zero. Returns the number of elements done.
 template <int32_t kKind>
 HWY_INLINE int64_t combine_vectors(const Activation& activation, RunInput a, RunInput b, float* y,
                                    int64_t count) {

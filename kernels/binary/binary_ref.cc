@@ -163,7 +163,7 @@ void combine_bits(int32_t kind, int32_t bits, const int64_t* a, const int64_t* b
   }
 }
 
-// A run of neighbouring output elements, at most kElementBlock of them.
+// A run covers neighbouring output elements, at most kElementBlock of them.
 struct Run {
   const void* a;
   const void* b;

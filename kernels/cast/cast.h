@@ -2,9 +2,9 @@
 //
 //   x, y  Plain, the same dims; y of dtype `to`
 //
-// Float to integer: towards zero, saturating, a NaN gives 0. Integer to integer: modulo 2^bits. To
-// bool: x != 0. To a float: the nearest, ties to even; what is too large becomes infinite. An
-// integer of more than 53 bits goes to f16 and bf16 by way of the nearest f64.
+// Float to integer rounds towards zero and saturates; a NaN gives 0. Integer to integer is modulo
+// 2^bits. To bool is x != 0. To a float takes the nearest, ties to even; what is too large becomes
+// infinite. An integer of more than 53 bits goes to f16 and bf16 by way of the nearest f64.
 //
 // y must not overlap x. No parts; one task.
 #pragma once

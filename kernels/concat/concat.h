@@ -21,13 +21,13 @@
 
 namespace codl::kernels {
 
-// The least CL_DEVICE_MAX_READ_IMAGE_ARGS of the embedded profile.
+// The embedded profile grants at least so many (CL_DEVICE_MAX_READ_IMAGE_ARGS).
 inline constexpr uint32_t kConcatImageInputs = 8;
 
-// Elements of one unit of work of a Plain step.
+// A unit of work of a Plain step has so many elements.
 inline constexpr int64_t kConcatPlainBlock = 4096;
 
-// The pieces of a step: (batch, output row) pairs, or blocks of a Plain output.
+// A step falls into pieces: (batch, output row) pairs, or blocks of a Plain output.
 struct ConcatWork {
   Range rows;
   int64_t units;

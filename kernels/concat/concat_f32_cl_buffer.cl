@@ -1,9 +1,9 @@
-// Inputs joined along the channels, Nhwc buffers. Define: INPUTS, 1 to 15, that are copied.
+// Joins inputs along the channels, Nhwc buffers. Define: INPUTS, 1 to 15, that are copied.
 //
 // One work-item copies one chunk of up to 16 channels of one pixel of one input; `chunks` counts
 // those of all inputs. Channels of an input may begin anywhere in y's pixel. The chunk with the
-// last channel of y also writes its pad lanes. Per input: its first channel in y, channels, offset
-// of the part's first row, distance of batches.
+// last channel of y also writes its pad lanes. Each input has its first channel in y, channels,
+// offset of the part's first row, distance of batches.
 //
 // Where the chunk lies is in from_float or from_half, by its input's type.
 #define INPUT(i) global const TYPE_##i* restrict x##i,

@@ -1,10 +1,10 @@
-// Inputs joined along the channels, RGBA images. Define: INPUTS, 1 to 8, that are copied.
+// Joins inputs along the channels, RGBA images. Define: INPUTS, 1 to 8, that are copied.
 //
-// One work-item per texel of y from the first that is copied to the last: ids are texel of the
+// A work-item takes a texel of y from the first that is copied to the last: ids are texel of the
 // channels, column, batch and row. An input whose first channel is no multiple of 4 gives lanes
 // from two neighbouring texels. Lanes an input does not fill are zero bits (its pad lanes, or none
 // of its texels), so the inputs are joined by `or`. Texels without an input are of windows of y.
-// Per input: its first channel in y, channels, its image's row of the part's first row, rows held.
+// Each input has its first channel in y, channels, image row of the part's first row, rows held.
 #define INPUT(i) read_only image2d_t x##i,
 #define SCALARS(i) PARAM_GROUP(ConcatImageInput, x##i)
 #define READ(i, t)          \

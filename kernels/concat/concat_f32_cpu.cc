@@ -15,7 +15,7 @@ void copy_floats(float* to, const float* from, int64_t count) {
   for (; i < count; ++i) to[i] = from[i];
 }
 
-// Elements [begin, end) of y: per index in front of the axis, a run of each input.
+// Writes elements [begin, end) of y: a run of each input for each index in front of the axis.
 void join_plain(const KernelArgs& args, int32_t axis, int64_t begin, int64_t end) {
   const TensorView& y = args.output();
   const int64_t inner = y.strides[axis];
@@ -40,7 +40,7 @@ void join_plain(const KernelArgs& args, int32_t axis, int64_t begin, int64_t end
   }
 }
 
-// Row `h` of batch `n` of an Nhwc y, joined along channels or columns.
+// Writes row `h` of batch `n` of an Nhwc y, joined along channels or columns.
 void join_row(const KernelArgs& args, int32_t axis, int64_t n, int32_t h) {
   const TensorView& y = args.output();
   float* y_row = y.as<float>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2];

@@ -6,7 +6,7 @@
 namespace codl::kernels {
 namespace {
 
-// Input by input, a run per index in front of the axis.
+// Goes input by input and copies a run for each index in front of the axis.
 void join_plain(const KernelArgs& args, int32_t axis) {
   const TensorView& y = args.output();
   const int64_t bytes = static_cast<int64_t>(dtype_bytes(y.shape.dtype));

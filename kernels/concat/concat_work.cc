@@ -28,7 +28,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     least = smaller(least, behind * step.operands[i].dims[axis]);
     ++inputs;
   }
-  // The number of pieces of y.
+  // Counts the pieces of y.
   const double joined = elements * element_bytes(y) / (behind * static_cast<double>(copied));
   if (step.kernel->is_reference())
     return fill_loops(step, machine, 1, elements * element_bytes(y), out);

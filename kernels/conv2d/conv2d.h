@@ -71,7 +71,7 @@ constexpr GemmSize conv2d_gemm_size(const OperandShape& x, const OperandShape& w
 inline constexpr int32_t kConv2dBufferPixels = 7;
 inline constexpr uint32_t kConv2dBufferTileInts = 5;
 
-// Pixels of a work-item of the kernels on texels, times four channels.
+// A work-item of the kernels on texels computes so many pixels, times four channels.
 inline constexpr int32_t kConv2dTexelPixels = 4;
 
 void conv2d_launch(const StepShape& step, ClLaunch* out_launch);
@@ -101,9 +101,9 @@ constexpr bool conv2d_has_copies(const Conv2dParams& params, const OperandShape&
          int64_t{pixel_elements(x)} * params.stride_w % 1024 == 0;
 }
 
-// The share of its (tap, position) pairs that the direct CPU kernel computes: 1, or, where most
-// taps lie in the padding, those inside the map. A question of the operator's shapes alone, for the
-// result's last bit.
+// Returns the share of its (tap, position) pairs that the direct CPU kernel computes: 1, or, where
+// most taps lie in the padding, those inside the map. The operator's shapes alone decide this,
+// because it may change the result's last bit.
 constexpr double conv2d_computed_share(const Conv2dParams& params, const OperandShape& x,
                                        const OperandShape& w, const OperandShape& y) {
   // More than this, or tiles smaller than this, and the smaller tiles cost what the skipped taps
@@ -188,7 +188,7 @@ struct Conv2dDots {
   int64_t copy_elements = 0;
 };
 
-// The most output channels on any instruction set, a power of two.
+// No instruction set has more output channels; it is a power of two.
 inline constexpr int32_t kConv2dMostDots = 8;
 
 // Runs of none where the operator is none for it on any processor. A question of the operator's
@@ -227,8 +227,8 @@ constexpr int32_t conv2d_dots_for(int64_t channels) {
   return dots;
 }
 
-// Pixels of a tile: sums enough to hide the latency of a multiply-add, and registers for the
-// weights and an input beside them.
+// Returns the pixels of a tile. Its sums hide the latency of a multiply-add and leave registers for
+// the weights and an input.
 constexpr int32_t conv2d_dot_pixels(int32_t dots) { return dots < 4 ? 8 / dots : 2; }
 
 // Returns the vectors of a channel's weights; the last one of each run may not be whole.
@@ -285,7 +285,7 @@ constexpr Conv2dWork conv2d_work(const Conv2dParams& params, const OperandShape&
   work.scratch_bytes = work.table_bytes + 2 * work.taps_bytes + work.zeros_bytes;
   work.has_copies = conv2d_has_copies(params, x, taps);
   if (work.has_copies) {
-    // An odd number of lines.
+    // The stride is an odd number of lines.
     work.copy_stride = (ceil_div(padded_channels(x), kChannelPanel) | 1) * int64_t{kChannelPanel};
     work.scratch_bytes +=
         static_cast<uint64_t>(kPanelTileMaxPixels * work.copy_stride) * sizeof(float);

@@ -1,6 +1,6 @@
-// The micro-kernel of Conv2d for few output channels, which would leave most lanes of a panel
+// Holds the micro-kernel of Conv2d for few output channels, which would leave most lanes of a panel
 // empty: lanes lie along the reduction instead, and an output is the dot product of its window with
-// the channel's weights. Highway code, compiled once per target.
+// the channel's weights. This is Highway code, compiled once per target.
 //
 // A window is read in runs of elements that follow each other (Conv2dDots). Lane l of a sum adds
 // elements l, l + lanes ... of each run, in the order of the runs; then the lanes are added, then
@@ -27,7 +27,7 @@ constexpr bool takes_dots(const Conv2dDots& dots, int64_t channels, int64_t redu
   return conv2d_takes_dots(dots, channels, reduction, kPanelLanes);
 }
 
-// A tile of `dot_pixels_for(dots)` pixels.
+// Describes a tile of `dot_pixels_for(dots)` pixels.
 struct DotTile {
   const float* const* inputs;  // [runs][pixels]: where the runs are
   int64_t runs;

@@ -13,7 +13,7 @@
 // HAS_RESIDUAL, ACTIVATION.
 #include "kernels/common/gemm/gemm_tile.cl"
 
-// The row of a panel's weights for depth k of A, -1 for a pad lane.
+// Returns the row of a panel's weights for depth k of A, -1 for a pad lane.
 static inline int weight_row(int k, int in_c, int padded_in_c) {
 #if HAS_PAD_CHANNELS
   return k % padded_in_c < in_c ? k / padded_in_c * in_c + k % padded_in_c : -1;
@@ -35,8 +35,8 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_til
   const int first_pixel = (int)get_group_id(0) / column_tiles * TILE_M;
   const int padded_in_c = (in_c + 3) / 4 * 4;
 
-  // The pixels that this work-item brings: row and column of the first tap, and offset of the
-  // image.
+  // This work-item brings these pixels: they have the row and column of the first tap, and the
+  // offset of the image.
   int row[A_LOADS];
   int column[A_LOADS];
   int offset[A_LOADS];
@@ -48,7 +48,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_til
     column[i] = in_image % out_w * stride_w - pad_left;
     offset[i] = x_offset + pixel / image_pixels * x_batch_stride;
   }
-  // Its place in the depth: tap (tap_row, tap_column), channel.
+  // It is at this place in the depth: tap (tap_row, tap_column), channel.
   int tap_row = 0;
   int tap_column = 0;
   int channel = a_load_k();

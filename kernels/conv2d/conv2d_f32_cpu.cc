@@ -36,7 +36,7 @@ void run_panels(const Conv2d& conv, const TilePixels& pixels, const TileFunction
   const int32_t group_panels = conv.group_panels;
   const TileInputs inputs = inputs_of(conv, pixels, tile_size_for(pixels.count));
 
-  // Pixels of the part lie one behind the other in y and the residual.
+  // The part's pixels follow each other in y and the residual.
   float* y_pixels = y.as<float>() + pixels.image * y.strides[0] +
                     (conv.rows.begin - y.shape.row_begin) * y.strides[2] +
                     pixels.first * y.strides[3];
@@ -82,7 +82,7 @@ void run_panels(const Conv2d& conv, const TilePixels& pixels, const TileFunction
         group_channels - (panel_in_group + panel_count - 1) * kChannelPanel;
     if (channels_left < kChannelPanel) {
       output.valid_lanes = output.stored_lanes = channels_left;
-      // The pad lanes of a pixel go with its last channel.
+      // The last channel of a pixel also stores its pad lanes.
       if (group + 1 == conv.params->groups)
         output.stored_lanes += padded_channels(y.shape) - out_channels;
     }
@@ -190,7 +190,7 @@ HWY_NOINLINE void point_at_runs(const Conv2d& conv, int32_t image, int32_t out_r
   }
 }
 
-// The pixels of `range`, flattened over the rows of the part, of one image.
+// Computes the pixels of `range`, flattened over the rows of the part, of one image.
 void run_dots(const Conv2d& conv, int32_t image, PixelRange range) {
   const Conv2dDots& dots = *conv.dots;
   const TensorView& y = *conv.y;
@@ -241,7 +241,7 @@ void run_dots(const Conv2d& conv, int32_t image, PixelRange range) {
   }
 }
 
-// All pixels of the rectangle with `panels`.
+// Computes all pixels of the rectangle with `panels`.
 void run_pass(const Conv2d& conv, const Conv2dWork& work, const PanelRectangle& rectangle,
               Range panels) {
   const int64_t out_columns = conv.y->shape.dims[3];

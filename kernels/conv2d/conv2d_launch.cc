@@ -206,7 +206,7 @@ void launch_winograd_item(const StepShape& step, ClLaunch* out) {
   out->define("ITEM_PANELS", item.panels);
   out->define("CHUNK", item.channels);
   define_output(shape.params, out);
-  // As many tiles for each work-item.
+  // Each work-item gets as many tiles.
   const int64_t even_tiles = ceil_div(work.tiles, ceil_div(work.tiles, item.tiles));
   const int64_t block_tiles = round_up(static_cast<int32_t>(even_tiles), item.register_tiles);
   const int64_t tile_blocks = ceil_div(work.tiles, block_tiles);

@@ -4,8 +4,8 @@ namespace codl::kernels {
 namespace {
 
 bool draw_conv2d(StepDraw& draw) {
-  // First layers: three channels. Pixels: what squeezes a map's means. Last layers: colours or
-  // masks of a large map, of filters as large as first layers have.
+  // First layers have three channels. A map of one pixel has the means of a squeezed map. Last
+  // layers make colours or masks of a large map with filters as large as first layers have.
   const bool is_first = draw.chance(0.05);
   const bool is_pixel = !is_first && draw.chance(0.06);
   const bool is_last = !is_first && !is_pixel && draw.chance(0.04);

@@ -1,4 +1,4 @@
-// 2-D convolution of texels of 4 channels, in images or in Nhwc buffers. One work-item computes
+// Convolves texels of 4 channels in 2-D, in images or in Nhwc buffers. One work-item computes
 // PIXELS (4) neighbouring pixels of one output row times one texel of output channels: a quarter of
 // a panel of weights. With more than one group the channels of a group, in and out, are multiples
 // of 4.

@@ -1,6 +1,6 @@
 // Finds the inputs of a tile of Conv2d's pixels: through a table of pointers for all taps at once
-// or for each tap, or in copies. Highway code, compiled once per target; for conv2d_f32_cpu.cc
-// only.
+// or for each tap, or in copies. This is Highway code, compiled once per target; only
+// conv2d_f32_cpu.cc uses it.
 #if defined(CODL_KERNELS_CONV2D_CONV2D_TILES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_CONV2D_CONV2D_TILES_INL_H
 #undef CODL_KERNELS_CONV2D_CONV2D_TILES_INL_H
@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 namespace {
 
-// The parts of the arguments that every tile uses.
+// Holds the arguments that every tile uses.
 struct Conv2d {
   const Conv2dParams* params;
   const TensorView* x;
@@ -48,7 +48,7 @@ struct Conv2d {
   float* dot_copies;  // [pixels][runs][run]
 };
 
-// A tile: pixels [first, first + count) of one image, flattened over the rows of the part.
+// Names a tile: pixels [first, first + count) of one image, flattened over the rows of the part.
 struct TilePixels {
   int32_t image;
   int64_t first;
@@ -58,7 +58,7 @@ struct TilePixels {
   int64_t number;  // number of the tile in its pass
 };
 
-// The inputs that the tile reads.
+// Holds the inputs that the tile reads.
 struct TileInputs {
   int64_t tap_step;
   const PanelTap* taps;
@@ -66,7 +66,7 @@ struct TileInputs {
 };
 
 // Sets table[i] to where pixel i reads tap (down, right), in elements; the tap is inside the map
-// for each. Pixels past the tile's last repeat it.
+// for each. Entries past the tile's last pixel repeat it.
 void point_at_tap(const Conv2d& conv, const TilePixels& pixels, int size, int32_t down,
                   int32_t right) {
   const TensorView& x = *conv.x;
@@ -170,7 +170,7 @@ HWY_NOINLINE TileInputs inputs_by_tap_of_row(const Conv2d& conv, const TilePixel
   return {size, conv.tile_taps, int64_t{conv.vertical.taps} * conv.horizontal.taps};
 }
 
-// A set of pointers for each tap.
+// Makes a set of pointers for each tap.
 TileInputs inputs_by_tap(const Conv2d& conv, const TilePixels& pixels, int size) {
   const TensorView& x = *conv.x;
   const int32_t out_columns = conv.y->shape.dims[3];
@@ -210,7 +210,7 @@ TileInputs inputs_by_tap(const Conv2d& conv, const TilePixels& pixels, int size)
   return {size, conv.tile_taps, tap - conv.taps};
 }
 
-// One tap, inside the map.
+// Serves filters of one tap, which lies inside the map.
 TileInputs inputs_of_copied_pixels(const Conv2d& conv, const TilePixels& pixels, int size) {
   point_at_tap(conv, pixels, size, 0, 0);
   const PanelTag d;

@@ -37,7 +37,7 @@
 #define POSITION_QUADS (GROUP_CHANNELS * CHUNK / 4)
 #define WEIGHT_POSITIONS (ITEMS / POSITION_QUADS)
 #define WEIGHT_LOADS (POSITIONS / WEIGHT_POSITIONS)
-// Local memory, in floats. Inputs: [POSITIONS][CHUNK][GROUP_TILES], a row longer by a quad;
+// Local memory has, in floats, inputs: [POSITIONS][CHUNK][GROUP_TILES], a row longer by a quad;
 // weights: [POSITIONS][GROUP_CHANNELS / 16][CHUNK][16], a panel longer by 16; positions an odd
 // multiple of 16 apart: neighbours of a warp then meet different banks.
 #define ODD_STRIDE(floats) (((floats) + 31) / 32 * 32 + 16)
@@ -80,8 +80,8 @@ static inline int bits_inside(int row, int rows, int column, int columns) {
   return bits;
 }
 
-// Load l of this work-item: a tile and channel of the chunk, and 4 lanes of a row of a panel of
-// weights at a position.
+// Load l of this work-item brings a tile and channel of the chunk, and 4 lanes of a row of a panel
+// of weights at a position.
 static inline int input_tile(int l) { return (local_item() + l * ITEMS) / CHUNK; }
 static inline int input_channel(void) { return local_item() % CHUNK; }
 static inline int weight_lane(void) { return local_item() % 4 * 4; }
@@ -110,7 +110,7 @@ static inline void load_inputs(global const TYPE_0* x, const TileInputs* from, u
   }
 }
 
-// `w`: at this work-item's panel, row and lane.
+// `w` points at this work-item's panel, row and lane.
 static inline void load_weights(global const float* w, bool has_row, int in_c,
                                 float4 weights[WEIGHT_LOADS]) {
 #pragma unroll
@@ -128,7 +128,7 @@ static inline void transform_input_line(float d0, float d1, float d2, float d3, 
   v[3] = d3 - d1;
 }
 
-// B^T d B of one channel of a tile to local memory.
+// Writes B^T d B of one channel of a tile to local memory.
 static inline void store_transformed(local float* to, const float* d) {
   float half_done[INPUTS][INPUTS];  // [column][row of B^T d]
 #pragma unroll
@@ -155,7 +155,7 @@ static inline void store_stage(local float* inputs_to, local float* weights_to,
     *(local float4*)(weights_to + weight_position(l) * WEIGHT_STRIDE) = weights[l];
 }
 
-// A^T m A of one channel of a tile; `m`: its sum at the first position.
+// Computes A^T m A of one channel of a tile; `m` is its sum at the first position.
 static inline void transform_sums(local const float* m, float y[OUTPUTS][OUTPUTS]) {
   float half_done[OUTPUTS][INPUTS];  // A^T m
 #pragma unroll

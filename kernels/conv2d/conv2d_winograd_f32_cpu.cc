@@ -1,4 +1,4 @@
-// 2-D convolution, Nhwc, float32, by Winograd's method: winograd.h.
+// Computes a 2-D convolution, Nhwc, float32, by Winograd's method: winograd.h.
 //
 // A task is a block of tiles with a block of panels of 16 output channels:
 //   1  B^T d B of the block's tiles, 16 input channels at a time, into scratch
@@ -189,13 +189,13 @@ void transform_inputs(const Winograd& conv, int64_t first_tile, int64_t tile_cou
 
 // ---- 2: products --------------------------------------------------------------------------------
 
-// The inputs of neighbouring tiles at one position: 16 channels each.
+// Holds the inputs of neighbouring tiles at one position: 16 channels each.
 struct TileInputs {
   const float* first;
   HWY_INLINE const float* operator[](int tile) const { return first + tile * kChannelPanel; }
 };
 
-// One call of the micro-kernel.
+// Holds the arguments of one call of the micro-kernel.
 struct WinogradProduct {
   const float* inputs;   // at the first tile
   int64_t chunk_stride;  // from 16 input channels to the next
@@ -425,7 +425,7 @@ void transform_outputs(const Winograd& conv, int64_t first_tile, int64_t tile_co
       const int32_t channels_left = y.shape.dims[1] - panel * kChannelPanel;
       if (channels_left < kChannelPanel) {
         output.valid_lanes = channels_left;
-        // The pad lanes of a pixel go with its last channel.
+        // The last channel of a pixel also stores its pad lanes.
         output.stored_lanes = padded_channels(y.shape) - panel * kChannelPanel;
       }
       finish_tile<kPairs>(conv, m, place, panel, output);

@@ -56,8 +56,8 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
         {group.tiles, group.channels, group.chunk, group.item_tiles, group.item_channels},
         out_tile);
   }
-  // The buffer kernels' registers: sums, a row of weights for each panel, and one pixel of x. A
-  // processor has so many.
+  // The buffer kernels need registers for sums, a row of weights for each panel, and one pixel of
+  // x. Only a processor has so many.
   constexpr int32_t kRegisters = (kConv2dBufferPixels + 1) * 2 * kClLanes + kClLanes;
   if (gpu.registers < kRegisters) return 0;
   if (step.kernel->algorithm == Algorithm::WinogradItem) {
@@ -68,14 +68,15 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
         out_tile);
   }
   if (step.kernel->algorithm != Algorithm::Direct) return 0;
-  // Groups of 2: PoCL's loop over the work-items of 32 costs 5 to 15 % (AVX-512, 1x1 and 3x3).
+  // Groups have 2 items: PoCL's loop over the work-items of 32 costs 5 to 15 % (AVX-512, 1x1 and
+  // 3x3).
   const bool takes_two = conv2d_takes_panels(params, y, step.part_dim, step.part, 2);
   return write_tile({2, 1, 1, kConv2dBufferPixels, takes_two ? 2 : 1}, out_tile);
 }
 
 // ---- StepWork ---------------------------------------------------------------------------------
 
-// The facts that the kernels of the operator share.
+// Holds the facts that the kernels of the operator share.
 struct Conv2dPart {
   const StepShape& step;
   const Conv2dParams& params;
@@ -102,7 +103,7 @@ struct Conv2dPart {
         pixels(static_cast<double>(y.dims[0]) * rows.count() * y.dims[3]),
         taps(static_cast<double>(w.dims[2]) * w.dims[3]),
         depth(taps * w.dims[1]) {
-    // The groups that the part covers.
+    // The part covers this share of the groups.
     const double of_groups = params.groups == 1 ? 1 : double{1} * channels.count() / y.dims[1];
     read_bytes =
         of_groups * x.dims[0] * padded_channels(x) * element_bytes(x) *
@@ -219,16 +220,16 @@ void count_panel_work(const Conv2dPart& part, const WorkMachine& machine, StepWo
   memory.read(part.residual_bytes);
   memory.weights(part.weight_bytes, sharers.of_panels);
   memory.write(written_bytes(step));
-  // A pass's weights, for the next tile.
+  // The next tile reads a pass's weights again.
   memory.again((counts.tiles - sharers.of_panels) * part.weight_bytes, pass_bytes + tile_bytes);
-  // A tile's inputs, for its next panels, of every pass.
+  // The next panels of every pass read a tile's inputs again.
   const double windows = part.pixels * pixel_bytes / groups * sharers.of_pixels;
   memory.again(windows * larger(pass_panels / size.panels - 1, 0) * passes,
                smaller(tile_bytes, part.read_bytes) + call_bytes);
   // A row's inputs are read again for the next rows' taps.
   memory.again(larger(windows - part.read_bytes * sharers.of_pixels, 0) * passes,
                row_bytes + pass_bytes);
-  // All inputs of a worker, for its next pass.
+  // A worker's next pass reads all its inputs again.
   memory.again(part.read_bytes * sharers.of_pixels * (passes - 1),
                part.read_bytes * out->busiest_share + pass_bytes);
   memory.finish();
@@ -272,7 +273,7 @@ void count_winograd_row(const Conv2dPart& part, int32_t outputs, const WorkMachi
   out->tile_calls = counts.calls;
 
   // Tasks of a block of tiles follow each other: panels are to blocks of tiles what pixels are to
-  // blocks of panels elsewhere. A worker transforms the inputs of each block of tiles once.
+  // blocks of panels elsewhere. A worker transforms a block's inputs once.
   const PanelBlocks blocks = {work.panels_per_block, work.tiles_per_block, work.panel_blocks,
                               work.tile_blocks};
   const PanelSharers sharers =
@@ -324,7 +325,7 @@ void count_winograd_row(const Conv2dPart& part, int32_t outputs, const WorkMachi
 
 // ---- GPU ----
 
-// Work-items of some pixels and channels, without local memory.
+// Describes work-items of some pixels and channels, without local memory.
 struct ItemBlocks {
   double pixels;       // per item
   double channels;     // per item

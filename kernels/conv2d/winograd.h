@@ -33,7 +33,7 @@ constexpr int32_t winograd_outputs(Packing packing) {
   }
 }
 
-// The transform of m = 2 kPairs outputs from kInputs inputs of one axis.
+// Holds the transform of m = 2 kPairs outputs from kInputs inputs of one axis.
 template <int kPairs>
 struct WinogradTransform {
   static constexpr int kOutputs = 2 * kPairs;
@@ -64,7 +64,7 @@ struct WinogradTransform {
   }
 
  private:
-  // out[0 .. count] = coefficients of prod (t - roots[k]^2).
+  // Sets out[0 .. count] to the coefficients of prod (t - roots[k]^2).
   static constexpr void multiply_up(const double* roots, int count, double* out) {
     out[0] = 1;
     for (int n = 0; n < count; ++n) {
@@ -76,7 +76,7 @@ struct WinogradTransform {
   }
 };
 
-// One per transform in use.
+// Each transform in use has one.
 template <int kPairs>
 extern const WinogradTransform<kPairs> kWinograd;
 template <>
@@ -127,7 +127,7 @@ struct WinogradWork {
   int64_t tile_blocks;
   int64_t panel_blocks;
   int64_t task_count;
-  // Scratch, in floats. Inputs: [position][ic / 16][tiles_per_block][16]; products:
+  // Scratch counts in floats. It holds inputs: [position][ic / 16][tiles_per_block][16]; products:
   // [position][tiles_per_block][panels_per_block][16]. Positions are an odd number of cache lines
   // apart, so that a tile's lines of all positions fall into different sets of a cache.
   int64_t input_stride;
@@ -165,7 +165,7 @@ constexpr WinogradWork winograd_work(int32_t outputs, const OperandShape& x, con
   work.tiles_per_block = ceil_div(ceil_div(work.tiles, work.tile_blocks), 2) * 2;
   work.tile_blocks = ceil_div(work.tiles, work.tiles_per_block);
 
-  // Enough tasks for the slowest of eight workers to leave little undone.
+  // So many tasks leave little undone for the slowest of eight workers.
   constexpr int64_t kWantedTasks = 16;
   int64_t panels = kWinogradProductBytes / (positions * work.tiles_per_block * kLineBytes) / 2 * 2;
   while (panels > 2 && work.tile_blocks * ceil_div(work.panels.count(), panels) < kWantedTasks)

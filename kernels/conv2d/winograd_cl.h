@@ -62,8 +62,8 @@ inline WinogradWork winograd_item_work(const StepShape& step) {
 
 // ---- conv2d_winograd2_f32_cl_tiled: work-groups with local memory, for GPUs --------------------
 
-// Tiles and output channels of a work-group, input channels of a chunk, tiles and channels of a
-// work-item at one of the 16 positions.
+// Sizes tiles and output channels of a work-group, input channels of a chunk, and tiles and
+// channels of a work-item at one of the 16 positions.
 struct WinogradGroup {
   int32_t tiles;
   int32_t channels;
@@ -104,7 +104,7 @@ constexpr const char* check_winograd_group(const WinogradGroup& group) {
     return "work-items of 4 or 8 tiles and channels that divide the group's";
   const int64_t items = group.items();
   if (items > kClMaxGroupItems) return "at most 1024 work-items in a group";
-  // Each item brings inputs of one channel, and weights of one row and lane of some positions.
+  // Each item loads inputs of one channel, and weights of one row and lane of some positions.
   const int64_t position_quads = int64_t{group.channels} * group.chunk / 4;
   if (items % position_quads != 0 || items > WinogradGroup::kPositions * position_quads)
     return "loads that the work-items share evenly";

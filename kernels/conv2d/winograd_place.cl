@@ -6,7 +6,7 @@
 #define INPUTS (OUTPUTS + 2)
 #define POSITIONS (INPUTS * INPUTS)
 
-// The first output of a tile.
+// Places the first output of a tile.
 typedef struct {
   int image;
   int row;

@@ -8,15 +8,15 @@ constexpr int64_t floor_div(int64_t value, int64_t divisor) {
   return value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor);
 }
 
-// Along one axis "from" steps by the stride through "to": in a plain convolution from outputs to
-// inputs, in a transposed one from inputs to outputs.
+// Steps along one axis by the stride: "from" moves through "to", in a plain convolution from
+// outputs to inputs, in a transposed one from inputs to outputs.
 struct Steps {
   int64_t from_extent;
   int64_t to_extent;
   int64_t stride;
   int64_t offset;  // offset of one tap: `from` meets from * stride + offset
 
-  // Those of `from` that meet an element.
+  // The elements [begin(), end()) of `from` each meet an element.
   int64_t begin() const {
     const int64_t first = -floor_div(offset, stride);
     return first > 0 ? first : 0;
@@ -81,7 +81,7 @@ class Convolution {
     }
   }
 
-  // The input element that tap `k` of output `o` looks at, or -1.
+  // Returns the input element that tap `k` of output `o` looks at, or -1.
   int64_t input_at(const ConvNdAxis& axis, int64_t o, int64_t k) const {
     const int64_t offset = k * axis.dilation - axis.pad_begin;
     int64_t i = o * axis.stride + offset;

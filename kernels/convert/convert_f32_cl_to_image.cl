@@ -1,5 +1,5 @@
-// Copies a part of x, a Plain or Nhwc buffer, to y, an RGBA image. One work-item per texel of the
-// part. buffer_offset: of the part's first row.
+// Copies a part of x, a Plain or Nhwc buffer, to y, an RGBA image. A work-item takes a texel of the
+// part. buffer_offset is that of the part's first row.
 kernel void convert_f32_cl_to_image(global const TYPE_0* restrict x,
                                     write_only image2d_t y PARAMS(ConvertImage)) {
   START_TEXEL

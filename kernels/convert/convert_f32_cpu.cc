@@ -93,8 +93,8 @@ HWY_INLINE void transpose_wide(const float* from, int64_t from_step, float* to, 
 #endif
 }
 
-// `count` pixels from planes `plane` apart to pixels `pixel` apart. Groups of 16 channels outside,
-// so that every cache line of the output is written at once.
+// Copies `count` pixels from planes `plane` apart to pixels `pixel` apart. The outer loop takes
+// groups of 16 channels, so that every cache line of the output is written at once.
 HWY_NOINLINE void block_to_nhwc(const float* x, int64_t plane, Range channels, int64_t count,
                                 float* y, int64_t pixel) {
   for (int32_t group = channels.begin; group < channels.end; group += kChannelPanel) {

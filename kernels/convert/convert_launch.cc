@@ -21,7 +21,7 @@ CODL_CL_ARGS(ConvertRuns);
 CODL_CL_ARGS(ConvertBlocks);
 CODL_CL_ARGS(ConvertImage);
 
-// The values of FORM in convert_f32_cl_buffer.
+// FORM in convert_f32_cl_buffer has these values.
 constexpr int32_t kFormRuns = 0;
 constexpr int32_t kFormToNhwc = 1;
 constexpr int32_t kFormToPlain = 2;

@@ -27,7 +27,7 @@ constexpr bool depth_to_space_is_inside(const DepthToSpaceParams& params, const 
          int64_t{params.crop_left} + y[3] <= int64_t{x[3]} * params.block_w;
 }
 
-// Input rows that output rows `rows` (not empty) come from.
+// Returns the input rows that output rows `rows` (not empty) come from.
 constexpr Range depth_to_space_input_range(const DepthToSpaceParams& params, Range rows) {
   const int64_t begin = (int64_t{rows.begin} + params.crop_top) / params.block_h;
   const int64_t end = (int64_t{rows.end} - 1 + params.crop_top) / params.block_h + 1;
@@ -47,7 +47,7 @@ constexpr DepthChannels depth_channels(const DepthToSpaceParams& params, int32_t
   return {place * channels, 1};
 }
 
-// The pieces of a step of the f32 kernels: (batch, output row) pairs.
+// A step of the f32 kernels falls into pieces: (batch, output row) pairs.
 struct DepthToSpaceWork {
   Range rows;
   Range channels;

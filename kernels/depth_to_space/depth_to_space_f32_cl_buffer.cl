@@ -1,4 +1,4 @@
-// Blocks of channels to blocks of pixels, Nhwc buffers.
+// Turns blocks of channels into blocks of pixels, Nhwc buffers.
 //
 // Defines: IS_CHANNEL_MAJOR. One work-item is one output pixel times 16 channels; channels first,
 // then columns, rows, batch. Pad lanes become zero.

@@ -5,7 +5,7 @@ namespace {
 
 bool draw_depth_to_space(StepDraw& draw) {
   const int32_t block = draw.pick({2, 2, 3, 4});
-  // Images, or maps of a transposed convolution.
+  // Draws the channels of images, or of maps of a transposed convolution.
   const int32_t c =
       draw.chance(0.75) ? draw.pick({1, 2, 3, 8, 16, 32, 64, 128}) : draw.log_between(1, 128);
   const int32_t in = draw.log_between(4, 112);

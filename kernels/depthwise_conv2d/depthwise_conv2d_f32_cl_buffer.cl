@@ -1,5 +1,5 @@
-// Depthwise 2-D convolution, Nhwc buffers. One work-item computes PIXELS neighbouring pixels of one
-// output row times 16 channels.
+// Computes a depthwise 2-D convolution, Nhwc buffers. One work-item computes PIXELS neighbouring
+// pixels of one output row times 16 channels.
 //
 //   x         [batch, rows held, in_w, round_up(c, 4)], first row held: x_row_begin
 //   w         [kernel_h][kernel_w][round_up(c, 16)]

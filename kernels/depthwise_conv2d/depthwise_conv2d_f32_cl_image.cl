@@ -1,5 +1,5 @@
-// Depthwise 2-D convolution, RGBA images. One work-item computes PIXELS (4) neighbouring pixels of
-// one output row times one texel of 4 channels.
+// Computes a depthwise 2-D convolution, RGBA images. One work-item computes PIXELS (4) neighbouring
+// pixels of one output row times one texel of 4 channels.
 //
 //   x, residual, y  images, x = w * ceil(c / 4) + c / 4, y = n * rows held + row - first row held
 //   w               buffer [kernel_h][kernel_w][round_up(c, 16)]

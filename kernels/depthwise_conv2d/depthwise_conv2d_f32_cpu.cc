@@ -29,8 +29,8 @@ constexpr int kLanes = static_cast<int>(hn::MaxLanes(Tag{}));
 // Pixels at once, where there are so many. Scalar code is there to be right.
 constexpr int kMaxPixels = kLanes == 1 ? 1 : kDepthwiseRunOutputs;
 
-// Some neighbouring outputs of a row, for a block of their channels. Pointers are to the first
-// channel of the block.
+// Describes some neighbouring outputs of a row, for a block of their channels. Pointers are to the
+// first channel of the block.
 struct Run {
   const float* x;        // row of the first tap inside the map, column 0
   const float* weights;  // first tap row inside the map, column 0
@@ -248,13 +248,13 @@ HWY_NOINLINE void compute_run(const Run& run) {
 
 using RunFunction = void (*)(const Run& run);
 
-// Named by the number of outputs.
+// The number of outputs names a function.
 struct RunFunctions {
   RunFunction of_8;
   RunFunction of_7;
   RunFunction of_4;
   RunFunction of_1;
-  // Functions for two rows; null: none.
+  // These compute two rows at once; null: there is none.
   RunFunction pair_of_8 = nullptr;
   RunFunction pair_of_7 = nullptr;
 

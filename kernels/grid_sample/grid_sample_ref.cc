@@ -31,8 +31,8 @@ double reflected(double p, double begin, double end) {
   return begin + beyond;
 }
 
-// Keys' cubic convolution with a = -0.75, at the four elements around a place between the middle
-// two.
+// Weighs the four elements around a place between the middle two by Keys' cubic convolution with a
+// = -0.75.
 void set_cubic_weights(double ratio, float* weights) {
   constexpr double a = -0.75;
   const auto near = [](double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };

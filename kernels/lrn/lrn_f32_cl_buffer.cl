@@ -1,4 +1,4 @@
-// An element over a power of a sum of its neighbours' squares, Nhwc buffers.
+// Divides an element by a power of a sum of its neighbours' squares, Nhwc buffers.
 //
 // Define: HAS_USUAL_BETA, beta is 3/4. One work-item is one output pixel times 16 channels: channels
 // first, then columns, rows, batch. Pad lanes become zero.

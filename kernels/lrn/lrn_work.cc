@@ -8,7 +8,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& y = step.output();
   const double count = lrn_neighbours(step.params_as<LrnParams>(), y.dims[1]).count();
   const auto elements = static_cast<double>(part_elements(step));
-  // Squares, on the CPU once for all neighbours; sums; the power and the quotient.
+  // Counts the squares, on the CPU once for all neighbours; the sums; the power and the quotient.
   out->operations = elements * (is_cpu(step) ? count + 4 : 2 * count + 3);
   out->transcendentals = 3 * elements;
   const double read_bytes = elements * element_bytes(step.operands[0]);

@@ -1,4 +1,4 @@
-// MatMul with constant weights: y = activation(x w + bias), float32. The fully connected layer.
+// MatMul is the fully connected layer: y = activation(x w + bias) with constant weights, float32.
 //
 //   x     [m, k]   Plain
 //   w     [k, n]   Packed: [ceil(n/16)][k][16], lanes past n are zero; matmul_pack()
@@ -24,8 +24,8 @@ void matmul_pack(const int32_t* dims, const float* src, float* dst);
 // Rows of x up to which the reading of the weights takes the time on a GPU.
 inline constexpr int32_t kMatMulFewRows = 8;
 
-// The rows buffer and gemv, a group per panel and block of rows. Rows of y computed together where
-// there is more than one:
+// In the rows buffer and gemv, a group computes a panel and a block of rows of y, so many together
+// if there is more than one:
 inline constexpr int32_t kMatMulGroupRows = 4;
 constexpr int32_t matmul_group_rows(const OperandShape& y) {
   return y.dims[0] == 1 ? 1 : kMatMulGroupRows;

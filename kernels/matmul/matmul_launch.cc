@@ -33,8 +33,8 @@ void launch_tiled(const StepShape& step, ClLaunch* out) {
       .activation = activation_args(params)});
 }
 
-// Launches a group per panel and block of rows, for the rows buffer and gemv. `lanes`: of a
-// work-item's sum.
+// Launches a group per panel and block of rows, for the rows buffer and gemv. A work-item's sum has
+// `lanes` lanes.
 void launch_panels(const StepShape& step, int32_t items, int32_t lanes, ClLaunch* out) {
   const auto& params = step.params_as<MatMulParams>();
   const OperandShape& y = step.output();

@@ -4,7 +4,7 @@
 //   bias  [round_up(n, 16)]  y  [m, n]
 //
 // A group computes ROWS rows times one panel; its ITEMS work-items share the depth, and the sums of
-// each wait in `partial` until all are there. SUM: the type of a sum.
+// each wait in `partial` until all are there. SUM is the type of a sum.
 //
 // Defines: ROWS (rows of y that share one reading of the weights), ITEMS, ACTIVATION.
 #define MATMUL_PARAMS                                             \

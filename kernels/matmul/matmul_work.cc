@@ -63,7 +63,7 @@ void count_panel_work(const StepShape& step, double weight_bytes, const WorkMach
   memory.finish();
 }
 
-// A group per panel and block of rows.
+// Counts a row whose groups each take a panel and a block of rows.
 void count_group_row(const StepShape& step, double weight_bytes, const WorkMachine& machine,
                      StepWork* out) {
   const double depth = step.operands[0].dims[1];

@@ -1,5 +1,5 @@
-// NonMaxSuppression: per batch and class the boxes of the highest scores that overlap no better
-// one.
+// NonMaxSuppression selects, per batch and class, the boxes of the highest scores that overlap no
+// better one.
 //
 //   boxes            Plain, f32, [b, n, 4]: two corners [y, x, y, x] in any order, or with
 //                    is_center_point_box [x center, y center, width, height]

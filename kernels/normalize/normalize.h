@@ -35,7 +35,8 @@ inline constexpr int32_t kNormalizeBias = 2;
 // Fewer pieces of lines than that are not worth a second phase.
 inline constexpr int64_t kMinLinePieces = 4;
 
-// Nested axes in the order of x's memory, from the outermost in, with the strides of the three.
+// Lists nested axes in the order of x's memory, from the outermost in, with the strides of the
+// three.
 struct NormalizeAxes {
   int32_t count = 0;
   int64_t extents[kMaxRank] = {};

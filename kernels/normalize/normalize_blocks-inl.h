@@ -1,5 +1,5 @@
-// The same, of maps that are cut into blocks of lines, in two phases: sums, then results. Highway
-// code, compiled once per target.
+// Does the same for maps that are cut into blocks of lines, in two phases: sums, then results. This
+// is Highway code, compiled once per target.
 #if defined(CODL_KERNELS_NORMALIZE_NORMALIZE_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_NORMALIZE_NORMALIZE_BLOCKS_INL_H
 #undef CODL_KERNELS_NORMALIZE_NORMALIZE_BLOCKS_INL_H
@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 namespace {
-// A map's lines from a block on, in one of two phases; all lanes.
+// Describes a map's lines from a block on, in one of two phases; all lanes are in it.
 struct LineBlocks {
   const NormalizeWork& work;
   const NormalizeParams& params;
@@ -99,7 +99,7 @@ void write_blocks(const LineBlocks& blocks, Band& band) {
   }
 }
 
-// Units of blocks of lines, map by map.
+// Computes units of blocks of lines, map by map.
 void run_line_blocks(const KernelArgs& args, const NormalizeWork& work, const Operands& operands,
                      const Units& units) {
   Band band;

@@ -1,5 +1,5 @@
-// Neighbouring means, where the innermost axis of the memory is kept: bands of columns. Highway
-// code, compiled once per target.
+// Computes neighbouring means, where the innermost axis of the memory is kept, in bands of columns.
+// This is Highway code, compiled once per target.
 #if defined(CODL_KERNELS_NORMALIZE_NORMALIZE_COLUMNS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_NORMALIZE_NORMALIZE_COLUMNS_INL_H
 #undef CODL_KERNELS_NORMALIZE_NORMALIZE_COLUMNS_INL_H
@@ -22,7 +22,7 @@ constexpr int kColumnVectors = HWY_TARGET == HWY_SCALAR ? 1 : 4;
 // registers hold the pivots and the sums of one.
 constexpr int kLinesAtOnce = HWY_TARGET == HWY_AVX2 ? 1 : 2;
 
-// Columns from `lane` on: some vectors, the last with `last_lanes` lanes.
+// Describes columns from `lane` on: some vectors, the last with `last_lanes` lanes.
 struct Columns {
   int64_t lane;
   int64_t last_lanes;
@@ -67,7 +67,7 @@ HWY_INLINE void for_columns(const Band& band, Work work) {
          lane - band.lane);
 }
 
-// Some lines of a walk, from column 0.
+// Describes some lines of a walk, from column 0.
 struct Lines {
   const float* x;
   int64_t stride;

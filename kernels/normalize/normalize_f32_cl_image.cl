@@ -3,9 +3,9 @@
 //
 // Defines: IS_RMS; HAS_SCALE, HAS_BIAS; ACTIVATION; ROWS, work-items of a group;
 // AT_ONCE, texels that an item asks for before it waits.
-// Group ids: texel of the part's channels, batch. The items of a group take every ROWS-th pixel, row
-// by row. Steps of scale and bias are in elements, from batch to batch and from channel to channel;
-// 0: one for all.
+// Group ids are texel of the part's channels, batch. The items of a group take every ROWS-th pixel,
+// row by row. Steps of scale and bias are in elements, from batch to batch and from channel to
+// channel; 0: one for all.
 #define SUM float4
 #define COLUMNS 1
 #include "kernels/normalize/normalize_sums.cl"

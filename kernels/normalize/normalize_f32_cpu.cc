@@ -2,8 +2,9 @@
 // mean and goes through runs of elements; where it is kept, a unit is a block of neighbouring
 // means. Sums and squares are taken in one pass over the memory, from a pivot near the mean.
 //
-// Four ways: runs (normalize_runs-inl.h), runs of one line each (normalize_lines-inl.h), columns
-// (normalize_columns-inl.h), and columns of maps in blocks of lines (normalize_blocks-inl.h).
+// There are four ways: runs (normalize_runs-inl.h), runs of one line each (normalize_lines-inl.h),
+// columns (normalize_columns-inl.h), and columns of maps in blocks of lines
+// (normalize_blocks-inl.h).
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/normalize/normalize.h"
 

@@ -41,7 +41,8 @@ void set_axes(const NormalizeAxes& axes, NormalizeAxisArgs (&out)[kMaxAxes]) {
   }
 }
 
-// Elements of scale or bias from index to index along an axis of x; none: 0.
+// Returns the elements of scale or bias from index to index along an axis of x; 0 if there are
+// none.
 int32_t step_along(const OperandShape* operand, const OperandShape& x, int32_t axis) {
   return operand == nullptr ? 0 : static_cast<int32_t>(broadcast_stride(*operand, x, axis));
 }

@@ -1,4 +1,4 @@
-// Means of one line each: one is written while another is summed up. Highway code,
+// Computes means of one line each: one is written while another is summed up. This is Highway code,
 // compiled once per target.
 #if defined(CODL_KERNELS_NORMALIZE_NORMALIZE_LINES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_NORMALIZE_NORMALIZE_LINES_INL_H
@@ -18,7 +18,8 @@ namespace {
 // cache meanwhile: those summed up, those that become results and the results.
 constexpr int64_t kMaxLag = 4;
 constexpr int64_t kLinesElements = 2048;
-// Lines at once share loads of scale and bias. 16 registers do not hold the sums of two.
+// Lines that are read at once share the loads of scale and bias. 16 registers do not hold the sums
+// of two.
 constexpr int kMaxLinesAtOnce = HWY_TARGET == HWY_AVX2 ? 1 : 2;
 
 // Means of one line each. (Scalar code is there to be right.)
@@ -85,7 +86,7 @@ void normalize_lines(const NormalizeWork& work, const NormalizeParams& params,
     if (writes || sums_up)
       pass_over_lines(work, params, operands.activation, count, writes ? written : nullptr,
                       sums_up ? summed : nullptr);
-    // Those that the next pass writes.
+    // The next pass writes these.
     for (; ended < units.end && ended < unit + count - lag + at_once; ++ended) {
       Run& run = *run_of(ended);
       end_piece(params, last_count, run);

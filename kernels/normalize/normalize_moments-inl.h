@@ -1,5 +1,5 @@
-// The common part of all ways to normalize: operands, mean and factor, and the plainest writer.
-// Highway code, compiled once per target.
+// Holds what all ways to normalize share: operands, mean and factor, and the plainest writer. This
+// is Highway code, compiled once per target.
 #if defined(CODL_KERNELS_NORMALIZE_NORMALIZE_MOMENTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_NORMALIZE_NORMALIZE_MOMENTS_INL_H
 #undef CODL_KERNELS_NORMALIZE_NORMALIZE_MOMENTS_INL_H
@@ -68,7 +68,8 @@ struct Moments {
   int64_t stride;
 };
 
-// The results of lanes [lane, end) of the line at `walk`, element `i`, and the pad behind the last.
+// Writes the results of lanes [lane, end) of the line at `walk`, element `i`, and the pad after the
+// last.
 HWY_NOINLINE __attribute__((noclone)) void write_run(const NormalizeWork& work,
                                                      const Operands& operands,
                                                      const Moments& moments,

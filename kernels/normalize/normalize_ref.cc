@@ -8,7 +8,7 @@
 namespace codl::kernels {
 namespace {
 
-// Indices of the part: all of x except along axis 1.
+// Names the indices of the part: all of x except along axis 1.
 struct Indices {
   const OperandShape& x;
   Range channels;

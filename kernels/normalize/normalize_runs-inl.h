@@ -1,5 +1,5 @@
-// Means along the innermost axis of the memory: each goes through runs of elements. Highway code,
-// compiled once per target.
+// Computes means along the innermost axis of the memory: each goes through runs of elements. This
+// is Highway code, compiled once per target.
 #if defined(CODL_KERNELS_NORMALIZE_NORMALIZE_RUNS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_NORMALIZE_NORMALIZE_RUNS_INL_H
 #undef CODL_KERNELS_NORMALIZE_NORMALIZE_RUNS_INL_H
@@ -38,7 +38,7 @@ float mean_of_first(const float* x, int64_t count) {
   return sum_of_lanes(hn::Add(even, odd)) * (1.0f / static_cast<float>(kPivotVectors * kLanes));
 }
 
-// The sums of distances from a pivot, and of their squares.
+// Adds up distances from a pivot, and their squares.
 struct Sums {
   float distances;
   float squares;
@@ -54,8 +54,8 @@ struct Spread {
   double squares;
 };
 
-// As in Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance", The American
-// Statistician 37(3), 1983.
+// The formula is that of Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance",
+// The American Statistician 37(3), 1983.
 void join(Spread& all, const Spread& piece) {
   // The first piece, often the only one, needs no division.
   if (all.count == 0) {
@@ -123,7 +123,7 @@ HWY_NOINLINE void pass_over_runs(const Run* const* written, Run* const* summed, 
       for (int i = 0; i < kRunVectors; ++i) distances[run][i] = squares[run][i] = hn::Zero(d);
     }
   }
-  // `lanes` elements from the k-th on, with the i-th sums.
+  // Passes over `lanes` elements from the k-th on, with the i-th sums.
   const auto pass = [&](int64_t k, int i, int64_t lanes) HWY_ATTR {
     const auto load = [=](const float* all) HWY_ATTR { return load_lanes(d, all + k, lanes); };
     if constexpr (kSums) {
@@ -172,7 +172,7 @@ auto pass_with(int runs, bool sums_up) {
                    : pass_over_runs<1, true, false, kVectors>;
 }
 
-// The same. Null, for one run: nothing to write, or to sum up.
+// Does the same. For one run, null means that there is nothing to write, or to sum up.
 void pass_over(int runs, const Run* const* written, Run* const* summed, int64_t begin,
                int64_t end) {
   const bool sums_up = summed != nullptr;

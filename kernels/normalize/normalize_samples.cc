@@ -7,7 +7,8 @@ bool draw_normalize(StepDraw& draw) {
   NormalizeParams params;
   params.epsilon = 1e-5f;
   params.has_scale = params.has_bias = 1;
-  if (draw.chance(0.4)) params.activation = draw.activation_kind();  // as behind an instance norm
+  // as an instance norm's often is
+  if (draw.chance(0.4)) params.activation = draw.activation_kind();
   params.activation_beta = 6;
   const OperandShape x = draw.activation();
   draw.add(x);

@@ -1,6 +1,6 @@
-// The sum of v over the rows of a group's items, in an order of its own whatever the timing. Every
-// item calls it. Defines: SUM, the type; COLUMNS, sums of a group, neighbours among its items; ROWS,
-// items of each, a power of two. `partial` has ROWS * COLUMNS elements.
+// Adds up v over the rows of a group's items, in an order of its own whatever the timing. Every
+// item calls it. Defines: SUM, the type; COLUMNS, sums of a group, neighbours among its items;
+// ROWS, items of each, a power of two. `partial` has ROWS * COLUMNS elements.
 static inline SUM sum_of_rows(SUM v, local SUM* partial) {
   const int item = get_local_id(0);
   partial[item] = v;

@@ -43,7 +43,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   if (step.part_dim == SplitDim::OutputChannel) share = double{1} * step.part.count() / x.dims[1];
   const double elements = static_cast<double>(element_count(x)) * share;
   const double means = elements / static_cast<double>(work.element_count);
-  // Distances, sums and squares; factor and shift.
+  // Counts distances, sums and squares; factor and shift.
   out->operations = 5 * elements;
   out->transcendentals = 2 * means;  // a root and a quotient
   const double x_bytes = static_cast<double>(part_elements(step)) * element_bytes(x);
@@ -65,8 +65,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     fill_tasks(work.units, work.task_count, machine, out);
     const double lanes_of_vector = machine.vector_lanes;
     if (!work.has_kept_lanes) {
-      // The last vector of a line counts whole. For a mean, eight sums become one of each, joined
-      // in doubles, and there are a quotient, a root and a quotient of short vectors.
+      // The last vector of a line counts as a whole one. For a mean, eight sums become one of each,
+      // joined in doubles, and there are a quotient, a root and a quotient of short vectors.
       const double lines = elements / static_cast<double>(work.lanes);
       const double whole = std::ceil(static_cast<double>(work.lanes) / lanes_of_vector);
       out->operations = (5 * lines * whole + 40 * means) * lanes_of_vector;

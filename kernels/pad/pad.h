@@ -39,9 +39,9 @@ constexpr int64_t pad_place_in_x(int32_t kind, int64_t place, int64_t dim) {
   return place < dim ? place : period - place;
 }
 
-// Elements of x, of `dim`, that outputs [range.begin, range.end), not empty, look at, with `begin`
-// elements in front of x: from the first to behind the last. Outputs that are all the constant name
-// the element next to them, so that every part has an operand.
+// Returns the elements of x, which has `dim`, that outputs [range.begin, range.end) look at. The
+// range is not empty, and `begin` elements are in front of x. Outputs that are all the constant
+// name the element next to them, so that every part has an operand.
 constexpr Range pad_input_range(int32_t kind, int64_t begin, Range range, int32_t dim) {
   const int64_t first = range.begin - begin;
   const int64_t last = range.end - 1 - begin;
@@ -50,7 +50,7 @@ constexpr Range pad_input_range(int32_t kind, int64_t begin, Range range, int32_
   const auto to = static_cast<int32_t>(pad_place_in_x(place_kind, last, dim));
   Range elements = from < to ? Range{from, to + 1} : Range{to, from + 1};
   if (place_kind == kPadEdge || dim == 1) return elements;
-  // Whole numbers at most `value / divisor`.
+  // Rounds `value / divisor` down.
   const auto floor_of = [](int64_t value, int64_t divisor) {
     return value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor);
   };
@@ -58,7 +58,8 @@ constexpr Range pad_input_range(int32_t kind, int64_t begin, Range range, int32_
     // Spans the end of one x and the beginning of the next, so it needs all of it.
     return floor_of(first, dim) == floor_of(last, dim) ? elements : Range{0, dim};
   }
-  // Turns, at every multiple of dim - 1: even ones at the first element, odd ones at the last.
+  // The reading direction turns at every multiple of dim - 1: even turns are at the first element,
+  // odd ones at the last.
   const int64_t turn = floor_of(last, dim - 1);
   const int64_t turns = turn - floor_of(first - 1, dim - 1);
   if (turns > 1) return {0, dim};

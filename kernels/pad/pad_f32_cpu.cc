@@ -32,7 +32,7 @@ void copy_pixels(const Lanes& lanes, const float* x, int64_t count, float* y) {
     std::memcpy(y, x, static_cast<size_t>(lanes.stored) * sizeof(float));
 }
 
-// Pixels of x between channels of the value.
+// Describes pixels of x between channels of the value.
 struct PaddedPixels {
   int64_t begin;   // channels in front
   int64_t own;     // channels of x

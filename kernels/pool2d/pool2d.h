@@ -60,8 +60,9 @@ constexpr Pool2dWork pool2d_work(const Pool2dParams& params, SplitDim part_dim, 
   return work;
 }
 
-// Work-items of a GPU that share one output of a large window, and what is large: global pooling of
-// a map of 8 x 8 has four taps for each of them. Common windows (2x2 to 5x5) and 7x7 keep one each.
+// So many work-items of a GPU share one output of a large window. Global pooling of a map of 8 x 8
+// is large: it has four taps for each of them. Common windows (2x2 to 5x5) and 7x7 keep one item
+// each.
 inline constexpr int32_t kPool2dTapSplit = 16;
 constexpr bool pool2d_is_split(const Pool2dParams& params) {
   constexpr int64_t kLargeWindowTaps = 64;
@@ -89,7 +90,8 @@ constexpr int32_t pool2d_run_outputs(int32_t columns, int32_t stride, int32_t ch
   return static_cast<int32_t>(ceil_div(columns, ceil_div(columns, most)));
 }
 
-// Input rows (or columns) that outputs [range.begin, range.end) look at, inside [0, in_extent).
+// Returns the input rows (or columns) that outputs [range.begin, range.end) look at, inside [0,
+// in_extent).
 constexpr Range pool2d_input_range(Range range, int32_t stride, int32_t dilation, int32_t kernel,
                                    int32_t pad, int32_t in_extent) {
   const int64_t begin = int64_t{range.begin} * stride - pad;

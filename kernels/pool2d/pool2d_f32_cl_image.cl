@@ -1,4 +1,4 @@
-// Maximum or average of a window that slides over each channel, RGBA images.
+// Takes the maximum or average of a window that slides over each channel, RGBA images.
 //
 // Defines: IS_MAX; COUNT_INCLUDE_PAD; TAP_SPLIT, work-items that share one texel of y; ADDS_CHANNELS, y
 // has channels behind those of x, which are zero: whole texels.

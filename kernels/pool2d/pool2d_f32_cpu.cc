@@ -1,5 +1,5 @@
-// Nhwc pooling, vectors along the channels. One output pixel at a time, a loop over the taps that
-// are inside the map; maxima of 3x3 windows along a row of outputs, whose windows share columns, a
+// Pools Nhwc maps with vectors along the channels. Each output pixel loops over the taps that are
+// inside the map. Maxima of 3x3 windows go along a row of outputs, whose windows share columns, a
 // strip of columns at a time, so that rows are still in the first-level cache for the next windows.
 // Sums run over taps in an order that the window alone decides, so no cut of rows or channels
 // changes a bit.
@@ -18,7 +18,7 @@ namespace codl::kernels::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The taps of one output pixel inside the map; steps in elements.
+// Describes the taps of one output pixel inside the map; steps are in elements.
 struct Window {
   const float* first;
   int32_t row_count;
@@ -71,7 +71,7 @@ HWY_INLINE void reduce(D d, const Window& window, int32_t c, float* y) {
   }
 }
 
-// Channels [begin, end) of one pixel, a multiple of 4 of them.
+// Computes channels [begin, end) of one pixel, a multiple of 4 of them.
 template <bool kIsMax>
 HWY_NOINLINE void reduce_window(const Window& window, Range channels, float* y) {
   const hn::ScalableTag<float> wide;
@@ -95,12 +95,12 @@ void reduce_pixel(Window window, Range channels, float* y) {
   reduce_window<kIsMax>(window, channels, y);
 }
 
-// Columns under a run of outputs of 3x3 windows.
+// A run of outputs of 3x3 windows has at most so many columns under it.
 constexpr int32_t kMaxRunColumns = 2 * kPool2dMostRunOutputs + 1;
 
-// Some neighbouring outputs of 3x3 windows. Instead of a tap outside the map, its neighbour inside
-// the window is used, which does not change a maximum: so `rows` may have the same row twice, and
-// so may columns.
+// Describes some neighbouring outputs of 3x3 windows. Instead of a tap outside the map, its
+// neighbour inside the window is used, which does not change a maximum: so `rows` may have the same
+// row twice, and so may columns.
 struct MaxRun {
   const float* rows[3];
   int64_t columns[kMaxRunColumns];  // elements from the beginning of a row
@@ -161,7 +161,7 @@ HWY_NOINLINE void max_of_run(const MaxRun& run, Range channels) {
   for (; c < channels.end; c += narrow_lanes) max_of_channels<kStride, 1>(narrow, run, c);
 }
 
-// The run of outputs from column `first` on, but for its rows.
+// Returns the run of outputs from column `first` on, but for its rows.
 MaxRun max_run(const Pool2dParams& params, const TensorView& x, const TensorView& y, int32_t first,
                int32_t count) {
   MaxRun run;

@@ -15,8 +15,8 @@ namespace {
 CODL_CL_ARGS(Pool2dBuffer);
 CODL_CL_ARGS(Pool2dImage);
 
-// One group of kPool2dTapSplit items per output of so many lanes, in place of the local size chosen
-// before.
+// Launches a group of kPool2dTapSplit items per output of so many lanes, in place of the local size
+// chosen before.
 void split_taps(uint64_t outputs_x, uint64_t outputs_y, uint64_t outputs_z, int32_t lanes,
                 ClLaunch* out) {
   out->global[0] = outputs_x * kPool2dTapSplit;

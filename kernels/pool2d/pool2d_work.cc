@@ -6,7 +6,7 @@
 namespace codl::kernels {
 namespace {
 
-// Taps of an axis inside the map, of all outputs of a range.
+// Counts an axis' taps inside the map, for all outputs of a range.
 double taps_inside(int32_t stride, int32_t dilation, int32_t kernel, int32_t pad_begin,
                    int32_t pad_end, int32_t input, Range outputs) {
   double count = 0;
@@ -40,7 +40,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const double read_bytes = images * input_rows * input_columns * channels * element_bytes(x);
   const double outputs = images * rows.count() * y.dims[3] * channels;
   const double uses = images * row_taps * column_taps * channels;
-  // A maximum or a sum for each tap. A 3x3 maximum shares with its neighbours: three rows of a
+  // Each tap takes a maximum or a sum. A 3x3 maximum shares with its neighbours: three rows of a
   // column are counted once, then three columns.
   const bool is_shared = is_cpu(step) && pool2d_has_max_runs(params) && machine.vector_lanes > 1;
   // On x86 a maximum that keeps a NaN is three instructions.
@@ -60,7 +60,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   if (is_cpu(step)) {
     const Pool2dWork work = pool2d_work(params, step.part_dim, step.part, x, y);
     fill_tasks(work.units, work.task_count, machine, out);
-    // Four vectors (AVX2: eight) or one of an output, or of each row of its taps.
+    // A call computes four vectors (AVX2: eight) or one of an output, or of each row of its taps.
     const double lanes = machine.vector_lanes;
     const double most = lanes * (lanes == 8 ? 8 : 4);
     const double wide = std::floor(channels / most);
@@ -75,7 +75,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   WorkMemory memory(step, machine, out);
   memory.read_channels(read_bytes);
   memory.write(written_bytes(step));
-  // Rows that the next row of windows reads, too.
+  // The next row of windows reads these rows, too.
   const double again = larger(row_taps / larger(input_rows, 1) - 1, 0);
   memory.again(read_bytes * again, params.kernel_h * read_bytes / larger(images * input_rows, 1) +
                                        written_bytes(step) / (images * rows.count()));

@@ -7,7 +7,7 @@
 namespace codl::kernels {
 namespace {
 
-// The taps of one output inside the map, along one axis or as a box of three.
+// Describes the taps of one output inside the map, along one axis or as a box of three.
 struct Taps {
   int64_t first[kPoolNdAxes];  // element of the map
   int64_t count[kPoolNdAxes];
@@ -95,7 +95,7 @@ uint64_t lowest_bits(DType dtype) {
   }
 }
 
-// The place as MaxIndex counts: of map number `map`.
+// Returns the place in map number `map` as MaxIndex counts it.
 int64_t index_of(int64_t map, int64_t place, const PoolNdWindow& window, bool is_column_major) {
   const int64_t in0 = window.axis[0].in;
   const int64_t in1 = window.axis[1].in;

@@ -34,7 +34,7 @@ constexpr int32_t recurrent_gates(int32_t kind) {
 constexpr int32_t recurrent_activations(int32_t kind) {
   return kind == kRecurrentLstm ? 3 : kind == kRecurrentGru ? 2 : 1;
 }
-// A member of Unary with its parameters.
+// Names a member of Unary with its parameters.
 struct RecurrentActivation {
   int32_t kind;
   float alpha;
@@ -87,7 +87,8 @@ struct RecurrentWork {
   // Elements of a row of sums: those of all gates as whole panels, and as many behind them as a
   // vector that begins at the last gate may reach.
   int64_t sum_stride;
-  // Rows of scratch for a group: for both biases, the gates of a chunk, and the state's addends.
+  // A group has so many rows of scratch: for both biases, the gates of a chunk, and the state's
+  // addends.
   int64_t scratch_rows;
 
   constexpr int64_t first_sequence(int64_t group, int64_t batch) const {

@@ -1,6 +1,6 @@
-// RNN, GRU and LSTM with packed weights, float32. The products of the inputs of some steps are
-// computed at once by the micro-kernel of MatMul. Then each step computes the product of the state,
-// which reads the weights R once for all sequences of a group, and the gates on vectors.
+// Computes RNN, GRU and LSTM with packed weights, float32. The products of the inputs of some steps
+// are computed at once by the micro-kernel of MatMul. Then each step computes the product of the
+// state, which reads the weights R once for all sequences of a group, and the gates on vectors.
 //
 // The gates are computed where the products of the inputs stood: rows of all gates, a sequence
 // each, [z r h] or [i o f c]. `sums` has the state's addends.
@@ -23,7 +23,7 @@ namespace codl::kernels::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A group of sequences in one direction.
+// Computes a group of sequences in one direction.
 class RecurrentGroup {
  public:
   RecurrentGroup(const KernelArgs& args, const RecurrentWork& work, int64_t task)
@@ -143,7 +143,7 @@ class RecurrentGroup {
 
   Range all_panels() const { return {0, static_cast<int32_t>(ceil_div(columns_, kChannelPanel))}; }
 
-  // sums = state R + bias in `panels`; null: a state of zeros.
+  // Sets sums = state R + bias in `panels`; a null state is zero.
   HWY_NOINLINE void multiply_state(const float* state, int64_t state_stride, Range panels) const {
     if (state == nullptr) {
       for (int64_t b = 0; b < batch_; ++b) copy(sums_ + b * stride_, bias_r_, columns_);

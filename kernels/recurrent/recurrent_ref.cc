@@ -19,7 +19,7 @@ float dot(const float* a, const float* b, int64_t count) {
   return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
 }
 
-// One direction of one sequence.
+// Computes one direction of one sequence.
 class Sequence {
  public:
   Sequence(const KernelArgs& args, int32_t direction, int32_t batch)

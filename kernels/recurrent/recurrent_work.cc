@@ -92,7 +92,7 @@ void count_panel_work(const StepShape& step, const WorkMachine& machine, StepWor
               out);
   fill_tasks(chains, static_cast<int32_t>(chains), machine, out);
 
-  // Bytes of one direction.
+  // These are bytes of one direction.
   const auto directions = static_cast<double>(work.directions);
   const double w_bytes = static_cast<double>(step.operands[1].bytes) / directions;
   const double r_bytes = static_cast<double>(step.operands[2].bytes) / directions;
@@ -104,7 +104,7 @@ void count_panel_work(const StepShape& step, const WorkMachine& machine, StepWor
       static_cast<double>(size.pass_panels(inputs * kChannelPanel, size.panels)) *
       static_cast<double>(inputs * kChannelPanel) * double{sizeof(float)};
   const auto runs = static_cast<double>(chains * ceil_div(steps, work.chunk_steps));
-  // Workers in one direction each read its weights.
+  // Each worker in a direction reads its weights.
   const double sharers =
       larger(smaller(machine.threads, static_cast<double>(chains)) / directions, 1);
   double read_bytes = 0;
@@ -115,8 +115,8 @@ void count_panel_work(const StepShape& step, const WorkMachine& machine, StepWor
   memory.weights(directions * (w_bytes + r_bytes), sharers);
   memory.write(written_bytes(step));
   memory.scratch(static_cast<double>(work.scratch_rows) * row_bytes);
-  // The weights of the inputs by the tiles of a chunk, and by the next chunk; those of the state in
-  // each step.
+  // The tiles of a chunk, and the next chunk, read the weights of the inputs again; each step reads
+  // those of the state.
   memory.again(larger(input_tiles - runs, 0) * w_bytes, smaller(w_bytes, pass_bytes));
   memory.again(larger(runs - directions, 0) * w_bytes, w_bytes + r_bytes + chunk_bytes);
   memory.again(larger(of_state.tiles - directions, 0) * r_bytes, r_bytes + step_bytes);

@@ -36,8 +36,9 @@ inline constexpr int64_t kReduceBlock = 64;
 // Lines up to this length are turned, so that vectors lie across a block of them.
 inline constexpr int64_t kReduceShortLine = 16;
 
-// The axes of x longer than 1, neighbours of a kind joined. One of them, the lanes, lies along the
-// memory: the last of the kept ones, or of the reduced ones. A line is all of the lanes.
+// Holds the axes of x longer than 1; neighbours of a kind are joined. One of them, the lanes, lies
+// along the memory: it is the last of the kept ones, or of the reduced ones. A line is all of the
+// lanes.
 struct ReduceWork {
   LoopAxes kept;     // but for the lanes
   LoopAxes reduced;  // likewise

@@ -1,4 +1,4 @@
-// y = a sum or an extreme over some axes of x, Plain buffers.
+// Sets y to a sum or an extreme over some axes of x, Plain buffers.
 //
 // Defines: AXES; ITEMS, work-items that share the elements of an output, a power of two; OUTPUTS,
 // neighbouring outputs of a group (ITEMS 1: set_line()); IS_MAX: not added, compared; ELEMENT: 0 an

@@ -48,7 +48,7 @@ template <bool kIsMax>
 HWY_INLINE Vector add_element(const Elements& elements, Vector sum, Vector v) {
   if constexpr (kIsMax) return larger(sum, hn::Xor(v, elements.bits));
   v = hn::And(v, elements.bits);
-  // 1 or v, chosen by bits alone.
+  // The factor is 1 or v, chosen by bits alone.
   const Vector factor =
       hn::Or(hn::And(elements.square, v), hn::AndNot(elements.square, hn::Set(Floats(), 1.0f)));
   return hn::MulAdd(v, factor, sum);
@@ -98,7 +98,7 @@ namespace {
 
 constexpr int64_t kPieceRows = 64;
 
-// Up to kReduceBlock results side by side, each of all rows and of the last few.
+// Keeps up to kReduceBlock results side by side, each of all rows and of the last few.
 class Sums {
  public:
   Sums(int32_t kind, AddReduceRows add_rows)
@@ -110,7 +110,7 @@ class Sums {
     for (int64_t i = 0; i < width; ++i) all_[i] = piece_[i] = nothing_;
   }
 
-  // `rows` rows of `width` <= that of clear() elements, `step` apart, to the first results.
+  // Adds `rows` rows of `width` <= that of clear() elements, `step` apart, to the first results.
   HWY_NOINLINE void add(const float* x, int64_t rows, int64_t step, int64_t width) {
     while (rows > 0) {
       const int64_t count = rows < rows_left_ ? rows : rows_left_;

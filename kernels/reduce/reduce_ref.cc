@@ -142,8 +142,8 @@ class Reducer {
     width_ = width;
     if (kind_ == kReduceLogSumExp) {
       pass(base, /*is_order=*/true);
-      // All lanes of an output use one shift. If it is infinite or NaN, the powers say so without a
-      // shift.
+      // All lanes of an output have one shift. If it is infinite or NaN, the powers say so without
+      // a shift.
       if (!work_.has_kept_lanes)
         for (int64_t i = 1; i < width; ++i)
           if (is_before(lanes_[i], lanes_[0])) lanes_[0] = lanes_[i];

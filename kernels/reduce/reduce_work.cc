@@ -27,8 +27,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     fill_tasks(work.units, work.task_count, machine, out);
     const double vector_lanes = machine.vector_lanes;
     const bool is_turned = !work.has_kept_lanes && work.lanes <= kReduceShortLine;
-    // The last vector of a line, or of a block of turned ones, counts whole. An element of a sum
-    // has its bits cut, a factor chosen, and is added; of an extreme a NaN is looked for, too.
+    // The last vector of a line, or of a block of turned ones, counts as a whole one. A sum cuts an
+    // element's bits, chooses a factor and adds; an extreme looks for a NaN, too.
     const double across = is_turned ? results : lanes;
     const double vectors = std::ceil(across / vector_lanes) * elements / across;
     out->operations = vectors * vector_lanes * (is_extreme(kind) ? 4 : 5);

@@ -12,7 +12,7 @@
 
 namespace codl::kernels {
 
-// Elements of one unit of work.
+// A unit of work has so many elements.
 inline constexpr int64_t kReshapeBlock = 4096;
 
 constexpr int32_t reshape_task_count(int64_t elements) {

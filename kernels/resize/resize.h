@@ -142,8 +142,8 @@ struct ResizeLine {
   bool is_half_less = false;
 };
 
-// A scale as the fraction 1 / scale = numerator / denominator. False if it is not one of 2^-24 to
-// 2^24, or a number that lines have no room for. The denominator is at most 2^24.
+// Writes a scale as the fraction 1 / scale = numerator / denominator. Returns false if it is not
+// one of 2^-24 to 2^24, or a number that lines have no room for. The denominator is at most 2^24.
 constexpr bool resize_factor(const ResizeAxis& axis, int64_t* numerator, int64_t* denominator) {
   if (axis.scale == 0.0f) {
     *numerator = axis.in;
@@ -231,8 +231,8 @@ constexpr ResizePosition resize_position(const ResizeLine& line, int64_t o) {
     rest -= divisor;
     ++floor;
   }
-  // Binary digits behind the point of an f32 of this size. Smaller numbers have more, but are near
-  // nothing that they could be rounded to; only 0 is 0.
+  // An f32 of this size has so many binary digits after the point. Smaller numbers have more, but
+  // are near nothing that they could be rounded to; only 0 is 0.
   int32_t digits = 2 * rest >= divisor ? 24 : 25;
   if (floor != 0)
     digits = 24 - (64 - __builtin_clzll(static_cast<uint64_t>(floor < 0 ? -floor : floor)));
@@ -288,7 +288,7 @@ constexpr ResizePair resize_pair(const ResizeLine& line, int64_t o, int32_t in) 
                              static_cast<double>(position.divisor))};
 }
 
-// The work of the f32 kernels: a map [n, c, h, w] resized along h and w.
+// Describes the work of the f32 kernels: a map [n, c, h, w] resized along h and w.
 struct ResizeMap {
   ResizeLine h;
   ResizeLine w;
@@ -311,7 +311,7 @@ constexpr bool resize_is_map(const ResizeParams& params, const int32_t* x, const
          resize_line(params.coordinates, {x[3], y[3], params.scale_3}, &map->w);
 }
 
-// Input rows that output rows `rows` (not empty) look at, for a map.
+// Returns the input rows that output rows `rows` (not empty) look at, for a map.
 constexpr Range resize_input_range(const ResizeParams& params, const ResizeMap& map, Range rows,
                                    int32_t in) {
   if (params.kind == kResizeNearest)

@@ -1,4 +1,4 @@
-// Rows and columns of maps resized, Nhwc buffers.
+// Resizes maps along rows and columns, Nhwc buffers.
 //
 // One work-item is one output pixel times 16 channels; channels first, then columns, rows, batch.
 #include "kernels/resize/resize_map.cl"

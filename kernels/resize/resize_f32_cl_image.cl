@@ -1,5 +1,5 @@
-// Rows and columns of maps resized, RGBA images.
-// One work-item per texel of the part.
+// Resizes maps along rows and columns, RGBA images.
+// A work-item takes a texel of the part.
 #include "kernels/resize/resize_map.cl"
 
 kernel void resize_f32_cl_image(read_only image2d_t x, write_only image2d_t y PARAMS(ResizeImage)) {

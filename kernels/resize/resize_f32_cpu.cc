@@ -1,7 +1,7 @@
-// Resizes maps in Nhwc: blocks of columns, row by row, vectors along the channels. A pixel copies
-// one input (Nearest) or weighs four (Linear): first along the rows, once for neighbours that share
-// a column, then along the columns, so that no cut of rows or channels changes a bit. The source
-// columns of a block are computed once for all rows, because that takes divisions.
+// Resizes maps in Nhwc in blocks of columns, row by row, with vectors along the channels. A pixel
+// copies one input (Nearest) or weighs four (Linear): first along the rows, once for neighbours
+// that share a column, then along the columns, so that no cut of rows or channels changes a bit.
+// The source columns of a block are computed once for all rows, because that takes divisions.
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/resize/resize.h"
 
@@ -23,7 +23,7 @@ struct ColumnSource {
   float weight;  // weight of the second
 };
 
-// Some columns of a Linear row.
+// Describes some columns of a Linear row.
 struct LinearRow {
   const float* top;  // at column 0
   const float* bottom;
@@ -85,7 +85,7 @@ HWY_INLINE void weigh_columns(D d, const LinearRow& row, int64_t c) {
 // in order, but so many that the columns left of the first do not count.
 constexpr int32_t kColumnsAtOnce = 64;
 
-// `count` channels, a multiple of 4.
+// Weighs `count` channels, a multiple of 4.
 HWY_NOINLINE void weigh_row(LinearRow row, int64_t count) {
   const hn::ScalableTag<float> wide;
   const hn::CappedTag<float, kChannelPad> narrow;

@@ -8,7 +8,7 @@
 namespace codl::kernels {
 namespace {
 
-// The input elements that one output position looks at along one axis.
+// Describes the input elements that one output position looks at along one axis.
 struct Position {
   int64_t floor = 0;
   double ratio = 0.0;  // [0, 1)

@@ -15,7 +15,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   double looks = 1;  // inputs per output
   for (int32_t i = 0; i < y.rank; ++i)
     if (x.dims[i] != y.dims[i]) looks *= taps;
-  // Along each axis a difference, a product and a sum.
+  // Each axis takes a difference, a product and a sum.
   if (looks > 1) out->operations = 2 * (looks - 1) * elements;
   // Each input element of the part is read once.
   const double read_bytes = traffic_bytes(x) * elements / static_cast<double>(stored_elements(y));

@@ -6,7 +6,7 @@
 namespace codl::kernels {
 namespace {
 
-// One side of a region.
+// Describes one side of a region.
 struct Side {
   float start;
   float bin;  // pixels
@@ -14,7 +14,7 @@ struct Side {
   int32_t extent;  // extent of the map
 };
 
-// Where a sample lies between two pixels; weights 0 outside the map.
+// Says where a sample lies between two pixels; weights are 0 outside the map.
 struct Between {
   int32_t low = 0;
   int32_t high = 0;

@@ -1,5 +1,5 @@
-// y = e^(x - max) / sum of e^(x - max) along runs of `axis` elements, axis_stride apart, for Plain
-// or Nhwc buffers.
+// Computes y = e^(x - max) / sum of e^(x - max) along runs of `axis` elements, axis_stride apart,
+// for Plain or Nhwc buffers.
 //
 // Defines: IS_LOG, the logarithm of it; ITEMS, work-items that share a run, a power of two. Run `i`
 // begins at i / inner * outer_stride + i % inner. `pad` elements behind a run become zero, and so

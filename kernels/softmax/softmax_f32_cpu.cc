@@ -1,6 +1,6 @@
-// Three passes over the axis: maximum, exponentials and their sum, multiplication by its inverse
-// (is_log: subtraction). Along a contiguous axis the vectors lie along it; else, and where that
-// axis is short, along the neighbours of its elements.
+// Passes over the axis three times: for the maximum, for the exponentials and their sum, and to
+// multiply by its inverse (is_log: to subtract). Along a contiguous axis the vectors lie along it;
+// else, and where that axis is short, along the neighbours of its elements.
 //
 // No run's result depends on which others are worked on beside it.
 #include "kernels/common/cpu/cpu_dispatch.h"
@@ -247,7 +247,7 @@ void softmax_short(const float* x, float* y, int64_t runs, int64_t count, int64_
   }
 }
 
-// The pad lanes among elements [begin, end) of a run of pixels.
+// Zeroes the pad lanes among elements [begin, end) of a run of pixels.
 void zero_pad_lanes(float* run, int64_t begin, int64_t end, int64_t channels, int64_t pixel) {
   for (int64_t first = begin / pixel * pixel; first < end; first += pixel)
     for (int64_t lane = first + channels; lane < first + pixel; ++lane)

@@ -29,7 +29,8 @@ void softmax_launch(const StepShape& step, ClLaunch* out_launch) {
   }
   const bool is_nhwc = y.layout == Layout::Nhwc;
   const bool is_channels = is_nhwc && params.axis == 1;
-  // Elements behind a run of channels, and the lanes of a pixel beside its channels, become zero.
+  // The kernel zeroes the elements after a run of channels, and the lanes of a pixel beside its
+  // channels.
   out_launch->add(SoftmaxBufferArgs{.item_count = item_count,
                                     .inner = static_cast<int32_t>(work.inner),
                                     .outer_stride = static_cast<int32_t>(work.outer_stride),

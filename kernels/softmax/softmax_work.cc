@@ -12,7 +12,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const SoftmaxWork work = softmax_work(params.axis, y);
   const auto elements = static_cast<double>(part_elements(step));
   const double runs = static_cast<double>(work.outer * work.inner);
-  // Greatest, distance, sum, factor; the exponential; a quotient, or a logarithm, for a run.
+  // An element takes a maximum, distance, sum, factor and exponential; a run takes a quotient, or a
+  // logarithm.
   out->operations = 4 * elements;
   out->transcendentals = elements + runs;
   const double bytes = elements * element_bytes(y);

@@ -58,7 +58,7 @@ KeyOf key_function(DType dtype) {
   }
 }
 
-// One line of x and its line of y. With is_smallest all keys are turned around.
+// Holds one line of x and its line of y. With is_smallest all keys are turned around.
 struct Line {
   KeyOf key_function;
   const void* x;

@@ -18,21 +18,21 @@ constexpr void transpose_perm(const TransposeParams& params, int32_t* perm) {
   for (int32_t i = 0; i < kMaxRank; ++i) perm[i] = values[i];
 }
 
-// Elements of one unit of work.
+// A unit of work has so many elements.
 inline constexpr int64_t kTransposeBlock = 4096;
 
 constexpr int32_t transpose_task_count(int64_t elements) {
   return task_count_for(ceil_div(elements, kTransposeBlock), elements);
 }
 
-// Side of the square that a work-group turns in local memory: 64 bytes of a line of x and of y, and
+// A work-group turns a square of this side in local memory: 64 bytes of a line of x and of y, and
 // 256 work-items, the least that the devices in use allow for such a kernel.
 inline constexpr int64_t kTransposeSide = 16;
 
 // The axis of y along which x is contiguous, if both it and y's last are long enough for squares,
 // and there are not too many of them; else -1.
 constexpr int32_t transpose_cl_axis(const LoopAxes& axes) {
-  // The limit along a dim other than the first (NVIDIA, as in CUDA).
+  // A dim other than the first has this limit (NVIDIA, as in CUDA).
   constexpr int64_t kMaxGroups = 65535;
   const int32_t last = axes.count - 1;
   if (last < 1 || axes.extents[last] < kTransposeSide / 2) return -1;

@@ -1,4 +1,4 @@
-// The axes of x in another order.
+// Puts the axes of x in another order.
 //
 // With SIDE: a work-group turns a square of SIDE x SIDE elements in local memory, so that
 // neighbours in x are read, and neighbours in y written, by neighbouring work-items. Ids are

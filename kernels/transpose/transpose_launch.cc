@@ -10,8 +10,8 @@ namespace {
 // clang-format on
 CODL_CL_ARGS(TransposeSquares);
 
-// A work-group per square of rows (along y's axis `turned`) and columns (along its last), for each
-// index along the other axes.
+// Launches a work-group per square of rows (along y's axis `turned`) and columns (along its last),
+// for each index along the other axes.
 void set_squares(const LoopAxes& axes, int32_t turned, DType dtype, ClLaunch* out) {
   const int32_t last = axes.count - 1;
   LoopAxes others;

@@ -1,5 +1,5 @@
-// y = f(x) element by element, for RGBA images; f is ACTIVATION (define). One work-item per texel
-// of the part.
+// Computes y = f(x) element by element, for RGBA images; f is ACTIVATION (define). A work-item
+// takes a texel of the part.
 kernel void unary_f32_cl_image(read_only image2d_t x, write_only image2d_t y PARAMS(UnaryImage)) {
   START_TEXEL
   const float4 v = read_imagef(x, kTexel, TEXEL_OF(x));

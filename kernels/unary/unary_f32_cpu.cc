@@ -36,7 +36,7 @@ void unary_f32(const KernelArgs& args) {
   const int64_t pixel = y.strides[3];
   const bool has_every_channel = work.channels.count() == channels;
   const int64_t pad_end = work.channels.end == channels ? pixel : work.channels.end;
-  // Rows of an image lie one behind the other.
+  // Rows of an image follow each other in memory.
   int64_t rows = 0;
   for (int64_t unit = units.begin; unit < units.end; unit += rows) {
     const int64_t n = unit / work.rows.count();

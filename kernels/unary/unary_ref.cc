@@ -67,7 +67,7 @@ void run_doubles(const KernelArgs& args) {
         value_of(params.kind, double{params.alpha}, double{params.beta}, x[i]);
 }
 
-// IsNan and IsInf of T.
+// These compute IsNan and IsInf of T.
 template <typename T>
 void run_tests(const KernelArgs& args) {
   const auto& params = args.params_as<UnaryParams>();
@@ -82,7 +82,7 @@ void run_tests(const KernelArgs& args) {
            (finds_positive && x[i] == T{__builtin_inff()});
 }
 
-// T: int64_t, or uint64_t for unsigned integers. Overflow wraps.
+// T is int64_t, or uint64_t for unsigned integers. Overflow wraps.
 template <typename T>
 void transform(const UnaryParams& params, T low, T high, T* block, int64_t count) {
   const auto each = [&](auto function) {

@@ -6,7 +6,7 @@
 namespace codl::kernels {
 namespace {
 
-// T: an integer of the elements' size.
+// T is an integer of the elements' size.
 template <typename T>
 void run(const KernelArgs& args) {
   const TensorView& y = args.output();

@@ -1,4 +1,5 @@
-// Activations on vectors: the members of the family Unary. Highway code, compiled once per target.
+// Computes activations, the members of the family Unary, on vectors. This is Highway code, compiled
+// once per target.
 #if defined(CODL_KERNELS_COMMON_ACTIVATION_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_COMMON_ACTIVATION_INL_H
 #undef CODL_KERNELS_COMMON_ACTIVATION_INL_H
@@ -35,7 +36,7 @@ inline Activation make_activation(int32_t kind, float alpha, float beta) {
   return activation;
 }
 
-// Returns max(v, low); a NaN in v stays one. V: a whole vector of float.
+// Returns max(v, low); a NaN in v stays one. V is a whole vector of float.
 template <class V>
 HWY_INLINE V at_least(V v, V low) {
   namespace hn = hwy::HWY_NAMESPACE;

@@ -27,7 +27,7 @@ HWY_INLINE Vector exponential(Vector x) {
   return hn::IfThenElse(hn::Gt(x, last), hn::Inf(d), hn::CallExp(d, hn::Min(x, last)));
 }
 
-// scale (e^x - 1) for x below 0, and x for the others.
+// Returns scale (e^x - 1) for x below 0, and x for the others.
 HWY_INLINE Vector exponential_below_zero(Vector x, float scale) {
   const D d;
   const Vector zero = hn::Zero(d);
@@ -143,7 +143,7 @@ HWY_INLINE Vector gelu(Vector x) {
   return hn::Mul(x, hn::MulAdd(erf, half, half));
 }
 
-// (1 + tanh u) / 2 = sigmoid(2 u); 1.5957691 = 2 sqrt(2 / pi)
+// Uses (1 + tanh u) / 2 = sigmoid(2 u); 1.5957691 = 2 sqrt(2 / pi)
 HWY_INLINE Vector gelu_tanh(Vector x) {
   const D d;
   const Vector cubic = hn::MulAdd(hn::Mul(x, x), hn::Set(d, 0.044715f), hn::Set(d, 1.0f));
@@ -208,7 +208,7 @@ HWY_INLINE Vector sign(Vector x) {
   return hn::IfThenZeroElse(hn::Eq(x, hn::Zero(d)), hn::CopySign(hn::Set(d, 1.0f), x));
 }
 
-// For functions that no network needs fast.
+// Serves functions that no network needs fast.
 HWY_NOINLINE Vector by_lane(const Activation& activation, hn::VecArg<Vector> x) {
   const D d;
   HWY_ALIGN float lanes[hn::MaxLanes(D())];

@@ -1,4 +1,4 @@
-// Activations in OpenCL C: a macro ACTIVATE_<number>(v, alpha, beta) for each.
+// Holds activations in OpenCL C: a macro ACTIVATE_<number>(v, alpha, beta) for each.
 #pragma once
 
 namespace codl::kernels {

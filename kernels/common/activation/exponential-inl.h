@@ -1,5 +1,5 @@
-// Powers of e on vectors, where the range of the exponent is known. Highway code, compiled once per
-// target.
+// Computes powers of e on vectors, where the range of the exponent is known. This is Highway code,
+// compiled once per target.
 #if defined(CODL_KERNELS_COMMON_EXPONENTIAL_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_COMMON_EXPONENTIAL_INL_H
 #undef CODL_KERNELS_COMMON_EXPONENTIAL_INL_H

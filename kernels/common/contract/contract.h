@@ -36,7 +36,7 @@ struct ClLaunch {
   uint32_t define_count = 0;
   bool is_over = false;  // more was added than there is room for: check_step() refuses the step
 
-  // `args`: a struct of cl_launch.h's CODL_CL_ARGS, or one of its groups.
+  // `args` is a struct of cl_launch.h's CODL_CL_ARGS, or one of its groups.
   template <typename Args>
   void add(const Args& args) {
     static_assert(std::is_trivially_copyable_v<Args> && alignof(Args) == 4);
@@ -56,8 +56,8 @@ struct ClLaunch {
   }
 };
 
-// The facts about an operator's kernels that are needed to run a step. One constant per
-// kernels/<op>/, named k<Op>Contract. Facts that only planning needs are in step_work.h.
+// Holds the facts about an operator's kernels that are needed to run a step. Each kernels/<op>/ has
+// one constant, k<Op>Contract. Facts that only planning needs are in step_work.h.
 struct Contract {
   // Returns null if the kernel may run the step, else a static text that says what was expected,
   // e.g. "input rows of the part inside the operand".
@@ -66,7 +66,7 @@ struct Contract {
   void (*launch)(const StepShape& step, ClLaunch* out_launch);
 };
 
-// One operand while a CPU kernel runs.
+// Describes one operand while a CPU kernel runs.
 struct TensorView {
   void* data = nullptr;  // the first element held (row shape.row_begin of batch 0)
   OperandShape shape;

@@ -1,4 +1,4 @@
-// The sliding window that Conv2d and DepthwiseConv2d share, and the checks of it.
+// Describes the sliding window that Conv2d and DepthwiseConv2d share, and checks it.
 #pragma once
 
 #include "kernels/common/activation/activation.h"
@@ -12,11 +12,12 @@ namespace codl::kernels {
 // int64 and positions inside int32. A filter of kMaxFilterTaps columns may be padded on one side by
 // all of them.
 inline constexpr int32_t kMaxWindowStep = 1 << 16;
-// The most rows times columns of a filter. This bounds the table of taps of the CPU kernels, which
-// has 8 bytes for each tap of each pixel of a tile, to 7 MiB.
+// A filter has at most so many rows times columns. This bounds the table of taps of the CPU
+// kernels, which has 8 bytes for each tap of each pixel of a tile, to 7 MiB.
 inline constexpr int32_t kMaxFilterTaps = 1 << 16;
 
-// One axis of the window: output position o reads inputs o * stride - pad_begin + tap * dilation.
+// Describes one axis of the window: output position o reads inputs o * stride - pad_begin + tap *
+// dilation.
 struct WindowAxis {
   int32_t taps;
   int32_t stride;
@@ -25,7 +26,7 @@ struct WindowAxis {
   int32_t pad_end;
 };
 
-// `dims`: of the unpacked weight, ending in kh, kw.
+// `dims` are those of the unpacked weight, which end in kh, kw.
 template <typename Params>
 constexpr WindowAxis vertical_axis(const Params& params, const int32_t* dims) {
   return {dims[2], params.stride_h, params.dilation_h, params.pad_top, params.pad_bottom};
@@ -49,8 +50,8 @@ constexpr const char* check_axis(const WindowAxis& axis, int32_t input, int32_t 
   return nullptr;
 }
 
-// Input rows that output rows `rows` read, clipped to the map; maybe empty. The axis has passed
-// check_axis().
+// Returns the input rows that output rows `rows` read, clipped to the map; there may be none. The
+// axis has passed check_axis().
 constexpr Range input_rows_of(const WindowAxis& axis, int32_t input, Range rows) {
   const int64_t begin = int64_t{rows.begin} * axis.stride - axis.pad_begin;
   const int64_t end = (int64_t{rows.end} - 1) * axis.stride - axis.pad_begin +

@@ -6,10 +6,10 @@
 
 namespace codl::kernels {
 
-// Elements of one unit of work of a Plain step; a multiple of every vector length.
+// A unit of work of a Plain step has so many elements, a multiple of every vector length.
 inline constexpr int64_t kElementwiseBlock = 4096;
 
-// The pieces of a step: (batch, row) pairs, or blocks of a Plain output.
+// A step falls into pieces: (batch, row) pairs, or blocks of a Plain output.
 struct ElementwiseWork {
   Range rows;
   Range channels;

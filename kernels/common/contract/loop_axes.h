@@ -34,7 +34,7 @@ struct LoopAxes {
     return count > 0 ? steps[count - 1][input] : 1;
   }
 
-  // The run from output element `begin` to the end of the last axis, or to element `end`.
+  // Returns the run from output element `begin` to the end of the last axis, or to element `end`.
   constexpr Run run_at(int64_t begin, int64_t end) const {
     Run run;
     run.count = end - begin;

@@ -20,7 +20,7 @@ constexpr const char* check_plain_operands(const StepShape& step, uint32_t min_c
   return nullptr;
 }
 
-// Elements of axes [begin, end).
+// Returns the number of elements of axes [begin, end).
 constexpr int64_t element_count(const OperandShape& shape, int32_t begin, int32_t end) {
   int64_t count = 1;
   for (int32_t i = begin; i < end; ++i) count *= shape.dims[i];
@@ -52,8 +52,9 @@ inline int64_t offset_of_indices(const TensorView& view, int32_t first_axis, con
   return offset;
 }
 
-// Elements from the first of `view` to the start of row `row` of `shape`, a row being a run along
-// the last axis. The index along `left_out` counts as 0; shape lies inside view's along the others.
+// Returns the elements from the first of `view` to the start of row `row` of `shape`; a row is a
+// run along the last axis. The index along `left_out` counts as 0; shape lies inside view's along
+// the others.
 inline int64_t offset_of_row(const TensorView& view, const OperandShape& shape, int64_t row,
                              int32_t left_out) {
   int64_t offset = 0;

@@ -6,7 +6,7 @@
 
 namespace codl::kernels {
 
-// The pieces of a step of the f32 kernels: (batch, output row) pairs.
+// A step of the f32 kernels falls into pieces: (batch, output row) pairs.
 struct RowWork {
   Range rows;
   Range channels;  // up to the padded count where the part has the last channel

@@ -1,4 +1,4 @@
-// How ScatterElements and ScatterNd combine an update with the element it meets.
+// Names how ScatterElements and ScatterNd combine an update with the element that it changes.
 #pragma once
 
 #include "kernels/common/contract/move_elements.h"

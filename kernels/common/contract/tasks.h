@@ -26,7 +26,7 @@ struct Units {
   int64_t end;
 };
 
-// The pieces that tasks [task_begin, task_end) of `task_count` compute.
+// Returns the pieces that tasks [task_begin, task_end) of `task_count` compute.
 constexpr Units units_of_tasks(int64_t unit_count, int32_t task_count, int32_t task_begin,
                                int32_t task_end) {
   return {unit_count * task_begin / task_count, unit_count * task_end / task_count};

@@ -10,13 +10,13 @@
 
 namespace codl::kernels {
 
-// The best is last. Baseline: every processor of the architecture has it; NEON on aarch64, scalar
-// code on x86-64 (Highway 1.0.3 has no SSE2 target). Avx3: AVX-512 F, BW, CD, DQ and VL.
+// The best is last. Every processor of the architecture has Baseline: NEON on aarch64, scalar code
+// on x86-64 (Highway 1.0.3 has no SSE2 target). Avx3 is AVX-512 F, BW, CD, DQ and VL.
 enum class CpuTarget : uint8_t { Baseline = 0, Avx2 = 1, Avx3 = 2 };
 inline constexpr CpuTarget kCpuTargets[] = {CpuTarget::Baseline, CpuTarget::Avx2, CpuTarget::Avx3};
 
-// One CPU kernel of kernels.def. A function is null if the architecture lacks the target; Baseline
-// never is.
+// Holds one CPU kernel of kernels.def. A function is null if the architecture lacks the target;
+// Baseline never is.
 struct CpuKernelTargets {
   CpuKernel baseline;
   CpuKernel avx2;
@@ -77,7 +77,7 @@ constexpr CpuKernel kernel_for(const CpuKernelTargets& kernel, CpuTarget target)
   const CpuKernelTargets symbol = {HWY_CHOOSE_BASELINE(function), HWY_CHOOSE_AVX2(function), \
                                    HWY_CHOOSE_AVX3(function)}
 
-// The same for a kernel of plain C++, compiled once.
+// Does the same for a kernel of plain C++, compiled once.
 #define CODL_CPU_KERNEL_PLAIN(symbol, function) \
   extern const CpuKernelTargets symbol;         \
   const CpuKernelTargets symbol = {&function, nullptr, nullptr}

@@ -1,5 +1,6 @@
-// Highway's foreach_target.h with our targets: x86-64 AVX3 (AVX-512), AVX2 and scalar; NEON alone
-// on aarch64. Each target costs its share of libcodl's size; these three cover what is in use.
+// Includes Highway's foreach_target.h with our targets: x86-64 AVX3 (AVX-512), AVX2 and scalar;
+// NEON alone on aarch64. Each target costs its share of libcodl's size; these three cover what is
+// in use.
 //
 // A kernel file includes it as kernels/README.md shows, before hwy/highway.h.
 #pragma once

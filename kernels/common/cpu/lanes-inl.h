@@ -1,4 +1,4 @@
-// Loads and stores of the first lanes of a vector. Highway code, compiled once per target.
+// Loads and stores the first lanes of a vector. This is Highway code, compiled once per target.
 #if defined(CODL_KERNELS_COMMON_LANES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_COMMON_LANES_INL_H
 #undef CODL_KERNELS_COMMON_LANES_INL_H
@@ -46,7 +46,7 @@ HWY_INLINE void store_lanes(D d, hwy::HWY_NAMESPACE::Vec<D> v, float* p, int64_t
 #endif
 }
 
-// v with zeros from lane `count` on.
+// Returns v with zeros from lane `count` on.
 template <class D>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> keep_lanes(D d, hwy::HWY_NAMESPACE::Vec<D> v, int64_t count) {
   namespace hn = hwy::HWY_NAMESPACE;

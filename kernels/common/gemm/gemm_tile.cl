@@ -1,5 +1,5 @@
-// A tile of a matrix product C = A B in local memory: what the kernels *_cl_tiled share. For GPUs; on
-// a processor without local memory of its own the copies are in vain.
+// Computes a tile of a matrix product C = A B in local memory for the kernels *_cl_tiled. It suits
+// GPUs; on a processor without local memory of its own the copies are in vain.
 //
 // A work-group computes TILE_M rows (pixels) x TILE_N columns (output channels) of C, over the
 // depth in steps of TILE_K. In each step its work-items bring TILE_K x TILE_M of A and TILE_K x
@@ -21,10 +21,10 @@
 #define SLICE_ITEMS (THREADS_M * THREADS_N)
 #define ITEMS (SLICE_ITEMS * SLICES)
 #define SLICE_K (TILE_K / SLICES)
-// Loads of 4 floats of a work-item in a step.
+// A work-item loads so many times 4 floats in a step.
 #define A_LOADS (TILE_M * TILE_K / 4 / ITEMS)
 #define B_LOADS (TILE_N * TILE_K / 4 / ITEMS)
-// Local memory, in floats. A: [TILE_K][TILE_M], a row longer by a quad; B: panels of
+// Local memory has, in floats, A: [TILE_K][TILE_M], a row longer by a quad; B: panels of
 // [TILE_K][16], longer by 16: neighbours of a warp then meet different banks.
 #define A_PITCH (TILE_M + 4)
 #define B_PITCH (TILE_K * 16 + 16)
@@ -50,8 +50,8 @@ static inline TilePlace tile_place(void) {
   return place;
 }
 
-// The elements that load `i` of this work-item brings. A: 4 neighbours in depth, from a_load_k(),
-// of row a_load_m(i). B: 4 neighbouring columns, of depth b_load_k(i), panel b_load_panel(i), lane
+// Load `i` of this work-item brings, of A, 4 neighbours in depth, from a_load_k(), of row
+// a_load_m(i); of B, 4 neighbouring columns, of depth b_load_k(i), panel b_load_panel(i), lane
 // b_load_lane().
 static inline int a_load_k(void) { return local_item() % (TILE_K / 4) * 4; }
 static inline int a_load_m(int i) { return (local_item() + i * ITEMS) / (TILE_K / 4); }
@@ -122,7 +122,7 @@ static inline void store_quad(float4 v, global float* to, int count) {
 }
 
 // Declares sums and computes them by a loop over the depth; the work-items of all slices but the
-// first, which has the result, leave the kernel. LOAD(step): brings the floats of depth [step *
+// first, which has the result, leave the kernel. LOAD(step) brings the floats of depth [step *
 // TILE_K, (step + 1) * TILE_K) to a_quads and b_quads of the work-item, zero past the depth.
 #define MULTIPLY_TILES(memory, depth, place, sums, LOAD)                                   \
   float4 sums[ITEM_M][QUADS_N];                                                            \

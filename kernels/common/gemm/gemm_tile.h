@@ -10,8 +10,8 @@ inline constexpr uint32_t kGemmTileInts = 6;
 // A GPU may have less: GpuFacts.
 inline constexpr int64_t kClMaxLocalBytes = 48 * 1024;
 
-// A tile of gemm_tile.cl: rows, columns and depth of a work-group's step, rows and columns of a
-// work-item, and the slices of the depth.
+// Sizes a tile of gemm_tile.cl: rows, columns and depth of a work-group's step, rows and columns of
+// a work-item, and the slices of the depth.
 struct GemmTile {
   int32_t m;
   int32_t n;
@@ -45,14 +45,14 @@ constexpr const char* check_gemm_tile(const GemmTile& tile) {
     return "slices that divide the depth of a step";
   const int64_t items = tile.items();
   if (items > kClMaxGroupItems) return "at most 1024 work-items in a group";
-  // Each brings as many quads of A and of B, of the same place in the depth of A.
+  // Each item brings as many quads of A and of B, always from the same place in the depth of A.
   if (int64_t{tile.m} * tile.k / 4 % items != 0 || int64_t{tile.n} * tile.k / 4 % items != 0 ||
       items % (tile.k / 4) != 0 || items % 4 != 0)
     return "loads that the work-items share evenly";
   return gemm_local_bytes(tile) <= kClMaxLocalBytes ? nullptr : "48 KB of local memory at most";
 }
 
-// The tile of a step without tile numbers. Plans have them: gemm_tile_choice.h.
+// A step without tile numbers uses this tile. Plans have them: gemm_tile_choice.h.
 inline constexpr GemmTile kPlainGemmTile = {32, 32, 32, 4, 4, 4};
 static_assert(check_gemm_tile(kPlainGemmTile) == nullptr);
 
@@ -68,7 +68,7 @@ constexpr const char* check_gemm_tile(const StepShape& step) {
   return check_gemm_tile(gemm_tile_of(step));
 }
 
-// Products of rows x depth and depth x columns, in one launch.
+// Sizes the products of rows x depth and depth x columns in one launch.
 struct GemmSize {
   int64_t rows;
   int64_t columns;

@@ -4,8 +4,8 @@
 // neighbouring depths; and B_PITCH, those between panels of 16 columns of B.
 #define QUADS_N (ITEM_N / 4)
 
-// To sums[i][j], row 4 * THREADS_M * (i / 4) + i % 4 and columns 4 * THREADS_N * j + (0..3) behind
-// the first row of `a` and the first column of `b`.
+// Adds to sums[i][j], row 4 * THREADS_M * (i / 4) + i % 4 and columns 4 * THREADS_N * j + (0..3)
+// from the first row of `a` and the first column of `b`.
 static inline void add_products(local const float* a, local const float* b,
                                 float4 sums[ITEM_M][QUADS_N]) {
 #pragma unroll

@@ -6,7 +6,7 @@
 
 namespace codl::kernels {
 
-// `channels` rounded up to whole panels.
+// Returns `channels` rounded up to whole panels.
 constexpr int64_t panel_channels(int64_t channels) {
   return ceil_div(channels, kChannelPanel) * kChannelPanel;
 }

@@ -1,5 +1,5 @@
-// Rows times a matrix in packed panels: what MatMul and Recurrent compute with the micro-kernel.
-// Highway code, compiled once per target.
+// Multiplies rows by a matrix in packed panels, with the micro-kernel, for MatMul and Recurrent.
+// This is Highway code, compiled once per target.
 #if defined(CODL_KERNELS_COMMON_PANEL_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_COMMON_PANEL_ROWS_INL_H
 #undef CODL_KERNELS_COMMON_PANEL_ROWS_INL_H
@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 
-// The product y = activation(x w + bias). Describes whole rows: a call says which of them it
+// Describes the product y = activation(x w + bias) for whole rows; a call says which of them it
 // computes.
 struct PanelRows {
   const float* x;
@@ -31,8 +31,7 @@ struct PanelRows {
 };
 
 // Computes rows [row_begin, row_end) of y in `panels`. It is in panel_rows_f32_cpu.cc, once for all
-// kernels. Additions into an element happen in the order of the depth, whatever the rows and panels
-// of a call.
+// kernels. An element adds up in the order of the depth, whatever the rows and panels of a call.
 void multiply_rows(const PanelRows& product, int64_t row_begin, int64_t row_end, Range panels);
 
 }  // namespace codl::kernels::HWY_NAMESPACE

@@ -18,8 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 namespace {
 
-// Rows [first, first + row_count), at most a tile, and `panels`, of passes of `pass_panels`.
-// `number`: of the tile in its pass.
+// Computes rows [first, first + row_count), at most a tile, and `panels`, in passes of
+// `pass_panels`. `number` is that of the tile in its pass.
 void multiply_tile(const PanelRows& product, int64_t first, int32_t row_count, Range panels,
                    int64_t pass_panels, int64_t number) {
   const TileFunctions functions(row_count, product.columns, product.is_row);

@@ -1,5 +1,6 @@
-// The micro-kernel of Conv2d and MatMul: a tile of output pixels x panels of 16 output channels,
-// held in registers over the whole reduction. Highway code, compiled once per target.
+// Holds the micro-kernel of Conv2d and MatMul. It keeps a tile of output pixels x panels of 16
+// output channels in registers over the whole reduction. This is Highway code, compiled once per
+// target.
 //
 // Why registers over the whole reduction, and no blocking of it: a panel streams from the second
 // level cache at 4 * kPanelTilePanels bytes per multiply-add cycle or less, which every processor
@@ -52,17 +53,17 @@ constexpr int tile_pixels_of(int vectors) {
   return kTileSize.pixels_of_lanes(vectors * kPanelLanes);
 }
 constexpr int tile_pixels_of_channels(int64_t channels) { return kTileSize.most_pixels(channels); }
-// The largest of all targets.
+// This is the largest of all targets.
 constexpr int kMaxTilePixels = kPanelLanes > 1 ? tile_pixels_of(1) : kTilePixels;
 static_assert(kMaxTilePixels <= kPanelTileMaxPixels && kTilePanels <= kPanelTileMaxPanels);
 constexpr int tile_pixels_for(int64_t stride, int most_pixels = kTilePixels) {
   return kTileSize.pixels_for(stride, most_pixels);
 }
 
-// The list of taps of a matrix product.
+// A matrix product has this list of taps.
 inline constexpr PanelTap kOneTap = {0, 0};
 
-// One call of the micro-kernel.
+// Holds the arguments of one call of the micro-kernel.
 struct PanelTile {
   // inputs[tap * tap_step + pixel] points to the pixel's channels of that tap, less the offset of
   // the tap. `tap_step` is 0, or the template argument. There are as many pixels as the template
@@ -98,8 +99,8 @@ constexpr int64_t kShortSum = 32;
 HWY_ALIGN inline constexpr float
     kZeroSums[(kRowPanels > kTilePanels ? kRowPanels : kTilePanels) * kChannelPanel] = {};
 
-// The sums of a tile. Loops over them are unrolled, so that they are registers. `kVectors` counts
-// those of all panels: fewer if the last panel is narrow.
+// Holds the sums of a tile. Loops over them are unrolled, so that they are registers. `kVectors`
+// counts those of all panels: fewer if the last panel is narrow.
 template <int kPixels, int kPanels, int kVectors = (kPanels * kPanelVectors)>
 using TileSums = PanelVec[kPixels][kVectors];
 
@@ -198,7 +199,7 @@ HWY_INLINE void store_last(LastLanes, PanelVec v, float* p) {
 }
 #endif
 
-// `kLastVectors`: of the last panel.
+// `kLastVectors` counts the vectors of the last panel.
 template <int kPixels, int kPanels, int kLastVectors = kPanelVectors>
 HWY_NOINLINE void compute_tile(const PanelTile& tile) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -312,7 +313,7 @@ inline TileFunction last_panel_function(int64_t channels, int pixels) {
   return tile_function<1>(pixels);
 }
 
-// Everything that a row of output panels needs besides the tile, for the general ending.
+// Holds everything that a row of output panels needs besides the tile, for the general ending.
 struct PanelOutput {
   const Activation* activation;
   int32_t valid_lanes;  // channels of the panel
@@ -344,9 +345,9 @@ inline HWY_NOINLINE void finish_panel(const PanelOutput& output, const float* su
   }
 }
 
-// The functions for tiles of `tile_size_for(pixel_count)` pixels: of one whole panel, of the last
-// one of `channels`, and of kTilePanels, or kRowPanels of a row's only pixel. More pixels than
-// kTilePixels have only tiles of a narrow last panel, which is the only one.
+// Holds the functions for tiles of `tile_size_for(pixel_count)` pixels: for one whole panel, for
+// the last one of `channels`, and for kTilePanels, or kRowPanels of a row's only pixel. More pixels
+// than kTilePixels have only tiles of a narrow last panel, which is the only one.
 struct TileFunctions {
   TileFunctions(int pixel_count, int64_t channels, bool is_row = false)
       : of_last(last_panel_function(channels, tile_size_for(pixel_count))),
@@ -388,8 +389,9 @@ inline HWY_NOINLINE void run_general_tile(const PanelTile& tile, TileFunction co
   }
 }
 
-// `panel_count` panels (1 or functions.most_panels), the last with `output`'s lanes, the others
-// whole. The limits of the tile are the activation's, its last_lanes the valid ones of `output`.
+// Computes `panel_count` panels (1 or functions.most_panels), the last with `output`'s lanes, the
+// others whole. The limits of the tile are the activation's, its last_lanes the valid ones of
+// `output`.
 HWY_INLINE void run_tile(const PanelTile& tile, const TileFunctions& functions, int panel_count,
                          const PanelOutput& output) {
   TileFunction compute = functions.of_most;

@@ -6,16 +6,16 @@
 
 namespace codl::kernels {
 
-// The largest tile of any instruction set.
+// No instruction set has a larger tile.
 inline constexpr int32_t kPanelTileMaxPixels = 14;
 inline constexpr int32_t kPanelTileMaxPanels = 2;
 
-// Weights that one pass over the pixels uses again and again: half of a 512 KiB second-level cache,
-// the least per core of the processors in use.
+// So many bytes of weights are used again and again in one pass over the pixels: half of a 512 KiB
+// second-level cache, the least per core of the processors in use.
 inline constexpr int64_t kPanelPassBytes = 256 * 1024;
 
-// How the micro-kernel cuts pixels and panels into tiles, by the floats of a vector. Sums fill the
-// registers, less those of one step's weights and inputs:
+// The floats of a vector decide how the micro-kernel cuts pixels and panels into tiles. Sums fill
+// the registers, less those of one step's weights and inputs:
 //   16, AVX-512  32 registers: 14 x 2 panels = 28 sums, 2 weights, 1 input; 14 divides 56, 28, 14
 //   8, AVX2      16: 6 x 1 panel = 12, 2, 1
 //   4, NEON      32: 4 x 1 panel = 16, 4 to 8, 4 (a register holds four inputs of a pixel); with
@@ -44,14 +44,14 @@ struct PanelTileSize {
   constexpr int32_t pixels_of_lanes(int32_t count) const {
     return count < kChannelPanel ? 2 * pixels : pixels;
   }
-  // The largest tile of all panels of `channels`.
+  // Returns the pixels of the largest tile of all panels of `channels`.
   constexpr int32_t most_pixels(int64_t channels) const {
     return channels < kChannelPanel ? pixels_of_lanes(last_lanes(channels)) : pixels;
   }
   // Returns how many of `most` pixels a tile has whose inputs are `stride` elements apart. At
   // multiples of 4096 bytes the inputs all fall into one set of a first-level cache (64 sets of 64
-  // bytes on every x86 in use, with 8 lines or more), where 14 of them push each other out. 6 of
-  // them, with two streams of weights, stay.
+  // bytes on every x86 in use, with 8 lines or more), where 14 of them push each other out. With
+  // two streams of weights, 6 of them stay.
   static constexpr int32_t pixels_for(int64_t stride, int32_t most) {
     return most > 6 && stride % 1024 == 0 ? 6 : most;
   }
@@ -60,7 +60,7 @@ struct PanelTileSize {
   constexpr int32_t size_for(int32_t count) const {
     return (pixels > 6 && count > 1) || count > pixels ? (count + 1) / 2 * 2 : count;
   }
-  // Panels of a pass, of calls of `call_panels`, at least those of one.
+  // Returns the panels of a pass, whole calls of `call_panels` and at least one call.
   constexpr int64_t pass_panels(int64_t panel_elements, int64_t call_panels) const {
     const int64_t count = pass_bytes / (panel_elements * int64_t{sizeof(float)});
     return count < call_panels ? call_panels : count / call_panels * call_panels;
@@ -80,7 +80,7 @@ constexpr PanelTileSize panel_tile_size(int32_t lanes) {
   }
 }
 
-// A tap of the filter.
+// Places a tap of the filter.
 struct PanelTap {
   int64_t input_offset;   // elements, added to the pointers of the tile
   int64_t weight_offset;  // elements from the first weight of a panel
@@ -104,7 +104,7 @@ constexpr PanelBlocks panel_blocks(int64_t images, int64_t pixels, int64_t panel
   constexpr int64_t kEvenGrain = kPanelTileMaxPixels;
   // About 5 us of one core at 80 GFLOP/s, some ten times what handing out a task may cost.
   constexpr int64_t kMinTaskMacs = 200'000;
-  // Enough for the slowest of eight workers to leave little undone at the end.
+  // So many leave little undone for the slowest of eight workers at the end.
   constexpr int64_t kWantedTasks = 32;
   constexpr int64_t kMaxPixelBlocks = 64;
 
@@ -148,7 +148,7 @@ constexpr PanelBlocks panel_blocks(int64_t images, int64_t pixels, int64_t panel
   return blocks;
 }
 
-// Pixels of one image, flattened over the rows of the part.
+// Names pixels of one image, flattened over the rows of the part.
 struct PixelRange {
   int64_t begin;
   int64_t end;

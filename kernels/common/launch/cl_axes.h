@@ -1,5 +1,5 @@
-// Launches of OpenCL kernels that step through an input in an order of its own, see axes_offset()
-// in prelude.cl.
+// Launches OpenCL kernels that step through an input in an order of its own; prelude.cl has their
+// axes_offset().
 #pragma once
 
 #include "kernels/common/contract/loop_axes.h"

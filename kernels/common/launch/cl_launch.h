@@ -12,7 +12,7 @@ static_assert(kBinaryAdd == 1 && kBinarySub == 2 && kBinaryMul == 3 && kBinaryDi
               kBinaryPow == 5 && kBinaryMin == 6 && kBinaryMax == 7 && kBinaryMod == 8 &&
               kBinaryFmod == 9 && kBinaryPRelu == 10);
 
-// Channels of one work-item of a buffer kernel: lanes of a float16.
+// A work-item of a buffer kernel computes so many channels: the lanes of a float16.
 inline constexpr int32_t kClLanes = 16;
 
 // Work-items of a group when the step names no tile. A fixed number, because PoCL compiles every
@@ -94,7 +94,7 @@ inline void set_grid(const StepShape& step, int64_t x, int64_t y, int64_t z, ClL
   }
 }
 
-// Elements between neighbours of an Nhwc operand.
+// Counts the elements between neighbours of an Nhwc operand.
 struct ClStrides {
   int32_t batch;
   int32_t row;
@@ -109,7 +109,8 @@ constexpr ClStrides cl_strides(const OperandShape& shape) {
   return strides;
 }
 
-// Elements from the memory of an Nhwc operand to row `row` of the value, which its window holds.
+// Returns the elements from the memory of an Nhwc operand to row `row` of the value, which its
+// window holds.
 constexpr int32_t cl_row_offset(const OperandShape& shape, int32_t row) {
   return (row - shape.row_begin) * cl_strides(shape).row + shape.first_channel;
 }
@@ -162,7 +163,7 @@ constexpr ClRuns cl_runs(const StepShape& step, bool may_join) {
   return runs;
 }
 
-// One work-item per chunk of 16 lanes of the runs.
+// Launches one work-item per chunk of 16 lanes of the runs.
 inline RunsArgs set_runs(const StepShape& step, const ClRuns& runs, ClLaunch* out) {
   return {.item_count = set_line(step, runs.chunks() * runs.pixels * runs.batch, out),
           .chunks = static_cast<int32_t>(runs.chunks()),
@@ -180,7 +181,8 @@ inline RunOperandArgs run_operand(const StepShape& step, const OperandShape& ope
           .pixel_stride = cl_strides(operand).pixel};
 }
 
-// One work-item per texel in `texels` of each pixel of `rows` rows of each batch of an image.
+// Launches one work-item per texel in `texels` of each pixel of `rows` rows of each batch of an
+// image.
 inline TexelsArgs set_texels(const StepShape& step, const OperandShape& image, Range texels,
                              int32_t rows, ClLaunch* out) {
   const int64_t batch_rows = int64_t{image.dims[0]} * rows;
@@ -193,7 +195,7 @@ inline TexelsArgs set_texels(const StepShape& step, const OperandShape& image, R
           .channels = image.dims[1]};
 }
 
-// One work-item per texel of the part of an image y.
+// Launches one work-item per texel of the part of an image y.
 inline TexelsArgs set_texels(const StepShape& step, ClLaunch* out) {
   const OperandShape& y = step.output();
   const ClChannels channels = cl_channels(step);
@@ -239,7 +241,7 @@ inline NhwcOutputArgs nhwc_output(const StepShape& step) {
           .pixel_stride = strides.pixel};
 }
 
-// One work-item per pixel and chunk of 16 channels of the part of an Nhwc y.
+// Launches one work-item per pixel and chunk of 16 channels of the part of an Nhwc y.
 inline ChunksArgs set_chunks(const StepShape& step, ClLaunch* out) {
   const OperandShape& y = step.output();
   const Range rows = rows_of_part(step.part_dim, step.part, y);

@@ -41,7 +41,7 @@ class Bits {
   bool is_over_ = false;
 };
 
-// Symbols in the order of their codes: shorter codes first, among equal lengths by number.
+// Orders symbols by their codes: shorter codes come first, and equal lengths go by number.
 struct Code {
   uint16_t counts[kMaxCodeBits + 1];  // number of codes by length
   uint16_t symbols[kMaxSymbols];

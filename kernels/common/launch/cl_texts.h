@@ -1,4 +1,4 @@
-// The OpenCL C of all GPU kernels, which libcodl holds compressed to a fifth.
+// Gives the OpenCL C of all GPU kernels, which libcodl holds compressed to a fifth.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace codl::kernels {
 
-// Deflated, without a header (RFC 1951). When unpacked, each text ends with a one in place of the
-// zero. cmake/codl_embed.cmake generates the file.
+// The texts are deflated, without a header (RFC 1951). An unpacked text ends with a one in place of
+// the zero. cmake/codl_embed.cmake generates the file.
 extern const uint8_t kPackedClTexts[];
 extern const size_t kPackedClTextBytes;
 

@@ -1,4 +1,4 @@
-// Prepended to every OpenCL text of kernels/<op>/. OpenCL C 1.2, no extensions.
+// Comes before every OpenCL text of kernels/<op>/. It is OpenCL C 1.2 without extensions.
 //
 // Buffer kernels work on chunks of 16 channels held in a float16: one panel of packed weights, one
 // AVX-512 register where OpenCL runs on a CPU. Image kernels work on texels of 4 channels.
@@ -30,7 +30,7 @@
 #define ACTIVATE_BY(number, v, alpha, beta) ACTIVATE_AS(number, v, alpha, beta)
 #define ACTIVATE(v, alpha, beta) ACTIVATE_BY(ACTIVATION, v, alpha, beta)
 
-// COMBINE(a, b): the Binary member KIND, as in schema/ops.def; asserted like those of Unary.
+// COMBINE(a, b) is the Binary member KIND, as in schema/ops.def; it is asserted like Unary's.
 #ifdef KIND
 #if KIND == 1
 #define COMBINE(a, b) ((a) + (b))
@@ -209,7 +209,7 @@ static inline void store_lanes4(float4 v, global float* p, int count) {
 #else
 #define TYPE_Y float
 #endif
-// load_lanes() and store_lanes() of an operand.
+// These choose load_lanes() and store_lanes() by an operand's type.
 #define load_lanes_float load_lanes
 #define store_lanes_float store_lanes
 #define LOAD_LANES(type, p, count) PASTE(load_lanes, type)(p, count)
@@ -278,7 +278,7 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
          (int)get_global_id(2) >= extent2;
 }
 
-// PARAMS(Kernel): the parameters of the kernel's list of arguments, behind those of its operands.
+// PARAMS(Kernel) lists the parameters of the kernel's arguments, after those of its operands.
 #define PARAM(type, name) , type name
 #define PARAM_GROUP(Group, name) CODL_ARGS_##Group(PARAM, name##_)
 #define PARAM_GROUPS(count, Group, name) PARAM_GROUPS_##count(Group, name)
@@ -308,8 +308,8 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
   const int valid = valid_count - lane;
 #define RUN_AT(x) (x##_offset + n * x##_batch_stride + pixel * x##_pixel_stride + lane)
 
-// Kernels on texels of an image (set_texels()): ids are texel of the channels, column, batch and
-// row. START_TEXEL: the work-item's, and the place of its texel in a row of an image with y's
+// Kernels on texels of an image (set_texels()) have the ids texel of channels, column, batch and
+// row. START_TEXEL sets the work-item's, and the place of its texel in a row of an image with y's
 // columns.
 #define START_TEXEL                                      \
   if (is_past_grid(texels, columns, batch_rows)) return; \
@@ -331,9 +331,9 @@ constant sampler_t kTexel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CL
 // An x coordinate so far outside that adding a texel index keeps it there: padding columns.
 #define OUTSIDE (-(1 << 28))
 
-// Elements read in nested loops: AXES of them (-D, 0 to 8), extents e and steps s in elements, the
-// innermost last; kernels/common/launch/cl_axes.h gives them. axes_offset: of element `element` of
-// them. AXES_OF: its arguments from groups axis0, axis1 ... of a kernel.
+// Kernels read elements in nested loops: AXES of them (-D, 0 to 8) have extents e and steps s in
+// elements, the innermost last; kernels/common/launch/cl_axes.h gives them. axes_offset finds
+// element `element`; AXES_OF makes its arguments from a kernel's groups axis0, axis1 ...
 #define AXES_PARAMS                                                                               \
   int e0, int s0, int e1, int s1, int e2, int s2, int e3, int s3, int e4, int s4, int e5, int s5, \
       int e6, int s6, int e7, int s7
@@ -375,7 +375,7 @@ static inline int axes_offset(int element, AXES_PARAMS) {
 }
 #endif
 
-// EACH_INPUT(F): F(0) F(1) ... F(INPUTS - 1), for kernels with -D INPUTS=1..15 operands to read.
+// EACH_INPUT(F) is F(0) F(1) ... F(INPUTS - 1), for kernels with -D INPUTS=1..15 operands to read.
 #define EACH_1(F) F(0)
 #define EACH_2(F) EACH_1(F) F(1)
 #define EACH_3(F) EACH_2(F) F(2)

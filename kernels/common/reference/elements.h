@@ -24,7 +24,7 @@ void load_integers(DType dtype, const void* from, int64_t step, int64_t count, i
 // `count` neighbours. Bool: 0 or 1 is given; integers: modulo 2^bits.
 void store_integers(DType dtype, const int64_t* from, int64_t count, void* to);
 
-// Loads F32, F64, F16 and BF16, exactly.
+// Loads F32, F64, F16 and BF16; each value is exact.
 void load_floats(DType dtype, const void* from, int64_t step, int64_t count, double* to);
 // Rounded to the nearest, ties to even; what is too large becomes infinite.
 void store_floats(DType dtype, const double* from, int64_t count, void* to);

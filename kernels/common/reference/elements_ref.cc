@@ -20,14 +20,14 @@ void narrow(const From* from, int64_t count, void* to) {
   for (int64_t i = 0; i < count; ++i) elements[i] = static_cast<T>(from[i]);
 }
 
-// A binary format of 16 bits: sign, exponent, fraction.
+// Describes a binary format of 16 bits: sign, exponent, fraction.
 struct Half {
   int32_t fraction_bits;
   int32_t bias;  // added to the exponent
 };
 constexpr Half kF16 = {10, 15};
 constexpr Half kBF16 = {7, 127};
-// The format of double.
+// A double has this format.
 constexpr int32_t kFractionBits = 52;
 constexpr int32_t kBias = 1023;
 
@@ -157,7 +157,7 @@ int64_t integer_of(DType dtype, double x) {
   if (x < end)
     return dtype == DType::U64 ? static_cast<int64_t>(static_cast<uint64_t>(x))
                                : static_cast<int64_t>(x);
-  // All ones below the sign, or below bit `bits`.
+  // All bits below the sign, or below bit `bits`, are ones.
   const int32_t ones = is_signed_integer(dtype) ? bits - 1 : bits;
   return static_cast<int64_t>(~uint64_t{0} >> (64 - ones));
 }

@@ -1,4 +1,4 @@
-// Loops and addresses for reference kernels: any layout with strides, windows, parts.
+// Gives reference kernels loops and addresses for any layout with strides, windows and parts.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace codl::kernels {
 
-// Elements from view.data to the element at `index` (ONNX order).
+// Returns the elements from view.data to the element at `index` (ONNX order).
 inline int64_t offset_of(const TensorView& view, const int32_t* index) {
   int64_t offset = 0;
   for (int32_t i = 0; i < view.shape.rank; ++i) {

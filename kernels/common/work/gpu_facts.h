@@ -56,17 +56,17 @@ struct GpuTiles {
 };
 
 // Used if a profile does not say what a work-group may have. 256 work-items: every GPU of the
-// profiles has them, and no kernel uses more unless told to. 32 KiB of local memory: the least
-// CL_DEVICE_LOCAL_MEM_SIZE of OpenCL's full profile.
+// profiles has them, and no kernel uses more unless told to. OpenCL's full profile asks for at
+// least 32 KiB of local memory (CL_DEVICE_LOCAL_MEM_SIZE).
 inline constexpr int32_t kUnknownGroupItems = 256;
 inline constexpr double kUnknownGroupLocalBytes = 32 * 1024;
 
 struct GpuFacts {
   int32_t units = 1;  // compute units, each with work-groups of its own
-  // OpenCL runs on a processor, a core for each unit.
+  // True if OpenCL runs on a processor, with a core for each unit.
   bool is_processor = false;
   int32_t registers = 0;  // processors only: floats that the vector registers of a core hold
-  // The numbers of one unit.
+  // These are the numbers of one unit.
   double unit_macs_per_ns = 1;
   double unit_registers = 1;    // 32-bit
   double unit_local_bytes = 0;  // that its groups share

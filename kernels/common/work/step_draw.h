@@ -34,15 +34,15 @@ class StepDraw {
   int32_t between(int32_t least, int32_t most) {
     return least + static_cast<int32_t>(uniform() * (most - least + 1));
   }
-  // Evenly on a logarithmic scale.
+  // Draws evenly on a logarithmic scale.
   int32_t log_between(double least, double most) {
     return static_cast<int32_t>(std::lround(least * std::pow(most / least, uniform())));
   }
   int32_t pick(std::initializer_list<int32_t> values) {
     return values.begin()[between(0, static_cast<int32_t>(values.size()) - 1)];
   }
-  // Rows and columns of a map. Those of networks are what halving leaves of 224, 300, 320, 416 ...
-  // First layers have the largest, of many megabytes.
+  // Draws the rows and columns of a map. Networks have what halving leaves of 224, 300, 320, 416
+  // ... First layers have the largest, of many megabytes.
   int32_t side() {
     if (chance(0.07)) return pick({150, 208, 224, 256, 300, 320, 416, 480});
     if (chance(0.3)) return log_between(4, 200);
@@ -177,7 +177,7 @@ class StepDraw {
   StepCase step_;
 };
 
-// The steps of an operator.
+// Draws the steps of an operator.
 struct StepSamples {
   OpKind op;
   bool (*draw)(StepDraw& draw);  // false: these numbers make no step

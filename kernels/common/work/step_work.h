@@ -14,7 +14,7 @@ namespace codl::kernels {
 struct WorkMachine {
   // CPU
   int32_t threads = 1;  // workers
-  // The speed of each worker, as in WorkerSpeeds; null: all alike.
+  // Gives the speed of each worker, as in WorkerSpeeds; null: all are alike.
   const uint16_t* worker_speeds = nullptr;
   int32_t vector_lanes = 4;  // floats in a vector of the kernels: 4, 8 or 16
   // GPU
@@ -37,7 +37,7 @@ struct WorkMachine {
 struct StepWork {
   // -- arithmetic, in elements: a vector of 8 lanes counts 8
   // Multiply-adds that are executed, including those of surplus pixels, channels and lanes of
-  // tiles, panels and vectors. For Winograd, those of the products.
+  // tiles, panels and vectors. For Winograd, these are those of the products.
   double macs = 0;
   // Multiply-adds of the operator's definition: output elements of the part times the depth of
   // each, taps in the padding included.
@@ -62,9 +62,10 @@ struct StepWork {
   // Bytes that loads bring from beyond the first level, the second and the last, in a step that
   // runs again and again by itself. A byte that is used again after d other bytes comes from beyond
   // a cache of c bytes by the share d / c - 1, limited to 0 to 1. The first use of a byte in a run
-  // counts as following its last use in the run before. A GPU's groups share no first level: a byte
-  // that another group has read comes from beyond it. For pieces of pixels all their cache lines
-  // count. Stores are counted beyond the last level only, where a line is fetched for them.
+  // is counted as if it followed the last use in the run before. A GPU's groups share no first
+  // level: a byte that another group has read comes from beyond it. A piece of a pixel counts with
+  // all its cache lines. Stores are counted beyond the last level only, where a line is fetched for
+  // them.
   double beyond_l1_bytes = 0;
   double beyond_l2_bytes = 0;
   double beyond_last_bytes = 0;
@@ -75,9 +76,9 @@ struct StepWork {
   double gathers = 0;
 
   // -- loops
-  // CPU: calls of the innermost function: for a tile of the micro-kernel, a run, a row. GPU: steps
-  // of loops, summed over waves; a step's loads are issued at once, and the next step waits for
-  // them.
+  // On a CPU this counts calls of the innermost function: for a tile of the micro-kernel, a run, a
+  // row. On a GPU it counts steps of loops, summed over waves; a step's loads are issued at once,
+  // and the next step waits for them.
   double tile_calls = 0;
   // How often all tasks run, each time after all are done; 1 on a GPU.
   double phases = 1;
@@ -131,7 +132,7 @@ inline constexpr int kFamilyCount = 9;
 //   Gemm   it chooses among the tiles of gemm_tile.cl
 enum class TileKind { Own, Local, Gemm };
 
-// One constant per kernels/<op>/, named k<Op>Work, in <op>_work.cc. All steps have passed
+// Each kernels/<op>/ has one constant, k<Op>Work, in <op>_work.cc. All steps have passed
 // check_step().
 struct OpWork {
   KernelFamily family;  // for all kernels but the reference one and those that are tiled
@@ -139,9 +140,10 @@ struct OpWork {
   // tile.
   void (*work)(const StepShape& step, const WorkMachine& machine, StepWork* out) = nullptr;
   // Writes at most kMaxTileInts numbers for a step without a tile and returns how many; 0: the
-  // defaults. The step passes check_step() with them. GPU kernels only, null for most operators.
-  // For a Local kernel the first three are the local size, which kernels::choose_tile() replaces by
-  // the profile's. Numbers that decide the order of additions must not depend on the part.
+  // defaults. The step passes check_step() with them. Only GPU kernels have it; it is null for most
+  // operators. For a Local kernel the first three are the local size, which kernels::choose_tile()
+  // replaces by the profile's. Numbers that decide the order of additions must not depend on the
+  // part.
   uint32_t (*choose_tile)(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) = nullptr;
   // The kind of tile of GPU kernels whose algorithm does not imply it (tile_kind_of()).
   TileKind tile_kind = TileKind::Local;

@@ -118,8 +118,9 @@ struct Curve {
   double transcendentals;
 };
 
-// Instructions of activation_f32_cpu.cc with Highway's functions, loads, stores, branches and
-// constants left out. With 16 lanes a sigmoid's quotient is an estimate and two instructions.
+// Counts the instructions of activation_f32_cpu.cc with Highway's functions; loads, stores,
+// branches and constants are left out. With 16 lanes a sigmoid's quotient is an estimate and two
+// instructions.
 Curve cpu_curve(int32_t kind, const WorkMachine& machine) {
   const auto curve = [](double operations, double transcendentals) {
     return Curve{operations, transcendentals};
@@ -127,7 +128,7 @@ Curve cpu_curve(int32_t kind, const WorkMachine& machine) {
   const auto with_sigmoid = [&](double others) {
     return machine.vector_lanes == 16 ? Curve{others + 19, 0} : Curve{others + 16, 1};
   };
-  // The cost of calls of libm for a vector, at some 40 instructions for each of its lanes.
+  // A vector's calls of libm cost some 40 instructions for each of its lanes.
   const auto libm = [&] { return Curve{40.0 * machine.vector_lanes, 0}; };
   switch (kind) {
 #define CODL_ACTIVATION(Name, number, parameters, use, formula, vector, cpu_cost, cl_cost, cl) \

@@ -18,7 +18,7 @@ constexpr double element_bytes(const OperandShape& shape) {
 constexpr double map_bytes(const OperandShape& map, int32_t rows, double channels) {
   return static_cast<double>(map.dims[0]) * rows * map.dims[3] * channels * element_bytes(map);
 }
-// Bytes that the part writes, pad lanes included.
+// Returns the bytes that the part writes, pad lanes included.
 constexpr double written_bytes(const StepShape& step) {
   return static_cast<double>(part_elements(step)) * element_bytes(step.output());
 }
@@ -83,7 +83,7 @@ class WorkMemory {
     const double written = out_.written_bytes * lines_;
     const double all = once + written + scratch_ * workers();
     used_ += lines_read_;
-    // The share of one worker or compute unit.
+    // One worker or compute unit has this share.
     const double share = is_cpu_ ? out_.busiest_share : 1.0 / machine_.units;
     const double own = (used_ + written) * share + scratch_;
     out_.beyond_l1_bytes += beyond(used_, own, l1_bytes_);
@@ -132,7 +132,7 @@ PanelSharers fill_panel_tasks(const PanelBlocks& blocks, int64_t images, int64_t
 
 // ---- CPU: tiles of pixels and panels ------------------------------------------------------------
 
-// A product by the micro-kernel of panel_tile-inl.h.
+// Describes a product by the micro-kernel of panel_tile-inl.h.
 struct PanelProduct {
   double runs = 1;          // runs of pixels, each cut into tiles
   int64_t pixels = 1;       // pixels in a run
@@ -175,7 +175,7 @@ void add_curve(int32_t kind, double elements, const WorkMachine& machine, StepWo
 // ---- whole steps --------------------------------------------------------------------------------
 
 // Fills in a step that reads and writes in order and touches each byte of its operands once; it
-// reads `read_bytes` of the inputs. On a CPU with its tasks.
+// reads `read_bytes` of the inputs. On a CPU it has tasks, too.
 void fill_stream(const StepShape& step, const WorkMachine& machine, double read_bytes,
                  int64_t units, int32_t task_count, StepWork* out);
 
