@@ -6,14 +6,14 @@
 
 namespace codl {
 
-// Given the GPU steps of a variant in their order. The host waits for steps until those in the
-// queue, by their predicted times, take no longer than the bound with the one that comes next; a
-// step that takes longer by itself stands in the queue alone.
+// It is given the GPU steps of a variant in their order. The host waits for steps until those in
+// the queue, by their predicted times, take no longer than the bound with the one that comes next;
+// a step that takes longer by itself stands in the queue alone.
 class AheadWindow {
  public:
   static constexpr uint32_t kNoWait = UINT32_MAX;
 
-  // `max_us` in microseconds; 0: no bound.
+  // `max_us` is in microseconds; 0 means no bound.
   explicit AheadWindow(float max_us) : max_ns_(nanoseconds(max_us)) {}
 
   // Returns the step that the host waits for before it enqueues GPU step `step`, or kNoWait; then
@@ -33,7 +33,7 @@ class AheadWindow {
     return wait;
   }
 
-  // Predicted times of the steps in the queue.
+  // Returns the sum of the predicted times of the steps in the queue.
   double waiting_us() const { return static_cast<double>(sum_ns_) * 1e-3; }
 
  private:

@@ -1,11 +1,11 @@
-// Halves, IEEE 754 binary16: 1 bit of sign, 5 of exponent (bias 15), 10 of fraction.
+// Converts halves, IEEE 754 binary16: 1 bit of sign, 5 of exponent (bias 15), 10 of fraction.
 #pragma once
 
 #include <cstdint>
 
 namespace codl {
 
-// Exact, the bits of a NaN included.
+// The result is exact, the bits of a NaN included.
 inline float float_of_half(uint16_t half) {
   const uint32_t magnitude = half & 0x7fffu;
   const uint32_t sign = uint32_t{half & 0x8000u} << 16;

@@ -34,7 +34,7 @@ enum class Sharing : uint8_t {
 };
 inline constexpr const char* kSharingNames[] = {"none", "fine_svm", "sub_buffer", "separate"};
 
-// How a GPU step waits for a CPU step.
+// Says how a GPU step waits for a CPU step.
 enum class Gate : uint8_t {
   HostEnqueue = 0,  // it is enqueued once the CPU step is done
   UserEvent = 1,    // it is enqueued at once, behind a user event that the CPU queue completes

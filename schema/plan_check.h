@@ -1,5 +1,5 @@
-// Shared by the files of verify_plan: the state of a verification and the order of its parts.
-// Internal to schema/.
+// The files of verify_plan share this: the state of a verification and the order of its parts. It
+// is internal to schema/.
 #pragma once
 
 #include "schema/plan_fields.h"
@@ -8,8 +8,8 @@
 
 namespace codl {
 
-// The plan being checked, the counts so far, and the first fault. The check_ functions return false
-// at the first fault, which they have recorded here.
+// Holds the plan being checked, the counts so far, and the first fault. The check_ functions return
+// false at the first fault, which they have recorded here.
 struct PlanCheck {
   const plan::PlanDef* plan = nullptr;
   CheckStep check_step = nullptr;
@@ -37,7 +37,7 @@ struct PlanCheck {
   }
 };
 
-// Value of an unsigned 64-bit field for PlanFault::found.
+// Returns the value of an unsigned 64-bit field for PlanFault::found.
 constexpr int64_t as_found(uint64_t value) { return static_cast<int64_t>(value); }
 
 // Converts microseconds: a number that is no whole number of 64 bits becomes the nearest one, NaN

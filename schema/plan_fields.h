@@ -1,4 +1,5 @@
-// Fields of plan.fbs by their meaning. For verified plans; verify_plan itself asks is_known().
+// Reads fields of plan.fbs by their meaning. The plan must be verified; verify_plan itself asks
+// is_known().
 #pragma once
 
 #include "schema/plan.h"

@@ -1,4 +1,4 @@
-// The fixed head of a plan file, its alignments and its limits. Little endian.
+// Defines the fixed head of a plan file, its alignments and its limits. Numbers are little endian.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ struct PlanHead {
 static_assert(sizeof(PlanHead) == 64);
 
 inline constexpr uint64_t kTableOffset = 64;
-// Section start: a multiple of every page size in use (16 KiB-page phones map at 64 KiB too).
+// This is a multiple of every page size in use (16 KiB-page phones map at 64 KiB too).
 inline constexpr uint64_t kDataAlignment = 65536;
 // Blobs: 4096, so that OpenCL can use the mapping in place (page granularity of
 // CL_MEM_USE_HOST_PTR).
 inline constexpr uint64_t kBlobAlignment = 4096;
-// Tensors in the host arena: a cache line.
+// Tensors in the host arena start at a cache line.
 inline constexpr uint64_t kHostAlignment = 64;
 // Tensors in the shared and device arenas: a multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN of every
 // device seen (PoCL 128 bytes, NVIDIA 512) and of the least the OpenCL profile asks (long16, 128).
@@ -43,7 +43,8 @@ inline constexpr uint32_t kMaxThreads = 64;
 // The speed of the fastest worker of the CPU queue, which is its first: a step of one task runs
 // there. Those of the others are in this unit.
 inline constexpr uint16_t kFullSpeed = 10000;
-// Limits that bound the time of verify_plan, counted over all variants. Far above any network.
+// These limits bound the time of verify_plan and count over all variants. They are far above any
+// network.
 inline constexpr uint32_t kMaxVariants = 64;
 inline constexpr uint32_t kMaxVariantNameBytes = 255;  // they are compared with each other
 // Names the plan's first variant where no variant has this name: that one computes on the processor

@@ -1,7 +1,7 @@
 // A plan as plain structs: the compiler's stages fill them, and its simulator, dumps and reports
 // read them. A file has the same in the tables of plan.fbs; compiler/emit writes and reads them.
 //
-// For the host only. The device side allocates nothing: it reads the tables where they lie
+// It is for the host only. The device side allocates nothing: it reads the tables where they lie
 // (plan_fields.h, verify_plan.h).
 #pragma once
 
@@ -19,8 +19,8 @@ namespace codl {
 using TensorId = uint32_t;  // in Variant::tensors
 using StepId = uint32_t;    // in Variant::steps
 
-// A value, or a window of its rows, in one memory. A value split between the queues has up to one
-// tensor per queue (one for both where they share memory).
+// Is a value, or a window of its rows, in one memory. A value split between the queues has up to
+// one tensor per queue (one for both where they share memory).
 struct Tensor {
   std::string name;             // the value's
   kernels::OperandShape shape;  // bytes is 0 for images
@@ -55,20 +55,20 @@ struct Step {
 inline bool stays_in_place(const kernels::StepShape& step, Storage input, Storage output) {
   if (input != output || (input != Storage::Host && input != Storage::Device)) return false;
   const int64_t bytes = kernels::run_in_input(step);
-  // Buffers of the device lie in one place or share no byte.
+  // Buffers of the device either lie in one place or share no byte.
   if (input == Storage::Device) return bytes == 0;
   return bytes >= 0 && bytes % static_cast<int64_t>(kHostAlignment) == 0;
 }
 
-// One image of the pool. Tensors of one dtype that are never live together take turns in it, each
-// from (0, 0).
+// Sizes one image of the pool. Tensors of one dtype that are never live together take turns in it,
+// each from (0, 0).
 struct ImageSlot {
   uint32_t width = 0;  // texels
   uint32_t height = 0;
   DType dtype = DType::F32;
 };
 
-// One way to run the network.
+// Describes one way to run the network.
 struct Variant {
   std::string name;  // "coexec", "cpu", "gpu"
   Sharing sharing = Sharing::None;
@@ -105,7 +105,7 @@ struct Variant {
   }
 };
 
-// An input or output of the network.
+// Describes an input or output of the network.
 struct PlanIo {
   std::string name;
   DType dtype = DType::F32;
@@ -133,7 +133,7 @@ struct PlanInfo {
   std::string model_hash;  // hash of the ONNX bytes, hex
   std::string profile_hash;
   uint32_t cpu_threads = 0;  // workers it was predicted for; 0: unknown
-  // One kernels::WorkerSpeeds speed per worker; empty: all alike.
+  // Each worker has a kernels::WorkerSpeeds speed; empty means that all are alike.
   std::vector<uint16_t> worker_speeds;
 };
 

@@ -1,6 +1,6 @@
 // A step as plans, contracts and costs see it: one call of one kernel, its parameters, operands and
-// the part of the output that it computes. With the arithmetic on operand shapes: strides, sizes,
-// the rows and channels that a step covers.
+// the part of the output that it computes. The arithmetic on operand shapes is here, too: strides,
+// sizes, the rows and channels that a step covers.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +72,7 @@ struct StepNeeds {
   uint64_t shared_bytes = 0;
 };
 
-// Rows of the value held in memory (1 for a value without rows).
+// Returns the rows of the value held in memory (1 for a value without rows).
 constexpr int32_t rows_held(const OperandShape& shape) {
   return shape.layout == Layout::Nhwc || shape.layout == Layout::Image2d
              ? shape.row_end - shape.row_begin

@@ -17,7 +17,7 @@ enum class OpKind : uint16_t {
 #include "schema/ops.def"
 };
 
-// One POD struct per operator: Conv2dParams, ...
+// Each operator has one POD struct: Conv2dParams, ...
 #define CODL_OP_BEGIN(Op, id, folder) struct Op##Params {
 #define CODL_PARAM(Op, type, name) type name = 0;
 #define CODL_OP_END(Op) \
@@ -25,7 +25,8 @@ enum class OpKind : uint16_t {
   ;
 #include "schema/ops.def"
 
-// Members of families: kUnaryRelu, kPool2dMax, ... as `kind` and `activation` store them.
+// Numbers the members of families: kUnaryRelu, kPool2dMax, ... as `kind` and `activation` store
+// them.
 #define CODL_MEMBER(Op, Member, id) inline constexpr int32_t k##Op##Member = id;
 #include "schema/ops.def"
 
@@ -36,7 +37,7 @@ struct OpParamField {
   uint32_t offset_bytes;
 };
 
-// Every parameter of every operator, in the order of ops.def.
+// Lists every parameter of every operator, in the order of ops.def.
 inline constexpr OpParamField kOpParamFields[] = {
 #define CODL_PARAM(Op, type, name) \
   {OpKind::Op, #name, type(0.5f) != type(0), static_cast<uint32_t>(offsetof(Op##Params, name))},
@@ -122,8 +123,9 @@ struct KernelInfo {
   constexpr bool takes_window(uint32_t operand, uint32_t count) const {
     return takes_windows && (operand == 0 || operand + 1 == count || op == OpKind::Concat);
   }
-  // The form in which the kernel reads constant operand `operand`. Kernels with packed weights have
-  // them in operand 1 and the bias in operand 2, where Recurrent has the weights of the state.
+  // Returns the form in which the kernel reads constant operand `operand`. Kernels with packed
+  // weights have them in operand 1 and the bias in operand 2, where Recurrent has the weights of
+  // the state.
   constexpr Packing packing_of(uint32_t operand) const {
     if (packing == Packing::None || operand < 1 || operand > 2) return Packing::None;
     return operand == 1 || packing == Packing::RecurrentPanels ? packing : Packing::Bias;

@@ -1,4 +1,5 @@
-// Types shared by everything: element types, layouts, ranges, the shape of a step's operands.
+// Defines the types that everything shares: element types, layouts, ranges, the shape of a step's
+// operands.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +8,10 @@
 
 namespace codl {
 
-// Element types. Values are stored in plans: append, never renumber. Bool: one byte, 0 or 1. F16
+// Element types. Values are stored in plans: append, never renumber. Bool is one byte, 0 or 1. F16
 // and BF16 exist at the network's border only (Cast), and F16 in memory that only the GPU touches,
-// where a tensor may hold an f32 value rounded to halves. F64 has plain loops on the CPU. Any: of a
-// kernel whose contract looks at the operands' types itself.
+// where a tensor may hold an f32 value rounded to halves. F64 has plain loops on the CPU. A kernel
+// has Any if its contract looks at the operands' types itself.
 enum class DType : uint8_t {
   F32 = 1,
   I64 = 2,
@@ -28,7 +29,7 @@ enum class DType : uint8_t {
   Any = 255,
 };
 
-// How a value lies in memory. Dims stay in ONNX's order (n, c, h, w) in every layout.
+// Says how a value lies in memory. Dims stay in ONNX's order (n, c, h, w) in every layout.
 //   Plain    row-major in ONNX's order
 //   Nhwc     rank 4; channels innermost, padded to a multiple of 4; pad lanes hold zero
 //   Image2d  rank 4; RGBA image, x = w * ceil(c / 4) + c / 4, y = n * rows + h
@@ -75,7 +76,7 @@ enum class Algorithm : uint8_t {
   FromImage
 };
 
-// Packings, a bit for each.
+// Holds packings, a bit for each.
 using PackingSet = uint32_t;
 inline constexpr PackingSet kAllPackings = (1u << kPackingCount) - 1;
 constexpr PackingSet bit_of(Packing packing) { return 1u << static_cast<uint32_t>(packing); }
@@ -86,7 +87,7 @@ enum class Processor : uint8_t { Cpu = 0, Gpu = 1 };
 enum class SplitDim : uint8_t { None = 0, Height = 1, OutputChannel = 2 };
 inline constexpr const char* kSplitDimNames[] = {"none", "height", "output_channel"};
 
-// Bits of KernelInfo::splits.
+// KernelInfo::splits has these bits.
 inline constexpr uint32_t kSplitNone = 0;
 inline constexpr uint32_t kSplitHeight = 1;
 inline constexpr uint32_t kSplitOutputChannel = 2;

@@ -24,7 +24,7 @@ namespace {
 
 // PlanDef, VariantDef, TensorDef.
 constexpr flatbuffers::uoffset_t kMaxTableDepth = 3;
-// Steps and tensors, and as many again for blobs, images, inputs and outputs.
+// A plan has steps and tensors, and as many tables again for blobs, images, inputs and outputs.
 constexpr flatbuffers::uoffset_t kMaxTables = 2 * (kMaxSteps + kMaxTensors);
 // The smallest table with its place in a vector: 4 bytes each for that, for the table's start and
 // for fields that are not at their defaults. So no more tables are visited than a file has that
@@ -76,7 +76,7 @@ bool check_table(PlanCheck& c, const uint8_t* table, uint64_t table_bytes) {
 
 // ---- the plan's own tables ----------------------------------------------------------------------
 
-// The product of checked dims.
+// Multiplies checked dims.
 int64_t product_of(const flatbuffers::Vector<int32_t>& dims) {
   int64_t elements = 1;
   for (int32_t dim : dims) elements *= dim;

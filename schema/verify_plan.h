@@ -58,7 +58,7 @@ uint64_t plan_checksum(const void* bytes, size_t size);
 // Outputs of a verified plan that are the network's; those behind count what is in them.
 uint32_t visible_output_count(const plan::PlanDef& plan);
 
-// The operand shape of a verified tensor.
+// Returns the operand shape of a verified tensor.
 kernels::OperandShape operand_shape_of(const plan::TensorDef& tensor);
 
 // The step as its contract sees it. `shapes` has room for kMaxOperands and must outlive the result.

@@ -1,4 +1,4 @@
-// Tensors of a plan: shape, layout and place in memory.
+// Checks tensors of a plan: shape, layout and place in memory.
 #include "schema/plan_check.h"
 #include "schema/step_shape.h"
 
@@ -60,7 +60,7 @@ bool check_window(PlanCheck& c, const TensorDef& tensor) {
                   first);
 }
 
-// Rank, dims, rows and the elements stored, pad lanes included.
+// Checks rank, dims, rows and the elements stored, pad lanes included.
 bool check_tensor_shape(PlanCheck& c, const TensorDef& tensor) {
   if (!check_dims(c, tensor.dims())) return false;
   const int32_t row_begin = tensor.row_begin();
