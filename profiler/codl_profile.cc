@@ -41,7 +41,7 @@
 namespace codl::profiler {
 namespace {
 
-// Limit of a sample file's bytes. A line has some 200, and takes milliseconds to measure.
+// A sample file has at most so many bytes. A line has some 200, and takes milliseconds to measure.
 constexpr uint64_t kMaxSampleBytes = 1 << 30;
 
 // Shares of the time: the search for tiles may take the first, the networks at the end the second.
@@ -140,7 +140,7 @@ void warn(const std::string& text) {
   if (!text.empty()) tools::print_message(kTool, tools::Severity::Warning, text);
 }
 
-// Samples, and facts of the device.
+// Holds samples, and facts of the device.
 struct Measured {
   std::vector<Sample> samples;
   double probe_us[2] = {};

@@ -11,7 +11,7 @@ namespace {
 constexpr double kMaxOfOthers = 0.05;
 // On a quiet machine, 90 to 100 % of the repeats are within 10 %.
 constexpr double kMinWithin10 = 75;
-// Limit of half the range of the middle half of a step's runs, in percent.
+// Half the range of the middle half of a step's runs may be so many percent.
 constexpr double kMaxSpread = 8;
 
 std::string worth_notice(const std::vector<Sample>& samples, Processor processor) {

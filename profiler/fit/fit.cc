@@ -83,7 +83,7 @@ double dot(const Vector& a, const Vector& b) {
   return sum;
 }
 
-// 12 %: more than the spread of repeated measurements on machines with a varying clock.
+// 12 % is more than the spread of repeated measurements on machines with a varying clock.
 constexpr double kErrorScale = 0.12;
 
 Matrix kernels_of(const std::vector<Observation>& observations, const Basis& basis) {

@@ -11,14 +11,14 @@ namespace codl::profiler {
 using compiler::Shares;
 using compiler::TermTimes;
 
-// The part of a measurement that a fit uses.
+// Holds the part of a measurement that a fit uses.
 struct Observation {
   TermTimes times;
   double us = 0;  // more than 0
   double weight = 1;
 };
 
-// predicted / measured - 1, in percent.
+// Describes predicted / measured - 1, in percent.
 struct Residuals {
   size_t count = 0;
   double median_absolute = 0;
@@ -37,8 +37,8 @@ std::vector<double> nearest_to_one(const std::vector<std::vector<double>>& rows,
 
 // Limits and prior knowledge of a fit.
 struct FitOptions {
-  // Shares of the kernel's family. Few observations leave many shares open. These are drawn to the
-  // family's, times the factor by which the kernel is faster or slower.
+  // These are the shares of the kernel's family. Few observations leave many shares open. Such
+  // shares are drawn to the family's, times the factor by which the kernel is faster or slower.
   const Shares* family = nullptr;
   int most_joint_shares = 0;
 };

@@ -1,4 +1,4 @@
-// Least squares, with and without a bound.
+// Solves least squares, with and without a bound.
 #pragma once
 
 #include <vector>

@@ -220,7 +220,7 @@ class ProfileWriter {
     quantity((name + "_us_per_mb").c_str(), copy.rest.us_per_mb);
   }
 
-  // `revision` of a kernel; 0 for several.
+  // `revision` is that of a kernel; it is 0 for several kernels.
   void write_fit(const char* name, const Fit& fit, int32_t revision) {
     json_.key(name).begin_object();
     json_.key("level").string("samples");

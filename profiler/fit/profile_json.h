@@ -16,7 +16,7 @@
 
 namespace codl::profiler {
 
-// The fit of a kernel, or of all kernels of a family.
+// Holds the fit of a kernel, or of all kernels of a family.
 struct Fit {
   Shares shares;
   Residuals held_out;
@@ -34,9 +34,9 @@ struct KernelFit {
 struct FamilyFit {
   Processor processor = Processor::Cpu;
   kernels::KernelFamily family = kernels::KernelFamily::Loops;
-  // All kernels count the same. For the held-out errors, the others predict each kernel, as they do
-  // for kernels without samples. If the family has one kernel, its other steps predict a step, and
-  // the interval is no narrower than the family's on other machines.
+  // All kernels have the same weight. For the held-out errors, the others predict each kernel, as
+  // they do for kernels without samples. If the family has one kernel, its other steps predict a
+  // step, and the interval is no narrower than the family's on other machines.
   Fit fit;
 };
 
@@ -45,11 +45,11 @@ struct Fits {
   std::vector<FamilyFit> families;
 };
 
-// Significant digits of a share. A profile has some hundreds of shares and a step ten; half of the
-// last digit is 0.5 % of a term at most.
+// A share has so many significant digits. A profile has some hundreds of shares and a step ten;
+// half of the last digit is 0.5 % of a term at most.
 inline constexpr int kShareDigits = 3;
 
-// Enough samples for own shares: of a kernel, and of a family.
+// A kernel, or a family, with so many samples gets shares of its own.
 inline constexpr size_t kSamplesOfFit = 8;
 inline constexpr size_t kSamplesOfFamily = 20;
 // Enough samples of a kernel or family to fit one factor on the shares that others have: the

@@ -179,7 +179,7 @@ std::vector<Traits> traits_of(const std::vector<Sample>& samples) {
   return traits;
 }
 
-// The deviation of a visit from its step's usual time, as a logarithm.
+// Holds how far a visit deviates from its step's usual time, as a logarithm.
 struct Deviation {
   const Traits* traits;
   double value;

@@ -13,8 +13,8 @@
 
 namespace codl::profiler {
 
-// The purpose of a sample. The numbers are those of sample files, where 4 more means that the step
-// has warm weights.
+// Says what a sample is for. The numbers are those of sample files, where 4 more means that the
+// step has warm weights.
 enum class SampleRole : int32_t {
   Fit = 0,
   Repeat = 1,   // repeats a step that has a sample already, for the noise floor
@@ -25,14 +25,14 @@ enum class SampleRole : int32_t {
 // median.
 inline constexpr double kQuietShare = 0.25;
 
-// Mark of a line of a sample file, "#batch" or "#batch,1.03". The visits that follow, up to the
-// next such line, took turns. The number says how much longer probes took around them than the one
-// of "#probe", whose clock their times are at.
+// Marks a line of a sample file, "#batch" or "#batch,1.03". The visits that follow, up to the next
+// such line, took turns. The number says how much longer probes took around them than the one of
+// "#probe", whose clock their times are at.
 inline constexpr std::string_view kBatchMark = "#batch";
 
-// Mark of a line of a sample file, "#needed,conv2d_f32_cpu,8": a model of the kernel needs so many
-// measured steps. The last line of a kernel counts; 0: the device cannot run it, or there are no
-// further steps.
+// Marks a line of a sample file, "#needed,conv2d_f32_cpu,8": a model of the kernel needs so many
+// measured steps. The last line of a kernel counts; 0 means that the device cannot run it, or there
+// are no further steps.
 inline constexpr std::string_view kNeededMark = "#needed,";
 
 struct Sample {

@@ -16,8 +16,8 @@ namespace codl::profiler {
 struct ContextRun {
   std::string network;
   double gpu_share = 0;
-  // Per layer: the time of each processor's part while the other is idle. The GPU's excludes giving
-  // it the work and waiting for it.
+  // Each layer has the time of a processor's part while the other is idle. The GPU's excludes
+  // giving it the work and waiting for it.
   std::vector<double> cpu_us;
   std::vector<double> gpu_us;
   // Both run at once and wait for each other after every layer: the CPU's parts, and the whole.

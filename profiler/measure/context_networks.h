@@ -1,4 +1,4 @@
-// The layers of the networks that profiler/context.h runs.
+// Lists the layers of the networks that profiler/context.h runs.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace codl::profiler {
 // Streams are products whose weights no cache holds.
 enum class ContextKind { Pointwise, Depthwise, Window, Join, Product, Stream };
 
-// A network of equal layers.
+// Describes a network of equal layers.
 struct ContextNetwork {
   const char* name;
   ContextKind kind;

@@ -119,7 +119,7 @@ void add_gpu_facts(MeasuredGpu& processor, MeasuredCpu& cpu, DeviceFacts* facts)
   facts->sharing = device.has_fine_svm      ? "fine_svm"
                    : device.has_host_memory ? "sub_buffer"
                                             : "separate";
-  // 16384, the least of a full profile, for devices without images.
+  // A device without images gets 16384, the least of a full profile.
   facts->image_max_width = device.has_images ? static_cast<double>(device.max_image_width) : 16384;
   facts->image_max_height =
       device.has_images ? static_cast<double>(device.max_image_height) : 16384;

@@ -19,13 +19,14 @@ using LocalSize = std::array<int32_t, 3>;
 
 // A smaller gain is noise, or not worth a line in a profile.
 constexpr double kMinGain = 1.05;
-// Steps to choose by, and as many to confirm the choice. A table has three numbers for each tile.
+// So many steps choose a tile, and as many confirm the choice. A table has three numbers for each
+// tile.
 constexpr size_t kSteps = 4;
 constexpr size_t kTableSteps = 8;
 // Limit of draws until a step's time depends on the tile.
 constexpr int kMaxDraws = 40;
 
-// Waves of 16, 32 and 64 items: whole ones, and some together.
+// Tries waves of 16, 32 and 64 items: whole ones, and some together.
 constexpr LocalSize kLines[] = {{16, 1, 1}, {32, 1, 1}, {64, 1, 1}, {128, 1, 1}, {256, 1, 1}};
 // The first dimension is channels, along which x and y are contiguous, then columns, rows.
 constexpr LocalSize kGrids[] = {{4, 4, 4}, {8, 4, 4},  {4, 8, 4},   {8, 8, 1}, {8, 8, 4},

@@ -16,7 +16,7 @@ constexpr double kMaxLaunches = 16;
 // The GPU is kept busy this many times as long as the host probably takes for a batch's launches.
 constexpr double kHostIsAhead = 1.5;
 
-// The texts of all kernels.
+// Returns the texts of all kernels.
 const std::string& unpacked_texts() {
   static const std::string texts = [] {
     std::string unpacked(kernels::kClTextBytes, '\0');

@@ -1,4 +1,4 @@
-// A step of the GPU with its operands in memory.
+// Prepares a step of the GPU with its operands in memory.
 #pragma once
 
 #include <utility>

@@ -246,7 +246,7 @@ void measure_cpu_machine(MeasuredCpu& processor, MachineFacts* facts) {
   };
   constexpr double kMaxLastKb = 16 << 10;
   const double memory_gb_per_s = gb_per_s_of(static_cast<double>(bytes) / kKb);
-  // With one load each cycle.
+  // This counts one load each cycle.
   const double vector_gb = lanes * sizeof(float) * cycles_per_us * 1e-3;
   set(&CpuMachine::loads_per_cycle, gb_per_s_of(sizes.l1_kb / 2) / vector_gb);
   set(&CpuMachine::l2_gb_per_s, gb_per_s_of(sizes.l2_kb / 2));

@@ -78,7 +78,7 @@ class GpuMeasures {
     set(&GpuMachine::local_kb,
         static_cast<double>(processor_.number(CL_DEVICE_LOCAL_MEM_SIZE)) / kKb, Origin::Measured);
     const double ghz = measure_clock();
-    // With many groups, those of a unit run one after the other.
+    // There are many groups, so those of a unit run one after the other.
     set(&GpuMachine::fma_per_cycle, fmas_per_us() / (units * ghz * 1e3), Origin::Measured);
 
     const CacheSizes sizes = measure_caches();
@@ -212,7 +212,7 @@ class GpuMeasures {
         processor_.make_buffer(size, CL_MEM_COPY_HOST_PTR, const_cast<float*>(ones.data()));
     const size_t items = all_groups() * kGroupItems;
     const cl_int near = is_near ? 1 : 0;
-    // A few more than the items, so that a unit reads other bytes in each pass.
+    // The step is a few items longer than all, so that a unit reads other bytes in each pass.
     const auto step = static_cast<cl_int>(is_near ? kGroupItems : items + 3 * kGroupItems);
     const auto mask = static_cast<cl_int>(size / sizeof(cl_float4) - 1);
     const size_t passes = 2;

@@ -251,7 +251,7 @@ class CpuStep : public PreparedStep {
   size_t scratch_bytes_ = 0;  // scratch of a worker
   double last_us_ = 0;
   std::vector<kernels::TensorView> views_;
-  // With weights of its own, for the run before the timed one.
+  // The run before the timed one uses these, which have weights of their own.
   std::vector<kernels::TensorView> warm_views_;
   std::vector<std::vector<ByteRange>> touched_;  // indexed by operand
 };
@@ -405,7 +405,7 @@ double MeasuredCpu::time_of_all_beside_one() {
 }
 
 double MeasuredCpu::share_of_others() {
-  // Several time slices of a scheduler.
+  // This is several time slices of a scheduler.
   constexpr double kMinUs = 200e3;
   std::vector<double> own_us(probes_us_.size());
   std::vector<double> wall_us(probes_us_.size());

@@ -21,7 +21,7 @@ namespace {
 // on an H200). In a plan a step's weights were read last in the run before, and an item that waits
 // for memory waits twice as long as one that waits for the cache.
 constexpr size_t kWeightBytes = size_t{256} << 20;
-// More than the launches of a run.
+// This is more than the launches of a run.
 constexpr size_t kMaxWeightBuffers = 512;
 constexpr size_t kMinWeightBytes = 4096;
 
@@ -100,8 +100,8 @@ MeasuredGpu::MeasuredGpu(const char* platform, const char* device,
   for (cl_uint i = 1; i <= 15; ++i)
     check("clSetKernelArg",
           api_.clSetKernelArg(nothing_, i, i <= 3 ? sizeof(zero) : sizeof(cl_int), zero));
-  // Long enough for a clock that ticks once in a microsecond. This comes inside the scope, because
-  // workers that start at first use inherit the cores.
+  // The probe must be long enough for a clock that ticks once in a microsecond. This comes inside
+  // the scope, because workers that start at first use inherit the cores.
   cl_int count = 100;
   do {
     count *= 2;

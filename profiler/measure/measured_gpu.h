@@ -13,8 +13,8 @@ namespace codl::profiler {
 
 class MeasuredGpu : public MeasuredProcessor {
  public:
-  // `platform`, `device`: parts of the names, or null; `cores`: rt::GpuQueueOptions. Throws
-  // ToolError (Unsupported) if there is no such device.
+  // `platform` and `device` are parts of the names, or null; rt::GpuQueueOptions explains `cores`.
+  // Throws ToolError (Unsupported) if there is no such device.
   MeasuredGpu(const char* platform, const char* device, const std::vector<int32_t>& cores);
   ~MeasuredGpu() override;
 

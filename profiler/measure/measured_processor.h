@@ -10,12 +10,12 @@
 
 namespace codl::profiler {
 
-// Bytes that other steps of a network bring into the core's caches meanwhile: more than a
+// Other steps of a network bring so many bytes into the core's caches meanwhile: more than a
 // second-level cache holds.
 inline constexpr size_t kOtherBytes = size_t{4} << 20;
 // Bytes that a step of a network reads and writes, most of them weights.
 inline constexpr size_t kUsualStepBytes = size_t{1} << 20;
-// Limit of the steps in memory at once, apart from the largest.
+// Bounds the steps in memory at once, apart from the largest.
 inline constexpr size_t kArenaBytes = size_t{512} << 20;
 // With so many bytes of operands in memory, no further step is prepared.
 inline constexpr size_t kBatchBytes = size_t{384} << 20;
@@ -29,7 +29,7 @@ inline double micros_since(int64_t start_ns) {
   return static_cast<double>(rt::now_ns() - start_ns) / 1000;
 }
 
-// A step with its operands in memory, ready to run as often as wanted.
+// Holds a step with its operands in memory, ready to run as often as wanted.
 class PreparedStep {
  public:
   virtual ~PreparedStep() = default;

@@ -11,7 +11,7 @@
 namespace codl::profiler {
 namespace {
 
-// Limit of the steps that are in memory at once and timed in turns. Interference, most of all by
+// At most so many steps are in memory at once and timed in turns. Interference, most of all by
 // neighbours of a virtual machine, often lasts some hundredths of a second: longer than the runs of
 // one step in succession.
 constexpr size_t kBatch = 48;

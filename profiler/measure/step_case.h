@@ -1,4 +1,4 @@
-// Short names of the profiler for the parts of a step.
+// Gives the parts of a step short names for the profiler.
 #pragma once
 
 #include "kernels/common/work/step_case.h"

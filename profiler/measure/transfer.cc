@@ -20,11 +20,11 @@ constexpr size_t kSharedBytes[] = {size_t{32} << 10, size_t{128} << 10, size_t{5
 constexpr size_t kMaxSharedBytes = kSharedBytes[std::size(kSharedBytes) - 1];
 // Length of the GPU's work meanwhile: after it the CPU's workers sleep (CpuPool spins for 200 us).
 constexpr double kAwayUs = 400;
-// Numbers of commands in a full queue.
+// A full queue has so many commands.
 constexpr int kFew = 16;
 constexpr int kMany = 100;
 
-// Megabytes and times of the points of one name.
+// Holds megabytes and times of the points of one name.
 using Curve = std::vector<std::pair<double, double>>;
 Curve curve_of(const std::vector<TransferPoint>& points, std::string_view name) {
   Curve curve;

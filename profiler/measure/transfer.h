@@ -10,7 +10,7 @@
 
 namespace codl::profiler {
 
-// us = fixed_us + us_per_mb * MB; MB = 1e6 bytes.
+// Describes us = fixed_us + us_per_mb * MB; MB = 1e6 bytes.
 struct TransferLine {
   double fixed_us = 0;
   double us_per_mb = 0;
@@ -45,8 +45,8 @@ struct TransferTimes {
   double sync_us() const { return (submit_us + start_us + wake_us) / 2; }
 };
 
-// A median of several rounds. It is kept with the samples, so that TransferTimes can be derived
-// again.
+// Holds a median of several rounds. It is kept with the samples, so that TransferTimes can be
+// derived again.
 struct TransferPoint {
   std::string name;
   double bytes = 0;
@@ -55,7 +55,7 @@ struct TransferPoint {
 
 std::vector<TransferPoint> time_transfers(MeasuredGpu& processor, MeasuredCpu& cpu);
 
-// Derives the times from the points. A pure function; missing points count as 0.
+// Derives the times from the points. It is a pure function; missing points count as 0.
 TransferTimes transfer_times_of(const std::vector<TransferPoint>& points);
 
 }  // namespace codl::profiler
