@@ -12,7 +12,7 @@ set(all "")
 
 function(codl_add_text file)
   file(READ ${file} text)
-  # The lists of arguments of the operator's kernels: kernels/common/launch/cl_args.def.
+  # Prepends the operator's lists of arguments: kernels/common/launch/cl_args.def.
   get_filename_component(folder ${file} DIRECTORY)
   get_filename_component(op ${folder} NAME)
   if(EXISTS ${folder}/${op}_launch.cc)

@@ -121,8 +121,8 @@ function(codl_tool name)
   target_compile_options(${name} PRIVATE ${CODL_HARDENING})
 endfunction()
 
-# codl_help(NAME COMPONENT): the manual page and the shells' completions of a tool. The tool prints them itself
-# as soon as it is linked; a cross build has none.
+# codl_help(NAME COMPONENT) makes the manual page and the shells' completions of a tool. The tool prints them
+# itself as soon as it is linked; a cross build has none.
 function(codl_help name component)
   if(CMAKE_CROSSCOMPILING)
     return()
@@ -147,7 +147,7 @@ function(codl_portable_tool name)
   endif()
 endfunction()
 
-# codl_test(NAME LIBRARIES a b ARGUMENTS c SOURCES x.cc y.cc): links test/support's main.
+# codl_test(NAME LIBRARIES a b ARGUMENTS c SOURCES x.cc y.cc) also links test/support's main.
 function(codl_test name)
   cmake_parse_arguments(arg "" "" "LIBRARIES;ARGUMENTS;SOURCES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})

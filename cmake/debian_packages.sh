@@ -7,7 +7,7 @@
 # This is the only list of packages: quickstart.sh and test/run.sh use it.
 set -euo pipefail
 
-# Needed to build codlc and libcodl.
+# Building codlc and libcodl needs these.
 build=(
   cmake ninja-build g++ ccache
   libonnx-dev libprotobuf-dev protobuf-compiler        # frontend
@@ -26,11 +26,11 @@ test=(catch2 git python3 python3-jsonschema python3-matplotlib binutils dpkg-dev
 drivers=(mesa-opencl-icd python3-venv)
 # Needed for the cross build, and to emulate its programs.
 aarch64=(g++-aarch64-linux-gnu qemu-user)
-# Needed by test/bench.
+# test/bench needs these.
 bench=(libbenchmark-dev)
-# Needed by examples/models/make_*.py.
+# examples/models/make_*.py needs these.
 models=(python3-numpy python3-onnx)
-# Needed by the presets asan and fuzz.
+# The presets asan and fuzz need these.
 fuzz=(clang-14 libclang-rt-14-dev lld-14)
 # test/peers makes a virtual environment for wheels of other runtimes.
 peers=(python3-venv)
