@@ -80,7 +80,7 @@ def folders_of(paths):
 
 
 def quoted_faults(path, text, known):
-    """known: tracked files, with and without their extension, and folders."""
+    """`known` has tracked files, with and without their extension, and folders."""
     for quoted in re.findall(r"`([^`\n]+)`", re.sub(r"^ *```.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE)):
         for found in alternatives(re.sub(r":\d+$", "", quoted)):
             first, at = found.partition("/")[0], found.rstrip("/")

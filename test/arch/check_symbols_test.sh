@@ -13,7 +13,7 @@ mkdir -p "$work"
 cd "$work"
 failed=0
 
-# build NAME SOURCE [FLAGS...]: an archive and a shared library
+# build NAME SOURCE [FLAGS...] makes an archive and a shared library
 build() {
   local name=$1 source=$2
   shift 2

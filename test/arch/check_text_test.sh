@@ -10,7 +10,7 @@ cd "$work"
 git init -q .
 failed=0
 
-# file NAME TEXT: a tracked file of this text
+# file NAME TEXT writes a tracked file of this text
 file() {
   printf '%b\n' "$2" >"$1"
   git add -f "$1"

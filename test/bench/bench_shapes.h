@@ -38,18 +38,20 @@ namespace bench {
 // e^x: nearest multiple of ln 2 (2), distance from it (1), polynomial of degree 5 (5), times 2^n
 // (2).
 inline constexpr double kExpOps = 10;
-// Limits of the exponent (2), 1 + e^-x (1), its inverse as an estimate and a step of Newton's (3).
+// A sigmoid takes limits of the exponent (2), 1 + e^-x (1), its inverse as an estimate and a step
+// of Newton's (3).
 inline constexpr double kSigmoidOps = kExpOps + 6;
 inline constexpr double kHardSwishOps = 4;
-// Maximum, distance from it, sum, factor.
+// A softmax takes a maximum, a distance from it, a sum and a factor.
 inline constexpr double kSoftmaxOps = kExpOps + 4;
 // Sum, distance from the mean, its square, and one multiply-add per result. A scale and bias of its
 // own for each element take another.
 inline constexpr double kInstanceNormOps = 4;
 inline constexpr double kLayerNormOps = 5;
-// Per output of a 3x3/2 window: two maxima for each of two columns of three rows, two of columns.
+// An output of a 3x3/2 window takes two maxima for each of two columns of three rows, two of
+// columns.
 inline constexpr double kMaxPool3x3Stride2Ops = 6;
-// To twice the size: a difference and a multiply-add across, half as many down.
+// Doubling the size takes a difference and a multiply-add across, half as many down.
 inline constexpr double kResizeLinearX2Ops = 3;
 
 inline double elements_of(const OperandShape& shape) {
@@ -177,7 +179,7 @@ inline std::vector<BenchShape> products() {
   };
 }
 
-// Two sizes of a map: one for L2 and one for L3, if L2 holds 1 to 2 MiB.
+// A map has two sizes: one for L2 and one for L3, if L2 holds 1 to 2 MiB.
 struct MapSize {
   const char* name;
   int32_t channels, side;
@@ -317,7 +319,7 @@ inline std::vector<BenchShape> map_operators() {
   return shapes;
 }
 
-// Operators on sequences and tables of a transformer's size.
+// Returns operators on sequences and tables of a transformer's size.
 inline std::vector<BenchShape> sequence_operators() {
   std::vector<BenchShape> shapes;
   const auto add = [&](BenchShape shape) { shapes.push_back(std::move(shape)); };
@@ -403,7 +405,7 @@ inline std::vector<BenchShape> sequence_operators() {
   return shapes;
 }
 
-// Detection, recurrence, and convolution of any rank.
+// Returns detection, recurrence, and convolution of any rank.
 inline std::vector<BenchShape> other_operators() {
   std::vector<BenchShape> shapes;
   const auto add = [&](BenchShape shape) { shapes.push_back(std::move(shape)); };

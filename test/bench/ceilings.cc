@@ -11,7 +11,7 @@
 #ifndef CODL_TEST_BENCH_CEILINGS_BLOCK
 #define CODL_TEST_BENCH_CEILINGS_BLOCK
 namespace codl::test {
-// 256 bytes: four vectors of the widest target.
+// 256 bytes are four vectors of the widest target.
 constexpr int64_t kBlockFloats = 64;
 }  // namespace codl::test
 #endif

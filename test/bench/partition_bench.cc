@@ -65,7 +65,7 @@ ir::Graph read_graph(const std::string& name) {
   return graph;
 }
 
-// Consecutive nodes with the same placement.
+// Describes consecutive nodes with the same placement.
 struct Piece {
   ir::NodeId first = 0, last = 0;
   Assignment place = Assignment::Cpu;

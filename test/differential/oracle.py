@@ -87,7 +87,7 @@ class MaxPool(OpRun):
 
 
 class ScatterElements(OpRun):
-    """The evaluator's max and min lose a NaN."""
+    """Replaces the evaluator's, whose max and min lose a NaN."""
 
     op_schema = onnx.defs.get_schema("ScatterElements", 18)
 
@@ -308,7 +308,7 @@ def whole_numbers(y, dtype, is_rounded):
 
 def resized(x, scales, sizes, mode, coordinates, rounding, roi=None, a=-0.75, antialias=False, exclude_outside=False,
             extrapolation=0.0):
-    """scales: of all axes, None for a quotient; sizes: of all axes; rounding: of an axis's scale."""
+    """`scales` and `sizes` have all axes; a scale is None for a quotient. `rounding` is that of an axis's scale."""
     is_integer = x.dtype.kind in "iub"
     if list(sizes) == list(x.shape) and coordinates != "tf_crop_and_resize":
         return x

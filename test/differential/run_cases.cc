@@ -54,9 +54,9 @@ struct Mode {
 
 constexpr auto kFirst = compiler::BoundaryFirst::Always;
 
-// Every strategy, both layouts of a GPU's maps, each processor alone and both side by side, all
-// kinds of memory sharing, forced splits with and without chains, rows at a cut first or with the
-// others.
+// Lists every strategy, both layouts of a GPU's maps, each processor alone and both side by side,
+// all kinds of memory sharing, forced splits with and without chains, rows at a cut first or with
+// the others.
 constexpr Mode kModes[] = {
     {"cpu", "host-pair", "cpu"},
     {"gpu-buffer", "host-pair", "gpu"},

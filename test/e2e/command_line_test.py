@@ -34,7 +34,7 @@ NUMBERS = ("N", "PERCENT", "R", "LIST", "TIME")
 
 
 class Flag:
-    """A line of --help-all: '  -o, --output=FILE   the plan (default: ...)'."""
+    """Describes a line of --help-all: '  -o, --output=FILE   the plan (default: ...)'."""
 
     PATTERN = re.compile(r"^  (?:-(\w+), )?--([a-z-]+)(?:(\[?)=([^\s\]]+)\]?)?(?:  +(.*))?$")
 

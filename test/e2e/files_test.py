@@ -58,7 +58,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.shared)
         cls.plan = os.path.join(cls.shared, "net.codl")
         subprocess.run([os.path.join(BIN, "codlc"), MODEL, "-q", "-o", cls.plan], check=True)
-        # One kernel's samples, and the machine's measurements.
+        # This file has one kernel's samples, and the machine's measurements.
         cls.samples = os.path.join(cls.shared, "here.csv")
         with lzma.open(SAMPLES, "rt") as source, open(cls.samples, "w") as file:
             file.writelines(line for line in source

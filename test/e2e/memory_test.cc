@@ -104,7 +104,7 @@ class PlanFile {
   char path_[32] = "/tmp/codl_memory_XXXXXX";
 };
 
-// Bytes by kind.
+// Counts bytes by kind.
 struct Held {
   uint64_t host = 0, svm = 0, buffers = 0, device = 0, images = 0, weights = 0;
 };

@@ -233,7 +233,7 @@ TEST_CASE("co-execution that promises too little is left") {
   CHECK((1.05 * first.predicted_us <= cpu.predicted_us) == pays);
 }
 
-// The stated bound of fp16 storage.
+// The docs state this bound of fp16 storage.
 constexpr double kMaxHalvesError = 1e-2;
 
 TEST_CASE("halves on the GPU queue round the result, within their bound") {

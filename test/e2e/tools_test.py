@@ -67,7 +67,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         return self.path(name)
 
     def input_file(self):
-        # A fixed pattern instead of random numbers: values in [-1, 1].
+        # The input is a fixed pattern instead of random numbers: values in [-1, 1].
         count = INPUT_DIMS[1] * INPUT_DIMS[2] * INPUT_DIMS[3]
         npy.write(self.path("input.npy"), INPUT_DIMS, [(i * 37 % 201) / 100 - 1 for i in range(count)])
         return self.path("input.npy")
@@ -557,7 +557,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         before = read(samples)
         self.assertGreater(before.count(b"\nunary_f32_cpu,"), 0)
 
-        # Killed in the middle of a line.
+        # The samples look as if the run was killed in the middle of a line.
         with open(samples, "ab") as file:
             file.write(b"unary_f32_cpu,cut o")
         self.run_ok("codl-profile", *self.PROFILED, "--resume", "-o", profile)
@@ -610,7 +610,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertIn(b"\nunary_f32_cpu,", read(default))
         self.assertNotIn(b"of a day", read(default))
 
-    # Line of a machine with a CPU only: a run without OpenCL.
+    # These lines describe a machine with a CPU only: a run without OpenCL.
     MACHINE = b"".join(
         b"#machine,cpu,%s,assumed\n" % fact for fact in
         (b"ghz,3", b"vector_lanes,8", b"fma_per_cycle,2", b"loads_per_cycle,2", b"l1_kb,32", b"l2_kb,512",

@@ -29,7 +29,7 @@ from work_folder import WorkFolder
 PAGE = os.path.join(ROOT, "docs", "guide", "troubleshooting.md")
 MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
 INPUT_DIMS = (1, 3, 64, 64)
-# Placeholders in the page's texts: numbers, names, and arbitrary text.
+# Matches placeholders in the page's texts: numbers, names, and arbitrary text.
 BLANKS = re.compile(r"\b[NMVWX]\b|\bNAME\b|\.\.\.")
 BIN = None
 
@@ -162,7 +162,7 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
     def wrong_driver(self):
         plan = self.split_plan()
         said = self.run_tool("codl-run", plan, "--check-every=1", env=self.faulty("wrong"), code=70)
-        # The page's advice.
+        # The page advises this.
         self.run_tool("codl-run", plan, "--self-test", "--json", "-o", "quirks.json", env=self.faulty("wrong"), code=70)
         avoided = self.path("avoided.codl")
         self.run_tool("codlc", MODEL, "-q", "--device=host-pair", "--avoid=quirks.json", "-o", avoided, code=0)

@@ -135,7 +135,7 @@ TEST_CASE("a GPU limit that no plan meets is a limit error") {
   options.partition.search_budget = 100;
   options.partition.limits.max_syncs = 0;
   options.variants = {{Kind::Cpu, "cpu"}, {Kind::Limited, "gpu1", 0.01}};
-  // The CPU alone meets both.
+  // A variant on the CPU alone meets both limits.
   const CompileResult result = made(compile(model(), "maps", *profile, options));
   CHECK(busy_us(*plan_of(result).variants()->Get(1), Queue::Gpu) == 0);
 }

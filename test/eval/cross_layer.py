@@ -38,7 +38,7 @@ NO_FUSION = [f"--skip-pass={name}" for name in ("merge_common", "nest_concats", 
                                                 "fuse_activation", "widen_pools")]
 LOW_RANK, PRUNE, UNCHECKED = ["--low-rank=0.95"], ["--prune=0.3"], ["--unchecked"]
 SINGLE = ("cpu", "gpu")
-# Flags and strategies; the fastest strategy counts.
+# Each row has flags and strategies; the fastest strategy is taken.
 ROWS = {
     "none": (NO_FUSION, SINGLE),
     "low rank": (NO_FUSION + LOW_RANK + UNCHECKED, SINGLE),

@@ -28,7 +28,7 @@ PART = re.compile(r"(gpu|cpu) \S+ rows\[(\d+),(\d+)\) computed\[(\d+),(\d+)\)")
 
 
 class Network:
-    """The tools' output for one network, split in halves."""
+    """Holds the tools' output for one network, split in halves."""
 
     def __init__(self, bin_folder, name):
         model = os.path.join(ROOT, "examples", "models", name + ".onnx")

@@ -124,7 +124,7 @@ def fit_shares(times, us, weights, under_weight=1):
 
 
 class Pool:
-    """The kernels of a family on one kind of processor."""
+    """Holds the kernels of a family on one kind of processor."""
 
     def __init__(self, family):
         self.family = family

@@ -33,7 +33,7 @@ import replay
 
 COUNTED = ("sd855", "sd865", "sd888")
 GFLOPS = {"yolov2": 30.46, "vgg16": 30.94, "posenet": 60.33, "fst": 71.84, "retinaface": 178.71}
-# Thresholds in percent; for D, of the operators.
+# Thresholds are in percent; D's are percent of the operators.
 BAR_LIMIT = 5
 RETINAFACE_CPU_LIMIT = 10
 REPLAY_MEAN_LIMIT = 5
@@ -41,10 +41,10 @@ REPLAY_MAX_LIMIT = 12
 RATIO_LIMIT = 80
 MICRO_LIMIT = 15
 FRAMEWORK_LIMIT = 15
-# MobileNetV1 in fp32 on four threads of a Snapdragon 855: Paddle-Lite 2.6 and ncnn (2020).
+# Paddle-Lite 2.6 and ncnn (2020) run MobileNetV1 in fp32 on four threads of a Snapdragon 855.
 MOBILENET_GFLOP = 1.14
 MOBILENET_MS = (10.44, 11.40)
-# Fig. 14a, sd855: image and buffer, milliseconds per million elements.
+# Fig. 14a gives, for sd855, image and buffer in milliseconds per million elements.
 TRANSFORM_MS_PER_MELEMS = 0.329
 
 

@@ -111,7 +111,7 @@ std::string cpu_work(const MaceOp& op, const Machine& machine, kernels::StepWork
     const int64_t tiles = blocks(op.out_rows(), tile) * blocks(op.out_cols(), tile);
     const int64_t area = (tile + 2) * (tile + 2);
     count_product(op.out_channels, tiles, op.in_channels, area, machine, work);
-    // Transformed inputs and products, written and read.
+    // Transformed inputs and products are written and read.
     const double moved = static_cast<double>(sizeof(float)) *
                          static_cast<double>(area * tiles * (op.in_channels + op.out_channels));
     work.read_bytes += moved;

@@ -44,7 +44,7 @@ CONDITIONS = ("unpinned", "pinned")
 LEAST_OF_CPU = 0.97  # relative to the CPU plan's speed
 LEAST_SPLIT = 0.7  # share of the networks
 MOST_ERROR = (10, 20)  # percent: median, worst
-# Groups of timed variants by the beginning of their names, in the order of the tables.
+# Groups timed variants by the beginning of their names, in the order of the tables.
 PREFIXES = {"": "this build's plans", "learned ": "those that learned", "old ": "the other build's"}
 NOT_JUDGED = ("fast_style_transfer_ts13",)  # not in any mean of ideal gains
 DRAWS = 10000  # draws of networks, for the interval of a mean
@@ -91,7 +91,7 @@ def write_whole(path, text):
 
 
 class Build:
-    """The programs of one build, under one condition: its profile and its plans."""
+    """Holds the programs of one build, under one condition: its profile and its plans."""
 
     def __init__(self, options, binaries, name, condition):
         self.options, self.binaries, self.name = options, binaries, name
@@ -155,7 +155,7 @@ class Build:
                 for v in report["variants"]}
 
     def bench_one(self, plan, variant, runs):
-        """The same for one variant, in one round."""
+        """Does the same for one variant, in one round."""
         report = json.loads(run(self.binaries, "codl-bench", plan, f"--variant={variant}", "--require-variant",
                                 "--json", *self.pins, f"--num-runs={runs}", "--warmup-runs=2"))
         return {"predicted_us": report["predicted_us"], "rounds_us": [report["median_us"]]}

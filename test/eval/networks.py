@@ -38,7 +38,7 @@ import tarfile
 import tempfile
 import time
 
-# Largest relative error of a simulated time.
+# A simulated time may have this relative error.
 TOLERANCE = 0.08
 KINDS = {"cpu": ["--strategy=cpu"], "gpu": ["--strategy=gpu"], "auto": [],
          "split": ["--place=*=split:h:0.5"]}

@@ -1,4 +1,4 @@
-"""The data for tables and figures of docs/results/papers: collected answers beside published ones."""
+"""Gathers the data for tables and figures of docs/results/papers: collected answers beside published ones."""
 import json
 import os
 
@@ -7,7 +7,7 @@ import papers_runs
 
 PAGES = os.path.join(paper.HERE, "..", "..", "docs", "results", "papers")
 ORIGINS = ("published", "simulated")
-# Each strategy's bar in the paper. On Kirin 990 the paper's CoDL uses buffers, like the profile.
+# Names each strategy's bar in the paper. On Kirin 990 the paper's CoDL uses buffers, like the profile.
 BARS = {"cpu": "cpu", "gpu": "gpu", "mulayer": "mulayer", "codl-buffer": "codl_buffer", "codl": "codl"}
 
 

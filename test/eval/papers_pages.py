@@ -1,10 +1,10 @@
-"""The text of docs/results/papers/README.md: a section for each figure of the founding papers."""
+"""Holds the text of docs/results/papers/README.md: a section for each figure of the founding papers."""
 import statistics
 
 import papers_data
 import results
 
-# Titles of rows, columns and figures.
+# Gives titles of rows, columns and figures.
 TITLES = {"cpu": "CPU alone", "gpu": "GPU alone", "mulayer": "uLayer", "coarse": "coarse", "fine": "fine",
           "codl-buffer": "CoDL, buffers", "codl": "CoDL", "optimal": "codl's default",
           "mace": "MACE"}
@@ -89,7 +89,7 @@ def frames(data):
     return results.table(["network", *(cell for limit in shown for cell in (f"{limit}, ms", "lost, %"))], rows)
 
 
-# (name of the figure, heading, published part, sentences, table)
+# Each section is (name of the figure, heading, published part, sentences, table).
 SECTIONS = (
     ("latency", "Latency by strategy, network and phone (CoDL, Figs. 15 and 16)", CODL,
      ("Times are by CoDL's clock, which leaves out what the host takes to enqueue. The paper times lists of operators that are not "

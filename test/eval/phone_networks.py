@@ -32,10 +32,10 @@ import mace_model
 import paper
 import phone_profiles
 
-# Assumed deviations of logarithms: a library's time over another's on one chip; a bar of MACE's; a chip's factor.
+# These deviations of logarithms are assumed: a library's time over another's on one chip; a MACE bar; a chip's factor.
 ROW_SPREAD, BAR_SPREAD, CHIP_SPREAD = 0.25, 0.1, 0.15
 KIND_SPREAD = 0.3  # assumed: a GPU's share around its kind's, and that around all
-# Assumed medians, as in phone_fit.py: a third to a fifth of the peak, two thirds of the memory's rate.
+# These medians are assumed, as in phone_fit.py: a third to a fifth of the peak, two thirds of the memory's rate.
 GPU_PRIOR = {"compute": (5, 0.5), "weights": (1.5, 0.5)}
 CPU_FACTORS = ("arithmetic", "memory", "winograd")
 CPU_PRIOR = (1, 0.5)
@@ -46,7 +46,7 @@ MEDIAN_LIMIT = {"network": 25, "chip": 40}  # percent
 FAR = 1.3  # factor; the report names rows beyond it
 WORST_LIMIT = 2  # factor for a network that was left out
 Row = collections.namedtuple("Row", "chip processor threads network ms source")
-# A chosen step of codlc --explain: its kernel, its time, the time of each term.
+# Matches a chosen step of codlc --explain: its kernel, its time, the time of each term.
 STEP = re.compile(r"^  (?:cpu|gpu)  (\w+) +([0-9.]+) us \([^)]*\)  [^:]*: (.*)$", re.MULTILINE)
 
 
@@ -114,7 +114,7 @@ def gpu_kind(chip):
 
 
 class Planner:
-    """Plans with codlc for one processor: per kind of term the microseconds of all steps."""
+    """Plans with codlc for one processor and sums the microseconds of all steps per kind of term."""
 
     def __init__(self, codlc, models, folder):
         self.codlc, self.models, self.folder = codlc, models, folder

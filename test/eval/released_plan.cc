@@ -164,7 +164,7 @@ class Matching {
   size_t exact_ = 0;
 };
 
-// The list's statement about a node.
+// Holds the list's statement about a node.
 struct Stated {
   SplitDim dim = SplitDim::None;
   int32_t tenth = 0;   // the GPU's

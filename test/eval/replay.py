@@ -37,7 +37,7 @@ class Device:
 
 @dataclasses.dataclass(frozen=True)
 class Segment:
-    """A chain, or a single operator, with times without and with the transfer."""
+    """Holds a chain, or a single operator, with times without and with the transfer."""
     cpu_ms: float
     gpu_ms: float
     transfer_ms: float

@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "test", "support"))
 import markdown  # noqa: E402
 
-# Flags that each network needs.
+# Each network needs these flags.
 NETWORKS = {"resnet18": [], "resnet50": [], "mobilenet_v2": [], "mobilenet_v3_large": [], "efficientnet_b0": [], "squeezenet1_1": [],
             "fast_style_transfer": [], "vit_tiny": [], "yolov2": [], "ppocr_v4_rec": ["--input-shape=x:1x3x48x320"]}
 DEVICES = ("sd855", "sd888", "sd8gen2", "dimensity9300")

@@ -14,7 +14,7 @@
 namespace codl::test {
 namespace {
 
-// Values at the ends of ranges, signs and widths.
+// These values lie at the ends of ranges, signs and widths.
 constexpr int64_t kEdges[] = {
     0,   1,   -1,   2,         3,         7,         8,         16,        17,
     127, 128, 1024, 1LL << 20, 1LL << 24, 1LL << 30, 1LL << 31, 1LL << 32, 1LL << 40,

@@ -49,7 +49,7 @@ int64_t other_number(Random& random, int64_t number) {
   }
 }
 
-// A scalar somewhere in the buffer.
+// Locates a scalar somewhere in the buffer.
 struct Scalar {
   uint8_t* at;
   reflection::BaseType type;

@@ -74,7 +74,7 @@ std::vector<codl_buffer_t> views_of(const codl_plan_t* plan, bool inputs,
   return views;
 }
 
-// `name` null: one session of all variants, each in turn.
+// If `name` is null, one session runs all variants, each in turn.
 void run_variant(const codl_plan_t* plan, const char* name, const codl_allocator_t& allocator) {
   size_t total = 0;
   auto inputs = buffers_of(plan, true, &total);

@@ -8,7 +8,8 @@
 namespace codl::test {
 namespace {
 
-// Numbers at the edges of types, and special texts for readers of JSON, .npy headers and flags.
+// These are numbers at the edges of types, and special texts for readers of JSON, .npy headers and
+// flags.
 constexpr std::array<const char*, 40> kTokens = {"0",          "-1",
                                                  "1",          "1e308",
                                                  "1e309",      "-1e309",

@@ -298,7 +298,7 @@ TEST_CASE("a product is many tasks if it is long") {
     return task_count({"batch_matmul_f32_cpu", &params, {a, b, y}});
   };
   CHECK(tasks(plain({2, 3}), plain({3, 5}), plain({2, 5})) == 1);
-  // The two products of attention: 3 heads, 7 and 2 blocks of columns.
+  // Attention has two products: 3 heads, 7 and 2 blocks of columns.
   CHECK(tasks(plain({3, 197, 64}), plain({3, 64, 197}), plain({3, 197, 197})) == 32);
   CHECK(tasks(plain({3, 197, 197}), plain({3, 197, 64}), plain({3, 197, 64})) == 18);
 }

@@ -1,4 +1,4 @@
-// Every member of the family on every kind of broadcast that binary.h names.
+// Covers every member of the family on every kind of broadcast that binary.h names.
 #pragma once
 
 #include "kernels/binary/binary.h"

@@ -1,4 +1,4 @@
-// Every pair of dtypes, with more elements than a block.
+// Covers every pair of dtypes, with more elements than a block.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

@@ -186,7 +186,7 @@ std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCas
   return difference(expected, found, tolerance);
 }
 
-// `rows`: a part of the symbols of the kernels to run.
+// `rows` is a part of the symbols of the kernels to run.
 void check_rows(OpKind op, const std::vector<KernelCase>& cases,
                 const std::vector<int32_t>& tile = {}, const char* rows = "_cl_",
                 const Special& special = kNotSpecial) {
@@ -228,7 +228,7 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases,
 }
 
 void check_operators(bool are_convolutions, const Special& special = kNotSpecial) {
-  // And the operator's part of the symbol, before the dtype.
+  // Maps each operator to its part of the symbol, before the dtype.
   std::map<OpKind, std::string_view> ops;
   for (const KernelInfo& kernel : kKernelInfos) {
     const std::string_view symbol = kernel.symbol;
@@ -250,7 +250,7 @@ TEST_CASE("OpenCL convolutions equal the reference", "[opencl][convolution]") {
 }
 TEST_CASE("other OpenCL kernels equal the reference", "[opencl]") { check_operators(false); }
 
-// See docs/reference/operators.md, "NaN and infinities".
+// docs/reference/operators.md, "NaN and infinities", says why.
 TEST_CASE("OpenCL convolutions make of NaN what the reference makes", "[opencl][special]") {
   check_operators(true, kSpecialNan);
 }
@@ -403,14 +403,14 @@ TEST_CASE("tiles in local memory", "[opencl]") {
   };
   for (int32_t columns : {19, 84}) add_product("tile edges", 70, 44, columns);
   add_product("small", 11, 8, 19);
-  // Attention's products, with and without aligned quads.
+  // These are attention's products, with and without aligned quads.
   std::vector<KernelCase> batches;
   for (int32_t orders = 0; orders < 4; ++orders) {
     batches.push_back(make_batch_matmul_case("tile edges", orders, {3, 70, 45}, {3, 45, 83}));
     batches.push_back(make_batch_matmul_case("quads", orders, {2, 72, 44}, {2, 44, 68}));
     batches.push_back(make_batch_matmul_case("small", orders, {2, 3, 9, 7}, {2, 3, 7, 17}));
   }
-  // The tiles of gemm_tile.cc, the largest work-items first; then those with most slices.
+  // Tries the tiles of gemm_tile.cc, the largest work-items first; then those with most slices.
   for (const std::vector<int32_t>& tile :
        std::vector<std::vector<int32_t>>{{64, 128, 16, 8, 8, 1},
                                          {64, 64, 32, 8, 4, 2},

@@ -1,4 +1,4 @@
-// Every axis; conditions shorter and longer than the dim.
+// Covers every axis; conditions are shorter and longer than the dim.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

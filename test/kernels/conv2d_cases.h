@@ -1,5 +1,5 @@
-// Sizes around the edges of the tiles (1, 4, 6, 14 pixels; 16 and 32 channels), every kind of
-// window, every activation, windows of rows, parts.
+// Covers sizes around the edges of the tiles (1, 4, 6, 14 pixels; 16 and 32 channels), every kind
+// of window, every activation, windows of rows, parts.
 #pragma once
 
 #include <iterator>
@@ -24,7 +24,7 @@ inline std::vector<KernelCase> conv2d_cases() {
          .in_h = 3,
          .in_w = 3,
          .window = k1x1});
-  // 1 to 30 pixels of a row: every size of tile, alone and as the last one.
+  // Rows of 1 to 30 pixels give every size of tile, alone and as the last one.
   for (int32_t width = 1; width <= 30; ++width)
     add({.name = "1x1, pixels", .in_c = 6, .out_c = 48, .in_h = 1, .in_w = width, .window = k1x1});
   // The output channels fill a panel only in part: other tiles, alone and as the last panel.
@@ -95,8 +95,8 @@ inline std::vector<KernelCase> conv2d_cases() {
     add({.name = "3x3, rows", .batch = 2, .in_c = 4, .out_c = 6, .in_h = height, .in_w = 3});
   for (const ConvCase& conv : cases_of_both()) add(conv);
 
-  // Tiles of 2 x 2 to 6 x 6 outputs: whole ones, ragged ones, several blocks of them, more input
-  // channels than a panel; rows held and parts on the grid of tiles and off it.
+  // Tiles of 2 x 2 to 6 x 6 outputs come whole and ragged, in several blocks, with more input
+  // channels than a panel; rows held and parts lie on the grid of tiles and off it.
   for (int32_t pad : {0, 1, 2, 5})
     for (int32_t height : {3, 6, 8, 13})
       add({.name = "3x3, tiles",
@@ -165,7 +165,7 @@ inline std::vector<KernelCase> conv2d_cases() {
        .in_w = 6,
        .groups = 2,
        .channels = {16, 48}});
-  // Enough work for several tasks, along the pixels, along the panels and in both.
+  // These have enough work for several tasks, along the pixels, along the panels and in both.
   add({.name = "tasks of pixels",
        .batch = 2,
        .in_c = 16,
@@ -181,7 +181,7 @@ inline std::vector<KernelCase> conv2d_cases() {
        .activation = kUnaryRelu,
        .has_residual = true});
   add({.name = "tasks of both", .in_c = 64, .out_c = 160, .in_h = 14, .in_w = 14});
-  // Few channels, and pixels 4096 bytes apart.
+  // These have few channels, and pixels 4096 bytes apart.
   for (int32_t channels : {1, 2, 4})
     for (const ConvWindow& window : {k5x5, kUneven})
       add({.name = "few channels",

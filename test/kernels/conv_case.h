@@ -1,4 +1,4 @@
-// Cases of Conv2d and DepthwiseConv2d in a line each.
+// Describes cases of Conv2d and DepthwiseConv2d in a line each.
 #pragma once
 
 #include "test/kernels/kernel_case.h"
@@ -39,7 +39,7 @@ inline constexpr ConvWindow kUneven = {3, 2, 2, 3, 2, 3, 1, 0, 2, 4};
 // Some taps only see padding: the first and last rows of outputs have none inside the map.
 inline constexpr ConvWindow kMostlyPadding = {2, 2, 1, 1, 1, 1, 4, 3, 4, 3};
 
-// Filters of a short-time Fourier transform and other long ones, along either axis.
+// Filters of a short-time Fourier transform and others are long, along either axis.
 struct LongWindow {
   ConvWindow window;
   int32_t in_h, in_w;
@@ -86,7 +86,7 @@ Params conv_params(const ConvCase& conv) {
   return params;
 }
 
-// `op`: Conv2d or DepthwiseConv2d.
+// `op` is Conv2d or DepthwiseConv2d.
 inline KernelCase make_conv_case(OpKind op, const ConvCase& conv) {
   const bool is_depthwise = op == OpKind::DepthwiseConv2d;
   const int32_t in_c = is_depthwise ? conv.out_c : conv.in_c;
@@ -130,7 +130,7 @@ inline KernelCase make_conv_case(OpKind op, const ConvCase& conv) {
   return item;
 }
 
-// Cases for both operators: activations, windows with rows held and parts of rows, parts of
+// Returns cases for both operators: activations, windows with rows held and parts of rows, parts of
 // channels.
 inline std::vector<ConvCase> cases_of_both() {
   std::vector<ConvCase> cases;

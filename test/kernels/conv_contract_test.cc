@@ -16,7 +16,7 @@ OperandShape packed(Packing packing, std::initializer_list<int32_t> dims, int32_
   return shape;
 }
 
-// A 3x3 convolution with padding 1 over a 9x9 map, 8 to 40 channels: the starting point for damage.
+// The damage starts from a 3x3 convolution with padding 1 over a 9x9 map, 8 to 40 channels.
 struct Conv {
   std::string_view symbol = "conv2d_f32_cpu";
   Conv2dParams params;
@@ -49,7 +49,7 @@ std::string check_edited(Edit edit) {
   return check(conv.step());
 }
 
-// The same for a depthwise convolution of 40 channels.
+// Does the same for a depthwise convolution of 40 channels.
 template <typename Edit>
 std::string check_depthwise(Edit edit) {
   Conv conv;
@@ -430,7 +430,7 @@ TEST_CASE("matmul refuses operands that do not fit each other") {
   OperandShape short_w = w;
   short_w.bytes -= 4;
   CHECK(check_operands({x, short_w, bias, y}) == "packed weights of their shape's size");
-  // 10^9 elements, 1.12 10^9 with the columns padded to 112.
+  // There are 10^9 elements, 1.12 10^9 with the columns padded to 112.
   OperandShape large_w = plain({10'000'000, 100});
   large_w.layout = Layout::Packed;
   large_w.bytes = packed_bytes(Packing::MatMulPanels, large_w.dims, 2, 1);
@@ -527,14 +527,14 @@ TEST_CASE("tiles are chosen for the GPU, and pass") {
   CHECK(choose(winograd, 96, {1, true, 512}) == std::vector<int32_t>{8, 2, 16, 6, 64});
   CHECK(choose(winograd, 80, {1, true, 512}) == std::vector<int32_t>{8, 1, 16, 5, 64});
   CHECK(choose(winograd, 112, {1, true, 512}) == std::vector<int32_t>{8, 1, 16, 1, 64});
-  // 50 tiles of 2 x 2: two groups of 32 tiles for each 32 channels.
+  // 50 tiles of 2 x 2 make two groups of 32 tiles for each 32 channels.
   const auto group = [&](int32_t units, double local_bytes) {
     return choose("conv2d_winograd2_f32_cl_tiled", 64,
                   {.units = units, .max_group_local_bytes = local_bytes});
   };
   CHECK(group(8, 48 * 1024) == std::vector<int32_t>{32, 32, 8, 8, 8});
   CHECK(group(9, 48 * 1024) == std::vector<int32_t>{8, 32, 16, 8, 4});
-  // 38,912 and 49,152 bytes: 22,528 and 26,624 with half the input channels at once.
+  // 38,912 and 49,152 bytes become 22,528 and 26,624 with half the input channels at once.
   CHECK(group(8, 32 * 1024) == std::vector<int32_t>{32, 32, 4, 8, 8});
   CHECK(group(9, 32 * 1024) == std::vector<int32_t>{8, 32, 8, 8, 4});
 }
@@ -582,7 +582,7 @@ TEST_CASE("a profile's tiles take the place of the defaults, for every part alik
     for (const char* own : {"conv2d_f32_cl_tiled", "conv2d_winograd2_f32_cl_tiled"})
       CHECK(tile_of(own, gpu, part) == tile_of(own, {.units = 132}, part));
   }
-  // The pixels and panels of a work-item stay.
+  // A work-item keeps its pixels and panels.
   gpu.registers = 512;
   CHECK(tile_of("conv2d_f32_cl_buffer", gpu, {}) == std::vector<int32_t>{128, 1, 1, 7, 2});
 
@@ -665,7 +665,7 @@ TEST_CASE("work is that of the part, channels padded as the processor computes t
   CHECK(work.read_bytes == 2 * 9 * 4 * 8 * 4);
   CHECK(work.written_bytes == 2 * 9 * 3 * 40 * 4);
 
-  // 2 images x 3 x 3 tiles of 4 x 4, 36 positions.
+  // There are 2 images x 3 x 3 tiles of 4 x 4, 36 positions.
   conv = {};
   conv.symbol = "conv2d_winograd4_f32_cpu";
   conv.w = packed(Packing::Winograd4, {40, 8, 3, 3});

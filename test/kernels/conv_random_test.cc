@@ -61,7 +61,7 @@ KernelCase random_case(Dice& dice, const KernelInfo& info) {
     item.part_dim = SplitDim::OutputChannel;
     item.part = {16 * dice.roll(0, 2), dice.one_in(2) ? y.dims[1] : 16 * dice.roll(1, 3)};
   }
-  // Damages one parameter, or one dim of one operand.
+  // This damages one parameter, or one dim of one operand.
   if (dice.one_in(4)) item.params[static_cast<size_t>(dice.roll(0, 9))] += dice.roll(-2, 2);
   if (dice.one_in(6)) {
     OperandShape& operand = item.operands[static_cast<size_t>(

@@ -73,7 +73,7 @@ inline bool has_windows_of_padding(const KernelCase& item) {
   return item.op == OpKind::DepthwiseConv2d && has_some(params_of<DepthwiseConv2dParams>(item));
 }
 
-// The inputs of a case: random tensors, all rows of them, weights unpacked and packed.
+// Makes the inputs of a case: random tensors, all rows of them, weights unpacked and packed.
 class CaseInputs {
  public:
   CaseInputs(const KernelCase& item, uint32_t seed) : item_(&item) {
@@ -110,7 +110,8 @@ class CaseInputs {
       const auto count = static_cast<int64_t>(whole_[i].bytes() / sizeof(float));
       if (item_->operands[i].layout == Layout::Packed && shape.rank > 1) {
         if (!std::isnan(special.values[0]) || has_windows_of_padding(*item_)) continue;
-        // [oc, ...] of a convolution, [k, n] of a matrix product, [d, n, ...] of Recurrent.
+        // Weights are [oc, ...] of a convolution, [k, n] of a matrix product, [d, n, ...] of
+        // Recurrent.
         const bool is_product = item_->op == OpKind::MatMul;
         const int64_t rows = item_->op == OpKind::Recurrent ? shape.dims[1] : 1;
         const int64_t channels = shape.dims[is_product ? 1 : 0] * rows;

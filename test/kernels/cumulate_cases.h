@@ -1,4 +1,4 @@
-// Every axis, in both directions, with and without the element itself; every dtype.
+// Covers every axis, in both directions, with and without the element itself; every dtype.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

@@ -230,7 +230,7 @@ TEST_CASE("slice steps forwards and backwards") {
   const auto rows = tensor<int8_t>({2, 1, 3}, {5, 4, 3, 11, 10, 9});
   CHECK(run_any(OpKind::Slice, &params, {box}, rows) == rows);
 
-  // Rank 5: one column, every second plane.
+  // This has rank 5 and takes one column, every second plane.
   params = {.start_3 = 1,
             .start_4 = 1,
             .step_0 = 1,
@@ -282,7 +282,7 @@ TEST_CASE("pad repeats as often as the pad needs") {
   };
   params.begin_0 = 5;
   params.end_0 = 4;
-  // numpy.pad([1, 2, 3], (5, 4), mode)
+  // These are numpy.pad([1, 2, 3], (5, 4), mode).
   const auto reflect = tensor<int64_t>({12}, {2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3});
   const auto wrap = tensor<int64_t>({12}, {2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1});
   const auto edge = tensor<int64_t>({12}, {1, 1, 1, 1, 1, 1, 2, 3, 3, 3, 3, 3});

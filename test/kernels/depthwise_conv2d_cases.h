@@ -1,4 +1,4 @@
-// Sizes around 16 channels and around the 4 and 8 pixels computed at once.
+// Covers sizes around 16 channels and around the 4 and 8 pixels computed at once.
 #pragma once
 
 #include "test/kernels/conv_case.h"
@@ -24,12 +24,12 @@ inline std::vector<KernelCase> depthwise_conv2d_cases() {
          .in_w = it.in_w,
          .window = it.window,
          .activation = kUnaryRelu});
-  // Runs of 8, 7, 4 and 1 outputs, with stride 2 as well; passes of 32 and 40 channels.
+  // Runs have 8, 7, 4 and 1 outputs, with stride 2 as well; passes have 32 and 40 channels.
   for (int32_t width : {14, 15, 21, 37})
     for (const ConvWindow& window : {k3x3Stride2, k5x5, k5x5Stride2})
       add({.name = "runs", .out_c = 24, .in_h = 5, .in_w = width, .window = window});
   add({.name = "passes of channels", .out_c = 72, .in_h = 5, .in_w = 120});
-  // Enough work for several tasks: rows, and rows with panels.
+  // These have enough work for several tasks: rows, and rows with panels.
   add({.name = "tasks of rows", .batch = 2, .out_c = 32, .in_h = 29, .in_w = 28});
   add({.name = "tasks of rows and panels", .out_c = 500, .in_h = 7, .in_w = 7});
   return cases;

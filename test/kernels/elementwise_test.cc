@@ -425,7 +425,7 @@ TEST_CASE("logic and bits") {
 
 TEST_CASE("integers broadcast over five dims") {
   const BinaryParams params = {.kind = kBinaryAdd};
-  // a[i, k] + b[j, 0]: a steps over the first and the last axis, b over the second.
+  // In a[i, k] + b[j, 0], a steps over the first and the last axis, b over the second.
   CHECK(run_any(OpKind::Binary, &params,
                 {tensor<int16_t>({2, 1, 1, 1, 3}, {1, 2, 3, 4, 5, 6}),
                  tensor<int16_t>({2, 1, 1, 1}, {10, 20})},

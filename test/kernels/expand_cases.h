@@ -1,4 +1,4 @@
-// Dims of one and missing dims at every place, every element size.
+// Covers dims of one and missing dims at every place, every element size.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

@@ -1,4 +1,4 @@
-// Every axis; indices of rank 0 to 3, inside and outside; elements and slices.
+// Covers every axis; indices of rank 0 to 3, inside and outside; elements and slices.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

@@ -1,4 +1,4 @@
-// Every axis, indices smaller than the data and longer along the axis.
+// Covers every axis; indices are smaller than the data and longer along the axis.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

@@ -7,8 +7,8 @@
 namespace codl::test {
 namespace {
 
-// As i64: -1, the smallest, the largest; as f32 also a NaN, 0 and -0, infinity, the largest number
-// and one beyond every integer.
+// As i64 these are -1, the smallest, the largest; as f32 also a NaN, 0 and -0, infinity, the
+// largest number and one beyond every integer.
 constexpr uint64_t kPatterns[] = {
     0xffffffffffffffff, 0x8000000000000000, 0x7fffffffffffffff, 0x7f8000007f800000,
     0xff800000ff800000, 0x7f7fffff7f7fffff, 0xdf000000df000000,

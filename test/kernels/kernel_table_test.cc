@@ -135,7 +135,7 @@ TEST_CASE("operands are of the kernel's dtype, bounded, and as large as their me
   CHECK(check_unary(x, y) == "operand memory as large as its shape");
   CHECK(check_unary(plain({(1 << 24) + 1}), y) == "dims of at most 2^24");
   CHECK(check_unary(plain({1 << 16, 1 << 14, 2}), y) == "operands of at most 2^30 elements");
-  // 2^28 + 2^20 pixels of one channel, padded to four.
+  // The map has 2^28 + 2^20 pixels of one channel, padded to four.
   CHECK(check_unary(nhwc({1, 1, (1 << 14) + 64, 1 << 14}), y) ==
         "operands of at most 2^30 elements");
   x = y;

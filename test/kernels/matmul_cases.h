@@ -1,4 +1,4 @@
-// Sizes around the tiles (1, 4, 6, 14 rows; 16 and 32 columns).
+// Covers sizes around the tiles (1, 4, 6, 14 rows; 16 and 32 columns).
 #pragma once
 
 #include "test/kernels/kernel_case.h"

@@ -1,4 +1,4 @@
-// Batches, classes and boxes around one; random corners, thresholds in [-1, 1].
+// Covers batches, classes and boxes around one; random corners, thresholds in [-1, 1].
 #pragma once
 
 #include "test/kernels/kernel_case.h"

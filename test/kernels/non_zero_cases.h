@@ -1,4 +1,4 @@
-// Every dtype, ranks 0 to 8.
+// Covers every dtype, ranks 0 to 8.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

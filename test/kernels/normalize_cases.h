@@ -1,4 +1,5 @@
-// Layer, instance, group and batch statistics in both layouts; scale and bias of every broadcast.
+// Covers layer, instance, group and batch statistics in both layouts; scale and bias of every
+// broadcast.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

@@ -1,4 +1,4 @@
-// Every kind and layout, pads of none, few and more than the dim, with and without a value.
+// Covers every kind and layout, pads of none, few and more than the dim, with and without a value.
 #pragma once
 
 #include "kernels/pad/pad.h"

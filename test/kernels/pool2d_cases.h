@@ -1,4 +1,5 @@
-// Windows with padding, dilation, ceil mode and of the whole map; channels around the vectors.
+// Covers windows with padding, dilation, ceil mode and of the whole map; channels around the
+// vectors.
 #pragma once
 
 #include "kernels/pool2d/pool2d.h"

@@ -140,7 +140,7 @@ TEST_CASE("work of a recurrent network, by hand") {
   CHECK(work.moved_bytes ==
         4.0 * 128 * (512 + 4 * 16) + 4.0 * 128 * 3 * (512 + 16) + 3.0 * 128 * (4 * 5 + 11) * 4);
   CHECK(work.tasks == 1);
-  // All operands once, and the weights of the state in two further steps.
+  // It reads all operands once, and the weights of the state in two further steps.
   CHECK(work.beyond_l1_bytes == work.read_bytes + work.weight_bytes + 2.0 * 512 * 128 * 4);
   CHECK(work.beyond_l2_bytes == 0);
   // The first step multiplies no state if that is zero.

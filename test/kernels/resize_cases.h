@@ -1,5 +1,5 @@
-// Maps of f32 for the fast kernels: every rounding and kind of coordinates, larger and smaller; any
-// axes and dtypes for the reference.
+// Covers maps of f32 for the fast kernels: every rounding and kind of coordinates, larger and
+// smaller; any axes and dtypes for the reference.
 #pragma once
 
 #include "test/kernels/kernel_case.h"
@@ -36,7 +36,7 @@ inline KernelCase make_resize_case(const ResizeCase& resize) {
            nhwc_operand({resize.batch, resize.channels, resize.out_h, resize.out_w})}};
 }
 
-// Cases of the reference alone: Plain.
+// Adds cases for the reference alone, in Plain.
 inline void add_any_resize_cases(std::vector<KernelCase>& cases) {
   ResizeParams params;
   params.coordinates = kResizeHalfPixel;

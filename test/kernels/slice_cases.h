@@ -1,4 +1,5 @@
-// Steps of every sign and size, every element size, ranks up to 8; runs kept, merged and broken.
+// Covers steps of every sign and size, every element size, ranks up to 8; runs kept, merged and
+// broken.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

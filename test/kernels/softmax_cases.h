@@ -1,4 +1,4 @@
-// Every axis of both layouts; lengths around the vectors.
+// Covers every axis of both layouts; lengths around the vectors.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

@@ -39,7 +39,7 @@ TEST_CASE("a convolution over a line, with stride, dilation and padding") {
   params.stride_0 = 2;
   params.dilation_0 = 2;
   params.pad_begin_0 = 1;
-  // Windows at -1, 1 and 3: 0 + 2 * 10, 2 + 4 * 10, 4 + 0.
+  // The windows are at -1, 1 and 3: 0 + 2 * 10, 2 + 4 * 10, 4 + 0.
   CHECK(run_any(OpKind::ConvNd, &params,
                 {tensor<float>({1, 1, 5}, {1, 2, 3, 4, 5}), tensor<float>({1, 1, 2}, {1, 10}),
                  tensor<float>({1}, {0.5f})},
@@ -61,7 +61,7 @@ TEST_CASE("a transposed convolution spreads each input over its window") {
   params.is_transposed = 1;
   params.stride_0 = 2;
   params.pad_begin_0 = 1;
-  // The sum of 1 and 2 times (1, 10, 100), two apart: 1 10 102 20 200 without its first.
+  // Adds 1 and 2 times (1, 10, 100), two apart: 1 10 102 20 200 without its first.
   CHECK(run_any(OpKind::ConvNd, &params,
                 {tensor<float>({1, 1, 2}, {1, 2}), tensor<float>({1, 1, 3}, {1, 10, 100})},
                 tensor<float>({1, 1, 5}, {0, 0, 0, 0, 0})) ==
@@ -104,7 +104,7 @@ TEST_CASE("an average counts the padding it is told to, and nothing behind it") 
   params.ceil_mode = 1;
   const TypedTensor x = tensor<float>({1, 1, 4}, {2, 4, 6, 8});
   const TypedTensor like = tensor<float>({1, 1, 3}, {0, 0, 0});
-  // Windows at -1, 1 and 3; the last runs past the padded end by one.
+  // The windows are at -1, 1 and 3; the last runs past the padded end by one.
   CHECK(run_any(OpKind::PoolNd, &params, {x}, like) == tensor<float>({1, 1, 3}, {3, 6, 8}));
   params.count_include_pad = 1;
   CHECK(run_any(OpKind::PoolNd, &params, {x}, like) == tensor<float>({1, 1, 3}, {2, 6, 4}));

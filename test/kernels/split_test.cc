@@ -116,7 +116,7 @@ std::vector<KernelCase> whole_cases(const KernelInfo& info, const std::vector<Ke
 }
 
 TEST_CASE("parts of a step make the whole, bit by bit", "[parts]") {
-  // One reference per operator, however many kernels.
+  // An operator has one reference, however many kernels it has.
   std::set<std::pair<OpKind, SplitDim>> checked_references;
   for (const KernelInfo& info : kKernelInfos) {
     if (info.processor != Processor::Cpu) continue;

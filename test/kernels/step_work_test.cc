@@ -100,7 +100,7 @@ TEST_CASE("work of a pointwise convolution on a CPU, by hand") {
   work = work_of(step, small);
   CHECK(work.beyond_last_bytes == work.beyond_l1_bytes + 100 * 64 * 4);  // with what is stored
 
-  // AVX2: 17 tiles, 15 of 6 and 2 of 5, of one panel each. NEON: 25 of 4.
+  // AVX2 has 17 tiles, 15 of 6 and 2 of 5, of one panel each; NEON has 25 of 4.
   work = work_of(step, cpu(8, 1));
   CHECK(work.macs == 100 * 64 * 32);
   CHECK(work.tile_calls == 17 * 4);
@@ -152,7 +152,7 @@ TEST_CASE("the busiest of unequal workers is the one whose work over its speed i
   CHECK(one.busiest_share == 1);
   StepWork four;
   fill_tasks(64, 32, machine, &four);
-  // 32 * (10000, 14261, 22782, 31303) / 31303: 10, 4, 9 and 9 tasks of two units.
+  // 32 * (10000, 14261, 22782, 31303) / 31303 gives 10, 4, 9 and 9 tasks of two units.
   CHECK(four.busiest_share == Approx(std::max(18 / 0.8521, 20 / 1.0) / 64));
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("work of a part has its own rows and channels") {
   StepForTest step = conv2d("conv2d_f32_cpu", params, 64, 64, 56, 3, 56);
   const StepWork whole = work_of(step, cpu(16, 4));
   CHECK(whole.needed_macs == 3136.0 * 64 * 576);
-  // 56 blocks of 56 pixels with all panels.
+  // There are 56 blocks of 56 pixels with all panels.
   CHECK(whole.tasks == 56);
   CHECK(whole.busiest_share == 0.25);
   CHECK(work_of(step, cpu(16, 3)).busiest_share == Approx(19.0 / 56));
@@ -188,7 +188,7 @@ TEST_CASE("work of a convolution by Winograd's method, by hand") {
   step.operands[1].bytes = winograd_packed_bytes(Packing::Winograd4, dims);
   const StepWork work = work_of(step, cpu(4, 1));
   CHECK(work.needed_macs == 64 * 16 * 144);
-  // 4 tiles of 4 x 4, 36 positions; 1 panel.
+  // There are 4 tiles of 4 x 4, 36 positions, 1 panel.
   CHECK(work.macs == 36 * 4 * 16 * 16);
   CHECK(work.tile_calls == 36);
   // In the input's transform a line takes 12 operations, 12 lines a tile; in the output's 13, 10.
@@ -248,7 +248,7 @@ TEST_CASE("work of a product with weights, by hand") {
   CHECK(shared.busiest_share == Approx(24.0 / 63));
   CHECK(shared.read_bytes == wide.read_bytes);
 
-  // A group of 16 work-items for each of 63 panels.
+  // There is a group of 16 work-items for each of 63 panels.
   step.symbol = "matmul_f32_cl_buffer";
   const StepWork work = work_of(step, gpu(8, 32));
   CHECK(work.work_groups == 63);
@@ -270,7 +270,7 @@ TEST_CASE("work of tiles in local memory, by hand") {
                             {},
                             {32, 32, 32, 4, 4, 4}};
   const StepWork work = work_of(step, gpu(8, 32));
-  // 2 x 2 groups of 2 steps; 8 x 8 tiles of 4 x 4 for each of 4 slices.
+  // There are 2 x 2 groups of 2 steps, and 8 x 8 tiles of 4 x 4 for each of 4 slices.
   CHECK(work.macs == 64 * 64 * 64);
   CHECK(work.work_groups == 4);
   CHECK(work.work_items == 4 * 256);
@@ -293,7 +293,7 @@ TEST_CASE("work of GPU kernels of a convolution, by hand") {
   CHECK(buffer.moved_bytes == 14 * 16 * (16 + 7) * 4 + 49 * 32 * 4);
   const StepWork texels =
       work_of(conv2d("conv2d_f32_cl_image", params, 16, 32, 7, 1, 7), gpu(8, 64));
-  // 8 texels of channels, 2 blocks of 4 pixels of each of 7 rows; groups of 4 x 4 x 4.
+  // There are 8 texels of channels, 2 blocks of 4 pixels of each of 7 rows; groups of 4 x 4 x 4.
   CHECK(texels.macs == 8 * 2 * 7 * 16 * 16);
   CHECK(texels.work_groups == 2 * 1 * 2);
   CHECK(texels.waves == 4);
@@ -311,7 +311,7 @@ TEST_CASE("work of pools, values and moves, by hand") {
   CHECK(maximum.read_bytes == 64 * 16 * 4);
   CHECK(maximum.moved_bytes == (16 * 16 * 4 + 16 * 16) * 4);
 
-  // A work-item of 16 channels for each pixel, four taps one after the other.
+  // Each pixel has a work-item of 16 channels, which takes four taps one after the other.
   const StepWork on_gpu = work_of(
       {"pool2d_f32_cl_buffer", &pool, {nhwc({1, 16, 8, 8}), nhwc({1, 16, 4, 4})}}, gpu(8, 32));
   CHECK(on_gpu.waves == 1);
@@ -321,15 +321,16 @@ TEST_CASE("work of pools, values and moves, by hand") {
   sigmoid.kind = kUnarySigmoid;
   const StepWork values =
       work_of({"unary_f32_cpu", &sigmoid, {plain({100}), plain({100})}}, cpu(4, 4));
-  // Limits, a sign, the exponential's ten, a sum, a comparison and a choice; a quotient.
+  // A sigmoid takes limits, a sign, the exponential's ten, a sum, a comparison and a choice; a
+  // quotient.
   CHECK(values.operations == 1600);
   CHECK(values.transcendentals == 100);
-  // An estimate of it and two instructions.
+  // It takes an estimate of the quotient and two instructions.
   const StepWork estimated =
       work_of({"unary_f32_cpu", &sigmoid, {plain({100}), plain({100})}}, cpu(16, 4));
   CHECK(estimated.operations == 1900);
   CHECK(estimated.transcendentals == 0);
-  // An exponential and a quotient.
+  // It takes an exponential and a quotient.
   CHECK(work_of({"unary_f32_cl_buffer", &sigmoid, {plain({100}), plain({100})}}, gpu(8, 32))
             .transcendentals == 200);
 

@@ -1,4 +1,4 @@
-// One, some and all of the elements, along every axis.
+// Covers one, some and all of the elements, along every axis.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

@@ -1,4 +1,4 @@
-// Every member of the family, Plain and Nhwc, with lengths around the vectors; every dtype.
+// Covers every member of the family, Plain and Nhwc, with lengths around the vectors; every dtype.
 #pragma once
 
 #include "kernels/unary/unary.h"

@@ -29,7 +29,7 @@ def run(*command, cwd=None, env=None, code=0):
 
 
 class Project:
-    """A copy of project/ in an empty folder, configured."""
+    """Copies project/ to an empty folder and configures it."""
 
     def __init__(self, folder, generator, prefix, *settings):
         self.source = os.path.join(folder, "a project")

@@ -6,7 +6,7 @@ namespace {
 
 const compiler::Pass kFoldBatchNorm[] = {{"fold_batch_norm", compiler::fold_batch_norm}};
 
-// Statistics for 2 channels: factors 2 / sqrt(4 + 0) = 1 and 6 / sqrt(9) = 2, shifts 1 - 10 * 1 and
+// For 2 channels the factors are 2 / sqrt(4 + 0) = 1 and 6 / sqrt(9) = 2, the shifts 1 - 10 * 1 and
 // 2 - 20 * 2.
 const std::string kStatistics =
     "float[2] s = {2, 6}, float[2] t = {1, 2}, float[2] m = {10, 20}, float[2] v = {4, 9}";

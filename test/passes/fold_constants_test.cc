@@ -40,7 +40,7 @@ TEST_CASE("a broadcast does not fill the plan") {
 }
 
 TEST_CASE("a few bytes do not become a large plan") {
-  // 64 tables of 4 MiB.
+  // The graph has 64 tables of 4 MiB.
   ir::Graph graph;
   llvm::SmallVector<ir::ValueId, 4> operands;
   for (const ir::Dims& dims : {ir::Dims{1 << 10, 1}, ir::Dims{1, 1 << 10}})

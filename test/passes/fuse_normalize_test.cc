@@ -8,7 +8,7 @@ const compiler::Pass kFuseNormalize[] = {{"fold_constants", compiler::fold_const
                                          {"eliminate_dead", compiler::eliminate_dead},
                                          {"fuse_normalize", compiler::fuse_normalize}};
 
-// Nodes of x and other constants of the same dims, of rank 3.
+// Returns the graph after the fusion of nodes of x and other constants of the same dims, of rank 3.
 std::string norms_fused(const std::string& nodes, const std::string& outputs = "float[2,3,4] y") {
   return after(
       "g (float[2,3,4] x, float[2,3,4] z) => (" + outputs +

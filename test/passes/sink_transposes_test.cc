@@ -75,7 +75,7 @@ class RandomNetwork {
         std::vector<int> perm(from.dims.size());
         for (size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<int>(i);
         std::shuffle(perm.begin(), perm.end(), random_);
-        // Often undoes the last Transpose.
+        // It often undoes the last Transpose.
         if (!last_perm_.empty() && below(2) == 0)
           for (size_t i = 0; i < perm.size(); ++i)
             perm[static_cast<size_t>(last_perm_[i])] = static_cast<int>(i);

@@ -6,7 +6,8 @@ namespace {
 
 const compiler::Pass kWidenPools[] = {{"widen_pools", compiler::widen_pools}};
 
-// A map of 16 channels, pooled, and padded by `pads` with `value`; `more`: further nodes.
+// Returns a map of 16 channels, pooled, and padded by `pads` with `value`; `more` has further
+// nodes.
 std::string padded_pool(const std::string& pads, const std::string& value = "0",
                         const std::string& more = "") {
   return "g (float[1,16,4,4] x) => (float[1,c,h,w] y) <int64[8] pads = {" + pads +

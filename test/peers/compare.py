@@ -67,7 +67,7 @@ def is_newer(path, *sources):
 
 
 class Network:
-    """One ONNX file: its input, and each peer's form of it, in a folder of its own."""
+    """Holds one ONNX file: its input, and each peer's form of it, in a folder of its own."""
 
     def __init__(self, path, options):
         self.name = os.path.splitext(os.path.basename(path))[0]
@@ -79,7 +79,7 @@ class Network:
             if not is_newer(self.model, path):
                 run(sys.executable, options.fill_weights, path, self.model)
         else:
-            # A link, because pnnx writes files beside the model.
+            # This is a link, because pnnx writes files beside the model.
             if os.path.lexists(self.model):
                 os.remove(self.model)
             os.symlink(os.path.abspath(path), self.model)
@@ -177,7 +177,7 @@ class Network:
 
 
 class Samples:
-    """The measurements, keyed by (network, threads, peer)."""
+    """Holds the measurements, keyed by (network, threads, peer)."""
 
     def __init__(self):
         self.of = {}

@@ -65,7 +65,7 @@ def import_wheels():
 
 
 class Network:
-    """One ONNX file with its input, and ONNX Runtime's outputs for it."""
+    """Holds one ONNX file with its input, and ONNX Runtime's outputs for it."""
 
     def __init__(self, path, options):
         self.name = os.path.splitext(os.path.basename(path))[0]

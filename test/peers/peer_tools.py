@@ -29,7 +29,7 @@ def file_name(tensor):
     return "".join(c if c.isascii() and (c.isalnum() or c in "_.-") else "_" for c in tensor) + ".npy"
 
 
-# The error of ONNX Runtime's Sigmoid.
+# ONNX Runtime's Sigmoid has this error.
 SIGMOID_ERROR = 2e-7
 
 

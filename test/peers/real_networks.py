@@ -45,7 +45,7 @@ def error_of(found, expected):
 
 
 class Golden:
-    """One .npz: inputs as files, outputs as (dims, values, stride)."""
+    """Reads one .npz: inputs as files, outputs as (dims, values, stride)."""
 
     def __init__(self, data, work):
         self.inputs, self.shapes, self.outputs = [], [], {}

@@ -11,7 +11,7 @@ namespace {
 
 using compiler::Term;
 
-// Times of a step with so many microseconds of arithmetic, reading and weights.
+// Returns times of a step with so many microseconds of arithmetic, reading and weights.
 TermTimes times_with(double compute_us, double read_us, double weights_us = 0) {
   TermTimes times;
   times[Term::Compute] = compute_us;

@@ -102,7 +102,7 @@ TEST_CASE("codlc chooses the tiles that codl-profile writes") {
     facts.machine.set(field.value, 8, Origin::Measured);
   for (const auto& field : compiler::kGpuMachineFields)
     facts.machine.set(field.value, 8, Origin::Measured);
-  // Limit for some_tiles().
+  // This limits some_tiles().
   facts.machine.set(&compiler::GpuMachine::local_kb, 34, Origin::Measured);
   const kernels::GpuFacts gpu = facts.processor_facts().gpu;
   const compiler::DeviceProfile profile = test::value_of(

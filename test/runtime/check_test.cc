@@ -150,7 +150,7 @@ TEST_CASE("a work-group that does not run is found, whichever kernel it is of") 
           CHECK_THAT(session.diag.message, Catch::Contains("_cl_"));
           CHECK_THAT(session.diag.message, Catch::Contains("expected"));
         }
-        // Found once per round through the steps.
+        // Each round through the steps finds it once.
         CHECK(found == 1);
         CHECK(session.info().failed_runs == 1);
         driver.every = 1 << 30;

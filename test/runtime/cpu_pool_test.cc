@@ -187,7 +187,7 @@ TEST_CASE("a job ends without workers that have no core, however late they are t
 
 TEST_CASE("a pool works with the threads that the system grants") {
   constexpr uint16_t kSpeeds[] = {kFullSpeed, 4000, 2000, 2000};
-  // Ends of the first share: 100 * 10000 / all speeds.
+  // The first share ends at 100 * 10000 / all speeds.
   constexpr int32_t kEnds[] = {100, 71, 62, 55};
   for (int32_t granted = 0; granted < 4; ++granted) {
     const test::GrantedThreads threads(granted);

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A cache in a folder of its own, removed at the end.
+// Keeps a cache in a folder of its own, removed at the end.
 struct Cache {
   Cache() {
     fs::remove_all(folder);

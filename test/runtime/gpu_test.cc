@@ -36,7 +36,7 @@ TEST_CASE("both halves of a split relu arrive, in every kind of sharing and both
 }
 
 TEST_CASE("no more is enqueued ahead than the plan's bound, by the steps' predicted times") {
-  // Three GPU steps of a microsecond each, one after the other.
+  // The plan has three GPU steps of a microsecond each, one after the other.
   const auto most_ahead = [](float max_ahead_us) {
     TestPlan test_plan = relu_plan({.half = GpuHalf::FineSvmImages});
     test_plan.variants[0].max_ahead_us = max_ahead_us;
@@ -97,7 +97,7 @@ TEST_CASE("the timeline has both queues, on one clock") {
       for (size_t i = 0; i < count; ++i) {
         queues.insert(times[i].queue);
         CHECK(times[i].start_ns <= times[i].end_ns);
-        // 1 ms of tolerance: one call relates the two clocks.
+        // The tolerance is 1 ms: one call relates the two clocks.
         CHECK(times[i].start_ns >= before_ns - 1'000'000);
         CHECK(times[i].end_ns <= after_ns + 1'000'000);
         if (times[i].queue == 0) {

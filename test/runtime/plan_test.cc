@@ -16,7 +16,7 @@
 namespace codl::test {
 namespace {
 
-// A file in the working directory, removed at the end.
+// Keeps a file in the working directory, removed at the end.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::vector<uint8_t>& bytes) {

@@ -26,7 +26,7 @@ class VariantWriter {
     return add({.name = "io", .storage = storage, .dims = dims_, .bytes = plain_bytes()});
   }
 
-  // Rows [rows.begin, rows.end) in Nhwc.
+  // Adds rows [rows.begin, rows.end) in Nhwc.
   uint32_t nhwc(Storage storage, Range rows) {
     kernels::OperandShape shape = shape_of(Layout::Nhwc, rows);
     const uint64_t bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * 4;

@@ -1,4 +1,4 @@
-// A session of a relu plan with its buffers, for tests.
+// Makes a session of a relu plan with its buffers, for tests.
 #pragma once
 
 #include <cstdlib>

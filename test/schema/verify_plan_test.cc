@@ -96,7 +96,7 @@ TestPlan plan_of(TestVariant variant) {
   return plan;
 }
 
-// x -> t1 -> relu in two halves of rows -> t2; t2 + constant -> t3 -> y.
+// Has x -> t1 -> relu in two halves of rows -> t2; t2 + constant -> t3 -> y.
 TestPlan cpu_plan() {
   TestVariant variant;
   variant.host_bytes = 4096;
@@ -168,7 +168,7 @@ TestTensor plain_tensor(std::string name, Storage storage, uint64_t offset_bytes
   return tensor;
 }
 
-// The middle rows of a matrix of 4.
+// Takes the middle rows of a matrix of 4.
 SliceParams slice_of_rows() {
   SliceParams slice;
   slice.step_0 = slice.step_1 = 1;
@@ -1175,10 +1175,10 @@ TEST_CASE("each rule of who holds a sub-buffer refuses its bad example") {
        {"an output mapped for writing",
         [](auto&, auto& v) { v.steps[0].map_access = MapAccess::Read; }},
        {"operands of a GPU step not mapped, or inputs mapped for reading",
-        // reads t1 before its unmap
+        // It reads t1 before its unmap.
         [](auto&, auto& v) { std::swap(v.steps[2], v.steps[3]); }},
        {"operands of a GPU step not mapped, or inputs mapped for reading",
-        // writes t2, mapped for reading
+        // It writes t2, mapped for reading.
         [](auto&, auto& v) { std::swap(v.steps[3], v.steps[4]); }},
        {"a tensor that shares no byte with a mapped one",
         [](auto&, auto& v) {
@@ -1250,7 +1250,7 @@ TEST_CASE("sub-buffers are mapped and unmapped in any order, as a list of them i
       bool to_write;
     };
     std::vector<Held> held;
-    // Tensors of one unit and of three, so that some share bytes.
+    // Tensors have one unit or three, so that some share bytes.
     for (uint64_t i = 0; i < 24; ++i) {
       TestTensor tensor = nhwc_tensor("t", Storage::Shared, 1024 * i);
       if (i % 3 == 0) {
@@ -1309,7 +1309,7 @@ TEST_CASE("sub-buffers are mapped and unmapped in any order, as a list of them i
 TEST_CASE("the GPU may read what is mapped for reading") {
   TestPlan plan = sub_buffer_plan();
   TestVariant& variant = plan.variants[0];
-  // t3 = relu(t2) while the host reads t2.
+  // The GPU computes t3 = relu(t2) while the host reads t2.
   variant.tensors.push_back(nhwc_tensor("t3", Storage::Shared, 2048));
   variant.steps.insert(variant.steps.begin() + 6, kernel_step("unary_f32_cl_buffer", {2, 4}));
   CHECK(verify(test::to_bytes(plan)).ok());

@@ -67,7 +67,7 @@ struct SoakOptions {
   throw ToolError(ExitCode::Internal, where + ": expected " + expected + ", found " + found);
 }
 
-// The resources that the process holds.
+// Counts the resources that the process holds.
 struct Held {
   int64_t allocated_bytes = 0;  // from the C library; 0 where a sanitizer has its own
   int mapped_plans = 0;
@@ -128,7 +128,7 @@ void check_held(const std::string& where, const Held& before, Held after) {
     fail(where, "no more than " + describe(before), describe(after));
 }
 
-// Inputs and output buffers of one thread.
+// Holds inputs and output buffers of one thread.
 struct Tensors {
   std::vector<std::vector<Tensor>> inputs;  // indexed by set
   std::vector<Tensor> outputs;
@@ -151,7 +151,7 @@ std::vector<std::byte> bytes_of(const std::vector<Tensor>& outputs) {
   return bytes;
 }
 
-// Outputs, keyed by variant and set of inputs.
+// Holds outputs, keyed by variant and set of inputs.
 using Expected = std::map<std::pair<std::string, uint64_t>, std::vector<std::byte>>;
 
 class Soak {

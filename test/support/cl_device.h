@@ -24,7 +24,7 @@ struct ClOperand {
   bool is_output = false;
 };
 
-// A launch with its operands in memory objects.
+// Runs a launch with its operands in memory objects.
 class ClStep {
  public:
   ~ClStep();

@@ -1,4 +1,4 @@
-// Helpers for llvm::Expected and llvm::Error in tests.
+// Helps tests with llvm::Expected and llvm::Error.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@
 
 namespace codl::test {
 
-// The simulated device's properties.
+// Sets the simulated device's properties.
 struct FakeDevice {
   bool has_platform = true;
   bool has_device = true;
@@ -27,7 +27,7 @@ struct FakeDevice {
   size_t max_group_items = 1024;
   size_t max_group_side = 1024;
   cl_ulong group_local_bytes = 32 * 1024;
-  // The driver's answer for every kernel.
+  // The driver answers this for every kernel.
   size_t kernel_group_items = 1024;
   cl_ulong kernel_local_bytes = 0;
   size_t image_row_texels = 1;       // rows of images are padded to a multiple of this
@@ -36,7 +36,7 @@ struct FakeDevice {
   bool takes_early_unmap = true;
 };
 
-// Bytes of the memory objects that the simulated device holds.
+// Counts bytes of the memory objects that the simulated device holds.
 struct FakeBytes {
   int64_t svm = 0;
   int64_t host_visible = 0;  // CL_MEM_ALLOC_HOST_PTR
@@ -55,7 +55,7 @@ class FakeCl {
 
   const rt::ClApi& api() const { return api_; }
 
-  // Names of the called functions, in order.
+  // Returns the names of the called functions, in order.
   const std::vector<std::string>& calls() const { return calls_; }
   int count(const std::string& name) const;
   void clear_calls() { calls_.clear(); }
@@ -68,7 +68,7 @@ class FakeCl {
   // SVM allocations released while a queue had commands that no clFinish had waited for.
   int frees_in_use() const { return frees_in_use_; }
 
-  // Bytes that the simulated device holds.
+  // Returns the bytes that the simulated device holds.
   const FakeBytes& held() const { return held_; }
   // Events that its markers have waited for.
   int marker_waits() const { return marker_waits_; }

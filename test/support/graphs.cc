@@ -76,7 +76,7 @@ ir::Graph GraphBuilder::finish(ir::ValueId value) {
 
 namespace {
 
-// True if an operator, not a copy, writes images.
+// Says whether an operator that is not a copy writes images.
 bool has_image_kernel(OpKind op) {
   return op != OpKind::Convert && llvm::any_of(kKernelInfos, [&](const KernelInfo& info) {
            return info.op == op && info.layout == Layout::Image2d;

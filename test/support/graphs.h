@@ -40,7 +40,7 @@ class GraphBuilder {
 // those on images.
 compiler::DeviceProfile test_profile(Sharing sharing, Layout gpu_layout = Layout::Nhwc);
 
-// Three convolutions on 16 x 16 maps: 3x3, 3x3 with a residual, 1x1.
+// Returns three convolutions on 16 x 16 maps: 3x3, 3x3 with a residual, 1x1.
 inline ir::Graph three_convs() {
   GraphBuilder builder(16, 16, 16);
   const ir::ValueId a = builder.conv("a", builder.input(), 32);

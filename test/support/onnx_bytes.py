@@ -30,7 +30,7 @@ def value_info(name, dims, elem_type=FLOAT):
 
 
 def node(op, inputs, outputs, name, bodies=None):
-    """bodies: graph(), keyed by attribute."""
+    """`bodies` holds graph(), keyed by attribute."""
     attributes = b"".join(_field(5, _field(1, key) + _field(6, body) + _field(20, 5))
                           for key, body in (bodies or {}).items())
     return (b"".join(_field(1, i) for i in inputs) + b"".join(_field(2, o) for o in outputs) +

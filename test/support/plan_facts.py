@@ -2,7 +2,7 @@
 checks that it is what the flags of a mode ask for."""
 import json
 
-# Flags of codlc by mode: the partitioner's choice, one processor, forced splits (with chains along the height).
+# Gives codlc's flags by mode: the partitioner's choice, one processor, forced splits (chains along the height).
 RATIO = 0.5
 MODES = {
     "auto": [],

@@ -1,4 +1,4 @@
-// Bounds of the difference between a kernel's result and the reference, per dtype.
+// Bounds the difference between a kernel's result and the reference, per dtype.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// zero_queue PLAN cpu|gpu OUT: see zero_queue.h; for test/peers and the end-to-end scripts.
+// zero_queue PLAN (cpu or gpu) OUT makes one queue of a plan write zeros (zero_queue.h), for
+// test/peers and the end-to-end scripts.
 #include <cstdio>
 #include <cstring>
 #include <fstream>

@@ -84,7 +84,7 @@ TEST_CASE("what format_npy writes, parse_npy reads") {
 }
 
 TEST_CASE("the header is the one that NumPy writes") {
-  // np.save of np.zeros((2, 3), np.float32), NumPy 1.24: 128 bytes before the data.
+  // NumPy 1.24's np.save of np.zeros((2, 3), np.float32) writes 128 bytes before the data.
   const std::string file = format_npy(CODL_FLOAT32, {2, 3}, kData);
   CHECK(file.substr(0, 10) == std::string("\x93NUMPY\x01\x00\x76\x00", 10));
   CHECK(file.substr(10, 58) == "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), ");
@@ -100,7 +100,7 @@ TEST_CASE("both versions, any order of keys and any quotes are read") {
 }
 
 TEST_CASE("an array in Fortran order is read as the array it is") {
-  // [[0, 1, 2], [3, 4, 5]] of uint8: column by column in the file.
+  // [[0, 1, 2], [3, 4, 5]] of uint8 lies column by column in the file.
   const std::string columns("\x00\x03\x01\x04\x02\x05", 6);
   const Npy npy = parse_npy(
       "x.npy", file_of("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }", columns));

@@ -22,7 +22,7 @@ namespace {
 
 using test::value_of;
 
-// Two 3x3 convolutions, one after the other, with a co-execution and a CPU variant.
+// Has two 3x3 convolutions, one after the other, with a co-execution and a CPU variant.
 struct Example {
   ir::Graph graph;
   std::vector<Schedule> schedules;
@@ -220,7 +220,7 @@ TEST_CASE("the JSON shows how each convolution is divided, halo and all") {
                      R"(cpu b {"dim":"height","extent":16,"owned":[8,16],"range":[8,16]})",
                      R"(gpu a {"dim":"height","extent":16,"owned":[0,8],"range":[0,9]})",
                      R"(gpu b {"dim":"height","extent":16,"owned":[0,8],"range":[0,8]})"});
-  // 16 x 16 pixels x 9 taps x (16 x 32 + 32 x 32) channels.
+  // There are 16 x 16 pixels x 9 taps x (16 x 32 + 32 x 32) channels.
   CHECK(owned_macs == 16 * 16 * 9 * (16 * 32 + 32 * 32));
   CHECK(variant["convolution_macs"]["cpu"] == variant["convolution_macs"]["gpu"]);
   CHECK(plan["variants"][1]["convolution_macs"]["gpu"] == 0);

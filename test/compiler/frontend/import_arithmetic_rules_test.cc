@@ -86,7 +86,7 @@ TEST_CASE("Hardmax takes the first of the largest") {
 }
 
 TEST_CASE("LRN adds up neighbouring channels") {
-  // Squares 1, 4, 9; windows of two begin at the element itself: 5, 13, 9.
+  // The squares are 1, 4, 9; windows of two begin at the element itself: 5, 13, 9.
   const std::vector<float> y = computed(
       "g (float[1,3,1,1] x) => (float[1,3,1,1] y) "
       "{ y = LRN<size = 2, alpha = 2.0, beta = 1.0, bias = 1.0>(x) }",

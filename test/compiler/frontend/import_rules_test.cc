@@ -35,10 +35,10 @@ TEST_CASE("auto_pad becomes pads") {
     return std::vector<int32_t>{params.pad_top, params.pad_left, params.pad_bottom,
                                 params.pad_right, graph.value(graph.outputs()[0]).type.dims[2]};
   };
-  // Stride 1: 3 and 2 rows of padding, with the odd one after or before.
+  // Stride 1 needs 3 and 2 rows of padding, with the odd one after or before.
   CHECK(pads("SAME_UPPER", 1, 8) == std::vector<int32_t>{1, 1, 2, 1, 8});
   CHECK(pads("SAME_LOWER", 1, 8) == std::vector<int32_t>{2, 1, 1, 1, 8});
-  // Stride 3 over 8: ceil(8/3) = 3 windows, (3-1)*3+4-8 = 2 and (3-1)*3+3-8 = 1 of padding.
+  // Stride 3 over 8 needs ceil(8/3) = 3 windows, (3-1)*3+4-8 = 2 and (3-1)*3+3-8 = 1 of padding.
   CHECK(pads("SAME_UPPER", 3, 8) == std::vector<int32_t>{1, 0, 1, 1, 3});
   CHECK(pads("VALID", 1, 8) == std::vector<int32_t>{0, 0, 0, 0, 5});
   CHECK(pads("NOTSET", 1, 8) == std::vector<int32_t>{0, 0, 0, 0, 5});
@@ -48,7 +48,7 @@ TEST_CASE("BatchNormalization: a scale and a shift, whatever the rank") {
   const std::string statistics =
       " <float[2] s = {2, 6}, float[2] t = {1, 2}, float[2] m = {10, 20}, float[2] v = {4, 9}>"
       " { y = BatchNormalization<epsilon = 0.0>(x, s, t, m, v) }";
-  // Factors 2/2 and 6/3, shifts 1 - 10 and 2 - 40.
+  // The factors are 2/2 and 6/3, the shifts 1 - 10 and 2 - 40.
   const std::vector<float> input = {1, 2, 3, 4};
   const std::vector<float> expected = {-8, -7, -32, -30};
   CHECK(computed("g (float[1,2,1,2] x) => (float[1,2,1,2] y)" + statistics, input) == expected);
@@ -162,7 +162,7 @@ TEST_CASE("Softmax: over all dims from the axis before opset 13, along it since"
 }
 
 TEST_CASE("Gemm: alpha and beta go into the constants") {
-  // x [1,2] = {1, 10}; B = {1, 2, 3, 4, 5, 6} as [2,3] or transposed.
+  // x [1,2] is {1, 10}; B is {1, 2, 3, 4, 5, 6} as [2,3] or transposed.
   const std::vector<float> x = {1, 10};
   auto gemm = [&](const std::string& attributes, const std::string& b, const std::string& c) {
     return computed("g (float[1,2] x) => (float[1,3] y) <float" + b +

@@ -38,7 +38,7 @@ TEST_CASE("Conv with computed weights, or over a box, is a ConvNd") {
 }
 
 TEST_CASE("ConvTranspose with constant weights is a Conv2d of blocks") {
-  // The sum of 1 and 2 times (1, 10, 100), two apart: 1 10 102 20 200.
+  // Adds 1 and 2 times (1, 10, 100), two apart: 1 10 102 20 200.
   const std::string head =
       "g (float[1,1,2] x) => (float[1,1,n] y) <float[1,1,3] w = {1, 10, 100}> ";
   auto transposed = [&](const std::string& attributes) {
@@ -193,8 +193,8 @@ TEST_CASE("MaxPool's second output says where") {
 }
 
 TEST_CASE("DeformConv reads the map where its offsets say, zeros outside") {
-  // Two taps side by side, with weights 1 and 10, over one row; offsets[taps * (row, column), 1,
-  // 3].
+  // There are two taps side by side, with weights 1 and 10, over one row; the offsets are [taps *
+  // (row, column), 1, 3].
   const auto convolved = [](const std::string& offsets, const std::string& rest = "") {
     return computed(
         "g (float[1,1,1,4] x) => (float[1,1,1,3] y) <float[1,1,1,2] w = {1, 10}, "

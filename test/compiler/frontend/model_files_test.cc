@@ -34,7 +34,7 @@ struct Folder {
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-// y = x + w, with w [2] in another file.
+// Imports y = x + w, with w [2] in another file.
 std::string external_error(const Folder& folder, const Entries& entries) {
   onnx::ModelProto model;
   REQUIRE(model.ParseFromString(
@@ -322,7 +322,7 @@ TEST_CASE("weights of other float types are converted, with one note per type") 
     tensor.clear_float_data();
     tensor.set_data_type(tensor.name() == "h" ? onnx::TensorProto::FLOAT16
                                               : onnx::TensorProto::BFLOAT16);
-    // 1 and the smallest subnormal; 2 and -0.
+    // These are 1 and the smallest subnormal; 2 and -0.
     for (int bits :
          tensor.name() == "h" ? std::vector<int>{0x3c00, 0x0001} : std::vector<int>{0x4000, 0x8000})
       tensor.add_int32_data(bits);

@@ -243,7 +243,7 @@ TEST_CASE("declared dims that are not those computed: one note, and the computed
                    info.set_name("t");
                  }) ==
         Notes{note + "'y' [9] is [2,3], 'z' [9] is [2,3], 'w' [9] is [2,3], and 1 more"});
-  // A constant, and an input.
+  // The first output is an input, the second a constant.
   CHECK(notes_of("g (float[2,3] x) => (float[6] x) {}") == Notes{note + "'x' [6] is [2,3]"});
   CHECK(notes_of("g (float[1] x) => (float[6] c) <float[2,3] c> {}") ==
         Notes{note + "'c' [6] is [2,3]"});

@@ -13,7 +13,7 @@ Bytes floats(const std::vector<float>& elements) {
   return Bytes(first, first + elements.size() * sizeof(float));
 }
 
-// y = relu(x w + b), 1x1 over a 2x2 map.
+// Computes y = relu(x w + b), 1x1 over a 2x2 map.
 ir::Graph network() {
   return test::value_of(import_onnx(test::onnx_model(R"(
       g (float[1,2,2,2] x) => (float[1,1,2,2] y, float[1,2,2,2] t)

@@ -15,7 +15,7 @@ Node relu(std::string name, ValueId input) {
           .name = std::move(name)};
 }
 
-// x -> first -> second, a constant beside.
+// Has x -> first -> second, and a constant that nothing reads.
 struct Good {
   Graph graph;
   ValueId x = graph.add_input("x", kMap);

@@ -5,7 +5,7 @@
 namespace codl::compiler {
 namespace {
 
-// Two tensors in each memory, alive at the same time, and a right plan for them.
+// Has two tensors in each memory, alive at the same time, and a right plan for them.
 struct Example {
   ScheduleBuilder builder;
   TensorId host = builder.tensor(Storage::Host, 100);

@@ -43,7 +43,7 @@ inline std::vector<uint8_t> random_floats(int64_t count, uint32_t seed) {
   return bytes;
 }
 
-// The same for other dtypes: numbers in [-10, 10].
+// Returns the same for other dtypes: numbers in [-10, 10].
 inline std::vector<uint8_t> random_elements(const ir::TensorType& type, uint32_t seed) {
   if (type.dtype == DType::F32) return random_floats(type.element_count(), seed);
   std::mt19937 random(seed);

@@ -207,7 +207,7 @@ TEST_CASE("multiply-adds of a node: sums of products, padding included") {
   for (const OpCase& op_case : op_cases()) {
     const ir::Graph graph = graph_of(op_case);
     const double macs = compiler::multiply_adds(ir::NodeView{graph, graph.node(0)});
-    // 34 channels of 5x4 outputs, 2 input channels each, 3x3 taps.
+    // There are 34 channels of 5x4 outputs, 2 input channels each, 3x3 taps.
     if (op_case.name == "conv grouped") CHECK(macs == 34.0 * 5 * 4 * 2 * 9);
     if (op_case.name == "depthwise") CHECK(macs == 18.0 * 6 * 4 * 9);
     if (op_case.name == "matmul") CHECK(macs == 2.0 * 35 * 5);

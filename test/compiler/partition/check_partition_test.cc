@@ -148,7 +148,7 @@ TEST_CASE("a chain that a path leaves and re-enters is not convex") {
   CHECK_THAT(llvm::toString(check_partition(graph, plan)), Catch::Contains("convex"));
 }
 
-// x -> a, b -> sum -> c: a, b and the sum cut at channel 16 of 32, in one chain.
+// In x -> a, b -> sum -> c, one chain cuts a, b and the sum at channel 16 of 32.
 TEST_CASE("a node of a chain of channels reads what its own processor makes") {
   test::GraphBuilder builder(16, 16, 16);
   const ir::ValueId a = builder.conv("a", builder.input(), 32);

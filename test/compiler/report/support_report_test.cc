@@ -86,7 +86,7 @@ TEST_CASE("the report says what runs where and what the rest costs") {
   CHECK(integer(gathers, "gpu_count") == 0);
   CHECK(integer(gathers, "cpu_placed") == 1);
   const llvm::json::Object& sums = row_of(outcome, "Cumulate");
-  // To the CPU for both, and back.
+  // Both go to the CPU, and back.
   CHECK(integer(gathers, "syncs") + integer(sums, "syncs") >= 2);
   const llvm::json::Object& summary = *outcome.report.getAsObject();
   CHECK(number(summary, "fallback_share") == 0);

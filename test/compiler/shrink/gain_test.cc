@@ -231,7 +231,7 @@ TEST_CASE("groups that are ranked one at a time, for want of memory, have the sa
   REQUIRE(ranks.size() == 2);
   CHECK(ranks[0].size() == 64);
   CHECK(ranks[1].size() == 64);
-  // Two matrices of 64 x 64 doubles.
+  // A group has two matrices of 64 x 64 doubles.
   constexpr int64_t kOneGroup = 2 * 64 * 64 * 8;
   CHECK(compiler::elimination_ranks(graph, groups, moments, kOneGroup) == ranks);
   const auto none = compiler::elimination_ranks(graph, groups, moments, kOneGroup - 1);

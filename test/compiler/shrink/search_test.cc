@@ -147,7 +147,7 @@ TEST_CASE("scale and shift of a normalisation are fitted again") {
   r.graph.set_outputs({r.reshape(y, {1, 8 * 36})});
   r.graph.name = "normalised";
   const ir::Graph untouched = r.graph;
-  // The same network, with a wrong scale and shift.
+  // This is the same network, with a wrong scale and shift.
   ir::Graph off = untouched;
   for (uint32_t slot : {1, 2}) {
     const ir::ValueId id = off.node(off.value(y).producer).inputs[slot];

@@ -18,8 +18,8 @@ namespace {
 
 using test::value_of;
 
-// Layers with the largest tiles: wide maps for Winograd's method, 1x1 filters of much depth and few
-// pixels, a product of many rows.
+// Returns layers with the largest tiles: wide maps for Winograd's method, 1x1 filters of much depth
+// and few pixels, a product of many rows.
 std::string large_layers() {
   return test::onnx_model(R"(large (float[1,64,56,56] x) => (float[64,1000] y)
 <float[64,64,3,3] w1, float[256,64,1,1] w2, float[256,256,3,3] w3, float[1024,256,1,1] w4, float[64,784] w5,

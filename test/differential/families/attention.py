@@ -1,4 +1,4 @@
-"""Attention in its forms, rotary embedding."""
+"""Draws attention in its forms and rotary embedding."""
 from case import *
 
 

@@ -1,4 +1,4 @@
-"""Functions of two and more operands with NumPy's broadcasting: arithmetic, comparisons, logic, bits, Where."""
+"""Draws functions of two and more operands with NumPy's broadcasting: arithmetic, comparisons, logic, bits, Where."""
 from case import *
 
 ARITHMETIC = ["Add", "Sub", "Mul", "Div", "Min", "Max", "Pow", "Mod", "PRelu"]

@@ -1,4 +1,4 @@
-"""Convolution in one to three dims: groups, depthwise, strides, dilations, pads of every kind, fused activations."""
+"""Draws convolutions in one to three dims: groups, strides, dilations, pads of every kind, fused activations."""
 from case import *
 
 

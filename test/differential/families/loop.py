@@ -11,7 +11,7 @@ INT, BOOL = onnx_type(np.int64), onnx_type(np.bool_)
 
 
 class Body:
-    """Nodes of a Loop's body, with names of their own."""
+    """Makes nodes of a Loop's body, with names of their own."""
 
     def __init__(self, build):
         self.build, self.nodes = build, []

@@ -1,4 +1,4 @@
-"""MatMul with broadcast batches, Gemm in all forms, Einsum."""
+"""Draws MatMul with broadcast batches, Gemm in all forms, Einsum."""
 from case import *
 
 EINSUMS = {"ij,jk->ik": 3, "bij,bjk->bik": 4, "bij,bkj->bik": 4, "ij->ji": 2, "bhid,bhjd->bhij": 5, "ii->i": 1,

@@ -1,6 +1,6 @@
-"""Softmax and its kin, batch, layer, instance, group, RMS and Lp normalisation, LRN.
+"""Draws Softmax and its kin, batch, layer, instance, group, RMS and Lp normalisation, LRN.
 
-Left out: Softmax and its kin before opset 13, which the evaluator reads as of 13.
+It leaves out Softmax and its kin before opset 13, which the evaluator reads as of 13.
 """
 from case import *
 

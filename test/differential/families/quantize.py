@@ -1,4 +1,4 @@
-"""QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, the integer products; per tensor and per axis."""
+"""Draws QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, the integer products; per tensor and per axis."""
 from case import *
 
 

@@ -60,7 +60,7 @@ def draw(rng):
     if chance(rng, 0.15):
         del attributes["coordinate_transformation_mode"]
     coordinates = attributes.get("coordinate_transformation_mode", "half_pixel")
-    # Usually resizes rows and columns of maps.
+    # It usually resizes rows and columns of maps.
     axes = list(range(max(rank - 2, 0), rank)) if chance(rng, 0.7) else \
         sorted(int(a) for a in rng.permutation(rank)[:int(rng.integers(1, rank + 1))])
     if mode == "cubic" and len(axes) > 3:

@@ -1,6 +1,6 @@
-"""GridSample, RoiAlign, NonMaxSuppression, DeformConv.
+"""Draws GridSample, RoiAlign, NonMaxSuppression, DeformConv.
 
-Left out: cubic GridSample with reflection and RoiAlign in max mode, where the evaluator and runtimes disagree.
+It leaves out cubic GridSample with reflection and RoiAlign in max mode, where the evaluator and runtimes disagree.
 """
 from case import *
 

@@ -9,7 +9,7 @@ from case import *
 
 
 class List:
-    """A sequence value: its name, the dims of its elements and their dtype."""
+    """Describes a sequence value: its name, the dims of its elements and their dtype."""
 
     def __init__(self, name, dims, dtype):
         self.name, self.dims, self.dtype = name, dims, dtype

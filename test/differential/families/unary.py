@@ -5,7 +5,7 @@ their poles (Tan, Acosh ... are drawn on safe ranges); Gelu's and Softplus's tai
 """
 from case import *
 
-# op: (low, high, attributes, special values)
+# Each op has (low, high, attributes, special values)
 INF = np.inf
 ANY = (0.0, -0.0, INF, -INF)
 FLOAT_OPS = {

@@ -22,12 +22,12 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import StratifiedKFold
 
 SIZE = 16  # the images, upscaled
-# Largest distortion of an image: degrees, share of its size, pixels; and the deviation of the noise on each pixel.
+# An image is turned by so many degrees, scaled by a share, shifted by pixels; NOISE is each pixel's deviation.
 TURN, SCALE, SHIFT, NOISE = 25, 0.15, 1.5, 0.2
 
 
 class Conv:
-    """A 3x3 or 1x1 convolution, padded, without bias; depthwise if `depthwise`."""
+    """A 3x3 or 1x1 convolution is padded and has no bias; it is depthwise if `depthwise`."""
 
     def __init__(self, rng, inputs, outputs, kernel, stride=1, depthwise=False):
         self.kernel, self.stride, self.depthwise = kernel, stride, depthwise
@@ -112,7 +112,7 @@ class Relu:
 
 
 class Residual:
-    """x plus the layers' result, then Relu."""
+    """Adds x to the layers' result, then applies Relu."""
     params = []
 
     def __init__(self, layers):
@@ -133,7 +133,7 @@ class Residual:
 
 
 class Head:
-    """Flatten, a dense layer, Relu, a dense layer."""
+    """Applies Flatten, a dense layer, Relu, a dense layer."""
 
     def __init__(self, rng, inputs, hidden):
         self.w1 = rng.normal(0, np.sqrt(2 / inputs), (inputs, hidden)).astype(np.float32)

@@ -19,7 +19,7 @@ namespace {
 
 constexpr float kPlannedUs[] = {10, 11, 12, 13, 14, 15, 16};
 
-// Variants of the given names, all but "cpu" with GPU steps.
+// Returns variants of the given names; all but "cpu" have GPU steps.
 TestPlan plan_of(const std::vector<const char*>& names) {
   TestPlan plan = relu_plan({});
   const TestVariant gpu = plan.variants.front(), cpu = plan.variants.back();
@@ -41,7 +41,7 @@ codl_session_options_t all_variants() {
   return options;
 }
 
-// A session of all variants with its policy.
+// Holds a session of all variants with its policy.
 class PolicySession {
  public:
   explicit PolicySession(const TestPlan& test_plan,

@@ -10,7 +10,7 @@ namespace codl::test {
 // uses up its slice, too.
 class SharedCore {
  public:
-  // `left_us`: the rest of the thread's present slice.
+  // `left_us` is the rest of the thread's present slice.
   SharedCore(float slice_us, float left_us) : slice_us_(slice_us), left_us_(left_us) {}
   void set_others(int others) { others_ = others; }
 

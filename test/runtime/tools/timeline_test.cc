@@ -6,6 +6,7 @@ namespace codl::tools {
 namespace {
 
 TEST_CASE("busy, idle and overlap are lengths of time, counted once") {
+  // The spans are
   // cpu   [1000,3000)          [5000,6000)
   // gpu         [2000,5000) and, inside it, [2500,3000)
   const Timeline timeline = {{"a", "k", 0, 1000, 3000, 0, 0},

@@ -51,19 +51,19 @@ constexpr double mmacs(double rows) { return rows * 28 * 16 * 16 * 9 * 1e-6; }
 TEST_CASE("a chain is one transfer in, both processors from the same moment, one transfer out") {
   const DeviceProfile profile = profile_of();
   const std::vector<QueueStep> steps = steps_of(kReplay, profile);
-  // map, (conv, conv) on both, map; then the GPU alone, without a transfer.
+  // The steps are map, (conv, conv) on both, map; then the GPU computes alone, without a transfer.
   REQUIRE(steps.size() == 7);
   const Timeline timeline = run_queues(steps, profile, {}, Clock::Codl);
-  // 16 rows each, and one more of the first convolution for the second.
+  // Each computes 16 rows, and one more of the first convolution for the second.
   const double compute_us = mmacs(17) + 1 + mmacs(16) + 1;
-  // The CPU's rows: 17 + 2 of input, 16 of output.
+  // The CPU's rows are 17 + 2 of input, 16 of output.
   const double in_us = 3 + 1000 * 19 * 30 * 16 * 4e-6;
   const double out_us = 3 + 1000 * 16 * 28 * 16 * 4e-6;
   const double matmul_us = 64 * 10 * 1e-6 + 1;
   CHECK(steps[0].alone_us == Approx(in_us));
   CHECK(steps[5].alone_us == Approx(out_us));
   CHECK(timeline.total_us == Approx(in_us + 5 + compute_us + 5 + out_us + matmul_us).epsilon(1e-3));
-  // Two steps, each rounded to whole nanoseconds.
+  // Both steps are rounded to whole nanoseconds.
   CHECK(timeline.overlap_us == Approx(compute_us).margin(1e-3));
   CHECK(timeline.spans[1].start_us == timeline.spans[2].start_us);
 }

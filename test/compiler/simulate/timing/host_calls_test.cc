@@ -151,8 +151,7 @@ TEST_CASE("of what another step made a step reads the rows of its window") {
   reader.operands = read;
   const double row_bytes = 16 * 10 * 4;
   CHECK(bytes_read_of(maker, reader, 0) == Approx(32 * row_bytes));
-  // The other queue's half of the rows, for a reader of all, and for one of the first half: its
-  // halo.
+  // A reader of all reads the other queue's half of the rows; one of the first half reads its halo.
   maker.part_dim = SplitDim::Height;
   maker.part = {16, 32};
   CHECK(bytes_read_of(maker, reader, 0) == Approx(16 * row_bytes));

@@ -17,7 +17,7 @@ namespace {
 
 using test::value_of;
 
-// Two convolutions, one after the other, each split in halves along the rows.
+// Has two convolutions, one after the other, each split in halves along the rows.
 struct Example {
   DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   Schedule schedule;
