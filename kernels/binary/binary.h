@@ -46,11 +46,12 @@ constexpr bool is_arithmetic(int32_t kind) {
 
 // How a broadcast operand lies under the output; which cases a GPU kernel tells apart.
 enum class BinaryOperand : int32_t {
-  Same = 0,        // dims and layout of the output
+  Same = 0,        // it has the output's dims and layout
   Scalar = 1,      // Plain, one element
-  PerChannel = 2,  // Plain, one element per channel of an Nhwc or Image2d output
-  OnePixel = 3,    // layout and channels of the output, one row, one column
-  General = 4,     // any other broadcast; CPU kernel, and of a Plain output the broadcast kernel
+  PerChannel = 2,  // it is Plain with one element per channel of an Nhwc or Image2d output
+  OnePixel = 3,    // it has the output's layout and channels, one row and one column
+  General = 4,     // it is broadcast otherwise; CPU kernel, and of a Plain output the broadcast
+                   // kernel
 };
 
 constexpr BinaryOperand binary_operand_of(const OperandShape& operand, const OperandShape& y) {

@@ -36,11 +36,11 @@ struct Conv2d {
   int64_t pass_panels;
   // Scratch.
   const float** table;  // pointers to inputs
-  PanelTap* taps;       // all, with their offsets from the first
+  PanelTap* taps;       // all taps, with their offsets from the first
   PanelTap* tile_taps;  // the tile's taps; all of them without offsets unless padding is skipped
   const float* zeros;   // a pixel
   int64_t copy_stride;  // elements from pixel to pixel of the copies
-  float* copies;        // copied inputs of a tile; null: none
+  float* copies;        // copied inputs of a tile; null if there are none
   // If outputs are dots.
   const Conv2dDots* dots;  // null: they are not
   float* dot_weights;

@@ -202,8 +202,8 @@ struct WinogradProduct {
   int64_t depth;         // input channels
   const float* weights;  // [depth][16]
   int64_t panel_stride;  // distance between panels of weights
-  const float* ahead;    // null, or a panel's weights that a later call needs
-  float* sums;           // at the first tile and panel
+  const float* ahead;    // weights of a panel that a later call needs, or null
+  float* sums;           // points at the first tile and panel
   int64_t sum_stride;    // from tile to tile; panels follow each other
 };
 

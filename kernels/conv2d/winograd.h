@@ -42,7 +42,7 @@ struct WinogradTransform {
 
   double points[kPairs];          // the positive ones
   double all[kPairs + 1];         // coefficients of prod (t - p^2), ascending
-  double others[kPairs][kPairs];  // indexed by pair: the same product without the pair's own factor
+  double others[kPairs][kPairs];  // indexed by pair: the product lacks the pair's own factor
   double filter_scale[kPairs];    // G's row of +-p is [1, +-p, p^2] times this
 
   constexpr explicit WinogradTransform(const double (&pairs)[kPairs])

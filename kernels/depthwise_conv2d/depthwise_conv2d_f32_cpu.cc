@@ -35,11 +35,11 @@ struct Run {
   const float* x;        // row of the first tap inside the map, column 0
   const float* weights;  // first tap row inside the map, column 0
   const float* bias;
-  const float* residual;  // at the first output, or null
+  const float* residual;  // points at the first output, or is null
   float* y;               // the first output
   int32_t tap_rows;       // inside the map
   int32_t tap_columns;
-  int32_t column;         // input column of the first output's first tap; maybe outside
+  int32_t column;         // input column of the first output's first tap; it may be outside
   int32_t input_columns;  // columns of the map
   int32_t stride;
   int32_t dilation;

@@ -8,7 +8,7 @@ namespace {
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& scores = step.operands[1];
   const double pairs = static_cast<double>(element_count(scores)) * scores.dims[2] / 2;
-  constexpr double kOperations = 12;  // for an intersection and a union
+  constexpr double kOperations = 12;  // an intersection and a union take so many
   out->operations = kOperations * pairs;
   out->transcendentals = pairs;  // the quotient
   fill_loops(step, machine, 4 * pairs / static_cast<double>(element_count(step.output())),

@@ -95,14 +95,15 @@ struct NormalizeWork {
   int64_t lane_strides[3] = {1, 1, 1};
   // If the step computes a part of the channels, it has lanes [first_lane, + lanes).
   int64_t first_lane = 0;
-  int64_t pad = 0;  // elements behind the lanes, written as zero
+  int64_t pad = 0;  // elements after the lanes, which are written as zero
   int64_t lane_blocks = 1;
   // Not 0: the means of a map are taken by blocks of lines of all lanes, in two phases. Cut along
   // the lanes, every worker would read what all others have in their caches, and leave it to them
   // so.
   int64_t line_blocks = 0;
   int64_t lines_per_block = 0;
-  int64_t units = 1;          // CPU kernels: kept combinations times blocks of lines, or lanes
+  int64_t units = 1;          // CPU kernels compute kept combinations times blocks of lines, or
+                              // lanes
   int64_t element_count = 1;  // elements of one mean
   int32_t task_count = 1;
 };
@@ -121,7 +122,7 @@ constexpr NormalizeWork normalize_work(const NormalizeParams& params, SplitDim p
   strides_of(x, x_strides);
   if (is_nhwc) work.pad = padded_channels(x) - x.dims[1];
 
-  NormalizeAxes axes;  // all of them, neighbours joined where every operand steps evenly
+  NormalizeAxes axes;  // all of them; neighbours are joined where every operand steps evenly
   bool is_reduced[kMaxRank] = {};
   for (int32_t i = 0; i < x.rank; ++i) {
     const int32_t axis = is_nhwc ? kNhwcOrder[i] : i;

@@ -74,7 +74,7 @@ void join(Spread& all, const Spread& piece) {
 struct Run {
   const float* x;
   float* y;
-  const float* scale;  // one per element; null: a single one
+  const float* scale;  // one per element; null if there is a single one
   const float* bias;   // null if scale is
   float one_scale;
   float shift;

@@ -14,7 +14,8 @@ void texel_work(const StepShape& step, const WorkMachine& machine, StepWork* out
   const double pixels = double{1} * x.dims[2] * x.dims[3];
   const double elements = static_cast<double>(part_elements(step));
   const double channels = channels_of_part(step.part_dim, step.part, x).count();
-  out->operations = 5 * elements;  // distances, sums and squares; factor and shift
+  out->operations = 5 * elements;  // an element takes a distance, sums and squares, factor and
+                                   // shift
   out->transcendentals = 2 * elements / pixels;
   add_curve(step.params_as<NormalizeParams>().activation, elements, machine, out);
   const double x_bytes = elements * element_bytes(x);

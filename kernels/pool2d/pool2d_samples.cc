@@ -4,7 +4,7 @@ namespace codl::kernels {
 namespace {
 
 bool draw_pool2d(StepDraw& draw) {
-  const bool is_global = draw.chance(0.3);  // as on the maps that classifiers end with
+  const bool is_global = draw.chance(0.3);  // classifiers end with such maps
   const int32_t in =
       is_global ? draw.pick({4, 5, 7, 7, 7, 8, 8, 10, 12, 13, 14, 16, 20, 28, 32}) : draw.side();
   const int32_t c = draw.channels(in);

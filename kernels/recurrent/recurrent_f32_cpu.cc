@@ -71,7 +71,7 @@ class RecurrentGroup {
   void run() {
     for (int64_t t = length_; t < steps_; ++t) set_state(t, nullptr);
     set_state(steps_ + 1, c0_);
-    const float* hidden = h0_;  // state of the step before; null: zero
+    const float* hidden = h0_;  // state of the step before; null means zero
     for (int64_t done = 0; done < length_; done += chunk_steps_) {
       const int64_t count = length_ - done < chunk_steps_ ? length_ - done : chunk_steps_;
       const int64_t first = is_reverse_ ? length_ - done - count : done;

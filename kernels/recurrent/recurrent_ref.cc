@@ -62,7 +62,7 @@ class Sequence {
       std::memcpy(cell, c0_, bytes);
     else
       std::memset(cell, 0, bytes);
-    const float* hidden = h0_;  // state of the step before; null: zero
+    const float* hidden = h0_;  // state of the step before; null means zero
     for (int64_t k = 0; k < length_; ++k) {
       const int64_t t = is_reverse_ ? length_ - 1 - k : k;
       const float* x = x_.as<const float>() + t * x_.strides[0] + batch_ * x_.strides[1];

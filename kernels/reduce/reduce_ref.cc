@@ -268,7 +268,7 @@ class Reducer {
   bool takes_last_;
   bool is_min_;
   bool is_unsigned_;
-  ReduceWork work_;    // without the lanes among its axes
+  ReduceWork work_;    // its axes lack the lanes
   int64_t width_ = 0;  // lanes in use
   Wide lanes_[kLanes];
   Wide shifts_[kLanes] = {};

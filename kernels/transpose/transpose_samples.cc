@@ -6,7 +6,7 @@ namespace {
 bool draw_transpose(StepDraw& draw) {
   TransposeParams params;
   OperandShape x;
-  if (draw.chance(0.5)) {  // as the heads of an attention
+  if (draw.chance(0.5)) {  // attention's heads look so
     x = draw.plain({1, draw.tokens(), draw.log_between(1, 16),
                     draw.chance(0.7) ? draw.pick({32, 64, 96}) : draw.tokens()});
     params.perm_1 = 2;

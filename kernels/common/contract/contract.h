@@ -96,7 +96,7 @@ struct KernelArgs {
   void* scratch = nullptr;  // this worker's
   void* shared = nullptr;   // shared by all workers
   int32_t phase = 0;
-  int32_t task_begin = 0;  // run tasks [task_begin, task_end) of StepNeeds::task_count
+  int32_t task_begin = 0;  // the call runs tasks [task_begin, task_end) of StepNeeds::task_count
   int32_t task_end = 0;
   bool continues = false;  // scratch is as this worker left it in others of these tasks and phase
 

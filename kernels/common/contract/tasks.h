@@ -35,7 +35,7 @@ constexpr Units units_of_tasks(int64_t unit_count, int32_t task_count, int32_t t
 // How fast the workers of the CPU queue are, relative to each other.
 struct WorkerSpeeds {
   int32_t count = 1;
-  const uint16_t* speeds = nullptr;  // one per worker, 1 to kFullSpeed; null: all alike
+  const uint16_t* speeds = nullptr;  // one per worker, 1 to kFullSpeed; null if all are alike
 
   constexpr int64_t of(int32_t worker) const {
     return speeds == nullptr ? kFullSpeed : speeds[worker];

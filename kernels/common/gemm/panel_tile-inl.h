@@ -72,7 +72,7 @@ struct PanelTile {
   int64_t tap_step = 0;
   const PanelTap* taps = &kOneTap;
   int64_t tap_count = 1;
-  int64_t first_channel = 0;  // added to every pointer: the group's first input channel
+  int64_t first_channel = 0;  // is added to every pointer: the group's first input channel
   int64_t depth;              // input channels of a tap
   int64_t panel_elements;     // weights of a panel
   const float* weights;       // [panels][taps][depth][16]
@@ -80,7 +80,7 @@ struct PanelTile {
   // Address of weights to be needed later: some are brought into the second-level cache meanwhile,
   // from here on, kAheadBytes per four channels of a tap. Behind the weights is harmless.
   uintptr_t ahead;
-  const float* residual = nullptr;  // at the first pixel and channel, or null
+  const float* residual = nullptr;  // points at the first pixel and channel, or is null
   int64_t residual_stride = 0;      // elements from pixel to pixel
   float* y;
   int64_t y_stride;

@@ -82,7 +82,7 @@ constexpr PanelTileSize panel_tile_size(int32_t lanes) {
 
 // Places a tap of the filter.
 struct PanelTap {
-  int64_t input_offset;   // elements, added to the pointers of the tile
+  int64_t input_offset;   // elements that are added to the pointers of the tile
   int64_t weight_offset;  // elements from the first weight of a panel
 };
 

@@ -25,7 +25,7 @@ struct TimedTiles {
 // The fastest tiles found on the GPU, for kernels whose tile a profile may choose (TileKind).
 struct GpuTiles {
   static constexpr uint32_t kMaxTables = 8;
-  uint16_t local_sizes[kKernelCount][3] = {};  // indexed by kernel id - 1; 0: the kernel's own
+  uint16_t local_sizes[kKernelCount][3] = {};  // indexed by kernel id - 1; 0 means the kernel's own
   TimedTiles tables[kMaxTables] = {};
   uint32_t table_count = 0;
 
@@ -65,7 +65,7 @@ struct GpuFacts {
   int32_t units = 1;  // compute units, each with work-groups of its own
   // True if OpenCL runs on a processor, with a core for each unit.
   bool is_processor = false;
-  int32_t registers = 0;  // processors only: floats that the vector registers of a core hold
+  int32_t registers = 0;  // processors only: a core's vector registers hold so many floats
   // These are the numbers of one unit.
   double unit_macs_per_ns = 1;
   double unit_registers = 1;    // 32-bit

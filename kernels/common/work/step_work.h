@@ -94,7 +94,7 @@ struct StepWork {
 
   // -- a GPU step
   double launches = 0;    // OpenCL kernels launched
-  double work_items = 0;  // those that only fill up groups included
+  double work_items = 0;  // includes items that only fill up groups
   double work_groups = 0;
   double waves = 0;  // sum over groups of work-items / wave_width, rounded up
   // 32-bit registers of a work-item for sums, factors and what is on its way to local memory; 0: so
@@ -111,7 +111,7 @@ enum class KernelFamily : uint8_t {
   Convolution,
   Product,
   Depthwise,
-  Window,     // pools, resizes: few operations for each of the elements in reach
+  Window,     // pools and resizes do few operations for each of the elements in reach
   Reduction,  // softmax, normalisation, sums
   Elementwise,
   Move,  // elements change place

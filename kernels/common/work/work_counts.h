@@ -140,7 +140,8 @@ struct PanelProduct {
   double groups = 1;
   int64_t panels = 1;       // panels in a group
   int32_t most_panels = 1;  // most panels in a call
-  double lanes = 16;        // computed of a group's panels, all together: 16 of each but the last
+  double lanes = 16;        // lanes computed of a group's panels, all together: each but the last
+                            // has 16
   double depth = 1;         // multiply-adds of an element
 };
 
