@@ -95,7 +95,7 @@ struct DeviceFacts {
   double image_max_width = 0;
   double image_max_height = 0;
   // Old sample files have neither.
-  double image_row_texels = 0;  // padding of image rows; 0: not known
+  double image_row_texels = 0;  // padding of image rows; 0 if it is not known
   double launch_us = 0;         // besides GPU steps' times; 0 if they contain it
   // These follow from `transfer`, which old sample files lack.
   double sync_us = 0;
@@ -103,10 +103,10 @@ struct DeviceFacts {
   double map_us_per_mb = 0;
   double copy_us_per_mb = 0;
   std::vector<TransferPoint> transfer;
-  double network_sync_us = 0;  // there and back, in whole networks; 0: not measured
+  double network_sync_us = 0;  // there and back, in whole networks; 0 if it was not measured
   double cpu_contention_percent = 0;
   double gpu_contention_percent = 0;
-  double memory_gb_per_s = 0;           // both processors together; 0: not measured
+  double memory_gb_per_s = 0;           // both processors together; 0 if it was not measured
   bool shares_cores = false;            // OpenCL computes on the CPU's own cores
   bool contention_is_assumed = false;   // old sample files lack it: they measured the contention
   double interference_percent[2] = {};  // indexed by processor

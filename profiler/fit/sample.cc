@@ -275,7 +275,7 @@ void take_away_batches(const std::vector<std::vector<size_t>>& batches, size_t b
       if (deviations[batch].size() >= kMinSteps)
         effects[batch] = effects_of(deviations[batch], effects[batch]);
   }
-  constexpr double kIsShort = 0.3;  // within a sixth of the shortest time
+  constexpr double kIsShort = 0.3;  // the time is within a sixth of the shortest
   for (size_t i = 0; i < samples->size(); ++i) {
     Sample& sample = (*samples)[i];
     const bool is_launch =

@@ -18,7 +18,7 @@ namespace codl::profiler {
 enum class SampleRole : int32_t {
   Fit = 0,
   Repeat = 1,   // repeats a step that has a sample already, for the noise floor
-  Network = 2,  // a step of a plan given with --plan: predicted, never fitted
+  Network = 2,  // is a step of a plan given with --plan: predicted, never fitted
 };
 
 // Interference only lengthens a run, so this quantile of a visit's runs is steadier than the
@@ -42,11 +42,11 @@ struct Sample {
   // A visit is some runs in quick succession; visits are minutes apart. Each has its undisturbed
   // run here, at the clock that `probe` says is usual.
   std::vector<double> visits_us;
-  std::vector<double> medians_us;  // medians of the visits' runs, derived from their spread
+  std::vector<double> medians_us;  // medians of the visits' runs, computed from their spread
   // The step's time, which read_samples() derives from all visits. While sampling goes on, it is
   // the visit that a quarter are faster than.
   double us = 0;
-  double spread_percent = 0;  // last visit: half the range of the middle half of its runs
+  double spread_percent = 0;  // the last visit's: half the range of the middle half of its runs
   int32_t run_count = 0;      // number of runs in the last visit
 
   // Needs spread_percent.

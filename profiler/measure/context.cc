@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kGpuShares[] = {0.25, 0.5, 0.75};
 constexpr int kNetworkRounds = 7;
-constexpr double kMaxContention = 3;  // up to three times as long beside the other
+constexpr double kMaxContention = 3;  // a part may take three times as long beside the other
 constexpr double kCoarse = 0.05;
 constexpr double kFine = 0.005;
 constexpr int kMemoryRates = 100;  // number that are tried

@@ -33,7 +33,7 @@ struct Context {
   double cpu_contention_percent = 0;
   double gpu_contention_percent = 0;
   double memory_gb_per_s = 0;       // that both get together; 0: all they ask for
-  double sync_us = 0;               // per layer, in addition: there and back
+  double sync_us = 0;               // a layer takes this in addition, there and back
   double median_error_percent = 0;  // error of the predicted whole times
 };
 

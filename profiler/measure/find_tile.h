@@ -23,8 +23,8 @@ struct TileSearch {
                                     const std::vector<Tile>& tiles)>
       times_us;
   std::function<bool()> is_over;  // the time for the search is over
-  kernels::GpuFacts gpu;          // without tiles: the defaults to compare with
-  WorkLimits limits;              // limits of the steps to try tiles on
+  kernels::GpuFacts gpu;          // without tiles: the choice is compared with the defaults
+  WorkLimits limits;              // tiles are tried on steps within these
   bool is_processor = false;      // OpenCL runs on a CPU
   int64_t most_items = 1024;      // CL_DEVICE_MAX_WORK_GROUP_SIZE
 };

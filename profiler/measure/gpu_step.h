@@ -45,7 +45,7 @@ class GpuStep : public PreparedStep {
   size_t local_[3] = {1, 1, 1};
   bool has_local_ = false;
   std::vector<cl_mem> memory_;
-  std::vector<std::pair<cl_mem, size_t>> activations_;  // in buffers, the output last
+  std::vector<std::pair<cl_mem, size_t>> activations_;  // they are in buffers, the output last
   int batch_count_ = 0;                                 // 0: not known yet
   double last_us_ = 0;
   double call_us_ = 0;          // the host's time per launch of the last batch

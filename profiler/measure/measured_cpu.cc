@@ -216,7 +216,7 @@ class CpuStep : public PreparedStep {
     constexpr size_t kPage = 4096;
     auto* data = static_cast<uint8_t*>(views_[operand].data);
     const size_t head =
-        reinterpret_cast<uintptr_t>(data) % kPage;  // offset in the page, not in the operand
+        reinterpret_cast<uintptr_t>(data) % kPage;  // the offset is in the page, not in the operand
     for (const ByteRange& range : touched_[operand])
       for (size_t at = range.begin, page = (head + at) / kPage; at < range.end;
            at = ++page * kPage - head)

@@ -79,7 +79,7 @@ class MeasuredCpu : public MeasuredProcessor {
   std::vector<uint8_t> other_memory_;
   StepMemory activations_;
   StepMemory weights_;
-  rt::Arena scratch_;              // used by whichever step runs, as in a session
+  rt::Arena scratch_;              // whichever step runs uses it, as in a session
   int32_t step_count_ = 0;         // that exist
   std::vector<double> probes_us_;  // indexed by worker
 };

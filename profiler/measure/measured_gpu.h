@@ -30,7 +30,7 @@ class MeasuredGpu : public MeasuredProcessor {
 
   const rt::GpuDevice& device() const { return device_; }
   std::string info(cl_device_info what) const;  // a string
-  uint64_t number(cl_device_info what) const;   // an integer of 4 or 8 bytes, else 0
+  uint64_t number(cl_device_info what) const;   // reads an integer of 4 or 8 bytes, else gives 0
   // Returns the padding of rows in an image of floats; 0 if the driver does not say. Needs images.
   uint64_t image_row_texels() const;
   // Facts by which codlc chooses tiles: OpenCL's, until others were set.

@@ -318,7 +318,7 @@ size_t Session::measure(MeasuredProcessor* processor, std::span<Sample* const> s
   const double usual_us = probe_us_[static_cast<size_t>(processor->processor())];
   std::vector<double>& crowdings = crowdings_[static_cast<size_t>(processor->processor())];
   const double usual_crowding = quantile(crowdings, 0.5);
-  std::vector<double> probes;  // relative to the usual probe
+  std::vector<double> probes;  // they are relative to the usual probe
   for (size_t run = 0; run < 2 * kRuns && (run == 0 || !is_over()); ++run) {
     // The state of branch predictors and caches is chance; shuffling makes it another chance each
     // time.

@@ -31,9 +31,10 @@ struct RowState {
 struct SessionOptions {
   ProcessorFacts facts;
   size_t samples_per_kernel = 0;         // 0: the usual number
-  std::string kernels;                   // only kernels with this in their symbol
+  std::string kernels;                   // only kernels that have this in their symbol
   bool has_images = true;                // if false, kernels that access images are left out
-  std::vector<Sample> network_steps;     // steps of plans, not yet measured; SampleRole::Network
+  std::vector<Sample> network_steps;     // steps of plans that are not yet measured;
+                                         // SampleRole::Network
   std::map<std::string, size_t> needed;  // read_needed() of the sample file that is continued
   uint64_t seed = 0;                     // other numbers draw other steps
 };

@@ -12,7 +12,7 @@
 namespace codl::profiler {
 
 struct TuneOptions {
-  std::string kernels;     // only kernels with this in their symbol
+  std::string kernels;     // only kernels that have this in their symbol
   bool has_images = true;  // if false, kernels that write images are left out
   double budget_s = 30;
   std::function<bool()> is_interrupted;
