@@ -14,11 +14,11 @@ namespace codl {
 
 // Where a tensor's memory is.
 enum class Storage : uint8_t {
-  Input = 0,    // the application's buffer, bound for each run; index = input number
-  Output = 1,   // the application's buffer, bound for each run; index = output number
-  Host = 2,     // host arena: the CPU queue alone
-  Shared = 3,   // shared arena: both queues, by the variant's sharing
-  Device = 4,   // device arena: the GPU queue alone
+  Input = 0,    // is the application's buffer, bound for each run; index = input number
+  Output = 1,   // is the application's buffer, bound for each run; index = output number
+  Host = 2,     // host arena: only the CPU queue uses it
+  Shared = 3,   // shared arena: both queues use it, by the variant's sharing
+  Device = 4,   // device arena: only the GPU queue uses it
   Image = 5,    // image pool; index = image number
   Weights = 6,  // data section of the file; read only; index = blob number
 };
@@ -49,9 +49,10 @@ enum class StepKind : uint8_t {
   Kernel = 0,  // queue Cpu or Gpu
   Map = 1,     // queue Gpu: gives operand 0 (Shared, SubBuffer) to the host
   Unmap = 2,   // queue Gpu: gives it back to the device
-  Upload = 3,  // queue Transfer: rows or channels `part` of operand 0 (Host) -> operand 1 (Device)
+  Upload = 3,  // queue Transfer copies rows or channels `part` of operand 0 (Host) to operand 1
+               // (Device)
   Download =
-      4,  // queue Transfer: rows or channels `part` of operand 0 (Device) -> operand 1 (Host)
+      4,  // queue Transfer copies rows or channels `part` of operand 0 (Device) to operand 1 (Host)
 };
 inline constexpr const char* kStepKindNames[] = {"kernel", "map", "unmap", "upload", "download"};
 

@@ -14,7 +14,8 @@ struct PlanCheck {
   const plan::PlanDef* plan = nullptr;
   CheckStep check_step = nullptr;
   uint64_t data_bytes = 0;
-  bool is_kernel_named[kKernelCount + 1] = {};  // indexed by kernel id: listed in PlanDef::kernels
+  bool is_kernel_named[kKernelCount + 1] = {};  // indexed by kernel id: whether PlanDef::kernels
+                                                // lists it
   uint64_t step_count = 0;                      // so far, over all variants
   uint64_t tensor_count = 0;
   uint64_t wait_count = 0;

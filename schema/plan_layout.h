@@ -17,7 +17,7 @@ struct PlanHead {
   uint64_t table_bytes;
   uint64_t data_offset;  // weights; multiple of kDataAlignment
   uint64_t data_bytes;
-  uint64_t checksum;  // XXH3 (64 bit) of the bytes behind the head
+  uint64_t checksum;  // XXH3 (64 bit) of the bytes after the head
   uint64_t reserved;  // 0
 };
 static_assert(sizeof(PlanHead) == 64);
@@ -52,7 +52,8 @@ inline constexpr uint32_t kMaxVariantNameBytes = 255;  // they are compared with
 inline constexpr char kCoexecVariant[] = "coexec";
 inline constexpr uint32_t kMaxTensors = 1u << 20;
 inline constexpr uint64_t kMaxWaits = 1u << 24;
-inline constexpr uint32_t kMaxMapped = 256;  // shared tensors of a variant mapped at the same time
+inline constexpr uint32_t kMaxMapped = 256;  // so many shared tensors of a variant may be mapped at
+                                             // the same time
 inline constexpr uint32_t kMaxImageSide = 1u << 16;  // texels; the device's own limit is lower
 
 }  // namespace codl

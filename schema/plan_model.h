@@ -25,7 +25,7 @@ struct Tensor {
   std::string name;             // the value's
   kernels::OperandShape shape;  // bytes is 0 for images
   Storage storage = Storage::Host;
-  uint32_t index = 0;         // which Input, Output, Image or Weights
+  uint32_t index = 0;         // says which Input, Output, Image or Weights
   uint64_t offset_bytes = 0;  // Host, Shared, Device: place in the arena
 };
 
@@ -40,8 +40,8 @@ struct Step {
   Range owned;  // a split node's part without the halo that is computed twice
   std::vector<int32_t> tile;
   MapAccess map_access = MapAccess::Read;
-  std::vector<StepId> waits;  // ascending; earlier steps of other queues
-  double predicted_us = 0;    // launch included, nothing else running
+  std::vector<StepId> waits;  // they ascend; earlier steps of other queues
+  double predicted_us = 0;    // includes the launch; nothing else is running
   std::string name;           // the node's
 
   // True if the step writes tensor operands[i]; every other operand it reads.

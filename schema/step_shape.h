@@ -19,7 +19,8 @@ struct OperandShape {
   DType dtype = DType::F32;
   Layout layout = Layout::Plain;
   int32_t rank = 0;
-  int32_t dims[kMaxRank] = {};  // whole value, ONNX order; Packed: dims of the unpacked weight
+  int32_t dims[kMaxRank] = {};  // whole value, ONNX order; Packed has the dims of the unpacked
+                                // weight
   // Nhwc, Image2d: the rows of the value that the memory holds; nothing else may be touched.
   // Plain, Packed: 0, 0.
   int32_t row_begin = 0;
@@ -50,7 +51,7 @@ struct StepShape {
   uint32_t operand_count = 0;
   SplitDim part_dim = SplitDim::None;
   Range part;
-  const int32_t* tile = nullptr;  // kernel constants chosen by the compiler, e.g. work-group sizes
+  const int32_t* tile = nullptr;  // kernel constants that the compiler chose, e.g. work-group sizes
   uint32_t tile_count = 0;        // 0: uses the contract's defaults
   // The output is where the input has it (in_place.h), so that nothing is moved.
   bool is_in_place = false;

@@ -48,7 +48,7 @@ struct OpInfo {
   OpKind kind;
   std::string_view name;
   std::string_view folder;
-  uint32_t params_bytes;  // 0 for an operator without parameters
+  uint32_t params_bytes;  // an operator without parameters has 0
 };
 
 constexpr uint32_t params_bytes_of(OpKind op) {

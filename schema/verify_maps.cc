@@ -189,7 +189,7 @@ class MapTracker {
   PlanCheck& c_;
   const VariantDef& variant_;
   Mapped mapped_[kMaxMapped];
-  uint16_t free_[kMaxMapped];  // slots of mapped_, those in use first
+  uint16_t free_[kMaxMapped];  // slots of mapped_; those in use come first
   DisjointRanges all_;
   DisjointRanges to_write_;  // the writable ones among them
   int64_t gpu_done_ = -1;    // last step of the GPU queue known to be done to the CPU queue
