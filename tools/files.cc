@@ -253,7 +253,7 @@ class Temporary {
   bool is_renamed_ = false;
 };
 
-// True for a regular file, not a link to one, with these bytes.
+// True if the path is a regular file, not a link to one, and has these bytes.
 bool has_contents(const std::string& path, std::string_view contents) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat entry = {};

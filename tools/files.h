@@ -61,7 +61,7 @@ bool is_onnx(std::string_view begin);
 // Returns the paths of all inputs so far, in order.
 const std::vector<std::string>& inputs_read();
 
-// Notes an input that other code opens (libcodl). Input error as of InputFile::open().
+// Notes an input that other code opens (libcodl). Its input errors are InputFile::open()'s.
 void note_input(const std::string& path);
 
 // ---- outputs ----

@@ -23,7 +23,7 @@ constexpr int32_t kMaxCore = 8191;
 // Limits of response files: far beyond any command line, but soon reached by a file that names
 // itself or never ends.
 constexpr int kMaxResponseFileDepth = 8;
-constexpr size_t kMaxResponseFileBytes = 1 << 20;  // limit for a whole command line
+constexpr size_t kMaxResponseFileBytes = 1 << 20;  // a whole command line has at most so many
 constexpr size_t kMaxArguments = 1 << 16;
 
 // True if all of `text` is a number that fits.

@@ -24,7 +24,7 @@ namespace codl::tools {
 // How a flag's value is written and read, and its default.
 struct FlagValue {
   std::string form;          // "FILE", "N", "h|oc|auto"; empty: a switch, which has no value
-  std::string default_text;  // as in --help; empty: not shown
+  std::string default_text;  // as in --help; if empty, it is not shown
   // Takes a value; `flag` ("--name") is for input errors. For a switch the value is "".
   std::function<void(const std::string& flag, const std::string& value)> read;
   bool may_stand_alone = false;  // "--name" means read(flag, ""); a value needs '='
@@ -60,7 +60,7 @@ struct OtherName {
 
 struct CommandLine {
   std::string tool;                // "codl-run"
-  std::string version;             // shown after the tool's name by --version
+  std::string version;             // --version shows it after the tool's name
   std::vector<std::string> usage;  // one per way to call it: the text after the tool's name
   std::string summary;             // sentences; the first is the title of the manual page
   std::vector<Example> examples = {};
@@ -115,7 +115,7 @@ FlagValue optional_text_value(std::string form, std::optional<std::string>* targ
                               std::string default_text);
 // Distinct cores, as "0,2,4-7".
 FlagValue cores_value(std::vector<int32_t>* target, std::string default_text);
-// A number from `least` to `most`.
+// Takes a number from `least` to `most`.
 FlagValue number_value(std::string form, double* target, double least, double most);
 FlagValue number_value(std::string form, std::optional<double>* target, double least, double most,
                        std::string default_text);
@@ -171,7 +171,7 @@ FlagValue choice_value(Enum* target, const Choices<Enum>& choices) {
   result.choices = std::move(names);
   return result;
 }
-// One of the choices; nothing without the flag.
+// Takes one of the choices; without the flag the target stays empty.
 template <typename Enum>
 FlagValue choice_value(std::optional<Enum>* target, const Choices<Enum>& choices,
                        std::string default_text) {

@@ -172,7 +172,7 @@ complete -o default -F )" +
          name + " " + line.tool + "\n";
 }
 
-// `text` with each character of `special` after `escape`.
+// Returns `text` with `escape` before each character of `special`.
 std::string escaped(const std::string& text, std::string_view special, const char* escape = "\\") {
   std::string out;
   for (const char c : text) {

@@ -9,10 +9,10 @@ namespace codl::tools {
 
 enum class HelpFormat { Text, Man, Bash, Zsh, Fish };
 
-// The answer to --help: examples, then each group's `flags`. Lines have at most 80 columns.
+// Returns the answer to --help: examples, then each group's `flags`. Lines have at most 80 columns.
 std::string short_help(const CommandLine& command_line);
 
-// The answer to --help-all: every flag with its details.
+// Returns the answer to --help-all: every flag with its details.
 std::string full_help(const CommandLine& command_line, HelpFormat format);
 
 }  // namespace codl::tools

@@ -11,7 +11,7 @@ namespace codl::tools {
 // Prints lines of text or JSON on text_stream(), through printable_lines(). Input error if they do
 // not fit.
 void print(std::string_view text);
-// The same, or to the output `path` if it is not empty. All text outputs use it.
+// Does the same, or prints to the output `path` if it is not empty. All text outputs use it.
 void print_to(const std::string& path, std::string_view text);
 
 // Returns the text that printf would print.

@@ -13,7 +13,7 @@
 
 namespace codl::tools {
 
-// Longer than any array's header: NumPy reads none of over 10,000 bytes.
+// No array's header is as long: NumPy reads none of over 10,000 bytes.
 constexpr uint64_t kMaxNpyHeaderBytes = 1 << 20;
 
 // A header that was checked against the file's size: the data are there.
@@ -37,7 +37,7 @@ std::string describe_tensor(codl_dtype_t dtype, const std::vector<int64_t>& dims
 // that names `path`, unless it is an array as above, of exactly the file's size.
 NpyHeader parse_npy_header(const std::string& path, std::string_view begin, uint64_t file_bytes);
 
-// The same for a whole file.
+// Does the same for a whole file.
 Npy parse_npy(const std::string& path, std::string_view file);
 
 // Returns the names of the files for these tensors: "a/b:0" is "a_b_0.npy". Letters and digits of

@@ -29,7 +29,7 @@ FlagValue quantity_value(std::string form, std::optional<double>* target, Quanti
 // Reads "90s", "10m", at least one second.
 FlagValue duration_value(double* target_s);
 
-// Input error for another unit, no number, or a number out of range.
+// Throws an input error for another unit, no number, or a number out of range.
 double parse_quantity(const std::string& flag, const std::string& value, const Quantity& quantity);
 
 }  // namespace codl::tools

@@ -107,7 +107,7 @@ def check(status, diag=None, where=""):
 
 
 class Tensor:
-    """An input or output: name, shape (an output's largest) and numpy dtype."""
+    """Describes an input or output: name, shape (an output's largest) and numpy dtype."""
 
     def __init__(self, info):
         self.name = info.name.decode(errors="surrogateescape")
@@ -150,7 +150,7 @@ class Session:
 
     @property
     def variant(self):
-        """The one that the last run used; before the first, the one to begin with."""
+        """Names the variant that the last run used; before the first, the one to begin with."""
         return self._info().variant.decode(errors="replace")
 
     def _tensors(self, count, get):

@@ -1,3 +1,1 @@
-"""codl-matrix and codl-diff: plans of many models for many devices, and the changes between two. Standard library
-only.
-"""
+"""codl-matrix makes plans of many models for many devices, codl-diff compares two plans. Standard library only."""

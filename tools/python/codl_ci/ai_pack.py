@@ -1,4 +1,4 @@
-"""codl-matrix --ai-pack: plans in the form of Google Play's on-device delivery. Standard library only."""
+"""codl-matrix --ai-pack writes plans in the form of Google Play's on-device delivery. Standard library only."""
 import glob
 import os
 import re

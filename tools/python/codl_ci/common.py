@@ -1,6 +1,5 @@
-"""Functions that codl-matrix and codl-diff share: messages, files, command lines. Rules:
-docs/reference/command_line.md.
-"""
+"""Holds what codl-matrix and codl-diff share: messages, files, command lines. Its rules are those of
+docs/reference/command_line.md."""
 import argparse
 import hashlib
 import json
@@ -214,7 +213,7 @@ class Parser(argparse.ArgumentParser):
         raise InputError(f"command line: {message} (see --help)")
 
 
-# Exit codes, as in the other tools.
+# Exit codes are those of the other tools.
 NO_MEMORY = 70
 INTERRUPTED = 130
 

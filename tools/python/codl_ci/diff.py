@@ -1,4 +1,4 @@
-"""codl-diff: the changes between two plans. docs/guide/matrix.md."""
+"""codl-diff shows the changes between two plans: docs/guide/matrix.md."""
 import difflib
 import json
 import os

@@ -1,4 +1,4 @@
-"""Limits of a plan's figures, absolute or relative to an earlier plan."""
+"""Limits a plan's figures, absolutely or relative to an earlier plan."""
 import re
 
 from .common import fail
@@ -12,7 +12,7 @@ UNITS = {"latency": TIMES, "memory": BYTES, "size": BYTES, "gpu_share": PERCENT}
 
 
 class Limit:
-    """`latency>20ms`, or against --baseline `latency>+3%`, `gpu_share<-5%`."""
+    """Reads `latency>20ms`, or against --baseline `latency>+3%`, `gpu_share<-5%`."""
 
     def __init__(self, text):
         match = re.fullmatch(r"(\w+)([<>])([+-]?)(\d+(?:\.\d+)?) ?([A-Za-z%]*)", text)
@@ -26,7 +26,7 @@ class Limit:
             of = f"a change of {self.metric}" if self.is_change else self.metric
             fail("--fail-if", f"{of} with its unit, {' or '.join(units)}", f"'{text}'")
         self.value = float(value) * units[unit] * (-1 if change == "-" else 1)
-        # Unit of the messages.
+        # Messages use this unit.
         self.unit = next(iter(UNITS[self.metric])) if self.is_change else unit
 
     @staticmethod

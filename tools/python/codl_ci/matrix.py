@@ -45,7 +45,7 @@ class Compiler:
 
 
 class Job:
-    """One model on one device."""
+    """Compiles one model for one device."""
 
     def __init__(self, model, device, options, folder):
         self.name, self.path, self.device, self.options, self.folder = model["name"], model["path"], device, options, folder
