@@ -19,8 +19,9 @@ constexpr float kMaxLooks = 32;
 constexpr float kMaxOff = 3;
 // The least noise: kMaxOff standard deviations are kMargin.
 constexpr float kMinNoise = kMargin * kMargin / (kMaxOff * kMaxOff);
-constexpr float kNewNoise = 0.02f;      // the least noise after a change of load
-constexpr float kNoiseGain = 1 / 8.0f;  // share of the last two looks in the estimate of noise
+constexpr float kNewNoise = 0.02f;      // noise is at least this after a change of load
+constexpr float kNoiseGain = 1 / 8.0f;  // the last two looks have this share in the estimate of
+                                        // noise
 // Page's test for a change: the sum of how far looks are off, in standard deviations less kSlack
 // each, reaches kChanged.
 constexpr float kSlack = 1;

@@ -18,7 +18,7 @@ struct GpuTensors {
   uint8_t* svm = nullptr;           // FineSvm: the shared arena
 
   cl_mem buffer_of(uint32_t tensor) const { return buffers[tensor]; }
-  void* pointer_of(uint32_t tensor) const;  // FineSvm: the tensor's bytes, for both processors
+  void* pointer_of(uint32_t tensor) const;  // FineSvm only: both processors use these bytes
 };
 
 struct ImageSize {

@@ -11,7 +11,7 @@
 
 struct codl_plan {
   codl_allocator_t allocator = {};
-  codl::rt::MappedFile file;     // empty for a plan in memory
+  codl::rt::MappedFile file;     // a plan in memory has none
   codl::rt::Arena aligned_data;  // weights of a plan in memory that is not 64-byte aligned
   // Borrowed from the file or from the caller's bytes; valid until codl_plan_close.
   const codl::plan::PlanDef* def = nullptr;

@@ -32,7 +32,7 @@ struct PreparedVariant {
   Executor executor;
   StepChecker* checker = nullptr;      // null: nothing is checked
   std::atomic<uint64_t> run_count{0};  // runs that ended well
-  std::atomic<float> cpu_us{0};        // CPU steps in the last of the runs
+  std::atomic<float> cpu_us{0};        // the CPU steps of the last run took so long
 };
 
 }  // namespace codl::rt

@@ -29,12 +29,12 @@ struct codl_session {
   // Those with GPU steps come first; otherwise the plan's order holds.
   codl::rt::Array<const codl::plan::VariantDef*> defs;
   size_t gpu_variant_count = 0;
-  codl::rt::Arena host_arena;  // shared by all variants but `spare`
+  codl::rt::Arena host_arena;  // all variants but `spare` share it
   // The spare variant's is its own: a device whose queue could not be emptied may still write to
   // the other one.
   codl::rt::Arena spare_arena;
   codl::rt::Arena scratch;
-  codl::rt::Array<int64_t> hidden_outputs;  // behind the plan's visible ones
+  codl::rt::Array<int64_t> hidden_outputs;  // they come after the plan's visible ones
   codl::rt::GpuQueue gpu;                   // these three are empty without variants with GPU steps
   codl::rt::GpuMemory gpu_memory;
   codl::rt::GpuPrograms gpu_programs;

@@ -60,7 +60,7 @@ struct StepListInputs {
   const codl_plan* plan = nullptr;
   const plan::VariantDef* variant = nullptr;
   uint8_t* host_arena = nullptr;
-  GpuTensors memory;                // empty in a variant without GPU steps
+  GpuTensors memory;                // a variant without GPU steps has none
   GpuPrograms* programs = nullptr;  // null there
   Gate gate = Gate::HostEnqueue;
   bool record_timeline = false;

@@ -17,7 +17,7 @@ struct Run {
   double us;
 };
 
-// The choices that a session with --adaptive made.
+// Describes the choices that a session with --adaptive made.
 struct Adaptation {
   struct Variant {
     codl_variant_state_t state;
@@ -35,10 +35,10 @@ Adaptation adaptation_of(Session& session, const Policy& policy, const std::vect
 // Returns a table with a line for each variant.
 std::string adaptation_text(const Adaptation& adaptation);
 
-// Keys "switch_count", "switch_us" and "variants" of the open object.
+// Writes keys "switch_count", "switch_us" and "variants" of the open object.
 void write_adaptation(JsonWriter& json, const Adaptation& adaptation);
 
-// Key "runs" of the open object.
+// Writes key "runs" of the open object.
 void write_runs(JsonWriter& json, const std::vector<Run>& runs);
 
 }  // namespace codl::tools

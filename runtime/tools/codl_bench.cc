@@ -30,7 +30,7 @@ namespace {
 
 constexpr char kTool[] = "codl-bench";
 
-constexpr int32_t kTimelineColumns = 64;  // with its margins fewer than a terminal's 80
+constexpr int32_t kTimelineColumns = 64;  // with its margins it is narrower than a terminal's 80
 
 struct BenchFlags {
   PlanFlags plan;

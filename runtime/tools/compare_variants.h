@@ -1,4 +1,4 @@
-// All variants of a plan timed beside each other, and what to make of it.
+// Times all variants of a plan beside each other, and says what to make of it.
 #pragma once
 
 #include <cstdint>

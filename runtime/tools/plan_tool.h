@@ -1,4 +1,4 @@
-// The common part of codl-run and codl-bench: flags, opening a plan, creating a session, tensors.
+// Holds what codl-run and codl-bench share: flags, opening a plan, creating a session, tensors.
 #pragma once
 
 #include <cstddef>
@@ -71,7 +71,7 @@ Session create_session(const Plan& plan, const PlanFlags& flags, bool record_tim
 // The flag by which the GPU is to be tested; empty: none.
 std::string test_of_gpu(const PlanFlags& flags);
 
-// The inputs that the flags name a file for, and random tensors for the others.
+// Returns the inputs that the flags name a file for, and random tensors for the others.
 std::vector<Tensor> inputs_of(const Plan& plan, const PlanFlags& flags);
 // Zeros.
 std::vector<Tensor> empty_outputs(const Plan& plan);
@@ -101,7 +101,7 @@ Tensor leading_part(Tensor tensor, const std::vector<int64_t>& dims);
 // Cuts the outputs of a run down to the extents that it found.
 void trim_outputs(const Session& session, std::vector<Tensor>& outputs);
 
-// The facts about a session, kept beyond its life.
+// Keeps the facts about a session beyond its life.
 struct SessionFacts {
   std::string plan_device;  // the profile's name, which the plan has; the machine may be another
   std::string variant;
@@ -109,8 +109,8 @@ struct SessionFacts {
   std::string opencl_platform;  // empty without a GPU
   std::string opencl_device;
   int32_t thread_count = 0;
-  int32_t wanted_thread_count = 0;  // more: the system granted no more threads
-  // Memory by kind, as in codl_session_info_t.
+  int32_t wanted_thread_count = 0;  // if it is more, the system granted no more threads
+  // Counts memory by kind, as in codl_session_info_t.
   struct Memory {
     const char* text;  // as codl-bench prints it
     const char* key;   // its key in JSON
@@ -127,7 +127,7 @@ SessionFacts facts_of(const Plan& plan, const Session& session);
 // X", and the reason if it is not the variant asked for.
 std::string describe_session(const SessionFacts& facts);
 
-// Keys "plan", "plan_device", "variant", "fallback_reason", "thread_count",
+// Writes keys "plan", "plan_device", "variant", "fallback_reason", "thread_count",
 // "wanted_thread_count", "opencl_platform", "opencl_device" of the open object.
 void write_session(JsonWriter& json, const std::string& plan_path, const SessionFacts& facts);
 

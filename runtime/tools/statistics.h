@@ -24,7 +24,7 @@ struct ValueRange {
   double mean = 0;  // NaN if there is a value that is none
 };
 
-// Returns the range of elements as they lie in memory. For no elements: 0, 0 and NaN.
+// Returns the range of elements as they lie in memory. Without elements it is 0, 0 and NaN.
 ValueRange value_range_of(codl_dtype_t dtype, std::string_view bytes);
 
 }  // namespace codl::tools

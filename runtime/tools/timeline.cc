@@ -59,7 +59,7 @@ double overlap_us(const std::vector<Span>& a, const std::vector<Span>& b) {
   return micros(nanos);
 }
 
-// First start and last end.
+// Returns the first start and the last end.
 Span extent_of(const Timeline& timeline) {
   if (timeline.empty()) return {};
   Span extent = {timeline[0].start_ns, timeline[0].end_ns};

@@ -14,9 +14,9 @@ namespace codl::tools {
 inline constexpr size_t kQueueCount = 3;
 inline constexpr std::array<const char*, kQueueCount> kQueueNames = {"cpu", "gpu", "transfer"};
 
-using Timeline = std::vector<codl_step_time_t>;  // names borrowed from the plan
+using Timeline = std::vector<codl_step_time_t>;  // the plan owns the names
 
-// A copy of the last run's timeline.
+// Returns a copy of the last run's timeline.
 Timeline timeline_of(const Session& session);
 
 struct QueueTimes {
