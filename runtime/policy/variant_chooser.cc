@@ -72,7 +72,7 @@ RunTime VariantChooser::add_run(size_t index, RunTime run) {
   return {sum_.us / sum_runs_, sum_.cpu_us / sum_runs_};
 }
 
-// From looks in a row, which differ by noise alone unless load changes.
+// Learns from looks in a row, which differ by noise alone unless load changes.
 void VariantChooser::learn_noise(const Forecast& home, RunTime look) {
   if (last_look_.us > 0) {
     follow_noise(noise_, (look.us - last_look_.us) / home.us);

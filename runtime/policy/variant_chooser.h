@@ -1,4 +1,4 @@
-// Which of a session's variants the next run uses, from the times of the runs before.
+// Chooses which of a session's variants the next run uses, from the times of the runs before.
 // docs/design/architecture.md, "Variants that take turns", has the idea.
 //
 // Runs in a row are taken together to looks, long enough for a scheduler's slices to be in each.
@@ -26,7 +26,7 @@ class VariantChooser {
   VariantChooser& operator=(const VariantChooser&) = delete;
   ~VariantChooser() { std::free(forecasts_); }
 
-  // Once per object. False: there is no memory.
+  // Call once per object. False: there is no memory.
   bool create(size_t variant_count);
   // Called before the first run; 0 means that nothing is predicted.
   void predict(size_t index, float us) { forecasts_[index].us = us; }
@@ -36,7 +36,7 @@ class VariantChooser {
   // less than a microsecond.
   size_t next(size_t index, RunTime run);
 
-  // The time that a run of the variant is expected to take now; 0: not known.
+  // Returns the time that a run of the variant is expected to take now; 0 if it is not known.
   float expected_us(size_t index) const { return forecasts_[index].us; }
 
  private:

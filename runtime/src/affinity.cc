@@ -7,7 +7,7 @@
 namespace codl::rt {
 namespace {
 
-// False for a number that no set can hold.
+// Returns false for a number that no set can hold.
 bool add_core(int32_t core, cpu_set_t* set) {
   if (core < 0 || core >= CPU_SETSIZE) return false;
   CPU_SET(static_cast<size_t>(core), set);

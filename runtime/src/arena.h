@@ -1,4 +1,4 @@
-// Memory of plans and sessions: all of it comes from a codl_allocator_t, while they are created.
+// Gives plans and sessions memory: all of it comes from a codl_allocator_t, while they are created.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@ class AllocationCounter {
   // Called once, before the first block.
   void set_source(const codl_allocator_t& source) { source_ = source; }
   const codl_allocator_t& source() const { return source_; }
-  // Valid for as long as this object stays where it is.
+  // The allocator is valid for as long as this object stays where it is.
   codl_allocator_t allocator() { return {this, allocate, release}; }
 
-  // The bytes of the blocks that have not been released.
+  // Returns the bytes of the blocks that have not been released.
   uint64_t held_bytes() const { return held_bytes_; }
 
-  // The allocator that gives the memory of `allocator`.
+  // Returns the allocator that gives the memory of `allocator`.
   static const codl_allocator_t& source_of(const codl_allocator_t& allocator);
 
  private:

@@ -7,13 +7,13 @@
 namespace codl::rt {
 namespace {
 
-// The ICD loader, then the names under which Android's vendors ship OpenCL.
+// The ICD loader comes first, then the names under which Android's vendors ship OpenCL.
 constexpr const char* kLibraryNames[] = {
     "libOpenCL.so.1",   "libOpenCL.so",    "libOpenCL-pixel.so",
     "libOpenCL-car.so", "libGLES_mali.so", "libPVROCL.so",
 };
 
-// False if the library lacks a function that every OpenCL 1.2 has.
+// Returns false if the library lacks a function that every OpenCL 1.2 has.
 bool find_functions(void* library, ClApi* api) {
   bool complete = true;
 #define CODL_CL_OPTIONAL(name) \

@@ -10,7 +10,7 @@
 
 namespace codl::rt {
 
-// CODL_CL(name) for what every OpenCL 1.2 has, CODL_CL_OPTIONAL(name) for what came with 2.0.
+// CODL_CL(name) lists what every OpenCL 1.2 has, CODL_CL_OPTIONAL(name) what came with 2.0.
 #define CODL_CL_FUNCTIONS(CODL_CL, CODL_CL_OPTIONAL) \
   CODL_CL(clGetPlatformIDs)                          \
   CODL_CL(clGetPlatformInfo)                         \

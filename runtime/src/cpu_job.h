@@ -17,7 +17,7 @@ struct ScratchSizes {
 bool scratch_sizes(uint64_t bytes_per_worker, uint64_t bytes_of_all, uint64_t worker_count,
                    ScratchSizes* out_sizes);
 
-// Where that is.
+// Says where that memory is.
 struct CpuScratch {
   uint8_t* begin = nullptr;
   size_t stride = 0;  // bytes from worker to worker; the shared memory is behind the last

@@ -99,8 +99,8 @@ void CpuPool::run(int32_t task_count, Job job, void* context) {
 }
 
 bool CpuPool::claim(int32_t thief, int32_t victim, int32_t* out_begin, int32_t* out_end) {
-  // Relaxed, because the word only says who may run a task. The gate orders the reads and writes of
-  // tasks.
+  // Accesses are relaxed, because the word only says who may run a task. The gate orders the reads
+  // and writes of tasks.
   std::atomic<uint64_t>& word = workers_[static_cast<size_t>(victim)].tasks_left;
   uint64_t found = word.load(std::memory_order_relaxed);
   for (;;) {

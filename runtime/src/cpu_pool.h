@@ -51,8 +51,8 @@ class CpuPool {
   // no cores.
   void enter(AffinityScope* caller) const;
 
-  // The end of the tasks that a worker begins with, which follow those of the worker before it:
-  // each has as many as its speed is of all speeds.
+  // Returns the end of the tasks that a worker begins with. They follow those of the worker before
+  // it, and are as many as its speed is of all speeds.
   int32_t share_end(int32_t task_count, int32_t worker) const {
     return static_cast<int32_t>(kernels::tasks_before(
         task_count, workers_[static_cast<size_t>(worker)].speed_end, speed_sum_));
@@ -92,7 +92,7 @@ class CpuPool {
   // Passing work moves this from core to core, and the shares; 64: it is one line of the cache.
   struct alignas(64) PostedJob {
     JobGate gate;
-    // For workers that are checked in.
+    // Workers that are checked in read these.
     Job job = nullptr;
     void* context = nullptr;
     bool is_last = false;  // there is no job: the workers end

@@ -14,7 +14,8 @@ namespace {
 // device as a whole.
 constexpr size_t kArenaAlignment = kBlobAlignment;
 
-// CPU workers: those asked for, else those the plan was made for, as far as there are cores.
+// Returns how many CPU workers there are: those asked for, else those the plan was made for, as far
+// as there are cores.
 int32_t thread_count_of(const codl_plan& plan, const codl_session_options_t& options) {
   if (options.thread_count != 0) return options.thread_count;
   int32_t cores = std::min(allowed_core_count(), static_cast<int32_t>(kMaxThreads));
@@ -206,7 +207,7 @@ codl_status_t prefetch_weights(codl_session& session, codl_diag_t* diag) {
   return CODL_OK;
 }
 
-// For the step of any variant that needs most.
+// The step of any variant that needs most decides the size.
 codl_status_t allocate_scratch(codl_session& session, CpuScratch* out_scratch, codl_diag_t* diag) {
   uint64_t bytes_per_worker = 0, bytes_of_all = 0;
   for (const PreparedVariant* one : session.prepared) {
@@ -263,7 +264,7 @@ codl_status_t prepare(codl_session& session, const codl_session_options_t& optio
                       codl_diag_t* diag) {
   session.records_timeline = options.record_timeline != 0;
   codl_status_t status = list_variants(session, options, first, has_gpu, diag);
-  // Then this, so that a machine without a GPU finds out before anything else is done.
+  // This comes next, so that a machine without a GPU finds out before anything else is done.
   if (status == CODL_OK && session.has_gpu()) status = open_gpu(session, options, api, diag);
   if (status == CODL_OK) status = allocate_host_memory(session, diag);
   if (status == CODL_OK) status = create_steps(session, diag);

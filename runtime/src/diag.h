@@ -1,4 +1,4 @@
-// The one line of text that a failing call leaves for its caller.
+// Writes the one line of text that a failing call leaves for its caller.
 #pragma once
 
 #include "codl/codl.h"

@@ -1,4 +1,4 @@
-// OpenCL programs kept in files of a folder that only this user can write. The folder is opened
+// Keeps OpenCL programs in files of a folder that only this user can write. The folder is opened
 // once and every file by its name in there, so that nobody can put another folder in its place.
 #include <errno.h>
 #include <fcntl.h>
@@ -54,8 +54,8 @@ size_t load(void* context, const char* key, void* data, size_t capacity) {
   return size;
 }
 
-// A new file. One that is there already was left behind by a process of this number that ended
-// while it wrote.
+// Makes a new file. One that is there already was left behind by a process of this number that
+// ended while it wrote.
 int create_file(int folder, const char* name) {
   const auto create = [&] {
     return openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -64,7 +64,7 @@ int create_file(int folder, const char* name) {
   return file < 0 && errno == EEXIST && unlinkat(folder, name, 0) == 0 ? create() : file;
 }
 
-// In place of whatever has the name, but for a folder with something in it.
+// The file takes the place of whatever has the name, but for a folder with something in it.
 bool rename_file(int folder, const char* name, const char* key) {
   if (renameat(folder, name, folder, key) == 0) return true;
   return errno == EISDIR && unlinkat(folder, key, AT_REMOVEDIR) == 0 &&

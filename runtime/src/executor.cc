@@ -321,7 +321,7 @@ bool Executor::abandon() {
   for (uint32_t i = 0; i < steps.count(); ++i)
     if (steps[i].is_gate && events_[i] != nullptr)
       api.clSetUserEventStatus(events_[i], CL_COMPLETE);
-  // Before memory is unmapped: GpuQueue::takes_early_unmap().
+  // This comes before memory is unmapped: GpuQueue::takes_early_unmap().
   bool is_clean = gpu_->drain();
   for (uint32_t i = 0; i < steps.count(); ++i) {
     if (!steps_->needs_unmap(i)) continue;

@@ -27,13 +27,13 @@ struct GpuDevice {
   bool has_host_memory = false;  // device and host share one memory
 };
 
-// The first GPU, else the first device of any type, of the platforms and devices whose names
-// contain the given parts (null: any). Platforms without devices are skipped: an installed driver
-// for hardware that is not there is common. NO_DEVICE if there is none.
+// Chooses the first GPU, else the first device of any type, of the platforms and devices whose
+// names contain the given parts (null: any). Platforms without devices are skipped: an installed
+// driver for hardware that is not there is common. Returns NO_DEVICE if there is none.
 codl_status_t choose_device(const ClApi& api, const char* platform_part, const char* device_part,
                             GpuDevice* out_device, codl_diag_t* diag);
 
-// NO_DEVICE, and what is missing, if the device cannot hold the variant's memory.
+// Returns NO_DEVICE, and what is missing, if the device cannot hold the variant's memory.
 codl_status_t check_device(const GpuDevice& device, const plan::VariantDef& variant,
                            codl_diag_t* diag);
 

@@ -200,7 +200,7 @@ codl_status_t GpuMemory::create_blob(uint32_t blob, codl_diag_t* diag) {
                                       bytes, &error);
     if (blobs_[blob] != nullptr) return CODL_OK;
   }
-  // Also for drivers that cannot pin the read-only pages of a mapped file.
+  // Drivers that cannot pin the read-only pages of a mapped file come here, too.
   blobs_[blob] = api.clCreateBuffer(gpu_->context(), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, size,
                                     bytes, &error);
   if (blobs_[blob] == nullptr) return cl_fault(diag, "clCreateBuffer (weights)", error);

@@ -37,9 +37,9 @@ class GpuMemory {
   // list must outlive this. Call once per object.
   codl_status_t create(const codl_allocator_t& allocator, GpuQueue& gpu, const codl_plan& plan,
                        const VariantList& variants, codl_diag_t* diag);
-  // When the queues are empty: OpenCL holds buffers and images of commands that are not complete,
-  // not the memory that clSVMFree is given. That of a device that does not say that it is done
-  // stays: it may still write there.
+  // Call it when the queues are empty: OpenCL holds buffers and images of commands that are not
+  // complete, not the memory that clSVMFree is given. That of a device that does not say that it is
+  // done stays: it may still write there.
   void release();
 
   // Returns the tensors of the variant at `index` in the list.

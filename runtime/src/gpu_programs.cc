@@ -18,11 +18,11 @@ using kernels::ClLaunch;
 
 // 16 defines of up to 60 characters.
 constexpr size_t kMaxOptionBytes = 1024;
-// More than any driver makes of one program.
+// No driver makes so many bytes of one program.
 constexpr size_t kMaxBinaryBytes = size_t{1} << 26;
 
-// In front of each program that a cache keeps. Drivers crash on a program that was cut or changed,
-// and take one of another text as it is.
+// Stands in front of each program that a cache keeps. Drivers crash on a program that was cut or
+// changed, and take one of another text as it is.
 struct StoredHead {
   GpuPrograms::Key key;
   uint64_t size_bytes;  // size of the program, which follows
@@ -63,8 +63,8 @@ void write_key(const ClApi& api, const GpuDevice& device, const kernels::ClText&
                 static_cast<unsigned long long>(what));
 }
 
-// NO_DEVICE if the device has no room for work-groups of that size, of at most `most_items`, with
-// so much local memory.
+// Returns NO_DEVICE if the device has no room for work-groups of that size, of at most
+// `most_items`, with so much local memory.
 codl_status_t check_group(const GpuDevice& device, const KernelInfo& info, const size_t* local,
                           uint64_t most_items, uint64_t local_bytes, codl_diag_t* diag) {
   const auto fits = [&](const char* what, uint64_t expected, uint64_t most) {

@@ -1,4 +1,4 @@
-// OpenCL programs and kernel objects, all made and all arguments set when a session is created.
+// Makes OpenCL programs and kernel objects, and sets all arguments, when a session is created.
 #pragma once
 
 #include <cstdint>

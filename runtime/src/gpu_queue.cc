@@ -22,7 +22,7 @@ std::atomic<bool> opencl_is_started{false};
 constexpr int64_t kYieldAfterNs = 50'000;
 // Between two polls, about a microsecond: a poll takes a lock that the device's thread needs too.
 constexpr int32_t kPausesPerPoll = 32;
-// Sleep of a wait that has been long already.
+// A wait that has been long already sleeps for so long.
 constexpr timespec kSleep = {0, 50'000};
 
 // Called before the first OpenCL call of the process. PoCL starts one worker per core of the

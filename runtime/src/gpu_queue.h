@@ -11,16 +11,16 @@
 
 namespace codl::rt {
 
-// Both in order. Transfer exists only where a variant copies between two memories, so that copies
-// and kernels overlap.
+// Both queues are in order. Transfer exists only where a variant copies between two memories, so
+// that copies and kernels overlap.
 enum QueueIndex : uint32_t { kComputeQueue = 0, kTransferQueue = 1, kQueueCount = 2 };
 
 struct GpuQueueOptions {
   const char* platform_part = nullptr;  // see choose_device
   const char* device_part = nullptr;
-  // Cores for the threads of an OpenCL implementation that computes on the CPU. They inherit the
-  // cores of the thread that first calls OpenCL, so this works once per process, on its first use
-  // of OpenCL, and only for implementations that start their threads then (PoCL does).
+  // An OpenCL implementation that computes on the CPU runs its threads on these cores. They inherit
+  // the cores of the thread that first calls OpenCL, so this works once per process, on its first
+  // use of OpenCL, and only for implementations that start their threads then (PoCL does).
   const int32_t* cores = nullptr;
   size_t core_count = 0;
   bool record_times = false;
@@ -39,9 +39,9 @@ codl_status_t start_opencl(const int32_t* cores, size_t core_count, AffinityScop
 cl_int poll_event(const ClApi& api, cl_event event, int64_t busy_ns, int64_t most_ns,
                   cl_int* out_state);
 
-// How long a wait polls before the thread sleeps: on PoCL a polled synchronisation takes about 20
-// us, one through clFinish 80, nearly all of it waking up. After some milliseconds that difference
-// is below a percent and the core is better used by others.
+// A wait polls for so long before the thread sleeps. On PoCL a polled synchronisation takes about
+// 20 us, one through clFinish 80, nearly all of it waking up. After some milliseconds that
+// difference is below a percent and the core is better used by others.
 inline constexpr int64_t kPollNs = 3'000'000;
 inline constexpr int64_t kPollForever = INT64_MAX;
 
@@ -73,9 +73,9 @@ class GpuQueue {
   // it depends on must have been flushed.
   codl_status_t wait(cl_event event, codl_diag_t* diag) const;
 
-  // False if the driver refuses to end a mapping whose Map command is not complete, which user
-  // events ask for. OpenCL allows it: the pointer "returned by clEnqueueMapBuffer" is valid for
-  // clEnqueueUnmapMemObject from then on. Rusticl of Mesa 22.3 knows a mapping only when its
+  // Returns false if the driver refuses to end a mapping whose Map command is not complete, which
+  // user events ask for. OpenCL allows it: the pointer "returned by clEnqueueMapBuffer" is valid
+  // for clEnqueueUnmapMemObject from then on. Rusticl of Mesa 22.3 knows a mapping only when its
   // command is complete.
   bool takes_early_unmap();
 

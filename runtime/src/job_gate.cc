@@ -12,9 +12,9 @@
 namespace codl::rt {
 namespace {
 
-// How long an idle worker spins before it sleeps. Some five times the 36 us that waking one takes:
-// longer than the gaps between CPU steps, shorter than a wait for a large GPU step, whose cores (a
-// phone's power, PoCL's threads) are then not ours to burn.
+// An idle worker spins for so long before it sleeps. This is some five times the 36 us that waking
+// one takes: longer than the gaps between CPU steps, shorter than a wait for a large GPU step,
+// whose cores (a phone's power, PoCL's threads) are then not ours to burn.
 constexpr int64_t kSpinNs = 200'000;
 // From here on the spinning thread offers its core to others: there may be more workers than cores.
 constexpr int64_t kYieldAfterNs = 20'000;

@@ -22,7 +22,7 @@ inline void pause_core() {
 // Returns nanoseconds on the monotonic clock.
 int64_t now_ns();
 
-// Threads that wait for others to meet a condition: they spin for a while, then sleep.
+// Has threads wait for others to meet a condition: they spin for a while, then sleep.
 class Waiters {
  public:
   // Returns once is_met() has returned true.

@@ -23,8 +23,8 @@ constexpr uintptr_t kMappedTogetherBytes = 64 << 10;
 
 size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
-// Bytes from the start of the file that are structure, not weights. The head is not verified yet:
-// a nonsensical one makes the whole file private.
+// Returns how many bytes from the start of the file are structure, not weights. The head is not
+// verified yet: a nonsensical one makes the whole file private.
 size_t structure_bytes(const PlanHead& head, size_t file_bytes) {
   uint64_t end = 0;
   if (__builtin_add_overflow(head.table_offset, head.table_bytes, &end)) return file_bytes;

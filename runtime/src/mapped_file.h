@@ -20,7 +20,7 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
 
-  // pread, or what a test puts in its place.
+  // This is pread, or what a test puts in its place.
   using ReadAt = ssize_t (*)(int file, void* bytes, size_t count, off_t offset);
 
   // Names some bytes of an open file.
@@ -37,8 +37,8 @@ class MappedFile {
 
   // Opens the file; call one of these once per object.
   codl_status_t open(const char* path, codl_diag_t* diag, ReadAt read_at = nullptr);
-  // `size` bytes from `offset` on of a file that stays the caller's. Where they do not begin on a
-  // page all of them are copied: there is no mapping that is aligned for kernels then.
+  // Opens `size` bytes from `offset` on of a file that stays the caller's. Where they do not begin
+  // on a page all of them are copied: there is no mapping that is aligned for kernels then.
   codl_status_t open_part(int file, const char* name, uint64_t offset, uint64_t size,
                           codl_diag_t* diag, ReadAt read_at = nullptr);
 

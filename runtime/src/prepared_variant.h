@@ -1,5 +1,5 @@
-// A variant of a plan that a session has made ready to run. Several take turns in one session: they
-// share its workers, queues and programs, and have their tensors in the same memory.
+// Holds a variant of a plan that a session has made ready to run. Several take turns in one
+// session: they share its workers, queues and programs, and have their tensors in the same memory.
 #pragma once
 
 #include <atomic>

@@ -11,23 +11,23 @@ namespace codl::rt {
 
 class RunRecord {
  public:
-  // Runs in a row in which the device failed, after which it is not tried again: each costs what
-  // was computed before the failure, and some drivers let a caller wait for seconds.
+  // If the device failed in so many runs in a row, it is not tried again: each costs what was
+  // computed before the failure, and some drivers let a caller wait for seconds.
   static constexpr uint32_t kMaxFailuresInARow = 3;
 
   void set_log(const codl_log_t& log) { log_ = log; }
   const codl_log_t& log() const { return log_; }
-  // One line to the log, if there is one.
+  // Writes one line to the log, if there is one.
   void say(const char* format, ...) const __attribute__((format(printf, 2, 3)));
 
-  // Called by the thread that runs.
+  // The thread that runs calls these.
   void note_success() { failures_in_a_row_ = 0; }
   // `end`: why the device is not to be tried again; null: it may be.
   void note_failure(const codl_diag_t& reason, bool has_fallback, const char* end);
 
   // Any thread may call this.
   uint64_t failed_runs() const { return failed_runs_.load(std::memory_order_acquire); }
-  // Written once, before failed_runs() is 1; "" until then.
+  // It is written once, before failed_runs() is 1; it is "" until then.
   const char* first_failure() const { return failed_runs() != 0 ? first_failure_.message : ""; }
   // The session goes on with the CPU variant.
   bool has_given_up() const { return has_given_up_.load(std::memory_order_acquire); }

@@ -1,4 +1,4 @@
-// The self-test of a session's GPU steps: StepChecker on inputs that are made for it.
+// Tests a session's GPU steps: StepChecker runs on inputs that are made for it.
 #include <algorithm>
 #include <cstring>
 
@@ -19,7 +19,7 @@ enum : uint32_t { kUnit = 0, kLarge = 1, kSpecial = 2, kPatternCount = 3 };
 // 17 bits: all values are halves, too.
 constexpr float kSpecials[] = {
     0.0f, -0.0f, 0x1p-14f, __builtin_inff(), -__builtin_inff(), __builtin_nanf("")};
-// Every so many elements one is special: few enough that most results of a window stay finite.
+// One of so many elements is special: few enough that most results of a window stay finite.
 constexpr uint64_t kSpecialEvery = 997;
 
 float value_of(uint32_t pattern, uint64_t element) {
@@ -39,7 +39,7 @@ codl_status_t StepChecker::write(uint32_t tensor, uint32_t pattern, codl_diag_t*
   const cl_command_queue queue = inputs_.gpu->queue(kComputeQueue);
   const bool is_cut = held.layout == Layout::Nhwc || held.layout == Layout::Image2d;
   const size_t element_bytes = dtype_bytes(held.dtype);
-  // With a window of channels, what is between its pixels.
+  // With a window of channels, this includes what is between its pixels.
   const auto padded = static_cast<uint64_t>(is_cut ? kernels::pixel_elements(held) : 1);
   const auto channels =
       is_cut && held.pixel_stride == 0 ? static_cast<uint64_t>(held.dims[1]) : padded;

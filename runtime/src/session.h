@@ -50,7 +50,7 @@ struct codl_session {
   codl_diag_t fallback = {};  // why the first variant is not the one asked for
   double load_us = 0;
   double program_us = 0;
-  // Held for the length of a run, so that a second thread is refused and not mixed in.
+  // A run holds this for its length, so that a second thread is refused and not mixed in.
   std::atomic<bool> is_running{false};
   std::atomic<bool> is_cancelled{false};  // the run in progress is to end
 
@@ -70,8 +70,8 @@ codl_status_t create_session(const codl_plan_t* plan, const codl_session_options
 codl_status_t check_options(const codl_plan& plan, const codl_session_options_t& options,
                             codl_diag_t* diag);
 
-// The plan's variant of that name, null: its first, which kCoexecVariant is where none is called
-// so. Null if there is none.
+// Returns the plan's variant of that name, or its first for null; kCoexecVariant is the first, too,
+// if no variant is called so. Returns null if there is none.
 const plan::VariantDef* find_variant(const codl_plan& plan, const char* name);
 
 }  // namespace codl::rt

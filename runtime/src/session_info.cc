@@ -1,4 +1,4 @@
-// The facts that a session tells about itself and its last run.
+// Tells the facts about a session and its last run.
 #include <algorithm>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// The options that a host may give a session.
+// Checks the options that a host gives a session.
 #include <cstring>
 
 #include "runtime/src/affinity.h"

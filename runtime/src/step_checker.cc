@@ -18,7 +18,7 @@ using kernels::OperandShape;
 
 namespace {
 
-// Memory for a slice. More would save some copies of rows that two slices read.
+// A slice has so much memory. More would save some copies of rows that two slices read.
 constexpr uint64_t kSliceBytes = uint64_t{512} << 10;
 
 // Inputs are changed by so much, relatively, up or down by turns without a period, to see what
@@ -396,8 +396,9 @@ bool StepChecker::is_half_output() const {
   return static_cast<DType>(tensor_of(step, slice_.shape.operand_count - 1).dtype()) == DType::F16;
 }
 
-// Returns the first element that is further from the CPU's than `most`; SIZE_MAX: none. The queues
-// may compute different things where numbers are not finite, or too large for halves.
+// Returns the first element that is further from the CPU's than `most`; SIZE_MAX means that there
+// is none. The queues may compute different things where numbers are not finite, or too large for
+// halves.
 size_t StepChecker::first_beyond(float most, size_t other) const {
   const float* expected = floats(slice_.expected);
   const float* perturbed = floats(other);

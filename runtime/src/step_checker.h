@@ -39,7 +39,7 @@ class StepChecker {
   codl_status_t create(const codl_allocator_t& allocator, const StepCheckerInputs& inputs,
                        codl_diag_t* diag);
 
-  // The GPU step that the run which begins shall check, one after the other; kNoStep: none.
+  // Returns the GPU step that the run which begins shall check, one after the other; kNoStep: none.
   uint32_t begin_run();
 
   // Checks that step when it is complete and nothing behind it has begun: computes all of its rows.
@@ -60,7 +60,7 @@ class StepChecker {
     uint32_t step = 0;
     const KernelInfo* kernel = nullptr;  // the CPU's
   };
-  // A slice of a step, as the CPU computes it, and where its operands are in `memory_`.
+  // Holds a slice of a step, as the CPU computes it, and where its operands are in `memory_`.
   struct Slice {
     kernels::StepShape shape;
     kernels::OperandShape operands[kernels::kMaxOperands];

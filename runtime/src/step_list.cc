@@ -148,7 +148,7 @@ codl_status_t StepList::prepare_cpu_kernel(Step& step, const kernels::StepShape&
   return CODL_OK;
 }
 
-// Where the address of a CPU step's operand stands when the step runs.
+// Returns where the address of a CPU step's operand stands when the step runs.
 void* const* StepList::source_of(uint32_t tensor) const {
   const TensorDef& def = *inputs_.variant->tensors()->Get(tensor);
   switch (storage_of(def)) {

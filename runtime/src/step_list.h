@@ -1,5 +1,5 @@
-// A variant's steps made ready to run: pointers, arguments and waits resolved once, so that a run
-// looks nothing up.
+// Makes a variant's steps ready to run: pointers, arguments and waits are resolved once, so that a
+// run looks nothing up.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct Step {
   StepKind kind = StepKind::Kernel;
   Queue queue = Queue::Cpu;
 
-  // A CPU kernel. Operand i is at *sources[i] when it runs: memory that is bound for each run, or
-  // mapped during it, has no address before.
+  // This is a CPU kernel. Operand i is at *sources[i] when it runs: memory that is bound for each
+  // run, or mapped during it, has no address before.
   kernels::CpuKernel function = nullptr;
   kernels::KernelArgs args;
   kernels::TensorView* views = nullptr;  // args.operands
@@ -79,13 +79,13 @@ class StepList {
   const Array<Step>& steps() const { return steps_; }
   uint64_t scratch_bytes() const { return scratch_bytes_; }  // a worker needs at most so many
   uint64_t shared_bytes() const { return shared_bytes_; }    // likewise, but all workers share it
-  // The last step of each queue that no CPU step has waited for, or kNoStep.
+  // Returns the last step of each queue that no CPU step has waited for, or kNoStep.
   const uint32_t* final_waits() const { return final_waits_; }
 
   // Binds memory for the next run. `index`: the plan's inputs, then its outputs.
   void set_io(size_t index, void* data) { io_[index] = data; }
-  // When a Map step is enqueued, and when its Unmap is. The address stays after that: with user
-  // events both are enqueued before the CPU steps between them run.
+  // Call these when a Map step is enqueued, and when its Unmap is. The address stays after that:
+  // with user events both are enqueued before the CPU steps between them run.
   void set_mapped(uint32_t map_step, void* data) {
     mapped_[map_step] = data;
     needs_unmap_[map_step] = true;
@@ -112,7 +112,7 @@ class StepList {
   Array<void*> io_;          // inputs, then outputs
   Array<void*> mapped_;      // indexed by step: where its Map put the tensor
   Array<bool> needs_unmap_;  // indexed by step: enqueued, and its Unmap is not
-  // Indexed by tensor: its latest Map so far, while create() goes through.
+  // Holds the latest Map of each tensor so far, while create() goes through.
   Array<uint32_t> last_maps_;
   uint64_t scratch_bytes_ = 0;
   uint64_t shared_bytes_ = 0;

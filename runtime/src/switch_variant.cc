@@ -1,4 +1,4 @@
-// Variants that a session has prepared: which one its next run uses, and how they did.
+// Says which of the variants that a session has prepared its next run uses, and how they did.
 #include <algorithm>
 #include <cstdio>
 

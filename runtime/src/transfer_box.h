@@ -1,4 +1,4 @@
-// Which bytes an Upload or Download moves: a box of the host tensor and the same box of the
+// Says which bytes an Upload or Download moves: a box of the host tensor and the same box of the
 // device's, as clEnqueueWriteBufferRect takes it.
 #pragma once
 

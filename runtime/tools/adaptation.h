@@ -1,4 +1,4 @@
-// Runs of a session that moves among its variants, and what it tells of them.
+// Describes runs of a session that moves among its variants.
 #pragma once
 
 #include <cstdint>

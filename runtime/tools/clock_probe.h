@@ -1,4 +1,4 @@
-// How high the clock of a core is: by what multiplications take that wait for each other.
+// Measures how high the clock of a core is, by multiplications that wait for each other.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ void multiply_and_add() {
   }
 }
 
-// A thread on each core, which sleeps between probes.
+// Keeps a thread on each core, which sleeps between probes.
 class CoreProbes {
  public:
   // A core that the kernel does not let a thread move to is probed wherever the thread runs.

@@ -1,4 +1,4 @@
-// The step times of one run: how busy each queue was, and a trace to look at.
+// Holds the step times of one run: how busy each queue was, and a trace to look at.
 #pragma once
 
 #include <array>

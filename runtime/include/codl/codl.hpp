@@ -1,4 +1,4 @@
-// C++17 wrapper around codl.h: owners for plans and sessions, a result for calls that can fail.
+// Wraps codl.h in C++17: plans and sessions have owners, and calls that can fail return a result.
 // It is header only and throws no exceptions. Everything the wrapper does not name is in codl.h.
 #ifndef CODL_CODL_HPP_
 #define CODL_CODL_HPP_
@@ -13,7 +13,7 @@
 
 namespace codl {
 
-// Whether a call did its work, and one line of text if it did not.
+// Says whether a call did its work, with one line of text if it did not.
 class [[nodiscard]] Status {
  public:
   bool ok() const { return code_ == CODL_OK; }
@@ -129,7 +129,7 @@ class Plan {
   std::unique_ptr<codl_plan_t, Close> plan_;
 };
 
-// The dims that an output had in a run.
+// Holds the dims that an output had in a run.
 struct OutputDims {
   std::int32_t rank = 0;
   std::int64_t dims[CODL_MAX_RANK] = {};
@@ -177,7 +177,8 @@ class Session {
         [&](codl_diag_t* diag) { return codl_session_self_test(get(), report, context, diag); });
   }
 
-  // In the last run, by codl_session_get_output_dims; rank 0 for an index that there is not.
+  // Returns the dims that codl_session_get_output_dims() gives for the last run; rank 0 if there is
+  // no such index.
   OutputDims output_dims(std::size_t index) const {
     OutputDims result;
     if (codl_session_get_output_dims(get(), index, result.dims, CODL_MAX_RANK, &result.rank) !=
@@ -216,7 +217,7 @@ class Session {
   std::unique_ptr<codl_session_t, Destroy> session_;
 };
 
-// A buffer over the elements of a container with data() and size(), which keeps the memory.
+// Returns a buffer over the elements of a container with data() and size(), which keeps the memory.
 template <typename Container>
 codl_buffer_t buffer_of(Container& elements) {
   return {std::data(elements), std::size(elements) * sizeof(*std::data(elements))};
