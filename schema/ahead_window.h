@@ -37,8 +37,8 @@ class AheadWindow {
   double waiting_us() const { return static_cast<double>(sum_ns_) * 1e-3; }
 
  private:
-  // Whole, so that what is added can be taken away. A time that no step takes (a file may say
-  // anything) counts as 1000 s.
+  // The number is whole, so that what is added can be taken away. A time that no step takes (a file
+  // may say anything) counts as 1000 s.
   static int64_t nanoseconds(float us) {
     constexpr float kMaxUs = 1e9F;
     if (us <= 0) return 0;

@@ -24,7 +24,8 @@ inline uint16_t half_of(double value) {
   const double magnitude = __builtin_bit_cast(double, bits&(UINT64_MAX >> 1));
   if (__builtin_isnan(magnitude)) return 0x7e00;
   if (magnitude >= 65520) return static_cast<uint16_t>(sign | 0x7c00u);
-  // Biased by 15 as a half has it, of what is below the normal ones 1: from 1 to 30.
+  // The exponent is biased by 15 as in a half, and 1 for what is below the normal ones: it is from
+  // 1 to 30.
   const auto wide = static_cast<int32_t>(bits >> 52 & 0x7ff);
   const int32_t exponent = wide > 1008 ? wide - 1008 : 1;
   // The value in units of the halves around it, 2^(exponent - 25), is at most 2048. At 2^52 doubles

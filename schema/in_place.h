@@ -1,4 +1,4 @@
-// Steps whose output is a run of their input's bytes: where it lies there, nothing is moved.
+// Finds steps whose output is a run of their input's bytes: if it lies there, nothing is moved.
 #pragma once
 
 #include "schema/step_shape.h"
@@ -17,9 +17,10 @@ constexpr SliceAxes slice_axes(const SliceParams& p) {
           {p.count_0, p.count_1, p.count_2, p.count_3, p.count_4, p.count_5, p.count_6, p.count_7}};
 }
 
-// Bytes from the input's first to the output's, which follow it there as the output has them, of a
-// Reshape and of a Slice that takes all of every axis behind the first that has several; -1 of
-// others. The step need not have passed its contract, but has the operator's params.
+// Returns the bytes from the input's first to the output's first, if the output's bytes follow
+// there as the output has them: for a Reshape, and for a Slice that takes all of every axis after
+// the first that has several. Others get -1. The step need not have passed its contract, but has
+// the operator's params.
 inline int64_t run_in_input(const StepShape& step) {
   if (step.operand_count != 2) return -1;
   const OperandShape& x = step.operands[0];

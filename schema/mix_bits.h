@@ -1,4 +1,4 @@
-// Bits that look random, and hashes, the same on every machine.
+// Makes bits that look random, and hashes, the same on every machine.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The meaning of the numbers in a plan's tables: where tensors are, who runs a step, what it does.
-// Each list has the names that dumps, messages and profiles use.
+// Defines the numbers in a plan's tables: where tensors are, who runs a step, what it does. Each
+// list has the names that dumps, messages and profiles use.
 //
 // Numbers are stored in plans: append, never renumber (README.md).
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace codl {
 
-// Where a tensor's memory is.
+// Says where a tensor's memory is.
 enum class Storage : uint8_t {
   Input = 0,    // is the application's buffer, bound for each run; index = input number
   Output = 1,   // is the application's buffer, bound for each run; index = output number
@@ -25,7 +25,7 @@ enum class Storage : uint8_t {
 inline constexpr const char* kStorageNames[] = {"input",  "output", "host",   "shared",
                                                 "device", "image",  "weights"};
 
-// How the queues share memory (docs/reference/plan_format.md, "Sharing").
+// Says how the queues share memory (docs/reference/plan_format.md, "Sharing").
 enum class Sharing : uint8_t {
   None = 0,       // the variant has one queue
   FineSvm = 1,    // one fine-grained SVM allocation; both queues may write different bytes of it
@@ -56,7 +56,7 @@ enum class StepKind : uint8_t {
 };
 inline constexpr const char* kStepKindNames[] = {"kernel", "map", "unmap", "upload", "download"};
 
-// How the host uses a tensor that a Map step gives it.
+// Says how the host uses a tensor that a Map step gives it.
 enum class MapAccess : uint8_t { Read = 0, Write = 1, ReadWrite = 2 };
 inline constexpr const char* kMapAccessNames[] = {"read", "write", "read_write"};
 
@@ -76,12 +76,12 @@ CODL_NAMES(Layout)
 CODL_NAMES(SplitDim)
 #undef CODL_NAMES
 
-// For memory that has an arena, and tensors an offset in it.
+// Returns whether the memory is an arena, in which tensors have offsets.
 constexpr bool is_arena(Storage storage) {
   return storage == Storage::Host || storage == Storage::Shared || storage == Storage::Device;
 }
 
-// Bytes of an image whose rows are padded to a multiple of `row_texels`; 1: of its texels alone.
+// Returns the bytes of an image whose rows are padded to a multiple of `row_texels`; 1: not at all.
 constexpr uint64_t image_bytes(uint32_t width, uint32_t height, DType dtype, uint64_t row_texels) {
   return round_up(uint64_t{width}, row_texels) * height * kChannelPad * dtype_bytes(dtype);
 }

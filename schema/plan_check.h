@@ -20,7 +20,7 @@ struct PlanCheck {
   uint64_t tensor_count = 0;
   uint64_t wait_count = 0;
 
-  // Where it stands, as PlanFault reports it.
+  // Says where the check stands, as PlanFault reports it.
   const char* where = "head";
   int64_t variant_index = -1;
   int64_t index = -1;
@@ -49,15 +49,15 @@ constexpr int64_t as_found(float us) {
   return us < 0 && us > -1 ? -1 : static_cast<int64_t>(us);
 }
 
-// Also false for NaN and infinity, which JSON cannot carry.
+// Returns false for NaN and infinity, too, which JSON cannot carry.
 constexpr bool is_latency(float latency_us) { return latency_us >= 0 && latency_us < 3e38f; }
 
-// Layouts whose memory may hold a window of the value's rows.
+// Returns whether the layout's memory may hold a window of the value's rows.
 constexpr bool has_rows(Layout layout) {
   return layout == Layout::Nhwc || layout == Layout::Image2d;
 }
 
-// Tensor number `operand` of a step whose operands have been checked.
+// Returns tensor number `operand` of a step whose operands have been checked.
 inline const plan::TensorDef& operand_of(const plan::VariantDef& variant, const plan::StepDef& step,
                                          uint32_t operand) {
   return *variant.tensors()->Get(step.operands()->Get(operand));

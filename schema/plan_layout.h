@@ -25,23 +25,23 @@ static_assert(sizeof(PlanHead) == 64);
 inline constexpr uint64_t kTableOffset = 64;
 // This is a multiple of every page size in use (16 KiB-page phones map at 64 KiB too).
 inline constexpr uint64_t kDataAlignment = 65536;
-// Blobs: 4096, so that OpenCL can use the mapping in place (page granularity of
-// CL_MEM_USE_HOST_PTR).
+// Blobs start at multiples of 4096, so that OpenCL can use the mapping in place
+// (CL_MEM_USE_HOST_PTR works in pages).
 inline constexpr uint64_t kBlobAlignment = 4096;
 // Tensors in the host arena start at a cache line.
 inline constexpr uint64_t kHostAlignment = 64;
-// Tensors in the shared and device arenas: a multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN of every
-// device seen (PoCL 128 bytes, NVIDIA 512) and of the least the OpenCL profile asks (long16, 128).
+// Tensors in the shared and device arenas start at a multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN of
+// every device seen (PoCL 128 bytes, NVIDIA 512) and of the least the OpenCL profile asks (128).
 inline constexpr uint64_t kDeviceAlignment = 1024;
 
-// Limits that keep arithmetic on untrusted numbers inside int32 and int64.
+// These limits keep arithmetic on untrusted numbers inside int32 and int64.
 inline constexpr int32_t kMaxDim = 1 << 24;
 inline constexpr int64_t kMaxElements = int64_t{1} << 30;  // per tensor, padding included
 inline constexpr uint64_t kMaxArenaBytes = uint64_t{1} << 40;
 inline constexpr uint32_t kMaxSteps = 1u << 20;
 inline constexpr uint32_t kMaxThreads = 64;
-// The speed of the fastest worker of the CPU queue, which is its first: a step of one task runs
-// there. Those of the others are in this unit.
+// The fastest worker of the CPU queue has this speed. It is the first, and a step of one task runs
+// there. The others' speeds are in this unit.
 inline constexpr uint16_t kFullSpeed = 10000;
 // These limits bound the time of verify_plan and count over all variants. They are far above any
 // network.

@@ -19,8 +19,8 @@ namespace codl {
 using TensorId = uint32_t;  // in Variant::tensors
 using StepId = uint32_t;    // in Variant::steps
 
-// Is a value, or a window of its rows, in one memory. A value split between the queues has up to
-// one tensor per queue (one for both where they share memory).
+// Describes a value, or a window of its rows, in one memory. A value split between the queues has
+// up to one tensor per queue (one for both where they share memory).
 struct Tensor {
   std::string name;             // the value's
   kernels::OperandShape shape;  // bytes is 0 for images
@@ -50,8 +50,8 @@ struct Step {
   }
 };
 
-// Whether a kernel's step leaves its output where its input has it: the rule by which the memory
-// plan places the one in the other, known before there is a place.
+// Returns whether a kernel's step leaves its output where its input has it. The memory plan places
+// the one in the other by this rule, which is known before there is a place.
 inline bool stays_in_place(const kernels::StepShape& step, Storage input, Storage output) {
   if (input != output || (input != Storage::Host && input != Storage::Device)) return false;
   const int64_t bytes = kernels::run_in_input(step);
@@ -80,8 +80,8 @@ struct Variant {
   std::vector<Tensor> tensors;
   std::vector<Step> steps;
   double predicted_us = 0;
-  // Limit of the GPU steps, by their predicted_us, that are enqueued and not done (ahead_window.h).
-  // 0: no bound.
+  // GPU steps that are enqueued and not done take at most so long, by their predicted_us
+  // (ahead_window.h). 0: no bound.
   double max_ahead_us = 0;
 
   // The step as its contract sees it. `shapes` has room for kMaxOperands and must outlive the
@@ -113,7 +113,7 @@ struct PlanIo {
   uint64_t bytes = 0;
 };
 
-// Weights as a kernel reads them.
+// Holds weights as a kernel reads them.
 struct PlanBlob {
   std::string name;           // the constant's
   uint64_t offset_bytes = 0;  // in the file's data section

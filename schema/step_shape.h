@@ -10,7 +10,7 @@
 
 namespace codl::kernels {
 
-// One operand as a contract sees it.
+// Describes one operand as a contract sees it.
 //
 // Preconditions (verify_plan and codlc hold them): 0 <= rank <= kMaxRank; 1 <= dims[i]; the element
 // count fits int32; Nhwc and Image2d have rank 4; 0 <= row_begin < row_end <= dims[2]; pixel_stride
@@ -26,10 +26,10 @@ struct OperandShape {
   int32_t row_begin = 0;
   int32_t row_end = 0;
   uint64_t bytes = 0;  // size of the memory, 0 for Image2d
-  // Nhwc, Image2d: elements from pixel to pixel if the value is a window of the channels of a wider
-  // map, a multiple of kChannelPad and at least the value's channels. The elements between its
-  // pixels belong to other values. 0: no window, pixels follow each other. On the CPU the channels
-  // are whole panels, on the GPU multiples of kChannelPad.
+  // In a window of a wider map's channels (Nhwc, Image2d), the elements from pixel to pixel: a
+  // multiple of kChannelPad and at least the value's channels. The elements between its pixels
+  // belong to other values. 0: no window, pixels follow each other. On the CPU the channels are
+  // whole panels, on the GPU multiples of kChannelPad.
   int32_t pixel_stride = 0;
   // A window on the GPU has its map's memory, because a buffer may begin only where drivers allow
   // and an image has no parts. This is the channel of the map that is the window's first, a
@@ -63,7 +63,7 @@ struct StepShape {
   }
 };
 
-// The memory that a CPU step needs to run.
+// Says which memory a CPU step needs to run.
 struct StepNeeds {
   int32_t task_count = 1;      // independent pieces; results never depend on who runs which
   uint64_t scratch_bytes = 0;  // per worker, 64-byte aligned
@@ -101,13 +101,15 @@ constexpr bool is_window_of(const OperandShape& x, const OperandShape& y) {
   return x.pixel_stride != 0 && x.pixel_stride == pixel_elements(y);
 }
 
-// Whether an operand is an argument of the OpenCL kernel: it touches no window of its output.
+// Returns whether an operand is an argument of the OpenCL kernel: it touches no window of its
+// output.
 inline bool is_cl_argument(const StepShape& step, uint32_t i) {
   return step.kernel->op != OpKind::Concat || i + 1 == step.operand_count ||
          !is_window_of(step.operands[i], step.output());
 }
 
-// Whether a step joins windows of its output alone: on the GPU there is nothing to launch then.
+// Returns whether a step joins windows of its output alone: on the GPU there is nothing to launch
+// then.
 inline bool joins_windows(const StepShape& step) {
   if (step.kernel->op != OpKind::Concat || step.kernel->processor != Processor::Gpu) return false;
   for (uint32_t i = 0; i + 1 < step.operand_count; ++i)

@@ -85,7 +85,7 @@ constexpr const OpInfo& op_info(OpKind kind) {
   __builtin_unreachable();
 }
 
-// The member's name, or an empty view for a number that names none.
+// Returns the member's name, or an empty view for a number that names none.
 constexpr std::string_view member_name(OpKind op, int32_t kind) {
   for (const FamilyMember& member : kFamilyMembers)
     if (member.op == op && member.kind == kind) return member.name;
@@ -115,7 +115,7 @@ struct KernelInfo {
     if (dim == SplitDim::OutputChannel) return (splits & kSplitOutputChannel) != 0;
     return true;
   }
-  // Whether an operand in layout `of_operand` may be stored as halves.
+  // Returns whether an operand in layout `of_operand` may be stored as halves.
   constexpr bool takes_half(Layout of_operand) const {
     return takes_halves && (of_operand == Layout::Nhwc || of_operand == Layout::Image2d);
   }

@@ -37,8 +37,8 @@ enum class DType : uint8_t {
 enum class Layout : uint8_t { Plain = 0, Nhwc = 1, Image2d = 2, Packed = 3, Any = 255 };
 inline constexpr const char* kLayoutNames[] = {"plain", "nhwc", "image2d", "packed"};
 
-// The forms of a constant that kernels read: a fact of each entry of kernels.def. Only the compiler
-// uses them; a plan has the kernel. kernels/pack.h says how each lies in memory.
+// Names the forms of a constant that kernels read, a fact of each entry of kernels.def. Only the
+// compiler uses them; a plan has the kernel. kernels/pack.h says how each lies in memory.
 enum class Packing : uint8_t {
   None,
   Bias,
@@ -51,8 +51,8 @@ enum class Packing : uint8_t {
 };
 inline constexpr size_t kPackingCount = static_cast<size_t>(Packing::RecurrentPanels) + 1;
 
-// How a kernel computes its operator: a fact of each entry of kernels.def, for what several kernels
-// of an operator do differently.
+// Says how a kernel computes its operator, a fact of each entry of kernels.def, if several kernels
+// of an operator do it differently.
 //   Direct         as the operator is written
 //   Texels         a work-item computes four channels of some pixels, in images or in buffers
 //   Tiled          tiles of a matrix product in local memory (kernels/common/gemm/gemm_tile.h)
@@ -83,7 +83,7 @@ constexpr PackingSet bit_of(Packing packing) { return 1u << static_cast<uint32_t
 
 enum class Processor : uint8_t { Cpu = 0, Gpu = 1 };
 
-// The dim along which an operator is divided between the processors.
+// Names the dim along which an operator is divided between the processors.
 enum class SplitDim : uint8_t { None = 0, Height = 1, OutputChannel = 2 };
 inline constexpr const char* kSplitDimNames[] = {"none", "height", "output_channel"};
 

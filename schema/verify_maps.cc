@@ -1,4 +1,4 @@
-// Who holds a shared sub-buffer, the host or the device.
+// Tracks who holds a shared sub-buffer, the host or the device.
 #include <cstring>
 
 #include "schema/plan_check.h"
@@ -18,7 +18,7 @@ class DisjointRanges {
  public:
   uint32_t count() const { return count_; }
 
-  // Where the slots of ranges that begin before `offset` end.
+  // Returns where the slots of ranges that begin before `offset` end.
   template <typename BeginOf>
   uint32_t lower_bound(uint64_t offset, BeginOf begin_of) const {
     uint32_t first = 0;
@@ -108,7 +108,7 @@ class MapTracker {
         offset, [&](uint16_t slot) { return tensor(mapped_[slot].tensor).offset_bytes(); });
   }
 
-  // Null if the tensor is not mapped, by this name.
+  // Returns null if the tensor is not mapped, by this name.
   Mapped* find(uint32_t index) {
     const uint32_t place = place_of(all_, tensor(index).offset_bytes());
     if (place == all_.count()) return nullptr;

@@ -26,9 +26,9 @@ namespace {
 constexpr flatbuffers::uoffset_t kMaxTableDepth = 3;
 // A plan has steps and tensors, and as many tables again for blobs, images, inputs and outputs.
 constexpr flatbuffers::uoffset_t kMaxTables = 2 * (kMaxSteps + kMaxTensors);
-// The smallest table with its place in a vector: 4 bytes each for that, for the table's start and
-// for fields that are not at their defaults. So no more tables are visited than a file has that
-// shares none, and the time is in proportion to the bytes.
+// The smallest table takes 12 bytes with its place in a vector: 4 each for that, for the table's
+// start and for fields that are not at their defaults. So no more tables are visited than a file
+// has that shares none, and the time is in proportion to the bytes.
 constexpr uint64_t kMinTableBytes = 12;
 
 // ---- head ---------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ bool check_hidden_outputs(PlanCheck& c) {
   return true;
 }
 
-// Ascending, so that no dim has two extents.
+// Extents ascend, so that no dim has two.
 bool check_extents(PlanCheck& c) {
   if (c.plan->extents() == nullptr) return true;
   const uint32_t visible = visible_output_count(*c.plan);
@@ -176,7 +176,7 @@ bool check_blobs(PlanCheck& c) {
   return true;
 }
 
-// Ascending ids, so the list is no longer than kernels.def.
+// Ids ascend, so the list is no longer than kernels.def.
 bool check_kernels(PlanCheck& c) {
   uint32_t previous_id = 0;
   for (uint32_t i = 0; i < c.plan->kernels()->size(); ++i) {

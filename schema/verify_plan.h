@@ -18,7 +18,7 @@ struct TensorDef;
 struct StepDef;
 }  // namespace plan
 
-// kernels::check_step, passed in so that schema does not depend on kernels' objects.
+// This is kernels::check_step, passed in so that schema does not depend on kernels' objects.
 using CheckStep = const char* (*)(const kernels::StepShape& step, kernels::StepNeeds* out_needs);
 
 enum class VerifyLevel {
@@ -48,14 +48,15 @@ struct PlanFault {
 PlanFault verify_plan(const void* bytes, size_t size, VerifyLevel level, CheckStep check_step,
                       const plan::PlanDef** out_plan, PlanHead* out_head = nullptr);
 
-// XXH3 (64 bit). It tells damage, not forgery.
+// Returns the XXH3 (64 bit) of bytes. It tells damage, not forgery.
 uint64_t checksum_of(const void* bytes, size_t size);
 
 // Returns PlanHead::checksum of a file of `size` >= 64 bytes: the checksum of the bytes behind the
 // head.
 uint64_t plan_checksum(const void* bytes, size_t size);
 
-// Outputs of a verified plan that are the network's; those behind count what is in them.
+// Returns how many outputs of a verified plan are the network's; those after them count what is in
+// them.
 uint32_t visible_output_count(const plan::PlanDef& plan);
 
 // Returns the operand shape of a verified tensor.

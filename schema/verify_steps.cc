@@ -1,4 +1,4 @@
-// Steps of a plan: what each may name and touch.
+// Checks steps of a plan: what each may name and touch.
 #include "schema/plan_check.h"
 #include "schema/step_shape.h"
 
@@ -23,8 +23,8 @@ bool check_operand_indices(PlanCheck& c, const VariantDef& variant, const StepDe
   return true;
 }
 
-// Ascending, so that no step is waited for twice; of another queue, because a queue keeps its
-// order.
+// Waits ascend, so that no step is waited for twice; they name another queue's steps, because a
+// queue keeps its order.
 bool check_waits(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
   c.wait_count += step.waits()->size();
   if (!c.expect(c.wait_count <= kMaxWaits, "at most 2^24 waits in all variants",
@@ -104,7 +104,7 @@ bool check_kernel_operands(PlanCheck& c, const VariantDef& variant, const StepDe
   return true;
 }
 
-// The part of a step, against one operand whose rows or channels it names.
+// Checks the part of a step against one operand whose rows or channels it names.
 bool check_part(PlanCheck& c, const StepDef& step, const TensorDef& operand) {
   const Range part = {step.part_begin(), step.part_end()};
   const OperandShape shape = operand_shape_of(operand);
@@ -178,7 +178,8 @@ bool check_map_step(PlanCheck& c, const VariantDef& variant, const StepDef& step
          check_part(c, step, operand_of(variant, step, 0));
 }
 
-// Same value, window for window unless a part says which rows or channels.
+// Checks that both have the same value, window for window unless a part says which rows or
+// channels.
 bool check_copy_shapes(PlanCheck& c, const TensorDef& from, const TensorDef& to,
                        SplitDim part_dim) {
   const OperandShape a = operand_shape_of(from);

@@ -214,8 +214,8 @@ bool check_tensors(PlanCheck& c, const VariantDef& variant) {
   return true;
 }
 
-// True of windows of other channels of one map, whose pixels lie between each other's. Not in an
-// image, which a kernel may not read and write.
+// Returns true for windows of other channels of one map, whose pixels lie between each other's. Not
+// in an image, which a kernel may not read and write.
 static bool are_apart(const TensorDef& a, const TensorDef& b) {
   if (a.pixel_stride() == 0 || a.pixel_stride() != b.pixel_stride()) return false;
   if (storage_of(a) == Storage::Device)
