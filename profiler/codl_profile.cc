@@ -196,7 +196,7 @@ void measure_facts(const ProfileFlags& flags, const MeasuredProcessors& processo
   gpu->set_facts(facts->processor_facts().gpu);
 }
 
-// Skipped if both processors share all cores: the profile says so, and that is enough.
+// This is skipped if both processors share all cores: the profile says so, and that is enough.
 void measure_context(const MeasuredProcessors& processors, double budget_s, DeviceFacts* facts) {
   if (!processors.gpu || facts->shares_cores) return;
   const int64_t start_ns = rt::now_ns();
@@ -285,7 +285,7 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
   return true;
 }
 
-// Input error if codlc would refuse a profile of that name.
+// Throws an input error if codlc would refuse a profile of that name.
 void check_name(const std::string& name) {
   constexpr std::string_view kLetters =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
@@ -323,7 +323,7 @@ void check_files(const ProfileFlags& flags, const std::string& sample_path) {
   tools::refuse_to_replace(flags.output, "no such file, or --force to replace it");
 }
 
-// Input error if a fact of the machine is missing, because a profile needs measurements.
+// Throws an input error if a fact of the machine is missing, because a profile needs measurements.
 void check_is_complete(const DeviceFacts& facts, const std::string& sample_path) {
   if (const std::string field = facts.machine.missing(facts.has_gpu); !field.empty())
     tools::fail_input(sample_path, "#machine lines of all fields of the machine",

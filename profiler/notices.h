@@ -1,4 +1,4 @@
-// Notices of a codl-profile run: about the machine, and about how good its result is.
+// Writes the notices of a codl-profile run: about the machine, and about how good its result is.
 #pragma once
 
 #include <string>

@@ -208,7 +208,7 @@ std::vector<JointShare> joint_candidates(const std::vector<Observation>& observa
   return candidates;
 }
 
-// The state of a fit: the error of each observation, and the weight that follows from it.
+// Holds the state of a fit: the error of each observation, and the weight that follows from it.
 struct Misfit {
   Vector errors;  // predicted / measured - 1
   Vector weights;

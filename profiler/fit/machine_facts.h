@@ -1,4 +1,4 @@
-// The facts of a machine and the origin of each, as sample files keep them.
+// Holds the facts of a machine and the origin of each, as sample files keep them.
 #pragma once
 
 #include <iterator>

@@ -52,8 +52,8 @@ inline constexpr int kShareDigits = 3;
 // A kernel, or a family, with so many samples gets shares of its own.
 inline constexpr size_t kSamplesOfFit = 8;
 inline constexpr size_t kSamplesOfFamily = 20;
-// Enough samples of a kernel or family to fit one factor on the shares that others have: the
-// kernel's family here, or the family on other machines. Fewer say nothing.
+// So many samples of a kernel or family are enough to fit one factor on the shares that others
+// have: the kernel's family here, or the family on other machines. Fewer say nothing.
 inline constexpr size_t kSamplesOfFactor = 3;
 
 // Fits every kernel and every family of a processor that has enough samples.

@@ -53,7 +53,7 @@ struct Sample {
   void add_visit(double visit_us);
 };
 
-// The facts from which the times of steps follow.
+// Holds the facts from which the times of steps follow.
 struct ProcessorFacts {
   compiler::Machine machine;
   kernels::GpuFacts gpu;  // compiler::set_gpu_facts() of the machine, and the GPU's tiles

@@ -1,4 +1,4 @@
-// The best tiles found on the GPU, as sample files keep them.
+// Holds the best tiles found on the GPU, as sample files keep them.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace codl::profiler {
 // the value is no number.
 double rounded(double value, int digits);
 
-// The best choice for a kernel: a local size (TileKind::Local), a table to choose from
+// Holds the best choice for a kernel: a local size (TileKind::Local), a table to choose from
 // (TileKind::Gemm), or neither if nothing that was tried beats the defaults.
 struct FoundTile {
   const KernelInfo* kernel = nullptr;
   std::vector<int32_t> local = {};  // three numbers, or none
   kernels::TimedTiles table = {};   // may be empty
-  // How much faster it is than the default, on steps that it was not chosen by.
+  // Says how much faster it is than the default, on steps that it was not chosen by.
   double gain_percent = 0;
 
   bool is_default() const { return local.empty() && table.count == 0; }

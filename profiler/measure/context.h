@@ -12,7 +12,8 @@
 
 namespace codl::profiler {
 
-// Times of a network cut so that the GPU computes `gpu_share` of each layer. Microseconds, medians.
+// Holds times of a network that is cut so that the GPU computes `gpu_share` of each layer. They are
+// medians in microseconds.
 struct ContextRun {
   std::string network;
   double gpu_share = 0;
@@ -29,7 +30,7 @@ struct ContextRun {
 };
 
 struct Context {
-  // How much longer a part takes while the other processor is busy, in percent.
+  // Says how much longer a part takes while the other processor is busy, in percent.
   double cpu_contention_percent = 0;
   double gpu_contention_percent = 0;
   double memory_gb_per_s = 0;       // that both get together; 0: all they ask for

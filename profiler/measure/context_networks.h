@@ -36,7 +36,7 @@ struct ContextLayer {
   const KernelInfo* gpu_row;
   StepCase cpu;
   StepCase gpu;
-  // For a stream: the bytes that each processor reads from memory.
+  // A stream's processors read so many bytes from memory.
   double cpu_memory_bytes = 0;
   double gpu_memory_bytes = 0;
 };

@@ -1,4 +1,4 @@
-// Facts about the device that a sample file has besides its samples.
+// Holds the facts about the device that a sample file has besides its samples.
 #pragma once
 
 #include <string>

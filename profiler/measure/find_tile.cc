@@ -23,7 +23,7 @@ constexpr double kMinGain = 1.05;
 // tile.
 constexpr size_t kSteps = 4;
 constexpr size_t kTableSteps = 8;
-// Limit of draws until a step's time depends on the tile.
+// At most so many draws look for a step whose time depends on the tile.
 constexpr int kMaxDraws = 40;
 
 // Tries waves of 16, 32 and 64 items: whole ones, and some together.

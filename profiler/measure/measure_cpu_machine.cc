@@ -27,7 +27,7 @@ using Vector4 [[gnu::vector_size(16), gnu::may_alias]] = float;
 using Vector8 [[gnu::vector_size(32), gnu::may_alias]] = float;
 using Vector16 [[gnu::vector_size(64), gnu::may_alias]] = float;
 
-// sum += factor * factor, as assembly, because codl compiles without contraction.
+// Computes sum += factor * factor, as assembly, because codl compiles without contraction.
 #if defined(__x86_64__)
 #define CODL_VECTOR_REGISTER "x"
 #define CODL_MULTIPLY_ADD "mulps %1, %0\n\taddps %1, %0"  // SSE has no multiply-add
@@ -37,12 +37,12 @@ using Vector16 [[gnu::vector_size(64), gnu::may_alias]] = float;
 #define CODL_MULTIPLY_ADD "fmla %0.4s, %1.4s, %1.4s"
 #endif
 
-// More sums than a core has in flight: 4 cycles of 2 vectors each.
+// A core has fewer sums in flight: 4 cycles of 2 vectors each.
 constexpr size_t kSums = 12;
 constexpr int kSumRounds = 20000;
 constexpr size_t kLoadsInRow = 8;
 
-// The loops for each target, as kernels have them.
+// Holds the loops for each target, as kernels have them.
 struct Loops {
   void (*multiply_adds)();
   void (*read)(const uint8_t* data, size_t bytes);  // data is aligned to kAlignment

@@ -231,7 +231,7 @@ class GpuMeasures {
   size_t most_bytes_ = 0;  // limit of a buffer
 };
 
-// For OpenCL on a processor, whose units are cores like the CPU's.
+// Serves OpenCL on a processor, whose units are cores like the CPU's.
 void set_processor(MeasuredGpu& processor, MachineFacts* facts) {
   const CpuMachine& cpu = facts->machine.cpu;
   const double units = processor.gpu_facts().units;

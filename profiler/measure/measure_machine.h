@@ -36,7 +36,7 @@ void measure_gpu_machine(MeasuredGpu& processor, MachineFacts* facts);
 // Returns the time of a load that misses every cache, when a core waits for each one.
 double memory_latency_ns(double last_cache_kb);
 
-// Origins of the facts that are not measured.
+// The facts that are not measured have these origins.
 inline constexpr char kMachineRules[] =
     "no call tells these. Of a GPU: a unit holds 2048 work-items and 256 KiB of registers, or 1024 "
     "and 64 KiB where it shares the host's memory; a clock that OpenCL does not tell is that of "

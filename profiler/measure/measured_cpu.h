@@ -21,7 +21,7 @@ struct ByteRange {
 // that lie apart have one range each.
 std::vector<ByteRange> ranges_near_part(const StepCase& item, const OperandShape& shape);
 
-// Operands of all steps that exist.
+// Counts operands of all steps that exist.
 struct StepMemory {
   rt::Arena arena;
   size_t used_bytes = 0;

@@ -33,7 +33,7 @@ class MeasuredGpu : public MeasuredProcessor {
   uint64_t number(cl_device_info what) const;   // reads an integer of 4 or 8 bytes, else gives 0
   // Returns the padding of rows in an image of floats; 0 if the driver does not say. Needs images.
   uint64_t image_row_texels() const;
-  // Facts by which codlc chooses tiles: OpenCL's, until others were set.
+  // codlc chooses tiles by these facts: OpenCL's, until others were set.
   const kernels::GpuFacts& gpu_facts() const { return facts_; }
   void set_facts(const kernels::GpuFacts& facts) { facts_ = facts; }
   // Says why the device computes on other cores than it was told to; empty if it does not, or was
@@ -42,7 +42,7 @@ class MeasuredGpu : public MeasuredProcessor {
   // True if OpenCL runs on a CPU: clocks of its commands are exact, and a launch adds to them.
   bool is_cpu_device() const { return (type_ & CL_DEVICE_TYPE_CPU) != 0; }
 
-  // For code that times more than steps (profiler/measure/transfer.h, measure_machine.h). Throws
+  // Serves code that times more than steps (profiler/measure/transfer.h, measure_machine.h). Throws
   // ToolError if a call failed.
   const rt::ClApi& api() const { return api_; }
   void check(const char* call, cl_int error) const;

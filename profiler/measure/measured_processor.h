@@ -1,4 +1,4 @@
-// A processor that steps are timed on: the CPU's workers, or an OpenCL device.
+// Describes a processor that steps are timed on: the CPU's workers, or an OpenCL device.
 #pragma once
 
 #include <memory>

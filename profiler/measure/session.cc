@@ -15,7 +15,7 @@ namespace {
 // neighbours of a virtual machine, often lasts some hundredths of a second: longer than the runs of
 // one step in succession.
 constexpr size_t kBatch = 48;
-// Number of undisturbed runs; if there are too few, up to twice as many runs in all.
+// A visit makes so many undisturbed runs; if there are too few, up to twice as many runs in all.
 constexpr size_t kRuns = 5;
 constexpr double kLongStepUs = 3'000;
 constexpr size_t kLongStepRuns = 3;
@@ -33,8 +33,8 @@ constexpr double kCrowdingWindow = 1.08;
 constexpr size_t kVisits = 8;
 constexpr size_t kVisitsBeforeMoreSamples = 4;
 
-// Samples of a kernel. Those with multiply-adds have more to tell and take most of a network's
-// time. A run over all kernels with these numbers takes some minutes on one core of 2020.
+// A kernel gets so many samples. Those with multiply-adds have more to tell and take most of a
+// network's time. A run over all kernels with these numbers takes some minutes on one core of 2020.
 constexpr size_t kHeavySamples = 200;
 constexpr size_t kLightSamples = 100;
 // CPU kernels get more: they have a loop for every path, and their steps are cheaper to time.
@@ -44,12 +44,12 @@ constexpr size_t kReferenceSamples = 12;
 // After so many refused steps, the device does not have the kernel, as kernels of images on a
 // device without them.
 constexpr size_t kRefusedSteps = 16;
-// Number of a processor's steps that are measured twice, for the noise floor.
+// So many of a processor's steps are measured twice, for the noise floor.
 constexpr size_t kRepeats = 60;
 
-// Shares of time. First visits may take kFirstVisitsShare of what is left before there are further
-// ones; together with networks' steps they may take kNetworksShare of all. After kLastDrawShare of
-// all no more samples are drawn, because they would get no further visits.
+// These are shares of time. First visits may take kFirstVisitsShare of what is left before there
+// are further ones; together with networks' steps they may take kNetworksShare of all. After
+// kLastDrawShare of all no more samples are drawn, because they would get no further visits.
 constexpr double kFirstVisitsShare = 0.5;
 constexpr double kNetworksShare = 0.9;
 constexpr double kLastDrawShare = 0.85;

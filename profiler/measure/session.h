@@ -17,7 +17,7 @@
 
 namespace codl::profiler {
 
-// A kernel that is sampled, and the state of its sampling.
+// Describes a kernel that is sampled, and the state of its sampling.
 struct RowState {
   const KernelInfo* kernel = nullptr;
   size_t wanted = 0;  // samples

@@ -18,7 +18,8 @@ constexpr size_t kFewBytes = kCopyBytes[0];
 constexpr size_t kSharedBytes[] = {size_t{32} << 10, size_t{128} << 10, size_t{512} << 10,
                                    size_t{2} << 20};
 constexpr size_t kMaxSharedBytes = kSharedBytes[std::size(kSharedBytes) - 1];
-// Length of the GPU's work meanwhile: after it the CPU's workers sleep (CpuPool spins for 200 us).
+// The GPU's work meanwhile takes so long: after it the CPU's workers sleep (CpuPool spins for 200
+// us).
 constexpr double kAwayUs = 400;
 // A full queue has so many commands.
 constexpr int kFew = 16;
@@ -38,7 +39,7 @@ double us_of(const std::vector<TransferPoint>& points, std::string_view name) {
   return curve.empty() ? 0 : curve[0].second;
 }
 
-// The two queues of a plan, which take no times of commands.
+// Drives the two queues of a plan, which take no times of commands.
 class Transfer {
  public:
   Transfer(MeasuredGpu& processor, MeasuredCpu& cpu)
@@ -318,7 +319,8 @@ TransferLine line_of_differences(const std::vector<TransferPoint>& points, std::
   return line_through(curve);
 }
 
-// `idle_us`: for a command that takes no time, from its call's end until the host sees it done.
+// `idle_us` is what passes for a command that takes no time, from its call's end until the host
+// sees it done.
 CopyTimes copy_times_of(const std::vector<TransferPoint>& points, const std::string& name,
                         double idle_us) {
   const Curve call = curve_of(points, name + "_call");

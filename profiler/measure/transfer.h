@@ -16,7 +16,7 @@ struct TransferLine {
   double us_per_mb = 0;
 };
 
-// Times of a copy between two memories: the host's call, and the rest after it returns.
+// Holds times of a copy between two memories: the host's call, and the rest after it returns.
 struct CopyTimes {
   TransferLine call;
   TransferLine rest;
@@ -32,11 +32,11 @@ struct TransferTimes {
   TransferLine map;       // map and unmap of a buffer in host memory
   CopyTimes upload;
   CopyTimes download;
-  // How much longer the CPU's first step takes after one of the GPU, by the bytes that it reads:
-  // its workers sleep, and another processor has the data.
+  // Says how much longer the CPU's first step takes after one of the GPU, by the bytes that it
+  // reads: its workers sleep, and another processor has the data.
   TransferLine cpu_resume;
-  // How much longer a GPU kernel takes after a step of the CPU, by the bytes that it reads; 0 if
-  // the memories are separate.
+  // Says how much longer a GPU kernel takes after a step of the CPU, by the bytes that it reads; 0
+  // if the memories are separate.
   double gpu_cold_us_per_mb = 0;
   // True if a call that enqueues a download returns only when the kernel that it waits for is done.
   bool download_call_waits = false;
