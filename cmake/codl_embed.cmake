@@ -21,7 +21,7 @@ function(codl_add_text file)
     string(JOIN "" lists ${lists})
     string(PREPEND text "${lists}")
   endif()
-  # Texts that several kernels share: #include "kernels/<folder>/<name>.cl", at the start of a line.
+  # Several kernels may share a text: #include "kernels/<folder>/<name>.cl", at the start of a line.
   while(text MATCHES "\n#include \"([a-z0-9_/.]+)\"\n")
     set(include "${CMAKE_MATCH_0}")
     file(READ ${ROOT}/${CMAKE_MATCH_1} shared)

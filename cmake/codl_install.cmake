@@ -22,7 +22,7 @@ install(EXPORT codlDeviceToolTargets NAMESPACE codl:: DESTINATION ${codl_package
 install(FILES ${PROJECT_BINARY_DIR}/codlConfig.cmake ${PROJECT_BINARY_DIR}/codlConfigVersion.cmake
   cmake/codl_add_plan.cmake DESTINATION ${codl_package_dir} COMPONENT development)
 
-# The way from lib/pkgconfig back to the prefix, wherever that is.
+# Finds the way from lib/pkgconfig back to the prefix, wherever that is.
 file(RELATIVE_PATH codl_pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/codl.pc.in ${PROJECT_BINARY_DIR}/codl.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/codl.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

@@ -138,7 +138,7 @@ function(codl_help name component)
   endforeach()
 endfunction()
 
-# codl_portable_tool(NAME SOURCES...): a tool that runs on devices, so it contains libstdc++ and libgcc; only the C
+# codl_portable_tool(NAME SOURCES...) adds a tool that runs on devices, so it contains libstdc++ and libgcc; only the C
 # library, and libcodl if it is linked, stay dynamic.
 function(codl_portable_tool name)
   codl_tool(${name} ${ARGN})
