@@ -14,7 +14,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-# Libraries that PEP 600 lets a wheel expect of a system, and the loader.
+# PEP 600 lets a wheel expect these libraries of a system, and the loader.
 SYSTEM = re.compile(r"(linux-vdso|ld-linux.*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+))\.so")
 SETUP = """
 from setuptools import setup

@@ -1,4 +1,4 @@
-// Element types, as the tools show, read and write them.
+// Names element types, as the tools show, read and write them.
 #pragma once
 
 #include <cstddef>

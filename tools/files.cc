@@ -36,7 +36,7 @@ struct Descriptor {
   int value;
 };
 
-// The paths that this process knows so far.
+// Holds the paths that this process knows so far.
 struct KnownFiles {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
@@ -153,7 +153,7 @@ Target target_of(const std::string& path) {
   return Target::File;
 }
 
-// Input error if the file that an output would replace, or write to, is an input.
+// Throws an input error if the file that an output would replace, or write to, is an input.
 void check_is_no_input(const std::string& path, Target target) {
   struct stat file = {};
   if (target == Target::Null) return;

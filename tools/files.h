@@ -21,14 +21,14 @@ constexpr uint64_t kMaxTextBytes = 64 << 20;
 
 // ---- inputs ----
 
-// A fault of a file; none if `expected` is empty.
+// Describes a fault of a file; there is none if `expected` is empty.
 struct [[nodiscard]] FileFault {
   std::string expected;
   std::string found;
   bool ok() const { return expected.empty(); }
 };
 
-// An open input. From open() on, no output may be this file.
+// Holds an open input. From open() on, no output may be this file.
 class InputFile {
  public:
   InputFile() = default;
@@ -70,8 +70,8 @@ void note_input(const std::string& path);
 // accept the path. Input error if it cannot, or if the path is claimed already.
 void claim_output(const std::string& path);
 
-// For results that took long to make: input error if write_file() would replace a file there.
-// `expected` says how else to go on: "no such file, or --force to replace it".
+// Protects results that took long to make: throws an input error if write_file() would replace a
+// file there. `expected` says how else to go on: "no such file, or --force to replace it".
 void refuse_to_replace(const std::string& path, const std::string& expected);
 
 // Returns the stream for text that is no output: stdout, or stderr if "-" is claimed.

@@ -20,7 +20,7 @@ namespace {
 // Linux has no more cores (CONFIG_NR_CPUS).
 constexpr int32_t kMaxCore = 8191;
 
-// Limits of response files: far beyond any command line, but soon reached by a file that names
+// Response files have limits: far beyond any command line, but soon reached by a file that names
 // itself or never ends.
 constexpr int kMaxResponseFileDepth = 8;
 constexpr size_t kMaxResponseFileBytes = 1 << 20;  // a whole command line has at most so many

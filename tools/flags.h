@@ -21,7 +21,7 @@
 
 namespace codl::tools {
 
-// How a flag's value is written and read, and its default.
+// Says how a flag's value is written and read, and its default.
 struct FlagValue {
   std::string form;          // "FILE", "N", "h|oc|auto"; empty: a switch, which has no value
   std::string default_text;  // as in --help; if empty, it is not shown
@@ -51,8 +51,8 @@ struct Example {
   std::string what;  // says what the command does
 };
 
-// Names that other tools use, and the flag of this one. The error about an unknown flag of such a
-// name shows it.
+// Lists names that other tools use, and the flag of this one. The error about an unknown flag of
+// such a name shows it.
 struct OtherName {
   std::string names;  // "fp16 half", without dashes
   std::string here;   // "--precision=fp16"
@@ -120,7 +120,7 @@ FlagValue number_value(std::string form, double* target, double least, double mo
 FlagValue number_value(std::string form, std::optional<double>* target, double least, double most,
                        std::string default_text);
 
-// Input error if the value is no whole number, or out of range.
+// Throws an input error if the value is no whole number, or out of range.
 int64_t parse_integer(const std::string& flag, const std::string& value, int64_t least,
                       int64_t most);
 uint64_t parse_uint64(const std::string& flag, const std::string& value);

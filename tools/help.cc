@@ -7,7 +7,7 @@
 namespace codl::tools {
 namespace {
 
-// A terminal of 80 columns; what a flag does begins at the column that half of the flags fit
+// A terminal has 80 columns; what a flag does begins at the column that half of the flags fit
 // before.
 constexpr size_t kColumns = 80;
 constexpr size_t kHelpColumn = 30;
@@ -15,7 +15,7 @@ constexpr size_t kHelpColumn = 30;
 constexpr char kResponseFiles[] =
     "@FILE stands for the arguments in FILE, between white space; '...' and \"...\" keep blanks.";
 
-// `text` from `column` on, where the present line already is, in lines of kColumns.
+// Writes `text` from `column` on, where the present line already is, in lines of kColumns.
 std::string wrapped(const std::string& text, size_t column) {
   std::string out;
   size_t at = column;
@@ -37,7 +37,7 @@ std::string wrapped(const std::string& text, size_t column) {
   return out;
 }
 
-// "[=FORM]", "=FORM" or nothing, as it follows a flag's name.
+// Returns "[=FORM]", "=FORM" or nothing, as it follows a flag's name.
 std::string form_of(const Flag& flag) {
   if (flag.value.form.empty()) return "";
   return flag.value.may_stand_alone ? "[=" + flag.value.form + "]" : "=" + flag.value.form;

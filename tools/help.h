@@ -1,4 +1,5 @@
-// The texts that follow from a tool's flags: its help, its manual page, completions for shells.
+// Writes the texts that follow from a tool's flags: its help, its manual page, completions for
+// shells.
 #pragma once
 
 #include <string>

@@ -24,7 +24,7 @@ namespace {
   fail_input("processes", "one more for a job", std::strerror(errno));
 }
 
-// A nameless file in memory that both processes share.
+// Holds a nameless file in memory that both processes share.
 class SharedText {
  public:
   SharedText() : descriptor_(memfd_create("codl-job", MFD_CLOEXEC)) {

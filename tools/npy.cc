@@ -20,7 +20,7 @@ constexpr size_t kVersionBytes = 2;
 // NEP 1: in files that NumPy writes, the data starts at a multiple of 64.
 constexpr size_t kDataAlignment = 64;
 
-// Limit of a file name's bytes that come from the tensor's name. With the added ones, and in
+// The tensor's name gives at most so many bytes of a file's name. With the added ones, and in
 // temporary names, they stay below the 255 bytes that Linux's file systems allow.
 constexpr size_t kMaxNameBytes = 180;
 

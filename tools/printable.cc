@@ -36,8 +36,8 @@ Decoded decode(std::string_view text) {
   return {code_point, count};
 }
 
-// Unicode's categories Cc, Zl and Zp, and those characters of Cf that are invisible or reorder
-// text.
+// Returns whether it is of Unicode's categories Cc, Zl and Zp, or one of those characters of Cf
+// that are invisible or reorder text.
 bool is_hidden(uint32_t code_point) {
   constexpr struct {
     uint32_t first, last;

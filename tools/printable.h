@@ -13,7 +13,7 @@ namespace codl::tools {
 // become \xXX. All else stays, even backslashes, so doing it twice changes nothing.
 std::string printable(std::string_view text);
 
-// The same, but '\n' stays: for text of several lines whose names went through printable().
+// Does the same, but '\n' stays: for text of several lines whose names went through printable().
 std::string printable_lines(std::string_view text);
 
 // Returns a JSON string with its quotes. Bytes that are no UTF-8 become U+FFFD, because JSON has no

@@ -1,4 +1,4 @@
-// Values of flags that have a unit: times, bytes, percentages.
+// Reads values of flags that have a unit: times, bytes, percentages.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct Unit {
   std::string name;  // "ms"; upper and lower case are the same
   double factor;
 };
-// A number with a unit. A bare number would be a guess; the input error names the units.
+// Describes a number with a unit. A bare number would be a guess; the input error names the units.
 struct Quantity {
   std::vector<Unit> units;  // errors give bounds in the first
   double least;             // least value of the target

@@ -1,5 +1,5 @@
-// The error of all programs on the host: its kind, which is the exit code, and one line. The tools
-// throw it and run_tool() prints it; the compiler carries it in llvm::Error
+// Defines the error of all programs on the host: its kind, which is the exit code, and one line.
+// The tools throw it and run_tool() prints it; the compiler carries it in llvm::Error
 // (compiler/support/error.h).
 #pragma once
 
@@ -25,7 +25,7 @@ struct ToolError : std::runtime_error {
         code(kind),
         where(std::move(place)),
         text(std::move(message)) {}
-  // A line that names no place.
+  // Makes a line that names no place.
   ToolError(ExitCode kind, const std::string& line)
       : std::runtime_error(line), code(kind), text(line) {}
 

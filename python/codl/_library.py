@@ -119,7 +119,7 @@ class Tensor:
 
 
 class Session:
-    """A plan that is ready to run, one run at a time."""
+    """Keeps a plan ready to run, one run at a time."""
 
     def __init__(self, path, variant, threads, requires_variant, adapts):
         self._plan, self._session, self._policy, diag = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), Diag()

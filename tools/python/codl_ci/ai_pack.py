@@ -36,7 +36,7 @@ def outputs_of_pack(folder, jobs):
     return [os.path.join(folder, name) for name in (CONFIGURATION, SUMS, *sorted(names))]
 
 
-# codlc's flags with a value that decide between CPU and GPU. A plan of the CPU alone leaves them out.
+# These flags of codlc, which have a value, decide between CPU and GPU. A plan of the CPU alone leaves them out.
 DECIDING = {"--" + name for name in ("strategy", "variants", "objective", "gpu-limit", "max-gpu-slice", "max-syncs", "max-fallback", "place")}
 
 

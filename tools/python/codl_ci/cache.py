@@ -7,7 +7,7 @@ from .common import InputError, check_output, copy_whole, fail, json_text, read_
 
 
 class Hashes:
-    """SHA-256 of files. A file with the recorded device, inode, size and time of change is not read again."""
+    """Computes SHA-256 of files. A file with the recorded device, inode, size and time of change is not read again."""
 
     def __init__(self, records, rehash):
         self.known = {} if rehash else records

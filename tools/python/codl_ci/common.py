@@ -11,7 +11,7 @@ import tempfile
 
 
 class InputError(Exception):
-    """One line for the user: where, what was expected, and what was found."""
+    """Writes one line for the user: where, what was expected, and what was found."""
 
 
 def fail(where, expected, found):

@@ -27,7 +27,7 @@ MAX_MODEL_BYTES = (1 << 31) - 1
 MANIFEST, DEVICES, NINJA = "manifest.json", "devices.tsv", "build.ninja"
 # Names in the folder of a model and a device, which also has their checksums.
 FILES = ("plan.codl", "report.html", "report.json")
-# codlc's flags that write a file beside the plan. One file for all devices would be written by all at once.
+# These flags of codlc write a file beside the plan. One file for all devices would be written by all at once.
 WRITING = ("--emit-onnx", "--search-log")
 
 
