@@ -12,7 +12,7 @@ namespace codl::kernels {
 
 namespace {
 
-// Null if the part is one that the kernel can compute and that lies inside the output.
+// Returns null if the part is one that the kernel can compute and that lies inside the output.
 const char* check_part(const StepShape& step) {
   const OperandShape& output = step.output();
   const Range part = step.part;
@@ -60,7 +60,7 @@ uint32_t halves_of(const StepShape& step) {
   return halves;
 }
 
-// Null if the operand is no window of channels, or one that the kernel takes.
+// Returns null if the operand is no window of channels, or one that the kernel takes.
 const char* check_window(const StepShape& step, uint32_t i) {
   const OperandShape& operand = step.operands[i];
   if (operand.pixel_stride == 0) return nullptr;
@@ -77,13 +77,13 @@ const char* check_window(const StepShape& step, uint32_t i) {
              : "a window of whole panels, texels on the GPU, in a map at least as wide";
 }
 
-// Lengths of sequences, whose operand the contract knows.
+// Returns whether the operand holds lengths of sequences, which the contract knows.
 constexpr bool is_lengths(const KernelInfo& kernel, const OperandShape& operand) {
   return kernel.op == OpKind::Recurrent && operand.dtype == DType::I64;
 }
 
-// Null if the operand suits the kernel's processor and its memory is as large as its shape. The
-// size of Packed operands, the number of operands and their roles are the contract's.
+// Returns null if the operand suits the kernel's processor and its memory is as large as its shape.
+// The size of Packed operands, the number of operands and their roles are the contract's.
 const char* check_operand(const KernelInfo& kernel, const OperandShape& operand) {
   if (kernel.dtype != DType::Any && operand.dtype != kernel.dtype &&
       !is_stored_as_half(kernel, operand) && !is_lengths(kernel, operand))
@@ -113,7 +113,7 @@ const char* check_operand(const KernelInfo& kernel, const OperandShape& operand)
   }
 }
 
-// The contract's answer to a step of values as they are in memory.
+// Returns the contract's answer to a step of values as they are in memory.
 const char* check_values(const StepShape& step, StepNeeds* out_needs) {
   if (halves_of(step) == 0) return contract_of(step.kernel->op).check(step, out_needs);
   // Contracts judge the values; check_operand() has judged how they are stored.

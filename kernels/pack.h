@@ -7,8 +7,9 @@
 
 namespace codl::kernels {
 
-// Bytes of a constant's packed form, given its unpacked dims (OIHW, [k, n], [d, n, k] of Recurrent,
-// bias: [oc]) and the `groups` of a convolution (else 1); 0 for None, which is ONNX's form.
+// Returns the bytes of a constant's packed form, given its unpacked dims (OIHW, [k, n], [d, n, k]
+// of Recurrent, bias: [oc]) and the `groups` of a convolution (else 1); 0 for None, which is ONNX's
+// form.
 //   ConvPanels    [ceil(oc/16)][kh][kw][ic/groups][16]    groups > 1: see conv2d.h
 //   Depthwise     [kh][kw][round_up(c, 16)]
 //   MatMulPanels  [ceil(n/16)][k][16]

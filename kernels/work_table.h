@@ -1,4 +1,4 @@
-// From a kernel to what its steps cost and which tiles they take. Expands ops.def.
+// Says what a kernel's steps cost and which tiles they take. Expands ops.def.
 #pragma once
 
 #include "kernels/common/work/step_work.h"
@@ -7,7 +7,8 @@ namespace codl::kernels {
 
 const OpWork& work_of(OpKind op);
 
-// The counts of a step that has passed check_step(), on such a processor. A GPU step has its tile.
+// Counts the work of a step that has passed check_step(), on such a processor. A GPU step has its
+// tile.
 void count_work(const StepShape& step, const WorkMachine& machine, StepWork* out);
 
 KernelFamily family_of(const KernelInfo& kernel);
@@ -16,8 +17,8 @@ KernelFamily family_of(const KernelInfo& kernel);
 // 0: the step needs none. The step has no tile and has passed check_step().
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile);
 
-// Whether a work-group of the GPU step, with its tile or the one that is chosen, has room on such a
-// GPU. The step has passed check_step().
+// Returns whether a work-group of the GPU step, with its tile or the one that is chosen, has room
+// on such a GPU. The step has passed check_step().
 bool has_room_for_group(const StepShape& step, const GpuFacts& gpu);
 
 // A CPU kernel has Own.

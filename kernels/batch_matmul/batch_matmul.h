@@ -73,7 +73,7 @@ inline constexpr int64_t kBatchMatMulDepth = 2048;
 // Elements between the rows of a transposed a that a worker packs: they must not be a multiple of
 // 4096 bytes apart.
 inline constexpr int64_t kBatchMatMulRowGap = 16;
-// Columns of a unit of work: the two panels that AVX3 computes at once.
+// A unit of work has so many columns: the two panels that AVX3 computes at once.
 inline constexpr int64_t kBatchMatMulColumns = 2 * kChannelPanel;
 
 // A unit of work is a block of rows and columns of one product. Units that follow each other share
@@ -112,7 +112,7 @@ constexpr int64_t packed_a_elements(const BatchMatMulWork& work) {
   return kPanelTileMaxPixels * (packed_depth(work) + kBatchMatMulRowGap);
 }
 
-// The tile of a work-item of the buffer kernel, which has its sums in that many variables.
+// A work-item of the buffer kernel has a tile of this size, with its sums in that many variables.
 inline constexpr int32_t kBatchMatMulItemRows = 4;
 inline constexpr int32_t kBatchMatMulItemColumns = 8;
 

@@ -1,4 +1,4 @@
-// y[m, n] = a[m, k] b[k, n] for every product of a batch, in tiles of local memory.
+// Computes y[m, n] = a[m, k] b[k, n] for every product of a batch, in tiles of local memory.
 //
 //   a, b, y  Plain buffers, each at a multiple of 16 bytes; strides are in elements
 //

@@ -1,4 +1,4 @@
-// Rows of y in blocks of columns, whose sums are held while k passes.
+// Computes rows of y in blocks of columns, whose sums are held while k passes.
 #include "kernels/batch_matmul/batch_matmul.h"
 #include "kernels/common/cpu/cpu_dispatch.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kColumns = 64;
 
-// sums += factor * b. A whole block has a count that the compiler sees: vectors.
+// Computes sums += factor * b. A whole block has a count that the compiler sees: vectors.
 template <typename T, typename Sum>
 void add_row(Sum factor, const T* b, int64_t columns, Sum* sums) {
   if (columns == kColumns) {

@@ -1,5 +1,5 @@
-// Binary: y = activation(a op b), element by element with ONNX (numpy) broadcasting; op is a member
-// of the family Binary, the activation a member of Unary that is_activation() (ops.def).
+// Binary computes y = activation(a op b), element by element with ONNX (numpy) broadcasting; op is
+// a member of the family Binary, the activation a member of Unary that is_activation() (ops.def).
 //
 //   Add, Sub, Mul        a + b, a - b, a b
 //   Div                  a / b; of integers towards zero
@@ -39,12 +39,12 @@
 
 namespace codl::kernels {
 
-// The members that the CPU kernel has loops of their own for.
+// Returns whether the CPU kernel has loops of its own for the member.
 constexpr bool is_arithmetic(int32_t kind) {
   return kind == kBinaryAdd || kind == kBinarySub || kind == kBinaryMul || kind == kBinaryDiv;
 }
 
-// How a broadcast operand lies under the output; which cases a GPU kernel tells apart.
+// Says how a broadcast operand lies under the output, in the cases that GPU kernels tell apart.
 enum class BinaryOperand : int32_t {
   Same = 0,        // it has the output's dims and layout
   Scalar = 1,      // Plain, one element

@@ -86,7 +86,7 @@ HWY_INLINE Vector combine(int32_t kind, Vector a, Vector b) {
   }
 }
 
-// How a run treats its elements.
+// Says how a run treats its elements.
 struct RunOp {
   int32_t kind;
   Activation activation;
@@ -137,8 +137,8 @@ void combine_run(const RunOp& op, RunInput a, RunInput b, float* y, int64_t coun
   }
 }
 
-// An input below an output of rank 4: elements per step of the output's n, c, h, w; 0 if the input
-// has one for all.
+// Describes an input below an output of rank 4: elements per step of the output's n, c, h, w; 0 if
+// the input has one for all.
 struct PixelInput {
   const float* first;
   int32_t first_row;
@@ -177,8 +177,8 @@ void combine_plain(const KernelArgs& args, const RunOp& op, Units units) {
   }
 }
 
-// `pixels` pixels, `pixel` elements apart in x and y, with one vector of channels that serves them
-// all.
+// Combines `pixels` pixels, `pixel` elements apart in x and y, with one vector of channels that
+// serves them all.
 template <int32_t kKind, int kVectors>
 HWY_INLINE void combine_channels(const Activation& activation, const float* x,
                                  const float* channels, float* y, int64_t pixel, int64_t pixels,
@@ -202,7 +202,7 @@ template <int32_t kKind>
 void combine_with_channels(const Activation& activation, const float* x, const float* channels,
                            float* y, int64_t pixel, int64_t pixels, int64_t count) {
   constexpr int64_t kLanes = hn::MaxLanes(Floats());
-  // Pixels that are in the first-level cache until their last channels are done.
+  // Pixels of a piece are in the first-level cache until their last channels are done.
   constexpr int64_t kPieceElements = 2048;
   const int64_t piece = pixel < kPieceElements ? kPieceElements / pixel : 1;
   for (int64_t i = 0; i < pixels; i += piece, x += piece * pixel, y += piece * pixel) {
@@ -217,8 +217,8 @@ void combine_with_channels(const Activation& activation, const float* x, const f
   }
 }
 
-// Pixels that lie one behind the other. Those whose inputs are pixels of the same size, or one
-// element, are one run, pad lanes included.
+// Combines pixels that lie one after the other. Those whose inputs are pixels of the same size, or
+// one element, are one run, pad lanes included.
 void combine_pixels(const RunOp& op, RunInput a, RunInput b, const int64_t* column_steps,
                     Range channels, int64_t pixels, float* y, int64_t pixel, int64_t pad_end) {
   const auto runs_on = [pixel](RunInput input, int64_t column_step) {

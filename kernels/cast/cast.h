@@ -1,4 +1,4 @@
-// Cast: y = x in another dtype, element by element; every pair of dtypes.
+// Cast computes y = x in another dtype, element by element, for every pair of dtypes.
 //
 //   x, y  Plain, the same dims; y of dtype `to`
 //

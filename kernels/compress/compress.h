@@ -1,4 +1,4 @@
-// Compress: the slices of x along an axis whose condition holds, in order, then zeros.
+// Compress gives the slices of x along an axis whose condition holds, in order, then zeros.
 //
 //   x, y       Plain, one dtype, rank 1 to 8; y has x.dims with dim `axis` = min(k, x.dims[axis])
 //   condition  Plain, bool, [k]; what lies behind x.dims[axis] is not looked at

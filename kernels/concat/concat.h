@@ -1,4 +1,4 @@
-// Concat: the inputs joined along an axis.
+// Concat joins the inputs along an axis.
 //
 //   x0, x1, ... x14  1 to 15 inputs; dims of y but for `axis`, where theirs add up to y's
 //   y                Plain of any rank >= 1 and any axis; Nhwc; or Image2d (image kernel)

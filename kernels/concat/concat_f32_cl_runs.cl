@@ -1,4 +1,4 @@
-// Inputs joined along an axis behind which their elements follow each other in memory. Defines:
+// Joins inputs along an axis behind which their elements follow each other in memory. Defines:
 // INPUTS, 1 to 15; WIDTH, 1 or 4.
 //
 // One work-item copies WIDTH elements, which are of one input. Per input, and of y: how many such

@@ -24,7 +24,7 @@ CODL_CL_ARGS(ConcatBuffer);
 CODL_CL_ARGS(ConcatImage);
 CODL_CL_ARGS(ConcatRuns);
 
-// Elements in memory that belong to one index along the axis and one in front of it.
+// Returns the elements in memory that belong to one index along the axis and one in front of it.
 int64_t elements_behind(const OperandShape& shape, int32_t axis) {
   if (has_pixels(shape)) {
     int64_t count = padded_channels(shape);

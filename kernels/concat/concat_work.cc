@@ -14,7 +14,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   }
   const double share = static_cast<double>(copied) / y.dims[axis];
   const auto elements = static_cast<double>(part_elements(step)) * share;
-  // The bytes that follow each other in memory, in the input with the fewest.
+  // So many bytes follow each other in memory, in the input with the fewest.
   double behind = element_bytes(y);  // bytes per index along the axis
   if (has_pixels(y)) {
     if (axis != 1) behind *= padded_channels(y) * (axis == 3 ? 1.0 : y.dims[3]);

@@ -1,4 +1,4 @@
-// 2-D convolution, float32: y = activation(conv(x, w) + bias + residual).
+// Conv2d is a 2-D convolution, float32: y = activation(conv(x, w) + bias + residual).
 //
 //   x         [n, ic, ih, iw]         Nhwc (Image2d for the image kernel)
 //   w         [oc, ic/groups, kh, kw] Packed, see below
@@ -55,7 +55,7 @@ constexpr uint64_t conv2d_packed_bytes(const int32_t* dims, int32_t groups) {
 // Packs `src` (OIHW) into `dst`, of conv2d_packed_bytes().
 void conv2d_pack(const int32_t* dims, int32_t groups, const float* src, float* dst);
 
-// The product that the operator is, whole.
+// Sizes the product that the whole operator is.
 constexpr GemmSize conv2d_gemm_size(const OperandShape& x, const OperandShape& w,
                                     const OperandShape& y) {
   return {int64_t{y.dims[0]} * y.dims[2] * y.dims[3], y.dims[1],
@@ -85,16 +85,16 @@ constexpr Range conv2d_panels(const Conv2dParams& params, const OperandShape& y,
           static_cast<int32_t>(params.groups * ceil_div(y.dims[1] / params.groups, kChannelPanel))};
 }
 
-// Whether the buffer kernel can compute `panels` panels in a work-item.
+// Returns whether the buffer kernel can compute `panels` panels in a work-item.
 constexpr bool conv2d_takes_panels(const Conv2dParams& params, const OperandShape& y,
                                    SplitDim part_dim, Range part, int32_t panels) {
   return panels == 1 || (panels == 2 && params.groups == 1 &&
                          conv2d_panels(params, y, part_dim, part).count() % 2 == 0);
 }
 
-// Whether a tile computes from copies of its inputs: one tap, and pixels a multiple of 4096 bytes
-// apart, which share a set of a first-level cache and push each other out. The copies lie in
-// neighbouring sets.
+// Returns whether a tile computes from copies of its inputs: there is one tap, and pixels are a
+// multiple of 4096 bytes apart, which share a set of a first-level cache and push each other out.
+// The copies lie in neighbouring sets.
 constexpr bool conv2d_has_copies(const Conv2dParams& params, const OperandShape& x, int64_t taps) {
   // 64 KiB per pixel: with more, those of a tile are no small part of a second-level cache.
   return taps == 1 && padded_channels(x) <= 16384 &&
@@ -106,7 +106,7 @@ constexpr bool conv2d_has_copies(const Conv2dParams& params, const OperandShape&
 // because it may change the result's last bit.
 constexpr double conv2d_computed_share(const Conv2dParams& params, const OperandShape& x,
                                        const OperandShape& w, const OperandShape& y) {
-  // More than this, or tiles smaller than this, and the smaller tiles cost what the skipped taps
+  // Above this share, or with smaller tiles than this, the smaller tiles cost what the skipped taps
   // save.
   constexpr double kMaxInside = 0.6;
   constexpr int32_t kMinColumns = 4;
@@ -121,11 +121,12 @@ constexpr double conv2d_computed_share(const Conv2dParams& params, const Operand
   return share;
 }
 
-// Weights that stay in use while the pixels pass: half of a 512 KiB second-level cache, the least
-// of the processors that run buffer kernels.
+// So many bytes of weights stay in use while the pixels pass: half of a 512 KiB second-level cache,
+// the least of the processors that run buffer kernels.
 inline constexpr int64_t kConv2dInnerWeightBytes = 256 * 1024;
 
-// How the buffer kernel is cut into work-items: blocks of pixels of a row times blocks of panels.
+// Says how the buffer kernel is cut into work-items: blocks of pixels of a row times blocks of
+// panels.
 struct Conv2dBufferGrid {
   bool is_joined = false;  // rows are one: a 1x1 filter that moves by one sees none
   int32_t item_pixels = kConv2dBufferPixels;
@@ -174,8 +175,8 @@ inline Conv2dBufferGrid conv2d_buffer_grid(const StepShape& step) {
   return grid;
 }
 
-// How the direct CPU kernel reads its input where few output channels are computed with lanes along
-// the reduction (conv2d_dots-inl.h): a window in runs of elements that follow each other.
+// Says how the direct CPU kernel reads its input if few output channels are computed with lanes
+// along the reduction (conv2d_dots-inl.h): a window in runs of elements that follow each other.
 struct Conv2dDots {
   // In a window: its rows, or its taps where these are dilated; 0: the kernel reads in another way.
   int64_t runs = 0;
@@ -191,8 +192,8 @@ struct Conv2dDots {
 // No instruction set has more output channels; it is a power of two.
 inline constexpr int32_t kConv2dMostDots = 8;
 
-// Runs of none where the operator is none for it on any processor. A question of the operator's
-// shapes alone, as is what an instruction set makes of it: of a result's last bit.
+// Returns no runs if no processor computes the operator so. Only the operator's shapes decide this,
+// and what an instruction set makes of it, because a result's last bit depends on it.
 constexpr Conv2dDots conv2d_dots(const Conv2dParams& params, const OperandShape& x,
                                  const OperandShape& w, const OperandShape& y) {
   constexpr int64_t kMinPixels = 256;          // the weights are brought into order at each run
@@ -236,8 +237,8 @@ constexpr int64_t conv2d_dot_vectors(const Conv2dDots& dots, int32_t lanes) {
   return dots.runs * ceil_div(dots.run, lanes);
 }
 
-// Whether dots take less time than a panel: multiply-adds of vectors, and what ends a dot in units
-// of these. `reduction`: multiply-adds of an output.
+// Returns whether dots take less time than a panel: their multiply-adds of vectors are counted, and
+// what ends a dot in units of these. `reduction` is the multiply-adds of an output.
 constexpr bool conv2d_takes_dots(const Conv2dDots& dots, int64_t channels, int64_t reduction,
                                  int32_t lanes) {
   constexpr int64_t kEndOfDot = 8;
@@ -256,8 +257,8 @@ struct Conv2dWork {
   int64_t task_count;
   bool has_copies;
   int64_t copy_stride;  // elements from pixel to pixel of the copies
-  // Scratch: the table of inputs of a tile, two lists of taps, a pixel of zeros that stands for
-  // padding, and the copies.
+  // Scratch holds the table of inputs of a tile, two lists of taps, a pixel of zeros that stands
+  // for padding, and the copies.
   uint64_t table_bytes;
   uint64_t taps_bytes;  // size of one list
   uint64_t zeros_bytes;

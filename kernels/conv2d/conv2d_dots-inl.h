@@ -98,7 +98,7 @@ DotFunction dot_function(int dots) {
   return compute_dots<kDots>;
 }
 
-// Weights in the order in which compute_dots() takes them: [runs][vectors][dots][lanes]. Of
+// Writes weights in the order in which compute_dots() takes them: [runs][vectors][dots][lanes]. Of
 // `packed`, the panel [taps][in_channels][16] with zeros behind the last channel, a run has as many
 // taps as make dots.run elements.
 inline HWY_NOINLINE void pack_dots(const Conv2dDots& dots, const float* packed, int64_t in_channels,

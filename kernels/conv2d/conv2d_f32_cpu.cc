@@ -111,7 +111,8 @@ void run_panels(const Conv2d& conv, const TilePixels& pixels, const TileFunction
   }
 }
 
-// Tiles of about equal size, so that the last one is not a small one. `number`: of the next tile.
+// Cuts pixels into tiles of about equal size, so that the last one is not a small one. `number` is
+// that of the next tile.
 void run_pixels(const Conv2d& conv, int32_t image, PixelRange range, Range panels,
                 int64_t* number) {
   const int most_pixels = tile_pixels_of_channels(conv.group_channels);

@@ -24,7 +24,7 @@ namespace {
   A(int, out_w) A(int, first_row) A(int, in_h) A(int, in_w) A(int, in_c)  \
   G(Filter, filter)                                                       \
   G(NhwcInput, x) G(NhwcOutput, y) G(NhwcRows, residual) G(Activation, activation)
-// Where tiles lie: winograd_place.cl.
+// Says where tiles lie: winograd_place.cl.
 #define CODL_ARGS_Winograd(A, p)                                              \
   A(int, tiles) A(int, tile_rows) A(int, tile_columns) A(int, first_tile_row) \
   A(int, row_begin) A(int, row_end) A(int, pad_top) A(int, pad_left)          \

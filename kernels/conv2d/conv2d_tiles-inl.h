@@ -41,7 +41,7 @@ struct Conv2d {
   const float* zeros;   // a pixel
   int64_t copy_stride;  // elements from pixel to pixel of the copies
   float* copies;        // copied inputs of a tile; null if there are none
-  // If outputs are dots.
+  // These are for outputs that are dots.
   const Conv2dDots* dots;  // null: they are not
   float* dot_weights;
   float* dot_zeros;   // a run
@@ -112,7 +112,7 @@ bool is_inside(const Conv2d& conv, const TilePixels& pixels) {
                conv.x->shape.dims[3]);
 }
 
-// The taps inside the map of a tile whose pixels have the same ones.
+// Finds the taps inside the map of a tile whose pixels have the same ones.
 TileInputs inputs_inside(const Conv2d& conv, const TilePixels& pixels, int size) {
   const int32_t row = pixels.row * conv.vertical.stride - conv.vertical.pad_begin;
   const int32_t column = pixels.column * conv.horizontal.stride - conv.horizontal.pad_begin;
@@ -137,8 +137,8 @@ TileInputs inputs_inside(const Conv2d& conv, const TilePixels& pixels, int size)
   return {0, conv.tile_taps, count};
 }
 
-// A set of pointers for each tap, of a tile in one row: the pixels whose tap is inside the map
-// follow each other.
+// Makes a set of pointers for each tap, of a tile in one row: the pixels whose tap is inside the
+// map follow each other.
 HWY_NOINLINE TileInputs inputs_by_tap_of_row(const Conv2d& conv, const TilePixels& pixels,
                                              int size) {
   const TensorView& x = *conv.x;
@@ -177,7 +177,7 @@ TileInputs inputs_by_tap(const Conv2d& conv, const TilePixels& pixels, int size)
   if (pixels.column + pixels.count <= out_columns) return inputs_by_tap_of_row(conv, pixels, size);
   int32_t row[kMaxTilePixels];  // row of tap 0 in the map; negative in the padding
   int32_t column[kMaxTilePixels];
-  // Offset of tap 0 in elements; meaningful where a tap is inside the map.
+  // Holds the offset of tap 0 in elements, which means something if a tap is inside the map.
   int64_t offset[kMaxTilePixels];
   int32_t out_row = pixels.row;
   int32_t out_column = pixels.column;

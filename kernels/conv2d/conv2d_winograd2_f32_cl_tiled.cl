@@ -53,7 +53,7 @@
 #include "kernels/common/gemm/item_products.cl"
 
 #define STAGE_FLOATS (POSITIONS * (INPUT_STRIDE + WEIGHT_STRIDE))
-// Sums of a pass: [POSITIONS][4 * THREADS_M][4 * THREADS_N], as many of a position as there are
+// A pass has sums [POSITIONS][4 * THREADS_M][4 * THREADS_N], as many of a position as there are
 // work-items.
 #define SUM_COLUMNS (4 * THREADS_N)
 #define SUM_PITCH (SUM_COLUMNS + 4)
@@ -68,7 +68,7 @@ typedef struct {
   int inside;
 } TileInputs;
 
-// The bits of a tile whose first input is at `row` and `column` of `rows` times `columns`.
+// Returns the bits of a tile whose first input is at `row` and `column` of `rows` times `columns`.
 static inline int bits_inside(int row, int rows, int column, int columns) {
   int bits = 0;
 #pragma unroll
@@ -93,7 +93,7 @@ static inline int weight_position(int l) {
   return local_item() / POSITION_QUADS + l * WEIGHT_POSITIONS;
 }
 
-// The channel `channel_offset` after that of `from`, of which there is one if `has_channel`.
+// Loads the channel `channel_offset` after that of `from`, if there is one: `has_channel`.
 static inline void load_inputs(global const TYPE_0* x, const TileInputs* from, uint channel_offset,
                                bool has_channel, uint row_stride, uint pixel_stride,
                                float inputs[INPUT_LOADS][POSITIONS]) {
@@ -231,7 +231,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_winograd2_
                  weight_memory + position * WEIGHT_STRIDE + n / 16 * PANEL_PITCH + n % 16, sums);
   }
 
-  // The sum of a pass that this work-item makes outputs of.
+  // This work-item makes outputs of this sum of a pass.
   const int sum_row = id / SUM_COLUMNS;
   const int sum_column = id % SUM_COLUMNS;
 #pragma unroll

@@ -22,8 +22,8 @@
 #define OUTPUTS 4
 #include "kernels/conv2d/winograd_place.cl"
 
-// From position to position of what a work-item keeps; a cache line more than a multiple of 4096
-// bytes, which share a set.
+// So much lies from position to position of what a work-item keeps: a cache line more than a
+// multiple of 4096 bytes, which share a set.
 #define INPUT_STRIDE (ITEM_TILES * CHUNK + 16)
 #define SUM_STRIDE (ITEM_TILES * ITEM_PANELS * 16 + 16)
 

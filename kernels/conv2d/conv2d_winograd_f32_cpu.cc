@@ -108,7 +108,7 @@ HWY_INLINE void transform_input_channels(const float* const* pixels, const Load&
     for (int i = 0; i < kInputs; ++i) {
       const float* pixel = pixels[i * kInputs + j];
       d[i] = load(pixel);
-      // Those before are this tile's, too.
+      // The earlier pixels are this tile's, too.
       if (j >= 2) prefetch(reinterpret_cast<uintptr_t>(pixel) + next);
     }
     transform_input_line<kPairs>(d, line);
@@ -264,7 +264,7 @@ void multiply(const Winograd& conv, int positions, int64_t tile_count, Range pan
   const WinogradWork& work = *conv.work;
   const int64_t depth = conv.x->shape.dims[1];
   const int64_t position_elements = depth * kChannelPanel;
-  // Step between the sizes that tile_size_for() has.
+  // The sizes that tile_size_for() has are so far apart.
   constexpr int64_t kGrain = kTilePixels > 6 ? 2 : 1;
   const int64_t grains = ceil_div(tile_count, kGrain);
   const int64_t steps = ceil_div(grains * kGrain, kTilePixels);
@@ -458,7 +458,7 @@ void conv2d_winograd(const KernelArgs& args) {
       .products = scratch + work.product_offset,
       .zeros = zeros,
   };
-  // The block of tiles whose inputs are transformed. Pieces of a worker's tasks follow each other,
+  // This block of tiles has its inputs transformed. Pieces of a worker's tasks follow each other,
   // mostly in one block.
   int64_t transformed = -1;
   void* const memory_of_block = scratch + work.block_offset;

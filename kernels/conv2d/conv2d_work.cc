@@ -28,9 +28,9 @@ constexpr WinogradItem large_winograd_item(int32_t panels) {
   return {register_panels == 4 ? 4 : 8, register_panels, 16, item_panels, 64};
 }
 
-// Depends on the whole output, so that all parts have chunks of the same size. In 19 cases on an
-// H200 (132 units) the large one is the fastest from 112 groups on, the small one with 50 and
-// fewer. Where a group may have less local memory it takes fewer input channels at once.
+// The choice depends on the whole output, so that all parts have chunks of the same size. In 19
+// cases on an H200 (132 units) the large one is the fastest from 112 groups on, the small one with
+// 50 and fewer. Where a group may have less local memory it takes fewer input channels at once.
 constexpr WinogradGroup fastest_winograd_group(const OperandShape& y, const GpuFacts& gpu) {
   constexpr WinogradGroup kLarge = kPlainWinogradGroup;
   constexpr WinogradGroup kSmall = {8, 32, 16, 8, 4};
@@ -176,7 +176,7 @@ void count_panel_work(const Conv2dPart& part, const WorkMachine& machine, StepWo
     counts.moved_bytes = counts.calls * static_cast<double>(tile + dots) * vectors * sizeof(float);
     out->operations += counts.calls * static_cast<double>(tile) * dots * machine.vector_lanes;
   } else if (conv2d_computed_share(params, part.x, part.w, part.y) < 1) {
-    // Tiles of pixels of a row whose taps inside are the same.
+    // Tiles are pixels of a row whose taps inside are the same.
     const WindowAxis vertical = vertical_axis(params, part.w.dims);
     const WindowAxis horizontal = horizontal_axis(params, part.w.dims);
     const auto rows_inside =

@@ -1,6 +1,6 @@
-// Winograd's convolution for 3x3 filters that move by one: outputs in tiles of m x m, each from
-// (m + 2) x (m + 2) inputs d with as many multiplications per channel, where the direct sum needs
-// 9 m x m of them:
+// Computes Winograd's convolution for 3x3 filters that move by one: it makes outputs in tiles of m
+// x m, each from (m + 2) x (m + 2) inputs d with as many multiplications per channel, where the
+// direct sum needs 9 m x m of them:
 //
 //   Y = A^T [ sum over ic of (G g G^T) * (B^T d B) ] A        (* element by element)
 //
@@ -93,7 +93,7 @@ constexpr uint64_t winograd_packed_bytes(Packing packing, const int32_t* dims) {
 }
 void winograd_pack(Packing packing, const int32_t* dims, const float* src, float* dst);
 
-// Null if the kernel's method computes such a convolution.
+// Returns null if the kernel's method computes such a convolution.
 constexpr const char* check_winograd(const Conv2dParams& params, const OperandShape& w) {
   const bool is_made_for = params.groups == 1 && w.dims[2] == 3 && w.dims[3] == 3 &&
                            params.stride_h == 1 && params.stride_w == 1 && params.dilation_h == 1 &&
@@ -101,8 +101,8 @@ constexpr const char* check_winograd(const Conv2dParams& params, const OperandSh
   return is_made_for ? nullptr : "a 3x3 filter of one group that moves by one";
 }
 
-// Rows of the tiles that have `rows` in them, inside the output. Tiles lie on one grid, whatever
-// the part: results do not depend on where a step is cut.
+// Returns the rows of the tiles that have `rows` in them, inside the output. Tiles lie on one grid,
+// whatever the part: results do not depend on where a step is cut.
 constexpr Range winograd_rows(int32_t outputs, Range rows, const OperandShape& y) {
   const int32_t end = round_up(rows.end, outputs);
   return {rows.begin / outputs * outputs, end < y.dims[2] ? end : y.dims[2]};

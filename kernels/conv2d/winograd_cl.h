@@ -1,4 +1,4 @@
-// How the GPU kernels by Winograd's method (winograd.h) are cut into work-items.
+// Cuts the GPU kernels by Winograd's method (winograd.h) into work-items.
 #pragma once
 
 #include "kernels/common/gemm/gemm_tile.h"
@@ -8,8 +8,8 @@ namespace codl::kernels {
 
 // ---- conv2d_winograd4_f32_cl_buffer: work-items by themselves, for processors -------------------
 
-// Tiles and panels of 16 output channels whose sums are in registers, tiles and panels of a
-// work-item, input channels that it transforms at once.
+// Sizes tiles and panels of 16 output channels whose sums are in registers, tiles and panels of a
+// work-item, and input channels that it transforms at once.
 struct WinogradItem {
   int32_t register_tiles;
   int32_t register_panels;
@@ -32,7 +32,8 @@ inline constexpr uint32_t kWinogradItemInts = 5;
 // MiB.
 inline constexpr int64_t kWinogradItemBytes = 640 * 1024;
 
-// Where nothing is known of the GPU; 22 KiB, because some reserve it for each item that may run.
+// Serves if nothing is known of the GPU; it takes 22 KiB, because some reserve it for each item
+// that may run.
 inline constexpr WinogradItem kSmallWinogradItem = {4, 1, 4, 1, 16};
 
 // Null if conv2d_winograd4_f32_cl_buffer.cl can be built with it, and computes `panels` panels.

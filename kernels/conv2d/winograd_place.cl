@@ -1,4 +1,4 @@
-// Where the kernels by Winograd's method (winograd.h) have their tiles of OUTPUTS x OUTPUTS.
+// Finds where kernels by Winograd's method (winograd.h) have their tiles of OUTPUTS x OUTPUTS.
 //
 // The arguments of group Winograd describe the part: tiles of all images, rows of tiles of one and
 // the first of them, output rows. x is zero outside rows [x_row_begin, x_row_end), which it holds,

@@ -1,4 +1,4 @@
-// ConvNd: convolution, plain or transposed, over one to three spatial axes; the weights may be
+// ConvNd is a convolution, plain or transposed, over one to three spatial axes; the weights may be
 // computed. It takes what Conv2d and DepthwiseConv2d do not.
 //
 //   x  [n, ic, s...]             rank 3 to 5

@@ -27,7 +27,7 @@ struct Steps {
   }
 };
 
-// T: float; or uint32_t, for i32, whose sums wrap.
+// T is float, or uint32_t for i32, whose sums wrap.
 template <typename T>
 class Convolution {
  public:

@@ -1,4 +1,4 @@
-// Convert: the same value in another layout, another window of rows, or another memory.
+// Convert copies a value to another layout, another window of rows, or another memory.
 //
 //   x, y  the same dims and dtype
 //
@@ -21,10 +21,10 @@
 
 namespace codl::kernels {
 
-// Elements of one unit of work where the rank is not 4.
+// A unit of work has so many elements if the rank is not 4.
 inline constexpr int64_t kConvertPlainBlock = 4096;
 
-// The pieces of a step: (batch, row) pairs, or blocks of a tensor whose rank is not 4.
+// A step falls into pieces: (batch, row) pairs, or blocks of a tensor whose rank is not 4.
 struct ConvertWork {
   Range rows;
   Range channels;

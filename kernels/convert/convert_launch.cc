@@ -6,7 +6,7 @@ namespace {
 
 // clang-format off
 #define CODL_ARGS_ConvertRuns(A, G, N) G(Runs, runs) G(RunOperand, x) G(RunOperand, y)
-// Distances within a Plain or Nhwc operand of rank 4, and where the part begins.
+// Holds distances within a Plain or Nhwc operand of rank 4, and where the part begins.
 #define CODL_ARGS_ConvertOperand(A, p)                                                    \
   A(int, p##offset) A(int, p##batch_stride) A(int, p##row_stride) A(int, p##pixel_stride) \
   A(int, p##channel_stride)
@@ -26,7 +26,7 @@ constexpr int32_t kFormRuns = 0;
 constexpr int32_t kFormToNhwc = 1;
 constexpr int32_t kFormToPlain = 2;
 
-// Pixels of a work-item, in the forms that change the order: as many as channels.
+// In the forms that change the order, a work-item has as many pixels as channels.
 constexpr int64_t kBlockPixels = kClLanes;
 
 ConvertOperandArgs convert_operand(const OperandShape& shape, int32_t first_row,

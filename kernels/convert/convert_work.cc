@@ -26,7 +26,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     const double pixels = elements / round_up(channels, has_pixels(y) ? kChannelPad : 1);
     out->run_bytes = smaller(channels, kSide) * element_bytes(y);
     out->tile_calls = std::ceil(pixels / kSide) * static_cast<double>(ceil_div(channels, kSide));
-    // Each element of one of the two sides by itself where no square is turned in registers.
+    // Each element of one of the two sides goes by itself if no square is turned in registers.
     if (!is_cpu(step)) out->gathers = elements;
     out->operations = is_cpu(step) ? elements : 0;  // shuffles
     // Channels behind the last 16 are turned in fours.

@@ -1,4 +1,4 @@
-// Cumulate: the running sum (is_product: product) of the elements along `axis`.
+// Cumulate computes the running sum (is_product: product) of the elements along `axis`.
 //
 //   x, y  Plain of rank >= 1, the same dims and dtype: f32, f64 or an integer, modulo 2^bits
 //

@@ -1,5 +1,5 @@
-// DepthToSpace: blocks of channels become blocks of pixels; also the last step of a transposed
-// convolution, which then crops.
+// DepthToSpace turns blocks of channels into blocks of pixels; it is also the last step of a
+// transposed convolution, which then crops.
 //
 //   x  [n, c * block_h * block_w, h, w]
 //   y  [n, c, oh, ow]
@@ -34,7 +34,8 @@ constexpr Range depth_to_space_input_range(const DepthToSpaceParams& params, Ran
   return {static_cast<int32_t>(begin), static_cast<int32_t>(end)};
 }
 
-// Where an output channel starts in x's channels, and how far apart the channels of neighbours are.
+// Says where an output channel starts in x's channels, and how far apart the channels of neighbours
+// are.
 struct DepthChannels {
   int32_t first;  // where output channel 0 is, for pixel (a, b) of a block
   int32_t step;

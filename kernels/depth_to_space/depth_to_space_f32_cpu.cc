@@ -19,7 +19,7 @@ void move_pixel(const float* x, int64_t step, int64_t count, int64_t pads, float
     for (int64_t i = 0; i < count; ++i) y[i] = x[i * step];
   }
   y += count;
-  // Not a loop, which would become a call.
+  // This is no loop, which would become a call.
   if (pads > 0) y[0] = 0.0f;
   if (pads > 1) y[1] = 0.0f;
   if (pads > 2) y[2] = 0.0f;

@@ -33,9 +33,9 @@ inline constexpr int32_t kDepthwiseImagePixels = 4;
 // cycles, two per cycle), few enough for 16 registers with five weights beside them.
 inline constexpr int32_t kDepthwiseRunOutputs = 8;
 
-// The part that a CPU step computes and how it is cut into tasks. Task t is block t % row_blocks of
-// the rows of all images, one behind the other, with block t / row_blocks of the panels of 16
-// channels.
+// Describes the part that a CPU step computes and how it is cut into tasks. Task t is block t %
+// row_blocks of the rows of all images, one behind the other, with block t / row_blocks of the
+// panels of 16 channels.
 struct DepthwiseConv2dWork {
   Range rows;          // rows of the output
   Range panels;        // panels of 16 channels

@@ -1,7 +1,7 @@
-// Depthwise 2-D convolution, Nhwc, float32: vectors along the channels, for several neighbouring
-// pixels of an output row, so that a weight loaded serves them all, and an input all taps that it
-// is under. Filters of 3x3 and 5x5 with stride 1 or 2, and 1x1 (a scale and shift), have code of
-// their own.
+// Computes a depthwise 2-D convolution, Nhwc, float32, with vectors along the channels, for several
+// neighbouring pixels of an output row, so that a weight loaded serves them all, and an input all
+// taps that it is under. Filters of 3x3 and 5x5 with stride 1 or 2, and 1x1 (a scale and shift),
+// have code of their own.
 //
 // Taps in the padding are left out. Which those are depends on the output position alone, and the
 // others are added in order, so no cut of rows, channels or tasks changes a bit.
@@ -26,7 +26,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::CappedTag<float, kChannelPanel>;
 using Vec = hn::Vec<Tag>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Tag{}));
-// Pixels at once, where there are so many. Scalar code is there to be right.
+// So many pixels are computed at once, if there are so many. Scalar code is there to be right.
 constexpr int kMaxPixels = kLanes == 1 ? 1 : kDepthwiseRunOutputs;
 
 // Describes some neighbouring outputs of a row, for a block of their channels. Pointers are to the
@@ -60,14 +60,14 @@ struct Run {
   }
 };
 
-// A bit for each input of a run that is left of the map or right of it.
+// Returns a bit for each input of a run that is left of the map or right of it.
 HWY_INLINE uint32_t inputs_outside(const Run& run) {
   const int32_t left = run.column < 0 ? -run.column : 0;
   const int32_t end = run.input_columns - run.column;
   return ((1u << left) - 1) | ~uint32_t{0} << (end < 31 ? end : 31);
 }
 
-// v, loaded once: GCC would rather load it again for each use, as an operand in memory.
+// Returns v, loaded once: GCC would rather load it again for each use, as an operand in memory.
 HWY_INLINE Vec loaded(Vec v) {
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
   asm("" : "+v"(v.raw));
@@ -291,15 +291,16 @@ RunFunctions functions_for(const WindowAxis& axis, int32_t input, int32_t output
   return run_functions<0, 0>();
 }
 
-// Outputs of the next run when `rest` are left. Sevens make up the maps of most networks.
+// Returns the outputs of the next run when `rest` are left. Sevens make up the maps of most
+// networks.
 constexpr int32_t run_count(int32_t rest) {
   if (kMaxPixels == 1) return 1;
   if (rest % 7 == 0 && rest % 8 != 0) return 7;
   return rest >= 8 ? 8 : rest >= 4 ? 4 : 1;
 }
 
-// The vector of channels from `c` on of row `row_of_two`, of a block of which `valid` are computed,
-// and zeros stored behind them up to `stored`.
+// Computes the vector of channels from `c` on of row `row_of_two`, of a block of which `valid` are
+// computed, and stores zeros after them up to `stored`.
 template <int kCount>
 HWY_NOINLINE void compute_rest(const Run& run, int row_of_two, int64_t c, int64_t valid,
                                int64_t stored) {
@@ -335,7 +336,8 @@ HWY_NOINLINE void compute_rest(const Run& run, int row_of_two, int64_t c, int64_
   }
 }
 
-// The same, an output at a time where vectors of four lanes leave no rest but in parts of channels.
+// Does the same, an output at a time if vectors of four lanes leave no rest but in parts of
+// channels.
 template <int kCount>
 void compute_rests(const Run& run, int row_of_two, int64_t c, int64_t valid, int64_t stored) {
   if constexpr (kCount == 1 || kLanes > kChannelPad) {
@@ -362,7 +364,7 @@ RestFunction rest_function(int32_t outputs) {
   return compute_rests<1>;
 }
 
-// Taps of output position `position` that are inside the map.
+// Returns the taps of output position `position` that are inside the map.
 Range inner_taps(const WindowAxis& axis, int32_t input, int32_t position) {
   const int64_t first = int64_t{position} * axis.stride - axis.pad_begin;
   int64_t begin = first < 0 ? ceil_div(-first, axis.dilation) : 0;
@@ -372,7 +374,7 @@ Range inner_taps(const WindowAxis& axis, int32_t input, int32_t position) {
   return {static_cast<int32_t>(begin), static_cast<int32_t>(end)};
 }
 
-// The operands, and what follows from the parameters.
+// Holds the operands, and what follows from the parameters.
 struct Depthwise {
   const TensorView& x;
   const TensorView& w;
@@ -385,8 +387,8 @@ struct Depthwise {
   RunFunctions functions;
 };
 
-// Channels [begin, end) of a row of outputs from `column` on, or of two that begin there
-// (has_row_pair()); `stored`: the end with the pixel's pad lanes, where they go with the block.
+// Computes channels [begin, end) of a row of outputs from `column` on, or of two that begin there
+// (has_row_pair()); `stored` is the end with the pixel's pad lanes, where they go with the block.
 void compute_rows(const Depthwise& step, int64_t image, int32_t row, int rows, int32_t column,
                   int64_t begin, int64_t end, int64_t stored) {
   const TensorView& x = step.x;

@@ -1,4 +1,4 @@
-// Expand: x repeated along dims that are 1 in it, or that it has not.
+// Expand repeats x along dims that are 1 in it, or that it has not.
 //
 //   x, y  Plain, one dtype; the dims of x, aligned at the last, are 1 or those of y
 //

@@ -1,4 +1,4 @@
-// Gather: slices of data along an axis, in the order of indices.
+// Gather takes slices of data along an axis, in the order of indices.
 //
 //   data     Plain, any dtype, rank 1 to 8
 //   indices  Plain, i64, any rank

@@ -1,4 +1,4 @@
-// GatherElements: y[i, j, k] = data[i, indices[i, j, k], k] for axis 1.
+// GatherElements computes y[i, j, k] = data[i, indices[i, j, k], k] for axis 1.
 //
 //   data     Plain, any dtype, rank 1 to 8
 //   indices  Plain, i64, data's rank; but for the axis no dim larger than data's

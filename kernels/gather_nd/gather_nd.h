@@ -1,4 +1,4 @@
-// GatherNd: slices of data at tuples of indices.
+// GatherNd takes slices of data at tuples of indices.
 //
 //   data     Plain, any dtype, [batch..., d...]: batch_dims dims in front
 //   indices  Plain, i64, [batch..., i..., r]: tuples of r indices, 1 <= r <= dims of d

@@ -1,4 +1,4 @@
-// GridSample: pixels of a map at places that a grid names.
+// GridSample takes pixels of a map at places that a grid names.
 //
 //   x     [n, c, s...]   rank 3 to 5
 //   grid  [n, o..., r]   r = number of spatial axes; the last number is of the first axis of x

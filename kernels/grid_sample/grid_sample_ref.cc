@@ -107,7 +107,7 @@ class Sampling {
     }
   }
 
-  // The element that stands for `element`, or -1 for zero.
+  // Returns the element that stands for `element`, or -1 for zero.
   int64_t inside(const Axis& axis, int64_t element) const {
     if (element >= 0 && element < axis.extent) return element;
     if (params_.padding == kGridSampleZeros) return -1;

@@ -1,4 +1,4 @@
-// Lrn: local response normalisation, an element over a power of a sum of its neighbours' squares.
+// Lrn is local response normalisation: an element over a power of a sum of its neighbours' squares.
 //
 //   x, y  [n, c, h, w], f32
 //
@@ -13,7 +13,7 @@
 
 namespace codl::kernels {
 
-// How many channels before and after an element's own are in its sum, at most all of them.
+// Says how many channels before and after an element's own are in its sum, at most all of them.
 struct LrnNeighbours {
   int32_t below;
   int32_t above;
@@ -31,11 +31,11 @@ constexpr float lrn_scale(const LrnParams& params) {
   return params.alpha / static_cast<float>(params.size);
 }
 
-// The exponent that networks have (AlexNet, GoogLeNet): two square roots in place of a power.
+// Networks have this exponent (AlexNet, GoogLeNet): two square roots in place of a power.
 inline constexpr float kLrnUsualBeta = 0.75f;
 
-// Floats in which lrn_f32_cpu has a pixel's squares: zeros before and after them, and what a vector
-// reads beyond.
+// Returns the floats in which lrn_f32_cpu has a pixel's squares: zeros before and after them, and
+// what a vector reads beyond.
 constexpr int64_t lrn_scratch_floats(const LrnParams& params, const OperandShape& y) {
   return int64_t{padded_channels(y)} + lrn_neighbours(params, y.dims[1]).count() + kChannelPanel;
 }

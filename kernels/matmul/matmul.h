@@ -21,7 +21,7 @@ constexpr uint64_t matmul_packed_bytes(const int32_t* dims) {
 // Packs `src` ([k, n] row-major) into `dst`, of matmul_packed_bytes().
 void matmul_pack(const int32_t* dims, const float* src, float* dst);
 
-// Rows of x up to which the reading of the weights takes the time on a GPU.
+// Up to so many rows of x, reading the weights takes the time on a GPU.
 inline constexpr int32_t kMatMulFewRows = 8;
 
 // In the rows buffer and gemv, a group computes a panel and a block of rows of y, so many together
@@ -36,8 +36,8 @@ inline constexpr int32_t kMatMulGroupItems = 16;
 // The same where neighbours read neighbouring quads: 256 of them have 8 reads each in flight.
 inline constexpr int32_t kMatMulGemvItems = 256;
 
-// The part that a CPU step computes and how it is cut into tasks: as in Conv2d, with the rows of x
-// for pixels.
+// Describes the part that a CPU step computes and how it is cut into tasks: as in Conv2d, with the
+// rows of x for pixels.
 struct MatMulWork {
   Range panels;
   int64_t rows;

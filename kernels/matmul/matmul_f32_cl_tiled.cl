@@ -1,4 +1,4 @@
-// y = activation(x w + bias) with constant w, in tiles of local memory.
+// Computes y = activation(x w + bias) with constant w, in tiles of local memory.
 //
 //   x  [m, k], k a multiple of 4    w  [panel][k][16]    bias  [round_up(n, 16)]    y  [m, n]
 //   each at a multiple of 16 bytes

@@ -36,7 +36,7 @@ bool overlaps(const Box& a, const Box& b, float threshold) {
   return intersection / (a.area() + b.area() - intersection) > threshold;
 }
 
-// Whether box `a` is taken before box `b`.
+// Returns whether box `a` is taken before box `b`.
 bool is_better(const float* scores, int32_t a, int32_t b) {
   if (scores[a] > scores[b]) return true;
   if (scores[a] < scores[b] || scores[a] != scores[a]) return scores[b] != scores[b] && a < b;

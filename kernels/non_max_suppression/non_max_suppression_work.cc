@@ -4,7 +4,7 @@
 namespace codl::kernels {
 namespace {
 
-// As if each box were compared with half of the others.
+// Counts as if each box were compared with half of the others.
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& scores = step.operands[1];
   const double pairs = static_cast<double>(element_count(scores)) * scores.dims[2] / 2;

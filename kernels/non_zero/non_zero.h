@@ -1,4 +1,4 @@
-// NonZero: the indices of the elements that are not zero.
+// NonZero gives the indices of the elements that are not zero.
 //
 //   x  Plain, any dtype, any rank
 //   y  Plain, i64, [r, n]: r the rank of x, 1 for a scalar; n the elements of x

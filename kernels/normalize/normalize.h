@@ -1,4 +1,4 @@
-// Normalize: y = activation((x - mean) / sqrt(variance + epsilon) * scale + bias); mean and
+// Normalize computes y = activation((x - mean) / sqrt(variance + epsilon) * scale + bias); mean and
 // variance (the mean of the squared distances from the mean) over the axes in axes_mask, per index
 // of the others. is_rms: the mean is taken as 0.
 //
@@ -22,7 +22,7 @@
 
 namespace codl::kernels {
 
-// Neighbouring columns of one unit of work where the innermost axis is kept: a cache line.
+// A unit of work has so many neighbouring columns if the innermost axis is kept: a cache line.
 inline constexpr int64_t kNormalizeBlock = 16;
 
 // Lines of columns that one piece of a mean is made of.
@@ -214,7 +214,7 @@ inline NormalizeWork normalize_work(const StepShape& step) {
 
 inline constexpr int32_t kNormalizePixelAxes = 1 << 2 | 1 << 3;
 
-// Texels that a work-item asks for at once.
+// A work-item asks for so many texels at once.
 inline constexpr int32_t kNormalizeTexels = 4;
 
 // Work-items that share the means of a texel: it depends on the whole map, for the order of sums.

@@ -12,10 +12,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 namespace {
-// Lines of columns that the pivot of a piece is made of.
+// The pivot of a piece is made of so many lines of columns.
 constexpr int64_t kPivotLines = 4;
 
-// Vectors of neighbouring columns that are computed at once: so many lines of memory that follow
+// So many vectors of neighbouring columns are computed at once: so many lines of memory that follow
 // each other are read together. It does not change what is added to what.
 constexpr int kColumnVectors = HWY_TARGET == HWY_SCALAR ? 1 : 4;
 // Lines of which each has its own sums, so that additions need not wait for each other: 16
@@ -35,9 +35,8 @@ HWY_INLINE Vector load_column(const Columns& columns, const float* from, int v) 
   return load_lanes(Floats(), from + v * kLanes, columns.last_lanes);
 }
 
-// The lanes that are worked on together: line by line where they are many vectors, so that memory
-// is read and written in order. Numbers of each, from the first on, a vector's worth behind the
-// last.
+// So many lanes are worked on together: line by line where they are many vectors, so that memory is
+// read and written in order. Numbers of each, from the first on, a vector's worth behind the last.
 constexpr int64_t kBandLanes = 256;
 struct Band {
   int64_t lane;
@@ -219,7 +218,7 @@ HWY_NOINLINE void write_columns(const Lines& lines, const Activation& activation
   write_all([=](Vector v) HWY_ATTR { return limit(v, low, high); });
 }
 
-// Lines whose columns are all written before those of the next ones.
+// So many lines have all their columns written before those of the next ones.
 constexpr int64_t kWrittenLines = 32;
 
 // Writes the results of the band's columns in `all` lines.

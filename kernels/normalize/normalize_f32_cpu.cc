@@ -26,7 +26,7 @@ void normalize_f32(const KernelArgs& args) {
   const NormalizeWork work = normalize_work(
       params, args.part_dim, args.part, args.operands[0].shape,
       scale == nullptr ? nullptr : &scale->shape, bias == nullptr ? nullptr : &bias->shape);
-  // From the first lane on, so that lanes are counted from 0 below.
+  // Pointers start at the first lane, so that lanes are counted from 0 below.
   const auto first_of = [&](const TensorView* view, int k) {
     return view == nullptr ? nullptr
                            : view->as<const float>() + work.first_lane * work.lane_strides[k];

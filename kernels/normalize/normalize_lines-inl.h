@@ -59,7 +59,7 @@ void normalize_lines(const NormalizeWork& work, const NormalizeParams& params,
   const int64_t lag = fitting < 1 ? 1 : fitting < kMaxLag ? fitting : kMaxLag;
   const int at_once = lag >= kMaxLinesAtOnce && shares_vectors(work) ? kMaxLinesAtOnce : 1;
   const int64_t last_count = piece_at(work, (work.lanes - 1) / kPieceElements * kPieceElements);
-  // From those that are written to those that are summed up.
+  // The runs go from those that are written to those that are summed up.
   constexpr int64_t kRuns = kMaxLag + kMaxLinesAtOnce;
   Run runs[kRuns];
   const auto run_of = [&](int64_t unit) { return &runs[unit % kRuns]; };

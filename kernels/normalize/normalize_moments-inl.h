@@ -50,7 +50,7 @@ HWY_INLINE hn::Vec<D> factor_of(D d, const NormalizeWork& work, float epsilon,
   return hn::Div(hn::Set(d, 1.0f), hn::Sqrt(hn::Add(variance, hn::Set(d, epsilon))));
 }
 
-// `count` lanes of scale or bias whose first is at `from`.
+// Loads `count` lanes of scale or bias whose first is at `from`.
 HWY_INLINE Vector load_broadcast(const float* from, int64_t stride, int64_t count) {
   const Floats d;
   if (stride == 1) return load_lanes(d, from, count);

@@ -14,8 +14,8 @@ struct Indices {
   Range channels;
 
   Range of(int32_t axis) const { return axis == 1 ? channels : Range{0, x.dims[axis]}; }
-  // The next index over the axes whose bit in `mask` is set; false after the last, which leaves
-  // the first.
+  // Goes to the next index over the axes whose bit in `mask` is set; returns false after the last,
+  // which leaves the first.
   bool next(int32_t mask, int32_t* index) const {
     for (int32_t i = x.rank - 1; i >= 0; --i) {
       if ((mask >> i & 1) == 0) continue;

@@ -18,7 +18,7 @@ namespace {
 // worst case.
 //
 
-// Elements of a run that one piece is made of, and vectors of its pivot: 128 elements.
+// One piece is made of so many elements of a run, and its pivot of so many vectors: 128 elements.
 constexpr int64_t kPieceElements = 2048;
 constexpr int64_t kPivotVectors = 128 / kLanes;
 
@@ -44,7 +44,8 @@ struct Sums {
   float squares;
 };
 
-// Vectors of a run at once, each with its own sums, so that additions need not wait for each other.
+// So many vectors of a run are computed at once, each with its own sums, so that additions need not
+// wait for each other.
 constexpr int kRunVectors = 4;
 
 // Mean and sum of squared distances from it, of some elements or of all of a mean.
@@ -85,7 +86,7 @@ struct Run {
   Sums sums;      // sums of the last piece
 };
 
-// Which of the scale and the bias differ from element to element.
+// Says which of the scale and the bias differ from element to element.
 enum RunVectors { kNoVectors, kScaleVectors, kScaleAndBiasVectors };
 
 // One pass over elements [begin, end) of kRuns times two runs: writes the results of the ones and
@@ -213,7 +214,7 @@ float pivot_of(const NormalizeParams& params, const float* x, int64_t count) {
   return params.is_rms != 0 ? 0.0f : mean_of_first(x, count);
 }
 
-// Elements of a piece that begins with element `begin` of a run.
+// Returns the elements of a piece that begins with element `begin` of a run.
 int64_t piece_at(const NormalizeWork& work, int64_t begin) {
   return work.lanes - begin < kPieceElements ? work.lanes - begin : kPieceElements;
 }
@@ -277,7 +278,7 @@ void normalize_runs(const NormalizeWork& work, const NormalizeParams& params,
       for (int k = 0; k < 3; ++k) at[k] = walk.offsets[k] + i * walk.line_strides[k];
       begin_run(work, operands, at, run);
       set_mean(mean, run);
-      // As much at once as is still in the first-level cache when it is activated.
+      // A call takes as much at once as is still in the first-level cache when it is activated.
       const bool has_activation = operands.activation.kind != kUnaryIdentity;
       const int64_t step = has_activation ? kPieceElements : work.lanes;
       for (int64_t k = 0; k < work.lanes; k += step) {

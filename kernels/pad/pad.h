@@ -1,4 +1,4 @@
-// Pad: x with begin_i elements in front of it and end_i behind it along each axis.
+// Pad puts begin_i elements in front of x and end_i after it along each axis.
 //
 //   x, y   one dtype, the same rank, 0 to 8; y.dims[i] = begin_i + x.dims[i] + end_i.
 //          pad_any_cpu: Plain. f32 kernels: Nhwc, pads along rows and columns; of a constant along
@@ -29,8 +29,8 @@ constexpr PadAxes pad_axes(const PadParams& p) {
           {p.end_0, p.end_1, p.end_2, p.end_3, p.end_4, p.end_5, p.end_6, p.end_7}};
 }
 
-// The element of x, of `dim`, that stands at `place`, which may lie in front of x or behind it. For
-// kinds that repeat x.
+// Returns the element of x, which has `dim`, that stands at `place`, in x, in front of it or after
+// it. For kinds that repeat x.
 constexpr int64_t pad_place_in_x(int32_t kind, int64_t place, int64_t dim) {
   if (kind == kPadEdge || dim == 1) return place < 0 ? 0 : place < dim ? place : dim - 1;
   const int64_t period = kind == kPadWrap ? dim : 2 * (dim - 1);

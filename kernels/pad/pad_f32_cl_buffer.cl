@@ -1,4 +1,4 @@
-// Maps with a border, Nhwc buffers.
+// Puts a border around maps, Nhwc buffers.
 //
 // Defines: KIND, a member of Pad: 1 constant, 2 reflect, 3 edge, 4 wrap; HAS_VALUE, an operand with
 // the constant.

@@ -8,7 +8,7 @@
 namespace codl::kernels {
 namespace {
 
-// How a pixel is written: lanes that are `value` or elements of x, then zeros.
+// Says how a pixel is written: lanes that are `value` or elements of x, then zeros.
 struct Lanes {
   int64_t channels;
   int64_t stored;

@@ -1,4 +1,5 @@
-// Pool2d: maximum or average of a window that slides over the rows and columns of each channel.
+// Pool2d takes the maximum or average of a window that slides over the rows and columns of each
+// channel.
 //
 //   x  [n, c, ih, iw]   Nhwc (CPU and buffer kernels) or Image2d (image kernel)
 //   y  [n, c, oh, ow]   the layout of x; or with more channels, which are zero: both counts are
@@ -22,11 +23,11 @@
 
 namespace codl::kernels {
 
-// Channels of one unit of work where there are too few rows to share out: four AVX-512 vectors.
+// A unit of work has so many channels if there are too few rows to share out: four AVX-512 vectors.
 inline constexpr int32_t kPool2dChannelBlock = 64;
 
-// The pieces of a step: (batch, output row) pairs, times blocks of channels if the pairs are few,
-// as in global pooling.
+// A step falls into pieces: (batch, output row) pairs, times blocks of channels if the pairs are
+// few, as in global pooling.
 struct Pool2dWork {
   Range rows;
   Range channels;  // channels of x; up to the padded count where the part has the last channel
@@ -52,7 +53,7 @@ constexpr Pool2dWork pool2d_work(const Pool2dParams& params, SplitDim part_dim, 
                     ? 1
                     : static_cast<int32_t>(ceil_div(work.channels.count(), kPool2dChannelBlock));
   work.units = row_count * work.blocks;
-  // In double: a product of five dims, of which only the size matters.
+  // The number is a double: it is a product of five dims, of which only the size matters.
   const double taps = static_cast<double>(row_count) * y.dims[3] * work.channels.count() *
                       params.kernel_h * params.kernel_w;
   work.task_count =
@@ -76,7 +77,7 @@ constexpr bool pool2d_has_max_runs(const Pool2dParams& params) {
          (params.stride_w == 1 || params.stride_w == 2);
 }
 
-// Outputs of a row that a CPU run of 3x3 maxima takes: three rows of inputs under it stay in the
+// A CPU run of 3x3 maxima takes so many outputs of a row: three rows of inputs under it stay in the
 // first-level cache, with the outputs beside them. Runs of about equal length, not so short that
 // the column before the first would count.
 inline constexpr int32_t kPool2dMostRunOutputs = 32;
@@ -100,8 +101,8 @@ constexpr Range pool2d_input_range(Range range, int32_t stride, int32_t dilation
           static_cast<int32_t>(end > in_extent ? in_extent : end)};
 }
 
-// Along one axis: the taps of output `o` that fall inside the map, and the divisor of an average
-// that counts the padding.
+// Describes, along one axis, the taps of output `o` that fall inside the map, and the divisor of an
+// average that counts the padding.
 struct PoolTaps {
   int32_t
       begin;  // taps [begin, end) of the kernel; the first is at input `start + begin * dilation`

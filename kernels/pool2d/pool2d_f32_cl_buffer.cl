@@ -11,7 +11,7 @@
 kernel void pool2d_f32_cl_buffer(global const TYPE_0* restrict x,
                                  global TYPE_Y* restrict y PARAMS(Pool2dBuffer)) {
 #if TAP_SPLIT > 1
-  // One group per output, no group too many: no item may leave before the barrier.
+  // There is one group per output and no group too many: no item may leave before the barrier.
   local float16 partial[TAP_SPLIT];
   int id = get_group_id(0);
 #else

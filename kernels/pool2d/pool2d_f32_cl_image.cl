@@ -10,7 +10,7 @@
 
 kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y PARAMS(Pool2dImage)) {
 #if TAP_SPLIT > 1
-  // One group per output, no group too many: no item may leave before the barrier.
+  // There is one group per output and no group too many: no item may leave before the barrier.
   local float4 partial[TAP_SPLIT];
   const int texel = first_texel + (int)get_group_id(0);
 #else

@@ -34,7 +34,7 @@ HWY_INLINE V combine(V sum, V value) {
   return hn::Add(sum, value);
 }
 
-// Sums of even taps of a row beside those of odd ones, where four vectors at once do not hide the
+// Even taps of a row have sums beside those of odd ones, where four vectors at once do not hide the
 // latency of the additions, each of which waits for the one before. With 16 registers, eight
 // vectors do, and a pixel of 64 channels is read in one go.
 constexpr int kChains = HWY_TARGET == HWY_AVX2 ? 1 : 2;
@@ -174,7 +174,7 @@ MaxRun max_run(const Pool2dParams& params, const TensorView& x, const TensorView
   return run;
 }
 
-// The row of outputs, or the block of its channels, that is one unit of work.
+// Describes the row of outputs, or the block of its channels, that is one unit of work.
 struct OutputRow {
   const float* x;  // the first of the rows of taps inside the map
   float* y;

@@ -1,6 +1,6 @@
-// The window of an output of Pool2d, and what is done with the elements in it. Defines: IS_MAX;
-// COUNT_INCLUDE_PAD, taps in the padding count in the divisor; ADDS_CHANNELS, of an output that
-// is_added no row is read.
+// Goes through the window of an output of Pool2d, and says what is done with its elements. Defines:
+// IS_MAX; COUNT_INCLUDE_PAD, taps in the padding count in the divisor; ADDS_CHANNELS, of an output
+// that is_added no row is read.
 #if IS_MAX
 #define JOIN(a, b) LARGER(a, b)
 #define NOTHING (-INFINITY)

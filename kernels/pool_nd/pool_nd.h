@@ -1,5 +1,5 @@
-// PoolNd: what slides over one to three spatial axes of each channel and keeps one number. What
-// Pool2d does not take: integers, other ranks, Lp norms, the places of maxima.
+// PoolNd slides over one to three spatial axes of each channel and keeps one number. What Pool2d
+// does not take: integers, other ranks, Lp norms, the places of maxima.
 //
 //   x  [n, c, s...]   rank 3 to 5; Max, MaxIndex: f32 or integers; Average, Lp: f32
 //   y  [n, c, o...]   the dtype of x; MaxIndex: i64

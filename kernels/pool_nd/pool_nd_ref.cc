@@ -20,7 +20,7 @@ struct Taps {
 void set_taps(const PoolNdAxis& axis, int64_t o, int32_t i, Taps* taps) {
   const int64_t start = o * axis.stride - axis.pad_begin;
   const int64_t begin = start < 0 ? ceil_div(-start, axis.dilation) : 0;
-  // Taps in front of `extent`, none if the window begins behind it.
+  // Counts the taps in front of `extent`, none if the window begins behind it.
   const auto taps_before = [&](int64_t extent) -> int64_t {
     if (start >= extent) return 0;
     const int64_t fit = ceil_div(extent - start, axis.dilation);

@@ -1,4 +1,4 @@
-// Recurrent: ONNX's RNN, GRU and LSTM over a whole sequence.
+// Recurrent is ONNX's RNN, GRU and LSTM over a whole sequence.
 //
 //   x          [s, b, i]
 //   w          [d, g*h, i]       g gates: Rnn 1, Gru 3 (z r h), Lstm 4 (i o f c); f32: Packed,
@@ -55,7 +55,7 @@ constexpr RecurrentActivation recurrent_activation(const RecurrentParams& params
 }
 constexpr int32_t recurrent_directions(int32_t direction) { return direction == 2 ? 2 : 1; }
 
-// Which operand is what; 0: absent (operand 0 is x).
+// Says which operand is what; 0 means absent (operand 0 is x).
 struct RecurrentOperands {
   uint32_t bias = 0;
   uint32_t lengths = 0;
@@ -76,16 +76,16 @@ constexpr RecurrentOperands recurrent_operands(const RecurrentParams& params) {
   return operands;
 }
 
-// How recurrent_f32_cpu goes through a step. A task is a group of sequences in one direction: they
-// share what is read of the weights. Products of the inputs of some steps are made ahead of them,
-// as a product of matrices; those of the state step by step.
+// Says how recurrent_f32_cpu goes through a step. A task is a group of sequences in one direction:
+// they share what is read of the weights. Products of the inputs of some steps are made ahead of
+// them, as a product of matrices; those of the state step by step.
 struct RecurrentWork {
   int64_t directions;
   int64_t groups;       // groups of sequences; sequences that have lengths are each by themselves
   int64_t group_batch;  // sequences of the largest group
   int64_t chunk_steps;  // steps whose inputs are multiplied at once
-  // Elements of a row of sums: those of all gates as whole panels, and as many behind them as a
-  // vector that begins at the last gate may reach.
+  // A row of sums has so many elements: those of all gates as whole panels, and as many after them
+  // as a vector that begins at the last gate may reach.
   int64_t sum_stride;
   // A group has so many rows of scratch: for both biases, the gates of a chunk, and the state's
   // addends.

@@ -76,7 +76,7 @@ class Sequence {
   }
 
  private:
-  // The h elements of y's row `t` that belong to this sequence and direction.
+  // Returns the h elements of y's row `t` that belong to this sequence and direction.
   float* row(int64_t t) const { return y_.as<float>() + t * y_.strides[0] + offset_; }
 
   void set_activations(int32_t first) {
@@ -139,7 +139,7 @@ class Sequence {
     const bool resets_first = params_.is_linear_before_reset == 0;
     float* reset_hidden = nullptr;
     if (resets_first && hidden != nullptr) {
-      // The place of the last hidden state, which is written when all steps are done.
+      // The last hidden state goes here when all steps are done.
       reset_hidden = row(steps_);
       for (int64_t j = 0; j < units_; ++j)
         reset_hidden[j] = activate(0, gate_sum(kReset, j, x, hidden)) * hidden[j];

@@ -1,5 +1,5 @@
-// Reduce: y = the reduction `kind` of x over the axes whose bit is set in axes_mask; those are 1 in
-// y. An empty mask reduces each element alone.
+// Reduce computes y = the reduction `kind` of x over the axes whose bit is set in axes_mask; those
+// are 1 in y. An empty mask reduces each element alone.
 //
 //   x   Plain, f32, f64 or an integer; bool for Max and Min
 //   y   Plain, x's dims with 1 on the reduced axes; x's dtype, i64 for ArgMax and ArgMin
@@ -30,7 +30,8 @@ constexpr bool is_sum_or_extreme(int32_t kind) {
          kind == kReduceL1;
 }
 
-// Neighbouring outputs that the CPU kernel works on at once, and sums side by side of one output.
+// The CPU kernel works on so many neighbouring outputs at once, and on so many sums side by side of
+// one output.
 inline constexpr int64_t kReduceBlock = 64;
 
 // Lines up to this length are turned, so that vectors lie across a block of them.
@@ -60,11 +61,11 @@ LoopAxes::Run reduce_run_at(const LoopAxes& axes, int64_t begin, int64_t end);
 // vectors of results are read.
 using AddReduceRows = void (*)(int32_t kind, const float* x, int64_t rows, int64_t step,
                                int64_t width, float* results);
-// The CPU kernel, with what one instruction set does with rows.
+// Is the CPU kernel, given what one instruction set does with rows.
 void reduce_blocks(const KernelArgs& args, AddReduceRows add_rows);
 
-// Work-items that share the elements of an output, and neighbouring outputs of their group. One
-// work-item per output where there is little to share.
+// Says how many work-items share the elements of an output, and how many neighbouring outputs their
+// group has. One work-item per output where there is little to share.
 struct ReduceGroup {
   int32_t items = 1;
   int32_t outputs = 1;

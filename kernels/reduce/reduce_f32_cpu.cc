@@ -28,8 +28,9 @@ using Floats = hn::ScalableTag<float>;
 using Vector = hn::Vec<Floats>;
 constexpr int64_t kLanes = hn::MaxLanes(Floats());
 
-// How an element is changed before it is added up or compared: in a sum it loses its sign (L1) or
-// is multiplied by itself; to find the smallest, its sign is changed and the largest is searched.
+// Says how an element is changed before it is added up or compared: in a sum it loses its sign (L1)
+// or is multiplied by itself; to find the smallest, its sign is changed and the largest is
+// searched.
 struct Elements {
   Vector bits;    // sum: bits that stay; extreme: bits that change
   Vector square;  // all bits where an element is its own factor, which is 1 else

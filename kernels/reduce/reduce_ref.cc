@@ -157,7 +157,7 @@ class Reducer {
     pass(base, kind_ == kReduceMax || kind_ == kReduceMin || is_arg_reduce(kind_));
   }
 
-  // All elements of the lanes, which begin at `base`.
+  // Passes over all elements of the lanes, which begin at `base`.
   void pass(int64_t base, bool is_order) {
     for (int64_t i = 0; i < width_; ++i) {
       lanes_[i] = is_order ? last_of<Wide>() : kind_ == kReduceProd ? 1 : 0;

@@ -1,4 +1,4 @@
-// Reshape: the elements of x, in ONNX order, under other dims.
+// Reshape gives the elements of x, in ONNX order, under other dims.
 //
 //   x, y  Plain, one dtype (f32, or any on the kernel of any dtype), any rank, the same number of
 //         elements. y may be x itself, in the same

@@ -1,4 +1,4 @@
-// Resize: ONNX's Resize over any axes.
+// Resize is ONNX's Resize over any axes.
 //
 //   x       Nearest: any dtype; Linear, Cubic: f32; any rank
 //   scales  [rank] f32, if has_scales: in place of scale_i
@@ -99,7 +99,7 @@ inline double resize_near_half(double p) {
   return std::fabs(p - half) <= kResizeHalfParts * 0x1p-25 ? half : p;
 }
 
-// p(o); any number where scales or roi are not what ONNX allows.
+// Returns p(o), or any number if scales or roi are not what ONNX allows.
 inline double resize_point(int32_t coordinates, const ResizeAxis& axis, int64_t o) {
   const float at = static_cast<float>(o);
   const double last = axis.in - 1.0;
@@ -190,7 +190,7 @@ constexpr bool resize_line(int32_t coordinates, const ResizeAxis& axis, ResizeLi
     *line = {0, 0, 1};
     is_rounded = is_half_less = false;
   } else if (coordinates == kResizeHalfPixelSymmetric && axis.scale != 0.0f) {
-    // Less 1 / 2 before it is rounded.
+    // This is less 1 / 2 before it is rounded.
     const float offset = resize_symmetric_offset(axis) * 0x1p25f;
     if (!(offset >= -0x1p49f && offset <= 0x1p49f)) return false;
     const int64_t parts = static_cast<int64_t>(offset) - (int64_t{1} << 24);
@@ -211,7 +211,7 @@ constexpr bool resize_line(int32_t coordinates, const ResizeAxis& axis, ResizeLi
   return largest < 0x1p60;
 }
 
-// p(o) as floor and what is left of the divisor.
+// Holds p(o) as floor and what is left of the divisor.
 struct ResizePosition {
   int64_t floor = 0;
   int64_t rest = 0;  // [0, divisor)
@@ -224,7 +224,7 @@ constexpr ResizePosition resize_position(const ResizeLine& line, int64_t o) {
   int64_t floor = floor_div(numerator, line.divisor);
   int64_t rest = numerator - floor * line.divisor;
   if (!line.is_rounded) return {floor, rest, line.divisor};
-  // Now of divisor * 2^25, which is less than 2^51: resize_factor().
+  // The divisor becomes divisor * 2^25, which is less than 2^51: resize_factor().
   int64_t divisor = line.divisor << 25;
   rest = (rest << 25) + line.fraction * line.divisor;
   if (rest >= divisor) {
@@ -262,7 +262,7 @@ constexpr int32_t resize_rounding(int32_t nearest, float scale) {
   return scale < 1.0f ? kResizeCeil : kResizeFloor;
 }
 
-// The element that Nearest takes, inside [0, in).
+// Returns the element that Nearest takes, inside [0, in).
 constexpr int32_t resize_nearest(const ResizeLine& line, int32_t nearest, int64_t o, int32_t in) {
   const ResizePosition position = resize_position(line, o);
   bool is_next = false;
@@ -272,7 +272,8 @@ constexpr int32_t resize_nearest(const ResizeLine& line, int32_t nearest, int64_
   return resize_clamp(position.floor + (is_next ? 1 : 0), in);
 }
 
-// The two elements that Linear weighs, inside [0, in); equal if the second has no weight.
+// Holds the two elements that Linear weighs, inside [0, in); they are equal if the second has no
+// weight.
 struct ResizePair {
   int32_t first;
   int32_t second;

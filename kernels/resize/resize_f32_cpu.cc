@@ -81,8 +81,8 @@ HWY_INLINE void weigh_columns(D d, const LinearRow& row, int64_t c) {
   }
 }
 
-// Columns whose channels are all done before the next ones begin, so that memory is written almost
-// in order, but so many that the columns left of the first do not count.
+// So many columns have all channels done before the next ones begin: memory is then written almost
+// in order, and the columns left of the first do not count.
 constexpr int32_t kColumnsAtOnce = 64;
 
 // Weighs `count` channels, a multiple of 4.

@@ -1,5 +1,5 @@
-// Where an output of Resize lies in its input: ResizeLine of resize.h, in 64-bit integers, each
-// number in two halves: so every processor finds the same elements.
+// Finds where an output of Resize lies in its input: ResizeLine of resize.h, in 64-bit integers,
+// each number in two halves: so every processor finds the same elements.
 //
 // Defines: IS_NEAREST; ROUNDING_H, ROUNDING_W, of Nearest: 0 prefers the floor, 1 the ceiling,
 // 2 floor, 3 ceil; IS_ROUNDED: some position is rounded to f32.
@@ -39,7 +39,7 @@ static inline Position parts_of(long numerator, long divisor) {
   return position;
 }
 
-// resize_position() of resize.h, which explains it. form: 1 if rounded, 2 more if 1 / 2 less.
+// Works as resize_position() of resize.h explains. form: 1 if rounded, 2 more if 1 / 2 less.
 static inline Position position_of(long numerator, long divisor, int fraction, int form) {
   const Position position = parts_of(numerator, divisor);
 #if IS_ROUNDED
@@ -68,7 +68,7 @@ static inline Position position_of(long numerator, long divisor, int fraction, i
 #endif
 }
 
-// The element that Nearest takes of an axis.
+// Returns the element that Nearest takes of an axis.
 static inline int nearest_of(Position at, int extent, int rounding) {
   long index = at.floor;
   if (rounding == 0 && 2 * at.rest > at.divisor) ++index;

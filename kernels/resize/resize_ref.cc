@@ -15,7 +15,7 @@ struct Position {
   bool is_extrapolated = false;
 };
 
-// Linear and cubic: `count` elements from `first` on, which may lie outside the axis.
+// Describes Linear and Cubic: `count` elements from `first` on, which may lie outside the axis.
 struct Taps {
   int64_t first = 0;
   int64_t count = 1;
@@ -44,7 +44,7 @@ class Axis {
     is_identity_ = resize_keeps(axis) && (is_whole || params.coordinates != kResizeTfCropAndResize);
     const double scale =
         axis.scale == 0.0f ? static_cast<double>(axis.out) / axis.in : double{axis.scale};
-    // No wider than the map, so that the loop over the weights has an end.
+    // The stretch is no wider than the map, so that the loop over the weights has an end.
     if (params.is_antialias != 0 && scale < 1.0) stretch_ = scale > 1.0 / in_ ? scale : 1.0 / in_;
     rounding_ = resize_rounding(params.nearest, axis.scale);
   }

@@ -1,4 +1,4 @@
-// RoiAlign: every region of a map, cut into output_h x output_w bins; of each bin the mean of
+// RoiAlign cuts every region of a map into output_h x output_w bins; of each bin the mean of
 // samples (He et al., Mask R-CNN, ICCV 2017), with ONNX's rules.
 //
 //   x     [n, c, h, w]
@@ -23,7 +23,7 @@ namespace codl::kernels {
 // Samples along one side of a bin that a step may ask for.
 inline constexpr int32_t kRoiAlignMaxRatio = 1024;
 
-// The most samples that adaptive sampling takes along a side of the map, enough for a region four
+// Adaptive sampling takes at most so many samples along a side of the map, enough for a region four
 // times as large as the map. This bounds the work by shapes.
 constexpr int32_t roi_align_max_samples(int32_t extent) { return 4 * extent; }
 

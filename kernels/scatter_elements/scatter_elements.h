@@ -1,4 +1,4 @@
-// ScatterElements: y = data, then y[i, indices[i, j, k], k] = updates[i, j, k] for axis 1.
+// ScatterElements sets y = data, then y[i, indices[i, j, k], k] = updates[i, j, k] for axis 1.
 //
 //   data, y  Plain, any dtype, rank 1 to 8, the same dims
 //   indices  Plain, i64, data's rank; but for the axis no dim larger than data's

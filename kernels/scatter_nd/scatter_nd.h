@@ -1,4 +1,4 @@
-// ScatterNd: y = data, then its slices at tuples of indices become updates.
+// ScatterNd sets y = data, then its slices at tuples of indices become updates.
 //
 //   data, y  Plain, any dtype, rank 1 to 8, the same dims
 //   indices  Plain, i64, [i..., r]: tuples of r indices, 1 <= r <= data's rank

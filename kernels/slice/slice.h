@@ -1,4 +1,4 @@
-// Slice: y[i...] = x[start + i * step ...], count elements along each axis.
+// Slice computes y[i...] = x[start + i * step ...], count elements along each axis.
 //
 //   x, y  Plain, one dtype (GPU kernel: f32), the same rank, 0 to 8; y.dims are the counts
 //

@@ -8,7 +8,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const OperandShape& y = step.output();
   const double bytes = traffic_bytes(y);
   const SliceAxes slice = slice_axes(step.params_as<SliceParams>());
-  // Elements that follow each other in both.
+  // So many elements follow each other in both.
   double run = 1;
   for (int32_t i = y.rank - 1; i >= 0; --i) {
     if (slice.step[i] != 1) break;

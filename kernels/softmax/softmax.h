@@ -1,5 +1,5 @@
-// Softmax: y = e^(x - max) / sum of e^(x - max), maximum and sum over the elements along `axis`.
-// is_log: y = x - max - log(sum).
+// Softmax computes y = e^(x - max) / sum of e^(x - max), maximum and sum over the elements along
+// `axis`. is_log: y = x - max - log(sum).
 //
 //   x, y  the same dims and layout: Plain of rank >= 1, or Nhwc
 //
@@ -17,8 +17,8 @@ namespace codl::kernels {
 // each step along the axis is used whole.
 inline constexpr int64_t kSoftmaxBlock = 64;
 
-// The memory of x and y as [outer][axis][inner] with inner contiguous; pad lanes of Nhwc count as
-// inner unless the axis is the channels. Strides in elements.
+// Describes the memory of x and y as [outer][axis][inner] with inner contiguous; pad lanes of Nhwc
+// count as inner unless the axis is the channels. Strides in elements.
 struct SoftmaxWork {
   int64_t outer = 1;
   int64_t axis = 1;
@@ -53,7 +53,7 @@ constexpr SoftmaxWork softmax_work(int32_t axis, const OperandShape& y) {
   return work;
 }
 
-// Work-items of a GPU that share a run of neighbouring elements, if it has that many.
+// So many work-items of a GPU share a run of neighbouring elements, if it has that many.
 inline constexpr int32_t kSoftmaxRunItems = 64;
 constexpr int32_t softmax_run_items(const SoftmaxWork& work) {
   return work.inner == 1 && work.axis >= kSoftmaxRunItems ? kSoftmaxRunItems : 1;

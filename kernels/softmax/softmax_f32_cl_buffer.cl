@@ -22,7 +22,7 @@
 kernel void softmax_f32_cl_buffer(global const TYPE_0* restrict x,
                                   global TYPE_Y* restrict y PARAMS(SoftmaxBuffer)) {
 #if ITEMS > 1
-  // One group per run, no group too many: no item may leave before a barrier.
+  // There is one group per run and no group too many: no item may leave before a barrier.
   local float partial[ITEMS];
   const int item = get_local_id(0);
   const int run = get_group_id(0);

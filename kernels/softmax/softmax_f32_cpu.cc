@@ -48,8 +48,8 @@ HWY_INLINE Vector result_of(bool is_log, Vector value, Vector maximum, Vector la
   return is_log ? hn::Sub(hn::Sub(value, maximum), last) : hn::Mul(value, last);
 }
 
-// Runs of elements that are worked on side by side, so that one's maximum, sum and division over
-// lanes hide behind the others' exponentials; as many as stay in the first-level cache in between.
+// So many runs are worked on side by side, so that one's maximum, sum and division over lanes hide
+// behind the others' exponentials; they stay in the first-level cache in between.
 constexpr int64_t kRunsAtOnce = HWY_TARGET == HWY_AVX3 ? 16 : 8;
 constexpr int64_t kRunsElements = 4096;
 int64_t runs_at_once(int64_t count) {
@@ -94,7 +94,8 @@ Vector sums_of_powers(const float* x, float* y, int64_t count, Vector maximum, b
   return sum;
 }
 
-// `runs` <= kRunsAtOnce runs of `count` elements that follow each other in memory, `stride` apart.
+// Computes `runs` <= kRunsAtOnce runs of `count` elements that follow each other in memory,
+// `stride` apart.
 void softmax_contiguous(const float* x, float* y, int64_t runs, int64_t count, int64_t stride,
                         bool is_log) {
   const Floats d;
@@ -103,14 +104,15 @@ void softmax_contiguous(const float* x, float* y, int64_t runs, int64_t count, i
   for (int64_t run = 0; run < runs; ++run) maxima[run] = maximum_of(x + run * stride, count);
   for (int64_t run = 0; run < runs; ++run)
     sums[run] = sums_of_powers(x + run * stride, y + run * stride, count, maxima[run], is_log);
-  // In a loop of their own, where none waits for another: each is longer than a short run's powers.
+  // These have a loop of their own, where none waits for another: each is longer than a short run's
+  // powers.
   for (int64_t run = 0; run < runs; ++run)
     sums[run] = last_of(is_log, hn::SumOfLanes(d, sums[run]));
   for (int64_t run = 0; run < runs; ++run, x += stride, y += stride) {
     const Vector maximum = maxima[run];
     const Vector last = sums[run];
     const float* from = is_log ? x : y;
-    // Before its powers are overwritten.
+    // This is loaded before its powers are overwritten.
     const Vector end = result_of(is_log, hn::LoadU(d, from + count - kLanes), maximum, last);
 #pragma GCC unroll 2
     for (int64_t i = 0; i + kLanes <= count; i += kLanes)
@@ -135,7 +137,7 @@ HWY_INLINE void softmax_vectors(const float* x, float* work, float* y, int64_t c
   const Floats d;
   const bool is_in_place = work == y;
   const int64_t lanes = kVectors > 1 ? kLanes : width;
-  // Two of each, so that one line need not wait for the one before.
+  // There are two of each, so that one line need not wait for the one before.
   Vector maxima[2][kVectors];
   Vector sum[kVectors];
 #pragma GCC unroll 4
@@ -183,7 +185,7 @@ HWY_INLINE void softmax_vectors(const float* x, float* work, float* y, int64_t c
       store_lanes(d, power, powers + k * power_step + v * kLanes, lanes);
       sum[v] = hn::Add(sum[v], power);
     }
-    // From here on what the last pass takes from it.
+    // From here on the last pass takes these.
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) sum[v] = last_of(is_log, sum[v]);
   for (int64_t k = 0; k < count; ++k)
@@ -228,8 +230,8 @@ void softmax_columns(const float* x, float* y, int64_t count, int64_t step, int6
 constexpr int64_t kShortAxis = 16;
 static_assert(kShortAxis >= kLanes);
 
-// `runs` runs of `count` <= kShortAxis elements that follow each other, `stride` apart: as many at
-// once as a vector has lanes.
+// Computes `runs` runs of `count` <= kShortAxis elements that follow each other, `stride` apart: as
+// many at once as a vector has lanes.
 void softmax_short(const float* x, float* y, int64_t runs, int64_t count, int64_t stride,
                    bool is_log) {
   HWY_ALIGN float from[kShortAxis * kLanes];

@@ -1,5 +1,5 @@
-// TopK: y = the places along `axis` of the k largest (is_smallest: smallest) elements of x, best
-// first; of equals the lower place comes first. A NaN is larger than every number.
+// TopK computes y = the places along `axis` of the k largest (is_smallest: smallest) elements of x,
+// best first; of equals the lower place comes first. A NaN is larger than every number.
 //
 //   x   Plain, f32, f64 or an integer
 //   y   Plain, i64, x's dims with k on the axis; 1 <= k <= the axis' extent

@@ -6,7 +6,7 @@
 namespace codl::kernels {
 namespace {
 
-// A number whose order is that of the elements.
+// Returns a number whose order is that of the elements.
 using KeyOf = int64_t (*)(const void* x, int64_t offset);
 
 template <typename T>

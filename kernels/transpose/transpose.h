@@ -1,4 +1,4 @@
-// Transpose: y.dims[i] = x.dims[perm_i]; the axes of x in another order.
+// Transpose puts the axes of x in another order: y.dims[i] = x.dims[perm_i].
 //
 //   x, y  Plain, one dtype (f32, or any on the kernel of any dtype), the same rank, 0 to 8. y must
 //         not overlap x.

@@ -1,4 +1,4 @@
-// Unary: y = f(x), element by element; f is a member of the family Unary (ops.def).
+// Unary computes y = f(x), element by element; f is a member of the family Unary (ops.def).
 //
 //   x, y  the same dims and the same layout: Plain of any rank, Nhwc, or Image2d (image kernel)
 //

@@ -24,7 +24,7 @@ double round_half_to_even(double x) {
   return std::copysign(is_down ? below : below + 1.0, x);
 }
 
-// As floats divide, which decides what is half way between two integers.
+// Divides as floats do, which decides what is half way between two integers.
 double quotient(double x, double divisor) {
   return static_cast<double>(static_cast<float>(x / divisor));
 }

@@ -5,7 +5,7 @@ namespace {
 
 bool draw_unary(StepDraw& draw) {
   UnaryParams params;
-  // Functions that networks have and that are not fused into the step before.
+  // Draws functions that networks have and that are not fused into the step before.
   params.kind = draw.pick_activation([](const kernels::ActivationFacts& activation) {
     return activation.use == ActivationUse::Alone || activation.use == ActivationUse::Both;
   });

@@ -1,4 +1,4 @@
-// Where: y = condition ? a : b, element by element with ONNX (numpy) broadcasting.
+// Where computes y = condition ? a : b, element by element with ONNX (numpy) broadcasting.
 //
 //   condition  bool; any byte but 0 counts as true
 //   a, b, y    one dtype, any

@@ -64,7 +64,7 @@ HWY_INLINE V at_most(V v, V high) {
 #endif
 }
 
-// The larger of the two, a NaN if either is one.
+// Returns the larger of the two, a NaN if either is one.
 template <class V>
 HWY_INLINE V larger(V a, V b) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -86,7 +86,7 @@ HWY_INLINE V limit(V v, V low, V high) {
 using ActivationTag = hwy::HWY_NAMESPACE::ScalableTag<float>;
 using ActivationVector = hwy::HWY_NAMESPACE::Vec<ActivationTag>;
 
-// The members that are more than limits, with a relative error below 1e-6 (those with erf:
+// Computes the members that are more than limits, with a relative error below 1e-6 (those with erf:
 // absolute). They are in activation_f32_cpu.cc, once for all kernels, because they are long and the
 // loops that call them must keep their registers.
 //

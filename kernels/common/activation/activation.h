@@ -1,12 +1,12 @@
-// Which members of the family Unary may follow the arithmetic of a convolution, matrix product,
-// binary operator or norm as its activation: those of schema/activations.def.
+// The members in schema/activations.def of the family Unary may follow the arithmetic of a
+// convolution, matrix product, binary operator or norm as its activation.
 #pragma once
 
 #include "schema/tables.h"
 
 namespace codl::kernels {
 
-// How networks have an activation.
+// Says how networks have an activation.
 enum class ActivationUse { Rare, Alone, Fused, Both };
 
 struct ActivationFacts {
@@ -21,7 +21,7 @@ inline constexpr ActivationFacts kActivations[] = {
 #include "schema/activations.def"
 };
 
-// Those from f32 to f32, which are the ones that the F32 kernels of Unary compute.
+// Returns whether the member is from f32 to f32: the F32 kernels of Unary compute these.
 constexpr bool is_activation(int32_t kind) {
   switch (kind) {
 #define CODL_ACTIVATION(Name, number, parameters, use, formula, vector, cpu_cost, cl_cost, cl) \
@@ -33,7 +33,7 @@ constexpr bool is_activation(int32_t kind) {
   }
 }
 
-// 0 for what is none.
+// Returns 0 for what is no activation.
 constexpr int32_t activation_parameters(int32_t kind) {
   for (const ActivationFacts& activation : kActivations)
     if (activation.kind == kind) return activation.parameter_count;

@@ -1,4 +1,5 @@
-// The members of Unary that are more than limits, once per instruction set for all kernels.
+// Computes the members of Unary that are more than limits, once per instruction set for all
+// kernels.
 #include "kernels/unary/unary.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -177,7 +178,7 @@ HWY_INLINE Vector softplus(Vector x) {
   return hn::Add(hn::Max(x, hn::Zero(d)), hn::CallLog1p(d, power));
 }
 
-// tanh(log(1 + p)) = n / (n + 2) with n = p (p + 2). From e^20 on, that is 1 in float.
+// It uses tanh(log(1 + p)) = n / (n + 2) with n = p (p + 2). From e^20 on, that is 1 in float.
 HWY_INLINE Vector mish(Vector x) {
   const D d;
   const Vector two = hn::Set(d, 2.0f);
@@ -246,7 +247,7 @@ HWY_INLINE Vector curve_of(const Activation& activation, Vector x) {
   }
 }
 
-// Rows of memory, as activate_rows() has them.
+// Describes rows of memory, as activate_rows() has them.
 struct Rows {
   const float* x;
   int64_t x_stride;
@@ -262,7 +263,7 @@ HWY_INLINE void transform_rows(Rows rows, Function function) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t row = 0; row < rows.rows; ++row) {
     int64_t i = 0;
-    // In pairs, whose loads come before a store that might change what they read.
+    // Vectors go in pairs, whose loads come before a store that might change what they read.
     for (; i + 2 * lanes <= rows.count; i += 2 * lanes) {
       const Vector first = function(hn::LoadU(d, rows.x + i));
       const Vector second = function(hn::LoadU(d, rows.x + i + lanes));

@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 
-// The least exponent of power_of_e(), which makes 0 of it.
+// power_of_e() makes 0 of this exponent, its least.
 inline constexpr float kMinExponent = -88.0f;
 
 // Returns e^t for t in [-88, 88], with a relative error below 4e-7, and 0 below -87.7; a NaN stays
@@ -37,7 +37,7 @@ HWY_INLINE V power_of_e(D d, V t) {
   p = hn::MulAdd(p, r, hn::Set(d, 4.9998894397e-01f));
   p = hn::MulAdd(p, r, hn::Set(d, 9.9999969180e-01f));
   p = hn::MulAdd(p, r, hn::Set(d, 1.0000000717f));
-  // Multiplied, so that a NaN in p stays one whatever n became.
+  // This multiplies, so that a NaN in p stays one whatever n became.
   return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
 }
 

@@ -11,7 +11,7 @@
 
 namespace codl::kernels {
 
-// Layouts that hold a window of rows, with channels innermost.
+// Returns whether the layout holds a window of rows, with channels innermost.
 constexpr bool has_pixels(const OperandShape& shape) {
   return shape.layout == Layout::Nhwc || shape.layout == Layout::Image2d;
 }
@@ -38,7 +38,7 @@ constexpr bool holds_all_rows(const OperandShape& shape) {
          (shape.rank != 4 || rows_in_memory(shape).end == shape.dims[2]);
 }
 
-// Null if there are `min_count` to `max_count` operands, none Packed.
+// Returns null if there are `min_count` to `max_count` operands, none Packed.
 constexpr const char* check_unpacked(const StepShape& step, uint32_t min_count,
                                      uint32_t max_count) {
   if (step.operand_count < min_count || step.operand_count > max_count)
@@ -48,7 +48,7 @@ constexpr const char* check_unpacked(const StepShape& step, uint32_t min_count,
   return nullptr;
 }
 
-// The same for a kernel whose tile is the local size at most.
+// Does the same for a kernel whose tile is the local size at most.
 constexpr const char* check_operands(const StepShape& step, uint32_t min_count,
                                      uint32_t max_count) {
   if (const char* expected = check_unpacked(step, min_count, max_count)) return expected;

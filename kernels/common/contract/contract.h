@@ -1,4 +1,4 @@
-// The data that a step (schema/step_shape.h) gives a kernel, and the answers of a kernel's
+// Defines the data that a step (schema/step_shape.h) gives a kernel, and the answers of a kernel's
 // contract.
 //
 // The *contract* (kernels/<op>/<op>_contract.cc) decides from shapes alone whether the kernel may
@@ -15,7 +15,7 @@
 
 namespace codl::kernels {
 
-// How an OpenCL step is launched: derived here, never read from the plan.
+// Says how an OpenCL step is launched, which is derived here and never read from the plan.
 //
 // Kernel arguments are the operands in order (buffer, SVM pointer or image) but for those that the
 // kernel does not touch (is_cl_argument()), then `scalars`, each 4 bytes: an int, or a float's

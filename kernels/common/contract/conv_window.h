@@ -36,7 +36,7 @@ constexpr WindowAxis horizontal_axis(const Params& params, const int32_t* dims) 
   return {dims[3], params.stride_w, params.dilation_w, params.pad_left, params.pad_right};
 }
 
-// Null if the axis takes `input` positions to `output` positions.
+// Returns null if the axis takes `input` positions to `output` positions.
 constexpr const char* check_axis(const WindowAxis& axis, int32_t input, int32_t output) {
   if (axis.stride < 1 || axis.stride > kMaxWindowStep) return "strides from 1 to 2^16";
   if (axis.dilation < 1 || axis.dilation > kMaxWindowStep) return "dilations from 1 to 2^16";
@@ -64,7 +64,7 @@ constexpr Range input_rows_of(const WindowAxis& axis, int32_t input, Range rows)
                                              : end)};
 }
 
-// Output positions in [0, output) whose tap `tap` is inside the map; maybe empty.
+// Returns the output positions in [0, output) whose tap `tap` is inside the map; there may be none.
 constexpr Range positions_inside(const WindowAxis& axis, int32_t tap, int32_t input,
                                  int32_t output) {
   const int64_t offset = int64_t{tap} * axis.dilation - axis.pad_begin;
@@ -74,7 +74,7 @@ constexpr Range positions_inside(const WindowAxis& axis, int32_t tap, int32_t in
           static_cast<int32_t>(end < output ? end : output)};
 }
 
-// (tap, position) pairs that are inside, of some positions.
+// Counts the (tap, position) pairs of some positions that are inside.
 constexpr int64_t taps_inside(const WindowAxis& axis, int32_t input, int32_t output,
                               Range positions) {
   int64_t count = 0;
@@ -87,7 +87,7 @@ constexpr int64_t taps_inside(const WindowAxis& axis, int32_t input, int32_t out
   return count;
 }
 
-// Inputs that some positions read, those that the stride steps over left out.
+// Counts the inputs that some positions read, without those that the stride steps over.
 constexpr int64_t inputs_read(const WindowAxis& axis, int32_t input, int32_t output,
                               Range positions) {
   const bool is_apart = int64_t{axis.taps - 1} * axis.dilation < axis.stride;
@@ -95,7 +95,7 @@ constexpr int64_t inputs_read(const WindowAxis& axis, int32_t input, int32_t out
                   : input_rows_of(axis, input, positions).count();
 }
 
-// The share of (tap, position) pairs that are inside.
+// Returns the share of (tap, position) pairs that are inside.
 constexpr double share_inside(const WindowAxis& axis, int32_t input, int32_t output) {
   int64_t inside = 0;
   for (int32_t tap = 0; tap < axis.taps; ++tap)
@@ -121,7 +121,8 @@ constexpr int32_t taps_changing_behind(const WindowAxis& axis, int32_t input, in
   return count;
 }
 
-// The first output position behind `position` whose taps inside are others than `position`'s.
+// Returns the first output position after `position` whose taps inside are others than
+// `position`'s.
 constexpr int32_t end_of_segment(const WindowAxis& axis, int32_t input, int32_t output,
                                  int32_t position) {
   int32_t end = output;

@@ -1,4 +1,5 @@
-// A contiguous output as a nest of loops, with the step each loop makes in up to two inputs.
+// Describes a contiguous output as a nest of loops, with the step each loop makes in up to two
+// inputs.
 #pragma once
 
 #include "schema/step_shape.h"
@@ -6,7 +7,8 @@
 namespace codl::kernels {
 
 struct LoopAxes {
-  // Elements that follow each other on the last axis: in input i at offsets[i] + k * the last step.
+  // Describes elements that follow each other on the last axis: in input i at offsets[i] + k * the
+  // last step.
   struct Run {
     int64_t offsets[2] = {};
     int64_t count = 0;

@@ -104,7 +104,8 @@ void move_run(char* to, int64_t to_step, const char* from, int64_t from_step, in
   }
 }
 
-// Side of the squares that are turned on the stack: for four-byte elements 64 bytes, a cache line.
+// Squares of this side are turned on the stack: for four-byte elements it is 64 bytes, a cache
+// line.
 inline constexpr int64_t kTurnSide = 16;
 
 // The axis along which `from` is contiguous where that is not the last, but another, long enough to

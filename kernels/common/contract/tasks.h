@@ -1,5 +1,5 @@
-// How a CPU step is cut into tasks: the same arithmetic in the contract (how many) and in the
-// kernel (which piece is mine).
+// Cuts a CPU step into tasks, by the same arithmetic in the contract (how many) and in the kernel
+// (which piece is mine).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace codl::kernels {
 // A step of fewer elements is one task: at a few elements per nanosecond it is done before another
 // core has taken a piece (tens of nanoseconds to pass a cache line, tens of microseconds to wake).
 inline constexpr int64_t kSmallStepElements = 16384;
-// Four per worker of eight, so that a slow worker leaves little undone.
+// Eight workers get four each, so that a slow worker leaves little undone.
 inline constexpr int64_t kMaxTasks = 32;
 
 // Tasks for a step made of `unit_count` pieces that may be computed in any order and touches
@@ -32,7 +32,7 @@ constexpr Units units_of_tasks(int64_t unit_count, int32_t task_count, int32_t t
   return {unit_count * task_begin / task_count, unit_count * task_end / task_count};
 }
 
-// How fast the workers of the CPU queue are, relative to each other.
+// Says how fast the workers of the CPU queue are, relative to each other.
 struct WorkerSpeeds {
   int32_t count = 1;
   const uint16_t* speeds = nullptr;  // one per worker, 1 to kFullSpeed; null if all are alike

@@ -35,7 +35,7 @@
 #define SUMS_FLOATS (SLICES / 2 * TILE_M * TILE_N)
 #define LOCAL_FLOATS (2 * STAGE_FLOATS > SUMS_FLOATS ? 2 * STAGE_FLOATS : SUMS_FLOATS)
 
-// The elements that a work-item computes: rows m + 4 * THREADS_M * i + (0..3), columns n + 4 *
+// A work-item computes these elements: rows m + 4 * THREADS_M * i + (0..3), columns n + 4 *
 // THREADS_N * j + (0..3) of the tile, in its slice of each step.
 typedef struct {
   int slice;

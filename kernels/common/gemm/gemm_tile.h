@@ -6,8 +6,8 @@
 namespace codl::kernels {
 
 inline constexpr uint32_t kGemmTileInts = 6;
-// Local memory of a work-group, of any tile: what OpenCL programs get at most from NVIDIA's driver.
-// A GPU may have less: GpuFacts.
+// A work-group of any tile has so much local memory: OpenCL programs get no more from NVIDIA's
+// driver. A GPU may have less: GpuFacts.
 inline constexpr int64_t kClMaxLocalBytes = 48 * 1024;
 
 // Sizes a tile of gemm_tile.cl: rows, columns and depth of a work-group's step, rows and columns of

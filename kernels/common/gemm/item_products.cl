@@ -1,4 +1,4 @@
-// The products that a work-item computes between two barriers: ITEM_K steps of depth of ITEM_M rows
+// A work-item computes these products between two barriers: ITEM_K steps of depth of ITEM_M rows
 // times ITEM_N columns. The file that includes this one defines THREADS_M and THREADS_N, the
 // work-items along the rows and columns of a tile; A_PITCH, the floats between rows of A of
 // neighbouring depths; and B_PITCH, those between panels of 16 columns of B.

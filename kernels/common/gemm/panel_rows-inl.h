@@ -24,8 +24,8 @@ struct PanelRows {
   int64_t y_stride;
   int32_t columns;
   bool is_row;  // there is one row only
-  // Whether weights that a later pass needs are brought into the second-level cache meanwhile; not
-  // where the same are read again and again.
+  // Says whether weights that a later pass needs are brought into the second-level cache meanwhile;
+  // they are not if the same are read again and again.
   bool brings_ahead;
   Activation activation;
 };

@@ -317,8 +317,9 @@ inline TileFunction last_panel_function(int64_t channels, int pixels) {
 struct PanelOutput {
   const Activation* activation;
   int32_t valid_lanes;  // channels of the panel
-  // Lanes of memory written: those, and the pixel's pad lanes if it is the last panel. Up to 18: of
-  // three groups of 15 channels the last panel has 15 lanes and the pixel 3 of padding.
+  // So many lanes of memory are written: those, and the pixel's pad lanes if it is the last panel.
+  // Up to 18: of three groups of 15 channels the last panel has 15 lanes and the pixel 3 of
+  // padding.
   int32_t stored_lanes;
 };
 
@@ -417,8 +418,8 @@ constexpr int64_t pass_panels_for(int64_t panel_elements, int64_t call_panels = 
   return kTileSize.pass_panels(panel_elements, call_panels);
 }
 
-// PanelTile::ahead of tile `tile` of a pass over the pixels: its tiles together fetch the weights
-// of the next pass, which stand behind its own, as long as there are any.
+// Returns PanelTile::ahead of tile `tile` of a pass over the pixels: its tiles together fetch the
+// weights of the next pass, which stand behind its own, as long as there are any.
 HWY_INLINE uintptr_t ahead_of(const float* weights, int64_t panel_count, int64_t panel_elements,
                               int64_t pass_panels, int64_t tile) {
   const int64_t panel_bytes = panel_elements * int64_t{sizeof(float)};

@@ -1,4 +1,5 @@
-// Limits of the micro-kernel in panel_tile-inl.h that contracts need, and how work is cut for it.
+// Defines the limits of the micro-kernel in panel_tile-inl.h that contracts need, and cuts work for
+// it.
 #pragma once
 
 #include "kernels/common/gemm/packed_weights.h"
@@ -28,7 +29,7 @@ struct PanelTileSize {
   // Panels at once of a single pixel, as MatMul has them: with fewer sums the next product of each
   // would wait for the one before.
   int32_t row_panels;
-  // Bytes of weights that a pass over the pixels uses again and again: half of the second-level
+  // A pass over the pixels uses so many bytes of weights again and again: half of the second-level
   // cache, which has 1 MiB or more on processors with AVX-512 (but 512 KiB on Ice and Rocket Lake).
   int64_t pass_bytes;
 
@@ -39,8 +40,9 @@ struct PanelTileSize {
     const bool is_half = last > 0 && last <= kChannelPanel / 2;
     return is_half && lanes > 1 && lanes < kChannelPanel ? kChannelPanel / 2 : kChannelPanel;
   }
-  // The largest tile of one panel of which `count` lanes are computed: more pixels take the
-  // registers of those that are missing, for as many sums as hide the latency of a multiply-add.
+  // Returns the pixels of the largest tile of one panel of which `count` lanes are computed: more
+  // pixels take the registers of the missing lanes, for as many sums as hide the latency of a
+  // multiply-add.
   constexpr int32_t pixels_of_lanes(int32_t count) const {
     return count < kChannelPanel ? 2 * pixels : pixels;
   }
@@ -55,8 +57,9 @@ struct PanelTileSize {
   static constexpr int32_t pixels_for(int64_t stride, int32_t most) {
     return most > 6 && stride % 1024 == 0 ? 6 : most;
   }
-  // Pixels that are computed for `count`. Tiles are of 1, 2, 4, 6 ... pixels on AVX-512, where each
-  // size is a kilobyte of code, and of every size up to the largest whole panel's elsewhere.
+  // Returns how many pixels are computed for `count`. Tiles are of 1, 2, 4, 6 ... pixels on
+  // AVX-512, where each size is a kilobyte of code, and of every size up to the largest whole
+  // panel's elsewhere.
   constexpr int32_t size_for(int32_t count) const {
     return (pixels > 6 && count > 1) || count > pixels ? (count + 1) / 2 * 2 : count;
   }
@@ -86,7 +89,7 @@ struct PanelTap {
   int64_t weight_offset;  // elements from the first weight of a panel
 };
 
-// How the pixels (of one image) and panels of a step are cut into tasks. A task is a block of
+// Says how the pixels (of one image) and panels of a step are cut into tasks. A task is a block of
 // pixels with a block of panels; neighbours share panels.
 struct PanelBlocks {
   int64_t pixels_per_block;
@@ -98,9 +101,9 @@ struct PanelBlocks {
 // `panel_depth`: multiply-adds of one output element.
 constexpr PanelBlocks panel_blocks(int64_t images, int64_t pixels, int64_t panels,
                                    int64_t panel_depth) {
-  // 84: a multiple of 14 and 6, so that a block has whole tiles on AVX3 and AVX2.
+  // 84 is a multiple of 14 and 6, so that a block has whole tiles on AVX3 and AVX2.
   constexpr int64_t kPixelGrain = 84;
-  // Where blocks are evened out, whole tiles on AVX3, where a surplus pixel costs most.
+  // Blocks are evened out to whole tiles on AVX3, where a surplus pixel costs most.
   constexpr int64_t kEvenGrain = kPanelTileMaxPixels;
   // About 5 us of one core at 80 GFLOP/s, some ten times what handing out a task may cost.
   constexpr int64_t kMinTaskMacs = 200'000;
@@ -154,9 +157,9 @@ struct PixelRange {
   int64_t end;
 };
 
-// Tasks that form a rectangle of pixels and panels, so that a kernel may go through it in the order
-// that its caches like. Task t is block t % (images pixel_blocks) of the pixels, image by image,
-// with block t / (images pixel_blocks) of the panels.
+// Describes tasks that form a rectangle of pixels and panels, so that a kernel may go through it in
+// the order that its caches like. Task t is block t % (images pixel_blocks) of the pixels, image by
+// image, with block t / (images pixel_blocks) of the panels.
 struct PanelRectangle {
   int64_t block_begin;  // blocks of pixels, of all images
   int64_t block_end;

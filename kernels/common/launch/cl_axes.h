@@ -27,8 +27,8 @@ inline void set_axes(const LoopAxes& axes, AxisPairArgs (&out)[kMaxRank]) {
                             : AxisPairArgs{1, 0, 0};
 }
 
-// One work-item per WIDTH neighbours of a Plain output, which `axes` steps through whole. `first`:
-// the element of the input that is element 0 of the output. Defines: AXES, WIDTH.
+// Launches one work-item per WIDTH neighbours of a Plain output, which `axes` steps through whole.
+// `first` is the element of the input that is element 0 of the output. Defines: AXES, WIDTH.
 inline void launch_copy_axes(const StepShape& step, const LoopAxes& axes, int64_t first,
                              ClLaunch* out) {
   const bool is_wide =

@@ -1,5 +1,5 @@
-// Launch geometry that the OpenCL kernels share. Everything is derived from a step that has passed
-// its contract, so indices into an operand fit int32 (kMaxElements).
+// Holds launch geometry that the OpenCL kernels share. Everything is derived from a step that has
+// passed its contract, so indices into an operand fit int32 (kMaxElements).
 #pragma once
 
 #include "kernels/common/contract/contract.h"
@@ -15,8 +15,8 @@ static_assert(kBinaryAdd == 1 && kBinarySub == 2 && kBinaryMul == 3 && kBinaryDi
 // A work-item of a buffer kernel computes so many channels: the lanes of a float16.
 inline constexpr int32_t kClLanes = 16;
 
-// Work-items of a group when the step names no tile. A fixed number, because PoCL compiles every
-// kernel anew for each local size it meets.
+// A group has so many work-items when the step names no tile. The number is fixed, because PoCL
+// compiles every kernel anew for each local size it meets.
 //   32 in a line: one warp of NVIDIA, a quarter or half of a wave of Adreno
 //   4 x 4 x 4 in a grid: 64, a wave of Adreno and a multiple of Mali's; neighbours in all dims
 //   share texels
@@ -26,8 +26,8 @@ inline constexpr uint64_t kClGridItems = 4;
 // says if a GPU has less.
 inline constexpr int32_t kClMaxGroupItems = 1024;
 
-// Three numbers as a local size, those that a tile begins with. A kernel that computes in a line
-// takes their product; one whose work-items share local memory keeps its own local size.
+// Checks three numbers as a local size, those that a tile begins with. A kernel that computes in a
+// line takes their product; one whose work-items share local memory keeps its own local size.
 constexpr const char* check_cl_local_sizes(const int32_t* sizes) {
   int64_t items = 1;
   for (uint32_t i = 0; i < 3; ++i) {
@@ -115,8 +115,8 @@ constexpr int32_t cl_row_offset(const OperandShape& shape, int32_t row) {
   return (row - shape.row_begin) * cl_strides(shape).row + shape.first_channel;
 }
 
-// Channels the step writes, those in memory (pad lanes of the last channel included) and how many
-// of them are channels of the value.
+// Names the channels that the step writes: those in memory (pad lanes of the last channel included)
+// and how many of them are channels of the value.
 struct ClChannels {
   int32_t begin;
   int32_t stored_count;
@@ -129,8 +129,8 @@ constexpr ClChannels cl_channels(const StepShape& step) {
   return {part.begin, end - part.begin, part.count()};
 }
 
-// A copy or elementwise step between operands of y's dims and layout: batches of pixels of lanes
-// that are neighbours in memory.
+// Describes a copy or elementwise step between operands of y's dims and layout: batches of pixels
+// of lanes that are neighbours in memory.
 struct ClRuns {
   int32_t batch = 1;
   int32_t pixels = 1;

@@ -17,7 +17,7 @@
 // max(), min(), clamp() or sign() of v stands alone: OpenCL leaves the first three undefined for a
 // NaN and has 0 as its sign.
 #define KEEP_NAN(v, result) select(result, v, isnan(v))
-// The larger of the two, a NaN if either is one.
+// Gives the larger of the two, a NaN if either is one.
 #define LARGER(a, b) select(b, a, ((a) > (b)) | isnan(a))
 #define SMALLER(a, b) select(b, a, ((a) < (b)) | isnan(a))
 // Zero in v's type, of a v that is infinite or a NaN too: fmin() gives the number.
@@ -70,7 +70,7 @@ static inline float4 keep_lanes4(float4 v, int count) {
 // The first `count` floats at p, 1 <= count; the other lanes are zero. Nothing else is read.
 static inline float16 load_lanes(global const float* p, int count) {
   if (count >= 16) return vload16(0, p);
-  // From the last lane to the first, so that each step moves what is there up by a fixed amount.
+  // Lanes go from last to first, so that each step moves what is there up by a fixed amount.
   float16 v = (float16)(0.0f);
   if (count & 1) v.s0 = p[count & ~1];
   if (count & 2) {
@@ -221,7 +221,7 @@ static inline void store_lanes4(float4 v, global float* p, int count) {
 #define STORE_ONE_float(v, p, i) (p)[i] = v
 #define STORE_ONE_half(v, p, i) vstore_half(v, i, p)
 #define STORE_ONE(type, v, p, i) PASTE(STORE_ONE, type)(v, p, i)
-// Four elements at p, which is that of a first one of four: 16 bytes, or 8 of halves.
+// Loads four elements at p, which is that of a first one of four: 16 bytes, or 8 of halves.
 #define LOAD_QUAD_float(p) (*(global const float4*)(p))
 #define LOAD_QUAD_half(p) vloada_half4(0, p)
 #define LOAD_QUAD(type, p) PASTE(LOAD_QUAD, type)(p)
@@ -320,7 +320,7 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
   const int pixel_texels = (channels + 3) / 4;           \
   const int image_x = column * pixel_texels + texel;
 
-// Where the work-item's texel is in an image of y's columns, which may hold a wider map.
+// Finds the work-item's texel in an image of y's columns, which may hold a wider map.
 #define TEXEL_OF(x)                                     \
   (int2)(column * x##_texels + x##_first_texel + texel, \
          n * x##_rows_held + x##_first_row + row)
@@ -328,7 +328,7 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
 // For image kernels: reads whole texels by integer coordinates; outside the image everything is
 // zero.
 constant sampler_t kTexel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
-// An x coordinate so far outside that adding a texel index keeps it there: padding columns.
+// This x coordinate is so far outside that adding a texel index keeps it there: padding columns.
 #define OUTSIDE (-(1 << 28))
 
 // Kernels read elements in nested loops: AXES of them (-D, 0 to 8) have extents e and steps s in

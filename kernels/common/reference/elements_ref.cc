@@ -6,7 +6,7 @@ namespace {
 template <typename T, typename To>
 void widen(const void* from, int64_t step, int64_t count, To* __restrict to) {
   const T* elements = static_cast<const T*>(from);
-  // Neighbours, which most operands are, in vectors.
+  // Neighbours, which most operands are, go in vectors.
   if (step == 1) {
     for (int64_t i = 0; i < count; ++i) to[i] = static_cast<To>(elements[i]);
     return;

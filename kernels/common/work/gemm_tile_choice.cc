@@ -3,7 +3,7 @@
 namespace codl::kernels {
 namespace {
 
-// From the ones that use each factor most often to those that make the most groups.
+// The list goes from the tiles that use each factor most often to those that make the most groups.
 constexpr GemmTile kTiles[] = {
     {64, 128, 16, 8, 8, 1}, {128, 64, 16, 8, 8, 1}, {64, 64, 32, 8, 4, 2},   {32, 64, 32, 4, 4, 2},
     {32, 32, 32, 4, 4, 4},  {16, 32, 64, 4, 4, 8},  {16, 16, 128, 4, 4, 16},

@@ -1,4 +1,4 @@
-// Which tile of gemm_tile.cl is taken: decided while planning.
+// Decides, while planning, which tile of gemm_tile.cl is taken.
 #pragma once
 
 #include "kernels/common/work/gpu_facts.h"

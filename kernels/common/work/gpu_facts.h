@@ -1,20 +1,20 @@
-// The facts of a device profile's GPU on which the tiles of its steps depend.
+// Holds the facts of a device profile's GPU on which the tiles of its steps depend.
 #pragma once
 
 #include "kernels/common/gemm/gemm_tile.h"
 
 namespace codl::kernels {
 
-// The speed that a tile reaches on a unit of the GPU.
+// Holds the speed that a tile reaches on a unit of the GPU.
 struct TimedTile {
   GemmTile tile = {};
   double macs_per_ns = 0;  // on a unit that has groups enough
-  // How long a step waits for memory and barriers if its group is alone on a unit.
+  // Says how long a step waits for memory and barriers if its group is alone on a unit.
   double step_ns = 0;
   int32_t residents = 1;  // groups of a unit that wait at the same time
 };
 
-// The tiles that a kernel chooses among, in place of those of gemm_tile_choice.cc.
+// Lists the tiles that a kernel chooses among, in place of those of gemm_tile_choice.cc.
 struct TimedTiles {
   static constexpr uint32_t kMaxCount = 8;
   uint16_t kernel_id = 0;
@@ -22,14 +22,14 @@ struct TimedTiles {
   TimedTile tiles[kMaxCount] = {};
 };
 
-// The fastest tiles found on the GPU, for kernels whose tile a profile may choose (TileKind).
+// Holds the fastest tiles found on the GPU, for kernels whose tile a profile may choose (TileKind).
 struct GpuTiles {
   static constexpr uint32_t kMaxTables = 8;
   uint16_t local_sizes[kKernelCount][3] = {};  // indexed by kernel id - 1; 0 means the kernel's own
   TimedTiles tables[kMaxTables] = {};
   uint32_t table_count = 0;
 
-  // Null if nothing is known of the kernel.
+  // Returns null if nothing is known of the kernel.
   constexpr const uint16_t* local_size_of(const KernelInfo& kernel) const {
     const uint16_t* size = local_sizes[kernel.id - 1];
     return size[0] == 0 ? nullptr : size;

@@ -26,7 +26,7 @@ std::vector<int32_t> words_of(const Params& params) {
   return words;
 }
 
-// OperandShape::bytes of an operand that is not packed.
+// Returns OperandShape::bytes of an operand that is not packed.
 inline uint64_t memory_bytes(const OperandShape& shape) {
   if (shape.layout == Layout::Image2d) return 0;
   return static_cast<uint64_t>(stored_elements(shape)) * dtype_bytes(shape.dtype);

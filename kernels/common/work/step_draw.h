@@ -64,8 +64,8 @@ class StepDraw {
     return std::max(static_cast<int32_t>(grain),
                     static_cast<int32_t>(grain) * log_between(least / grain, most / grain));
   }
-  // Output channels of a convolution of `in` channels that makes a map of `side` rows: most are as
-  // many, or a few times as many or as few.
+  // Draws the output channels of a convolution of `in` channels that makes a map of `side` rows:
+  // most are as many, or a few times as many or as few.
   int32_t output_channels(int32_t in, int32_t side) {
     if (chance(0.3)) return channels(side);
     const int32_t most = 2048;
@@ -117,7 +117,7 @@ class StepDraw {
     shape.bytes = packed_bytes(kernel_info_.packing_of(index), shape.dims, shape.rank, groups);
     return shape;
   }
-  // Dims of a map or of a plain tensor, as the kernel takes either.
+  // Draws the dims of a map or of a plain tensor, as the kernel takes either.
   OperandShape activation() {
     if (map_layout() != Layout::Plain && (kernel_info_.layout != Layout::Any || chance(0.6)))
       return square_map(map_layout());

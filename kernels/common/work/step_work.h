@@ -1,5 +1,5 @@
-// The questions that an operator's kernels answer while a plan or a profile is made, never while a
-// plan runs: how much work a step is, and which tile to take. The runtime does not link this.
+// Asks an operator's kernels how much work a step is, and which tile to take, while a plan or a
+// profile is made, never while a plan runs. The runtime does not link this.
 #pragma once
 
 #include "kernels/common/contract/check_step_shape.h"
@@ -9,8 +9,8 @@ namespace codl::kernels {
 
 // ---- what a step costs --------------------------------------------------------------------------
 
-// The facts of the processor of a step's kernel that its counts depend on: how kernels are cut for
-// it, and what its caches hold.
+// Holds the facts of the processor of a step's kernel that its counts depend on: how kernels are
+// cut for it, and what its caches hold.
 struct WorkMachine {
   // CPU
   int32_t threads = 1;  // workers
@@ -31,9 +31,9 @@ struct WorkMachine {
   double last_level_bytes = 0;
 };
 
-// The work that a step gives a processor: counts of the whole step, for all workers or units
-// together unless they say otherwise. Each can be checked by hand from the shapes, the part, and
-// how the kernel goes through it. None is weighed or fitted, and none is below 0.
+// Counts the work that a step gives a processor. A number is for the whole step, all workers or
+// units together, unless it says otherwise. Each can be checked by hand from the shapes, the part,
+// and how the kernel goes through it. None is weighed or fitted, and none is below 0.
 struct StepWork {
   // -- arithmetic, in elements: a vector of 8 lanes counts 8
   // Multiply-adds that are executed, including those of surplus pixels, channels and lanes of
@@ -97,8 +97,8 @@ struct StepWork {
   double work_items = 0;  // includes items that only fill up groups
   double work_groups = 0;
   double waves = 0;  // sum over groups of work-items / wave_width, rounded up
-  // 32-bit registers of a work-item for sums, factors and what is on its way to local memory; 0: so
-  // few that they do not decide how many waves a unit holds.
+  // A work-item has so many 32-bit registers for sums, factors and what is on its way to local
+  // memory; 0: so few that they do not decide how many waves a unit holds.
   double item_registers = 0;
   double group_local_bytes = 0;  // ClLaunch::local_bytes
 };
@@ -115,8 +115,8 @@ enum class KernelFamily : uint8_t {
   Reduction,  // softmax, normalisation, sums
   Elementwise,
   Move,  // elements change place
-  // Sums of products that work-items keep while their group waits, at each piece of the depth, for
-  // the operands it shares in local memory. The cost depends on the device: a processor that runs
+  // Work-items keep sums of products while their group waits, at each piece of the depth, for the
+  // operands it shares in local memory. The cost depends on the device: a processor that runs
   // OpenCL puts all sums of a group away at each wait.
   Tiled,
   Loops,
@@ -126,7 +126,7 @@ inline constexpr const char* kFamilyNames[] = {"convolution", "product",   "dept
                                                "move",        "tiled",     "loops"};
 inline constexpr int kFamilyCount = 9;
 
-// How a profile may choose a kernel's tile.
+// Says how a profile may choose a kernel's tile.
 //   Own    not at all: the numbers have a meaning of their own, or work-groups share local memory
 //   Local  it chooses the local size: the first three numbers, which change no result
 //   Gemm   it chooses among the tiles of gemm_tile.cl

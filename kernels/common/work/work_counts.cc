@@ -111,8 +111,8 @@ void fill_gemm(const GemmTile& tile, const GemmSize& part, double row_bytes, dou
 
 namespace {
 
-// The cost of a function for one element: vector instructions, including those that keep a NaN, and
-// quotients and roots.
+// Holds the cost of a function for one element: vector instructions, including those that keep a
+// NaN, and quotients and roots.
 struct Curve {
   double operations;
   double transcendentals;

@@ -1,4 +1,4 @@
-// The common part of the functions that fill StepWork.
+// Holds what the functions that fill StepWork share.
 #pragma once
 
 #include "kernels/common/contract/check_step_shape.h"
@@ -32,7 +32,7 @@ constexpr bool is_cpu(const StepShape& step) { return step.kernel->processor == 
 
 // ---- memory -------------------------------------------------------------------------------------
 
-// The bytes of one step, as they are found going through its loops.
+// Counts the bytes of one step, as they are found going through its loops.
 class WorkMemory {
  public:
   WorkMemory(const StepShape& step, const WorkMachine& machine, StepWork* out)
@@ -57,7 +57,7 @@ class WorkMemory {
     out_.weight_bytes += bytes;
     used_ += bytes * sharers;
   }
-  // The same of an input that is read by the channels of the part.
+  // Does the same for an input that is read by the channels of the part.
   void read_channels(double bytes) {
     read(bytes);
     lines_read_ += bytes * (lines_ - 1);
@@ -66,8 +66,9 @@ class WorkMemory {
   // Bytes of memory that a kernel writes and reads again for itself.
   void scratch(double bytes) { scratch_ += bytes; }
 
-  // Bytes that a worker reads again when it has touched `distance` others, each counted once; of a
-  // GPU that a group reads, which others have read, with `distance` touched by all in between.
+  // Counts bytes that a worker reads again when it has touched `distance` others, each counted
+  // once. On a GPU a group reads what others have read, after all in between have touched
+  // `distance`.
   void again(double bytes, double distance) {
     if (bytes <= 0) return;
     const double all = is_cpu_ ? distance * workers() : distance;
@@ -121,8 +122,8 @@ class WorkMemory {
 // Fills in tasks of `units` equal units, by units_of_tasks().
 void fill_tasks(int64_t units, int32_t task_count, const WorkMachine& machine, StepWork* out);
 
-// Tasks that are blocks of pixels times blocks of panels, by take_rectangle(). How many workers
-// read each pixel and each panel.
+// Says how many workers read each pixel and each panel, if tasks are blocks of pixels times blocks
+// of panels, by take_rectangle().
 struct PanelSharers {
   double of_pixels = 1;
   double of_panels = 1;
@@ -192,7 +193,7 @@ double all_read_bytes(const StepShape& step);
 // of a part in each pixel.
 void fill_pixel_runs(const StepShape& step, StepWork* out);
 
-// OpWork::work of reference kernels, which read as much of the inputs as they write:
+// This is OpWork::work of reference kernels, which read as much of the inputs as they write:
 void count_moves(const StepShape& step, const WorkMachine& machine, StepWork* out);
 // Counts all of all operands, and one operation per element:
 void count_loops(const StepShape& step, const WorkMachine& machine, StepWork* out);
