@@ -25,10 +25,10 @@ sys.path.insert(0, os.path.join(HERE, "support"))
 import markdown
 import npy
 
-# Devices whose GPUs take maps in buffers and in images.
+# These devices have GPUs that take maps in buffers and in images.
 LAYOUTS = {"buffers": "kirin990", "images": "sd855"}
 PRECISIONS = ("fp32", "fp16")
-# The limit of a network's difference: docs/guide/testing.md. The error of halves depends on the network, not on the
+# Limits a network's difference: docs/guide/testing.md. The error of halves depends on the network, not on the
 # implementation.
 MAX_ERROR = {"fp32": 1e-4, "fp16": float("inf")}
 

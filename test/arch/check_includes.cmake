@@ -4,7 +4,7 @@
 # tables below are the rule (docs/design/architecture.md explains it); test/ may include everything.
 cmake_minimum_required(VERSION 3.25)
 
-# layer(NAME <regex of its files> <regexes: beginnings of the paths that it may include>...)
+# layer(NAME <regex of its files> <regexes>...) says with which regexes the paths that a layer may include begin.
 set(layers "")
 function(layer name files)
   set(layers ${layers} ${name} PARENT_SCOPE)

@@ -11,7 +11,7 @@ if ! git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
 fi
 
 faults=0
-# reject WHAT PCRE [PATHSPEC...]
+# reject WHAT PCRE [PATHSPEC...] fails if a line matches
 reject() {
   local what=$1 pattern=$2
   shift 2
@@ -29,7 +29,7 @@ reject "no dead code" '^\s*#\s*if\s+0\b'
 reject "a comment that begins with what the thing is or does, not with Of, By or What" \
   '^\s*(//+<?|#|/?\*+)\s+(Of|By|What)\b|\S\s+(//+<?|#|/\*+<?)\s+(?i:of|by|what)\b|"""(?i:of|by|what)\b' ':(exclude)*.md'
 reject "no path of one machine" '(?<![A-Za-z0-9_.])/(home|root|work)/'
-# docs/design/glossary.md: one meaning a word. A lane is a SIMD lane; a row is a row of a map or a matrix.
+# docs/design/glossary.md gives a word one meaning. A lane is a SIMD lane; a row is a row of a map or a matrix.
 reject "a word of the glossary (kMax, kMin)" '\bk(Most(?!ly)|Least)[A-Z]?\w*\b'
 reject "a word of the glossary (synchronisation, transfer)" '[Hh]and(s|ed|ing)?[-_ ]?[Oo]ffs?\b|[Hh]and-?[Oo]vers?\b'
 reject "a word of the glossary (entry of a list)" '\b(Import|Strategy|Op)Rows?\b|\bkOpRows\b|\b(op|newest|each)_row\b'

@@ -1,5 +1,5 @@
-// The shapes that the kernels are timed on: those of common networks, because the conformance cases
-// are too small to time. Every CPU kernel of kernels.def runs at least one of its operator's.
+// Lists the shapes that the kernels are timed on: those of common networks, because the conformance
+// cases are too small to time. Every CPU kernel of kernels.def runs at least one of its operator's.
 #pragma once
 
 #include <algorithm>
@@ -18,17 +18,18 @@
 
 namespace codl::test {
 
-// A step and its least work. Its traffic is each input read and the output written once, at the
-// cache level that holds the operands, unless a member says otherwise.
+// Describes a step and its least work. Its traffic is each input read and the output written once,
+// at the cache level that holds the operands, unless a member says otherwise.
 struct BenchShape {
   std::string name;
   KernelCase item;
   double macs = 0;  // in sums of products
-  // Other operations on single numbers, each as long as a multiply-add; 0 if there are hardly any.
+  // Counts other operations on single numbers, each as long as a multiply-add; 0 if there are
+  // hardly any.
   double other_ops = 0;
   int64_t read_bytes = 0;  // if the step does not read all of its inputs
-  // Bytes, in whole cache lines, that are read before the first result is known and then once more.
-  // The second time they come from a smaller cache if that holds them.
+  // So many bytes, in whole cache lines, are read before the first result is known and then once
+  // more. The second time they come from a smaller cache if that holds them.
   int64_t block_bytes = 0;
 };
 
@@ -112,7 +113,7 @@ inline BenchShape step(std::string name, OpKind op, std::vector<OperandShape> op
   return {std::move(name), {"", op, {}, std::move(operands)}};
 }
 
-// The sequence as exporters write it, with a bias and initial states.
+// Returns the sequence as exporters write it, with a bias and initial states.
 inline BenchShape sequence(std::string name, int32_t kind, int32_t direction,
                            const RecurrentSizes& sizes, bool is_packed) {
   RecurrentParams params = recurrent_params(kind, direction);
@@ -186,7 +187,7 @@ struct MapSize {
 };
 inline constexpr MapSize kMapSizes[] = {{"64x28x28", 64, 28}, {"64x112x112", 64, 112}};
 
-// Operators on maps, in the layouts that their kernels write.
+// Returns operators on maps, in the layouts that their kernels write.
 inline std::vector<BenchShape> map_operators() {
   std::vector<BenchShape> shapes;
   const auto add = [&](BenchShape shape) { shapes.push_back(std::move(shape)); };
@@ -268,7 +269,7 @@ inline std::vector<BenchShape> map_operators() {
       const bool is_nhwc = map.layout == Layout::Nhwc;
       BenchShape norm = {"instance norm " + name + (is_nhwc ? " nhwc" : " plain"),
                          make_normalize_case({"", 12, map, true, of_channels, true, of_channels})};
-      // A plane, or the cache lines of as many channels as one holds.
+      // A piece is a plane, or the cache lines of as many channels as one holds.
       constexpr int32_t kLineFloats = 16;
       norm.block_bytes = int64_t{side} * side * (is_nhwc ? kLineFloats : 1) * 4;
       add_with_ops(kInstanceNormOps, norm);
@@ -436,7 +437,7 @@ inline std::vector<BenchShape> other_operators() {
   add(step("non max suppression 1000 boxes", OpKind::NonMaxSuppression, NonMaxSuppressionParams{},
            {plain_operand({1, 1000, 4}), plain_operand({1, 1, 1000}), indices({1}),
             plain_operand({1}), plain_operand({}), indices({1000, 3})}));
-  // Plain weights, as the kernel of any weights takes them.
+  // Weights are plain, as the kernel of any weights takes them.
   add(sequence("lstm 32 steps 256 units, plain", kRecurrentLstm, 0,
                {.steps = 32, .batch = 1, .inputs = 256, .units = 256}, false));
   return shapes;

@@ -12,8 +12,8 @@ namespace codl::test {
 // compiled for and this processor has: two operations each.
 double peak_flops();
 
-// The least bytes that a step moves. Its inputs, which lie one after the other, are read in order,
-// again and again until `read_bytes` are read; meanwhile its output is written once.
+// Says which bytes a step moves at least. Its inputs, which lie one after the other, are read in
+// order, again and again until `read_bytes` are read; meanwhile its output is written once.
 struct Traffic {
   const float* inputs;
   int64_t input_bytes;

@@ -31,8 +31,8 @@ namespace {
 
 using kernels::CpuTarget;
 
-// The operands as in a plan's arena: one after the other at multiples of 64 bytes, in huge pages if
-// there are that many. (Tests give a kernel only the guaranteed alignment.)
+// Holds the operands as in a plan's arena: one after the other at multiples of 64 bytes, in huge
+// pages if there are that many. (Tests give a kernel only the guaranteed alignment.)
 class OperandMemory {
  public:
   explicit OperandMemory(const std::vector<OperandShape>& operands) {

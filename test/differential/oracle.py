@@ -579,7 +579,7 @@ class BiasSoftmax(Contrib):
         return (computed("Softmax", [x + bias], axis=-1),)
 
 
-# Functions that replace the evaluator's operators.
+# These functions replace the evaluator's operators.
 REPLACED = [kind for kind in list(globals().values())
             if isinstance(kind, type) and issubclass(kind, OpRun) and kind not in (OpRun, Contrib)]
 

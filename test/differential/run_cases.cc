@@ -102,7 +102,7 @@ constexpr Mode kModes[] = {
      true},
 };
 
-// A verdict that ends a mode before there is anything to compare.
+// Describes a verdict that ends a mode before there is anything to compare.
 struct Ending {
   const char* verdict;
   std::string reason;
@@ -129,7 +129,7 @@ const compiler::DeviceProfile& profile_of(const Mode& mode) {
   return loaded.back().second;
 }
 
-// Limit of the drawn step times of a GPU's kernel; a phone's synchronisation takes as long.
+// Bounds the drawn step times of a GPU's kernel; a phone's synchronisation takes as long.
 constexpr double kMaxStepUs = 1000;
 
 compiler::DeviceProfile with_drawn_times(compiler::DeviceProfile profile, const std::string& name) {
@@ -206,9 +206,10 @@ bool is_float(codl_dtype_t dtype) {
          dtype == CODL_BFLOAT16;
 }
 
-// Two units in the last place. ONNX's own runner allows this for a bfloat16 output whatever the
-// test's tolerance (onnx/backend/test/runner/__init__.py, assert_similar_outputs): its references
-// round every intermediate value to bfloat16, of 8 bits, but codl rounds the output alone.
+// This is two units in the last place. ONNX's own runner allows this for a bfloat16 output whatever
+// the test's tolerance (onnx/backend/test/runner/__init__.py, assert_similar_outputs): its
+// references round every intermediate value to bfloat16, of 8 bits, but codl rounds the output
+// alone.
 constexpr double kMinBf16Rtol = 0x1p-6;
 
 // NaN matches only NaN, an infinity only itself.

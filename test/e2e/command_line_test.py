@@ -24,7 +24,7 @@ LARGER = os.path.join(ROOT, "examples", "models", "super_resolution.onnx")
 PROFILES = os.path.join(ROOT, "profiles")
 BIN = None
 
-# A value that each kind of flag takes.
+# Gives a value that each kind of flag takes.
 VALUES = {"N": "1", "PERCENT": "1%", "R": "0.5", "LIST": "0", "TIME": "1s", "STAGE|PASS": "graph",
           "PASS": "fold_constants", "FILE.html|.json": "x.html", "RATIO|auto": "auto", "RATIOx|BYTES|none": "none", "BYTES": "1MiB",
           "NODE=WHERE": "a=cpu"}

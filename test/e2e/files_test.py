@@ -31,7 +31,7 @@ REPLAY = os.path.join(ROOT, "test", "fuzz", "corpus", "replays", "two_layers.jso
 SAMPLES = os.path.join(ROOT, "test", "eval", "data", "host-2core-zen5-pocl-290s.csv.xz")
 TOOLS = ("codlc", "codl-dump", "codl-sim", "codl-run", "codl-bench", "codl-profile")
 OLD = b"what was here before"
-# Exit code of a tool that ran out of memory: EX_SOFTWARE of sysexits.h.
+# A tool that ran out of memory ends with this code: EX_SOFTWARE of sysexits.h.
 NO_MEMORY = 70
 
 BIN = None
@@ -186,7 +186,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
     SAMPLE_FILE = ("codl-profile", "--samples")
     # Outputs that contain times: JSON differs in each run.
     TIMED = (("codl-run", "--trace"), ("codl-bench", "--trace"), ("codl-bench", "-o"))
-    # Tools that print nothing besides.
+    # These tools print nothing besides.
     ALONE = (("codlc", "-o"), ("codl-dump", "-o"), ("codl-sim", "-o"), ("codl-run", "-o"), ("codl-bench", "-o"))
 
     # ---- outputs: whole or not at all ----
@@ -219,7 +219,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
     def test_without_space_what_was_there_stays(self):
         def check(use, path):
             self.put_old(path)
-            # The largest limit that is too little for any of the files.
+            # No larger limit is too little for any of the files.
             self.expect_no_output(use, path, preexec_fn=limit(resource.RLIMIT_FSIZE, 64))
             self.expect_no_output(use, path, env=self.faults("write=ENOSPC"))
             self.expect_no_output(use, path, env=self.faults("fsync=EIO"))

@@ -40,14 +40,14 @@ const std::vector<Network>& networks() {
   static const std::vector<Network> all = {
       {"tiny_resnet", read_file(CODL_TEST_MODEL)},
       {"selfie_segmentation", read_file(CODL_TEST_MODELS "/selfie_segmentation.onnx")},
-      // Feature maps of 224 x 224, whose arenas exceed huge pages, in widths that are no multiples
-      // of the padding of image rows.
+      // Has feature maps of 224 x 224, whose arenas exceed huge pages, in widths that are no
+      // multiples of the padding of image rows.
       {"large_maps", test::onnx_model("large_maps (float[1,3,224,224] x) => (float[1,24,222,222] y)"
                                       "<float[16,3,3,3] a, float[16,16,3,3] b, float[24,16,1,1] c>{"
                                       "p = Conv<pads=[1,1,1,1]>(x, a) q = Relu(p)"
                                       "r = Conv<pads=[0,0,0,0]>(q, b) s = Sigmoid(r)"
                                       "y = Conv(s, c)}")},
-      // Many weights, some of which are used twice.
+      // Has many weights, some of which are used twice.
       {"weights", test::onnx_model("weights (float[1,256,7,7] x) => (float[1,256,7,7] y)"
                                    "<float[256,256,3,3] a, float[256,256,1,1] b>{"
                                    "p = Conv<pads=[1,1,1,1]>(x, a) q = Relu(p)"
@@ -57,7 +57,7 @@ const std::vector<Network>& networks() {
       {"extents", test::onnx_model("extents (float[64,512] x) => (int64[2,n] y, float[64,512] z)"
                                    "<float[512,512] w>{"
                                    "p = MatMul(x, w) z = Softmax<axis=1>(p) y = NonZero(z)}")},
-      // A norm of so many pixels that workers put parts of its moments into the shared scratch
+      // Has a norm of so many pixels that workers put parts of its moments into the shared scratch
       // memory.
       {"moments", test::onnx_model("moments (float[1,64,160,160] x) => (float[1,64,160,160] y)"
                                    "<float[64,64,1,1] w, float[64] s, float[64] b>{"
@@ -86,7 +86,7 @@ FakeDevice device_of(const DeviceProfile& profile) {
   return device;
 }
 
-// A plan file that is removed with the object.
+// Writes a plan file that is removed with the object.
 class PlanFile {
  public:
   explicit PlanFile(const compiler::LargeBytes& bytes) {

@@ -16,7 +16,7 @@
 namespace codl::compiler {
 namespace {
 
-// Relative L2 error against the interpreter: the bound that every network must keep.
+// Every network must keep this relative L2 error against the interpreter.
 constexpr double kMaxRelativeError = 1e-4;
 
 std::string read_model() {
@@ -219,7 +219,7 @@ TEST_CASE("co-execution that promises too little is left") {
   REQUIRE(!!profile);
   profile->transfer.host.reset();
   profile->transfer.map_us.value = 0;
-  // The cost of a synchronisation, and whether co-execution is then predicted to be 1.05 times as
+  // A synchronisation costs so much; then co-execution is, or is not, predicted to be 1.05 times as
   // fast as the CPU alone.
   const auto [sync_us, pays] = GENERATE(std::pair(0.0, true), std::pair(1e4, false));
   CAPTURE(sync_us);

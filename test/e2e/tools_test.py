@@ -29,7 +29,7 @@ MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
 PROFILES = os.path.join(ROOT, "test", "profiles")
 INPUT_DIMS = (1, 3, 64, 64)
 OUTPUT = "output.npy"
-# Relative L2 error between two ways to run one network, which add up float32 sums in another order.
+# Two ways to run one network, which add up float32 sums in another order, may differ by this relative L2 error.
 BOUND = 1e-4
 
 BIN = None

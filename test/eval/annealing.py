@@ -33,7 +33,7 @@ def line_of(binaries, model, device, plans):
 
 
 class Known:
-    """Milliseconds that annealing has found, keyed by what was annealed."""
+    """Keeps the milliseconds that annealing has found, keyed by what was annealed."""
 
     def __init__(self, path):
         self.path = path

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-# Keys that may differ. A plan's times come from the simulator, which other tests check.
+# These keys may differ. A plan's times come from the simulator, which other tests check.
 UNCOMPARED = ("predicted_us", "profile_hash", "codlc_version", "table_bytes", "file_bytes")
 SECONDS = 900  # limit for one compilation
 

@@ -1,4 +1,4 @@
-"""How figures are drawn: small SVG, the same bytes for the same data. Needs matplotlib.
+"""Draws figures as small SVG, the same bytes for the same data. Needs matplotlib.
 
 No dates, no random names. Text stays text, backgrounds are transparent, and all colours are of middling lightness, so that a
 figure reads on white as on black.

@@ -27,8 +27,8 @@ from scipy.optimize import nnls
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
-# Each set of samples with its host and the kind of OpenCL device. Two sets of one host count once for the CPU. The
-# server's samples are in the history only (docs/guide/measuring.md).
+# Lists each set of samples with its host and the kind of OpenCL device. Two sets of one host count once for the CPU.
+# The server's samples are in the history only (docs/guide/measuring.md).
 MACHINES = {
     "h200-nvidia": ("server", "gpu"),
     "16core-pocl": ("server", "processor"),

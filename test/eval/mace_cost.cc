@@ -32,7 +32,7 @@
 namespace codl::compiler {
 namespace {
 
-// An operator, or the part of one that a processor computes.
+// Describes an operator, or the part of one that a processor computes.
 struct MaceOp {
   std::string kind;  // conv, pool, fc
   int64_t kernel = 1;

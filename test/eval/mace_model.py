@@ -1,4 +1,4 @@
-"""Costs of MACE's kernels, as CoDL ran them on phones: operators here, their work and time from mace_cost.cc.
+"""Computes the costs of MACE's kernels, as CoDL ran them on phones; mace_cost.cc gives their work and time.
 
 How a step is cut into blocks, threads, work-groups and waves follows from the shapes and from the constants that CoDL's
 released code holds for a phone; its time is codl's own cost model's, of the machine in the phone's profile. Only shares
@@ -23,7 +23,7 @@ PHONES = {"sd855": True, "sd865": True, "sd888": True, "kirin990": False}
 
 @dataclasses.dataclass(frozen=True)
 class Op:
-    """An operator, or the part of one that a processor computes. Rows and columns of the input include the padding."""
+    """Describes an operator, or a processor's part of one. Rows and columns of the input include the padding."""
     kind: str  # conv, pool, fc
     kernel: int
     stride: int

@@ -174,7 +174,7 @@ def measure_round(options, plans, results, folder):
             print(f"{name}: " + (plan["error"] or f"{report['median_us']:.0f} us"), flush=True)
     finally:
         stop_and_continue(options, signal.SIGCONT)
-    # Written after each network, so that an interrupted run keeps its results.
+    # The file is written after each network, so that an interrupted run keeps its results.
     with open(os.path.join(options.out, "results.json"), "w") as file:
         json.dump(results, file, indent=1)
         file.write("\n")

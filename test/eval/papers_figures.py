@@ -1,4 +1,4 @@
-"""The figures of docs/results/papers as SVG, from what papers.py collected. Needs matplotlib.
+"""Draws the figures of docs/results/papers as SVG, from what papers.py collected. Needs matplotlib.
 
 One colour a strategy, one mark an origin: hollow circles are published, discs simulated.
 """

@@ -19,7 +19,8 @@ STRATEGIES = ("cpu", "gpu", "mulayer", "coarse", "fine", "codl-buffer", "codl", 
 GRANULARITIES = ("coarse", "fine", "optimal")
 # With n competing processes beside the plan's thread on one core, they take n of n + 1 parts (assumed: equal shares).
 LOADS = {0: 0, 2: 67}
-# A screen's frames beside a network: plans with different limits of the GPU, and how the GPU serves two programs.
+# Predicts a screen's frames beside a network: plans have different limits of the GPU, which serves two programs in
+# different ways.
 SLICE = "--max-gpu-slice=4ms"
 LIMITS = {"GPU alone": ["--strategy=gpu"], "no limit": [], "slices": [SLICE],
           **{f"{percent} %": [f"--gpu-limit={percent}%", SLICE] for percent in (75, 50)}}

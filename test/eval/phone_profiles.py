@@ -146,7 +146,7 @@ def calibrated(families, interval, level_of):
 
 
 class Profile:
-    """The profile of one chip. Numbers of the table become {value, origin, source}, and their sources come with
+    """Makes the profile of one chip. Numbers of the table become {value, origin, source}, and their sources come with
     them.
     """
 

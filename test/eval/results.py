@@ -1,4 +1,4 @@
-"""Parts that pages of results share: the machine, paragraphs and tables."""
+"""Holds what pages of results share: the machine, paragraphs and tables."""
 import datetime
 import os
 import platform

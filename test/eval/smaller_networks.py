@@ -34,7 +34,7 @@ from measured_pairs import run, write_whole
 CUTS = (10, 20, 25, 30)  # percent of the predicted time
 LINE = (48, 240)  # height and width
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-# Center and width of the face in astronaut.png, as the landmark network needs it.
+# Gives center and width of the face in astronaut.png, as the landmark network needs it.
 FACE = (224, 115, 190)
 
 

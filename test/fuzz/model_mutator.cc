@@ -23,8 +23,7 @@ constexpr float kFloatEdges[] = {
     0.0f, -0.0f, 1.0f, -1.0f, 0.5f, 1e-30f, 3e38f, -3e38f, __builtin_inff(), __builtin_nanf("")};
 
 constexpr size_t kMaxConstantBytes = 1 << 16;  // limit of a tensor that takes an input's place
-// Limit of copies of a node or an operand: enough to show anything that grows faster than the
-// model.
+// Limits copies of a node or an operand: enough to show anything that grows faster than the model.
 constexpr uint64_t kMaxCopiesLog2 = 11;
 
 class Mutator {

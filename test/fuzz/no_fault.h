@@ -1,4 +1,4 @@
-// Errors that the compiler may report of a fuzzer's bytes.
+// Lists errors that the compiler may report of a fuzzer's bytes.
 #pragma once
 
 #include "compiler/support/error.h"

@@ -57,7 +57,7 @@ std::vector<std::vector<uint64_t>> buffers_of(const codl_plan_t* plan, bool inpu
     *total += info.bytes;
     if (*total > kMaxBytes) return buffers;
     buffers.emplace_back(info.bytes / 8 + 1);
-    // Any bytes: bools that are neither 0 nor 1, indices out of range, NaN.
+    // Bytes may be anything: bools that are neither 0 nor 1, indices out of range, NaN.
     for (uint64_t& word : buffers.back()) word = random() % 4 == 0 ? 0 : random() * 2654435761u;
   }
   return buffers;

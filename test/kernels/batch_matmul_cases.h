@@ -1,5 +1,5 @@
-// Products of all four orders with sizes around tiles, panels and blocks of depth; batches that
-// broadcast.
+// Covers products of all four orders with sizes around tiles, panels and blocks of depth; batches
+// that broadcast.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint32_t kClSeed = 3;
 
-// The documented limits of GPU kernels: the only cases of its operator that a kernel may refuse.
+// GPU kernels have these documented limits: they may refuse no other cases of their operator.
 const std::set<std::string_view> kLimits = {
     // The cases of a kernel that writes one layout are also cases of another.
     "the kernel's output layout",
@@ -423,8 +423,7 @@ TEST_CASE("tiles in local memory", "[opencl]") {
   }
 }
 
-// Tiles, channels and input channels that fill no block, and more than one block of each; last a
-// small one.
+// Tiles, channels and input channels fill no block, or more than one; the last case is small.
 TEST_CASE("blocks of Winograd's tiles", "[opencl][convolution]") {
   const auto case_of = [](int32_t in_c, int32_t out_c, int32_t in_h, int32_t in_w) {
     return make_conv_case(OpKind::Conv2d, {.name = "blocks of tiles",

@@ -1,4 +1,4 @@
-// Inputs whose channels do not end at a multiple of 4, every axis, 1 to 15 inputs.
+// Covers inputs whose channels do not end at a multiple of 4, every axis, 1 to 15 inputs.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

@@ -233,7 +233,7 @@ inline std::vector<KernelCase> conv2d_cases() {
        .in_h = 1,
        .in_w = 2,
        .window = {2, 2, 1, 1, 18, 18, 18, 18, 18, 18}});
-  // More weights than one pass takes.
+  // These have more weights than one pass takes.
   add({.name = "long reduction", .in_c = 520, .out_c = 50, .in_h = 4, .in_w = 4});
   const ConvCase large_biases[] = {
       {.name = "large bias, 1x1", .in_c = 512, .out_c = 40, .in_h = 4, .in_w = 5, .window = k1x1},

@@ -61,8 +61,8 @@ struct ConvCase {
   int32_t groups = 1;
   int32_t activation = kUnaryIdentity;
   bool has_residual = false;
-  // Computed rows of the output (empty: all). Operands hold a row more than needed if there is one.
-  // With is_part the output does, too, and the step is a Height part.
+  // These rows of the output are computed (empty: all). Operands hold a row more than needed if
+  // there is one. With is_part the output does, too, and the step is a Height part.
   Range rows = {};
   bool is_part = false;
   Range channels = {};  // not empty: an OutputChannel part

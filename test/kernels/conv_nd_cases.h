@@ -1,4 +1,4 @@
-// One to three axes, plain and transposed, groups, windows that hang over.
+// Covers one to three axes, plain and transposed, groups, windows that hang over.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

@@ -1,4 +1,5 @@
-// Both layouts to both layouts; squares of 4 by 4 and what is left over; windows on both sides.
+// Covers both layouts to both layouts; squares of 4 by 4 and what is left over; windows on both
+// sides.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

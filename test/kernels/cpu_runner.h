@@ -19,7 +19,7 @@
 
 namespace codl::test {
 
-// Values that inputs hold here and there; none if empty.
+// Holds values that inputs have here and there; none if empty.
 struct Special {
   const char* name;
   std::vector<float> values;

@@ -1,4 +1,4 @@
-// Both orders of channels, blocks that are not square, crops.
+// Covers both orders of channels, blocks that are not square, crops.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

@@ -1,4 +1,4 @@
-// Tuples that name elements, rows and planes, with and without batch dims.
+// Covers tuples that name elements, rows and planes, with and without batch dims.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

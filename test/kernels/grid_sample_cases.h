@@ -1,4 +1,5 @@
-// Every kind and padding over one to three axes; the grid's numbers are random, some outside.
+// Covers every kind and padding over one to three axes; the grid's numbers are random, some
+// outside.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

@@ -1,5 +1,6 @@
-// A case of an operator for the conformance tests. It is data only, so that every kernel of
-// kernels.def, on whatever processor, can run it. The cases of an operator are in <folder>_cases.h.
+// Describes a case of an operator for the conformance tests. It is data only, so that every kernel
+// of kernels.def, on whatever processor, can run it. The cases of an operator are in
+// <folder>_cases.h.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct KernelCase {
   std::vector<OperandShape> operands;
   SplitDim part_dim = SplitDim::None;
   Range part = {};
-  // Factor on input 2, the bias of sums of products. Products keep their digits beside a large
+  // Multiplies input 2, the bias of sums of products. Products keep their digits beside a large
   // bias, as a folded normalisation has it.
   float bias_factor = 1.0f;
 };

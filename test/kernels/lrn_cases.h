@@ -1,5 +1,5 @@
-// Sums of one channel and of more than there are, even and odd; channels around the vectors' ends;
-// exponents that are roots and others; rows of a part.
+// Covers sums of one channel and of more than there are, even and odd; channels around the vectors'
+// ends; exponents that are roots and others; rows of a part.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

@@ -136,7 +136,7 @@ inline std::vector<KernelCase> normalize_cases() {
        .axes_mask = 12,
        .x = nhwc_operand({2, 85, 11, 23}),
        .channels = {16, 85}});
-  // Cases that the kernel on texels takes separately: each combination of scale and bias, of
+  // The kernel on texels takes these cases separately: each combination of scale and bias, of
   // batches too, of few pixels and of many.
   const OperandShape few = nhwc_operand({2, 9, 5, 13});
   const OperandShape many = nhwc_operand({2, 6, 67, 65});

@@ -1,4 +1,4 @@
-// Every kind over one to three axes; integers; windows that hang over or lie in the padding.
+// Covers every kind over one to three axes; integers; windows that hang over or lie in the padding.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

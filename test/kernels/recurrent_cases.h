@@ -1,5 +1,5 @@
-// Every kind and direction, with and without the optional operands, with weights as they are and
-// packed. Packed ones also have units around panels and vectors, batches around a group, and
+// Covers every kind and direction, with and without the optional operands, with weights as they are
+// and packed. Packed ones also have units around panels and vectors, batches around a group, and
 // sequences around a chunk. Lengths are random: some are negative, some beyond the sequence.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Every kind, over masks that keep or reduce the innermost axis; lengths around the blocks of 64
-// and 128, lines of 16 and fewer, enough for several tasks.
+// Covers every kind, over masks that keep or reduce the innermost axis; lengths around the blocks
+// of 64 and 128, lines of 16 and fewer, enough for several tasks.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

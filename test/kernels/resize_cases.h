@@ -93,7 +93,7 @@ inline std::vector<KernelCase> resize_cases() {
       resize.out_h = 9;
       resize.out_w = 3;
       add(resize);
-      // Quotients that f32 rounds to whole and half elements, and others.
+      // Covers quotients that f32 rounds to whole and half elements, and others.
       resize = {"nearest by scales", kResizeNearest, coordinates, nearest};
       resize.in_h = 16;
       resize.scale_h = 0.6f;

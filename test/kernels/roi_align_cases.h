@@ -1,4 +1,5 @@
-// Both modes, fixed and adaptive sampling; regions and indices are random: inside out, outside.
+// Covers both modes, fixed and adaptive sampling; regions and indices are random: inside out,
+// outside.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

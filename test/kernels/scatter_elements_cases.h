@@ -1,4 +1,4 @@
-// Every axis and reduction; indices that meet, and that lie outside.
+// Covers every axis and reduction; indices that meet, and that lie outside.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

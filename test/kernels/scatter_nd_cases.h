@@ -1,4 +1,4 @@
-// Tuples that name elements, rows and planes; every reduction; tuples that meet.
+// Covers tuples that name elements, rows and planes; every reduction; tuples that meet.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

@@ -1,4 +1,4 @@
-// Activations for the cases of operators that take one.
+// Lists activations for the cases of operators that take one.
 #pragma once
 
 #include "schema/tables.h"

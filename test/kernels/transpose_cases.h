@@ -1,4 +1,4 @@
-// Permutations that keep, merge and break runs, up to rank 8.
+// Covers permutations that keep, merge and break runs, up to rank 8.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

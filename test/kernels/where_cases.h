@@ -1,4 +1,4 @@
-// Broadcasts of each of the three inputs; every size of element.
+// Covers broadcasts of each of the three inputs; every size of element.
 #pragma once
 
 #include "test/kernels/kernel_case.h"

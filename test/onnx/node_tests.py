@@ -1,4 +1,4 @@
-"""ONNX's backend node tests as folders, from the onnx package (test/differential/requirements.txt pins it)."""
+"""Gets ONNX's backend node tests as folders, from the onnx package (test/differential/requirements.txt pins it)."""
 import os
 import warnings
 

@@ -108,7 +108,8 @@ TEST_CASE("a row of maps is one map, rounded once") {
 }
 
 TEST_CASE("nothing folds where somebody sees the value between") {
-  // Not folded: a graph output, a second user, a spatial filter, constants that vary by pixel.
+  // These are not folded: a graph output, a second user, a spatial filter, constants that vary by
+  // pixel.
   CHECK(after("g (float[1,1,2,2] x) => (float[1,2,2,2] y, float[1,2,2,2] c) <float[2,1,1,1] w, " +
                   kStatistics + "> { c = Conv(x, w) y = BatchNormalization(c, s, t, m, v) }",
               kFoldBatchNorm)

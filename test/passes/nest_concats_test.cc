@@ -5,7 +5,7 @@ namespace {
 
 const compiler::Pass kNestConcats[] = {{"nest_concats", compiler::nest_concats}};
 
-// Lists of two, three and four operands, each of which begins with the one before.
+// Has lists of two, three and four operands, each of which begins with the one before.
 constexpr const char* kNested =
     "input %a : f32[1,2,3,3]\n"
     "input %b : f32[1,4,3,3]\n"

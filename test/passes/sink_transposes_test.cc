@@ -214,7 +214,8 @@ TEST_CASE("a Transpose stays where nothing takes it back, or something else read
   CHECK(
       is_unchanged("g (float[2,3] x) => (float[2,3] y, float[3,2] t) "
                    "{ t = Transpose(x) r = Relu(t) y = Transpose(r) }"));
-  // A vector that would lie along a map's columns; a factor of its own for each element.
+  // The first is a vector that would lie along a map's columns, the second a factor of its own for
+  // each element.
   CHECK(
       is_unchanged("g (float[1,4,2,3] x) => (float[1,4,2,3] y) <float[2,1,1] c> "
                    "{ t = Transpose<perm = [0,2,3,1]>(x) a = Mul(t, c) "

@@ -1,4 +1,4 @@
-"""Functions that the comparisons with other runtimes share: their wheels, and running codl's tools."""
+"""Holds what the comparisons with other runtimes share: their wheels, and running codl's tools."""
 import os
 import subprocess
 import sys

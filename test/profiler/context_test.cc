@@ -10,8 +10,8 @@
 namespace codl::profiler {
 namespace {
 
-// Two processors and a clock that they advance. A multiply-add of the CPU takes as long as two of
-// the GPU, and each is slower by a factor of its own while the other works.
+// Has two processors and a clock that they advance. A multiply-add of the CPU takes as long as two
+// of the GPU, and each is slower by a factor of its own while the other works.
 struct FakeMachine {
   double cpu_factor = 1;
   double gpu_factor = 1;
@@ -136,8 +136,8 @@ TEST_CASE("what both have to do is slowed down, and the rest is not") {
   const ContextRun run = {"", 0.5, {100, 300}, {200, 50}, 0, 0};
   const Context context = {
       .cpu_contention_percent = 50, .gpu_contention_percent = 100, .sync_us = 10};
-  // First layer: 150 us side by side, during which the GPU does 75 of its 200. Second: 100 us,
-  // during which the CPU does 66.7 of its 300.
+  // The first layer takes 150 us side by side, during which the GPU does 75 of its 200. Second: 100
+  // us, during which the CPU does 66.7 of its 300.
   const ContextTimes times = predict_run(run, context);
   CHECK(times.cpu_us == Approx(150 + 100 + 300 - 100 / 1.5));
   CHECK(times.whole_us == Approx(150 + 125 + 10 + 100 + 300 - 100 / 1.5 + 10));

@@ -63,7 +63,7 @@ TEST_CASE("a fit finds the shares behind exact measurements") {
 }
 
 TEST_CASE("what cold weights take is told only where some are warm") {
-  // 3 us, twice the weights' time, and 5 times that of cold ones.
+  // The steps take 3 us, twice the weights' time, and 5 times that of cold ones.
   const auto observations = [](bool has_warm) {
     std::vector<Observation> all;
     for (int i = 1; i <= 80; ++i) {
@@ -89,7 +89,7 @@ TEST_CASE("one disturbed measurement does not turn the shares") {
 }
 
 TEST_CASE("observations count by their weights") {
-  // One term, in two kinds of steps that differ by 4 %.
+  // There is one term, in two kinds of steps that differ by 4 %.
   std::vector<Observation> observations;
   for (int i = 0; i < 10; ++i)
     observations.push_back({times_with(100, 0), i == 0 ? 104.0 : 100.0, i == 0 ? 9.0 : 1.0});

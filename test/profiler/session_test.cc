@@ -17,8 +17,8 @@ class Step : public PreparedStep {
   void start() override {}
 };
 
-// A processor on which a step is slow the first time, as if its program had to be compiled, and
-// free afterwards.
+// Describes a processor on which a step is slow the first time, as if its program had to be
+// compiled, and free afterwards.
 class SlowToPrepare : public MeasuredProcessor {
  public:
   Processor processor() const override { return Processor::Cpu; }

@@ -14,7 +14,7 @@
 namespace codl::profiler {
 namespace {
 
-// A line, a grid, a table, and a kernel for which the default is best.
+// Returns a line, a grid, a table, and a kernel for which the default is best.
 std::vector<FoundTile> some_tiles() {
   FoundTile table = {.kernel = &kernel_of("matmul_f32_cl_tiled"), .gain_percent = 7.25};
   table.table.kernel_id = table.kernel->id;
@@ -139,7 +139,7 @@ kernels::GpuFacts some_gpu() {
   return gpu;
 }
 
-// A GPU for which the test says how long a step takes with a tile.
+// Searches on a GPU for which the test says how long a step takes with a tile.
 TileSearch search_with(std::function<double(const Tile& tile, size_t call)> time_us) {
   TileSearch search;
   search.times_us = [=, call = size_t{0}](const KernelInfo&, const StepCase&,

@@ -36,7 +36,7 @@ def run(tool, *arguments, code=0):
 
 
 class Page(html.parser.HTMLParser):
-    """The numbers that a page shows, by their keys, and the text of its data."""
+    """Finds the numbers that a page shows, by their keys, and the text of its data."""
 
     def __init__(self, text):
         super().__init__()

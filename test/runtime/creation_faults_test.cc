@@ -38,7 +38,7 @@ codl_session_options_t full_options(const CountingAllocator& allocator) {
   return options;
 }
 
-// The faults that a test goes through, `step` apart, until it learns that there are no more.
+// Lists the faults that a test goes through, `step` apart, until it learns that there are no more.
 struct Faults {
   int first = 0;
   int step = 1;

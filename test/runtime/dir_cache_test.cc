@@ -97,8 +97,8 @@ TEST_CASE("what others could have written is not read") {
 TEST_CASE("what stands in the place of a program or of its new file gives way, if it is empty") {
   Cache cache;
   REQUIRE(cache.status == CODL_OK);
-  // As if a process of this number had ended while it wrote; as many files as any order of tests
-  // may ask for.
+  // It is as if a process of this number had ended while it wrote; there are as many files as any
+  // order of tests may ask for.
   for (int i = 0; i < 2000; ++i)
     std::ofstream(cache.folder /
                   ("codl-a." + std::to_string(getpid()) + "-" + std::to_string(i) + ".new"));

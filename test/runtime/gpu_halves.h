@@ -1,4 +1,4 @@
-// All ways of sharing and gating that a relu plan has, and the OpenCL that runs them.
+// Lists all ways of sharing and gating that a relu plan has, and the OpenCL that runs them.
 #pragma once
 
 #include <string>

@@ -24,7 +24,7 @@ enum class GpuHalf {
 struct ReluPlanOptions {
   GpuHalf half = GpuHalf::FineSvm;
   Gate gate = Gate::HostEnqueue;
-  // Two images of a batch, so that a part of the rows is two pieces of memory.
+  // A batch has two images, so that a part of the rows is two pieces of memory.
   std::vector<int32_t> dims = {2, 37, 9, 5};
   int32_t cut_row = 4;       // the CPU has rows [0, cut_row)
   int32_t cut_channel = 16;  // the CPU has channels [0, cut_channel)

@@ -12,7 +12,7 @@
 
 namespace codl::test {
 
-// A plan opened in memory that is aligned as a file's mapping is.
+// Opens a plan in memory that is aligned as a file's mapping is.
 class OpenPlan {
  public:
   explicit OpenPlan(const TestPlan& plan, const codl_allocator_t* allocator = nullptr) {

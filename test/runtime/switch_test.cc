@@ -50,7 +50,7 @@ std::vector<std::string> names_of(const TestPlan& plan) {
   return names;
 }
 
-// A session that prepares all variants.
+// Holds a session that prepares all variants.
 class ManyVariants {
  public:
   explicit ManyVariants(const std::vector<GpuHalf>& halves)

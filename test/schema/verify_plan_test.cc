@@ -351,7 +351,8 @@ const char* refuse_all(const kernels::StepShape&, kernels::StepNeeds*) { return 
 
 PlanFault verify(const std::vector<uint8_t>& file, VerifyLevel level = VerifyLevel::All,
                  CheckStep check_step = accept_all) {
-  // A copy of the exact size, so that ASan sees a read after it, and 8-byte aligned as required.
+  // The copy has the exact size, so that ASan sees a read after it, and is 8-byte aligned as
+  // required.
   const std::unique_ptr<uint64_t[]> bytes(new uint64_t[(file.size() + 7) / 8]);
   std::copy(file.begin(), file.end(), reinterpret_cast<uint8_t*>(bytes.get()));
   const plan::PlanDef* plan = nullptr;
@@ -361,7 +362,7 @@ PlanFault verify(const std::vector<uint8_t>& file, VerifyLevel level = VerifyLev
   return fault;
 }
 
-// One rule: a change that breaks it, and the verifier's expectation.
+// Holds one rule: a change that breaks it, and the verifier's expectation.
 struct BadExample {
   const char* expected;
   std::function<void(TestPlan& plan, TestVariant& variant)> break_rule;
@@ -984,7 +985,7 @@ TEST_CASE("halves of a map are refused where anyone but the GPU's kernels would 
                   [](auto&, auto& v) { v.tensors[2] = as_halves(v.tensors[2]); }},
                  {"operands of one dtype, layout and rank",
                   [](auto&, auto& v) { v.steps[6].operands[0] = 8; }}});
-  // The contracts: halves that are no map, and a kernel that takes none.
+  // Contracts refuse these: halves that are no map, and a kernel that takes none.
   const auto fault_of = [](auto break_rule) {
     TestPlan plan = halves_plan();
     break_rule(plan.variants[0]);

@@ -33,7 +33,7 @@ void count_event(Argument argument) {
     if (argument != nullptr) count_made();
 }
 
-// Functions of OpenCL that count and call the driver's `kFunction`.
+// These functions of OpenCL count and call the driver's `kFunction`.
 template <auto kFunction, typename Type>
 struct Counted;
 template <auto kFunction, typename Result, typename... Arguments>
@@ -141,7 +141,7 @@ bool leak_cl_object() {
 
 }  // namespace codl::test
 
-// The function that a loader asks a layer for.
+// A loader asks a layer for this function.
 cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t bytes, void* value,
                                   size_t* out_bytes) {
   const cl_layer_api_version version = CL_LAYER_API_VERSION_100;

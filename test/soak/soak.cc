@@ -33,10 +33,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kTool = "soak";
-// Number of inputs that take turns.
+// So many inputs take turns.
 constexpr uint64_t kInputSets = 3;
-// Sessions of each worker before the process's memory is compared: drivers and the C library first
-// fill their caches.
+// Each worker makes so many sessions before the process's memory is compared: drivers and the C
+// library first fill their caches.
 constexpr int64_t kFirstSessions = 20;
 // The time of two sessions side by side is divided into so many stretches. After each, when no
 // session is left, the process holds leaks and what others keep; during one, the maximum differs
@@ -101,7 +101,7 @@ std::string describe(const Held& held) {
 
 void plant(Leak leak) {
   if (leak == Leak::Memory) {
-    // Stored where the compiler cannot see that nobody reads it.
+    // It is stored where the compiler cannot see that nobody reads it.
     static std::vector<std::vector<std::byte>> leaked;
     leaked.emplace_back(kLeakedBytes);
   } else if (leak == Leak::Thread) {
@@ -170,7 +170,7 @@ class Soak {
   }
 
  private:
-  // A session that the canceller may cancel while its thread runs or replaces it.
+  // Has a session that the canceller may cancel while its thread runs or replaces it.
   struct Worker {
     std::mutex mutex;  // held while `session` changes or is cancelled
     Session session;

@@ -15,8 +15,8 @@ namespace codl::test {
 struct ClOperand {
   void* data = nullptr;  // read before the kernel runs, overwritten after it if is_output
   size_t bytes = 0;
-  // An RGBA image of width x height texels of floats or halves, else a buffer. Both have the same
-  // bytes in the host's memory.
+  // True for an RGBA image of width x height texels of floats or halves, else it is a buffer. Both
+  // have the same bytes in the host's memory.
   bool is_image = false;
   bool is_half = false;
   size_t width = 0;

@@ -1,4 +1,4 @@
-// A codl_allocator_t that counts, and that can fail at a chosen call.
+// Makes a codl_allocator_t that counts, and that can fail at a chosen call.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,8 @@ class CountingAllocator {
     std::free(memory);
   }
 
-  // Blocks of all allocators. Never destroyed, so that LeakSanitizer does not report them as leaks.
+  // Returns the blocks of all allocators. They are never destroyed, so that LeakSanitizer does not
+  // report them as leaks.
   static std::set<void*>& live_blocks() {
     static auto* const blocks = new std::set<void*>;
     return *blocks;

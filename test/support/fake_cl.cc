@@ -62,13 +62,13 @@ size_t image_bytes(const cl_image_format& format, const cl_image_desc& desc) {
          channel_bytes;
 }
 
-// Sizes of clSVMAlloc's memory, because clSVMFree gets none.
+// Keeps sizes of clSVMAlloc's memory, because clSVMFree gets none.
 std::map<void*, size_t>& svm_sizes() {
   static std::map<void*, size_t> sizes;
   return sizes;
 }
 
-// Pointers with a Map that nobody has waited for.
+// Keeps pointers with a Map that nobody has waited for.
 std::set<void*>& early_maps() {
   static std::set<void*> maps;
   return maps;
@@ -407,7 +407,7 @@ FakeCl::FakeCl(const FakeDevice& simulated) : device(simulated), base_(simulated
 FakeCl::FakeCl(const rt::ClApi& real) : FakeCl() { base_ = real; }
 
 FakeCl::~FakeCl() {
-  // Never destroyed, so that LeakSanitizer does not report what a test has counted.
+  // It is never destroyed, so that LeakSanitizer does not report what a test has counted.
   static auto* const kept = new std::set<void*>;
   kept->merge(svm_);
   current = nullptr;

@@ -60,17 +60,18 @@ class FakeCl {
   int count(const std::string& name) const;
   void clear_calls() { calls_.clear(); }
 
-  // Objects, events and SVM allocations that were made and not yet released.
+  // Counts objects, events and SVM allocations that were made and not yet released.
   int live_count() const { return live_count_; }
 
-  // SVM allocations that were made and not yet released.
+  // Counts SVM allocations that were made and not yet released.
   int svm_count() const { return static_cast<int>(svm_.size()); }
-  // SVM allocations released while a queue had commands that no clFinish had waited for.
+  // Counts SVM allocations that were released while a queue had commands that no clFinish had
+  // waited for.
   int frees_in_use() const { return frees_in_use_; }
 
   // Returns the bytes that the simulated device holds.
   const FakeBytes& held() const { return held_; }
-  // Events that its markers have waited for.
+  // Counts events that its markers have waited for.
   int marker_waits() const { return marker_waits_; }
 
   // Makes the call after `index` recorded calls fail and does not pass it on, unless it releases

@@ -17,7 +17,7 @@ GRANULE = {"height": 1, "output_channel": 16}
 DIM_OF_MODE = {"h": "height", "oc": "output_channel"}
 # Least share of the convolutions' MACs that a forced split must reach; the rest cannot be cut so.
 MIN_SPLIT_SHARE = 0.90
-# Least share of all MACs that --strategy=gpu must bring to the GPU queue.
+# --strategy=gpu must bring at least this share of all MACs to the GPU queue.
 MIN_GPU_SHARE = 0.99
 
 

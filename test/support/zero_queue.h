@@ -1,4 +1,4 @@
-// The fault switch of the tests: it makes a plan's convolutions on one queue write zeros.
+// Describes the fault switch of the tests: it makes a plan's convolutions on one queue write zeros.
 #pragma once
 
 #include <cstdint>

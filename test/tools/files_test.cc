@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kAny = UINT64_MAX;
 
-// A folder of the test's own, removed with its contents. Names are not reused, because a file once
-// read stays an input.
+// Makes a folder of the test's own, removed with its contents. Names are not reused, because a file
+// once read stays an input.
 struct Folder {
   Folder() { fs::create_directories(path); }
   ~Folder() { fs::remove_all(path); }

@@ -74,7 +74,7 @@ TEST_CASE("doubles carry integers that f32 does not have") {
       "g (double[2] a, int64[2] b) => (double[2] y) { c = Cast<to = 11>(b) y = Add(a, c) }",
       {bytes_of(std::vector<double>{0.1, 16777217}), bytes_of(Longs{1, 1})});
   CHECK(y == std::vector<double>{1.1, 16777218});
-  // Constants alone, as exporters compute dims.
+  // These are constants alone, as exporters compute dims.
   CHECK(run<int64_t>("g (float[1] x) => (int64[1] y) <int64[1] n = {123456789}, double s = {1}> "
                      "{ d = Cast<to = 11>(n) m = Mul(d, s) f = Floor(m) y = Cast<to = 7>(f) }",
                      {bytes_of(std::vector<float>{0})}) == Longs{123456789});

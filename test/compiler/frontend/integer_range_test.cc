@@ -484,7 +484,7 @@ TEST_CASE("settings are checked where they are read; bounds and data may be anyt
       outcome("g (float[2] x) => (float[2] y) { y = Softmax<axis = " + max + ">(x) }");
   CHECK(axis.second.find("expected attribute 'axis' in [-2147483647, 2147483647], found " + max) !=
         std::string::npos);
-  // Slices as in numpy, and trip counts that nobody knows.
+  // Slices are as in numpy, and trip counts are such that nobody knows them.
   CHECK(computed("g (float[4] x) => (float[4] y) <int64[1] s = {" + max + "}, int64[1] e = {" +
                      min + "}, int64[1] a = {0}, int64[1] t = {-1}> { y = Slice(x, s, e, a, t) }",
                  {1, 2, 3, 4}) == std::vector<float>{4, 3, 2, 1});

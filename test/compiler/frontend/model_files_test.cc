@@ -18,7 +18,7 @@ std::string shape_error(const std::string& text, const ImportOptions& options = 
   return error_of(compiler::import_onnx(onnx_model(text), "m.onnx", options));
 }
 
-// A folder of this test, which is removed with it.
+// Makes a folder of this test, which is removed with it.
 struct Folder {
   Folder() : path(fs::temp_directory_path() / ("codl_model_files_" + std::to_string(getpid()))) {
     fs::create_directories(path / "model");
@@ -359,8 +359,8 @@ TEST_CASE("a value without elements is computed at compile time") {
   CHECK(none.value(none.outputs()[none.extents()[0].count_output]).name == "y.extent.1");
 }
 
-// x [2] + s, with a sparse s of values 5 and 7 at the indices. Returns the contents of s, or the
-// error.
+// Imports x [2] + s, with a sparse s of values 5 and 7 at the indices. Returns the contents of s,
+// or the error.
 std::string sparse(const std::vector<int64_t>& indices, const std::vector<int64_t>& index_dims,
                    const std::vector<int64_t>& dims) {
   onnx::ModelProto model;

@@ -349,8 +349,8 @@ TEST_CASE("plans of random two-queue schedules pass the checker and are the same
   }
 }
 
-// The planner as a literal definition, which compares each tensor with each. It tries both orders
-// of memory_plan.cc and takes the smaller arena.
+// Describes the planner as a literal definition, which compares each tensor with each. It tries
+// both orders of memory_plan.cc and takes the smaller arena.
 class PlainPlanner {
  public:
   explicit PlainPlanner(const Schedule& schedule) : schedule_(schedule), order_(schedule) {

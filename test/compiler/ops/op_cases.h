@@ -1,6 +1,6 @@
-// Cases of one node each, which the tests of OpSpecs run over. An operator without cases here has
-// the small ones of its kernels. Add a case for each way in which its rows or channels depend on
-// each other that those do not show.
+// Lists cases of one node each, which the tests of OpSpecs run over. An operator without cases here
+// has the small ones of its kernels. Add a case for each way in which its rows or channels depend
+// on each other that those do not show.
 #pragma once
 
 #include <array>

@@ -27,7 +27,8 @@ TEST_CASE("rows of a chain grow by the halo, from the last node to the first") {
   const ir::ValueId b = builder.conv("b", a, 16);
   const ir::ValueId c = builder.conv("c", b, 16);
   const ir::Graph graph = builder.finish(c);
-  // Nodes: 0 to_nhwc, 1 a, 2 b, 3 c, 4 to_plain. A 3x3 kernel reads one more row on either side.
+  // The nodes are 0 to_nhwc, 1 a, 2 b, 3 c, 4 to_plain. A 3x3 kernel reads one more row on either
+  // side.
   const std::vector<ir::NodeId> nodes = {1, 2, 3};
   const std::vector<Range> top = {{0, 8}, {0, 8}, {0, 8}};
   CHECK(computed_ranges(graph, nodes, SplitDim::Height, top) ==

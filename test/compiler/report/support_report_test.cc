@@ -9,7 +9,7 @@
 namespace codl::compiler {
 namespace {
 
-// Two convolutions that the GPU can run, with two nodes between them that it cannot run.
+// Has two convolutions that the GPU can run, with two nodes between them that it cannot run.
 std::string interrupted_network() {
   return test::onnx_model(R"(
       g (float[1,4,8,8] x) => (float[1,4,8,8] y)

@@ -1,4 +1,4 @@
-// A folder of .npy files, which is removed in the end.
+// Makes a folder of .npy files, which is removed in the end.
 #pragma once
 
 #include <filesystem>

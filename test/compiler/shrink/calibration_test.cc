@@ -8,7 +8,8 @@
 namespace codl::test {
 namespace {
 
-// A network with x [1, 4] and a hidden layer whose channel 3 is the sum of channels 0 and 1.
+// Returns a network with x [1, 4] and a hidden layer whose channel 3 is the sum of channels 0 and
+// 1.
 ir::Graph redundant_network(RandomGraph& r) {
   std::vector<float> weights = r.floats(4 * 8);
   for (int i = 0; i < 4; ++i) weights[i * 8 + 3] = weights[i * 8] + weights[i * 8 + 1];

@@ -25,7 +25,7 @@ struct Shrunk {
   compiler::ShrinkReport report;
 };
 
-// Options for a search on 64 samples of dense_network(), which are written into the folder.
+// Returns options for a search on 64 samples of dense_network(), which are written into the folder.
 compiler::ShrinkOptions searched_options(const Folder& folder, double budget) {
   RandomGraph r(7);
   folder.write("x.npy", {64, 8}, r.floats(512));

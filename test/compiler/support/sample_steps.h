@@ -9,8 +9,8 @@
 
 namespace codl::compiler {
 
-// A step of the kernel on a map of `rows` x `rows` (MatMul: on [1, in_channels]). Convolutions and
-// pools have the given window and "same" padding; everything else is elementwise.
+// Makes a step of the kernel on a map of `rows` x `rows` (MatMul: on [1, in_channels]).
+// Convolutions and pools have the given window and "same" padding; everything else is elementwise.
 class SampleStep {
  public:
   struct Options {
@@ -66,7 +66,7 @@ class SampleStep {
     }
   }
 
-  // Valid as long as this object lives.
+  // The shape is valid as long as this object lives.
   kernels::StepShape shape() const {
     kernels::StepShape step;
     step.kernel = &row_;

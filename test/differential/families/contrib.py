@@ -1,4 +1,4 @@
-"""Operators of com.microsoft in float: what ONNX Runtime's optimiser writes. oracle.py has their formulas.
+"""Draws operators of com.microsoft in float: what ONNX Runtime's optimiser writes. oracle.py has their formulas.
 
 Left out: BiasSoftmax over several axes, which is refused; means that SkipSimplifiedLayerNormalization does not have.
 """

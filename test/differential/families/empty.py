@@ -1,4 +1,4 @@
-"""Values without elements through every kind of operator: inputs, constants, what a Slice or a NonZero leaves.
+"""Sends values without elements through every kind of operator: inputs, constants, what a Slice or a NonZero leaves.
 
 Left out: LayerNormalization, which the evaluator does not do of no elements; reductions that have no neutral element (max, min, mean) over no elements, which the evaluator refuses.
 """

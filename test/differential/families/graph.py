@@ -1,4 +1,4 @@
-"""Random graphs of 3 to 10 nodes on feature maps: branches, shared values, inner values as outputs, passes' fodder.
+"""Draws random graphs of 3 to 10 nodes on maps: branches, shared values, inner values as outputs, passes' fodder.
 
 What single operators do is the other families' matter; here it is what stands between them: fusions, chains, layouts,
 synchronisation, memory.

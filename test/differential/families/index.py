@@ -1,4 +1,4 @@
-"""Operators that read or write where indices say: Gather, Scatter and their kin, OneHot, TopK, NonZero, Compress.
+"""Draws operators that read or write where indices say: Gather, Scatter and their kin, OneHot, TopK, NonZero, Compress.
 
 Left out: duplicate indices of a Scatter that has no reduction (ONNX leaves open which one stays).
 """

@@ -1,4 +1,4 @@
-"""Loops and scans whose trips are known: counts, conditions of the trip, none at all; nested; with If inside.
+"""Draws loops and scans whose trips are known: counts, conditions of the trip, none at all; nested; with If inside.
 
 Left out: trip counts and conditions that the run computes, and more than 1024 trips, which are refused.
 """

@@ -1,4 +1,4 @@
-"""Optionals, with an element and without, and what asks for it.
+"""Draws optionals, with an element and without, and what asks for it.
 
 Left out: optionals as inputs and outputs of the network, and conditions of the run that decide whether there is an
 element: both are refused. The evaluator has no Identity of an absent one.

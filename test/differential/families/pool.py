@@ -1,4 +1,4 @@
-"""Max, average, Lp and global pooling in one to three dims, with ceil_mode and counted padding.
+"""Draws max, average, Lp and global pooling in one to three dims, with ceil_mode and counted padding.
 
 Left out: pads that are not smaller than the window's extent (ONNX gives them no meaning); average pooling with
 ceil_mode and counted padding at once, and Lp pooling with ceil_mode, where the evaluator's windows run beyond the

@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM: both directions, initial states, all outputs.
+"""Draws RNN, GRU and LSTM: both directions, initial states, all outputs.
 
 Left out: sequence lengths and layout 1, which the evaluator does not have, and clip.
 """

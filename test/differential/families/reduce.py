@@ -1,4 +1,4 @@
-"""Reductions, ArgMax and ArgMin, cumulative sums: any axes, kept dims or not, axes as attribute or operand.
+"""Draws reductions, ArgMax and ArgMin, cumulative sums: any axes, kept dims or not, axes as attribute or operand.
 
 Left out: ties in ArgMax with float16 (both sides round before they compare).
 """

@@ -1,4 +1,4 @@
-"""Sequences: made, changed, measured, joined; through If, Loop and functions. Positions and lengths are known.
+"""Draws sequences: made, changed, measured, joined; through If, Loop and functions. Positions and lengths are known.
 
 Left out: sequences as inputs and outputs of the network and positions that the run computes, which are refused;
 lists of strings.

@@ -16,7 +16,7 @@ DOMAINS = {"Acosh": (1.1, 4), "Asin": (-0.9, 0.9), "Acos": (-0.9, 0.9), "Atanh":
 # These return -0 for -0: IEEE 754 says so of the operation, or the function is odd. Sign returns 0, as NumPy does.
 SIGNED_ZERO = ["Abs", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Erf", "Floor", "HardSwish", "Identity", "LeakyRelu",
                "Neg", "Reciprocal", "Round", "Sign", "Sin", "Sinh", "Softsign", "Sqrt", "Tan", "Tanh"]
-# Functions that may follow a kernel's arithmetic inside it.
+# These functions may follow a kernel's arithmetic inside it.
 ACTIVATIONS = ["Abs", "Celu", "Clip", "Elu", "Erf", "Exp", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", "Neg",
                "Relu", "Selu", "Sigmoid", "Softplus", "Softsign", "Sqrt", "Tanh", "ThresholdedRelu"]
 

@@ -1,4 +1,4 @@
-"""Functions of one operand, in all types, with special values.
+"""Draws functions of one operand, in all types, with special values.
 
 Left out: float16 of functions whose float32 result rounds differently by more than the tolerance allows near
 their poles (Tan, Acosh ... are drawn on safe ranges); Gelu's and Softplus's tails are exact to 1e-6 absolute.

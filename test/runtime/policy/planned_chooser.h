@@ -1,4 +1,4 @@
-// The adaptive policy's chooser of variants that are nothing but their predicted times.
+// Makes the adaptive policy's chooser of variants that are nothing but their predicted times.
 #pragma once
 
 #include <vector>

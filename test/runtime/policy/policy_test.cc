@@ -1,5 +1,5 @@
-// The adaptive policy on sessions: which variants it runs, what hints name, and what it does where
-// the device fails.
+// Tests the adaptive policy on sessions: which variants it runs, what hints name, and what it does
+// if the device fails.
 #include "codl/policy.h"
 
 #include <atomic>

@@ -5,9 +5,9 @@
 
 namespace codl::test {
 
-// A core that the host's thread shares with other processes as a scheduler does: each computes for
-// a slice in its turn, so a run's time jumps by whole slices. The thread polls for the GPU, which
-// uses up its slice, too.
+// Describes a core that the host's thread shares with other processes as a scheduler does: each
+// computes for a slice in its turn, so a run's time jumps by whole slices. The thread polls for the
+// GPU, which uses up its slice, too.
 class SharedCore {
  public:
   // `left_us` is the rest of the thread's present slice.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kLayers = 20;
 
-// A variant whose layers are computed by both processors at once, or by one of them.
+// Describes a variant whose layers are computed by both processors at once, or by one of them.
 struct Shares {
   const char* name;
   float cpu_us;  // sum over all layers
@@ -29,8 +29,8 @@ std::vector<float> predicted_us(const std::vector<Shares>& shares, bool is_predi
   return us;
 }
 
-// A device whose CPU or GPU is slower than predicted. A processor is that slow if it is used all
-// the time; `relief` reduces this if it is used for a short share of a run.
+// Describes a device whose CPU or GPU is slower than predicted. A processor is that slow if it is
+// used all the time; `relief` reduces this if it is used for a short share of a run.
 struct Load {
   float cpu = 1;
   float gpu = 1;
@@ -142,8 +142,8 @@ struct Phase {
 // Runs variants on such a core, each by itself or as a chooser decides.
 class SharedDevice {
  public:
-  // `lost_turns`: how often, among all layers that both processors compute, a thread that sleeps
-  // until the GPU has finished finds the core taken.
+  // `lost_turns` says how often, among all layers that both processors compute, a thread that
+  // sleeps until the GPU has finished finds the core taken.
   SharedDevice(std::vector<Shares> variants, float noise, uint32_t seed, float lost_turns = 0)
       : shares_(std::move(variants)),
         noise_(noise),
@@ -155,8 +155,8 @@ class SharedDevice {
     for (size_t i = 0; i < 2 * shares_.size(); ++i) errors_.push_back(error(random_));
   }
 
-  // Means of a phase's runs after the first kLeftOut: the chooser's, and those of the best and the
-  // worst variant alone.
+  // Holds means of a phase's runs after the first kLeftOut: the chooser's, and those of the best
+  // and the worst variant alone.
   struct Means {
     double adaptive = 0;
     double best = 0;
@@ -325,8 +325,8 @@ TEST_CASE("what load said of a variant does not count when the load has gone", "
   CHECK(excess < 0.08);
 }
 
-// mobilenet_v2 as measured on two quiet cores: a run's time alone, and its time on a shared core,
-// which is longer if it loses turns.
+// Describes mobilenet_v2 as measured on two quiet cores: a run's time alone, and its time on a
+// shared core, which is longer if it loses turns.
 struct MeasuredVariant {
   const char* name;
   float alone_us, shared_us;

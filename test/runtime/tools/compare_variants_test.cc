@@ -32,7 +32,7 @@ bool has(const std::string& text, const char* part) { return text.find(part) != 
 TEST_CASE("a variant is faster by more than its rounds lie apart, and in every round") {
   const auto x = variant("x", 100, {100, 101, 102});
   CHECK(is_faster(x, variant("y", 100, {110, 111, 112})));
-  // 101/100 of rounds that differ by up to 1.05, and a round in which it is the slower one.
+  // The first is 101/100 of rounds that differ by up to 1.05, the second is slower in a round.
   CHECK_FALSE(is_faster(x, variant("y", 100, {101, 102, 106})));
   CHECK_FALSE(is_faster(x, variant("y", 100, {140, 141, 101})));
   CHECK_FALSE(is_faster(variant("x", 100, {100}), variant("y", 100, {200})));
@@ -87,7 +87,7 @@ TEST_CASE("a prediction that is far off is told, with the likely reason") {
   CHECK(prediction_note(session, 300, 100, true) ==
         "coexec took 100.0 us where 300.0 us were predicted, a factor of 3: either the machine "
         "does something else meanwhile, or it is not the device sd855 that the plan was made for");
-  // The same if the rounds differ by more than that.
+  // It is the same if the rounds differ by more than that.
   const auto lines =
       advice_on(comparison({variant("coexec", 340, {340, 83900, 100000})}), PlanFlags());
   CHECK(std::any_of(lines.begin(), lines.end(),

@@ -65,7 +65,7 @@ std::vector<Segment> random_segments(const CostModel& costs, std::mt19937& rando
   while (first <= last) {
     std::optional<Segment> segment;
     ir::NodeId end = first;
-    // Often uses its neighbours' cut, so that rows at the cut are handed over.
+    // A node often uses its neighbours' cut, so that rows at the cut are handed over.
     const double share = random() % 2 == 0 ? 0.5 : static_cast<double>(random() % 8 + 1) / 9;
     const Layout maps =
         costs.gpu_maps()[random() % 3 == 0 ? random() % costs.gpu_maps().size() : 0];
@@ -114,8 +114,9 @@ HostCosts host_costs(bool download_call_waits) {
   return host;
 }
 
-// Times of plans that differ little, as PlanTimes and as schedules have them: the number of parts
-// whose boundary is computed first. `graphs`: how many random ones.
+// Compares times of plans that differ little, as PlanTimes and as schedules have them. Returns the
+// number of parts whose boundary is computed first. `graph_count` says how many random graphs there
+// are.
 size_t check_times(const DeviceProfile& profile, int32_t graph_count) {
   std::mt19937 random(20261126);
   size_t boundaries = 0;

@@ -48,8 +48,8 @@ TEST_CASE("a network that takes longer than a plan can say is refused") {
   CHECK(error.find("profile test: expected a network that takes ") == 0);
 }
 
-// Six networks, split in halves and on the CPU, on devices with each kind of sharing, where queues
-// slow each other down and are disturbed.
+// Tries six networks, split in halves and on the CPU, on devices with each kind of sharing, where
+// queues slow each other down and are disturbed.
 TEST_CASE("a plan has the time that the simulator has of it when it is read, to the last bit") {
   const std::string network =
       GENERATE("residual", "mobile", "unet", "detector", "attention", "style");
