@@ -61,7 +61,7 @@ LoopAxes::Run reduce_run_at(const LoopAxes& axes, int64_t begin, int64_t end);
 // vectors of results are read.
 using AddReduceRows = void (*)(int32_t kind, const float* x, int64_t rows, int64_t step,
                                int64_t width, float* results);
-// Is the CPU kernel, given what one instruction set does with rows.
+// Runs the CPU kernel, given what one instruction set does with rows.
 void reduce_blocks(const KernelArgs& args, AddReduceRows add_rows);
 
 // Says how many work-items share the elements of an output, and how many neighbouring outputs their
