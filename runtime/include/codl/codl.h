@@ -1,6 +1,6 @@
 /* codl runtime: maps a plan that codlc wrote and replays it on CPU threads and one OpenCL queue.
  *
- * The whole public API. C11 and C++; no other header is needed.
+ * This is the whole public API, for C11 and C++; no other header is needed.
  *
  *   codl_plan_open_file -> codl_session_create -> codl_session_run, run, run ... -> destroy, close
  *
@@ -42,7 +42,7 @@ extern "C" {
 #endif
 #define CODL_CHECKED CODL_API __attribute__((warn_unused_result))
 
-/* Values and texts: schema/status.def (a test holds the two equal). */
+/* schema/status.def has the values and their texts; a test keeps the two equal. */
 typedef enum codl_status {
   CODL_OK = 0,
   CODL_INVALID_ARGUMENT = 1,
@@ -59,8 +59,8 @@ typedef enum codl_status {
 
 CODL_API const char* codl_status_text(codl_status_t status);
 
-/* The version of this library, as "major.minor.patch", and the newest plan format version that it
- * reads. */
+/* These return the version of this library, as "major.minor.patch", and the newest plan format
+ * version that it reads. */
 CODL_API const char* codl_version(void);
 CODL_API uint32_t codl_plan_format_version(void);
 
@@ -68,16 +68,17 @@ typedef struct codl_diag {
   char message[256]; /* zero-terminated; empty when there is nothing to say */
 } codl_diag_t;
 
-/* Memory for plans and sessions. `allocate` returns null when there is none; alignment is a power
- * of two. Both are required. Called by create, open, destroy and close only, never by run, on the
- * thread that calls these. */
+/* Gives memory to plans and sessions. `allocate` returns null when there is none; alignment is a
+ * power of two. Both are required. Only create, open, destroy and close call them, never run, on
+ * the thread that calls these. */
 typedef struct codl_allocator {
   void* context;
   void* (*allocate)(void* context, size_t size, size_t alignment);
   void (*release)(void* context, void* memory, size_t size, size_t alignment);
 } codl_allocator_t;
 
-/* Little endian. CODL_BOOL: one byte, 0 or 1. CODL_FLOAT16, CODL_BFLOAT16: 16-bit words. */
+/* Elements are little endian. CODL_BOOL is one byte, 0 or 1; CODL_FLOAT16 and CODL_BFLOAT16 are
+ * 16-bit words. */
 typedef enum codl_dtype {
   CODL_FLOAT32 = 1,
   CODL_INT64 = 2,
@@ -97,8 +98,9 @@ typedef enum codl_dtype {
 #define CODL_MAX_RANK 8
 #define CODL_MAX_THREADS 64 /* CPU workers of a session */
 
-/* An input or output: ONNX's order and dtype, dense row-major. One with a dim of 0 has no bytes.
- * The dims of an output are the largest it may have: see codl_session_get_output_dims. */
+/* Describes an input or output, which has ONNX's order and dtype and is dense and row-major. One
+ * with a dim of 0 has no bytes. The dims of an output are the largest it may have: see
+ * codl_session_get_output_dims. */
 typedef struct codl_tensor_info {
   const char* name; /* borrowed from the plan */
   codl_dtype_t dtype;
@@ -133,16 +135,16 @@ CODL_CHECKED codl_status_t codl_plan_open(const void* bytes, size_t size,
  * touches no other memory; truncating the file then ends the process with SIGBUS. */
 CODL_CHECKED codl_status_t codl_plan_open_file(const char* path, const codl_plan_options_t* options,
                                                codl_plan_t** out_plan, codl_diag_t* diag);
-/* The same of `size` bytes from `offset` on of an open regular file, such as an asset of an Android
- * package (AAsset_openFileDescriptor64). The descriptor stays the caller's, who may close it. The
- * weights stay mapped where `offset` is a multiple of the page size; else all bytes are copied to
- * memory. UINT64_MAX as `size` means up to the file's end. */
+/* Does the same with `size` bytes from `offset` on of an open regular file, such as an asset of an
+ * Android package (AAsset_openFileDescriptor64). The descriptor stays the caller's, who may close
+ * it. The weights stay mapped where `offset` is a multiple of the page size; else all bytes are
+ * copied to memory. UINT64_MAX as `size` means up to the file's end. */
 CODL_CHECKED codl_status_t codl_plan_open_descriptor(int file, uint64_t offset, uint64_t size,
                                                      const codl_plan_options_t* options,
                                                      codl_plan_t** out_plan, codl_diag_t* diag);
-CODL_API void codl_plan_close(codl_plan_t* plan); /* null allowed; after its sessions */
+CODL_API void codl_plan_close(codl_plan_t* plan); /* null is allowed; call it after its sessions */
 
-/* "" and 0 for null. */
+/* These return "" and 0 for null. */
 CODL_API const char* codl_plan_device(const codl_plan_t* plan);
 CODL_API size_t codl_plan_input_count(const codl_plan_t* plan);
 CODL_API size_t codl_plan_output_count(const codl_plan_t* plan);
@@ -157,7 +159,7 @@ typedef struct codl_variant_info {
   size_t step_count;
   float predicted_us;
 } codl_variant_info_t;
-/* 0 for null. */
+/* Returns 0 for null. */
 CODL_API size_t codl_plan_variant_count(const codl_plan_t* plan);
 CODL_CHECKED codl_status_t codl_plan_variant(const codl_plan_t* plan, size_t index,
                                              codl_variant_info_t* out_info);
@@ -168,44 +170,44 @@ typedef struct codl_session codl_session_t;
 
 /* Keeps built OpenCL programs between sessions: building one from its text takes 50 to 500 ms. A
  * key is a file name of less than 64 letters, digits and dashes that stands for the text, its
- * options, the device and the driver. Called by codl_session_create only, on its thread. What is
- * kept has its key, its size and a checksum in front: a program that was damaged, that is another's
- * or that the driver no longer takes is built from its text and stored again. A forged one is not
- * told from a good one, and the driver trusts it: keep programs where only the application
- * writes. */
+ * options, the device and the driver. Only codl_session_create calls it, on its thread. A kept
+ * program has its key, its size and a checksum in front: a program that was damaged, that is
+ * another's or that the driver no longer takes is built from its text and stored again. A forged
+ * one is not told from a good one, and the driver trusts it: keep programs where only the
+ * application writes. */
 typedef struct codl_program_cache {
   void* context;
-  /* The size of the program kept under `key`, 0 if there is none; copies it to `data` if `capacity`
-   * is at least that. Both functions are required. */
+  /* Returns the size of the program kept under `key`, 0 if there is none, and copies it to `data`
+   * if `capacity` is at least that. Both functions are required. */
   size_t (*load)(void* context, const char* key, void* data, size_t capacity);
   void (*store)(void* context, const char* key, const void* data, size_t size);
 } codl_program_cache_t;
 
-/* A program cache in a folder, which is made if there is none (its parent must exist): a file for
- * each program, written whole or not at all, and read only where it is this user's. CODL_IO_ERROR
- * for a folder that is not this user's or that others can write. Sessions, threads and processes
- * may share the folder, and anybody may empty it. What cannot be stored is built again next time.
- * Destroy it after the last codl_session_create that uses it; null and all zeros allowed. */
+/* Keeps programs in a folder, which is made if there is none (its parent must exist): each has a
+ * file, written whole or not at all, and read only if it is this user's. Returns CODL_IO_ERROR for
+ * a folder that is not this user's or that others can write. Sessions, threads and processes may
+ * share the folder, and anybody may empty it. What cannot be stored is built again next time.
+ * Destroy it after the last codl_session_create that uses it; null and all zeros are allowed. */
 CODL_CHECKED codl_status_t codl_dir_cache_create(const char* folder,
                                                  codl_program_cache_t* out_cache,
                                                  codl_diag_t* diag);
 CODL_API void codl_dir_cache_destroy(codl_program_cache_t* cache);
 
 /* Takes what the library says by itself: one line of text without its end, seldom more than once in
- * the life of a session. Called on the thread that creates or runs the session; must not call
- * functions of that session. */
+ * the life of a session. It is called on the thread that creates or runs the session and must not
+ * call functions of that session. */
 typedef struct codl_log {
   void* context;
   void (*write)(void* context, const char* line); /* required */
 } codl_log_t;
 
-/* How a run ends in which a call of the OpenCL driver fails. */
+/* Says how a run ends if a call of the OpenCL driver fails in it. */
 typedef enum codl_fallback {
   CODL_FALLBACK_NEVER = 0,  /* it ends with CODL_DEVICE_ERROR (default) */
   CODL_FALLBACK_PER_RUN = 1 /* it is finished on the plan's CPU variant */
 } codl_fallback_t;
 
-/* As variant_count of codl_session_options_t: all variants of the plan. */
+/* As variant_count of codl_session_options_t, this means all variants of the plan. */
 #define CODL_ALL_VARIANTS ((size_t)-1)
 
 typedef struct codl_session_options {
@@ -243,8 +245,8 @@ typedef struct codl_session_options {
    * kernel and rows) and the next runs go on with the device; with CODL_FALLBACK_PER_RUN the run is
    * finished on the CPU variant and the session stays with that. 0: no checks. */
   int32_t check_every;
-  /* Names of variants that the session makes ready to switch to, beside `variant`; null with a
-   * count of 0: none, with CODL_ALL_VARIANTS: all of the plan. They share workers, queues,
+  /* The session makes the variants of these names ready to switch to, beside `variant`. Null with a
+   * count of 0 means none, with CODL_ALL_VARIANTS all of the plan. They share workers, queues,
    * programs and weights. Memory is that of the largest of them by kind, not the sum, but for the
    * tables. Where the GPU cannot be used, those that need none are prepared. codl/policy.h chooses
    * among them by what runs take. */
@@ -255,21 +257,21 @@ typedef struct codl_session_options {
 CODL_CHECKED codl_status_t codl_session_create(const codl_plan_t* plan,
                                                const codl_session_options_t* options,
                                                codl_session_t** out_session, codl_diag_t* diag);
-/* Null allowed. Waits for the device. Where the driver no longer says that it is done, the memory
+/* Waits for the device; null is allowed. If the driver no longer says that it is done, the memory
  * that it may still write to is not given back. */
 CODL_API void codl_session_destroy(codl_session_t* session);
 
-/* From any thread: ends the run that is in progress, which returns CODL_CANCELLED after the step
- * that the CPU computes and what the device has been given; outputs hold anything, and the next run
- * is as if there had been none. Does not wait. Without a run it does nothing, and a run that begins
- * while it is called may or may not be ended. */
+/* Ends the run that is in progress; any thread may call it. The run returns CODL_CANCELLED after
+ * the step that the CPU computes and what the device has been given; outputs hold anything, and the
+ * next run is as if there had been none. Does not wait. Without a run it does nothing, and a run
+ * that begins while it is called may or may not be ended. */
 CODL_API codl_status_t codl_session_cancel(codl_session_t* session);
 
-/* From any thread, also during a run: the next run that begins uses the variant of that name, which
- * must be among those prepared (CODL_INVALID_ARGUMENT says otherwise and names them). Takes less
- * than a microsecond; nothing is allocated or built. Results differ between variants by rounding
- * only. CODL_DEVICE_ERROR once the session has given up the device, see `fallback` of the
- * options. */
+/* Has the next run that begins use the variant of that name; any thread may call it, also during a
+ * run. The variant must be among those prepared (CODL_INVALID_ARGUMENT says otherwise and names
+ * them). Takes less than a microsecond; nothing is allocated or built. Results differ between
+ * variants by rounding only. Returns CODL_DEVICE_ERROR once the session has given up the device,
+ * see `fallback` of the options. */
 CODL_CHECKED codl_status_t codl_session_set_variant(codl_session_t* session, const char* name,
                                                     codl_diag_t* diag);
 
@@ -296,7 +298,7 @@ CODL_CHECKED codl_status_t codl_session_run(codl_session_t* session, const codl_
                                             size_t input_count, const codl_buffer_t* outputs,
                                             size_t output_count, codl_diag_t* diag);
 
-/* The self-test's result for one GPU step. Borrowed for the call. */
+/* Holds the self-test's result for one GPU step. It is borrowed for the call. */
 typedef struct codl_step_result {
   const char* name;    /* the node's */
   const char* kernel;  /* symbol of its OpenCL kernel */
@@ -326,8 +328,8 @@ typedef struct codl_session_info {
   const char* opencl_platform; /* empty when no GPU is in use */
   const char* opencl_device;
   int32_t thread_count;
-  /* Memory held, by kind. Not counted: what the OpenCL driver takes
-   * for itself, which only it knows, and the stacks of threads. */
+  /* The session holds this memory, by kind. What the OpenCL driver takes for itself, which only it
+   * knows, and the stacks of threads are not counted. */
   size_t host_bytes;        /* arena of tensors that the CPU touches */
   size_t shared_bytes;      /* arena of tensors that CPU and GPU touch */
   size_t device_bytes;      /* arena of tensors that the GPU touches, in buffers */
@@ -341,9 +343,9 @@ typedef struct codl_session_info {
   size_t weight_copy_bytes; /* the driver's copies, where a GPU cannot read the plan's */
   size_t table_bytes;       /* the plan's structure, once for all its sessions, and what a session
                                keeps of its steps, tensors and workers */
-  /* With several variants prepared: the memory of all of them, a variant to fall back to and checks
-   * included. When the device failed so often that a session goes on with the CPU variant,
-   * `variant` and `fallback_reason` tell of that. */
+  /* With several variants prepared, this is the memory of all of them, a variant to fall back to
+   * and checks included. When the device failed so often that a session goes on with the CPU
+   * variant, `variant` and `fallback_reason` tell of that. */
   uint64_t failed_runs;    /* runs in which a driver call failed or a check, however they ended */
   const char* run_failure; /* which call failed in the first of them; empty: none */
   size_t variant_count;    /* prepared, see codl_session_variant */
@@ -352,7 +354,7 @@ typedef struct codl_session_info {
 CODL_CHECKED codl_status_t codl_session_get_info(const codl_session_t* session,
                                                  codl_session_info_t* out_info);
 
-/* A variant that a session has prepared. */
+/* Describes a variant that a session has prepared. */
 typedef struct codl_variant_state {
   const char* name; /* borrowed from the plan */
   uint64_t run_count;
@@ -360,22 +362,22 @@ typedef struct codl_variant_state {
   float cpu_us;       /* its CPU steps in its last run; 0 without `variants` in the options */
   int32_t needs_gpu;
 } codl_variant_state_t;
-/* From any thread, also during a run. `index`: below variant_count of the session's info. */
+/* Any thread may call it, also during a run. `index` is below the info's variant_count. */
 CODL_CHECKED codl_status_t codl_session_variant(const codl_session_t* session, size_t index,
                                                 codl_variant_state_t* out_variant);
 
-/* Dims of an output in the last run: the plan's, but along a dim whose extent the data decides (of
- * NonZero, NonMaxSuppression, Compress ...) the number of elements found, 0 to the plan's. Elements
- * lie in the buffer with the strides of the plan's dims; what lies behind those found is not
- * defined. `capacity` is the room in out_dims: the output's rank or more (CODL_MAX_RANK is always
- * enough). Before the first run and after one that failed the extents found are not defined.
- * CODL_INVALID_ARGUMENT while the session runs. */
+/* Writes the dims of an output in the last run. They are the plan's, but if the data decides the
+ * extent along a dim (of NonZero, NonMaxSuppression, Compress ...), it is the number of elements
+ * found, 0 to the plan's. Elements lie in the buffer with the strides of the plan's dims; what lies
+ * behind those found is not defined. `capacity` is the room in out_dims: the output's rank or more
+ * (CODL_MAX_RANK is always enough). Before the first run and after one that failed the extents
+ * found are not defined. Returns CODL_INVALID_ARGUMENT while the session runs. */
 CODL_CHECKED codl_status_t codl_session_get_output_dims(const codl_session_t* session, size_t index,
                                                         int64_t* out_dims, size_t capacity,
                                                         int32_t* out_rank);
 
-/* One step of the last run. Times are nanoseconds on the host's monotonic clock; a GPU step's come
- * from its OpenCL event, moved to the host's clock. */
+/* Describes one step of the last run. Times are nanoseconds on the host's monotonic clock; a GPU
+ * step's come from its OpenCL event, moved to the host's clock. */
 typedef struct codl_step_time {
   const char* name;   /* the node's; borrowed from the plan */
   const char* kernel; /* symbol, or "map", "unmap", "upload", "download" */
@@ -385,8 +387,8 @@ typedef struct codl_step_time {
   float predicted_us;  /* launch included, nothing else running; 0: nothing was predicted */
   int64_t enqueued_ns; /* when the host enqueued a GPU or transfer step; 0 for CPU steps */
 } codl_step_time_t;
-/* Borrowed until the next run; count 0 unless record_timeline was set, and while the session runs.
- */
+/* The times are borrowed until the next run. The count is 0 unless record_timeline was set, and
+ * while the session runs. */
 CODL_API const codl_step_time_t* codl_session_timeline(const codl_session_t* session,
                                                        size_t* out_count);
 
