@@ -16,16 +16,17 @@
 namespace codl::compiler {
 
 struct ImportOptions {
-  // Dims for inputs with open dims, by the input's name.
+  // Holds dims for inputs with open dims, by the input's name.
   llvm::StringMap<std::vector<int64_t>> input_shapes;
-  // Elements for inputs that become constants, by the input's name, as text in the input's type
-  // ("16000", "0.5", "true"). The graph no longer has these inputs.
+  // Holds elements for inputs that become constants, by the input's name, as text in the input's
+  // type ("16000", "0.5", "true"). The graph no longer has these inputs.
   llvm::StringMap<std::vector<std::string>> input_values;
-  // Called after the model's bytes were read for the last time, so that their memory can be freed.
+  // The import calls this after it has read the model's bytes for the last time, so that their
+  // memory can be freed.
   std::function<void()> on_read;
 };
 
-// One reason why a model is refused, and the nodes that it concerns.
+// Holds one reason why a model is refused, and the nodes that it concerns.
 struct ImportProblem {
   std::string op_type;  // qualified_name(); empty if an input of the model is refused
   int64_t opset = 0;
@@ -35,8 +36,8 @@ struct ImportProblem {
   std::string what() const;  // like "Conv (opset 13)"
 };
 
-// The Unsupported error about a model with operators, types ... that codl does not import: all
-// reasons.
+// Lists all reasons why a model with operators, types ... is one that codl does not import, as an
+// Unsupported error.
 class ImportError : public llvm::ErrorInfo<ImportError, CompileError> {
  public:
   static char ID;

@@ -46,7 +46,7 @@ llvm::Error Importer::add_input(const OnnxValueInfo& input) {
 }
 
 llvm::Error Importer::add_empty_input(const OnnxValueInfo& input) {
-  // Checked as if it had elements, because its other dims need limits, too.
+  // The dims are checked as if there were elements, because the other dims need limits, too.
   llvm::SmallVector<int64_t, 4> dims = input.dims;
   std::replace(dims.begin(), dims.end(), int64_t{0}, int64_t{1});
   auto type = checked_type("input '" + input.name + "'", *input.dtype, dims);
@@ -272,8 +272,8 @@ llvm::Expected<ir::ValueId> Importer::append_shaped(const OnnxNode& origin, llvm
   node.params = std::move(params);
   node.inputs = std::move(inputs);
   node.name = suffix.empty() ? origin.name : origin.name + "." + suffix.str();
-  // infer() of these reads the output's dims, so the node must exist first. After an error the
-  // import ends, and the graph with it.
+  // For these operators, infer() reads the output's dims, so the node must exist first. After an
+  // error the import ends, and the graph with it.
   const ir::ValueId output =
       graph_.add_node(std::move(node), output_name(origin, suffix), output_type);
   const ir::Node& added = graph_.node(graph_.value(output).producer);

@@ -1,5 +1,5 @@
-// Importer: the graph under construction, and what each ONNX name stands for. Import rules work
-// with it.
+// Importer holds the graph under construction, and knows what each ONNX name stands for. Import
+// rules work with it.
 //
 // To import another ONNX operator, add a rule to the rules/<group>.cc it belongs to, and an entry
 // there.
@@ -22,8 +22,8 @@
 
 namespace codl::compiler {
 
-// Gives the elements of a constant of integers or floats. Borrowed from the importer; valid until
-// it is gone.
+// Gives the elements of a constant of integers or floats. It is borrowed from the importer and
+// valid until that is gone.
 struct ConstantView {
   DType dtype = DType::F32;
   llvm::ArrayRef<int64_t> dims;
@@ -37,13 +37,14 @@ struct ConstantView {
 
 class Importer {
  public:
-  // Takes the graph's data. Input error for a name defined twice, or an input without type or dims.
+  // Takes the graph's data. Returns an Input error for a name defined twice, or an input without
+  // type or dims.
   static llvm::Expected<Importer> create(OnnxGraph& graph);
 
-  // Limit of nodes in the graph. No network has more; a model that asks for more is an attack or an
-  // accident.
+  // Limits the nodes in the graph. No network has more; a model that asks for more is an attack or
+  // an accident.
   static constexpr size_t kMaxNodes = size_t{1} << 14;
-  // Limit of the constants that rules make or compute, besides one copy of each weight as floats.
+  // Limits the constants that rules make or compute, besides one copy of each weight as floats.
   static constexpr int64_t kMaxConstantBytes = int64_t{1} << 28;
 
   ir::Graph& graph() { return graph_; }
@@ -60,24 +61,25 @@ class Importer {
   // only at run time, see extent()).
   llvm::Expected<ir::ValueId> operand(const OnnxNode& node, size_t i);
   // Returns operand `i` if it is known now: an initializer, or computed from initializers only.
-  // Unsupported error if it depends on the graph's inputs, or has no usable data.
+  // Returns an Unsupported error if it depends on the graph's inputs, or has no usable data.
   llvm::Expected<ConstantView> constant(const OnnxNode& node, size_t i);
-  // True if constant() would succeed.
+  // Returns true if constant() would succeed.
   bool is_constant(const OnnxNode& node, size_t i);
   // Returns " (--input-value=sr:VALUE fixes it)" if a few elements of graph inputs decide these
   // operands, so that they are settings, not data. Else returns nothing.
   std::string how_to_fix(const OnnxNode& node, llvm::ArrayRef<size_t> operands) const;
-  // Returns the elements of a constant of any integer type or bool, widened. Input error for
-  // floats, Unsupported error for integers that expect_integer() refuses.
+  // Returns the elements of a constant of any integer type or bool, widened. Returns an Input error
+  // for floats, an Unsupported error for integers that expect_integer() refuses.
   llvm::Expected<llvm::SmallVector<int64_t, 8>> int_constant(const OnnxNode& node, size_t i,
                                                              IntegerUse use = IntegerUse::Setting);
   // Returns the elements of a constant of any type as float.
   llvm::Expected<LargeVector<float>> float_constant(const OnnxNode& node, size_t i);
-  // Return dims and dtype of operand `i`, constant or not; a dim may be 0 in a constant. Input
-  // error if there is no such operand; dims are Unsupported if an extent is known only at run time.
+  // Return dims and dtype of operand `i`, constant or not; a dim may be 0 in a constant. Returns an
+  // Input error if there is no such operand, dims_of() an Unsupported error if an extent is known
+  // only at run time.
   llvm::Expected<llvm::SmallVector<int64_t, 4>> dims_of(const OnnxNode& node, size_t i) const;
   llvm::Expected<DType> dtype_of(const OnnxNode& node, size_t i) const;
-  // True if operand `i` is a tensor with a dim of 0.
+  // Returns true if operand `i` is a tensor with a dim of 0.
   bool is_without_elements(const OnnxNode& node, size_t i) const;
   bool reads_no_elements(const OnnxNode& node) const;  // true if this holds for an operand
   // Returns the dims that the model declares for output `i` of the node (in graph outputs and
@@ -85,7 +87,7 @@ class Importer {
   // is a number. Operators whose output dims depend on data use them, because nothing else is
   // known.
   std::optional<llvm::SmallVector<int64_t, 4>> declared_dims(const OnnxNode& node, size_t i) const;
-  // True if the rule of the node got an answer from declared_dims().
+  // Returns true if the rule of the node got an answer from declared_dims().
   bool believes_declared_dims(const OnnxNode& node) const;
 
   // ---- results of a rule's node ----
@@ -110,8 +112,8 @@ class Importer {
                                             llvm::ArrayRef<int64_t> dims);
   llvm::Expected<ir::ValueId> append_reshape(const OnnxNode& origin, llvm::StringRef suffix,
                                              ir::ValueId input, llvm::ArrayRef<int64_t> dims);
-  // Adds a constant that a rule makes, named after the first output. Unsupported error if rules
-  // have made far more than the model's weights.
+  // Adds a constant that a rule makes, named after the first output. Returns an Unsupported error
+  // if rules have made far more than the model's weights.
   llvm::Expected<ir::ValueId> add_constant(const OnnxNode& origin, llvm::StringRef suffix,
                                            DType dtype, llvm::ArrayRef<int64_t> dims,
                                            SharedBytes bytes);
@@ -152,17 +154,17 @@ class Importer {
     DType dtype = DType::F32;  // the stored elements' type
     std::vector<std::string> elements;
   };
-  // Limit of elements in all bound sequences. No network has more (a loop that makes a list of
+  // Limits the elements in all bound sequences. No network has more (a loop that makes a list of
   // kMaxTrips elements one by one binds 2^19), and a hostile file that makes a list per node stays
   // small.
   static constexpr int64_t kMaxSequenceElements = int64_t{1} << 22;
 
   bool is_sequence(llvm::StringRef name) const;
   bool is_absent(llvm::StringRef name) const;
-  // Returns the sequence that is operand `i`. Borrowed from the importer; valid until it is gone.
-  // Input error if the operand is no sequence.
+  // Returns the sequence that is operand `i`. It is borrowed from the importer and valid until that
+  // is gone. Returns an Input error if the operand is no sequence.
   llvm::Expected<const Sequence*> sequence(const OnnxNode& node, size_t i) const;
-  // Unsupported error for more than kMaxSequenceElements.
+  // Returns an Unsupported error for more than kMaxSequenceElements.
   llvm::Error bind_sequence(const OnnxNode& node, Sequence sequence, size_t output = 0);
   void bind_absent(const OnnxNode& node, size_t output = 0);
   // Returns an unused name, made from the node's first output, for a node that a rule writes.
@@ -178,7 +180,7 @@ class Importer {
   void bind_name(const OnnxNode& node, size_t output, llvm::StringRef name);
   // Adds a constant for a body's input. Returns its name, made from the node's first output.
   std::string define_constant(const OnnxNode& node, llvm::StringRef suffix, OnnxTensor tensor);
-  // The same for a value of the graph.
+  // Does the same for a value of the graph.
   std::string define_value(const OnnxNode& node, llvm::StringRef suffix, ir::ValueId value);
 
   // ---- for import_onnx() ----
@@ -190,8 +192,8 @@ class Importer {
   bool enter_rule(const OnnxNode& node, bool computes_in_doubles);
   void leave_rule(bool outer) { sees_doubles_ = outer; }
   void set_body_import(BodyImport body_import) { body_import_ = std::move(body_import); }
-  // Takes the initializers of a graph, and its declarations of values. Input error for a name
-  // defined twice.
+  // Takes the initializers of a graph, and its declarations of values. Returns an Input error for a
+  // name defined twice.
   llvm::Error declare(OnnxGraph& graph);
   // Models declare the dims of their outputs, seldom those in between. A declaration of the result
   // of elementwise functions of one value and scalars holds for that value, too. Nodes must be in
@@ -201,7 +203,7 @@ class Importer {
   bool is_defined(llvm::StringRef name) const { return bindings_.count(name) != 0; }
   bool is_taken(llvm::StringRef name) const { return names_.contains(name); }
   bool is_usable(llvm::StringRef name) const;  // it is bound to a value or a constant
-  // Unsupported error if the graph has kMaxNodes.
+  // Returns an Unsupported error if the graph has kMaxNodes.
   llvm::Error expect_room(llvm::StringRef where) const;
   // Marks the outputs of a node that was not imported, so that nothing that depends on them is.
   void bind_unavailable(const OnnxNode& node);
@@ -226,7 +228,7 @@ class Importer {
     OnnxTensor tensor;  // its bytes have moved into the graph once `value` is set
     ir::ValueId value = ir::kNoId;
   };
-  // The meaning of a name.
+  // Says what a name means.
   struct Binding {
     ir::ValueId value = ir::kNoId;
     Constant* constant = nullptr;
@@ -246,7 +248,7 @@ class Importer {
   llvm::Error add_empty_input(const OnnxValueInfo& input);
   llvm::Error expect_known_extent(const OnnxNode& node, size_t i, const Binding& binding) const;
   llvm::Expected<const Binding*> find(const OnnxNode& node, size_t i) const;
-  // The same; Input error unless it is a tensor.
+  // Does the same; returns an Input error unless it is a tensor.
   llvm::Expected<const Binding*> find_tensor(const OnnxNode& node, size_t i) const;
   llvm::Expected<ir::ValueId> value_of(llvm::StringRef where, const Binding& binding);
   // Returns the constant itself, or as F32 if it has doubles that the rule does not see.
@@ -255,14 +257,15 @@ class Importer {
   ConstantView view_of(const Constant& constant) const;
   // Stores a constant outside the graph. Its address stays.
   Constant* keep(std::string name, OnnxTensor tensor);
-  // True if a graph input leads to the value.
+  // Returns true if a graph input leads to the value.
   bool varies(ir::ValueId value);
   // Returns the value as a constant; null if a graph input leads to it, or if computing it costs
   // too much.
   llvm::Expected<Constant*> evaluate(ir::ValueId value);
   // Returns the nodes to run, in order, so that the value is known.
   std::vector<ir::NodeId> nodes_to_evaluate(ir::ValueId value) const;
-  // Large operands that are freed after node `at` of `nodes` because only these nodes read them.
+  // Returns large operands that are freed after node `at` of `nodes` because only these nodes read
+  // them.
   std::vector<ir::ValueId> last_read_by(llvm::ArrayRef<ir::NodeId> nodes, size_t at) const;
   llvm::Error evaluate_node_of(ir::ValueId value);
   int64_t evaluated_bytes(ir::ValueId value) const;
@@ -275,10 +278,10 @@ class Importer {
   // Makes an output without elements: at least one element is planned, and an extent of 0 says that
   // none is valid.
   llvm::Error plan_elements(llvm::StringRef where, Binding& binding);
-  // Names and values that graph outputs may no longer take.
+  // Holds names and values that graph outputs may no longer take.
   struct GivenNames {
     llvm::DenseSet<ir::ValueId> values;  // values that are graph outputs
-    // Values by a name that they have or had.
+    // Holds values by a name that they have or had.
     llvm::StringMap<llvm::SmallVector<ir::ValueId, 1>> by_name;
   };
   // Returns the value as a graph output of this dtype: itself, a Cast or a copy. It gets the name
@@ -327,12 +330,13 @@ struct ImportEntry {
   std::string name() const { return qualified_name(domain, op_type); }
 };
 
-// All ONNX operators that codl imports, by name, with one entry per version of their meaning.
+// Returns all ONNX operators that codl imports, by name, with one entry per version of their
+// meaning.
 llvm::ArrayRef<ImportEntry> import_table();
 
 // ---- shared by rules ----
 
-// Returns `axis` counted from the front. Input error unless it is in [-rank, rank).
+// Returns `axis` counted from the front. Returns an Input error unless it is in [-rank, rank).
 llvm::Expected<int32_t> normalized_axis(const OnnxNode& node, int64_t axis, size_t rank);
 
 }  // namespace codl::compiler

@@ -1,5 +1,5 @@
-// The part of Importer that computes constants: values that no graph input leads to, when a rule
-// asks for them.
+// Implements the part of Importer that computes constants: values that no graph input leads to,
+// when a rule asks for them.
 #include <algorithm>
 #include <limits>
 
@@ -11,8 +11,8 @@
 namespace codl::compiler {
 namespace {
 
-// Limit of one value computed while importing. It is above every weight of a network (VGG-16's
-// first fully connected layer has 1.03e8).
+// Limits one value computed while importing. It is above every weight of a network (VGG-16's first
+// fully connected layer has 1.03e8).
 constexpr int64_t kMaxEvaluatedElements = int64_t{1} << 27;
 
 // Computed values as small as settings are kept, because a later rule often asks again.
@@ -282,7 +282,7 @@ llvm::Expected<llvm::SmallVector<int64_t, 8>> Importer::int_constant(const OnnxN
                        dtype_name(view.dtype));
   auto elements = elements_of<llvm::SmallVector<int64_t, 8>>(view);
   for (int64_t& element : elements) {
-    // A u64 beyond the range of int64.
+    // This is a u64 beyond the range of int64.
     if (view.dtype == DType::U64 && element < 0) element = std::numeric_limits<int64_t>::max();
     CODL_ASSIGN_OR_RETURN(
         integer, expect_integer(node.name, "elements of '" + node.inputs[i] + "'", element, use));

@@ -1,5 +1,5 @@
-// The part of Importer that knows which values have the same dims, and which dims the model
-// declares.
+// Implements the part of Importer that knows which values have the same dims, and which dims the
+// model declares.
 #include <algorithm>
 
 #include "compiler/frontend/graph/importer.h"
@@ -7,14 +7,14 @@
 namespace codl::compiler {
 namespace {
 
-// ONNX operators whose output has the dims of their first operand, whatever else they read ...
+// The output of these ONNX operators has the dims of their first operand, whatever else they read.
 constexpr llvm::StringRef kKeepsDims[] = {
     "Abs",   "Cast", "CastLike", "Ceil", "Clip",       "Cos",        "Erf",  "Exp",
     "Floor", "Gelu", "Identity", "Log",  "LogSoftmax", "Neg",        "Not",  "Relu",
     "Round", "Sign", "Sigmoid",  "Sin",  "Softmax",    "Reciprocal", "Sqrt", "Tanh",
 };
 
-// ... and those whose operands broadcast.
+// The operands of these broadcast.
 constexpr llvm::StringRef kBroadcasts[] = {
     "Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Min",
     "Mod", "Mul", "Or",  "Pow",   "Sub",     "Where",

@@ -1,5 +1,5 @@
-// The part of Importer that makes the graph's outputs, each a value of its own with the model's
-// name.
+// Implements the part of Importer that makes the graph's outputs, each a value of its own with the
+// model's name.
 #include <algorithm>
 
 #include "compiler/frontend/graph/importer.h"
@@ -8,11 +8,11 @@
 namespace codl::compiler {
 namespace {
 
-// Limit of the elements planned for an output that has none: 64 MiB of f32 that are never written.
+// Limits the elements planned for an output that has none: 64 MiB of f32 that are never written.
 constexpr int64_t kMaxPlannedElements = int64_t{1} << 24;
 
-// False if the model declares other dims than these. `is_fixed`, per dim: false if the value is
-// planned with more elements than it may have.
+// Returns false if the model declares other dims than these. `is_fixed` is false for a dim that is
+// planned with more elements than the value may have.
 bool agree(const OnnxValueInfo& declared, llvm::ArrayRef<int64_t> dims,
            llvm::ArrayRef<bool> is_fixed) {
   if (!declared.has_shape) return true;
@@ -101,7 +101,7 @@ llvm::Expected<ir::ValueId> Importer::output_value(const OnnxValueInfo& output, 
 }
 
 void Importer::note_declared_dims(const OnnxGraph& graph) {
-  // Limit of the names in the message; a network may have thousands.
+  // Limits the names in the message; a network may have thousands.
   constexpr size_t kMaxNamed = 3;
   std::string text;
   size_t count = 0;

@@ -4,9 +4,9 @@
 //   const std::string sum = r.op("Add", {node.inputs[0], node.inputs[1]});
 //   return r.bind("Relu", {sum});
 //
-// The nodes are imported by their own rules, as of opset kNewestOpset. So whatever these rules can
-// do (forms, broadcasting, values without elements, extents), the operator can do too. The first
-// error sticks, as with Compose.
+// The nodes' own rules of opset kNewestOpset import them. So the operator can do whatever these
+// rules can do (forms, broadcasting, values without elements, extents). The first error sticks, as
+// with Compose.
 #pragma once
 
 #include <string>

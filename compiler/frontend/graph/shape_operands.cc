@@ -155,7 +155,7 @@ llvm::Error unsupported_extent(const OnnxNode& node, int32_t dim) {
 
 llvm::Error keep_extents(const OnnxNode& node, Importer& importer, size_t operand,
                          const std::function<int64_t(int32_t)>& dim_of, size_t output) {
-  // A copy, because binding may move the importer's list.
+  // The list is copied, because binding may move the importer's.
   const std::vector<Importer::Extent> extents = importer.extents_of(node, operand).vec();
   for (Importer::Extent extent : extents) {
     const int64_t dim = dim_of(extent.dim);

@@ -1,5 +1,5 @@
-// Functions that the rules of shape operators share: operands that hold dims, values without
-// elements, and values whose extent is known only at run time.
+// Declares functions that the rules of shape operators share: operands that hold dims, values
+// without elements, and values whose extent is known only at run time.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,8 @@ int64_t element_count(llvm::ArrayRef<int64_t> dims);  // at most the largest int
 // Returns the dims of operand `i`; the largest if an extent is known only at run time.
 llvm::Expected<Dims64> planned_dims(const OnnxNode& node, Importer& importer, size_t i);
 
-// True if operand `i` is given and has elements. Exporters write a tensor without elements for an
-// operand that they leave out (the roi and scales of Resize).
+// Returns true if operand `i` is given and has elements. Exporters write a tensor without elements
+// for an operand that they leave out (the roi and scales of Resize).
 bool is_given(const OnnxNode& node, const Importer& importer, size_t i);
 
 // Makes a constant of i64: a vector, or with the given dims.
@@ -29,8 +29,8 @@ OnnxTensor int_tensor(llvm::ArrayRef<int64_t> elements, llvm::ArrayRef<int64_t> 
 llvm::Error bind_empty(const OnnxNode& node, Importer& importer, DType dtype,
                        llvm::ArrayRef<int64_t> dims, size_t output = 0);
 
-// Input error unless the dims are 0 or more; Unsupported error if they are more than the runtime
-// takes.
+// Returns an Input error unless the dims are 0 or more; Unsupported error if they are more than the
+// runtime takes.
 llvm::Error check_dims(const OnnxNode& node, llvm::ArrayRef<int64_t> dims);
 
 // Returns the Unsupported error about an operand that decides dims and is computed at run time.
@@ -41,8 +41,8 @@ llvm::Error needs_constant(const OnnxNode& node, const Importer& importer, size_
 llvm::Expected<std::optional<std::vector<int64_t>>> known_ints(
     const OnnxNode& node, Importer& importer, size_t i, IntegerUse use = IntegerUse::Setting);
 
-// Input error if operand `i` is known now and has an index outside [-extent, extent) that is not
-// `ignored`. Indices refer to the extents in turn.
+// Returns an Input error if operand `i` is known now and has an index outside [-extent, extent)
+// that is not `ignored`. Indices refer to the extents in turn.
 llvm::Error expect_indices(const OnnxNode& node, Importer& importer, size_t i,
                            llvm::ArrayRef<int64_t> extents,
                            std::optional<int64_t> ignored = std::nullopt);

@@ -1,4 +1,4 @@
-// Attributes that convolutions and pooling share.
+// Reads attributes that convolutions and pooling share.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace codl::compiler {
 
-// One spatial axis of a window.
+// Describes one spatial axis of a window.
 struct SpatialAxis {
   int32_t kernel = 1;
   int32_t stride = 1;
@@ -35,8 +35,8 @@ llvm::Expected<SpatialAttributes> read_spatial_attributes(
     const OnnxNode& node, llvm::ArrayRef<int64_t> map,
     std::optional<llvm::ArrayRef<int64_t>> filter);
 
-// The same for ConvTranspose. Its pads follow from output_shape if it is given, or from auto_pad;
-// pads may then be negative. output_padding has one element per axis.
+// Holds the same for ConvTranspose. Its pads follow from output_shape if it is given, or from
+// auto_pad; pads may then be negative. output_padding has one element per axis.
 struct TransposedAttributes {
   SpatialAttributes window;
   llvm::SmallVector<int32_t, 3> output_padding;

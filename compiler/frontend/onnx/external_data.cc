@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kMaxUses = 2;
 constexpr uint64_t kMaxSmallBytes = 1 << 20;
 
-// True for a relative path without "..".
+// Returns true for a relative path without "..".
 bool stays_inside(llvm::StringRef location) {
   if (location.empty() || llvm::sys::path::is_absolute(location)) return false;
   if (location.contains('\0') || location.contains('\\')) return false;

@@ -22,11 +22,11 @@ class ExternalData {
   explicit ExternalData(llvm::StringRef model_path);
 
   // Returns `bytes` bytes from `offset` on of the file `location`, a path relative to the model's
-  // folder. The result keeps the file mapped; nothing is read here. Input error, naming `where`, if
-  // the path leaves the folder, by itself or by a link; if there is no such file; if the file is
-  // shorter; or if ranges overlap so much that their bytes are far more than the file's. A model
-  // comes from anywhere: it must not make the compiler copy other files into a plan, or make a plan
-  // of gigabytes from one file.
+  // folder. The result keeps the file mapped; nothing is read here. Returns an Input error, naming
+  // `where`, if the path leaves the folder, by itself or by a link; if there is no such file; if
+  // the file is shorter; or if ranges overlap so much that their bytes are far more than the
+  // file's. A model comes from anywhere: it must not make the compiler copy other files into a
+  // plan, or make a plan of gigabytes from one file.
   llvm::Expected<SharedBytes> read(llvm::StringRef where, llvm::StringRef location, uint64_t offset,
                                    uint64_t bytes);
 

@@ -7,7 +7,7 @@
 namespace codl::compiler {
 namespace {
 
-// Limit of nodes in all copies of a model: a few bytes of a hostile file can ask for 2^n nodes.
+// Limits nodes in all copies of a model: a few bytes of a hostile file can ask for 2^n nodes.
 constexpr int64_t kMaxCopiedNodes = 1 << 16;
 constexpr int64_t kMaxCopiedBytes = int64_t{1} << 28;
 constexpr size_t kMaxCallDepth = 32;
@@ -100,7 +100,7 @@ int64_t bytes_of(const OnnxNode& node) {
   return bytes;
 }
 
-// The same for a graph without its nodes.
+// Returns the same for a graph without its nodes.
 int64_t bytes_of(const OnnxGraph& graph) {
   int64_t bytes = sizeof graph;
   for (const auto* infos : {&graph.inputs, &graph.outputs, &graph.values})

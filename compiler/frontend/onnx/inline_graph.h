@@ -11,14 +11,14 @@
 
 namespace codl::compiler {
 
-// Names in a copy that are not made from the original's.
+// Holds names in a copy that are not made from the original's.
 using Renaming = llvm::StringMap<std::string>;
 
 class Inliner {
  public:
   using Predicate = std::function<bool(llvm::StringRef)>;
-  // Keeps a reference to the model's functions. `is_taken`: names outside the model that copies
-  // must not get.
+  // Keeps a reference to the model's functions. `is_taken` knows names outside the model that
+  // copies must not get.
   explicit Inliner(const OnnxModel& model, Predicate is_taken = {});
 
   // Replaces each call of a function, in the list and in its expansions. Errors: Input (a function

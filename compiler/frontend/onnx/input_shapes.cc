@@ -33,7 +33,7 @@ std::string flag_text(const OnnxValueInfo& info) {
   return text;
 }
 
-// A flag's statement about one symbol.
+// Holds what a flag says about one symbol.
 struct FixedSymbol {
   int64_t dim = 0;
   std::string input;

@@ -11,13 +11,14 @@
 namespace codl::compiler {
 
 // Gives inputs the dims in `shapes` (by input), and every other dim with the name of one of theirs
-// the same number. Input error for a name that is no input, another rank, a number where the model
-// has another, two numbers for one name, and inputs whose dims stay open (all in one message, with
-// codlc's flag to use).
+// the same number. Returns an Input error for a name that is no input, another rank, a number where
+// the model has another, two numbers for one name, and inputs whose dims stay open (all in one
+// message, with codlc's flag to use).
 llvm::Error fix_input_shapes(OnnxGraph& graph, llvm::StringRef path,
                              const llvm::StringMap<std::vector<int64_t>>& shapes);
 
-// Error for `flag`=`name` if the model has no such input; it lists those that the model has.
+// Returns the error for `flag`=`name` if the model has no such input; it lists those that the model
+// has.
 llvm::Error unknown_input(llvm::StringRef flag, const std::string& name, const OnnxGraph& graph);
 
 }  // namespace codl::compiler

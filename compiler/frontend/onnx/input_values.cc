@@ -56,7 +56,7 @@ bool append_bool(llvm::StringRef text, std::vector<uint8_t>& bytes) {
   return true;
 }
 
-// False if the text is no element of the type.
+// Returns false if the text is no element of the type.
 bool append_element(DType dtype, llvm::StringRef text, std::vector<uint8_t>& bytes) {
   switch (dtype) {
     case DType::I64:

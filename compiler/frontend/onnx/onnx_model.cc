@@ -9,7 +9,7 @@
 namespace codl::compiler {
 namespace {
 
-// TensorProto.DataType by number.
+// Lists TensorProto.DataType by number.
 struct OnnxTypeRow {
   llvm::StringRef name;
   std::optional<DType> dtype;

@@ -1,4 +1,5 @@
-// An ONNX model as plain structs. Only onnx_reader.cc sees protobuf; the import rules read these.
+// Holds an ONNX model as plain structs. Only onnx_reader.cc sees protobuf; the import rules read
+// these.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,10 @@
 
 namespace codl::compiler {
 
-// Oldest opset of the ONNX domain that a model may have.
+// A model's opset of the ONNX domain must be at least this.
 inline constexpr int64_t kOldestOpset = 7;  // the first with numpy broadcasting in Add, Mul ...
-// Newest opset whose operators the rules know. Opsets in the entries of import_table() are those of
-// ONNX's operator changelog in which the rule's reading of attributes and inputs holds.
+// The rules know operators up to this opset. An entry of import_table() names the opset of ONNX's
+// operator changelog from which the rule's reading of attributes and inputs holds.
 inline constexpr int64_t kNewestOpset = 28;
 
 // Returns the dtype of a TensorProto.DataType; none for types that codl does not hold (strings,
@@ -33,14 +34,14 @@ std::string qualified_name(llvm::StringRef domain, llvm::StringRef op_type);
 // other dtype itself.
 DType held_dtype(DType dtype);
 
-// Data of an initializer or attribute. F16 and BF16 of the file are F32; doubles, integers and bool
-// (bytes of 0 and 1) have their own type.
+// Holds the data of an initializer or attribute. F16 and BF16 of the file are F32; doubles,
+// integers and bool (bytes of 0 and 1) have their own type.
 struct OnnxTensor {
   DType dtype = DType::F32;
   llvm::SmallVector<int64_t, 4> dims;  // 0 or more
   SharedBytes bytes;                   // ONNX order; aligned for the dtype
-  // Why the data cannot be used ("data type STRING"), or empty. It is an error only if something
-  // reads the data, because models carry tensors that nothing reads.
+  // Says why the data cannot be used ("data type STRING"), or is empty. It is an error only if
+  // something reads the data, because models carry tensors that nothing reads.
   std::string problem;
 
   int64_t element_count() const {
@@ -54,21 +55,21 @@ struct OnnxTensor {
   }
 };
 
-// The purpose of an integer in a model. Rules read it with expect_integer(), so that they may
+// Says what a model uses an integer for. Rules read it with expect_integer(), so that they may
 // negate it, take its magnitude, and add or multiply two of them without a check for overflow.
 enum class IntegerUse {
   Setting,  // an axis, dim, count, pad, mode ...: within [-kMaxSetting, kMaxSetting]
   Bound,    // a range or a limit: any beyond +-kMaxSetting means the same as that
   Data,     // any
 };
-// The largest dim or number of elements (kMaxDim, kMaxElements).
+// Bounds dims and numbers of elements (kMaxDim, kMaxElements).
 inline constexpr int64_t kMaxSetting = (int64_t{1} << 31) - 1;
-// Unsupported error for a setting out of range. `what`: "attribute 'pads'".
+// Returns an Unsupported error for a setting out of range. `what` is text like "attribute 'pads'".
 llvm::Expected<int64_t> expect_integer(llvm::StringRef where, const llvm::Twine& what,
                                        int64_t value, IntegerUse use);
 
-// Returns the product of a tensor's dims. Input error for a negative one, Unsupported error above
-// kMaxElements.
+// Returns the product of a tensor's dims. Returns an Input error for a negative one, an Unsupported
+// error above kMaxElements.
 llvm::Expected<int64_t> checked_element_count(llvm::StringRef where, llvm::ArrayRef<int64_t> dims);
 
 struct OnnxGraph;
@@ -85,9 +86,10 @@ struct OnnxAttribute {
   std::vector<std::string> strings;
   OnnxTensor tensor;
   std::shared_ptr<const OnnxGraph> graph;
-  // In a function's body: the attribute of the call that gives the value; else empty.
+  // Names, in a function's body, the attribute of the call that gives the value; else empty.
   std::string reference;
-  // True once somebody read it. An attribute that no rule knows must not be ignored silently.
+  // Becomes true once somebody read it. An attribute that no rule knows must not be ignored
+  // silently.
   mutable bool was_asked = false;
 };
 
@@ -104,12 +106,13 @@ struct OnnxNode {
   bool has_input(size_t i) const { return i < inputs.size() && !inputs[i].empty(); }
   const OnnxAttribute* find(llvm::StringRef attribute) const;
 
-  // Returns an attribute, or `fallback` if the node has none. Input error if it has another type.
+  // Returns an attribute, or `fallback` if the node has none. Returns an Input error if it has
+  // another type.
   llvm::Expected<int64_t> int_or(llvm::StringRef attribute, int64_t fallback,
                                  IntegerUse use = IntegerUse::Setting) const;
   llvm::Expected<float> float_or(llvm::StringRef attribute, float fallback) const;
   llvm::Expected<std::string> string_or(llvm::StringRef attribute, llvm::StringRef fallback) const;
-  // `count`: the expected number of elements, or -1.
+  // `count` is the expected number of elements, or -1.
   llvm::Expected<std::vector<int64_t>> ints_or(llvm::StringRef attribute,
                                                std::vector<int64_t> fallback, int count = -1,
                                                IntegerUse use = IntegerUse::Setting) const;
@@ -120,14 +123,14 @@ struct OnnxNode {
 inline constexpr int64_t kUnknownDim = -1;
 std::string dims_text(llvm::ArrayRef<int64_t> dims);  // like "[1,?,224]"
 
-// The model's declaration of a value: an input, an output, or one in between.
+// Holds what the model declares about a value: an input, an output, or one in between.
 struct OnnxValueInfo {
   std::string name;
   std::optional<DType> dtype;  // as declared; none if the model does not say
   std::string problem;         // why its type cannot be used ("data type STRING"), or empty
   bool has_shape = false;
   llvm::SmallVector<int64_t, 4> dims;  // kUnknownDim where it is no number
-  // Names of unknown dims, one per dim; empty if there is none. Dims of one name are equal.
+  // Holds names of unknown dims, one per dim; empty if there is none. Dims of one name are equal.
   std::vector<std::string> symbols;
 };
 
@@ -136,7 +139,7 @@ struct OnnxInitializer {
   OnnxTensor tensor;
 };
 
-// The model's graph, or the body of an If or Loop, which may read names from around it.
+// Holds the model's graph, or the body of an If or Loop, which may read names from around it.
 struct OnnxGraph {
   std::string name;
   std::vector<OnnxInitializer> initializers;
@@ -146,7 +149,7 @@ struct OnnxGraph {
   std::vector<OnnxNode> nodes;        // in the file's order
 };
 
-// An operator that the model itself defines.
+// Holds an operator that the model itself defines.
 struct OnnxFunction {
   std::string domain;
   std::string name;
@@ -166,7 +169,7 @@ struct OnnxModel {
   std::vector<std::string> notes;  // notes for the user about conversions
 };
 
-// Unsupported error if a serialized model has more bytes than protobuf reads.
+// Returns an Unsupported error if a serialized model has more bytes than protobuf reads.
 llvm::Error check_model_bytes(uint64_t bytes, llvm::StringRef path);
 
 // Reads a serialized ModelProto. Checks everything that needs no knowledge of operators: tensors
@@ -174,7 +177,7 @@ llvm::Error check_model_bytes(uint64_t bytes, llvm::StringRef path);
 // the folder of `path`, never from outside it. Errors: Input, Unsupported, Memory. Throws nothing.
 llvm::Expected<OnnxModel> read_onnx(llvm::StringRef bytes, llvm::StringRef path);
 
-// True if the model has a value of type DOUBLE: in a tensor, a declaration, or a Cast.
+// Returns true if the model has a value of type DOUBLE: in a tensor, a declaration, or a Cast.
 bool has_doubles(const OnnxModel& model);
 
 // Returns the names that the node's bodies read from around it, each once.

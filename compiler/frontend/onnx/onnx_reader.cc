@@ -19,11 +19,11 @@
 namespace codl::compiler {
 namespace {
 
-// Limit of nodes. No network has more; a file with so many is an attack or an accident.
+// Limits nodes. No network has more; a file with more is an attack or an accident.
 constexpr int kMaxFileNodes = 1 << 17;
 constexpr int kMaxAttributes = 1 << 8, kMaxOutputs = 1 << 12;  // per node
 
-// Conversion of one element of a tensor to an element of OnnxTensor.
+// Converts one element of a tensor to an element of OnnxTensor.
 struct ElementRule {
   size_t stored_bytes;  // per element of raw_data
   // Converts `count` elements; null: the bytes are taken as they are.
@@ -116,10 +116,10 @@ LargeBytes typed_data(const onnx::TensorProto& proto, DType stored) {
   }
 }
 
-// FunctionProto.attribute_proto (IR version 9): the ONNX headers that codl is built with may be
-// older.
+// This is FunctionProto.attribute_proto (IR version 9): the ONNX headers that codl is built with
+// may be older.
 constexpr int kFunctionDefaultsField = 11;
-// NodeProto.overload and FunctionProto.overload (IR version 10).
+// These are NodeProto.overload and FunctionProto.overload (IR version 10).
 constexpr int kNodeOverloadField = 8;
 constexpr int kFunctionOverloadField = 13;
 
@@ -135,7 +135,7 @@ std::string unknown_string(const Message& message, int number) {
 
 std::string normal_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
-// Opset by domain.
+// Holds opsets by domain.
 using Opsets = llvm::StringMap<int64_t>;
 
 OnnxAttribute::Type attribute_type(const onnx::AttributeProto& proto) {
@@ -174,8 +174,8 @@ OnnxAttribute::Type attribute_type(const onnx::AttributeProto& proto) {
   return Type::Other;
 }
 
-// False for names that exporters write if they know none ("?" of PaddlePaddle, "", "-1", Python's
-// None): two dims of such a name have nothing in common.
+// Returns false for names that exporters write if they know none ("?" of PaddlePaddle, "", "-1",
+// Python's None): two dims of such a name have nothing in common.
 bool is_symbol(llvm::StringRef name) {
   if (name == "None") return false;
   return llvm::any_of(name, [](char c) { return llvm::isAlpha(c) || (c & 0x80) != 0; });
@@ -466,8 +466,7 @@ llvm::Expected<OnnxModel> read_onnx(llvm::StringRef bytes, llvm::StringRef path)
   // protobuf and its containers throw if memory is short. LLVM is built without exceptions, so they
   // are caught here.
   try {
-    // An element or field that takes a byte or two in the file takes four to a hundred in the
-    // message.
+    // An element or field of a byte or two in the file takes four to a hundred in the message.
     google::protobuf::ArenaOptions options;
     options.block_alloc = allocate_large;
     options.block_dealloc = free_large;

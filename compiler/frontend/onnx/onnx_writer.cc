@@ -206,7 +206,7 @@ class Writer {
 
   // ---- functions ----
 
-  // False if ONNX has no operator for the function.
+  // Returns false if ONNX has no operator for the function.
   bool unary(int32_t kind, float alpha, float beta, const std::string& x, const std::string& y) {
     switch (kind) {
       case kUnaryIdentity:
@@ -514,7 +514,7 @@ class Writer {
     add("Slice", {whole, begin, end, ints({2, 3})}, result());
     return true;
   }
-  // True if it normalizes over all axes after the channels, with a constant per channel.
+  // Returns true if it normalizes over all axes after the channels, with a constant per channel.
   bool is_instance_norm(const ir::NodeView& node, const NormalizeParams& p) const {
     const int32_t rank = node.output().rank();
     if (rank < 3 || p.is_rms || !p.has_scale || !p.has_bias ||

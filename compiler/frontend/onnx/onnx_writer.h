@@ -9,9 +9,9 @@
 namespace codl::compiler {
 
 // Returns the bytes of a model of opset 20 that computes the same as the graph, which must be
-// plain, as it is before assign_layouts. Inputs and outputs keep their names. Unsupported error,
-// naming all operators that no rule writes; Input error if the model is beyond protobuf's limit (2
-// GiB).
+// plain, as it is before assign_layouts. Inputs and outputs keep their names. Returns an
+// Unsupported error that names all operators that no rule writes, or an Input error if the model is
+// beyond protobuf's limit (2 GiB).
 llvm::Expected<std::string> write_onnx(const ir::Graph& graph);
 
 // Returns write_onnx()'s Unsupported error, and writes nothing.

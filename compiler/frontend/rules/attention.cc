@@ -1,5 +1,5 @@
-// Attention and related operators of language models: rotary embeddings, linear attention, causal
-// convolutions with a state.
+// Imports Attention and related operators of language models: rotary embeddings, linear attention,
+// causal convolutions with a state.
 #include <cmath>
 #include <limits>
 
@@ -24,7 +24,8 @@ ir::ValueId join_heads(Compose& c, ir::ValueId x) {
   return c.reshape(c.transpose(x, {0, 2, 1, 3}), {dims[0], dims[2], dims[1] * dims[3]});
 }
 
-// Input error unless operand `i` is [batch, length, heads * size] with a size of at least 1.
+// Returns an Input error unless operand `i` is [batch, length, heads * size] with a size of at
+// least 1.
 llvm::Error expect_heads(const OnnxNode& node, Importer& importer, size_t i, int64_t heads) {
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, i));
   if (dims.size() != 3)
@@ -38,7 +39,7 @@ llvm::Error expect_heads(const OnnxNode& node, Importer& importer, size_t i, int
 
 // ---- Attention ----
 
-// Operands of ONNX's Attention.
+// Numbers the operands of ONNX's Attention.
 enum : size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kValidKeys };
 
 struct Attention {
@@ -70,7 +71,7 @@ llvm::Expected<Attention> read_attention(const OnnxNode& node) {
   return Attention{scale, softcap, is_causal != 0, left, right, mode, query_heads, key_heads};
 }
 
-// Q, K and V as [batch, heads, length, size]; K and V begin with the past ones.
+// Holds Q, K and V as [batch, heads, length, size]; K and V begin with the past ones.
 struct Heads {
   ir::ValueId query = ir::kNoId;
   ir::ValueId key = ir::kNoId;
@@ -157,7 +158,7 @@ ir::ValueId hidden_keys(const OnnxNode& node, Compose& c, const Attention& atten
   if (!attention.is_causal && !has_window && !counts_keys) return hidden;
 
   const ir::ValueId key = along(c, iota(c, heads.key_length), 3, 4);
-  // The position of the first query among the keys.
+  // Computes the position of the first query among the keys.
   ir::ValueId first = int_scalar(c, heads.past_length);
   if (counts_keys) {
     const ir::ValueId valid = along(c, c.operand(kValidKeys), 0, 4);
@@ -190,7 +191,8 @@ ir::ValueId mask_bias(Compose& c, const Heads& heads) {
   return c.concat({mask, c.filled(DType::F32, -infinity, missing)}, -1);
 }
 
-// The addend of the scores; kNoId: nothing. `may_hide_all`: it may leave a query without keys.
+// Holds the addend of the scores; kNoId if there is none. If `may_hide_all`, it may leave a query
+// without keys.
 struct Bias {
   ir::ValueId value = ir::kNoId;
   bool may_hide_all = false;
@@ -210,7 +212,8 @@ Bias attention_bias(const OnnxNode& node, Compose& c, const Attention& attention
   return bias;
 }
 
-// Softmax over the keys. Queries without keys get zeros, which softmax itself would not give.
+// Computes softmax over the keys. Queries without keys get zeros, which softmax itself would not
+// give.
 ir::ValueId probabilities(Compose& c, ir::ValueId scores, const Bias& bias) {
   const ir::ValueId softmax = c.softmax(scores, -1);
   if (!bias.may_hide_all) return softmax;
@@ -326,7 +329,7 @@ llvm::Error import_rotary_embedding(const OnnxNode& node, Importer& importer) {
 
 // ---- LinearAttention ----
 
-// Limit of the steps, which are unrolled; longer sequences would make graphs that no one can run.
+// Limits the steps, which are unrolled; longer sequences would make graphs that no one can run.
 constexpr int64_t kMaxLinearSteps = 64;
 
 struct LinearAttention {
@@ -428,8 +431,8 @@ llvm::Error import_linear_attention(const OnnxNode& node, Importer& importer) {
 
 // ---- CausalConvWithState ----
 
-// x[b,c,l], w[c,1,k] -> y[b,c,l]: the last of the k taps is the element itself; the state comes
-// before x.
+// Imports x[b,c,l], w[c,1,k] -> y[b,c,l]: the last of the k taps is the element itself; the state
+// comes before x.
 llvm::Error import_causal_conv(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(activation, node.string_or("activation", "none"));
   const bool is_swish = activation == "silu" || activation == "swish";

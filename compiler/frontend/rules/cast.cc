@@ -1,4 +1,4 @@
-// Rules that give elements another type: Cast, CastLike, BitCast.
+// Holds rules that give elements another type: Cast, CastLike, BitCast.
 #include "compiler/frontend/graph/shape_operands.h"
 #include "compiler/frontend/rules/rules.h"
 #include "compiler/support/error.h"
@@ -18,7 +18,7 @@ ir::ValueId rounded(Compose& c, ir::ValueId x, DType to) {
   return c.cast(x, made_dtype(to));
 }
 
-// True if operand 0 came into the network as a `to`.
+// Returns true if operand 0 came into the network as a `to`.
 bool is_from(const OnnxNode& node, Importer& importer, DType to) {
   auto x = importer.extent_operand(node, 0);
   if (!x) {
@@ -53,7 +53,7 @@ llvm::Expected<DType> target_of(const OnnxNode& node) {
   return *dtype;
 }
 
-// Attributes of casts to 8 bit floats, which codl does not have.
+// Ignores attributes of casts to 8 bit floats, which codl does not have.
 void ignore_float8_attributes(const OnnxNode& node) {
   ignore_attributes(node, {"saturate", "round_mode"});
 }

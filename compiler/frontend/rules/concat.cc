@@ -1,4 +1,4 @@
-// Rules that repeat and join elements: Expand, Tile, Concat.
+// Holds rules that repeat and join elements: Expand, Tile, Concat.
 #include <algorithm>
 
 #include "compiler/frontend/graph/shape_operands.h"

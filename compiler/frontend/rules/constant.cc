@@ -1,4 +1,4 @@
-// Rules for values that a model states or counts, and for other names of values: Constant,
+// Holds rules for values that a model states or counts, and for other names of values: Constant,
 // ConstantOfShape, Range, Identity.
 #include <algorithm>
 #include <cmath>
@@ -86,7 +86,7 @@ llvm::Error import_constant_of_shape(const OnnxNode& node, Importer& importer) {
 
 // ---- Range ----
 
-// Returns the number of elements that ONNX counts. Input error for a delta of 0.
+// Returns the number of elements that ONNX counts. Returns an Input error for a delta of 0.
 llvm::Expected<int64_t> range_count(const OnnxNode& node, double length, double delta) {
   const double count = std::ceil(length / delta);
   if (delta == 0 || std::isnan(count))

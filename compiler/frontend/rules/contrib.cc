@@ -1,6 +1,6 @@
-// Operators of domain com.microsoft, which ONNX Runtime's optimiser leaves in a float model that it
-// saves (SessionOptions.optimized_model_filepath). Each is a few operators of ONNX; ONNX Runtime's
-// ContribOperators.md defines them.
+// Imports operators of domain com.microsoft, which ONNX Runtime's optimiser leaves in a float model
+// that it saves (SessionOptions.optimized_model_filepath). Each is a few operators of ONNX; ONNX
+// Runtime's ContribOperators.md defines them.
 #include <algorithm>
 
 #include "compiler/frontend/graph/rewrite.h"
@@ -28,7 +28,7 @@ Attributes taken(const OnnxNode& node, std::initializer_list<llvm::StringRef> na
 
 // ---- an activation after a Conv or Gemm ----
 
-// ONNX's activations with float attributes, in the order of activation_params.
+// Holds ONNX's activations with float attributes, in the order of activation_params.
 struct Activation {
   llvm::StringRef op_type;
   std::initializer_list<llvm::StringRef> parameters;
@@ -69,7 +69,7 @@ llvm::Error bind_activation(Rewrite& r, const Activation& activation, const std:
   return r.bind("Clip", std::move(inputs));
 }
 
-// activation(Conv(x, w, bias) + z)
+// Imports activation(Conv(x, w, bias) + z).
 llvm::Error import_fused_conv(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(activation, activation_of(node));
   std::vector<std::pair<llvm::StringRef, float>> parameters;
@@ -141,7 +141,7 @@ llvm::Expected<std::string> matmul_operand(const OnnxNode& node, Importer& impor
   return r.op("Transpose", {r.input(i)}, {std::move(perm)});
 }
 
-// True if BatchMatMul transposes the operands itself. Constant weights are packed instead.
+// Returns true if BatchMatMul transposes the operands itself. Constant weights are packed instead.
 llvm::Expected<bool> is_batch_matmul(const OnnxNode& node, Importer& importer,
                                      const FusedMatMul& fused) {
   for (size_t i = 0; i < 2; ++i) {
@@ -173,7 +173,7 @@ llvm::Error import_fused_matmul(const OnnxNode& node, Importer& importer) {
 
 // ---- functions ----
 
-// Gelu of x, or of x + bias.
+// Computes Gelu of x, or of x + bias.
 llvm::Error bind_gelu(const OnnxNode& node, Importer& importer, llvm::StringRef approximate) {
   Rewrite r(node, importer);
   const std::string x = node.has_input(1) ? r.op("Add", {r.input(0), r.input(1)}) : r.input(0);
@@ -188,7 +188,7 @@ llvm::Error import_fast_gelu(const OnnxNode& node, Importer& importer) {
   return bind_gelu(node, importer, "tanh");
 }
 
-// x * sigmoid(alpha * x)
+// Imports x * sigmoid(alpha * x).
 llvm::Error import_quick_gelu(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(alpha, node.float_or("alpha", 1.702f));
   Rewrite r(node, importer);
@@ -226,14 +226,14 @@ llvm::Expected<std::string> skip_sum(const OnnxNode& node, Importer& importer, R
   return sum;
 }
 
-// ONNX Runtime's kDefaultSkipLayerNormEpsilon.
+// This is ONNX Runtime's kDefaultSkipLayerNormEpsilon.
 constexpr float kSkipEpsilon = 1e-12f;
 
 Attributes normalization(float epsilon) {
   return {Rewrite::attribute("axis", int64_t{-1}), Rewrite::attribute("epsilon", epsilon)};
 }
 
-// SkipLayerNormalization(input, skip, gamma, beta, bias) -> y, mean, 1 / deviation, sum
+// Imports SkipLayerNormalization(input, skip, gamma, beta, bias) -> y, mean, 1 / deviation, sum.
 llvm::Error import_skip_layer_normalization(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(epsilon, node.float_or("epsilon", kSkipEpsilon));
   Rewrite r(node, importer);
@@ -245,7 +245,7 @@ llvm::Error import_skip_layer_normalization(const OnnxNode& node, Importer& impo
   return llvm::Error::success();
 }
 
-// SkipSimplifiedLayerNormalization(input, skip, gamma, bias) -> y, -, -, sum
+// Imports SkipSimplifiedLayerNormalization(input, skip, gamma, bias) -> y, -, -, sum.
 llvm::Error import_skip_rms_normalization(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(epsilon, node.float_or("epsilon", kSkipEpsilon));
   Rewrite r(node, importer);

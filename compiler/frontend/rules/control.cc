@@ -1,4 +1,4 @@
-// If, Loop and Scan, if it is known at compile time what they run. A plan has no branches.
+// Imports If, Loop and Scan, if it is known at compile time what they run. A plan has no branches.
 #include <cstring>
 #include <functional>
 
@@ -10,7 +10,7 @@
 namespace codl::compiler {
 namespace {
 
-// Limit for a Loop or Scan that is unrolled.
+// Limits a Loop or Scan that is unrolled.
 constexpr int64_t kMaxTrips = 1024;
 
 using Names = std::vector<std::string>;
@@ -97,7 +97,7 @@ llvm::Expected<Names> import_branch(const OnnxNode& node, llvm::StringRef which,
   });
 }
 
-// The same for the results of two branches: tensors, or sequences of equal length.
+// Does the same for the results of two branches: tensors, or sequences of equal length.
 llvm::Error bind_choice_of(const OnnxNode& node, Importer& importer, const std::string& a,
                            const std::string& b, size_t output, const std::string& how) {
   const OnnxNode choice = with_operands(node, {node.inputs[0], a, b}, output);
@@ -323,7 +323,7 @@ class ScanWriter {
   }
 
  private:
-  // The direction through a scanned operand or a scan output.
+  // Says in which direction a scanned operand or a scan output is walked.
   struct Path {
     int64_t axis = 0;
     bool is_backwards = false;

@@ -1,4 +1,4 @@
-// Conv and ConvTranspose.
+// Imports Conv and ConvTranspose.
 //
 // Constant weights over one or two spatial axes become Conv2d or DepthwiseConv2d, which have the
 // fast kernels; all others become a ConvNd.
@@ -15,7 +15,7 @@ namespace {
 
 using Dims = llvm::SmallVector<int64_t, 5>;
 
-// The facts that both rules read before they choose a form.
+// Holds the facts that both rules read before they choose a form.
 struct Convolution {
   Dims x;
   Dims w;
@@ -49,7 +49,7 @@ llvm::Expected<Convolution> read_convolution(const OnnxNode& node, Importer& imp
   return conv;
 }
 
-// True if the kernels of Conv2d take a window of these axes.
+// Returns true if the kernels of Conv2d take a window of these axes.
 bool fits_conv2d(llvm::ArrayRef<SpatialAxis> axes) {
   int64_t taps = 1;
   return axes.size() <= 2 && llvm::all_of(axes, [&](const SpatialAxis& axis) {
@@ -139,10 +139,10 @@ llvm::Error import_conv(const OnnxNode& node, Importer& importer) {
 
 // ---- ConvTranspose ----
 
-// One axis of a transposed convolution, as a plain one with fewer taps, each of whose outputs is a
-// block of `stride` elements (Shi et al., Real-Time Single Image and Video Super-Resolution Using
-// an Efficient Sub-Pixel Convolutional Neural Network, CVPR 2016): element q * stride + a is the
-// sum over m of input q - m times tap a + stride * m.
+// Describes one axis of a transposed convolution as a plain one with fewer taps, each of whose
+// outputs is a block of `stride` elements (Shi et al., Real-Time Single Image and Video
+// Super-Resolution Using an Efficient Sub-Pixel Convolutional Neural Network, CVPR 2016): element q
+// * stride + a is the sum over m of input q - m times tap a + stride * m.
 struct SubPixelAxis {
   int64_t taps;
   int64_t stride;
@@ -186,13 +186,13 @@ SubPixelAxis sub_pixel_axis(const SpatialAxis& axis, int64_t in, int64_t output_
   return result;
 }
 
-// True if this form of the axis computes few zeros.
+// Returns true if this form of the axis computes few zeros.
 bool is_sub_pixel(const SpatialAxis& axis, const SubPixelAxis& parts) {
   return (axis.dilation == 1 || axis.kernel == 1) && axis.pad_begin >= 0 && parts.out >= 1 &&
          parts.out <= kMaxDim && axis.stride <= 2 * axis.kernel;
 }
 
-// Weights of the plain convolutions that replace a transposed one of two axes.
+// Holds the weights of the plain convolutions that replace a transposed one of two axes.
 struct SubPixelWeights {
   llvm::ArrayRef<float> w;  // [ic, oc / groups, kh, kw]
   Dims dims;
@@ -218,9 +218,9 @@ struct SubPixelWeights {
   }
 };
 
-// True if one convolution for each element of a block is cheaper than one for all. The latter
-// multiplies by zeros if taps do not divide evenly; the former has another pass over the output,
-// which takes about as long as 64 multiply-adds per element.
+// Returns true if one convolution for each element of a block is cheaper than one for all. The
+// latter multiplies by zeros if taps do not divide evenly; the former has another pass over the
+// output, which takes about as long as 64 multiply-adds per element.
 bool pays_per_element(const Convolution& conv, const SubPixelAxis& h, const SubPixelAxis& v) {
   const int64_t block = h.stride * v.stride;
   const int64_t zeros = h.taps * h.stride * v.taps * v.stride - h.kernel * v.kernel;

@@ -1,4 +1,4 @@
-// Einsum: transposes, products and sums over labelled axes.
+// Writes Einsum as transposes, products and sums over labelled axes.
 #include <algorithm>
 #include <cctype>
 
@@ -9,8 +9,8 @@
 namespace codl::compiler {
 namespace {
 
-// An axis of the equation: its letter, or a number for the axes of an ellipsis: 0 is the last of
-// them.
+// Names an axis of the equation: its letter, or a number for the axes of an ellipsis: 0 is the last
+// of them.
 using Label = char;
 using Labels = std::string;
 
@@ -80,7 +80,7 @@ llvm::Expected<Equation> read_equation(const OnnxNode& node, Importer& importer)
   return equation;
 }
 
-// A value and the labels of its axes; no label appears twice.
+// Holds a value and the labels of its axes; no label appears twice.
 struct Operand {
   ir::ValueId value = ir::kNoId;
   Labels labels;

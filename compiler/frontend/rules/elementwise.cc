@@ -1,4 +1,4 @@
-// Element-wise functions of one, two or more operands, with numpy's broadcasting.
+// Imports element-wise functions of one, two or more operands, with numpy's broadcasting.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,8 +13,8 @@ namespace {
 
 // ---- of one operand ----
 
-// Imports an element-wise formula of operand 0, whose dims it keeps. `dtype` is the output's; Any:
-// the operand's.
+// Imports an element-wise formula of operand 0, whose dims it keeps. `dtype` is the output's; Any
+// stands for the operand's.
 template <typename Formula>
 llvm::Error import_map(const OnnxNode& node, Importer& importer, DType dtype, Formula formula) {
   CODL_ASSIGN_OR_RETURN(dims, planned_dims(node, importer, 0));
@@ -34,7 +34,7 @@ llvm::Error import_unary(const OnnxNode& node, Importer& importer, int32_t kind,
                     [&](Compose& c, ir::ValueId x) { return c.unary(kind, x, alpha, beta); });
 }
 
-// The functions of Unary without attributes that have ONNX's name.
+// Imports functions of Unary without attributes that have ONNX's name.
 template <int32_t kKind>
 llvm::Error import_function(const OnnxNode& node, Importer& importer) {
   static_assert(kernels::activation_parameters(kKind) == 0);
@@ -151,7 +151,7 @@ llvm::Expected<std::optional<Dims64>> empty_dims(const OnnxNode& node, Importer&
   return result;
 }
 
-// Imports an element-wise formula of operands 0 and 1. `dtype` as in import_map().
+// Imports an element-wise formula of operands 0 and 1. `dtype` is as in import_map().
 template <typename Formula>
 llvm::Error import_pair(const OnnxNode& node, Importer& importer, DType dtype, Formula formula) {
   // Without `axis`, dims that broadcast before opset 7 do so in the same way since.
@@ -184,7 +184,8 @@ llvm::Error import_comparison(const OnnxNode& node, Importer& importer) {
   return import_binary(node, importer, kKind, DType::Bool);
 }
 
-// True if operand `i` is known now and all its elements are integers that f32 holds exactly.
+// Returns true if operand `i` is known now and all its elements are integers that f32 holds
+// exactly.
 llvm::Expected<bool> are_small_integers(const OnnxNode& node, Importer& importer, size_t i) {
   constexpr float kMax = 1 << 24;
   if (!importer.is_constant(node, i)) return false;

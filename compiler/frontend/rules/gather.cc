@@ -1,5 +1,5 @@
-// Rules that pick and place elements by indices: Gather, GatherElements, GatherND, ScatterElements,
-// Scatter, ScatterND, TensorScatter, ReverseSequence.
+// Holds rules that pick and place elements by indices: Gather, GatherElements, GatherND,
+// ScatterElements, Scatter, ScatterND, TensorScatter, ReverseSequence.
 #include <algorithm>
 
 #include "compiler/frontend/graph/shape_operands.h"
@@ -174,7 +174,7 @@ llvm::Error import_tensor_scatter(const OnnxNode& node, Importer& importer) {
     return input_error(node.name, "expected an update of rank {0}, found {1}", dims.size(),
                        update_dims.size());
   if (element_count(update_dims) == 0) return importer.bind_operand(node, 0);
-  // The index of the first written row.
+  // Computes the index of the first written row.
   const int64_t places = dims[axis] - (mode == "linear" ? update_dims[axis] - 1 : 0);
   if (node.has_input(2))
     if (llvm::Error error = expect_indices(node, importer, 2, {std::max<int64_t>(places, 0)}))

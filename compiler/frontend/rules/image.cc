@@ -1,4 +1,5 @@
-// Formulas over images and matrices without a kernel of their own: Col2Im, AffineGrid, Det.
+// Composes formulas over images and matrices that have no kernel of their own: Col2Im, AffineGrid,
+// Det.
 #include <algorithm>
 
 #include "compiler/frontend/graph/shape_operands.h"
@@ -11,7 +12,8 @@ namespace {
 
 // ---- Col2Im ----
 
-// One axis of the image: blocks of `kernel` elements, `dilation` apart, at every `stride`.
+// Describes one axis of the image: blocks of `kernel` elements, `dilation` apart, at every
+// `stride`.
 struct BlockAxis {
   int64_t image = 1;
   int64_t kernel = 1;
@@ -69,10 +71,10 @@ std::vector<int64_t> places_in_image(llvm::ArrayRef<BlockAxis> axes) {
   return places;
 }
 
-// Limit of the entries in tables that a rule computes: 32 MiB of i64.
+// Limits the entries in tables that a rule computes: 32 MiB of i64.
 constexpr int64_t kMaxTable = int64_t{1} << 22;
 
-// Limit of the possible shapes of a block that is computed at run time: factorings of its size.
+// Limits the possible shapes of a block that is computed at run time: factorings of its size.
 constexpr size_t kMaxBlocks = 16;
 
 // Finds all ways to write `product` as kernels of the axes with `positions` blocks; at most one
@@ -150,8 +152,8 @@ llvm::Expected<std::vector<std::vector<BlockAxis>>> possible_blocks(const OnnxNo
   return found;
 }
 
-// Returns the number of elements in one block. Input error unless blocks of that shape give the
-// dims of operand 0.
+// Returns the number of elements in one block. Returns an Input error unless blocks of that shape
+// give the dims of operand 0.
 llvm::Expected<int64_t> block_elements(const OnnxNode& node, llvm::ArrayRef<BlockAxis> axes,
                                        llvm::ArrayRef<int64_t> dims) {
   int64_t elements = 1;
@@ -296,7 +298,7 @@ ir::ValueId determinant(Compose& c, const std::vector<std::vector<ir::ValueId>>&
   return sum;
 }
 
-// Limit of the matrices' side: the number of products grows with the factorial.
+// Limits the matrices' side: the number of products grows with the factorial.
 constexpr int64_t kMaxMatrix = 4;
 
 llvm::Error import_det(const OnnxNode& node, Importer& importer) {

@@ -1,4 +1,4 @@
-// Losses: NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss. Models that were exported for
+// Imports losses: NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss. Models that were exported for
 // training end in one.
 #include "compiler/frontend/graph/compose.h"
 #include "compiler/frontend/graph/shape_operands.h"
@@ -18,8 +18,8 @@ llvm::Expected<LossReduction> read_reduction(const OnnxNode& node) {
   return input_error(node.name, "expected reduction none, sum or mean, found '{0}'", reduction);
 }
 
-// Input error unless there are scores [n, classes, d ...] and one class [n, d ...] for each row of
-// them.
+// Returns an Input error unless there are scores [n, classes, d ...] and one class [n, d ...] for
+// each row of them.
 llvm::Error expect_classes(const OnnxNode& node, const Compose& c, ir::ValueId scores,
                            ir::ValueId classes) {
   const llvm::ArrayRef<int32_t> dims = c.dims(scores);
@@ -39,7 +39,7 @@ ir::ValueId sum_of_all(Compose& c, ir::ValueId x) {
 }
 
 // Computes the loss from the logarithms of probabilities. Rows of class ignore_index count neither
-// in the loss nor in the divisor of a mean. `weights`: one per class, or kNoId.
+// in the loss nor in the divisor of a mean. `weights` has one per class, or is kNoId.
 ir::ValueId loss_of(Compose& c, ir::ValueId log_prob, ir::ValueId classes, ir::ValueId weights,
                     LossReduction reduction, std::optional<int64_t> ignored_class) {
   const llvm::SmallVector<int64_t, 4> rows(c.dims(classes).begin(), c.dims(classes).end());

@@ -1,4 +1,4 @@
-// Gemm and MatMul: with constant float weights, which are packed, or with any two operands.
+// Imports Gemm and MatMul: with constant float weights, which are packed, or with any two operands.
 #include <algorithm>
 #include <cmath>
 
@@ -31,7 +31,7 @@ std::vector<float> scaled(llvm::ArrayRef<float> w, float factor) {
   return result;
 }
 
-// True if Gemm's C is a bias per column: its dims broadcast to [m, n] with every row alike.
+// Returns true if Gemm's C is a bias per column: its dims broadcast to [m, n] with every row alike.
 bool is_per_column(llvm::ArrayRef<int64_t> dims, int64_t n) {
   if (dims.empty()) return true;
   if (dims.size() > 2 || (dims.back() != 1 && dims.back() != n)) return false;
@@ -114,7 +114,7 @@ llvm::Error import_packed_gemm(const OnnxNode& node, Importer& importer, const G
   return c.bind(plus_c(node, c, gemm, packed_product(c, x, w, {})));
 }
 
-// True for floats and constant weights of rank 2.
+// Returns true for floats and constant weights of rank 2.
 llvm::Expected<bool> is_packed(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 1));
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 1));

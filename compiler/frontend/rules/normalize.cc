@@ -1,4 +1,4 @@
-// Normalisations, by the operand's own statistics or by those of the training set.
+// Imports normalisations, by the operand's own statistics or by those of the training set.
 #include <algorithm>
 #include <cmath>
 
@@ -41,7 +41,7 @@ ir::ValueId normalized(Compose& c, ir::ValueId x, int32_t axes_mask, float epsil
   return c.node(OpKind::Normalize, params, inputs);
 }
 
-// Input error unless operand `i` has `count` elements in one dim.
+// Returns an Input error unless operand `i` has `count` elements in one dim.
 llvm::Error expect_vector(const OnnxNode& node, Importer& importer, size_t i, int64_t count) {
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, i));
   if (dims.size() == 1 && dims[0] == count) return llvm::Error::success();
@@ -79,7 +79,8 @@ llvm::Error scale_and_shift(const OnnxNode& node, Importer& importer, float epsi
   std::vector<float> weights(channels);
   std::vector<float> bias(channels);
   for (int64_t i = 0; i < channels; ++i) {
-    // In double, because folding must not add an error of its own to the network's.
+    // This is computed in double, because folding must not add an error of its own to the
+    // network's.
     const double factor = scale[i] / std::sqrt(double{variance[i]} + epsilon);
     weights[i] = static_cast<float>(factor);
     bias[i] = static_cast<float>(shift[i] - mean[i] * factor);

@@ -19,13 +19,13 @@ llvm::Expected<int32_t> pad_kind(const OnnxNode& node) {
   return input_error(node.name, "expected mode constant, reflect, edge or wrap, found '{0}'", mode);
 }
 
-// Elements put around one axis; negative counts remove elements.
+// Counts the elements to put around one axis; negative counts remove elements.
 struct AxisPad {
   int64_t begin = 0;
   int64_t end = 0;
 };
 
-// Applies negative pads first, as a slice. Input error if nothing is left to pad with.
+// Applies negative pads first, as a slice. Returns an Input error if nothing is left to pad with.
 llvm::Expected<ir::ValueId> crop(const OnnxNode& node, Compose& c, ir::ValueId x,
                                  llvm::ArrayRef<int64_t> dims,
                                  llvm::MutableArrayRef<AxisPad> pads) {

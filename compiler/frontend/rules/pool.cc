@@ -1,5 +1,5 @@
-// Pooling, and MaxUnpool. Max and Average of f32 over one or two axes become Pool2d, which has the
-// fast kernels; all others become a PoolNd.
+// Imports pooling, and MaxUnpool. Max and Average of f32 over one or two axes become Pool2d, which
+// has the fast kernels; all others become a PoolNd.
 #include <algorithm>
 #include <optional>
 
@@ -14,7 +14,7 @@
 namespace codl::compiler {
 namespace {
 
-// The operands and parameters of a pooling.
+// Holds the operands and parameters of a pooling.
 struct Pooling {
   llvm::SmallVector<int64_t, 4> x;
   DType dtype = DType::F32;
@@ -44,8 +44,8 @@ llvm::Expected<Pooling> read_pooling(const OnnxNode& node, const Importer& impor
   return pool;
 }
 
-// True if every window of Pool2d would have an element (Pool2d has no answer for others), and its
-// kernels take the padding.
+// Returns true if every window of Pool2d would have an element (Pool2d has no answer for others),
+// and its kernels take the padding.
 bool fits_pool2d(const Pooling& pool) {
   const llvm::ArrayRef<SpatialAxis> axes = pool.window.axes;
   if (axes.size() > 2 || pool.dtype != DType::F32) return false;

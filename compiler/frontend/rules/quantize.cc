@@ -1,5 +1,5 @@
-// Quantisation, by formulas in f32: round(x / scale) + zero point, saturated, and back; products of
-// quantised operands by integer arithmetic.
+// Writes quantisation as formulas in f32: round(x / scale) + zero point, saturated, and back.
+// Products of quantised operands are computed by integer arithmetic.
 #include <algorithm>
 
 #include "compiler/frontend/graph/shape_operands.h"
@@ -197,7 +197,7 @@ ir::ValueId per_channel(Compose& c, ir::ValueId parameter, int64_t axis, size_t 
   return count == 1 ? c.reshape(parameter, {}) : along(c, parameter, axis, rank);
 }
 
-// Indices of a quantised convolution's operands.
+// Holds the indices of a quantised convolution's operands.
 struct ConvOperands {
   size_t w = 0;
   size_t x_zero_point = 0;

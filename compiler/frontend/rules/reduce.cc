@@ -1,5 +1,5 @@
-// Reductions over axes, running sums, and functions normalised along an axis: Softmax and related
-// ones.
+// Imports reductions over axes, running sums, and functions normalised along an axis: Softmax and
+// related ones.
 #include <limits>
 
 #include "compiler/frontend/graph/shape_operands.h"
@@ -17,7 +17,7 @@ struct Reduction {
   bool reduces_none = false;  // without axes it reduces none, instead of all
 };
 
-// A bit per axis.
+// Has a bit per axis.
 using AxesMask = uint32_t;
 
 llvm::Expected<AxesMask> mask_of(const OnnxNode& node, llvm::ArrayRef<int64_t> axes, size_t rank) {
@@ -79,8 +79,8 @@ llvm::Error reduce_none(const OnnxNode& node, Importer& importer, const Reductio
   return c.bind(c.filled(dtype, value, dims));
 }
 
-// True for a mean over height and width. It is a pooling of the whole map, which runs in the map's
-// layout and on the GPU.
+// Returns true for a mean over height and width. It is a pooling of the whole map, which runs in
+// the map's layout and on the GPU.
 bool is_map_mean(const Reduction& reduction, const ir::TensorType& x, AxesMask mask) {
   return reduction.kind == kReduceMean && x.dtype == DType::F32 && x.rank() == 4 && mask != 0 &&
          (mask & 3) == 0;
@@ -285,7 +285,7 @@ ir::ValueId normalized(Compose& c, Kin kin, ir::ValueId x, int32_t axis) {
                 SoftmaxParams{.axis = axis, .is_log = kin == Kin::LogSoftmax ? 1 : 0}, {x});
 }
 
-// Before opset 13 it runs over all dims from `axis` on, taken together.
+// Before opset 13 Softmax runs over all dims from `axis` on, taken together.
 template <Kin kKin>
 llvm::Error import_softmax_7(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(axis_attribute, node.int_or("axis", 1));

@@ -1,4 +1,4 @@
-// Rules that change the size of maps: Resize, Upsample, DepthToSpace, SpaceToDepth.
+// Holds rules that change the size of maps: Resize, Upsample, DepthToSpace, SpaceToDepth.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,7 @@ namespace {
 
 // ---- Resize ----
 
-// The facts known of a Resize, per axis of x.
+// Holds what is known of a Resize, per axis of x.
 struct ResizeAxes {
   llvm::SmallVector<int32_t, 4> axes;  // axes of the operands, in their order
   Dims64 dims;                         // dims of the output
@@ -91,7 +91,7 @@ ir::ValueId roi_over_all_axes(Compose& c, ir::ValueId roi, llvm::ArrayRef<int32_
                   0);
 }
 
-// Operands over all axes of x; kNoId: none.
+// Holds operands over all axes of x; kNoId if there is none.
 struct ResizeOperands {
   ir::ValueId scales = ir::kNoId;
   ir::ValueId roi = ir::kNoId;
@@ -144,7 +144,7 @@ ir::ValueId resize_along(Compose& c, const ResizeParams& params, const ResizeAxe
   return resize_node(c, params, scales, one, c.cast(x, DType::F32), dims);
 }
 
-// `scales`: one per axis of `resized.axes`, computed; or kNoId.
+// `scales` is one per axis of `resized.axes`, computed; or kNoId.
 llvm::Error resize(const OnnxNode& node, Importer& importer, Compose& c, ResizeParams params,
                    ResizeAxes resized, ir::ValueId scales, ir::ValueId roi) {
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
@@ -190,7 +190,7 @@ llvm::Error apply_scales(const OnnxNode& node, Importer& importer, llvm::ArrayRe
   const auto declared = importer.declared_dims(node, 0);
   for (size_t i = 0; i < resized.axes.size(); ++i) {
     const int32_t axis = resized.axes[i];
-    // In f32, as ONNX Runtime computes it.
+    // The length is computed in f32, as in ONNX Runtime.
     const float length = static_cast<float>(resized.dims[axis]) * scales[i];
     if (!(scales[i] > 0) || !(length >= 0 && length <= kMaxDim))
       return input_error(node.name, "expected scales over 0 for dims of at most {0}, found {1}",
@@ -245,7 +245,7 @@ ir::ValueId common_scale(Compose& c, llvm::StringRef policy, ir::ValueId sizes,
   return c.expand(c.reduce(kind, scales, {0}), {count});
 }
 
-// Inputs since opset 11: x, roi, scales, sizes.
+// Since opset 11 the inputs are x, roi, scales, sizes.
 constexpr size_t kRoi = 1;
 constexpr size_t kScales = 2;
 constexpr size_t kSizes = 3;
@@ -276,7 +276,7 @@ llvm::Expected<ResizeAxes> resize_axes(const OnnxNode& node, llvm::ArrayRef<int6
   return resized;
 }
 
-// Input error unless operand `i` has `count` elements.
+// Returns an Input error unless operand `i` has `count` elements.
 llvm::Error expect_elements(const OnnxNode& node, Importer& importer, size_t i, size_t count) {
   auto dims = importer.dims_of(node, i);
   if (!dims) return dims.takeError();
@@ -339,8 +339,8 @@ llvm::Error import_resize_11(const OnnxNode& node, Importer& importer) {
   return resize(node, importer, c, params, resized, scales, roi);
 }
 
-// Upsample, and Resize before opset 11: coordinates are divided by the scale, and rounded as
-// `nearest` says. The scales are constant, or operand 1.
+// Imports Upsample, and Resize before opset 11: coordinates are divided by the scale, and rounded
+// as `nearest` says. The scales are constant, or operand 1.
 llvm::Error upsample(const OnnxNode& node, Importer& importer, int32_t nearest,
                      std::optional<std::vector<float>> scales) {
   CODL_ASSIGN_OR_RETURN(kind, interpolation(node));

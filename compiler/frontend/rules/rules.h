@@ -1,5 +1,5 @@
-// The import rules, by group: <group>.cc has the rules and their entries. Entries for the forms of
-// an operator in different opsets stand next to each other.
+// Declares the import rules by group: <group>.cc has the rules and their entries. Entries for the
+// forms of an operator in different opsets stand next to each other.
 #pragma once
 
 #include <initializer_list>

@@ -1,4 +1,4 @@
-// GridSample, RoiAlign and DeformConv.
+// Imports GridSample, RoiAlign and DeformConv.
 #include "compiler/frontend/graph/compose.h"
 #include "compiler/frontend/graph/shape_operands.h"
 #include "compiler/frontend/graph/spatial.h"
@@ -81,9 +81,9 @@ llvm::Error import_roi_align_16(const OnnxNode& node, Importer& importer) {
 
 // ---- DeformConv ----
 
-// A convolution whose taps read the map where an operand says, even between its elements. Operands:
-// x[n,c,h,w], w[oc,c/groups,kh,kw], offsets[n,offset_groups*taps*2,oh,ow] with the row's before the
-// column's, bias[oc], mask[n,offset_groups*taps,oh,ow].
+// Describes a convolution whose taps read the map where an operand says, even between its elements.
+// The operands are x[n,c,h,w], w[oc,c/groups,kh,kw], offsets[n,offset_groups*taps*2,oh,ow] with the
+// row's before the column's, bias[oc], mask[n,offset_groups*taps,oh,ow].
 struct DeformConv {
   Dims64 x;
   Dims64 w;

@@ -1,5 +1,5 @@
-// Operators that choose elements by their contents, and those that mark positions: Compress,
-// NonZero, NonMaxSuppression, TopK, OneHot, Trilu, EyeLike.
+// Imports operators that choose elements by their contents, and those that mark positions:
+// Compress, NonZero, NonMaxSuppression, TopK, OneHot, Trilu, EyeLike.
 //
 // The first four choose a number of elements that is known only at run time: their outputs are
 // planned with the largest number, and the actual one is an extent.
@@ -68,7 +68,7 @@ llvm::Error import_non_max_suppression(const OnnxNode& node, Importer& importer)
   CODL_ASSIGN_OR_RETURN(score_dims, importer.dims_of(node, 1));
   if (score_dims.size() != 3)
     return input_error(node.name, "expected scores of rank 3, found {0}", score_dims.size());
-  // The limit of boxes per class; without the operand it is 0.
+  // This limits the boxes per class; without the operand it is 0.
   int64_t most = is_given(node, importer, 2) ? score_dims[2] : 0;
   if (most != 0 && importer.is_constant(node, 2)) {
     CODL_ASSIGN_OR_RETURN(limit, importer.int_constant(node, 2, IntegerUse::Bound));
@@ -87,7 +87,7 @@ llvm::Error import_non_max_suppression(const OnnxNode& node, Importer& importer)
                                    {c.operand_as(0, DType::F32), c.operand_as(1, DType::F32),
                                     c.operand_as(2, DType::I64), threshold(3), threshold(4)});
   const ir::ValueId selected = c.slice(found, 0, 0, rows);
-  // Rows of -1 follow the boxes found.
+  // Rows of -1 follow the boxes that are found.
   const ir::ValueId batches = c.slice(selected, 1, 0, 1);
   const ir::ValueId count =
       count_true(c, c.binary(kBinaryGreaterOrEqual, batches, int_scalar(c, 0)));

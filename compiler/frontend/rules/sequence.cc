@@ -1,5 +1,6 @@
-// Sequences and optionals. A plan has neither. In the importer a sequence is a list of names, whose
-// length and positions must be known, and an optional is its element or known to be absent.
+// Imports sequences and optionals. A plan has neither. In the importer a sequence is a list of
+// names, whose length and positions must be known, and an optional is its element or known to be
+// absent.
 #include <algorithm>
 
 #include "compiler/frontend/graph/rewrite.h"
@@ -14,7 +15,7 @@ using Names = Rewrite::Names;
 using Sequence = Importer::Sequence;
 
 // Returns the position that operand `i` gives, in `count` tensors counted from the front or the
-// back. `has_end`: the position after the last, counted from the front, is allowed, too.
+// back. With `has_end` the position after the last, counted from the front, is allowed, too.
 llvm::Expected<size_t> known_position(const OnnxNode& node, Importer& importer, size_t i,
                                       size_t count, bool has_end = false) {
   if (!importer.is_constant(node, i)) return needs_constant(node, importer, i, "position");
@@ -169,8 +170,8 @@ llvm::Error import_split_to_sequence(const OnnxNode& node, Importer& importer) {
   return importer.bind_sequence(node, std::move(sequence));
 }
 
-// SequenceMap(sequence, operands ...) -> sequences: the body is unrolled for each element. An
-// operand is a sequence of equal length, or a tensor that every element's body reads.
+// Imports SequenceMap(sequence, operands ...) -> sequences: the body is unrolled for each element.
+// An operand is a sequence of equal length, or a tensor that every element's body reads.
 llvm::Error import_sequence_map(const OnnxNode& node, Importer& importer) {
   const OnnxAttribute* body = node.find("body");
   if (body == nullptr || body->graph == nullptr)

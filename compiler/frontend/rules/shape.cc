@@ -1,5 +1,5 @@
-// Rules that read a value's shape or give its elements another: Shape, Size, Reshape, Flatten,
-// Squeeze, Unsqueeze, Transpose.
+// Holds rules that read a value's shape or give its elements another: Shape, Size, Reshape,
+// Flatten, Squeeze, Unsqueeze, Transpose.
 //
 // Exporters compute shapes with them too, so every rule takes every type, and values without
 // elements.
@@ -66,7 +66,7 @@ llvm::Error import_size(const OnnxNode& node, Importer& importer) {
 
 // ---- the same elements, other dims ----
 
-// Returns the output dim of an input dim; -1: none.
+// Returns the output dim of an input dim, or -1 if it has none.
 using DimMap = std::function<int64_t(int32_t)>;
 
 llvm::Error reshape_to(const OnnxNode& node, Importer& importer, llvm::ArrayRef<int64_t> dims,

@@ -15,8 +15,8 @@ namespace {
 
 const double kTau = 2 * std::acos(-1.0);
 
-// Limits of windows and transforms, and of the elements of a filter matrix. No network for sound
-// has more. The importer makes such constants from a few bytes of the file each.
+// These limit windows and transforms, and the elements of a filter matrix. No network for sound has
+// more. The importer makes such constants from a few bytes of the file each.
 constexpr int64_t kMaxLength = 4096;
 constexpr int64_t kMaxFilterWeights = int64_t{1} << 18;
 
@@ -84,8 +84,8 @@ llvm::Error import_blackman_window(const OnnxNode& node, Importer& importer) {
 struct Transform {
   int64_t length = 0;
   bool is_inverse = false;
-  // Forwards: the result is only the half that determines a real signal. Inverse: that half becomes
-  // a real signal.
+  // The forward transform gives only the half that determines a real signal; the inverse makes a
+  // real signal of that half.
   bool is_onesided = false;
 
   int64_t half() const { return length / 2 + 1; }

@@ -1,4 +1,4 @@
-// Slice and Split.
+// Imports Slice and Split.
 //
 // With constant operands they become one Slice node. Otherwise the indices are computed at run time
 // and the elements gathered; their number follows from the dims that the model declares, or is an
@@ -13,7 +13,7 @@
 namespace codl::compiler {
 namespace {
 
-// Elements start, start + step ... along one axis.
+// Describes elements start, start + step ... along one axis.
 struct AxisRange {
   int64_t start = 0;
   int64_t step = 1;
@@ -179,7 +179,7 @@ llvm::Error import_split_13(const OnnxNode& node, Importer& importer) {
 
 // ---- Slice ----
 
-// Operands of a Slice, as far as they are known now.
+// Holds the operands of a Slice, as far as they are known now.
 struct SliceOperands {
   std::optional<std::vector<int64_t>> starts;
   std::optional<std::vector<int64_t>> ends;
@@ -293,7 +293,7 @@ llvm::Error slice_declared(const OnnxNode& node, Importer& importer, const Slice
   for (int64_t i = 0; i < rank; ++i) {
     if (!may_change[i]) continue;
     const ir::ValueId step = of_dim(c, axes, steps, i, 1);
-    // Clamped below, too: with a step of -1, the smallest start means the end.
+    // It is clamped below, too: with a step of -1, the smallest start means the end.
     const ir::ValueId start = clamp(
         c, from_front(c, of_dim(c, axes, starts, i, 0), int_scalar(c, dims[i])), 0, dims[i] - 1);
     const ir::ValueId index = c.add(start, c.mul(iota(c, declared[i]), step));

@@ -5,8 +5,8 @@
 namespace codl::compiler {
 namespace {
 
-// Sorted by operator, then opset, whatever the groups are, because --list-ops and the documents
-// print it.
+// The entries are sorted by operator, then opset, whatever the groups are, because --list-ops and
+// the documents print them.
 std::vector<ImportEntry> all_entries() {
   std::vector<ImportEntry> entries;
   for (const auto& group :
