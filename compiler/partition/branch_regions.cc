@@ -5,7 +5,7 @@
 namespace codl::compiler {
 namespace {
 
-// The parts of nodes [first, end) that no value connects.
+// Returns the parts of nodes [first, end) that no value connects.
 std::vector<std::vector<ir::NodeId>> branches_of(const ir::Graph& graph, ir::NodeId first,
                                                  ir::NodeId end) {
   std::vector<ir::NodeId> group(end - first);

@@ -8,14 +8,14 @@
 
 namespace codl::compiler {
 
-// Nodes up to one that every path passes, which is the last, and the branches before it, each with
-// its nodes in graph order, in the order of their first nodes.
+// Holds nodes up to one that every path passes, which is the last, and the branches before it. Each
+// branch has its nodes in graph order; branches are in the order of their first nodes.
 struct BranchRegion {
   std::vector<std::vector<ir::NodeId>> branches;
   ir::NodeId meeting = ir::kNoId;
 };
 
-// In graph order; every node is in one of them.
+// Returns regions in graph order; every node is in one of them.
 std::vector<BranchRegion> branch_regions(const ir::Graph& graph);
 
 }  // namespace codl::compiler

@@ -1,4 +1,4 @@
-// The independent check of a partition plan; see partition_plan.h for what must hold.
+// Checks a partition plan independently; partition_plan.h says what must hold.
 #include <algorithm>
 
 #include "compiler/ops/op_spec.h"

@@ -54,7 +54,7 @@ bool touches_application_memory(const ir::Graph& graph, const ir::Node& node) {
                      [&](ir::ValueId input) { return graph.value(input).is_input; });
 }
 
-// Equal uses have one key; others hardly ever share it. Which node is last decides no time.
+// Equal uses have one key; others hardly ever share it. No time depends on which node is last.
 uint64_t key_of(ir::ValueId value, const ValueUse& use) {
   uint64_t key = value;
   const auto add = [&](int32_t high, int32_t low) {
@@ -73,12 +73,12 @@ uint64_t key_of(ir::ValueId value, const ValueUse& use) {
   add_region(use.read_as_image);
   add(use.boundary_unit[0], use.boundary_unit[1]);
   add(use.made_in ? static_cast<int32_t>(*use.made_in) : -1, use.is_read_in_chain);
-  // Two keys that llvm::DenseMap has for itself.
+  // llvm::DenseMap keeps two keys for itself.
   return key < UINT64_MAX - 1 ? key : 0;
 }
 
-// A launch of the whole node that is longer than limits allow and cannot be cut. The user may ask
-// for it all the same (--place).
+// Returns true if a launch of the whole node is longer than limits allow and cannot be cut. The
+// user may ask for it all the same (--place).
 bool exceeds_slice(const ir::NodeView& view, const KernelChoice& choice, const PlanLimits& limits,
                    const DeviceProfile& profile) {
   if (!limits.max_gpu_slice_us ||
@@ -174,7 +174,7 @@ std::optional<Segment> CostModel::whole(ir::NodeId node, Processor processor, La
 
 std::optional<KernelChoice> CostModel::choose_part(ir::NodeId node, Processor processor,
                                                    Layout maps, SplitDim dim, Range part) const {
-  // Mixed, one to one, because llvm::DenseMap looks at few bits of a number.
+  // The key is mixed, one to one, because llvm::DenseMap looks at few bits of a number.
   const PartKey key{mix_bits(uint64_t{node} << 24 | static_cast<uint64_t>(processor) << 16 |
                              static_cast<uint64_t>(maps) << 8 | static_cast<uint64_t>(dim)),
                     mix_bits(uint64_t{static_cast<uint32_t>(part.begin)} << 32 |
@@ -326,7 +326,7 @@ double CostModel::bring_us(ir::ValueId value, const ValueUse& use) const {
   const double bytes = static_cast<double>(value_shape(type, type.layout, {}).bytes);
   for (const Processor to : kProcessors) {
     const QueueUse& queue = use.queues[index_of(to)];
-    // A boundary that is handed over while the rest is computed is there in time.
+    // A boundary that is transferred while the rest is computed is there in time.
     if (queue.read.empty() || queue.computed.contains(queue.read) ||
         !value_tensors.boundary[index_of(other_of(to))].empty())
       continue;

@@ -1,4 +1,4 @@
-// Predicted costs of the alternatives that strategies choose between.
+// Predicts the costs of the alternatives that strategies choose between.
 #pragma once
 
 #include <array>
@@ -14,11 +14,11 @@
 
 namespace codl::compiler {
 
-// Where a value's parts are after the node that made it.
+// Says where a value's parts are after the node that made it.
 enum class Assignment { Cpu, Gpu, Height, OutputChannel };
 
-// The same, how the GPU has its part of a map: Nhwc or Image2d (Nhwc where it has none), and which
-// rows or channels, of `extent`, each processor has.
+// Adds how the GPU has its part of a map, Nhwc or Image2d (Nhwc where it has none), and which rows
+// or channels, of `extent`, each processor has.
 struct ValueSplit {
   Assignment assignment = Assignment::Cpu;
   Layout maps = Layout::Nhwc;
@@ -30,11 +30,11 @@ struct ValueSplit {
   // The value is on the CPU only.
   static ValueSplit on_cpu() { return {}; }
   static ValueSplit on_gpu(Layout maps) { return {Assignment::Gpu, maps, 1, {0, 1}, {0, 0}}; }
-  // Where a node that is placed so leaves its value.
+  // Returns where a node that is placed so leaves its value.
   static ValueSplit of(const NodePartition& node_partition);
 };
 
-// Consecutive nodes that are placed alike: one node, or a chain.
+// Holds consecutive nodes that are placed alike: one node, or a chain.
 struct Segment {
   std::vector<NodePartition> node_partitions;
   ValueSplit output;      // where its last node's result is
@@ -44,7 +44,7 @@ struct Segment {
 class CostModel {
  public:
   // Borrows the graph, which must not change while the model is used, and the predictor. A node is
-  // not whole on the GPU where that takes a launch longer than `limits` allow. `packings`:
+  // not whole on the GPU where that takes a launch longer than `limits` allow. `packings` is
   // PartitionOptions::packings.
   CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
             const PlanLimits& limits = {}, std::vector<PackingSet> packings = {});
@@ -52,17 +52,17 @@ class CostModel {
   const ir::Graph& graph() const { return graph_; }
   const DeviceProfile& profile() const { return predictor_.profile(); }
 
-  // The layouts that maps may have on the GPU, the device's own first.
+  // Returns the layouts that maps may have on the GPU, the device's own first.
   llvm::ArrayRef<Layout> gpu_maps() const;
 
-  // The layout that the node's maps have on the GPU where `preferred` is asked for; Nhwc where no
-  // kernel runs it there.
+  // Returns the layout that the node's maps have on the GPU where `preferred` is asked for; Nhwc
+  // where no kernel runs it there.
   Layout gpu_maps_of(ir::NodeId node, Layout preferred) const {
     const auto& choice = choose_whole(node, Processor::Gpu, preferred);
     return choice ? choice->maps : Layout::Nhwc;
   }
 
-  // compiler/partition/split_geometry.h's, known before.
+  // Returns the rule of compiler/partition/split_geometry.h, which is computed only once.
   const std::optional<SplitRule>& split_rule(ir::NodeId node, SplitDim dim) const {
     return split_rules_[dim == SplitDim::OutputChannel][node];
   }
@@ -88,7 +88,8 @@ class CostModel {
   std::optional<double> part_us(ir::NodeId node, Processor processor, SplitDim dim,
                                 Range part) const;
 
-  // The GPU share at which both processors of [first, last] would end together if time were linear.
+  // Returns the GPU share at which both processors of [first, last] would end together if time were
+  // linear.
   std::optional<double> balanced_ratio(ir::NodeId first, ir::NodeId last,
                                        Layout maps = Layout::Image2d) const;
 
@@ -98,7 +99,7 @@ class CostModel {
            predictor_.transfer().synchronisation_us(0, false);
   }
 
-  // A value that is made before a segment, and how the segment uses it.
+  // Describes a value that is made before a segment, and how the segment uses it.
   struct OutsideRead {
     ir::ValueId value = ir::kNoId;
     ValueUse use;  // nothing is computed yet
@@ -106,29 +107,31 @@ class CostModel {
   using OutsideReads = llvm::SmallVector<OutsideRead, 2>;
   OutsideReads outside_reads(const Segment& segment) const;
 
-  // Time to bring what a segment reads from outside to where it is read and into the layout in
-  // which it is read, if the nodes before left their values at `before`: the schedule's steps that
-  // do so, one after the other, with the map with which the host writes its part, and the waits.
+  // Returns the time to bring what a segment reads from outside to where it is read, in the layout
+  // in which it is read, if the nodes before left their values at `before`. It counts the
+  // schedule's steps that do so, one after the other, the map with which the host writes its part,
+  // and the waits.
   double transfer_us(const ValueSplit& before, llvm::ArrayRef<OutsideRead> reads) const;
   double transfer_us(const ValueSplit& before, const Segment& segment) const {
     return transfer_us(before, outside_reads(segment));
   }
 
  private:
-  // Both processors have a kernel for all of it.
+  // Returns true if both processors have a kernel for all of it.
   bool can_be_split(ir::NodeId node) const { return on_cpu_[node] && on_gpu_[0][node]; }
-  // choose_kernel() with maps in layout `maps`, or where there is no kernel for that, in another.
+  // Calls choose_kernel() with maps in layout `maps`, or in another where no kernel takes that.
   std::optional<KernelChoice> choose(ir::NodeId node, Processor processor, Layout maps,
                                      SplitDim dim, Range part, bool other_processor_busy) const;
   // Returns the choice for the whole node, made at the start.
   const std::optional<KernelChoice>& choose_whole(ir::NodeId node, Processor processor,
                                                   Layout maps) const;
-  // choose() for a part of a split node. Longer and longer chains ask for the same ones.
+  // Calls choose() for a part of a split node, once for each part: longer and longer chains ask for
+  // the same ones.
   std::optional<KernelChoice> choose_part(ir::NodeId node, Processor processor, Layout maps,
                                           SplitDim dim, Range part) const;
-  // transfer_us() for one value, each use asked for once.
+  // Returns transfer_us() for one value, and asks for each use only once.
   double bring_us(ir::ValueId value, const ValueUse& use) const;
-  // The time of its steps without waits; infinite where no kernel moves the value.
+  // Returns the time of its steps without waits; infinite where no kernel moves the value.
   double steps_us(ir::ValueId value, const ValueUse& use, const ValueTensors& value_tensors) const;
   // Returns the time of the conversions that the GPU makes between the nodes of a chain.
   double conversions_us(llvm::ArrayRef<NodePartition> node_partitions) const;
@@ -142,14 +145,14 @@ class CostModel {
   const std::vector<PackingSet> packings_;              // indexed by node; empty: all
   std::vector<std::optional<KernelChoice>> on_cpu_;     // indexed by node
   std::vector<std::optional<KernelChoice>> on_gpu_[2];  // the same, with maps in Nhwc and Image2d
-  // A part: node, processor, layout, dim and range.
+  // Identifies a part by node, processor, layout, dim and range.
   using PartKey = std::pair<uint64_t, uint64_t>;
   mutable llvm::DenseMap<PartKey, std::optional<KernelChoice>> known_parts_;
-  // For Height and OutputChannel; indexed by node.
+  // Hold the rules for Height and OutputChannel, by node.
   std::vector<std::optional<SplitRule>> split_rules_[2];
   mutable llvm::DenseMap<uint64_t, double> known_ways_;  // bring_us(), by value and use
   TensorPlacer placer_;
-  // The value at hand, of all.
+  // Hold the value that is being priced, at its index.
   mutable std::vector<ValueTensors> value_tensors_;
   mutable std::vector<ValueState> states_;
   mutable SegmentSteps steps_;

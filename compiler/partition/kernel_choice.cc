@@ -78,7 +78,7 @@ void each_candidate(OpKind op, Processor processor, kernels::StepShape& step,
   }
 }
 
-// A node whose values lie in memory of one queue if the other touches neither.
+// Returns true for a node whose values lie in memory of one queue if the other touches neither.
 bool may_stay_in_place(const ir::NodeView& node) {
   if (node.input_count() != 1 || node.graph.is_output(node.node.output)) return false;
   const ir::Value& input = node.input_value(0);
@@ -120,7 +120,7 @@ void each_kernel(const ir::NodeView& node, Processor processor, Layout maps, Spl
   step.operand_count = input_count + 1;
   step.part_dim = dim;
   if (dim != SplitDim::None) step.part = part;
-  // Where the queues share one of both, it is moved: at least this is what it takes.
+  // If the queues share operand or result, the value is moved, and the step takes at least this.
   const bool may_stay = may_stay_in_place(node);
   const auto prepare = [&](const KernelInfo& kernel) {
     const Storage memory = processor == Processor::Cpu ? Storage::Host : Storage::Device;

@@ -1,4 +1,5 @@
-// Which kernel runs a node, or a part of it, on a processor, and how long that takes.
+// Chooses the kernel that runs a node, or a part of it, on a processor, and tells how long that
+// takes.
 #pragma once
 
 #include <optional>
@@ -12,36 +13,36 @@
 
 namespace codl::compiler {
 
-// The layouts in which a part of the node on `processor` may have its maps, its values of type
-// Nhwc: Nhwc, and before it Image2d on a GPU that works on images.
+// Returns the layouts in which a part of the node on `processor` may have its maps (values of type
+// Nhwc): Nhwc, and before it Image2d on a GPU that works on images.
 llvm::ArrayRef<Layout> map_layouts(const ir::NodeView& node, Processor processor,
                                    const DeviceProfile& profile);
 
-// The layout of a value on a processor that has its maps in `maps`.
+// Returns the layout of a value on a processor that has its maps in `maps`.
 constexpr Layout layout_with(const ir::TensorType& type, Layout maps) {
   return type.layout == Layout::Nhwc ? maps : type.layout;
 }
 
-// The operand of a step that reads or writes a value on `processor`. Not for packed constants.
-// rows: the window held; empty: all rows.
+// Returns the operand of a step that reads or writes a value on `processor`, but not a packed
+// constant. `rows` is the window that is held; empty stands for all rows.
 kernels::OperandShape value_shape(const ir::TensorType& type, Layout layout, Range rows);
 
-// The operand of constant number `operand` of a node in the form that `kernel` reads.
+// Returns the operand of constant number `operand` of a node in the form that `kernel` reads.
 kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
                                      const KernelInfo& kernel);
 
-// int32 `groups` of a convolution, 1 for every other op.
+// Returns int32 `groups` of a convolution, 1 for every other op.
 int32_t groups_of(const ir::Node& node);
 
-// Every kernel of kernels.def that can compute `part` along `dim` of the node on `processor` with
-// maps in layout `maps`: the device's limits of images and work-groups fit, its contract accepts
-// the step, and the profile has a model. Kernels of any dtype only where none is made for the
-// dtype. The step lives as long as the call.
+// Visits every kernel of kernels.def that can compute `part` along `dim` of the node on `processor`
+// with maps in layout `maps`: the device's limits of images and work-groups fit, its contract
+// accepts the step, and the profile has a model. Kernels of any dtype count only if none is made
+// for the dtype. The step lives as long as the call.
 void each_kernel(const ir::NodeView& node, Processor processor, Layout maps, SplitDim dim,
                  Range part, const LatencyPredictor& predictor,
                  llvm::function_ref<void(const kernels::StepShape& step)> visit);
 
-// The same for the whole node, in each layout that its maps may have.
+// Does the same for the whole node, in each layout that its maps may have.
 void each_kernel(const ir::NodeView& node, Processor processor, const LatencyPredictor& predictor,
                  llvm::function_ref<void(const kernels::StepShape& step)> visit);
 
@@ -60,13 +61,13 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
                                           bool other_processor_busy,
                                           PackingSet packings = kAllPackings);
 
-// Which kernel moves a value between two memories of a processor: the Convert with the least
-// predicted time for the operands and the part of `step`, whose kernel does not matter. Null if
-// there is none.
+// Returns the kernel that moves a value between two memories of a processor: the Convert with the
+// least predicted time for the operands and the part of `step`, whose own kernel does not matter.
+// Returns null if there is none.
 const KernelInfo* choose_mover(kernels::StepShape step, Processor processor,
                                const LatencyPredictor& predictor);
 
-// Output rows that the kernel computes together: fewer take as long.
+// Returns how many output rows the kernel computes together: fewer take as long.
 int32_t rows_at_once(const KernelInfo& kernel);
 
 }  // namespace codl::compiler

@@ -10,8 +10,8 @@ namespace {
 
 constexpr double kMiB = 1 << 20;
 
-// Scores of plans that meet all limits end here; beyond, a unit of excess counts as much. In int64
-// there is room for kMaxExcess of them.
+// Scores of plans that meet all limits end here; from here on, a unit of excess counts as much. In
+// int64 there is room for kMaxExcess of them.
 constexpr double kMaxMet = 1e17;
 constexpr double kMaxExcess = 80;
 

@@ -1,4 +1,4 @@
-// The objective and the limits that the user sets for a plan.
+// Holds the objective and the limits that the user sets for a plan.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@ namespace codl::compiler {
 // The search minimises a plan's predicted time or its predicted energy.
 enum class Objective { Latency, Energy };
 
-// As --objective and reports have them.
+// --objective and reports use these names.
 inline constexpr const char* kObjectiveNames[] = {"latency", "energy"};
 
 // --place may say this in place of a node's name.
 inline constexpr char kEveryNode[] = "*";
 
-// --place: where a node is computed.
+// Says where a node is computed (--place).
 struct UserPlace {
   std::string node;  // its name in the graph after the passes (--dump=graph)
-  // The processor that computes all of it; nothing: both do, each its part.
+  // This processor computes all of it; if it is unset, both compute their part.
   std::optional<Processor> processor;
   SplitDim split_dim = SplitDim::None;  // if on both: Height or OutputChannel
   double gpu_share = 0;                 // if on both: share of the rows or channels, in (0, 1)
 };
 
-// --max-weights: bytes of weights that a plan may have, with all of its variants.
+// Limits the bytes of weights that a plan may have, with all of its variants (--max-weights).
 struct WeightLimit {
   // A quarter more than the model's weights have, as constants of the compiled graph, is room for
   // the transforms that save most time for their bytes.
@@ -39,32 +39,32 @@ struct WeightLimit {
 
   std::optional<double> ratio = kDefaultRatio;  // multiple of the bytes of the model's weights
   std::optional<uint64_t> bytes;                // in place of the ratio; neither: no limit
-  // Set by the user: a plan that exceeds it is an error.
+  // The user set it, so that a plan that exceeds it is an error.
   bool is_asked = false;
 
   std::optional<uint64_t> bytes_for(uint64_t model_bytes) const;
 };
 
-// The most that each variant of a plan may take. Unset fields limit nothing.
+// Says how much each variant of a plan may take at most. Unset fields limit nothing.
 struct PlanLimits {
   std::optional<double> gpu_share;  // 0 to 1: GPU busy, of the run's predicted time
-  // Microseconds of GPU work that nothing can interrupt: one launch, and all that is enqueued ahead
-  // of what another program asks for.
+  // Bounds the microseconds of GPU work that nothing can interrupt: one launch, and all that is
+  // enqueued before another program's request.
   std::optional<double> max_gpu_slice_us;
   std::optional<uint64_t> max_arena_bytes;  // PlanFigures::arena_bytes
   std::optional<uint32_t> max_syncs;        // waits of one queue for another
-  // The percentage of multiply-adds (or of nodes, if there are none) that has no GPU kernel, 0 to
-  // 100. No plan changes it: it depends on the network and the device.
+  // Bounds the percentage of multiply-adds (or of nodes, if there are none) that has no GPU kernel,
+  // 0 to 100. No plan changes it: it depends on the network and the device.
   std::optional<double> max_fallback_percent;
   WeightLimit max_weights;  // limits the plan, not each variant
   std::vector<UserPlace> places;
 
-  // Whether there is a limit that depends on the plan as a whole.
+  // Returns true if there is a limit that depends on the plan as a whole.
   bool limit_plans() const { return gpu_share || max_gpu_slice_us || max_arena_bytes || max_syncs; }
 };
 
-// The figures that limits and objectives compare. All are predicted, for a device without other
-// load.
+// Holds the figures that limits and objectives compare. All are predicted, for a device without
+// other load.
 struct PlanFigures {
   double predicted_us = 0;
   double gpu_share = 0;             // GPU time as a share of predicted_us
@@ -86,16 +86,17 @@ struct LimitCheck {
   std::string text;   // "expected at most ..., found ..."
 };
 
-// All limits on plans that are set, in the order of PlanLimits. `variant`: the plan's name.
+// Returns all limits on plans that are set, in the order of PlanLimits. `variant` is the plan's
+// name.
 std::vector<LimitCheck> check_limits(const PlanFigures& figures, const PlanLimits& limits,
                                      llvm::StringRef variant);
 
-// The one judgement of plans: less is better, and a plan that meets all limits is less than any
-// that does not; of these the one that is less far beyond is less. Whole numbers, so that equal
+// Scores a plan; less is better. A plan that meets all limits scores less than any that does not;
+// of the others, the one nearer to its limits scores less. Scores are whole numbers, so that equal
 // plans are equal on every machine.
 int64_t score_of(const PlanFigures& figures, Objective objective, const PlanLimits& limits);
 
-// Where limits are not kept, but what is beyond them makes the objective so much worse: by `weight`
+// Scores a plan without keeping the limits. Exceeding them makes the objective worse by `weight`
 // times the excess as a share of the limit.
 int64_t weighted_score_of(const PlanFigures& figures, Objective objective, const PlanLimits& limits,
                           double weight);
@@ -107,15 +108,15 @@ bool meets(const PlanLimits& limits, const PlanFigures& figures);
 std::optional<LimitCheck> check_fallback(double percent, const char* counted,
                                          const PlanLimits& limits);
 
-// --max-weights against what the plan has, if it is asked for; the default limits the choice of
+// Compares the plan with --max-weights, if that is asked for; the default limits the choice of
 // kernels only.
 std::optional<LimitCheck> check_weights(uint64_t bytes, uint64_t model_bytes,
                                         const PlanLimits& limits);
 
-// Whether a plan of that score meets all limits.
+// Returns true if a plan of that score meets all limits.
 bool is_met(int64_t score);
 
-// Limit error: the first limit that is not met. `where`: the device.
+// Returns a Limit error for the first limit that is not met. `where` is the device.
 llvm::Error expect_limits(llvm::ArrayRef<LimitCheck> checks, llvm::StringRef where);
 
 }  // namespace codl::compiler

@@ -1,4 +1,4 @@
-// The wishes that a strategy gets; unset fields leave the choice to it.
+// Holds the wishes that a strategy gets; unset fields leave the choice to it.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,32 @@
 
 namespace codl::compiler {
 
-// Nodes in one chain at most, unless the user says less. 32: CoDL's released search stops at 30;
+// Limits the nodes in one chain, unless the user says less. 32: CoDL's released search stops at 30;
 // the halo computed twice has eaten the saved transfers long before.
 inline constexpr int32_t kMaxChainLength = 32;
 
 inline constexpr uint32_t kSearchBudget = 30000;
 
-// Whether the rows at a cut are computed first (Part::boundary_first). Auto: as `optimal` finds it
-// faster; plans of other strategies hand over nothing before all of it is done.
+// Says whether the rows at a cut are computed first (Part::boundary_first). With Auto, `optimal`
+// decides by what is faster; plans of other strategies transfer nothing before all of it is done.
 enum class BoundaryFirst { Auto, Always, Never };
 
 struct PartitionOptions {
   std::string strategy = "optimal";  // or one of strategies/strategy.cc
-  // Height or OutputChannel: splits every node that can be split so.
+  // Splits every node that can be split along this dim, Height or OutputChannel.
   SplitDim split_dim = SplitDim::None;
   std::optional<double> ratio;          // GPU share in (0, 1): nodes that can, split there
   int32_t max_chain = kMaxChainLength;  // 1: no chains
   BoundaryFirst boundary_first = BoundaryFirst::Auto;
 
-  // Plans that `optimal` judges at most, in all searches for one variant together. 0: the plan of
-  // `segments`.
+  // `optimal` judges at most this many plans, in all searches for one variant together. With 0 it
+  // takes the plan of `segments`.
   uint32_t search_budget = kSearchBudget;
 
   Objective objective = Objective::Latency;  // for optimal
   PlanLimits limits;
 
-  // The packings in which each node's kernels may read weights, by node. Empty: any.
+  // Holds, by node, the packings in which its kernels may read weights; empty allows all.
   std::vector<PackingSet> packings;
 
   bool is_optimal() const { return strategy == "optimal"; }

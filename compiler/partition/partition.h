@@ -8,7 +8,7 @@
 
 namespace codl::compiler {
 
-// Input error: an objective that the profile has no figures for.
+// Returns an Input error if the profile has no figures for the objective.
 llvm::Error check_objective(const DeviceProfile& profile, const PartitionOptions& options);
 
 // Runs the strategy of `options`, then check_partition on its plan. Errors: Input (no such
@@ -24,7 +24,8 @@ llvm::Expected<Optimum> optimal_partition(const ir::Graph& graph, const LatencyP
                                           llvm::ArrayRef<PartitionPlan> more_seeds = {},
                                           const JudgeHelp& help = {});
 
-// Values of --strategy: those of --help, and the bars of papers' figures that --help-all has.
+// Return the values of --strategy: those of --help, and the bars of papers' figures that only
+// --help-all has.
 std::vector<std::string> public_strategies();
 std::vector<std::string> other_strategies();
 

@@ -1,4 +1,4 @@
-// Which processor computes which part of which node: what partition() decides.
+// Says which processor computes which part of which node, as partition() decides.
 #pragma once
 
 #include <vector>
@@ -15,27 +15,27 @@ constexpr Processor other_of(Processor processor) {
   return processor == Processor::Cpu ? Processor::Gpu : Processor::Cpu;
 }
 
-// One processor's share of a node.
+// Describes one processor's share of a node.
 struct Part {
   Processor processor = Processor::Cpu;
   const KernelInfo* kernel = nullptr;
-  // Nhwc or Image2d: the layout in which it reads and writes values of type Nhwc. If another part
+  // The part reads and writes values of type Nhwc in this layout, Nhwc or Image2d. If another part
   // on the GPU left them in the other layout, the schedule converts them there.
   Layout maps = Layout::Nhwc;
-  // Ranges along the node_partition's dim (Height: rows, OutputChannel: channels; None: [0, 1)).
-  // The parts' `owned` ranges cover the extent exactly once. `computed` contains `owned` and the
-  // rows that the same processor's later nodes in the chain read (the halo, computed twice instead
-  // of transferred).
+  // These are ranges along the node_partition's dim (Height: rows, OutputChannel: channels; None:
+  // [0, 1)). The parts' `owned` ranges cover the extent exactly once. `computed` contains `owned`
+  // and the rows that the same processor's later nodes in the chain read (the halo, computed twice
+  // instead of transferred).
   Range owned;
   Range computed;
   double predicted_us = 0;
-  // In a split along Height: the rows at the cut that the other processor's later nodes read are
-  // computed first and handed over while the others are computed. This is ignored where they are
-  // most of the part, or the value lives in memory that cannot be handed over so (value_tensors.h).
+  // In a split along Height, the rows at the cut that the other processor's later nodes read are
+  // computed first and transferred while the others are computed. This is ignored where they are
+  // most of the part, or the value lives in memory that cannot be transferred so (value_tensors.h).
   bool boundary_first = false;
 };
 
-// How one node is divided: one part, or one per processor (GPU first).
+// Says how one node is divided: into one part, or one per processor (GPU first).
 struct NodePartition {
   ir::NodeId node = ir::kNoId;
   SplitDim dim = SplitDim::None;
@@ -50,7 +50,7 @@ struct NodePartition {
   bool is_split() const { return parts.size() > 1; }
 };
 
-// The same but for what is predicted and the numbers of chains.
+// Returns true if the two differ at most in what is predicted and in the numbers of chains.
 inline bool is_alike(const Part& a, const Part& b) {
   return a.processor == b.processor && a.kernel == b.kernel && a.maps == b.maps &&
          a.owned == b.owned && a.computed == b.computed && a.boundary_first == b.boundary_first;
@@ -76,8 +76,8 @@ inline uint64_t key_of(const NodePartition& node_partition) {
   return mix_bits(key);
 }
 
-// A connected, convex region of the graph, split along Height with no transfer inside: its internal
-// values are private to each processor.
+// Is a connected, convex region of the graph, split along Height with no transfer inside: its
+// internal values are private to each processor.
 struct Chain {
   std::vector<ir::NodeId> nodes;  // in graph order
 };
@@ -85,11 +85,11 @@ struct Chain {
 struct PartitionPlan {
   std::vector<NodePartition> node_partitions;  // one per node, in graph order
   std::vector<Chain> chains;                   // have two nodes or more
-  // Nodes that could not be divided as the flags asked, for codlc's report.
+  // Lists nodes that could not be divided as the flags asked, for codlc's report.
   std::vector<ir::NodeId> not_split_as_forced;
 };
 
-// The last node of what `first` begins: of a chain its last one, else the node itself.
+// Returns the last node of the chain that `first` begins, or `first` itself if it is in none.
 inline ir::NodeId last_of_segment(const PartitionPlan& plan, ir::NodeId first) {
   const int32_t chain = plan.node_partitions[first].chain;
   return chain < 0 ? first : plan.chains[static_cast<size_t>(chain)].nodes.back();
@@ -105,8 +105,8 @@ inline void set_boundary_first(PartitionPlan& plan, bool is_first) {
 // Checks a plan without knowing how it was made: owned ranges cover each node exactly, cuts keep to
 // the granularity and the kernels' splits, maps are where the kernels write them, computed ranges
 // cover all that the processor's consumers in the chain read (found by walking input_range), and
-// chains are connected, convex and split along Height. Internal error at the first violation:
-// `node: expected ..., found ...`.
+// chains are connected, convex and split along Height. Returns an Internal error at the first
+// violation: `node: expected ..., found ...`.
 llvm::Error check_partition(const ir::Graph& graph, const PartitionPlan& plan);
 
 }  // namespace codl::compiler

@@ -90,7 +90,7 @@ llvm::Error SegmentSteps::emit_transfers(ir::ValueId value, const ValueUse& use,
   for (Processor from : {Processor::Gpu, Processor::Cpu})
     if (is_computed(from) && hands_over(value_tensors, from))
       if (llvm::Error error = hand_over(value, other_of(from))) return error;
-  // The segment that reads it.
+  // These stand in for the GPU parts of the segment that reads the value.
   const bool is_read_by_gpu = !use.queues[index_of(Processor::Gpu)].read.empty();
   if (is_read_by_gpu) read_by_gpu_.push_back(value_tensors.tensor_on(Processor::Gpu));
   if (value_tensors.buffer_is_shared)
@@ -147,9 +147,9 @@ llvm::Error SegmentSteps::take_back_for_gpu(const PartitionPlan& plan, ir::NodeI
   return llvm::Error::success();
 }
 
-// Values that only the GPU has made and the CPU reads after the segment are handed over at once, so
-// that the CPU waits for no unrelated kernel. Where the host still maps the tensor to write its own
-// part, the GPU would have to wait; the segment that reads it does the transfer then.
+// Transfers at once the values that only the GPU has made and that the CPU reads after the segment,
+// so that the CPU waits for no unrelated kernel. Where the host still maps the tensor to write its
+// own part, the GPU would have to wait; the segment that reads it does the transfer then.
 llvm::Error SegmentSteps::give_to_cpu(ir::NodeId first, ir::NodeId last) {
   for (ir::NodeId id = first; id <= last; ++id) {
     const ir::ValueId value = graph_.node(id).output;
@@ -220,8 +220,8 @@ SegmentSteps::Way SegmentSteps::way_of(ir::ValueId value, Processor to) const {
           value_tensors.tensor_on(to)};
 }
 
-// The first half of a transfer: it can follow at once the step that makes the region, and delays no
-// step of the receiving queue.
+// Does the first half of a transfer: it can follow at once the step that makes the region, and
+// delays no step of the receiving queue.
 llvm::Error SegmentSteps::send(ir::ValueId value, Processor to, const Region& region) {
   const Way way = way_of(value, to);
   const bool is_separate = profile_.transfer.sharing == Sharing::Separate;
@@ -242,7 +242,7 @@ llvm::Error SegmentSteps::send(ir::ValueId value, Processor to, const Region& re
                      : llvm::Error::success();
 }
 
-// The second half of the transfer, on the receiving queue.
+// Does the second half of the transfer, on the receiving queue.
 llvm::Error SegmentSteps::receive(ir::ValueId value, Processor to, const Region& region) {
   const Way way = way_of(value, to);
   const bool is_separate = profile_.transfer.sharing == Sharing::Separate;

@@ -29,8 +29,8 @@ struct PlannedStep {
   SplitDim part_dim = SplitDim::None;
   Range part;
   Range owned;
-  // Kernel of a kernel step. A transfer has none yet: whoever takes the step chooses it
-  // (choose_mover()).
+  // Points to the kernel of a kernel step. A transfer has none yet: whoever takes the step chooses
+  // it (choose_mover()).
   const KernelInfo* kernel = nullptr;
   ir::NodeId node = ir::kNoId;              // node of which the step computes a part
   ir::ValueId value = ir::kNoId;            // value of a transfer, a map or an unmap
@@ -39,7 +39,7 @@ struct PlannedStep {
   bool is_map_or_unmap() const { return kind == StepKind::Map || kind == StepKind::Unmap; }
 };
 
-// State of a value at one point of the list of steps.
+// Holds the state of a value at one point of the list of steps.
 struct ValueState {
   enum class Mapped : uint8_t { No, Read, Write };
 
@@ -49,7 +49,7 @@ struct ValueState {
   std::array<Mapped, kTensorSlots> mapped = {};       // shared tensors that the host has mapped
 
   ValueState() = default;
-  // The state before the first step.
+  // Makes the state before the first step.
   explicit ValueState(const ValueTensors& value_tensors)
       : missing(value_tensors.missing), made(value_tensors.made) {}
   friend bool operator==(const ValueState&, const ValueState&) = default;
@@ -60,7 +60,7 @@ class SegmentSteps {
   // Receives one step; its error ends the list.
   using Sink = llvm::function_ref<llvm::Error(PlannedStep step)>;
 
-  // Borrows all. Placements and states are indexed by value; constants have none.
+  // Borrows all. Value tensors and states are indexed by value; constants have none.
   SegmentSteps(const ir::Graph& graph, const DeviceProfile& profile,
                const std::vector<ValueTensors>& value_tensors, std::vector<ValueState>& states)
       : graph_(graph), profile_(profile), value_tensors_(value_tensors), states_(states) {}
@@ -70,7 +70,7 @@ class SegmentSteps {
   llvm::Error emit(const PartitionPlan& plan, ir::NodeId first, ir::NodeId last, Sink sink);
 
   // Emits all that is done for one value between the parts that make and those that read it, as if
-  // nothing else were between them. `use` is what the value is placed by; its state is overwritten.
+  // nothing else were between them. The value is placed by `use`; its state is overwritten.
   llvm::Error emit_transfers(ir::ValueId value, const ValueUse& use, Sink sink);
 
   // Returns the values that a segment reads or makes, ascending, without constants.
@@ -88,7 +88,7 @@ class SegmentSteps {
   static bool hands_over(const ValueTensors& value_tensors, Processor from);
   llvm::Error hand_over(ir::ValueId value, Processor to);
   llvm::Error transfer(ir::ValueId value, Processor to, const Region& region);
-  // The tensors through which a value reaches a processor.
+  // Holds the tensors through which a value reaches a processor.
   struct Way {
     TensorId from;
     TensorId staging;  // kNoTensor: none

@@ -1,4 +1,4 @@
-// Ranges, halos and cuts: integer arithmetic on nodes, no costs.
+// Computes ranges, halos and cuts: integer arithmetic on nodes, without costs.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace codl::compiler {
 
-// The smallest range that holds both; an empty one adds nothing.
+// Returns the smallest range that holds both; an empty one adds nothing.
 Range hull(Range a, Range b);
 
 // Returns what both hold; empty if nothing.
@@ -19,8 +19,8 @@ inline Range intersection(Range a, Range b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
-// Rows and channels of a value; values without rows have rows [0, 1). Used for everything that a
-// processor computes, reads or transfers.
+// Spans rows and channels of a value; values without rows have rows [0, 1). It serves everything
+// that a processor computes, reads or transfers.
 struct Region {
   Range rows;
   Range channels;
@@ -40,12 +40,12 @@ Region slab(const ir::TensorType& type, SplitDim dim, Range range);
 // Returns what computing the slab `range` along `dim` of the output reads of operand `operand`.
 Region read_region(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range range);
 
-// The rule of a node for `dim`, if it can be cut there.
+// Returns the rule of a node for `dim`, if it can be cut there.
 std::optional<SplitRule> split_rule(const ir::NodeView& node, SplitDim dim);
 
-// Where to cut `rule.extent` so that the first part has about `ratio` of it: a multiple of the
-// granularity nearest to ratio * extent, at least one granule from either end; nothing if no such
-// cut exists.
+// Returns where to cut `rule.extent` so that the first part has about `ratio` of it: the multiple
+// of the granularity nearest to ratio * extent, at least one granule from either end; nothing if no
+// such cut exists.
 std::optional<int32_t> cut_at(const SplitRule& rule, double ratio);
 
 // Returns the rows (Height) or channels (OutputChannel) of a region; `dim` is one of the two.
@@ -53,14 +53,14 @@ inline Range range_along(const Region& region, SplitDim dim) {
   return dim == SplitDim::Height ? region.rows : region.channels;
 }
 
-// Equation 1 of the CoDL paper, generalised to a region of the graph and to either dim: returns the
-// rows, or channels, that each node of `nodes` (in graph order) must compute on one processor so
-// that every later node of the region finds what it reads, given what it owns. result[i] belongs to
-// nodes[i].
+// Returns the rows, or channels, that each node of `nodes` (in graph order) must compute on one
+// processor so that every later node of the region finds what it reads, given what it owns. This is
+// Equation 1 of the CoDL paper, generalised to a region of the graph and to either dim. result[i]
+// belongs to nodes[i].
 std::vector<Range> computed_ranges(const ir::Graph& graph, llvm::ArrayRef<ir::NodeId> nodes,
                                    SplitDim dim, llvm::ArrayRef<Range> owned);
 
-// True if the nodes hang together by values that one makes and another reads.
+// Returns true if the nodes hang together by values that one makes and another reads.
 bool is_connected(const ir::Graph& graph, llvm::ArrayRef<ir::NodeId> nodes);
 
 }  // namespace codl::compiler

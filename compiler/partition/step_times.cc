@@ -55,7 +55,7 @@ uint64_t StepTimes::key_of(const PlannedStep& step) const {
     add(static_cast<uint64_t>(placed.shape.layout), static_cast<uint64_t>(placed.storage));
     add_range({placed.shape.row_begin, placed.shape.row_end});
   }
-  // Two keys that llvm::DenseMap has for itself.
+  // llvm::DenseMap keeps two keys for itself.
   return key < UINT64_MAX - 1 ? key : 0;
 }
 

@@ -1,4 +1,4 @@
-// The times of steps that have no schedule yet, each asked for once.
+// Predicts the times of steps that have no schedule yet, and computes each only once.
 #pragma once
 
 #include <optional>
@@ -19,15 +19,16 @@ struct StepTime {
 
 class StepTimes {
  public:
-  // Borrows all. `predictor` chooses what moves values; placements are by value.
+  // Borrows all. `predictor` chooses what moves values; value tensors are by value.
   StepTimes(const ir::Graph& graph, const LatencyPredictor& predictor,
             const std::vector<ValueTensors>& value_tensors);
 
-  // Predicts steps of a network with so many million bytes of weights from now on. True if this
-  // changes times: the caches of a processor keep the weights now, or keep them no longer.
+  // Predicts steps of a network with so many million bytes of weights from now on. Returns true if
+  // this changes times: the caches of a processor keep the weights now, or keep them no longer.
   bool set_weight_mbytes(double mbytes);
 
-  // As predict() has it of make_schedule()'s step. Internal error: no kernel runs it.
+  // Returns what predict() says of make_schedule()'s step. Returns an Internal error if no kernel
+  // runs it.
   llvm::Expected<StepTime> time(const PlannedStep& step);
 
  private:
@@ -39,7 +40,7 @@ class StepTimes {
   const LatencyPredictor& predictor_;
   std::optional<LatencyPredictor> times_;  // predict()'s
   const std::vector<ValueTensors>& value_tensors_;
-  // Keyed by key_of(). The times hold as long as the same weights are in the caches.
+  // The key is key_of(). The times hold as long as the same weights are in the caches.
   llvm::DenseMap<uint64_t, StepTime> known_;
 };
 

@@ -14,7 +14,7 @@ std::optional<Segment> segment_of(const CostModel& costs, ir::NodeId node, const
   return costs.split(node, node, asked.split_dim, asked.gpu_share);
 }
 
-// "cpu, split:h": where the node can be.
+// Says where the node can be, such as "cpu, split:h".
 std::string possible_places(const CostModel& costs, ir::NodeId node) {
   std::vector<std::string> names;
   if (costs.whole(node, Processor::Cpu)) names.emplace_back("cpu");
@@ -73,7 +73,7 @@ llvm::Error UserPlaces::apply(PartitionPlan& plan) const {
   if (are_kept(plan)) return llvm::Error::success();
   PartitionPlan placed;
   placed.not_split_as_forced = plan.not_split_as_forced;
-  // The nodes [first, end) of a segment, cut as they were: by the share of the first.
+  // Appends the nodes [first, end) of a segment, cut as they were, by the share of the first.
   const auto append = [&](ir::NodeId first, ir::NodeId end) -> llvm::Error {
     if (first == end) return llvm::Error::success();
     const NodePartition& head = plan.node_partitions[first];

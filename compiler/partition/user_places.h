@@ -1,4 +1,4 @@
-// --place: nodes that the user has put somewhere, whatever a strategy would do with them.
+// Keeps nodes where the user has put them (--place), whatever a strategy would do with them.
 #pragma once
 
 #include "compiler/partition/cost_model.h"
@@ -18,7 +18,7 @@ class UserPlaces {
   // chain, whose other nodes go on as one or two shorter ones.
   llvm::Error apply(PartitionPlan& plan) const;
 
-  // Whether all nodes are where they are asked for.
+  // Returns true if all nodes are where they are asked for.
   bool are_kept(const PartitionPlan& plan) const;
 
  private:

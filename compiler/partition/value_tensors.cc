@@ -124,8 +124,8 @@ class Placing {
     if (is_separate && is_image()) add_staging(Storage::Device);
   }
 
-  // The rows at the cut that one processor computes and the other one reads, of a value that the
-  // GPU has above the cut in one layout and the CPU below.
+  // Places the rows at the cut that one processor computes and the other one reads, for a value
+  // that the GPU has above the cut in one layout and the CPU below.
   void place_boundaries() {
     const Region whole = whole_region(type_);
     const Region& cpu = use_.queues[index_of(Processor::Cpu)].computed;
@@ -140,7 +140,8 @@ class Placing {
     if ((!to_cpu.empty() && !is_small_part(to_cpu, gpu)) ||
         (!to_gpu.empty() && !is_small_part(to_gpu, cpu)))
       return;
-    // On the grid of the rows that the kernels compute together: no row is computed twice.
+    // The cuts lie on the grid of the rows that the kernels compute together, so that no row is
+    // computed twice.
     if (const int32_t unit = use_.boundary_unit[index_of(Processor::Gpu)];
         unit > 0 && !to_cpu.empty()) {
       const int32_t begin = to_cpu.rows.begin / unit * unit;

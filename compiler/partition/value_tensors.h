@@ -16,7 +16,7 @@ namespace codl::compiler {
 
 inline constexpr TensorId kNoTensor = UINT32_MAX;
 
-// How one queue uses one value.
+// Says how one queue uses one value.
 struct QueueUse {
   Region computed;
   Region read;
@@ -27,13 +27,13 @@ struct QueueUse {
 
 struct ValueUse {
   std::array<QueueUse, 2> queues;  // indexed by processor
-  // For a map on the GPU:
+  // These are for a map on the GPU:
   std::optional<Layout> made_in;  // if it is computed there
   Region read_as_buffer;
   Region read_as_image;
-  bool is_read_in_chain = false;  // in the chain that makes it, as what it is not made in
-  // Indexed by the processor that makes it: if that computes the rows at the cut first, the number
-  // of rows that its kernel computes together; else 0.
+  bool is_read_in_chain = false;  // a GPU part of its chain reads it in the other layout
+  // Holds, by the processor that makes it, how many rows its kernel computes together if it
+  // computes the rows at the cut first; else 0.
   std::array<int32_t, 2> boundary_unit = {};
   friend bool operator==(const ValueUse&, const ValueUse&) = default;
 };
@@ -53,19 +53,19 @@ struct SlotTensor {
 };
 
 struct ValueTensors {
-  // Indexed by processor; ids are tensor_id()'s. `missing` is what the queue reads and does not
-  // compute: below and above what it computes.
+  // Both are indexed by processor; ids are tensor_id()'s. `missing` is what the queue reads and
+  // does not compute: below and above what it computes.
   std::array<TensorId, 2> tensor = {kNoTensor, kNoTensor};
-  // The tensor that a value passes through on its way to that queue. Separate + images: a device
-  // buffer. SubBuffer: a shared tensor, so that the queues take only the missing part from each
-  // other.
+  // The value passes through this tensor on its way to that queue. For Separate with images it is a
+  // device buffer; for SubBuffer a shared tensor, so that the queues take only the missing part
+  // from each other.
   std::array<TensorId, 2> staging = {kNoTensor, kNoTensor};
   std::array<std::array<Region, 2>, 2> missing = {};
-  // Indexed by processor: the rows that it computes first and hands over; empty: it computes all at
+  // Holds, by processor, the rows that it computes first and transfers; empty if it computes all at
   // once.
   std::array<Region, 2> boundary = {};
-  // Maps: the layout of the GPU's tensor. Parts on the GPU that read the other layout read the
-  // CPU's tensor if that is a buffer for both; else `other_layout`, to which the GPU converts
+  // For maps it is the layout of the GPU's tensor. Parts on the GPU that read the other layout read
+  // the CPU's tensor if that is a buffer for both; else `other_layout`, to which the GPU converts
   // `converted` of its own tensor: first the part it computes (`made`), then the part that was
   // missing.
   Layout gpu_maps = Layout::Nhwc;
@@ -77,7 +77,7 @@ struct ValueTensors {
   bool is_of_gpu = false;                        // computed there alone
   ir::NodeId last_cpu_node = 0;  // the last node whose CPU part touches the CPU's tensor
 
-  // Whose tensor the part has the value in.
+  // Returns the processor in whose tensor the part has the value.
   Processor home_of(const Part& part) const {
     return buffer_is_shared && part.maps == Layout::Nhwc ? Processor::Cpu : part.processor;
   }
@@ -90,7 +90,7 @@ struct ValueTensors {
   TensorId tensor_on(Processor processor) const { return tensor[static_cast<size_t>(processor)]; }
   TensorId staging_on(Processor processor) const { return staging[static_cast<size_t>(processor)]; }
   const SlotTensor& placed(TensorId id) const { return tensors[id % kTensorSlots]; }
-  // Whether the queues hand over rows in shared tensors of their own.
+  // Returns true if the queues transfer rows in shared tensors of their own.
   bool has_shared_staging() const {
     const auto is_shared = [&](TensorId id) {
       return id != kNoTensor && placed(id).storage == Storage::Shared;
@@ -99,7 +99,7 @@ struct ValueTensors {
   }
 };
 
-// Finds where values live. Borrows both.
+// Finds where values live. It borrows both arguments.
 //
 //   who touches the value               its tensors
 //   one queue                            one: Host, Device or Image; Input and Output are the
@@ -114,7 +114,8 @@ struct ValueTensors {
 //                                       one where it is a buffer and the queues transfer the value,
 //                                       else a Device or Image one
 //
-// One memory serves FineSvm with disjoint parts, or SubBuffer with one writer; no image.
+// One memory serves FineSvm with disjoint parts, or SubBuffer with one writer; it never serves an
+// image.
 class TensorPlacer {
  public:
   TensorPlacer(const ir::Graph& graph, const DeviceProfile& profile);
@@ -126,7 +127,7 @@ class TensorPlacer {
   // Adds what a part of a node reads of its operand.
   void add_read(const ir::NodeView& node, uint32_t operand, const NodePartition& node_partition,
                 const Part& part, ValueUse& use) const;
-  // Follows from the use alone.
+  // Returns the tensors of a value, which follow from the use alone.
   ValueTensors place(ir::ValueId value, ValueUse use) const;
 
   struct Reader {

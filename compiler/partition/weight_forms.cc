@@ -18,14 +18,14 @@ uint64_t bytes_in(const ir::NodeView& node, uint32_t operand, const KernelInfo& 
   return round_up(constant_shape(node, operand, kernel).bytes, kBlobAlignment);
 }
 
-// One way to store the weights of some nodes.
+// Describes one way to store the weights of some nodes.
 struct Form {
   PackingSet packings = 0;
   uint64_t bytes = 0;  // beside what is stored already
   double us = 0;       // time of the nodes, with the fastest kernels that read one of the packings
 };
 
-// The weights of one or more nodes that kernels read in more than one packing.
+// Holds the weights of one or more nodes that kernels read in more than one packing.
 struct Weights {
   std::vector<ir::NodeId> nodes;
   PackingSet packings = 0;             // packings of all its kernels
@@ -84,7 +84,7 @@ class Chooser {
         weights_.insert({constant, std::move(weights)});
   }
 
-  // Bytes that the plan adds for constants that there is no choice of.
+  // Returns the bytes that the plan adds for constants that have only one form.
   uint64_t bytes_of_others() const {
     StoredWeights all = stored_;
     all.add(free_);
@@ -138,8 +138,8 @@ class Chooser {
     return *costs;
   }
 
-  // Microseconds of a node on the processors that `placed` has it on, cut where they end together;
-  // kNeverUs where one of them has no kernel.
+  // Returns the microseconds of a node on the processors that `placed` has it on, cut where they
+  // end together; kNeverUs where one of them has no kernel.
   static double node_us(const NodePartition& placed, const CostModel& costs) {
     const Part* gpu = placed.part_on(Processor::Gpu);
     const Layout maps = gpu != nullptr ? gpu->maps : Layout::Image2d;
@@ -151,8 +151,8 @@ class Chooser {
     return segment ? segment->compute_us : kNeverUs;
   }
 
-  // Takes another form of some weights: of those with at most so many bytes more, that which saves
-  // most time for each. How many they are; 0: there is none.
+  // Takes another form of some weights: of those with at most `most_bytes` more, the one that saves
+  // most time for each. Returns how many bytes it adds; 0 if there is none.
   uint64_t take_best(uint64_t most_bytes) {
     Weights* best = nullptr;
     size_t best_form = 0;
@@ -183,7 +183,7 @@ class Chooser {
   const PartitionPlan& free_;
   const StoredWeights& stored_;
   llvm::MapVector<ir::ValueId, Weights> weights_;
-  // Keyed by packings, with no other form for any node.
+  // Holds the model for each set of packings, with no other form for any node.
   llvm::MapVector<PackingSet, std::unique_ptr<CostModel>> costs_;
 };
 

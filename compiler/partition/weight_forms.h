@@ -1,5 +1,4 @@
-// The forms in which a plan has its weights, and the choice of those that save most time for their
-// bytes.
+// Chooses the forms in which a plan has its weights: those that save most time for their bytes.
 //
 // A kernel reads weights in one packing. Weights that several parts, processors and variants read
 // in the same packing are in the plan once; weights read in different packings are there once for
@@ -16,7 +15,7 @@
 
 namespace codl::compiler {
 
-// The constants of plans, each once in every packing in which a kernel of them reads it.
+// Counts the constants of plans, each once in every packing in which one of their kernels reads it.
 class StoredWeights {
  public:
   // Borrows the graph.
@@ -39,13 +38,13 @@ class StoredWeights {
   uint64_t bytes_ = 0;
 };
 
-// Bytes of a plan that has each constant in all packings in which any kernel reads it.
+// Returns the bytes of a plan that has each constant in all packings in which any kernel reads it.
 uint64_t most_bytes_of_any(const ir::Graph& graph, const LatencyPredictor& predictor);
 
-// Packings, by node, that kernels of a plan like `free` may read, so that the plan and what is
-// `stored` have at most `most_bytes` together. Of all that fit, those are taken first that save
-// most of the predicted time per byte where `free` has the nodes. Where `free` fits itself, it
-// stays possible. Where not even the smallest form of each constant fits, it is that.
+// Returns, by node, the packings that kernels of a plan like `free` may read, so that the plan and
+// what is `stored` have at most `most_bytes` together. Of all that fit, it takes first those that
+// save most of the predicted time per byte where `free` has the nodes. If `free` fits itself, it
+// stays possible. If not even the smallest form of each constant fits, the result is that form.
 std::vector<PackingSet> choose_packings(const ir::Graph& graph, const LatencyPredictor& predictor,
                                         const PlanLimits& limits, const PartitionPlan& free,
                                         const StoredWeights& stored, uint64_t most_bytes);

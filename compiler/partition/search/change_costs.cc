@@ -8,7 +8,7 @@ namespace codl::compiler {
 namespace {
 
 // A change may look slower than the old runs by this factor and still be faster: costs of segments
-// do not know that one queue may be behind or ahead.
+// do not know that one queue may be late or early.
 constexpr double kHopeless = 1.05;
 
 }  // namespace

@@ -14,7 +14,7 @@ class ChangeCosts {
   // Borrows both. The costs must not change.
   ChangeCosts(const CostModel& costs, const RunList& list);
 
-  // Whether the new runs take much longer by costs of segments than the old ones do, a
+  // Returns true if the new runs take much longer by costs of segments than the old ones do, a
   // synchronisation each way, and all that could be done meanwhile: costs of segments leave out
   // what is beside them.
   bool is_hopeless(const Change& change) const;

@@ -12,17 +12,17 @@
 namespace codl::compiler {
 namespace {
 
-// Shares of the budget with which seeds are polished. Two have it all: with a large budget the
-// search ends within 1 % of the same time from each. But of small graphs all plans around a seed
-// are known long before, and the best one may be far from those of the best seeds: what is left
-// then is for the other seeds.
+// Seeds are polished with these shares of the budget. Two have it all: with a large budget the
+// search ends within 1 % of the same time from each. On small graphs all plans around a seed are
+// known long before, and the best one may be far from those of the best seeds, so the other seeds
+// get what is left.
 constexpr double kFirstShare = 0.7;
 constexpr double kOtherShare = 0.1;
 
-// GPU shares of seeds that are made where plans are limited.
+// Where plans are limited, seeds are made with these GPU shares.
 constexpr double kLimitedRatios[] = {0.1, 0.2, 0.3, 0.45};
 
-// With weighted limits: how the weight rises, and the share of the budget for each weight.
+// With weighted limits, the weight rises like this, and each weight gets this share of the budget.
 // Exceeding a limit by a tenth first counts as much as 5 % of the objective, in the end as 40 %.
 constexpr double kLimitWeights[] = {0.5, 1, 2, 4};
 constexpr double kWeightShare = 0.15;
@@ -32,7 +32,7 @@ struct Seed {
   int64_t predicted_ns;
 };
 
-// Whether there is a node that could be somewhere else than on the CPU.
+// Returns true if some node could be elsewhere than on the CPU.
 bool has_choice(const CostModel& costs) {
   for (ir::NodeId node = 0; node < costs.graph().nodes().size(); ++node)
     if (costs.whole(node, Processor::Gpu)) return true;

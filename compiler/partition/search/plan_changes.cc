@@ -82,9 +82,9 @@ bool ChangesInTurn::at(ir::NodeId node) {
   return has_improved;
 }
 
-// The GPU's shares at which the run takes least by costs of segments, from the best on. CPUs
-// compute rows in tiles and GPUs groups in waves, so that many a cut is better than its neighbours.
-// If there are more than kMaxCuts cuts, only some at equal distances are looked at.
+// Returns the GPU's shares at which the run takes least by costs of segments, from the best on.
+// CPUs compute rows in tiles and GPUs groups in waves, so that many a cut is better than its
+// neighbours. If there are more than kMaxCuts cuts, only some at equal distances are looked at.
 llvm::SmallVector<double, ChangesInTurn::kBestCuts> ChangesInTurn::best_shares(
     const Run& run) const {
   const std::optional<SplitRule>& rule = costs_.split_rule(run.last, run.spec.dim());
@@ -104,7 +104,7 @@ llvm::SmallVector<double, ChangesInTurn::kBestCuts> ChangesInTurn::best_shares(
   return best;
 }
 
-// Other processors, or none, compute the rows at the cut first.
+// Lets other processors, or none, compute the rows at the cut first.
 bool ChangesInTurn::boundaries(ir::NodeId node) {
   bool has_improved = false;
   for (const bool gpu : {true, false})
@@ -226,7 +226,8 @@ bool ChangesInTurn::windows(ir::NodeId node) {
     const RunSpec split{Assignment::Height, best->gpu_share, best->maps};
     if (!is_placed(node, last, split)) has_improved |= try_placed(node, last, split);
     has_improved |= try_apart(node, last, split);
-    // Elsewhere, too: to cut one of a chain apart ends it, and may only pay for both.
+    // Cuts are tried at other places, too: cutting one node of a chain apart ends the chain, and
+    // may only pay for both.
     if (length == 2)
       for (double share : {0.25, 0.5, 0.75})
         has_improved |= try_apart(node, last, {Assignment::Height, share, best->maps});

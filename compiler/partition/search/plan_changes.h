@@ -17,25 +17,26 @@ struct Change {
   Runs runs;
 };
 
-// Changes of the plan that a list has at the time. Nothing where nodes cannot be placed so.
+// Makes changes of the plan that a list has at the time. Each function returns nothing where nodes
+// cannot be placed so.
 class PlanChanges {
  public:
   // Borrows all.
   PlanChanges(const CostModel& costs, const PartitionOptions& options, const RunList& list)
       : costs_(costs), list_(list), maker_(costs, options) {}
 
-  // Nodes [first, last] in one run or, on one processor, in runs of one node. Other nodes of their
-  // old runs stay as they are placed.
+  // Places nodes [first, last] in one run or, on one processor, in runs of one node. Other nodes of
+  // their old runs stay as they are placed.
   std::optional<Change> placed(ir::NodeId first, ir::NodeId last, const RunSpec& spec) const;
-  // The same with a run for each node; those that cannot be split so stay on the CPU.
+  // Does the same with a run for each node; those that cannot be split so stay on the CPU.
   std::optional<Change> apart(ir::NodeId first, ir::NodeId last, const RunSpec& spec) const;
-  // Nodes [first, last], of which `how_of` says how: null leaves them as they are. Neighbours of
+  // Places each of nodes [first, last] as `spec_of` says; null leaves it as it is. Neighbours of
   // one run that go to one place are one run there, too.
   std::optional<Change> each_placed(
       ir::NodeId first, ir::NodeId last,
       llvm::function_ref<const RunSpec*(ir::NodeId node)> spec_of) const;
-  // The GPU's share of a split run, more by `by`, or by as much as moves a cut. Nothing where none
-  // can be moved so.
+  // Returns the GPU's share of a split run, more by `by`, or by as much as moves a cut. Returns
+  // nothing where none can be moved so.
   std::optional<double> moved_share(const Run& run, double by) const;
 
  private:
@@ -50,7 +51,7 @@ class PlanChanges {
 // Says what becomes of changes.
 class ChangeJudge {
  public:
-  // Nothing more is tried.
+  // Returns true if nothing more is tried.
   virtual bool is_over() const = 0;
   // Makes the change if it helps, and says whether it did.
   virtual bool try_change(std::optional<Change> change) = 0;
@@ -79,11 +80,11 @@ class ChangesInTurn {
   bool at(ir::NodeId node);
   // Every way to have nodes [first, last] whole, each on one processor or the other.
   bool mixes(ir::NodeId first, ir::NodeId last);
-  // Whole branches of regions between nodes [first, last].
+  // Tries whole branches of regions between nodes [first, last].
   bool of_branches(ir::NodeId first, ir::NodeId last);
 
  private:
-  // Cuts of a run that are compared by costs, and those that are judged.
+  // This many cuts of a run are compared by costs, and this many judged.
   static constexpr int32_t kMaxCuts = 64;
   static constexpr size_t kBestCuts = 3;
 
@@ -101,10 +102,10 @@ class ChangesInTurn {
     return !judge_.is_over() && judge_.try_change(changes_.apart(first, last, spec));
   }
   bool is_placed(ir::NodeId first, ir::NodeId last, const RunSpec& spec) const;
-  // The places on one processor.
+  // Returns the places on one processor.
   llvm::SmallVector<RunSpec, 3> whole_places() const;
-  // The GPU's share at which both processors would end together, and the layout in which that is
-  // most. Nothing if the nodes cannot be split.
+  // Holds the GPU's share at which both processors would end together, and the layout in which it
+  // is largest.
   struct BestSplit {
     double gpu_share = 0;
     Layout maps = Layout::Nhwc;

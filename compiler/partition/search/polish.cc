@@ -11,20 +11,20 @@
 namespace codl::compiler {
 namespace {
 
-// The share that annealing gets of the budget that is left when no single change helps; how much
-// slower a change may make the plan then, at first; changes that are tried for each that is judged.
+// Annealing gets this share of the budget that is left when no single change helps. At first a
+// change may make the plan slower by kWarmth. It tries this many changes for each that it judges.
 constexpr double kAnnealed = 0.8;
 constexpr double kWarmth = 0.02;
 constexpr uint32_t kTriesOfOne = 16;
 
-// Kicks are no more than if each judged so many plans.
+// There are at most as many kicks as if each judged this many plans.
 constexpr uint32_t kMinOfKick = 8;
 
-// Nodes before and behind those that were moved, in which the plan is improved again.
+// The plan is improved again in this many nodes before and after those that were moved.
 constexpr ir::NodeId kAround = 1;
 
-// Nodes that are on different processors in every way at last. Two to the power of it, or three
-// where the GPU has two layouts, are judged at every place.
+// mix() puts this many nodes on different processors in every way. At every place it judges
+// 2^kMixed plans, or 3^kMixed where the GPU has two layouts.
 constexpr ir::NodeId kMixed = 5;
 
 class Polisher : private ChangeJudge {
@@ -121,13 +121,13 @@ class Polisher : private ChangeJudge {
     }
   }
 
-  // Tries random changes until so many have been judged. Some that make the plan slower are kept,
-  // fewer and less slow ones as it goes on. Then returns to the best plan of all.
+  // Tries random changes until `evaluations` of them have been judged. Some that make the plan
+  // slower are kept, fewer and less slow ones as it goes on. Then returns to the best plan of all.
   void anneal(uint32_t evaluations) {
     Runs best = list_.runs();
     int64_t best_ns = now_ns_;
     const uint32_t begin = evaluations_;
-    // Counted: one whose nodes cannot be placed so judges nothing.
+    // Tries are counted, because a change that cannot be made judges nothing.
     for (uint32_t tries = 0; tries / kTriesOfOne < evaluations && !is_over(); ++tries) {
       const double done = static_cast<double>(evaluations_ - begin) / evaluations;
       if (done >= 1) break;
@@ -143,8 +143,8 @@ class Polisher : private ChangeJudge {
     go_back_to(best, best_ns);
   }
 
-  // Some nodes somewhere else, and what is best around them then; all as it was if that is no
-  // better.
+  // Moves some nodes elsewhere and improves the plan around them. Restores the plan if the result
+  // is no better.
   void kick() {
     const Runs runs = list_.runs();
     const int64_t ns = now_ns_;

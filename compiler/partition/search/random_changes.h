@@ -1,4 +1,4 @@
-// Changes of a plan at random places: what a search tries where no single change in turn helps.
+// Changes a plan at random places, which a search does where no single change in turn helps.
 #pragma once
 
 #include <optional>
@@ -8,15 +8,15 @@
 
 namespace codl::compiler {
 
-// The same ones for the same plans, whatever becomes of them and on every machine.
+// Draws the same changes for the same plans, whatever becomes of them and on every machine.
 class RandomChanges {
  public:
   // Borrows all.
   RandomChanges(const CostModel& costs, const PlanChanges& changes, const RunList& list)
       : costs_(costs), changes_(changes), list_(list) {}
 
-  // Draws a small change: another cut, a chain longer or shorter, or a few nodes elsewhere. Nothing
-  // if the drawn change cannot be made.
+  // Draws a small change: another cut, a chain longer or shorter, or a few nodes elsewhere. Returns
+  // nothing if the drawn change cannot be made.
   std::optional<Change> small();
 
   // Moves some nodes elsewhere: all in one way, or each in its own, because nodes on different
@@ -31,7 +31,8 @@ class RandomChanges {
  private:
   static constexpr ir::NodeId kMaxOfKick = 4;
 
-  // Below `count`. The engine's numbers are the standard's, those of its distributions are not.
+  // Draws a number below `count`. The engine's numbers are the standard's, those of its
+  // distributions are not.
   ir::NodeId draw(ir::NodeId count) { return static_cast<ir::NodeId>(random_() % count); }
   RunSpec any_spec();
   RunSpec any_spec_and_boundary();
@@ -44,7 +45,7 @@ class RandomChanges {
   std::mt19937 random_;  // has a fixed seed
 };
 
-// In [0, 1).
+// Draws a number in [0, 1).
 inline double draw_share(std::mt19937& random) {
   return static_cast<double>(random() >> 8) / 16777216.0;
 }

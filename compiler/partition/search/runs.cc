@@ -54,7 +54,7 @@ Runs runs_of(const PartitionPlan& plan) {
       run.spec.assignment = head.part_on(Processor::Gpu) ? Assignment::Gpu : Assignment::Cpu;
     }
     for (ir::NodeId node = first; node <= run.last; ++node) {
-      // Nodes of a chain that have no kernel for the preferred layout are in another.
+      // Nodes of a chain that have no kernel for the preferred layout use another.
       const Part* gpu = plan.node_partitions[node].part_on(Processor::Gpu);
       if (gpu != nullptr && gpu->maps == Layout::Image2d) run.spec.maps = gpu->maps;
       run.segment.node_partitions.push_back(plan.node_partitions[node]);

@@ -1,4 +1,4 @@
-// A partition plan as a search changes it: runs of nodes that are placed alike.
+// Represents a partition plan as a search changes it: runs of nodes that are placed alike.
 #pragma once
 
 #include <memory>
@@ -10,24 +10,24 @@
 
 namespace codl::compiler {
 
-// How nodes are placed, before kernels are chosen.
+// Says how nodes are placed, before kernels are chosen.
 struct RunSpec {
   Assignment assignment = Assignment::Cpu;
   double gpu_share = 0;        // set if split
   Layout maps = Layout::Nhwc;  // that the GPU prefers
-  // Indexed by processor, for a split along Height: whether its parts are Part::boundary_first.
+  // Says, by processor, whether its parts are Part::boundary_first in a split along Height.
   std::array<bool, 2> boundary_first = {true, true};
 
   bool is_split() const {
     return assignment == Assignment::Height || assignment == Assignment::OutputChannel;
   }
-  // Only for a split.
+  // Serves splits only.
   SplitDim dim() const {
     return assignment == Assignment::Height ? SplitDim::Height : SplitDim::OutputChannel;
   }
 };
 
-// Consecutive nodes of the graph that are placed alike.
+// Spans consecutive nodes of the graph that are placed alike.
 struct Run {
   ir::NodeId first = 0;
   ir::NodeId last = 0;
@@ -46,10 +46,10 @@ PartitionPlan plan_of(const Runs& runs);
 // Returns the microseconds of the slower processor.
 double compute_us(const Run& run);
 
-// Runs' keys together, in whatever order.
+// Combines runs' keys, in whatever order.
 uint64_t key_of(llvm::ArrayRef<RunPtr> runs);
 
-// The runs of a whole plan, and the plan that they come to.
+// Holds the runs of a whole plan, and the plan that they come to.
 class RunList {
  public:
   explicit RunList(const PartitionPlan& plan);
@@ -61,7 +61,7 @@ class RunList {
 
   size_t index_at(ir::NodeId node) const;
   const Run& at(ir::NodeId node) const { return *runs_[index_at(node)]; }
-  // For longer than the next change.
+  // Returns a run that is kept longer than until the next change.
   RunPtr held_at(ir::NodeId node) const { return runs_[index_at(node)]; }
   llvm::ArrayRef<RunPtr> stretch(size_t begin, size_t end) const {
     return llvm::makeArrayRef(runs_).slice(begin, end - begin);
@@ -85,7 +85,7 @@ class RunMaker {
       : costs_(costs), options_(options) {}
 
   // Appends nodes [first, last] as one run or, on one processor, as runs of one node each; a node
-  // that cannot be there stays where it can. False if they cannot be placed so.
+  // that cannot be there stays where it can. Returns false if they cannot be placed so.
   bool add(Runs& runs, ir::NodeId first, ir::NodeId last, const RunSpec& spec) const;
 
  private:

@@ -1,5 +1,6 @@
-// Subgraphs: each node whole on one processor, changing where that pays for the transfer. The other
-// extreme of the founding study, and what frameworks that fall back from a GPU do.
+// Places each node whole on one processor and changes the processor where that pays for the
+// transfer. This is the other extreme of the founding study, and what frameworks do that fall back
+// from a GPU.
 #include <array>
 #include <iterator>
 
@@ -14,7 +15,7 @@ struct Reached {
   size_t before = 0;  // the place of the node before
 };
 
-// The places of a whole node. The first is taken among equals.
+// Lists the places of a whole node. The first is taken among equals.
 const ValueSplit kWholePlaces[] = {ValueSplit::on_cpu(), ValueSplit::on_gpu(Layout::Image2d),
                                    ValueSplit::on_gpu(Layout::Nhwc)};
 size_t place_of(const Segment& segment) {

@@ -1,5 +1,5 @@
-// The CoDL paper's planner (MobiSys'22, Algorithm 1), with the kernels, layouts and costs of the
-// profile.
+// Plans as the CoDL paper does (MobiSys'22, Algorithm 1), with the kernels, layouts and costs of
+// the profile.
 //
 // It first places each operator by itself: whole on one processor, or split along the height or the
 // output channels in steps of a tenth, where sharing (transform, map, synchronisation) plus the

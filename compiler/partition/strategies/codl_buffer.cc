@@ -1,5 +1,5 @@
-// CoDL's planner with the GPU on buffers: a bar of the paper's Fig. 15, which shows how much images
-// gain on Adreno. On a device without images it is the same as codl.
+// Runs CoDL's planner with the GPU on buffers. It is a bar of the paper's Fig. 15, which shows how
+// much images gain on Adreno. On a device without images it is the same as codl.
 #include "compiler/partition/strategies/codl.h"
 
 namespace codl::compiler {

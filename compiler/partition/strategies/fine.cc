@@ -1,5 +1,6 @@
-// Operator granularity: each node is whole on one processor or split, and there are no chains; both
-// processors wait for each other after every node. One of the two extremes of the founding study.
+// Splits by operator: each node is whole on one processor or split, and there are no chains; both
+// processors wait for each other after every node. This is one of the two extremes of the founding
+// study.
 #include "compiler/partition/strategies/strategy.h"
 
 namespace codl::compiler {

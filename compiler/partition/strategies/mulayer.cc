@@ -1,5 +1,5 @@
-// uLayer (EuroSys'19), as the CoDL paper rebuilt it: every operator that can be split is split
-// along its output channels, at the share at which times linear in multiply-adds would end
+// Plans as uLayer (EuroSys'19) does, as the CoDL paper rebuilt it: every operator that can be split
+// is split along its output channels, at the share at which times linear in multiply-adds would end
 // together. There are no chains, so each operator is followed by a synchronisation; the GPU works
 // on buffers. This one uses the kernels and costs of the profile.
 #include "compiler/ops/multiply_adds.h"
@@ -12,8 +12,8 @@ namespace {
 
 constexpr Layout kMaps = Layout::Nhwc;
 
-// Microseconds for a multiply-add on a processor: the line through the origin nearest to the times
-// of the nodes that both run, by least squares.
+// Returns the microseconds of a multiply-add on a processor: the line through the origin nearest to
+// the times of the nodes that both run, by least squares.
 double us_per_mac(const CostModel& costs, Processor processor) {
   double products = 0, squares = 0;
   for (ir::NodeId node = 0; node < costs.graph().nodes().size(); ++node) {

@@ -1,6 +1,6 @@
-// The least predicted time over all ways to cut the graph's order into segments, each whole on one
-// processor, split along one dim, or a chain split along one, with the GPU's maps in either layout:
-// dynamic programming over (nodes done, place of the last segment).
+// Finds the least predicted time over all ways to cut the graph's order into segments, each whole
+// on one processor, split along one dim, or a chain split along one, with the GPU's maps in either
+// layout: dynamic programming over (nodes done, place of the last segment).
 //
 // Approximations, which polishing on the simulator (polish.h) makes up for: every value a segment
 // reads is taken to lie where the segment just before it left its values, and both processors wait
@@ -15,14 +15,14 @@
 namespace codl::compiler {
 namespace {
 
-// Placements, each with two layouts of the GPU's maps.
+// Counts placements, each with two layouts of the GPU's maps.
 constexpr size_t kPlaceCount = 8;
 constexpr size_t state_of(const ValueSplit& place) {
   return 2 * static_cast<size_t>(place.assignment) + (place.maps == Layout::Image2d ? 0 : 1);
 }
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Ratios tried around the balanced one; CoDL's grid has steps of 0.1.
+// These ratios around the balanced one are tried; CoDL's grid has steps of 0.1.
 constexpr double kRatioSteps[] = {-0.1, 0.0, 0.1};
 
 struct State {
@@ -77,8 +77,8 @@ class Search {
     }
   }
 
-  // False if [first, last] cannot be split along dim at any ratio: neither can a longer run. Of
-  // channels that shows at the ratios that are tried; rows may hang together only further on.
+  // Returns false if [first, last] cannot be split along dim at any ratio: neither can a longer
+  // run. For channels the tried ratios show that; rows may hang together only further on.
   bool offer_splits(ir::NodeId first, ir::NodeId last, SplitDim dim) {
     if (!costs_.split_rule(last, dim)) return false;
     bool has_split = dim == SplitDim::Height;

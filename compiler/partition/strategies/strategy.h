@@ -1,4 +1,4 @@
-// One interface, one file per strategy.
+// Declares one interface; each strategy has a file.
 #pragma once
 
 #include "compiler/partition/cost_model.h"
@@ -10,8 +10,8 @@ namespace codl::compiler {
 using Strategy = llvm::Expected<PartitionPlan> (*)(const CostModel& costs,
                                                    const PartitionOptions& options);
 
-// Who asks for a strategy. The search begins with the plans of all but the papers' bars: without
-// these it finds the same plans.
+// Says who asks for a strategy. The search begins with the plans of all strategies except the
+// papers' bars: without these it finds the same plans.
 enum class StrategyUser {
   Everybody,  // --help has it: systems and granularities that people compare with
   Papers,     // --help-all has it: bars of the papers' figures
@@ -24,7 +24,8 @@ struct NamedStrategy {
   StrategyUser user;
   bool is_seed() const { return user != StrategyUser::Papers; }
 };
-// Those that need nothing but costs, in the order in which a search judges their plans.
+// Returns the strategies that need nothing but costs, in the order in which a search judges their
+// plans.
 llvm::ArrayRef<NamedStrategy> named_strategies();
 
 llvm::Expected<PartitionPlan> strategy_cpu(const CostModel& costs, const PartitionOptions& options);
@@ -49,14 +50,14 @@ llvm::Expected<PartitionPlan> strategy_segments(const CostModel& costs,
 // Appends a segment's node_partitions, as a chain if they are more than one.
 void append_segment(PartitionPlan& plan, Segment segment);
 
-// Each node whole on one processor, and the GPU's maps in one layout or the other, at the least
-// predicted time with what is transferred and converted: dynamic programming over the graph's
-// order, every value being taken to lie where the node just before left its own. `must_use_gpu`:
-// nodes that can be on the GPU are.
+// Places each node whole on one processor, and the GPU's maps in one layout or the other, at the
+// least predicted time including transfers and conversions. It is dynamic programming over the
+// graph's order, which takes every value to lie where the node just before left its own. With
+// `must_use_gpu`, nodes that can be on the GPU are.
 llvm::Expected<PartitionPlan> best_whole_nodes(const CostModel& costs, bool must_use_gpu);
 
-// Every node on `preferred` where it can run there, else on the other processor; the GPU's maps as
-// CostModel::whole() has them.
+// Places every node on `preferred` where it can run there, else on the other processor; the GPU's
+// maps are as CostModel::whole() has them.
 llvm::Expected<PartitionPlan> prefer_processor(const CostModel& costs, Processor preferred,
                                                Layout maps = Layout::Image2d);
 
