@@ -37,7 +37,7 @@ auto parsed(Parse parse) -> llvm::Expected<decltype(parse())> {
   }
 }
 
-// The paths of the folder's .npy files but the labels, by name.
+// Returns the paths of the folder's .npy files except the labels, by name.
 llvm::Expected<std::vector<std::string>> npy_files(const std::string& folder) {
   std::vector<std::string> paths;
   std::error_code error;
@@ -52,7 +52,7 @@ llvm::Expected<std::vector<std::string>> npy_files(const std::string& folder) {
   return paths;
 }
 
-// Dims of one sample, without a leading 1 that stands for the batch.
+// Returns the dims of one sample, without a leading 1 that stands for the batch.
 std::vector<int64_t> sample_dims(const ir::TensorType& type) {
   std::vector<int64_t> dims(type.dims.begin(), type.dims.end());
   if (!dims.empty() && dims[0] == 1) dims.erase(dims.begin());
@@ -71,7 +71,7 @@ llvm::Error check_count(const std::string& path, size_t samples) {
   return input_error(path, "expected {0} samples or fewer, found {1}", kMaxSamples, samples);
 }
 
-// How many samples of the input the array has.
+// Returns how many samples of the input the array has.
 llvm::Expected<size_t> checked_samples(const std::string& path, const tools::NpyHeader& npy,
                                        const ir::Value& input) {
   const std::vector<int64_t> dims = sample_dims(input.type);
@@ -99,7 +99,7 @@ int64_t read_label(const tools::Npy& npy, size_t i) {
   return label;
 }
 
-// `classes`: elements of the output that a label is the index in.
+// `classes` counts the elements of the output that a label is an index of.
 llvm::Expected<std::vector<int64_t>> read_labels(const std::string& path, size_t count,
                                                  int64_t classes) {
   CODL_ASSIGN_OR_RETURN(
@@ -130,7 +130,7 @@ double element(const Bytes& bytes, DType dtype, size_t i) {
   return tools::read_element(dtype_in_file(dtype), bytes.data() + i * dtype_bytes(dtype));
 }
 
-// Samples whose inputs and outputs are in memory at a time.
+// Inputs and outputs of this many samples are in memory at a time.
 constexpr size_t kSamplesAtOnce = 16;
 
 // Calls `take` with each sample's place in `samples` and the graph's outputs on it, in order.

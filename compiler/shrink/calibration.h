@@ -1,5 +1,5 @@
-// CalibrationData data: inputs of a network from .npy files, and what a changed network makes of
-// them that the untouched one does not.
+// Reads CalibrationData, a network's inputs from .npy files, and measures how the outputs of a
+// changed network deviate from those of the untouched one.
 #pragma once
 
 #include <optional>
@@ -19,37 +19,38 @@ inline constexpr size_t kMinSamples = 16;
 // may be a hole. ImageNet's validation set has 50,000 images.
 inline constexpr size_t kMaxSamples = 1 << 16;
 
-// Samples in a folder with a file INPUT.npy for each input of the network (or any .npy files, in
-// the order of their names, if it has one input). Dims are [samples, dims of the input]; an input's
-// own leading dim of 1 is the one of the samples. labels.npy holds an integer for each sample; it
-// is optional.
+// Reads samples from a folder with a file INPUT.npy for each input of the network (or any .npy
+// files, in the order of their names, if it has one input). Dims are [samples, dims of the input];
+// an input's own leading dim of 1 is the one of the samples. labels.npy holds an integer for each
+// sample; it is optional.
 //
 // open() checks all of it, piece by piece. Samples are read when they are asked for; only arrays in
 // Fortran order are kept in memory whole, one at a time.
 class CalibrationData {
  public:
-  // Input error that names the file: no such folder, another dtype or dims than the network's
-  // input, NaN or infinity, inputs or labels of other numbers of samples, labels that are no index
-  // of the first output's elements, fewer samples than kMinSamples or more than kMaxSamples.
+  // Returns an Input error that names the file for: no such folder, another dtype or dims than the
+  // network's input, NaN or infinity, inputs or labels of other numbers of samples, labels that are
+  // no index of the first output's elements, fewer samples than kMinSamples or more than
+  // kMaxSamples.
   static llvm::Expected<CalibrationData> open(const std::string& folder, const ir::Graph& graph);
 
   size_t count() const { return count_; }
   uint64_t hash() const { return hash_; }  // over the files, in order
   bool has_labels() const { return !labels_.empty(); }
   int64_t label(size_t sample) const { return labels_[sample]; }
-  // In the graph's order of inputs.
+  // They are in the graph's order of inputs.
   llvm::Expected<std::vector<Bytes>> inputs(size_t sample);
 
  private:
-  // An .npy file that is open.
+  // Holds an .npy file that is open.
   struct Array {
     tools::InputFile file;
     tools::NpyHeader header;
     std::string in_c_order;  // all data of an array in Fortran order
 
-    // Input error: no array, or the file has become shorter.
+    // Returns an Input error if there is no array, or the file has become shorter.
     static llvm::Expected<std::unique_ptr<Array>> open(const std::string& path);
-    // Bytes [offset, offset + count) of the data in C order.
+    // Reads bytes [offset, offset + count) of the data in C order.
     llvm::Error read(const std::string& path, uint64_t offset, uint64_t count,
                      std::string* bytes) const;
   };

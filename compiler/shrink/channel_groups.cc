@@ -56,7 +56,7 @@ class Places final : public ChannelLinks {
           if (!llvm::is_contained(named_, std::pair(slot, d))) hold(value, d, at_);
       }
     }
-    // The first holder of any of the places.
+    // Moves the first holder of any of the places to their root.
     for (size_t i = 0; i < holder_.size(); ++i)
       if (holder_[i] != ir::kNoId && holder_[find(i)] == ir::kNoId) holder_[find(i)] = holder_[i];
   }
@@ -98,7 +98,7 @@ class Places final : public ChannelLinks {
   }
 
   const ir::Graph& graph_;
-  // Indexed by value and dim: number of its first place.
+  // Holds, by value and dim, the number of its first place.
   std::vector<llvm::SmallVector<size_t, 4>> first_;
   std::vector<size_t> root_;
   std::vector<uint32_t> holder_;  // indexed by place: the node that keeps it

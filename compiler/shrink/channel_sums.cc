@@ -13,7 +13,7 @@ namespace {
 
 using Floats = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-// Relative to the mean of the squares.
+// The ridge is relative to the mean of the squares.
 constexpr double kRidge = 1e-4;
 // In larger groups several channels go at a time, because each step passes over all sums of
 // products.
@@ -33,11 +33,12 @@ SumsMatrix weight_products(const ir::NodeView& node) {
   return products.cast<double>();
 }
 
-// The channels of a group in one value that is read: those that remain, and the weights that read
-// them. The removed channels belong to the group, so nothing outside it has to be kept.
+// Holds the channels of a group in one value that is read: those that remain, and the weights that
+// read them. The removed channels belong to the group, so nothing outside it has to be kept.
 class ReadChannels {
  public:
-  // `inverse`: of the sums of products of the value; `weights`: of all that read it.
+  // `inverse` is that of the value's sums of products; `weights` are the sums of all weights that
+  // read it.
   ReadChannels(const SumsMatrix& inverse, const SumsMatrix& weights,
                const std::vector<int64_t>& channels, int64_t rows)
       : inverse_(inverse(channels, channels)),
@@ -72,11 +73,11 @@ class ReadChannels {
   double rows_;  // that the sums are over
 };
 
-// The channels of a group in a value that sums read.
+// Holds the channels of a group in a value that sums read.
 struct Reading {
   ir::ValueId value;
   std::vector<int64_t> channels;  // channels of the value
-  // Indexed by channel of the group: its places in `channels`.
+  // Holds, by channel of the group, its places in `channels`.
   std::vector<std::vector<int64_t>> places;
 
   // Returns the bytes of its ReadChannels.
@@ -99,7 +100,7 @@ Reading reading_of(const ChannelGroup& group, ir::ValueId value) {
   return reading;
 }
 
-// A group, and what is left of its channels where they are read.
+// Holds a group, and what is left of its channels where they are read.
 struct GroupSums {
   std::vector<Reading> readings;
   std::vector<ReadChannels> values;  // indexed by reading, once it is made

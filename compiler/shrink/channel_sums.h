@@ -11,8 +11,8 @@ namespace codl::compiler {
 
 using SumsMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-// Whether the node sums up the channels of its first operand, each with constant weights of its
-// own.
+// Returns true if the node sums up the channels of its first operand, each with constant weights of
+// its own.
 bool sums_channels(const ir::NodeView& node);
 
 // Maps an element of such a node's weight to its place in [its channel of the operand, everything
@@ -25,8 +25,8 @@ struct WeightIndex {
   int64_t channels = 0, outputs = 0, taps = 1, channel_step = 0, output_step = 0;
 };
 
-// The sums of products, [channels + 1, channels + 1], with a little on the diagonal: it keeps small
-// what few samples leave open.
+// Returns the sums of products, [channels + 1, channels + 1], with a little on the diagonal: it
+// keeps small what few samples leave open.
 SumsMatrix regularized(const Moments& moments);
 
 }  // namespace codl::compiler

@@ -30,8 +30,8 @@ OperandShape shape_of(const ir::TensorType& type, bool is_map) {
   return shape;
 }
 
-// The same results on every machine that has AVX2: with wider vectors some sums are rounded in
-// another order, and a search may turn on a digit.
+// Gives the same results on every machine that has AVX2: with wider vectors some sums are rounded
+// in another order, and a search may turn on a digit.
 kernels::CpuKernel function_of(const KernelInfo& kernel) {
   static const kernels::CpuTarget kTarget =
       std::min(kernels::best_cpu_target(), kernels::CpuTarget::Avx2);
@@ -52,7 +52,7 @@ void run(const KernelInfo& kernel, const kernels::StepNeeds& needs, const void* 
   for (args.phase = 0; args.phase < needs.phase_count; ++args.phase) function_of(kernel)(args);
 }
 
-// A map from one layout to the other.
+// Converts a map from one layout to the other.
 void convert(const TensorView& from, const TensorView& to) {
   static const KernelInfo& kernel = *llvm::find_if(kKernelInfos, [](const KernelInfo& info) {
     return info.op == OpKind::Convert && info.processor == Processor::Cpu && !info.is_reference();

@@ -1,4 +1,4 @@
-// Nodes and graphs evaluated by the kernels of the device's CPU, on values in ONNX order.
+// Evaluates nodes and graphs with the kernels of the device's CPU, on values in ONNX order.
 #pragma once
 
 #include <vector>
@@ -13,18 +13,18 @@ inline const float* floats(llvm::ArrayRef<uint8_t> bytes) {
   return reinterpret_cast<const float*>(bytes.data());
 }
 
-// A line of memory as kernels want it aligned.
+// Is a line of memory, aligned as kernels want it.
 struct alignas(64) MemoryLine {
   uint8_t bytes[64];
 };
 using AlignedMemory = std::vector<MemoryLine>;
 
-// A node made ready to be evaluated often: by the first f32 kernel of the CPU that takes it, with
-// its constants packed, or by the plain kernel where there is none. As evaluate_node(), rounded in
-// another order. Evaluating changes nothing: several threads may.
+// Makes a node ready to be evaluated often: by the first f32 kernel of the CPU that takes it, with
+// its constants packed, or by the plain kernel where there is none. Results are those of
+// evaluate_node(), rounded in another order. Evaluating changes nothing, so several threads may.
 class FastNode {
  public:
-  // Borrows the graph, whose constants may then change no more.
+  // Borrows the graph, whose constants must not change afterwards.
   FastNode(const ir::Graph& graph, const ir::Node& node);
   llvm::Expected<LargeBytes> evaluate(llvm::ArrayRef<llvm::ArrayRef<uint8_t>> inputs) const;
 
@@ -55,7 +55,7 @@ class FastGraph {
 };
 
 // Splits off the activation of a Conv2d, DepthwiseConv2d or MatMul: this returns the node without
-// it, the next function the activation alone. Between the two stands a sum of products.
+// it, the next function the activation alone. A sum of products comes between the two.
 ir::Node without_activation(const ir::Node& node);
 void apply_activation(const ir::NodeView& node, LargeBytes& sum);
 

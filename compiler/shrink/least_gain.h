@@ -1,4 +1,4 @@
-// The least gain for which a rewrite that changes a network's results is worth it.
+// Says for which least gain a rewrite that changes a network's results is worth it.
 #pragma once
 
 namespace codl::compiler {
@@ -8,7 +8,7 @@ namespace codl::compiler {
 // all of them save a fifth.
 inline constexpr double kMinGain = 0.002;
 
-// `least`: the share asked for; 0 where whatever saves time may be needed, as for a latency cut.
+// `least` is the share asked for; 0 where whatever saves time may be needed, as for a latency cut.
 inline bool is_worth_it(double before_us, double after_us, double untouched_us,
                         double least = kMinGain) {
   return before_us - after_us >= least * untouched_us;

@@ -21,8 +21,8 @@ int64_t rounded_rank(int64_t rank) {
   return (rank + panel - 1) / panel * panel;
 }
 
-// The vectors, as columns, of a matrix' rows space that keep `energy` of its squares, the largest
-// first: of its product with itself, of which the smaller one is taken.
+// Returns, as columns, the vectors of a matrix' row space that keep `energy` of its squares, the
+// largest first. `gram` is the matrix' product with itself, the smaller of the two.
 Matrix leading_vectors(const Matrix& gram, double energy) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver{Eigen::MatrixXd(gram)};
   const Eigen::VectorXd& values = solver.eigenvalues();  // in ascending order
@@ -40,8 +40,8 @@ struct Factors {
   Matrix right;  // [rank, columns]
 };
 
-// left * right is the matrix projected on what keeps `energy` of its squares. None where its
-// smaller side is too long.
+// Returns left * right, the matrix projected on what keeps `energy` of its squares. Returns nothing
+// where its smaller side is too long.
 std::optional<Factors> factorized(const Matrix& matrix, double energy) {
   if (std::min(matrix.rows(), matrix.cols()) > kMaxLowRankSide) return std::nullopt;
   if (matrix.cols() <= matrix.rows()) {
@@ -54,7 +54,7 @@ std::optional<Factors> factorized(const Matrix& matrix, double energy) {
 
 // ---- rewriting ----
 
-// A filter in ONNX's order, [out, in, kh, kw].
+// Views a filter in ONNX's order, [out, in, kh, kw].
 struct Filter {
   std::vector<float> weights;
   int32_t out = 0, in = 0, kh = 1, kw = 1;
@@ -205,7 +205,7 @@ class ConvolutionForms {
     return weights_[((o * in_ + i) * kh_ + h) * kw_ + w];
   }
 
-  // [out, in * taps] = B [out, r] A [r, in * taps].
+  // Makes [out, in * taps] = B [out, r] A [r, in * taps].
   void channel_wise(std::vector<LowRankRewrite>& forms) const {
     Matrix matrix(out_, in_ * kh_ * kw_);
     std::copy(weights_.begin(), weights_.end(), matrix.data());
@@ -226,7 +226,7 @@ class ConvolutionForms {
              pointwise())});
   }
 
-  // [in * kh, out * kw] = A [in * kh, r] B [r, out * kw].
+  // Makes [in * kh, out * kw] = A [in * kh, r] B [r, out * kw].
   void spatial(std::vector<LowRankRewrite>& forms) const {
     Matrix matrix(in_ * kh_, out_ * kw_);
     for (int64_t o = 0; o < out_; ++o)

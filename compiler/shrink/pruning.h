@@ -40,7 +40,7 @@ struct ChannelGroup {
   std::vector<DimOfValue> makers;  // dims of the weights that make the channels
 };
 
-// Channels that no pass can remove, and what holds them.
+// Names channels that no pass can remove, and what holds them.
 struct HeldChannels {
   std::string name;  // name of the node that makes them
   int32_t count = 0;
@@ -62,13 +62,14 @@ ir::Graph with_own_vectors(ir::Graph graph);
 // operators' rules keep.
 ChannelGroups find_channel_groups(const ir::Graph& graph);
 
-// Returns the graph without the channels. Each dim must keep one place at least. Internal error if
-// the rest is no graph.
+// Returns the graph without the channels. Each dim must keep one place at least. Returns an
+// Internal error if the rest is no graph.
 llvm::Expected<ir::Graph> without_channels(const ir::Graph& graph,
                                            llvm::ArrayRef<const Channel*> channels);
 
-// Moments of the maps and vectors that weights sum up, from calibration data. Per value they are
-// sums of products of its channels over samples and pixels, with a constant 1 after the channels.
+// Holds moments of the maps and vectors that weights sum up, from calibration data. Per value they
+// are sums of products of its channels over samples and pixels, with a constant 1 after the
+// channels.
 struct Moments {
   int64_t rows = 0;
   std::vector<double> products;  // [channels + 1, channels + 1]
@@ -76,8 +77,8 @@ struct Moments {
 
 class ActivationMoments {
  public:
-  // Over `samples` in turn; of a map at most kPixelsPerSample pixels each. Values of more than
-  // kMaxChannels, and what is beyond kMaxBytes of sums, are left out.
+  // Sums over `samples` in turn, and over at most kPixelsPerSample pixels of a map each. It leaves
+  // out values of more than kMaxChannels, and what exceeds kMaxBytes of sums.
   static llvm::Expected<ActivationMoments> collect(const ir::Graph& graph,
                                                    CalibrationData& calibration,
                                                    llvm::ArrayRef<size_t> samples);
@@ -109,8 +110,8 @@ std::vector<std::vector<double>> elimination_ranks(const ir::Graph& graph,
                                                    const ActivationMoments& moments,
                                                    int64_t max_bytes = kMaxRankBytes);
 
-// How many of `count` channels are kept if `ratio` of them may go: panels of 16 where there are
-// many, of 4 where there are few, for kernels compute whole ones.
+// Returns how many of `count` channels are kept if `ratio` of them may be removed: panels of 16
+// where there are many, of 4 where there are few, because kernels compute whole ones.
 int32_t kept_channels(int32_t count, double ratio);
 
 // Returns the graph without the channels. The weights that read them are changed so that the kept
@@ -120,11 +121,11 @@ llvm::Expected<ir::Graph> pruned_and_repaired(const ir::Graph& graph,
                                               llvm::ArrayRef<const Channel*> channels,
                                               const ActivationMoments* moments);
 
-// A pruned network whose convolutions and MatMuls have their weights and bias fitted by least
-// squares to give, on what they read now, the sums that they gave before: layer by layer, each on
-// what those in front of it give with their new weights. As many of the samples as kMaxFitBytes of
-// values hold. The network given if the outputs are no nearer to the untouched ones. `pruned` has
-// the nodes of `untouched`, in its order.
+// Returns a pruned network whose convolutions and MatMuls have their weights and bias fitted by
+// least squares: on what they read now, they should give the sums that they gave before. Layers are
+// fitted one after the other, each on what those before it give with their new weights, over as
+// many samples as kMaxFitBytes of values hold. Returns `pruned` if the outputs come no nearer to
+// the untouched ones. `pruned` has the nodes of `untouched`, in its order.
 llvm::Expected<ir::Graph> refitted(const ir::Graph& untouched, const ir::Graph& pruned,
                                    llvm::ArrayRef<const Channel*> removed,
                                    CalibrationData& calibration, llvm::ArrayRef<size_t> samples);

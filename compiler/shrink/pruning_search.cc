@@ -11,8 +11,8 @@
 namespace codl::compiler {
 namespace {
 
-// The share of a group's channels that may go, of which so many steps are looked at, and of the
-// numbers of channels that these leave so many tried.
+// A search looks at kRatioSteps shares up to kMaxRatio of a group's channels, and tries at most
+// kMaxLevels of the numbers of channels that they leave.
 constexpr double kMaxRatio = 0.875;
 constexpr int kRatioSteps = 56;
 constexpr size_t kMaxLevels = 10;
@@ -20,9 +20,9 @@ constexpr size_t kMaxLevels = 10;
 // decades.
 constexpr double kMinPrice = 1e-3, kMaxPrice = 1e15;  // microseconds for all of the output
 constexpr size_t kPriceSteps = 12, kFinePriceSteps = 40;
-// Groups that are tried with more removed, one after the other, when a price is found.
+// This many groups are tried with more removed, one after the other, when a price is found.
 constexpr size_t kRefinements = 12;
-// Multiply-adds that measuring one group of channels may take, and samples.
+// Measuring one group of channels may take this many multiply-adds and samples.
 constexpr double kSensitivityMacs = 5e9;
 constexpr size_t kMinSensitivitySamples = 4, kMaxSensitivitySamples = 64;
 
@@ -174,7 +174,8 @@ llvm::Expected<double> PruningSearch::loss_of(const Pruner::Ratios& ratios) {
   });
 }
 
-// One group at a time a step further, those first that are foreseen to gain most for an error.
+// Moves one group at a time a step further, first those that are expected to gain most for an
+// error.
 llvm::Expected<Pruner::Ratios> PruningSearch::refined(Pruner::Ratios best, double budget) {
   CODL_ASSIGN_OR_RETURN(least_us, us_of(best));
   std::vector<bool> is_done(best.size(), false);
@@ -232,7 +233,7 @@ llvm::Expected<Pruner::Ratios> PruningSearch::within_budget(double budget) {
   return refined(std::move(best), budget);
 }
 
-// Steps of single groups taken back where the latency allows it, those first that lose most.
+// Takes back steps of single groups where the latency allows it, those first that lose most.
 llvm::Expected<Pruner::Ratios> PruningSearch::given_back(Pruner::Ratios ratios, double us) {
   while (true) {
     std::optional<Pruner::Ratios> better;

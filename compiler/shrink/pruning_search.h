@@ -1,4 +1,5 @@
-// How many channels of each group go: as far as a budget of loss allows, or to a latency.
+// Finds how many channels of each group to remove: as many as a budget of loss allows, or as a
+// latency needs.
 #pragma once
 
 #include <functional>
@@ -13,7 +14,7 @@
 
 namespace codl::compiler {
 
-// A network and its groups of channels. Ratios are by group: the share of its channels that goes.
+// Holds a network and its groups of channels. A ratio is the share of a group's channels to remove.
 class Pruner {
  public:
   using Ratios = std::vector<double>;
@@ -27,15 +28,16 @@ class Pruner {
   CalibrationData& calibration() const { return *calibration_; }
   llvm::ArrayRef<size_t> samples() const { return samples_; }
   size_t count_removed(size_t group, double ratio) const;
-  // Ratios that a search tries, the least first: each leaves another number of channels.
+  // Returns the ratios that a search tries, the least first: each leaves another number of
+  // channels.
   std::vector<double> levels(size_t group) const;
 
   // Removes channels and leaves the other weights as they were, which is enough to predict a
   // latency.
   llvm::Expected<ir::Graph> cut(const Ratios& ratios) const;
-  // The weights that read removed channels take over what the others say of them.
+  // Lets the weights that read removed channels make up for them from the channels that stay.
   llvm::Expected<ir::Graph> repaired(const Ratios& ratios) const;
-  // All weights are fitted again.
+  // Fits all weights again.
   llvm::Expected<ir::Graph> fitted(const Ratios& ratios) const;
 
  private:
@@ -46,14 +48,15 @@ class Pruner {
   CalibrationData* calibration_ = nullptr;
   std::vector<size_t> samples_;  // to fit to
   std::optional<ActivationMoments> moments_;
-  // Indexed by group: its channels, the least important first.
+  // Holds, by group, its channels, the least important first.
   std::vector<std::vector<size_t>> order_;
 };
 
 // Every step is a question of a SearchLog.
 class PruningSearch {
  public:
-  // `loss`: what a network loses. `on_step`: called at steps that take time; may be null.
+  // `loss` returns what a network loses. `on_step` is called at steps that take time; it may be
+  // null.
   PruningSearch(const Pruner& pruner, const LatencyJudge& judge,
                 std::function<llvm::Expected<double>(const ir::Graph& graph)> loss, SearchLog& log,
                 std::function<void(const std::string& step)> on_step)
@@ -66,12 +69,13 @@ class PruningSearch {
   // Calls of on_step, at most.
   static size_t most_steps(const Pruner& pruner);
 
-  // The least latency found with a loss of at most `budget`; all zero where there is none.
+  // Returns the ratios of least latency found with a loss of at most `budget`; all zero where there
+  // are none.
   llvm::Expected<Pruner::Ratios> within_budget(double budget);
-  // The least loss found at a latency of at most `us`. Limit error where removing as much as is
-  // tried takes longer.
+  // Returns the ratios of least loss at a latency of at most `us`. Returns a Limit error where
+  // removing as much as is tried takes longer.
   llvm::Expected<Pruner::Ratios> within_latency(double us);
-  // Why nothing of a group goes, after a search.
+  // Says why nothing of a group is removed, after a search.
   enum class WhyKept {
     SavesTooLittle,  // alone, or beside what goes of the others
     IsNotNeeded,     // the latency asked for is reached without it
@@ -81,27 +85,28 @@ class PruningSearch {
   WhyKept why_kept(size_t group) const { return why_kept_[group]; }
 
  private:
-  // Numbers of one group pruned alone.
+  // Holds the numbers of one group pruned alone.
   struct Alone {
     double ratio = 0;
     double us = 0;    // predicted
     double loss = 0;  // square of the outputs' relative error
   };
 
-  // How errors of groups add up: as their squares, as if they had nothing to do with each other,
+  // Says how errors of groups add up: as their squares, if they have nothing to do with each other,
   // or all in one direction.
   enum class Adding { Squares, Errors };
 
-  // `promising`: why a group stays that saves the least gain alone, as long as nothing else is
+  // `promising` says why a group stays that saves the least gain alone, as long as nothing else is
   // known.
   llvm::Error measure_alone(WhyKept promising);
-  // Each group as it is cheapest if an error costs `price` microseconds.
+  // Returns for each group the ratio that is cheapest if an error costs `price` microseconds.
   Pruner::Ratios at_price(double price, Adding adding) const;
   llvm::Expected<Pruner::Ratios> at_latency(double us, Adding adding);
   llvm::Expected<Pruner::Ratios> given_back(Pruner::Ratios ratios, double us);
   llvm::Expected<double> us_of(const Pruner::Ratios& ratios);
   llvm::Expected<double> loss_of(const Pruner::Ratios& ratios);
-  // The first level beyond `ratio` that is foreseen to be worth it over it; null where none is.
+  // Returns the first level beyond `ratio` that is expected to be worth it over it; null where
+  // there is none.
   const Alone* further(size_t group, double ratio) const;
   llvm::Expected<Pruner::Ratios> refined(Pruner::Ratios best, double budget);
   void step(const std::string& what) const {
@@ -114,7 +119,7 @@ class PruningSearch {
   SearchLog& log_;
   const std::function<void(const std::string& step)> on_step_;
   double untouched_us_ = 0;
-  // That a level has to save alone, as a share of untouched_us_.
+  // A level has to save this much alone, as a share of untouched_us_.
   double least_gain_ = kMinGain;
   std::vector<std::vector<Alone>> alone_;  // indexed by group and level
   std::vector<WhyKept> why_kept_;          // indexed by group

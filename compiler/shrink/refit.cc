@@ -1,4 +1,4 @@
-// Weights of a pruned network fitted to the sums of the untouched one.
+// Fits the weights of a pruned network to the sums of the untouched one.
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
@@ -17,10 +17,10 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 
 constexpr int64_t kMaxFitBytes = int64_t{1} << 29;
 constexpr int64_t kMaxFeatures = 2305;
-// Rows of the fit by its unknowns: more say little that is new.
+// The fit has this many rows for each unknown: more say little that is new.
 constexpr int64_t kRowsPerFeature = 8;
-// Relative to the mean square of the features: it limits how far a weight moves for a small gain;
-// larger if there are few rows per feature.
+// The ridge is relative to the mean square of the features and limits how far a weight moves for a
+// small gain. It is larger if there are few rows per feature.
 constexpr double kRidge = 3e-3;
 constexpr double kRidgeOfFewRows = 0.05;
 constexpr size_t kMeasuredSamples = 64;
@@ -45,7 +45,7 @@ class NormalEquations {
         across(Matrix::Zero(features, outputs)),
         rows_(kRowsAtOnce, features),
         targets_(kRowsAtOnce, outputs) {}
-  // The row of features to fill, then what they are to give.
+  // Returns the row of features to fill; add() then takes the targets that they should give.
   Eigen::Ref<Eigen::RowVectorXd> next_row() { return rows_.row(count_); }
   void add(const Eigen::Ref<const Eigen::RowVectorXd>& targets) {
     targets_.row(count_) = targets;
@@ -67,11 +67,11 @@ class NormalEquations {
   int64_t count_ = 0;
 };
 
-// The fit of one node.
+// Describes the fit of one node.
 struct Fit {
   int64_t rows_per_sample = 0;
   std::vector<int32_t> kept;  // indexed by output channel: the untouched network's
-  // One for all outputs; a depthwise node has one for each.
+  // There is one for all outputs; a depthwise node has one for each.
   std::vector<NormalEquations> equations;
   Matrix targets;  // targets of the current sample, [rows, outputs]
 };
@@ -87,15 +87,15 @@ int64_t pixel_at(int64_t row, int64_t rows, int64_t pixels, size_t sample) {
   return (row * pixels / rows + static_cast<int64_t>(sample)) % pixels;
 }
 
-// Channel c of pixel p of a map [n, c, ...].
+// Returns channel c of pixel p of a map [n, c, ...].
 float element_at(const float* x, const ir::Dims& dims, int64_t pixel, int64_t channel) {
   int64_t area = 1;
   for (size_t d = 2; d < dims.size(); ++d) area *= dims[d];
   return x[(pixel / area * dims[1] + channel) * area + pixel % area];
 }
 
-// Elements of `channels` channels of a map from `first` on that the window at an output pixel sees,
-// in the weights' order, and 1.
+// Reads `channels` channels of a map from `first` on that the window at an output pixel sees, in
+// the weights' order, and 1.
 template <typename Params>
 void window_at(const ir::NodeView& node, const float* x, int64_t pixel, int64_t first,
                int64_t channels, Eigen::Ref<Eigen::RowVectorXd> features) {
@@ -121,8 +121,8 @@ void window_at(const ir::NodeView& node, const float* x, int64_t pixel, int64_t 
   features[at] = 1;
 }
 
-// Reads the features that the node's sum at an output pixel consists of. `output`: which one, in a
-// depthwise node.
+// Reads the features that the node's sum at an output pixel consists of. `output` says which one in
+// a depthwise node.
 void features_at(const ir::NodeView& node, const float* x, int64_t pixel, int64_t output,
                  Eigen::Ref<Eigen::RowVectorXd> features) {
   const ir::Dims& in = node.input(kX).dims;
@@ -137,9 +137,8 @@ void features_at(const ir::NodeView& node, const float* x, int64_t pixel, int64_
   }
 }
 
-// The values of one graph that some node has yet to read, of each sample. They are at most
-// kMaxFitBytes, and in ordinary memory: what is as large and lies in files would be written to
-// disk.
+// Holds the values of one graph that some node has yet to read, of each sample. They take at most
+// kMaxFitBytes, in ordinary memory: large values that lie in files would be written to disk.
 class Frontier {
  public:
   explicit Frontier(const ir::Graph& graph) : last_reader_(graph.values().size(), 0) {
@@ -358,7 +357,7 @@ class Refit {
 llvm::Expected<ir::Graph> refitted(const ir::Graph& untouched, const ir::Graph& pruned,
                                    llvm::ArrayRef<const Channel*> removed,
                                    CalibrationData& calibration, llvm::ArrayRef<size_t> samples) {
-  // Those that judge the fit have no part in it.
+  // The samples that judge the fit have no part in it.
   const size_t judging = std::min(samples.size() / 4 + 1, kMeasuredSamples);
   const auto fitted_to = samples.drop_back(judging);
   if (fitted_to.empty()) return pruned;

@@ -37,7 +37,7 @@ Rows rows_of(const ir::TensorType& type, const float* x) {
   return rows;
 }
 
-// The sum of the squares of the weights that make the channel.
+// Returns the sum of the squares of the weights that make the channel.
 double weight_norm(const ir::Graph& graph, const std::vector<DimOfValue>& makers,
                    const Channel& channel) {
   double sum = 0;
@@ -64,7 +64,7 @@ void repair(ir::Graph& graph, NewNames& names, ir::NodeId id, const llvm::BitVec
             const Moments& moments) {
   const ir::NodeView view{graph, graph.node(id)};
   const WeightIndex index(view);
-  // At a border padded with zeros nothing is added that is no product.
+  // With several taps, a window at a zero-padded border would get the offset of pixels outside.
   const bool has_offset = index.taps == 1 && graph.value(graph.node(id).inputs[kBias]).is_constant;
   const Matrix products = regularized(moments);
   std::vector<int64_t> kept_ids, removed_ids;

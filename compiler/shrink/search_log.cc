@@ -44,7 +44,7 @@ llvm::Expected<SearchLog> SearchLog::open(const std::string& path, uint64_t key)
                        "expected the log of a search with this network, device, calibration data "
                        "and flags, found {0}",
                        rest.startswith("codlc search of ") ? "one of another" : "another file");
-  // A line that was cut off has no end. Without it the next one would be added to it.
+  // A line that was cut off has no end, and the next line would be added to it.
   const size_t whole = rest.rfind('\n') + 1;  // 0 where there is none
   rest = rest.take_front(whole);
   llvm::SmallVector<llvm::StringRef, 0> lines;
@@ -70,7 +70,7 @@ llvm::Expected<double> SearchLog::number(const std::string& question,
   CODL_ASSIGN_OR_RETURN(value, work());
   numbers_[question] = value;
   if (file_ == nullptr || !std::isfinite(value)) return value;
-  // So many digits bring the same double back.
+  // This many digits bring the same double back.
   char digits[40];
   std::snprintf(digits, sizeof(digits), "%.17g", value);
   if (llvm::Error error = append(question + "\t" + digits + "\n")) return error;

@@ -15,7 +15,7 @@
 namespace codl::compiler {
 namespace {
 
-// The energies that `auto` tries, from the loosest on.
+// `auto` tries these energies, from the loosest on.
 constexpr double kEnergies[] = {0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999};
 constexpr size_t kEnergySteps = 4;  // how often they are halved
 
@@ -60,7 +60,7 @@ class Shrinker {
            (options_.prune && options_.prune->is_auto);
   }
 
-  // Where no prediction can be lost auto would leave next to nothing of the network.
+  // If no prediction can be lost, auto would leave next to nothing of the network.
   llvm::Error check_predictions() const {
     if (!is_auto() || !calibration_->has_labels()) return llvm::Error::success();
     const int64_t classes = untouched_.value(untouched_.outputs()[0]).type.element_count();
@@ -188,7 +188,7 @@ class Shrinker {
         .str();
   }
 
-  // Each node of `graph` in the form that makes the plan shortest, if one does.
+  // Gives each node of `graph` the form that makes the plan shortest, if one does.
   llvm::Expected<ir::Graph> low_rank_at(const ir::Graph& graph, double energy,
                                         std::vector<std::string>& rewrites,
                                         std::vector<std::string>& untouched) {
@@ -274,7 +274,7 @@ class Shrinker {
     return pruner;
   }
 
-  // Per group: the share of channels that goes, and why none goes if none does.
+  // Holds, per group, the share of channels to remove, and why none is removed if none is.
   struct Chosen {
     Pruner::Ratios ratios;
     std::vector<std::string> why_kept;
@@ -358,7 +358,7 @@ class Shrinker {
     if (report_.rewrites.empty()) return shared;
     CODL_ASSIGN_OR_RETURN(pruned, pruner.fitted(gaining));
     if (!options_.prune->is_auto) return pruned;
-    // Without what was taken back the fit is another one: measured again.
+    // Without the channels that were taken back the fit differs, so the loss is measured again.
     CODL_ASSIGN_OR_RETURN(loss, loss_of(pruned));
     if (loss <= options_.budget) return pruned;  // false where it is not a number
     if (options_.latency_cut)

@@ -1,5 +1,5 @@
-// Networks made smaller: pruning of channels, weights of low rank. A library of its own, of which
-// this is the only header that others include.
+// Makes networks smaller by pruning of channels and weights of low rank. It is a library of its
+// own, of which others include only this header.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 
 namespace codl::compiler {
 
-// Microseconds that the best plan of a graph without layouts is predicted to take.
+// Returns the microseconds that the best plan of a graph without layouts is predicted to take.
 using LatencyJudge = std::function<llvm::Expected<double>(const ir::Graph& graph)>;
 
-// A ratio, or as much as the budget allows.
+// Is a ratio, or stands for as much as the budget allows.
 struct ShrinkRatio {
   bool is_auto = false;
   double value = 0;
@@ -28,27 +28,27 @@ struct ShrinkOptions {
   std::optional<ShrinkRatio> prune;     // share of each group's channels that goes
   std::string calibration;              // folder; empty: none
   bool is_unchecked = false;            // without calibration: nobody measures what is lost
-  // The most loss allowed (Deviation::loss()): auto stays within it, and a ratio that loses more
-  // gets a warning.
+  // Bounds the loss (Deviation::loss()): auto stays within it, and a ratio that loses more gets a
+  // warning.
   double budget = 0.005;
-  // With prune as auto: the share of the predicted latency to remove, at the least loss found.
-  // Limit error if that is impossible, or loses more than the budget.
+  // With prune as auto, this share of the predicted latency is removed, at the least loss found. It
+  // is a Limit error if that is impossible, or loses more than the budget.
   std::optional<double> latency_cut;
   std::string search_log;  // path; what auto measures is kept there, and taken from there
   std::string judged_by;   // further inputs of the latencies, besides the network
-  // With auto: called at each step of a search of at most `most_steps`; may be null.
+  // With auto it is called at each step of a search of at most `most_steps`; it may be null.
   std::function<void(size_t most_steps, const std::string& step)> on_step;
   bool is_asked() const { return low_rank || prune; }
 };
 
-// The network, as it is after a rewrite.
+// Describes the network as it is after a rewrite.
 struct NetworkCost {
   double predicted_us = 0;
   double macs = 0;
   double weight_bytes = 0;
 };
 
-// How far a network's outputs on samples are from those of the untouched one.
+// Says how far a network's outputs on samples are from those of the untouched one.
 struct Deviation {
   double relative = 0;   // L2 norm of the difference, divided by the untouched outputs'
   double cosine = 1;     // angle between the two, mean of samples

@@ -7,7 +7,7 @@
 namespace codl::compiler {
 namespace {
 
-// The places that stay, indexed by dim of a value.
+// Holds the places that stay, by dim of a value.
 using Kept = llvm::SmallVector<llvm::BitVector, 4>;
 
 ir::Dims kept_dims(const Kept& kept) {
@@ -16,7 +16,7 @@ ir::Dims kept_dims(const Kept& kept) {
   return dims;
 }
 
-// The elements all of whose places stay.
+// Returns the elements all of whose places stay.
 LargeBytes kept_elements(const ir::Value& value, const Kept& kept) {
   const size_t size = dtype_bytes(value.type.dtype);
   const auto rank = static_cast<size_t>(value.type.rank());
