@@ -8,7 +8,7 @@
 namespace codl::compiler {
 namespace {
 
-// No profile is that far off; beyond it a file is of something else.
+// No profile is that far off; such a file belongs to something else.
 constexpr double kMaxFactor = 1000;
 
 // Measured times include what both processors take of each other. So the ratio is to the prediction

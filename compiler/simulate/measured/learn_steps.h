@@ -1,5 +1,4 @@
-// Predictions of steps by what the same, or similar ones, took on the device in plans that ran
-// there.
+// Predicts steps by what the same, or similar ones, took on the device in plans that ran there.
 #pragma once
 
 #include "compiler/device/device_profile.h"
@@ -8,9 +7,9 @@
 namespace codl::compiler {
 
 // Adds to `learned` what the plan's measured steps teach beyond the profile's predictions
-// (`profile` has learned nothing yet). Transfers teach nothing. `path` is the measurements'. Input
-// error: no variant has any, they are not of its steps or are off a thousand times, or a kernel
-// does not run on the profile's device.
+// (`profile` has learned nothing yet). Transfers teach nothing. `path` is the measurements'.
+// Returns an Input error if no variant has any, if they are not of its steps or are off a thousand
+// times, or if a kernel does not run on the profile's device.
 llvm::Error learn_steps(const PlanModel& plan, const std::vector<MeasuredSteps>& measured,
                         llvm::StringRef path, const DeviceProfile& profile, LearnedSteps& learned);
 

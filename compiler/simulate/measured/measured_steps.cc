@@ -8,7 +8,7 @@
 namespace codl::compiler {
 namespace {
 
-// The rounding of a prediction, which a plan has as a float.
+// Allows for the rounding of a prediction, which a plan has as a float.
 constexpr double kRounding = 1e-3;
 
 MeasuredSteps read_variant(const JsonValue& value) {

@@ -24,14 +24,14 @@ constexpr double kTenth = 1.2816;
 // profile says 0.6).
 double sync_deviation(Origin origin) { return origin == Origin::Measured ? 0.1 : 0.3; }
 
-// The share of the variance of their errors that kernels of a processor have in common, by level.
-// Intervals of facts and anchors are those of whole networks. Fitted: of the published latencies of
-// docs/results/phones.md, what those of one chip, library and number of threads have in common is
-// 0.36 of the CPU's variance and 0.62 of the GPU's with the network left out of the fit (anchors),
-// and 0.90 of the GPU's with the chip left out (facts).
+// Kernels of a processor have this share of the variance of their errors in common, by level.
+// Intervals of facts and anchors are those of whole networks. The shares are fitted: of the
+// published latencies of docs/results/phones.md, what those of one chip, library and number of
+// threads have in common is 0.36 of the CPU's variance and 0.62 of the GPU's with the network left
+// out of the fit (anchors), and 0.90 of the GPU's with the chip left out (facts).
 constexpr double kSharedVariance[] = {0.9, 0.4, 0};
-// The rest of a network's variance is the mean of what its kernels have of their own, and a
-// network's time on a CPU is in effect of so many (1.2 to 2.1, seven networks, sd855).
+// The rest of a network's variance is the mean of what its kernels have of their own. A network's
+// time on a CPU comes in effect from this many kernels (1.2 to 2.1, seven networks, sd855).
 constexpr double kKernelsOfNetwork = 1.7;
 
 double shared_deviation(Level level) {
@@ -42,7 +42,7 @@ double own_deviation(Level level) {
   return std::sqrt((1 - kSharedVariance[static_cast<size_t>(level)]) * kKernelsOfNetwork);
 }
 
-// A spread of logarithms, with half of a normal distribution on each side.
+// Is a spread of logarithms, with half of a normal distribution on each side.
 struct Spread {
   double middle = 0;
   double below = 0;

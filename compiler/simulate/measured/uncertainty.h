@@ -1,4 +1,4 @@
-// How sure a plan's predicted latency is.
+// Tells how sure a plan's predicted latency is.
 #pragma once
 
 #include <vector>
@@ -14,18 +14,18 @@ namespace codl::compiler {
 inline constexpr int kDraws = 200;
 
 struct Uncertainty {
-  // Nine tenths of the draws lie between.
+  // Nine tenths of the draws lie between these.
   double low_us = 0;
   double high_us = 0;
-  // The share of the time of all steps and synchronisations that rests on assumed numbers.
+  // This share of the time of all steps and synchronisations rests on assumed numbers.
   double assumed_share = 0;
 };
 
-// Draws of the device's true speed within the profile's uncertainty: log-normal on each side of the
+// Draws the device's true speed within the profile's uncertainty: log-normal on each side of the
 // prediction, by the intervals of its calibrations, with one factor for all steps of a kernel,
 // which share its error, and one for all synchronisations. If an interval is that of whole
 // networks, the kernels of a processor share some of it. Learned steps have a factor nearer to 1.
-// The draws are always the same ones: two plans are compared within the same draw. Borrows the
+// The draws are always the same ones: two plans are compared within the same draw. It borrows the
 // profile.
 class Draws {
  public:
@@ -34,7 +34,8 @@ class Draws {
   // Returns the draws with these indices only.
   Draws some(llvm::ArrayRef<size_t> indices) const;
 
-  // Returns the variant's latency in each draw. Input error: a kernel that the device cannot run.
+  // Returns the variant's latency in each draw. Returns an Input error for a kernel that the device
+  // cannot run.
   llvm::Expected<std::vector<double>> latencies_us(const Variant& variant) const;
 
  private:
@@ -49,7 +50,7 @@ class Draws {
 // Returns the uncertainty from kDraws draws.
 llvm::Expected<Uncertainty> uncertainty_of(const Variant& variant, const DeviceProfile& profile);
 
-// The value that a share of them does not exceed: the least of which so many are at most it.
+// Returns the smallest latency that at least `share` of them do not exceed.
 double quantile_of(std::vector<double> latencies_us, double share);
 
 // Returns the share of the draws in which the first plan is faster. Both lists must have the same

@@ -20,7 +20,7 @@ class EndlessRuns {
   double ready_us(size_t queue) const { return queues_.ready_us(queue); }
   StepDemand start(size_t queue) const { return queues_.wall_demand(queue); }
 
-  // When the GPU's next step joined the queue; kNotReadyUs: it is not there.
+  // Returns when the GPU's next step joined the queue; kNotReadyUs if it is not there.
   double enqueued_us() const {
     return has_next(kGpuQueue) ? enqueued_us_[queues_.next(kGpuQueue)] : kNotReadyUs;
   }
@@ -56,7 +56,7 @@ class EndlessRuns {
   size_t reached_ = 0;               // steps before are enqueued
 };
 
-// QueueClock's queues: those of the runs, whose GPU the display uses, too.
+// Gives QueueClock the queues of the runs, whose GPU the display uses, too.
 class RunsBesideDisplay {
  public:
   RunsBesideDisplay(EndlessRuns& runs, const Display& display, const QueueClock& clock)
@@ -72,7 +72,7 @@ class RunsBesideDisplay {
                           : asked_us_ <= clock_.now_us ? is_displays_turn_ || own_us > clock_.now_us
                                                        : asked_us_ < own_us;
     serves_display_ = is_first;
-    // The work that was enqueued first is waited for, whether it can start or not.
+    // The runs wait for the work that was enqueued first, whether it can start or not.
     if (!is_first && own_us == kNotReadyUs) return kNotReadyUs;
     return is_first ? asked_us_ : own_us;
   }

@@ -1,12 +1,13 @@
-// A screen beside a plan: frames that another program draws on the same GPU, in virtual time.
+// Simulates a screen beside a plan: frames that another program draws on the same GPU, in virtual
+// time.
 #pragma once
 
 #include "compiler/simulate/timing/timeline.h"
 
 namespace codl::compiler {
 
-// How a GPU shares itself between the queues of two programs. No launch is ever interrupted.
-//   Fifo        in the order in which things were enqueued, whosever they are
+// Says how a GPU shares itself between the queues of two programs. No launch is ever interrupted.
+//   Fifo        it serves in the order of enqueueing, whichever program enqueued
 //   RoundRobin  after each launch it turns to the other program, if that has something to do
 enum class GpuService { Fifo, RoundRobin };
 
@@ -24,16 +25,16 @@ struct FrameCount {
   double longest_wait_us = 0;  // from a frame's request to the end of its drawing
 };
 
-// The most starts and ends of steps that are simulated: minutes of any network, seconds of
+// Limits the starts and ends of steps that are simulated: minutes of any network, seconds of
 // computing.
 inline constexpr uint64_t kMaxDisplayEvents = 100'000'000;
 
-// Runs of `steps`, one behind the other, for `total_us`. At the begin of each period a frame is
-// asked for, and it is lost unless it is drawn at the end of the period; while one is not drawn, no
-// other is asked for, and those that were due meanwhile are lost, too. `enqueues_all`: GPU steps
-// are in the queue from the begin of a run (Gate::UserEvent), else when the host has done the CPU's
-// steps before them. After `max_events` the time so far is what is counted: runs that take no time
-// would have no end.
+// Repeats runs of `steps`, one after the other, for `total_us`. At the begin of each period a frame
+// is asked for, and it is lost unless it is drawn at the end of the period; while one is not drawn,
+// no other is asked for, and those that were due meanwhile are lost, too. If `enqueues_all`, GPU
+// steps are in the queue from the begin of a run (Gate::UserEvent), else when the host has done the
+// CPU's steps before them. After `max_events` only the time so far counts, because runs that take
+// no time would have no end.
 FrameCount count_frames(llvm::ArrayRef<QueueStep> steps, const DeviceProfile& profile,
                         const Display& display, bool enqueues_all, double total_us,
                         uint64_t max_events = kMaxDisplayEvents);

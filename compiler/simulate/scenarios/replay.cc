@@ -77,7 +77,8 @@ ReplayOp with_channels(ReplayOp op, int32_t channels) {
   return op;
 }
 
-// The parts of an operator that the two processors compute; none: nothing.
+// Holds the parts of an operator that the two processors compute; a part that is missing does
+// nothing.
 struct Parts {
   std::optional<ReplayOp> cpu;
   std::optional<ReplayOp> gpu;
@@ -96,8 +97,8 @@ Parts split_channels(const ReplayOp& op, int32_t gpu_percent) {
   return parts;
 }
 
-// Rows of op's output that `following` reads for some of its own rows. Half of the padding is at
-// each border and is not op's output.
+// Returns the rows of op's output that `following` reads for some of its own rows. Half of the
+// padding is at each border and is not op's output.
 int32_t rows_read(const ReplayOp& op, const ReplayOp& following, int32_t following_rows) {
   const int32_t padding = std::max(0, following.in_rows - op.out_rows()) / 2;
   return std::clamp((following_rows - 1) * following.stride + following.kernel - padding, 0,
@@ -135,13 +136,13 @@ std::vector<Parts> parts_of(const ReplayChain& chain) {
 
 ir::TensorType f32(ir::Dims dims, Layout layout) { return {DType::F32, std::move(dims), layout}; }
 
-// The operator alone, with constants that have a shape only.
+// Returns a graph of the operator alone, with constants that have a shape only.
 ir::Graph graph_of(const ReplayOp& op) {
   ir::Graph graph;
   ir::Node node{op.op, {}, {}, ir::kNoId, "op"};
   ir::TensorType out = f32({1, op.out_channels, op.out_rows(), op.out_columns()}, Layout::Nhwc);
   const auto constant = [&](const char* name, ir::Dims dims) {
-    // Added without elements, as it has no bytes.
+    // The constant is added without elements, because it has no bytes.
     node.inputs.push_back(graph.add_constant(name, f32({0}, Layout::Plain), {}));
     graph.value(node.inputs.back()).type.dims = std::move(dims);
   };

@@ -13,7 +13,7 @@
 
 namespace codl::compiler {
 
-// An operator or a part of one. Rows and columns of the input include the padding.
+// Describes an operator or a part of one. Rows and columns of the input include the padding.
 struct ReplayOp {
   OpKind op = OpKind::Conv2d;  // Conv2d, Pool2d or MatMul; a MatMul has channels only
   int32_t kernel = 1;
@@ -41,7 +41,7 @@ struct Replay {
 // Input errors name the JSON path.
 llvm::Expected<Replay> parse_replay(llvm::StringRef json, llvm::StringRef path);
 
-// Input error: the profile has no GPU, or no kernel for an operator.
+// Returns an Input error if the profile has no GPU, or no kernel for an operator.
 llvm::Expected<std::vector<QueueStep>> queue_steps_of(const Replay& replay,
                                                       const DeviceProfile& profile);
 

@@ -7,15 +7,15 @@
 
 namespace codl::compiler {
 
-// Waits of one queue for a step of another, as the simulator charges them.
+// Counts waits of one queue for a step of another, as the simulator charges them.
 uint32_t count_syncs(const Variant& variant);
 
-// Bytes of the variant's arenas and images, rows of images padded as the device does. Of a variant
-// that plan_memory() has been through; 0 before.
+// Returns the bytes of the variant's arenas and images, with rows of images padded as the device
+// does; 0 for a variant before plan_memory().
 uint64_t arena_bytes_of(const Variant& variant, const DeviceProfile& profile);
 
-// The variant has been through predict().
-// Input error: a kernel that the profile's device cannot run.
+// Expects a variant that has been through predict(). Returns an Input error for a kernel that the
+// profile's device cannot run.
 llvm::Expected<PlanFigures> figures_of(const Variant& variant, const DeviceProfile& profile);
 
 }  // namespace codl::compiler

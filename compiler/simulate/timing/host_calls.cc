@@ -63,7 +63,7 @@ std::vector<QueueStep> with_calls_for_room(const Variant& variant, llvm::ArrayRe
 
 class Host {
  public:
-  // Borrows the first and the last.
+  // It borrows `variant` and `predictor`.
   Host(const Variant& variant, std::vector<QueueStep> planned, const LatencyPredictor& predictor)
       : variant_(variant),
         planned_(std::move(planned)),
@@ -79,7 +79,7 @@ class Host {
   }
 
   std::vector<QueueStep> run() {
-    // Behind user events everything is enqueued before anything is computed.
+    // With user events everything is enqueued before anything is computed.
     if (is_gated_)
       for (uint32_t i = 0; i < planned_.size(); ++i)
         if (!is_cpu(i)) call(i);
@@ -94,8 +94,8 @@ class Host {
  private:
   bool is_cpu(uint32_t i) const { return planned_[i].queue == kCpu; }
 
-  // A step that leaves its operand in place is not, except for a marker where it waits or is waited
-  // for.
+  // Returns false for a step that leaves its operand in place, except for a marker where it waits
+  // or is waited for.
   bool is_enqueued(uint32_t i) const {
     const Step& step = variant_.steps[i];
     if (step.kind != StepKind::Kernel || !step.waits.empty() || is_waited_for_[i]) return true;

@@ -38,7 +38,7 @@ double HostSteps::time_us(const std::vector<QueueItem> (&queues)[kQueueCount]) {
   variant_.steps.clear();
   std::vector<QueueStep> steps;
   std::array<std::vector<StepId>, kQueueCount> ids;  // indexed by queue: its steps
-  // [queue][other]: how many steps of the other queue the queue is known to be behind.
+  // Holds, by [queue][other], how many steps of the other queue the queue is known to run after.
   std::array<std::array<uint32_t, kQueueCount>, kQueueCount> behind = {};
   const auto list_next = [&](Queue of) {
     const auto queue = static_cast<size_t>(of);

@@ -1,4 +1,4 @@
-// The steps of a plan that has no schedule, in the order in which the host gives them to the
+// Lists the steps of a plan that has no schedule, in the order in which the host gives them to the
 // queues.
 #pragma once
 
@@ -12,10 +12,10 @@ namespace codl::compiler {
 
 inline constexpr uint32_t kNoNeed = UINT32_MAX;
 
-// A step in its queue.
+// Describes a step in its queue.
 struct QueueItem {
   StepTime time;
-  // Indexed by queue: the last step there before it, or kNoNeed.
+  // Holds, by queue, the last step there before it, or kNoNeed.
   std::array<uint32_t, kQueueCount> needs;
   const Step* listed = nullptr;  // as HostSteps has it
 };
@@ -25,7 +25,7 @@ class HostSteps {
   // Borrows both.
   HostSteps(const ir::Graph& graph, const LatencyPredictor& predictor);
 
-  // Whether the profile says what the host's calls take. Else nothing below is asked for.
+  // Returns true if the profile says what the host's calls take. Else nothing below is asked for.
   bool has_calls() const { return predictor_.transfer().host.has_value(); }
 
   // Notes where a value lives now.

@@ -1,4 +1,4 @@
-// Where values live by what a plan does to them, each asked for once.
+// Finds where values live by what a plan does to them, and asks only once for each use.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class KnownValueTensors {
   KnownValueTensors(const TensorPlacer& placer, size_t value_count)
       : placer_(placer), known_(value_count) {}
 
-  // Valid until the next call.
+  // The result is valid until the next call.
   const Known& of(ir::ValueId value, ValueUse use) {
     auto& known = known_[value];
     auto at = llvm::find_if(known, [&](const auto& one) { return one->use == use; });
@@ -42,7 +42,7 @@ class KnownValueTensors {
   static constexpr size_t kMaxKnown = 8;  // limit per value: more are seldom asked for again
 
   const TensorPlacer& placer_;
-  // Indexed by value; the one that was asked for last comes first.
+  // Holds the known uses by value; the one that was asked for last comes first.
   std::vector<llvm::SmallVector<std::unique_ptr<Known>, kMaxKnown>> known_;
   uint32_t next_id_ = 1;
 };

@@ -47,18 +47,18 @@ class PlanTimes::State {
   }
 
  private:
-  // Limit per segment: more are seldom asked for again.
+  // At most this many are kept per segment: more are seldom asked for again.
   static constexpr size_t kKnownFragments = 8;
 
-  // Where a step is: the first node of its segment, and its number among that segment's steps of
-  // its queue.
+  // Says where a step is: the first node of its segment, and its number among that segment's steps
+  // of its queue.
   struct StepRef {
     ir::NodeId segment = ir::kNoId;
     uint32_t index = 0;
     friend bool operator==(const StepRef&, const StepRef&) = default;
   };
 
-  // Indexed by queue: the last step there that must be done before; none: kNoId.
+  // Holds, by queue, the last step there that must be done before, or kNoId.
   using Needs = std::array<StepRef, kQueueCount>;
 
   struct TimedStep {
@@ -69,8 +69,8 @@ class PlanTimes::State {
     Step listed;  // HostSteps::step_of(), where the host's calls have a time
   };
 
-  // The steps of a segment. They follow from its nodes' parts, from where the values live that it
-  // touches, and from the states of these before it.
+  // Holds the steps of a segment. They follow from its nodes' parts, from where the values live
+  // that it touches, and from the states of these before it.
   struct Fragment {
     uint64_t key = 0;  // key of the parts
     std::vector<TimedStep> steps;
@@ -81,8 +81,8 @@ class PlanTimes::State {
     llvm::SmallVector<ValueState, 8> behind;
   };
 
-  // The segments that have begun with a node, the last one first. A search goes back from most of
-  // the plans that it looks at, and comes again to some of them.
+  // Holds the segments that have begun with a node, the last one first. A search goes back from
+  // most of the plans that it looks at, and comes again to some of them.
   struct SegmentAt {
     bool is_there = false;  // in the plan at hand, or in the one before
     bool is_new = false;    // made, or with other needs, for the plan at hand
@@ -90,7 +90,7 @@ class PlanTimes::State {
     Fragment& now() const { return *known.front(); }
   };
 
-  // One access to a value, in the order of the list.
+  // Records one access to a value, in the order of the list.
   struct ValueTouch {
     ir::NodeId segment;
     uint32_t step;   // number among the segment's steps
@@ -105,7 +105,7 @@ class PlanTimes::State {
     return *std::prev(std::upper_bound(firsts.begin(), firsts.end(), node));
   }
 
-  // Called after an error: the next plan is timed from the start.
+  // Forgets all after an error: the next plan is timed from the start.
   void forget() {
     std::vector<SegmentAt>(segments_.size()).swap(segments_);
     for (std::vector<ValueTouch>& touches : touches_) touches.clear();
@@ -172,7 +172,7 @@ class PlanTimes::State {
     changed_values_.push_back(value);
   }
 
-  // False if the value lives where it did.
+  // Returns false if the value lives where it did.
   bool place(const PartitionPlan& plan, ir::ValueId value) {
     const KnownValueTensors::Known& known = known_places_.of(value, placer_.use_of(plan, value));
     if (known.id == tensors_ids_[value]) return false;
@@ -236,7 +236,7 @@ class PlanTimes::State {
     segments_[first].is_there = false;
   }
 
-  // The segment as it is now, known or made.
+  // Takes the segment as it is now: known, or made.
   llvm::Error take_fragment(const PartitionPlan& plan, ir::NodeId first) {
     SegmentAt& segment = segments_[first];
     segment.is_there = segment.is_new = true;
@@ -338,7 +338,7 @@ class PlanTimes::State {
 
   // ---- queues
 
-  // Steps of each queue in order, from the first segment that is new on; those before are as they
+  // Orders the steps of each queue, from the first segment that is new on; those before are as they
   // were.
   void order_steps() {
     std::array<uint32_t, kQueueCount> begin = {};
@@ -379,7 +379,7 @@ class PlanTimes::State {
   struct Point {
     QueueClock clock;
     std::array<uint32_t, kQueueCount> at = {};  // the queue's step that is not done
-    // [queue][other]: how many steps of the other queue the queue is known to be behind.
+    // Holds, by [queue][other], how many steps of the other queue the queue is known to run after.
     std::array<std::array<uint32_t, kQueueCount>, kQueueCount> behind = {};
   };
 
@@ -422,7 +422,7 @@ class PlanTimes::State {
     Point& point_;
   };
 
-  // Whether all that the simulation has looked at until then is as it was.
+  // Returns true if all that the simulation has looked at until then is as it was.
   bool is_valid(const Point& point) const {
     for (size_t queue = 0; queue < kQueueCount; ++queue) {
       const bool has_ended = point.at[queue] == counts_before_[queue] &&
@@ -462,7 +462,7 @@ class PlanTimes::State {
   std::vector<NodePartition> node_partitions_;  // the previous plan's
   std::vector<ir::NodeId> firsts_;              // first nodes of its segments
   std::vector<SegmentAt> segments_;             // indexed by their first node
-  // Indexed by segment and queue: steps before.
+  // Counts, by segment and queue, the steps before.
   std::vector<std::array<uint32_t, kQueueCount>> begins_;
   std::vector<QueueItem> queues_[kQueueCount];
   std::vector<double> ends_us_[kQueueCount];

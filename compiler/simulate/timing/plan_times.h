@@ -1,10 +1,10 @@
-// How long partition plans take that differ little from one to the next: what a search asks for.
+// Predicts how long partition plans take that differ little from one to the next, as a search asks.
 //
-// The time is, to the last bit, what predict() says of make_schedule()'s schedule. It costs what
-// has changed since the plan before: the steps of segments that nothing around has changed are
+// The time is, to the last bit, what predict() says of make_schedule()'s schedule. It computes only
+// what has changed since the plan before: the steps of segments that nothing around has changed are
 // kept, as are the times of steps by what they depend on, and the simulation goes on from the last
-// point before the first step that is not as it was. Where the profile says what the host's calls
-// take, the simulation starts anew: any step may move the calls behind it.
+// point before the first step that differs. Where the profile says what the host's calls take, the
+// simulation starts anew, because any step may move the calls after it.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class PlanTimes {
   PlanTimes(const ir::Graph& graph, const LatencyPredictor& predictor);
   ~PlanTimes();
 
-  // Microseconds. Internal error: a step that no kernel runs.
+  // Returns microseconds, or an Internal error for a step that no kernel runs.
   llvm::Expected<double> time_us(const PartitionPlan& plan);
 
  private:

@@ -1,4 +1,4 @@
-// The clock of steps on queues: it goes from event to event, which are starts and ends of steps.
+// Runs the clock of steps on queues, from event to event: starts and ends of steps.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace codl::compiler {
 
 inline constexpr double kNotReadyUs = 1e300;
 
-// Conditions that make queues slower than their steps say.
+// Holds conditions that make queues slower than their steps say.
 struct QueueConditions {
   double slow_down[kQueueCount] = {1, 1, 1};
   double interference[2] = {};
@@ -33,8 +33,8 @@ struct QueueConditions {
     return us * (1 + interference[0] + interference[1]);
   }
 
-  // How many times as long as alone the queue's step takes, beside those that run; `gb_per_s` is
-  // what each asks of the memory.
+  // Returns how many times as long as alone the queue's step takes, beside those that run;
+  // `gb_per_s` is what each asks of the memory.
   double factor(size_t queue, const bool (&runs)[kQueueCount],
                 const double (&gb_per_s)[kQueueCount]) const {
     if (queue >= 2) return slow_down[queue];
@@ -49,7 +49,7 @@ struct QueueConditions {
   }
 };
 
-// Plain data: a copy is a point in time that can be gone on from.
+// Holds plain data: a copy is a point in time that can be gone on from.
 struct QueueClock {
   double now_us = 0;
   double left_us[kQueueCount] = {};   // rest of the queue's step, at full speed
@@ -100,10 +100,11 @@ struct QueueClock {
       if (!runs[queue]) continue;
       busy_us[queue] += elapsed_us;
       const double factor = conditions.factor(queue, runs, gb_per_s);
-      // Compared as the event was computed: in a long time rounding may leave nothing elapsed.
+      // It is compared as the event was computed: in a long time rounding may leave nothing
+      // elapsed.
       const bool ends = now_us + left_us[queue] * factor <= until_us;
       left_us[queue] -= elapsed_us / factor;
-      // 1e-9: what rounding leaves of a step that ends now.
+      // Rounding may leave 1e-9 of a step that ends now.
       if (!ends && left_us[queue] > 1e-9) continue;
       is_started[queue] = false;
       queues.finish(queue, until_us);
@@ -113,7 +114,7 @@ struct QueueClock {
   }
 };
 
-// The steps of one run in their queues' order.
+// Walks the steps of one run in their queues' order.
 class QueueWalk {
  public:
   // Borrows both. The run begins at begin().
@@ -126,7 +127,7 @@ class QueueWalk {
     for (size_t queue = 0; queue < kQueueCount; ++queue) next_[queue] = following(queue, 0);
   }
 
-  // The queue's first step that has not ended; all steps' count: there is none.
+  // Returns the queue's first step that has not ended, or the count of all steps if there is none.
   size_t next(size_t queue) const { return next_[queue]; }
   bool has_next(size_t queue) const { return next_[queue] < steps_.size(); }
 

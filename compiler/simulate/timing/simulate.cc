@@ -9,7 +9,8 @@ namespace codl::compiler {
 
 namespace {
 
-// Thirty years: plans hold times as floats, and searches count nanoseconds in 64 bits.
+// Limits times to thirty years: plans hold them as floats, and searches count nanoseconds in 64
+// bits.
 constexpr double kMaxPredictedUs = 1e15;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A variant of a plan in virtual time, as long as a device profile predicts: of the compiler,
-// before there is a file, and of codl-sim, from one.
+// Runs a variant of a plan in virtual time, as a device profile predicts it. The compiler does so
+// before there is a file, codl-sim with a file.
 #pragma once
 
 #include <vector>
@@ -11,17 +11,18 @@
 
 namespace codl::compiler {
 
-// Million bytes of what the variant's steps have packed.
+// Returns the million bytes of constants that the variant's steps read packed.
 double weight_mbytes(const Variant& variant);
 
-// Returns the variant's steps without the times of the host's calls and of synchronisations. Input
-// error: a kernel that the profile's device cannot run, or its user does not want.
+// Returns the variant's steps without the times of the host's calls and of synchronisations.
+// Returns an Input error for a kernel that the profile's device cannot run, or its user does not
+// want.
 llvm::Expected<std::vector<QueueStep>> bare_steps_of(const Variant& variant,
                                                      const LatencyPredictor& predictor);
 
 // Returns the variant's steps in its order; where the profile says what the host's calls take, with
-// steps for these between (host_calls.h). Input error: the profile has no model of a kernel of the
-// variant.
+// steps for these between (host_calls.h). Returns an Input error if the profile has no model of a
+// kernel of the variant.
 llvm::Expected<std::vector<QueueStep>> queue_steps_of(const Variant& variant,
                                                       const DeviceProfile& profile);
 

@@ -15,17 +15,17 @@ inline constexpr uint8_t kNoQueue = UINT8_MAX;
 inline constexpr auto kHostQueue = static_cast<size_t>(Queue::Cpu);
 inline constexpr auto kGpuQueue = static_cast<size_t>(Queue::Gpu);
 
-// `us` from the end of an earlier step, of any queue, to the start of the one that waits for it.
+// A step waits `us` from the end of an earlier step, of any queue, to its own start.
 struct QueueWait {
   uint32_t step = 0;
   double us = 0;
 };
 
-// One step of a queue. A queue runs its steps in the order given.
+// Describes one step of a queue. A queue runs its steps in the order given.
 struct QueueStep {
   uint8_t queue = 0;    // codl::Queue
   double alone_us = 0;  // time at full speed, with nothing else running
-  // From the end of the last step that it waits for, or the begin of the run, to its start.
+  // Counts from the end of the last step that it waits for, or the begin of the run, to its start.
   double synchronisation_us = 0;
   double launch_us = 0;     // wall time that the host needs to enqueue it, in addition
   double memory_bytes = 0;  // bytes moved to and from the memory that both processors share
@@ -33,20 +33,20 @@ struct QueueStep {
   std::vector<QueueWait> waits;
   std::string name;
   const char* kernel = "transfer";
-  // For a call that gives another queue its next step: which queue, and the time of the call if
-  // that queue has done all it was given. A call takes wall time only.
+  // For a call that gives another queue its next step, says which queue, and the time of the call
+  // if that queue has done all it was given. A call takes wall time only.
   uint8_t called_queue = kNoQueue;
   double idle_us = 0;
 };
 
-// Other load on the device.
+// Describes other load on the device.
 struct SimulatedLoad {
   double cpu_percent = 0;        // share of the CPU queue's time that others take, 0 to 90
   double gpu_frame_percent = 0;  // share of the GPU's time that drawing takes, 0 to 90
 };
 
-// Wall: what a user waits. Codl: as the CoDL paper counts its latencies, from times of kernels,
-// maps and waits; what it takes the host to enqueue is left out.
+// Wall counts what a user waits. Codl counts latencies as the CoDL paper does, from times of
+// kernels, maps and waits, without what it takes the host to enqueue.
 enum class Clock { Wall, Codl };
 
 struct Timeline {
@@ -69,7 +69,7 @@ struct Timeline {
 Timeline run_queues(llvm::ArrayRef<QueueStep> steps, const DeviceProfile& profile,
                     const SimulatedLoad& load, Clock clock);
 
-// Chrome trace JSON as codl-bench --trace writes it; `name` is of the process.
+// Writes a Chrome trace in JSON as codl-bench --trace does; `name` is the process's.
 std::string chrome_trace(llvm::StringRef name, llvm::ArrayRef<QueueStep> steps,
                          const Timeline& timeline);
 

@@ -1,4 +1,4 @@
-// How many bytes of weights a plan's steps read.
+// Counts the bytes of weights that a plan's steps read.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace codl::compiler {
 
-// Counts for plans that differ little from one to the next.
+// Counts weights for plans that differ little from one to the next.
 class WeightCount {
  public:
   // Borrows both.
