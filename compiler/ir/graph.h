@@ -1,4 +1,4 @@
-// The graph: nodes and values in vectors, addressed by ids.
+// A graph holds nodes and values in vectors, addressed by ids.
 //
 // Invariants (verify.cc): nodes stand in topological order; every value has exactly one producer
 // (the graph's inputs, a constant, or one node); every node has one output; operands exist; types
@@ -28,7 +28,8 @@ struct Value {
   Value() = default;
   Value(const Value&) = default;
   Value& operator=(const Value&) = default;
-  // noexcept, although SmallVector's is not: otherwise a growing vector would copy every weight.
+  // Moves are noexcept, although SmallVector's are not: otherwise a growing vector would copy every
+  // weight.
   Value(Value&&) noexcept = default;
   Value& operator=(Value&&) noexcept = default;
 
@@ -49,8 +50,8 @@ struct Node {
 class Graph {
  public:
   std::string name;
-  // Bytes that constants computed from others may still take. The import starts with a bound that
-  // depends on the model's weights, and leaves the rest.
+  // Constants computed from others may still take this many bytes. The import starts with a bound
+  // that depends on the model's weights, and leaves the rest.
   int64_t computed_bytes_left = int64_t{1} << 26;
 
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -61,11 +62,11 @@ class Graph {
   Value& value(ValueId id) { return values_[id]; }
   llvm::ArrayRef<ValueId> inputs() const { return inputs_; }
   llvm::ArrayRef<ValueId> outputs() const { return outputs_; }
-  // Name of output `i` of the network. It is nearly always the value's; it differs where the model
-  // gives an output the name of an input, or one name to two outputs.
+  // Returns the name of output `i` of the network. It is nearly always the value's; it differs
+  // where the model gives an output the name of an input, or one name to two outputs.
   const std::string& output_name(size_t i) const { return output_names_[i]; }
-  // Counts for outputs that are planned with their largest dims. Each count is an I64 scalar, after
-  // every output of the model.
+  // Returns the counts for outputs that are planned with their largest dims. Each count is an I64
+  // scalar, after every output of the model.
   llvm::ArrayRef<OutputExtent> extents() const { return extents_; }
 
   ValueId add_input(std::string name, TensorType type);
@@ -98,7 +99,7 @@ class Graph {
   std::vector<OutputExtent> extents_;
 };
 
-// One node with its types, as OpSpec functions receive it.
+// Shows one node with its types to the functions of OpSpec.
 struct NodeView {
   const Graph& graph;
   const Node& node;

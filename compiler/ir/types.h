@@ -1,4 +1,4 @@
-// Types of the graph: tensor types and operator parameters.
+// Declares the graph's types: tensor types and operator parameters.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline constexpr uint32_t kNoId = UINT32_MAX;
 
 using Dims = llvm::SmallVector<int32_t, 4>;
 
-// Static type of a value. Dims are in ONNX's order in every layout.
+// Describes a value statically. Dims are in ONNX's order in every layout.
 struct TensorType {
   DType dtype = DType::F32;
   Dims dims;
@@ -35,7 +35,7 @@ struct TensorType {
 // Like "f32[1,64,112,112] nhwc".
 std::string to_string(const TensorType& type);
 
-// Parameters of one operator: the bytes of its Params struct (schema/ops.def).
+// Holds the parameters of one operator: the bytes of its Params struct (schema/ops.def).
 class OpParams {
  public:
   OpParams() = default;

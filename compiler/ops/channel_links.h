@@ -41,7 +41,7 @@ using KeptPlaces = llvm::function_ref<const llvm::BitVector&(ChannelLinks::Dim)>
 // ---- shared by rules ----
 
 // Ties every dim of the result to the same dim (aligned at the last) of the operands where the
-// extents are equal; broadcast dims stay. `but`: bits of result dims that are left alone.
+// extents are equal; broadcast dims stay. `but` has the bits of result dims that are left alone.
 void link_same_dims(const ir::NodeView& node, ChannelLinks& links, uint32_t but);
 // Ties all dims, for an element-wise operator.
 void link_all_dims(const ir::NodeView& node, ChannelLinks& links);

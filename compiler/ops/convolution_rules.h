@@ -1,4 +1,4 @@
-// Rules that Conv2d and DepthwiseConv2d share: operands, window, output type.
+// Holds the rules that Conv2d and DepthwiseConv2d share: operands, window, output type.
 #pragma once
 
 #include "compiler/ops/shape_rules.h"
@@ -9,8 +9,8 @@ struct ConvolutionOperand {
   enum : uint32_t { kX = 0, kW = 1, kBias = 2, kResidual = 3 };
 };
 
-// The window of a convolution along height or width. Params: Conv2dParams or DepthwiseConv2dParams,
-// which name these fields alike.
+// Describes the window of a convolution along height and width. Conv2dParams and
+// DepthwiseConv2dParams name these fields alike.
 struct ConvolutionWindow {
   WindowAxis height;
   WindowAxis width;
@@ -25,11 +25,12 @@ struct ConvolutionWindow {
   }
 };
 
-// Input error unless the operands exist with their ranks. Call it before ConvolutionWindow::of().
+// Returns an Input error unless the operands exist with their ranks. Call it before
+// ConvolutionWindow::of().
 llvm::Error check_convolution_operands(const ir::NodeView& node, bool has_residual);
 
-// Returns the output type [n, w.dims[0], oh, ow]. Input error if the bias, the window or the
-// residual does not fit.
+// Returns the output type [n, w.dims[0], oh, ow]. Returns an Input error if the bias, the window or
+// the residual does not fit.
 llvm::Expected<ir::TensorType> infer_convolution(const ir::NodeView& node,
                                                  const ConvolutionWindow& window,
                                                  bool has_residual);

@@ -44,8 +44,8 @@ bool computes_in_nhwc(const ir::NodeView& node) {
   return (node.params<NormalizeParams>().axes_mask & 1) == 0;
 }
 
-// True for instances, which normalize each channel by itself. Maps that are Plain, or have other
-// computed operands, run whole.
+// Returns true for instances, which normalize each channel by itself. Maps that are Plain, or have
+// other computed operands, run whole.
 bool has_channel_parts(const ir::NodeView& node) {
   constexpr int32_t kBatchAndChannels = 3;
   return node.output().rank() == 4 && node.output().layout == Layout::Nhwc &&

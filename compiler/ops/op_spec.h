@@ -1,5 +1,5 @@
-// Everything the compiler knows about an operator. One constant per compiler/ops/<folder>.cc; a
-// missing file is a link error, a missing member a compile error.
+// Holds everything the compiler knows about an operator. Each compiler/ops/<folder>.cc has one
+// constant; a missing file is a link error, a missing member a compile error.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@
 
 namespace codl::compiler {
 
-// A dim along which the node may be cut. Cuts are multiples of `granularity` (or `extent`).
+// Names a dim along which the node may be cut. Cuts are multiples of `granularity` (or `extent`).
 struct SplitRule {
   SplitDim dim = SplitDim::None;
   int32_t extent = 0;
@@ -21,11 +21,11 @@ struct SplitRule {
 
 struct OpSpec {
   OpKind kind;
-  // ONNX operators that the importer makes this op from, space-separated; empty if none. For
-  // --list-ops; the importer's rules are in frontend/.
+  // Names the ONNX operators that the importer makes this op from, separated by spaces, for
+  // --list-ops. The importer's rules are in frontend/.
   std::string_view onnx_types;
-  // Returns the output type from parameters and operand types (dims and dtype; layout Plain). Input
-  // error if the shapes do not fit.
+  // Returns the output type from parameters and operand types (dims and dtype; layout Plain).
+  // Returns an Input error if the shapes do not fit.
   llvm::Expected<ir::TensorType> (*infer)(const ir::NodeView& node);
   // Returns the dims along which the node may be cut; if empty, the node runs whole.
   llvm::SmallVector<SplitRule, 2> (*splits)(const ir::NodeView& node);
@@ -34,9 +34,10 @@ struct OpSpec {
   // source of halos. For a Height part of an operand without that dim, or of a constant, it is the
   // operand's whole extent.
   Range (*input_range)(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output);
-  // True if a node with f32 maps (rank 4) computes in Nhwc; null: the operator computes in Plain.
+  // Returns true if a node with f32 maps (rank 4) computes in Nhwc; null if the operator computes
+  // in Plain.
   bool (*computes_in_nhwc)(const ir::NodeView& node) = nullptr;
-  // True if all of its kernels for Nhwc compute Plain as fast: then a node with Plain operands
+  // Is true if all of its kernels for Nhwc compute Plain as fast: then a node with Plain operands
   // stays Plain.
   bool follows_layout = false;
   // Ties the channels of operands and result that must be pruned together; null: none of them can
@@ -49,14 +50,14 @@ struct OpSpec {
 const OpSpec& op_spec(OpKind op);
 llvm::ArrayRef<const OpSpec*> all_op_specs();
 
-// Functions that several entries of the table use. The whole extent is [0, dims[2]) or [0,
+// Several entries of the table use these functions. The whole extent is [0, dims[2]) or [0,
 // dims[1]).
 Range whole_extent(const ir::TensorType& type, SplitDim dim);
 // The output range is the input range, for elementwise operands.
 Range same_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output);
 
 bool always_in_nhwc(const ir::NodeView& node);
-// For operators that run whole: there is no rule, and every operand is read from end to end.
+// Serve operators that run whole: there is no rule, and every operand is read from end to end.
 llvm::SmallVector<SplitRule, 2> no_splits(const ir::NodeView& node);
 Range whole_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Range output);
 

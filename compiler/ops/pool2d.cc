@@ -23,7 +23,7 @@ llvm::Error check_windows_reach_input(llvm::StringRef where, const WindowAxis& a
                                       int64_t count) {
   for (int64_t output = 0; output < count; ++output) {
     const int64_t first = axis.first_tap(output);
-    // The first tap at or after element 0. Windows that begin there need no check.
+    // Finds the first tap at or after element 0. Windows that begin there need no check.
     const int64_t tap = first >= 0 ? 0 : ceil_div(-first, axis.dilation);
     if (tap >= axis.kernel || first + tap * axis.dilation >= axis.in)
       return input_error(where, "expected windows with an element, found window {0} in the padding",

@@ -1,31 +1,31 @@
-// Rules that several operators share: limits of types, windows that slide along an axis.
+// Declares rules that several operators share: limits of types, windows that slide along an axis.
 #pragma once
 
 #include "compiler/ops/op_spec.h"
 
 namespace codl::compiler {
 
-// Returns a plain type with these dims. Input error, naming `where`, if a dim is not positive;
-// Unsupported error if the value is larger than the runtime's contracts allow (kMaxDim,
-// kMaxElements, kMaxRank; rank 4 is counted with its channels padded as in Nhwc).
+// Returns a plain type with these dims. Returns an Input error, naming `where`, if a dim is not
+// positive, and an Unsupported error if the value is larger than the runtime's contracts allow
+// (kMaxDim, kMaxElements, kMaxRank; rank 4 is counted with its channels padded as in Nhwc).
 llvm::Expected<ir::TensorType> checked_type(llvm::StringRef where, DType dtype,
                                             llvm::ArrayRef<int64_t> dims);
 
-// Input error unless operand `i` exists and has `rank` dims (any rank if negative); Unsupported
-// error unless it has the dtype.
+// Returns an Input error unless operand `i` exists and has `rank` dims (any rank if negative);
+// returns an Unsupported error unless it has the dtype.
 llvm::Error expect_operand(const ir::NodeView& node, uint32_t i, int32_t rank,
                            DType dtype = DType::F32);
-// Input error unless operand `i` exists; Unsupported error unless it has one of `dtypes` (empty:
-// any).
+// Returns an Input error unless operand `i` exists; Unsupported error unless it has one of `dtypes`
+// (empty: any).
 llvm::Error expect_typed(const ir::NodeView& node, uint32_t i, llvm::ArrayRef<DType> dtypes = {});
 llvm::Error expect_operand_count(const ir::NodeView& node, uint32_t count);
 
 // Returns the dims that these operands broadcast to (as in numpy: aligned at the last, a missing
-// dim counts as 1). Input error if there are none.
+// dim counts as 1). Returns an Input error if there are none.
 llvm::Expected<llvm::SmallVector<int64_t, 8>> broadcast_dims(const ir::NodeView& node,
                                                              llvm::ArrayRef<uint32_t> operands);
 
-// One spatial axis of a convolution or pooling.
+// Describes one spatial axis of a convolution or pooling.
 struct WindowAxis {
   int64_t in = 1;  // elements of the input along the axis
   int64_t kernel = 1;
@@ -34,13 +34,13 @@ struct WindowAxis {
   int64_t pad_begin = 0;
   int64_t pad_end = 0;
 
-  // The distance from the window's first tap to the end of its last.
+  // Returns the distance from the window's first tap to the end of its last.
   int64_t extent() const { return (kernel - 1) * dilation + 1; }
   int64_t first_tap(int64_t output) const { return output * stride - pad_begin; }
 };
 
-// Input error unless every member is in a range that cannot overflow: kernel, stride and dilation
-// at least 1, pads at least 0, all at most kMaxDim.
+// Returns an Input error unless every member is in a range that cannot overflow: kernel, stride and
+// dilation at least 1, pads at least 0, all at most kMaxDim.
 llvm::Error check_window(llvm::StringRef where, const WindowAxis& axis);
 
 // Returns the number of windows; less than 1 if none fits. With `ceil_mode` the last window may

@@ -24,7 +24,7 @@ bool keeps_order(const ir::NodeView& node) {
   return true;
 }
 
-// True if the output equals the first operand, element by element and in memory.
+// Returns true if the output equals the first operand, element by element and in memory.
 bool is_copy(const ir::Graph& graph, const ir::NodeView& node) {
   switch (node.node.op) {
     case OpKind::Unary:
@@ -41,7 +41,8 @@ bool is_copy(const ir::Graph& graph, const ir::NodeView& node) {
   }
 }
 
-// If the copy is a graph output, makes its operand the output. False if the copy has to stay.
+// If the copy is a graph output, makes its operand the output. Returns false if the copy has to
+// stay.
 bool bypass(ir::Graph& graph, const ir::Node& copy) {
   const ir::ValueId from = copy.output;
   const ir::ValueId to = copy.inputs[0];
@@ -59,7 +60,7 @@ bool bypass(ir::Graph& graph, const ir::Node& copy) {
 
 llvm::Error eliminate_dead(ir::Graph& graph) {
   std::vector<bool> dead(graph.nodes().size(), false);
-  // Indexed by value: the value that it copies.
+  // Holds, by value, the value that it copies.
   std::vector<ir::ValueId> source(graph.values().size());
   std::iota(source.begin(), source.end(), 0);
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {

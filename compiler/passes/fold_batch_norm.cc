@@ -19,11 +19,12 @@ namespace {
 
 enum Operand : uint32_t { kX = 0, kW = 1, kBias = 2 };
 
-// Limit of elements that the pass may add to those of the graph's constants, counted once:
+// Limits the elements that the pass may add to those of the graph's constants, counted once:
 // thousands of convolutions with the same weights would each get their own.
 constexpr int64_t kMaxNewElements = int64_t{1} << 24;
 
-// y[c] = scale[c] * x[c] + shift[c]. In double, so that several foldings round only once.
+// Stands for y[c] = scale[c] * x[c] + shift[c]. It is kept in double, so that several foldings
+// round only once.
 struct Affine {
   ir::ValueId x = ir::kNoId;
   std::vector<double> scale;
@@ -83,7 +84,7 @@ std::optional<Affine> affine_of(const ir::NodeView& node) {
   return std::nullopt;
 }
 
-// The activation of the affine node, which moves to the merged node.
+// Holds the activation of the affine node, which moves to the merged node.
 struct Activation {
   int32_t kind = kUnaryIdentity;
   float alpha = 0;
@@ -96,7 +97,7 @@ Activation activation_of(const ir::Node& node) {
   return {params.activation, params.activation_alpha, params.activation_beta};
 }
 
-// True if the node can take a scale and shift into its constant weights and bias.
+// Returns true if the node can take a scale and shift into its constant weights and bias.
 bool can_absorb(const ir::NodeView& node) {
   switch (node.node.op) {
     case OpKind::Conv2d: {
@@ -178,7 +179,7 @@ llvm::Error fold_batch_norm(ir::Graph& graph) {
   int64_t elements_left = kMaxNewElements;
   for (const ir::Value& value : graph.values())
     if (value.is_constant) elements_left += value.type.element_count();
-  // Keyed by merged node: the factors that its constants still have to take.
+  // Holds, by merged node, the factors that its constants still have to take.
   std::map<ir::NodeId, Affine> folded;
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
     const ir::NodeView view{graph, graph.node(id)};

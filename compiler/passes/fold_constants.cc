@@ -14,9 +14,9 @@
 namespace codl::compiler {
 namespace {
 
-// 64 MiB of float: a broadcast of two small constants must not become most of a plan.
+// This is 64 MiB of float: a broadcast of two small constants must not become most of a plan.
 constexpr int64_t kMaxFoldedElements = int64_t{1} << 24;
-// Limit of all results, besides one copy of each weight as floats.
+// Limits the bytes of all results, besides one copy of each weight as floats.
 constexpr int64_t kMaxFoldedBytes = int64_t{1} << 26;
 
 // Returns for each value whether an output needs it.

@@ -223,7 +223,7 @@ class NormalizeMatcher {
 
   // ---- the whole ----
 
-  // True if the result has the dims of x, as Normalize's has: scale and bias add none.
+  // Returns true if the result has the dims of x, as Normalize's has: scale and bias add none.
   bool is_whole(ir::ValueId y, NormalizeMatch& match) const {
     const ir::TensorType& x = graph_.value(match.x).type;
     if (graph_.value(match.x).is_constant || x.dims != graph_.value(y).type.dims) return false;

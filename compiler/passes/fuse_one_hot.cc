@@ -25,7 +25,7 @@ struct OneHot {
   llvm::SmallVector<ir::NodeId, 6> nodes;  // nodes that only compute the rows, from the end
 };
 
-// True if the constant holds 0 to depth - 1 along the last axis.
+// Returns true if the constant holds 0 to depth - 1 along the last axis.
 bool counts_up(const ir::Value& value, int64_t depth) {
   if (!value.is_constant || value.type.dims.empty() || value.type.dims.back() != depth ||
       value.type.element_count() != depth)
@@ -184,7 +184,7 @@ class OneHotFusion {
   Readers readers_;
   NewNames names_;
   std::vector<bool> dead_;
-  // Indexed by node: new nodes in front of it.
+  // Holds, by node, the new nodes before it.
   std::vector<llvm::SmallVector<ir::NodeId, 3>> before_;
 };
 

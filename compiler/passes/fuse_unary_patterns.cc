@@ -27,7 +27,7 @@ bool is_about(double found, double expected) {
   return std::fabs(found - expected) <= 1e-4 * std::fabs(expected);
 }
 
-// The factors of a product.
+// Holds the factors of a product.
 struct Product {
   double scale = 1;
   llvm::SmallVector<ir::ValueId, 3> factors;  // not constant
@@ -38,8 +38,8 @@ class Matcher {
  public:
   Matcher(const ir::Graph& graph, const Readers& readers) : graph_(graph), readers_(readers) {}
 
-  // The function of one value that node `root`, a multiplication or division, computes; its
-  // operand; and the earlier nodes that go.
+  // Holds the function of one value that node `root`, a multiplication or division, computes, its
+  // operand, and the earlier nodes that it replaces.
   struct Match {
     UnaryParams function;
     ir::ValueId x;
@@ -79,7 +79,8 @@ class Matcher {
     return &graph_.node(producer);
   }
 
-  // Multiplies the node's factors into the product. False if it divides by a computed value.
+  // Multiplies the node's factors into the product. Returns false if it divides by a computed
+  // value.
   bool expand(const ir::Node& node, int depth, Product* product) const {
     const bool is_division = is_binary(graph_, node, kBinaryDiv);
     for (size_t i = 0; i < 2; ++i) {
@@ -94,7 +95,7 @@ class Matcher {
     return product->factors.size() <= 3;
   }
 
-  // The same for an operand that is a product, too. Formulas are at most 4 deep.
+  // Does the same for an operand that is a product, too. Formulas are at most 4 deep.
   bool expand_operand(ir::ValueId operand, int depth, Product* product) const {
     if (depth == 4 || !is_product(operand)) return false;
     Product deeper = *product;
@@ -104,7 +105,7 @@ class Matcher {
     return true;
   }
 
-  // True if value = scale x, for a scale near `scale`.
+  // Returns true if value = scale x, for a scale near `scale`.
   bool is_scaled(ir::ValueId value, ir::ValueId x, double scale,
                  llvm::SmallVectorImpl<ir::NodeId>* nodes) const {
     const auto found = scale_of(value, x, nodes);
@@ -133,7 +134,7 @@ class Matcher {
     return ir::kNoId;
   }
 
-  // True if scale * x * gate is a function of x.
+  // Returns true if scale * x * gate is a function of x.
   bool match_gate(ir::ValueId gate, double scale, Match* match) const {
     const ir::Node* node = producer_of(gate, &match->nodes);
     if (node == nullptr) return false;

@@ -13,7 +13,7 @@
 namespace codl::compiler {
 namespace {
 
-// The lists of operands so far, as a tree: a list is a shorter list and one more operand.
+// Holds the lists of operands so far as a tree: a list is a shorter list and one more operand.
 class Prefixes {
  public:
   // Returns the list of one operand. For the result of a Concat along the axis it is that Concat's

@@ -1,4 +1,5 @@
-// A pass is a name and a function that changes the graph. List: passes.h; order: pass_order.h.
+// A pass is a name and a function that changes the graph. passes.h lists them; pass_order.h orders
+// them.
 #pragma once
 
 #include <functional>
@@ -20,7 +21,8 @@ struct PassOptions {
   std::string dump_after;  // pass name, or empty
   llvm::raw_ostream* dump_to = nullptr;
   std::vector<std::string> skipped = {};  // names of passes that do not run
-  // Called with the graph before the first pass (with an empty name) and after each; may be null.
+  // Is called with the graph before the first pass (with an empty name) and after each; may be
+  // null.
   std::function<llvm::Error(llvm::StringRef pass, const ir::Graph& graph)> on_graph = {};
 };
 

@@ -1,4 +1,4 @@
-// Which passes run on every network, and in which order.
+// Says which passes run on every network, and in which order.
 #pragma once
 
 #include "compiler/passes/pass.h"
@@ -6,7 +6,7 @@
 
 namespace codl::compiler {
 
-// All of them: first those of fusion_passes(), then those of layout_passes().
+// Returns all passes: first those of fusion_passes(), then those of layout_passes().
 llvm::ArrayRef<Pass> frontend_passes();
 
 // They make a network of fewer, larger nodes, which ONNX can still say.

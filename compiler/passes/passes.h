@@ -1,5 +1,5 @@
-// All passes: one function, one file of the same name each. The file says what the pass needs, what
-// it gives, and where it stands in the order (pass_order.h).
+// Declares all passes: each is one function in a file of the same name. The file says what the pass
+// needs, what it gives, and where it stands in the order (pass_order.h).
 #pragma once
 
 #include "compiler/ir/graph.h"

@@ -26,7 +26,7 @@ class Readers {
   // Returns the node that computes `value` if only `user` reads it; else kNoId. Such a producer may
   // be merged into its user, because nobody else sees the value between them.
   ir::NodeId sole_producer(ir::ValueId value, ir::NodeId user) const;
-  // True if only `nodes` read the nodes' results, except `root`'s. Each node is named once.
+  // Returns true if only `nodes` read the nodes' results, except `root`'s. Each node is named once.
   bool only_among(llvm::ArrayRef<ir::NodeId> nodes, ir::NodeId root) const;
   // Replaces node `id` by `node`, whose operands may be values added since.
   void replace(ir::NodeId id, ir::Node node);
@@ -36,7 +36,7 @@ class Readers {
  private:
   struct OfValue {
     uint32_t count = 0;
-    // Sum of the readers' ids modulo 2^32: the id of the only one if there is one.
+    // Adds up the readers' ids modulo 2^32, which gives the id of the only one if there is one.
     ir::NodeId sum = 0;
   };
   void add(ir::NodeId id);
@@ -60,7 +60,7 @@ class NewNames {
 // Returns the value of an f32 constant with a single number; none for other values.
 std::optional<double> number_of(const ir::Graph& graph, ir::ValueId id);
 
-// True if the node is a Binary of that kind, in f32 and without an activation.
+// Returns true if the node is a Binary of that kind, in f32 and without an activation.
 bool is_binary(const ir::Graph& graph, const ir::Node& node, int32_t kind);
 
 // Calls edit(params), where `params` is the Conv2dParams or DepthwiseConv2dParams of a node, and

@@ -24,7 +24,7 @@ class DepthToSpaceSinking {
   }
 
  private:
-  // True for a constant with one element per channel, or with one in all.
+  // Returns true for a constant with one element per channel, or with one in all.
   bool is_of_channels(ir::ValueId id, int64_t channels) const {
     const ir::Value& value = graph_.value(id);
     const int64_t count = value.type.element_count();

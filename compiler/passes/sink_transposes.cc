@@ -19,7 +19,7 @@
 namespace codl::compiler {
 namespace {
 
-// A permutation of dims: output dim i is input dim order[i].
+// Permutes dims: output dim i is input dim order[i].
 using Order = llvm::SmallVector<int32_t, 8>;
 
 Order order_of(const ir::Graph& graph, const ir::Node& node) {
@@ -108,8 +108,8 @@ class TransposeSinking {
     return sole_user(value) == ir::kNoId ? ir::kNoId : producer;
   }
 
-  // True if `value`, an operand of an elementwise node, can be an operand before a Transpose by
-  // `order`, too.
+  // Returns true if `value`, an operand of an elementwise node, can be an operand before a
+  // Transpose by `order`, too.
   bool is_movable(ir::ValueId value, const Order& order) const {
     const ir::TensorType& type = graph_.value(value).type;
     if (type.element_count() == 1) return true;
@@ -119,8 +119,8 @@ class TransposeSinking {
     return dims.size() != 4 || dims[1] != 1;
   }
 
-  // True if node `user` may swap places with a Transpose by `order` whose result `value` it reads.
-  // `joins`: it reads another Transpose, too, which goes away.
+  // Returns true if node `user` may swap places with a Transpose by `order` whose result `value` it
+  // reads. Sets `joins` if it reads another Transpose, too, which goes away.
   bool is_passable(ir::NodeId user, ir::ValueId value, const Order& order, bool* joins) const {
     const ir::Node& node = graph_.node(user);
     if (node.op == OpKind::Unary) return true;
@@ -133,7 +133,7 @@ class TransposeSinking {
     return *joins;
   }
 
-  // True if sinking the Transpose ends at another one.
+  // Returns true if sinking the Transpose ends at another one.
   bool meets_transpose(ir::NodeId id) const {
     const Order order = order_of(graph_, graph_.node(id));
     ir::ValueId value = graph_.node(id).output;
@@ -273,7 +273,7 @@ class TransposeSinking {
 
   ir::Graph& graph_;
   NewNames names_;
-  // Indexed by value: all nodes that read it, and some that did.
+  // Holds, by value, all nodes that read it, and some that did.
   std::vector<llvm::SmallVector<ir::NodeId, 2>> users_;
 };
 

@@ -14,7 +14,7 @@
 namespace codl::compiler {
 namespace {
 
-// True if a Pad adds channels and nothing else.
+// Returns true if a Pad adds channels and nothing else.
 bool adds_channels(const ir::NodeView& pad) {
   if (pad.node.op != OpKind::Pad || pad.output().rank() != 4 || pad.output().dtype != DType::F32)
     return false;
