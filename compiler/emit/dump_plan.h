@@ -10,11 +10,11 @@
 
 namespace codl::compiler {
 
-// Reads a plan file. Errors as below.
+// Reads a plan file. Its errors are those of the functions below.
 llvm::Expected<PlanModel> open_plan(const void* bytes, size_t size, llvm::StringRef path);
 
-// `bytes`: a whole file, 8-byte aligned. Input error (`path: expected ..., found ...`) if it is no
-// valid plan; the checksum is checked, too.
+// `bytes` is a whole file, 8-byte aligned. Both check the checksum, too, and return an Input error
+// (`path: expected ..., found ...`) if the plan is not valid.
 llvm::Expected<std::string> dump_plan_text(const void* bytes, size_t size, llvm::StringRef path);
 llvm::Expected<std::string> dump_plan_json(const void* bytes, size_t size, llvm::StringRef path);
 

@@ -13,20 +13,20 @@
 
 namespace codl::compiler {
 
-// The plan's data section before it is written. build_plan packs straight into the file's bytes, so
-// that the weights are not held twice.
+// Holds the plan's data section before it is written. build_plan packs straight into the file's
+// bytes, so that the weights are not held twice.
 struct PackedWeights {
   std::vector<Blob> blobs;        // distinct blobs of all variants, in first-use order
   std::vector<uint64_t> offsets;  // blobs in the data section; multiples of kBlobAlignment
   uint64_t data_bytes = 0;
-  // Blobs made of the constant.
+  // Lists the blobs made of a constant.
   llvm::DenseMap<ir::ValueId, llvm::SmallVector<uint32_t, 1>> of_constant;
 
   // Returns the number of the blob that holds what `blob` asks for, if there is one.
   std::optional<uint32_t> find(const Blob& blob) const;
 };
 
-// Lays the blobs out. Internal error if a blob's size is not that of its packing.
+// Lays the blobs out. Returns an Internal error if a blob's size is not that of its packing.
 llvm::Expected<PackedWeights> pack_weights(const ir::Graph& graph,
                                            llvm::ArrayRef<Schedule> variants);
 

@@ -6,7 +6,7 @@
 
 namespace codl::compiler {
 
-// "x.codl: step 12 of variant 0: expected waits for earlier steps, found 14"
+// The text is like "x.codl: step 12 of variant 0: expected waits for earlier steps, found 14".
 llvm::Error plan_fault_error(ExitCode kind, llvm::StringRef path, const PlanFault& fault);
 
 }  // namespace codl::compiler

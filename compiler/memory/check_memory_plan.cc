@@ -65,12 +65,12 @@ llvm::Error check_place(const Variant& variant, TensorId id) {
   return llvm::Error::success();
 }
 
-// The steps that touch a tensor.
+// Describes when steps touch a tensor.
 struct Life {
   StepId first = ir::kNoId;  // in the list
-  // Indexed by queue: every step that touches the tensor has a smaller number.
+  // For each queue, every step that touches the tensor has a smaller number.
   std::array<StepId, kQueueCount> end{};
-  // Indexed by queue: all steps with a smaller number are done before any that touches the tensor
+  // For each queue, all steps with a smaller number are done before any that touches the tensor
   // starts.
   StepOrder::Done done_before;
 
@@ -90,7 +90,7 @@ struct Life {
   }
 };
 
-// The memory that a tensor occupies: bytes of an arena, or an image as a unit.
+// Describes the memory that a tensor occupies: bytes of an arena, or an image as a unit.
 struct Place {
   uint64_t begin;
   uint64_t end;

@@ -16,12 +16,12 @@
 namespace codl::compiler {
 namespace {
 
-// Numbers of steps of a queue before and after the fullest one between which regions begin and end,
-// and of tiles that are tried. More of either gained nothing on the networks of
+// Regions begin and end up to this many steps of a queue before and after the fullest one, and
+// these tile counts are tried. More of either gained nothing on the networks of
 // docs/results/arena_limits.md.
 constexpr size_t kStepsAround = 5;
 constexpr int32_t kTileCounts[] = {2, 4, 8};
-// Limit of the tiled regions in one variant.
+// Limits the tiled regions in one variant.
 constexpr int kMaxRegions = 24;
 
 // Returns the step during which most bytes are live, by the list's order.
@@ -48,7 +48,7 @@ StepId fullest_step(const Variant& variant) {
   return fullest;
 }
 
-// Consecutive kernel steps of one queue, by their index in the list.
+// Holds consecutive kernel steps of one queue, by their index in the list.
 using StepRun = std::vector<StepId>;
 
 class Tiler {
@@ -96,7 +96,7 @@ class Tiler {
     return result;
   }
 
-  // True if the steps can be computed in tiles together and that would save memory.
+  // Returns true if the steps can be computed in tiles together and that would save memory.
   bool is_region(const StepRun& region) const {
     std::vector<ir::NodeId> nodes;
     for (size_t i = 0; i < region.size(); ++i) {
@@ -162,7 +162,7 @@ class Tiler {
     return static_cast<TensorId>(schedule.tensors.size() - 1);
   }
 
-  // Chooses the piece's tile. False if the kernel does not take it.
+  // Chooses the piece's tile. Returns false if the kernel does not take it.
   bool finish(const Schedule& schedule, Step& piece) const {
     kernels::OperandShape shapes[kernels::kMaxOperands];
     kernels::StepNeeds needs;

@@ -8,7 +8,7 @@
 
 namespace codl::compiler {
 
-// True for memory that the memory plan assigns: Host, Shared, Device, Image.
+// Returns true for memory that the memory plan assigns: Host, Shared, Device, Image.
 bool is_planned(Storage storage);
 
 // A tensor is live from the first step that touches it to the last. Every operand of a step counts,
@@ -28,12 +28,12 @@ class Lifetimes {
   // Returns where the tensor begins in its home.
   uint64_t offset_in_home(TensorId tensor) const { return homes_[tensor].offset_bytes; }
 
-  // True if in every execution one of the two homes is dead before the other is born.
+  // Returns true if in every execution one of the two homes is dead before the other is born.
   bool may_share(TensorId a, TensorId b) const {
     const Span& left = spans_[a];
     const Span& right = spans_[b];
     const bool is_one_after_the_other = left.last < right.first || right.last < left.first;
-    // A shortcut: most tensors are touched by one and the same queue.
+    // This is a shortcut: most tensors are touched by one and the same queue.
     if (left.queue == right.queue && left.queue < kQueueCount) return is_one_after_the_other;
     return is_before(a, b) || is_before(b, a);
   }
@@ -41,7 +41,7 @@ class Lifetimes {
   // Returns the only queue that touches the tensor; kQueueCount if several do, or none.
   size_t only_queue(TensorId tensor) const { return spans_[tensor].queue; }
 
-  // Steps [begin, end) of the list. Two overlap if each begins before the other ends.
+  // Spans steps [begin, end) of the list. Two windows overlap if each begins before the other ends.
   struct Window {
     StepId begin = 0;
     StepId end = 0;
@@ -49,7 +49,7 @@ class Lifetimes {
   // Returns the steps of `queue` that may run while the tensor is alive.
   Window window(TensorId tensor, size_t queue) const;
   // Returns the steps from the first that touches the tensor to the last, of `queue` or of all
-  // queues. Empty if there are none.
+  // queues. The window is empty if there are none.
   Window life_on(TensorId tensor, size_t queue) const;
   Window life(TensorId tensor) const;
   // Tensors a and b may not share memory if, and only if, on some queue b's life_on() overlaps a's
@@ -62,14 +62,14 @@ class Lifetimes {
   StepId last_step(TensorId tensor) const;
 
  private:
-  // The first and last step of each queue that touch the tensor. Because a queue runs in order,
-  // they stand for all between them.
+  // Holds the first and last step of each queue that touch the tensor. Because a queue runs in
+  // order, they stand for all between them.
   struct Touches {
     StepId first[kQueueCount] = {ir::kNoId, ir::kNoId, ir::kNoId};
     StepId last[kQueueCount] = {ir::kNoId, ir::kNoId, ir::kNoId};
   };
-  // First and last step in the list's order. `queue` is the only queue that touches the tensor, or
-  // kQueueCount.
+  // Holds the first and last step in the list's order. `queue` is the only queue that touches the
+  // tensor, or kQueueCount.
   struct Span {
     StepId first = ir::kNoId;
     StepId last = ir::kNoId;

@@ -33,13 +33,13 @@ void sort_by(std::vector<TensorId>& tensors, const Lifetimes& lifetimes, Key key
   });
 }
 
-// Bytes [begin, end) of an arena.
+// Spans bytes [begin, end) of an arena.
 struct Extent {
   uint64_t begin;
   uint64_t end;
 };
 
-// Occupied bytes, in order, merged where they touch.
+// Holds occupied bytes in order, merged where they touch.
 class Extents {
  public:
   void add(Extent extent) {
@@ -61,7 +61,7 @@ class Extents {
   std::vector<Extent> list_;
 };
 
-// The extents of tensors with their lifetimes. A tree of step ranges keeps it fast for long
+// Holds the extents of tensors with their lifetimes. A tree of step ranges keeps it fast for long
 // lifetimes and for many tensors: a tensor is stored at the largest ranges that lie within its
 // lifetime, and all ranges above know of it.
 class Occupancy {
@@ -111,7 +111,7 @@ class Occupancy {
   std::vector<Range> ranges_;  // range i has halves 2 i and 2 i + 1; empty before the first add()
 };
 
-// The memory of the tensors placed so far. Borrows the lifetimes.
+// Holds the memory of the tensors placed so far. It borrows the lifetimes.
 class Occupants {
  public:
   Occupants(const Lifetimes& lifetimes, size_t step_count)
@@ -217,7 +217,8 @@ class ArenaPlanner {
     return round_up(variant_.tensors[id].shape.bytes, alignment_);
   }
 
-  // A lower bound of the arena: tensors that are live at one place of the list share nothing.
+  // Returns a lower bound of the arena: tensors that are live at one place of the list share
+  // nothing.
   uint64_t least_bytes() const {
     std::vector<uint64_t> born(variant_.steps.size() + 1), dead(variant_.steps.size() + 1);
     for (TensorId id : tensors_) {
@@ -299,8 +300,8 @@ llvm::SmallVector<bool, 64> free_slots(const Occupants& occupants, TensorId id, 
 // NVIDIA's driver 580 visits all buffers that overlap a kernel's operands at each launch (5.6 us a
 // launch without, 68 us where 120 tensors overlap).
 //
-// It is greedy by size for shared objects (Pisarchyk and Lee, section 4): the largest first, so
-// that no place ever grows.
+// It is greedy by size for shared objects (Pisarchyk and Lee, section 4): the largest come first,
+// so that no place ever grows.
 uint64_t place_device_tensors(const Variant& variant, const Lifetimes& lifetimes,
                               std::vector<uint64_t>& offset_bytes) {
   const auto bytes_of = [&](TensorId id) {

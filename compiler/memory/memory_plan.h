@@ -11,7 +11,8 @@
 namespace codl::compiler {
 
 // Fills offset_bytes of the tensors in arenas, the numbers of images, and the sizes of both.
-// Internal error if no arena or image can hold a tensor (the partition must not make one).
+// Returns an Internal error if no arena or image can hold a tensor (the partition must not make
+// one).
 llvm::Error plan_memory(Variant& variant, const DeviceProfile& profile);
 
 // Checks the memory plan without knowing how it was made:

@@ -14,10 +14,11 @@
 namespace codl::compiler {
 namespace {
 
-// Two launches fill what may be enqueued ahead, so that one runs while the host enqueues the next.
+// Two launches fill the time that may be enqueued ahead, so that one runs while the host enqueues
+// the next.
 constexpr double kLaunchesAhead = 2;
 
-// Lengths of CPU steps, in slices, that are tried. The shorter they are, the sooner the host
+// CPU steps of these lengths, in slices, are tried. The shorter they are, the sooner the host
 // returns to the queue, and the more overhead they have.
 constexpr double kCpuLengths[] = {std::numeric_limits<double>::infinity(), 4, 1, 0.5};
 
@@ -161,7 +162,7 @@ class SliceBound {
     size_t next[kQueueCount] = {};
     std::vector<StepId> new_id(count, kNotThere);
     std::vector<double> end_us(count, 0);
-    // Indexed by queue: when its last step is done; the CPU's is the host's.
+    // Holds, by queue, when its last step is done; the CPU's is the host's.
     double free_us[kQueueCount] = {};
     std::vector<StepId> order;
     AheadWindow window(static_cast<float>(schedule_.max_ahead_us));

@@ -6,7 +6,7 @@
 
 namespace codl::compiler {
 
-// Changes a schedule with GPU steps; others stay as they are. A GPU serves other programs either
+// Changes a schedule with GPU steps; others stay as they are. The GPU serves other programs either
 // between launches, or in the order of requests, when everything enqueued before is done. So
 // `max_slice_us` bounds both:
 //   - GPU kernels that take longer are cut into launches over rows or channels, of half of it where

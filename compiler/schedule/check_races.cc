@@ -19,8 +19,8 @@ std::string describe(const Schedule& schedule, StepId id) {
   return llvm::formatv("step {0} ({1})", id, schedule.steps[id].name).str();
 }
 
-// True if the parts cover `region`: each cell of the grid that all regions' edges draw in it lies
-// in one of them.
+// Returns true if the parts cover `region`: each cell of the grid that all regions' edges draw in
+// it lies in one of them.
 bool covers(llvm::ArrayRef<Region> parts, const Region& region) {
   std::vector<int32_t> rows = {region.rows.begin};
   std::vector<int32_t> channels = {region.channels.begin};

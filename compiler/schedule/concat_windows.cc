@@ -47,7 +47,7 @@ class ConcatWindows {
     });
   }
 
-  // `channels`: of the result before the operand's.
+  // `channels` counts those of the result before the operand's.
   void put_into(TensorId x, StepId concat, int32_t channels) {
     const Tensor& y = variant_.tensors[variant_.steps[concat].operands.back()];
     const kernels::OperandShape& result = y.shape;
@@ -98,7 +98,7 @@ class ConcatWindows {
 
   Variant& variant_;
   std::vector<std::vector<StepId>> steps_;  // steps that touch it, indexed by tensor
-  // Indexed by tensor: the Concat whose result it is a window of.
+  // Holds, by tensor, the Concat whose result it is a window of.
   std::vector<StepId> concats_;
 };
 

@@ -14,7 +14,7 @@ namespace codl::compiler {
 // keep a relative L2 error of 1e-2 against f32 (docs/guide/testing.md).
 void store_halves(Variant& variant);
 
-// Counts of tensors that only the GPU queue has: those stored as halves, and all.
+// Counts the tensors that only the GPU queue has: those stored as halves, and all.
 struct GpuTensorCounts {
   size_t halves = 0;
   size_t all = 0;

@@ -12,7 +12,7 @@ namespace {
 constexpr StepId kNoStep = UINT32_MAX;
 constexpr size_t index_of(Queue queue) { return static_cast<size_t>(queue); }
 
-// Indexed by step and queue: the last earlier step of that queue that the step must wait for.
+// Holds, by step and queue, the last earlier step of that queue that the step must wait for.
 using Dependencies = std::vector<std::array<StepId, kQueueCount>>;
 
 Dependencies find_dependencies(const ir::Graph& graph, const Schedule& schedule) {
@@ -20,8 +20,8 @@ Dependencies find_dependencies(const ir::Graph& graph, const Schedule& schedule)
     StepId step;
     Region region;
   };
-  // Indexed by tensor. A read is checked against writes only, because thousands of steps may read
-  // one tensor.
+  // Both are indexed by tensor. A read is checked against writes only, because thousands of steps
+  // may read one tensor.
   std::vector<std::vector<RegionUse>> reads(schedule.tensors.size());
   std::vector<std::vector<RegionUse>> writes(schedule.tensors.size());
   Dependencies dependencies(schedule.steps.size());
@@ -58,7 +58,7 @@ void order_queues(const ir::Graph& graph, Schedule& schedule) {
       return needed == kNoStep || new_id[needed] != kNoStep;
     });
   };
-  // Indexed by queue and other queue: the last (new) step of the other queue that this queue is
+  // Holds, by queue and other queue, the last (new) step of the other queue that this queue is
   // known to run after.
   std::array<std::array<StepId, kQueueCount>, kQueueCount> behind;
   for (auto& row : behind) row.fill(kNoStep);

@@ -5,8 +5,8 @@
 
 namespace codl::compiler {
 
-// Queues in the order in which their next steps are listed: what the runtime enqueues comes before
-// the CPU's work.
+// Lists queues in the order in which their next steps are listed: the runtime enqueues first and
+// computes the CPU's work then.
 inline constexpr Queue kEnqueueFirst[] = {Queue::Gpu, Queue::Transfer, Queue::Cpu};
 
 // Takes steps in an order that is right if executed one by one, and makes an equivalent list:

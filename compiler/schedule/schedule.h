@@ -12,7 +12,7 @@
 
 namespace codl::compiler {
 
-// A constant in one packing; all parts, queues and variants that read it so share it.
+// Holds a constant in one packing; all parts, queues and variants that read it so share it.
 struct Blob {
   ir::ValueId value = ir::kNoId;
   Packing packing = Packing::None;
@@ -21,7 +21,7 @@ struct Blob {
   friend bool operator==(const Blob&, const Blob&) = default;
 };
 
-// A variant of the plan, with facts about its tensors and steps that only the compiler needs.
+// Holds a variant of the plan, with facts about its tensors and steps that only the compiler needs.
 struct Schedule : Variant {
   std::vector<ir::ValueId> values;  // indexed by tensor
   std::vector<ir::NodeId> nodes;    // indexed by step; kNoId for a transfer

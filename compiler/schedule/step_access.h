@@ -23,7 +23,7 @@ Region accessed_region(const ir::Graph& graph, ir::NodeId node, uint32_t operand
 // they change who may touch it.
 llvm::SmallVector<Access, 6> accesses_of(const ir::Graph& graph, const Schedule& schedule,
                                          StepId id);
-// The same of a step that has no schedule yet, without constants.
+// Returns the same for a step that has no schedule yet, without constants.
 llvm::SmallVector<Access, 6> accesses_of(const ir::Graph& graph, const PlannedStep& step);
 
 }  // namespace codl::compiler

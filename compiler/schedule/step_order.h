@@ -9,18 +9,18 @@
 
 namespace codl::compiler {
 
-// happens_before(a, b): a is complete when b starts, in every execution. Each queue runs its steps
-// in order, so it is enough to know the latest step of each queue that is done.
+// happens_before(a, b) says that a is complete when b starts, in every execution. Each queue runs
+// its steps in order, so it is enough to know the latest step of each queue that is done.
 class StepOrder {
  public:
   explicit StepOrder(const Variant& variant);
   bool happens_before(StepId a, StepId b) const { return a < done_[b].count[queue_[a]]; }
 
-  // Indexed by queue: the steps of the queue with a smaller id are done.
+  // Says, by queue, that the steps of the queue with a smaller id are done.
   struct Done {
     std::array<StepId, kQueueCount> count{};
   };
-  // The steps that are done when the step starts.
+  // Returns the steps that are done when the step starts.
   const Done& done_before(StepId step) const { return done_[step]; }
 
  private:
