@@ -1,4 +1,5 @@
-// ONNX bytes to plan bytes: every stage, in order. Nothing else decides what runs when.
+// Runs every stage from the bytes of the ONNX file to those of the plan, in order. Nothing else
+// decides what runs when.
 #include "compiler/pipeline.h"
 
 #include "compiler/emit/pack_weights.h"

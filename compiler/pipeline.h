@@ -1,4 +1,4 @@
-// The whole compiler as one function.
+// Declares compile(), the whole compiler as one function.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace codl::compiler {
 struct CompileOptions {
   ImportOptions import;
   PartitionOptions partition;
-  // In the plan's order; the first is what a session begins with. One is made of two of the same
-  // name.
+  // These are in the plan's order; the first is what a session begins with. Of two of the same name
+  // one is made.
   std::vector<VariantRequest> variants = {{}, {VariantRequest::Cpu, "cpu"}};
   std::vector<std::string> skipped_passes;  // names: these do not run
   Precision precision = Precision::Fp32;
@@ -43,8 +43,8 @@ struct CompileResult {
   CompileReport report;
 };
 
-// ONNX bytes to plan bytes for one device. Errors: Input, Unsupported, Limit (partition.limits),
-// Internal.
+// Compiles the bytes of an ONNX model to the bytes of a plan for one device. Returns Input,
+// Unsupported, Limit (partition.limits) and Internal errors.
 llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path,
                                       const DeviceProfile& profile, const CompileOptions& options);
 

@@ -7,7 +7,7 @@
 namespace codl::compiler {
 namespace {
 
-// The machine that kernels ran on: a CPU, OpenCL on a processor, a GPU.
+// Kernels ran on one of these machines: a CPU, OpenCL on a processor, or a GPU.
 enum class Kind { Cpu, Processor, Gpu };
 
 struct FamilyShares {

@@ -1,4 +1,4 @@
-// Shares and intervals of kernels: which part of each term's time a step really waits for.
+// Holds shares and intervals of kernels: which part of each term's time a step really waits for.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace codl::compiler {
 
-// Where what a step waits for is no sum of its terms: a share of
-//   of the longer of `term` and `factor` x `other`, which are at work at the same time, or
-//   where `other` is Term::Step, what `term` takes beyond `factor` microseconds: more of it takes
-//   longer than little of it, as what no buffer or page table holds does.
+// A step may wait for more than a sum of its terms. Then it waits for a share of
+//   the longer of `term` and `factor` x `other`, which are at work at the same time, or
+//   if `other` is Term::Step, what `term` takes beyond `factor` microseconds: much of it takes
+//   longer than little of it, because no buffer or page table holds it.
 // Neither falls where a term rises.
 struct JointShare {
   Term term = Term::Compute;  // never Step
@@ -24,7 +24,8 @@ struct JointShare {
 };
 inline constexpr int kMaxJointShares = 4;
 
-// Borrowed. It is no std::span because files with LLVM's JSON are C++17 where Clang compiles them.
+// The shares are borrowed. It is no std::span because files with LLVM's JSON are C++17 where Clang
+// compiles them.
 struct JointShareRange {
   const JointShare* first;
   const JointShare* last;
@@ -36,8 +37,8 @@ struct JointShareRange {
   const JointShare& operator[](size_t i) const { return first[i]; }
 };
 
-// Indexed by Term, 0 or more. 1: a step waits for all of it; less: other work hides the rest; more:
-// the kernel does not reach the machine's rate.
+// Holds a share by Term, 0 or more. With 1 a step waits for all of it; with less, other work hides
+// the rest; with more, the kernel does not reach the machine's rate.
 struct Shares {
   double of[kTermCount] = {};
   int32_t joint_count = 0;
@@ -48,17 +49,17 @@ struct Shares {
   JointShareRange joints() const { return {joint, joint + joint_count}; }
 };
 
-// Microseconds that the share is of.
+// Returns the microseconds that the share applies to.
 double joint_us(const TermTimes& times, const JointShare& joint);
 
-// "longer of compute and 0.8 x l2", "l1 beyond 12.5 us".
+// Returns text such as "longer of compute and 0.8 x l2", "l1 beyond 12.5 us".
 std::string name_of(const JointShare& joint);
 
 // Returns the microseconds of a step, rounded to whole nanoseconds so that every build machine
 // makes the same plan.
 double weigh(const TermTimes& times, const Shares& shares);
 
-// The source of a kernel's shares.
+// Says where a kernel's shares come from.
 //   Facts    the machine's facts and what kernels of its family reach on other machines
 //   Anchors  latencies of that chip that others published
 //   Samples  steps that codl-profile timed on that machine
@@ -70,8 +71,8 @@ struct Calibration {
   Level level = Level::Facts;
   Origin origin = Origin::Assumed;
   std::string source;
-  // Factors of a prediction, which is the median: a tenth of the times lay below `low`, a tenth
-  // above `high`.
+  // These are factors of a prediction, which is the median: a tenth of the times were below `low`,
+  // a tenth above `high`.
   double interval_low = 1;
   double interval_high = 1;
   int32_t revision = 0;  // revision of the timed kernel; 0: not known

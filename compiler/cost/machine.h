@@ -1,5 +1,5 @@
-// Facts of processors that the times of steps follow from. A profile has them; none is
-// fitted to steps. Format: docs/reference/profile_format.md, "machine".
+// Holds facts of processors, from which the times of steps follow. A profile has them; none is
+// fitted to steps. The format is in docs/reference/profile_format.md, "machine".
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace codl::compiler {
 
-// A number of a machine, as a profile has it.
+// Describes a number of a machine as a profile has it.
 template <typename Machine>
 struct MachineField {
   const char* name;  // includes the unit
@@ -23,7 +23,7 @@ struct MachineField {
 };
 inline constexpr double kMaxRate = 1e9;
 
-// One core of the CPU; the fastest if they differ.
+// Describes one core of the CPU, the fastest if they differ.
 struct CpuMachine {
   double ghz = 1;
   double vector_lanes = 4;     // floats in a vector of codl's kernels
@@ -32,7 +32,7 @@ struct CpuMachine {
   double l1_kb = 32;           // KiB
   double l2_kb = 256;          // one core's
   double last_level_kb = 0;    // shared by all cores; 0: none
-  // Rates at which a core reads, in 10^9 bytes a second.
+  // A core reads at these rates, in 10^9 bytes a second.
   double l2_gb_per_s = 20;
   double last_level_gb_per_s = 10;
   double memory_gb_per_s = 5;
@@ -40,7 +40,7 @@ struct CpuMachine {
   double fork_join_us = 0;         // time to wake the workers and wait for them; 0 for one worker
 };
 
-// A GPU, or a processor on which OpenCL runs.
+// Describes a GPU, or a processor on which OpenCL runs.
 struct GpuMachine {
   double units = 1;       // compute units, each with work-groups of its own
   double wave_width = 1;  // work-items that run in step; 1 on a processor
@@ -53,16 +53,16 @@ struct GpuMachine {
   double texture_kb = 0;  // cache of images; 0: the first-level cache serves them, too
   double l2_kb = 0;
   double last_level_kb = 0;  // the whole chip's; 0: none
-  // 10^9 bytes a second: one unit, then all units.
+  // The rates are in 10^9 bytes a second, first of one unit, then of all units.
   double l1_gb_per_s = 1;
   double l2_gb_per_s = 1;
-  double last_level_gb_per_s = 1;  // where there is none, not used
+  double last_level_gb_per_s = 1;  // not used where there is none
   double memory_gb_per_s = 1;
   double latency_ns = 1;  // time of a load that misses every cache
   double launch_us = 0;   // from one kernel of a full queue to the next, nothing computed
 };
 
-// Every number of a machine, in the order of a profile.
+// These are all numbers of a machine, in the order of a profile.
 inline constexpr MachineField<CpuMachine> kCpuMachineFields[] = {
     {"ghz", &CpuMachine::ghz, 0.01, kMaxRate},
     {"vector_lanes", &CpuMachine::vector_lanes, 4, 16, true},
@@ -97,11 +97,11 @@ inline constexpr MachineField<GpuMachine> kGpuMachineFields[] = {
     {"launch_us", &GpuMachine::launch_us, 0, kMaxRate},
 };
 
-// Both processors of a device.
+// Describes both processors of a device.
 struct Machine {
   CpuMachine cpu;
   int32_t cpu_threads = 1;  // workers of the CPU
-  // Each worker's speed, as kernels::WorkMachine has it; empty: all alike.
+  // Holds each worker's speed as kernels::WorkMachine has it; empty if all are alike.
   std::vector<uint16_t> cpu_worker_speeds;
   GpuMachine gpu;
   // OpenCL runs on a processor: its work-groups are run one after the other by each core.

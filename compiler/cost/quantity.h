@@ -1,17 +1,18 @@
-// A number of a device profile, with where it comes from.
+// Holds a number of a device profile and says where it comes from.
 #pragma once
 
 #include <string>
 
 namespace codl::compiler {
 
-// Where a number comes from. Predicted numbers are never written as measured. From the surest on:
+// Says where a number comes from. Predicted numbers are never written as measured. The surest comes
+// first:
 //   Measured   by this project, on the device that the source names
 //   Fitted     such that a model meets measurements of others; the source says which
 //   Published  read from a paper or data sheet
 //   Assumed    the source says why
 enum class Origin { Measured, Fitted, Published, Assumed };
-// As profiles, sample files and texts for people have them.
+// Profiles, sample files and texts for people use these names.
 inline constexpr const char* kOriginNames[] = {"measured", "fitted", "published", "assumed"};
 
 struct Quantity {

@@ -14,14 +14,14 @@ constexpr double kCallCycles = 20;
 constexpr double kSpecialCycles = 10;
 
 constexpr double kKb = 1024;
-// Registers of a work-item that no count includes: addresses, loop counters.
+// No count includes these registers of a work-item, such as addresses and loop counters.
 constexpr double kOtherRegisters = 16;
 
 // Returns the microseconds that so many bytes take at so many 10^9 bytes a second.
 double transfer_us(double bytes, double gb_per_s) { return bytes / (gb_per_s * 1e3); }
 
-// At least: what is read again may come from caches that no profile knows of. As StepWork has it of
-// what is used again, of maps of d bytes a share d / c - 1 is beyond a cache of c bytes.
+// Returns a lower bound, because what is read again may come from caches that no profile knows. As
+// StepWork counts repeated use, a share d / c - 1 of maps of d bytes is beyond a cache of c bytes.
 double memory_bytes(const kernels::StepWork& work, double last_cache_kb, bool has_warm_weights) {
   const double maps = work.read_bytes + work.written_bytes;
   const double kept = last_cache_kb * kKb;
@@ -104,7 +104,7 @@ TermTimes gpu_times(const kernels::StepWork& work, const GpuMachine& machine, bo
   // A unit is done when the last of its groups is.
   const double unit_groups = std::ceil(groups / machine.units);
   const double fill = unit_groups / groups;  // share of the busiest unit in the step
-  // Groups that a unit holds at once.
+  // A unit holds this many groups at once.
   double residents = 1;
   if (!is_a_processor) {
     const double wave_bytes =
@@ -147,7 +147,7 @@ TermTimes gpu_times(const kernels::StepWork& work, const GpuMachine& machine, bo
 TermTimes times_of(const kernels::StepShape& given, const Machine& machine,
                    const kernels::GpuFacts& gpu, bool has_warm_weights) {
   const Processor processor = given.kernel->processor;
-  if (given.is_in_place) {  // a call on the CPU, nothing on the GPU
+  if (given.is_in_place) {  // the CPU pays for a call, the GPU for nothing
     TermTimes times;
     times[Term::Step] = processor == Processor::Cpu ? 1 : 0;
     return times;

@@ -8,7 +8,7 @@
 
 namespace codl::compiler {
 
-// The terms of a step's time. The machine says how long each takes alone.
+// Lists the terms of a step's time. The machine says how long each takes alone.
 enum class Term : uint8_t {
   Compute,     // multiply-adds at the peak rate
   Operations,  // other vector operations, at the same rate
@@ -21,7 +21,7 @@ enum class Term : uint8_t {
   Read,        // input bytes read from memory, each once
   Written,     // output bytes written to memory, each once
   Weights,     // packed weights once, from memory
-  Cold,        // those of them that no cache kept since the run before
+  Cold,        // those bytes that no cache kept since the run before
   Calls,       // the innermost loop's: a CPU's tiles; a GPU's steps, a cycle each
   Chain,       // GPU: steps that wait for the one before, rounds of groups one after the other
   Rounds,      // GPU: rounds of groups, each waits for memory once
@@ -30,7 +30,7 @@ enum class Term : uint8_t {
   Step,        // 1 microsecond: what no count says
 };
 inline constexpr int kTermCount = static_cast<int>(Term::Step) + 1;
-// In profiles and reports.
+// These are the names in profiles and reports.
 inline constexpr const char* kTermNames[kTermCount] = {
     "compute",    "operations", "special", "gathers", "l1",      "l2",
     "last_level", "memory",     "read",    "written", "weights", "cold",
@@ -38,15 +38,16 @@ inline constexpr const char* kTermNames[kTermCount] = {
 
 struct TermTimes {
   double us[kTermCount] = {};  // indexed by Term
-  // Beside them: what the step reads and writes beyond the last cache of its processor. Maps that
-  // fit there together are taken to be there.
+  // Counts what the step reads and writes beyond the last cache of its processor, beside the terms.
+  // Maps that fit there together are assumed to be there.
   double memory_bytes = 0;
 
   double& operator[](Term term) { return us[static_cast<int>(term)]; }
   double operator[](Term term) const { return us[static_cast<int>(term)]; }
 };
 
-// Each term alone, nothing hidden. `has_warm_weights`: caches keep the weights from run to run.
+// Return each term alone; none hides another. With `has_warm_weights`, caches keep the weights from
+// run to run.
 TermTimes cpu_times(const kernels::StepWork& work, const CpuMachine& machine, int32_t threads,
                     bool has_warm_weights);
 TermTimes gpu_times(const kernels::StepWork& work, const GpuMachine& machine, bool is_a_processor,

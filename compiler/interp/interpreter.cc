@@ -27,12 +27,12 @@ kernels::OperandShape plain_shape(const ir::TensorType& type) {
   return shape;
 }
 
-// The scratch that kernels are promised (StepNeeds::scratch_bytes).
+// Holds the scratch that kernels are promised (StepNeeds::scratch_bytes).
 struct alignas(64) ScratchLine {
   uint8_t bytes[64];
 };
 
-// A node as a step of its plain kernel.
+// Describes a node as a step of its plain kernel.
 struct PlainStep {
   llvm::SmallVector<kernels::OperandShape, 4> shapes;
   kernels::StepShape step;
@@ -51,8 +51,8 @@ struct PlainStep {
   PlainStep(const PlainStep&) = delete;
   PlainStep& operator=(const PlainStep&) = delete;
 
-  // False if kernels.def has no plain kernel of the operator: its loops are only an oracle for
-  // tests, without a contract.
+  // Returns false if kernels.def has no plain kernel of the operator: its loops are only an oracle
+  // for tests, without a contract.
   bool has_kernel() const { return step.kernel != nullptr; }
 };
 
@@ -141,7 +141,7 @@ llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::Array
   if (inputs.size() != graph.inputs().size())
     return input_error(graph.name, "expected {0} inputs, found {1}", graph.inputs().size(),
                        inputs.size());
-  // Indexed by value; constants stay where they are.
+  // The vector is indexed by value; constants stay where they are.
   std::vector<LargeBytes> computed(graph.values().size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ir::Value& value = graph.value(graph.inputs()[i]);

@@ -28,15 +28,16 @@ class EvaluationBudget {
     steps_left_ += kStepsPerWeightByte * static_cast<double>(weight_bytes);
   }
   void add_bytes(int64_t bytes) { bytes_left_ += bytes; }
-  // If enough is left for the node, takes it and returns true. `freed`: bytes of operands that
+  // If enough is left for the node, takes it and returns true. `freed` are bytes of operands that
   // nobody needs afterwards.
   bool take(const ir::NodeView& node, int64_t freed = 0);
-  // The same for bytes that are no result of a node.
+  // Does the same for bytes that are no result of a node.
   bool take_bytes(int64_t bytes);
   int64_t bytes_left() const { return bytes_left_; }
 
  private:
-  // Multiply-adds, comparisons, elements read and written: about a second with the plain kernels.
+  // Bounds multiply-adds, comparisons, and elements read and written: about a second with the plain
+  // kernels.
   static constexpr double kSteps = 6e7;
   static constexpr double kStepsPerWeightByte = 16;
 
@@ -45,7 +46,8 @@ class EvaluationBudget {
 };
 
 // Runs the whole graph. Inputs and outputs have the graph's order, ONNX's element order and their
-// dtypes, whatever layouts the graph has. Input error if the sizes of `inputs` do not match.
+// dtypes, whatever layouts the graph has. Returns an Input error if the sizes of
+// `inputs` do not match.
 llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::ArrayRef<Bytes> inputs);
 
 // The same, but `evaluate` computes the nodes and may look at operands and results.

@@ -1,4 +1,4 @@
-// tools::ToolError in an llvm::Error. Message form: `where: expected X, found Y`.
+// Wraps tools::ToolError in an llvm::Error. Messages have the form `where: expected X, found Y`.
 #pragma once
 
 #include <string>

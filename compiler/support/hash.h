@@ -1,5 +1,5 @@
-// XXH3, codl's one hash, for models, profiles and plans. It detects accidents and changes, not
-// adversaries.
+// Computes XXH3, codl's one hash, for models, profiles and plans. It detects accidents and changes,
+// not adversaries.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace codl::compiler {
 
 namespace {
 
-// Ordered, because keys are reported, and models read, in the file's order.
+// The order is kept, because keys are reported, and models read, in the file's order.
 using Json = nlohmann::ordered_json;
 
 // Finds the error of a text that is no JSON, an object with one key twice, which a DOM would hide,
@@ -109,7 +109,7 @@ struct JsonDocument::State {
   Json json;
   std::string error_pointer;
   std::string error_message;  // empty: no error so far
-  // The keys that were asked of an object, in the order asked.
+  // Lists the keys that were asked of an object, in that order.
   struct Asked {
     std::string pointer;
     std::vector<std::string> keys;

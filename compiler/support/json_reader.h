@@ -1,4 +1,4 @@
-// Strict reading of JSON. This is the only code that sees nlohmann/json.
+// Reads JSON strictly. This is the only code that sees nlohmann/json.
 //
 // The document keeps the first error, and whatever cannot be read is empty. So a reader is written
 // straight down and calls finish() at its end:
@@ -25,11 +25,11 @@ namespace codl::compiler {
 
 class JsonDocument;
 
-// One value of a document, or nothing (after an error, or for an absent optional member). Borrowed
-// from the document.
+// Refers to one value of a document, or to nothing (after an error, or for an absent optional
+// member). It is borrowed from the document.
 class JsonValue {
  public:
-  // False for an optional member that is absent.
+  // Returns false for an optional member that is absent.
   explicit operator bool() const { return json_ != nullptr; }
   const std::string& pointer() const { return pointer_; }
 
@@ -66,12 +66,12 @@ class JsonValue {
 
 class JsonDocument {
  public:
-  // Limit of an object's keys, which are searched one by one. A profile's largest object has one
-  // for each kernel; fewer than a hundred.
+  // Limits an object's keys, which are searched one by one. A profile's largest object has one for
+  // each kernel; fewer than a hundred.
   static constexpr size_t kMaxKeys = 256;
 
-  // Input error if the text is no JSON (with the line and the unexpected token), an object has a
-  // key twice, or more than kMaxKeys. `file` is for messages.
+  // Returns an Input error if the text is no JSON (with the line and the unexpected token), an
+  // object has a key twice, or more than kMaxKeys. `file` is for messages.
   static llvm::Expected<std::unique_ptr<JsonDocument>> parse(llvm::StringRef text,
                                                              llvm::StringRef file);
   ~JsonDocument();

@@ -90,7 +90,7 @@ class LargeMemory {
   char* newest_ = nullptr;
 };
 
-// Never destroyed, because constants of static objects are freed late.
+// This object is never destroyed, because constants of static objects are freed late.
 LargeMemory& large_memory() {
   static auto& memory = *new LargeMemory;
   return memory;

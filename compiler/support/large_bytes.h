@@ -1,4 +1,4 @@
-// Bytes that may be many times a model's own: constants that were computed or converted (int8
+// Holds bytes that may be many times a model's own: constants that were computed or converted (int8
 // weights become floats) and the plan.
 //
 // The first kBytesInMemory of the process are ordinary memory. The rest lies in mapped files
@@ -14,8 +14,8 @@ namespace codl::compiler {
 
 constexpr size_t kBytesInMemory = size_t{64} << 20;
 
-// Aligned as by operator new. Throws std::bad_alloc, or tools::ToolError (input) if no file has
-// room.
+// Aligns memory as operator new does. Throws std::bad_alloc, or tools::ToolError (input) if no file
+// has room.
 void* allocate_large(size_t bytes);
 void free_large(void* memory, size_t bytes) noexcept;
 

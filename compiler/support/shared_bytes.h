@@ -1,4 +1,4 @@
-// Immutable bytes of a constant, which values and tensors share.
+// Holds the immutable bytes of a constant, which values and tensors share.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class SharedBytes {
   SharedBytes(llvm::ArrayRef<uint8_t> range, std::shared_ptr<const void> owner)
       : range_(range), owner_(std::move(owner)) {}
 
-  // True if somebody else holds them, too.
+  // Returns true if somebody else holds them, too.
   bool is_shared() const { return owner_.use_count() > 1; }
 
   const uint8_t* data() const { return range_.data(); }

@@ -1,4 +1,4 @@
-// The version of the compiler and its tools, as --version prints it and plans record it.
+// Gives the version of the compiler and its tools, which --version prints and plans record.
 #pragma once
 
 namespace codl::compiler {
