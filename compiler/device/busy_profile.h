@@ -6,12 +6,12 @@
 
 namespace codl::compiler {
 
-// Factor on CPU times. Assumed: one competing process on every core, to which the scheduler gives
-// half of it.
+// CPU times are multiplied by this. It is assumed: one competing process runs on every core, and
+// the scheduler gives it half of the core.
 inline constexpr double kBusySlowdown = 2;
-// Microseconds added to each synchronisation. Assumed: every other time the host's thread is off
-// its core for half a slice of 3 ms, which is what Linux gives a competing process (EEVDF's
-// base_slice_ns on 8 cores).
+// Each synchronisation takes this many microseconds more. It is assumed: every other time the
+// host's thread is off its core for half a slice of 3 ms, which is what Linux gives a competing
+// process (EEVDF's base_slice_ns on 8 cores).
 inline constexpr double kBusySyncUs = 750;
 
 // Returns the profile with both changes; its numbers for the GPU stay.

@@ -28,7 +28,7 @@ namespace codl::compiler {
 namespace {
 
 constexpr int64_t kProfileVersion = 3;
-// Limit of the profiles that a profile is based on.
+// Limits the profiles that a profile is based on.
 constexpr int kMaxBases = 4;
 
 Sources read_sources(const JsonValue& json) {

@@ -1,5 +1,5 @@
-// A device profile is everything that codlc knows about a device. JSON format:
-// docs/reference/profile_format.md.
+// A device profile is everything that codlc knows about a device. docs/reference/profile_format.md
+// describes the JSON.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@
 
 namespace codl::compiler {
 
-// Power in watts: the device's at rest, and what each processor adds while it is busy.
+// Holds power in watts: the device's at rest, and what each processor adds while it is busy.
 struct PowerFigures {
   Quantity base_w;
   Quantity cpu_w;
   Quantity gpu_w;
 };
 
-// A fact for people and reports; nothing is computed from it.
+// Is a fact for people and reports; nothing is computed from it.
 struct DeviceFact {
   std::string name;   // "cpu cluster", "gpu wave"
   std::string value;  // with its unit
@@ -36,20 +36,21 @@ enum class DeviceKind { Phone, Machine, Template };
 
 struct DeviceProfile {
   std::string name;  // characters A-Z a-z 0-9 _ . -
-  // The names of the profile that this one has as its base, of that one's base, and so on.
+  // Names the profile that this one has as its base, that one's base, and so on.
   std::vector<std::string> bases;
   std::string description;
   DeviceKind kind = DeviceKind::Machine;
   int32_t chip_year = 0;  // when the chip came out; 0: not known
   int32_t year = 0;       // when most numbers were measured or published; 0: not known
-  // The kernel library that the calibration describes: a profile is for a device and a library.
+  // Names the kernel library that the calibration describes: a profile is for a device and a
+  // library.
   std::string kernel_library;
   uint64_t hash = 0;  // XXH3 of the file's bytes
 
   std::string cpu_name;
   Machine machine;  // cpu_threads is for plans that use both processors
-  // Speed of each worker relative to the first, which is the fastest: 1, then 0.0001 to 1. If
-  // empty, all are 1.
+  // Holds each worker's speed relative to the first, which is the fastest: 1, then 0.0001 to 1. If
+  // it is empty, all are 1.
   std::vector<double> cpu_worker_speeds;
   std::string gpu_name;
   bool has_gpu = false;
@@ -61,32 +62,32 @@ struct DeviceProfile {
   int32_t image_max_height = 0;  // texels, CL_DEVICE_IMAGE2D_MAX_HEIGHT
   int32_t image_row_texels = 1;  // rows of images are padded to a multiple of this
   TransferCosts transfer;
-  // The host's time to enqueue a GPU step, which the step's terms do not contain.
+  // The host takes this long to enqueue a GPU step; the step's terms do not contain it.
   Quantity launch_us;
-  // Indexed by processor: how much longer a step usually takes than predicted. Predictions describe
+  // Says, by processor, how much longer a step usually takes than predicted. Predictions describe
   // undisturbed runs.
   Quantity interference_percent[2];
-  // Indexed by processor: how many megabytes of weights the last-level cache keeps from one run of
-  // a network to the next.
+  // Says, by processor, how many megabytes of weights the last-level cache keeps from one run of a
+  // network to the next.
   Quantity warm_weight_mbytes[2];
   std::optional<PowerFigures> power;
   std::vector<DeviceFact> facts;   // in the file's order
   std::vector<DeviceFact> quirks;  // known faults of the device: name and text
   std::vector<DeviceFact> tiles;   // indexed by kernel symbol: where gpu_facts.tiles came from
-  // Indexed by kernel id - 1: the profile's calibration of the kernel, else of its family, else
-  // what other machines have for the family.
+  // Holds, by kernel id - 1, the profile's calibration of the kernel, else of its family, else what
+  // other machines have for the family.
   std::vector<Calibration> kernels{kKernelCount};
   std::vector<uint16_t> unused_kernels;  // kernels that the user does not want
-  // From plans that ran on the device; the file contains none.
+  // They come from plans that ran on the device; the file contains none.
   LearnedSteps learned;
-  // Factor of busy_profile() on all CPU kernels, relative to what was learned.
+  // busy_profile() multiplies all CPU kernels by this, relative to what was learned.
   double cpu_slow_down = 1;
 
-  // True of the device's own name and of its bases': what ran a plan made for one of them may be
-  // this device.
+  // Returns true for the device's own name and those of its bases: what ran a plan made for one of
+  // them may be this device.
   bool covers(llvm::StringRef device) const;
 
-  // cpu_worker_speeds in the unit of plans and kernels::WorkMachine.
+  // Returns cpu_worker_speeds in the unit of plans and kernels::WorkMachine.
   std::vector<uint16_t> worker_speeds() const;
 
   const Calibration& calibration_of(const KernelInfo& kernel) const {

@@ -15,11 +15,11 @@ namespace codl::compiler {
 // Returns the bytes that a Map, Upload or Download moves: its part of the rows or channels that the
 // tensor holds.
 double moved_bytes(const Variant& variant, const Step& step);
-// The same for a step that moves `part` along `dim` of a tensor of that shape.
+// Returns the same for a step that moves `part` along `dim` of a tensor of that shape.
 double moved_bytes(const kernels::OperandShape& shape, SplitDim dim, Range part);
 
-// A step's demand for its processor and for the memory that both processors share, if nothing else
-// runs.
+// Describes a step's demand for its processor and for the memory that both processors share, if
+// nothing else runs.
 struct StepDemand {
   double us = 0;
   double memory_bytes = 0;
@@ -41,7 +41,7 @@ class LatencyPredictor {
   std::array<bool, 2> has_warm_weights() const { return has_warm_weights_; }
   const TransferCosts& transfer() const { return profile_.transfer; }
 
-  // True if the device can run the kernel, its GPU is of the kind that the kernel is for
+  // Returns true if the device can run the kernel, its GPU is of the kind that the kernel is for
   // (kernels::is_for_processors()), and the user does not exclude it.
   bool can_predict(const KernelInfo& kernel) const {
     return (kernel.processor == Processor::Cpu || profile_.has_gpu) &&
@@ -71,7 +71,7 @@ class LatencyPredictor {
     const bool is_launched = step.kernel->processor == Processor::Gpu && !step.is_in_place;
     return is_launched ? profile_.launch_us.value : 0;
   }
-  // The same for a step of the variant; 0 if no kernel computes it.
+  // Returns the same for a step of the variant; 0 if no kernel computes it.
   double launch_us(const Variant& variant, const Step& step) const;
 
   // Returns the time of a step that moves so many bytes without a kernel.

@@ -1,4 +1,4 @@
-// Times of steps that were measured in plans on the device itself; they correct the profile's
+// Holds times of steps that were measured in plans on the device itself; they correct the profile's
 // predictions.
 #pragma once
 
@@ -46,7 +46,8 @@ class LearnedSteps {
   }
 
   static constexpr double kMinUs = 2;
-  // Openness of a step that was measured itself, because no two runs take the same time. Assumed.
+  // A step that was measured itself stays this open, because no two runs take the same time. This
+  // is assumed.
   static constexpr double kMinOpen = 0.1;
 
  private:
@@ -56,8 +57,8 @@ class LearnedSteps {
     bool empty() const { return predicted_us == 0; }
     double factor() const { return empty() ? 1 : measured_us / predicted_us; }
   };
-  // Measured parts of equal nodes, whose predictions lie in [low, high]. It has several parts where
-  // the longer of them took less.
+  // Holds measured parts of equal nodes, whose predictions lie in [low, high]. It has several parts
+  // where the longer of them took less.
   struct Parts {
     double low_us = 0;
     double high_us = 0;

@@ -1,5 +1,5 @@
-// Functions that read parts of a profile in files of their own, and what these share. Private to
-// this folder.
+// Declares functions that read parts of a profile in files of their own, and what these share. It
+// is private to this folder.
 #pragma once
 
 #include <map>
@@ -10,11 +10,11 @@
 
 namespace codl::compiler {
 
-// The profile's table of sources: texts by id.
+// Holds the profile's table of sources: texts by id.
 using Sources = std::map<std::string, std::string>;
 
-// Largest power of ten of shares, factors and percents. They multiply times that a machine's facts
-// can make long already; with this limit no step's time exceeds what a plan can hold.
+// Limits the power of ten of shares, factors and percents. They multiply times that a machine's
+// facts can make long already; with this limit no step's time exceeds what a plan can hold.
 inline constexpr int kMaxSharePower = 6;
 inline constexpr int kMaxPercentPower = 4;
 

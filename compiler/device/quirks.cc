@@ -18,7 +18,7 @@ llvm::Error avoid_quirks(llvm::StringRef json, llvm::StringRef path, DeviceProfi
     const KernelInfo* info = find_symbol(kernel.as_string());
     if (info == nullptr || info->processor != Processor::Gpu)
       kernel.expected("a GPU kernel of schema/kernels.def");
-    // Once per kernel: every step searches the list.
+    // Adds each kernel once, because every step searches the list.
     else if (!llvm::is_contained(profile.unused_kernels, info->id))
       profile.unused_kernels.push_back(info->id);
   }

@@ -12,8 +12,8 @@ namespace codl::compiler {
 // another kernel or the CPU. A kernel is avoided altogether, whatever shape and tile it failed
 // with, because a driver that is wrong for one is not known to be right for the next. If one of
 // them moves values between layouts or processors, no GPU kernel is used, because there is no other
-// way to move them. Input error, which names the file `path`, if the text is no such report or
-// names something that is no GPU kernel.
+// way to move them. Returns an Input error, which names the file `path`, if the text is no such
+// report or names something that is no GPU kernel.
 llvm::Error avoid_quirks(llvm::StringRef json, llvm::StringRef path, DeviceProfile& profile);
 
 }  // namespace codl::compiler

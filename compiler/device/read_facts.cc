@@ -80,7 +80,8 @@ void read_gpu_facts(const JsonValue& json, const JsonValue& machine, const Sourc
 }
 
 void check_caches(const JsonValue& machine, Processor processor, const DeviceProfile& profile) {
-  // Sizes of the cache levels: the first two of a core or unit, the last of all; 0: there is none.
+  // These are the sizes of the cache levels: the first two of a core or unit, the last of all; 0:
+  // there is none.
   const CpuMachine& cpu = profile.machine.cpu;
   const GpuMachine& gpu = profile.machine.gpu;
   const bool is_cpu = processor == Processor::Cpu;

@@ -8,7 +8,7 @@
 namespace codl::compiler {
 namespace {
 
-// A fact of a machine with its origin: its own, or that of the object it is in.
+// Holds a fact of a machine with its origin: its own, or that of the object it is in.
 struct Fact {
   double value = 0;
   Origin origin = Origin::Assumed;
@@ -116,7 +116,7 @@ void read_machine(const JsonValue& json, Processor processor, const Sources& sou
 }
 
 void read_calibrations(const JsonValue& root, const Sources& sources, DeviceProfile& profile) {
-  // The calibration of families on this device, indexed by processor.
+  // Holds the calibration of families on this device, by processor.
   std::optional<Calibration> families[2][kernels::kFamilyCount];
   if (const JsonValue json = root.optional_member("families"))
     for (const Processor processor : {Processor::Cpu, Processor::Gpu}) {

@@ -26,7 +26,7 @@ bool read_numbers(const JsonValue& json, int32_t (&out)[kCount], const Check& ch
   return expected == nullptr;
 }
 
-// True if a work-group of this size fits; else reports the limit that it exceeds.
+// Returns true if a work-group of this size fits; else reports the limit that it exceeds.
 bool has_room(const JsonValue& json, int64_t items, int64_t local_bytes,
               const kernels::GpuFacts& gpu) {
   if (items > gpu.max_group_items)
