@@ -24,12 +24,12 @@ namespace {
 constexpr double kWholeShare = 0.5;
 constexpr double kWholeShareWithoutFloors = 0.1;
 
-// A search for a plan that is sure asks for that share of its few draws. Where a plan has as many
-// as kAlmostSureShare, all draws are asked.
+// A search for a sure plan asks for this share of its few draws. If a plan has at least
+// kAlmostSureShare of them, it asks for all draws.
 constexpr double kSureShareOfSearch = 0.95;
 constexpr double kAlmostSureShare = 0.85;
 
-// The plan's steps as they will run, without places in memory and predicted times.
+// Returns the plan's steps as they will run, without places in memory and predicted times.
 llvm::Expected<Schedule> schedule_of(const ir::Graph& graph, const PartitionPlan& plan,
                                      const LatencyPredictor& predictor, Precision precision,
                                      const PlanLimits& limits, llvm::StringRef name) {
@@ -40,8 +40,8 @@ llvm::Expected<Schedule> schedule_of(const ir::Graph& graph, const PartitionPlan
   return schedule;
 }
 
-// The most that write_into_concats() saves in any plan. Searches by time alone count a Concat's
-// copies, with what always disturbs a processor and, on a GPU, with the host's calls.
+// Returns the most that write_into_concats() saves in any plan. Searches by time alone count a
+// Concat's copies, with what always disturbs a processor and, on a GPU, with the host's calls.
 double most_saved_us(const ir::Graph& graph, const LatencyPredictor& predictor) {
   const DeviceProfile& profile = predictor.profile();
   double us = 0;
@@ -79,15 +79,15 @@ class PlanJudge {
         times_(graph, predictor),
         saved_us_(most_saved_us(graph, predictor)) {}
 
-  // Whether the score is what the steps take, and nothing more.
+  // Returns true if the score is what the steps take, and nothing more.
   bool is_time_alone() const {
     return rival_ == nullptr && is_timed_in_f32() && !options_.limits.limit_plans();
   }
 
-  // Whether no score is below floor_ns(): limits and doubts only add to a plan's time.
+  // Returns true if no score is below floor_ns(): limits and doubts only add to a plan's time.
   bool has_floor() const { return is_timed_in_f32() && !options_.limits.max_gpu_slice_us; }
 
-  // The best plan so far that is surely faster than the rival and meets all limits.
+  // Returns the best plan so far that is surely faster than the rival and meets all limits.
   const std::optional<PartitionPlan>& surest() const { return surest_; }
 
   // Returns the time of the plan's steps alone.
@@ -101,14 +101,14 @@ class PlanJudge {
     return nanoseconds_of(std::max(time_us - saved_us_, 0.0));
   }
 
-  // `limit_weight` unset: plans that keep all limits come before those that do not.
+  // If `limit_weight` is unset, plans that keep all limits come before those that do not.
   llvm::Expected<int64_t> score(const PartitionPlan& plan,
                                 std::optional<double> limit_weight = std::nullopt) {
     const PlanLimits& limits = options_.limits;
     const DeviceProfile& profile = predictor_.profile();
     CODL_ASSIGN_OR_RETURN(schedule, schedule_of(graph_, plan, predictor_, precision_, limits, ""));
     write_into_concats(schedule);
-    // The only limit whose figure takes a memory plan.
+    // Only this limit's figure needs a memory plan.
     if (limits.max_arena_bytes)
       if (llvm::Error error = plan_memory(schedule, profile)) return error;
     if (llvm::Error error = predict(schedule, profile)) return error;
@@ -171,7 +171,7 @@ llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
   if (llvm::Error error = check_races(graph, schedule)) return error;
   if (llvm::Error error = plan_memory(schedule, profile)) return error;
   if (limits.max_arena_bytes && arena_bytes_of(schedule, profile) > *limits.max_arena_bytes) {
-    // Before launches are cut: a tile is one step.
+    // Tiles come before launches are cut, because a tile is one step.
     PlanLimits others = limits;
     others.max_gpu_slice_us.reset();
     CODL_ASSIGN_OR_RETURN(whole,

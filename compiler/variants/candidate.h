@@ -1,4 +1,5 @@
-// One way to run a graph on a device, through all stages that depend on how it is partitioned.
+// Makes one way to run a graph on a device, through all stages that depend on how it is
+// partitioned.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@
 
 namespace codl::compiler {
 
-// How the GPU stores what it alone touches. Fp16: as halves where its kernels can (half_storage.h);
-// results change.
+// Says how the GPU stores what it alone touches. Fp16 stores halves where its kernels can
+// (half_storage.h); results change.
 enum class Precision { Fp32, Fp16 };
 
 // A plan is surely faster than another where it is in that share of the draws.
@@ -27,7 +28,7 @@ inline constexpr double kSureShare = 0.9;
 // A plan counts as so many times slower for what it lacks of the share that is asked for.
 inline constexpr double kDoubtWeight = 4;
 
-// A plan that others are to be surely faster than.
+// Holds a plan that others must surely be faster than.
 struct Rival {
   struct InDraws {
     Draws draws;
@@ -37,14 +38,14 @@ struct Rival {
   InDraws few;  // in which a search judges every plan
 };
 
-// A search's beginning.
+// Says where a search begins.
 struct SearchStart {
   std::vector<PartitionPlan> seeds = {};  // beside the plans of all strategies
   // The search finds the best of the plans that are surely faster, if it judges any.
   const Rival* rival = nullptr;
 };
 
-// How a plan was kept to PlanLimits::max_weights.
+// Says how a plan was kept to PlanLimits::max_weights.
 struct WeightChoice {
   std::vector<PackingSet> packings;  // PartitionOptions::packings
   // The plan with weights of any size, as a short search finds it, and its predicted time.
@@ -70,13 +71,14 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
                                          Precision precision, const PartitionOptions& options,
                                          const SearchStart& start = {});
 
-// The best that is found. The search judges plans without tiles: where memory is limited, the best
-// plan that fits by itself and the best of any memory, fitted into it, are compared.
+// Returns the best candidate that is found. The search judges plans without tiles: where memory is
+// limited, the best plan that fits by itself and the best of any memory, fitted into it, are
+// compared.
 llvm::Expected<Candidate> best_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
                                          Precision precision, const PartitionOptions& options,
                                          const SearchStart& start = {});
 
-// The plan as a variant of that name. Where it needs more memory than it may, some of it is
+// Turns the plan into a variant of that name. Where it needs more memory than it may, some of it is
 // computed in tiles.
 llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
                                            const LatencyPredictor& predictor, Precision precision,

@@ -1,4 +1,4 @@
-// How a variant is kept to PlanLimits::max_weights.
+// Keeps a variant to PlanLimits::max_weights.
 #pragma once
 
 #include "compiler/partition/weight_forms.h"
@@ -7,8 +7,8 @@
 
 namespace codl::compiler {
 
-// Bytes of weights that a plan may have with all of its variants, and those of the variants that it
-// has already. Borrows.
+// Holds the bytes of weights that a plan may have with all of its variants, and those of the
+// variants that it has already. It borrows all.
 struct WeightRoom {
   const ir::Graph& graph;
   const LatencyPredictor& predictor;
@@ -21,13 +21,13 @@ struct WeightRoom {
 using MakeCandidate = llvm::function_ref<llvm::Expected<Candidate>(const PartitionOptions& options,
                                                                    const SearchStart& start)>;
 
-// How good a candidate is: less is better.
+// Says how good a candidate is: less is better.
 using ScoreCandidate = llvm::function_ref<llvm::Expected<double>(const Candidate& candidate)>;
 
 // Makes the candidate with weights of any size. Where there is no room for these, that candidate
-// tells which of them save most time for their bytes, and another one is made with those. What is
-// searched for is kept to options.search_budget: a short search finds the first candidate, and as
-// weights that suit it may suit no plan that keeps the limit, those that suit the plan of
+// tells which of them save most time for their bytes, and another one is made with those. All
+// searches together keep to options.search_budget: a short search finds the first candidate.
+// Weights that suit it may suit no plan that keeps the limit, so those that suit the plan of
 // `segments` are tried, too, by a short search each.
 llvm::Expected<Candidate> fit_weights(const WeightRoom& room, PartitionOptions options,
                                       MakeCandidate make, ScoreCandidate score);

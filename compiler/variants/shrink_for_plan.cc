@@ -18,7 +18,7 @@ llvm::Expected<double> estimate_us(const ir::Graph& graph, const DeviceProfile& 
   return VariantMaker(laid_out, predictor, precision, partition).estimate_us();
 }
 
-// All that estimate_us() depends on beside the graph.
+// Returns all that estimate_us() depends on beside the graph.
 std::string what_judges(const DeviceProfile& profile, Precision precision,
                         const PartitionOptions& partition) {
   const PlanLimits& limits = partition.limits;

@@ -30,7 +30,7 @@ constexpr uint32_t kMinNestedBudget = 500;
 // A plan with weights of any size has to gain more than a short search may miss.
 constexpr double kMinGain = 0.005;
 
-// The draws in which a search compares plans with a rival.
+// A search compares plans with a rival in this many draws.
 constexpr size_t kDrawsOfSearch = 40;
 
 bool uses_gpu(const Candidate& variant) {
@@ -73,13 +73,13 @@ double constant_mbytes(const ir::Graph& graph) {
   return static_cast<double>(constant_bytes(graph)) * 1e-6;
 }
 
-// The best of one processor alone that meets the limits: by what the options have plans judged by.
+// Holds the best plan of one processor alone that meets the limits, by the options' objective.
 struct VariantMaker::BestSingle {
   Processor processor = Processor::Cpu;
   const Candidate* candidate = nullptr;
   Rival::InDraws in_draws;
 
-  // The share of the draws in which the plan is faster.
+  // Returns the share of the draws in which the plan is faster.
   llvm::Expected<double> sure_share_of(const Candidate& plan) const {
     CODL_ASSIGN_OR_RETURN(drawn_us, in_draws.draws.latencies_us(plan.schedule));
     return share_of_wins(drawn_us, in_draws.us);
@@ -143,7 +143,7 @@ llvm::Expected<const Candidate*> VariantMaker::alone_on(Processor processor) {
   return &*made;
 }
 
-// The same as a variant of the plan.
+// Makes the same as a variant of the plan.
 llvm::Expected<MadeVariant> VariantMaker::alone_in_plan(Processor processor) {
   CODL_ASSIGN_OR_RETURN(alone, alone_on(processor));
   if (!needs_choice_) return MadeVariant{*alone};
@@ -229,14 +229,14 @@ llvm::Expected<double> VariantMaker::go_on(Candidate& plan, const BestSingle& al
   return found_share;
 }
 
-// A plan that a search finds, and the share of draws in which it is faster than one processor alone
-// (1: there is nothing to compare with).
+// Holds a plan that a search finds, and the share of draws in which it is faster than one processor
+// alone (1: there is nothing to compare with).
 struct VariantMaker::Found {
   Candidate candidate;
   double sure_share = 1;
 };
 
-// `alone`: null where there is nothing to compare with.
+// `alone` is null where there is nothing to compare with.
 llvm::Expected<VariantMaker::Found> VariantMaker::search_once(const BestSingle* alone,
                                                               uint32_t budget) const {
   PartitionOptions options = options_;
@@ -270,7 +270,7 @@ llvm::Expected<VariantMaker::Found> VariantMaker::search(const BestSingle* alone
   return std::move(taken);
 }
 
-// The first variant of the plan: what the options ask for.
+// Makes the first variant of the plan: what the options ask for.
 llvm::Expected<MadeVariant> VariantMaker::make_first() {
   CODL_ASSIGN_OR_RETURN(asked, without_search());
   if (asked) return std::move(*asked);
@@ -343,7 +343,7 @@ PartitionOptions VariantMaker::options_of(const VariantRequest& request) const {
   return options;
 }
 
-// Planned for a CPU that others use; times are those of one that nobody does, like all in a plan.
+// Plans for a CPU that others use. Times are those of a CPU that nobody uses, like all in a plan.
 llvm::Expected<Candidate> VariantMaker::make_busy(const PartitionOptions& options,
                                                   const SearchStart& start) const {
   const DeviceProfile busy = busy_profile(predictor_.profile());

@@ -1,4 +1,4 @@
-// The variants of a plan: which candidate each of them is.
+// Makes the variants of a plan: which candidate each of them is.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace codl::compiler {
 
-// A variant of the plan, as it is asked for.
+// Describes a variant of the plan, as it is asked for.
 struct VariantRequest {
   enum Kind {
     Coexec,   // as the options of the partition say; its name: see make()
@@ -33,17 +33,17 @@ struct MadeVariant {
   Candidate candidate;
   std::string one_processor_reason = {};  // CompileReport::Variant's
   std::string exempt = {};                // likewise
-  // The same with all the weights of PlanLimits::max_weights to itself, of which others leave it
-  // too few; null where it is that. Borrowed from the maker.
+  // Points to the same with all the weights of PlanLimits::max_weights to itself, of which others
+  // leave it too few; null where it is that. The maker owns it.
   const Candidate* with_all_weights = nullptr;
   std::vector<LimitCheck> limits = {};  // all that hold for it
 };
 
-// The schedules, moved out of the variants.
+// Moves the schedules out of the variants.
 std::vector<Schedule> take_schedules(llvm::MutableArrayRef<MadeVariant> variants);
 
-// Bytes of the graph's constants as the model has them: what kernels make of these is not known
-// before kernels are chosen (weight_mbytes() of a variant).
+// Return the bytes of the graph's constants as the model has them: what kernels make of these is
+// not known before kernels are chosen (weight_mbytes() of a variant).
 uint64_t constant_bytes(const ir::Graph& graph);
 double constant_mbytes(const ir::Graph& graph);
 
@@ -65,8 +65,9 @@ class VariantMaker {
   // make_candidate(), and Input if a variant asks for a GPU and there is none.
   llvm::Expected<MadeVariant> make(const VariantRequest& request);
 
-  // All variants of a plan, `first` being made of the first request; of two of a name only one.
-  // Adds the others' limits to `checks`. Limit error: of the first variant that does not meet its.
+  // Makes all variants of a plan, `first` being made of the first request; of two of a name only
+  // one. Adds the others' limits to `checks`. Returns the Limit error of the first variant that
+  // does not keep its limits.
   llvm::Expected<std::vector<MadeVariant>> make_all(MadeVariant first,
                                                     llvm::ArrayRef<VariantRequest> requests,
                                                     std::vector<LimitCheck>& checks);
@@ -76,11 +77,12 @@ class VariantMaker {
   // search's rule. Without a search this is the time itself. Errors: those of make_candidate().
   llvm::Expected<double> estimate_us();
 
-  // All that the processor can, on it, without forced places and with all weights that there may
-  // be: made once, as a variant may be it, and the fallback and the reports are it, too.
+  // Returns the plan of all that the processor can compute, without forced places and with all
+  // weights that there may be. It is made once: a variant, the fallback and the reports use it,
+  // too.
   llvm::Expected<const Candidate*> alone_on(Processor processor);
 
-  // Whether the GPU has a kernel for a node of the network itself, beside conversions.
+  // Returns true if the GPU has a kernel for a node of the network itself, beside conversions.
   bool has_gpu_work() const;
 
   // The variants that were made, as they would be with weights of any size; nothing where the first

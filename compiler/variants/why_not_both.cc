@@ -1,4 +1,4 @@
-// Why one processor is taken: the members of VariantMaker that say so.
+// Says why one processor is taken, in members of VariantMaker.
 #include "compiler/partition/kernel_choice.h"
 #include "compiler/partition/user_places.h"
 #include "compiler/support/error.h"
@@ -7,7 +7,7 @@
 
 namespace codl::compiler {
 
-// The flags that limit plans and that this one does not keep to.
+// Returns the flags that limit plans and that this one does not keep to.
 llvm::Expected<std::vector<std::string>> VariantMaker::flags_against(const Candidate& plan) const {
   std::vector<std::string> flags;
   const CostModel costs(graph_, predictor_, options_.limits);
@@ -30,8 +30,9 @@ bool VariantMaker::has_gpu_work() const {
   return has_one;
 }
 
-// Why a plan of one processor is taken. Empty: a better plan was found on the way, and is taken.
-// `doubt`: why the best plan of both processors was not taken, if one is better.
+// Says why a plan of one processor is taken. The result is empty if a better plan was found on the
+// way, and is taken. `doubt` says why the best plan of both processors was not taken, if one is
+// better.
 llvm::Expected<std::string> VariantMaker::why_not_both(Candidate& taken, std::string doubt) {
   const DeviceProfile& profile = predictor_.profile();
   if (!profile.has_gpu)
