@@ -15,7 +15,7 @@
 namespace codl::compiler {
 namespace {
 
-// Costs of a whole plan, in microseconds.
+// Holds the costs of a whole plan, in microseconds.
 struct Cost {
   double total = 0;
   double slower_processor = 0;  // kernels of nodes
@@ -55,14 +55,14 @@ std::string reason(const Cost& chosen, const Cost& other) {
   auto most = *std::max_element(
       std::begin(parts), std::end(parts),
       [&](const auto& a, const auto& b) { return sign * a.first < sign * b.first; });
-  // As much work, but more or less of it beside other work.
+  // There is as much work, but more or less of it beside other work.
   if (2 * sign * most.first < std::abs(other.total - chosen.total))
     most = {other.waiting() - chosen.waiting(), "waiting"};
   return llvm::formatv("{0} {1}{2:f1} us", most.second, most.first < 0 ? "-" : "+",
                        std::abs(most.first));
 }
 
-// Rows that both processors compute.
+// Counts the rows that both processors compute.
 int32_t rows_computed_twice(const NodePartition& node_partition) {
   int32_t rows = 0;
   for (const Part& part : node_partition.parts) rows += part.computed.count() - part.owned.count();
@@ -79,8 +79,8 @@ Boundaries boundaries_of(const ir::Graph& graph, const TensorPlacer& placer,
   return placer.place(value, placer.use_of(plan, value)).boundary;
 }
 
-// How a part of the node, split along rows, gets rows of a node split so, too, that its own
-// processor has not computed: "" where there are none.
+// Says how a part of the node, split along rows, gets rows of a node split so, too, that its own
+// processor has not computed; "" where there are none.
 std::string halo_text(const ir::Graph& graph, const TensorPlacer& placer, const PartitionPlan& plan,
                       ir::NodeId node) {
   const NodePartition& reader = plan.node_partitions[node];
@@ -178,7 +178,7 @@ class Alternatives {
     return true;
   }
 
-  // The plan with the node so, and what is left of its chain in two.
+  // Returns the plan with the node placed as in `segment`, and what is left of its chain in two.
   PartitionPlan with(ir::NodeId node, const Segment& segment) const {
     const ir::NodeId first = first_of_segment(node), last = last_of_segment(plan_, first);
     PartitionPlan plan;
@@ -191,7 +191,7 @@ class Alternatives {
     return plan;
   }
 
-  // The chain that the node is in ends before it.
+  // Ends the chain that the node is in before it.
   std::optional<PartitionPlan> with_halo_transferred(ir::NodeId node) const {
     const ir::NodeId first = first_of_segment(node), last = last_of_segment(plan_, first);
     if (first == node || plan_.node_partitions[node].dim != SplitDim::Height) return std::nullopt;
@@ -225,7 +225,8 @@ class Alternatives {
     return plan;
   }
 
-  // The rows at the node's cut first on no, one or both processors, where the plan then differs.
+  // Adds plans that compute the rows at the node's cut first on no, one or both processors, where
+  // they differ.
   void add_boundaries(ir::NodeId node, std::vector<PartitionPlan>& plans) const {
     if (plan_.node_partitions[node].dim != SplitDim::Height) return;
     llvm::SmallVector<Boundaries, 4> known = {boundaries_of(graph_, placer_, plan_, node)};
@@ -258,7 +259,7 @@ class Alternatives {
 
   ir::NodeId node_count() const { return static_cast<ir::NodeId>(plan_.node_partitions.size()); }
 
-  // Nodes [first, end), where segments begin and end.
+  // Copies nodes [first, end), where segments begin and end.
   void copy_segments(PartitionPlan& plan, ir::NodeId first, ir::NodeId end) const {
     while (first < end) {
       const ir::NodeId last = last_of_segment(plan_, first);
@@ -276,7 +277,7 @@ class Alternatives {
     return segment;
   }
 
-  // The GPU's share of a split node, and how it has its maps.
+  // Returns the GPU's share of a split node, and how it has its maps.
   std::pair<double, Layout> cut_of(ir::NodeId node) const {
     const Part* gpu = plan_.node_partitions[node].part_on(Processor::Gpu);
     const double rows = gpu->owned.count();
@@ -284,7 +285,7 @@ class Alternatives {
     return {rows / all, gpu->maps};
   }
 
-  // Nodes of a chain that is cut: cut at the same share, in one piece if they hang together.
+  // Appends nodes of a chain that is cut: at the same share, in one piece if they hang together.
   void append_rest(PartitionPlan& plan, ir::NodeId first, ir::NodeId last) const {
     const auto [share, maps] = cut_of(first);
     const SplitDim dim = plan_.node_partitions[first].dim;

@@ -1,4 +1,5 @@
-// codlc --explain=NODE: what else could be done with a node of a plan, and why the plan does not.
+// Explains what else could be done with a node of a plan, and why the plan does not (codlc
+// --explain=NODE).
 #pragma once
 
 #include <string>

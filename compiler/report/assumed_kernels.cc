@@ -11,7 +11,7 @@
 namespace codl::compiler {
 namespace {
 
-// Over the nodes that a kernel could run.
+// Sums up times over the nodes that a kernel could run.
 struct Times {
   double all_us = 0;
   double best_us = 0;  // least time of those for whose processor it is the fastest

@@ -1,5 +1,6 @@
-// Which kernels a network could use whose times the profile assumes: nobody measured them on the
-// device, so that which of them is faster, and a cut between processors, may come out wrong.
+// Finds the kernels that a network could use and whose times the profile assumes: nobody measured
+// them on the device, so that which of them is faster, and a cut between processors, may come out
+// wrong.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +15,12 @@ namespace codl::compiler {
 struct AssumedKernels {
   std::string profile;      // its name
   size_t kernel_count = 0;  // that a node of the network could run on
-  // The assumed ones; those that are the fastest come first, sorted by their time.
+  // Lists the assumed ones; those that are the fastest come first, sorted by their time.
   std::vector<std::string> symbols;
 };
 
 // Returns the kernels with assumed calibration, among those that a node could run on as a whole,
-// without plain loops. `uses_gpu`: includes the GPU's kernels.
+// without plain loops. With `uses_gpu` it includes the GPU's kernels.
 AssumedKernels assumed_kernels(const ir::Graph& graph, const LatencyPredictor& predictor,
                                bool uses_gpu);
 

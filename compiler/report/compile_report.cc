@@ -20,7 +20,7 @@ const char* power_origin(const DeviceProfile& profile) {
   return name_of(std::max({power.base_w.origin, power.cpu_w.origin, power.gpu_w.origin}));
 }
 
-// The GPU's share of the multiply-adds.
+// Returns the GPU's share of the multiply-adds.
 double gpu_mac_share(const ir::Graph& graph, const PartitionPlan& plan) {
   double gpu_macs = 0, macs = 0;
   for (const NodePartition& node_partition : plan.node_partitions) {

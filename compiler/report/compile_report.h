@@ -1,4 +1,4 @@
-// codlc's report on a plan that it made.
+// Reports on a plan that codlc made.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@
 
 namespace codl::compiler {
 
-// Everything that codlc tells the user about a plan.
+// Holds everything that codlc tells the user about a plan.
 struct CompileReport {
   struct Variant {
     std::string name;
     double predicted_us = 0;
-    // Predicted speedup over the CPU alone, and over a plan with everything on the GPU that it can
-    // run; nothing without a GPU.
+    // Hold the predicted speedup over the CPU alone, and over a plan with everything on the GPU
+    // that it can run; nothing without a GPU.
     std::optional<double> speedup_over_cpu, speedup_over_gpu;
     Uncertainty uncertainty;   // uncertainty of predicted_us
     uint32_t evaluations = 0;  // whole plans that the search judged; 0: there was none
     double gpu_mac_share = 0;  // share of the multiply-adds
     PlanFigures figures;       // figures that limits concern
-    // Origin of figures.energy_mj: the least certain of the power figures'.
+    // Is the origin of figures.energy_mj, the least certain of the power figures'.
     const char* power_origin = "";
-    // Why it is not on both processors; empty where it is, and where that was not asked for.
+    // Says why it is not on both processors; empty where it is, and where that was not asked for.
     std::string one_processor_reason;
-    // The figures with the weights that other variants leave it, and with all; empty: they are
-    // equal.
+    // Holds the figures with the weights that other variants leave it, and with all; empty if they
+    // are equal.
     std::string short_of_weights;
     std::string exempt;  // a flag that it does not keep to, and why: "--place: ..."; or empty
     size_t split_nodes = 0;
@@ -50,18 +50,19 @@ struct CompileReport {
   std::optional<FreePlan> without_weight_limit;  // nothing: the plan is as it would be
   ShrinkReport shrink;
   std::vector<std::string> notes;  // the importer's, one line each
-  // One line if a notable share of the first variant's time goes into nodes without a fast kernel.
+  // Is one line if a notable share of the first variant's time goes into nodes without a fast
+  // kernel.
   std::string plain_loops_warning;
-  // One line if kernels that the network could use have times that the profile assumes.
+  // Is one line if kernels that the network could use have times that the profile assumes.
   std::string assumed_kernels_warning;
 };
 
-// Fills what is of the variants, and prints their stages where that is asked for.
+// Fills in the variants' part, and prints their stages where that is asked for.
 llvm::Error report_variants(const ir::Graph& graph, llvm::ArrayRef<MadeVariant> variants,
                             const DeviceProfile& profile, VariantMaker& maker,
                             const Printouts& prints, CompileReport& report);
 
-// Fills what is of the weights.
+// Fills in the weights' part.
 void report_weights(const ir::Graph& graph, const PackedWeights& weights, const WeightLimit& limit,
                     CompileReport& report);
 

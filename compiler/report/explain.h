@@ -1,4 +1,4 @@
-// codlc --explain: why steps of a plan take what they are predicted to take.
+// Explains why steps of a plan take what they are predicted to take (codlc --explain).
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace codl::compiler {
 
 // Prints for each step of the variant, in order: its kernel, the terms of its time by name, largest
 // first, the basis of the kernel's shares, and the interval. After a node's steps it prints the
-// time of each kernel that could run all of it. `node`: only this one; empty: all. Input error if
-// the graph has no such node.
+// time of each kernel that could run all of it. If `node` is not empty, it prints only that one.
+// Returns an Input error if the graph has no such node.
 llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& variant,
                                     const LatencyPredictor& predictor, llvm::StringRef node);
 

@@ -12,7 +12,7 @@
 namespace codl::compiler {
 namespace {
 
-// The facts in kernels.def about one operator.
+// Holds the facts in kernels.def about one operator.
 struct KernelFacts {
   bool has_fast_cpu = false;
   bool has_buffer = false;
@@ -38,9 +38,9 @@ KernelFacts facts_of(OpKind op) {
   return facts;
 }
 
-// False if the member of Unary or Binary that the ONNX operator is named after has no float32
-// result of float32 operands (And, Equal, IsNaN ...): the fast kernels are of float32 on all sides.
-// Nor do they know all members of Reduce.
+// Returns false if the member of Unary or Binary that the ONNX operator is named after has no
+// float32 result of float32 operands (And, Equal, IsNaN ...): the fast kernels are of float32 on
+// all sides. Nor do they know all members of Reduce.
 bool computes_f32(OpKind op, llvm::StringRef onnx_type) {
   if (onnx_type == "BitShift") return false;                         // two members
   if (op == OpKind::Reduce && onnx_type == "Hardmax") return false;  // ArgMax
@@ -70,7 +70,7 @@ std::string joined(std::initializer_list<std::pair<const char*, bool>> words) {
   return text.empty() ? "-" : text;
 }
 
-// Fills in the columns behind the opsets.
+// Fills in the columns after the opsets.
 void describe_kernels(OperatorRow& row) {
   bool has_buffer = false, has_image = false, is_partial = false;
   bool has_fast = false, has_plain = false;  // for the CPU

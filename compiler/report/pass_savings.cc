@@ -37,7 +37,7 @@ std::function<llvm::Error(llvm::StringRef, const ir::Graph&)> PassSavings::recor
 
 llvm::Error PassSavings::add(llvm::StringRef pass, const ir::Graph& graph) {
   if (pass.empty() && !costs_.empty()) return llvm::Error::success();  // as the last pass left it
-  // Every graph with the layouts that it would run in: else a pass would seem to save a Convert.
+  // Every graph gets the layouts that it would run in: else a pass would seem to save a Convert.
   ir::Graph laid_out = graph;
   const bool has_layouts = llvm::any_of(
       graph.values(), [](const ir::Value& value) { return value.type.layout != Layout::Plain; });

@@ -11,7 +11,7 @@
 
 namespace codl::compiler {
 
-// Costs of a graph, whatever passes it has been through.
+// Holds the costs of a graph, whatever passes it has been through.
 struct GraphCost {
   size_t nodes = 0;
   double bytes = 0;         // all nodes' operands and results, as if each were moved once
@@ -22,9 +22,10 @@ struct GraphCost {
 class PassSavings {
  public:
   explicit PassSavings(const DeviceProfile& profile) : profile_(profile) {}
-  // PassOptions::on_graph; it borrows this.
+  // Returns PassOptions::on_graph, which borrows this.
   std::function<llvm::Error(llvm::StringRef pass, const ir::Graph& graph)> recorder();
-  // The model's before the first pass, without a name, then those after each; empty: not asked for.
+  // Returns the model's cost before the first pass, without a name, then those after each; empty if
+  // not asked for.
   llvm::ArrayRef<std::pair<std::string, GraphCost>> costs() const { return costs_; }
 
  private:

@@ -1,5 +1,5 @@
-// Which nodes of a variant have no fast kernel and run on the reference kernels' plain loops, and
-// what of its predicted time that is.
+// Finds which nodes of a variant have no fast kernel and run on the reference kernels' plain loops,
+// and how much of its predicted time they take.
 #pragma once
 
 #include <string>
@@ -26,11 +26,11 @@ struct PlainLoops {
 // Looks at the kernels of the variant's steps. Shares are 0 if it predicts no time.
 PlainLoops plain_loops(const Variant& variant);
 
-// A share of the predicted time that is worth a warning: below it a fast kernel could not make the
+// This share of the predicted time is worth a warning: below it a fast kernel could not make the
 // network faster by more than what predictions are off.
 inline constexpr double kNotableShare = 0.05;
 
-// One line that names the node that takes most; empty where the share is not notable.
+// Returns one line that names the node that takes most; empty where the share is not notable.
 std::string warning(const PlainLoops& loops);
 
 }  // namespace codl::compiler

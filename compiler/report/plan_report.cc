@@ -21,7 +21,7 @@ namespace codl::compiler {
 namespace {
 
 constexpr int kReportVersion = 1;
-// Beside kLevelNames: of steps like those that were measured in a plan.
+// Steps like those that were measured in a plan have this level, beside kLevelNames.
 constexpr char kLearnedLevel[] = "learned";
 
 class Writer {
@@ -69,11 +69,11 @@ class Writer {
   }
 
  private:
-  // In the schedule's order, by node and kernel.
+  // They are in the schedule's order, by node and kernel.
   using StepsOfParts =
       std::map<std::pair<ir::NodeId, const KernelInfo*>, llvm::SmallVector<StepId, 2>>;
 
-  // Whole nanoseconds: as exact as predictions are, and short.
+  // Whole nanoseconds are as exact as predictions are, and short.
   void us(llvm::StringRef key, double value) { json_.key(key).number(rounded(value)); }
   static double rounded(double value) { return std::round(value * 1e3) / 1e3; }
   void share(llvm::StringRef key, double value) {
@@ -184,7 +184,7 @@ class Writer {
     return llvm::Error::success();
   }
 
-  // `spans`: by step of the plan.
+  // `spans` is indexed by step of the plan.
   void write_memory(const Schedule& schedule, llvm::ArrayRef<Timeline::Span> spans) {
     json_.key("memory_over_time").array([&] {
       for (const LiveBytes& live : memory_over_time(schedule, spans))
@@ -249,7 +249,8 @@ class Writer {
     write_calibration(*step.kernel, step.predicted_us, open_of(schedule, step));
   }
 
-  // `open`: of what the profile leaves open; less than 1 where steps like it were learned.
+  // `open` is the share of what the profile leaves open; less than 1 where steps like it were
+  // learned.
   void write_calibration(const KernelInfo& kernel, double predicted_us, double open) {
     const Calibration& known = profile_.calibration_of(kernel);
     json_.key("level").string(open < 1 ? kLearnedLevel
@@ -268,7 +269,7 @@ class Writer {
     return plan_.predictor.demand(schedule.shape_of(step, shapes)).open;
   }
 
-  // The time of kernels by what it stands on, the largest share first.
+  // Writes the time of kernels by what it stands on, the largest share first.
   void write_stands_on(const Schedule& schedule) {
     std::map<std::pair<std::string, std::string>, std::pair<double, std::string>> groups;
     double all_us = 0;
@@ -332,7 +333,7 @@ class Writer {
     }
   }
 
-  // `placement`: of what the node makes.
+  // `value_tensors` are those of what the node makes.
   void write_parts(const NodePartition& node_partition, const StepsOfParts& steps,
                    const ValueTensors& value_tensors) {
     double owned = 0;

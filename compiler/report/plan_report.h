@@ -1,5 +1,5 @@
-// codlc --report: all that the compiler knows of a plan, as JSON and as one HTML page that shows
-// it.
+// Writes all that the compiler knows of a plan (codlc --report), as JSON and as one HTML page that
+// shows it.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,8 @@ struct ReportedPlan {
   const CompileReport& report;                               // describes the same variants
   llvm::ArrayRef<std::pair<std::string, GraphCost>> passes;  // PassSavings::costs()
   const SupportReport& support;
-  // One per schedule: schedules[i] is variants[i]'s. The first's operators are listed one by one.
+  // There is one per schedule: schedules[i] is variants[i]'s. The first's operators are listed one
+  // by one.
   llvm::ArrayRef<MadeVariant> variants;
   llvm::ArrayRef<Schedule> schedules;
   const PartitionOptions& asked;
@@ -33,8 +34,8 @@ struct ReportedPlan {
   uint64_t plan_bytes = 0;
 };
 
-// One line; keys: docs/reference/report.md. Times are microseconds. Input error: measurements
-// that are no output of codl-bench --json --steps of this plan.
+// Returns one line; docs/reference/report.md has the keys. Times are microseconds. Returns an Input
+// error for measurements that are no output of codl-bench --json --steps of this plan.
 llvm::Expected<std::string> report_json(const ReportedPlan& plan);
 
 // Returns a page for `json` of report_json(), which loads nothing from elsewhere.

@@ -1,4 +1,4 @@
-// codlc --dump=partition.
+// Prints partitions for codlc --dump=partition.
 #pragma once
 
 #include <string>

@@ -11,11 +11,13 @@ namespace codl::compiler {
 enum class SupportFormat { None, Text, Json };
 
 struct Printouts {
-  // graph, partition, schedule or memory, or a pass: the graph after it; empty: nothing.
+  // Names graph, partition, schedule or memory, or a pass, which stands for the graph after it;
+  // empty for nothing.
   std::string dump;
-  // Why the steps of this node of the first variant take what is predicted; empty: of all nodes.
+  // Explains why the steps of this node of the first variant take what is predicted; empty stands
+  // for all nodes.
   std::optional<std::string> explained_node;
-  // How to print what runs on which processor of the device.
+  // Says how to print what runs on which processor of the device.
   SupportFormat support = SupportFormat::None;
   llvm::raw_ostream* to = nullptr;  // null: nothing is printed
 

@@ -2,7 +2,7 @@
 
 namespace codl::compiler {
 
-// report.html, by cmake/codl_embed_text.cmake.
+// cmake/codl_embed_text.cmake makes these from report.html.
 extern const char kReportPage[];
 extern const size_t kReportPageBytes;
 

@@ -15,7 +15,7 @@
 
 namespace codl::compiler {
 
-// Counts of all nodes of one operator.
+// Counts all nodes of one operator.
 struct OperatorSupport {
   OpKind op = OpKind::Convert;
   size_t node_count = 0;
@@ -28,8 +28,8 @@ struct OperatorSupport {
   size_t cpu_placed = 0;  // nodes by where the plan computes them
   size_t gpu_placed = 0;
   size_t split_placed = 0;
-  // Waits between the queues beside its nodes where the GPU runs all it can: what those that only
-  // the CPU can run cost.
+  // Counts waits between the queues beside its nodes where the GPU runs all it can: what those that
+  // only the CPU can run cost.
   size_t syncs = 0;
 };
 
@@ -40,20 +40,21 @@ struct SupportReport {
   double predicted_us = 0;                 // time of one run
   std::vector<OperatorSupport> operators;  // in the order of ops.def
   double macs = 0;                         // the network's
-  // Share of the multiply-adds for which the GPU has no kernel; in a network without multiply-adds,
-  // share of the nodes other than Converts. 1 on a device without a GPU.
+  // Is the share of the multiply-adds for which the GPU has no kernel; in a network without
+  // multiply-adds, the share of the nodes other than Converts. It is 1 on a device without a GPU.
   double fallback_share = 0;
   size_t syncs = 0;        // waits between the queues in the plan's first variant
   size_t gpu_syncs = 0;    // the same where the GPU runs all it can
   PlainLoops plain_loops;  // in the plan's first variant
 };
 
-// `chosen`: the plan's first variant. Errors: those of VariantMaker::alone_on().
+// `chosen` is the plan's first variant. Errors: those of VariantMaker::alone_on().
 llvm::Expected<SupportReport> support_report(const ir::Graph& graph,
                                              const LatencyPredictor& predictor,
                                              const Candidate& chosen, VariantMaker& maker);
 
-// The limit on the network itself, if it is asked for. Input error: the device has no GPU.
+// Returns the limit on the network itself, if it is asked for. Returns an Input error if the device
+// has no GPU.
 llvm::Expected<std::vector<LimitCheck>> check_support(const SupportReport& report,
                                                       const DeviceProfile& profile,
                                                       const PlanLimits& limits);
@@ -61,7 +62,7 @@ llvm::Expected<std::vector<LimitCheck>> check_support(const SupportReport& repor
 // Prints the report where it is asked for.
 void print(const SupportReport& report, const Printouts& prints);
 
-// The error itself, after its reasons are printed where the report is asked for.
+// Returns the error itself, after it has printed its reasons if the report is asked for.
 llvm::Error print_refusal(llvm::Error error, const Printouts& prints);
 
 // Prints a table and a summary; as JSON, one line whose keys are the names above.
