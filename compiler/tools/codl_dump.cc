@@ -1,4 +1,4 @@
-// codl-dump: prints a plan file as text, or as JSON for scripts, and a device profile as text.
+// codl-dump prints a plan file as text, or as JSON for scripts, and a device profile as text.
 
 #include "compiler/device/device_profile.h"
 #include "compiler/emit/dump_plan.h"

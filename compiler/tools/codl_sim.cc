@@ -1,4 +1,4 @@
-// codl-sim: a plan, or a replay, in virtual time on a device profile.
+// codl-sim runs a plan, or a replay, in virtual time on a device profile.
 #include "compiler/emit/dump_plan.h"
 #include "compiler/simulate/scenarios/display.h"
 #include "compiler/simulate/scenarios/replay.h"
@@ -38,7 +38,7 @@ struct Flags {
   std::optional<GpuService> display;
 };
 
-// So long runs follow one another beside the display.
+// Runs follow one another beside the display for this long.
 constexpr double kDisplayUs = 60e6;
 // Shorter ones are many more than any device can begin.
 constexpr double kMinDisplayRunUs = 1;
@@ -100,7 +100,7 @@ llvm::Error check_flags(const Flags& flags) {
   return llvm::Error::success();
 }
 
-// One variant or one replay that has run in virtual time.
+// Holds one variant or one replay that has run in virtual time.
 struct Simulated {
   std::string name;
   std::vector<QueueStep> steps;
@@ -208,8 +208,8 @@ llvm::Expected<Result> simulate_replay(const Flags& flags) {
   return result;
 }
 
-// The profile that the plan was made with, by the name that the plan has: found only if it is
-// still the same.
+// Returns the profile that the plan was made with, by the name that the plan has. It is found only
+// if it is still the same.
 llvm::Expected<DeviceProfile> profile_of(const PlanInfo& plan, llvm::StringRef path) {
   const std::string& name = plan.device;
   const auto ask = [&](const char* why) {

@@ -1,4 +1,4 @@
-// codlc: compiles an ONNX model for device profiles into plan files. This file does files and
+// codlc compiles an ONNX model for device profiles into plan files. This file does files and
 // messages; the work is in pipeline.cc.
 #include "compiler/device/device_names.h"
 #include "compiler/device/device_profile.h"
@@ -44,7 +44,8 @@ void print_figures(const CompileReport::Variant& variant, llvm::raw_ostream& os)
   os << " (predicted)\n";
 }
 
-// The gain, of the variant that a session begins with: over each processor alone that it is not.
+// Prints how many times as fast the variant that a session begins with is as each processor alone,
+// except the one that it runs on.
 void print_speedup(const CompileReport::Variant& variant, llvm::raw_ostream& os) {
   std::vector<std::string> gains;
   const auto add = [&](const std::optional<double>& speedup, const char* processor) {
@@ -121,7 +122,7 @@ void print_report(const CompileReport& report, uint32_t search_budget, llvm::Str
   os << "\n";
 }
 
-// True if one of the lists was asked for.
+// Returns true if one of the lists was asked for.
 llvm::Expected<bool> print_lists(const CodlcFlags& flags, llvm::raw_ostream& os) {
   if (flags.lists_devices) {
     CODL_ASSIGN_OR_RETURN(text, describe_devices());
@@ -151,8 +152,8 @@ std::string what_is_in(const LearnedSteps& learned) {
   return text;
 }
 
-// Every PLAN=BENCH.json of --learn. The plan at `written` (empty: none) is about to be replaced:
-// then nothing measured would be of it any more.
+// Learns from every PLAN=BENCH.json of --learn. The plan at `written` (empty: none) is about to be
+// replaced: then nothing measured would be of it any more.
 llvm::Error learn(const CodlcFlags& flags, llvm::StringRef written, DeviceProfile& profile) {
   LearnedSteps learned;
   for (const std::string& pair : flags.learned) {
@@ -199,7 +200,7 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
   CODL_ASSIGN_OR_RETURN(options, options_of(flags, os));
   CODL_ASSIGN_OR_RETURN(profile, load_device_profile(device));
   const std::string path = output_path(flags, device);
-  // Before kernels are left out, which the plans that ran may have.
+  // Learning comes before kernels are left out, because the plans that ran may have these.
   if (!flags.learned.empty())
     if (llvm::Error error = learn(flags, options.builds_plan ? path : "", profile)) return error;
   if (llvm::Error error = avoid_kernels(flags.avoided, profile)) return error;
@@ -294,7 +295,7 @@ int compile_for_all(const std::vector<std::string>& devices, const CodlcFlags& f
   return code;
 }
 
-// Before long work: everything that will be written can be.
+// Checks before long work that everything that will be written can be.
 llvm::Error claim_outputs(const std::vector<std::string>& devices, const CodlcFlags& flags) {
   if (!flags.out_dir.empty())
     if (const std::error_code error =
@@ -329,7 +330,8 @@ llvm::Expected<int> run(const CodlcFlags& flags) {
   return code;
 }
 
-// Devices by the names of their profiles, whatever names they were given by: plans are called so.
+// Gives devices the names of their profiles, whatever names they were given by: plans are called
+// so.
 void name_devices(CodlcFlags& flags) {
   std::vector<std::string> names = devices_of(flags);
   for (std::string& name : names) {

@@ -14,7 +14,7 @@
 namespace codl::compiler {
 namespace {
 
-// "NAME:1x3x224x224"; no dims ("NAME:") for a scalar. NAME may hold colons.
+// Reads "NAME:1x3x224x224"; no dims ("NAME:") stand for a scalar. NAME may hold colons.
 llvm::Error parse_input_shape(llvm::StringRef text, ImportOptions& options) {
   const auto [name, dims_text] = text.rsplit(':');
   const bool is_pair = !name.empty() && name.size() < text.size();
@@ -34,7 +34,8 @@ llvm::Error parse_input_shape(llvm::StringRef text, ImportOptions& options) {
   return llvm::Error::success();
 }
 
-// "sr:16000", "size:2,3"; no values ("NAME:") for an input without elements. NAME may hold colons.
+// Reads "sr:16000", "size:2,3"; no values ("NAME:") stand for an input without elements. NAME may
+// hold colons.
 llvm::Error parse_input_value(llvm::StringRef text, ImportOptions& options) {
   const auto [name, values_text] = text.rsplit(':');
   if (name.empty() || name.size() == text.size())
@@ -248,7 +249,7 @@ tools::FlagGroup report_flags(CodlcFlags* flags) {
         "print the ONNX operators, what they become and where that runs, and exit"}}};
 }
 
-// The values of --dump.
+// Returns the values of --dump.
 std::vector<std::string> stages_and_passes() {
   std::vector<std::string> names = {"graph", "partition", "schedule", "memory"};
   llvm::append_range(names, pass_names());

@@ -1,4 +1,4 @@
-// The command line of codlc: its flags, and the compiler's options that they set.
+// Declares the command line of codlc: its flags, and the compiler's options that they set.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace codl::compiler {
 
-// The user's settings for codlc.
+// Holds the user's settings for codlc.
 struct CodlcFlags {
   std::string model;
   std::vector<std::string> input_shapes;
@@ -39,19 +39,19 @@ struct CodlcFlags {
   std::vector<std::string> skipped_passes;
 };
 
-// The passes of --dump and --skip-pass, in order.
+// Returns the passes of --dump and --skip-pass, in order.
 std::vector<std::string> pass_names();
 
 tools::CommandLine command_line_of(CodlcFlags* flags);
 
-// Dumps go to `dump_to`. Input errors: flags that contradict each other, text that is no shape or
-// value.
+// Dumps go to `dump_to`. Returns an Input error for flags that contradict each other, and for text
+// that is no shape or value.
 llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ostream& dump_to);
 
 // Returns the devices of --device; a name with commas that is a file is one device.
 std::vector<std::string> devices_of(const CodlcFlags& flags);
 
-// Where the plan for a device goes.
+// Returns where the plan for a device goes.
 std::string output_path(const CodlcFlags& flags, llvm::StringRef device);
 
 }  // namespace codl::compiler

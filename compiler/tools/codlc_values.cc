@@ -39,7 +39,7 @@ uint64_t parse_bytes(const std::string& flag, const std::string& value) {
   return static_cast<uint64_t>(tools::parse_quantity(flag, value, bytes));
 }
 
-// "NODE=cpu", "NODE=split:h:0.4". NODE may hold '=' and colons.
+// Reads "NODE=cpu", "NODE=split:h:0.4". NODE may hold '=' and colons.
 UserPlace parse_place(const std::string& flag, llvm::StringRef text) {
   const auto [node, where] = text.rsplit('=');
   UserPlace place;

@@ -1,4 +1,4 @@
-// Code that codlc, codl-dump and codl-sim share: how they print and how they end.
+// Shares code between codlc, codl-dump and codl-sim: how they print and how they end.
 #pragma once
 
 #include <new>
@@ -34,7 +34,7 @@ inline int run_compiler_tool(const char* tool, int argc, char** argv,
   return tools::run_tool(tool, argc, argv, body);
 }
 
-// "0.1.0 (plan format 2)", for --version.
+// Returns "0.1.0 (plan format 2)", for --version.
 inline std::string compiler_version() {
   return std::string(codlc_version()) + " (plan format " + std::to_string(kPlanVersion) + ")";
 }
