@@ -81,18 +81,13 @@ function(codl_runtime_library name)
   target_compile_options(${name} PRIVATE ${CODL_HARDENING}
     $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>
     -fvisibility=hidden -ffunction-sections -fdata-sections)
-  # Kernels and contracts of all operators use the same names in their files.
-  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
-# For targets that take longer to compile with sanitizers than to run: compiles without optimisation and coverage. Not
-# for kernels, whose tests compute for minutes; a long run of the fuzzer (preset fuzz) turns it off.
-function(codl_compile_quickly name)
-  if(CODL_SANITIZE AND CODL_COMPILE_QUICKLY)
-    target_compile_options(${name} PRIVATE -O0)
-    if(CODL_FUZZ)
-      target_compile_options(${name} PRIVATE -fno-sanitize=fuzzer-no-link)
-    endif()
+# The compiler has coverage only for long runs of the fuzzer: it takes a third of the time to compile, and a few seconds
+# of fuzzing learn nothing from it.
+function(codl_covered_in_long_runs name)
+  if(CODL_FUZZ AND NOT CODL_FUZZ_COMPILER)
+    target_compile_options(${name} PRIVATE -fno-sanitize=fuzzer-no-link)
   endif()
 endfunction()
 

@@ -5,9 +5,12 @@
 
 namespace codl::kernels {
 
-// Each contract (kConv2dContract, ...) is in kernels/<folder>/<folder>_contract.cc. An operator
+// Each contract (conv2d::kContract, ...) is in kernels/<folder>/<folder>_contract.cc. An operator
 // without a contract fails to link.
-#define CODL_OP_BEGIN(Op, id, folder) extern const Contract k##Op##Contract;
+#define CODL_OP_BEGIN(Op, id, folder) \
+  namespace folder {                  \
+  extern const Contract kContract;    \
+  }
 #include "schema/ops.def"
 
 namespace {
@@ -133,7 +136,7 @@ const Contract& contract_of(OpKind op) {
   switch (op) {
 #define CODL_OP_BEGIN(Op, id, folder) \
   case OpKind::Op:                    \
-    return k##Op##Contract;
+    return folder::kContract;
 #include "schema/ops.def"
   }
   __builtin_unreachable();

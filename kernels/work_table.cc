@@ -4,16 +4,19 @@
 
 namespace codl::kernels {
 
-// Each (kConv2dWork, ...) is in kernels/<folder>/<folder>_work.cc. An operator without one fails to
-// link.
-#define CODL_OP_BEGIN(Op, id, folder) extern const OpWork k##Op##Work;
+// Each (conv2d::kWork, ...) is in kernels/<folder>/<folder>_work.cc. An operator without one fails
+// to link.
+#define CODL_OP_BEGIN(Op, id, folder) \
+  namespace folder {                  \
+  extern const OpWork kWork;          \
+  }
 #include "schema/ops.def"
 
 const OpWork& work_of(OpKind op) {
   switch (op) {
 #define CODL_OP_BEGIN(Op, id, folder) \
   case OpKind::Op:                    \
-    return k##Op##Work;
+    return folder::kWork;
 #include "schema/ops.def"
   }
   __builtin_unreachable();

@@ -127,6 +127,9 @@ constexpr Integer round_up(Integer value, std::common_type_t<Integer> multiple) 
 constexpr int64_t ceil_div(int64_t value, int64_t divisor) {
   return (value + divisor - 1) / divisor;
 }
+constexpr int64_t floor_div(int64_t value, int64_t divisor) {
+  return value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor);
+}
 
 struct DTypeRow {
   uint8_t bytes;

@@ -3,7 +3,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::batch_matmul {
 namespace {
 
 struct MatMulDims {
@@ -79,8 +79,8 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
 
 }  // namespace
 
-extern const OpSpec kBatchMatMulSpec;
-const OpSpec kBatchMatMulSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::BatchMatMul,
     .onnx_types =
         "AffineGrid Attention DFT Einsum Gemm LinearAttention MatMul MatMulInteger "
@@ -92,4 +92,4 @@ const OpSpec kBatchMatMulSpec = {
     .channels = channels,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::batch_matmul

@@ -3,7 +3,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::binary {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -26,8 +26,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 
 }  // namespace
 
-extern const OpSpec kBinarySpec;
-const OpSpec kBinarySpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Binary,
     .onnx_types =
         "Add And Attention BatchNormalization BitShift BitwiseAnd BitwiseOr BitwiseXor "
@@ -47,4 +47,4 @@ const OpSpec kBinarySpec = {
     .channels = link_all_dims,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::binary

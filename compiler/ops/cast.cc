@@ -1,7 +1,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::cast {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -17,8 +17,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 
 }  // namespace
 
-extern const OpSpec kCastSpec;
-const OpSpec kCastSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Cast,
     .onnx_types =
         "BitCast Cast CastLike ConvInteger DequantizeLinear DynamicQuantizeLinear MatMulInteger "
@@ -29,4 +29,4 @@ const OpSpec kCastSpec = {
     .channels = link_all_dims,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::cast

@@ -1,7 +1,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::concat {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -47,8 +47,8 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
 
 }  // namespace
 
-extern const OpSpec kConcatSpec;
-const OpSpec kConcatSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Concat,
     .onnx_types = "CausalConvWithState Concat ConcatFromSequence LinearAttention RotaryEmbedding",
     .infer = infer,
@@ -58,4 +58,4 @@ const OpSpec kConcatSpec = {
     .channels = channels,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::concat

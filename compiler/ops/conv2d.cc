@@ -1,7 +1,7 @@
 #include "compiler/ops/convolution_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::conv2d {
 namespace {
 
 using Operand = ConvolutionOperand;
@@ -41,8 +41,8 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
 
 }  // namespace
 
-extern const OpSpec kConv2dSpec;
-const OpSpec kConv2dSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Conv2d,
     .onnx_types = "Conv DeformConv com.microsoft.FusedConv",
     .infer = infer,
@@ -52,4 +52,4 @@ const OpSpec kConv2dSpec = {
     .channels = channels,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::conv2d

@@ -4,7 +4,7 @@
 #include "compiler/support/error.h"
 #include "schema/plan_layout.h"
 
-namespace codl::compiler {
+namespace codl::compiler::conv_nd {
 namespace {
 
 struct Axis {
@@ -110,8 +110,8 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
 
 }  // namespace
 
-extern const OpSpec kConvNdSpec;
-const OpSpec kConvNdSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::ConvNd,
     .onnx_types = "Conv ConvInteger ConvTranspose DeformConv QLinearConv com.microsoft.FusedConv",
     .infer = infer,
@@ -120,4 +120,4 @@ const OpSpec kConvNdSpec = {
     .channels = channels,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::conv_nd

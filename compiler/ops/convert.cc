@@ -1,6 +1,6 @@
 #include "compiler/ops/shape_rules.h"
 
-namespace codl::compiler {
+namespace codl::compiler::convert {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -19,8 +19,8 @@ llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
 
 }  // namespace
 
-extern const OpSpec kConvertSpec;
-const OpSpec kConvertSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Convert,
     .onnx_types = "",
     .infer = infer,
@@ -28,4 +28,4 @@ const OpSpec kConvertSpec = {
     .input_range = same_range,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::convert

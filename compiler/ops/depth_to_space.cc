@@ -4,7 +4,7 @@
 #include "compiler/support/error.h"
 #include "schema/plan_layout.h"
 
-namespace codl::compiler {
+namespace codl::compiler::depth_to_space {
 namespace {
 
 // The dims are the output's own (ops.def): the node must have its output.
@@ -66,8 +66,8 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
 
 }  // namespace
 
-extern const OpSpec kDepthToSpaceSpec;
-const OpSpec kDepthToSpaceSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::DepthToSpace,
     .onnx_types = "DepthToSpace ConvTranspose",
     .infer = infer,
@@ -77,4 +77,4 @@ const OpSpec kDepthToSpaceSpec = {
     .channels = channels,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::depth_to_space

@@ -1,7 +1,7 @@
 #include "compiler/ops/convolution_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::depthwise_conv2d {
 namespace {
 
 using Operand = ConvolutionOperand;
@@ -33,8 +33,8 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
 
 }  // namespace
 
-extern const OpSpec kDepthwiseConv2dSpec;
-const OpSpec kDepthwiseConv2dSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::DepthwiseConv2d,
     .onnx_types = "Conv BatchNormalization com.microsoft.FusedConv",
     .infer = infer,
@@ -44,4 +44,4 @@ const OpSpec kDepthwiseConv2dSpec = {
     .channels = link_depthwise,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::depthwise_conv2d

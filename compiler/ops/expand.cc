@@ -1,7 +1,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::expand {
 namespace {
 
 // The dims are the output's own (ops.def): the node must have its output.
@@ -22,8 +22,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 
 }  // namespace
 
-extern const OpSpec kExpandSpec;
-const OpSpec kExpandSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Expand,
     .onnx_types = "Expand Tile",
     .infer = infer,
@@ -31,4 +31,4 @@ const OpSpec kExpandSpec = {
     .input_range = whole_range,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::expand

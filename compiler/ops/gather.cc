@@ -1,7 +1,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::gather {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -20,8 +20,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 
 }  // namespace
 
-extern const OpSpec kGatherSpec;
-const OpSpec kGatherSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Gather,
     .onnx_types = "Gather NegativeLogLikelihoodLoss STFT SoftmaxCrossEntropyLoss",
     .infer = infer,
@@ -29,4 +29,4 @@ const OpSpec kGatherSpec = {
     .input_range = whole_range,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::gather

@@ -2,7 +2,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::gather_elements {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -21,8 +21,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 
 }  // namespace
 
-extern const OpSpec kGatherElementsSpec;
-const OpSpec kGatherElementsSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::GatherElements,
     .onnx_types =
         "GatherElements NegativeLogLikelihoodLoss ReverseSequence SoftmaxCrossEntropyLoss TopK",
@@ -31,4 +31,4 @@ const OpSpec kGatherElementsSpec = {
     .input_range = whole_range,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::gather_elements

@@ -3,7 +3,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::grid_sample {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -35,8 +35,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 
 }  // namespace
 
-extern const OpSpec kGridSampleSpec;
-const OpSpec kGridSampleSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::GridSample,
     .onnx_types = "DeformConv GridSample",
     .infer = infer,
@@ -44,4 +44,4 @@ const OpSpec kGridSampleSpec = {
     .input_range = whole_range,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::grid_sample

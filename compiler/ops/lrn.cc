@@ -2,7 +2,7 @@
 #include "compiler/support/error.h"
 #include "schema/plan_layout.h"
 
-namespace codl::compiler {
+namespace codl::compiler::lrn {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -23,8 +23,8 @@ llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
 
 }  // namespace
 
-extern const OpSpec kLrnSpec;
-const OpSpec kLrnSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Lrn,
     .onnx_types = "LRN",
     .infer = infer,
@@ -33,4 +33,4 @@ const OpSpec kLrnSpec = {
     .computes_in_nhwc = always_in_nhwc,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::lrn

@@ -1,7 +1,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::matmul {
 namespace {
 
 enum Operand : uint32_t { kX = 0, kW = 1, kBias = 2 };
@@ -41,8 +41,8 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
 
 }  // namespace
 
-extern const OpSpec kMatMulSpec;
-const OpSpec kMatMulSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::MatMul,
     .onnx_types =
         "Gemm MatMul com.microsoft.FusedGemm com.microsoft.FusedMatMul "
@@ -53,4 +53,4 @@ const OpSpec kMatMulSpec = {
     .channels = channels,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::matmul

@@ -1,7 +1,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::non_max_suppression {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -26,8 +26,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 
 }  // namespace
 
-extern const OpSpec kNonMaxSuppressionSpec;
-const OpSpec kNonMaxSuppressionSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::NonMaxSuppression,
     .onnx_types = "NonMaxSuppression",
     .infer = infer,
@@ -35,4 +35,4 @@ const OpSpec kNonMaxSuppressionSpec = {
     .input_range = whole_range,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::non_max_suppression

@@ -1,7 +1,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::normalize {
 namespace {
 
 // Scale and bias have the dims of x or 1, aligned from the right.
@@ -68,8 +68,8 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
 
 }  // namespace
 
-extern const OpSpec kNormalizeSpec;
-const OpSpec kNormalizeSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Normalize,
     .onnx_types =
         "GroupNormalization InstanceNormalization LayerNormalization MeanVarianceNormalization "
@@ -83,4 +83,4 @@ const OpSpec kNormalizeSpec = {
     .channels = channels,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::normalize

@@ -3,12 +3,15 @@
 
 namespace codl::compiler {
 
-#define CODL_OP_BEGIN(Op, id, folder) extern const OpSpec k##Op##Spec;
+#define CODL_OP_BEGIN(Op, id, folder) \
+  namespace folder {                  \
+  extern const OpSpec kSpec;          \
+  }
 #include "schema/ops.def"
 
 namespace {
 constexpr const OpSpec* kSpecs[] = {
-#define CODL_OP_BEGIN(Op, id, folder) &k##Op##Spec,
+#define CODL_OP_BEGIN(Op, id, folder) &folder::kSpec,
 #include "schema/ops.def"
 };
 }  // namespace

@@ -3,7 +3,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::pad {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -91,8 +91,8 @@ ir::OpParams params_of_kept(const ir::NodeView& node, KeptPlaces kept) {
 
 }  // namespace
 
-extern const OpSpec kPadSpec;
-const OpSpec kPadSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Pad,
     .onnx_types = "CenterCropPad Pad",
     .infer = infer,
@@ -103,4 +103,4 @@ const OpSpec kPadSpec = {
     .params_of_kept = params_of_kept,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::pad

@@ -3,7 +3,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::pool2d {
 namespace {
 
 WindowAxis height_axis(const ir::NodeView& node) {
@@ -88,8 +88,8 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
 
 }  // namespace
 
-extern const OpSpec kPool2dSpec;
-const OpSpec kPool2dSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Pool2d,
     .onnx_types = "MaxPool AveragePool GlobalMaxPool GlobalAveragePool ReduceMean",
     .infer = infer,
@@ -99,4 +99,4 @@ const OpSpec kPool2dSpec = {
     .channels = link,  // removed channels come before widen_pools
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::pool2d

@@ -3,7 +3,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::pool_nd {
 namespace {
 
 WindowAxis axis_of(const ir::NodeView& node, int32_t i) {
@@ -70,8 +70,8 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
 
 }  // namespace
 
-extern const OpSpec kPoolNdSpec;
-const OpSpec kPoolNdSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::PoolNd,
     .onnx_types = "MaxPool AveragePool LpPool GlobalMaxPool GlobalAveragePool GlobalLpPool",
     .infer = infer,
@@ -80,4 +80,4 @@ const OpSpec kPoolNdSpec = {
     .channels = channels,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::pool_nd

@@ -3,7 +3,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::recurrent {
 namespace {
 
 llvm::Error expect_dims(const ir::NodeView& node, uint32_t operand,
@@ -67,8 +67,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 
 }  // namespace
 
-extern const OpSpec kRecurrentSpec;
-const OpSpec kRecurrentSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Recurrent,
     .onnx_types = "RNN GRU LSTM",
     .infer = infer,
@@ -76,4 +76,4 @@ const OpSpec kRecurrentSpec = {
     .input_range = whole_range,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::recurrent

@@ -5,7 +5,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::reduce {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -39,8 +39,8 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
 
 }  // namespace
 
-extern const OpSpec kReduceSpec;
-const OpSpec kReduceSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Reduce,
     .onnx_types =
         "ArgMax ArgMin DynamicQuantizeLinear Einsum Hardmax LpNormalization "
@@ -52,4 +52,4 @@ const OpSpec kReduceSpec = {
     .channels = channels,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::reduce

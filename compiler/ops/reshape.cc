@@ -1,7 +1,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::reshape {
 namespace {
 
 using Dim = ChannelLinks::Dim;
@@ -62,8 +62,8 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
 
 }  // namespace
 
-extern const OpSpec kReshapeSpec;
-const OpSpec kReshapeSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Reshape,
     .onnx_types = "Flatten Reshape SpaceToDepth Squeeze Unsqueeze",
     .infer = infer,
@@ -72,4 +72,4 @@ const OpSpec kReshapeSpec = {
     .channels = channels,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::reshape

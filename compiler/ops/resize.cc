@@ -3,7 +3,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::resize {
 namespace {
 
 llvm::Error check_members(const ir::NodeView& node, const ResizeParams& params) {
@@ -84,8 +84,8 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
 
 }  // namespace
 
-extern const OpSpec kResizeSpec;
-const OpSpec kResizeSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Resize,
     .onnx_types = "Resize Upsample",
     .infer = infer,
@@ -95,4 +95,4 @@ const OpSpec kResizeSpec = {
     .channels = channels,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::resize

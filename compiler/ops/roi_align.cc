@@ -3,7 +3,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::roi_align {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -29,8 +29,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 
 }  // namespace
 
-extern const OpSpec kRoiAlignSpec;
-const OpSpec kRoiAlignSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::RoiAlign,
     .onnx_types = "RoiAlign",
     .infer = infer,
@@ -38,4 +38,4 @@ const OpSpec kRoiAlignSpec = {
     .input_range = whole_range,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::roi_align

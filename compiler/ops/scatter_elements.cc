@@ -2,7 +2,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::scatter_elements {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -24,8 +24,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 
 }  // namespace
 
-extern const OpSpec kScatterElementsSpec;
-const OpSpec kScatterElementsSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::ScatterElements,
     .onnx_types = "Col2Im MaxUnpool Scatter ScatterElements TensorScatter",
     .infer = infer,
@@ -33,4 +33,4 @@ const OpSpec kScatterElementsSpec = {
     .input_range = whole_range,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::scatter_elements

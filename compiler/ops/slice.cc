@@ -3,7 +3,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::slice {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -56,8 +56,8 @@ ir::OpParams params_of_kept(const ir::NodeView& node, KeptPlaces kept) {
 
 }  // namespace
 
-extern const OpSpec kSliceSpec;
-const OpSpec kSliceSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Slice,
     .onnx_types =
         "CausalConvWithState CenterCropPad Det LinearAttention RotaryEmbedding Scan Slice Split "
@@ -69,4 +69,4 @@ const OpSpec kSliceSpec = {
     .params_of_kept = params_of_kept,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::slice

@@ -1,7 +1,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::softmax {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -28,8 +28,8 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
 
 }  // namespace
 
-extern const OpSpec kSoftmaxSpec;
-const OpSpec kSoftmaxSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Softmax,
     .onnx_types = "Attention LogSoftmax Softmax SoftmaxCrossEntropyLoss com.microsoft.BiasSoftmax",
     .infer = infer,
@@ -40,4 +40,4 @@ const OpSpec kSoftmaxSpec = {
     .channels = channels,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::softmax

@@ -1,7 +1,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::transpose {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -39,8 +39,8 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
 
 }  // namespace
 
-extern const OpSpec kTransposeSpec;
-const OpSpec kTransposeSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Transpose,
     .onnx_types = "Einsum SpaceToDepth Transpose",
     .infer = infer,
@@ -49,4 +49,4 @@ const OpSpec kTransposeSpec = {
     .channels = channels,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::transpose

@@ -3,7 +3,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::unary {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -24,8 +24,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 
 }  // namespace
 
-extern const OpSpec kUnarySpec;
-const OpSpec kUnarySpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Unary,
     .onnx_types =
         "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Clip Cos Cosh Dropout "
@@ -43,4 +43,4 @@ const OpSpec kUnarySpec = {
     .channels = link_all_dims,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::unary

@@ -1,7 +1,7 @@
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
-namespace codl::compiler {
+namespace codl::compiler::where {
 namespace {
 
 llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
@@ -16,8 +16,8 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 
 }  // namespace
 
-extern const OpSpec kWhereSpec;
-const OpSpec kWhereSpec = {
+extern const OpSpec kSpec;
+const OpSpec kSpec = {
     .kind = OpKind::Where,
     .onnx_types =
         "DFT NegativeLogLikelihoodLoss OneHot ReverseSequence SoftmaxCrossEntropyLoss Trilu "
@@ -27,4 +27,4 @@ const OpSpec kWhereSpec = {
     .input_range = whole_range,
 };
 
-}  // namespace codl::compiler
+}  // namespace codl::compiler::where

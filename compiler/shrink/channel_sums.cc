@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "compiler/shrink/operands.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace codl::compiler {
@@ -14,11 +15,10 @@ namespace {
 using Floats = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 // The ridge is relative to the mean of the squares.
-constexpr double kRidge = 1e-4;
+constexpr double kRidgeOfSums = 1e-4;
 // In larger groups several channels go at a time, because each step passes over all sums of
 // products.
 constexpr size_t kMaxSteps = 256;
-constexpr uint32_t kX = 0, kW = 1;
 
 // Sums of products over the outputs and taps of the node's weights, by pair of channels.
 SumsMatrix weight_products(const ir::NodeView& node) {
@@ -112,10 +112,10 @@ struct GroupSums {
   }
 };
 
-using Readers = std::map<ir::ValueId, std::vector<ir::NodeId>>;
+using SumsByValue = std::map<ir::ValueId, std::vector<ir::NodeId>>;
 
 // Returns for each group as many readings as `max_bytes` hold.
-std::vector<GroupSums> readings_of(const ChannelGroups& groups, const Readers& readers,
+std::vector<GroupSums> readings_of(const ChannelGroups& groups, const SumsByValue& readers,
                                    int64_t max_bytes) {
   std::vector<GroupSums> result;
   for (const ChannelGroup& group : groups.groups) {
@@ -130,8 +130,8 @@ std::vector<GroupSums> readings_of(const ChannelGroups& groups, const Readers& r
 }
 
 // Makes what the groups' readings need.
-void make_values(const ir::Graph& graph, const Readers& readers, const ActivationMoments& moments,
-                 llvm::MutableArrayRef<GroupSums> groups) {
+void make_values(const ir::Graph& graph, const SumsByValue& readers,
+                 const ActivationMoments& moments, llvm::MutableArrayRef<GroupSums> groups) {
   for (const auto& [value, nodes] : readers) {
     const auto reads_it = [value = value](const GroupSums& sums) {
       return sums.values.size() < sums.readings.size() &&
@@ -209,7 +209,7 @@ WeightIndex::WeightIndex(const ir::NodeView& node) {
 SumsMatrix regularized(const Moments& moments) {
   const auto size = static_cast<int64_t>(std::sqrt(moments.products.size()) + 0.5);
   SumsMatrix products = Eigen::Map<const SumsMatrix>(moments.products.data(), size, size);
-  const double ridge = kRidge * products.diagonal().head(size - 1).mean() + 1e-12;
+  const double ridge = kRidgeOfSums * products.diagonal().head(size - 1).mean() + 1e-12;
   products.diagonal().array() += ridge;
   return products;
 }
@@ -218,7 +218,7 @@ std::vector<std::vector<double>> elimination_ranks(const ir::Graph& graph,
                                                    const ChannelGroups& groups,
                                                    const ActivationMoments& moments,
                                                    int64_t max_bytes) {
-  Readers readers;
+  SumsByValue readers;
   for (ir::NodeId id = 0; id < graph.nodes().size(); ++id) {
     const ir::Node& node = graph.node(id);
     if (!sums_channels({graph, node})) continue;

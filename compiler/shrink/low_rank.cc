@@ -6,6 +6,7 @@
 
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/shrink/operands.h"
 
 namespace codl::compiler {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 constexpr double kMaxMacShare = 0.9;
-constexpr uint32_t kX = 0, kW = 1;
 
 // Kernels compute whole panels of 16 channels, small ones of 4.
 int64_t rounded_rank(int64_t rank) {

@@ -6,6 +6,7 @@
 
 #include "compiler/passes/rewrite.h"
 #include "compiler/shrink/fast_node.h"
+#include "compiler/shrink/operands.h"
 #include "compiler/shrink/pruning.h"
 #include "compiler/support/error.h"
 #include "compiler/support/parallel.h"
@@ -24,7 +25,6 @@ constexpr int64_t kRowsPerFeature = 8;
 constexpr double kRidge = 3e-3;
 constexpr double kRidgeOfFewRows = 0.05;
 constexpr size_t kMeasuredSamples = 64;
-constexpr uint32_t kX = 0, kW = 1, kBias = 2, kResidual = 3;
 
 bool is_depthwise(const ir::NodeView& node) { return node.node.op == OpKind::DepthwiseConv2d; }
 

@@ -7,6 +7,7 @@
 #include "compiler/passes/rewrite.h"
 #include "compiler/shrink/channel_sums.h"
 #include "compiler/shrink/fast_node.h"
+#include "compiler/shrink/operands.h"
 #include "compiler/support/error.h"
 
 namespace codl::compiler {
@@ -18,8 +19,6 @@ using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajo
 constexpr int64_t kPixelsPerSample = 256;
 constexpr int32_t kMaxChannels = 2048;
 constexpr int64_t kMaxBytes = int64_t{1} << 29;
-
-constexpr uint32_t kX = 0, kW = 1, kBias = 2;
 
 // Returns one row for each of some pixels, or for each vector: the channels, and 1.
 Rows rows_of(const ir::TensorType& type, const float* x) {

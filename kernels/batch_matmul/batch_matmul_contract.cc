@@ -1,6 +1,6 @@
 #include "kernels/batch_matmul/batch_matmul.h"
 
-namespace codl::kernels {
+namespace codl::kernels::batch_matmul {
 namespace {
 
 const char* check_dims(const BatchMatMulParams& params, const OperandShape& a,
@@ -47,7 +47,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kBatchMatMulContract;
-const Contract kBatchMatMulContract = {check, batch_matmul_launch};
+extern const Contract kContract;
+const Contract kContract = {check, batch_matmul_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::batch_matmul

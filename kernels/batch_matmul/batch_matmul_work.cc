@@ -2,7 +2,7 @@
 #include "kernels/common/work/gemm_tile_choice.h"
 #include "kernels/common/work/work_counts.h"
 
-namespace codl::kernels {
+namespace codl::kernels::batch_matmul {
 namespace {
 
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
@@ -110,7 +110,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kBatchMatMulWork;
-const OpWork kBatchMatMulWork = {KernelFamily::Product, work, choose_tile};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Product, work, choose_tile};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::batch_matmul

@@ -1,6 +1,6 @@
 #include "kernels/binary/binary.h"
 
-namespace codl::kernels {
+namespace codl::kernels::binary {
 namespace {
 
 const char* check_input(const StepShape& step, const OperandShape& operand) {
@@ -48,7 +48,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kBinaryContract;
-const Contract kBinaryContract = {check, binary_launch};
+extern const Contract kContract;
+const Contract kContract = {check, binary_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::binary

@@ -2,7 +2,7 @@
 #include "kernels/common/contract/loop_axes.h"
 #include "kernels/common/work/work_counts.h"
 
-namespace codl::kernels {
+namespace codl::kernels::binary {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -55,7 +55,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kBinaryWork;
-const OpWork kBinaryWork = {KernelFamily::Elementwise, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Elementwise, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::binary

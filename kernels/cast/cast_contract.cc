@@ -1,6 +1,6 @@
 #include "kernels/cast/cast.h"
 
-namespace codl::kernels {
+namespace codl::kernels::cast {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds*) {
@@ -16,7 +16,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kCastContract;
-const Contract kCastContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::cast

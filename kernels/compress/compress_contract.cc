@@ -1,7 +1,7 @@
 #include "kernels/common/contract/move_elements.h"
 #include "kernels/compress/compress.h"
 
-namespace codl::kernels {
+namespace codl::kernels::compress {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds*) {
@@ -24,7 +24,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kCompressContract;
-const Contract kCompressContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::compress

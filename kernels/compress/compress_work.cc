@@ -1,9 +1,9 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/compress/compress.h"
 
-namespace codl::kernels {
+namespace codl::kernels::compress {
 
-extern const OpWork kCompressWork;
-const OpWork kCompressWork = {KernelFamily::Move, count_moves};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Move, count_moves};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::compress

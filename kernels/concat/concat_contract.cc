@@ -1,6 +1,6 @@
 #include "kernels/concat/concat.h"
 
-namespace codl::kernels {
+namespace codl::kernels::concat {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
@@ -49,7 +49,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kConcatContract;
-const Contract kConcatContract = {check, concat_launch};
+extern const Contract kContract;
+const Contract kContract = {check, concat_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::concat

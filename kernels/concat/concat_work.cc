@@ -1,7 +1,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/concat/concat.h"
 
-namespace codl::kernels {
+namespace codl::kernels::concat {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -51,7 +51,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kConcatWork;
-const OpWork kConcatWork = {KernelFamily::Move, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Move, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::concat

@@ -1,7 +1,7 @@
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/winograd_cl.h"
 
-namespace codl::kernels {
+namespace codl::kernels::conv2d {
 
 namespace {
 
@@ -75,7 +75,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kConv2dContract;
-const Contract kConv2dContract = {check, conv2d_launch};
+extern const Contract kContract;
+const Contract kContract = {check, conv2d_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::conv2d

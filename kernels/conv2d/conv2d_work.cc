@@ -7,7 +7,7 @@
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/winograd_cl.h"
 
-namespace codl::kernels {
+namespace codl::kernels::conv2d {
 namespace {
 
 template <size_t kCount>
@@ -517,7 +517,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kConv2dWork;
-const OpWork kConv2dWork = {KernelFamily::Convolution, work, choose_tile};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Convolution, work, choose_tile};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::conv2d

@@ -1,7 +1,7 @@
 #include "kernels/conv_nd/conv_nd.h"
 #include "schema/plan_layout.h"
 
-namespace codl::kernels {
+namespace codl::kernels::conv_nd {
 namespace {
 
 const char* check_axis(const ConvNdAxis& axis) {
@@ -44,7 +44,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kConvNdContract;
-const Contract kConvNdContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::conv_nd

@@ -4,10 +4,6 @@
 namespace codl::kernels {
 namespace {
 
-constexpr int64_t floor_div(int64_t value, int64_t divisor) {
-  return value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor);
-}
-
 // Steps along one axis by the stride: "from" moves through "to", in a plain convolution from
 // outputs to inputs, in a transposed one from inputs to outputs.
 struct Steps {

@@ -1,7 +1,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/conv_nd/conv_nd.h"
 
-namespace codl::kernels {
+namespace codl::kernels::conv_nd {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -17,7 +17,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kConvNdWork;
-const OpWork kConvNdWork = {KernelFamily::Convolution, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Convolution, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::conv_nd

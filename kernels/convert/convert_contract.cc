@@ -1,6 +1,6 @@
 #include "kernels/convert/convert.h"
 
-namespace codl::kernels {
+namespace codl::kernels::convert {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
@@ -26,7 +26,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kConvertContract;
-const Contract kConvertContract = {check, convert_launch};
+extern const Contract kContract;
+const Contract kContract = {check, convert_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::convert

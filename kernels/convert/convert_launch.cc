@@ -43,7 +43,7 @@ ConvertOperandArgs convert_operand(const OperandShape& shape, int32_t first_row,
           .channel_stride = channel};
 }
 
-void launch_buffer(const StepShape& step, ClLaunch* out) {
+void launch_convert_buffer(const StepShape& step, ClLaunch* out) {
   const OperandShape x = convert_shape(step.part_dim, step.operands[0]);
   const OperandShape y = convert_shape(step.part_dim, step.output());
   const bool is_part_of_plain = y.layout == Layout::Plain && step.part_dim != SplitDim::None;
@@ -98,7 +98,7 @@ void convert_launch(const StepShape& step, ClLaunch* out_launch) {
     out_launch->define("TO_PLAIN", y.layout == Layout::Plain ? 1 : 0);
     launch_image(step, x, y, out_launch);
   } else {
-    launch_buffer(step, out_launch);
+    launch_convert_buffer(step, out_launch);
   }
 }
 

@@ -3,7 +3,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/convert/convert.h"
 
-namespace codl::kernels {
+namespace codl::kernels::convert {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -38,7 +38,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kConvertWork;
-const OpWork kConvertWork = {KernelFamily::Move, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Move, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::convert

@@ -1,6 +1,6 @@
 #include "kernels/cumulate/cumulate.h"
 
-namespace codl::kernels {
+namespace codl::kernels::cumulate {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds*) {
@@ -18,7 +18,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kCumulateContract;
-const Contract kCumulateContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::cumulate

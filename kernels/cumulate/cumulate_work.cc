@@ -1,8 +1,8 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/cumulate/cumulate.h"
 
-namespace codl::kernels {
-extern const OpWork kCumulateWork;
-const OpWork kCumulateWork = {KernelFamily::Reduction, count_loops};
+namespace codl::kernels::cumulate {
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Reduction, count_loops};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::cumulate

@@ -1,7 +1,7 @@
 #include "kernels/depth_to_space/depth_to_space.h"
 #include "schema/plan_layout.h"
 
-namespace codl::kernels {
+namespace codl::kernels::depth_to_space {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
@@ -32,7 +32,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kDepthToSpaceContract;
-const Contract kDepthToSpaceContract = {check, depth_to_space_launch};
+extern const Contract kContract;
+const Contract kContract = {check, depth_to_space_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::depth_to_space

@@ -1,7 +1,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/depth_to_space/depth_to_space.h"
 
-namespace codl::kernels {
+namespace codl::kernels::depth_to_space {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -22,7 +22,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kDepthToSpaceWork;
-const OpWork kDepthToSpaceWork = {KernelFamily::Move, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Move, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::depth_to_space

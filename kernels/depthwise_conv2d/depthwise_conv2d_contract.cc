@@ -4,6 +4,7 @@ namespace codl::kernels {
 
 void depthwise_conv2d_launch(const StepShape& step, ClLaunch* out_launch);
 
+namespace depthwise_conv2d {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
@@ -24,7 +25,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kDepthwiseConv2dContract;
-const Contract kDepthwiseConv2dContract = {check, depthwise_conv2d_launch};
+extern const Contract kContract;
+const Contract kContract = {check, depthwise_conv2d_launch};
 
+}  // namespace depthwise_conv2d
 }  // namespace codl::kernels

@@ -19,7 +19,7 @@ namespace {
 CODL_CL_ARGS(DepthwiseConv2dBuffer);
 CODL_CL_ARGS(DepthwiseConv2dImage);
 
-void launch_buffer(const StepShape& step, ClLaunch* out) {
+void launch_depthwise_buffer(const StepShape& step, ClLaunch* out) {
   const auto& params = step.params_as<DepthwiseConv2dParams>();
   const OperandShape& x = step.operands[0];
   const OperandShape& w = step.operands[1];
@@ -88,7 +88,7 @@ void depthwise_conv2d_launch(const StepShape& step, ClLaunch* out_launch) {
   if (is_image)
     launch_image(step, out_launch);
   else
-    launch_buffer(step, out_launch);
+    launch_depthwise_buffer(step, out_launch);
 }
 
 }  // namespace codl::kernels

@@ -3,7 +3,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 
-namespace codl::kernels {
+namespace codl::kernels::depthwise_conv2d {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -101,7 +101,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kDepthwiseConv2dWork;
-const OpWork kDepthwiseConv2dWork = {KernelFamily::Depthwise, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Depthwise, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::depthwise_conv2d

@@ -2,7 +2,7 @@
 #include "kernels/common/contract/move_elements.h"
 #include "kernels/expand/expand.h"
 
-namespace codl::kernels {
+namespace codl::kernels::expand {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds*) {
@@ -15,7 +15,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kExpandContract;
-const Contract kExpandContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::expand

@@ -1,9 +1,9 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/expand/expand.h"
 
-namespace codl::kernels {
+namespace codl::kernels::expand {
 
-extern const OpWork kExpandWork;
-const OpWork kExpandWork = {KernelFamily::Move, count_moves};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Move, count_moves};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::expand

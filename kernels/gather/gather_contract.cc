@@ -1,7 +1,7 @@
 #include "kernels/common/contract/move_elements.h"
 #include "kernels/gather/gather.h"
 
-namespace codl::kernels {
+namespace codl::kernels::gather {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds*) {
@@ -26,7 +26,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kGatherContract;
-const Contract kGatherContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::gather

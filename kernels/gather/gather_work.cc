@@ -1,9 +1,9 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/gather/gather.h"
 
-namespace codl::kernels {
+namespace codl::kernels::gather {
 
-extern const OpWork kGatherWork;
-const OpWork kGatherWork = {KernelFamily::Move, count_moves};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Move, count_moves};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::gather

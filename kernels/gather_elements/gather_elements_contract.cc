@@ -1,7 +1,7 @@
 #include "kernels/common/contract/move_elements.h"
 #include "kernels/gather_elements/gather_elements.h"
 
-namespace codl::kernels {
+namespace codl::kernels::gather_elements {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds*) {
@@ -22,7 +22,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kGatherElementsContract;
-const Contract kGatherElementsContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::gather_elements

@@ -1,7 +1,7 @@
 #include "kernels/common/contract/move_elements.h"
 #include "kernels/gather_nd/gather_nd.h"
 
-namespace codl::kernels {
+namespace codl::kernels::gather_nd {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds*) {
@@ -29,7 +29,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kGatherNdContract;
-const Contract kGatherNdContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::gather_nd

@@ -1,9 +1,9 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/gather_nd/gather_nd.h"
 
-namespace codl::kernels {
+namespace codl::kernels::gather_nd {
 
-extern const OpWork kGatherNdWork;
-const OpWork kGatherNdWork = {KernelFamily::Move, count_moves};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Move, count_moves};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::gather_nd

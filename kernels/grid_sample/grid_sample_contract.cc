@@ -1,6 +1,6 @@
 #include "kernels/grid_sample/grid_sample.h"
 
-namespace codl::kernels {
+namespace codl::kernels::grid_sample {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds*) {
@@ -26,7 +26,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kGridSampleContract;
-const Contract kGridSampleContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::grid_sample

@@ -1,7 +1,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/grid_sample/grid_sample.h"
 
-namespace codl::kernels {
+namespace codl::kernels::grid_sample {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -14,7 +14,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kGridSampleWork;
-const OpWork kGridSampleWork = {KernelFamily::Window, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Window, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::grid_sample

@@ -1,7 +1,7 @@
 #include "kernels/lrn/lrn.h"
 #include "schema/plan_layout.h"
 
-namespace codl::kernels {
+namespace codl::kernels::lrn {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
@@ -23,7 +23,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kLrnContract;
-const Contract kLrnContract = {check, lrn_launch};
+extern const Contract kContract;
+const Contract kContract = {check, lrn_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::lrn

@@ -1,7 +1,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/lrn/lrn.h"
 
-namespace codl::kernels {
+namespace codl::kernels::lrn {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -21,7 +21,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kLrnWork;
-const OpWork kLrnWork = {KernelFamily::Window, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Window, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::lrn

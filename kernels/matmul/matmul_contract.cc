@@ -7,6 +7,7 @@ namespace codl::kernels {
 
 void matmul_launch(const StepShape& step, ClLaunch* out_launch);
 
+namespace matmul {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
@@ -47,7 +48,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kMatMulContract;
-const Contract kMatMulContract = {check, matmul_launch};
+extern const Contract kContract;
+const Contract kContract = {check, matmul_launch};
 
+}  // namespace matmul
 }  // namespace codl::kernels

@@ -14,7 +14,7 @@ namespace {
 CODL_CL_ARGS(MatMulTiled);
 CODL_CL_ARGS(MatMulPanels);
 
-void launch_tiled(const StepShape& step, ClLaunch* out) {
+void launch_matmul_tiled(const StepShape& step, ClLaunch* out) {
   const auto& params = step.params_as<MatMulParams>();
   const int32_t depth = step.operands[0].dims[1];
   const OperandShape& y = step.output();
@@ -61,7 +61,7 @@ void launch_panels(const StepShape& step, int32_t items, int32_t lanes, ClLaunch
 
 void matmul_launch(const StepShape& step, ClLaunch* out_launch) {
   if (step.kernel->algorithm == Algorithm::Tiled)
-    launch_tiled(step, out_launch);
+    launch_matmul_tiled(step, out_launch);
   else if (step.kernel->algorithm == Algorithm::Gemv)
     launch_panels(step, kMatMulGemvItems, 4, out_launch);
   else

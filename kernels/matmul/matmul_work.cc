@@ -4,7 +4,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/matmul/matmul.h"
 
-namespace codl::kernels {
+namespace codl::kernels::matmul {
 namespace {
 
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
@@ -117,7 +117,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kMatMulWork;
-const OpWork kMatMulWork = {KernelFamily::Product, work, choose_tile, TileKind::Own};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Product, work, choose_tile, TileKind::Own};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::matmul

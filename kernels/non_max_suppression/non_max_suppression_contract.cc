@@ -1,7 +1,7 @@
 #include "kernels/common/contract/move_elements.h"
 #include "kernels/non_max_suppression/non_max_suppression.h"
 
-namespace codl::kernels {
+namespace codl::kernels::non_max_suppression {
 namespace {
 
 bool is_one(const OperandShape& shape, DType dtype) {
@@ -29,7 +29,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kNonMaxSuppressionContract;
-const Contract kNonMaxSuppressionContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::non_max_suppression

@@ -1,7 +1,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/non_max_suppression/non_max_suppression.h"
 
-namespace codl::kernels {
+namespace codl::kernels::non_max_suppression {
 namespace {
 
 // Counts as if each box were compared with half of the others.
@@ -17,7 +17,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kNonMaxSuppressionWork;
-const OpWork kNonMaxSuppressionWork = {KernelFamily::Reduction, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Reduction, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::non_max_suppression

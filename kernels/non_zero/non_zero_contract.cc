@@ -1,7 +1,7 @@
 #include "kernels/common/contract/move_elements.h"
 #include "kernels/non_zero/non_zero.h"
 
-namespace codl::kernels {
+namespace codl::kernels::non_zero {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds*) {
@@ -16,7 +16,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kNonZeroContract;
-const Contract kNonZeroContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::non_zero

@@ -1,7 +1,7 @@
 #include "kernels/common/activation/activation.h"
 #include "kernels/normalize/normalize.h"
 
-namespace codl::kernels {
+namespace codl::kernels::normalize {
 namespace {
 
 bool broadcasts(const OperandShape& operand, const OperandShape& x) {
@@ -59,7 +59,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kNormalizeContract;
-const Contract kNormalizeContract = {check, normalize_launch};
+extern const Contract kContract;
+const Contract kContract = {check, normalize_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::normalize

@@ -47,7 +47,7 @@ int32_t step_along(const OperandShape* operand, const OperandShape& x, int32_t a
   return operand == nullptr ? 0 : static_cast<int32_t>(broadcast_stride(*operand, x, axis));
 }
 
-void launch_texels(const StepShape& step, ClLaunch* out) {
+void launch_normalize_texels(const StepShape& step, ClLaunch* out) {
   const auto& params = step.params_as<NormalizeParams>();
   const OperandShape& x = step.operands[0];
   const ClChannels channels = cl_channels(step);
@@ -89,7 +89,7 @@ void normalize_launch(const StepShape& step, ClLaunch* out_launch) {
   out_launch->define("HAS_SCALE", params.has_scale != 0 ? 1 : 0);
   out_launch->define("HAS_BIAS", params.has_bias != 0 ? 1 : 0);
   out_launch->define("ACTIVATION", params.activation);
-  if (step.kernel->layout == Layout::Image2d) return launch_texels(step, out_launch);
+  if (step.kernel->layout == Layout::Image2d) return launch_normalize_texels(step, out_launch);
   const NormalizeWork work = normalize_work(step);
   const int32_t columns = work.has_kept_lanes ? static_cast<int32_t>(kNormalizeBlock) : 1;
   const int32_t rows = work.has_kept_lanes ? kColumnItems : kRowItems;

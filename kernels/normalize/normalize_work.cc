@@ -3,7 +3,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/normalize/normalize.h"
 
-namespace codl::kernels {
+namespace codl::kernels::normalize {
 namespace {
 
 // A group goes three times through the texels of its channels: for the mean, for the squares, and
@@ -96,7 +96,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kNormalizeWork;
-const OpWork kNormalizeWork = {KernelFamily::Reduction, work, nullptr, TileKind::Own};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Reduction, work, nullptr, TileKind::Own};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::normalize

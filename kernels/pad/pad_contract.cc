@@ -1,6 +1,6 @@
 #include "kernels/pad/pad.h"
 
-namespace codl::kernels {
+namespace codl::kernels::pad {
 namespace {
 
 // Checks the further demands of the f32 kernels.
@@ -49,7 +49,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kPadContract;
-const Contract kPadContract = {check, pad_launch};
+extern const Contract kContract;
+const Contract kContract = {check, pad_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::pad

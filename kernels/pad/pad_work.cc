@@ -1,7 +1,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/pad/pad.h"
 
-namespace codl::kernels {
+namespace codl::kernels::pad {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -23,7 +23,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kPadWork;
-const OpWork kPadWork = {KernelFamily::Move, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Move, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::pad

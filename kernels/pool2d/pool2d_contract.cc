@@ -1,7 +1,7 @@
 #include "kernels/pool2d/pool2d.h"
 #include "schema/plan_layout.h"
 
-namespace codl::kernels {
+namespace codl::kernels::pool2d {
 namespace {
 
 // One axis: parameters in range, and every window of the whole output has a tap inside the map.
@@ -50,7 +50,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kPool2dContract;
-const Contract kPool2dContract = {check, pool2d_launch};
+extern const Contract kContract;
+const Contract kContract = {check, pool2d_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::pool2d

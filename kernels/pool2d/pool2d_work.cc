@@ -3,7 +3,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/pool2d/pool2d.h"
 
-namespace codl::kernels {
+namespace codl::kernels::pool2d {
 namespace {
 
 // Counts an axis' taps inside the map, for all outputs of a range.
@@ -84,7 +84,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kPool2dWork;
-const OpWork kPool2dWork = {KernelFamily::Window, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Window, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::pool2d

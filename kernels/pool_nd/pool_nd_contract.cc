@@ -1,7 +1,7 @@
 #include "kernels/pool_nd/pool_nd.h"
 #include "schema/plan_layout.h"
 
-namespace codl::kernels {
+namespace codl::kernels::pool_nd {
 namespace {
 
 // Taps are visited one by one only where they are inside the map, so the kernel needs no bound
@@ -45,7 +45,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kPoolNdContract;
-const Contract kPoolNdContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::pool_nd

@@ -8,7 +8,7 @@ namespace codl::kernels {
 namespace {
 
 // Describes the taps of one output inside the map, along one axis or as a box of three.
-struct Taps {
+struct WindowTaps {
   int64_t first[kPoolNdAxes];  // element of the map
   int64_t count[kPoolNdAxes];
   int64_t step[kPoolNdAxes];    // elements of the axis
@@ -17,7 +17,7 @@ struct Taps {
   bool is_empty() const { return count[0] == 0 || count[1] == 0 || count[2] == 0; }
 };
 
-void set_taps(const PoolNdAxis& axis, int64_t o, int32_t i, Taps* taps) {
+void set_taps(const PoolNdAxis& axis, int64_t o, int32_t i, WindowTaps* taps) {
   const int64_t start = o * axis.stride - axis.pad_begin;
   const int64_t begin = start < 0 ? ceil_div(-start, axis.dilation) : 0;
   // Counts the taps in front of `extent`, none if the window begins behind it.
@@ -33,15 +33,10 @@ void set_taps(const PoolNdAxis& axis, int64_t o, int32_t i, Taps* taps) {
   taps->padded[i] = taps_before(int64_t{axis.in} + axis.pad_end);
 }
 
-template <typename T>
-bool is_nan(T element) {
-  return element != element;
-}
-
 // Offset of the first largest tap in a map of [.., in1, in2]; there is at least one tap. A NaN
 // is larger than all else.
 template <typename T>
-int64_t place_of_maximum(const void* map, const Taps& taps, int64_t in1, int64_t in2) {
+int64_t place_of_maximum(const void* map, const WindowTaps& taps, int64_t in1, int64_t in2) {
   const T* x = static_cast<const T*>(map);
   int64_t best = (taps.first[0] * in1 + taps.first[1]) * in2 + taps.first[2];
   for (int64_t i = 0; i < taps.count[0]; ++i)
@@ -50,12 +45,12 @@ int64_t place_of_maximum(const void* map, const Taps& taps, int64_t in1, int64_t
           (taps.first[0] + i * taps.step[0]) * in1 + taps.first[1] + j * taps.step[1];
       int64_t at = row * in2 + taps.first[2];
       for (int64_t k = 0; k < taps.count[2]; ++k, at += taps.step[2])
-        if (x[at] > x[best] || (is_nan(x[at]) && !is_nan(x[best]))) best = at;
+        if (x[at] > x[best] || (x[at] != x[at] && x[best] == x[best])) best = at;
     }
   return best;
 }
 
-using Maximum = int64_t (*)(const void* map, const Taps& taps, int64_t in1, int64_t in2);
+using Maximum = int64_t (*)(const void* map, const WindowTaps& taps, int64_t in1, int64_t in2);
 
 Maximum maximum_of(DType dtype) {
   switch (dtype) {
@@ -109,8 +104,8 @@ int64_t index_of(int64_t map, int64_t place, const PoolNdWindow& window, bool is
   return map * in0 * in1 * in2 + place;
 }
 
-float average_or_norm(const PoolNdParams& params, const float* map, const Taps& taps, int64_t in1,
-                      int64_t in2) {
+float average_or_norm(const PoolNdParams& params, const float* map, const WindowTaps& taps,
+                      int64_t in1, int64_t in2) {
   const bool is_average = params.kind == kPoolNdAverage;
   double sum = 0.0;
   for (int64_t i = 0; i < taps.count[0]; ++i)
@@ -149,7 +144,7 @@ class Pooling {
   void run() const {
     const int64_t maps = int64_t{x_.shape.dims[0]} * x_.shape.dims[1];
     int64_t output = 0;
-    Taps taps;
+    WindowTaps taps;
     for (int64_t map = 0; map < maps; ++map)
       for (int32_t o0 = 0; o0 < window_.axis[0].out; ++o0) {
         set_taps(window_.axis[0], o0, 0, &taps);
@@ -164,7 +159,7 @@ class Pooling {
   }
 
  private:
-  void compute(int64_t map, const Taps& taps, int64_t output) const {
+  void compute(int64_t map, const WindowTaps& taps, int64_t output) const {
     const int64_t in1 = window_.axis[1].in;
     const int64_t in2 = window_.axis[2].in;
     const int64_t map_bytes = window_.axis[0].in * in1 * in2 * element_bytes_;

@@ -2,7 +2,7 @@
 #include "kernels/recurrent/recurrent.h"
 #include "schema/plan_layout.h"
 
-namespace codl::kernels {
+namespace codl::kernels::recurrent {
 namespace {
 
 template <typename... Dims>
@@ -76,7 +76,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kRecurrentContract;
-const Contract kRecurrentContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::recurrent

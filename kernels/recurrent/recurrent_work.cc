@@ -1,7 +1,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/recurrent/recurrent.h"
 
-namespace codl::kernels {
+namespace codl::kernels::recurrent {
 namespace {
 
 // Plain loops.
@@ -135,7 +135,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kRecurrentWork;
-const OpWork kRecurrentWork = {KernelFamily::Product, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Product, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::recurrent

@@ -30,6 +30,9 @@ LoopAxes::Run reduce_run_at(const LoopAxes& axes, int64_t begin, int64_t end) {
   return axes.run_at(begin, end);
 }
 
+}  // namespace codl::kernels
+
+namespace codl::kernels::reduce {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
@@ -60,7 +63,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kReduceContract;
-const Contract kReduceContract = {check, reduce_launch};
+extern const Contract kContract;
+const Contract kContract = {check, reduce_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::reduce

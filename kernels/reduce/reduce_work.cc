@@ -3,7 +3,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/reduce/reduce.h"
 
-namespace codl::kernels {
+namespace codl::kernels::reduce {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -54,7 +54,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kReduceWork;
-const OpWork kReduceWork = {KernelFamily::Reduction, work, nullptr, TileKind::Own};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Reduction, work, nullptr, TileKind::Own};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::reduce

@@ -1,6 +1,6 @@
 #include "kernels/reshape/reshape.h"
 
-namespace codl::kernels {
+namespace codl::kernels::reshape {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
@@ -18,7 +18,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kReshapeContract;
-const Contract kReshapeContract = {check, reshape_launch};
+extern const Contract kContract;
+const Contract kContract = {check, reshape_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::reshape

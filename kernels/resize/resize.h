@@ -64,10 +64,6 @@
 
 namespace codl::kernels {
 
-constexpr int64_t floor_div(int64_t value, int64_t divisor) {
-  return value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor);
-}
-
 // ---- the rule ----
 
 struct ResizeAxis {

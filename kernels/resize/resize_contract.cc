@@ -1,6 +1,6 @@
 #include "kernels/resize/resize.h"
 
-namespace codl::kernels {
+namespace codl::kernels::resize {
 namespace {
 
 bool is_member(const ResizeParams& params) {
@@ -58,7 +58,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kResizeContract;
-const Contract kResizeContract = {check, resize_launch};
+extern const Contract kContract;
+const Contract kContract = {check, resize_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::resize

@@ -16,7 +16,7 @@ struct Position {
 };
 
 // Describes Linear and Cubic: `count` elements from `first` on, which may lie outside the axis.
-struct Taps {
+struct AxisTaps {
   int64_t first = 0;
   int64_t count = 1;
   int64_t last = 0;  // the last element of the axis
@@ -35,10 +35,10 @@ double weight_at_distance(const ResizeParams& params, double distance) {
   return x < 2.0 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0.0;
 }
 
-class Axis {
+class ResizedAxis {
  public:
-  Axis() = default;
-  Axis(const ResizeParams& params, const ResizeAxis& axis)
+  ResizedAxis() = default;
+  ResizedAxis(const ResizeParams& params, const ResizeAxis& axis)
       : params_(&params), axis_(axis), in_(axis.in) {
     const bool is_whole = axis.roi_begin == 0.0f && axis.roi_end == 1.0f;
     is_identity_ = resize_keeps(axis) && (is_whole || params.coordinates != kResizeTfCropAndResize);
@@ -74,8 +74,8 @@ class Axis {
     return resize_clamp(position.floor + (is_next ? 1 : 0), in_);
   }
 
-  Taps taps(const Position& position) const {
-    Taps taps;
+  AxisTaps taps(const Position& position) const {
+    AxisTaps taps;
     taps.last = in_ - 1;
     taps.first = position.floor;
     taps.weights[0] = 1.0;
@@ -98,12 +98,12 @@ class Axis {
     return taps;
   }
 
-  double weight(const Taps& taps, int64_t k) const {
+  double weight(const AxisTaps& taps, int64_t k) const {
     return k < 4 ? taps.weights[k] : computed_weight(taps, k) / taps.sum;
   }
 
  private:
-  double computed_weight(const Taps& taps, int64_t k) const {
+  double computed_weight(const AxisTaps& taps, int64_t k) const {
     const int64_t element = taps.first + k;
     if (taps.excludes_outside && (element < 0 || element > taps.last)) return 0.0;
     return weight_at_distance(*params_, (static_cast<double>(k) - taps.ratio) * taps.scale);
@@ -140,7 +140,7 @@ class Resizing {
         axis.roi_begin = roi[i];
         axis.roi_end = roi[rank + i];
       }
-      axes_[i] = Axis(params_, axis);
+      axes_[i] = ResizedAxis(params_, axis);
     }
     const double value = params_.extrapolation_value;
     if (is_float(y_.shape.dtype)) {
@@ -203,7 +203,7 @@ class Resizing {
 
   double sum_over(int32_t axis, int64_t offset) const {
     if (axis == y_.shape.rank) return x_.as<const float>()[offset];
-    const Taps& taps = taps_[axis];
+    const AxisTaps& taps = taps_[axis];
     double sum = 0.0;
     for (int64_t k = 0; k < taps.count; ++k) {
       const double weight = axes_[axis].weight(taps, k);
@@ -220,11 +220,11 @@ class Resizing {
   const TensorView& y_;
   size_t element_bytes_;
   alignas(8) char extrapolation_[8] = {};
-  Axis axes_[kMaxRank];
+  ResizedAxis axes_[kMaxRank];
   int32_t seen_[kMaxRank];
   bool is_extrapolated_[kMaxRank] = {};
   int64_t offsets_[kMaxRank] = {};
-  Taps taps_[kMaxRank];
+  AxisTaps taps_[kMaxRank];
 };
 
 }  // namespace

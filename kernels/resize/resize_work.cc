@@ -3,7 +3,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/resize/resize.h"
 
-namespace codl::kernels {
+namespace codl::kernels::resize {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -45,7 +45,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kResizeWork;
-const OpWork kResizeWork = {KernelFamily::Window, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Window, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::resize

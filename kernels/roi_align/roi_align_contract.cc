@@ -1,6 +1,6 @@
 #include "kernels/roi_align/roi_align.h"
 
-namespace codl::kernels {
+namespace codl::kernels::roi_align {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds*) {
@@ -28,7 +28,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kRoiAlignContract;
-const Contract kRoiAlignContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::roi_align

@@ -1,7 +1,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/roi_align/roi_align.h"
 
-namespace codl::kernels {
+namespace codl::kernels::roi_align {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -15,7 +15,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kRoiAlignWork;
-const OpWork kRoiAlignWork = {KernelFamily::Window, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Window, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::roi_align

@@ -1,7 +1,7 @@
 #include "kernels/common/contract/scatter_reduction.h"
 #include "kernels/scatter_elements/scatter_elements.h"
 
-namespace codl::kernels {
+namespace codl::kernels::scatter_elements {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds*) {
@@ -27,7 +27,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kScatterElementsContract;
-const Contract kScatterElementsContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::scatter_elements

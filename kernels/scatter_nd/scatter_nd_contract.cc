@@ -1,7 +1,7 @@
 #include "kernels/common/contract/scatter_reduction.h"
 #include "kernels/scatter_nd/scatter_nd.h"
 
-namespace codl::kernels {
+namespace codl::kernels::scatter_nd {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds*) {
@@ -30,7 +30,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kScatterNdContract;
-const Contract kScatterNdContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::scatter_nd

@@ -1,7 +1,7 @@
 #include "kernels/common/contract/move_elements.h"
 #include "kernels/slice/slice.h"
 
-namespace codl::kernels {
+namespace codl::kernels::slice {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds*) {
@@ -23,7 +23,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kSliceContract;
-const Contract kSliceContract = {check, slice_launch};
+extern const Contract kContract;
+const Contract kContract = {check, slice_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::slice

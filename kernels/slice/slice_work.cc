@@ -1,7 +1,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/slice/slice.h"
 
-namespace codl::kernels {
+namespace codl::kernels::slice {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -24,7 +24,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kSliceWork;
-const OpWork kSliceWork = {KernelFamily::Move, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Move, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::slice

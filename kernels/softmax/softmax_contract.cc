@@ -1,6 +1,6 @@
 #include "kernels/softmax/softmax.h"
 
-namespace codl::kernels {
+namespace codl::kernels::softmax {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
@@ -21,7 +21,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kSoftmaxContract;
-const Contract kSoftmaxContract = {check, softmax_launch};
+extern const Contract kContract;
+const Contract kContract = {check, softmax_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::softmax

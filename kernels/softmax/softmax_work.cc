@@ -3,7 +3,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/softmax/softmax.h"
 
-namespace codl::kernels {
+namespace codl::kernels::softmax {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -41,7 +41,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kSoftmaxWork;
-const OpWork kSoftmaxWork = {KernelFamily::Reduction, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Reduction, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::softmax

@@ -1,6 +1,6 @@
 #include "kernels/top_k/top_k.h"
 
-namespace codl::kernels {
+namespace codl::kernels::top_k {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds*) {
@@ -22,7 +22,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kTopKContract;
-const Contract kTopKContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::top_k

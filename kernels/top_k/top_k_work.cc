@@ -1,7 +1,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/top_k/top_k.h"
 
-namespace codl::kernels {
+namespace codl::kernels::top_k {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -15,7 +15,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kTopKWork;
-const OpWork kTopKWork = {KernelFamily::Reduction, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Reduction, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::top_k

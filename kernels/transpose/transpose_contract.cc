@@ -1,6 +1,6 @@
 #include "kernels/transpose/transpose.h"
 
-namespace codl::kernels {
+namespace codl::kernels::transpose {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
@@ -26,7 +26,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kTransposeContract;
-const Contract kTransposeContract = {check, transpose_launch};
+extern const Contract kContract;
+const Contract kContract = {check, transpose_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::transpose

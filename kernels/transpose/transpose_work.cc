@@ -2,7 +2,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/transpose/transpose.h"
 
-namespace codl::kernels {
+namespace codl::kernels::transpose {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -33,7 +33,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kTransposeWork;
-const OpWork kTransposeWork = {KernelFamily::Move, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Move, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::transpose

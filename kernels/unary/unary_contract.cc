@@ -1,6 +1,6 @@
 #include "kernels/unary/unary.h"
 
-namespace codl::kernels {
+namespace codl::kernels::unary {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
@@ -22,7 +22,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
 }  // namespace
 
-extern const Contract kUnaryContract;
-const Contract kUnaryContract = {check, unary_launch};
+extern const Contract kContract;
+const Contract kContract = {check, unary_launch};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::unary

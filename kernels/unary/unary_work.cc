@@ -1,7 +1,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/unary/unary.h"
 
-namespace codl::kernels {
+namespace codl::kernels::unary {
 namespace {
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
@@ -17,7 +17,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 
 }  // namespace
 
-extern const OpWork kUnaryWork;
-const OpWork kUnaryWork = {KernelFamily::Elementwise, work};
+extern const OpWork kWork;
+const OpWork kWork = {KernelFamily::Elementwise, work};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::unary

@@ -1,7 +1,7 @@
 #include "kernels/common/contract/broadcast.h"
 #include "kernels/where/where.h"
 
-namespace codl::kernels {
+namespace codl::kernels::where {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds*) {
@@ -26,7 +26,7 @@ const char* check(const StepShape& step, StepNeeds*) {
 
 }  // namespace
 
-extern const Contract kWhereContract;
-const Contract kWhereContract = {check, nullptr};
+extern const Contract kContract;
+const Contract kContract = {check, nullptr};
 
-}  // namespace codl::kernels
+}  // namespace codl::kernels::where

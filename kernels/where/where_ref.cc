@@ -8,12 +8,12 @@ namespace {
 
 // T is an integer of the elements' size.
 template <typename T>
-void run(const KernelArgs& args) {
+void choose(const KernelArgs& args) {
   const TensorView& y = args.output();
   const auto step_of = [&](uint32_t operand, int32_t i) {
     return broadcast_stride(args.operands[operand].shape, y.shape, i);
   };
-  // Two nests of loops, as a nest has two inputs; a run is what is one in both.
+  // Two nests of loops, as a nest has two inputs; a choose is what is one in both.
   LoopAxes of_a;
   LoopAxes of_b;
   for (int32_t i = 0; i < y.shape.rank; ++i) {
@@ -40,13 +40,13 @@ void run(const KernelArgs& args) {
 void where_ref(const KernelArgs& args) {
   switch (dtype_bytes(args.output().shape.dtype)) {
     case 1:
-      return run<uint8_t>(args);
+      return choose<uint8_t>(args);
     case 2:
-      return run<uint16_t>(args);
+      return choose<uint16_t>(args);
     case 4:
-      return run<uint32_t>(args);
+      return choose<uint32_t>(args);
     default:
-      return run<uint64_t>(args);
+      return choose<uint64_t>(args);
   }
 }
 

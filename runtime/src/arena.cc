@@ -17,8 +17,6 @@ constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 bool is_mapped(size_t size) { return size >= kHugePageBytes; }
 
-size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
-
 // The last huge page of a block may go beyond it by half: hundreds of small pages take longer to be
 // had than all of the others.
 size_t mapped_bytes(size_t size) {
@@ -74,6 +72,8 @@ bool is_default(const codl_allocator_t& allocator) {
 }
 
 }  // namespace
+
+size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
 const codl_allocator_t& default_allocator() { return kDefaultAllocator; }
 

@@ -10,6 +10,9 @@
 
 namespace codl::rt {
 
+// Returns the bytes of a page of the system's memory.
+size_t page_bytes();
+
 // Returns an allocator of posix_memalign and free, and of mmap for large blocks.
 const codl_allocator_t& default_allocator();
 

@@ -19,7 +19,7 @@ namespace {
 std::atomic<bool> opencl_is_started{false};
 
 // From here on the polling thread offers its core to others, PoCL's workers among them.
-constexpr int64_t kYieldAfterNs = 50'000;
+constexpr int64_t kPollYieldAfterNs = 50'000;
 // Between two polls, about a microsecond: a poll takes a lock that the device's thread needs too.
 constexpr int32_t kPausesPerPoll = 32;
 // A wait that has been long already sleeps for so long.
@@ -65,7 +65,7 @@ cl_int poll_event(const ClApi& api, cl_event event, int64_t busy_ns, int64_t mos
     if (waited_ns > most_ns) return CL_SUCCESS;
     if (waited_ns > busy_ns)
       nanosleep(&kSleep, nullptr);
-    else if (waited_ns > kYieldAfterNs)
+    else if (waited_ns > kPollYieldAfterNs)
       sched_yield();
     for (int32_t i = 0; i < kPausesPerPoll; ++i) pause_core();
   }

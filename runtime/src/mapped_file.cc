@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "runtime/src/arena.h"
 #include "runtime/src/diag.h"
 #include "schema/plan_layout.h"
 #include "schema/types.h"
@@ -20,8 +21,6 @@ namespace {
 // Where a page is asked for, Linux maps those of the file that are in memory for so much around it
 // (its fault_around_bytes; aligned), in a quarter of the time that asking for each takes.
 constexpr uintptr_t kMappedTogetherBytes = 64 << 10;
-
-size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
 // Returns how many bytes from the start of the file are structure, not weights. The head is not
 // verified yet: a nonsensical one makes the whole file private.

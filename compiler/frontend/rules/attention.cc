@@ -468,15 +468,16 @@ llvm::Error import_causal_conv(const OnnxNode& node, Importer& importer) {
   return c.bind(c.slice(x, 2, length, taps - 1), 1);
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"Attention", 23, kNewestOpset, import_attention},
-    {"CausalConvWithState", 27, kNewestOpset, import_causal_conv},
-    {"LinearAttention", 27, kNewestOpset, import_linear_attention},
-    {"RotaryEmbedding", 23, kNewestOpset, import_rotary_embedding},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> attention_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> attention_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"Attention", 23, kNewestOpset, import_attention},
+      {"CausalConvWithState", 27, kNewestOpset, import_causal_conv},
+      {"LinearAttention", 27, kNewestOpset, import_linear_attention},
+      {"RotaryEmbedding", 23, kNewestOpset, import_rotary_embedding},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

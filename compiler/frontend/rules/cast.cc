@@ -91,14 +91,15 @@ llvm::Error import_bit_cast(const OnnxNode& node, Importer& importer) {
                            dtype_name(from), dtype_name(to));
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"BitCast", 26, kNewestOpset, import_bit_cast},
-    {"Cast", 6, kNewestOpset, import_cast},
-    {"CastLike", 15, kNewestOpset, import_cast_like},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> cast_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> cast_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"BitCast", 26, kNewestOpset, import_bit_cast},
+      {"Cast", 6, kNewestOpset, import_cast},
+      {"CastLike", 15, kNewestOpset, import_cast_like},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

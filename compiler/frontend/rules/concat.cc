@@ -193,14 +193,15 @@ llvm::Error import_concat(const OnnxNode& node, Importer& importer) {
   return keep_extents(node, importer, operands[0], [](int32_t dim) { return dim; });
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"Concat", 4, kNewestOpset, import_concat},
-    {"Expand", 8, kNewestOpset, import_expand},
-    {"Tile", 6, kNewestOpset, import_tile},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> concat_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> concat_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"Concat", 4, kNewestOpset, import_concat},
+      {"Expand", 8, kNewestOpset, import_expand},
+      {"Tile", 6, kNewestOpset, import_tile},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

@@ -148,15 +148,16 @@ llvm::Error import_range(const OnnxNode& node, Importer& importer) {
   return c.bind(c.add(start, c.mul(c.cast(iota(c, count), dtype), delta)));
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"Constant", 1, kNewestOpset, import_constant},
-    {"ConstantOfShape", 9, kNewestOpset, import_constant_of_shape},
-    {"Identity", 1, kNewestOpset, import_identity},
-    {"Range", 11, kNewestOpset, import_range},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> constant_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> constant_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"Constant", 1, kNewestOpset, import_constant},
+      {"ConstantOfShape", 9, kNewestOpset, import_constant_of_shape},
+      {"Identity", 1, kNewestOpset, import_identity},
+      {"Range", 11, kNewestOpset, import_range},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

@@ -29,11 +29,11 @@ Attributes taken(const OnnxNode& node, std::initializer_list<llvm::StringRef> na
 // ---- an activation after a Conv or Gemm ----
 
 // Holds ONNX's activations with float attributes, in the order of activation_params.
-struct Activation {
+struct FusedActivation {
   llvm::StringRef op_type;
   std::initializer_list<llvm::StringRef> parameters;
 };
-const Activation kActivations[] = {
+const FusedActivation kFusedActivations[] = {
     {"Relu", {}},
     {"Tanh", {}},
     {"Sigmoid", {}},
@@ -47,16 +47,16 @@ const Activation kActivations[] = {
     {"Clip", {"min", "max"}},
 };
 
-llvm::Expected<const Activation*> activation_of(const OnnxNode& node) {
+llvm::Expected<const FusedActivation*> activation_of(const OnnxNode& node) {
   CODL_ASSIGN_OR_RETURN(name, node.string_or("activation", ""));
-  for (const Activation& activation : kActivations)
+  for (const FusedActivation& activation : kFusedActivations)
     if (activation.op_type == name) return &activation;
   return unsupported_error(node.name, "expected an activation that codl knows, found '{0}'", name);
 }
 
 // Binds the output to the activation of `x`. `parameters` has at most as many as the activation
 // takes.
-llvm::Error bind_activation(Rewrite& r, const Activation& activation, const std::string& x,
+llvm::Error bind_activation(Rewrite& r, const FusedActivation& activation, const std::string& x,
                             llvm::ArrayRef<std::pair<llvm::StringRef, float>> parameters) {
   if (activation.op_type != "Clip") {
     Attributes attributes;
@@ -180,7 +180,7 @@ llvm::Error bind_gelu(const OnnxNode& node, Importer& importer, llvm::StringRef 
   return r.bind("Gelu", {x}, {Rewrite::attribute("approximate", approximate)});
 }
 
-llvm::Error import_gelu(const OnnxNode& node, Importer& importer) {
+llvm::Error import_contrib_gelu(const OnnxNode& node, Importer& importer) {
   return bind_gelu(node, importer, "none");
 }
 
@@ -274,24 +274,25 @@ llvm::Error import_simplified_layer_normalization(const OnnxNode& node, Importer
                 {Rewrite::attribute("axis", axis), Rewrite::attribute("epsilon", epsilon)});
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"BiasGelu", kVersion, kVersion, import_gelu, kDomain},
-    {"BiasSoftmax", kVersion, kVersion, import_bias_softmax, kDomain},
-    {"FastGelu", kVersion, kVersion, import_fast_gelu, kDomain},
-    {"FusedConv", kVersion, kVersion, import_fused_conv, kDomain},
-    {"FusedGemm", kVersion, kVersion, import_fused_gemm, kDomain},
-    {"FusedMatMul", kVersion, kVersion, import_fused_matmul, kDomain},
-    {"Gelu", kVersion, kVersion, import_gelu, kDomain},
-    {"QuickGelu", kVersion, kVersion, import_quick_gelu, kDomain},
-    {"SimplifiedLayerNormalization", 1, kNewestOpset, import_simplified_layer_normalization},
-    {"SkipLayerNormalization", kVersion, kVersion, import_skip_layer_normalization, kDomain},
-    {"SkipSimplifiedLayerNormalization", kVersion, kVersion, import_skip_rms_normalization,
-     kDomain},
-    {"TransposeMatMul", kVersion, kVersion, import_fused_matmul, kDomain},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> contrib_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> contrib_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"BiasGelu", kVersion, kVersion, import_contrib_gelu, kDomain},
+      {"BiasSoftmax", kVersion, kVersion, import_bias_softmax, kDomain},
+      {"FastGelu", kVersion, kVersion, import_fast_gelu, kDomain},
+      {"FusedConv", kVersion, kVersion, import_fused_conv, kDomain},
+      {"FusedGemm", kVersion, kVersion, import_fused_gemm, kDomain},
+      {"FusedMatMul", kVersion, kVersion, import_fused_matmul, kDomain},
+      {"Gelu", kVersion, kVersion, import_contrib_gelu, kDomain},
+      {"QuickGelu", kVersion, kVersion, import_quick_gelu, kDomain},
+      {"SimplifiedLayerNormalization", 1, kNewestOpset, import_simplified_layer_normalization},
+      {"SkipLayerNormalization", kVersion, kVersion, import_skip_layer_normalization, kDomain},
+      {"SkipSimplifiedLayerNormalization", kVersion, kVersion, import_skip_rms_normalization,
+       kDomain},
+      {"TransposeMatMul", kVersion, kVersion, import_fused_matmul, kDomain},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

@@ -442,14 +442,15 @@ llvm::Error import_scan(const OnnxNode& node, Importer& importer) {
   return ScanWriter(node, *body, importer).run();
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"If", 1, kNewestOpset, import_if},
-    {"Loop", 1, kNewestOpset, import_loop},
-    {"Scan", 9, kNewestOpset, import_scan},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> control_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> control_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"If", 1, kNewestOpset, import_if},
+      {"Loop", 1, kNewestOpset, import_loop},
+      {"Scan", 9, kNewestOpset, import_scan},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

@@ -314,13 +314,14 @@ llvm::Error import_conv_transpose(const OnnxNode& node, Importer& importer) {
   return c.bind(append_conv_nd(c, conv, params, attributes.window.axes));
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"Conv", 1, kNewestOpset, import_conv},
-    {"ConvTranspose", 1, kNewestOpset, import_conv_transpose},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> conv_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> conv_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"Conv", 1, kNewestOpset, import_conv},
+      {"ConvTranspose", 1, kNewestOpset, import_conv_transpose},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

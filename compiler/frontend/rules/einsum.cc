@@ -233,12 +233,13 @@ llvm::Error import_einsum(const OnnxNode& node, Importer& importer) {
   return c.bind(result.value);
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"Einsum", 12, kNewestOpset, import_einsum},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> einsum_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> einsum_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"Einsum", 12, kNewestOpset, import_einsum},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

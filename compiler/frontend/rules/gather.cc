@@ -208,19 +208,20 @@ llvm::Error import_reverse_sequence(const OnnxNode& node, Importer& importer) {
   return c.bind(c.node(OpKind::GatherElements, params, {c.operand(0), c.expand(index, dims)}));
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"Gather", 1, kNewestOpset, import_gather},
-    {"GatherElements", 11, kNewestOpset, import_gather_elements},
-    {"GatherND", 11, kNewestOpset, import_gather_nd},
-    {"ReverseSequence", 10, kNewestOpset, import_reverse_sequence},
-    {"Scatter", 9, kNewestOpset, import_scatter_elements},
-    {"ScatterElements", 11, kNewestOpset, import_scatter_elements},
-    {"ScatterND", 11, kNewestOpset, import_scatter_nd},
-    {"TensorScatter", 24, kNewestOpset, import_tensor_scatter},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> gather_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> gather_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"Gather", 1, kNewestOpset, import_gather},
+      {"GatherElements", 11, kNewestOpset, import_gather_elements},
+      {"GatherND", 11, kNewestOpset, import_gather_nd},
+      {"ReverseSequence", 10, kNewestOpset, import_reverse_sequence},
+      {"Scatter", 9, kNewestOpset, import_scatter_elements},
+      {"ScatterElements", 11, kNewestOpset, import_scatter_elements},
+      {"ScatterND", 11, kNewestOpset, import_scatter_nd},
+      {"TensorScatter", 24, kNewestOpset, import_tensor_scatter},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

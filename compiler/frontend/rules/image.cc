@@ -323,14 +323,15 @@ llvm::Error import_det(const OnnxNode& node, Importer& importer) {
   return c.bind(determinant(c, element, 0, columns));
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"AffineGrid", 20, kNewestOpset, import_affine_grid},
-    {"Col2Im", 18, kNewestOpset, import_col2im},
-    {"Det", 11, kNewestOpset, import_det},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> image_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> image_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"AffineGrid", 20, kNewestOpset, import_affine_grid},
+      {"Col2Im", 18, kNewestOpset, import_col2im},
+      {"Det", 11, kNewestOpset, import_det},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

@@ -98,13 +98,14 @@ llvm::Error import_softmax_cross_entropy(const OnnxNode& node, Importer& importe
   return import_loss(node, importer, true);
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"NegativeLogLikelihoodLoss", 12, kNewestOpset, import_negative_log_likelihood},
-    {"SoftmaxCrossEntropyLoss", 12, kNewestOpset, import_softmax_cross_entropy},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> loss_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> loss_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"NegativeLogLikelihoodLoss", 12, kNewestOpset, import_negative_log_likelihood},
+      {"SoftmaxCrossEntropyLoss", 12, kNewestOpset, import_softmax_cross_entropy},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

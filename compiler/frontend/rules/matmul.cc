@@ -163,13 +163,14 @@ llvm::Error import_matmul(const OnnxNode& node, Importer& importer) {
   return c.bind(c.matmul(a, c.operand(1)));
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"Gemm", 6, kNewestOpset, import_gemm},
-    {"MatMul", 1, kNewestOpset, import_matmul},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> matmul_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> matmul_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"Gemm", 6, kNewestOpset, import_gemm},
+      {"MatMul", 1, kNewestOpset, import_matmul},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

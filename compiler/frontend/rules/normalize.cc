@@ -294,19 +294,20 @@ llvm::Error import_lrn(const OnnxNode& node, Importer& importer) {
   return c.bind(c.reshape(c.node(OpKind::Lrn, params, {x}), dims));
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"BatchNormalization", 6, kNewestOpset, import_batch_normalization},
-    {"GroupNormalization", 18, kNewestOpset, import_group_normalization},
-    {"InstanceNormalization", 6, kNewestOpset, import_instance_normalization},
-    {"LRN", 1, kNewestOpset, import_lrn},
-    {"LayerNormalization", 1, kNewestOpset, import_layer_normalization},
-    {"LpNormalization", 1, kNewestOpset, import_lp_normalization},
-    {"MeanVarianceNormalization", 9, kNewestOpset, import_mean_variance_normalization},
-    {"RMSNormalization", 23, kNewestOpset, import_rms_normalization},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> normalize_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> normalize_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"BatchNormalization", 6, kNewestOpset, import_batch_normalization},
+      {"GroupNormalization", 18, kNewestOpset, import_group_normalization},
+      {"InstanceNormalization", 6, kNewestOpset, import_instance_normalization},
+      {"LRN", 1, kNewestOpset, import_lrn},
+      {"LayerNormalization", 1, kNewestOpset, import_layer_normalization},
+      {"LpNormalization", 1, kNewestOpset, import_lp_normalization},
+      {"MeanVarianceNormalization", 9, kNewestOpset, import_mean_variance_normalization},
+      {"RMSNormalization", 23, kNewestOpset, import_rms_normalization},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

@@ -233,14 +233,15 @@ llvm::Error import_center_crop_pad(const OnnxNode& node, Importer& importer) {
   return pad(node, importer, c, kPadConstant, ir::kNoId, pads);
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"CenterCropPad", 18, kNewestOpset, import_center_crop_pad},
-    {"Pad", 2, 10, import_pad_7},
-    {"Pad", 11, kNewestOpset, import_pad_11},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> pad_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> pad_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"CenterCropPad", 18, kNewestOpset, import_center_crop_pad},
+      {"Pad", 2, 10, import_pad_7},
+      {"Pad", 11, kNewestOpset, import_pad_11},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

@@ -239,18 +239,19 @@ llvm::Error import_global_lp_pool(const OnnxNode& node, Importer& importer) {
   return import_global_pool(node, importer, kPoolNdLp);
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"AveragePool", 7, kNewestOpset, import_average_pool},
-    {"GlobalAveragePool", 1, kNewestOpset, import_global_average_pool},
-    {"GlobalLpPool", 2, kNewestOpset, import_global_lp_pool},
-    {"GlobalMaxPool", 1, kNewestOpset, import_global_max_pool},
-    {"LpPool", 2, kNewestOpset, import_lp_pool},
-    {"MaxPool", 1, kNewestOpset, import_max_pool},
-    {"MaxUnpool", 9, kNewestOpset, import_max_unpool},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> pool_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> pool_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"AveragePool", 7, kNewestOpset, import_average_pool},
+      {"GlobalAveragePool", 1, kNewestOpset, import_global_average_pool},
+      {"GlobalLpPool", 2, kNewestOpset, import_global_lp_pool},
+      {"GlobalMaxPool", 1, kNewestOpset, import_global_max_pool},
+      {"LpPool", 2, kNewestOpset, import_lp_pool},
+      {"MaxPool", 1, kNewestOpset, import_max_pool},
+      {"MaxUnpool", 9, kNewestOpset, import_max_unpool},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

@@ -200,14 +200,15 @@ llvm::Error import_lstm(const OnnxNode& node, Importer& importer) {
   return import_recurrent(node, importer, kRecurrentLstm);
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"GRU", 7, kNewestOpset, import_gru},
-    {"LSTM", 7, kNewestOpset, import_lstm},
-    {"RNN", 7, kNewestOpset, import_rnn},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> recurrent_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> recurrent_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"GRU", 7, kNewestOpset, import_gru},
+      {"LSTM", 7, kNewestOpset, import_lstm},
+      {"RNN", 7, kNewestOpset, import_rnn},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

@@ -312,41 +312,42 @@ llvm::Error import_softmax_13(const OnnxNode& node, Importer& importer) {
   return c.bind(normalized(c, kKin, c.operand_as(0, DType::F32), axis));
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"ArgMax", 1, kNewestOpset, import_arg<kReduceArgMax>},
-    {"ArgMin", 1, kNewestOpset, import_arg<kReduceArgMin>},
-    {"CumProd", 26, kNewestOpset, import_cum_prod},
-    {"CumSum", 11, kNewestOpset, import_cum_sum},
-    {"Hardmax", 1, 12, import_softmax_7<Kin::Hardmax>},
-    {"Hardmax", 13, kNewestOpset, import_softmax_13<Kin::Hardmax>},
-    {"LogSoftmax", 1, 12, import_softmax_7<Kin::LogSoftmax>},
-    {"LogSoftmax", 13, kNewestOpset, import_softmax_13<Kin::LogSoftmax>},
-    {"ReduceL1", 1, 17, import_reduce_7<kReduceL1>},
-    {"ReduceL1", 18, kNewestOpset, import_reduce_18<kReduceL1>},
-    {"ReduceL2", 1, 17, import_reduce_7<kReduceL2>},
-    {"ReduceL2", 18, kNewestOpset, import_reduce_18<kReduceL2>},
-    {"ReduceLogSum", 1, 17, import_reduce_7<kReduceLogSum>},
-    {"ReduceLogSum", 18, kNewestOpset, import_reduce_18<kReduceLogSum>},
-    {"ReduceLogSumExp", 1, 17, import_reduce_7<kReduceLogSumExp>},
-    {"ReduceLogSumExp", 18, kNewestOpset, import_reduce_18<kReduceLogSumExp>},
-    {"ReduceMax", 1, 17, import_reduce_7<kReduceMax>},
-    {"ReduceMax", 18, kNewestOpset, import_reduce_18<kReduceMax>},
-    {"ReduceMean", 1, 17, import_reduce_7<kReduceMean>},
-    {"ReduceMean", 18, kNewestOpset, import_reduce_18<kReduceMean>},
-    {"ReduceMin", 1, 17, import_reduce_7<kReduceMin>},
-    {"ReduceMin", 18, kNewestOpset, import_reduce_18<kReduceMin>},
-    {"ReduceProd", 1, 17, import_reduce_7<kReduceProd>},
-    {"ReduceProd", 18, kNewestOpset, import_reduce_18<kReduceProd>},
-    {"ReduceSum", 1, 12, import_reduce_7<kReduceSum>},
-    {"ReduceSum", 13, kNewestOpset, import_reduce_18<kReduceSum>},
-    {"ReduceSumSquare", 1, 17, import_reduce_7<kReduceSumSquare>},
-    {"ReduceSumSquare", 18, kNewestOpset, import_reduce_18<kReduceSumSquare>},
-    {"Softmax", 1, 12, import_softmax_7<Kin::Softmax>},
-    {"Softmax", 13, kNewestOpset, import_softmax_13<Kin::Softmax>},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> reduce_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> reduce_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"ArgMax", 1, kNewestOpset, import_arg<kReduceArgMax>},
+      {"ArgMin", 1, kNewestOpset, import_arg<kReduceArgMin>},
+      {"CumProd", 26, kNewestOpset, import_cum_prod},
+      {"CumSum", 11, kNewestOpset, import_cum_sum},
+      {"Hardmax", 1, 12, import_softmax_7<Kin::Hardmax>},
+      {"Hardmax", 13, kNewestOpset, import_softmax_13<Kin::Hardmax>},
+      {"LogSoftmax", 1, 12, import_softmax_7<Kin::LogSoftmax>},
+      {"LogSoftmax", 13, kNewestOpset, import_softmax_13<Kin::LogSoftmax>},
+      {"ReduceL1", 1, 17, import_reduce_7<kReduceL1>},
+      {"ReduceL1", 18, kNewestOpset, import_reduce_18<kReduceL1>},
+      {"ReduceL2", 1, 17, import_reduce_7<kReduceL2>},
+      {"ReduceL2", 18, kNewestOpset, import_reduce_18<kReduceL2>},
+      {"ReduceLogSum", 1, 17, import_reduce_7<kReduceLogSum>},
+      {"ReduceLogSum", 18, kNewestOpset, import_reduce_18<kReduceLogSum>},
+      {"ReduceLogSumExp", 1, 17, import_reduce_7<kReduceLogSumExp>},
+      {"ReduceLogSumExp", 18, kNewestOpset, import_reduce_18<kReduceLogSumExp>},
+      {"ReduceMax", 1, 17, import_reduce_7<kReduceMax>},
+      {"ReduceMax", 18, kNewestOpset, import_reduce_18<kReduceMax>},
+      {"ReduceMean", 1, 17, import_reduce_7<kReduceMean>},
+      {"ReduceMean", 18, kNewestOpset, import_reduce_18<kReduceMean>},
+      {"ReduceMin", 1, 17, import_reduce_7<kReduceMin>},
+      {"ReduceMin", 18, kNewestOpset, import_reduce_18<kReduceMin>},
+      {"ReduceProd", 1, 17, import_reduce_7<kReduceProd>},
+      {"ReduceProd", 18, kNewestOpset, import_reduce_18<kReduceProd>},
+      {"ReduceSum", 1, 12, import_reduce_7<kReduceSum>},
+      {"ReduceSum", 13, kNewestOpset, import_reduce_18<kReduceSum>},
+      {"ReduceSumSquare", 1, 17, import_reduce_7<kReduceSumSquare>},
+      {"ReduceSumSquare", 18, kNewestOpset, import_reduce_18<kReduceSumSquare>},
+      {"Softmax", 1, 12, import_softmax_7<Kin::Softmax>},
+      {"Softmax", 13, kNewestOpset, import_softmax_13<Kin::Softmax>},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

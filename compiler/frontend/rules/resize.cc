@@ -118,7 +118,7 @@ ir::ValueId resize_node(Compose& c, ResizeParams params, llvm::ArrayRef<float> s
 
 // Rounds `x` in f32 to the dtype. For integers it is the nearest, halves away from 0, inside the
 // dtype's range.
-ir::ValueId rounded(Compose& c, ir::ValueId x, DType dtype) {
+ir::ValueId rounded_to(Compose& c, ir::ValueId x, DType dtype) {
   if (kernels::is_float(dtype)) return c.cast(x, dtype);
   const ir::ValueId half = c.mul(c.unary(kUnarySign, x), c.scalar(DType::F32, 0.5));
   return c.cast(c.add(x, half), dtype);
@@ -175,13 +175,13 @@ llvm::Error resize(const OnnxNode& node, Importer& importer, Compose& c, ResizeP
     // the other, the last one first, with integers between.
     for (size_t axis = dims.size(); axis-- > 0;)
       if (has_scales || has_roi || resized.scales[axis] != 1)
-        y = rounded(c, resize_along(c, params, resized, operands, y, axis), dtype);
+        y = rounded_to(c, resize_along(c, params, resized, operands, y, axis), dtype);
     return c.bind(y);
   }
   if (params.kind != kResizeNearest) y = c.cast(y, DType::F32);
   y = resize_node(c, params, resized.scales, operands, y, resized.dims);
   // For integers, ONNX Runtime truncates Linear and has no Cubic.
-  return c.bind(params.kind == kResizeCubic ? rounded(c, y, dtype) : c.cast(y, dtype));
+  return c.bind(params.kind == kResizeCubic ? rounded_to(c, y, dtype) : c.cast(y, dtype));
 }
 
 // Applies known scales: x.dims * scale, truncated.
@@ -458,17 +458,18 @@ llvm::Error import_space_to_depth(const OnnxNode& node, Importer& importer) {
   return c.bind(c.reshape(moved, result));
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"DepthToSpace", 1, kNewestOpset, import_depth_to_space},
-    {"Resize", 10, 10, import_resize_10},
-    {"Resize", 11, kNewestOpset, import_resize_11},
-    {"SpaceToDepth", 1, kNewestOpset, import_space_to_depth},
-    {"Upsample", 7, 8, import_upsample_7},
-    {"Upsample", 9, kNewestOpset, import_upsample_9},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> resize_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> resize_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"DepthToSpace", 1, kNewestOpset, import_depth_to_space},
+      {"Resize", 10, 10, import_resize_10},
+      {"Resize", 11, kNewestOpset, import_resize_11},
+      {"SpaceToDepth", 1, kNewestOpset, import_space_to_depth},
+      {"Upsample", 7, 8, import_upsample_7},
+      {"Upsample", 9, kNewestOpset, import_upsample_9},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

@@ -209,15 +209,16 @@ llvm::Error import_deform_conv(const OnnxNode& node, Importer& importer) {
   return c.bind(c.node(OpKind::ConvNd, params, operands));
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"DeformConv", 19, kNewestOpset, import_deform_conv},
-    {"GridSample", 16, kNewestOpset, import_grid_sample},
-    {"RoiAlign", 10, 15, import_roi_align_10},
-    {"RoiAlign", 16, kNewestOpset, import_roi_align_16},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> sample_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> sample_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"DeformConv", 19, kNewestOpset, import_deform_conv},
+      {"GridSample", 16, kNewestOpset, import_grid_sample},
+      {"RoiAlign", 10, 15, import_roi_align_10},
+      {"RoiAlign", 16, kNewestOpset, import_roi_align_16},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

@@ -243,19 +243,20 @@ llvm::Error import_eye_like(const OnnxNode& node, Importer& importer) {
   return c.bind(c.cast(is_one, dtype));
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"Compress", 9, kNewestOpset, import_compress},
-    {"EyeLike", 9, kNewestOpset, import_eye_like},
-    {"NonMaxSuppression", 10, kNewestOpset, import_non_max_suppression},
-    {"NonZero", 9, kNewestOpset, import_non_zero},
-    {"OneHot", 9, kNewestOpset, import_one_hot},
-    {"TopK", 1, 9, import_top_k_7},
-    {"TopK", 10, kNewestOpset, import_top_k_10},
-    {"Trilu", 14, kNewestOpset, import_trilu},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> select_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> select_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"Compress", 9, kNewestOpset, import_compress},
+      {"EyeLike", 9, kNewestOpset, import_eye_like},
+      {"NonMaxSuppression", 10, kNewestOpset, import_non_max_suppression},
+      {"NonZero", 9, kNewestOpset, import_non_zero},
+      {"OneHot", 9, kNewestOpset, import_one_hot},
+      {"TopK", 1, 9, import_top_k_7},
+      {"TopK", 10, kNewestOpset, import_top_k_10},
+      {"Trilu", 14, kNewestOpset, import_trilu},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

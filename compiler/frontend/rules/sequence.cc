@@ -238,23 +238,24 @@ llvm::Error import_optional_has_element(const OnnxNode& node, Importer& importer
   return llvm::Error::success();
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"ConcatFromSequence", 11, kNewestOpset, import_concat_from_sequence},
-    {"Optional", 15, kNewestOpset, import_optional},
-    {"OptionalGetElement", 15, kNewestOpset, import_optional_get_element},
-    {"OptionalHasElement", 15, kNewestOpset, import_optional_has_element},
-    {"SequenceAt", 11, kNewestOpset, import_sequence_at},
-    {"SequenceConstruct", 11, kNewestOpset, import_sequence_construct},
-    {"SequenceEmpty", 11, kNewestOpset, import_sequence_empty},
-    {"SequenceErase", 11, kNewestOpset, import_sequence_erase},
-    {"SequenceInsert", 11, kNewestOpset, import_sequence_insert},
-    {"SequenceLength", 11, kNewestOpset, import_sequence_length},
-    {"SequenceMap", 17, kNewestOpset, import_sequence_map},
-    {"SplitToSequence", 11, kNewestOpset, import_split_to_sequence},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> sequence_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> sequence_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"ConcatFromSequence", 11, kNewestOpset, import_concat_from_sequence},
+      {"Optional", 15, kNewestOpset, import_optional},
+      {"OptionalGetElement", 15, kNewestOpset, import_optional_get_element},
+      {"OptionalHasElement", 15, kNewestOpset, import_optional_has_element},
+      {"SequenceAt", 11, kNewestOpset, import_sequence_at},
+      {"SequenceConstruct", 11, kNewestOpset, import_sequence_construct},
+      {"SequenceEmpty", 11, kNewestOpset, import_sequence_empty},
+      {"SequenceErase", 11, kNewestOpset, import_sequence_erase},
+      {"SequenceInsert", 11, kNewestOpset, import_sequence_insert},
+      {"SequenceLength", 11, kNewestOpset, import_sequence_length},
+      {"SequenceMap", 17, kNewestOpset, import_sequence_map},
+      {"SplitToSequence", 11, kNewestOpset, import_split_to_sequence},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

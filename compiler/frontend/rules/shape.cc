@@ -267,20 +267,21 @@ llvm::Error import_transpose(const OnnxNode& node, Importer& importer) {
   return keep_extents(node, importer, 0, [&](int32_t dim) { return place[dim]; });
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"Flatten", 1, kNewestOpset, import_flatten},
-    {"Reshape", 5, kNewestOpset, import_reshape},
-    {"Shape", 1, kNewestOpset, import_shape},
-    {"Size", 1, kNewestOpset, import_size},
-    {"Squeeze", 1, 12, import_squeeze_7},
-    {"Squeeze", 13, kNewestOpset, import_squeeze_13},
-    {"Transpose", 1, kNewestOpset, import_transpose},
-    {"Unsqueeze", 1, 12, import_unsqueeze_7},
-    {"Unsqueeze", 13, kNewestOpset, import_unsqueeze_13},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> shape_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> shape_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"Flatten", 1, kNewestOpset, import_flatten},
+      {"Reshape", 5, kNewestOpset, import_reshape},
+      {"Shape", 1, kNewestOpset, import_shape},
+      {"Size", 1, kNewestOpset, import_size},
+      {"Squeeze", 1, 12, import_squeeze_7},
+      {"Squeeze", 13, kNewestOpset, import_squeeze_13},
+      {"Transpose", 1, kNewestOpset, import_transpose},
+      {"Unsqueeze", 1, 12, import_unsqueeze_7},
+      {"Unsqueeze", 13, kNewestOpset, import_unsqueeze_13},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

@@ -404,18 +404,19 @@ llvm::Error import_mel_weight_matrix(const OnnxNode& node, Importer& importer) {
   return c.bind(c.cast(c.floats(weights, {filters.spectrum(), filters.count}, "weights"), dtype));
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"BlackmanWindow", 17, kNewestOpset, import_blackman_window},
-    {"DFT", 17, 19, import_dft_17},
-    {"DFT", 20, kNewestOpset, import_dft_20},
-    {"HammingWindow", 17, kNewestOpset, import_hamming_window},
-    {"HannWindow", 17, kNewestOpset, import_hann_window},
-    {"MelWeightMatrix", 17, kNewestOpset, import_mel_weight_matrix},
-    {"STFT", 17, kNewestOpset, import_stft},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> signal_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> signal_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"BlackmanWindow", 17, kNewestOpset, import_blackman_window},
+      {"DFT", 17, 19, import_dft_17},
+      {"DFT", 20, kNewestOpset, import_dft_20},
+      {"HammingWindow", 17, kNewestOpset, import_hamming_window},
+      {"HannWindow", 17, kNewestOpset, import_hann_window},
+      {"MelWeightMatrix", 17, kNewestOpset, import_mel_weight_matrix},
+      {"STFT", 17, kNewestOpset, import_stft},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler

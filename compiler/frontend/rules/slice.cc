@@ -395,15 +395,16 @@ llvm::Error import_slice_10(const OnnxNode& node, Importer& importer) {
   return needs_constant(node, importer, slice.axes ? 4 : 3, slice.axes ? "steps" : "axes");
 }
 
-constexpr ImportEntry kEntries[] = {
-    {"Slice", 1, 9, import_slice_7},
-    {"Slice", 10, kNewestOpset, import_slice_10},
-    {"Split", 2, 12, import_split_7},
-    {"Split", 13, kNewestOpset, import_split_13},
-};
-
 }  // namespace
 
-llvm::ArrayRef<ImportEntry> slice_entries() { return kEntries; }
+llvm::ArrayRef<ImportEntry> slice_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"Slice", 1, 9, import_slice_7},
+      {"Slice", 10, kNewestOpset, import_slice_10},
+      {"Split", 2, 12, import_split_7},
+      {"Split", 13, kNewestOpset, import_split_13},
+  };
+  return kEntries;
+}
 
 }  // namespace codl::compiler
