@@ -99,7 +99,7 @@ std::string year_text(int32_t year) { return year == 0 ? "-" : std::to_string(ye
 
 }  // namespace
 
-llvm::Expected<std::string> describe_devices() {
+llvm::Expected<std::string> describe_devices(llvm::ArrayRef<std::string> names) {
   constexpr const char* kTitles[] = {"phones", "other machines", "templates"};
   constexpr size_t kColumns = 7;
   using Row = std::array<std::string, kColumns>;
@@ -114,23 +114,31 @@ llvm::Expected<std::string> describe_devices() {
     section.push_back(std::move(row));
   };
   for (std::vector<Row>& section : rows) add(section, heading);
-  for (const std::string& name : list_devices()) {
+  for (const std::string& name : names.empty() ? list_devices() : names.vec()) {
     CODL_ASSIGN_OR_RETURN(profile, load_device_profile(name));
     // Leaves out details that codl-profile adds: "NVIDIA H200, 132 units".
     const llvm::StringRef gpu = llvm::StringRef(profile.gpu_name).split(',').first;
-    add(rows[static_cast<size_t>(profile.kind)],
-        {name, year_text(profile.chip_year), profile.has_gpu ? gpu.str() : "none",
+    // Devices that were asked for stay in their order, in one section.
+    add(rows[names.empty() ? static_cast<size_t>(profile.kind) : 0],
+        {profile.name, year_text(profile.chip_year), profile.has_gpu ? gpu.str() : "none",
          levels_of(profile), origins_of(profile), year_text(profile.year), profile.description});
   }
   std::string text;
-  for (size_t kind = 0; kind < std::size(kTitles); ++kind) {
-    text += (kind == 0 ? "" : "\n") + std::string(kTitles[kind]) + "\n";
-    for (const Row& row : rows[kind]) {
+  const auto print_rows = [&](const std::vector<Row>& section) {
+    for (const Row& row : section) {
       text += " ";
       for (size_t i = 0; i + 1 < kColumns; ++i)
         text += " " + row[i] + std::string(widths[i] - row[i].size() + 1, ' ');
       text += " " + row.back() + "\n";
     }
+  };
+  if (!names.empty()) {
+    print_rows(rows[0]);
+    return text;
+  }
+  for (size_t kind = 0; kind < std::size(kTitles); ++kind) {
+    text += (kind == 0 ? "" : "\n") + std::string(kTitles[kind]) + "\n";
+    print_rows(rows[kind]);
   }
   return text +
          "\nA chip's name, its model number and a phone that has it mean its profile: "

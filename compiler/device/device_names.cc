@@ -1,6 +1,7 @@
 #include "compiler/device/device_names.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -15,8 +16,8 @@ namespace codl::compiler {
 namespace {
 
 // Makers' names, which may be left out before a chip's or a phone's name.
-constexpr const char* kMakers[] = {"qualcomm", "qti",    "mediatek",  "samsung", "google",
-                                   "huawei",   "xiaomi", "hisilicon", "rockchip"};
+constexpr const char* kMakers[] = {"qualcomm", "qti",   "mediatek",  "samsung",  "google", "huawei",
+                                   "xiaomi",   "honor", "hisilicon", "rockchip", "sony",   "asus"};
 
 constexpr size_t kShownDevices = 6;
 
@@ -29,7 +30,7 @@ std::string plain(llvm::StringRef name) {
       text += llvm::toLower(c);
     else if (c == '+')
       text += "plus";
-    else if (!llvm::StringRef(" -_.").contains(c))
+    else if (!llvm::StringRef(" -_.()").contains(c))
       return "";
   return text;
 }
@@ -71,11 +72,21 @@ std::vector<KnownDevice> known_devices() {
   return devices;
 }
 
+// Returns nothing for a phone that is sold with several chips.
 std::string find(const std::vector<KnownDevice>& devices, llvm::StringRef text) {
+  std::string found;
   for (const KnownDevice& device : devices)
-    for (const std::string& name : device.names)
-      if (plain(name) == text) return device.profile;
-  return "";
+    if (llvm::any_of(device.names, [&](const std::string& name) { return plain(name) == text; })) {
+      if (!found.empty()) return "";
+      found = device.profile;
+    }
+  return found;
+}
+
+std::string digits_of(llvm::StringRef text) {
+  std::string digits;
+  llvm::copy_if(text, std::back_inserter(digits), llvm::isDigit);
+  return digits;
 }
 
 // Returns the newest phones: "sd8elite, sd8gen3 ...".
@@ -102,31 +113,41 @@ std::string find_device(llvm::StringRef name) {
     llvm::StringRef rest = text;
     if (found.empty() && rest.consume_front(maker)) found = find(devices, rest);
   }
-  // Drops the bin of a chip: "SM8650-AC".
-  const llvm::StringRef number = llvm::StringRef(text).drop_back(std::min<size_t>(2, text.size()));
-  if (found.empty() && text.size() == 8 && number.startswith("sm")) found = find(devices, number);
+  // Drops the bin of a chip: "SM8650-AC". A phone may be called "5G" or not.
+  const llvm::StringRef start = llvm::StringRef(text).drop_back(std::min<size_t>(2, text.size()));
+  const bool has_bin = text.size() == 8 && start.startswith("sm");
+  if (found.empty() && (has_bin || llvm::StringRef(text).endswith("5g")))
+    found = find(devices, start);
   return found;
 }
 
 std::string expected_device(llvm::StringRef name) {
   const std::vector<KnownDevice> devices = known_devices();
+  const std::string text = plain(name);
   std::vector<std::string> names;
   for (const KnownDevice& device : devices)
     for (const std::string& known : device.names)
       if (!llvm::is_contained(names, plain(known))) names.push_back(plain(known));
-  std::string meant;
-  for (const std::string& near : tools::all_nearest(plain(name), names))
+  std::string same, meant, others;
+  size_t shown = 0;
+  for (const std::string& near : tools::all_nearest(text, names))
     for (const KnownDevice& device : devices) {
       const auto known = llvm::find_if(
           device.names, [&](const std::string& other) { return plain(other) == near; });
-      if (known != device.names.end())
-        meant += (meant.empty() ? "" : ", ") + *known +
-                 (*known == device.profile ? "" : " (" + device.profile + ")");
+      if (known == device.names.end() || ++shown > kShownDevices) continue;
+      // Another digit makes another chip or phone, not a typo.
+      const bool is_typo = digits_of(near) == digits_of(text);
+      std::string& list = near == text ? same : is_typo ? meant : others;
+      list += (list.empty() ? "" : ", ") + *known +
+              (*known == device.profile ? "" : " (" + device.profile + ")");
     }
-  return llvm::formatv("FILE.json or a device of --list-devices{0}, found \"{1}\"{2}",
-                       meant.empty() ? ", like " + some_of(devices) : "", name,
-                       meant.empty() ? "" : " (did you mean " + meant + "?)")
-      .str();
+  const std::string found =
+      llvm::formatv("FILE.json or a device of --list-devices, found \"{0}\"", name).str();
+  if (!same.empty()) return found + ", which has several chips: " + same;
+  if (!meant.empty()) return found + " (did you mean " + meant + "?)";
+  return found + ", which has no profile; others have, like " +
+         (others.empty() ? some_of(devices) : others) +
+         "; codl-profile on the device itself makes one";
 }
 
 }  // namespace codl::compiler

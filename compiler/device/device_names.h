@@ -9,11 +9,13 @@
 namespace codl::compiler {
 
 // Returns the entry of list_devices() that `name` means, whatever its case and punctuation:
-// "sd8gen2" for "Snapdragon 8 Gen 2", "Qualcomm SM8550-AB" or "galaxy s23". Empty if there is none.
+// "sd8gen2" for "Snapdragon 8 Gen 2", "Qualcomm SM8550-AB" or "galaxy s23". Empty if there is none,
+// or more than one.
 std::string find_device(llvm::StringRef name);
 
-// Returns the text of the input error for an unknown name: what it may mean, or some devices.
-// `FILE.json or a device of --list-devices, found "Pixel 8" (did you mean Pixel 7 (tensor_g2)?)`
+// Returns the text of the input error for an unknown name. It lists what a misspelt name may mean;
+// a device that has no profile is answered with some that have.
+// `FILE.json or a device of --list-devices, found "Pixl 7" (did you mean Pixel 7 (tensor_g2)?)`
 std::string expected_device(llvm::StringRef name);
 
 }  // namespace codl::compiler

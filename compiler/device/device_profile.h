@@ -111,8 +111,8 @@ llvm::Expected<DeviceProfile> load_device_profile(llvm::StringRef name_or_path);
 std::vector<std::string> list_devices();
 
 // Returns the text for --list-devices: the profiles of list_devices(), phones first, then other
-// machines, then templates.
-llvm::Expected<std::string> describe_devices();
+// machines, then templates; or, if there are `names`, a heading and a line for each of them.
+llvm::Expected<std::string> describe_devices(llvm::ArrayRef<std::string> names);
 
 // Returns the origin's name in profiles and texts: "measured".
 const char* name_of(Origin origin);

@@ -125,7 +125,9 @@ void print_report(const CompileReport& report, uint32_t search_budget, llvm::Str
 // Returns true if one of the lists was asked for.
 llvm::Expected<bool> print_lists(const CodlcFlags& flags, llvm::raw_ostream& os) {
   if (flags.lists_devices) {
-    CODL_ASSIGN_OR_RETURN(text, describe_devices());
+    const bool has_names = !flags.device.empty();
+    CODL_ASSIGN_OR_RETURN(
+        text, describe_devices(has_names ? devices_of(flags) : std::vector<std::string>()));
     os << text;
   } else if (flags.lists_ops) {
     if (*flags.lists_ops)
@@ -208,6 +210,10 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
   CODL_ASSIGN_OR_RETURN(model, map_input(flags.model, UINT64_MAX));
   if (model->getBuffer().startswith({kPlanMagic, sizeof(kPlanMagic)}))
     return input_error(flags.model, "expected an ONNX model, found a plan (codl-run runs it)");
+  if (model->getBuffer().ltrim().startswith("{"))
+    return input_error(flags.model,
+                       "expected an ONNX model, found JSON (codl-matrix reads lists of models, "
+                       "--device profiles)");
   if (!flags.measured.empty()) {
     CODL_ASSIGN_OR_RETURN(measured, read_input(flags.measured, tools::kMaxTextBytes));
     options.measured_json = std::move(measured);
@@ -333,6 +339,7 @@ llvm::Expected<int> run(const CodlcFlags& flags) {
 // Gives devices the names of their profiles, whatever names they were given by: plans are called
 // so.
 void name_devices(CodlcFlags& flags) {
+  if (flags.device.empty()) return;
   std::vector<std::string> names = devices_of(flags);
   for (std::string& name : names) {
     if (llvm::StringRef(name).endswith(".json")) continue;

@@ -89,11 +89,12 @@ tools::FlagGroup model_flags(CodlcFlags* flags) {
 tools::FlagGroup device_flags(CodlcFlags* flags) {
   return {
       "Device",
-      {{"device", text_value("NAME|FILE.json", &flags->device),
+      {{"device", text_value("NAME|FILE.json", &flags->device, "host"),
         "compile for this device: a name that --list-devices prints, or a profile", "",
         "Several, with commas between, have a plan each."},
        {"list-devices", switch_value(&flags->lists_devices),
-        "print the names of the devices, and exit"},
+        "print the names of the devices, and exit", "",
+        "With --device it prints those alone, in their order."},
        {"learn", texts_value("PLAN=BENCH.json", &flags->learned),
         "predict steps by what `codl-bench PLAN --json --steps` measured there", "",
         "PLAN is an earlier plan for the device, of this network or another; add --all-variants "
@@ -382,6 +383,7 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
 }
 
 std::vector<std::string> devices_of(const CodlcFlags& flags) {
+  if (flags.device.empty()) return {"host"};
   if (llvm::sys::fs::exists(flags.device)) return {flags.device};
   llvm::SmallVector<llvm::StringRef, 4> names;
   llvm::StringRef(flags.device).split(names, ',');

@@ -906,14 +906,17 @@ class ToolsTest(WorkFolder, unittest.TestCase):
             self.run_ok("codlc", MODEL, "-q", "--strategy=cpu", f"--device={name}", "-o", self.path("p"), "-MF", self.path("rule"))
             self.assertEqual(set(re.findall(rb"(\w+)\.json", read(self.path("rule")))), {profile.encode(), b"template"})
             self.assertIn(profile, self.run_ok("codl-dump", f"--device={name}"))
-        self.expect_error(1, run("codlc", MODEL, "--device=Pixel 8"), 'found "Pixel 8" (did you mean Pixel 4 (sd855), Pixel 7 (tensor_g2)')
-        self.expect_error(1, run("codlc", MODEL, "--device=Nokia 3310"), "like exynos2400, sd8elite, ")
+        self.expect_error(1, run("codlc", MODEL, "--device=Pixel 8"), 'found "Pixel 8", which has no profile; others have, like Pixel 5 (sd765g), ')
+        self.expect_error(1, run("codlc", MODEL, "--device=Nokia 3310"), "like exynos2400, sd8elite, ", "codl-profile on the device itself makes one")
+        rows = self.run_ok("codlc", "--list-devices", "--device=Pixel 7,host,SM8150").splitlines()
+        self.assertEqual([row.split()[0] for row in rows], ["name", "tensor_g2", "host", "sd855"])
 
     def test_a_file_of_the_other_kind_says_what_it_is(self):
         plan = self.compile()
         for tool in ("codl-run", "codl-bench", "codl-sim", "codl-dump"):
             self.expect_error(1, run(tool, MODEL), "expected a plan, found an ONNX model (codlc makes a plan of it)")
         self.expect_error(1, run("codlc", plan), "expected an ONNX model, found a plan (codl-run runs it)")
+        self.expect_error(1, run("codlc", self.write("net.json", b' {"models": []}')), "expected an ONNX model, found JSON (codl-matrix reads ")
 
     def test_eight_bit_networks_say_how_they_are_computed(self):
         model = self.write("eight.onnx", onnx_bytes.model(

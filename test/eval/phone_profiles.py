@@ -334,9 +334,10 @@ def all_profiles():
     """Returns the profiles by name."""
     table, anchors = load(HERE, "data", "phone_chips.json"), load(HERE, "data", "phone_anchors.json")
     made = {name: profile_of(table, anchors, name) for name in table["chips"]}
-    names = [re.sub(r"[ ._-]", "", known).lower() for profile in made.values() for known in profile["names"]["values"]]
-    if twice := {name for name in names if names.count(name) > 1}:
-        sys.exit(f"phone_chips.json: expected each name of a device once, found {', '.join(sorted(twice))} again")
+    for name, profile in made.items():  # two may have a name: some phones are sold with several chips
+        names = [re.sub(r"[ ._()-]", "", known).lower() for known in profile["names"]["values"]]
+        if twice := {known for known in names if names.count(known) > 1}:
+            sys.exit(f"phone_chips.json: expected each name of {name} once, found {', '.join(sorted(twice))} again")
     template = load(ROOT, "profiles", "template.json")
     cpu, gpu = anchors["extrapolated"]["cpu"], anchors["extrapolated"]["gpu"]
     families, template["kernels"] = cpu_part(cpu["factors"], cpu["extrapolated_interval"], ("facts", "assumed", "kernels"))

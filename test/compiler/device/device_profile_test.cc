@@ -821,26 +821,45 @@ TEST_CASE("a device is known by its chip's name, model and phones, in any case a
                                       {"galaxy s23", "sd8gen2"},
                                       {"Xiaomi Mi 9", "sd855"},
                                       {"SD-855", "sd855"},
+                                      {"OnePlus 7 Pro", "sd855"},
+                                      {"OnePlus 11 5G", "sd8gen2"},
+                                      {"Samsung Galaxy S23+", "sd8gen2"},
+                                      {"Galaxy S24 Ultra", "sd8gen3"},
+                                      {"nothing phone 2", "sd8plusgen1"},
+                                      {"Sony Xperia 1 V", "sd8gen2"},
                                       {"rk3588s", "rk3588"}}) {
     CAPTURE(name);
     CHECK(find_device(name) == profile);
   }
   CHECK(value_of(load_device_profile("Galaxy S23")).name == "sd8gen2");
-  for (const char* name : {"", " ", "+", "sd", "sm", "qualcomm", "Pixel", "../sd855", "sd855/"})
+  for (const char* name : {"", " ", "+", "sd", "sm", "qualcomm", "Pixel", "../sd855", "sd855/",
+                           "Pixel 8", "Galaxy S24" /* two chips */})
     CHECK(find_device(name) == "");
 }
 
-TEST_CASE("a device that is not there is answered with those that are") {
-  const std::string message = test::error_of(load_device_profile("no_such"));
-  CHECK(message ==
-        "--device: expected FILE.json or a device of --list-devices, like exynos2400, sd8elite, "
-        "tensor_g4, dimensity8300, dimensity9300, sd8gen3, found \"no_such\"");
-  CHECK(test::error_of(load_device_profile("sd85")) ==
-        "--device: expected FILE.json or a device of --list-devices, found \"sd85\" (did you mean "
-        "sd855, sd865?)");
+TEST_CASE(
+    "a misspelt device is answered with the one that is meant, another with those there are") {
+  const std::string expected = "--device: expected FILE.json or a device of --list-devices, found ";
+  const std::string makes = "; codl-profile on the device itself makes one";
+  CHECK(test::error_of(load_device_profile("no_such")) ==
+        expected +
+            "\"no_such\", which has no profile; others have, like exynos2400, sd8elite, "
+            "tensor_g4, dimensity8300, dimensity9300, sd8gen3" +
+            makes);
+  CHECK(test::error_of(load_device_profile("snapdargon 855")) ==
+        expected + "\"snapdargon 855\" (did you mean Snapdragon 855 (sd855)?)");
+  CHECK(test::error_of(load_device_profile("Galaxy S24")) ==
+        expected +
+            "\"Galaxy S24\", which has several chips: Galaxy S24 (exynos2400), Galaxy S24 "
+            "(sd8gen3)");
+  CHECK(test::error_of(load_device_profile("tensor_g3")) ==
+        expected + "\"tensor_g3\", which has no profile; others have, like tensor_g2, tensor_g4" +
+            makes);
   CHECK(test::error_of(load_device_profile("Pixel 8")) ==
-        "--device: expected FILE.json or a device of --list-devices, found \"Pixel 8\" (did you "
-        "mean Pixel 4 (sd855), Pixel 7 (tensor_g2), Pixel 9 (tensor_g4)?)");
+        expected +
+            "\"Pixel 8\", which has no profile; others have, like Pixel 5 (sd765g), Pixel 4 "
+            "(sd855), Pixel 7 (tensor_g2), Pixel 9 (tensor_g4)" +
+            makes);
   for (const char* path : {"no_such.json", "../host", ""})
     CHECK(test::error_of(load_device_profile(path)) != "");
 }
