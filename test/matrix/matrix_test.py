@@ -6,6 +6,7 @@ Usage: matrix_test.py --bin build/release/bin [unittest arguments]     standard 
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -48,7 +49,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         """Counts its calls that compile."""
         script = self.path("codlc")
         if not os.path.exists(script):
-            self.write("codlc", f'#!/bin/sh\n[ "$1" = --version ] || echo . >> "{self.path("calls")}"\n'
+            self.write("codlc", f'#!/bin/sh\ncase "$1" in --version|--list-devices);; *) echo . >> "{self.path("calls")}";; esac\n'
                                 f'exec "{os.path.join(BIN, "codlc")}" "$@"\n'.encode())
             os.chmod(script, 0o755)
         return script
@@ -149,8 +150,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
 
     def test_an_interrupt_ends_it_without_a_word(self):
         self.models(models=("tiny_resnet.onnx",), devices=["sd855"])
-        self.write("codlc", b"#!/bin/sh\n[ \"$1\" = --version ] && exec " + os.path.join(BIN, "codlc").encode() +
-                   b" --version\necho . >> " + self.path("calls").encode() + b"\nexec sleep 60\n")
+        self.write("codlc", b"#!/bin/sh\ncase \"$1\" in --*) exec " + os.path.join(BIN, "codlc").encode() + b" \"$@\";; esac\necho . >> " + self.path("calls").encode() + b"\nexec sleep 60\n")
         os.chmod(self.path("codlc"), 0o755)
         process = subprocess.Popen([os.path.join(TOOLS, "codl-matrix"), self.path("models.json"), f"--out-dir={self.path('out')}",
                                     f"--codlc={self.path('codlc')}"], stderr=subprocess.PIPE, text=True, start_new_session=True)
@@ -392,8 +392,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
             with self.subTest(device):
                 self.models(["tiny_resnet.onnx"], ["sd855", device])
                 result = self.matrix(code=1)
-                self.assertIn("/models.json: devices: expected a device's name other than 'other', or the path of a profile NAME.json, found ",
-                              result.stderr)
+                self.assertRegex(result.stderr, r"\Acodl-matrix: error: [^\n]*/models.json: devices: expected [^\n]*, found [^\n]*\n\Z")
                 self.assertEqual(self.tree("out"), {"mine": b"mine"})
         self.write("models.json", json.dumps({"models": [{"model": "tiny_resnet.onnx"}, {"model": "super_resolution.onnx", "devices": [
             "sd855.json"]}], "devices": ["sd855"]}).encode())
@@ -444,6 +443,49 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.matrix(code=1)
         self.assertEqual(sorted(self.tree("out")), ["devices.tsv", "manifest.json", "tiny_resnet/sd865/mine.txt"])
         self.assertEqual(os.listdir(self.path("out", "tiny_resnet")), ["sd865"])
+
+    def test_devices_by_the_names_that_people_know(self):
+        names = ["Snapdragon 855", "Pixel 7", "SM8250"]
+        self.models(["tiny_resnet.onnx"], names, options=["--strategy=cpu"])
+        result = self.matrix()
+        self.assertEqual([entry["device"] for entry in self.manifest()], ["sd855", "tensor_g2", "sd865"])
+        self.assertIn("codl-matrix: note: the profile of Pixel 7 is tensor_g2\n", result.stderr)
+        self.matrix("--only=tiny_resnet:Pixel 7")
+        self.assertEqual([entry["device"] for entry in self.manifest()], ["tensor_g2"])
+        for device, answer in (("Pixel 8", 'found "Pixel 8", which has no profile; others have, like '), ("sd885", "sd855"),
+                               ("snapdargon 855", "(did you mean Snapdragon 855 (sd855)?)"), ("SM8150", "sd855 twice for tiny_resnet")):
+            with self.subTest(device):
+                self.models(["tiny_resnet.onnx"], ["sd855", device])
+                self.assertRegex(self.matrix(code=1).stderr, rf"\Acodl-matrix: (note: .*\ncodl-matrix: )?error: .*/models.json: .*{re.escape(answer)}")
+
+    def test_the_reason_of_no_gain_stands_beside_it(self):
+        self.models(["tiny_resnet.onnx"], ["sd855"], options=["--search-budget=100"])
+        line = self.matrix().stdout
+        with open(self.path("out", "tiny_resnet", "sd855", "report.json")) as file:
+            reason = json.load(file)["variants"][0]["one_processor_reason"]
+        self.assertRegex(line, rf"times as fast: 1\.00 as CPU, [0-9.]+ as GPU \(not both processors: {re.escape(reason)}\)  memory")
+        self.assertEqual(self.manifest()[0]["one_processor_reason"], reason)
+        self.models(["tiny_resnet.onnx"], ["sd855"], options=["--strategy=cpu"])
+        self.assertIn("(not both processors: the options ask for CPU alone)", self.matrix().stdout)
+        self.models(["tiny_resnet.onnx"], ["sd855"], options=["--place=*=split:h:0.5"])
+        self.assertNotIn("not both processors", self.matrix().stdout)
+
+    def test_files_of_another_kind_and_flags_of_other_tools_are_answered(self):
+        self.models(["tiny_resnet.onnx"], ["sd855"])
+        plan = self.compile("a")
+        for path, found in ((self.path("tiny_resnet.onnx"), "an ONNX model (codlc compiles it)"), (plan, "a plan (codl-run runs it, codl-diff compares two)"),
+                            (self.write("latin.json", b'{"models": "\xe9"}'), "no text")):
+            self.assertEqual(self.matrix(path=path, code=1).stderr, f"codl-matrix: error: {path}: expected JSON with models and devices, found {found}\n")
+        shutil.copy(self.path("models.json"), self.path("list.onnx"))
+        self.models(["list.onnx"], ["sd855"])
+        self.assertIn("list.onnx: expected an ONNX model, found JSON (codl-matrix reads lists of models, ", self.matrix(code=1).stderr)
+        for flag, hint in (("--device=sd855", "(here: devices in MODELS.json)"), ("--output_dir=x", "(here: --out-dir=DIR)"),
+                           ("--jbos=3", "(did you mean --jobs?)"), ("--strategy=cpu", "(codlc's flags are options in MODELS.json)"),
+                           ("--fp16", "(codlc's flags are options in MODELS.json: --precision=fp16)")):
+            with self.subTest(flag):
+                self.assertEqual(self.matrix(flag, code=1).stderr, "codl-matrix: error: command line: expected a flag that --help lists, found "
+                                 f"'{flag.split('=')[0]}' {hint}\n")
+        self.assertIn("found 'more'", self.matrix("more", code=1).stderr)
 
     def test_folders_may_have_a_colon(self):
         self.models(["tiny_resnet.onnx"], ["sd855"])

@@ -1,6 +1,7 @@
 """Holds what codl-matrix and codl-diff share: messages, files, command lines. Its rules are those of
 docs/reference/command_line.md."""
 import argparse
+import difflib
 import hashlib
 import json
 import os
@@ -49,7 +50,19 @@ def stat_regular(path):
     return entry
 
 
-def read_json(path):
+def contents_of(path):
+    """Returns which other file that codl reads it is, as tools/files.h tells them apart, and the tool for it; or None."""
+    with open(path, "rb") as file:
+        begin = file.read(4)
+    if begin == b"CODL":
+        return "a plan (codl-run runs it, codl-diff compares two)"
+    if re.match(rb"\x08[\x01-\x1f]", begin):
+        return "an ONNX model (codlc compiles it)"
+    return None
+
+
+def read_json(path, expected="JSON"):
+    """`expected`: what the JSON is, for the user."""
     def object_of(pairs):
         value = {}
         for key, member in pairs:
@@ -66,7 +79,7 @@ def read_json(path):
     except OSError as error:
         fail(path, "a file that can be read", error.strerror)
     except (ValueError, RecursionError) as error:
-        fail(path, "JSON", error)
+        fail(path, expected, contents_of(path) or ("no text" if isinstance(error, UnicodeDecodeError) else error))
 
 
 # ---- names ----
@@ -204,13 +217,36 @@ def json_text(value):
 
 
 class Parser(argparse.ArgumentParser):
-    """Flags must be written out; a wrong one is an input error like any other."""
+    """Flags must be written out; a wrong one is an input error like any other, with a hint."""
 
-    def __init__(self, tool, **words):
+    def __init__(self, tool, others=None, hint_of=lambda flags, flag: None, **words):
+        """`others`: what to use in place of flags of other tools, keyed by their names, which have blanks between.
+        `hint_of(flags, flag)` may say more of a flag that is not there.
+        """
         super().__init__(prog=tool, allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter, **words)
+        self.others, self.hint_of = others or {}, hint_of
 
     def error(self, message):
         raise InputError(f"command line: {message} (see --help)")
+
+    def parse_args(self, *arguments):
+        flags, unknown = self.parse_known_args(*arguments)
+        for word in unknown:
+            if word.startswith("-"):
+                fail("command line", "a flag that --help lists", f"'{word.split('=')[0]}'{self.hint(flags, word)}")
+        if unknown:
+            fail("command line", "no more than --help shows", f"'{unknown[0]}'")
+        return flags
+
+    def hint(self, flags, word):
+        bare = word.split("=")[0].lstrip("-").replace("_", "-")
+        for names, here in self.others.items():
+            if bare in names.split():
+                return f" (here: {here})"
+        known = [text for action in self._actions for text in action.option_strings]
+        if near := difflib.get_close_matches("--" + bare, known, 1, 0.8):
+            return f" (did you mean {near[0]}?)"
+        return f" ({hint})" if (hint := self.hint_of(flags, word)) else ""
 
 
 # Exit codes are those of the other tools.

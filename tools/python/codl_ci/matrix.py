@@ -43,6 +43,15 @@ class Compiler:
             fail(found, "codlc", result.stdout or result.stderr)
         self.version, self.plan_format = match.group(1), int(match.group(2))
 
+    def profiles_of(self, names, where):
+        """Returns the names of the profiles of devices, which codlc knows by the names that people use, too."""
+        run = subprocess.run([self.program, "--list-devices", "--device=" + ",".join(names)], capture_output=True, text=True)
+        if run.returncode != 0:
+            raise InputError(f"{where}: " + run.stderr.splitlines()[-1].removeprefix("codlc: error: --device: "))
+        for note in re.findall(r"(?m)^codlc: note: (.*)$", run.stderr):
+            say(TOOL, "note", note)
+        return dict(zip(names, (row.split()[0] for row in run.stdout.splitlines()[1:])))
+
 
 class Job:
     """Compiles one model for one device."""
@@ -75,6 +84,14 @@ def split_rule(text):
     return [re.sub(r"\\([ #\\])", r"\1", word).replace("$$", "$") for word in words]
 
 
+def one_processor_reason(report):
+    """Returns why a plan has nothing to gain over one processor alone; None if it is on both."""
+    variant = report["variants"][0]
+    if variant["name"] not in ("cpu", "gpu"):
+        return None
+    return variant.get("one_processor_reason") or f"the options ask for {variant['name'].upper()} alone"
+
+
 def facts_of(report, job, compiler):
     """Returns an entry of the manifest. Names are those of Qualcomm AI Hub's performance files where they fit."""
     variant = report["variants"][0]
@@ -93,6 +110,7 @@ def facts_of(report, job, compiler):
         "precision": report["options"]["precision"],
         "inference_time": variant["predicted_us"], "inference_time_interval": [variant["low_us"], variant["high_us"]],
         "speedup_over_cpu": variant.get("speedup_over_cpu"), "speedup_over_gpu": variant.get("speedup_over_gpu"),
+        "one_processor_reason": one_processor_reason(report),
         "throughput": round(1e6 / variant["predicted_us"], 3) if variant["predicted_us"] else 0,
         "estimated_peak_memory_range": {"min": memory["total_bytes"], "max": memory["total_bytes"]},
         "primary_compute_unit": "GPU" if variant["gpu_mac_share"] > 0.5 else "CPU",
@@ -180,7 +198,7 @@ def github_text(jobs):
 # ---- the command ----
 
 def read_models(path):
-    root = read_json(path)
+    root = read_json(path, "JSON with models and devices")
     if not isinstance(root, dict) or set(root) - {"models", "devices", "options"}:
         fail(path, "an object of models, devices and options", json.dumps(root)[:60])
     folder = os.path.dirname(path)
@@ -221,29 +239,39 @@ def read_baseline(path, limits):
         fail(path, "a manifest.json of codl-matrix", "another file")
 
 
-def jobs_of(root, path, out_dir, only):
-    folder = os.path.dirname(path)
-    jobs = []
+def device_names(root, path, compiler):
+    """Returns --device for each device of the lists: its profile's name, or path."""
+    given = [device for lists in (root, *root["models"]) for device in lists.get("devices", [])]
+    for device in given:
+        if not device or "," in device:
+            fail(f"{path}: devices", "a name of a device, or the path of a profile NAME.json", json.dumps(device)[:60])
+    files = {device: os.path.abspath(os.path.join(os.path.dirname(path), device)) for device in given if device.endswith(".json")}
+    names = sorted(set(given) - set(files))
+    return files | (compiler.profiles_of(names, f"{path}: devices") if names else {})
+
+
+def jobs_of(root, path, out_dir, only, compiler):
+    jobs = {}  # keyed by MODEL:DEVICE
     devices = {}  # keyed by the label
+    names = device_names(root, path, compiler)
+    left = set(only)
     for model in root["models"]:
-        for device in model.get("devices", root["devices"]):
-            if device.endswith(".json"):
-                device = os.path.abspath(os.path.join(folder, device))
+        for given in model.get("devices", root["devices"]):
+            device = names[given]
             job = Job(model, device, root.get("options", []) + model.get("options", []), "")
-            if not is_name(job.label) or job.label == OTHER or (not device.endswith(".json") and device != job.label):
-                fail(f"{path}: devices", f"a device's name other than '{OTHER}', or the path of a profile NAME.json", json.dumps(device)[:60])
+            if not is_name(job.label) or job.label == OTHER:
+                fail(f"{path}: devices", f"a profile NAME.json whose name is none of '{OTHER}' and can be a folder's", json.dumps(given)[:60])
             if devices.setdefault(job.label, device) != device:
                 fail(f"{path}: devices", "devices whose names differ", f"'{devices[job.label]}' and '{device}'")
             job.folder = os.path.join(out_dir, job.name, job.label)
-            if not only or f"{job.name}:{job.label}" in only:
-                jobs.append(job)
-    known = {f"{job.name}:{job.label}" for job in jobs}
-    if len(known) < len(jobs):
-        fail(path, "each device once for a model", "one twice")
-    for wanted in only:
-        if wanted not in known:
-            fail("--only", "MODEL:DEVICE of " + path, f"'{wanted}'")
-    return jobs
+            pair = f"{job.name}:{job.label}"
+            if pair in jobs:
+                fail(path, "each device once for a model", f"{job.label} twice for {job.name}")
+            jobs[pair] = job if not only or only & {pair, f"{job.name}:{given}"} else None
+            left -= {pair, f"{job.name}:{given}"}
+    for wanted in sorted(left):
+        fail("--only", "MODEL:DEVICE of " + path, f"'{wanted}'")
+    return [job for job in jobs.values() if job]
 
 
 def names_of(inputs):
@@ -296,7 +324,7 @@ def run(flags):
         fail("--fail-if", "--baseline beside a change in percent", "none")
     compiler = Compiler(flags.codlc)
     out_dir = os.path.abspath(flags.out_dir)
-    jobs = jobs_of(root, flags.models, out_dir, set(flags.only))
+    jobs = jobs_of(root, flags.models, out_dir, set(flags.only), compiler)
     if flags.ai_pack:
         check_groups(jobs)
     # Profiles that have names, and the files that models and profiles depend on, are known after codlc has read them.
@@ -362,17 +390,33 @@ def run(flags):
         failed += write_ai_pack(TOOL, flags.ai_pack, jobs, results, compiler, {label: soc for label, (soc, _) in profiles.items()})
     for entry in entries:
         if entry["job_status"] == "Passed":
+            reason = f" (not both processors: {entry['one_processor_reason']})" if entry["one_processor_reason"] else ""
             gains = [f"{entry[f'speedup_over_{name}']:.2f} as {name.upper()}" for name in ("cpu", "gpu") if entry[f"speedup_over_{name}"]]
             print(f"{entry['model']:<24} {entry['device']:<16} predicted {entry['inference_time'] / 1e3:9.2f} ms, "
-                  f"times as fast: {', '.join(gains) or 'unknown'}  memory "
+                  f"times as fast: {', '.join(gains) or 'unknown'}{reason}  memory "
                   f"{entry['memory']['total_bytes'] / 1e6:8.1f} MB  GPU {100 * entry['gpu_mac_share']:3.0f} % of MACs  "
                   f"{entry['calibration_level']}")
     return failed[0] if failed else LIMIT if faults else 0
 
 
+OTHER_FLAGS = {"device devices target soc": "devices in MODELS.json", "model onnx": "models in MODELS.json",
+               "o output output-dir outdir": "--out-dir=DIR", "threads num-threads parallel workers": "--jobs=N"}
+
+
+def codlc_hint(flags, flag):
+    """codlc's flags, and those that it has hints for, are written elsewhere."""
+    if not (codlc := shutil.which(flags.codlc)):
+        return None
+    error = subprocess.run([codlc, flag], capture_output=True, text=True).stderr
+    if "expected a flag that" not in error:
+        return "codlc's flags are options in MODELS.json"
+    here = re.search(r"\(here: (.*)\)$", error.strip())
+    return here and f"codlc's flags are options in MODELS.json: {here.group(1)}"
+
+
 def command_line():
     parser = Parser(
-        TOOL,
+        TOOL, OTHER_FLAGS, codlc_hint,
         description="Compiles models for devices: a folder each with plan, report and sums, and one manifest.json.",
         epilog="Exit codes: 0 ok, 1 the input is wrong, 2 a model is not supported, 3 a limit is not met, as codlc's.")
     beside = os.path.join(os.path.dirname(os.path.realpath(sys.argv[0])), "codlc")
