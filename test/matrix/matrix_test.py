@@ -570,16 +570,30 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         return self.path(name)
 
     def test_a_diff_tells_what_runs_elsewhere(self):
-        cpu, split = self.compile("a", "--device=sd855"), self.compile("b", "--device=sd855", "--place=*=split:h:0.5")
-        self.assertEqual(self.diff(cpu, cpu, "--fail-if=any"), "no difference\n")
-        text = self.diff(cpu, split)
-        self.assertRegex(text, r"\(Conv2d\): cpu \w+ \([0-9.]+ ms\) to cpu \w+ height \[.*\), gpu \w+ height \[")
-        self.diff(cpu, split, "--fail-if=any", code=3)
-        self.diff(split, cpu, "--fail-if=latency>+3%")
-        self.diff(cpu, split, "--fail-if=latency>+3%", code=3)
-        result = json.loads(self.diff(cpu, split, "--json"))
+        quarter, half = (self.compile(name, "--device=sd855", f"--place=*=split:h:{name}") for name in ("0.25", "0.5"))
+        self.assertEqual(self.diff(half, half, "--fail-if=any"), "no difference\n")
+        text = self.diff(quarter, half)
+        self.assertRegex(text, r"\(Conv2d\): cpu \w+ height \[.*\), gpu \w+ height \[.*\) \([0-9.]+ ms\) to cpu \w+ height \[")
+        self.diff(quarter, half, "--fail-if=any", code=3)
+        result = json.loads(self.diff(quarter, half, "--json"))
         self.assertEqual([v["name"] for v in result["variants"]], ["coexec", "cpu"])
         self.assertEqual((result["variants"][1]["changed"], result["made_from"]), ([], {}))
+
+    def test_a_diff_compares_variants_of_one_name(self):
+        cpu, split = self.compile("a", "--device=sd855", "--strategy=cpu"), self.compile("b", "--device=sd855", "--place=*=split:h:0.5")
+        gpu = self.compile("c", "--device=sd855", "--strategy=gpu", "--variants=gpu")
+        result = json.loads(self.diff(cpu, split, "--json"))
+        self.assertEqual([(v["name"], v["changed"], v["predicted_us"][0] == v["predicted_us"][1]) for v in result["variants"]], [("cpu", [], True)])
+        self.assertEqual((result["variants_removed"], result["variants_added"]), ([], ["coexec"]))
+        self.assertEqual([v["name"] for v in result["first_variants"]], ["cpu", "coexec"])
+        text = self.diff(cpu, split)
+        for line in ("variant coexec: only in B, compared with none", "variant cpu of A and of B: predicted [0-9.]+ ms, as before; .*",
+                     r"a session begins with variant cpu \([0-9.]+ ms\) in A, coexec \([0-9.]+ ms\) in B: --fail-if is about these"):
+            self.assertRegex(text, f"(?m)^{line}$")
+        self.assertIn("no variant is in both plans: nothing else is compared\n", self.diff(cpu, gpu))
+        # Limits are of what a session begins with, and say of which variants.
+        self.diff(split, cpu, "--fail-if=latency>+3%")
+        self.assertRegex(self.diff(cpu, split, "--fail-if=latency>+3%", code=3), r"found [0-9.]+ ms \(cpu in A, coexec in B\)\n\Z")
 
     def test_names_of_nodes_are_no_difference_in_what_runs_where(self):
         with open(self.path("tiny_resnet.onnx"), "rb") as file:

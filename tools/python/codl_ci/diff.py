@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-from .common import Parser, end, fail, json_text
+from .common import InputError, Parser, end, fail, json_text
 from .limits import METRICS, Limit
 
 TOOL = "codl-diff"
@@ -16,7 +16,7 @@ LIMIT = 3  # exit code
 def read_plan(dump, path):
     run = subprocess.run([dump, path, "--json"], capture_output=True, text=True)
     if run.returncode != 0:
-        fail(path, "a plan that codl-dump reads", run.stderr.strip().removeprefix("codl-dump: error: "))
+        raise InputError(run.stderr.strip().removeprefix("codl-dump: error: "))
     return json.loads(run.stdout)
 
 
@@ -73,7 +73,7 @@ def gpu_share(variant):
 
 
 def entry_of(plan):
-    """Returns the first variant's entry, as a manifest has it; memory is the arenas'."""
+    """Returns an entry as a manifest has it, of the variant that a session begins with; memory is the arenas'."""
     variant = plan["variants"][0]
     return {"inference_time": variant["predicted_us"], "memory": {"total_bytes": arena_bytes(variant)},
             "plan_bytes": plan["file_bytes"], "gpu_mac_share": gpu_share(variant)}
@@ -84,20 +84,23 @@ def compare(before, after):
              if before[key] != after[key]}
     old = {variant["name"]: variant for variant in before["variants"]}
     new = {variant["name"]: variant for variant in after["variants"]}
-    # The first session is compared whatever it is called: co-execution, or the processor that is better alone.
-    first = next(iter(new))
-    pairs = [(before["variants"][0], new[first])] + [(old[name], new[name]) for name in new if name in old and name != first]
     return {"format": "codl-diff", "format_version": 1, "made_from": facts,
             "file_bytes": [before["file_bytes"], after["file_bytes"]], "data_bytes": [before["data_bytes"], after["data_bytes"]],
             "variants_removed": sorted(set(old) - set(new)), "variants_added": sorted(set(new) - set(old)),
-            "variants": [compare_variants(*pair) for pair in pairs]}
+            "first_variants": [{key: plan["variants"][0][key] for key in ("name", "predicted_us")} for plan in (before, after)],
+            "variants": [compare_variants(old[name], new[name]) for name in new if name in old]}
 
 
 def is_changed(result):
-    return bool(result["made_from"] or result["variants_removed"] or result["variants_added"] or
+    return bool(result["made_from"] or is_first_another(result) or result["variants_removed"] or result["variants_added"] or
                 result["file_bytes"][0] != result["file_bytes"][1] or
                 any(v["changed"] or v["removed"] or v["added"] or v["predicted_us"][0] != v["predicted_us"][1] or
                     v["arena_bytes"][0] != v["arena_bytes"][1] for v in result["variants"]))
+
+
+def is_first_another(result):
+    first, other = (v["name"] for v in result["first_variants"])
+    return first != other
 
 
 def change(pair, scale, unit):
@@ -111,10 +114,15 @@ def text_of(result):
         return "no difference\n"
     lines = [f"{key}: {old} to {new}" for key, (old, new) in result["made_from"].items()]
     lines.append(f"file: {change(result['file_bytes'], 1e6, 'MB')}")
-    lines += [f"variant {name}: only before" for name in result["variants_removed"]]
-    lines += [f"variant {name}: only after" for name in result["variants_added"]]
+    for place, key in (("A", "variants_removed"), ("B", "variants_added")):
+        lines += [f"variant {name}: only in {place}, compared with none" for name in result[key]]
+    if is_first_another(result):
+        first = [f"{v['name']} ({v['predicted_us'] / 1e3:.2f} ms)" for v in result["first_variants"]]
+        lines.append(f"a session begins with variant {first[0]} in A, {first[1]} in B: --fail-if is about these")
+    if not result["variants"]:
+        lines.append("no variant is in both plans: nothing else is compared")
     for v in result["variants"]:
-        lines.append(f"variant {v['name']}: predicted {change(v['predicted_us'], 1e3, 'ms')}; arenas {change(v['arena_bytes'], 1e6, 'MB')}")
+        lines.append(f"variant {v['name']} of A and of B: predicted {change(v['predicted_us'], 1e3, 'ms')}; arenas {change(v['arena_bytes'], 1e6, 'MB')}")
         for pair in v["changed"]:
             old, new = pair["before"], pair["after"]
             lines.append(f"  {new['node']} ({new['op']}): {', '.join(old['parts'])} ({old['predicted_us'] / 1e3:.3f} ms) to "
@@ -131,7 +139,8 @@ def run(flags):
         fail("codl-dump", "a program beside codl-diff, in PATH or --codl-dump", "none")
     before, after = read_plan(dump, flags.before), read_plan(dump, flags.after)
     result = compare(before, after)
-    faults = [fault for limit in limits if (fault := limit.fault(entry_of(after), entry_of(before)))]
+    of = " ({} in A, {} in B)".format(*(v["name"] for v in result["first_variants"])) if is_first_another(result) else ""
+    faults = [fault + of for limit in limits if (fault := limit.fault(entry_of(after), entry_of(before)))]
     if "any" in flags.fail_if and is_changed(result):
         faults.append("expected no difference (any), found some")
     result["faults"] = faults
@@ -140,15 +149,15 @@ def run(flags):
 
 
 def command_line():
-    parser = Parser(TOOL, description="What changed between two plans: where nodes run, predicted times, memory. Nodes are "
-                    "matched by what they compute and their order, not by names and numbers.",
+    parser = Parser(TOOL, {"threshold tolerance max-change": "--fail-if=LIMIT", "format output-format": "--json"}, description="What changed between two plans: where nodes run, predicted times, memory. Nodes are "
+                    "matched by what they compute and their order, not by names and numbers. A variant is compared with that of the same name.",
                     epilog="Exit codes: 0 ok, whatever changed, 1 the input is wrong, 3 a limit of --fail-if is not met.")
     beside = os.path.join(os.path.dirname(os.path.realpath(sys.argv[0])), "codl-dump")
     parser.add_argument("before", metavar="A.codl")
     parser.add_argument("after", metavar="B.codl")
     parser.add_argument("--json", action="store_true", help="JSON in place of text")
     parser.add_argument("--fail-if", metavar="LIMIT", action="append", default=[],
-                        help=f"any difference at all (any), or like latency>+3%%, of {', '.join(METRICS)}; repeatable")
+                        help=f"any difference at all (any), or like latency>+3%%, of {', '.join(METRICS)}, of the variant that a session begins with; repeatable")
     parser.add_argument("--codl-dump", metavar="FILE", default=beside if os.path.exists(beside) else "codl-dump",
                         help="the program that reads plans")
     return parser
