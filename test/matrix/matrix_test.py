@@ -279,6 +279,8 @@ class MatrixTest(WorkFolder, unittest.TestCase):
             entry = {**entries[0], "inference_time": entries[0]["inference_time"] * factor}
             self.write("base.json", json.dumps({"entries": [entry]}).encode())
             self.matrix(f"--baseline={baseline}", "--fail-if=latency>+3%", code=code)
+        self.write("base.json", json.dumps({"entries": [{**entries[0], "variant": "gpu"}]}).encode())
+        self.assertRegex(self.matrix(f"--baseline={baseline}", "--fail-if=latency<+3%", code=3).stderr, r"ms \(variant gpu before, cpu now\)\n")
         self.matrix("--fail-if=latency>+3%", code=1)
         self.matrix("--fail-if=speed>1", code=1)
         for limit, units in (("latency>3", "latency with its unit, ms or us or s,"), ("memory>64", "memory with its unit, MB or B or kB or "),
@@ -593,7 +595,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.assertIn("no variant is in both plans: nothing else is compared\n", self.diff(cpu, gpu))
         # Limits are of what a session begins with, and say of which variants.
         self.diff(split, cpu, "--fail-if=latency>+3%")
-        self.assertRegex(self.diff(cpu, split, "--fail-if=latency>+3%", code=3), r"found [0-9.]+ ms \(cpu in A, coexec in B\)\n\Z")
+        self.assertRegex(self.diff(cpu, split, "--fail-if=latency>+3%", code=3), r"found [0-9.]+ ms \(variant cpu before, coexec now\)\n\Z")
 
     def test_names_of_nodes_are_no_difference_in_what_runs_where(self):
         with open(self.path("tiny_resnet.onnx"), "rb") as file:

@@ -75,7 +75,7 @@ def gpu_share(variant):
 def entry_of(plan):
     """Returns an entry as a manifest has it, of the variant that a session begins with; memory is the arenas'."""
     variant = plan["variants"][0]
-    return {"inference_time": variant["predicted_us"], "memory": {"total_bytes": arena_bytes(variant)},
+    return {"variant": variant["name"], "inference_time": variant["predicted_us"], "memory": {"total_bytes": arena_bytes(variant)},
             "plan_bytes": plan["file_bytes"], "gpu_mac_share": gpu_share(variant)}
 
 
@@ -139,8 +139,7 @@ def run(flags):
         fail("codl-dump", "a program beside codl-diff, in PATH or --codl-dump", "none")
     before, after = read_plan(dump, flags.before), read_plan(dump, flags.after)
     result = compare(before, after)
-    of = " ({} in A, {} in B)".format(*(v["name"] for v in result["first_variants"])) if is_first_another(result) else ""
-    faults = [fault + of for limit in limits if (fault := limit.fault(entry_of(after), entry_of(before)))]
+    faults = [fault for limit in limits if (fault := limit.fault(entry_of(after), entry_of(before)))]
     if "any" in flags.fail_if and is_changed(result):
         faults.append("expected no difference (any), found some")
     result["faults"] = faults

@@ -46,5 +46,7 @@ class Limit:
         if not (found > most if self.sign == ">" else found < most):
             return None
         scale = UNITS[self.metric][self.unit]
-        return (f"expected {self.metric} {'at most' if self.sign == '>' else 'at least'} {most / scale:g} {self.unit} ({self.text}), "
-                f"found {found / scale:g} {self.unit}")
+        fault = (f"expected {self.metric} {'at most' if self.sign == '>' else 'at least'} {most / scale:g} {self.unit} ({self.text}), "
+                 f"found {found / scale:g} {self.unit}")
+        was, now = (before or {}).get("variant"), entry["variant"]
+        return fault + (f" (variant {was} before, {now} now)" if self.is_change and was not in (None, now) else "")

@@ -107,7 +107,7 @@ def facts_of(report, job, compiler):
     return {
         "model": job.name, "device": job.label, "job_status": "Passed", "options": job.options,
         "codlc_version": compiler.version, "plan_format": compiler.plan_format,
-        "precision": report["options"]["precision"],
+        "precision": report["options"]["precision"], "variant": variant["name"],
         "inference_time": variant["predicted_us"], "inference_time_interval": [variant["low_us"], variant["high_us"]],
         "speedup_over_cpu": variant.get("speedup_over_cpu"), "speedup_over_gpu": variant.get("speedup_over_gpu"),
         "one_processor_reason": one_processor_reason(report),
