@@ -457,10 +457,10 @@ int codl_bench(const std::vector<std::string>& arguments) {
          "clock"}}}};
   if (!parse_plan_flags(std::move(own), arguments, &flags.plan)) return 0;
   check_flags(flags);
-
   Report report;
   Plan plan;
-  check_variant(open_plan(flags.plan, CODL_VERIFY_ALL), flags.plan);
+  check_variant(open_plan(flags.plan, CODL_VERIFY_ALL), flags.plan,
+                flags.compares_variants || flags.is_adaptive);
   report.open_us = time_us([&] { plan = open_plan(flags.plan, CODL_VERIFY_STRUCTURE); });
   std::vector<Tensor> input_tensors = inputs_of(plan, flags.plan);
   std::vector<Tensor> output_tensors = empty_outputs(plan);

@@ -37,12 +37,6 @@ double run_us(Session& session, const std::vector<codl_buffer_t>& inputs,
   return taken.count();
 }
 
-bool has_gpu_variant(const Plan& plan) {
-  for (size_t i = 0; i < plan.variant_count(); ++i)
-    if (plan.variant(i).needs_gpu != 0) return true;
-  return false;
-}
-
 struct Running {
   VariantTimes times;
   Session session;

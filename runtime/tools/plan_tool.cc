@@ -127,6 +127,35 @@ void check_tests_gpu(const codl_session_info_t& info, const PlanFlags& flags) {
                       (reason.empty() ? ", which has none" : " (" + reason + ")"));
 }
 
+// Returns the variant that the flags name; see check_variant().
+codl_variant_info_t named_variant(const Plan& plan, const PlanFlags& flags) {
+  std::string known;
+  for (size_t i = 0; i < plan.variant_count(); ++i) {
+    const codl_variant_info_t variant = plan.variant(i);
+    if (flags.variant.empty() || flags.variant == variant.name) return variant;
+    known += (i > 0 ? " or " : "") + std::string(variant.name);
+  }
+  const codl_variant_info_t first = plan.variant(0);
+  if (flags.variant != kCoexec) fail_input("--variant", known, flags.variant);
+  if (!flags.require_variant)  // its refusal says more
+    print_message(
+        flags.tool, Severity::Note,
+        std::string("the plan has no variant coexec: its first, ") + first.name + ", runs");
+  return first;
+}
+
+// Returns "--opencl-platform, --gpu-cores": those that only GPU steps obey.
+std::string given_gpu_flags(const PlanFlags& flags) {
+  const std::pair<const char*, bool> all[] = {{"--opencl-platform", !flags.opencl_platform.empty()},
+                                              {"--opencl-device", !flags.opencl_device.empty()},
+                                              {"--gpu-cores", !flags.gpu_cores.empty()},
+                                              {"--program-cache", !flags.program_cache.empty()}};
+  std::string given;
+  for (const auto& [name, is_given] : all)
+    if (is_given) given += (given.empty() ? "" : ", ") + std::string(name);
+  return given;
+}
+
 const char* text_or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
 Tensor tensor_of(const codl_tensor_info_t& info) {
@@ -233,18 +262,22 @@ Plan open_plan(const PlanFlags& flags, codl_verify_t verify) {
   return std::move(*plan);
 }
 
-void check_variant(const Plan& plan, const PlanFlags& flags) {
-  std::string known;
-  for (size_t i = 0; i < plan.variant_count(); ++i) {
-    const char* name = plan.variant(i).name;
-    if (flags.variant.empty() || flags.variant == name) return;
-    known += (i > 0 ? " or " : "") + std::string(name);
-  }
-  if (flags.variant != kCoexec) fail_input("--variant", known, flags.variant);
-  if (flags.require_variant) return;  // its refusal says more
+bool has_gpu_variant(const Plan& plan) {
+  for (size_t i = 0; i < plan.variant_count(); ++i)
+    if (plan.variant(i).needs_gpu != 0) return true;
+  return false;
+}
+
+void check_variant(const Plan& plan, const PlanFlags& flags, bool runs_all) {
+  const codl_variant_info_t variant = named_variant(plan, flags);
+  const bool uses_gpu = runs_all ? has_gpu_variant(plan) : variant.needs_gpu != 0;
+  const std::string idle = given_gpu_flags(flags);
+  if (uses_gpu || idle.empty() || !test_of_gpu(flags).empty()) return;
   print_message(
       flags.tool, Severity::Note,
-      std::string("the plan has no variant coexec: its first, ") + plan.variant(0).name + ", runs");
+      idle + ": no effect, because " +
+          (runs_all ? "no variant has" : std::string("variant ") + variant.name + " has no") +
+          " GPU steps");
 }
 
 Session create_session(const Plan& plan, const PlanFlags& flags, bool record_timeline) {

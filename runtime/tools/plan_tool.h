@@ -48,9 +48,6 @@ struct Tensor {
   bool is_random = false;  // an input that no file was given for
 };
 
-// Returns the exit code that tells a tool's caller about a status of libcodl.
-ExitCode exit_code_of(codl_status_t status);
-
 // Returns libcodl's version for --version: "0.1.0 (plan format 3)".
 std::string runtime_version();
 
@@ -60,9 +57,12 @@ bool parse_plan_flags(CommandLine own, const std::vector<std::string>& arguments
 
 Plan open_plan(const PlanFlags& flags, codl_verify_t verify);
 
+bool has_gpu_variant(const Plan& plan);
+
 // An input error if the plan has no such variant. The name coexec means the first variant of a plan
-// that has none; a note says so.
-void check_variant(const Plan& plan, const PlanFlags& flags);
+// that has none; a note says so. Another one names flags that choose a GPU where no step needs one,
+// in the variant or, if `runs_all`, in any, unless create_session() refuses them.
+void check_variant(const Plan& plan, const PlanFlags& flags, bool runs_all = false);
 
 // An input error if flags ask for what only a session with GPU steps can show (test_of_gpu()) and
 // it has none; Unsupported if the machine is why it has none.

@@ -796,7 +796,6 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         for tool, more in (("codl-run", []), ("codl-bench", ["--num-runs=1"])):
             told = run(tool, cpu, "--variant=coexec", *more)
             self.assertEqual((told.returncode, told.stderr), (0, f"{tool}: note: the plan has no variant coexec: its first, cpu, runs\n"))
-        self.run_ok("codl-run", cpu, "--opencl-platform=Qualcomm")
         self.run_ok("codl-bench", both, "--all-variants", "--rounds=1", "--num-runs=1", "--check-every=1")
 
     def test_measurements_of_another_device_are_refused(self):
@@ -896,6 +895,22 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                 self.expect_error(1, run("codlc", MODEL, f"--variants={given}", "-o", self.path("no.codl")), "--variants",
                                   *texts)
                 self.assertFalse(os.path.exists(self.path("no.codl")))
+
+    def test_flags_that_choose_a_gpu_say_so_where_none_computes(self):
+        cpu = self.compile("--strategy=cpu", "--variants=cpu", name="cpu.codl")
+        both = self.compile(*MODES["h"])
+        flags = ["--opencl-platform=Qualcomm", "--opencl-device=Adreno", "--gpu-cores=0", f"--program-cache={self.path('programs')}"]
+        names = ", ".join(flag.partition("=")[0] for flag in flags)
+        for tool, *more in (("codl-run",), ("codl-bench", "--num-runs=1"), ("codl-bench", "--num-runs=1", "--all-variants"),
+                            ("codl-bench", "--num-runs=1", "--adaptive")):
+            runs_all = more[1:] != []
+            with self.subTest(tool=tool, more=more):
+                told = run(tool, cpu, *more, *flags)
+                self.assertEqual((told.returncode, told.stderr), (0, f"{tool}: note: {names}: no effect, because "
+                                 f"{'no variant has' if runs_all else 'variant cpu has no'} GPU steps\n"))
+                self.assertEqual(run(tool, cpu, *more).stderr, "")
+                self.assertEqual("" if runs_all else f"{tool}: note: --gpu-cores: no effect, because variant cpu has no GPU steps\n",
+                                 run(tool, both, *more, *([] if runs_all else ["--variant=cpu"]), "--gpu-cores=0").stderr)
 
     def test_devices_by_the_names_that_people_know(self):
         for name, profile in (("Snapdragon 8 Gen 2", "sd8gen2"), ("SM8150", "sd855"), ("Pixel 7", "tensor_g2")):
