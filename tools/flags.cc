@@ -12,6 +12,7 @@
 
 #include "tools/files.h"
 #include "tools/help.h"
+#include "tools/other_names.h"
 #include "tools/tool_error.h"
 
 namespace codl::tools {
@@ -105,22 +106,21 @@ bool is_spelling(const Flag& flag, std::string_view text) {
   return std::find(all.begin(), all.end(), text) != all.end();
 }
 
-// Turns "--input_shape" into "input-shape".
+// Turns "--input_Shape" into "input-shape".
 std::string bare(std::string name) {
   name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
-  std::replace(name.begin(), name.end(), '_', '-');
+  for (char& c : name)
+    if (c == '_')
+      c = '-';
+    else if (c >= 'A' && c <= 'Z')
+      c = static_cast<char>(c - 'A' + 'a');
   return name;
-}
-
-// True if `word` is one of `words`, which have blanks between.
-bool is_among(const std::string& word, const std::string& words) {
-  return !word.empty() && (" " + words + " ").find(" " + word + " ") != std::string::npos;
 }
 
 class Parser {
  public:
   explicit Parser(const CommandLine& command_line)
-      : flags_(all_flags(command_line)), others_(command_line.others) {}
+      : flags_(all_flags(command_line)), tool_(command_line.tool) {}
 
   std::vector<std::string> parse(const std::vector<std::string>& arguments) {
     std::vector<std::string> operands;
@@ -169,18 +169,21 @@ class Parser {
       if (is_spelling(*flag, given)) return *flag;
       known.push_back("--" + flag->name);
     }
-    for (const OtherName& other : others_)
-      if (is_among(bare(given), other.names))
-        fail_input("command line", "a flag that --help-all lists",
-                   quoted(given) + " (here: " + other.here + ")");
-    // The likeliest slip is one dash before a long name.
-    const std::string doubled = given.compare(0, 2, "--") == 0 ? given : "-" + given;
-    fail_input("command line", "a flag that --help-all lists",
-               quoted(given) + suggestion(doubled, known));
+    fail_input("command line", "a flag that --help-all lists", quoted(given) + hint(given, known));
+  }
+
+  // Returns what was likely meant, in brackets: the flag with other dashes or letters, what does
+  // here what other tools call so, the nearest of the known ones, or "".
+  std::string hint(const std::string& given, const std::vector<std::string>& known) const {
+    const std::string name = bare(given);
+    if (std::find(known.begin(), known.end(), "--" + name) == known.end())
+      if (const std::string here = flag_here(name, tool_); !here.empty())
+        return " (here: " + here + ")";
+    return suggestion("--" + name, known);
   }
 
   std::vector<const Flag*> flags_;
-  const std::vector<OtherName>& others_;
+  const std::string& tool_;
   std::set<const Flag*> given_;
 };
 

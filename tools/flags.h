@@ -51,13 +51,6 @@ struct Example {
   std::string what;  // says what the command does
 };
 
-// Lists names that other tools use, and the flag of this one. The error about an unknown flag of
-// such a name shows it.
-struct OtherName {
-  std::string names;  // "fp16 half", without dashes
-  std::string here;   // "--precision=fp16"
-};
-
 struct CommandLine {
   std::string tool;                // "codl-run"
   std::string version;             // --version shows it after the tool's name
@@ -66,7 +59,6 @@ struct CommandLine {
   std::vector<Example> examples = {};
   std::vector<FlagGroup> groups = {};  // --help, --help-all and --version are added
   std::string exit_codes = {};
-  std::vector<OtherName> others = {};
 };
 
 // Returns every flag of every group, in order; they are borrowed.
@@ -94,8 +86,9 @@ std::vector<std::string> expand_response_files(const std::vector<std::string>& a
 // errors.
 std::vector<std::string> split_arguments(std::string_view text, const std::string& where);
 
-// Expands response files and reads every flag, in order. Input errors: an unknown flag, with this
-// tool's name for it or the nearest one; a flag given twice; a missing, superfluous or wrong value.
+// Expands response files and reads every flag, in order. Input errors: an unknown flag, with what
+// does it here (tools/other_names.h) or the nearest one; a flag given twice; a missing, superfluous
+// or wrong value.
 Arguments parse_command_line(const CommandLine& command_line,
                              const std::vector<std::string>& arguments,
                              const ReadResponseFile& read = read_response_file);

@@ -267,29 +267,6 @@ tools::FlagGroup inspection_flags(CodlcFlags* flags) {
             "leave a pass out that only makes the network faster, to see what it gains"}}};
 }
 
-// Flags of other compilers and runtimes, for suggestions.
-std::vector<tools::OtherName> other_names() {
-  return {
-      {"fp16 half float16 use-fp16 enable-fp16", "--precision=fp16"},
-      {"quantize quantise quant int8 uint8 bits",
-       "quantise the ONNX model before, as with onnxruntime.quantization; codlc reads 8-bit "
-       "models"},
-      {"threads num-threads nthreads intra-op-threads",
-       "--num-threads of codl-run and codl-bench; a plan is for as many as the profile has"},
-      {"shape shapes input-shapes inputshape minshapes optshapes override-input-shapes "
-       "overwrite-input-shape",
-       "--input-shape=NAME:DIMS, like input:1x3x224x224"},
-      {"batch batch-size", "--input-shape=NAME:DIMS, whose first dim the batch mostly is"},
-      {"target soc chip chipset platform backend march arch", "--device=NAME, of --list-devices"},
-      {"gpu use-gpu cuda opencl vulkan", "--strategy=gpu, or --variants=gpu beside others"},
-      {"cpu use-cpu", "--strategy=cpu"},
-      {"out output-file save save-engine", "-o FILE"},
-      {"output-dir outdir", "--out-dir=DIR"},
-      {"model onnx input input-model", "MODEL.onnx without a flag"},
-      {"optimize opt optimization-level", "nothing: all passes run; --skip-pass leaves one out"},
-      {"prune-ratio sparsity", "--prune=RATIO"}};
-}
-
 }  // namespace
 
 std::vector<std::string> pass_names() {
@@ -312,7 +289,6 @@ tools::CommandLine command_line_of(CodlcFlags* flags) {
   line.exit_codes =
       "0 ok, 1 wrong input (model, profile, flag), 2 not supported, 3 a limit cannot be met, 70 "
       "internal error";
-  line.others = other_names();
   line.groups = {model_flags(flags),     device_flags(flags), output_flags(flags),
                  placement_flags(flags), limit_flags(flags),  kernel_flags(flags),
                  shrink_flags(flags),    report_flags(flags), inspection_flags(flags)};

@@ -219,21 +219,6 @@ bool parse_plan_flags(CommandLine own, const std::vector<std::string>& arguments
   own.exit_codes =
       "0 ok, 1 the input is wrong (plan, tensor, flag), 2 valid but not supported here, 70 "
       "internal or device error";
-  own.others = {
-      {"fp16 half float16 precision use-fp16", "codlc --precision=fp16, when the plan is made"},
-      {"threads nthreads intra-op-threads", "--num-threads=N"},
-      {"gpu use-gpu opencl", "--variant=gpu, of a plan made with codlc --variants=...,gpu"},
-      {"cpu use-cpu", "--variant=cpu"},
-      {"device target backend", "codlc --device=NAME, when the plan is made; --opencl-device=TEXT"},
-      {"shape shapes input-shape input-shapes",
-       "codlc --input-shape=NAME:DIMS, when the plan is made"},
-      {"runs iterations repeat repeats loop-count loops", "codl-bench --num-runs=N"},
-      {"warmup warmups warm-up", "codl-bench --warmup-runs=N"},
-      {"affinity cores", "--cpu-cores=LIST"},
-      {"inputs input-file", "--input=NAME=FILE.npy"},
-      {"out", "-o FILE, of the report; codl-run --output-dir=DIR, of outputs"},
-      {"model plan graph", "PLAN without a flag"},
-      {"profile profiling", "codl-bench --steps, or --trace=FILE"}};
   for (FlagGroup& group : shared_groups(flags)) own.groups.push_back(std::move(group));
   const Arguments parsed = parse_command_line(own, arguments);
   if (parsed.answer) {
