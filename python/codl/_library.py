@@ -10,6 +10,7 @@ import numpy
 
 from ._tools import HERE
 
+INVALID_ARGUMENT = 1  # a codl_status_t
 MAX_RANK = 8
 # CODL_FLOAT32 ...; bfloat16 has no numpy type and is shown as its 16 bits.
 ALL_VARIANTS = ctypes.c_size_t(-1).value
@@ -103,7 +104,8 @@ def version():
 def check(status, diag=None, where=""):
     if status != 0:
         text = diag.message.decode(errors="replace") if diag is not None else ""
-        raise CodlError(where + (text or LIBRARY.codl_status_text(status).decode()), status)
+        text = text or LIBRARY.codl_status_text(status).decode()
+        raise CodlError(text if text.startswith(where) else where + text, status)
 
 
 class Tensor:
@@ -130,11 +132,14 @@ class Session:
                                  thread_count=threads, require_variant=int(requires_variant), variant_count=ALL_VARIANTS if adapts else 0)
         check(LIBRARY.codl_session_create(self._plan, ctypes.byref(options), ctypes.byref(self._session), ctypes.byref(diag)),
               diag, f"{path}: ")
+        info = self._info()
+        if requires_variant and variant in (None, "coexec") and not info.opencl_device:
+            raise CodlError(f"{path}: requires_variant: expected a variant with GPU steps, found {self.variant}, which has none",
+                            INVALID_ARGUMENT)
         self._run, self._runner = LIBRARY.codl_session_run, self._session
         if adapts:
             check(POLICY_LIBRARY.codl_policy_create(self._session, ctypes.byref(self._policy), ctypes.byref(diag)), diag, f"{path}: ")
             self._run, self._runner = POLICY_LIBRARY.codl_policy_run, self._policy
-        info = self._info()
         self.fallback_reason, self.device = (
             text.decode(errors="replace") for text in (info.fallback_reason, info.opencl_device))
 

@@ -94,7 +94,15 @@ class WheelTest(unittest.TestCase):
             error = text_of(codl.CodlError, lambda: codl.compile("missing.onnx"))
             assert str(error).startswith("codlc: error: missing.onnx: expected ") and error.exit_code == 1, error
             error = text_of(codl.CodlError, lambda: codl.load({MODEL!r}))
-            assert "tiny_resnet.onnx: " in str(error), error
+            assert str(error) == {MODEL!r} + ": expected a plan, found an ONNX model (codlc makes a plan of it)", error
+            flags = "options: expected a list of codlc's flags, like ['--precision=fp16'], found "
+            for options in ("--precision=fp16", {{"precision": "fp16"}}, 3, None):
+                error = text_of(TypeError, lambda: codl.compile({MODEL!r}, options=options))
+                assert str(error) == flags + repr(options), error
+            assert str(text_of(TypeError, lambda: codl.compile({MODEL!r}, options=["--quiet", 3]))) == flags + "3"
+            for wrong in ({{"variant": 1}}, {{"threads": "2"}}, {{"requires_variant": "yes"}}, {{"adapts": 1}}):
+                name, = wrong
+                assert str(text_of(TypeError, lambda: codl.load("net.codl", **wrong))).startswith(name + ": expected ")
             session = codl.load(codl.compile({MODEL!r}, output="net.codl"))
             assert "expected input: float32[1, 3, 64, 64], found float64" in str(
                 text_of(TypeError, lambda: session.run({{"input": numpy.ones((1, 3, 64, 64))}})))
@@ -108,6 +116,23 @@ class WheelTest(unittest.TestCase):
             assert codl.__version__ == codl.version()
             text_of(ValueError, lambda: session.run({{"input": numpy.ones((1, 3, 64, 64), "f4"), "other": None}}))
             assert "expected outputs [" in str(text_of(ValueError, lambda: session.run({{"input": array}}, {{"typo": array}})))
+        """)
+
+    def test_a_gpu_that_is_required_runs_something(self):
+        self.python(f"""
+            import codl
+            plan = codl.compile({MODEL!r}, output="cpu.codl", options=["--strategy=cpu", "--variants=cpu"])
+            for variant in (None, "coexec"):
+                try:
+                    codl.load(plan, variant=variant, requires_variant=True)
+                except codl.CodlError as error:
+                    assert str(error) == ("cpu.codl: requires_variant: expected a variant with GPU steps, found cpu, "
+                                          "which has none"), error
+                else:
+                    raise AssertionError("a plan without GPU steps passed")
+            assert codl.load(plan, variant="cpu", requires_variant=True).device == ""
+            both = codl.compile({MODEL!r}, output="gpu.codl", options=["--strategy=gpu"])
+            assert codl.load(both, requires_variant=True).device
         """)
 
     def test_the_tools_are_on_the_path(self):
