@@ -14,6 +14,7 @@
 #include "compiler/simulate/timing/plan_times.h"
 #include "compiler/simulate/timing/simulate.h"
 #include "compiler/support/error.h"
+#include "schema/plan_layout.h"
 
 namespace codl::compiler {
 namespace {
@@ -158,7 +159,31 @@ class PlanJudge {
   int64_t surest_score_ = INT64_MAX;
 };
 
+// Whether the CPU computes a node of the network itself, beside conversions.
+bool has_cpu_work(const ir::Graph& graph, const PartitionPlan& plan) {
+  return llvm::any_of(plan.node_partitions, [&](const NodePartition& node_partition) {
+    return node_partition.part_on(Processor::Cpu) != nullptr &&
+           graph.node(node_partition.node).op != OpKind::Convert;
+  });
+}
+
+// The strategy's name; for a plan of the search, or one of `cpu` whose places are on the GPU, that
+// of the processors which compute it.
+std::string name_of(const ir::Graph& graph, const PartitionOptions& options,
+                    const PartitionPlan& plan) {
+  const bool has_places = options.strategy == "cpu" && uses_gpu(plan);
+  if (!options.is_optimal() && !has_places) return options.strategy;
+  if (!uses_gpu(plan)) return "cpu";
+  return has_cpu_work(graph, plan) ? kCoexecVariant : "gpu";
+}
+
 }  // namespace
+
+bool uses_gpu(const PartitionPlan& plan) {
+  return llvm::any_of(plan.node_partitions, [](const NodePartition& node_partition) {
+    return node_partition.part_on(Processor::Gpu) != nullptr;
+  });
+}
 
 llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
                                            const LatencyPredictor& predictor, Precision precision,
@@ -232,7 +257,7 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
     CODL_ASSIGN_OR_RETURN(plan, partition(graph, predictor, options));
     optimum.plan = std::move(plan);
   }
-  const std::string name = options.is_optimal() ? "coexec" : options.strategy;
+  const std::string name = name_of(graph, options, optimum.plan);
   return finish_candidate(graph, predictor, precision, options.limits, std::move(optimum), name);
 }
 

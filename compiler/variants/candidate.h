@@ -63,10 +63,13 @@ struct Candidate {
   std::optional<WeightChoice> weights = {};  // nothing: it has those of any size
 };
 
+bool uses_gpu(const PartitionPlan& plan);
+
 // Candidates of one strategy, or of the search where that is `optimal`, which judges at most
-// options.search_budget plans. The schedule has the name "coexec", or the strategy's. Errors: Input
-// (a place or a split that is not possible), Unsupported, Internal. A limit that is not met is
-// none: see check_limits().
+// options.search_budget plans. The schedule has the strategy's name; with `optimal`, and with `cpu`
+// if options place nodes on the GPU, it is "cpu" if nothing is on the GPU, "gpu" if nothing but
+// conversions is on the CPU, else "coexec". Errors: Input (a place or a split that is not
+// possible), Unsupported, Internal. A limit that is not met is none: see check_limits().
 llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
                                          Precision precision, const PartitionOptions& options,
                                          const SearchStart& start = {});

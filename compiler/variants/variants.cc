@@ -33,12 +33,6 @@ constexpr double kMinGain = 0.005;
 // A search compares plans with a rival in this many draws.
 constexpr size_t kDrawsOfSearch = 40;
 
-bool uses_gpu(const Candidate& variant) {
-  return llvm::any_of(variant.partition.node_partitions, [](const NodePartition& node_partition) {
-    return node_partition.part_on(Processor::Gpu) != nullptr;
-  });
-}
-
 // Takes, of the draws, each fifth by how a plan stands to its rival in them: of plans like that one
 // they say what all draws do, which those drawn first may not.
 Rival::InDraws some_of(const Rival::InDraws& rival, llvm::ArrayRef<double> plan_us) {
@@ -278,9 +272,10 @@ llvm::Expected<MadeVariant> VariantMaker::make_first() {
   CODL_ASSIGN_OR_RETURN(
       found, search(alone ? &*alone : nullptr, options_.search_budget - budget_of_reason()));
   MadeVariant first{std::move(found.candidate)};
+  const bool is_of_one = options_.is_optimal() ? first.candidate.schedule.name != kCoexecVariant
+                                               : !uses_gpu(first.candidate.partition);
   std::string doubt;
-  if (alone) {
-    if (found.sure_share >= kSureShare) return first;
+  if (alone && found.sure_share < kSureShare) {
     const Candidate& single = *alone->candidate;
     if (first.candidate.schedule.predicted_us < single.schedule.predicted_us)
       doubt =
@@ -294,12 +289,8 @@ llvm::Expected<MadeVariant> VariantMaker::make_first() {
     const uint32_t evaluations = first.candidate.evaluations;
     first.candidate = single;
     first.candidate.evaluations = evaluations;
-  } else if (uses_gpu(first.candidate)) {
-    // --place has nodes on the GPU.
-    if (options_.strategy == "cpu") first.candidate.schedule.name = kCoexecVariant;
+  } else if (!is_of_one) {
     return first;
-  } else if (options_.is_optimal()) {
-    first.candidate.schedule.name = "cpu";
   }
   CODL_ASSIGN_OR_RETURN(why, why_not_both(first.candidate, std::move(doubt)));
   first.one_processor_reason = std::move(why);

@@ -59,10 +59,10 @@ class VariantMaker {
   VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor, Precision precision,
                const PartitionOptions& options);
 
-  // A Coexec variant has the name of the options' strategy. With `optimal` that is "coexec" if the
-  // GPU computes; if the search kept or found the plan of one processor alone, the variant has that
-  // one's name. Limits are reported, not enforced: see expect_limits(). Errors: those of
-  // make_candidate(), and Input if a variant asks for a GPU and there is none.
+  // A Coexec variant has the name that make_candidate() gives it: if the search kept or found the
+  // plan of one processor alone, that one's. Limits are reported, not enforced: see
+  // expect_limits(). Errors: those of make_candidate(), and Input if a variant asks for a GPU and
+  // there is none.
   llvm::Expected<MadeVariant> make(const VariantRequest& request);
 
   // Makes all variants of a plan, `first` being made of the first request; of two of a name only

@@ -475,6 +475,15 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         self.assertRegex(said, r"\n  coexec +predicted .* GPU +[1-9]\d* % of MACs")
         self.assertRegex(said, r"\n  cpu +predicted .* GPU +0 % of MACs")
 
+    def test_a_plan_on_the_gpu_alone_is_called_gpu_whatever_it_is_the_best_of(self):
+        plan = self.path("x.codl")
+        model = os.path.join(os.path.dirname(MODEL), "selfie_segmentation.onnx")
+        said = self.run_ok("codlc", model, "--device=sd855", "--objective=energy", "--search-budget=100", "-o", plan)
+        self.assertRegex(said, r"\n  gpu +predicted .* GPU +100 % of MACs")
+        self.assertRegex(said, r"\n  gpu is the best plan found, not both processors: of .*, by --objective=energy; ")
+        self.assertNotIn("coexec", said)
+        self.assertIn("variant gpu on sd855", self.run_ok("codl-sim", plan, "--variant=coexec"))
+
     def test_what_is_wrong_of_a_value_is_told_and_no_more(self):
         self.expect_error("codlc", [MODEL, "--max-weights=x"], "expected a ratio like 1.25x, bytes like 64MiB, or none, found 'x'")
         self.expect_error("codlc", [MODEL, "--max-weights=2000000x"], "expected 0x to 1000000x, found '2000000x'")

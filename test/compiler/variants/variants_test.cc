@@ -121,6 +121,17 @@ TEST_CASE("what computes on one processor has its name, and says why") {
   CHECK(made(avoids).second.find(
             "the GPU has no kernel for any node of this network, without the ") == 0);
 
+  // The least energy, with a CPU that takes a thousand times the power of the GPU.
+  DeviceProfile thirsty = profile_of(1);
+  const auto watts = [](double value) { return Quantity{value, Origin::Assumed, ""}; };
+  thirsty.power = PowerFigures{watts(0), watts(100), watts(0.1)};
+  Maker saving(thirsty);
+  saving.options.objective = Objective::Energy;
+  CHECK(made(saving).first == "gpu");
+  CHECK(made(saving).second.find("by --objective=energy") != std::string::npos);
+  saving.options.limits.places.push_back({"b", Processor::Cpu, SplitDim::None, 0});
+  CHECK(made(saving).first == "coexec");
+
   DeviceProfile alone = profile_of(1);
   alone.has_gpu = false;
   Maker cpu(alone);
