@@ -332,10 +332,6 @@ std::string read_file(const std::string& path, uint64_t max_bytes) {
   return contents;
 }
 
-bool is_onnx(std::string_view begin) {
-  return begin.size() >= 2 && begin[0] == '\x08' && begin[1] > 0 && begin[1] < 32;
-}
-
 const std::vector<std::string>& inputs_read() { return known_files().inputs; }
 
 void note_input(const std::string& path) {

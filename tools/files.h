@@ -55,9 +55,6 @@ class InputFile {
 // Returns the whole file; an input error names the path.
 std::string read_file(const std::string& path, uint64_t max_bytes);
 
-// True if a file that begins so is an ONNX model: its first field, ir_version, is a small number.
-bool is_onnx(std::string_view begin);
-
 // Returns the paths of all inputs so far, in order.
 const std::vector<std::string>& inputs_read();
 

@@ -52,7 +52,7 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map_plan(llvm::StringRef pat
   const uint64_t head_bytes = std::min<uint64_t>(file.bytes(), sizeof(head));
   if (llvm::Error error = to_error(path, file.read(0, head_bytes, &begin))) return error;
   std::memcpy(&head, begin.data(), head_bytes);
-  if (tools::is_onnx(begin))
+  if (is_onnx(begin))
     return input_error(path, "expected a plan, found an ONNX model (codlc makes a plan of it)");
   // For a plan of another version the head does not say enough.
   if (std::memcmp(head.magic, kPlanMagic, sizeof(kPlanMagic)) == 0 &&

@@ -54,6 +54,10 @@ void describe_fault(const char* name, const PlanFault& fault, codl_diag_t* diag)
 
 codl_status_t verify(codl_plan_t& plan, const void* bytes, size_t size, int32_t level,
                      const char* name, codl_diag_t* diag) {
+  if (is_onnx({static_cast<const char*>(bytes), size})) {
+    set_diag(diag, "%s: expected a plan, found an ONNX model (codlc makes a plan of it)", name);
+    return CODL_CORRUPT_PLAN;
+  }
   PlanHead head;
   const PlanFault fault =
       verify_plan(bytes, size, level == CODL_VERIFY_ALL ? VerifyLevel::All : VerifyLevel::Structure,

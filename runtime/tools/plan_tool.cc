@@ -238,11 +238,6 @@ Plan open_plan(const PlanFlags& flags, codl_verify_t verify) {
   codl_plan_options_t options = plan_options();
   options.verify = verify;
   Result<Plan> plan = Plan::open_file(flags.plan_path.c_str(), options);
-  InputFile file;
-  std::string begin;
-  if (!plan && file.open(flags.plan_path, UINT64_MAX).ok() &&
-      file.read(0, std::min<uint64_t>(file.bytes(), 2), &begin).ok() && is_onnx(begin))
-    fail_input(flags.plan_path, "a plan", "an ONNX model (codlc makes a plan of it)");
   check(plan.status(), flags.plan_path);
   return std::move(*plan);
 }

@@ -78,6 +78,13 @@ TEST_CASE("a file that cannot be a plan is refused with its name") {
   CHECK(opened.status == CODL_CORRUPT_PLAN);
   CHECK(opened.plan == nullptr);
   CHECK(opened.diag.message == empty.path + ": head: expected at least 64 bytes, found 0");
+  std::vector<uint8_t> ir_version = {0x08, 8};
+  ir_version.resize(64);
+  const TemporaryFile model(ir_version);
+  const Opened onnx = open_file(model.path);
+  CHECK(onnx.status == CODL_CORRUPT_PLAN);
+  CHECK(onnx.diag.message ==
+        model.path + ": expected a plan, found an ONNX model (codlc makes a plan of it)");
 }
 
 TEST_CASE("every truncation of a plan file is refused") {
