@@ -1,9 +1,10 @@
 /* Preloaded by files_test.py: makes a call fail, or ends the process in it, while a tool writes a
  * file under its temporary name. CODL_TEST_FILE_FAULT: "write=ENOSPC", "fsync=EIO",
- * "rename=ENOSPC", or "CALL=KILL". */
+ * "rename=ENOSPC", or "CALL=KILL"; "pthread_create=EAGAIN": the system grants no thread. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,4 +47,11 @@ int renameat(int from_folder, const char* from, int to_folder, const char* to) {
   static int (*next)(int, const char*, int, const char*);
   if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, "renameat");
   return is_faulty("rename") ? -1 : next(from_folder, from, to_folder, to);
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*routine)(void*),
+                   void* argument) {
+  static int (*next)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, "pthread_create");
+  return is_faulty("pthread_create") ? EAGAIN : next(thread, attributes, routine, argument);
 }

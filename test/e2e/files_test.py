@@ -285,6 +285,23 @@ class FilesTest(WorkFolder, unittest.TestCase):
     def faults(self, fault):
         return {"LD_PRELOAD": self.shim, "CODL_TEST_FILE_FAULT": fault}
 
+    def test_tools_work_with_one_thread_where_the_system_grants_no_other(self):
+        digits = os.path.join(ROOT, "test", "eval", "digits")
+        images = read(os.path.join(digits, "calibration", "images.npy"))
+        folder = self.folder("calibration")
+        self.write(os.path.join(folder, "x.npy"), images[:128 + 20 * 4 * 16 * 16].replace(b"(1437, 1, 16, 16), }", b"(20, 1, 16, 16), }  "))
+        plans = []
+        for env in ({}, self.faults("pthread_create=EAGAIN")):
+            result = self.run_tool("codlc", os.path.join(digits, "digits.onnx"), "--device=host", "--strategy=cpu", "--prune=0.3",
+                                   f"--calibration={folder}", "-q", "-o", self.path("plan"), env=env)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            plans.append(read(self.path("plan")))
+        self.assertEqual(plans[0], plans[1])
+        for tool in ("codl-run", "codl-bench"):
+            result = self.run_tool(tool, self.path("plan"), "--num-threads=2", env=self.faults("pthread_create=EAGAIN"))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(b"1 CPU thread of 2 (the system grants no more)", result.stdout)
+
     def test_a_killed_run_leaves_what_was_there_and_at_most_a_temporary(self):
         def check(use, path):
             self.put_old(path)
