@@ -83,10 +83,9 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   result.plan = std::move(plan);
   if (!options.wants_report) return result;
   CODL_ASSIGN_OR_RETURN(
-      json,
-      report_json({*reported, predictor, report, savings.costs(), support, variants, schedules,
-                   options.partition, options.precision, checks, options.measured_json,
-                   options.measured_path, path, model_hash, result.plan.size()}));
+      json, report_json({*reported, predictor, report, savings.costs(), support, variants,
+                         schedules, options.partition, options.precision, checks, options.measured,
+                         options.measured_path, path, model_hash, result.plan.size()}));
   result.report_json = std::move(json);
   return result;
 }

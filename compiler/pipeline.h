@@ -12,6 +12,7 @@
 #include "compiler/report/compile_report.h"
 #include "compiler/report/printouts.h"
 #include "compiler/shrink/shrink.h"
+#include "compiler/simulate/measured/measured_steps.h"
 #include "compiler/support/large_bytes.h"
 #include "compiler/variants/variants.h"
 #include "llvm/Support/Error.h"
@@ -28,11 +29,10 @@ struct CompileOptions {
   Precision precision = Precision::Fp32;
   Printouts prints;
   ShrinkOptions shrink;
-  bool emits_onnx = false;    // CompileResult::onnx
-  bool wants_report = false;  // CompileResult::report_json
-  // The text of codl-bench --json --steps, for the report, and where it is from; empty: none.
-  std::string measured_json;
-  std::string measured_path;
+  bool emits_onnx = false;              // CompileResult::onnx
+  bool wants_report = false;            // CompileResult::report_json
+  std::vector<MeasuredSteps> measured;  // for the report; empty: none
+  std::string measured_path;            // for messages
   bool builds_plan = true;  // false: the report and the limits are all that is asked for
 };
 

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/device/device_profile.h"
 #include "compiler/support/json_reader.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -33,6 +32,28 @@ std::string plain(llvm::StringRef name) {
     else if (!llvm::StringRef(" -_.()").contains(c))
       return "";
   return text;
+}
+
+// Keeps letters and digits alone, in lower case: "Adreno (TM) 640" is "adreno640".
+std::string letters_and_digits(llvm::StringRef name) {
+  std::string text;
+  while (!name.empty()) {
+    if (name.consume_front("(TM)")) continue;
+    if (llvm::isAlnum(name.front())) text += llvm::toLower(name.front());
+    name = name.drop_front();
+  }
+  return text;
+}
+
+bool has_digit(llvm::StringRef text) { return llvm::any_of(text, llvm::isDigit); }
+
+// Returns the words up to the first with a number: "Mali-G76" of "Mali-G76 MC16". What follows a
+// comma is a detail that codl-profile adds.
+llvm::StringRef model_of(llvm::StringRef gpu_name) {
+  const llvm::StringRef name = gpu_name.split(',').first;
+  for (size_t end = name.find(' '); end < name.size(); end = name.find(' ', end + 1))
+    if (has_digit(name.take_front(end))) return name.take_front(end);
+  return name;
 }
 
 struct KnownDevice {
@@ -148,6 +169,17 @@ std::string expected_device(llvm::StringRef name) {
   return found + ", which has no profile; others have, like " +
          (others.empty() ? some_of(devices) : others) +
          "; codl-profile on the device itself makes one";
+}
+
+bool is_gpu_of(const DeviceProfile& profile, llvm::StringRef reported) {
+  if (profile.kind == DeviceKind::Template) return true;
+  const std::string found = letters_and_digits(reported);
+  std::string wanted = letters_and_digits(model_of(profile.gpu_name));
+  if (!has_digit(found)) wanted = llvm::StringRef(wanted).take_until(llvm::isDigit).str();
+  const size_t at = wanted.empty() ? std::string::npos : found.find(wanted);
+  if (at == std::string::npos) return false;
+  const size_t end = at + wanted.size();
+  return end == found.size() || !llvm::isDigit(found[end]);
 }
 
 }  // namespace codl::compiler

@@ -8,7 +8,6 @@
 #include "compiler/partition/kernel_choice.h"
 #include "compiler/partition/value_tensors.h"
 #include "compiler/report/memory_over_time.h"
-#include "compiler/simulate/measured/measured_steps.h"
 #include "compiler/simulate/timing/simulate.h"
 #include "compiler/support/hash.h"
 #include "compiler/support/version.h"
@@ -31,13 +30,7 @@ class Writer {
   const std::string& text() const { return json_.text(); }
 
   llvm::Error write() {
-    std::vector<MeasuredSteps> measured;
-    if (!plan_.measured_json.empty()) {
-      CODL_ASSIGN_OR_RETURN(
-          read, read_measured_steps(plan_.measured_json, plan_.measured_path, profile_));
-      measured = std::move(read);
-    }
-    bool is_used = measured.empty();
+    bool is_used = plan_.measured.empty();
     llvm::Error error = llvm::Error::success();
     json_.object([&] {
       json_.key("format").string("codl-report");
@@ -45,7 +38,7 @@ class Writer {
       write_made_from();
       json_.key("variants").array([&] {
         for (size_t i = 0; i < plan_.variants.size() && !error; ++i)
-          json_.object([&] { error = write_variant(i, measured, is_used); });
+          json_.object([&] { error = write_variant(i, is_used); });
       });
       json_.key("operators").array([&] { write_operators(); });
       json_.key("support");
@@ -64,7 +57,7 @@ class Writer {
     if (!is_used)
       return input_error(plan_.measured_path,
                          "expected steps of a variant of this plan, found variant \"{0}\"",
-                         measured.front().variant);
+                         plan_.measured.front().variant);
     return error;
   }
 
@@ -121,8 +114,7 @@ class Writer {
     });
   }
 
-  llvm::Error write_variant(size_t index, const std::vector<MeasuredSteps>& all_measured,
-                            bool& is_used) {
+  llvm::Error write_variant(size_t index, bool& is_used) {
     const Schedule& schedule = plan_.schedules[index];
     const CompileReport::Variant& facts = plan_.report.variants[index];
     auto queue_steps = queue_steps_of(schedule, profile_);
@@ -162,7 +154,8 @@ class Writer {
     json_.key("steps").array([&] { write_steps(schedule, *queue_steps, timeline); });
     write_memory(schedule, spans_of(schedule, *queue_steps, timeline));
     if (index == 0) json_.key("stands_on").array([&] { write_stands_on(schedule); });
-    CODL_ASSIGN_OR_RETURN(measured, measured_steps_of(all_measured, plan_.measured_path, schedule));
+    CODL_ASSIGN_OR_RETURN(measured,
+                          measured_steps_of(plan_.measured, plan_.measured_path, schedule));
     if (measured == nullptr) return llvm::Error::success();
     is_used = true;
     json_.key("measured").object([&] {

@@ -10,6 +10,7 @@
 #include "compiler/report/compile_report.h"
 #include "compiler/report/pass_savings.h"
 #include "compiler/report/support_report.h"
+#include "compiler/simulate/measured/measured_steps.h"
 
 namespace codl::compiler {
 
@@ -27,8 +28,8 @@ struct ReportedPlan {
   const PartitionOptions& asked;
   Precision precision = Precision::Fp32;
   llvm::ArrayRef<LimitCheck> limits;
-  llvm::StringRef measured_json;  // output of codl-bench --json --steps; empty: none
-  llvm::StringRef measured_path;  // for messages
+  llvm::ArrayRef<MeasuredSteps> measured;  // empty: none
+  llvm::StringRef measured_path;           // for messages
   llvm::StringRef model_path;
   llvm::StringRef model_hash;
   uint64_t plan_bytes = 0;

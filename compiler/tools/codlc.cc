@@ -170,7 +170,8 @@ llvm::Error learn(const CodlcFlags& flags, llvm::StringRef written, DeviceProfil
     CODL_ASSIGN_OR_RETURN(plan,
                           open_plan(bytes->getBufferStart(), bytes->getBufferSize(), plan_path));
     CODL_ASSIGN_OR_RETURN(text, read_input(bench_path, tools::kMaxTextBytes));
-    CODL_ASSIGN_OR_RETURN(measured, read_measured_steps(text, bench_path, profile));
+    CODL_ASSIGN_OR_RETURN(measured,
+                          read_measured_steps(text, bench_path, profile, flags.measured_on));
     if (llvm::Error error = learn_steps(plan, measured, bench_path, profile, learned)) return error;
   }
   if (learned.empty())
@@ -215,8 +216,10 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
                        "expected an ONNX model, found JSON (codl-matrix reads lists of models, "
                        "--device profiles)");
   if (!flags.measured.empty()) {
-    CODL_ASSIGN_OR_RETURN(measured, read_input(flags.measured, tools::kMaxTextBytes));
-    options.measured_json = std::move(measured);
+    CODL_ASSIGN_OR_RETURN(text, read_input(flags.measured, tools::kMaxTextBytes));
+    CODL_ASSIGN_OR_RETURN(measured,
+                          read_measured_steps(text, flags.measured, profile, flags.measured_on));
+    options.measured = std::move(measured);
     options.measured_path = flags.measured;
   }
   options.import.on_read = [&] { model->dontNeedIfMmap(); };

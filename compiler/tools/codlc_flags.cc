@@ -99,7 +99,12 @@ tools::FlagGroup device_flags(CodlcFlags* flags) {
         "predict steps by what `codl-bench PLAN --json --steps` measured there", "",
         "PLAN is an earlier plan for the device, of this network or another; add --all-variants "
         "to measure all of it. The name BENCH.json may not contain '='."}},
-      {{"jobs", integer_value<uint32_t>("N", &flags->job_count, 1, 1024, "one per core"),
+      {{"measured-on", text_value("TEXT", &flags->measured_on, "the device's own GPU"),
+        "believe --learn and --measured of a machine whose name has this text", "",
+        "The name is that of the OpenCL device that codl-bench ran on or, where the plan computes "
+        "nothing there, the CPU's architecture. Without the flag it must be the GPU of the "
+        "device's profile."},
+       {"jobs", integer_value<uint32_t>("N", &flags->job_count, 1, 1024, "one per core"),
         "compile for at most N devices at the same time", "j"}}};
 }
 
@@ -312,6 +317,8 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
                        devices_of(flags).size());
   if (!flags.measured.empty() && !has_report)
     return input_error("--measured", "expected --report beside it, found none");
+  if (!flags.measured_on.empty() && flags.learned.empty() && flags.measured.empty())
+    return input_error("--measured-on", "expected --learn or --measured beside it, found neither");
   CompileOptions options;
   options.wants_report = has_report;
   options.partition = flags.partition;

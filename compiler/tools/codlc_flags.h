@@ -34,6 +34,7 @@ struct CodlcFlags {
   std::vector<std::string> reports;  // paths that end in .html or .json
   std::string measured;              // path
   std::vector<std::string> learned;  // PLAN=BENCH.json each
+  std::string measured_on;           // part of a machine's name; empty: the device compiled for
   std::string dump;
   std::optional<std::string> explained_node;
   std::vector<std::string> skipped_passes;

@@ -31,6 +31,15 @@ namespace {
 
 constexpr char kTool[] = "codl-bench";
 
+// All that measurements of the CPU alone tell of their machine.
+#if defined(__aarch64__)
+constexpr char kCpuArchitecture[] = "aarch64";
+#elif defined(__x86_64__)
+constexpr char kCpuArchitecture[] = "x86_64";
+#else
+constexpr char kCpuArchitecture[] = "other";
+#endif
+
 constexpr int32_t kTimelineColumns = 64;  // with its margins it is narrower than a terminal's 80
 
 struct BenchFlags {
@@ -226,12 +235,12 @@ void write_queues(JsonWriter& json, const RunTimes& times) {
 }
 
 // {"plan", "plan_device", "variant", "fallback_reason", "thread_count", "wanted_thread_count",
-//  "opencl_platform", "opencl_device", "num_runs", "warmup_runs", "predicted_us", "min_us",
-//  "median_us", "p90_us", "p99_us", "probe_us" (-1: not asked for), "load_us" = "open_us" +
-//  "session_us", "program_us" (part of session_us), "first_run_us", "host_bytes", "scratch_bytes",
-//  "shared_bytes", "device_bytes", "image_bytes", "weight_bytes", "weight_copy_bytes",
-//  "table_bytes", "peak_memory_bytes" (-1: not known), "recorded_run": {"wall_us", "overlap_us",
-//  "queues":
+//  "opencl_platform", "opencl_device", "cpu_architecture", "num_runs", "warmup_runs",
+//  "predicted_us", "min_us", "median_us", "p90_us", "p99_us", "probe_us" (-1: not asked for),
+//  "load_us" = "open_us" + "session_us", "program_us" (part of session_us), "first_run_us",
+//  "host_bytes", "scratch_bytes", "shared_bytes", "device_bytes", "image_bytes", "weight_bytes",
+//  "weight_copy_bytes", "table_bytes", "peak_memory_bytes" (-1: not known), "recorded_run":
+//  {"wall_us", "overlap_us", "queues":
 //  [{"queue", "step_count", "busy_us", "idle_us"}]}, with --adaptive "switch_count",
 //  "switch_us", "variants": [{"variant", "run_count", "predicted_us", "expected_us", "slowdown"}],
 //  with --list-runs "runs": [{"variant", "start_ns", "us"}], with
@@ -242,6 +251,7 @@ std::string report_json(const BenchFlags& flags, const Report& report) {
   JsonWriter json;
   json.begin_object();
   write_session(json, flags.plan.plan_path, session);
+  json.key("cpu_architecture").string(kCpuArchitecture);
   json.key("num_runs").integer(report.num_runs);
   json.key("warmup_runs").integer(flags.warmup_runs);
   json.key("predicted_us").number(report.predicted_us);
@@ -273,9 +283,10 @@ std::string report_json(const BenchFlags& flags, const Report& report) {
   return json.text() + "\n";
 }
 
-// {"plan", "plan_device", "rounds", "num_runs" (of a variant in a round), "variants": [{"variant",
-//  "predicted_us", "median_us" (of the rounds'), "min_us", "p90_us", "p99_us", "rounds_us": [],
-//  with --steps "steps"}], "missing": [], "fastest", "predicted_fastest", "advice": []}
+// {"plan", "plan_device", "opencl_device" ("": no variant has GPU steps), "cpu_architecture",
+//  "rounds", "num_runs" (of a variant in a round), "variants": [{"variant", "predicted_us",
+//  "median_us" (of the rounds'), "min_us", "p90_us", "p99_us", "rounds_us": [], with --steps
+//  "steps"}], "missing": [], "fastest", "predicted_fastest", "advice": []}
 std::string comparison_json(const BenchFlags& flags, const Comparison& comparison,
                             const std::vector<std::vector<StepTimes>>& steps) {
   JsonWriter json;
@@ -283,6 +294,11 @@ std::string comparison_json(const BenchFlags& flags, const Comparison& compariso
   json.key("plan").string(flags.plan.plan_path);
   if (!comparison.variants.empty())
     json.key("plan_device").string(comparison.variants[0].session.plan_device);
+  std::string opencl_device;
+  for (const VariantTimes& variant : comparison.variants)
+    if (opencl_device.empty()) opencl_device = variant.session.opencl_device;
+  json.key("opencl_device").string(opencl_device);
+  json.key("cpu_architecture").string(kCpuArchitecture);
   json.key("rounds").integer(flags.rounds);
   json.key("num_runs").integer(comparison.run_count);
   json.key("variants").begin_array();

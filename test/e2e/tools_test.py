@@ -803,7 +803,9 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         other = self.compile("--device=sd855", *flags, name="sd855.codl")
         bench = self.path("sd855.json")
         self.run_ok("codl-bench", other, "--num-runs=1", "--json", "--steps", "-o", bench)
-        learn, measured = [f"--learn={other}={bench}"], [f"--report={self.path('r.json')}", f"--measured={bench}"]
+        architecture = json.loads(read(bench))["cpu_architecture"]
+        told = [f"--measured-on={architecture}"]  # all that is known where no step is on a GPU
+        learn, measured = [f"--learn={other}={bench}", *told], [f"--report={self.path('r.json')}", f"--measured={bench}", *told]
         command = ["codlc", MODEL, "-q", "-o", self.path("new.codl"), *flags]
         for device, also in (("sd855", learn), ("sd855", measured)):
             self.run_ok(*command, f"--device={device}", *also)
@@ -815,6 +817,19 @@ class ToolsTest(WorkFolder, unittest.TestCase):
             file.write('{"base": "sd855", "name": "mine"}')
         for also in (learn, measured):
             self.run_ok(*command, f"--device={self.path('mine.json')}", *also)
+        self.expect_error(1, run("codlc", MODEL, *told), "--measured-on: expected --learn or --measured beside it, found neither")
+
+    def test_measurements_of_another_machine_are_refused_unless_it_is_named(self):
+        plan = self.compile("--device=sd855", "--place=*=split:oc:0.5", name="both.codl")
+        for name, more in (("one", []), ("all", ["--all-variants", "--rounds=1"])):
+            bench = self.path(name + ".json")
+            self.run_ok("codl-bench", plan, "--num-runs=1", "--json", "--steps", "-o", bench, *more)
+            machine = json.loads(read(bench))["opencl_device"]
+            command = ["codlc", MODEL, "--device=sd855", "--strategy=cpu", "-q", "-o", self.path("new.codl"), f"--learn={plan}={bench}"]
+            self.expect_error(1, run(*command), f'{bench}: /opencl_device: expected "Adreno 640" of device sd855, or one that '
+                              f'--measured-on names, found "{machine}"')
+            self.run_ok(*command, f"--measured-on={machine}")
+            self.expect_error(1, run(*command, "--measured-on=Mali"), 'expected text that has "Mali", as --measured-on says, found ')
 
     def test_a_plan_learns_from_one_that_ran(self):
         flags = ("--device=host-pair", "--search-budget=50")

@@ -122,6 +122,7 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
             "predicted to be the fastest": lambda: self.wrong_profile("predicted to be the fastest"),
             "a factor of": lambda: self.wrong_profile("a factor of"),
             "that its profile has as a base": self.other_device,
+            "that --measured-on names": self.other_machine,
             "and what was measured are up to": lambda: self.wrong_profile("are up to"),
         }
 
@@ -282,6 +283,11 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
         plan, bench = self.plan("--device=sd855", "--strategy=cpu"), self.path("bench.json")
         self.run_tool("codl-bench", plan, "--num-runs=1", "--json", "--steps", "-o", bench, code=0)
         return self.run_tool("codlc", MODEL, "--device=sd865", f"--learn={plan}={bench}", "-o", "p", code=1)
+
+    def other_machine(self):
+        plan, bench = self.plan("--device=sd855", "--strategy=gpu"), self.path("bench.json")
+        self.run_tool("codl-bench", plan, "--num-runs=1", "--json", "--steps", "-o", bench, code=0)
+        return self.run_tool("codlc", MODEL, "--device=sd855", f"--learn={plan}={bench}", "-o", "p", code=1)
 
     # ---- the page ----
 

@@ -121,7 +121,8 @@ class Build:
         if not os.path.exists(path):
             run(self.binaries, "codlc", os.path.join(self.options.models, network + ".onnx"),
                 f"--device={self.profile}", f"--strategy={strategy}", "-q", "-o", path + ".new",
-                *(f"--learn={plan}={bench}" for plan, bench in learned))
+                *(f"--learn={plan}={bench}" for plan, bench in learned),
+                *(["--measured-on=pthread"] if learned else []))  # PoCL, whatever CPU the profile is of
             os.replace(path + ".new", path)
         return path
 

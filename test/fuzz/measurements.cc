@@ -72,7 +72,7 @@ void run(llvm::StringRef json) {
   else
     expect_plan(example, device);
 
-  auto measured = compiler::read_measured_steps(json, kPath, example.profile);
+  auto measured = compiler::read_measured_steps(json, kPath, example.profile, "");
   if (!measured) return expect_no_fault(measured.takeError());
   if (measured->empty()) return;
   claim_steps(example.plan.variants[0], measured->front());

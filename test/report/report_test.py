@@ -82,7 +82,9 @@ class ReportTest(WorkFolder, unittest.TestCase):
         self.report(*FORCED)
         bench = self.path("bench.json")
         run("codl-bench", self.plan, "--json", "--steps", "--num-runs=3", f"--variant={variant}", "-o", bench)
-        return self.report(*FORCED, f"--measured={bench}")
+        with open(bench) as file:
+            machine = json.load(file)["opencl_device"]
+        return self.report(*FORCED, f"--measured={bench}", f"--measured-on={machine}")
 
     def test_the_timeline_ends_when_the_latency_is_predicted(self):
         for flags in (FORCED, ("--device=host",), ("--device=kirin990", "--strategy=gpu"), ("--device=h200-nvidia",)):

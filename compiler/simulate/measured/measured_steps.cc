@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "compiler/device/device_names.h"
 #include "compiler/support/error.h"
 #include "compiler/support/json_reader.h"
 
@@ -29,16 +30,37 @@ MeasuredSteps read_variant(const JsonValue& value) {
   return measured;
 }
 
+// The machine that ran the steps is known by the name of its OpenCL device or, where no step was on
+// one, by its CPU's architecture, which tells only that it is no phone.
+void expect_machine(const JsonValue& root, const DeviceProfile& profile,
+                    llvm::StringRef measured_on) {
+  const JsonValue gpu = root.member("opencl_device"), cpu = root.member("cpu_architecture");
+  const bool has_gpu = !gpu.as_string().empty();
+  const JsonValue& machine = has_gpu ? gpu : cpu;
+  const std::string found = machine.as_string();
+  if (!measured_on.empty()) {
+    if (!llvm::StringRef(found).contains(measured_on))
+      machine.expected("text that has \"" + measured_on.str() + "\", as --measured-on says");
+  } else if (has_gpu && !is_gpu_of(profile, found)) {
+    machine.expected((profile.has_gpu ? '"' + profile.gpu_name + '"' : "no GPU") + " of device " +
+                     profile.name + ", or one that --measured-on names");
+  } else if (!has_gpu && profile.kind == DeviceKind::Phone && found == "x86_64") {
+    machine.expected("\"aarch64\" of phone " + profile.name + ", or one that --measured-on names");
+  }
+}
+
 }  // namespace
 
 llvm::Expected<std::vector<MeasuredSteps>> read_measured_steps(llvm::StringRef json,
                                                                llvm::StringRef path,
-                                                               const DeviceProfile& profile) {
+                                                               const DeviceProfile& profile,
+                                                               llvm::StringRef measured_on) {
   CODL_ASSIGN_OR_RETURN(document, JsonDocument::parse(json, path));
   const JsonValue root = document->root();
   const JsonValue found = root.member("plan_device");
   if (!profile.covers(found.as_string()))
     found.expected("device \"" + profile.name + "\", or one that its profile has as a base");
+  expect_machine(root, profile, measured_on);
   std::vector<MeasuredSteps> measured;
   if (!root.has_member("steps") && root.has_member("variants")) {
     root.keys();
@@ -51,7 +73,7 @@ llvm::Expected<std::vector<MeasuredSteps>> read_measured_steps(llvm::StringRef j
   return measured;
 }
 
-llvm::Expected<const MeasuredSteps*> measured_steps_of(const std::vector<MeasuredSteps>& measured,
+llvm::Expected<const MeasuredSteps*> measured_steps_of(llvm::ArrayRef<MeasuredSteps> measured,
                                                        llvm::StringRef path,
                                                        const Variant& variant) {
   for (const MeasuredSteps& of : measured) {

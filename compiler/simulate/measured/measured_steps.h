@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/device/device_profile.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "schema/plan_model.h"
@@ -33,14 +34,17 @@ struct MeasuredSteps {
   }
 };
 
-// One variant's steps, or those of --all-variants. Input error: no JSON, or not that of codl-bench,
-// or of a plan for another device than the profile is of, or stands on.
+// One variant's steps, or those of --all-variants. `measured_on`: part of the name of the machine
+// that ran them; empty: it is the profile's device. Input error: no JSON, or not that of
+// codl-bench, or of a plan for another device than the profile is of, or stands on, or of another
+// machine.
 llvm::Expected<std::vector<MeasuredSteps>> read_measured_steps(llvm::StringRef json,
                                                                llvm::StringRef path,
-                                                               const DeviceProfile& profile);
+                                                               const DeviceProfile& profile,
+                                                               llvm::StringRef measured_on);
 
 // Returns those of the variant; null if there are none. Input error: they are not of its steps.
-llvm::Expected<const MeasuredSteps*> measured_steps_of(const std::vector<MeasuredSteps>& measured,
+llvm::Expected<const MeasuredSteps*> measured_steps_of(llvm::ArrayRef<MeasuredSteps> measured,
                                                        llvm::StringRef path,
                                                        const Variant& variant);
 
