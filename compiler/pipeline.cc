@@ -60,7 +60,8 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   report.plain_loops_warning = warning(plain_loops(first.candidate.schedule));
   report.assumed_kernels_warning =
       warning(assumed_kernels(graph, predictor, options.partition.strategy != "cpu"));
-  if (llvm::Error error = print_explanation(graph, first.candidate, predictor, options.prints))
+  if (llvm::Error error = print_explanation(graph, first.candidate, predictor, options.precision,
+                                            limits, options.prints))
     return error;
   if (!options.builds_plan) return result;
 

@@ -8,7 +8,6 @@
 #include "compiler/partition/strategies/strategy.h"
 #include "compiler/partition/value_tensors.h"
 #include "compiler/schedule/schedule.h"
-#include "compiler/simulate/timing/simulate.h"
 #include "compiler/support/error.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -25,10 +24,7 @@ struct Cost {
   double waiting() const { return total - slower_processor - transfers - synchronisations; }
 };
 
-llvm::Expected<Cost> cost_of(const ir::Graph& graph, const PartitionPlan& plan,
-                             const LatencyPredictor& predictor) {
-  CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, plan, predictor, ""));
-  if (llvm::Error error = predict(schedule, predictor.profile())) return error;
+Cost cost_of(const Schedule& schedule, const TransferCosts& transfer) {
   Cost cost;
   cost.total = schedule.predicted_us;
   double queue_us[kQueueCount] = {};
@@ -39,7 +35,7 @@ llvm::Expected<Cost> cost_of(const ir::Graph& graph, const PartitionPlan& plan,
     else
       queue_us[static_cast<size_t>(step.queue)] += step.predicted_us;
     if (!step.waits.empty())
-      cost.synchronisations += predictor.transfer().synchronisation_us(0, step.queue != Queue::Cpu);
+      cost.synchronisations += transfer.synchronisation_us(0, step.queue != Queue::Cpu);
   }
   cost.slower_processor = *std::max_element(std::begin(queue_us), std::end(queue_us));
   return cost;
@@ -58,8 +54,8 @@ std::string reason(const Cost& chosen, const Cost& other) {
   // There is as much work, but more or less of it beside other work.
   if (2 * sign * most.first < std::abs(other.total - chosen.total))
     most = {other.waiting() - chosen.waiting(), "waiting"};
-  return llvm::formatv("{0} {1}{2:f1} us", most.second, most.first < 0 ? "-" : "+",
-                       std::abs(most.first));
+  return llvm::formatv("{0} {1}{2:f4} ms", most.second, most.first < 0 ? "-" : "+",
+                       std::abs(most.first) / 1e3);
 }
 
 // Counts the rows that both processors compute.
@@ -305,24 +301,27 @@ class Alternatives {
 
 }  // namespace
 
-llvm::Expected<std::string> explain_alternatives(const ir::Graph& graph, const PartitionPlan& plan,
+llvm::Expected<std::string> explain_alternatives(const ir::Graph& graph, const Candidate& chosen,
                                                  const LatencyPredictor& predictor,
+                                                 Precision precision, const PlanLimits& limits,
                                                  llvm::StringRef node) {
   const auto found =
       llvm::find_if(graph.nodes(), [&](const ir::Node& of) { return of.name == node; });
   if (found == graph.nodes().end()) return "";
   const auto id = static_cast<ir::NodeId>(found - graph.nodes().begin());
   const TensorPlacer placer(graph, predictor.profile());
-  CODL_ASSIGN_OR_RETURN(chosen, cost_of(graph, plan, predictor));
+  const Cost chosen_cost = cost_of(chosen.schedule, predictor.transfer());
   std::string text = llvm::formatv(
-      "alternatives for the node, of the whole plan:\n  chosen        {0,11:f1} us  {1}\n",
-      chosen.total, describe(graph, placer, plan, id));
-  for (const PartitionPlan& other : Alternatives(graph, placer, plan, predictor).of(id)) {
-    CODL_ASSIGN_OR_RETURN(cost, cost_of(graph, other, predictor));
-    text +=
-        llvm::formatv("  {0}{1,11:f1} {2,11:f1} us  {3}: {4}\n",
-                      cost.total < chosen.total ? "-" : "+", std::abs(cost.total - chosen.total),
-                      cost.total, describe(graph, placer, other, id), reason(chosen, cost));
+      "alternatives for the node, of the whole plan:\n  chosen        {0,11:f4} ms  {1}\n",
+      chosen_cost.total / 1e3, describe(graph, placer, chosen.partition, id));
+  for (PartitionPlan& plan : Alternatives(graph, placer, chosen.partition, predictor).of(id)) {
+    CODL_ASSIGN_OR_RETURN(other, finish_candidate(graph, predictor, precision, limits,
+                                                  {std::move(plan)}, chosen.schedule.name));
+    const Cost cost = cost_of(other.schedule, predictor.transfer());
+    text += llvm::formatv("  {0}{1,11:f4} {2,11:f4} ms  {3}: {4}\n",
+                          cost.total < chosen_cost.total ? "-" : "+",
+                          std::abs(cost.total - chosen_cost.total) / 1e3, cost.total / 1e3,
+                          describe(graph, placer, other.partition, id), reason(chosen_cost, cost));
   }
   return text;
 }

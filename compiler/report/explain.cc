@@ -16,7 +16,7 @@
 namespace codl::compiler {
 namespace {
 
-// "compute 812.0 us, l2 31.5 us": largest first, without what is less than a thousandth.
+// "compute 0.8120 ms, l2 0.0315 ms": largest first, without what is less than a thousandth.
 std::string terms_text(const TermTimes& times, const Shares& shares) {
   std::vector<std::pair<double, std::string>> terms;
   double sum_us = 0;
@@ -33,7 +33,7 @@ std::string terms_text(const TermTimes& times, const Shares& shares) {
   std::string text;
   for (const auto& [us, name] : terms)
     if (us > sum_us * 1e-3)
-      text += llvm::formatv("{0}{1} {2:f1} us", text.empty() ? "" : ", ", name, us);
+      text += llvm::formatv("{0}{1} {2:f4} ms", text.empty() ? "" : ", ", name, us / 1e3);
   return text;
 }
 
@@ -42,15 +42,15 @@ std::string kernel_text(const kernels::StepShape& step, const LatencyPredictor& 
   const double us = predictor.predict_us(step, false);
   const LearnedSteps::Correction learned = predictor.correction(step);
   std::string text =
-      llvm::formatv("{0,-30} {1,10:f1} us ({2:f1} to {3:f1})  {4}, {5}: {6}", step.kernel->symbol,
-                    us, us * std::pow(known.interval_low, learned.open),
-                    us * std::pow(known.interval_high, learned.open),
+      llvm::formatv("{0,-30} {1,10:f4} ms ({2:f4} to {3:f4})  {4}, {5}: {6}", step.kernel->symbol,
+                    us / 1e3, us * std::pow(known.interval_low, learned.open) / 1e3,
+                    us * std::pow(known.interval_high, learned.open) / 1e3,
                     kLevelNames[static_cast<size_t>(known.level)], name_of(known.origin),
                     terms_text(predictor.times(step), known.shares));
   if (!predictor.profile().learned.empty())
     text += llvm::formatv("; x {0:f3} learned", learned.factor);
   if (const double launch_us = predictor.launch_us(step); launch_us > 0)
-    text += llvm::formatv(", launch {0:f1} us", launch_us);
+    text += llvm::formatv(", launch {0:f4} ms", launch_us / 1e3);
   return text + "\n";
 }
 
@@ -70,14 +70,14 @@ std::string step_text(const Variant& variant, StepId id, const QueueStep& queue_
     kernels::OperandShape shapes[kernels::kMaxOperands];
     text += " " + kernel_text(variant.shape_of(step, shapes), predictor);
   } else {
-    text += llvm::formatv(" transfer {0:f1} us\n", predictor.step_us(variant, step)).str();
+    text += llvm::formatv(" transfer {0:f4} ms\n", predictor.step_us(variant, step) / 1e3).str();
   }
   if (!step.waits.empty()) {
     double synchronisation_us = queue_step.synchronisation_us;
     for (const QueueWait& wait : queue_step.waits)
       synchronisation_us = std::max(synchronisation_us, wait.us);
-    text += llvm::formatv("       waits for the other processor: synchronisation {0:f1} us\n",
-                          synchronisation_us);
+    text += llvm::formatv("       waits for the other processor: synchronisation {0:f4} ms\n",
+                          synchronisation_us / 1e3);
   }
   return text;
 }
@@ -85,7 +85,8 @@ std::string step_text(const Variant& variant, StepId id, const QueueStep& queue_
 }  // namespace
 
 llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& variant,
-                                    const LatencyPredictor& predictor, llvm::StringRef node) {
+                                    const DeviceProfile& profile, llvm::StringRef node) {
+  const LatencyPredictor predictor(profile, weight_mbytes(variant));  // as predict() has it
   std::vector<std::string> names;
   for (const ir::Node& known : graph.nodes()) names.push_back(known.name);
   if (!node.empty() && !llvm::is_contained(names, node))
@@ -96,7 +97,7 @@ llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& varia
     if (!step.waits.empty())
       step.synchronisation_us = predictor.transfer().synchronisation_us(0, step.queue != 0);
   std::string text =
-      llvm::formatv("variant {0}: predicted {1:f1} us\n", variant.name, variant.predicted_us);
+      llvm::formatv("variant {0}: predicted {1:f4} ms\n", variant.name, variant.predicted_us / 1e3);
   for (const ir::Node& of : graph.nodes()) {
     if (!node.empty() && of.name != node) continue;
     std::string steps;
@@ -107,7 +108,7 @@ llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& varia
     text += tools::printable(of.name) + " (" + std::string(op_info(of.op).name) + ")\n" + steps +
             "    kernels that could run all of it:\n";
     for (const Processor processor : {Processor::Cpu, Processor::Gpu})
-      if (processor == Processor::Cpu || predictor.profile().has_gpu)
+      if (processor == Processor::Cpu || profile.has_gpu)
         each_kernel({graph, of}, processor, predictor, [&](const kernels::StepShape& step) {
           text += "      " + kernel_text(step, predictor);
         });
@@ -116,11 +117,13 @@ llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& varia
 }
 
 llvm::Error print_explanation(const ir::Graph& graph, const Candidate& variant,
-                              const LatencyPredictor& predictor, const Printouts& prints) {
+                              const LatencyPredictor& predictor, Precision precision,
+                              const PlanLimits& limits, const Printouts& prints) {
   if (!prints.explained_node || prints.to == nullptr) return llvm::Error::success();
   const std::string& node = *prints.explained_node;
-  CODL_ASSIGN_OR_RETURN(text, explain(graph, variant.schedule, predictor, node));
-  CODL_ASSIGN_OR_RETURN(others, explain_alternatives(graph, variant.partition, predictor, node));
+  CODL_ASSIGN_OR_RETURN(text, explain(graph, variant.schedule, predictor.profile(), node));
+  CODL_ASSIGN_OR_RETURN(others,
+                        explain_alternatives(graph, variant, predictor, precision, limits, node));
   *prints.to << text << others;
   return llvm::Error::success();
 }

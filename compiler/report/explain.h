@@ -18,10 +18,12 @@ namespace codl::compiler {
 // time of each kernel that could run all of it. If `node` is not empty, it prints only that one.
 // Returns an Input error if the graph has no such node.
 llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& variant,
-                                    const LatencyPredictor& predictor, llvm::StringRef node);
+                                    const DeviceProfile& profile, llvm::StringRef node);
 
 // Prints that, and what else could be done with one node (alternatives.h), where it is asked for.
+// `precision` and `limits` are those that the variant was made with.
 llvm::Error print_explanation(const ir::Graph& graph, const Candidate& variant,
-                              const LatencyPredictor& predictor, const Printouts& prints);
+                              const LatencyPredictor& predictor, Precision precision,
+                              const PlanLimits& limits, const Printouts& prints);
 
 }  // namespace codl::compiler

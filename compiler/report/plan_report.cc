@@ -152,7 +152,7 @@ class Writer {
       text("power_origin", facts.power_origin);
     }
     json_.key("steps").array([&] { write_steps(schedule, *queue_steps, timeline); });
-    write_memory(schedule, spans_of(schedule, *queue_steps, timeline));
+    write_memory(schedule, step_spans(schedule, *queue_steps, timeline));
     if (index == 0) json_.key("stands_on").array([&] { write_stands_on(schedule); });
     CODL_ASSIGN_OR_RETURN(measured,
                           measured_steps_of(plan_.measured, plan_.measured_path, schedule));
@@ -187,16 +187,6 @@ class Writer {
           number("image_bytes", live.image_bytes);
         });
     });
-  }
-
-  // Indexed by step of the plan; calls of the host are not included.
-  static std::vector<Timeline::Span> spans_of(const Schedule& schedule,
-                                              llvm::ArrayRef<QueueStep> steps,
-                                              const Timeline& timeline) {
-    std::vector<Timeline::Span> spans;
-    for (size_t i = 0; i < steps.size() && spans.size() < schedule.steps.size(); ++i)
-      if (steps[i].called_queue == kNoQueue) spans.push_back(timeline.spans[i]);
-    return spans;
   }
 
   void write_steps(const Schedule& schedule, llvm::ArrayRef<QueueStep> steps,

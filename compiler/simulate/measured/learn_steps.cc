@@ -25,16 +25,14 @@ llvm::Error learn_variant(const Variant& variant, const MeasuredSteps& measured,
           profile.name, step.kernel->symbol, step.name);
   CODL_ASSIGN_OR_RETURN(steps, queue_steps_of(variant, profile));
   // On CoDL's clock a GPU step begins where it is computed, as events say.
-  const Timeline timeline = run_queues(steps, profile, {}, Clock::Codl);
-  StepId id = 0;
-  for (size_t i = 0; i < steps.size() && id < variant.steps.size(); ++i) {
-    if (steps[i].called_queue != kNoQueue) continue;  // a call of the host's, not of the plan
+  const auto spans = step_spans(variant, steps, run_queues(steps, profile, {}, Clock::Codl));
+  for (StepId id = 0; id < variant.steps.size(); ++id) {
     const Step& step = variant.steps[id];
-    const double measured_us = measured.steps[id++].median_us;
+    const double measured_us = measured.steps[id].median_us;
     if (step.kind != StepKind::Kernel) continue;
     kernels::OperandShape shapes[kernels::kMaxOperands];
     const kernels::StepShape shape = variant.shape_of(step, shapes);
-    const double placed_us = timeline.spans[i].end_us - timeline.spans[i].start_us;
+    const double placed_us = spans[id].end_us - spans[id].start_us;
     if (shape.is_in_place || std::min(placed_us, measured_us) < LearnedSteps::kMinUs) continue;
     if (std::max(measured_us / placed_us, placed_us / measured_us) > kMaxFactor)
       return input_error(

@@ -19,8 +19,16 @@ struct Slices {
 // The GPU work that is in the queue and not known to be done when one more step joins it.
 // Another program's request that comes then stands behind all of it, if the GPU serves in order of
 // request; if it changes programs between launches, behind one of them at most.
-Slices slices_of(const Variant& variant, const DeviceProfile& profile) {
+//
+// A plan's bound counts predicted times with what usually disturbs them; a step that is disturbed
+// less in this run (`spans`) takes less.
+Slices slices_of(const Variant& variant, llvm::ArrayRef<Timeline::Span> spans,
+                 const DeviceProfile& profile) {
   const StepOrder order(variant);
+  const double factor = crowded_factor(profile);
+  const auto us_of = [&](StepId id) {
+    return std::min(variant.steps[id].predicted_us * factor, spans[id].end_us - spans[id].start_us);
+  };
   AheadWindow window(static_cast<float>(variant.max_ahead_us));
   StepId done = 0;  // GPU steps before this one are done
   StepId oldest = 0;
@@ -35,15 +43,12 @@ Slices slices_of(const Variant& variant, const DeviceProfile& profile) {
     const uint32_t wait = window.add(id, [&](uint32_t i) { return ahead_us(variant, i); });
     if (wait != AheadWindow::kNoWait) done = std::max(done, wait + 1);
     for (; oldest < done; ++oldest)
-      if (variant.steps[oldest].queue == Queue::Gpu)
-        waiting_us -= variant.steps[oldest].predicted_us;
-    waiting_us += step.predicted_us;
+      if (variant.steps[oldest].queue == Queue::Gpu) waiting_us -= us_of(oldest);
+    waiting_us += us_of(id);
     slices.longest_us = std::max(slices.longest_us, waiting_us);
     if (variant.max_ahead_us > 0)
-      slices.beyond_us += std::max(waiting_us - variant.max_ahead_us, 0.0);
+      slices.beyond_us += std::max(waiting_us - variant.max_ahead_us * factor, 0.0);
   }
-  slices.longest_us *= crowded_factor(profile);
-  slices.beyond_us *= crowded_factor(profile);
   return slices;
 }
 
@@ -69,7 +74,7 @@ llvm::Expected<PlanFigures> figures_of(const Variant& variant, const DeviceProfi
   PlanFigures figures;
   figures.predicted_us = variant.predicted_us;
   if (timeline.total_us > 0) figures.gpu_share = timeline.busy_us[kGpuQueue] / timeline.total_us;
-  const Slices slices = slices_of(variant, profile);
+  const Slices slices = slices_of(variant, step_spans(variant, steps, timeline), profile);
   figures.longest_slice_us = slices.longest_us;
   figures.beyond_slice_us = slices.beyond_us;
   if (profile.power) figures.energy_mj = timeline.energy_j(*profile.power) * 1e3;

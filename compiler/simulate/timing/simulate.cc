@@ -53,6 +53,15 @@ llvm::Expected<std::vector<QueueStep>> queue_steps_of(const Variant& variant,
   return with_host_calls(variant, std::move(steps), predictor);
 }
 
+std::vector<Timeline::Span> step_spans(const Variant& variant, llvm::ArrayRef<QueueStep> steps,
+                                       const Timeline& timeline) {
+  std::vector<Timeline::Span> spans;
+  // The wait for the queues, which is no call either, comes last.
+  for (size_t i = 0; i < steps.size() && spans.size() < variant.steps.size(); ++i)
+    if (steps[i].called_queue == kNoQueue) spans.push_back(timeline.spans[i]);
+  return spans;
+}
+
 llvm::Error predict(Variant& variant, const DeviceProfile& profile) {
   const LatencyPredictor predictor(profile, weight_mbytes(variant));
   CODL_ASSIGN_OR_RETURN(steps, bare_steps_of(variant, predictor));

@@ -26,6 +26,10 @@ llvm::Expected<std::vector<QueueStep>> bare_steps_of(const Variant& variant,
 llvm::Expected<std::vector<QueueStep>> queue_steps_of(const Variant& variant,
                                                       const DeviceProfile& profile);
 
+// Returns the spans of the variant's own steps, in its order, from a timeline of queue_steps_of().
+std::vector<Timeline::Span> step_spans(const Variant& variant, llvm::ArrayRef<QueueStep> steps,
+                                       const Timeline& timeline);
+
 // Fills predicted_us of the variant, with nothing else on the device, and of its steps. Input error
 // as of bare_steps_of(), and where that is longer than a plan can say.
 llvm::Error predict(Variant& variant, const DeviceProfile& profile);
