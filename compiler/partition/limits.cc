@@ -33,6 +33,12 @@ double objective_of(const PlanFigures& figures, Objective objective) {
 
 }  // namespace
 
+std::string objective_text(const PlanFigures& figures, Objective objective) {
+  return objective == Objective::Energy
+             ? llvm::formatv("{0:f2} mJ", figures.energy_mj.value_or(0)).str()
+             : llvm::formatv("{0:f2} ms", figures.predicted_us / 1e3).str();
+}
+
 std::vector<LimitCheck> check_limits(const PlanFigures& figures, const PlanLimits& limits,
                                      llvm::StringRef variant) {
   std::vector<LimitCheck> checks;

@@ -76,6 +76,9 @@ struct PlanFigures {
   uint32_t syncs = 0;
 };
 
+// Returns the figure that the objective makes least: "21.60 ms", "3.14 mJ".
+std::string objective_text(const PlanFigures& figures, Objective objective);
+
 // One limit against a plan.
 struct LimitCheck {
   const char* flag = "";  // "--max-arena"

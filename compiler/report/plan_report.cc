@@ -103,7 +103,7 @@ class Writer {
         number("weight_limit_bytes", *plan_.report.weight_limit_bytes);
       if (const auto& free = plan_.report.without_weight_limit)
         json_.key("without_weight_limit").object([&] {
-          us("predicted_us", free->predicted_us);
+          us("predicted_us", free->figures.predicted_us);
           number("weight_bytes", free->weight_bytes);
         });
     });

@@ -58,8 +58,8 @@ void print_speedup(const CompileReport::Variant& variant, llvm::raw_ostream& os)
   if (!gains.empty()) os << "  " << llvm::join(gains, ", ") << ", as predicted\n";
 }
 
-// How the weights stand to the model's and to their limit, and what a larger one would bring.
-void print_weights(const CompileReport& report, llvm::raw_ostream& os) {
+// How the weights stand to the model's and to their limit, and what was found without it.
+void print_weights(const CompileReport& report, Objective objective, llvm::raw_ostream& os) {
   const auto mb = [](uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
   os << llvm::formatv("  weights: {0:f1} MB in the model, {1:f1} MB in the plan",
                       mb(report.model_weight_bytes), mb(report.weight_bytes));
@@ -68,13 +68,14 @@ void print_weights(const CompileReport& report, llvm::raw_ostream& os) {
   if (report.weight_limit_bytes && report.weight_bytes > *report.weight_limit_bytes)
     os << ", which no plan keeps";
   if (const auto& free = report.without_weight_limit)
-    os << llvm::formatv("; without it {0} about {1:f2} ms in place of {2:f2}, with {3:f1} MB",
-                        report.variants.front().name, free->predicted_us / 1e3,
-                        report.variants.front().predicted_us / 1e3, mb(free->weight_bytes));
+    os << llvm::formatv(
+        "; without it a plan with {0:f1} MB was found that takes {1} in place of {2}",
+        mb(free->weight_bytes), objective_text(free->figures, objective),
+        objective_text(report.variants.front().figures, objective));
   os << "\n";
 }
 
-void print_report(const CompileReport& report, uint32_t search_budget, llvm::StringRef path,
+void print_report(const CompileReport& report, const PartitionOptions& asked, llvm::StringRef path,
                   size_t bytes, llvm::raw_ostream& os) {
   os << tools::printable({path.data(), path.size()})
      << llvm::formatv(": {0:f1} MB, weights {1:f1} MB", static_cast<double>(bytes) / 1e6,
@@ -84,7 +85,7 @@ void print_report(const CompileReport& report, uint32_t search_budget, llvm::Str
                         static_cast<double>(report.winograd_bytes) / 1e6);
   os << "\n";
   print_speedup(report.variants.front(), os);
-  print_weights(report, os);
+  print_weights(report, asked.objective, os);
   for (const CompileReport::Variant& variant : report.variants)
     os << llvm::formatv(
         "  {0,-8} predicted {1,8:f2} ms ({2:f2} to {3:f2}; {4:f0} % of it assumed)  memory "
@@ -98,7 +99,7 @@ void print_report(const CompileReport& report, uint32_t search_budget, llvm::Str
   for (const CompileReport::Variant& variant : report.variants)
     if (variant.evaluations > 0)
       os << llvm::formatv("  {0}: the best of {1} plans that were judged (--search-budget={2})\n",
-                          variant.name, variant.evaluations, search_budget);
+                          variant.name, variant.evaluations, asked.search_budget);
   for (const CompileReport::Variant& variant : report.variants)
     if (variant.half_tensors > 0)
       os << llvm::formatv(
@@ -253,8 +254,7 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
                                   : result.report_json);
   // Last: where another output cannot be written there is no new plan.
   tools::write_file(path, {reinterpret_cast<const char*>(result.plan.data()), result.plan.size()});
-  if (!flags.is_quiet)
-    print_report(result.report, options.partition.search_budget, path, result.plan.size(), os);
+  if (!flags.is_quiet) print_report(result.report, options.partition, path, result.plan.size(), os);
   return llvm::Error::success();
 }
 

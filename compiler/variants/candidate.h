@@ -48,9 +48,9 @@ struct SearchStart {
 // Says how a plan was kept to PlanLimits::max_weights.
 struct WeightChoice {
   std::vector<PackingSet> packings;  // PartitionOptions::packings
-  // The plan with weights of any size, as a short search finds it, and its predicted time.
+  // The plan with weights of any size, as a short search finds it, and its figures.
   PartitionPlan free;
-  double free_us = 0;
+  PlanFigures free_figures;
   PartitionPlan start;  // for which these packings were taken
 };
 

@@ -61,7 +61,7 @@ llvm::Expected<Candidate> fit_weights(const WeightRoom& room, PartitionOptions o
     CODL_ASSIGN_OR_RETURN(kept, make_with(part_of(budget, kShortShare), {}));
     CODL_ASSIGN_OR_RETURN(kept_score, score(kept));
     if (best && kept_score >= best_score) continue;
-    kept.weights = {options.packings, free.partition, free.schedule.predicted_us, kept.partition};
+    kept.weights = {options.packings, free.partition, free.figures, kept.partition};
     best = std::move(kept);
     best_score = kept_score;
   }

@@ -27,7 +27,7 @@ constexpr double kShareOfRest = 0.5;
 constexpr uint32_t kNestedPart = 4;
 constexpr uint32_t kMinNestedBudget = 500;
 
-// A plan with weights of any size has to gain more than a short search may miss.
+// The report tells of a plan with weights of any size only if it gains that much.
 constexpr double kMinGain = 0.005;
 
 // A search compares plans with a rival in this many draws.
@@ -93,8 +93,12 @@ VariantMaker::VariantMaker(const ir::Graph& graph, const LatencyPredictor& predi
       free_(graph) {}
 
 std::optional<FreePlan> VariantMaker::without_weight_limit() const {
-  if (!is_limited_ || first_free_us_ > *first_us_ * (1 - kMinGain)) return std::nullopt;
-  return FreePlan{first_free_us_, free_.bytes()};
+  if (!is_limited_) return std::nullopt;
+  const auto score = [&](const PlanFigures& figures) {
+    return static_cast<double>(score_of(figures, options_.objective, options_.limits));
+  };
+  if (score(first_free_) > score(*first_) * (1 - kMinGain)) return std::nullopt;
+  return FreePlan{first_free_, free_.bytes()};
 }
 
 llvm::Expected<Candidate> VariantMaker::fit(const PartitionOptions& options,
@@ -380,9 +384,9 @@ llvm::Expected<MadeVariant> VariantMaker::make_one(const VariantRequest& request
 llvm::Expected<MadeVariant> VariantMaker::make(const VariantRequest& request) {
   CODL_ASSIGN_OR_RETURN(made, make_one(request));
   const Candidate& candidate = made.candidate;
-  if (!first_us_) {
-    first_us_ = candidate.schedule.predicted_us;
-    first_free_us_ = candidate.weights ? candidate.weights->free_us : *first_us_;
+  if (!first_) {
+    first_ = candidate.figures;
+    first_free_ = candidate.weights ? candidate.weights->free_figures : *first_;
   }
   stored_.add(candidate.partition);
   free_.add(candidate.weights ? candidate.weights->free : candidate.partition);

@@ -47,10 +47,11 @@ std::vector<Schedule> take_schedules(llvm::MutableArrayRef<MadeVariant> variants
 uint64_t constant_bytes(const ir::Graph& graph);
 double constant_mbytes(const ir::Graph& graph);
 
-// A plan without PlanLimits::max_weights, as a short search finds it.
+// A plan without PlanLimits::max_weights that keeps all other limits, as a short search finds it: a
+// search with the whole budget may find a better one.
 struct FreePlan {
-  double predicted_us = 0;  // time of its first variant
-  uint64_t weight_bytes = 0;
+  PlanFigures figures;        // those of its first variant
+  uint64_t weight_bytes = 0;  // those of all variants
 };
 
 // Makes the variants of one graph on one device. Borrows everything that it is given.
@@ -85,8 +86,8 @@ class VariantMaker {
   // Returns true if the GPU has a kernel for a node of the network itself, beside conversions.
   bool has_gpu_work() const;
 
-  // The variants that were made, as they would be with weights of any size; nothing where the first
-  // gains nothing by these.
+  // The variants that were made, as they would be with weights of any size; nothing where no better
+  // first one was found with these.
   std::optional<FreePlan> without_weight_limit() const;
 
  private:
@@ -121,9 +122,9 @@ class VariantMaker {
   StoredWeights stored_;     // weights of the variants that were made
   StoredWeights free_;       // likewise, with weights of any size
   bool is_limited_ = false;  // these differ
-  // The first variant's predicted time, as it is and with weights of any size.
-  std::optional<double> first_us_;
-  double first_free_us_ = 0;
+  // The first variant's figures, as it is and with weights of any size.
+  std::optional<PlanFigures> first_;
+  PlanFigures first_free_;
   std::optional<Candidate> alone_[2];  // indexed by processor
 };
 

@@ -56,16 +56,21 @@ llvm::Expected<std::string> VariantMaker::why_not_both(Candidate& taken, std::st
     CODL_ASSIGN_OR_RETURN(unlimited,
                           VariantMaker(graph_, predictor_, precision_, free).make_first());
     taken.evaluations += unlimited.candidate.evaluations;
-    if (!unlimited.one_processor_reason.empty()) continue;
+    const auto score = [&](const Candidate& plan) {
+      return score_of(plan.figures, options_.objective, {});
+    };
+    // The limits do not keep out what is no better without them.
+    if (!unlimited.one_processor_reason.empty() || score(unlimited.candidate) >= score(taken))
+      continue;
     CODL_ASSIGN_OR_RETURN(flags, flags_against(unlimited.candidate));
     if (flags.empty()) {
       unlimited.candidate.evaluations = taken.evaluations;
       taken = std::move(unlimited.candidate);
       return "";
     }
-    return llvm::formatv("because of {0}: {1:f2} ms are predicted, {2:f2} ms without",
-                         llvm::join(flags, ", "), taken.schedule.predicted_us / 1e3,
-                         unlimited.candidate.schedule.predicted_us / 1e3)
+    return llvm::formatv("because of {0}: {1} are predicted, a short search without found {2}",
+                         llvm::join(flags, ", "), objective_text(taken.figures, options_.objective),
+                         objective_text(unlimited.candidate.figures, options_.objective))
         .str();
   }
   // A default search may find what this one did not.

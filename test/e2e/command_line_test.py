@@ -406,10 +406,11 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
                 (MODEL, ["--device=sd855"],
                  rf"of the plans that were judged none on both is better: {ms} on the CPU alone, {ms} on the GPU alone\n"),
                 (MODEL, ["--device=sd855", "--objective=energy"], r"of .*, by --objective=energy\n"),
-                (MODEL, ["--device=host-pair", "--search-budget=2000", "--gpu-limit=0%"], rf"because of --gpu-limit: {ms} are predicted, {ms} without\n"),
+                (MODEL, ["--device=host-pair", "--search-budget=2000", "--gpu-limit=0%"],
+                 rf"because of --gpu-limit: {ms} are predicted, a short search without found {ms}\n"),
                 (MODEL, ["--device=sd855", "--search-budget=50", "--max-syncs=0"], "of the plans that were judged "),
                 (LARGER, ["--device=sd855", "--search-budget=100", "--max-syncs=0", "--max-arena=1GiB"],
-                 rf"because of --max-syncs: {ms} are predicted, {ms} without\n"),
+                 rf"because of --max-syncs: {ms} are predicted, a short search without found {ms}\n"),
                 (MODEL, [f"--device={no_gpu}"], "the profile of \\w+ has no GPU that can be used\n")):
             with self.subTest(flags):
                 said = self.run_ok("codlc", model, *flags, "-o", self.path("x.codl"))

@@ -95,7 +95,7 @@ TEST_CASE("what computes on one processor has its name, and says why") {
   limited.options.limits.gpu_share = 0;
   CHECK(made(limited).first == "cpu");
   CHECK(made(limited).second.find("because of --gpu-limit: ") == 0);
-  CHECK(made(limited).second.find(" ms without") != std::string::npos);
+  CHECK(made(limited).second.find(" a short search without found ") != std::string::npos);
 
   Maker placed(profile_of(1));
   for (const char* node : {"a", "b", "c"})
@@ -136,6 +136,23 @@ TEST_CASE("what computes on one processor has its name, and says why") {
   alone.has_gpu = false;
   Maker cpu(alone);
   CHECK(made(cpu).second == "the profile of " + alone.name + " has no GPU that can be used");
+}
+
+TEST_CASE("a limit is blamed with the figures that the objective makes least") {
+  DeviceProfile powered = profile_of(1);
+  const auto watts = [](double value) { return Quantity{value, Origin::Assumed, "test"}; };
+  // The GPU takes three times as long and a tenth of the energy.
+  powered.power = PowerFigures{watts(0), watts(10), watts(0.3)};
+  for (const KernelInfo& info : kKernelInfos)
+    if (info.processor == Processor::Gpu) powered.kernels[info.id - 1].shares[Term::Compute] = 3;
+  Maker limited(powered);
+  limited.options.objective = Objective::Energy;
+  limited.options.limits.gpu_share = 0;
+  const std::string reason = limited.made().one_processor_reason;
+  CAPTURE(reason);
+  CHECK(reason.find("because of --gpu-limit: ") == 0);
+  CHECK(reason.find(" mJ are predicted, a short search without found ") != std::string::npos);
+  CHECK(reason.find(" ms") == std::string::npos);
 }
 
 TEST_CASE("of several limits those are named that a better plan is beyond") {
@@ -224,7 +241,7 @@ TEST_CASE("all variants together keep to the limit on weights, and it is known w
   CHECK(us >= free_us);
   REQUIRE(of_limited.has_value());
   CHECK(of_limited->weight_bytes > limit);
-  CHECK(of_limited->predicted_us < us);
+  CHECK(of_limited->figures.predicted_us < us);
 
   // No plan has so few, so the one with the fewest is made.
   const auto [least_bytes, least_us] = make({std::nullopt, 1}, &of_least);
