@@ -8,7 +8,7 @@
 namespace codl::compiler {
 namespace {
 
-constexpr double kMiB = 1 << 20;
+constexpr double kMB = 1e6;
 
 // Scores of plans that meet all limits end here; from here on, a unit of excess counts as much. In
 // int64 there is room for kMaxExcess of them.
@@ -58,11 +58,11 @@ std::vector<LimitCheck> check_limits(const PlanFigures& figures, const PlanLimit
     if (excess > 0) excess = std::max(excess, figures.beyond_slice_us / *limits.max_gpu_slice_us);
   }
   if (limits.max_arena_bytes) {
-    const double most = static_cast<double>(*limits.max_arena_bytes) / kMiB;
-    const double found = static_cast<double>(figures.arena_bytes) / kMiB;
-    checks.push_back(make_check("--max-arena", most, found, 1 / kMiB,
-                                "expected at most {0:f3} MiB of arenas and images (--max-arena) in "
-                                "variant {1}, found {2:f3} MiB at best",
+    const double most = static_cast<double>(*limits.max_arena_bytes) / kMB;
+    const double found = static_cast<double>(figures.arena_bytes) / kMB;
+    checks.push_back(make_check("--max-arena", most, found, 1 / kMB,
+                                "expected at most {0:f3} MB of arenas and images (--max-arena) in "
+                                "variant {1}, found {2:f3} MB at best",
                                 most, variant, found));
   }
   if (limits.max_syncs)
@@ -98,11 +98,11 @@ std::optional<LimitCheck> check_weights(uint64_t bytes, uint64_t model_bytes,
                                         const PlanLimits& limits) {
   const std::optional<uint64_t> most_bytes = limits.max_weights.bytes_for(model_bytes);
   if (!limits.max_weights.is_asked || !most_bytes) return std::nullopt;
-  const double most = static_cast<double>(*most_bytes) / kMiB;
-  const double found = static_cast<double>(bytes) / kMiB;
-  return make_check("--max-weights", most, found, 1 / kMiB,
-                    "expected at most {0:f3} MiB of weights in the plan (--max-weights), found "
-                    "{1:f3} MiB at best",
+  const double most = static_cast<double>(*most_bytes) / kMB;
+  const double found = static_cast<double>(bytes) / kMB;
+  return make_check("--max-weights", most, found, 1 / kMB,
+                    "expected at most {0:f3} MB of weights in the plan (--max-weights), found "
+                    "{1:f3} MB at best",
                     most, found);
 }
 

@@ -83,7 +83,7 @@ std::string objective_text(const PlanFigures& figures, Objective objective);
 struct LimitCheck {
   const char* flag = "";  // "--max-arena"
   std::string variant;    // the variant it applies to; empty: the network on the device
-  double most = 0;        // in the flag's unit: percent, ms, MiB or a count
+  double most = 0;        // in the unit of its text: percent, ms, MB or a count
   double found = 0;
   double excess = 0;  // 0 or less: met; else how far beyond, as a share of the limit
   std::string text;   // "expected at most ..., found ..."

@@ -64,13 +64,13 @@ void print_text(const PlainLoops& loops, llvm::StringRef variant, llvm::raw_ostr
       short_us += node.predicted_us;
       continue;
     }
-    os << llvm::formatv("  {0,5:f1} % {1,9:f1} us  {2} {3}: {4}\n", 100 * node.share,
-                        node.predicted_us, name_of(node.op), dtype_name(node.dtype),
+    os << llvm::formatv("  {0,5:f1} % {1,9:f3} ms  {2} {3}: {4}\n", 100 * node.share,
+                        node.predicted_us / 1e3, name_of(node.op), dtype_name(node.dtype),
                         tools::printable(node.name));
   }
   if (short_count > 0)
-    os << llvm::formatv("  others of less than {0:f1} % each (nodes: {1}): {2:f1} us\n",
-                        100 * kListedShare, short_count, short_us);
+    os << llvm::formatv("  others of less than {0:f1} % each (nodes: {1}): {2:f3} ms\n",
+                        100 * kListedShare, short_count, short_us / 1e3);
 }
 
 void print_json(tools::JsonWriter& json, const PlainLoops& loops) {

@@ -119,8 +119,8 @@ llvm::Expected<Simulated> simulate(llvm::StringRef name, std::vector<QueueStep> 
   if (!flags.display) return result;
   if (!(result.wall.total_us >= kMinDisplayRunUs))
     return input_error("--display",
-                       "expected runs of {0:f0} us or more, found that {1} takes {2:f3} us",
-                       kMinDisplayRunUs, name, result.wall.total_us);
+                       "expected runs of {0:f3} ms or more, found that {1} takes {2:f6} ms",
+                       kMinDisplayRunUs / 1e3, name, result.wall.total_us / 1e3);
   Display display;
   display.service = *flags.display;
   result.frames = count_frames(result.steps, profile, display, enqueues_all, kDisplayUs);
@@ -134,14 +134,14 @@ double lost_percent(const FrameCount& count) {
 void print_text(const Simulated& simulated, const DeviceProfile& profile, llvm::raw_ostream& os) {
   const Timeline& wall = simulated.wall;
   os << llvm::formatv("{0} on {1}, simulated\n", tools::printable(simulated.name), profile.name);
-  os << llvm::formatv("  wall time    {0,12:f1} us\n", wall.total_us);
-  os << llvm::formatv("  CoDL's clock {0,12:f1} us    kernels, maps and waits, without launches\n",
-                      simulated.codl.total_us);
+  os << llvm::formatv("  wall time    {0,12:f3} ms\n", wall.total_us / 1e3);
+  os << llvm::formatv("  CoDL's clock {0,12:f3} ms    kernels, maps and waits, without launches\n",
+                      simulated.codl.total_us / 1e3);
   for (size_t queue = 0; queue < kQueueCount; ++queue)
     if (wall.busy_us[queue] > 0)
-      os << llvm::formatv("  {0,-12} {1,12:f1} us busy {2,10:f1} us idle\n", kQueueNames[queue],
-                          wall.busy_us[queue], wall.total_us - wall.busy_us[queue]);
-  os << llvm::formatv("  cpu and gpu  {0,12:f1} us both busy\n", wall.overlap_us);
+      os << llvm::formatv("  {0,-12} {1,12:f3} ms busy {2,10:f3} ms idle\n", kQueueNames[queue],
+                          wall.busy_us[queue] / 1e3, (wall.total_us - wall.busy_us[queue]) / 1e3);
+  os << llvm::formatv("  cpu and gpu  {0,12:f3} ms both busy\n", wall.overlap_us / 1e3);
   if (profile.power) {
     const double energy_j = wall.energy_j(*profile.power);
     const double mean_w = wall.total_us > 0 ? energy_j / (wall.total_us * 1e-6) : 0;
@@ -150,10 +150,10 @@ void print_text(const Simulated& simulated, const DeviceProfile& profile, llvm::
   }
   if (const std::optional<FrameCount>& count = simulated.frames)
     os << llvm::formatv(
-        "  display      {0,12:f1} % of {1} frames lost; {2} runs of {3:f1} us; a frame waits "
-        "{4:f1} "
-        "us at most\n",
-        lost_percent(*count), count->frames, count->runs, count->run_us, count->longest_wait_us);
+        "  display      {0,12:f1} % of {1} frames lost; {2} runs of {3:f3} ms; a frame waits "
+        "{4:f3} ms at most\n",
+        lost_percent(*count), count->frames, count->runs, count->run_us / 1e3,
+        count->longest_wait_us / 1e3);
 }
 
 void print_json(llvm::ArrayRef<Simulated> all, const DeviceProfile& profile,

@@ -36,9 +36,9 @@ void print_figures(const CompileReport::Variant& variant, llvm::raw_ostream& os)
   const PlanFigures& figures = variant.figures;
   os << llvm::formatv(
       "  {0}: GPU busy {1:f0} % of the time, longest slice {2:f2} ms, {3} waits, "
-      "arenas and images {4:f2} MiB",
+      "arenas and images {4:f2} MB",
       variant.name, 100 * figures.gpu_share, figures.longest_slice_us / 1e3, figures.syncs,
-      static_cast<double>(figures.arena_bytes) / (1 << 20));
+      static_cast<double>(figures.arena_bytes) / 1e6);
   if (figures.energy_mj)
     os << llvm::formatv(", energy {0:f1} mJ (power {1})", *figures.energy_mj, variant.power_origin);
   os << " (predicted)\n";
@@ -176,8 +176,8 @@ llvm::Error learn(const CodlcFlags& flags, llvm::StringRef written, DeviceProfil
     if (llvm::Error error = learn_steps(plan, measured, bench_path, profile, learned)) return error;
   }
   if (learned.empty())
-    return input_error("--learn", "expected steps that take {0} us or more, found none",
-                       LearnedSteps::kMinUs);
+    return input_error("--learn", "expected steps that take {0:f3} ms or more, found none",
+                       LearnedSteps::kMinUs / 1e3);
   if (!flags.is_quiet) tools::print_message(kTool, tools::Severity::Note, what_is_in(learned));
   profile.learned = std::move(learned);
   return llvm::Error::success();

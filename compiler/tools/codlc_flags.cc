@@ -164,8 +164,8 @@ tools::FlagGroup limit_flags(CodlcFlags* flags) {
        {"max-arena", bytes_value("BYTES", &flags->partition.limits.max_arena_bytes),
         "hold feature maps in at most this much memory, like 64MiB"},
        {"max-weights", weights_value("RATIOx|BYTES|none", &flags->partition.limits.max_weights),
-        "store at most so many times the model's weights", "",
-        "The limit is of all variants together, and at least 1 MiB. Transformed weights, which "
+        "store at most so many times the model's weights, or 1 MiB if that is more", "",
+        "The limit is of all variants together. Transformed weights, which "
         "make convolutions faster, are stored where they save most time for their bytes; none: "
         "wherever they save any."}},
       {{"objective",

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "runtime/tools/statistics.h"
 #include "tools/messages.h"
 #include "tools/printable.h"
 
@@ -36,14 +37,14 @@ Adaptation adaptation_of(Session& session, const Policy& policy, const std::vect
 std::string adaptation_text(const Adaptation& adaptation) {
   std::string text = formatted("variants, %lld switches\n  %-12s %8s %12s %12s %9s\n",
                                static_cast<long long>(adaptation.switch_count), "variant", "runs",
-                               "predicted us", "expected us", "slowdown");
+                               "predicted ms", "expected ms", "slowdown");
   for (const Adaptation::Variant& variant : adaptation.variants)
-    text += formatted("  %-12s %8llu %12.1f %12.1f %9.2f\n", printable(variant.state.name).c_str(),
+    text += formatted("  %-12s %8llu %12.3f %12.3f %9.2f\n", printable(variant.state.name).c_str(),
                       static_cast<unsigned long long>(variant.state.run_count),
-                      static_cast<double>(variant.state.predicted_us), variant.expected_us,
-                      variant.slowdown);
-  return text +
-         formatted("  %.3f us to switch, of %d switches\n", adaptation.switch_us, kTimedSwitches);
+                      ms_of(static_cast<double>(variant.state.predicted_us)),
+                      ms_of(variant.expected_us), variant.slowdown);
+  return text + formatted("  %.6f ms to switch, of %d switches\n", ms_of(adaptation.switch_us),
+                          kTimedSwitches);
 }
 
 void write_adaptation(JsonWriter& json, const Adaptation& adaptation) {

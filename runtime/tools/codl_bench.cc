@@ -171,20 +171,20 @@ std::string report_text(const BenchFlags& flags, const Report& report) {
   std::string text = describe_session(session) + "\n";
   text += formatted("run, %lld times after %d to warm up\n",
                     static_cast<long long>(report.num_runs), flags.warmup_runs);
-  text += formatted("  min          %10.1f us\n", report.runs.min_us);
-  text += formatted("  median       %10.1f us    predicted %.1f us\n", report.runs.median_us,
-                    report.predicted_us);
-  text += formatted("  p90          %10.1f us\n", report.runs.p90_us);
-  text += formatted("  p99          %10.1f us\n", report.runs.p99_us);
+  text += formatted("  min          %10.3f ms\n", ms_of(report.runs.min_us));
+  text += formatted("  median       %10.3f ms    predicted %.3f ms\n", ms_of(report.runs.median_us),
+                    ms_of(report.predicted_us));
+  text += formatted("  p90          %10.3f ms\n", ms_of(report.runs.p90_us));
+  text += formatted("  p99          %10.3f ms\n", ms_of(report.runs.p99_us));
   if (report.probe_us >= 0)
     text +=
-        formatted("  probe        %10.3f us    what a chain of multiplications takes beside them\n",
-                  report.probe_us);
+        formatted("  probe        %10.4f ms    what a chain of multiplications takes beside them\n",
+                  ms_of(report.probe_us));
   text += "load\n";
-  text += formatted("  open plan    %10.1f us\n", report.open_us);
-  text += formatted("  session      %10.1f us    of which %.1f us building OpenCL programs\n",
-                    session.session_us, session.program_us);
-  text += formatted("  first run    %10.1f us\n", report.first_run_us);
+  text += formatted("  open plan    %10.3f ms\n", ms_of(report.open_us));
+  text += formatted("  session      %10.3f ms    of which %.3f ms building OpenCL programs\n",
+                    ms_of(session.session_us), ms_of(session.program_us));
+  text += formatted("  first run    %10.3f ms\n", ms_of(report.first_run_us));
   text += "memory\n";
   int64_t held_bytes = 0;
   for (const SessionFacts::Memory& kind : session.memory) {
@@ -193,21 +193,21 @@ std::string report_text(const BenchFlags& flags, const Report& report) {
   }
   text += memory_line("all of these", held_bytes);
   text += memory_line("process peak", report.peak_memory_bytes);
-  text += formatted("queues, in a recorded run of %.1f us\n", report.queues.wall_us);
+  text += formatted("queues, in a recorded run of %.3f ms\n", ms_of(report.queues.wall_us));
   for (size_t queue = 0; queue < kQueueCount; ++queue) {
     const QueueTimes& times = report.queues.queues[queue];
     if (times.step_count == 0) continue;
-    text += formatted("  %-12s %10.1f us busy %10.1f us idle %6zu steps\n", kQueueNames[queue],
-                      times.busy_us, times.idle_us, times.step_count);
+    text += formatted("  %-12s %10.3f ms busy %10.3f ms idle %6zu steps\n", kQueueNames[queue],
+                      ms_of(times.busy_us), ms_of(times.idle_us), times.step_count);
   }
-  text += formatted("  cpu and gpu  %10.1f us both busy\n", report.queues.overlap_us);
+  text += formatted("  cpu and gpu  %10.3f ms both busy\n", ms_of(report.queues.overlap_us));
   if (!report.slices_us.empty()) {
     const Latencies slices = latencies_of(report.slices_us);
     text += formatted(
         "gpu slices, from enqueued to done, of %d recorded runs\n"
-        "  p99          %10.1f us    longest %.1f us\n",
-        flags.recorded_runs, slices.p99_us,
-        *std::max_element(report.slices_us.begin(), report.slices_us.end()));
+        "  p99          %10.3f ms    longest %.3f ms\n",
+        flags.recorded_runs, ms_of(slices.p99_us),
+        ms_of(*std::max_element(report.slices_us.begin(), report.slices_us.end())));
   }
   text += report.timeline;
   if (report.adaptation) text += adaptation_text(*report.adaptation);

@@ -109,10 +109,11 @@ std::string comparison_line(const VariantTimes& fastest, const VariantTimes& oth
 }
 
 std::string table_line(const VariantTimes& variant) {
-  return formatted("  %-14s %12.1f %12.1f %9.2f %12.1f %12.1f %12.1f\n",
-                   printable(variant.session.variant).c_str(), variant.predicted_us,
-                   variant.median_us, variant.median_us / variant.predicted_us, variant.runs.min_us,
-                   variant.runs.p90_us, variant.runs.p99_us);
+  return formatted("  %-14s %12.3f %12.3f %9.2f %12.3f %12.3f %12.3f\n",
+                   printable(variant.session.variant).c_str(), ms_of(variant.predicted_us),
+                   ms_of(variant.median_us), variant.median_us / variant.predicted_us,
+                   ms_of(variant.runs.min_us), ms_of(variant.runs.p90_us),
+                   ms_of(variant.runs.p99_us));
 }
 
 }  // namespace
@@ -202,8 +203,9 @@ std::string prediction_note(const SessionFacts& session, double predicted_us, do
   const double factor = std::max(median_us / predicted_us, predicted_us / median_us);
   if (factor <= kFarPrediction) return "";
   const std::string device = printable(session.plan_device);
-  return formatted("%s took %.1f us where %.1f us were predicted, a factor of %.3g: ",
-                   printable(session.variant).c_str(), median_us, predicted_us, factor) +
+  return formatted("%s took %.3f ms where %.3f ms were predicted, a factor of %.3g: ",
+                   printable(session.variant).c_str(), ms_of(median_us), ms_of(predicted_us),
+                   factor) +
          (is_busy ? "either the machine does something else meanwhile, or it is not the device " +
                         device + " that the plan was made for"
                   : "the profile of device " + device +
@@ -256,8 +258,8 @@ std::string comparison_text(const Comparison& comparison, const PlanFlags& flags
   text += "planned for device " + printable(comparison.variants[0].session.plan_device) +
           formatted(", %zu rounds of %d runs, variants in turns\n",
                     comparison.variants[0].rounds_us.size(), comparison.run_count);
-  text += formatted("  %-14s %12s %12s %9s %12s %12s %12s\n", "variant", "predicted us",
-                    "median us", "ratio", "min us", "p90 us", "p99 us");
+  text += formatted("  %-14s %12s %12s %9s %12s %12s %12s\n", "variant", "predicted ms",
+                    "median ms", "ratio", "min ms", "p90 ms", "p99 ms");
   for (const VariantTimes& variant : comparison.variants) text += table_line(variant);
   const size_t best = fastest_variant(comparison);
   for (size_t i = 0; i < comparison.variants.size(); ++i)

@@ -8,6 +8,9 @@
 
 namespace codl::tools {
 
+// Tools print times in milliseconds; names and JSON have microseconds.
+inline double ms_of(double us) { return us / 1000; }
+
 struct Latencies {
   double min_us = 0;
   double median_us = 0;  // mean of the middle two of an even count

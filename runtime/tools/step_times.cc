@@ -46,10 +46,10 @@ std::vector<StepTimes> step_times_of(const std::vector<Timeline>& timelines) {
 
 std::string steps_text(const std::vector<StepTimes>& steps, int32_t run_count) {
   std::string text = formatted("steps, medians of %d recorded runs\n  %-8s %12s %12s  %s\n",
-                               run_count, "queue", "predicted us", "measured us", "node, kernel");
+                               run_count, "queue", "predicted ms", "measured ms", "node, kernel");
   for (const StepTimes& times : steps)
-    text += formatted("  %-8s %12.1f %12.1f  %s, %s\n", queue_name(times.step.queue),
-                      static_cast<double>(times.step.predicted_us), times.median_us,
+    text += formatted("  %-8s %12.4f %12.4f  %s, %s\n", queue_name(times.step.queue),
+                      ms_of(static_cast<double>(times.step.predicted_us)), ms_of(times.median_us),
                       printable(times.step.name).c_str(), times.step.kernel);
   return text;
 }

@@ -37,9 +37,9 @@ llvm::Error learn_variant(const Variant& variant, const MeasuredSteps& measured,
     if (std::max(measured_us / placed_us, placed_us / measured_us) > kMaxFactor)
       return input_error(
           path,
-          "expected a time of \"{0}\" within {1} times the {2:f1} us that profile {3} "
-          "predicts, found {4:f1}",
-          step.name, kMaxFactor, placed_us, profile.name, measured_us);
+          "expected a time of \"{0}\" within {1} times the {2:f4} ms that profile {3} "
+          "predicts, found {4:f4}",
+          step.name, kMaxFactor, placed_us / 1e3, profile.name, measured_us / 1e3);
     const double alone_us = predictor.demand(shape).us;
     learned.add(shape, alone_us, measured_us * alone_us / placed_us);
   }

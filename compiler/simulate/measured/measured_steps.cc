@@ -93,9 +93,9 @@ llvm::Expected<const MeasuredSteps*> measured_steps_of(llvm::ArrayRef<MeasuredSt
           kRounding * (step.predicted_us + 1))
         return input_error(
             path,
-            "expected the {0:f2} us that the plan has of step {1} of variant {2}, found "
-            "{3:f2}: of another plan of that name",
-            step.predicted_us, id, variant.name, of.steps[id].predicted_us);
+            "expected the {0:f4} ms that the plan has of step {1} of variant {2}, found "
+            "{3:f4}: of another plan of that name",
+            step.predicted_us / 1e3, id, variant.name, of.steps[id].predicted_us / 1e3);
     }
     return &of;
   }

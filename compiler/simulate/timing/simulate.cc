@@ -71,8 +71,8 @@ llvm::Error predict(Variant& variant, const DeviceProfile& profile) {
   variant.predicted_us = run_queues(steps, profile, {}, Clock::Wall).total_us;
   if (!(variant.predicted_us <= kMaxPredictedUs))
     return input_error(
-        "profile " + profile.name, "expected a network that takes {0} us at most, found {1}",
-        llvm::format("%g", kMaxPredictedUs), llvm::format("%g", variant.predicted_us));
+        "profile " + profile.name, "expected a network that takes {0} ms at most, found {1}",
+        llvm::format("%g", kMaxPredictedUs / 1e3), llvm::format("%g", variant.predicted_us / 1e3));
   return llvm::Error::success();
 }
 

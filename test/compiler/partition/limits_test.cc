@@ -193,9 +193,9 @@ TEST_CASE("a limit that cannot be met is told with the best there is") {
   PartitionOptions options;
   options.limits.max_arena_bytes = 1000;
   const std::string arena = test::error_of(compile_with(options, profile));
-  CHECK(arena.find("test: expected at most 0.001 MiB of arenas and images (--max-arena) in variant "
+  CHECK(arena.find("test: expected at most 0.001 MB of arenas and images (--max-arena) in variant "
                    "coexec, found ") == 0);
-  CHECK(arena.find("MiB at best") != std::string::npos);
+  CHECK(arena.find("MB at best") != std::string::npos);
   options.limits = {};
   options.strategy = "gpu";
   options.limits.gpu_share = 0.1;

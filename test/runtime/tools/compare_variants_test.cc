@@ -81,11 +81,11 @@ TEST_CASE("a prediction that is far off is told, with the likely reason") {
   CHECK(prediction_note(session, 100, 199, false).empty());
   CHECK(prediction_note(session, 0, 199, false).empty());
   CHECK(prediction_note(session, 340, 83900, false) ==
-        "coexec took 83900.0 us where 340.0 us were predicted, a factor of 247: the profile of "
+        "coexec took 83.900 ms where 0.340 ms were predicted, a factor of 247: the profile of "
         "device sd855 does not describe this machine; plan for it: codl-profile -o mine.json, then "
         "codlc --device=mine.json");
   CHECK(prediction_note(session, 300, 100, true) ==
-        "coexec took 100.0 us where 300.0 us were predicted, a factor of 3: either the machine "
+        "coexec took 0.100 ms where 0.300 ms were predicted, a factor of 3: either the machine "
         "does something else meanwhile, or it is not the device sd855 that the plan was made for");
   // It is the same if the rounds differ by more than that.
   const auto lines =
