@@ -24,7 +24,7 @@
 #              "all"
 #   dev        every test in a Debug build; not part of "all" (asan is the same with more checks)
 #
-# Logs: build/logs/. Ends with a table and "N passed, N failed, N skipped"; exits 1 if any failed.
+# Logs: build/logs/. Ends with a table and "N passed, N failed, N skipped in N s, N CPU seconds"; exits 1 if any failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -244,5 +244,8 @@ done
 
 echo
 printf '%s\n' "${table[@]}"
-echo "$passed passed, $failed failed, $skipped skipped in $SECONDS s"
+# The second line is what the commands of this shell took: user and system time.
+times >$logs/times
+cpu_seconds=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", 60 * $1 + $2 + 60 * $3 + $4 }' $logs/times)
+echo "$passed passed, $failed failed, $skipped skipped in $SECONDS s, $cpu_seconds CPU seconds"
 [ "$failed" -eq 0 ]
