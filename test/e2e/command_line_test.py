@@ -381,6 +381,12 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
                     self.assertEqual(npy.read(path)[0], (2,))
                 shutil.rmtree(folder)
 
+    def test_a_file_keeps_the_letters_of_its_outputs_name(self):
+        name = "\u5750\u6807"
+        plan = self.compile(model=self.names_model("x", [name]))
+        self.run_ok("codl-run", plan, f"--output-dir={self.path('outputs')}")
+        self.assertEqual(os.listdir(self.path("outputs")), [name + ".npy"])
+
     def test_a_variant_without_work_for_the_gpu_gives_a_reason(self):
         no_kernel = self.write("not.onnx", onnx_bytes.model(
             [onnx_bytes.node("Not", ["x"], ["y"], "not")], [onnx_bytes.value_info("x", [4], onnx_bytes.BOOL)],
