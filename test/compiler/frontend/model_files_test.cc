@@ -342,6 +342,30 @@ TEST_CASE("weights of other float types are converted, with one note per type") 
   }
 }
 
+TEST_CASE("a line says that a model has doubles, wherever they are") {
+  const auto has_line = [](const std::string& bytes) {
+    std::vector<std::string> notes;
+    value_of(compiler::import_onnx(bytes, "m.onnx", {}, &notes));
+    return llvm::any_of(
+        notes, [](llvm::StringRef note) { return note.startswith("values of type DOUBLE: "); });
+  };
+  const auto says = [&](const std::string& text) { return has_line(onnx_model(text)); };
+  const std::string casts = "{ d = Cast<to = 11>(x) y = Cast<to = 1>(d) }";
+  CHECK_FALSE(says("g (int64[2] x) => (float[2] y) { y = Cast<to = 1>(x) }"));
+  CHECK(says("g (double[2] x) => (float[2] y) { y = Cast<to = 1>(x) }"));
+  CHECK(says("g (int64[2] x) => (float[2] y) " + casts));
+  CHECK(
+      says("g (float[1] x) => (float[1] y) "
+           "{ d = Constant<value = double[1] {1}>() e = Cast<to = 1>(d) y = Add(x, e) }"));
+  CHECK(says("g (float[2] x, bool c) => (float[2] z) { z = If<then_branch = a () => (float[2] y) " +
+             casts + ", else_branch = b () => (float[2] y) { y = Abs(x) }>(c) }"));
+  CHECK(has_line(parse_onnx_text("<ir_version: 8, opset_import: [\"\": 13, \"f\": 1]> "
+                                 "g (float[2] x) => (float[2] y) { y = f.carry(x) } "
+                                 "<domain: \"f\", opset_import: [\"\": 13]> carry (x) => (y) " +
+                                 casts)
+                     .SerializeAsString()));
+}
+
 TEST_CASE("data that cannot be held is an error where it is read") {
   const std::string text = "g (float[2] x) => (float[2] y) <string[1] s = {\"a\"}> ";
   CHECK(shape_error(text + "{ y = Relu(x) }") == "");
