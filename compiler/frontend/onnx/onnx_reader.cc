@@ -432,8 +432,9 @@ class Reader {
         continue;
       onnx::AttributeProto attribute_proto;
       if (!attribute_proto.ParseFromString(fields.field(i).length_delimited()))
-        return input_error(function.name,
-                           "expected a default attribute, found bytes that are none");
+        return input_error(
+            function.name,
+            "expected a default attribute, found bytes of another kind, or a part of one");
       CODL_ASSIGN_OR_RETURN(attribute, read_attribute(function.name, attribute_proto, opsets));
       function.defaults.push_back(std::move(attribute));
     }
@@ -473,8 +474,10 @@ llvm::Expected<OnnxModel> read_onnx(llvm::StringRef bytes, llvm::StringRef path)
     google::protobuf::Arena arena(options);
     auto& proto = *google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
     if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-      return input_error(path, "expected an ONNX model, found {0} bytes that are none",
-                         bytes.size());
+      return input_error(
+          path,
+          "expected an ONNX model, found {0} bytes of another format or of a file that is cut off",
+          bytes.size());
     return Reader(path).read(proto);
   } catch (const std::bad_alloc&) {
     return memory_error(path);

@@ -49,7 +49,8 @@ void check(const Outcome& found, int exit_code, const std::string& text) {
 TEST_CASE("bytes that are no model") {
   check(import_bytes(""), kInput, "m.onnx: expected an ONNX model, found no graph");
   check(import_bytes("not a model"), kInput,
-        "m.onnx: expected an ONNX model, found 11 bytes that are none");
+        "m.onnx: expected an ONNX model, found 11 bytes of another format or of a file that is cut "
+        "off");
   const std::string model = onnx_model(kConv);
   CHECK(import_bytes(model).exit_code == 0);
   for (size_t size = 0; size < model.size(); ++size)
