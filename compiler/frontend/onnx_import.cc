@@ -260,18 +260,27 @@ class Import {
   UnsupportedNodes unsupported_;
 };
 
-// Returns a line about how an 8-bit network is computed; nothing for other networks.
-std::string note_on_quantised(const OnnxGraph& graph) {
+// Returns the operators of the graph that the entries import, with commas between.
+std::string names_of(const OnnxGraph& graph, llvm::ArrayRef<ImportEntry> entries) {
   std::set<std::string> names;
   for (const OnnxNode& node : graph.nodes)
-    for (const ImportEntry& entry : quantize_entries())
-      if (node.op_type == entry.op_type) names.insert(node.op_type);
-  if (names.empty()) return "";
-  return llvm::formatv(
-             "8-bit operators ({0}) are computed in float32 and rounded where the network rounds: "
-             "its results are those of 8 bits, its times those of float32",
-             llvm::join(names, ", "))
-      .str();
+    for (const ImportEntry& entry : entries)
+      if (node.op_type == entry.op_type && node.domain == entry.domain) names.insert(node.op_type);
+  return llvm::join(names, ", ");
+}
+
+// Returns a line about how an 8-bit network is computed; nothing for other networks.
+std::string note_on_quantised(const OnnxGraph& graph) {
+  const std::string integers = names_of(graph, integer_product_entries());
+  if (!integers.empty())
+    return "8-bit operators (" + integers +
+           ") are computed as integers, without fast kernels: the same model in QDQ form "
+           "(QuantizeLinear and DequantizeLinear around float operators) is fast";
+  const std::string floats = names_of(graph, quantize_entries());
+  if (floats.empty()) return "";
+  return "8-bit operators (" + floats +
+         ") are computed in float32 and rounded where the network rounds: its results are those "
+         "of 8 bits, its times those of float32";
 }
 
 }  // namespace

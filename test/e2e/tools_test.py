@@ -963,6 +963,13 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         note = ("codlc: note: 8-bit operators (DequantizeLinear, DynamicQuantizeLinear) are computed in float32 and rounded where the network "
                 "rounds: its results are those of 8 bits, its times those of float32\n")
         self.assertIn(note, run("codlc", model, "-o", self.path("eight.codl")).stderr)
+        model = self.write("integers.onnx", onnx_bytes.model(
+            [onnx_bytes.node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"], "quantise"),
+             onnx_bytes.node("MatMulInteger", ["q", "q", "z", "z"], ["y"], "product")],
+            [onnx_bytes.value_info("x", [8, 8])], [onnx_bytes.value_info("y", [8, 8], onnx_bytes.INT32)]))
+        said = run("codlc", model, "-o", self.path("eight.codl")).stderr
+        self.assertIn("codlc: note: 8-bit operators (MatMulInteger) are computed as integers, without fast kernels: the same model in QDQ form ", said)
+        self.assertNotIn("those of float32", said)
         self.assertNotIn("8-bit", run("codlc", MODEL, "-o", self.path("plan.codl")).stderr)
 
     def test_bench_adapts_and_lists_its_runs(self):

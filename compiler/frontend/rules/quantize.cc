@@ -259,13 +259,19 @@ llvm::Error import_qlinear_conv(const OnnxNode& node, Importer& importer) {
 
 llvm::ArrayRef<ImportEntry> quantize_entries() {
   static constexpr ImportEntry kEntries[] = {
-      {"ConvInteger", 10, kNewestOpset, import_conv_integer},
       {"DequantizeLinear", 10, kNewestOpset, import_dequantize_linear},
       {"DynamicQuantizeLinear", 11, kNewestOpset, import_dynamic_quantize_linear},
+      {"QuantizeLinear", 10, kNewestOpset, import_quantize_linear},
+  };
+  return kEntries;
+}
+
+llvm::ArrayRef<ImportEntry> integer_product_entries() {
+  static constexpr ImportEntry kEntries[] = {
+      {"ConvInteger", 10, kNewestOpset, import_conv_integer},
       {"MatMulInteger", 10, kNewestOpset, import_matmul_integer},
       {"QLinearConv", 10, kNewestOpset, import_qlinear_conv},
       {"QLinearMatMul", 10, kNewestOpset, import_qlinear_matmul},
-      {"QuantizeLinear", 10, kNewestOpset, import_quantize_linear},
   };
   return kEntries;
 }
