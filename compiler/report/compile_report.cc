@@ -78,11 +78,11 @@ llvm::Expected<CompileReport::Variant> report_of(const ir::Graph& graph, const M
   CODL_ASSIGN_OR_RETURN(uncertainty, uncertainty_of(variant.schedule, profile));
   report.uncertainty = uncertainty;
   if (report.predicted_us <= 0) return report;
-  CODL_ASSIGN_OR_RETURN(on_cpu, maker.alone_on(Processor::Cpu));
-  report.speedup_over_cpu = on_cpu->schedule.predicted_us / report.predicted_us;
+  CODL_ASSIGN_OR_RETURN(on_cpu, maker.unlimited_alone_on(Processor::Cpu));
+  report.speedup_over_cpu = on_cpu.predicted_us / report.predicted_us;
   if (!maker.has_gpu_work()) return report;
-  CODL_ASSIGN_OR_RETURN(on_gpu, maker.alone_on(Processor::Gpu));
-  report.speedup_over_gpu = on_gpu->schedule.predicted_us / report.predicted_us;
+  CODL_ASSIGN_OR_RETURN(on_gpu, maker.unlimited_alone_on(Processor::Gpu));
+  report.speedup_over_gpu = on_gpu.predicted_us / report.predicted_us;
   return report;
 }
 

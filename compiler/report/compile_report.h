@@ -21,7 +21,7 @@ struct CompileReport {
     std::string name;
     double predicted_us = 0;
     // Hold the predicted speedup over the CPU alone, and over a plan with everything on the GPU
-    // that it can run; nothing without a GPU.
+    // that it can run, both without limits; nothing without a GPU.
     std::optional<double> speedup_over_cpu, speedup_over_gpu;
     Uncertainty uncertainty;   // uncertainty of predicted_us
     uint32_t evaluations = 0;  // whole plans that the search judged; 0: there was none

@@ -119,9 +119,10 @@ llvm::Expected<Candidate> VariantMaker::fit(const PartitionOptions& options,
 }
 
 // The plan has what `stored` leaves of the weights, and these for nothing.
-llvm::Expected<Candidate> VariantMaker::make_alone(Processor processor,
-                                                   const StoredWeights& stored) const {
+llvm::Expected<Candidate> VariantMaker::make_alone(Processor processor, const StoredWeights& stored,
+                                                   const PlanLimits& limits) const {
   PartitionOptions options = options_;
+  options.limits = limits;
   options.strategy = processor == Processor::Cpu ? "cpu" : "gpu";
   options.split_dim = SplitDim::None;
   options.ratio.reset();
@@ -135,17 +136,31 @@ llvm::Expected<Candidate> VariantMaker::make_alone(Processor processor,
 llvm::Expected<const Candidate*> VariantMaker::alone_on(Processor processor) {
   std::optional<Candidate>& made = alone_[static_cast<size_t>(processor)];
   if (!made) {
-    CODL_ASSIGN_OR_RETURN(candidate, make_alone(processor, StoredWeights(graph_)));
+    CODL_ASSIGN_OR_RETURN(candidate, make_alone(processor, StoredWeights(graph_), options_.limits));
     made = std::move(candidate);
   }
   return &*made;
+}
+
+llvm::Expected<PlanFigures> VariantMaker::unlimited_alone_on(Processor processor) {
+  std::optional<PlanFigures>& figures = unlimited_alone_[static_cast<size_t>(processor)];
+  if (!figures && !options_.limits.limit_plans()) {
+    CODL_ASSIGN_OR_RETURN(alone, alone_on(processor));
+    figures = alone->figures;
+  } else if (!figures) {
+    PlanLimits limits;
+    limits.max_weights = options_.limits.max_weights;
+    CODL_ASSIGN_OR_RETURN(alone, make_alone(processor, StoredWeights(graph_), limits));
+    figures = alone.figures;
+  }
+  return *figures;
 }
 
 // Makes the same as a variant of the plan.
 llvm::Expected<MadeVariant> VariantMaker::alone_in_plan(Processor processor) {
   CODL_ASSIGN_OR_RETURN(alone, alone_on(processor));
   if (!needs_choice_) return MadeVariant{*alone};
-  CODL_ASSIGN_OR_RETURN(made, make_alone(processor, stored_));
+  CODL_ASSIGN_OR_RETURN(made, make_alone(processor, stored_, options_.limits));
   MadeVariant variant{std::move(made)};
   if (variant.candidate.schedule.predicted_us != alone->schedule.predicted_us)
     variant.with_all_weights = alone;

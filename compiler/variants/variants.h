@@ -83,6 +83,9 @@ class VariantMaker {
   // too.
   llvm::Expected<const Candidate*> alone_on(Processor processor);
 
+  // Returns the figures of that plan without limits, except that on weights: gains are over these.
+  llvm::Expected<PlanFigures> unlimited_alone_on(Processor processor);
+
   // Returns true if the GPU has a kernel for a node of the network itself, beside conversions.
   bool has_gpu_work() const;
 
@@ -107,7 +110,8 @@ class VariantMaker {
   llvm::Expected<std::optional<BestSingle>> best_single();
   llvm::Expected<Candidate> fit(const PartitionOptions& options, const StoredWeights& stored,
                                 MakeCandidate make, const BestSingle* alone = nullptr) const;
-  llvm::Expected<Candidate> make_alone(Processor processor, const StoredWeights& stored) const;
+  llvm::Expected<Candidate> make_alone(Processor processor, const StoredWeights& stored,
+                                       const PlanLimits& limits) const;
   llvm::Expected<MadeVariant> alone_in_plan(Processor processor);
   llvm::Expected<Candidate> make_busy(const PartitionOptions& options,
                                       const SearchStart& start) const;
@@ -125,7 +129,9 @@ class VariantMaker {
   // The first variant's figures, as it is and with weights of any size.
   std::optional<PlanFigures> first_;
   PlanFigures first_free_;
-  std::optional<Candidate> alone_[2];  // indexed by processor
+  // Indexed by processor.
+  std::optional<Candidate> alone_[2];
+  std::optional<PlanFigures> unlimited_alone_[2];
 };
 
 }  // namespace codl::compiler

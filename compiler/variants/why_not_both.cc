@@ -89,6 +89,7 @@ llvm::Expected<std::string> VariantMaker::why_not_both(Candidate& taken, std::st
           "{1:f2} ms on the GPU alone",
           on_cpu->schedule.predicted_us / 1e3, on_gpu->schedule.predicted_us / 1e3)
           .str();
+  if (options_.limits.limit_plans()) text += ", within the limits";
   if (options_.objective != Objective::Latency)
     text += llvm::formatv(", by --objective={0}",
                           kObjectiveNames[static_cast<size_t>(options_.objective)])

@@ -451,6 +451,12 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
             self.assertIn(f"\n  {', '.join(gains)}, as predicted\n", said)
             self.assertNotIn("--max-weights: ", said)
 
+    def test_the_gain_is_over_plans_without_limits(self):
+        over_gpu = re.compile(r"times as fast as the GPU alone \(([0-9.]+) ms\), as predicted")
+        flags = ["--device=sd855", "--strategy=cpu", "-o", self.path("x.codl")]
+        free = over_gpu.search(self.run_ok("codlc", LARGER, *flags)).group(1)
+        self.assertEqual(over_gpu.search(self.run_ok("codlc", LARGER, *flags, "--max-gpu-slice=100us")).group(1), free)
+
     def test_a_variant_that_others_leave_too_few_weights_says_what_it_would_be_alone(self):
         report = self.path("x.json")
         figures = re.compile(r"  gpu +predicted +([0-9.]+) ms .* GPU +(\d+) % of MACs")
