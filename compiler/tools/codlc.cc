@@ -107,10 +107,14 @@ void print_report(const CompileReport& report, const PartitionOptions& asked, ll
           "models "
           "fitted to fp32, at half the bytes\n",
           variant.name, variant.half_tensors, variant.gpu_tensors);
+  const bool is_searched = asked.is_optimal() && !asked.forces_split();
   for (const CompileReport::Variant& variant : report.variants)
     if (!variant.one_processor_reason.empty())
-      os << "  " << variant.name << " is the best plan found, not both processors: "
-         << tools::printable(variant.one_processor_reason) << "\n";
+      os << "  " << variant.name << " is "
+         << (is_searched                     ? "the best plan found"
+             : variant.figures.gpu_share > 0 ? "the GPU alone"
+                                             : "the CPU alone")
+         << ", not both processors: " << tools::printable(variant.one_processor_reason) << "\n";
   for (const CompileReport::Variant& variant : report.variants)
     if (!variant.short_of_weights.empty())
       os << "  " << variant.name << " has " << variant.short_of_weights << "\n";

@@ -429,6 +429,9 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         for flags in (["--device=host-pair", "--place=*=split:h:0.5"], ["--strategy=cpu"]):
             said = self.run_ok("codlc", MODEL, *flags, "-o", self.path("x.codl"))
             self.assertNotIn("not both processors", said)
+        # There is no search whose best this would be.
+        said = self.run_ok("codlc", MODEL, "--device=sd855", "--strategy=coarse", "-o", self.path("x.codl"))
+        self.assertIn("  coarse is the CPU alone, not both processors: --strategy=coarse gives the GPU nothing\n", said)
         # An application that asks every phone for co-execution gets the better plan there.
         plan = self.path("x.codl")
         self.run_ok("codlc", MODEL, "--device=host", "-o", plan)
