@@ -52,7 +52,7 @@ Rival::InDraws some_of(const Rival::InDraws& rival, llvm::ArrayRef<double> plan_
 }
 
 const char* name_of(Processor processor) {
-  return processor == Processor::Cpu ? "the CPU alone" : "the GPU";
+  return processor == Processor::Cpu ? "the CPU alone" : "the GPU alone";
 }
 
 }  // namespace
@@ -299,11 +299,11 @@ llvm::Expected<MadeVariant> VariantMaker::make_first() {
     if (first.candidate.schedule.predicted_us < single.schedule.predicted_us)
       doubt =
           llvm::formatv(
-              "{0} takes {1:f2} ms; {2:f2} ms on both are less in {3:f0} % of {4} draws of what "
-              "the profile leaves open, {5:f0} % are asked for",
+              "{0} takes {1:f2} ms; co-execution would take {2:f2} ms, but is faster only in "
+              "{3:f0} % of what the profile leaves open ({4:f0} % needed); a measured profile "
+              "decides",
               name_of(alone->processor), single.schedule.predicted_us / 1e3,
-              first.candidate.schedule.predicted_us / 1e3, 100 * found.sure_share, kDraws,
-              100 * kSureShare)
+              first.candidate.schedule.predicted_us / 1e3, 100 * found.sure_share, 100 * kSureShare)
               .str();
     const uint32_t evaluations = first.candidate.evaluations;
     first.candidate = single;

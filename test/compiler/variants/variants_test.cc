@@ -89,7 +89,9 @@ TEST_CASE("what computes on one processor has its name, and says why") {
 
   Maker unsure(profile_of(10));
   CHECK(made(unsure).first != "coexec");
-  CHECK(made(unsure).second.find(" draws of what the profile leaves open") != std::string::npos);
+  CHECK(made(unsure).second.find(" ms, but is faster only in ") != std::string::npos);
+  CHECK(made(unsure).second.find(" % of what the profile leaves open (90 % needed); a measured "
+                                 "profile decides") != std::string::npos);
 
   Maker limited(profile_of(1));
   limited.options.limits.gpu_share = 0;
