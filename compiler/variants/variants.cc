@@ -181,7 +181,9 @@ llvm::Expected<std::optional<MadeVariant>> VariantMaker::without_search() {
   if (!profile.shares_cores || !options_.is_optimal() || options_.forces_placement())
     return std::nullopt;
   CODL_ASSIGN_OR_RETURN(alone, alone_on(Processor::Cpu));
-  return MadeVariant{*alone, "the OpenCL device computes on the cores of the CPU queue"};
+  return MadeVariant{*alone,
+                     "the profile's OpenCL device is the CPU itself (as with PoCL), so both would "
+                     "share its cores; --device=host-pair gives each its own cores"};
 }
 
 // Co-execution is kept where it is surely faster than one processor alone, and where a split is

@@ -405,7 +405,8 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         for model, flags, text in (
                 (no_kernel, pair, "the GPU has no kernel for any node of this network\n"),
                 (doubles, pair, "the GPU has no kernel for any node of this network\n"),
-                (MODEL, ["--device=host"], "the OpenCL device computes on the cores of the CPU queue\n"),
+                (MODEL, ["--device=host"], r"the profile's OpenCL device is the CPU itself \(as with PoCL\), so both would share its cores; "
+                 r"--device=host-pair gives each its own cores\n"),
                 (MODEL, ["--device=sd855", "--search-budget=50"],
                  rf"of the plans that were judged none on both is better: {ms} on the CPU alone, {ms} on the GPU alone; --search-budget=50 "
                  r"judges fewer plans than the default of \d+\n"),

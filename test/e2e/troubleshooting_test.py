@@ -95,7 +95,7 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
                 ("MatMulInteger", ["x", "x"], ["y"], "matmul"), dims=(8, 8), elem_type=onnx_bytes.INT8, out_type=onnx_bytes.INT32), "--max-fallback=5%", code=3),
             "are assumed": lambda: self.run_tool("codlc", MODEL, "--device=sd855", "-o", "p", code=0),
             "is the best plan found, not both processors": lambda: self.run_tool("codlc", MODEL, "--device=sd855", "-o", "p", code=0),
-            "computes on the cores": lambda: self.run_tool("codlc", MODEL, "--device=host", "-o", "p", code=0),
+            "OpenCL device is the CPU itself": lambda: self.run_tool("codlc", MODEL, "--device=host", "-o", "p", code=0),
             "none of the outputs": self.output_over_input,
             "enough memory": lambda: self.run_tool(
                 "codlc", self.large_model(), "--strategy=cpu", code=70,
