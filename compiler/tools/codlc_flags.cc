@@ -189,8 +189,7 @@ tools::FlagGroup limit_flags(CodlcFlags* flags) {
 tools::FlagGroup kernel_flags(CodlcFlags* flags) {
   return {
       "Kernels",
-      {{"precision",
-        choice_value(&flags->precision, {{"fp32", Precision::Fp32}, {"fp16", Precision::Fp16}}),
+      {{"precision", precision_value(&flags->precision),
         "store values of the GPU alone in this precision", "",
         "fp16 takes half the bytes where kernels can; they still compute in fp32. Results are off "
         "by the rounding to 11 bits (at most 1e-2 relative L2) and infinite beyond 65504."},

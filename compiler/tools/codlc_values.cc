@@ -3,6 +3,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "tools/other_names.h"
 #include "tools/quantity.h"
 #include "tools/tool_error.h"
 
@@ -73,6 +74,19 @@ tools::FlagValue name_value(std::string form, std::string* target, std::vector<s
                             *target = names[tools::parse_choice(flag, value, names)];
                           }};
   result.choices = std::move(names);
+  return result;
+}
+
+tools::FlagValue precision_value(Precision* target) {
+  tools::FlagValue result =
+      tools::choice_value(target, {{"fp32", Precision::Fp32}, {"fp16", Precision::Fp16}});
+  result.read = [read = result.read](const std::string& flag, const std::string& value) {
+    // Other tools have flags of these names: --half, --int8.
+    const std::string here = value == "fp16" ? "" : tools::flag_here(value, "codlc");
+    if (!here.empty())
+      tools::fail_input(flag, "fp32 or fp16", "'" + value + "' (here: " + here + ")");
+    read(flag, value);
+  };
   return result;
 }
 

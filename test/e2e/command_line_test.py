@@ -524,7 +524,14 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
                 ("codl-bench", "--loop=9", "--num-runs=N"), ("codl-bench", "--output_dir=x", "codl-run --output-dir=DIR"),
                 ("codl-bench", "--enable_op_profiling", "--steps"), ("codl-sim", "--num_threads=4", "codl-run --num-threads=N"),
                 ("codl-dump", "--model=x", "PLAN without a flag"), ("codl-profile", "--overwrite", "--force"),
-                ("codl-profile", "--threads=2", "--num-threads=N")):
+                ("codl-profile", "--threads=2", "--num-threads=N"), ("codlc", "--profile=mine.json", "--device=NAME"),
+                ("codl-bench", "--profile", "--steps, or"), ("codl-run", "--profile", "codl-bench --steps"),
+                ("codlc", "--provider=x", "--strategy=NAME"), ("codl-run", "--execution_provider=x", "--variant=NAME"),
+                ("codl-bench", "--delegate=x", "--variant=NAME"), ("codlc", "--use_nnapi", "--strategy=gpu"),
+                ("codl-bench", "--nnapi", "--variant=gpu"), ("codlc", "--calib=x", "--calibration=DIR"),
+                ("codlc", "--weightQuantBits=8", "quantise the ONNX model before"), ("codl-bench", "--cpu_threads=2", "--num-threads=N"),
+                ("codl-bench", "--num_warmup=9", "--warmup-runs=N"), ("codl-bench", "--repetitions=9", "--num-runs=N"),
+                ("codlc", "--precision=int8", "quantise the ONNX model before"), ("codlc", "--precision=half", "--precision=fp16")):
             with self.subTest(tool=tool, given=given):
                 self.expect_error(tool, ["x", given], f"(here: {here}")
         # A flag of this tool in other letters is what is meant, whatever others call so.
@@ -538,7 +545,8 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         answers = 0
         for tool in tools:
             for name in ("fp16", "int8", "threads", "shapes", "batch", "opset", "target", "gpu", "cpu", "out", "outdir", "overwrite", "model",
-                         "inputs", "optimize", "sparsity", "workspace", "runs", "warmup", "duration", "cores", "profiling", "verbose"):
+                         "inputs", "optimize", "sparsity", "workspace", "runs", "warmup", "duration", "cores", "profiling", "verbose",
+                         "profile", "provider", "calib"):
                 here = re.search(r"\(here: (.*)\)", run(tool, "x", "--" + name).stderr.decode())
                 self.assertTrue(here, (tool, name))
                 of = tool
