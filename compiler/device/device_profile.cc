@@ -218,6 +218,9 @@ llvm::Expected<ProfileText> read_profile(llvm::StringRef name_or_path, llvm::Str
                        llvm::sys::fs::exists(name_or_path) ? "no regular file" : "no such file",
                        tools::suggestion({stem.data(), stem.size()}, names));
   }
+  if (where == "--device" && llvm::sys::fs::is_regular_file(name_or_path))
+    return input_error(where, "expected a profile whose name ends in .json, found \"{0}\"",
+                       name_or_path);
   if (names.empty())
     return input_error(where, "expected FILE.json, as {0} has no profiles, found \"{1}\"",
                        profile_directory(), name_or_path);
