@@ -34,6 +34,12 @@ double gpu_mac_share(const ir::Graph& graph, const PartitionPlan& plan) {
   return macs > 0 ? gpu_macs / macs : 0;
 }
 
+// Returns the share of the energy of `alone` that a plan saves.
+std::optional<double> energy_saved(const PlanFigures& plan, const PlanFigures& alone) {
+  if (plan.energy_mj.value_or(0) <= 0 || alone.energy_mj.value_or(0) <= 0) return std::nullopt;
+  return 1 - *plan.energy_mj / *alone.energy_mj;
+}
+
 std::string short_of_weights(const ir::Graph& graph, const MadeVariant& made) {
   if (made.with_all_weights == nullptr) return "";
   const Candidate* plans[] = {&made.candidate, made.with_all_weights};
@@ -80,9 +86,11 @@ llvm::Expected<CompileReport::Variant> report_of(const ir::Graph& graph, const M
   if (report.predicted_us <= 0) return report;
   CODL_ASSIGN_OR_RETURN(on_cpu, maker.unlimited_alone_on(Processor::Cpu));
   report.speedup_over_cpu = on_cpu.predicted_us / report.predicted_us;
+  report.energy_saved_over_cpu = energy_saved(report.figures, on_cpu);
   if (!maker.has_gpu_work()) return report;
   CODL_ASSIGN_OR_RETURN(on_gpu, maker.unlimited_alone_on(Processor::Gpu));
   report.speedup_over_gpu = on_gpu.predicted_us / report.predicted_us;
+  report.energy_saved_over_gpu = energy_saved(report.figures, on_gpu);
   return report;
 }
 

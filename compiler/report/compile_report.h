@@ -23,6 +23,9 @@ struct CompileReport {
     // Hold the predicted speedup over the CPU alone, and over a plan with everything on the GPU
     // that it can run, both without limits; nothing without a GPU.
     std::optional<double> speedup_over_cpu, speedup_over_gpu;
+    // Hold the share of the energy of these plans that it saves, by prediction; nothing without
+    // figures.energy_mj.
+    std::optional<double> energy_saved_over_cpu, energy_saved_over_gpu;
     Uncertainty uncertainty;   // uncertainty of predicted_us
     uint32_t evaluations = 0;  // whole plans that the search judged; 0: there was none
     double gpu_mac_share = 0;  // share of the multiply-adds

@@ -124,6 +124,8 @@ class Writer {
     us("predicted_us", facts.predicted_us);
     if (facts.speedup_over_cpu) us("speedup_over_cpu", *facts.speedup_over_cpu);
     if (facts.speedup_over_gpu) us("speedup_over_gpu", *facts.speedup_over_gpu);
+    if (facts.energy_saved_over_cpu) share("energy_saved_over_cpu", *facts.energy_saved_over_cpu);
+    if (facts.energy_saved_over_gpu) share("energy_saved_over_gpu", *facts.energy_saved_over_gpu);
     us("low_us", facts.uncertainty.low_us);
     us("high_us", facts.uncertainty.high_us);
     share("assumed_share", facts.uncertainty.assumed_share);

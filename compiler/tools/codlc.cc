@@ -1,5 +1,7 @@
 // codlc compiles an ONNX model for device profiles into plan files. This file does files and
 // messages; the work is in pipeline.cc.
+#include <cmath>
+
 #include "compiler/device/device_names.h"
 #include "compiler/device/device_profile.h"
 #include "compiler/device/quirks.h"
@@ -44,17 +46,24 @@ void print_figures(const CompileReport::Variant& variant, llvm::raw_ostream& os)
   os << " (predicted)\n";
 }
 
-// Prints how many times as fast the variant that a session begins with is as each processor alone,
-// except the one that it runs on.
-void print_speedup(const CompileReport::Variant& variant, llvm::raw_ostream& os) {
+// Prints what the variant that a session begins with gains over each processor alone, except the
+// one that it runs on: the objective says whether this is time or energy.
+void print_gain(const CompileReport::Variant& variant, Objective objective, llvm::raw_ostream& os) {
   std::vector<std::string> gains;
-  const auto add = [&](const std::optional<double>& speedup, const char* processor) {
-    if (speedup)
+  const auto add = [&](const std::optional<double>& speedup,
+                       const std::optional<double>& energy_saved, const char* processor) {
+    if (objective == Objective::Energy && energy_saved)
+      gains.push_back(llvm::formatv("{0:f0} % {1} energy than on the {2} alone ({3:f1} mJ)",
+                                    100 * std::abs(*energy_saved),
+                                    *energy_saved < 0 ? "more" : "less", processor,
+                                    *variant.figures.energy_mj / (1 - *energy_saved)));
+    else if (objective == Objective::Latency && speedup)
       gains.push_back(llvm::formatv("{0:f2} times as fast as the {1} alone ({2:f2} ms)", *speedup,
                                     processor, *speedup * variant.predicted_us / 1e3));
   };
-  if (variant.figures.gpu_share > 0) add(variant.speedup_over_cpu, "CPU");
-  if (variant.name != "gpu") add(variant.speedup_over_gpu, "GPU");
+  if (variant.figures.gpu_share > 0)
+    add(variant.speedup_over_cpu, variant.energy_saved_over_cpu, "CPU");
+  if (variant.name != "gpu") add(variant.speedup_over_gpu, variant.energy_saved_over_gpu, "GPU");
   if (!gains.empty()) os << "  " << llvm::join(gains, ", ") << ", as predicted\n";
 }
 
@@ -84,7 +93,7 @@ void print_report(const CompileReport& report, const PartitionOptions& asked, ll
     os << llvm::formatv(" ({0:f1} MB of them for Winograd)",
                         static_cast<double>(report.winograd_bytes) / 1e6);
   os << "\n";
-  print_speedup(report.variants.front(), os);
+  print_gain(report.variants.front(), asked.objective, os);
   print_weights(report, asked.objective, os);
   for (const CompileReport::Variant& variant : report.variants)
     os << llvm::formatv(

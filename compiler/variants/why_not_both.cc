@@ -85,9 +85,10 @@ llvm::Expected<std::string> VariantMaker::why_not_both(Candidate& taken, std::st
   CODL_ASSIGN_OR_RETURN(on_gpu, alone_on(Processor::Gpu));
   std::string text =
       llvm::formatv(
-          "of the plans that were judged none on both is better: {0:f2} ms on the CPU alone, "
-          "{1:f2} ms on the GPU alone",
-          on_cpu->schedule.predicted_us / 1e3, on_gpu->schedule.predicted_us / 1e3)
+          "of the plans that were judged none on both is better: {0} on the CPU alone, {1} on the "
+          "GPU alone",
+          objective_text(on_cpu->figures, options_.objective),
+          objective_text(on_gpu->figures, options_.objective))
           .str();
   if (options_.limits.limit_plans()) text += ", within the limits";
   if (options_.objective != Objective::Latency)

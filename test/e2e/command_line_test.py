@@ -499,6 +499,8 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
         self.assertRegex(said, r"\n  gpu +predicted .* GPU +100 % of MACs")
         self.assertRegex(said, r"\n  gpu is the best plan found, not both processors: of .*, by --objective=energy; ")
         self.assertNotIn("coexec", said)
+        self.assertRegex(said, r"\n  \d+ % less energy than on the CPU alone \([0-9.]+ mJ\), as predicted\n")
+        self.assertNotIn("times as fast", said)
         self.assertIn("variant gpu on sd855", self.run_ok("codl-sim", plan, "--variant=coexec"))
 
     def test_what_is_wrong_of_a_value_is_told_and_no_more(self):
