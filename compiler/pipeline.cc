@@ -83,6 +83,9 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   CODL_ASSIGN_OR_RETURN(plan, build_plan(std::move(graph), schedules, weights, info));
   result.plan = std::move(plan);
   if (!options.wants_report) return result;
+  if (llvm::Error error =
+          report_measured(options.measured, options.measured_path, schedules, report))
+    return error;
   CODL_ASSIGN_OR_RETURN(
       json, report_json({*reported, predictor, report, savings.costs(), support, variants,
                          schedules, options.partition, options.precision, checks, options.measured,

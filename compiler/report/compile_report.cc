@@ -13,6 +13,9 @@
 namespace codl::compiler {
 namespace {
 
+// A measured time is far from the predicted one beyond this factor.
+constexpr double kFarFactor = 2;
+
 // Returns the least certain origin among the profile's power figures; "" without any.
 const char* power_origin(const DeviceProfile& profile) {
   if (!profile.power) return "";
@@ -103,6 +106,14 @@ void print_stages(const ir::Graph& graph, const Candidate& variant, const Printo
 
 }  // namespace
 
+std::optional<double> CompileReport::measured_speedup_over(llvm::StringRef name) const {
+  if (variants.empty() || !variants.front().measured_us) return std::nullopt;
+  for (const Variant& variant : llvm::drop_begin(variants))
+    if (variant.name == name && variant.measured_us)
+      return *variant.measured_us / *variants.front().measured_us;
+  return std::nullopt;
+}
+
 llvm::Error report_variants(const ir::Graph& graph, llvm::ArrayRef<MadeVariant> variants,
                             const DeviceProfile& profile, VariantMaker& maker,
                             const Printouts& prints, CompileReport& report) {
@@ -117,6 +128,25 @@ llvm::Error report_variants(const ir::Graph& graph, llvm::ArrayRef<MadeVariant> 
     }
   }
   report.without_weight_limit = maker.without_weight_limit();
+  return llvm::Error::success();
+}
+
+llvm::Error report_measured(llvm::ArrayRef<MeasuredSteps> measured, llvm::StringRef path,
+                            llvm::ArrayRef<Schedule> schedules, CompileReport& report) {
+  for (size_t i = 0; i < schedules.size(); ++i) {
+    CODL_ASSIGN_OR_RETURN(steps, measured_steps_of(measured, path, schedules[i]));
+    if (steps == nullptr || steps->median_us <= 0) continue;
+    CompileReport::Variant& variant = report.variants[i];
+    variant.measured_us = steps->median_us;
+    if (steps->median_us <= kFarFactor * variant.predicted_us &&
+        variant.predicted_us <= kFarFactor * steps->median_us)
+      continue;
+    report.notes.push_back(
+        llvm::formatv("variant {0} took {1:f2} ms, and {2:f2} ms are predicted: --learn predicts "
+                      "by what was measured",
+                      variant.name, steps->median_us / 1e3, variant.predicted_us / 1e3)
+            .str());
+  }
   return llvm::Error::success();
 }
 

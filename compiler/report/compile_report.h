@@ -10,6 +10,7 @@
 #include "compiler/partition/limits.h"
 #include "compiler/report/printouts.h"
 #include "compiler/shrink/shrink.h"
+#include "compiler/simulate/measured/measured_steps.h"
 #include "compiler/simulate/measured/uncertainty.h"
 #include "compiler/variants/variants.h"
 
@@ -26,10 +27,11 @@ struct CompileReport {
     // Hold the share of the energy of these plans that it saves, by prediction; nothing without
     // figures.energy_mj.
     std::optional<double> energy_saved_over_cpu, energy_saved_over_gpu;
-    Uncertainty uncertainty;   // uncertainty of predicted_us
-    uint32_t evaluations = 0;  // whole plans that the search judged; 0: there was none
-    double gpu_mac_share = 0;  // share of the multiply-adds
-    PlanFigures figures;       // figures that limits concern
+    std::optional<double> measured_us;  // median of the runs of --measured
+    Uncertainty uncertainty;            // uncertainty of predicted_us
+    uint32_t evaluations = 0;           // whole plans that the search judged; 0: there was none
+    double gpu_mac_share = 0;           // share of the multiply-adds
+    PlanFigures figures;                // figures that limits concern
     // Is the origin of figures.energy_mj, the least certain of the power figures'.
     const char* power_origin = "";
     // Says why it is not on both processors; empty where it is, and where that was not asked for.
@@ -45,6 +47,11 @@ struct CompileReport {
     size_t half_tensors = 0;  // tensors stored as halves
   };
   std::vector<Variant> variants;
+
+  // Returns how many times as fast the first variant was as the one with this name; nothing unless
+  // both were measured.
+  std::optional<double> measured_speedup_over(llvm::StringRef name) const;
+
   std::vector<std::string> not_split_as_forced;  // "node (Op)"
   uint64_t weight_bytes = 0;
   uint64_t winograd_bytes = 0;                   // filters transformed by Winograd's method
@@ -64,6 +71,11 @@ struct CompileReport {
 llvm::Error report_variants(const ir::Graph& graph, llvm::ArrayRef<MadeVariant> variants,
                             const DeviceProfile& profile, VariantMaker& maker,
                             const Printouts& prints, CompileReport& report);
+
+// Fills in the variants' measured_us, with a note where that is far from the predicted. Errors: see
+// measured_steps_of(); `path` is the measurements'.
+llvm::Error report_measured(llvm::ArrayRef<MeasuredSteps> measured, llvm::StringRef path,
+                            llvm::ArrayRef<Schedule> schedules, CompileReport& report);
 
 // Fills in the weights' part.
 void report_weights(const ir::Graph& graph, const PackedWeights& weights, const WeightLimit& limit,

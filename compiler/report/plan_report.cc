@@ -162,6 +162,10 @@ class Writer {
     is_used = true;
     json_.key("measured").object([&] {
       us("median_us", measured->median_us);
+      if (index == 0)
+        for (const char* name : {"cpu", "gpu"})
+          if (const auto speedup = plan_.report.measured_speedup_over(name))
+            us(llvm::Twine("speedup_over_").concat(name).str(), *speedup);
       us("end_us", measured->end_us());
       json_.key("steps").array([&] {
         for (const MeasuredStep& step : measured->steps)

@@ -47,9 +47,11 @@ void print_figures(const CompileReport::Variant& variant, llvm::raw_ostream& os)
 }
 
 // Prints what the variant that a session begins with gains over each processor alone, except the
-// one that it runs on: the objective says whether this is time or energy.
-void print_gain(const CompileReport::Variant& variant, Objective objective, llvm::raw_ostream& os) {
-  std::vector<std::string> gains;
+// one that it runs on: the objective says whether this is time or energy. What was measured stands
+// beside it.
+void print_gain(const CompileReport& report, Objective objective, llvm::raw_ostream& os) {
+  const CompileReport::Variant& variant = report.variants.front();
+  std::vector<std::string> gains, measured;
   const auto add = [&](const std::optional<double>& speedup,
                        const std::optional<double>& energy_saved, const char* processor) {
     if (objective == Objective::Energy && energy_saved)
@@ -64,7 +66,14 @@ void print_gain(const CompileReport::Variant& variant, Objective objective, llvm
   if (variant.figures.gpu_share > 0)
     add(variant.speedup_over_cpu, variant.energy_saved_over_cpu, "CPU");
   if (variant.name != "gpu") add(variant.speedup_over_gpu, variant.energy_saved_over_gpu, "GPU");
-  if (!gains.empty()) os << "  " << llvm::join(gains, ", ") << ", as predicted\n";
+  for (const auto& [name, processor] : {std::pair("cpu", "CPU"), std::pair("gpu", "GPU")})
+    if (const auto speedup = report.measured_speedup_over(name))
+      measured.push_back(llvm::formatv("{0:f2} times as fast as the {1} alone ({2:f2} ms)",
+                                       *speedup, processor, *speedup * *variant.measured_us / 1e3));
+  if (gains.empty()) return;
+  os << "  " << llvm::join(gains, ", ") << ", as predicted";
+  if (!measured.empty()) os << "; measured: " << llvm::join(measured, ", ");
+  os << "\n";
 }
 
 // How the weights stand to the model's and to their limit, and what was found without it.
@@ -93,7 +102,7 @@ void print_report(const CompileReport& report, const PartitionOptions& asked, ll
     os << llvm::formatv(" ({0:f1} MB of them for Winograd)",
                         static_cast<double>(report.winograd_bytes) / 1e6);
   os << "\n";
-  print_gain(report.variants.front(), asked.objective, os);
+  print_gain(report, asked.objective, os);
   print_weights(report, asked.objective, os);
   for (const CompileReport::Variant& variant : report.variants)
     os << llvm::formatv(

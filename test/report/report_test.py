@@ -138,6 +138,35 @@ class ReportTest(WorkFolder, unittest.TestCase):
         self.assertGreater(measured["end_us"], 0)
         self.assertNotIn("measured", report["variants"][1])
 
+    def test_the_measured_gain_stands_beside_the_predicted(self):
+        """A note says where both are far from each other."""
+        predicted_us = {variant["name"]: variant["predicted_us"] for variant in self.report(*FORCED)["variants"]}
+        bench = self.path("bench.json")
+        run("codl-bench", self.plan, "--json", "--steps", "--num-runs=1", "--all-variants", "-o", bench)
+        with open(bench) as file:
+            measured = json.load(file)
+        median_us = {"coexec": 1.5 * predicted_us["coexec"], "cpu": 3 * predicted_us["cpu"]}
+        for variant in measured["variants"]:
+            variant["median_us"] = median_us[variant["variant"]]
+        with open(bench, "w") as file:
+            json.dump(measured, file)
+        said = run("codlc", MODEL, "-o", self.plan, *FORCED, f"--report={self.page}", f"--report={self.path('r.json')}",
+                   f"--measured={bench}", f"--measured-on={measured['opencl_device']}")
+        speedup = median_us["cpu"] / median_us["coexec"]
+        self.assertIn(f" alone ({median_us['cpu'] / 1e3:.2f} ms)\n", said)
+        self.assertIn(f", as predicted; measured: {speedup:.2f} times as fast as the CPU alone (", said)
+        note = f"variant cpu took {median_us['cpu'] / 1e3:.2f} ms, and {predicted_us['cpu'] / 1e3:.2f} ms are predicted: --learn "
+        self.assertIn("codlc: note: " + note, said)
+        self.assertNotIn("variant coexec took", said)
+        with open(self.path("r.json")) as file:
+            report = json.load(file)
+        self.assertAlmostEqual(report["variants"][0]["measured"]["speedup_over_cpu"], speedup, places=2)
+        self.assertNotIn("speedup_over_cpu", report["variants"][1]["measured"])
+        self.assertTrue([text for text in report["notes"] if text.startswith(note)])
+        if CHROMIUM is not None:
+            keys = {key for key, *_ in Page(self.browse("--dump-dom")).numbers}
+            self.assertIn("variants.0.measured.speedup_over_cpu", keys)
+
     def test_measurements_of_another_plan_are_refused(self):
         self.report("--device=sd855", "--place=*=split:oc:0.5")
         bench = self.path("bench.json")
