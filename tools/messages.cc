@@ -78,6 +78,10 @@ std::string formatted(const char* format, ...) {
   return text;
 }
 
+std::string counted(int64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 void print_message(std::string_view tool, Severity severity, std::string_view text) {
   const char* const kind = severity == Severity::Note      ? "note"
                            : severity == Severity::Warning ? "warning"

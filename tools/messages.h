@@ -1,6 +1,7 @@
 // Prints the tools' messages and ends the tools.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@ void print_to(const std::string& path, std::string_view text);
 
 // Returns the text that printf would print.
 __attribute__((format(printf, 1, 2))) std::string formatted(const char* format, ...);
+
+// Returns "1 run" or "3 runs".
+std::string counted(int64_t count, std::string_view noun);
 
 enum class Severity { Note, Warning, Error };
 

@@ -169,8 +169,8 @@ std::string memory_line(const char* name, int64_t bytes) {
 std::string report_text(const BenchFlags& flags, const Report& report) {
   const SessionFacts& session = report.session;
   std::string text = describe_session(session) + "\n";
-  text += formatted("run, %lld times after %d to warm up\n",
-                    static_cast<long long>(report.num_runs), flags.warmup_runs);
+  text += counted(report.num_runs, "run") + " after " + std::to_string(flags.warmup_runs) +
+          " to warm up\n";
   text += formatted("  min          %10.3f ms\n", ms_of(report.runs.min_us));
   text += formatted("  median       %10.3f ms    predicted %.3f ms\n", ms_of(report.runs.median_us),
                     ms_of(report.predicted_us));

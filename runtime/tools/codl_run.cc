@@ -178,7 +178,7 @@ std::string self_test_text(const SessionFacts& facts, const std::vector<StepResu
     text += "wrong: " + printable(step.message) + "; tile " + numbers_text(step.tile) +
             ", output " + numbers_text(step.dims) + "\n";
   }
-  return text + std::to_string(steps.size()) + " GPU steps, " + std::to_string(wrong_count) +
+  return text + counted(std::ssize(steps), "GPU step") + ", " + std::to_string(wrong_count) +
          " of them wrong\n";
 }
 

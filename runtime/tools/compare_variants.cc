@@ -255,9 +255,9 @@ std::string comparison_text(const Comparison& comparison, const PlanFlags& flags
   std::string text;
   for (const std::string& line : comparison.missing) text += "not run: " + printable(line) + "\n";
   if (comparison.variants.empty()) return text;
-  text += "planned for device " + printable(comparison.variants[0].session.plan_device) +
-          formatted(", %zu rounds of %d runs, variants in turns\n",
-                    comparison.variants[0].rounds_us.size(), comparison.run_count);
+  text += "planned for device " + printable(comparison.variants[0].session.plan_device) + ", " +
+          counted(std::ssize(comparison.variants[0].rounds_us), "round") + " of " +
+          counted(comparison.run_count, "run") + ", variants in turns\n";
   text += formatted("  %-14s %12s %12s %9s %12s %12s %12s\n", "variant", "predicted ms",
                     "median ms", "ratio", "min ms", "p90 ms", "p99 ms");
   for (const VariantTimes& variant : comparison.variants) text += table_line(variant);

@@ -416,8 +416,7 @@ SessionFacts facts_of(const Plan& plan, const Session& session) {
 std::string describe_session(const SessionFacts& facts) {
   std::string text = "variant " + printable(facts.variant) + ", planned for device " +
                      printable(facts.plan_device) +
-                     ", on this machine: " + std::to_string(facts.thread_count) +
-                     (facts.thread_count == 1 ? " CPU thread" : " CPU threads");
+                     ", on this machine: " + counted(facts.thread_count, "CPU thread");
   if (facts.thread_count < facts.wanted_thread_count)
     text += " of " + std::to_string(facts.wanted_thread_count) + " (the system grants no more)";
   if (!facts.opencl_device.empty()) text += ", OpenCL device " + printable(facts.opencl_device);
