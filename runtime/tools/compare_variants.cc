@@ -98,14 +98,18 @@ std::string comparison_line(const VariantTimes& fastest, const VariantTimes& oth
     return x + " and " + y + " are the same schedule: what differs is the machine\n";
   const std::vector<double> ratios = round_ratios(other, fastest);
   const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
-  const std::string range = formatted("(%.2f to %.2f over the rounds)\n", *least, *most);
   if (is_faster(fastest, other))
-    return formatted("%s is %.2f times as fast as %s ", x.c_str(), latencies_of(ratios).median_us,
-                     y.c_str()) +
-           range;
+    return formatted("%s is %.2f times as fast as %s (%.2f to %.2f over the rounds)\n", x.c_str(),
+                     latencies_of(ratios).median_us, y.c_str(), *least, *most);
   if (ratios.size() < 2)
-    return "one round does not tell whether " + x + " or " + y + " is faster " + range;
-  return "rounds of one variant lie as far apart as " + x + " and " + y + " do " + range;
+    return "one round does not tell whether " + x + " or " + y + " is faster: " + y +
+           formatted(" took %.2f times as long as ", *least) + x + "\n";
+  const std::string times =
+      y + formatted(" took %.2f to %.2f times as long as ", *least, *most) + x;
+  if (*least > 1 || *most < 1)
+    return (*least > 1 ? x : y) + " was faster than " + (*least > 1 ? y : x) +
+           " in all rounds, by no more than rounds of one variant differ: " + times + "\n";
+  return "the rounds do not tell whether " + x + " or " + y + " is faster: " + times + "\n";
 }
 
 std::string table_line(const VariantTimes& variant) {

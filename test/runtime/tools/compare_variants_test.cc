@@ -57,8 +57,20 @@ TEST_CASE("what lies within the rounds' spread is no difference") {
   CHECK(fastest_variant(made) == 0);
   const std::string text = text_of(made);
   CHECK_FALSE(has(text, "as fast as"));
-  CHECK(has(text, "rounds of one variant lie as far apart as coexec and cpu do"));
+  // 95/100, 118/120 and 135/140: all rounds agree.
+  CHECK(has(text,
+            "cpu was faster than coexec in all rounds, by no more than rounds of one variant "
+            "differ: cpu took 0.95 to 0.98 times as long as coexec\n"));
   CHECK_FALSE(has(text, "use --variant=cpu"));
+  CHECK(has(text_of(comparison({variant("x", 90, {100, 120}), variant("y", 100, {110, 130})})),
+            "x was faster than y in all rounds, by no more than rounds of one variant differ: y "
+            "took 1.08 to 1.10 times as long as x\n"));
+  CHECK(has(text_of(comparison({variant("x", 90, {100, 120}), variant("y", 100, {110, 114})})),
+            "the rounds do not tell whether x or y is faster: y took 0.95 to 1.10 times as long as "
+            "x\n"));
+  CHECK(has(text_of(comparison({variant("x", 90, {100}), variant("y", 100, {110})})),
+            "one round does not tell whether x or y is faster: y took 1.10 times as long as x\n"));
+  CHECK(has(text_of(comparison({variant("x", 90, {100})})), "device sd855, 1 round of 20 runs,"));
 }
 
 TEST_CASE("times of a busy machine are nothing to learn from") {
