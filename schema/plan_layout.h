@@ -2,16 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 namespace codl {
 
 inline constexpr char kPlanMagic[4] = {'C', 'O', 'D', 'L'};
-// True if a file that begins so is an ONNX model, which people give where a plan is expected: its
-// first field, ir_version, is a small number.
-inline bool is_onnx(std::string_view begin) {
-  return begin.size() >= 2 && begin[0] == '\x08' && begin[1] > 0 && begin[1] < 32;
-}
 
 // Goes up when an older runtime could not read the file; see schema/README.md.
 inline constexpr uint32_t kPlanVersion = 2;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <cstring>
 
 #define XXH_INLINE_ALL
@@ -328,6 +329,37 @@ PlanFault verify_plan(const void* bytes, size_t size, VerifyLevel level, CheckSt
                  out_head != nullptr ? out_head : &head))
     *out_plan = check.plan;
   return check.fault;
+}
+
+// Returns what a file that begins so is in place of a plan; null: it begins as a plan does.
+static const char* other_kind_of(std::string_view begin) {
+  if (begin.empty()) return "an empty file";
+  if (begin.starts_with(std::string_view(kPlanMagic, sizeof(kPlanMagic)))) return nullptr;
+  // The first field, ir_version, is a small number.
+  if (begin.size() >= 2 && begin[0] == '\x08' && begin[1] > 0 && begin[1] < 32)
+    return "an ONNX model (codlc makes a plan of it)";
+  const size_t first = begin.find_first_not_of(" \t\r\n");
+  if (first != begin.npos && (begin[first] == '{' || begin[first] == '[')) return "JSON";
+  return "a file of another kind";
+}
+
+bool may_be_plan(std::string_view begin, uint64_t size, char (&fault)[128]) {
+  if (const char* other = other_kind_of(begin)) {
+    std::snprintf(fault, sizeof(fault), "expected a plan, found %s", other);
+    return false;
+  }
+  PlanHead head = {};
+  std::memcpy(&head, begin.data(), std::min(begin.size(), sizeof(head)));
+  uint64_t bytes = sizeof(head);
+  // The head of another version does not say it.
+  if (size >= bytes) bytes = head.version == kPlanVersion ? head.file_bytes : size;
+  if (bytes == size) return true;
+  std::snprintf(fault, sizeof(fault), "expected %llu bytes%s, found %llu%s",
+                static_cast<unsigned long long>(bytes),
+                size < sizeof(head) ? " of the plan's head" : " as the plan's head says",
+                static_cast<unsigned long long>(size),
+                size < bytes ? " (the file is cut off)" : "");
+  return false;
 }
 
 uint64_t checksum_of(const void* bytes, size_t size) { return XXH3_64bits(bytes, size); }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "schema/step_shape.h"
 
@@ -47,6 +48,11 @@ struct PlanFault {
 // not guarantee that the numbers computed are right.
 PlanFault verify_plan(const void* bytes, size_t size, VerifyLevel level, CheckStep check_step,
                       const plan::PlanDef** out_plan, PlanHead* out_head = nullptr);
+
+// For people who give another file, or one that is cut off: returns false and writes "expected X,
+// found Y" if no plan has `size` bytes and begins with `begin`, its first 64 bytes or all of it.
+// verify_plan() does not rely on it.
+bool may_be_plan(std::string_view begin, uint64_t size, char (&fault)[128]);
 
 // Returns the XXH3 (64 bit) of bytes. It tells damage, not forgery.
 uint64_t checksum_of(const void* bytes, size_t size);

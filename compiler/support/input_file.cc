@@ -1,13 +1,13 @@
 #include "compiler/support/input_file.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <system_error>
 
 #include "compiler/support/error.h"
 #include "llvm/Support/FileSystem.h"
 #include "schema/plan_layout.h"
+#include "schema/verify_plan.h"
 
 namespace codl::compiler {
 namespace {
@@ -47,18 +47,11 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map_input(llvm::StringRef pa
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map_plan(llvm::StringRef path) {
   tools::InputFile file;
   if (llvm::Error error = to_error(path, file.open(path.str(), UINT64_MAX))) return error;
-  PlanHead head = {};
   std::string begin;
-  const uint64_t head_bytes = std::min<uint64_t>(file.bytes(), sizeof(head));
+  const uint64_t head_bytes = std::min<uint64_t>(file.bytes(), sizeof(PlanHead));
   if (llvm::Error error = to_error(path, file.read(0, head_bytes, &begin))) return error;
-  std::memcpy(&head, begin.data(), head_bytes);
-  if (is_onnx(begin))
-    return input_error(path, "expected a plan, found an ONNX model (codlc makes a plan of it)");
-  // For a plan of another version the head does not say enough.
-  if (std::memcmp(head.magic, kPlanMagic, sizeof(kPlanMagic)) == 0 &&
-      head.version == kPlanVersion && head.file_bytes != file.bytes())
-    return input_error(path, "expected {0} bytes as the plan's head says, found {1}",
-                       head.file_bytes, file.bytes());
+  char fault[128];
+  if (!may_be_plan(begin, file.bytes(), fault)) return input_error(path, "{0}", fault);
   return map(path, file);
 }
 

@@ -14,6 +14,7 @@
 #include "runtime/src/diag.h"
 #include "schema/plan_layout.h"
 #include "schema/types.h"
+#include "schema/verify_plan.h"
 
 namespace codl::rt {
 namespace {
@@ -44,6 +45,16 @@ bool make_private(const MappedFile::Source& source, const PlanHead& head, void* 
 }
 
 }  // namespace
+
+codl_status_t check_may_be_plan(const char* name, const void* begin, uint64_t size,
+                                codl_diag_t* diag) {
+  char fault[128];
+  if (may_be_plan({static_cast<const char*>(begin), std::min<uint64_t>(size, sizeof(PlanHead))},
+                  size, fault))
+    return CODL_OK;
+  set_diag(diag, "%s: %s", name, fault);
+  return CODL_CORRUPT_PLAN;
+}
 
 bool MappedFile::Source::read(void* bytes, size_t count, off_t offset) const {
   auto* target = static_cast<uint8_t*>(bytes);
@@ -85,11 +96,6 @@ codl_status_t MappedFile::open_part(int file, const char* name, uint64_t offset,
              static_cast<unsigned long long>(file_bytes));
     return CODL_CORRUPT_PLAN;
   }
-  if (size < sizeof(PlanHead)) {
-    set_diag(diag, "%s: head: expected at least %zu bytes, found %llu", name, sizeof(PlanHead),
-             static_cast<unsigned long long>(size));
-    return CODL_CORRUPT_PLAN;
-  }
   return map({read_at == nullptr ? pread : read_at, file, static_cast<off_t>(offset)}, name,
              static_cast<size_t>(size), diag);
 }
@@ -97,10 +103,12 @@ codl_status_t MappedFile::open_part(int file, const char* name, uint64_t offset,
 codl_status_t MappedFile::map(const Source& source, const char* name, size_t size,
                               codl_diag_t* diag) {
   PlanHead head = {};
-  if (size > PTRDIFF_MAX || !source.read(&head, sizeof(head), 0)) {
+  if (size > PTRDIFF_MAX || !source.read(&head, std::min(size, sizeof(head)), 0)) {
     set_diag(diag, "%s: expected a readable file, found %s", name, strerror(errno));
     return CODL_IO_ERROR;
   }
+  const codl_status_t status = check_may_be_plan(name, &head, size, diag);
+  if (status != CODL_OK) return status;
   const bool is_whole_pages = static_cast<size_t>(source.begin) % page_bytes() == 0;
   void* mapping = is_whole_pages
                       ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, source.file, source.begin)

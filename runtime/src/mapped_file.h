@@ -10,6 +10,10 @@
 
 namespace codl::rt {
 
+// Says what a file of `size` bytes is if it cannot be a plan; reads no more than a plan's head.
+codl_status_t check_may_be_plan(const char* name, const void* begin, uint64_t size,
+                                codl_diag_t* diag);
+
 // Head and table are a private copy, each byte read once, so that a file that changes meanwhile or
 // later cannot undo their verification; the weights behind them stay mapped. Truncating the file
 // while it is mapped is a SIGBUS.

@@ -54,10 +54,6 @@ void describe_fault(const char* name, const PlanFault& fault, codl_diag_t* diag)
 
 codl_status_t verify(codl_plan_t& plan, const void* bytes, size_t size, int32_t level,
                      const char* name, codl_diag_t* diag) {
-  if (is_onnx({static_cast<const char*>(bytes), size})) {
-    set_diag(diag, "%s: expected a plan, found an ONNX model (codlc makes a plan of it)", name);
-    return CODL_CORRUPT_PLAN;
-  }
   PlanHead head;
   const PlanFault fault =
       verify_plan(bytes, size, level == CODL_VERIFY_ALL ? VerifyLevel::All : VerifyLevel::Structure,
@@ -155,7 +151,7 @@ codl_status_t codl_plan_open(const void* bytes, size_t size, const codl_plan_opt
         }
         *out_bytes = bytes;
         *out_size = size;
-        return CODL_OK;
+        return codl::rt::check_may_be_plan("plan", bytes, size, diag);
       });
 }
 

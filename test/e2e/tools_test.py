@@ -954,6 +954,11 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         plan = self.compile()
         for tool in ("codl-run", "codl-bench", "codl-sim", "codl-dump"):
             self.expect_error(1, run(tool, MODEL), "expected a plan, found an ONNX model (codlc makes a plan of it)")
+            for contents, found in ((b'{"num_runs": 1}', "JSON"), (b"", "an empty file"), (b"\x80" * 99, "a file of another kind")):
+                self.expect_error(1, run(tool, self.write("other.codl", contents)), f"expected a plan, found {found}")
+            half = os.path.getsize(plan) // 2
+            self.expect_error(1, run(tool, self.write("half.codl", read(plan)[:half])), "bytes as the plan's head says",
+                              f"found {half} (the file is cut off)")
         self.expect_error(1, run("codlc", plan), "expected an ONNX model, found a plan (codl-run runs it)")
         self.expect_error(1, run("codlc", self.write("net.json", b' {"models": []}')), "expected an ONNX model, found JSON (codl-matrix reads ")
 

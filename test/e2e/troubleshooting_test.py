@@ -105,7 +105,7 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
             "from CMake": self.other_codlc,
             "preset android": self.no_ndk,
             "plan format version": self.other_version,
-            "magic": self.no_plans,
+            "a plan, found": self.no_plans,
             "OpenCL: expected a device": self.no_opencl,
             "has no fine-grained SVM": self.unfitting_device,
             "NAME=FILE.npy": lambda: self.run_tool("codl-run", self.plan(), "--input=nobody=x.npy", code=1),

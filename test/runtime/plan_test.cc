@@ -77,7 +77,7 @@ TEST_CASE("a file that cannot be a plan is refused with its name") {
   const Opened opened = open_file(empty.path);
   CHECK(opened.status == CODL_CORRUPT_PLAN);
   CHECK(opened.plan == nullptr);
-  CHECK(opened.diag.message == empty.path + ": head: expected at least 64 bytes, found 0");
+  CHECK(opened.diag.message == empty.path + ": expected a plan, found an empty file");
   std::vector<uint8_t> ir_version = {0x08, 8};
   ir_version.resize(64);
   const TemporaryFile model(ir_version);
@@ -85,6 +85,31 @@ TEST_CASE("a file that cannot be a plan is refused with its name") {
   CHECK(onnx.status == CODL_CORRUPT_PLAN);
   CHECK(onnx.diag.message ==
         model.path + ": expected a plan, found an ONNX model (codlc makes a plan of it)");
+  const auto message_of = [](std::string_view text) {
+    const TemporaryFile file({text.begin(), text.end()});
+    const Opened other = open_file(file.path);
+    CHECK(other.status == CODL_CORRUPT_PLAN);
+    return std::string(other.diag.message).substr(file.path.size());
+  };
+  CHECK(message_of("\n{\"plan\": 1}") == ": expected a plan, found JSON");
+  CHECK(message_of("codlc wrote no such file, and it has more bytes than the head of a plan") ==
+        ": expected a plan, found a file of another kind");
+  CHECK(message_of("CODL") ==
+        ": expected 64 bytes of the plan's head, found 4 (the file is cut off)");
+}
+
+TEST_CASE("a plan of another size than its head says is refused with both sizes") {
+  const std::vector<uint8_t> bytes = to_bytes(relu_cpu_plan({1, 4, 2, 2}, 1));
+  const std::string expected =
+      "expected " + std::to_string(bytes.size()) + " bytes as the plan's head says, found ";
+  const TemporaryFile cut({bytes.begin(), bytes.begin() + 100});
+  CHECK(open_file(cut.path).diag.message ==
+        cut.path + ": " + expected + "100 (the file is cut off)");
+  std::vector<uint8_t> longer = bytes;
+  longer.resize(bytes.size() + 8);
+  const TemporaryFile file(longer);
+  CHECK(open_file(file.path).diag.message ==
+        file.path + ": " + expected + std::to_string(longer.size()));
 }
 
 TEST_CASE("every truncation of a plan file is refused") {
