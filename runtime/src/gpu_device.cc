@@ -1,6 +1,7 @@
 #include "runtime/src/gpu_device.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <iterator>
 
@@ -26,6 +27,12 @@ bool get(const ClApi& api, cl_device_id device, cl_device_info what, T* out) {
 template <size_t size>
 void get_name(const ClApi& api, cl_device_id device, char (&name)[size]) {
   if (api.clGetDeviceInfo(device, CL_DEVICE_NAME, size - 1, name, nullptr) != CL_SUCCESS)
+    name[0] = 0;
+}
+
+template <size_t size>
+void get_platform_name(const ClApi& api, cl_platform_id platform, char (&name)[size]) {
+  if (api.clGetPlatformInfo(platform, CL_PLATFORM_NAME, size - 1, name, nullptr) != CL_SUCCESS)
     name[0] = 0;
 }
 
@@ -87,6 +94,31 @@ bool read_facts(const ClApi& api, GpuDevice* out) {
   return true;
 }
 
+// Writes "NAME on PLATFORM, ..." of all devices there are, as far as it fits.
+template <size_t size>
+void list_devices(const ClApi& api, const cl_platform_id* platforms, cl_uint platform_count,
+                  char (&text)[size]) {
+  size_t length = 0;
+  text[0] = 0;
+  for (cl_uint i = 0; i < platform_count; ++i) {
+    GpuDevice named;
+    get_platform_name(api, platforms[i], named.platform_name);
+    cl_device_id devices[kMaxDevices];
+    cl_uint count = 0;
+    if (api.clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, kMaxDevices, devices, &count) !=
+        CL_SUCCESS)
+      count = 0;
+    for (cl_uint d = 0; d < std::max(std::min(count, kMaxDevices), 1u) && length < size; ++d) {
+      if (count != 0) get_name(api, devices[d], named.device_name);
+      const char* const note = count != 0 && !is_usable(api, devices[d]) ? " (unusable)" : "";
+      const int written =
+          std::snprintf(text + length, size - length, "%s%s%s on %s", length != 0 ? ", " : "",
+                        count != 0 ? named.device_name : "none", note, named.platform_name);
+      length += static_cast<size_t>(std::max(written, 0));
+    }
+  }
+}
+
 // Takes the platform's first usable device of the type whose name fits.
 bool choose_on_platform(const ClApi& api, cl_platform_id platform, cl_device_type type,
                         const char* device_part, GpuDevice* out) {
@@ -116,9 +148,7 @@ codl_status_t choose_device(const ClApi& api, const char* platform_part, const c
     for (cl_uint i = 0; i < std::min(count, kMaxPlatforms); ++i) {
       GpuDevice device;
       device.platform = platforms[i];
-      if (api.clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof(device.platform_name) - 1,
-                                device.platform_name, nullptr) != CL_SUCCESS)
-        device.platform_name[0] = 0;
+      get_platform_name(api, platforms[i], device.platform_name);
       if (contains(device.platform_name, platform_part) &&
           choose_on_platform(api, platforms[i], type, device_part, &device)) {
         *out_device = device;
@@ -126,10 +156,12 @@ codl_status_t choose_device(const ClApi& api, const char* platform_part, const c
       }
     }
   }
-  set_diag(diag, "OpenCL: expected a device%s%s on a platform%s%s, found %u platforms and none",
+  char found[160] = "no platform (no OpenCL driver is installed)";
+  if (count != 0) list_devices(api, platforms, std::min(count, kMaxPlatforms), found);
+  set_diag(diag, "OpenCL: expected a device%s%s on a platform%s%s, found %s",
            device_part != nullptr ? " like " : "", device_part != nullptr ? device_part : "",
            platform_part != nullptr ? " like " : "", platform_part != nullptr ? platform_part : "",
-           static_cast<unsigned>(count));
+           found);
   return CODL_NO_DEVICE;
 }
 

@@ -366,8 +366,9 @@ void check_fallback(const ReluPlanOptions& plan_options, const Obstacle& obstacl
 }
 
 TEST_CASE("without what the variant needs, the CPU variant runs and says why") {
-  check_fallback({}, {{.has_platform = false}, "found 0 platforms and none"});
-  check_fallback({}, {{.has_device = false}, "found 1 platforms and none"});
+  check_fallback({}, {{.has_platform = false},
+                      "on a platform, found no platform (no OpenCL driver is installed)"});
+  check_fallback({}, {{.has_device = false}, "on a platform, found none on fake platform"});
   check_fallback({}, {{.has_fine_svm = false}, "device fake device has no fine-grained SVM"});
   check_fallback({.half = GpuHalf::FineSvmImages},
                  {{.has_images = false}, "device fake device has no images"});
@@ -411,7 +412,8 @@ TEST_CASE("platform and device are chosen by parts of their names, and a GPU fir
   }
   options.opencl_device = "mali";
   CHECK_THAT(ReluSession(plan, options, &cl.api()).info().fallback_reason,
-             Catch::Contains("a device like mali on a platform like platform"));
+             Catch::Contains("a device like mali on a platform like platform, found fake device on "
+                             "fake platform"));
   cl.device.type = CL_DEVICE_TYPE_CPU;
   CHECK(ReluSession(plan, ReluSession::defaults(), &cl.api()).info().variant ==
         std::string("coexec"));
