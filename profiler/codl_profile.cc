@@ -369,6 +369,10 @@ int codl_profile(const std::vector<std::string>& arguments) {
   std::error_code error;
   if (flags.samples.empty() && std::filesystem::is_character_file(output, error))
     tools::fail_input("-o", "--samples with a device", flags.output + " alone");
+  if (flags.output != "-" && output.extension() != ".json" &&
+      !std::filesystem::is_character_file(output, error))
+    tools::fail_input("-o", "a name that ends in .json, as codlc --device takes it",
+                      "'" + flags.output + "'");
   const std::string sample_path =
       flags.samples.empty() ? flags.output + ".samples.csv" : flags.samples;
   DeviceFacts facts;

@@ -219,6 +219,9 @@ int codl_run(const std::vector<std::string>& arguments) {
                    "run nothing but each GPU step by itself, and compare it with the CPU's "
                    "kernel"}}}};
   if (!parse_plan_flags(std::move(own), arguments, &flags.plan)) return 0;
+  if (flags.plan.output_path.ends_with(".npy"))
+    fail_input("--output", "a name for the report (--output-dir=DIR writes outputs as .npy files)",
+               "'" + flags.plan.output_path + "'");
 
   const Plan plan = open_plan(flags.plan, CODL_VERIFY_ALL);
   check_variant(plan, flags.plan);

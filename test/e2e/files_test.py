@@ -74,6 +74,9 @@ class FilesTest(WorkFolder, unittest.TestCase):
         os.remove(path)
         return True
 
+    def remove_out(self):
+        return self.remove(self.path("out")) or self.remove(self.path("out.json"))
+
     def sparse(self, name, size):
         self.write(name, b"")
         os.truncate(self.path(name), size)
@@ -168,12 +171,15 @@ class FilesTest(WorkFolder, unittest.TestCase):
             (Use("codl-bench", "--input",
                  lambda path: [self.plan, f"--input=input={path}", *bench]), tensor),
             (Use("codl-profile", "--plan",
-                 lambda path: self.profiled("--force", f"--plan={path}", "-o", out)), self.plan),
+                 lambda path: self.profiled("--force", f"--plan={path}", "-o", out + ".json")), self.plan),
             (Use("codl-profile", "--samples",
-                 lambda path: ["--fit-only", "--force", f"--samples={path}", "-o", out]), self.samples),
+                 lambda path: ["--fit-only", "--force", f"--samples={path}", "-o", out + ".json"]), self.samples),
             (Use("codl-profile", "--resume",
-                 lambda path: self.profiled("--resume", "--force", f"--samples={path}", "-o", out)), self.samples),
+                 lambda path: self.profiled("--resume", "--force", f"--samples={path}", "-o", out + ".json")), self.samples),
         ]
+
+    def name_of(self, use):
+        return use.name or ("out.json" if use.tool == "codl-profile" else "out")
 
     def for_each_writer(self, check, *excluded):
         """Calls check(use, path) as a subtest for each, with a folder of its own."""
@@ -181,7 +187,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
             if (use.tool, use.what) in excluded:
                 continue
             with self.subTest(tool=use.tool, what=use.what):
-                check(use, os.path.join(self.folder(str(number)), use.name or "out"))
+                check(use, os.path.join(self.folder(str(number)), self.name_of(use)))
 
     SAMPLE_FILE = ("codl-profile", "--samples")
     # Outputs that contain times: JSON differs in each run.
@@ -235,7 +241,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
         self.addCleanup(subprocess.run, ["umount", disk], check=True)
         self.write("disk/filler", b"x" * 16384)
         for use in self.writers():
-            path = os.path.join(disk, use.name or "out")
+            path = os.path.join(disk, self.name_of(use))
             with self.subTest(tool=use.tool, what=use.what):
                 self.expect_error(self.run_tool(use.tool, *use.command(path)), path)
                 self.assertEqual(os.listdir(disk), ["filler"])
@@ -271,7 +277,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
 
     def test_samples_that_were_measured_stay_when_the_disk_is_full(self):
         path = self.path("samples.csv")
-        result = self.run_tool("codl-profile", *self.profiled("--samples=" + path, "-o", self.path("p")),
+        result = self.run_tool("codl-profile", *self.profiled("--samples=" + path, "-o", self.path("p.json")),
                                preexec_fn=limit(resource.RLIMIT_FSIZE, 4000))
         error = result.stderr.decode()
         self.assertEqual(result.returncode, 1, error)
@@ -279,7 +285,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
         self.assertIn(b"\nsoftmax_f32_cpu,", read(path))
         self.assertEqual(os.listdir(self.work), ["samples.csv"])
         # The line that was cut off is measured again.
-        result = self.run_tool("codl-profile", *self.profiled("--resume", "--samples=" + path, "-o", self.path("p")))
+        result = self.run_tool("codl-profile", *self.profiled("--resume", "--samples=" + path, "-o", self.path("p.json")))
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def faults(self, fault):
@@ -419,6 +425,14 @@ class FilesTest(WorkFolder, unittest.TestCase):
         self.assertIn("--device: expected FILE.json, as " + os.path.join(self.work, "alone", "share", "codl", "profiles") +
                       " has no profiles, found \"sd855\"", done.stderr)
 
+    def test_reports_are_not_named_as_what_they_are_not(self):
+        for name in ("mine.txt", "mine", "json"):
+            self.expect_error(self.run_tool("codl-profile", *self.profiled("-o", self.path(name))),
+                              "-o: expected a name that ends in .json", f"'{self.path(name)}'")
+        tensor = self.path("x.npy")
+        self.expect_error(self.run_tool("codl-run", self.plan, "--variant=cpu", "-o", tensor), "--output-dir=DIR", tensor)
+        self.assertEqual(os.listdir(self.work), [])
+
     def test_a_profile_on_stdout_needs_a_name(self):
         result = self.run_tool("codl-profile", "--fit-only", f"--samples={self.samples}", "-o", "-")
         self.assertEqual((result.returncode, result.stdout), (1, b""))
@@ -445,7 +459,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
                      lambda i, o: [self.plan, "--variant=cpu", f"--input=input={i}", "-o", o]),
                 both("codl-bench", "PLAN -o", self.plan, lambda i, o: [i, *run, "-o", o]),
                 *(both(tool, "@FILE", self.write(tool, " ".join(arguments).encode()),
-                       lambda i, o, tool=tool: [f"@{i}", "-o", o])
+                       lambda i, o, tool=tool: [f"@{i}", "-o", o], "file.json" if tool == "codl-profile" else "file")
                   for tool, arguments in {
                       "codlc": [MODEL, "--strategy=cpu"], "codl-dump": [self.plan], "codl-sim": [self.plan],
                       "codl-run": [self.plan, "--variant=cpu"], "codl-bench": [self.plan, *run],
@@ -464,15 +478,15 @@ class FilesTest(WorkFolder, unittest.TestCase):
                 both("codl-bench", "--input", tensor,
                      lambda i, o: [self.plan, *run, f"--input=input={i}", f"--trace={o}"]),
                 both("codl-profile", "--samples", self.samples,
-                     lambda i, o: ["--fit-only", f"--samples={i}", "-o", o]),
+                     lambda i, o: ["--fit-only", f"--samples={i}", "-o", o], "file.json"),
                 both("codl-profile", "--samples --evaluation", self.samples,
-                     lambda i, o: ["--fit-only", f"--samples={i}", f"--evaluation={o}", "-o", self.path("out")]),
+                     lambda i, o: ["--fit-only", f"--samples={i}", f"--evaluation={o}", "-o", self.path("out.json")]),
                 both("codl-profile", "--resume", self.samples,
-                     lambda i, o: self.profiled("--resume", f"--samples={i}", "-o", o)),
+                     lambda i, o: self.profiled("--resume", f"--samples={i}", "-o", o), "file.json"),
                 both("codl-profile", "--plan", self.plan,
-                     lambda i, o: self.profiled(f"--plan={i}", "-o", o)),
+                     lambda i, o: self.profiled(f"--plan={i}", "-o", o), "file.json"),
                 both("codl-profile", "--plan --samples", self.plan,
-                     lambda i, o: self.profiled(f"--plan={i}", f"--samples={o}", "-o", self.path("out")))):
+                     lambda i, o: self.profiled(f"--plan={i}", f"--samples={o}", "-o", self.path("out.json")))):
             folder = self.folder(f"{use.tool}{use.what}")
             one = os.path.join(folder, use.name)
             shutil.copy(source, one)
@@ -528,7 +542,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
                     self.assertEqual(read(base), read(os.path.join(ROOT, "profiles", "sd855.json")))
 
     def test_no_two_outputs_are_one_file(self):
-        out = self.path("out")
+        out = self.path("out.json")
         for tool, arguments in (
                 ("codl-sim", [self.plan, f"--trace={out}"]),
                 ("codl-run", [self.plan, f"--trace={out}"]),
@@ -539,9 +553,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
                 self.expect_error(self.run_tool(tool, *arguments, "-o", out), out)
                 self.assertEqual(os.listdir(self.work), [])
         tensor = self.path("output.npy")
-        for flag in ("--trace", "--output"):
-            self.expect_error(self.run_tool("codl-run", self.plan, f"--output-dir={self.work}", f"{flag}={tensor}"),
-                              "output.npy")
+        self.expect_error(self.run_tool("codl-run", self.plan, f"--output-dir={self.work}", f"--trace={tensor}"), "output.npy")
         for tool in ("codl-sim", "codl-run", "codl-bench"):
             self.expect_error(self.run_tool(tool, self.plan, "--trace=-", "-o", "-"), "one output on stdout")
 
@@ -608,7 +620,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
             "codl-bench": [[self.plan, "--variant=cpu", "--num-runs=1", *flags]
                            for flags in ([], ["--json"], ["--trace=-"])],
             "codl-profile": [["--fit-only", "--force", f"--samples={self.samples}", "--name=box", "-o", path]
-                             for path in (self.path("out"), "-")],
+                             for path in (self.path("out.json"), "-")],
         }
         self.assertEqual(set(runs), set(TOOLS))
         for tool, commands in runs.items():
@@ -630,7 +642,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
                 ("codl-sim", [self.plan, "--device=host-pair"]), ("codl-sim", [self.plan, "--json"]),
                 ("codl-run", [self.plan, "--variant=cpu", "--num-threads=1"]),
                 ("codl-bench", [self.plan, "--variant=cpu", "--num-threads=1", "--num-runs=1"]),
-                ("codl-profile", ["--fit-only", "--force", f"--samples={self.samples}", "-o", out])):
+                ("codl-profile", ["--fit-only", "--force", f"--samples={self.samples}", "-o", out + ".json"])):
             # Limits go from where the tool starts to where it has enough.
             codes = []
             for megabytes in self.limits_of(tool, arguments):
@@ -638,7 +650,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
                     result = self.run_tool(tool, *arguments,
                                            preexec_fn=limit(resource.RLIMIT_AS, int(megabytes * 1e6)))
                     codes.append(result.returncode)
-                    was_written = self.remove(out)
+                    was_written = self.remove_out()
                     self.assertIn(result.returncode, (0, NO_MEMORY), result.stderr)
                     if result.returncode == NO_MEMORY:
                         self.assertEqual(result.stderr.count(b"\n"), 1, result.stderr)
@@ -742,7 +754,7 @@ class FilesTest(WorkFolder, unittest.TestCase):
         def works(megabytes, arguments):
             result = self.run_tool(tool, *arguments,
                                    preexec_fn=limit(resource.RLIMIT_AS, int(megabytes * 1e6)))
-            self.remove(self.path("out"))
+            self.remove_out()
             return result.returncode == 0
         def least(arguments):
             low, high = 0, 4096
