@@ -106,14 +106,10 @@ double predicted_us_of(const Plan& plan, const std::string& variant) {
   return 0;
 }
 
-// A machine on which a tenth of the runs takes twice the least time does something else meanwhile.
-constexpr double kQuietRuns = 2;
-
 // Returns advice about the time, like advice_on() of several variants.
 std::vector<std::string> advice_on(const Report& report) {
-  const bool is_busy = report.runs.p90_us > kQuietRuns * report.runs.min_us;
   const std::string note =
-      prediction_note(report.session, report.predicted_us, report.runs.median_us, is_busy);
+      prediction_note(report.session, report.predicted_us, report.runs.median_us, report.num_runs);
   return note.empty() ? std::vector<std::string>() : std::vector<std::string>{note};
 }
 

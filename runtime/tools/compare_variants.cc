@@ -22,6 +22,9 @@ constexpr double kGoodPrediction = 1.20;
 // Beyond it a prediction is of something else: no profile of a device is that far off as a whole.
 constexpr double kFarPrediction = 2;
 
+// The median of fewer runs than this is moved by one other program that wakes up.
+constexpr int64_t kFewRuns = 10;
+
 // Turns the GPU test off for a variant without GPU steps: it is the others that are tested.
 void without_test_of_gpu(PlanFlags& flags) {
   flags.check_every = 0;
@@ -202,7 +205,7 @@ double round_spread(const Comparison& comparison) {
 }
 
 std::string prediction_note(const SessionFacts& session, double predicted_us, double median_us,
-                            bool is_busy) {
+                            int64_t run_count) {
   if (predicted_us <= 0 || median_us <= 0) return "";
   const double factor = std::max(median_us / predicted_us, predicted_us / median_us);
   if (factor <= kFarPrediction) return "";
@@ -210,11 +213,16 @@ std::string prediction_note(const SessionFacts& session, double predicted_us, do
   return formatted("%s took %.3f ms where %.3f ms were predicted, a factor of %.3g: ",
                    printable(session.variant).c_str(), ms_of(median_us), ms_of(predicted_us),
                    factor) +
-         (is_busy ? "either the machine does something else meanwhile, or it is not the device " +
-                        device + " that the plan was made for"
-                  : "the profile of device " + device +
-                        " does not describe this machine; plan for it: codl-profile -o mine.json, "
-                        "then codlc --device=mine.json");
+         // Other programs make runs longer only.
+         (median_us > predicted_us
+              ? "either other programs use this machine meanwhile (measure again without them), or "
+              : "") +
+         "the profile of device " + device +
+         " does not describe this machine (plan for it: codl-profile -o mine.json, then codlc "
+         "--device=mine.json)" +
+         (run_count < kFewRuns ? "; measure more runs: " + counted(run_count, "run") +
+                                     (run_count == 1 ? " tells" : " tell") + " little"
+                               : "");
 }
 
 std::vector<std::string> advice_on(const Comparison& comparison, const PlanFlags& flags) {
@@ -229,8 +237,8 @@ std::vector<std::string> advice_on(const Comparison& comparison, const PlanFlags
         100 * (spread - 1)));
   const double worst = worst_prediction(comparison);
   for (const VariantTimes& variant : comparison.variants)
-    if (std::string note =
-            prediction_note(variant.session, variant.predicted_us, variant.median_us, is_busy);
+    if (std::string note = prediction_note(variant.session, variant.predicted_us, variant.median_us,
+                                           comparison.run_count * std::ssize(variant.rounds_us));
         !note.empty())
       lines.push_back(std::move(note));
   // Times of a busy machine are nothing to learn from.

@@ -49,10 +49,10 @@ bool is_faster(const VariantTimes& x, const VariantTimes& y);
 // Returns the greatest spread of any variant's rounds: greatest over least median.
 double round_spread(const Comparison& comparison);
 
-// A line where a run took more than twice or less than half of what was predicted, with the likely
-// reason; else empty. `is_busy`: times lie far apart.
+// A line where the median of `run_count` runs is more than twice or less than half of what was
+// predicted, with all possible reasons; else empty. Times do not tell a load that is steady.
 std::string prediction_note(const SessionFacts& session, double predicted_us, double median_us,
-                            bool is_busy);
+                            int64_t run_count);
 
 // Returns advice where the fastest variant is not the predicted one, rounds lie far apart, or
 // predictions are far off. A line each; none where all is well.
