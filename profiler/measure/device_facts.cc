@@ -131,10 +131,13 @@ void add_gpu_facts(MeasuredGpu& processor, MeasuredCpu& cpu, DeviceFacts* facts)
   facts->launch_us = processor.is_cpu_device() ? times.launch_us : 0;
   facts->machine.set(&GpuMachine::launch_us, times.launch_us, Origin::Measured);
   std::fprintf(stderr,
-               "launch %.1f us; call %.1f us, of an idle queue %.1f us; start %.1f us, wake %.1f "
-               "us, other queue "
-               "%.1f us, upload %.1f us + %.1f us/MB, download %.1f us + %.1f us/MB; behind the "
-               "GPU %.1f us + %.1f us/MB, behind the CPU %.1f us/MB\n",
+               "launching a GPU kernel takes %.1f us; the call takes %.1f us, or %.1f us if the "
+               "queue is idle\n"
+               "an idle GPU starts %.1f us after the call; the CPU sees its end after %.1f us, "
+               "another queue after %.1f us\n"
+               "an upload takes %.1f us + %.1f us/MB, a download %.1f us + %.1f us/MB\n"
+               "a CPU step after a GPU step takes %.1f us + %.1f us/MB longer, a GPU step after a "
+               "CPU step %.1f us/MB\n",
                times.launch_us, times.enqueue_us, times.submit_us, times.start_us, times.wake_us,
                times.queue_us, times.upload.call.fixed_us + times.upload.rest.fixed_us,
                times.upload.call.us_per_mb + times.upload.rest.us_per_mb,
