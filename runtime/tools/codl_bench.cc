@@ -113,6 +113,15 @@ std::vector<std::string> advice_on(const Report& report) {
   return note.empty() ? std::vector<std::string>() : std::vector<std::string>{note};
 }
 
+// A report that is JSON or goes to a file is read later: what it advises is said on stderr as well.
+void print_report(const PlanFlags& flags, const std::string& report,
+                  const std::vector<std::string>& advice) {
+  print_to(flags.output_path, report);
+  const bool goes_to_stdout = flags.output_path.empty() || flags.output_path == "-";
+  if (goes_to_stdout && !flags.is_json) return;
+  for (const std::string& line : advice) print_message(kTool, Severity::Note, line);
+}
+
 // Everything that the session of the timed runs tells; it is gone before the next is made.
 void measure(const Plan& plan, const BenchFlags& flags, const std::vector<codl_buffer_t>& inputs,
              const std::vector<codl_buffer_t>& outputs, Report* report) {
@@ -345,8 +354,11 @@ void bench_all_variants(const Plan& plan, BenchFlags flags,
     text +=
         "variant " + printable(own.variant) + ": " + steps_text(steps.back(), flags.recorded_runs);
   }
-  print_to(flags.plan.output_path,
-           flags.plan.is_json ? comparison_json(flags, comparison, steps) : text);
+  std::vector<std::string> advice;
+  for (const std::string& line : comparison.missing) advice.push_back("not run: " + line);
+  for (std::string& line : advice_on(comparison, flags.plan)) advice.push_back(std::move(line));
+  print_report(flags.plan, flags.plan.is_json ? comparison_json(flags, comparison, steps) : text,
+               advice);
 }
 
 // Refuses flags that only the other way to measure has.
@@ -435,8 +447,9 @@ int codl_bench(const std::vector<std::string>& arguments) {
   report.timeline = text_timeline(timeline, kTimelineColumns);
   if (!flags.plan.trace_path.empty())
     print_to(flags.plan.trace_path, chrome_trace(timeline, report.session.variant));
-  print_to(flags.plan.output_path,
-           flags.plan.is_json ? report_json(flags, report) : report_text(flags, report));
+  print_report(flags.plan,
+               flags.plan.is_json ? report_json(flags, report) : report_text(flags, report),
+               advice_on(report));
   return 0;
 }
 

@@ -784,6 +784,19 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertGreater(factor, 2)
         self.assertIn(" ms were predicted, a factor of ", self.run_ok("codl-bench", plan, "--num-runs=3", "--num-threads=1"))
 
+    def test_bench_says_on_stderr_what_a_report_advises_that_is_read_later(self):
+        plan = self.compile("--device=h200-nvidia", *MODES["gpu"])  # far faster than the machine of this test
+        command = ["codl-bench", plan, "--num-runs=1", "--warmup-runs=0", "--recorded-runs=1"]
+        for more in ([], ["--all-variants", "--rounds=1"]):
+            with self.subTest(more):
+                told = run(*command, *more, "--json")
+                advice = json.loads(told.stdout)["advice"]
+                self.assertTrue(advice)
+                notes = [line.removeprefix("codl-bench: note: ") for line in told.stderr.splitlines() if ": note: " in line]
+                self.assertEqual([line for line in notes if not line.startswith("not run: ")], advice)
+        self.assertIn("codl-bench: note: ", run(*command, "-o", self.path("text")).stderr)
+        self.assertNotIn("codl-bench: note: ", run(*command).stderr)  # the text has them
+
     def test_what_cannot_be_tested_is_refused(self):
         cpu = self.compile("--strategy=cpu", "--variants=cpu", name="cpu.codl")
         both = self.compile(*MODES["h"])
@@ -1016,7 +1029,9 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         report = json.loads(self.run_ok("codl-bench", plan, "--all-variants", "--rounds=1", "--num-runs=1", "--json",
                                         env=nowhere))
         self.assertEqual([variant["variant"] for variant in report["variants"]], ["cpu"])
-        self.assertRegex(report["missing"][0], "^coexec: ")
+        self.assertRegex(report["missing"][0], "^coexec: .* found no platform \\(no OpenCL driver is installed\\)$")
+        told = run("codl-bench", plan, "--all-variants", "--rounds=1", "--num-runs=1", "--json", env=nowhere)
+        self.assertIn("codl-bench: note: not run: " + report["missing"][0] + "\n", told.stderr)
 
     def test_a_session_holds_the_arenas_and_weights_that_codlc_prints(self):
         plan, report = self.path("plan.codl"), self.path("report.json")

@@ -62,10 +62,11 @@ class PhoneTest(WorkFolder, unittest.TestCase):
         return result.stderr
 
     def check_bench_and_run(self, *flags, **more):
-        self.phone(*flags, "bench", self.plan, self.path("bench.json"), "--num-runs=1", **more)
+        said = self.phone(*flags, "bench", self.plan, self.path("bench.json"), "--num-runs=1", **more)
         with open(self.path("bench.json")) as file:
             bench = json.load(file)
         self.assertTrue(bench["steps"])
+        self.assertEqual(said, "".join(f"codl-bench: note: {line}\n" for line in bench["advice"]))
         self.assertEqual(self.printed, f"variant cpu: median {bench['median_us'] / 1000:.3f} ms\n")
         self.phone(*flags, "bench", self.plan, self.path("bench.json"), "--adaptive", "--num-runs=1", **more)
         self.assertRegex(self.printed, r"\Avariant cpu: median \d+\.\d{3} ms\n\Z")

@@ -115,7 +115,7 @@ case $command in
     put "$plan" "$folder/work/plan.codl"
     tool codl-bench plan.codl --json --steps -o bench.json "$@"
     get_file "$folder/work/bench.json" "$out"
-    # Prints a line per variant; the tool's own report is in the file.
+    # Prints a line per variant; the tool's own report is in the file, and what it advises is on stderr.
     tr ',{' '\n\n' <"$out" | awk -F: '/^"variant":/ { variant = $2 } /^"steps":/ { variant = "" } /^"median_us":/ && variant {
       printf "variant %s: median %.3f ms\n", variant, $2 / 1000; variant = "" }' | tr -d '"'
     ;;
