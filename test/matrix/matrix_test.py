@@ -18,6 +18,7 @@ import xml.etree.ElementTree as xml
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "test", "support"))
+import npy
 from work_folder import WorkFolder
 
 MODELS = os.path.join(ROOT, "examples", "models")
@@ -472,6 +473,33 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.models(["tiny_resnet.onnx"], ["sd855"], options=["--place=*=split:h:0.5"])
         self.assertNotIn("not both processors", self.matrix().stdout)
 
+    def test_codlcs_warnings_and_notes_are_told_of_each_job_and_recorded(self):
+        npy.write(self.path("calibration.npy"), (16, 3, 64, 64), [i % 7 / 7 for i in range(16 * 3 * 64 * 64)])
+        os.mkdir(self.path("calibration"))
+        os.rename(self.path("calibration.npy"), self.path("calibration", "input.npy"))
+        self.models(["tiny_resnet.onnx"], ["sd855", "sd8gen2"], options=[
+            "--strategy=cpu", "--prune=0.9", f"--calibration={self.path('calibration')}"])
+        told = self.matrix().stderr
+        for device in ("sd855", "sd8gen2"):
+            self.assertRegex(told, rf"(?m)^codl-matrix: warning: tiny_resnet on {device}: pruning loses [0-9.]+ % ")
+        self.assertEqual(self.matrix().stderr, told)  # from the cache
+        self.assertEqual(self.calls(), 2)
+        lines = [f"codl-matrix: {kind}: {entry['model']} on {entry['device']}: {text}\n"
+                 for entry in self.manifest() for kind in ("note", "warning") for text in entry[kind + "s"]]
+        self.assertEqual("".join(lines), told)
+        # A search's progress is no note, and an error has none.
+        self.write("codlc", b"""#!/bin/sh
+case "$1" in --*) exec CODLC "$@";; esac
+echo 'codlc: note: 1 of 2: prune conv1' >&2
+echo 'codlc: note: y is [2]' >&2
+case "$*" in *--device=sd855*) exec CODLC "$@";; esac
+echo 'codlc: error: z: expected x, found y' >&2
+exit 1
+""".replace(b"CODLC", os.path.join(BIN, "codlc").encode()))
+        self.models(["tiny_resnet.onnx"], ["sd855", "sd865"], options=["--strategy=cpu"])
+        self.assertEqual(self.matrix(code=1).stderr, "codl-matrix: note: tiny_resnet on sd855: y is [2]\n"
+                         "codl-matrix: error: tiny_resnet on sd865: codlc: error: z: expected x, found y\n")
+
     def test_files_of_another_kind_and_flags_of_other_tools_are_answered(self):
         self.models(["tiny_resnet.onnx"], ["sd855"])
         plan = self.compile("a")
@@ -490,7 +518,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.assertIn("found 'more'", self.matrix("more", code=1).stderr)
 
     def test_folders_may_have_a_colon(self):
-        self.models(["tiny_resnet.onnx"], ["sd855"])
+        self.models(["tiny_resnet.onnx"], ["sd855"], options=["--strategy=cpu"])
         result = self.matrix(f"--cache-dir={self.path('ca:che')}", out="o:ut")
         self.assertEqual(result.stderr, "")
         self.matrix(f"--cache-dir={self.path('ca:che')}", out="o:ut")

@@ -2,7 +2,6 @@
 import glob
 import os
 import re
-import subprocess
 import xml.etree.ElementTree as xml
 
 from .common import SUMS, check_output, copy_whole, fail, remove_own, say, sha256_of, write_sums, write_whole
@@ -88,13 +87,14 @@ def write_ai_pack(tool, folder, jobs, results, compiler, profiles):
         out = os.path.join(folder, name)
         os.makedirs(os.path.dirname(out), exist_ok=True)
         check_output(out)
-        run = subprocess.run([compiler.program, job.path, "--device=template", "--strategy=cpu", "--quiet", "-o", out, *cpu_options(job.options)],
-                             capture_output=True, text=True)
-        if run.returncode != 0:
-            failed.append(run.returncode)
-            say(tool, "error", f"{job.name}: no plan for other phones: {run.stderr.strip()}")
-        else:
-            made(name)
+        compiled = compiler.compile(job.path, "--device=template", "--strategy=cpu", "-o", out, *cpu_options(job.options))
+        if compiled.exit_code != 0:
+            failed.append(compiled.exit_code)
+            say(tool, "error", f"{job.name}: no plan for other phones: {compiled.error}")
+            continue
+        for kind, text in compiled.messages:
+            say(tool, kind, f"{job.name} for other phones: {text}")
+        made(name)
     xml.indent(root)
     write_whole(os.path.join(folder, CONFIGURATION),
                 '<?xml version="1.0" encoding="utf-8"?>\n' + xml.tostring(root, encoding="unicode") + "\n")

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import typing
 import xml.etree.ElementTree as xml
 
 from .ai_pack import OTHER, check_groups, outputs_of_pack, write_ai_pack
@@ -51,6 +52,21 @@ class Compiler:
         for note in re.findall(r"(?m)^codlc: note: (.*)$", run.stderr):
             say(TOOL, "note", note)
         return dict(zip(names, (row.split()[0] for row in run.stdout.splitlines()[1:])))
+
+    def compile(self, path, *flags):
+        """Returns a Compiled."""
+        run = subprocess.run([self.program, path, *flags], capture_output=True, text=True)
+        told = re.findall(r"(?m)^codlc: (note|warning): (.*)$", run.stderr)
+        # Steps of a search, like "3 of 20: prune conv1", show its progress alone.
+        messages = [(kind, text) for kind, text in told if not re.match(r"\d+ of \d+: ", text)]
+        return Compiled(run.returncode, re.sub(r"(?m)^codlc: (note|warning): .*\n", "", run.stderr).strip(), messages)
+
+
+class Compiled(typing.NamedTuple):
+    """Holds what a compilation came to: codlc's exit code, its lines of errors, and (kind, text) of its notes and warnings."""
+    exit_code: int
+    error: str
+    messages: list
 
 
 class Job:
@@ -135,14 +151,15 @@ def compile_job(job, compiler, compiler_sha, hashes, cache):
     with tempfile.TemporaryDirectory(dir=cache.folder) as work:
         made = {name: os.path.join(work, name) for name in FILES}
         rule = os.path.join(work, "rule")
-        run = subprocess.run([compiler.program, job.path, f"--device={job.device}", "--quiet", "-o", made["plan.codl"],
-                              f"--report={made['report.html']}", f"--report={made['report.json']}", "-MF", rule,
-                              "-MT", RULE_TARGET, *job.options], capture_output=True, text=True)
-        if run.returncode != 0:
-            return {"error": run.stderr.strip(), "exit_code": run.returncode}
+        compiled = compiler.compile(job.path, f"--device={job.device}", "-o", made["plan.codl"], f"--report={made['report.html']}",
+                                    f"--report={made['report.json']}", "-MF", rule, "-MT", RULE_TARGET, *job.options)
+        if compiled.exit_code != 0:
+            return {"error": compiled.error, "exit_code": compiled.exit_code}
         with open(rule, encoding="utf-8", errors="surrogateescape") as file:
             inputs = [os.path.abspath(path) for path in split_rule(file.read())]
         entry = facts_of(read_json(made["report.json"]), job, compiler)
+        for kind in ("note", "warning"):
+            entry[kind + "s"] = [text for own, text in compiled.messages if own == kind]
         profiles = [hashes.of(path) for path in inputs if path.endswith(".json")]
         entry["model_sha256"] = hashes.of(job.path)
         entry["profile_sha256"] = hashlib.sha256("".join(profiles).encode()).hexdigest() if len(profiles) > 1 else profiles[0]
@@ -182,7 +199,8 @@ def ninja_text(jobs, compiler):
         if "\n" in text:  # ends a statement, whatever precedes it
             fail("--emit=ninja", "paths and options without line breaks", repr(text))
         return "'" + text.replace("'", "'\\''").replace("$", "$$") + "'"
-    lines = ["rule codlc", f"  command = {word(compiler.program)} $arguments --quiet -o $out -MF $out.d",
+    # Ninja prints notes, warnings and errors, which are on stderr.
+    lines = ["rule codlc", f"  command = {word(compiler.program)} $arguments -o $out -MF $out.d >/dev/null",
              "  depfile = $out.d", "  deps = gcc", "  restat = 1", "  description = codlc $out", ""]
     for job in jobs:
         out = os.path.join(job.folder, "plan.codl")
@@ -365,6 +383,10 @@ def run(flags):
             results[job.name, job.label] = result
             if "error" in result:
                 say(TOOL, "error", f"{job.name} on {job.label}: {result['error']}")
+                continue
+            for kind in ("note", "warning"):
+                for text in result["entry"][kind + "s"]:
+                    say(TOOL, kind, f"{job.name} on {job.label}: {text}")
     entries = [finish(job, results[job.name, job.label], cache, hashes) for job in jobs]
     write_whole(record, json_text(hashes.used))
     write_whole(os.path.join(out_dir, MANIFEST),
