@@ -8,42 +8,77 @@
 The command-line tools (codlc, codl-bench ...) are on the PATH of the environment that has this package.
 """
 import os
+import re
+import reprlib
 import subprocess
-from numbers import Integral
+import warnings
+from numbers import Integral, Number
 
 from ._library import CodlError, Session, version
 from ._tools import environment, program
 
 __all__ = ["CodlError", "Session", "compile", "load", "version"]
 __version__ = version()
+# With these flags codlc prints something in place of making a plan.
+ANSWERED_FLAGS = ("--help", "-h", "--help-all", "--version", "--list-devices", "--list-ops")
 
 
 def compile(model, device="host", output=None, options=()):
     """Compiles an ONNX file with codlc and returns the plan's path.
 
-    device: a name of `codlc --list-devices`, or a profile's file. output: the plan's path; None: MODEL.DEVICE.codl
-    beside the model. options: more flags of codlc. Raises CodlError with codlc's text and, as exit_code, 1 for a wrong
-    input, 2 for an unsupported model, 3 if a limit is not met; TypeError.
+    device: a name that codlc knows, like "sd855" or "Pixel 7", or a profile's file. output: the plan's path; None:
+    MODEL.DEVICE.codl beside the model, as codlc names it. options: more flags of codlc. codlc's notes and warnings become
+    warnings. Raises CodlError with codlc's text and, as exit_code, 1 for a wrong input, 2 for an unsupported model, 3 if a
+    limit is not met; TypeError, ValueError.
     """
-    model = os.fspath(model)
+    model = path_of("model", model)
+    device = path_of("device", device, "a device's name or a profile's path")
     flags = "a list of codlc's flags, like ['--precision=fp16']"
     expect_type("options", options, (list, tuple), flags)
     for option in options:
-        expect_type("options", option, (str, os.PathLike), flags)
+        option = path_of("options", option, flags)
+        if option.split("=")[0] in ANSWERED_FLAGS:
+            raise ValueError(f"options: expected flags for making a plan, found {option!r}")
+    if not device.endswith(".json"):
+        device = profile_of(device)
     if output is None:
-        label = os.path.basename(os.fspath(device)).removesuffix(".json")
-        output = f"{model.removesuffix('.onnx')}.{label}.codl"
-    output = os.fspath(output)
-    run = subprocess.run([program("codlc"), "--quiet", f"--device={os.fspath(device)}", f"--output={output}", *options, "--", model],
-                         capture_output=True, text=True, env=environment())
-    if run.returncode != 0:
-        raise CodlError(run.stderr.strip(), run.returncode)
+        output = f"{model.removesuffix('.onnx')}.{os.path.basename(device).removesuffix('.json')}.codl"
+    output = path_of("output", output)
+    _, messages = codlc(f"--device={device}", f"--output={output}", *options, "--", model)
+    for message in messages:
+        warnings.warn(f"{output}: {message}", stacklevel=2)
     return output
+
+
+def codlc(*arguments):
+    """Returns codlc's stdout, and the texts of its notes and warnings. Raises CodlError with its errors."""
+    run = subprocess.run([program("codlc"), *arguments], capture_output=True, text=True, env=environment())
+    if run.returncode != 0:
+        raise CodlError(re.sub(r"(?m)^codlc: (note|warning): .*\n", "", run.stderr).strip(), run.returncode)
+    # Steps of a search, like "3 of 20: prune conv1", show its progress alone.
+    return run.stdout, re.findall(r"(?m)^codlc: (?:note|warning): (?!\d+ of \d+: )(.*)$", run.stderr)
+
+
+def profile_of(device):
+    """Returns the name of a device's profile, after which plans are named, whatever name it is given by."""
+    table, _ = codlc("--list-devices", f"--device={device}")
+    names = [row.split()[0] for row in table.splitlines()[1:]]
+    if len(names) != 1:
+        raise ValueError(f"device: expected one device, found {device!r}")
+    return names[0]
+
+
+def path_of(name, value, expected="a path"):
+    expect_type(name, value, (str, os.PathLike), expected)
+    path = os.fspath(value)
+    expect_type(name, path, str, expected)
+    return path
 
 
 def expect_type(name, value, kinds, expected):
     if not isinstance(value, kinds):
-        raise TypeError(f"{name}: expected {expected}, found {value!r}")
+        is_short = value is None or isinstance(value, (str, Number, list, tuple, dict))
+        raise TypeError(f"{name}: expected {expected}, found {reprlib.repr(value) if is_short else type(value).__name__}")
 
 
 def load(plan, variant=None, threads=0, requires_variant=False, adapts=False):
@@ -52,10 +87,11 @@ def load(plan, variant=None, threads=0, requires_variant=False, adapts=False):
     variant: "coexec", "cpu" ...; None: the plan's first. threads: CPU workers; 0: as many as the plan was made for.
     requires_variant: raises an error if the GPU cannot be used, instead of taking the variant for the CPU, and if nothing
     would run on it though no variant for the CPU is named. adapts: the session moves among the plan's variants by the
-    times of its runs. Raises CodlError, TypeError.
+    times of its runs. A variant that is asked for and replaced by another becomes a warning. Raises CodlError, TypeError.
     """
     expect_type("variant", variant, (str, type(None)), "a variant's name, or None")
     expect_type("threads", threads, Integral, "a number of threads")
+    plan = path_of("plan", plan)
     for name, value in (("requires_variant", requires_variant), ("adapts", adapts)):
         expect_type(name, value, bool, "True or False")
-    return Session(os.fspath(plan), variant, threads, requires_variant, adapts)
+    return Session(plan, variant, threads, requires_variant, adapts)

@@ -4,6 +4,7 @@ header.
 import ctypes
 import glob
 import os
+import warnings
 from collections.abc import Mapping
 
 import numpy
@@ -32,6 +33,10 @@ class Diag(ctypes.Structure):
 class TensorInfo(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_int32),
                 ("dims", ctypes.c_int64 * MAX_RANK), ("bytes", ctypes.c_size_t)]
+
+
+class VariantInfo(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("needs_gpu", ctypes.c_int32), ("step_count", ctypes.c_size_t), ("predicted_us", ctypes.c_float)]
 
 
 class Buffer(ctypes.Structure):
@@ -63,7 +68,7 @@ def load_library(name):
 def open_library():
     library = load_library("libcodl.so.0")
     library.codl_version.restype = library.codl_status_text.restype = ctypes.c_char_p
-    for name in ("codl_plan_input_count", "codl_plan_output_count"):
+    for name in ("codl_plan_input_count", "codl_plan_output_count", "codl_plan_variant_count"):
         getattr(library, name).restype = ctypes.c_size_t
         getattr(library, name).argtypes = [ctypes.c_void_p]
     for name in ("codl_plan_close", "codl_session_destroy"):
@@ -71,6 +76,7 @@ def open_library():
         getattr(library, name).argtypes = [ctypes.c_void_p]
     for name in ("codl_plan_input", "codl_plan_output"):
         getattr(library, name).argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(TensorInfo)]
+    library.codl_plan_variant.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(VariantInfo)]
     library.codl_plan_open_file.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p),
                                             ctypes.POINTER(Diag)]
     library.codl_session_create.argtypes = [ctypes.c_void_p, ctypes.POINTER(SessionOptions), ctypes.POINTER(ctypes.c_void_p),
@@ -121,14 +127,17 @@ class Tensor:
 
 
 class Session:
-    """Keeps a plan ready to run, one run at a time."""
+    """Keeps a plan ready to run, one run at a time. load() makes it."""
+
+    _plan = _session = _policy = None  # for __del__, where __init__ did not begin
 
     def __init__(self, path, variant, threads, requires_variant, adapts):
         self._plan, self._session, self._policy, diag = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), Diag()
         check(LIBRARY.codl_plan_open_file(os.fsencode(path), None, ctypes.byref(self._plan), ctypes.byref(diag)), diag, f"{path}: ")
         self.inputs = self._tensors(LIBRARY.codl_plan_input_count, LIBRARY.codl_plan_input)
         self.outputs = self._tensors(LIBRARY.codl_plan_output_count, LIBRARY.codl_plan_output)
-        options = SessionOptions(struct_size=ctypes.sizeof(SessionOptions), variant=variant.encode() if variant else None,
+        self._check_variant(path, variant, requires_variant)
+        options = SessionOptions(struct_size=ctypes.sizeof(SessionOptions), variant=variant.encode() if variant is not None else None,
                                  thread_count=threads, require_variant=int(requires_variant), variant_count=ALL_VARIANTS if adapts else 0)
         check(LIBRARY.codl_session_create(self._plan, ctypes.byref(options), ctypes.byref(self._session), ctypes.byref(diag)),
               diag, f"{path}: ")
@@ -142,11 +151,31 @@ class Session:
             self._run, self._runner = POLICY_LIBRARY.codl_policy_run, self._policy
         self.fallback_reason, self.device = (
             text.decode(errors="replace") for text in (info.fallback_reason, info.opencl_device))
+        if variant is not None and self.fallback_reason:
+            warnings.warn(f"{path}: variant {self.variant} runs, not {variant}: {self.fallback_reason}", stacklevel=3)
 
     def __del__(self):
         POLICY_LIBRARY.codl_policy_destroy(self._policy)
         LIBRARY.codl_session_destroy(self._session)
         LIBRARY.codl_plan_close(self._plan)
+
+    def _check_variant(self, path, variant, requires_variant):
+        """Answers a variant that the plan lacks as the tools do."""
+        names = self._variants()
+        if variant is None or variant in names:
+            return
+        if variant != "coexec":
+            raise CodlError(f"{path}: variant: expected {' or '.join(names)}, found {variant!r}", INVALID_ARGUMENT)
+        if not requires_variant:  # its refusal says more
+            warnings.warn(f"{path}: the plan has no variant coexec: its first, {names[0]}, runs", stacklevel=4)
+
+    def _variants(self):
+        names = []
+        for index in range(LIBRARY.codl_plan_variant_count(self._plan)):
+            info = VariantInfo()
+            check(LIBRARY.codl_plan_variant(self._plan, index, ctypes.byref(info)))
+            names.append(info.name.decode(errors="replace"))
+        return names
 
     def _info(self):
         info = SessionInfo(struct_size=ctypes.sizeof(SessionInfo))

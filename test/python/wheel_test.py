@@ -8,6 +8,7 @@ Fetches setuptools, numpy and onnxruntime from PyPI.
 import argparse
 import glob
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -103,6 +104,18 @@ class WheelTest(unittest.TestCase):
             for wrong in ({{"variant": 1}}, {{"threads": "2"}}, {{"requires_variant": "yes"}}, {{"adapts": 1}}):
                 name, = wrong
                 assert str(text_of(TypeError, lambda: codl.load("net.codl", **wrong))).startswith(name + ": expected ")
+            data = open({MODEL!r}, "rb").read()
+            for call, message in ((lambda: codl.load(data), "plan: expected a path, found bytes"),
+                                  (lambda: codl.load(None), "plan: expected a path, found None"),
+                                  (lambda: codl.compile(data), "model: expected a path, found bytes"),
+                                  (lambda: codl.compile({MODEL!r}, options=data), flags + "bytes"),
+                                  (lambda: codl.compile({MODEL!r}, output=3), "output: expected a path, found 3"),
+                                  (lambda: codl.compile({MODEL!r}, device=None),
+                                   "device: expected a device's name or a profile's path, found None")):
+                assert str(text_of(TypeError, call)) == message
+            assert len(str(text_of(TypeError, lambda: codl.load("net.codl", variant=list(range(10000)))))) < 200
+            assert "expected one device, found 'sd855,sd865'" in str(
+                text_of(ValueError, lambda: codl.compile({MODEL!r}, device="sd855,sd865")))
             session = codl.load(codl.compile({MODEL!r}, output="net.codl"))
             assert "expected input: float32[1, 3, 64, 64], found float64" in str(
                 text_of(TypeError, lambda: session.run({{"input": numpy.ones((1, 3, 64, 64))}})))
@@ -117,6 +130,64 @@ class WheelTest(unittest.TestCase):
             assert str(text_of(ValueError, lambda: session.run({{"input": array, "other": None}}))) == (
                 "expected inputs [input: float32[1, 3, 64, 64]], found ['other']")
             assert "expected outputs [" in str(text_of(ValueError, lambda: session.run({{"input": array}}, {{"typo": array}})))
+        """)
+
+    def test_a_session_that_was_not_made_is_deleted_without_a_word(self):
+        self.assertNotIn("Exception ignored", self.python("import codl; codl.Session('x')", code=1))
+
+    def test_flags_in_whose_place_codlc_prints_something_are_refused(self):
+        told = run(os.path.join(self.env, "bin", "codlc"), "--help-all")
+        flags = re.split(r"\n  (?:-\w, )?(?=--)", told)[1:]
+        answered = [re.match(r"--[\w-]+", flag).group() for flag in flags if re.search(r"\band\s+exit\b", flag)]
+        self.assertIn("--list-devices", answered)
+        self.python(f"""
+            import codl
+            for flag in {answered!r} + ["-h", "--help-all=man"]:
+                try:
+                    codl.compile({MODEL!r}, output="net.codl", options=[flag])
+                except ValueError as error:
+                    assert str(error) == f"options: expected flags for making a plan, found {{flag!r}}", error
+                else:
+                    raise AssertionError(flag)
+        """)
+
+    def test_a_plan_is_named_as_codlc_names_it(self):
+        self.python(f"""
+            import codl, os, shutil
+            shutil.copy({MODEL!r}, "net.onnx")
+            assert codl.compile("net.onnx", device="Galaxy S23", options=["--quiet"]) == "net.sd8gen2.codl"
+            assert os.path.exists("net.sd8gen2.codl")
+        """)
+
+    def test_what_the_tools_would_note_or_warn_of_is_a_warning(self):
+        self.python(f"""
+            import codl, numpy, os, warnings
+            def warned(call, *arguments, **more):
+                with warnings.catch_warnings(record=True) as found:
+                    warnings.simplefilter("always")
+                    call(*arguments, **more)
+                assert all(warning.filename == "<string>" for warning in found), found
+                return [str(warning.message) for warning in found]
+            os.mkdir("calibration")
+            numpy.save("calibration/input.npy", numpy.random.default_rng(3).random((16, 3, 64, 64), "f4"))
+            found = warned(codl.compile, {MODEL!r}, device="sd8gen2", output="net.codl", options=[
+                "--prune=0.9", "--calibration=calibration", "--search-budget=10"])
+            assert [text.split(" ")[1] for text in found] == ["pruning", "profile"], found
+            assert found[0].startswith("net.codl: pruning loses ") and "are assumed" in found[1], found
+            cpu = ["--strategy=cpu", "--variants=cpu"]
+            assert warned(codl.compile, {MODEL!r}, output="cpu.codl", options=cpu) == []
+            assert warned(codl.load, "cpu.codl") == warned(codl.load, "cpu.codl", variant="cpu") == []
+            assert warned(codl.load, "cpu.codl", variant="coexec") == ["cpu.codl: the plan has no variant coexec: its first, cpu, runs"]
+            for plan, names in (("cpu.codl", "cpu"), (codl.compile({MODEL!r}, output="gpu.codl", options=["--strategy=gpu"]), "gpu or cpu")):
+                try:
+                    codl.load(plan, variant="x")
+                except codl.CodlError as error:
+                    assert str(error) == f"{{plan}}: variant: expected {{names}}, found 'x'", error
+                else:
+                    raise AssertionError("a variant that is not there was loaded")
+            os.environ["OCL_ICD_VENDORS"] = "/nonexistent"
+            found = warned(codl.load, "gpu.codl", variant="gpu")
+            assert len(found) == 1 and found[0].startswith("gpu.codl: variant cpu runs, not gpu: OpenCL: "), found
         """)
 
     def test_a_gpu_that_is_required_runs_something(self):
@@ -146,7 +217,7 @@ class WheelTest(unittest.TestCase):
 
     def test_the_structs_are_those_of_the_header(self):
         structs = {"TensorInfo": "codl_tensor_info_t", "Buffer": "codl_buffer_t", "SessionOptions": "codl_session_options_t",
-                   "SessionInfo": "codl_session_info_t", "Diag": "codl_diag_t"}
+                   "SessionInfo": "codl_session_info_t", "VariantInfo": "codl_variant_info_t", "Diag": "codl_diag_t"}
         told = self.python("from codl import _library\n" + "".join(
             f"for name, _ in _library.{own}._fields_: print('{struct}', name, getattr(_library.{own}, name).offset)\n"
             for own, struct in structs.items()))
