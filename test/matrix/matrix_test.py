@@ -500,6 +500,14 @@ exit 1
         self.assertEqual(self.matrix(code=1).stderr, "codl-matrix: note: tiny_resnet on sd855: y is [2]\n"
                          "codl-matrix: error: tiny_resnet on sd865: codlc: error: z: expected x, found y\n")
 
+    def test_the_version_is_that_of_the_program_that_a_tool_runs(self):
+        for tool, program in (("codl-matrix", "codlc"), ("codl-diff", "codl-dump")):
+            path = os.path.join(BIN, program)
+            told, own = (subprocess.run(command, capture_output=True, text=True, check=True).stdout
+                         for command in ([os.path.join(TOOLS, tool), f"--{program}={path}", "--version"], [path, "--version"]))
+            self.assertRegex(told, rf"\A{tool} [0-9.]+ \(plan format \d+\)\n\Z")
+            self.assertTrue(own.startswith(program + told.removeprefix(tool).strip("\n")), own)
+
     def test_files_of_another_kind_and_flags_of_other_tools_are_answered(self):
         self.models(["tiny_resnet.onnx"], ["sd855"])
         plan = self.compile("a")

@@ -49,7 +49,7 @@ class PhoneTest(WorkFolder, unittest.TestCase):
         for tool in ("codl-run", "codl-bench", "codl-profile"):
             shutil.copy(os.path.join(BIN, tool), self.path("kit/bin"))
         shutil.copy(os.path.join(BIN, "..", "lib", "libcodl.so.0"), self.path("kit/lib"))
-        shutil.copy(os.path.join(ROOT, "tools", "phone", "phone.sh"), self.path("kit"))
+        shutil.copy(os.path.join(BIN, "..", "phone-kit", "phone.sh"), self.path("kit"))
         self.plan = self.path("net.codl")
         subprocess.run([os.path.join(BIN, "codlc"), MODEL, "-q", "-o", self.plan], check=True)
 
@@ -129,6 +129,9 @@ class PhoneTest(WorkFolder, unittest.TestCase):
             with self.subTest(arguments):
                 self.assertIn(text, self.phone(*arguments, code=1).split("\n")[-2])
         self.assertEqual(self.phone("--help"), "")
+        self.phone("--version")
+        tool = subprocess.run([os.path.join(BIN, "codl-run"), "--version"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(self.printed, f"phone.sh {tool.split()[1]}\n")
         os.mkdir(self.path("few"))
         for tool in ("bash", "dirname", "env"):
             os.symlink(shutil.which(tool), self.path("few", tool))

@@ -208,7 +208,7 @@ class WheelTest(unittest.TestCase):
         """)
 
     def test_the_tools_are_on_the_path(self):
-        tools = ("codlc", "codl-dump", "codl-sim", "codl-run", "codl-bench", "codl-profile")
+        tools = ("codlc", "codl-dump", "codl-sim", "codl-run", "codl-bench", "codl-profile", "codl-matrix", "codl-diff")
         for tool in tools:
             self.assertRegex(run(os.path.join(self.env, "bin", tool), "--version"), rf"\A{tool} {self.version()}")
         for tool in ("codl-matrix", "codl-diff"):

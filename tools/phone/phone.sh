@@ -12,6 +12,7 @@
 # Exit codes: those of the tool, 1 if the command line or the connection is wrong.
 set -euo pipefail
 kit=$(cd "$(dirname "$0")" && pwd)
+version=@PROJECT_VERSION@ # CMake writes it into the kit's copy
 
 fail() {
   echo "phone.sh: error: $1: expected $2, found $3" >&2
@@ -25,6 +26,10 @@ while [ $# -gt 0 ]; do
     --serial=*) adb+=(-s "${1#--serial=}") ;;
     --help | -h)
       sed -n '2,/^set /p' "$0" | grep '^#' | cut -c 3-
+      exit 0
+      ;;
+    --version)
+      echo "phone.sh $version"
       exit 0
       ;;
     -*) fail "command line" "a flag that --help lists" "'$1'" ;;

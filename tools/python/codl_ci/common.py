@@ -6,7 +6,9 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import stat
+import subprocess
 import sys
 import tempfile
 
@@ -216,15 +218,51 @@ def json_text(value):
     return json.dumps(value, indent=1, sort_keys=True) + "\n"
 
 
+# ---- the program that a tool runs ----
+
+def program_of(tool, name, given):
+    """Returns the path of codlc or codl-dump, `name`, for the path or name that was given."""
+    found = shutil.which(given)
+    if not found:
+        fail(name, f"a program beside {tool}, in PATH or --{name}", "none")
+    return found
+
+
+def version_of(program, name):
+    """Returns (version, plan format), like ("0.1.0", 2)."""
+    result = subprocess.run([program, "--version"], capture_output=True, text=True)
+    match = re.match(rf"{name} (\S+) \(plan format (\d+)\)", result.stdout)
+    if not match:
+        fail(program, name, (result.stdout or result.stderr).split("\n")[0])
+    return match.group(1), int(match.group(2))
+
+
+# ---- command lines ----
+
+class PrintVersion(argparse.Action):
+    """Prints the tool's version, which is that of the program that it runs, and exits."""
+
+    def __call__(self, parser, flags, values, option_string=None):
+        given = getattr(flags, self.const.replace("-", "_"))
+        version, plan_format = version_of(program_of(parser.prog, self.const, given), self.const)
+        print(f"{parser.prog} {version} (plan format {plan_format})")
+        parser.exit()
+
+
 class Parser(argparse.ArgumentParser):
     """Flags must be written out; a wrong one is an input error like any other, with a hint."""
 
-    def __init__(self, tool, others=None, hint_of=lambda flags, flag: None, **words):
-        """`others`: what to use in place of flags of other tools, keyed by their names, which have blanks between.
-        `hint_of(flags, flag)` may say more of a flag that is not there.
+    def __init__(self, tool, program, program_help, others=None, hint_of=lambda flags, flag: None, **words):
+        """`program`: the one that the tool runs, from beside it or from PATH if no flag says another. `others`: what to use in
+        place of flags of other tools, keyed by their names, which have blanks between. `hint_of(flags, flag)` may say more
+        of a flag that is not there.
         """
         super().__init__(prog=tool, allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter, **words)
         self.others, self.hint_of = others or {}, hint_of
+        beside = os.path.join(os.path.dirname(os.path.realpath(sys.argv[0])), program)
+        self.add_argument(f"--{program}", metavar="FILE", default=beside if os.path.exists(beside) else program, help=program_help)
+        self.add_argument("--version", action=PrintVersion, nargs=0, const=program, default=argparse.SUPPRESS,
+                          help="print the version, and exit")
 
     def error(self, message):
         raise InputError(f"command line: {message} (see --help)")

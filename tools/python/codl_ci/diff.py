@@ -1,12 +1,10 @@
 """codl-diff shows the changes between two plans: docs/guide/matrix.md."""
 import difflib
 import json
-import os
-import shutil
 import subprocess
 import sys
 
-from .common import InputError, Parser, end, fail, json_text
+from .common import InputError, Parser, end, json_text, program_of
 from .limits import METRICS, Limit
 
 TOOL = "codl-diff"
@@ -134,9 +132,7 @@ def text_of(result):
 
 def run(flags):
     limits = [Limit(text) for text in flags.fail_if if text != "any"]
-    dump = shutil.which(flags.codl_dump)
-    if not dump:
-        fail("codl-dump", "a program beside codl-diff, in PATH or --codl-dump", "none")
+    dump = program_of(TOOL, "codl-dump", flags.codl_dump)
     before, after = read_plan(dump, flags.before), read_plan(dump, flags.after)
     result = compare(before, after)
     faults = [fault for limit in limits if (fault := limit.fault(entry_of(after), entry_of(before)))]
@@ -148,17 +144,16 @@ def run(flags):
 
 
 def command_line():
-    parser = Parser(TOOL, {"threshold tolerance max-change": "--fail-if=LIMIT", "format output-format": "--json"}, description="What changed between two plans: where nodes run, predicted times, memory. Nodes are "
-                    "matched by what they compute and their order, not by names and numbers. A variant is compared with that of the same name.",
+    parser = Parser(TOOL, "codl-dump", "the program that reads plans",
+                    {"threshold tolerance max-change": "--fail-if=LIMIT", "format output-format": "--json"},
+                    description="What changed between two plans: where nodes run, predicted times, memory. Nodes are matched by what they "
+                    "compute and their order, not by names and numbers. A variant is compared with that of the same name.",
                     epilog="Exit codes: 0 ok, whatever changed, 1 the input is wrong, 3 a limit of --fail-if is not met.")
-    beside = os.path.join(os.path.dirname(os.path.realpath(sys.argv[0])), "codl-dump")
     parser.add_argument("before", metavar="A.codl")
     parser.add_argument("after", metavar="B.codl")
     parser.add_argument("--json", action="store_true", help="JSON in place of text")
     parser.add_argument("--fail-if", metavar="LIMIT", action="append", default=[],
                         help=f"any difference at all (any), or like latency>+3%%, of {', '.join(METRICS)}, of the variant that a session begins with; repeatable")
-    parser.add_argument("--codl-dump", metavar="FILE", default=beside if os.path.exists(beside) else "codl-dump",
-                        help="the program that reads plans")
     return parser
 
 

@@ -15,8 +15,8 @@ import xml.etree.ElementTree as xml
 
 from .ai_pack import OTHER, check_groups, outputs_of_pack, write_ai_pack
 from .cache import Cache, Hashes, read_record
-from .common import (SUMS, InputError, Parser, claim_output, end, fail, is_name, json_text, note_input, printable, read_json, remove_own, say,
-                     write_sums, write_whole)
+from .common import (SUMS, InputError, Parser, claim_output, end, fail, is_name, json_text, note_input, printable, program_of, read_json, remove_own, say,
+                     version_of, write_sums, write_whole)
 from .limits import METRICS, Limit
 
 TOOL = "codl-matrix"
@@ -34,15 +34,8 @@ WRITING = ("--emit-onnx", "--search-log")
 
 class Compiler:
     def __init__(self, program):
-        found = shutil.which(program)
-        if not found:
-            fail("codlc", "a program beside codl-matrix, in PATH or --codlc", "none")
-        self.program = found
-        result = subprocess.run([found, "--version"], capture_output=True, text=True)
-        match = re.match(r"codlc (\S+) \(plan format (\d+)\)", result.stdout)
-        if not match:
-            fail(found, "codlc", result.stdout or result.stderr)
-        self.version, self.plan_format = match.group(1), int(match.group(2))
+        self.program = program_of(TOOL, "codlc", program)
+        self.version, self.plan_format = version_of(self.program, "codlc")
 
     def profiles_of(self, names, where):
         """Returns the names of the profiles of devices, which codlc knows by the names that people use, too."""
@@ -438,10 +431,9 @@ def codlc_hint(flags, flag):
 
 def command_line():
     parser = Parser(
-        TOOL, OTHER_FLAGS, codlc_hint,
+        TOOL, "codlc", "the compiler", OTHER_FLAGS, codlc_hint,
         description="Compiles models for devices: a folder each with plan, report and sums, and one manifest.json.",
         epilog="Exit codes: 0 ok, 1 the input is wrong, 2 a model is not supported, 3 a limit is not met, as codlc's.")
-    beside = os.path.join(os.path.dirname(os.path.realpath(sys.argv[0])), "codlc")
     parser.add_argument("models", metavar="MODELS.json", help="{models: [{model, name, options, devices}], devices, options}")
     parser.add_argument("--out-dir", metavar="DIR", default="plans", help="where MODEL/DEVICE/ and manifest.json go")
     parser.add_argument("--cache-dir", metavar="DIR", help="what was compiled before, by contents (none: .cache in --out-dir)")
@@ -454,7 +446,6 @@ def command_line():
     parser.add_argument("--junit", metavar="FILE.xml", help="results as tests")
     parser.add_argument("--emit", choices=("ninja", "github"), help="a build.ninja in --out-dir, or a workflow's matrix on stdout")
     parser.add_argument("--ai-pack", metavar="DIR", help="also the folders that Google Play's on-device delivery expects")
-    parser.add_argument("--codlc", metavar="FILE", default=beside if os.path.exists(beside) else "codlc", help="the compiler")
     return parser
 
 
