@@ -466,7 +466,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         line = self.matrix().stdout
         with open(self.path("out", "tiny_resnet", "sd855", "report.json")) as file:
             reason = json.load(file)["variants"][0]["one_processor_reason"]
-        self.assertRegex(line, rf"times as fast: 1\.00 as CPU, [0-9.]+ as GPU \(not both processors: {re.escape(reason)}\)  memory")
+        self.assertRegex(line, rf" ms, 1\.00 times as fast as the CPU alone, [0-9.]+ as the GPU alone \(not both processors: {re.escape(reason)}\)  memory")
         self.assertEqual(self.manifest()[0]["one_processor_reason"], reason)
         self.models(["tiny_resnet.onnx"], ["sd855"], options=["--strategy=cpu"])
         self.assertIn("(not both processors: the options ask for CPU alone)", self.matrix().stdout)

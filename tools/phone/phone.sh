@@ -7,6 +7,7 @@
 #   phone.sh [...] profile OUT.json [flags of codl-profile]      the device's own profile, for codlc --device=OUT.json
 #   phone.sh [...] bench PLAN.codl OUT.json [flags of codl-bench]   measured times, for codlc --measured and --learn
 #   phone.sh [...] run PLAN.codl OUT_DIR [NAME=FILE.npy...]      the outputs of a run
+#   phone.sh --version
 #
 # On the device everything lies in CODL_PHONE_DIR (default: /data/local/tmp/codl; with ssh: codl in the home folder).
 # Exit codes: those of the tool, 1 if the command line or the connection is wrong.

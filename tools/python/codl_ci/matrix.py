@@ -131,6 +131,12 @@ def facts_of(report, job, compiler):
     }
 
 
+def gain_text(entry):
+    """Returns ", 1.00 times as fast as the CPU alone, 3.80 as the GPU alone"; "" without a GPU to compare with."""
+    gains = [(entry[f"speedup_over_{name}"], name.upper()) for name in ("cpu", "gpu") if entry[f"speedup_over_{name}"]]
+    return "".join(f", {gain:.2f}{' as' if i else ' times as fast as'} the {name} alone" for i, (gain, name) in enumerate(gains))
+
+
 def compile_job(job, compiler, compiler_sha, hashes, cache):
     """Returns the manifest's entry, from the cache or by running codlc."""
     if (size := note_input(job.path).st_size) > MAX_MODEL_BYTES:  # checked before all of it is read
@@ -406,9 +412,7 @@ def run(flags):
     for entry in entries:
         if entry["job_status"] == "Passed":
             reason = f" (not both processors: {entry['one_processor_reason']})" if entry["one_processor_reason"] else ""
-            gains = [f"{entry[f'speedup_over_{name}']:.2f} as {name.upper()}" for name in ("cpu", "gpu") if entry[f"speedup_over_{name}"]]
-            print(f"{entry['model']:<24} {entry['device']:<16} predicted {entry['inference_time'] / 1e3:9.2f} ms, "
-                  f"times as fast: {', '.join(gains) or 'unknown'}{reason}  memory "
+            print(f"{entry['model']:<24} {entry['device']:<16} predicted {entry['inference_time'] / 1e3:9.2f} ms{gain_text(entry)}{reason}  memory "
                   f"{entry['memory']['total_bytes'] / 1e6:8.1f} MB  GPU {100 * entry['gpu_mac_share']:3.0f} % of MACs  "
                   f"{entry['calibration_level']}")
     return failed[0] if failed else LIMIT if faults else 0
