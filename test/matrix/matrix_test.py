@@ -104,7 +104,13 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.matrix(f"--junit={os.devnull}")
         self.assertEqual(os.stat(os.devnull).st_ino, before)
         self.write("empty", b"")
-        self.matrix(path=self.path("empty"), code=1)
+        self.expect_refusal(self.matrix(path=self.path("empty"), code=1), self.path("empty"), "an empty file")
+        os.symlink("nowhere", self.path("a_link"))
+        for path, found in (("/dev/full", "a character device"), (self.path("empty"), "a file"), (self.path("a_link"), "a link that leads nowhere")):
+            for flags in ({"out": path}, {"flag": f"--cache-dir={path}"}):
+                with self.subTest(flags):
+                    told = self.matrix(flags.get("flag", "--jobs=1"), out=flags.get("out", "out"), code=1).stderr
+                    self.assertEqual(told, f"codl-matrix: error: {path}: expected a folder, found {found}\n")
 
     def sparse(self, name, size):
         self.write(name, b"")
@@ -298,6 +304,12 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         self.models(["tiny_resnet.onnx"])
         pairs = json.loads(self.matrix("--emit=github").stdout)["include"]
         self.assertEqual(pairs, [{"model": "tiny_resnet", "device": device} for device in DEVICES])
+        for wanted, told in (("tiny_resnet:sd88", "tiny_resnet:sd8[0-9]+, tiny_resnet:[a-z0-9]+, tiny_resnet:[a-z0-9]+"), ("x", "tiny_resnet:.*")):
+            self.assertRegex(self.matrix(f"--only={wanted}", code=1).stderr,
+                             rf"--only: expected a MODEL:DEVICE of \S*models.json, like {told}, found '{wanted}'\n\Z")
+        self.models(["tiny_resnet.onnx", "super_resolution.onnx"], [*DEVICES, "sd888"])
+        self.assertRegex(self.matrix("--only=tiny_resnet:sd88", code=1).stderr, "like tiny_resnet:sd888, .*, [^,]* or 2 more, found")
+        self.models(["tiny_resnet.onnx"])
         self.matrix("--emit=ninja", out="ninja")
         self.matrix("--only=tiny_resnet:sd865")
         self.assertEqual([e["device"] for e in self.manifest()], ["sd865"])

@@ -62,6 +62,7 @@ class Cache:
 
     def __init__(self, folder):
         self.folder = folder
+        os.makedirs(folder, exist_ok=True)
         for name in ("objects", "plans", "parts", "results", "inputs"):
             os.makedirs(os.path.join(folder, name), exist_ok=True)
 

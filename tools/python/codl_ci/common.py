@@ -35,11 +35,11 @@ MAX_TEXT_BYTES = 64 << 20
 
 
 def kind_of(mode):
-    for is_kind, kind in ((stat.S_ISDIR, "a folder"), (stat.S_ISCHR, "a character device"), (stat.S_ISBLK, "a block device"),
+    for is_kind, kind in ((stat.S_ISREG, "a file"), (stat.S_ISDIR, "a folder"), (stat.S_ISCHR, "a character device"), (stat.S_ISBLK, "a block device"),
                           (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket")):
         if is_kind(mode):
             return kind
-    return "no regular file"
+    return "another kind of file"
 
 
 def stat_regular(path):
@@ -53,9 +53,13 @@ def stat_regular(path):
 
 
 def contents_of(path):
-    """Returns which other file that codl reads it is, as tools/files.h tells them apart, and the tool for it; or None."""
+    """Returns that the file is empty, or which other file that codl reads it is, as tools/files.h tells them apart, and
+    the tool for it; or None.
+    """
     with open(path, "rb") as file:
         begin = file.read(4)
+    if not begin:
+        return "an empty file"
     if begin == b"CODL":
         return "a plan (codl-run runs it, codl-diff compares two)"
     if re.match(rb"\x08[\x01-\x1f]", begin):
@@ -300,6 +304,9 @@ def end(tool, body):
         return code
     except InputError as error:
         say(tool, "error", str(error))
+    except FileExistsError as error:  # only making a folder raises it
+        found = kind_of(os.stat(error.filename).st_mode) if os.path.exists(error.filename) else "a link that leads nowhere"
+        say(tool, "error", f"{error.filename}: expected a folder, found {found}")
     except OSError as error:
         # Only stdout is written without a name.
         where, expected = (error.filename, "a file or folder that can be used") if error.filename else ("stdout", "space to write to")

@@ -2,6 +2,7 @@
 docs/guide/matrix.md.
 """
 import concurrent.futures
+import difflib
 import hashlib
 import json
 import os
@@ -28,6 +29,7 @@ MAX_MODEL_BYTES = (1 << 31) - 1
 MANIFEST, DEVICES, NINJA = "manifest.json", "devices.tsv", "build.ninja"
 # Names in the folder of a model and a device, which also has their checksums.
 FILES = ("plan.codl", "report.html", "report.json")
+MAX_PAIRS_TOLD = 6  # an error lists the nearest of MODEL:DEVICE
 # These flags of codlc write a file beside the plan. One file for all devices would be written by all at once.
 WRITING = ("--emit-onnx", "--search-log")
 
@@ -287,7 +289,9 @@ def jobs_of(root, path, out_dir, only, compiler):
             jobs[pair] = job if not only or only & {pair, f"{job.name}:{given}"} else None
             left -= {pair, f"{job.name}:{given}"}
     for wanted in sorted(left):
-        fail("--only", "MODEL:DEVICE of " + path, f"'{wanted}'")
+        near = difflib.get_close_matches(wanted, jobs, MAX_PAIRS_TOLD, 0)
+        more = f" or {len(jobs) - len(near)} more" if len(near) < len(jobs) else ""
+        fail("--only", f"a MODEL:DEVICE of {path}, like {', '.join(near)}{more}", f"'{wanted}'")
     return [job for job in jobs.values() if job]
 
 
