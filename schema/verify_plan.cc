@@ -334,7 +334,9 @@ PlanFault verify_plan(const void* bytes, size_t size, VerifyLevel level, CheckSt
 // Returns what a file that begins so is in place of a plan; null: it begins as a plan does.
 static const char* other_kind_of(std::string_view begin) {
   if (begin.empty()) return "an empty file";
-  if (begin.starts_with(std::string_view(kPlanMagic, sizeof(kPlanMagic)))) return nullptr;
+  if (begin.size() >= sizeof(kPlanMagic) &&
+      std::memcmp(begin.data(), kPlanMagic, sizeof(kPlanMagic)) == 0)
+    return nullptr;
   // The first field, ir_version, is a small number.
   if (begin.size() >= 2 && begin[0] == '\x08' && begin[1] > 0 && begin[1] < 32)
     return "an ONNX model (codlc makes a plan of it)";
