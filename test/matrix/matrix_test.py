@@ -37,8 +37,10 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         for name in ("tiny_resnet", "super_resolution"):
             shutil.copy(os.path.join(MODELS, name + ".onnx"), self.path(name + ".onnx"))
 
-    def models(self, models=("tiny_resnet.onnx", "super_resolution.onnx"), devices=DEVICES, **more):
-        return self.write("models.json", json.dumps({"models": [{"model": name} for name in models], "devices": devices, **more}).encode())
+    def models(self, models=("tiny_resnet.onnx", "super_resolution.onnx"), devices=DEVICES, options=("--search-budget=200",), **more):
+        """Writes the list of models. The budget is small because no test here is about how good a plan is."""
+        listed = {"models": [{"model": name} for name in models], "devices": devices, "options": list(options), **more}
+        return self.write("models.json", json.dumps(listed).encode())
 
     def matrix(self, *flags, code=0, out="out", path=None):
         result = subprocess.run([os.path.join(TOOLS, "codl-matrix"), path or self.path("models.json"), f"--out-dir={self.path(out)}",
