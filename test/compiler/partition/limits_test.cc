@@ -147,7 +147,7 @@ TEST_CASE("every limit is kept by a compilation, to any value that can be reache
   CHECK(*figures_with(options, profile).energy_mj <= *free.energy_mj);
 }
 
-TEST_CASE("a plan in a tenth less memory takes little longer") {
+TEST_CASE("a plan in a tenth less memory takes little longer", "[search]") {
   const std::string network = GENERATE("unet", "style");
   CAPTURE(network);
   const DeviceProfile profile = test::value_of(load_device_profile("sd855"));

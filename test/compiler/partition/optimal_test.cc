@@ -102,7 +102,8 @@ std::vector<PartitionPlan> plans_by_rows(const CostModel& costs, bool are_chaine
 }
 
 TEST_CASE(
-    "a halo is computed twice where transferring it is dear, else transferred: those rows alone") {
+    "a halo is computed twice where transferring it is dear, else transferred: those rows alone",
+    "[search]") {
   const Sharing sharing = GENERATE(Sharing::SubBuffer, Sharing::Separate);
   const Layout layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   CAPTURE(sharing, layout);
@@ -182,7 +183,8 @@ TEST_CASE("no chain is where what a node hands over comes while the rest is comp
 }
 
 // Uses the graph of the chains and of the transfers above, on all kinds of memory.
-TEST_CASE("handing rows over first makes no plan slower, and those with dear transfers faster") {
+TEST_CASE("handing rows over first makes no plan slower, and those with dear transfers faster",
+          "[search]") {
   const Sharing sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
   const Layout layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   const double sync_us = GENERATE(45.0, 0.2);
