@@ -13,7 +13,7 @@ namespace codl::compiler {
 // the halo computed twice has eaten the saved transfers long before.
 inline constexpr int32_t kMaxChainLength = 32;
 
-inline constexpr uint32_t kSearchBudget = 30000;
+inline constexpr uint32_t kSearchBudget = 20000;
 
 // Says whether the rows at a cut are computed first (Part::boundary_first). With Auto, `optimal`
 // decides by what is faster; plans of other strategies transfer nothing before all of it is done.

@@ -17,7 +17,7 @@ import statistics
 import subprocess
 import sys
 
-BUDGET = 30000  # kSearchBudget of compiler/partition/options.h
+BUDGET = 20000  # kSearchBudget of compiler/partition/options.h
 MEAN_LIMIT, WORST_LIMIT = 1.0, 3.0  # percent
 SEARCHED = re.compile(r": (\d+) nodes, [\d.]+ s, \d+ plans judged, ([\d.]+) ms")
 ANNEALED = re.compile(r"; annealing, \d+ plans judged, ([\d.]+) ms")
