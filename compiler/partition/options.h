@@ -13,6 +13,9 @@ namespace codl::compiler {
 // the halo computed twice has eaten the saved transfers long before.
 inline constexpr int32_t kMaxChainLength = 32;
 
+// Limits the plans that are judged for a variant, unless the user says otherwise. Ten networks on
+// four phones are at most 0.4 % slower than with up to 30,000 (simulated); with 10,000 one was 29 %
+// slower.
 inline constexpr uint32_t kSearchBudget = 20000;
 
 // Says whether the rows at a cut are computed first (Part::boundary_first). With Auto, `optimal`
