@@ -72,7 +72,8 @@ endfunction()
 function(codl_library name)
   add_library(${name} STATIC ${ARGN})
   target_link_libraries(${name} PRIVATE codl_flags)
-  target_compile_options(${name} PRIVATE ${CODL_HARDENING})
+  # g++ takes a sixth longer with -O3, and codlc is no faster.
+  target_compile_options(${name} PRIVATE ${CODL_HARDENING} $<$<CONFIG:Release>:-O2>)
 endfunction()
 
 function(codl_runtime_library name)
