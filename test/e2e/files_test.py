@@ -579,18 +579,6 @@ class FilesTest(WorkFolder, unittest.TestCase):
                 if use.name is None:
                     self.expect_error(self.run_tool(use.tool, *use.command("/dev/zero")), "/dev/zero")
 
-    def test_programs_that_replay_seeds_refuse_what_is_no_file(self):
-        self.folder("a_folder")
-        os.mkfifo(self.path("a_pipe"))
-        self.write("empty", b"")
-        for target in ("flags", "models", "npy", "plans", "profiles", "replays"):
-            program = f"replay_{target}"
-            for path in (self.path("a_folder"), self.path("a_pipe"), "/dev/zero", self.path("missing")):
-                with self.subTest(program=program, path=path):
-                    self.expect_error(self.run_tool(program, path), path)
-            with self.subTest(program=program):
-                self.assertEqual(self.run_tool(program, self.path("empty")).returncode, 0)
-
     def test_a_file_larger_than_its_format_allows_is_refused_before_it_is_read(self):
         for use, source in self.readers():
             path = os.path.join(self.folder(use.tool + use.what), use.name or "file")
