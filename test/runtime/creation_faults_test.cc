@@ -49,7 +49,7 @@ struct Faults {
 Faults faults_on_machine(int turn) {
   const char* rounds = std::getenv("CODL_FAULT_ROUNDS");
   if (rounds != nullptr) return {.rounds = std::max(1, std::atoi(rounds))};
-  constexpr int kStep = 31;
+  constexpr int kStep = 61;
   return {.first = turn * 17 % kStep, .step = kStep};
 }
 

@@ -48,9 +48,9 @@ TEST_CASE("sessions that come and go leave no memory, thread or descriptor") {
     options.thread_count = 4;
     options.check_every = 1;
     options.fallback = CODL_FALLBACK_PER_RUN;
-    check_lives(plan, options, 30);
+    check_lives(plan, options, 12);
     options.variant = "cpu";
-    check_lives(plan, options, 30);
+    check_lives(plan, options, 12);
   }
 }
 
