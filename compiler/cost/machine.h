@@ -20,6 +20,7 @@ struct MachineField {
   double least;
   double most;
   bool is_whole = false;
+  bool is_optional = false;  // a profile that lacks it leaves the value as it is
 };
 inline constexpr double kMaxRate = 1e9;
 
@@ -48,7 +49,9 @@ struct GpuMachine {
   double fma_per_cycle = 1;  // multiply-adds of a unit, fp32
   double max_waves = 1;      // that a unit can hold
   double registers_kb = 1;   // KiB per unit, for all its waves
-  double local_kb = 0;       // KiB of a unit that work-groups share; one may have all; 0: unknown
+  // 32-bit registers that one work-item has before the compiler spills; 0: unknown.
+  double thread_registers = 0;
+  double local_kb = 0;  // KiB of a unit that work-groups share; one may have all; 0: unknown
   double l1_kb = 0;
   double texture_kb = 0;  // cache of images; 0: the first-level cache serves them, too
   double l2_kb = 0;
@@ -84,6 +87,7 @@ inline constexpr MachineField<GpuMachine> kGpuMachineFields[] = {
     {"fma_per_cycle", &GpuMachine::fma_per_cycle, 0.01, kMaxRate},
     {"max_waves", &GpuMachine::max_waves, 1, 65536, true},
     {"registers_kb", &GpuMachine::registers_kb, 0.1, 1e6},
+    {"thread_registers", &GpuMachine::thread_registers, 0, 65536, true, true},
     {"local_kb", &GpuMachine::local_kb, 0, kMaxRate},
     {"l1_kb", &GpuMachine::l1_kb, 0, kMaxRate},
     {"texture_kb", &GpuMachine::texture_kb, 0, kMaxRate},

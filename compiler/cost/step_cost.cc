@@ -14,8 +14,6 @@ constexpr double kCallCycles = 20;
 constexpr double kSpecialCycles = 10;
 
 constexpr double kKb = 1024;
-// No count includes these registers of a work-item, such as addresses and loop counters.
-constexpr double kOtherRegisters = 16;
 
 // Returns the microseconds that so many bytes take at so many 10^9 bytes a second.
 double transfer_us(double bytes, double gb_per_s) { return bytes / (gb_per_s * 1e3); }
@@ -57,6 +55,7 @@ void set_gpu_facts(const Machine& machine, kernels::GpuFacts* facts) {
   facts->is_processor = machine.is_gpu_a_processor;
   facts->unit_macs_per_ns = gpu.ghz * gpu.fma_per_cycle;
   facts->unit_registers = gpu.registers_kb * kKb / sizeof(float);
+  facts->thread_registers = static_cast<int32_t>(gpu.thread_registers);
   facts->unit_local_bytes = gpu.local_kb * kKb;
   // A processor's groups have theirs in ordinary memory.
   if (facts->is_processor)
@@ -107,8 +106,9 @@ TermTimes gpu_times(const kernels::StepWork& work, const GpuMachine& machine, bo
   // A unit holds this many groups at once.
   double residents = 1;
   if (!is_a_processor) {
-    const double wave_bytes =
-        (work.item_registers + kOtherRegisters) * sizeof(float) * machine.wave_width;
+    double registers = work.item_registers + kernels::kOtherItemRegisters;
+    if (machine.thread_registers > 0) registers = std::min(registers, machine.thread_registers);
+    const double wave_bytes = registers * sizeof(float) * machine.wave_width;
     residents = std::min(machine.max_waves, machine.registers_kb * kKb / wave_bytes) / group_waves;
     if (work.group_local_bytes > 0)
       residents = std::min(residents, machine.local_kb * kKb / work.group_local_bytes);

@@ -24,6 +24,7 @@ void read_fields(const JsonValue& json, llvm::StringRef owner, const Fields& fie
                  const Sources& sources, Part& part, DeviceProfile& profile) {
   const Origin origin = read_origin(json, sources).origin;
   for (const auto& field : fields) {
+    if (field.is_optional && !json.has_member(field.name)) continue;
     const JsonValue number = json.member(field.name);
     const Fact fact = read_fact(number, origin, sources);
     if (!(fact.value >= field.least && fact.value <= field.most) ||

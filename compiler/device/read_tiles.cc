@@ -78,8 +78,17 @@ bool read_timed_tile(const JsonValue& json, double most_macs_per_ns, const kerne
                       .str());
   timed.step_ns = positive("step_ns");
   timed.residents = static_cast<int32_t>(json.member("residents").as_integer(1, 64));
-  return is_legal &&
-         has_room(json.member("tile"), tile.items(), kernels::gemm_local_bytes(tile), gpu);
+  if (!is_legal ||
+      !has_room(json.member("tile"), tile.items(), kernels::gemm_local_bytes(tile), gpu))
+    return false;
+  const int64_t registers = kernels::gemm_item_registers(tile);
+  if (gpu.has_registers(static_cast<double>(registers))) return true;
+  json.member("tile").expected(
+      llvm::formatv("at most gpu.machine.thread_registers, {0}, with {1} registers besides the {2} "
+                    "for sums and factors",
+                    gpu.thread_registers, kernels::kOtherItemRegisters, registers)
+          .str());
+  return false;
 }
 
 std::string read_table(const JsonValue& json, const KernelInfo& info, double most_macs_per_ns,

@@ -30,7 +30,7 @@ void set_field(const Fields& fields, double Part::*member, double value, Origin 
 template <typename Fields, typename Origins>
 std::string missing_field(const char* processor, const Fields& fields, const Origins& origins) {
   for (size_t i = 0; i < std::size(fields); ++i)
-    if (!origins[i]) return std::string(processor) + " " + fields[i].name;
+    if (!origins[i] && !fields[i].is_optional) return std::string(processor) + " " + fields[i].name;
   return {};
 }
 

@@ -101,12 +101,14 @@ class ProfileWriter {
   template <typename Fields, typename Part, typename Origins>
   void write_machine(const Fields& fields, const Part& part, const Origins& origins) {
     size_t counts[std::size(kOriginNames)] = {};
-    for (const auto& origin : origins) ++counts[static_cast<size_t>(*origin)];
+    for (const auto& origin : origins)
+      if (origin) ++counts[static_cast<size_t>(*origin)];
     const auto usual =
         static_cast<Origin>(std::max_element(std::begin(counts), std::end(counts)) - counts);
     json_.key("machine").begin_object();
     write_origin(usual);
     for (size_t i = 0; i < std::size(fields); ++i) {
+      if (!origins[i]) continue;
       const double value = part.*fields[i].value;
       if (origins[i] == usual) {
         json_.key(fields[i].name).number(value);

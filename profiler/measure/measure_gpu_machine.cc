@@ -50,6 +50,21 @@ __kernel void read(__global const float4* restrict in, int is_near, int step, in
 }
 )";
 
+// OpenCL has no query for the registers of a work-item, so they come from what makers and drivers
+// publish, by a part of the device's name or vendor: CUDA's compute capabilities since 3.5, the
+// full registers r0 to r47 of four in Mesa's ir3, and Arm's guide for OpenCL (101574, section 9.6).
+// Returns 0 for other devices.
+double thread_registers(const MeasuredGpu& processor) {
+  constexpr struct {
+    const char* name;
+    double registers;
+  } kKnown[] = {{"NVIDIA", 255}, {"Adreno", 192}, {"Mali", 64}};
+  const std::string names = processor.info(CL_DEVICE_VENDOR) + ' ' + processor.info(CL_DEVICE_NAME);
+  for (const auto& known : kKnown)
+    if (names.find(known.name) != std::string::npos) return known.registers;
+  return 0;
+}
+
 // Measures a real GPU, not OpenCL on a processor.
 class GpuMeasures {
  public:
@@ -75,6 +90,8 @@ class GpuMeasures {
     set(&GpuMachine::wave_width, wave, Origin::Measured);
     set(&GpuMachine::max_waves, (is_phone ? 1024 : 2048) / wave, Origin::Assumed);
     set(&GpuMachine::registers_kb, is_phone ? 64 : 256, Origin::Assumed);
+    if (const double registers = thread_registers(processor_); registers > 0)
+      set(&GpuMachine::thread_registers, registers, Origin::Published);
     set(&GpuMachine::local_kb,
         static_cast<double>(processor_.number(CL_DEVICE_LOCAL_MEM_SIZE)) / kKb, Origin::Measured);
     const double ghz = measure_clock();

@@ -25,12 +25,15 @@ ARITHMETIC_TERMS = {"compute", "operations", "special"}
 GPU_WINOGRAD_KERNELS = ("conv2d_winograd4_f32_cl_buffer", "conv2d_winograd2_f32_cl_tiled")
 WINOGRAD_KERNELS = ("conv2d_winograd2_f32_cpu", "conv2d_winograd4_f32_cpu")
 STEP_US = 30  # for a GPU's step: assumed, as in mace_model.STEP_MS
-# Assumed, because newer units' makers publish few: waves and KiB of registers that a unit holds, KiB of its first
-# level, by kind of GPU.
+# Facts of all GPUs of a kind. Plain numbers are assumed, because newer units' makers publish few: waves and KiB of
+# registers that a unit holds, KiB of its first level. Pairs are as in phone_chips.json.
 GPU_KINDS = {
-    "adreno": {"max_waves": 16, "registers_kb": 64, "l1_kb": 1, "l2_kb": 256, "layout": "image"},
-    "mali": {"max_waves": 64, "registers_kb": 128, "l1_kb": 16, "l2_kb": 1024, "layout": "buffer"},
-    "xclipse": {"max_waves": 32, "registers_kb": 256, "l1_kb": 16, "l2_kb": 1024, "layout": "buffer"},
+    "adreno": {"max_waves": 16, "registers_kb": 64, "thread_registers": [192, "ir3"], "l1_kb": 1, "l2_kb": 256, "layout": "image",
+               "image_row_texels": [64, "pitch"]},
+    "mali": {"max_waves": 64, "registers_kb": 128, "thread_registers": [64, "arm101574"], "l1_kb": 16, "l2_kb": 1024,
+             "layout": "buffer", "image_row_texels": [16, "mali_pitch"]},
+    "xclipse": {"max_waves": 32, "registers_kb": 256, "thread_registers": [256, "rdna_isa"], "l1_kb": 16, "l2_kb": 1024,
+                "layout": "buffer", "image_row_texels": [256, "rdna_pitch"]},
 }
 RULE = ("Rules where nothing is published: two loads a cycle (three of cores with four pipes), 32 bytes a cycle from L2 "
         "and 10 from the last level, "
@@ -241,6 +244,7 @@ class Profile:
                 "ghz": self.fact(gpu["mhz"], ghz),
                 "fma_per_cycle": self.fact(gpu["alus"], round(gpu["alus"][0] / gpu["units"][0], 1)),
                 **{key: self.fact(gpu[key]) if key in gpu else kind[key] for key in ("max_waves", "registers_kb")},
+                "thread_registers": self.fact(kind["thread_registers"]),
                 "local_kb": self.fact(gpu["local_kb"]),
                 "l1_kb": kind["l1_kb"],
                 "texture_kb": 0,
@@ -256,12 +260,10 @@ class Profile:
             "layout": kind["layout"],
             "image_max_width": self.fact(gpu["image_max"]),
             "image_max_height": self.fact(gpu["image_max"]),
+            "image_row_texels": self.fact(kind["image_row_texels"]),
             "facts": facts,
         }
         if gpu["kind"] == "adreno":
-            self.sources["pitch"] = ("CL_DEVICE_IMAGE_PITCH_ALIGNMENT in clinfo of phones with Adreno "
-                                     "(github.com/BOINC/boinc/issues/3613): of images made from buffers; others are taken to be padded alike")
-            made["image_row_texels"] = {"value": 64, "origin": "assumed", "source": "pitch"}
             made["quirks"] = {"max_clock_query": "CL_DEVICE_MAX_CLOCK_FREQUENCY of Adreno says 1 MHz: the clock is the one here"}
         return made
 

@@ -31,6 +31,13 @@ constexpr int64_t gemm_local_bytes(const GemmTile& tile) {
   return (stages > sums ? stages : sums) * int64_t{sizeof(float)};
 }
 
+// Returns the registers of a work-item for sums, factors and its floats on their way to local
+// memory.
+constexpr int64_t gemm_item_registers(const GemmTile& tile) {
+  return int64_t{tile.item_m} * tile.item_n + tile.item_m + tile.item_n +
+         (int64_t{tile.m} + tile.n) * tile.k / tile.items();
+}
+
 // Null if gemm_tile.cl can be built with the tile.
 constexpr const char* check_gemm_tile(const GemmTile& tile) {
   if (tile.m < 16 || tile.m > 256 || tile.m % 16 != 0 || tile.n < 16 || tile.n > 256 ||

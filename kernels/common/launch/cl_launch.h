@@ -89,7 +89,7 @@ inline int32_t set_line(const StepShape& step, int64_t item_count, ClLaunch* out
 inline void set_grid(const StepShape& step, int64_t x, int64_t y, int64_t z, ClLaunch* out) {
   const int64_t extents[3] = {x, y, z};
   for (uint32_t i = 0; i < 3; ++i) {
-    out->local[i] = step.tile_count == 3 ? static_cast<uint64_t>(step.tile[i]) : kClGridItems;
+    out->local[i] = step.tile_count >= 3 ? static_cast<uint64_t>(step.tile[i]) : kClGridItems;
     out->global[i] = round_up(static_cast<uint64_t>(extents[i]), out->local[i]);
   }
 }

@@ -229,6 +229,9 @@ static inline void store_lanes4(float4 v, global float* p, int count) {
 #define STORE_QUAD_half(v, p) vstorea_half4(v, 0, p)
 #define STORE_QUAD(type, v, p) PASTE(STORE_QUAD, type)(v, p)
 
+// Four sums of products, in the type that products are added in.
+#define ACC4 float4
+
 static inline float16 load_lanes_half(global const half* p, int count) {
   if (count >= 16) return vload_half16(0, p);
   float16 v = (float16)(0.0f);

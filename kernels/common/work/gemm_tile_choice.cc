@@ -43,7 +43,8 @@ TimedTiles timed_gemm_tiles(const GpuFacts& gpu) {
     while (check_gemm_tile(tile) == nullptr &&
            static_cast<double>(gemm_local_bytes(tile)) > gpu.max_group_local_bytes)
       tile.k /= 2;
-    if (check_gemm_tile(tile) == nullptr && tile.items() <= gpu.max_group_items)
+    if (check_gemm_tile(tile) == nullptr && tile.items() <= gpu.max_group_items &&
+        gpu.has_registers(static_cast<double>(gemm_item_registers(tile))))
       timed.tiles[timed.count++] = timed_tile(tile, gpu);
   }
   return timed;

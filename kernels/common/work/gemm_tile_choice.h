@@ -8,7 +8,7 @@ namespace codl::kernels {
 // The tiles that a kernel chooses among if the profile has none, timed by the GPU's facts: the
 // loads of a work-item's factors take turns with its multiply-adds, a step waits for memory once,
 // and a unit holds as many groups as its registers and local memory have room for. None that takes
-// more than a group may have.
+// more than a group or a work-item may have.
 TimedTiles timed_gemm_tiles(const GpuFacts& gpu);
 
 // The fastest for `size` among the profile's tiles for the kernel, or among those; `size` must not

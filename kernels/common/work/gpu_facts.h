@@ -61,11 +61,18 @@ struct GpuTiles {
 inline constexpr int32_t kUnknownGroupItems = 256;
 inline constexpr double kUnknownGroupLocalBytes = 32 * 1024;
 
+// A work-item needs these registers besides those for sums and factors, such as addresses and loop
+// counters.
+inline constexpr int32_t kOtherItemRegisters = 16;
+
 struct GpuFacts {
   int32_t units = 1;  // compute units, each with work-groups of its own
   // True if OpenCL runs on a processor, with a core for each unit.
   bool is_processor = false;
   int32_t registers = 0;  // processors only: a core's vector registers hold so many floats
+  // GPUs only: 32-bit registers that one work-item has before the compiler spills. A tile whose
+  // sums and factors need more is no candidate. 0: unknown, no candidate is refused.
+  int32_t thread_registers = 0;
   // These are the numbers of one unit.
   double unit_macs_per_ns = 1;
   double unit_registers = 1;    // 32-bit
@@ -75,6 +82,11 @@ struct GpuFacts {
   int32_t max_group_items = kUnknownGroupItems;
   double max_group_local_bytes = kUnknownGroupLocalBytes;
   GpuTiles tiles = {};
+
+  // Returns whether a work-item with so many registers for sums and factors spills none.
+  constexpr bool has_registers(double item_registers) const {
+    return thread_registers == 0 || item_registers + kOtherItemRegisters <= thread_registers;
+  }
 };
 
 }  // namespace codl::kernels

@@ -101,9 +101,7 @@ void fill_gemm(const GemmTile& tile, const GemmSize& part, double row_bytes, dou
   out->macs += groups * steps * tile.k * tile.m * tile.n;
   out->moved_bytes += groups * (group_rows + group_columns);
   out->tile_calls += out->waves * steps;
-  out->item_registers =
-      tile.item_m * tile.item_n + tile.item_m + tile.item_n +
-      static_cast<double>((tile.m + tile.n) * tile.k) / static_cast<double>(tile.items());
+  out->item_registers = static_cast<double>(gemm_item_registers(tile));
   // Groups of all columns follow each other: rows are read again at once, columns by the next rows.
   memory->again(groups * group_rows - products * row_bytes, group_rows + group_columns);
   memory->again(groups * group_columns - products * column_bytes, column_bytes + group_rows);

@@ -39,8 +39,8 @@ constexpr const char* kProfile = R"({
     "gate": "user_event",
     "machine": {
       "origin": "measured", "source": "s", "units": 9, "wave_width": 64, "ghz": 0.5,
-      "fma_per_cycle": 128, "max_waves": 16, "registers_kb": 96, "local_kb": 32, "l1_kb": 16,
-      "texture_kb": 0, "l2_kb": 512, "last_level_kb": 0, "l1_gb_per_s": 40, "l2_gb_per_s": 90,
+      "fma_per_cycle": 128, "max_waves": 16, "registers_kb": 96, "thread_registers": 96,
+      "local_kb": 32, "l1_kb": 16, "texture_kb": 0, "l2_kb": 512, "last_level_kb": 0, "l1_gb_per_s": 40, "l2_gb_per_s": 90,
       "last_level_gb_per_s": 30, "memory_gb_per_s": 22, "latency_ns": 400, "launch_us": 5
     },
     "image_max_width": {"value": 4096, "origin": "published", "source": "s"},
@@ -156,13 +156,14 @@ TEST_CASE("every fact of a machine is read, a number or a number with an origin 
       }
       std::string without = whole;
       without.replace(begin, key.size(), "\"other\": ");
-      CHECK(error_of(without) == std::string("box.json: /") + (is_cpu ? "cpu" : "gpu") +
-                                     "/machine: expected the key \"" + field.name +
-                                     "\", found none");
+      const std::string machine =
+          std::string("box.json: /") + (is_cpu ? "cpu" : "gpu") + "/machine";
+      CHECK(error_of(without).find(field.is_optional ? machine + ": expected a key of "
+                                                     : machine + ": expected the key \"" +
+                                                           field.name + "\", found none") == 0);
       std::string negative = whole;
       negative.replace(begin, end - begin, key + "-1");
-      CHECK(error_of(negative).find(std::string("box.json: /") + (is_cpu ? "cpu" : "gpu") +
-                                    "/machine/" + field.name + ": expected a") == 0);
+      CHECK(error_of(negative).find(machine + "/" + field.name + ": expected a") == 0);
     }
   };
   check_fields(kCpuMachineFields, true);
@@ -569,6 +570,10 @@ TEST_CASE("tiles that no kernel could be launched with are refused with the plac
 
   const std::string table = "box.json: /gpu/tiles/conv2d_f32_cl_tiled/gemm/0";
   CHECK(error_of(with_gemm("[64, 64, 16, 8, 4, 2]")).empty());
+  CHECK(error_of(with_gemm("[64, 64, 16, 8, 8, 1]")) ==
+        table +
+            "/tile: expected at most gpu.machine.thread_registers, 96, with 16 registers besides "
+            "the 112 for sums and factors, found an array");
   CHECK(error_of(with_gemm("[64, 64, 32, 8, 4, 3]")) ==
         table + "/tile: expected slices that divide the depth of a step, found an array");
   CHECK(error_of(with_gemm("[64, 64, 32, 8, 4]")) ==
