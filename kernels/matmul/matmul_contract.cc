@@ -35,8 +35,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     if (x.dims[1] % 4 != 0) return "a depth of whole quads for tiles in local memory";
     return check_gemm_tile(step);
   }
-  if (step.kernel->algorithm == Algorithm::Gemv && x.dims[0] > kMatMulFewRows)
-    return "at most 8 rows for a matrix-vector product";
+  if (step.kernel->algorithm == Algorithm::Gemv && x.dims[0] > kMatMulFewRows && x.dims[1] % 4 == 0)
+    return "at most 8 rows, or a depth without tiles, for a matrix-vector product";
   if (step.kernel->processor == Processor::Gpu) return check_cl_tile(step);
   if (step.tile_count != 0) return "no tile numbers for a CPU kernel";
 

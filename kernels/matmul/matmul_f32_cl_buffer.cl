@@ -1,5 +1,5 @@
-// y = activation(x w + bias) with constant w, for few rows: the fully connected layer at batch 1 is
-// as fast as its weights come from memory.
+// y = activation(x w + bias) with constant w, for few rows, where OpenCL runs on a processor: the
+// fully connected layer at batch 1 is as fast as its weights come from memory.
 //
 // A work-item takes a run of the depth of equal length and adds in order, and the first adds the
 // sums in order: the result does not depend on timing.

@@ -1,21 +1,52 @@
 // y = activation(x w + bias) with constant w and few rows, for GPUs: as fast as the weights come
 // from memory. w and bias at a multiple of 16 bytes; ITEMS is a power of two, at least 8.
 //
-// Work-item 4 i + q takes lanes 4 q to 4 q + 3 of depths i, i + ITEMS / 4, ...: neighbours read
-// neighbouring 16 bytes. Their sums are added in pairs.
-// Per depth: ROWS * 4 multiply-adds for one load of 16 bytes and ROWS scalar loads, 8 depths in
-// flight. Registers: ROWS sums and 8 rows of weights, of 4 floats each.
+// Work-item 4 i + q takes lanes 4 q to 4 q + 3 of depths 4 i to 4 i + 3, then of those ITEMS
+// further on: four neighbours read 64 bytes that follow each other. Their sums are added in pairs.
+// Per four depths: ROWS * 16 multiply-adds for 4 + ROWS loads of 16 bytes. Registers: ROWS sums, 4
+// rows of weights and ROWS of x, of 4 floats each; a loop of one row has 8 rows of weights in
+// flight.
+//
+// Define: HAS_QUADS_OF_X, k is a multiple of 4 and x at a multiple of 16 bytes.
 #include "kernels/matmul/matmul_rows.cl"
 
+#if HAS_QUADS_OF_X
+#define LOAD_OF_X(p) LOAD_QUAD(float, p)
+#else
+#define LOAD_OF_X(p) vload4(0, p)
+#endif
+#if ROWS == 1
+#define PASSES 2
+#else
+#define PASSES 1
+#endif
+
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_gemv(MATMUL_PARAMS) {
-  START_ROWS(float4)
-  global const float4* const w_panel = (global const float4*)(w + panel * k * 16);
-#pragma unroll 8
-  for (int i = id / 4; i < k; i += ITEMS / 4) {
-    const float4 weights = w_panel[i * 4 + id % 4];
+  START_ROWS(ACC4)
+  int i = id / 4 * 4;
+  global const float4* w_i = (global const float4*)(w + (panel * k + i) * 16) + id % 4;
 #pragma unroll
-    for (int r = 0; r < ROWS; ++r) sum[r] += (float4)(x_row[r][i]) * weights;
+  for (int r = 0; r < ROWS; ++r) x_row[r] += i;
+#pragma unroll PASSES
+  for (; i + 4 <= k; i += ITEMS) {
+    const float4 weights[4] = {w_i[0], w_i[4], w_i[8], w_i[12]};
+    w_i += 4 * ITEMS;
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+      const float4 of_x = LOAD_OF_X(x_row[r]);
+      x_row[r] += ITEMS;
+      sum[r] += (float4)(of_x.x) * weights[0];
+      sum[r] += (float4)(of_x.y) * weights[1];
+      sum[r] += (float4)(of_x.z) * weights[2];
+      sum[r] += (float4)(of_x.w) * weights[3];
+    }
   }
+#if !HAS_QUADS_OF_X
+  for (; i < k; ++i, w_i += 4) {
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) sum[r] += (float4)(*x_row[r]++) * *w_i;
+  }
+#endif
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) partial[r * ITEMS + id] = sum[r];
   for (int half_items = ITEMS / 2; half_items >= 4; half_items /= 2) {

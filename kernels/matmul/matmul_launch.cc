@@ -62,9 +62,10 @@ void launch_panels(const StepShape& step, int32_t items, int32_t lanes, ClLaunch
 void matmul_launch(const StepShape& step, ClLaunch* out_launch) {
   if (step.kernel->algorithm == Algorithm::Tiled)
     launch_matmul_tiled(step, out_launch);
-  else if (step.kernel->algorithm == Algorithm::Gemv)
+  else if (step.kernel->algorithm == Algorithm::Gemv) {
+    out_launch->define("HAS_QUADS_OF_X", step.operands[0].dims[1] % 4 == 0 ? 1 : 0);
     launch_panels(step, kMatMulGemvItems, 4, out_launch);
-  else
+  } else
     launch_panels(step, kMatMulGroupItems, kChannelPanel, out_launch);
 }
 

@@ -76,8 +76,11 @@ void count_group_row(const StepShape& step, double weight_bytes, const WorkMachi
   out->macs = groups * rows * kChannelPanel * depth;
   out->moved_bytes +=
       groups * depth * (kChannelPanel + rows * kChannelPanel / lanes) * sizeof(float);
-  out->item_registers = rows * lanes + (is_gemv ? 8 : 1) * lanes;
-  out->tile_calls = out->waves * std::ceil(depth * kChannelPanel / lanes / items);
+  // Sums, weights, and x: four depths a pass, two passes at once of one row; else one depth.
+  const double quads = is_gemv ? (rows == 1 ? 2 : 1) : 0;
+  out->item_registers = rows * lanes + (is_gemv ? quads * 4 * (lanes + rows) : lanes);
+  // The items share the depth: a depth each, or four depths of a quarter of the lanes.
+  out->tile_calls = out->waves * std::ceil(depth / items);
   const double row_blocks = std::ceil(step.output().dims[0] / rows);
   const double read_bytes = traffic_bytes(step.operands[0]);
   WorkMemory memory(step, machine, out);

@@ -38,7 +38,7 @@ const std::set<std::string_view> kLimits = {
     "one group for tiles in local memory",
     "a depth of whole quads for tiles in local memory",
     "more than 8 rows for tiles in local memory",
-    "at most 8 rows for a matrix-vector product",
+    "at most 8 rows, or a depth without tiles, for a matrix-vector product",
     "a 3x3 filter of one group that moves by one",
     "input rows of the part's tiles inside the operand",
     "a sum or an extreme for a kernel of f32",

@@ -257,6 +257,16 @@ TEST_CASE("work of a product with weights, by hand") {
   CHECK(work.macs == 63 * 16 * 128);
   CHECK(work.launches == 1);
   CHECK(work.group_local_bytes == 16 * 16 * 4);
+
+  // A group's 64 fours of items share the depth: 32 take four depths of a panel's row, two passes
+  // at once. The sums are 4 floats; weights and x of two passes, 2 x (16 + 4).
+  step.symbol = "matmul_f32_cl_gemv";
+  const StepWork vector = work_of(step, gpu(8, 32));
+  CHECK(vector.work_groups == 63);
+  CHECK(vector.waves == 63 * 8);
+  CHECK(vector.tile_calls == 63 * 8);
+  CHECK(vector.macs == work.macs);
+  CHECK(vector.item_registers == 4 + 2 * (16 + 4));
 }
 
 TEST_CASE("work of tiles in local memory, by hand") {
