@@ -112,9 +112,24 @@ constexpr int64_t packed_a_elements(const BatchMatMulWork& work) {
   return kPanelTileMaxPixels * (packed_depth(work) + kBatchMatMulRowGap);
 }
 
-// A work-item of the buffer kernel has a tile of this size, with its sums in that many variables.
+// ---- the buffer kernel ----
+
+// A work-item has 4 rows and 8 columns, or 4 columns with 4 depths a load. Tile numbers are the
+// local sizes, and with 4 of them the columns.
 inline constexpr int32_t kBatchMatMulItemRows = 4;
 inline constexpr int32_t kBatchMatMulItemColumns = 8;
+inline constexpr int32_t kBatchMatMulFewColumns = 4;
+inline constexpr uint32_t kBatchMatMulTileInts = 4;
+
+constexpr int32_t batch_matmul_item_columns(const StepShape& step) {
+  return step.tile_count == kBatchMatMulTileInts ? step.tile[3] : kBatchMatMulItemColumns;
+}
+// Returns the depths that an item of so many columns loads at once: neighbours in memory.
+constexpr int32_t batch_matmul_depths(const BatchMatMulWork& work, int32_t columns) {
+  const bool has_quads = columns == kBatchMatMulFewColumns && work.a_depth == 1 &&
+                         (work.b_depth == 1 || (work.b_column == 1 && work.n >= columns));
+  return has_quads ? 4 : 1;
+}
 
 constexpr GemmSize batch_matmul_gemm_size(const BatchMatMulWork& work) {
   return {work.m, work.n, work.k, work.batch_count};

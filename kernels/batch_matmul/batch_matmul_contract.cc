@@ -23,9 +23,17 @@ const char* check_dims(const BatchMatMulParams& params, const OperandShape& a,
   return nullptr;
 }
 
+const char* check_tile(const StepShape& step) {
+  if (step.kernel->algorithm == Algorithm::Tiled) return check_gemm_tile(step);
+  if (step.tile_count != kBatchMatMulTileInts) return check_cl_tile(step);
+  if (step.tile[3] != kBatchMatMulFewColumns && step.tile[3] != kBatchMatMulItemColumns)
+    return "4 or 8 columns of a work-item";
+  return check_cl_local_sizes(step.tile);
+}
+
 const char* check(const StepShape& step, StepNeeds* out_needs) {
-  const bool is_tiled = step.kernel->algorithm == Algorithm::Tiled;
-  if (const char* expected = is_tiled ? check_unpacked(step, 3, 3) : check_operands(step, 3, 3))
+  const bool is_gpu = step.kernel->processor == Processor::Gpu;
+  if (const char* expected = is_gpu ? check_unpacked(step, 3, 3) : check_operands(step, 3, 3))
     return expected;
   const OperandShape& a = step.operands[0];
   const OperandShape& b = step.operands[1];
@@ -36,8 +44,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (a.dtype != b.dtype || a.dtype != y.dtype) return "operands of one dtype";
   const auto& params = step.params_as<BatchMatMulParams>();
   if (const char* expected = check_dims(params, a, b, y)) return expected;
-  if (is_tiled) return check_gemm_tile(step);
-  if (step.kernel->processor == Processor::Gpu || step.kernel->dtype == DType::Any) return nullptr;
+  if (is_gpu) return check_tile(step);
+  if (step.kernel->dtype == DType::Any) return nullptr;
   const BatchMatMulWork work = batch_matmul_work(params, a, b, y);
   out_needs->task_count = batch_matmul_units(work).task_count;
   out_needs->scratch_bytes =

@@ -1,61 +1,132 @@
 // Computes y[m, n] = a[m, k] b[k, n] for every product of a batch, Plain buffers.
 //
-// Define: HAS_ROWS_OF_B, neighbouring columns of b are neighbours in memory. A work-item takes a
-// tile of 4 x 8 of y: columns first, then rows, then the batch. Strides are in elements.
+// Defines: COLUMNS, 4 or 8. HAS_ROWS_OF_B, there are as many columns, and neighbours of b are
+// neighbours in memory. DEPTHS, 1 or 4; 4: with 4 columns, neighbours in depth of a are neighbours
+// in memory, and those of b are without HAS_ROWS_OF_B. HAS_QUADS_OF_A, HAS_QUADS_OF_B: four
+// neighbours in memory are one aligned quad; HAS_WHOLE_QUADS: those of y are. A work-item takes a
+// tile of 4 rows and COLUMNS of y: columns first, then rows, then the batch. Strides are in
+// elements.
 //
-// Per depth: 32 multiply-adds for 4 scalar loads and one of 32 bytes. Registers: 32 sums, 12
-// factors.
+// Per depth, 8 columns: 32 multiply-adds for 4 scalar loads and one of 32 bytes; 32 sums and 12
+// factors are in registers. 4 columns and 4 depths: 64 multiply-adds for 8 loads of 16 bytes; 16
+// sums and 32 factors. That is for GPUs on which a load takes its slots whatever its width, and a
+// work-item has few registers.
 #include "kernels/batch_matmul/batch_axes.cl"
 
-#if HAS_ROWS_OF_B
-#define LOAD_WHOLE vload8(0, b_k)
+#define LOAD_FOUR_0(p) vload4(0, p)
+#define LOAD_FOUR_1(p) LOAD_QUAD(float, p)
+#define LOAD_FOUR(is_quad, p) PASTE(LOAD_FOUR, is_quad)(p)
+#if COLUMNS == 8
+#define FLOATS float8
+#define SUMS float8
+#define LOAD_COLUMNS(p) vload8(0, p)
 #else
-#define LOAD_WHOLE                                                                         \
-  (float8)(b_k[0], b_k[b_column], b_k[2 * b_column], b_k[3 * b_column], b_k[4 * b_column], \
-           b_k[5 * b_column], b_k[6 * b_column], b_k[7 * b_column])
+#define FLOATS float4
+#define SUMS ACC4
+#define LOAD_COLUMNS(p) LOAD_FOUR(HAS_QUADS_OF_B, p)
 #endif
+
+// Pointers into b: with HAS_ROWS_OF_B to the rows of DEPTHS depths, else to COLUMNS columns, the
+// last again where there are fewer. LOAD_DEPTH: the columns of b at the first depth. Of four
+// pointers' quads, COLUMNS_OF(i, lane) makes the columns at depth i, whose lane it is.
+#if HAS_ROWS_OF_B
+#define B_POINTERS DEPTHS
+#define B_STEP(i) ((i)*b_depth)
+#define LOAD_DEPTH LOAD_COLUMNS(b_k[0])
+#define COLUMNS_OF(i, lane) of_b[i]
+#else
+#define B_POINTERS COLUMNS
+#define B_STEP(i) (min(i, n - 1) * b_column)
+#if COLUMNS == 8
+#define LOAD_DEPTH (float8)(*b_k[0], *b_k[1], *b_k[2], *b_k[3], *b_k[4], *b_k[5], *b_k[6], *b_k[7])
+#else
+#define LOAD_DEPTH (float4)(*b_k[0], *b_k[1], *b_k[2], *b_k[3])
+#endif
+#define COLUMNS_OF(i, lane) (float4)(of_b[0].lane, of_b[1].lane, of_b[2].lane, of_b[3].lane)
+#endif
+
+// Writes lanes [begin, end) to p.
+static inline void store_between(float4 v, global float* p, int begin, int end) {
+  if (begin <= 0 && end > 0) p[0] = v.x;
+  if (begin <= 1 && end > 1) p[1] = v.y;
+  if (begin <= 2 && end > 2) p[2] = v.z;
+  if (begin <= 3 && end > 3) p[3] = v.w;
+}
 
 kernel void batch_matmul_f32_cl_buffer(global const float* restrict a,
                                        global const float* restrict b,
                                        global float* restrict y PARAMS(BatchMatMulBuffer)) {
   if (is_past_grid(column_tiles, row_tiles, batch_count)) return;
-  const int column = get_global_id(0) * 8;
-  const int row = get_global_id(1) * 4;
   int id = get_global_id(2);
-  y += id * m * n + row * n + column;
+  // A tile at the lower or right edge begins further up or to the left, where there is room, and
+  // writes what is its own, from row `top` on. Few numbers are needed after the sums, because they
+  // take registers meanwhile.
+  const int first_row = max(min((int)get_global_id(1) * 4, m - 4), 0);
+  const int first_column = max(min((int)get_global_id(0) * COLUMNS, n - COLUMNS), 0);
+  const int top = (int)get_global_id(1) * 4 - first_row;
+  const int y_at = (id * m + first_row) * n + first_column;
   STEP_TO_PRODUCT(id)
-
-  // Tiles at the edge read the last row again, and the columns that there are.
-  const int rows = min(4, m - row);
-  const int columns = min(8, n - column);
-  global const float* const a0 = a + row * a_row;
-  global const float* const a1 = a + min(row + 1, m - 1) * a_row;
-  global const float* const a2 = a + min(row + 2, m - 1) * a_row;
-  global const float* const a3 = a + min(row + 3, m - 1) * a_row;
-  global const float* b_k = b + column * b_column;
-  float8 sums[4] = {(float8)(0.0f), (float8)(0.0f), (float8)(0.0f), (float8)(0.0f)};
-  for (int i = 0; i < k; ++i, b_k += b_depth) {
-    float8 w;
-    if (columns == 8) {
-      w = LOAD_WHOLE;
-    } else {
-      float lanes[8];
-      for (int lane = 0; lane < 8; ++lane) lanes[lane] = b_k[min(lane, columns - 1) * b_column];
-      w = vload8(0, lanes);
+  a += first_row * a_row;
+  b += first_column * b_column;
+  global const float* a_k[4];
+  global const float* b_k[B_POINTERS];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) a_k[i] = a + min(i, m - 1) * a_row;
+#pragma unroll
+  for (int i = 0; i < B_POINTERS; ++i) b_k[i] = b + B_STEP(i);
+  SUMS sums[4] = {(SUMS)(0.0f), (SUMS)(0.0f), (SUMS)(0.0f), (SUMS)(0.0f)};
+  int left = k;
+#if DEPTHS == 4
+  for (; left >= 4; left -= 4) {
+    float4 of_b[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      of_b[i] = LOAD_COLUMNS(b_k[i]);
+      b_k[i] += 4 * b_depth;
     }
-    const int at = i * a_depth;
-    sums[0] += a0[at] * w;
-    sums[1] += a1[at] * w;
-    sums[2] += a2[at] * w;
-    sums[3] += a3[at] * w;
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      const float4 of_a = LOAD_FOUR(HAS_QUADS_OF_A, a_k[r]);
+      a_k[r] += 4;
+      sums[r] += of_a.x * COLUMNS_OF(0, x);
+      sums[r] += of_a.y * COLUMNS_OF(1, y);
+      sums[r] += of_a.z * COLUMNS_OF(2, z);
+      sums[r] += of_a.w * COLUMNS_OF(3, w);
+    }
   }
-  for (int i = 0; i < rows; ++i) {
-    if (columns == 8) {
-      vstore8(sums[i], 0, y + i * n);
-    } else {
-      float lanes[8];
-      vstore8(sums[i], 0, lanes);
-      for (int lane = 0; lane < columns; ++lane) y[i * n + lane] = lanes[lane];
+#endif
+#if DEPTHS == 1 || !HAS_QUADS_OF_A
+  for (; left > 0; --left) {
+    const FLOATS of_b = LOAD_DEPTH;
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      sums[r] += *a_k[r] * of_b;
+      a_k[r] += a_depth;
     }
+#pragma unroll
+    for (int i = 0; i < B_POINTERS; ++i) b_k[i] += b_depth;
+  }
+#endif
+
+#pragma unroll
+  for (int r = 0; r < 4; ++r) {
+    if (r < top || r >= m) continue;
+    global float* const to = y + y_at + r * n;
+#if COLUMNS == 4 && HAS_WHOLE_QUADS
+    STORE_QUAD(float, sums[r], to);
+#else
+    const int begin = (int)get_global_id(0) * COLUMNS - first_column;
+    const int end = min(COLUMNS, n);
+#if COLUMNS == 4
+    store_between(sums[r], to, begin, end);
+#else
+    if (end - begin == 8) {
+      vstore8(sums[r], 0, to);
+    } else {
+      store_between(sums[r].lo, to, begin, end);
+      store_between(sums[r].hi, to + 4, begin - 4, end - 4);
+    }
+#endif
+#endif
   }
 }

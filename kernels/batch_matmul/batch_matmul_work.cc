@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "kernels/batch_matmul/batch_matmul.h"
 #include "kernels/common/work/gemm_tile_choice.h"
 #include "kernels/common/work/work_counts.h"
@@ -6,7 +8,15 @@ namespace codl::kernels::batch_matmul {
 namespace {
 
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
-  if (step.kernel->algorithm != Algorithm::Tiled) return 0;
+  if (step.kernel->algorithm != Algorithm::Tiled) {
+    // Adreno has 192 registers and Mali 64, NVIDIA and Xclipse 255 and more.
+    constexpr int32_t kFewRegisters = 192;
+    if (gpu.thread_registers == 0 || gpu.thread_registers > kFewRegisters) return 0;
+    constexpr int32_t kItems = kClGridItems;
+    const int32_t tile[kBatchMatMulTileInts] = {kItems, kItems, kItems, kBatchMatMulFewColumns};
+    for (uint32_t i = 0; i < kBatchMatMulTileInts; ++i) out_tile[i] = tile[i];
+    return kBatchMatMulTileInts;
+  }
   const BatchMatMulWork work = batch_matmul_work(step.params_as<BatchMatMulParams>(),
                                                  step.operands[0], step.operands[1], step.output());
   return write_gemm_tile(fastest_gemm_tile(*step.kernel, batch_matmul_gemm_size(work), gpu),
@@ -89,17 +99,19 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     fill_gemm(gemm_tile_of(step), batch_matmul_gemm_size(work), a_bytes / batches,
               b_bytes / batches, &memory, out);
   } else {
+    const int32_t columns = batch_matmul_item_columns(step);
+    const double depths = batch_matmul_depths(work, columns);
     const auto row_tiles = static_cast<double>(ceil_div(work.m, kBatchMatMulItemRows));
-    const auto column_tiles = static_cast<double>(ceil_div(work.n, kBatchMatMulItemColumns));
+    const auto column_tiles = static_cast<double>(ceil_div(work.n, columns));
     const double items = batches * row_tiles * column_tiles;
-    out->macs = items * kBatchMatMulItemRows * kBatchMatMulItemColumns * depth;
-    out->moved_bytes +=
-        items * depth * (kBatchMatMulItemRows + kBatchMatMulItemColumns) * sizeof(float);
-    if (work.b_column != 1) out->gathers = items * depth * kBatchMatMulItemColumns;
+    const double item_macs = kBatchMatMulItemRows * columns;
+    const double item_loads = kBatchMatMulItemRows + columns;
+    out->macs = items * item_macs * depth;
+    out->moved_bytes += items * depth * item_loads * sizeof(float);
+    if (work.b_column != 1 && depths == 1) out->gathers = items * depth * columns;
     // Sums and factors.
-    out->item_registers = kBatchMatMulItemRows * kBatchMatMulItemColumns + kBatchMatMulItemRows +
-                          kBatchMatMulItemColumns;
-    out->tile_calls = out->waves * depth;
+    out->item_registers = item_macs + item_loads * depths;
+    out->tile_calls = out->waves * std::ceil(depth / depths);
     // A group has a few items to a side.
     constexpr double kSide = kClGridItems;
     memory.again(a_bytes * larger(column_tiles / kSide - 1, 0), a_bytes / batches);

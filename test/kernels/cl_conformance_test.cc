@@ -334,6 +334,8 @@ TEST_CASE("a tile changes the work-groups and nothing else", "[opencl]") {
                             words_of(UnaryParams{.kind = kUnarySigmoid, .alpha = 0, .beta = 0}),
                             {nhwc_operand({1, 21, 5, 7}), nhwc_operand({1, 21, 5, 7})}};
   check_rows(OpKind::Unary, {unary}, {8, 2, 1});
+  check_rows(OpKind::BatchMatMul, cases_of(OpKind::BatchMatMul), {4, 4, 4, 4},
+             "batch_matmul_f32_cl_buffer");
 }
 
 // Tests every kernel whose local size a profile may choose, with sizes that fill neither its lines

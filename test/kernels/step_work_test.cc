@@ -269,6 +269,30 @@ TEST_CASE("work of a product with weights, by hand") {
   CHECK(vector.item_registers == 4 + 2 * (16 + 4));
 }
 
+TEST_CASE("work of a product of a batch, by hand") {
+  BatchMatMulParams params = {};
+  params.is_b_transposed = 1;
+  StepForTest step = {"batch_matmul_f32_cl_buffer",
+                      &params,
+                      {plain({3, 197, 64}), plain({3, 197, 64}), plain({3, 197, 197})}};
+  // 50 x 25 tiles of 4 x 8 in groups of 4 x 4 x 4, whose work-items load single elements of b.
+  const StepWork wide = work_of(step, gpu(8, 64));
+  CHECK(wide.work_groups == 13 * 7);
+  CHECK(wide.macs == 3 * 50 * 25 * 32 * 64);
+  CHECK(wide.item_registers == 32 + 12);
+  CHECK(wide.gathers == 3 * 50 * 25 * 8 * 64);
+  CHECK(wide.tile_calls == wide.waves * 64);
+  // 50 x 50 tiles of 4 x 4, which load four depths of a row of a and of b at once.
+  step.tile = {4, 4, 4, 4};
+  const StepWork few = work_of(step, gpu(8, 64));
+  CHECK(few.work_groups == 13 * 13);
+  CHECK(few.macs == 3 * 50 * 50 * 16 * 64);
+  CHECK(few.moved_bytes == 3 * 50 * 50 * 64 * 8 * 4 + 3 * 197 * 197 * 4);
+  CHECK(few.item_registers == 16 + 32);
+  CHECK(few.gathers == 0);
+  CHECK(few.tile_calls == few.waves * 16);
+}
+
 TEST_CASE("work of tiles in local memory, by hand") {
   MatMulParams params = {};
   const int32_t dims[] = {64, 64};
