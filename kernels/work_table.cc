@@ -78,19 +78,34 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
   return count < 3 ? 3 : count;
 }
 
+namespace {
+
+// Returns the step with its tile, or the one that is chosen, which is kept in `tile`.
+StepShape with_tile(StepShape step, const GpuFacts& gpu, int32_t (&tile)[kMaxTileInts]) {
+  if (step.tile_count != 0) return step;
+  step.tile_count = choose_tile(step, gpu, tile);
+  step.tile = tile;
+  return step;
+}
+
+}  // namespace
+
 bool has_room_for_group(const StepShape& step, const GpuFacts& gpu) {
   if (step.is_in_place) return true;  // nothing is launched
-  StepShape tiled = step;
   int32_t tile[kMaxTileInts];
-  if (step.tile_count == 0) {
-    tiled.tile_count = choose_tile(step, gpu, tile);
-    tiled.tile = tile;
-  }
   ClLaunch launch;
-  launch_of(tiled, &launch);
+  launch_of(with_tile(step, gpu, tile), &launch);
   const uint64_t items = launch.local[0] * launch.local[1] * launch.local[2];
   return items <= static_cast<uint64_t>(gpu.max_group_items) &&
          launch.local_bytes <= gpu.max_group_local_bytes;
+}
+
+bool fits_registers(const StepShape& step, const GpuFacts& gpu) {
+  if (step.is_in_place || gpu.thread_registers == 0) return true;
+  int32_t tile[kMaxTileInts];
+  StepWork work;
+  count_work(with_tile(step, gpu, tile), {}, &work);
+  return gpu.has_registers(work.item_registers);
 }
 
 TileKind tile_kind_of(const KernelInfo& kernel) {
@@ -107,7 +122,9 @@ TileKind tile_kind_of(const KernelInfo& kernel) {
 }
 
 bool is_for_processors(const KernelInfo& kernel) {
-  return kernel.algorithm == Algorithm::WinogradItem;
+  return kernel.algorithm == Algorithm::WinogradItem ||
+         (kernel.op == OpKind::MatMul && kernel.algorithm == Algorithm::Direct &&
+          kernel.processor == Processor::Gpu);
 }
 
 }  // namespace codl::kernels

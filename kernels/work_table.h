@@ -21,12 +21,17 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
 // on such a GPU. The step has passed check_step().
 bool has_room_for_group(const StepShape& step, const GpuFacts& gpu);
 
+// Returns whether a work-item of the GPU step, with its tile or the one that is chosen, keeps its
+// sums and factors in registers on such a GPU. The step has passed check_step().
+bool fits_registers(const StepShape& step, const GpuFacts& gpu);
+
 // A CPU kernel has Own.
 TileKind tile_kind_of(const KernelInfo& kernel);
 
 // Returns whether the kernel is for an OpenCL device made of CPU cores only. There a work-item has
 // kilobytes of private memory, which the cores keep in their caches, and for which a GPU would take
-// memory for every item that may run.
+// memory for every item that may run; or it adds vectors of 16 lanes in groups of 16 work-items,
+// where a GPU's neighbours should read neighbouring bytes (MatMul: gemv and tiles do).
 bool is_for_processors(const KernelInfo& kernel);
 
 }  // namespace codl::kernels

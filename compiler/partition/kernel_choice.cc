@@ -53,13 +53,16 @@ namespace {
 
 // Each kernel of `op` on `processor` that has a model, accepts the step and has room on the device
 // for the work-groups of its tile, whatever part of the step is computed; kernels of any dtype
-// only where none is made for the dtype. `prepare` makes the operands those of the kernel.
+// only where none is made for the dtype, and kernels whose work-items spill registers only where
+// all do. `prepare` makes the operands those of the kernel.
 void each_candidate(OpKind op, Processor processor, kernels::StepShape& step,
                     const LatencyPredictor& predictor,
                     llvm::function_ref<void(const KernelInfo& kernel)> prepare,
                     llvm::function_ref<void(const kernels::StepShape& step)> visit) {
+  const kernels::GpuFacts& gpu = predictor.profile().gpu_facts;
+  const bool has_limit = processor == Processor::Gpu && gpu.thread_registers > 0;
   bool has_found = false;
-  for (const bool takes_any : {false, true}) {
+  const auto visit_each = [&](bool takes_any, bool spills) {
     for (const KernelInfo& kernel : kKernelInfos) {
       if (kernel.op != op || kernel.processor != processor ||
           (kernel.dtype == DType::Any) != takes_any || !predictor.can_predict(kernel))
@@ -68,14 +71,16 @@ void each_candidate(OpKind op, Processor processor, kernels::StepShape& step,
       prepare(kernel);
       kernels::StepNeeds needs;
       if (kernels::check_step(step, &needs) != nullptr ||
-          (processor == Processor::Gpu &&
-           !kernels::has_room_for_group(step, predictor.profile().gpu_facts)))
+          (processor == Processor::Gpu && !kernels::has_room_for_group(step, gpu)) ||
+          (has_limit && kernels::fits_registers(step, gpu) == spills))
         continue;
       has_found = true;
       visit(step);
     }
-    if (has_found) break;
-  }
+  };
+  for (const bool takes_any : {false, true})
+    for (const bool spills : {false, true})
+      if (!has_found && (has_limit || !spills)) visit_each(takes_any, spills);
 }
 
 // Returns true for a node whose values lie in memory of one queue if the other touches neither.

@@ -109,7 +109,7 @@ TEST_CASE("every kernel that a device can run takes time, on every device") {
   }
 }
 
-TEST_CASE("kernels whose work-items keep kilobytes are for OpenCL on CPU cores only") {
+TEST_CASE("kernels made for the vectors of CPU cores are for OpenCL on CPU cores only") {
   int gpus = 0, processors = 0;
   for (const std::string& name : list_devices()) {
     const DeviceProfile profile = test::value_of(load_device_profile(name));

@@ -7,6 +7,7 @@
 #include "compiler/frontend/onnx_import.h"
 #include "compiler/passes/pass_order.h"
 #include "compiler/variants/candidate.h"
+#include "kernels/common/work/gemm_tile_choice.h"
 #include "kernels/kernel_table.h"
 #include "kernels/work_table.h"
 #include "test/compiler/support/golden.h"
@@ -56,11 +57,18 @@ int check_groups(const ir::Graph& graph, const DeviceProfile& profile,
     if (step.queue != Queue::Gpu || step.kind != StepKind::Kernel) continue;
     kernels::OperandShape shapes[kernels::kMaxOperands];
     kernels::ClLaunch launch;
-    kernels::launch_of(made.schedule.shape_of(step, shapes), &launch);
+    const kernels::StepShape shape = made.schedule.shape_of(step, shapes);
+    kernels::launch_of(shape, &launch);
     INFO(profile.name << ", " << strategy << ": " << step.name << ", " << step.kernel->symbol);
     CHECK(launch.local[0] * launch.local[1] * launch.local[2] <=
           static_cast<uint64_t>(profile.gpu_facts.max_group_items));
     CHECK(launch.local_bytes <= profile.gpu_facts.max_group_local_bytes);
+    // These have tiles for every GPU; of other operators a kernel may spill where all do.
+    const bool is_product =
+        step.kernel->op == OpKind::MatMul || step.kernel->op == OpKind::BatchMatMul;
+    if (profile.kind == DeviceKind::Phone &&
+        (is_product || kernels::tile_kind_of(*step.kernel) == kernels::TileKind::Gemm))
+      CHECK(kernels::fits_registers(shape, profile.gpu_facts));
     ++count;
   }
   return count;
@@ -89,6 +97,46 @@ TEST_CASE("a device with small work-groups has smaller tiles, or other kernels")
       profile.gpu_facts.max_group_items = items;
       CHECK(check_groups(large, profile, "gpu") > 0);
     }
+}
+
+TEST_CASE("no tile of a phone has more sums and factors than a work-item has registers") {
+  for (const std::string& device : list_devices()) {
+    const DeviceProfile profile = value_of(load_device_profile(device));
+    if (profile.kind != DeviceKind::Phone) continue;
+    const kernels::GpuFacts& gpu = profile.gpu_facts;
+    INFO(device);
+    CHECK(gpu.thread_registers >= 64);
+    for (const KernelInfo& kernel : kKernelInfos) {
+      if (kernels::tile_kind_of(kernel) != kernels::TileKind::Gemm) continue;
+      const kernels::TimedTiles* own = gpu.tiles.table_of(kernel);
+      const kernels::TimedTiles tiles = own != nullptr ? *own : kernels::timed_gemm_tiles(gpu);
+      CHECK(tiles.count > 0);
+      for (uint32_t i = 0; i < tiles.count; ++i)
+        CHECK(gpu.has_registers(
+            static_cast<double>(kernels::gemm_item_registers(tiles.tiles[i].tile))));
+    }
+  }
+}
+
+TEST_CASE("where every kernel spills, one is taken all the same") {
+  DeviceProfile profile = value_of(load_device_profile("rk3588"));
+  for (const int32_t registers : {1, 16, 32, 47}) {
+    profile.gpu_facts.thread_registers = registers;
+    CHECK(kernels::timed_gemm_tiles(profile.gpu_facts).count == 0);
+    kernels::OperandShape shapes[kernels::kMaxOperands];
+    PartitionOptions options;
+    options.strategy = "gpu";
+    const LatencyPredictor predictor(profile, 1);
+    const Candidate made =
+        value_of(make_candidate(graph_of(large_layers()), predictor, Precision::Fp32, options));
+    int spilling = 0;
+    for (const Step& step : made.schedule.steps)
+      if (step.queue == Queue::Gpu && step.kind == StepKind::Kernel)
+        spilling += kernels::fits_registers(made.schedule.shape_of(step, shapes), profile.gpu_facts)
+                        ? 0
+                        : 1;
+    CHECK(spilling > 0);
+  }
 }
 
 TEST_CASE("what a profile does not say of work-groups is what every device has") {
