@@ -25,9 +25,34 @@ constexpr uint64_t depthwise_conv2d_packed_bytes(const int32_t* dims) {
 // Packs `src` (OIHW) into `dst`, of depthwise_conv2d_packed_bytes().
 void depthwise_conv2d_pack(const int32_t* dims, const float* src, float* dst);
 
-// Pixels of one work-item: 7 divides the widths of most networks (112, 56, 28, 14, 7).
-inline constexpr int32_t kDepthwiseBufferPixels = 7;
-inline constexpr int32_t kDepthwiseImagePixels = 4;
+// ---- GPU kernels --------------------------------------------------------------------------------
+//
+// A work-item computes pixels of a row times 16 channels (buffer kernel), or times a texel of 4
+// (image kernel, and the buffer kernel where a work-item has few registers).
+
+// 7 divides the widths of most networks (112, 56, 28, 14, 7).
+inline constexpr int32_t kDepthwisePixels = 7;
+// 16 sums beside a row of 7 weights and an input are 48 registers of the 64 that Mali has.
+inline constexpr int32_t kDepthwiseTexelPixels = 4;
+
+// Tile numbers of the buffer kernel: the local sizes, then the channels of a work-item.
+inline constexpr uint32_t kDepthwiseTileInts = 4;
+
+constexpr bool depthwise_takes_texels(const StepShape& step) {
+  if (step.kernel->layout == Layout::Image2d) return true;
+  return step.tile_count == kDepthwiseTileInts && step.tile[3] == kChannelPad;
+}
+
+// Returns whether a work-item on texels loads each input of a row once for all taps and pixels,
+// which takes a program for the filter's width and stride: where neighbouring pixels share inputs,
+// and registers have room for a row of weights.
+constexpr bool depthwise_shares_inputs(const WindowAxis& vertical, const WindowAxis& horizontal) {
+  constexpr int32_t kMaxTaps = 7;
+  return vertical.dilation == 1 && horizontal.dilation == 1 &&
+         horizontal.stride < horizontal.taps && horizontal.taps <= kMaxTaps;
+}
+
+// ---- CPU kernel ---------------------------------------------------------------------------------
 
 // Neighbouring outputs of a CPU run at most: enough sums to hide the latency of an addition (4
 // cycles, two per cycle), few enough for 16 registers with five weights beside them.

@@ -1,5 +1,6 @@
 // Computes a depthwise 2-D convolution, Nhwc buffers. One work-item computes PIXELS neighbouring
-// pixels of one output row times 16 channels.
+// pixels of one output row times LANES channels. With 4 lanes, for GPUs whose work-items have few
+// registers, depthwise_texels.cl says how; the rest is about 16.
 //
 //   x         [batch, rows held, in_w, round_up(c, 4)], first row held: x_row_begin
 //   w         [kernel_h][kernel_w][round_up(c, 16)]
@@ -7,11 +8,16 @@
 //   residual  laid out like y, may have another window; only with HAS_RESIDUAL
 //   y         [batch, rows held, out_w, round_up(c, 4)]; pad lanes written as zero
 //
-// Defines: PIXELS, HAS_RESIDUAL, ACTIVATION.
+// Defines: LANES, PIXELS, HAS_RESIDUAL, ACTIVATION.
 // Order of the work: channels first (neighbours in memory), then pixels, rows, batch. Each tap of
 // 16 multiply-adds takes one load of 64 bytes of x; its weights are loaded once for PIXELS (7)
 // pixels: 14 multiply-adds a load. Registers: PIXELS sums, one row of weights and one of x, of 16
 // floats each: 144 floats.
+#if LANES == 4
+#define DEPTHWISE_SYMBOL depthwise_conv2d_f32_cl_buffer
+#include "kernels/common/launch/texel_buffer.cl"
+#include "kernels/depthwise_conv2d/depthwise_texels.cl"
+#else
 // Adds all taps to sum. `lanes`: channels of x that are in memory from x_rows on, 1 to 16. Inlined
 // twice, so that sums stay in registers and whole chunks lose the cases of load_lanes().
 static inline __attribute__((always_inline)) void add_taps(
@@ -88,3 +94,4 @@ kernel void depthwise_conv2d_f32_cl_buffer(
     }
   }
 }
+#endif

@@ -75,15 +75,20 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     return memory.finish();
   }
 
-  const bool is_image = y.layout == Layout::Image2d;
-  const double item_pixels = is_image ? kDepthwiseImagePixels : kDepthwiseBufferPixels;
-  const double item_lanes = is_image ? kChannelPad : kClLanes;
+  const bool takes_texels = depthwise_takes_texels(step);
+  const double item_pixels = takes_texels ? kDepthwiseTexelPixels : kDepthwisePixels;
+  const double item_lanes = takes_texels ? kChannelPad : kClLanes;
   const double items =
       images * rows.count() * std::ceil(y.dims[3] / item_pixels) * std::ceil(stored / item_lanes);
+  const bool shares = takes_texels && depthwise_shares_inputs(vertical, horizontal);
+  const double row_inputs = shares ? (item_pixels - 1) * horizontal.stride + horizontal.taps
+                                   : item_pixels * horizontal.taps;
   out->macs = items * item_pixels * item_lanes * taps;
-  out->moved_bytes += items * taps * item_lanes * (item_pixels * element_bytes(x) + sizeof(float));
-  out->item_registers = (item_pixels + 2) * item_lanes;
-  out->tile_calls = out->waves * taps;
+  out->moved_bytes += items * vertical.taps * item_lanes *
+                      (row_inputs * element_bytes(x) + horizontal.taps * sizeof(float));
+  // Sums, weights of a tap or of a row of taps, an input.
+  out->item_registers = (item_pixels + (shares ? horizontal.taps : 1) + 1) * item_lanes;
+  out->tile_calls = out->waves * (shares ? vertical.taps : taps);
   WorkMemory memory(step, machine, out);
   memory.read(read_bytes);
   memory.read(residual_bytes);
@@ -99,9 +104,20 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   memory.finish();
 }
 
+// A work-item on 16 channels has its sums, a weight, and an input of each pixel on its way. The
+// texels take a fifth of that.
+uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
+  constexpr int32_t kLanesRegisters = (2 * kDepthwisePixels + 1) * kClLanes;
+  const bool has_room = gpu.thread_registers == 0 || gpu.thread_registers >= kLanesRegisters;
+  if (step.kernel->layout == Layout::Image2d || has_room) return 0;
+  for (int32_t i = 0; i < 3; ++i) out_tile[i] = kClGridItems;
+  out_tile[3] = kChannelPad;
+  return kDepthwiseTileInts;
+}
+
 }  // namespace
 
 extern const OpWork kWork;
-const OpWork kWork = {KernelFamily::Depthwise, work};
+const OpWork kWork = {KernelFamily::Depthwise, work, choose_tile};
 
 }  // namespace codl::kernels::depthwise_conv2d

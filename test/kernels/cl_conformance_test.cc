@@ -273,6 +273,14 @@ TEST_CASE("other OpenCL kernels make of infinities what the reference makes", "[
   check_operators(false, kSpecialInfinities);
 }
 
+// The tile is that of GPUs whose work-items have few registers.
+TEST_CASE("depthwise convolutions on texels of buffers", "[opencl][convolution]") {
+  const std::vector<int32_t> tile = {4, 4, 4, 4};
+  const std::vector<KernelCase> cases = cases_of(OpKind::DepthwiseConv2d);
+  for (const Special& special : {kNotSpecial, kSpecialNan, kSpecialInfinities})
+    check_rows(OpKind::DepthwiseConv2d, cases, tile, "_cl_buffer", special);
+}
+
 TEST_CASE("work-items that share a large window", "[opencl]") {
   std::vector<KernelCase> cases;
   for (int32_t kind : {kPool2dMax, kPool2dAverage})

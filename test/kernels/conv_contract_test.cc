@@ -405,6 +405,21 @@ TEST_CASE("depthwise_conv2d refuses what conv2d refuses and unequal channels") {
   CHECK(check_depthwise([](Conv& c, P&) {
           c.x = nhwc({2, 40, 9, 9}, {0, 8});
         }) == "input rows of the part inside the operand");
+  const auto check_channels = [](int32_t channels, int32_t local) {
+    return check_depthwise([&](Conv& c, P&) {
+      c.symbol = "depthwise_conv2d_f32_cl_buffer";
+      c.tile = {local, 1, 1, channels};
+    });
+  };
+  CHECK(check_channels(4, 64) == "ok");
+  CHECK(check_channels(16, 64) == "ok");
+  CHECK(check_channels(4, 1025) == "local sizes of 1 to 1024");
+  for (int32_t bad : {INT32_MIN, -4, 0, 1, 8, 32})
+    CHECK(check_channels(bad, 64) == "4 or 16 channels in a work-item");
+  CHECK(check_depthwise([](Conv& c, P&) {
+          c.symbol = "depthwise_conv2d_f32_cl_buffer";
+          c.tile = {32, 1, 1, 4, 4};
+        }) == "no tile, or the three local sizes, for a GPU kernel");
 }
 
 TEST_CASE("matmul refuses operands that do not fit each other") {
@@ -496,6 +511,23 @@ TEST_CASE("a work-item of the buffer kernel computes one panel or two") {
             c.symbol = "conv2d_f32_cl_buffer";
             c.tile = {32, 1, 1, bad, 1};
           }) == "7 or 14 pixels in a work-item");
+}
+
+TEST_CASE("a depthwise convolution takes texels where a work-item has few registers") {
+  DepthwiseConv2dParams params;
+  params.stride_h = params.stride_w = params.dilation_h = params.dilation_w = 1;
+  params.pad_top = params.pad_left = params.pad_bottom = params.pad_right = 1;
+  const StepForTest step = {"depthwise_conv2d_f32_cl_buffer",
+                            &params,
+                            {nhwc({2, 40, 9, 9}), packed(Packing::Depthwise, {40, 1, 3, 3}),
+                             packed(Packing::Bias, {40}), nhwc({2, 40, 9, 9})}};
+  std::vector<int32_t> tile(kernels::kMaxTileInts);
+  for (int32_t registers : {0, 255})
+    CHECK(kernels::choose_tile(step.shape(), {.thread_registers = registers}, tile.data()) == 0);
+  for (int32_t registers : {64, 192}) {
+    REQUIRE(kernels::choose_tile(step.shape(), {.thread_registers = registers}, tile.data()) == 4);
+    CHECK(tile[3] == 4);
+  }
 }
 
 TEST_CASE("tiles are chosen for the GPU, and pass") {

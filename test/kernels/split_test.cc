@@ -152,14 +152,15 @@ TEST_CASE("parts of a step make the whole, bit by bit", "[parts]") {
   }
 }
 
+// The default is a processor, where parts of channels have work-items of other sizes.
 std::string run_cl(ClDevice* device, const KernelInfo& info, const KernelCase& item,
-                   const CaseInputs& inputs, float* output) {
+                   const CaseInputs& inputs, float* output,
+                   const kernels::GpuFacts& gpu = {.units = 1, .registers = 512}) {
   const KernelCase on_device = with_images(info, item);
   const kernels::StepShape untiled = step_of(info, on_device);
-  // On a processor, parts of channels have work-items of other sizes.
   int32_t tile[kernels::kMaxTileInts];
   kernels::StepShape step = untiled;
-  step.tile_count = kernels::choose_tile(untiled, {.units = 1, .registers = 512}, tile);
+  step.tile_count = kernels::choose_tile(untiled, gpu, tile);
   step.tile = tile;
   kernels::ClLaunch launch;
   kernels::launch_of(step, &launch);
@@ -213,6 +214,38 @@ TEST_CASE("parts of a step by Winograd's method on a GPU make the whole", "[open
       INFO(info.symbol << " along " << (dim == SplitDim::Height ? "rows" : "channels"));
       CHECK(cuts == (dim == SplitDim::Height ? 6 : 4));
     }
+  }
+}
+
+// Work-items have many registers, or few.
+TEST_CASE("parts of a depthwise convolution on a GPU make the whole", "[opencl][convolution]") {
+  std::string reason;
+  ClDevice* device = ClDevice::get(&reason);
+  if (!device) {
+    WARN("[SKIP] OpenCL kernels: " << reason);
+    return;
+  }
+  for (const KernelInfo& info : kKernelInfos) {
+    if (info.processor != Processor::Gpu || info.op != OpKind::DepthwiseConv2d) continue;
+    for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
+      for (const ConvWindow& window : {k3x3, k3x3Stride2, k5x5, kDilated}) {
+        const KernelCase item = make_conv_case(OpKind::DepthwiseConv2d, {.name = "parts",
+                                                                         .batch = 2,
+                                                                         .out_c = 54,
+                                                                         .in_h = 15,
+                                                                         .in_w = 13,
+                                                                         .window = window,
+                                                                         .has_residual = true});
+        for (int32_t registers : {0, 64}) {
+          const int cuts = check_cuts(
+              info, case_for(info, item), dim, info.symbol,
+              [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
+                return run_cl(device, info, part, inputs, output, {.thread_registers = registers});
+              });
+          INFO(info.symbol << " along " << (dim == SplitDim::Height ? "rows" : "channels"));
+          CHECK(cuts > 1);
+        }
+      }
   }
 }
 

@@ -226,6 +226,37 @@ TEST_CASE("work of a depthwise convolution, by hand") {
   CHECK(work_of(rest, cpu(16, 1)).gathers == 22 * 22 + 64);
 }
 
+TEST_CASE("work of a depthwise convolution on a GPU, by hand") {
+  DepthwiseConv2dParams params = {};
+  params.stride_h = params.stride_w = 2;
+  params.dilation_h = params.dilation_w = 1;
+  params.pad_top = params.pad_left = params.pad_bottom = params.pad_right = 1;
+  const int32_t dims[] = {32, 1, 3, 3};
+  StepForTest step = {
+      "depthwise_conv2d_f32_cl_buffer",
+      &params,
+      {nhwc({1, 32, 14, 14}), packed({32, 1, 3, 3}, depthwise_conv2d_packed_bytes(dims)),
+       packed({32}, packed_bias_bytes(32)), nhwc({1, 32, 7, 7})}};
+  const double written = 49 * 32 * 4;
+  const StepWork lanes = work_of(step, gpu(8, 32));
+  // 7 pixels and 16 channels an item: each tap loads 7 inputs and a weight.
+  CHECK(lanes.macs == 49 * 32 * 9);
+  CHECK(lanes.moved_bytes == 7 * 2 * 9 * 16 * (7 + 1) * 4 + written);
+  CHECK(lanes.item_registers == (7 + 2) * 16);
+  // 2 items of 4 pixels in a row, and 8 texels; a row of taps loads 9 inputs and 3 weights.
+  step.tile = {4, 4, 4, 4};
+  const StepWork texels = work_of(step, gpu(8, 64));
+  CHECK(texels.macs == 7 * 2 * 8 * 16 * 9);
+  CHECK(texels.moved_bytes == 7 * 2 * 8 * 3 * 4 * (9 + 3) * 4 + written);
+  CHECK(texels.item_registers == (4 + 3 + 1) * 4);
+  CHECK(texels.work_groups == 2 * 1 * 2);
+  CHECK(texels.tile_calls == texels.waves * 3);
+  // With dilation an item loads an input for each tap.
+  params.dilation_w = 2;
+  params.pad_left = params.pad_right = 2;
+  CHECK(work_of(step, gpu(8, 64)).moved_bytes == 7 * 2 * 8 * 9 * 4 * (4 + 1) * 4 + written);
+}
+
 TEST_CASE("work of a product with weights, by hand") {
   MatMulParams params = {};
   const int32_t dims[] = {128, 1000};

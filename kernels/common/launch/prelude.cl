@@ -229,6 +229,13 @@ static inline void store_lanes4(float4 v, global float* p, int count) {
 #define STORE_QUAD_half(v, p) vstorea_half4(v, 0, p)
 #define STORE_QUAD(type, v, p) PASTE(STORE_QUAD, type)(v, p)
 
+// Points to element i of p, which is not negative. The offset has 32 bits, in bytes: where pointers
+// are pairs of registers, an int takes twice as many instructions.
+#define BYTES_float 4u
+#define BYTES_half 2u
+#define ELEMENT_AT(type, p, i) \
+  ((global type*)((global char*)(p) + (uint)(i) * PASTE(BYTES, type)))
+
 // Four sums of products, in the type that products are added in.
 #define ACC4 float4
 

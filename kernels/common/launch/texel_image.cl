@@ -1,0 +1,14 @@
+// Operands of kernels on texels of 4 channels that are RGBA images: x = w * ceil(c / 4) + c / 4,
+// y = n * rows held + row - first row held. texel_buffer.cl has the same names for buffers.
+//
+// READ_ONLY, WRITE_ONLY: an operand's type; TEXEL_AT turns texel `at` of row `row`, with `pitch`
+// texels in a row, into the place that the others take; READ_TEXEL; READ_OR_ZERO, which is zero
+// where the place is OUTSIDE; WRITE_TEXEL. All take the type of the operand's elements.
+// A read without a sampler takes the place as it is, but is defined inside the image only; the
+// sampler gives zero outside.
+#define READ_ONLY(type) read_only image2d_t
+#define WRITE_ONLY(type) write_only image2d_t
+#define TEXEL_AT(at, row, pitch) (at)
+#define READ_TEXEL(type, image, at, row) read_imagef(image, (int2)(at, row))
+#define READ_OR_ZERO(type, image, at, row) read_imagef(image, kTexel, (int2)(at, row))
+#define WRITE_TEXEL(type, image, at, row, v) write_imagef(image, (int2)(at, row), v)
