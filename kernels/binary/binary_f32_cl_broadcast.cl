@@ -1,13 +1,14 @@
 // Computes y = activation(a op b) for Plain buffers, a and b broadcast to y in any way.
 //
-// Defines: KIND, a Binary member; ACTIVATION; AXES. One work-item is one element of y; the
-// axes have a's steps and b's.
+// Defines: KIND, a Binary member; ACTIVATION; AXES. One work-item is a piece of y; the axes have
+// a's steps and b's.
+#include "kernels/common/launch/axes_pieces.cl"
+
 kernel void binary_f32_cl_broadcast(global const float* restrict a, global const float* restrict b,
                                     global float* restrict y PARAMS(BinaryBroadcast)) {
-  const int id = get_global_id(0);
-  if (id >= item_count) return;
-  const float left = a[axes_offset(id, AXES_OF(axis, step0))];
-  const float right = b[axes_offset(id, AXES_OF(axis, step1))];
-  const float v = COMBINE(left, right);
-  y[id] = ACTIVATE(v, alpha, beta);
+  START_PIECE
+  const float4 left = LOAD_PIECE(a, step0);
+  const float4 right = LOAD_PIECE(b, step1);
+  const float4 v = COMBINE(left, right);
+  STORE_PIECE(ACTIVATE(v, alpha, beta));
 }

@@ -10,7 +10,8 @@ namespace {
 #define CODL_ARGS_BinaryImage(A, G, N) \
   G(Texels, texels) G(PartImage, a) G(PartImage, b) G(PartImage, y) G(Activation, activation)
 #define CODL_ARGS_BinaryBroadcast(A, G, N) \
-  A(int, item_count) N(8, AxisPair, axis) G(Activation, activation)
+  A(int, item_count) A(int, pieces) G(AxisPair, last) N(8, AxisPair, axis)   \
+  G(Activation, activation)
 // clang-format on
 CODL_CL_ARGS(BinaryBuffer);
 CODL_CL_ARGS(BinaryImage);
@@ -49,11 +50,13 @@ void launch_broadcast(const StepShape& step, ClLaunch* out) {
   for (int32_t i = 0; i < y.rank; ++i)
     axes.append(y.dims[i], broadcast_stride(step.operands[0], y, i),
                 broadcast_stride(step.operands[1], y, i));
-  out->define("AXES", axes.count);
-  BinaryBroadcastArgs args = {.item_count = set_line(step, element_count(y), out),
+  const ClLines lines = set_pieces(step, axes, out);
+  BinaryBroadcastArgs args = {.item_count = lines.item_count,
+                              .pieces = lines.pieces,
+                              .last = lines.last,
                               .axis = {},
                               .activation = activation_args(step.params_as<BinaryParams>())};
-  set_axes(axes, args.axis);
+  set_axes(lines.around, args.axis);
   out->add(args);
 }
 

@@ -1,6 +1,6 @@
 // Sets y to a sum or an extreme over some axes of x, Plain buffers.
 //
-// Defines: AXES; ITEMS, work-items that share the elements of an output, a power of two; OUTPUTS,
+// Defines: KEPT, REDUCED, axes of either kind; ITEMS, work-items that share the elements of an output, a power of two; OUTPUTS,
 // neighbouring outputs of a group (ITEMS 1: set_line()); IS_MAX: not added, compared; ELEMENT: 0 an
 // element as it is, 1 its magnitude, 2 its square, 3 with the other sign; IS_ROOT: y is the root.
 // The reduced axes have `count` elements.
@@ -40,10 +40,10 @@ kernel void reduce_f32_cl_buffer(global const float* restrict x,
   const int end = count;
   const int first = 0;
 #endif
-  const int from = axes_offset(output, AXES_OF(kept, step));
+  const int from = axes_offset(output, KEPT, AXES_OF(kept, step0));
   float sum = NOTHING;
   for (int i = first; i < end; i += ITEMS) {
-    const int at = from + axes_offset(i, AXES_OF(reduced, step));
+    const int at = from + axes_offset(i, REDUCED, AXES_OF(reduced, step0));
     const float v = x[at];
     sum = JOIN(sum, ELEMENT_OF(v));
   }

@@ -18,8 +18,8 @@ void reduce_launch(const StepShape& step, ClLaunch* out_launch) {
   (work.has_kept_lanes ? work.kept : work.reduced).append(work.lanes, 1, 0);
   const ReduceGroup group = reduce_group(work);
   const bool has_sign_changed = params.kind == kReduceMin;
-  out_launch->define("AXES",
-                     work.kept.count > work.reduced.count ? work.kept.count : work.reduced.count);
+  out_launch->define("KEPT", work.kept.count);
+  out_launch->define("REDUCED", work.reduced.count);
   out_launch->define("ITEMS", group.items);
   out_launch->define("OUTPUTS", group.outputs);
   out_launch->define("IS_MAX", is_extreme(params.kind) ? 1 : 0);

@@ -4,7 +4,7 @@
 // neighbours in x are read, and neighbours in y written, by neighbouring work-items. Ids are
 // column, row and the index along the other axes, which have x's steps and y's.
 //
-// Else: elements in y's order; first is 0.
+// Else: pieces in y's order; first is 0.
 #ifdef SIDE
 kernel void transpose_f32_cl_buffer(global const float* restrict x,
                                     global float* restrict y PARAMS(TransposeSquares)) {
@@ -14,8 +14,8 @@ kernel void transpose_f32_cl_buffer(global const float* restrict x,
   const int first_column = (int)get_group_id(0) * SIDE;
   const int near = get_local_id(0);
   const int far = get_local_id(1);
-  x += axes_offset(other, AXES_OF(axis, step0));
-  y += axes_offset(other, AXES_OF(axis, step1));
+  x += axes_offset(other, AXES, AXES_OF(axis, step0));
+  y += axes_offset(other, AXES, AXES_OF(axis, step1));
   if (first_row + near < rows && first_column + far < columns)
     square[far][near] = x[first_row + near + (first_column + far) * x_column_step];
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -23,11 +23,12 @@ kernel void transpose_f32_cl_buffer(global const float* restrict x,
     y[(first_row + far) * y_row_step + first_column + near] = square[near][far];
 }
 #else
-#include "kernels/common/launch/copy_axes.cl"
+#include "kernels/common/launch/axes_pieces.cl"
 
 kernel void transpose_f32_cl_buffer(global const float* restrict x,
                                     global float* restrict y PARAMS(CopyAxes)) {
-  const int id = get_global_id(0);
-  if (id < item_count) copy_axes(x + first + axes_offset(id * WIDTH, AXES_OF(axis, step)), y);
+  START_PIECE
+  x += first;
+  STORE_PIECE(LOAD_PIECE(x, step0));
 }
 #endif

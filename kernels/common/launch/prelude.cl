@@ -341,9 +341,10 @@ constant sampler_t kTexel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CL
 // This x coordinate is so far outside that adding a texel index keeps it there: padding columns.
 #define OUTSIDE (-(1 << 28))
 
-// Kernels read elements in nested loops: AXES of them (-D, 0 to 8) have extents e and steps s in
-// elements, the innermost last; kernels/common/launch/cl_axes.h gives them. axes_offset finds
-// element `element`; AXES_OF makes its arguments from a kernel's groups axis0, axis1 ...
+// Kernels read elements in nested loops: up to 8 axes have extents e and steps s in elements, the
+// innermost last, unused ones 1 and 0 (kernels/common/launch/cl_axes.h). axes_offset finds element
+// `element` of the first `axes`, a constant; AXES_OF makes its other arguments from a kernel's
+// groups axis0, axis1 ... It divides for each axis but the outermost.
 #define AXES_PARAMS                                                                               \
   int e0, int s0, int e1, int s1, int e2, int s2, int e3, int s3, int e4, int s4, int e5, int s5, \
       int e6, int s6, int e7, int s7
@@ -351,39 +352,23 @@ constant sampler_t kTexel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CL
   axis##0_extent, axis##0_##step, axis##1_extent, axis##1_##step, axis##2_extent,              \
       axis##2_##step, axis##3_extent, axis##3_##step, axis##4_extent, axis##4_##step,          \
       axis##5_extent, axis##5_##step, axis##6_extent, axis##6_##step, axis##7_extent, axis##7_##step
-#ifdef AXES
-#define AXES_STEP(e, s)      \
-  offset += element % e * s; \
-  element /= e;
-static inline int axes_offset(int element, AXES_PARAMS) {
+#define AXES_STEP(i)                                       \
+  if (axes > i) {                                          \
+    const uint around = element / (uint)e##i;              \
+    offset += (int)(element - around * (uint)e##i) * s##i; \
+    element = around;                                      \
+  }
+static inline int axes_offset(uint element, const int axes, AXES_PARAMS) {
   int offset = 0;
-#if AXES > 7
-  AXES_STEP(e7, s7)
-#endif
-#if AXES > 6
-  AXES_STEP(e6, s6)
-#endif
-#if AXES > 5
-  AXES_STEP(e5, s5)
-#endif
-#if AXES > 4
-  AXES_STEP(e4, s4)
-#endif
-#if AXES > 3
-  AXES_STEP(e3, s3)
-#endif
-#if AXES > 2
-  AXES_STEP(e2, s2)
-#endif
-#if AXES > 1
-  AXES_STEP(e1, s1)
-#endif
-#if AXES > 0
-  AXES_STEP(e0, s0)
-#endif
-  return offset;
+  AXES_STEP(7)
+  AXES_STEP(6)
+  AXES_STEP(5)
+  AXES_STEP(4)
+  AXES_STEP(3)
+  AXES_STEP(2)
+  AXES_STEP(1)
+  return offset + (int)element * s0;
 }
-#endif
 
 // EACH_INPUT(F) is F(0) F(1) ... F(INPUTS - 1), for kernels with -D INPUTS=1..15 operands to read.
 #define EACH_1(F) F(0)
