@@ -93,6 +93,7 @@ struct NormalizeWork {
   bool has_kept_lanes = false;
   int64_t lanes = 1;
   int64_t lane_strides[3] = {1, 1, 1};
+  bool has_operand[3] = {true, false, false};
   // If the step computes a part of the channels, it has lanes [first_lane, + lanes).
   int64_t first_lane = 0;
   int64_t pad = 0;  // elements after the lanes, which are written as zero
@@ -121,6 +122,8 @@ constexpr NormalizeWork normalize_work(const NormalizeParams& params, SplitDim p
   int64_t x_strides[kMaxRank] = {};
   strides_of(x, x_strides);
   if (is_nhwc) work.pad = padded_channels(x) - x.dims[1];
+  work.has_operand[kNormalizeScale] = scale != nullptr;
+  work.has_operand[kNormalizeBias] = bias != nullptr;
 
   NormalizeAxes axes;  // all of them; neighbours are joined where every operand steps evenly
   bool is_reduced[kMaxRank] = {};
@@ -208,6 +211,43 @@ inline NormalizeWork normalize_work(const StepShape& step) {
   return normalize_work(params, step.part_dim, step.part, step.operands[0],
                         normalize_scale(params, step.operands),
                         normalize_bias(params, step.operands));
+}
+
+// ---- kernel on buffers --------------------------------------------------------------------------
+
+// Says how the work-items of a group share the means, which depends on the whole value, for the
+// order of sums.
+struct NormalizeItems {
+  int32_t columns = 1;   // neighbouring means of a group, one per column
+  int32_t row_bits = 0;  // 2 to the power of this are the items of a mean
+  int32_t width = 1;     // elements of a piece, which an item loads at once
+  int32_t held = 0;      // pieces that an item keeps; 0: it reads them again for each pass
+
+  constexpr int32_t rows() const { return 1 << row_bits; }
+  constexpr int32_t group_items() const { return columns > 1 ? columns * rows() : kGroupItems; }
+  constexpr int64_t groups(const NormalizeWork& work) const {
+    return columns > 1 ? work.kept.size() * work.lane_blocks
+                       : ceil_div(work.kept.size(), kGroupItems >> row_bits);
+  }
+  static constexpr int32_t kGroupItems = 64;  // a wave of Adreno
+};
+
+// A mean has no more items than have four pieces each: it takes log2(items) steps to add up what
+// they have. What they keep is at most 16 registers.
+constexpr NormalizeItems normalize_items(const NormalizeWork& work) {
+  constexpr int32_t kHeld = 4;
+  constexpr int32_t kQuad = 4;
+  if (work.has_kept_lanes) return {.columns = static_cast<int32_t>(kNormalizeBlock), .row_bits = 4};
+  NormalizeItems items;
+  const auto is_dense = [&work](int32_t k) {
+    return work.lane_strides[k] == 1 || !work.has_operand[k];
+  };
+  if (work.lanes % kQuad == 0 && is_dense(kNormalizeScale) && is_dense(kNormalizeBias))
+    items.width = kQuad;
+  const int64_t pieces = work.element_count / items.width;
+  while (items.rows() < items.kGroupItems && items.rows() * kHeld < pieces) ++items.row_bits;
+  if (items.rows() * kHeld >= pieces) items.held = kHeld;
+  return items;
 }
 
 // ---- kernel on texels ---------------------------------------------------------------------------

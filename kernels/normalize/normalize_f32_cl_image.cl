@@ -7,7 +7,7 @@
 // row by row. Steps of scale and bias are in elements, from batch to batch and from channel to
 // channel; 0: one for all.
 #define SUM float4
-#define COLUMNS 1
+#define ROW_STEP 1
 #include "kernels/normalize/normalize_sums.cl"
 
 // Returns the elements of a texel. The buffer ends with the last channel, which need not fill a
@@ -55,7 +55,7 @@ kernel void normalize_f32_cl_image(read_only image2d_t x,
     TAKE_PIXELS
     for (int k = 0; k < AT_ONCE; ++k) sum += at[k].y < rows ? v[k] : (float4)(0.0f);
   }
-  mean = sum_of_rows(sum, partial) / element_count;
+  mean = sum_of_rows(sum, partial + item, item, ROWS) / element_count;
 #endif
   float4 squares = 0.0f;
   for (int2 next = first; next.y < rows;) {
@@ -65,7 +65,7 @@ kernel void normalize_f32_cl_image(read_only image2d_t x,
       squares += distance * distance;
     }
   }
-  const float4 variance = sum_of_rows(squares, partial) / element_count;
+  const float4 variance = sum_of_rows(squares, partial + item, item, ROWS) / element_count;
   const float4 factor = 1.0f / sqrt(variance + epsilon);
 #if HAS_SCALE
   const float4 texel_scale =

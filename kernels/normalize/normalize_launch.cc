@@ -9,6 +9,7 @@ namespace {
 #define CODL_ARGS_NormalizeAxis(A, p) \
   A(int, p##extent) A(int, p##x) A(int, p##scale) A(int, p##bias)
 #define CODL_ARGS_NormalizeBuffer(A, G, N)                                                  \
+  A(int, row_bits) A(int, means)                                                            \
   A(int, lane_blocks) A(int, first_lane) A(int, lanes) A(int, lane_scale) A(int, lane_bias) \
   A(int, pad) A(int, reduced_count) A(float, element_count) A(float, epsilon)               \
   N(3, NormalizeAxis, kept) N(3, NormalizeAxis, reduced) G(Activation, activation)
@@ -22,10 +23,7 @@ CODL_CL_GROUP(NormalizeAxis);
 CODL_CL_ARGS(NormalizeBuffer);
 CODL_CL_ARGS(NormalizeImage);
 
-// Work-items of a group: they share one mean, or COLUMNS neighbouring ones.
-constexpr int32_t kRowItems = 64;
-constexpr int32_t kColumnItems = 16;  // per column
-constexpr int32_t kMaxAxes = 3;       // axes of one kind; the contract allows no more
+constexpr int32_t kMaxAxes = 3;  // axes of one kind; the contract allows no more
 
 // The innermost axis comes last.
 void set_axes(const NormalizeAxes& axes, NormalizeAxisArgs (&out)[kMaxAxes]) {
@@ -91,16 +89,20 @@ void normalize_launch(const StepShape& step, ClLaunch* out_launch) {
   out_launch->define("ACTIVATION", params.activation);
   if (step.kernel->layout == Layout::Image2d) return launch_normalize_texels(step, out_launch);
   const NormalizeWork work = normalize_work(step);
-  const int32_t columns = work.has_kept_lanes ? static_cast<int32_t>(kNormalizeBlock) : 1;
-  const int32_t rows = work.has_kept_lanes ? kColumnItems : kRowItems;
-  out_launch->define("COLUMNS", columns);
-  out_launch->define("ROWS", rows);
-  out_launch->local[0] = static_cast<uint64_t>(int64_t{columns} * rows);
+  const NormalizeItems items = normalize_items(work);
+  out_launch->define("KEPT", work.kept.count);
+  out_launch->define("REDUCED", work.reduced.count);
+  out_launch->define("COLUMNS", items.columns);
+  out_launch->define("GROUP_ITEMS", items.group_items());
+  out_launch->define("WIDTH", items.width);
+  out_launch->define("HELD", items.held);
+  out_launch->local[0] = static_cast<uint64_t>(items.group_items());
   out_launch->local[1] = out_launch->local[2] = 1;
-  out_launch->local_bytes = static_cast<uint32_t>(columns * rows) * sizeof(float);
-  out_launch->global[0] =
-      out_launch->local[0] * static_cast<uint64_t>(work.kept.size() * work.lane_blocks);
+  out_launch->local_bytes = static_cast<uint32_t>(items.group_items()) * sizeof(float);
+  out_launch->global[0] = out_launch->local[0] * static_cast<uint64_t>(items.groups(work));
   NormalizeBufferArgs args = {
+      .row_bits = items.row_bits,
+      .means = static_cast<int32_t>(work.kept.size()),
       .lane_blocks = static_cast<int32_t>(work.lane_blocks),
       .first_lane = static_cast<int32_t>(work.first_lane),
       .lanes = static_cast<int32_t>(work.first_lane + work.lanes),

@@ -1,15 +1,14 @@
-// Adds up v over the rows of a group's items, in an order of its own whatever the timing. Every
-// item calls it. Defines: SUM, the type; COLUMNS, sums of a group, neighbours among its items;
-// ROWS, items of each, a power of two. `partial` has ROWS * COLUMNS elements.
-static inline SUM sum_of_rows(SUM v, local SUM* partial) {
-  const int item = get_local_id(0);
-  partial[item] = v;
+// Adds up v over the items of a group that share a mean, in an order of its own whatever the
+// timing. Every item of the group calls it, with its own place in local memory. Defines: SUM, the
+// type; ROW_STEP, from an item of a mean to the next. `rows`: items of a mean, a power of two.
+static inline SUM sum_of_rows(SUM v, local SUM* own, int row, int rows) {
+  *own = v;
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int rows = ROWS / 2; rows > 0; rows /= 2) {
-    if (item < rows * COLUMNS) partial[item] += partial[item + rows * COLUMNS];
+  for (rows /= 2; rows > 0; rows /= 2) {
+    if (row < rows) *own += own[rows * ROW_STEP];
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  const SUM sum = partial[item % COLUMNS];
+  const SUM sum = own[-row * ROW_STEP];
   barrier(CLK_LOCAL_MEM_FENCE);
   return sum;
 }

@@ -58,6 +58,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     add_curve(activation, elements, machine, out);
     return fill_loops(step, machine, 4, x_bytes + other_bytes, out);
   }
+  const NormalizeItems items = is_cpu(step) ? NormalizeItems{} : normalize_items(work);
   out->run_bytes = static_cast<double>(work.lanes) * element_bytes(x);
   out->moved_bytes = 2 * x_bytes + other_bytes + written_bytes(step);
   out->tile_calls = 2 * elements / static_cast<double>(work.lanes);
@@ -74,11 +75,11 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
       out->transcendentals = 3 * 4 * means;
     }
   } else {
-    // Items of a group share a mean, or a block of means.
-    const double items = out->work_items / out->work_groups;
-    const double items_of_mean = items / (work.has_kept_lanes ? double{kNormalizeBlock} : 1);
-    out->tile_calls =
-        out->waves * 2 * std::ceil(static_cast<double>(work.element_count) / items_of_mean);
+    const double pieces = static_cast<double>(work.element_count) / items.width;
+    // Pieces that are held are all loaded at once, in one pass.
+    if (items.held > 0) out->moved_bytes -= x_bytes;
+    out->tile_calls = out->waves * (items.held > 0 ? 1 : 2 * std::ceil(pieces / items.rows()));
+    out->item_registers = 2 * items.held * items.width;  // and scale or bias
   }
   add_curve(activation, elements, machine, out);
   // Limits are in the loop that writes columns; a CPU kernel else activates what it has written.
@@ -90,7 +91,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   memory.read_channels(x_bytes);
   memory.read(other_bytes, workers);
   memory.write(written_bytes(step));
-  memory.again(x_bytes, smaller(set_bytes, x_bytes) / (work.line_blocks > 0 ? workers : 1));
+  if (items.held == 0)
+    memory.again(x_bytes, smaller(set_bytes, x_bytes) / (work.line_blocks > 0 ? workers : 1));
   memory.finish();
 }
 

@@ -58,6 +58,13 @@ inline std::vector<KernelCase> normalize_cases() {
          .scale = row,
          .is_rms = true});
   }
+  // Items of a group share one mean, or 2 to 64; quads are kept, or read again.
+  for (int32_t length : {8, 20, 64, 192, 255, 768, 1028, 1500}) {
+    const OperandShape row = plain_operand({length});
+    with_both("layer of quads", 2, plain_operand({7, length}), row, row);
+  }
+  with_both("quads of several axes", 5, plain_operand({2, 3, 8}), plain_operand({2, 1, 8}),
+            plain_operand({8}));
   add({.name = "bare", .axes_mask = 2, .x = plain_operand({3, 20})});
   add({.name = "bias alone",
        .axes_mask = 2,
