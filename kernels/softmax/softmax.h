@@ -53,10 +53,23 @@ constexpr SoftmaxWork softmax_work(int32_t axis, const OperandShape& y) {
   return work;
 }
 
-// So many work-items of a GPU share a run of neighbouring elements, if it has that many.
-inline constexpr int32_t kSoftmaxRunItems = 64;
-constexpr int32_t softmax_run_items(const SoftmaxWork& work) {
-  return work.inner == 1 && work.axis >= kSoftmaxRunItems ? kSoftmaxRunItems : 1;
+// Says how work-items of a GPU share a run of neighbouring elements, which depends on the whole
+// value, for the order of the sum.
+struct SoftmaxItems {
+  int32_t items = 1;  // share a run
+  int32_t held = 0;   // elements that an item keeps; 0: it reads them again for each pass
+};
+inline constexpr int32_t kSoftmaxGroupItems = 64;  // a wave of Adreno
+// A run has no more items than have eight elements each: it takes log2(items) steps to join what
+// they have.
+constexpr SoftmaxItems softmax_items(const SoftmaxWork& work) {
+  constexpr int32_t kMinShared = 64;  // elements
+  constexpr int32_t kHeld = 8;
+  SoftmaxItems items;
+  if (work.inner != 1 || work.axis < kMinShared) return items;
+  while (items.items < kSoftmaxGroupItems && items.items * kHeld < work.axis) items.items *= 2;
+  if (items.items * kHeld >= work.axis) items.held = kHeld;
+  return items;
 }
 
 void softmax_ref(const KernelArgs& args);

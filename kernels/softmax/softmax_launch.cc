@@ -17,15 +17,17 @@ void softmax_launch(const StepShape& step, ClLaunch* out_launch) {
   const auto& params = step.params_as<SoftmaxParams>();
   const OperandShape& y = step.output();
   const SoftmaxWork work = softmax_work(params.axis, y);
-  const int32_t items = softmax_run_items(work);
+  const SoftmaxItems items = softmax_items(work);
   out_launch->define("IS_LOG", params.is_log != 0 ? 1 : 0);
-  out_launch->define("ITEMS", items);
+  out_launch->define("ITEMS", items.items);
+  out_launch->define("GROUP_ITEMS", kSoftmaxGroupItems);
+  out_launch->define("HELD", items.held);
   const int64_t runs = work.outer * work.inner;
   const int32_t item_count = set_line(step, runs, out_launch);
-  if (items > 1) {
-    out_launch->local[0] = static_cast<uint64_t>(items);
-    out_launch->global[0] = static_cast<uint64_t>(runs * items);
-    out_launch->local_bytes = static_cast<uint32_t>(items) * sizeof(float);
+  if (items.items > 1) {
+    out_launch->local[0] = kSoftmaxGroupItems;
+    out_launch->global[0] = round_up(static_cast<uint64_t>(runs * items.items), kSoftmaxGroupItems);
+    out_launch->local_bytes = static_cast<uint32_t>(kSoftmaxGroupItems) * sizeof(float);
   }
   const bool is_nhwc = y.layout == Layout::Nhwc;
   const bool is_channels = is_nhwc && params.axis == 1;

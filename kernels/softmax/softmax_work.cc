@@ -16,6 +16,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   // logarithm.
   out->operations = 4 * elements;
   out->transcendentals = elements + runs;
+  const SoftmaxItems items = is_cpu(step) ? SoftmaxItems{} : softmax_items(work);
   const double bytes = elements * element_bytes(y);
   out->run_bytes = work.inner == 1 ? static_cast<double>(work.axis) * element_bytes(y)
                                    : static_cast<double>(work.inner) * element_bytes(y);
@@ -26,8 +27,10 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   if (is_cpu(step)) {
     fill_tasks(work.units, work.task_count, machine, out);
   } else {
-    const double items = softmax_run_items(work);
-    out->tile_calls = out->waves * 3 * std::ceil(static_cast<double>(work.axis) / items);
+    // Elements that are held are all loaded at once, in one pass.
+    const double steps = std::ceil(static_cast<double>(work.axis) / items.items);
+    out->tile_calls = out->waves * (items.held > 0 ? 1 : 3 * steps);
+    if (items.held > 0) out->moved_bytes = 2 * bytes;
   }
   const double set_bytes = static_cast<double>(work.axis) *
                            smaller(static_cast<double>(work.inner), double{kSoftmaxBlock}) *
@@ -35,7 +38,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   WorkMemory memory(step, machine, out);
   memory.read(elements * element_bytes(step.operands[0]));
   memory.write(written_bytes(step));
-  memory.again(3 * bytes, set_bytes);
+  if (items.held == 0) memory.again(3 * bytes, set_bytes);
   memory.finish();
 }
 

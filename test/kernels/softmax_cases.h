@@ -16,6 +16,10 @@ inline std::vector<KernelCase> softmax_cases() {
   };
   for (int32_t length : {1, 3, 15, 16, 17, 33, 1000})
     add("last axis", 1, plain_operand({3, length}));
+  for (int32_t length : {64, 100, 197, 512, 513}) {
+    add("shared runs", 1, plain_operand({13, length}));
+    add("logarithm of shared runs", 1, plain_operand({5, length}), 1);
+  }
   add("vector", 0, plain_operand({10}));
   add("first axis", 0, plain_operand({5, 70}));
   add("middle axis", 1, plain_operand({2, 5, 3, 7}));

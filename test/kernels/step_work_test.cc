@@ -257,6 +257,32 @@ TEST_CASE("work of a depthwise convolution on a GPU, by hand") {
   CHECK(work_of(step, gpu(8, 64)).moved_bytes == 7 * 2 * 8 * 9 * 4 * (4 + 1) * 4 + written);
 }
 
+TEST_CASE("work of norms of lines on a GPU, by hand") {
+  const NormalizeParams layer = {.axes_mask = 2, .has_scale = 1, .has_bias = 1};
+  const double bytes = 197 * 192 * 4;
+  const StepForTest norm = {"normalize_f32_cl_buffer",
+                            &layer,
+                            {plain({197, 192}), plain({192}), plain({192}), plain({197, 192})}};
+  const StepWork norm_work = work_of(norm, gpu(8, 64));
+  // 16 items have 3 of 48 quads each; 4 lines make a group. All quads are loaded at once.
+  CHECK(norm_work.work_groups == 50);
+  CHECK(norm_work.tile_calls == 50);
+  CHECK(norm_work.moved_bytes == 2 * bytes + 2 * 192 * 4);
+  CHECK(norm_work.item_registers == 2 * 4 * 4);
+  const SoftmaxParams last = {.axis = 1};
+  const auto runs = [&](int32_t length) {
+    return work_of({"softmax_f32_cl_buffer", &last, {plain({20, length}), plain({20, length})}},
+                   gpu(8, 64));
+  };
+  // 32 items have up to 7 of 197 elements; 2 runs make a group. 513 elements are not kept.
+  CHECK(runs(197).work_groups == 10);
+  CHECK(runs(197).tile_calls == 10);
+  CHECK(runs(197).moved_bytes == 2 * 20 * 197 * 4);
+  CHECK(runs(513).work_groups == 20);
+  CHECK(runs(513).tile_calls == 20 * 3 * 9);
+  CHECK(runs(513).moved_bytes == 5 * 20 * 513 * 4);
+}
+
 TEST_CASE("work of a product with weights, by hand") {
   MatMulParams params = {};
   const int32_t dims[] = {128, 1000};
