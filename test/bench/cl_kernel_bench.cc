@@ -1,12 +1,14 @@
-// Measures the OpenCL kernels that multiply, on the first OpenCL device, by its own clock, next to
-// each other and checked against each other. ctest does not run it.
+// Measures OpenCL kernels, above all those that multiply, on the first OpenCL device, by its own
+// clock, next to each other and checked against each other. ctest does not run it.
 //
 //   cl_kernel_bench [--rows=PART] [--tile=M,N,K,IM,IN,S]... [--repeats=N] SHAPE...
 //
 // SHAPE: conv:IN_C:OUT_C:SIDE:KERNEL:STRIDE:PAD[:GROUPS], depthwise:C:SIDE:KERNEL:STRIDE:PAD,
-// matmul:M:K:N, batch:PRODUCTS:M:K:N[:ORDERS] (1: a transposed, 2: b, 3: both). A tiled kernel is
-// timed with its own choice and with every --tile that its contract accepts; PART is a part of the
-// symbols.
+// matmul:M:K:N, batch:PRODUCTS:M:K:N[:ORDERS] (1: a transposed, 2: b, 3: both). Others, of which
+// GFLOP are elements: layer:ROWS:LANES (LayerNorm), softmax:ROWS:LANES, add:ROWS:LANES (a row to
+// each), turn:A:B:C (axes 0, 2, 1), swap:A:B:C (1, 0, 2), relu:C:SIDE, pool:C:SIDE:KERNEL:STRIDE,
+// resize:C:SIDE:FACTOR. A kernel is timed with its own choice and with every --tile that its
+// contract accepts; PART is a part of the symbols.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +19,7 @@
 #include "test/kernels/batch_matmul_cases.h"
 #include "test/kernels/conv_case.h"
 #include "test/kernels/cpu_runner.h"
+#include "test/kernels/pool2d_cases.h"
 #include "test/support/cl_device.h"
 
 namespace codl::test {
@@ -30,6 +33,58 @@ std::vector<int32_t> numbers_of(const std::string& text, char separator) {
     at = end == std::string::npos ? text.size() : end + 1;
   }
   return numbers;
+}
+
+// Makes the case of a kernel that does not multiply.
+bool moves_case_of(const std::string& shape, const std::vector<int32_t>& n, KernelCase* item) {
+  const auto is = [&](const char* name, size_t count) {
+    return shape.starts_with(name) && n.size() == count;
+  };
+  if (is("layer:", 2)) {
+    const OperandShape x = plain_operand({n[0], n[1]});
+    const OperandShape row = plain_operand({n[1]});
+    const NormalizeParams params = {
+        .axes_mask = 2, .has_scale = 1, .has_bias = 1, .epsilon = 1e-5f};
+    *item = {"", OpKind::Normalize, words_of(params), {x, row, row, x}};
+  } else if (is("softmax:", 2)) {
+    const OperandShape x = plain_operand({n[0], n[1]});
+    *item = {"", OpKind::Softmax, words_of(SoftmaxParams{.axis = 1}), {x, x}};
+  } else if (is("add:", 2)) {
+    const OperandShape x = plain_operand({n[0], n[1]});
+    const BinaryParams params = {.kind = kBinaryAdd};
+    *item = {"", OpKind::Binary, words_of(params), {x, plain_operand({n[1]}), x}};
+  } else if (is("turn:", 3)) {
+    const TransposeParams params = {.perm_0 = 0, .perm_1 = 2, .perm_2 = 1};
+    *item = {"",
+             OpKind::Transpose,
+             words_of(params),
+             {plain_operand({n[0], n[1], n[2]}), plain_operand({n[0], n[2], n[1]})}};
+  } else if (is("swap:", 3)) {
+    const TransposeParams params = {.perm_0 = 1, .perm_1 = 0, .perm_2 = 2};
+    *item = {"",
+             OpKind::Transpose,
+             words_of(params),
+             {plain_operand({n[0], n[1], n[2]}), plain_operand({n[1], n[0], n[2]})}};
+  } else if (is("relu:", 2)) {
+    const OperandShape x = nhwc_operand({1, n[0], n[1], n[1]});
+    *item = {"", OpKind::Unary, words_of(UnaryParams{.kind = kUnaryRelu}), {x, x}};
+  } else if (is("pool:", 4)) {
+    *item = make_pool2d_case(
+        {.name = "", .channels = n[0], .in_h = n[1], .in_w = n[1], .kernel = n[2], .stride = n[3]});
+  } else if (is("resize:", 3)) {
+    ResizeParams params = {
+        .kind = kResizeLinear, .coordinates = kResizeHalfPixel, .nearest = kResizeFloor};
+    params.scale_0 = params.scale_1 = 1.0f;
+    params.scale_2 = params.scale_3 = static_cast<float>(n[2]);
+    *item = {
+        "",
+        OpKind::Resize,
+        words_of(params),
+        {nhwc_operand({1, n[0], n[1], n[1]}), nhwc_operand({1, n[0], n[1] * n[2], n[1] * n[2]})}};
+  } else {
+    return false;
+  }
+  return true;
 }
 
 KernelCase case_of(const std::string& shape) {
@@ -57,12 +112,13 @@ KernelCase case_of(const std::string& shape) {
   if (shape.starts_with("batch:") && n.size() >= 4)
     return make_batch_matmul_case("", n.size() > 4 ? n[4] : 0, {n[0], n[1], n[2]},
                                   {n[0], n[2], n[3]});
+  KernelCase item;
+  if (moves_case_of(shape, n, &item)) return item;
   if (!shape.starts_with("matmul:") || n.size() != 3) {
-    std::fprintf(stderr, "expected conv:, depthwise:, matmul: or batch:..., found %s\n",
+    std::fprintf(stderr, "expected a shape as test/bench/cl_kernel_bench.cc lists them, found %s\n",
                  shape.c_str());
     std::exit(1);
   }
-  KernelCase item;
   item.op = OpKind::MatMul;
   item.params = words_of(MatMulParams{});
   item.operands = {plain_operand({n[0], n[1]}), packed_operand({n[1], n[2]}),
@@ -80,6 +136,8 @@ double gflop_of(const KernelCase& item) {
   } else if (item.op == OpKind::BatchMatMul) {
     macs *= static_cast<double>(kernels::element_count(a)) /
             (item.operands.back().dims[0] * static_cast<double>(item.operands.back().dims[1]));
+  } else if (w.layout != Layout::Packed) {
+    return 1e-9 * macs;
   } else {
     for (int32_t i = 1; i < w.rank; ++i) macs *= w.dims[i];
   }
