@@ -26,6 +26,13 @@ static_assert(kResizeRoundPreferCeil - kResizeRoundPreferFloor == 1 &&
               kResizeFloor - kResizeRoundPreferFloor == 2 &&
               kResizeCeil - kResizeRoundPreferFloor == 3);
 
+// Returns whether the numerators of all `out` positions, and twice the divisor, have 32 bits.
+bool is_short(const ResizeLine& line, int64_t out) {
+  constexpr int64_t kMax = 1 << 30;
+  return !line.is_rounded && line.divisor < kMax && line.step < kMax && line.start > -kMax &&
+         line.start + line.step * out < kMax && line.start < kMax;
+}
+
 int32_t low_of(int64_t value) { return static_cast<int32_t>(static_cast<uint32_t>(value)); }
 int32_t high_of(int64_t value) { return static_cast<int32_t>(value >> 32); }
 
@@ -52,6 +59,7 @@ void resize_launch(const StepShape& step, ClLaunch* out_launch) {
   out_launch->define("ROUNDING_H", map.rounding_h - kResizeRoundPreferFloor);
   out_launch->define("ROUNDING_W", map.rounding_w - kResizeRoundPreferFloor);
   out_launch->define("IS_ROUNDED", map.h.is_rounded || map.w.is_rounded ? 1 : 0);
+  out_launch->define("IS_SHORT", is_short(map.h, y.dims[2]) && is_short(map.w, y.dims[3]) ? 1 : 0);
   if (y.layout == Layout::Image2d)
     out_launch->add(ResizeImageArgs{.texels = set_texels(step, out_launch),
                                     .y = part_image(step, y),

@@ -1,16 +1,25 @@
-// Finds where an output of Resize lies in its input: ResizeLine of resize.h, in 64-bit integers,
-// each number in two halves: so every processor finds the same elements.
+// Finds where an output of Resize lies in its input: ResizeLine of resize.h, in integers, each
+// number in two halves: so every processor finds the same elements.
 //
 // Defines: IS_NEAREST; ROUNDING_H, ROUNDING_W, of Nearest: 0 prefers the floor, 1 the ceiling,
-// 2 floor, 3 ceil; IS_ROUNDED: some position is rounded to f32.
+// 2 floor, 3 ceil; IS_ROUNDED: some position is rounded to f32; IS_SHORT: no number needs more than
+// 32 bits. (A GPU divides 64 bits in hundreds of instructions.)
+#if IS_SHORT
+typedef int Number;
+#define halves(low, high) (low)
+#else
+typedef long Number;
+static inline long halves(uint low, int high) { return ((long)high << 32) | low; }
+#endif
+
 #define POSITION(axis, at)                               \
   position_of((at)*halves(axis##_step_low, axis##_step_high) + \
                   halves(axis##_start_low, axis##_start_high), \
               halves(axis##_divisor_low, axis##_divisor_high), axis##_fraction, axis##_form)
 // Finds the position of row first_row + row and of the column.
-#define START_MAP                                           \
-  const Position at_h = POSITION(h, (long)first_row + row); \
-  const Position at_w = POSITION(w, (long)column);
+#define START_MAP                                             \
+  const Position at_h = POSITION(h, (Number)first_row + row); \
+  const Position at_w = POSITION(w, (Number)column);
 
 // Declares the result of Linear; the corners are vectors of type V.
 #define MIX_CORNERS(V)                                                        \
@@ -19,19 +28,17 @@
   const V result = top + bottom_weight * (bottom - top);
 
 typedef struct {
-  long floor;
-  long rest;  // [0, divisor)
-  long divisor;
+  Number floor;
+  Number rest;  // [0, divisor)
+  Number divisor;
 } Position;
 
-static inline long halves(uint low, int high) { return ((long)high << 32) | low; }
-
 // Returns floor(numerator / divisor).
-static inline long floor_of(long numerator, long divisor) {
-  return numerator >= 0 ? numerator / divisor : -((divisor - 1 - numerator) / divisor);
+static inline Number floor_of(Number numerator, Number divisor) {
+  return (numerator - (numerator < 0 ? divisor - 1 : 0)) / divisor;
 }
 
-static inline Position parts_of(long numerator, long divisor) {
+static inline Position parts_of(Number numerator, Number divisor) {
   Position position;
   position.floor = floor_of(numerator, divisor);
   position.rest = numerator - position.floor * divisor;
@@ -40,7 +47,7 @@ static inline Position parts_of(long numerator, long divisor) {
 }
 
 // Works as resize_position() of resize.h explains. form: 1 if rounded, 2 more if 1 / 2 less.
-static inline Position position_of(long numerator, long divisor, int fraction, int form) {
+static inline Position position_of(Number numerator, Number divisor, int fraction, int form) {
   const Position position = parts_of(numerator, divisor);
 #if IS_ROUNDED
   if (form == 0) return position;
@@ -70,17 +77,17 @@ static inline Position position_of(long numerator, long divisor, int fraction, i
 
 // Returns the element that Nearest takes of an axis.
 static inline int nearest_of(Position at, int extent, int rounding) {
-  long index = at.floor;
+  Number index = at.floor;
   if (rounding == 0 && 2 * at.rest > at.divisor) ++index;
   if (rounding == 1 && 2 * at.rest >= at.divisor) ++index;
   if (rounding == 3 && at.rest > 0) ++index;
-  return (int)clamp(index, (long)0, (long)extent - 1);
+  return (int)clamp(index, (Number)0, (Number)extent - 1);
 }
 
 // Returns the two elements that Linear weighs, and the weight of the second.
 static inline int2 pair_of(Position at, int extent, float* weight) {
-  const long last = (long)extent - 1;
+  const Number last = (Number)extent - 1;
   *weight = (float)at.rest / (float)at.divisor;
-  return (int2)((int)clamp(at.floor, (long)0, last),
-                (int)clamp(at.rest > 0 ? at.floor + 1 : at.floor, (long)0, last));
+  return (int2)((int)clamp(at.floor, (Number)0, last),
+                (int)clamp(at.rest > 0 ? at.floor + 1 : at.floor, (Number)0, last));
 }
