@@ -36,8 +36,8 @@ kernel void concat_f32_cl_image(EACH_INPUT(INPUT) write_only image2d_t y PARAMS(
   if (is_past_grid(texels, columns, batch_rows)) return;
   const int texel = first_texel + (int)get_global_id(0);
   const int column = (int)get_global_id(1);
-  const int n = (int)get_global_id(2) / rows;
-  const int row = (int)get_global_id(2) % rows;
+  const int n = BATCH_OF(get_global_id(2));
+  const int row = ROW_OF(get_global_id(2));
   uint4 bits = (uint4)(0);
   bool is_copied = false;
   EACH_INPUT(JOIN)

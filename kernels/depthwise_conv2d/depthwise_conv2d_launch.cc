@@ -66,6 +66,7 @@ void launch_depthwise_texels(const StepShape& step, ClLaunch* out) {
   const int64_t batch_rows = int64_t{y.dims[0]} * rows.count();
   const HeldImageArgs residual =
       params.has_residual != 0 ? held_image(step.operands[3]) : HeldImageArgs{};
+  define_batch(y, out);
   set_grid(step, texels, blocks, batch_rows, out);
   out->add(DepthwiseConv2dTexelsArgs{.texels = texels,
                                      .blocks = static_cast<int32_t>(blocks),

@@ -46,8 +46,8 @@ kernel void DEPTHWISE_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w
   if (is_past_grid(texels, blocks, batch_rows)) return;
   const int texel = first_texel + (int)get_global_id(0);
   const int first_pixel = (int)get_global_id(1) * PIXELS;
-  const int n = (int)get_global_id(2) / rows;
-  const int out_row = first_row + (int)get_global_id(2) % rows;
+  const int n = BATCH_OF(get_global_id(2));
+  const int out_row = first_row + ROW_OF(get_global_id(2));
 
   const ACC4 start = vload4(texel, bias);
   ACC4 sum[PIXELS];

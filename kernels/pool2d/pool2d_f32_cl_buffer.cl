@@ -40,8 +40,8 @@ kernel void pool2d_f32_cl_buffer(global const TYPE_0* restrict x,
   for (int t = split; t < tap_count; t += TAP_SPLIT) {
     const int i = i0 + t / (j1 - j0);
     const int j = j0 + t % (j1 - j0);
-    result = JOIN(result, LOAD_LANES(TYPE_0, x_map + (held_row0 + i * dilation_h) * x_row_stride +
-                                                 (in_column0 + j * dilation_w) * x_pixel_stride,
+    result = JOIN(result, LOAD_LANES(TYPE_0, x_map + (held_row0 + i * DILATION_H) * x_row_stride +
+                                                 (in_column0 + j * DILATION_W) * x_pixel_stride,
                                      lanes));
   }
   partial[split] = result;
@@ -50,9 +50,9 @@ kernel void pool2d_f32_cl_buffer(global const TYPE_0* restrict x,
   for (int s = 1; s < TAP_SPLIT; ++s) result = JOIN(result, partial[s]);
 #else
   for (int i = i0; i < i0 + TAP_ROWS(i1 - i0); ++i) {
-    global const TYPE_0* const x_row = x_map + (held_row0 + i * dilation_h) * x_row_stride;
+    global const TYPE_0* const x_row = x_map + (held_row0 + i * DILATION_H) * x_row_stride;
     for (int j = j0; j < j1; ++j)
-      result = JOIN(result, LOAD_LANES(TYPE_0, x_row + (in_column0 + j * dilation_w) * x_pixel_stride,
+      result = JOIN(result, LOAD_LANES(TYPE_0, x_row + (in_column0 + j * DILATION_W) * x_pixel_stride,
                                        lanes));
   }
 #endif

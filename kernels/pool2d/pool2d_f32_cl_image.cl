@@ -18,8 +18,8 @@ kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y PA
   const int texel = first_texel + (int)get_global_id(0);
 #endif
   const int column = (int)get_global_id(1);
-  const int n = (int)get_global_id(2) / rows;
-  const int row = (int)get_global_id(2) % rows;
+  const int n = BATCH_OF(get_global_id(2));
+  const int row = ROW_OF(get_global_id(2));
 
   START_WINDOW
 #if ADDS_CHANNELS
@@ -36,8 +36,8 @@ kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y PA
     const int i = i0 + t / (j1 - j0);
     const int j = j0 + t % (j1 - j0);
     result = JOIN(result, read_imagef(x, kTexel,
-                                      (int2)((in_column0 + j * dilation_w) * x_texels + x_at,
-                                             image_row0 + i * dilation_h)));
+                                      (int2)((in_column0 + j * DILATION_W) * x_texels + x_at,
+                                             image_row0 + i * DILATION_H)));
   }
   partial[split] = result;
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -47,8 +47,8 @@ kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y PA
   for (int i = i0; i < i0 + TAP_ROWS(i1 - i0); ++i)
     for (int j = j0; j < j1; ++j)
       result = JOIN(result, read_imagef(x, kTexel,
-                                        (int2)((in_column0 + j * dilation_w) * x_texels + x_at,
-                                               image_row0 + i * dilation_h)));
+                                        (int2)((in_column0 + j * DILATION_W) * x_texels + x_at,
+                                               image_row0 + i * DILATION_H)));
 #endif
   DIVIDE(result)
 #if ADDS_CHANNELS

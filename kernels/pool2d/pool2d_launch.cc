@@ -36,6 +36,7 @@ void pool2d_launch(const StepShape& step, ClLaunch* out_launch) {
   const bool is_split = pool2d_is_split(params);
   out_launch->define("IS_MAX", params.kind == kPool2dMax ? 1 : 0);
   out_launch->define("COUNT_INCLUDE_PAD", params.count_include_pad != 0 ? 1 : 0);
+  out_launch->define("IS_DILATED", params.dilation_h != 1 || params.dilation_w != 1 ? 1 : 0);
   out_launch->define("TAP_SPLIT", is_split ? kPool2dTapSplit : 1);
   out_launch->define("ADDS_CHANNELS", pool2d_added_channels(x, y) != 0 ? 1 : 0);
   const FilterArgs filter = filter_args(params, params.kernel_h, params.kernel_w);

@@ -165,6 +165,7 @@ constexpr ClRuns cl_runs(const StepShape& step, bool may_join) {
 
 // Launches one work-item per chunk of 16 lanes of the runs.
 inline RunsArgs set_runs(const StepShape& step, const ClRuns& runs, ClLaunch* out) {
+  out->define("IS_ONE_RUN", runs.batch == 1 && runs.pixels == 1 ? 1 : 0);
   return {.item_count = set_line(step, runs.chunks() * runs.pixels * runs.batch, out),
           .chunks = static_cast<int32_t>(runs.chunks()),
           .pixels = runs.pixels,
@@ -181,11 +182,17 @@ inline RunOperandArgs run_operand(const StepShape& step, const OperandShape& ope
           .pixel_stride = cl_strides(operand).pixel};
 }
 
+// For kernels with an id that counts the rows of all batches of a map: BATCH_OF() in prelude.cl.
+inline void define_batch(const OperandShape& map, ClLaunch* out) {
+  out->define("IS_ONE_BATCH", map.dims[0] == 1 ? 1 : 0);
+}
+
 // Launches one work-item per texel in `texels` of each pixel of `rows` rows of each batch of an
 // image.
 inline TexelsArgs set_texels(const StepShape& step, const OperandShape& image, Range texels,
                              int32_t rows, ClLaunch* out) {
   const int64_t batch_rows = int64_t{image.dims[0]} * rows;
+  define_batch(image, out);
   set_grid(step, texels.count(), image.dims[3], batch_rows, out);
   return {.texels = texels.count(),
           .columns = image.dims[3],

@@ -303,20 +303,39 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
 #include "kernels/common/launch/cl_args.def"
 
 // Kernels on runs of lanes (kernels/common/launch/cl_launch.h, set_runs()): one work-item per chunk
-// of 16 lanes; `batch` times `pixels` runs of stored_count lanes, of which those from valid_count on
-// are pad lanes and become zero. START_RUN: the work-item's batch n, pixel and lane, and how many of
-// its lanes are in memory and how many valid, which may be more than 16. RUN_AT: where the
-// work-item's lane is in operand x.
+// of 16 lanes; `batch` times `pixels` runs of stored_count lanes, of which those from valid_count
+// on are pad lanes and become zero. START_RUN: the work-item's batch n, pixel and lane, and how
+// many of its lanes are in memory and how many valid, which may be more than 16. RUN_AT: where the
+// work-item's lane is in operand x. Define: IS_ONE_RUN, which takes no division.
+#if IS_ONE_RUN
+#define SPLIT_RUN(id)       \
+  const int lane = id * 16; \
+  const int pixel = 0;      \
+  const int n = 0;
+#else
+#define SPLIT_RUN(id)                  \
+  const int lane = id % chunks * 16;   \
+  const int run = id / chunks;         \
+  const int pixel = run % pixels;      \
+  const int n = run / pixels;
+#endif
 #define START_RUN                                  \
-  int id = get_global_id(0);                       \
+  const int id = get_global_id(0);                 \
   if (id >= item_count) return;                    \
-  const int lane = id % chunks * 16;               \
-  id /= chunks;                                    \
-  const int pixel = id % pixels;                   \
-  const int n = id / pixels;                       \
+  SPLIT_RUN(id)                                    \
   const int stored = min(16, stored_count - lane); \
   const int valid = valid_count - lane;
 #define RUN_AT(x) (x##_offset + n * x##_batch_stride + pixel * x##_pixel_stride + lane)
+
+// BATCH_OF, ROW_OF: batch and row of an id that counts the rows of all batches. Define:
+// IS_ONE_BATCH, which takes no division.
+#if IS_ONE_BATCH
+#define BATCH_OF(id) 0
+#define ROW_OF(id) (int)(id)
+#else
+#define BATCH_OF(id) ((int)(id) / rows)
+#define ROW_OF(id) ((int)(id) % rows)
+#endif
 
 // Kernels on texels of an image (set_texels()) have the ids texel of channels, column, batch and
 // row. START_TEXEL sets the work-item's, and the place of its texel in a row of an image with y's
@@ -325,8 +344,8 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
   if (is_past_grid(texels, columns, batch_rows)) return; \
   const int texel = first_texel + (int)get_global_id(0); \
   const int column = (int)get_global_id(1);              \
-  const int n = (int)get_global_id(2) / rows;            \
-  const int row = (int)get_global_id(2) % rows;          \
+  const int n = BATCH_OF(get_global_id(2));              \
+  const int row = ROW_OF(get_global_id(2));              \
   const int pixel_texels = (channels + 3) / 4;           \
   const int image_x = column * pixel_texels + texel;
 
