@@ -18,7 +18,7 @@ KernelFamily family_of(const KernelInfo& kernel);
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile);
 
 // Returns whether a work-group of the GPU step, with its tile or the one that is chosen, has room
-// on such a GPU. The step has passed check_step().
+// on such a GPU: work-items, local memory, and registers where no tile would do. The step has passed check_step().
 bool has_room_for_group(const StepShape& step, const GpuFacts& gpu);
 
 // Returns whether a work-item of the GPU step, with its tile or the one that is chosen, keeps its

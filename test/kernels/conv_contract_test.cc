@@ -634,6 +634,18 @@ TEST_CASE("a profile's tiles take the place of the defaults, for every part alik
   CHECK(tile_of("conv2d_f32_cl_tiled", {.units = 132}, {}) == builtin);
 }
 
+TEST_CASE("groups by Winograd's method need more registers than a phone's GPU has") {
+  Conv c;
+  c.symbol = "conv2d_winograd2_f32_cl_tiled";
+  c.w = packed(Packing::Winograd2, {40, 8, 3, 3});
+  CHECK(check(c.step()) == "ok");
+  const StepForTest step = c.step();
+  for (const int32_t registers : {64, 192, 255, 0})
+    CHECK(has_room_for_group(step.shape(),
+                             {.thread_registers = registers, .max_group_local_bytes = 48 * 1024}) ==
+          (registers == 0 || registers == 255));
+}
+
 TEST_CASE("there is room for a table of every kernel that chooses among tiles of gemm_tile.cl") {
   uint32_t rows = 0;
   for (const KernelInfo& info : kKernelInfos)
