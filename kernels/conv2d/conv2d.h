@@ -28,7 +28,9 @@
 //   row     computes                multiply-adds  loads, and multiply-adds of each  registers
 //   buffer  7 pixels, 16 channels   112            1 of 16 floats, 7 of one: 14      135
 //           7 pixels, 32 channels   224            2 of 16 floats, 7 of one: 25      263
-//   image   4 pixels, 4 channels    64             4 texels, 4 of 4 floats: 8        48
+//   texels  4 pixels, 4 channels    64             4 texels, 4 of 4 floats: 8        36
+//           4 pixels, 8 channels    128            4 texels, 8 of 4 floats: 11       56
+//           3 pixels, 8 channels    96             3 texels, 8 of 4 floats: 9        44
 //   tiled   8 pixels, 8 channels    64             4 of 4 floats, local memory: 16   104
 //           4 pixels, 4 channels    16             2 of 4 floats, local memory: 8    32
 // and by Winograd's method for one input channel of one of the (m + 2)^2 positions:
@@ -62,17 +64,48 @@ constexpr GemmSize conv2d_gemm_size(const OperandShape& x, const OperandShape& w
           int64_t{w.dims[2]} * w.dims[3] * padded_channels(x)};
 }
 
-// The buffer kernel: tile numbers are the local sizes, then the pixels and the panels of 16 output
-// channels of a work-item.
+// Tile numbers of the direct GPU kernels without local memory are the local sizes, then what a
+// work-item computes: pixels, and panels (buffer) or texels of 4 (image, quad) of output channels.
+inline constexpr uint32_t kConv2dItemInts = 5;
+
+// The buffer kernel:
 //   7 pixels divide the widths of most networks (112, 56, 28, 14, 7) and leave one over at 13, 27
 //   and 55; seven sums of 16 lanes hide the latency of an AVX-512 multiply-add
 //   14 pixels or 2 panels halve the loads per multiply-add, where there are registers for more
 //   sums: on a processor with AVX-512, not on a GPU
+//   1 or 4 pixels are for GPUs with few registers and groups that the kernels on texels do not take
 inline constexpr int32_t kConv2dBufferPixels = 7;
-inline constexpr uint32_t kConv2dBufferTileInts = 5;
 
-// A work-item of the kernels on texels computes so many pixels, times four channels.
-inline constexpr int32_t kConv2dTexelPixels = 4;
+// Counts 32-bit registers of a work-item: sums, a row of weights for each panel, and a float of x
+// for each pixel.
+constexpr int32_t conv2d_buffer_registers(int32_t pixels, int32_t panels) {
+  return (pixels + 1) * panels * kChannelPanel + pixels;
+}
+
+// The kernels on texels: what a work-item computes. Steps without tile numbers have the default.
+struct Conv2dTexelTile {
+  int32_t pixels = 4;
+  int32_t texels = 1;
+
+  constexpr int32_t channels() const { return texels * kChannelPad; }
+  // Counts 32-bit registers: sums, a texel of x for each pixel, and weights of one input channel.
+  constexpr int32_t registers() const {
+    return pixels * channels() + pixels * kChannelPad + channels();
+  }
+};
+
+constexpr Conv2dTexelTile conv2d_texel_tile(const StepShape& step) {
+  if (step.tile_count != kConv2dItemInts) return {};
+  return {step.tile[3], step.tile[4]};
+}
+
+// Returns whether the kernels on texels can compute so many neighbouring texels in a work-item:
+// they lie in one panel of one group.
+constexpr bool conv2d_takes_texels(const Conv2dParams& params, const OperandShape& y,
+                                   int32_t texels) {
+  return texels == 1 || (texels == 2 && (params.groups == 1 ||
+                                         y.dims[1] / params.groups % (2 * kChannelPad) == 0));
+}
 
 void conv2d_launch(const StepShape& step, ClLaunch* out_launch);
 
@@ -125,6 +158,41 @@ constexpr double conv2d_computed_share(const Conv2dParams& params, const Operand
 // the least of the processors that run buffer kernels.
 inline constexpr int64_t kConv2dInnerWeightBytes = 256 * 1024;
 
+// Returns whether the filter sees no rows: 1x1, moving by one. A kernel that joins them to one has
+// fewer pixels left over.
+constexpr bool conv2d_may_join_rows(const Conv2dParams& params, const OperandShape& x,
+                                    const OperandShape& w, const OperandShape& y) {
+  return w.dims[2] == 1 && w.dims[3] == 1 && params.stride_h == 1 && params.stride_w == 1 &&
+         params.pad_top == 0 && params.pad_left == 0 && x.dims[2] == y.dims[2] &&
+         x.dims[3] == y.dims[3];
+}
+
+// Says how the kernels on texels are cut into work-items: texels of channels times blocks of pixels
+// of a row.
+struct Conv2dTexelGrid {
+  bool is_joined = false;  // rows are one, the first that every operand holds
+  int32_t rows = 1;
+  int32_t out_w = 1;
+  int32_t texels = 1;
+};
+
+inline Conv2dTexelGrid conv2d_texel_grid(const StepShape& step) {
+  const auto& params = step.params_as<Conv2dParams>();
+  const OperandShape& y = step.output();
+  const Range rows = rows_of_part(step.part_dim, step.part, y);
+  Conv2dTexelGrid grid;
+  grid.texels = cl_channels(step).stored_count / kChannelPad;
+  // An image's rows do not follow each other.
+  grid.is_joined = y.layout == Layout::Nhwc && y.dims[0] == 1 &&
+                   conv2d_may_join_rows(params, step.operands[0], step.operands[1], y);
+  for (uint32_t i = 0; i < step.operand_count; ++i)
+    if (step.operands[i].layout == Layout::Nhwc && step.operands[i].row_begin != rows.begin)
+      grid.is_joined = false;
+  grid.rows = grid.is_joined ? 1 : rows.count();
+  grid.out_w = grid.is_joined ? rows.count() * y.dims[3] : y.dims[3];
+  return grid;
+}
+
 // Says how the buffer kernel is cut into work-items: blocks of pixels of a row times blocks of
 // panels.
 struct Conv2dBufferGrid {
@@ -151,7 +219,7 @@ inline Conv2dBufferGrid conv2d_buffer_grid(const StepShape& step) {
   const OperandShape& y = step.output();
   Conv2dBufferGrid grid;
   grid.panels = conv2d_panels(params, y, step.part_dim, step.part);
-  if (step.tile_count == kConv2dBufferTileInts) {
+  if (step.tile_count == kConv2dItemInts) {
     grid.item_pixels = step.tile[3];
     grid.item_panels = step.tile[4];
   }
@@ -162,11 +230,8 @@ inline Conv2dBufferGrid conv2d_buffer_grid(const StepShape& step) {
   if (grid.inner_blocks < 1) grid.inner_blocks = 1;
   if (grid.inner_blocks > panel_blocks) grid.inner_blocks = panel_blocks;
   grid.outer_blocks = ceil_div(panel_blocks, grid.inner_blocks);
-  // Joined rows leave fewer pixels over. Both operands hold the rows of the part one behind the
-  // other.
-  grid.is_joined = w.dims[2] == 1 && w.dims[3] == 1 && params.stride_h == 1 &&
-                   params.stride_w == 1 && params.pad_top == 0 && params.pad_left == 0 &&
-                   x.dims[2] == y.dims[2] && x.dims[3] == y.dims[3];
+  // Both operands hold the rows of the part one behind the other.
+  grid.is_joined = conv2d_may_join_rows(params, x, w, y);
   const int32_t rows = rows_of_part(step.part_dim, step.part, y).count();
   grid.rows = grid.is_joined ? 1 : rows;
   grid.out_w = grid.is_joined ? rows * y.dims[3] : y.dims[3];

@@ -52,9 +52,16 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     if (params.groups != 1) return "one group for tiles in local memory";
     return check_gemm_tile(step);
   }
-  if (step.kernel->algorithm == Algorithm::Direct && step.tile_count == kConv2dBufferTileInts) {
-    if (step.tile[3] != kConv2dBufferPixels && step.tile[3] != 2 * kConv2dBufferPixels)
-      return "7 or 14 pixels in a work-item";
+  if (step.kernel->algorithm == Algorithm::Texels && step.tile_count == kConv2dItemInts) {
+    if (step.tile[3] < 1 || step.tile[3] > 4) return "1 to 4 pixels in a work-item";
+    if (!conv2d_takes_texels(params, y, step.tile[4]))
+      return "1 texel in a work-item, or 2 of a group";
+    return check_cl_local_sizes(step.tile);
+  }
+  if (step.kernel->algorithm == Algorithm::Direct && step.tile_count == kConv2dItemInts) {
+    if ((step.tile[3] < 1 || step.tile[3] > kConv2dBufferPixels) &&
+        step.tile[3] != 2 * kConv2dBufferPixels)
+      return "1 to 7 or 14 pixels in a work-item";
     if (!conv2d_takes_panels(params, y, step.part_dim, step.part, step.tile[4]))
       return "1 panel in a work-item, or 2 of one group that has an even number of them";
     return check_cl_local_sizes(step.tile);

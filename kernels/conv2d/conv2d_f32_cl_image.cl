@@ -6,6 +6,8 @@
 #define CONV2D_SYMBOL conv2d_f32_cl_image
 #define READ_ONLY(type) read_only image2d_t
 #define WRITE_ONLY(type) write_only image2d_t
-#define READ_TEXEL(type, image, at, row, pitch) read_imagef(image, kTexel, (int2)(at, row))
-#define WRITE_TEXEL(type, image, at, row, pitch, v) write_imagef(image, (int2)(at, row), v)
+#define TEXEL_AT(at, row, pitch) (at)
+#define READ_TEXEL(type, image, at, row) read_imagef(image, (int2)(at, row))
+#define READ_OR_ZERO(type, image, at, row) read_imagef(image, kTexel, (int2)(at, row))
+#define WRITE_TEXEL(type, image, at, row, v) write_imagef(image, (int2)(at, row), v)
 #include "kernels/conv2d/conv2d_texels.cl"

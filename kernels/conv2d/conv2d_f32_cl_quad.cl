@@ -8,7 +8,10 @@
 #define CONV2D_SYMBOL conv2d_f32_cl_quad
 #define READ_ONLY(type) global const type*
 #define WRITE_ONLY(type) global type*
-#define READ_TEXEL(type, p, at, row, pitch) \
-  ((at) < 0 ? (float4)(0.0f) : LOAD_QUAD(type, (p) + ((row) * (pitch) + (at)) * 4))
-#define WRITE_TEXEL(type, p, at, row, pitch, v) STORE_QUAD(type, v, (p) + ((row) * (pitch) + (at)) * 4)
+#define TEXEL_AT(at, row, pitch) (((row) * (pitch) + (at)) * 4)
+#define READ_TEXEL(type, p, at, row) LOAD_QUAD(type, (p) + (uint)(at))
+// Loads the first texel where there is none, which may be infinite, and drops it.
+#define READ_OR_ZERO(type, p, at, row) \
+  select(LOAD_QUAD(type, (p) + (uint)max(at, 0)), (float4)(0.0f), (int4)(at))
+#define WRITE_TEXEL(type, p, at, row, v) STORE_QUAD(type, v, (p) + (uint)(at))
 #include "kernels/conv2d/conv2d_texels.cl"

@@ -118,25 +118,28 @@ void launch_texels(const StepShape& step, ClLaunch* out) {
   const Conv2dShape shape = shape_of(step);
   const Conv2dParams& params = shape.params;
   const OperandShape& y = shape.y;
-  const ClChannels channels = cl_channels(step);
-  out->define("PIXELS", kConv2dTexelPixels);
+  const Conv2dTexelGrid grid = conv2d_texel_grid(step);
+  const Conv2dTexelTile tile = conv2d_texel_tile(step);
+  out->define("PIXELS", tile.pixels);
+  out->define("TEXELS", tile.texels);
+  out->define("HAS_GROUPS", params.groups > 1 ? 1 : 0);
+  out->define("LAST_CHANNELS", shape.group_in_c % kChannelPad);
   define_output(params, out);
-  const int32_t texels = channels.stored_count / 4;
-  const int64_t blocks = ceil_div(y.dims[3], kConv2dTexelPixels);
-  const int64_t batch_rows = int64_t{y.dims[0]} * shape.rows.count();
+  const int64_t blocks = ceil_div(grid.out_w, tile.pixels);
+  const int64_t batch_rows = int64_t{y.dims[0]} * grid.rows;
   const HeldImageArgs residual =
       params.has_residual != 0 ? held_image(shape.residual) : HeldImageArgs{};
-  set_grid(step, texels, blocks, batch_rows, out);
-  out->add(Conv2dTexelsArgs{.texels = texels,
+  set_grid(step, ceil_div(grid.texels, tile.texels), blocks, batch_rows, out);
+  out->add(Conv2dTexelsArgs{.texels = grid.texels,
                             .blocks = static_cast<int32_t>(blocks),
                             .batch_rows = static_cast<int32_t>(batch_rows),
-                            .first_texel = channels.begin / 4,
-                            .rows = shape.rows.count(),
+                            .first_texel = cl_channels(step).begin / kChannelPad,
+                            .rows = grid.rows,
                             .first_row = shape.rows.begin,
-                            .out_w = y.dims[3],
+                            .out_w = grid.out_w,
                             .out_c = y.dims[1],
                             .in_h = shape.x.dims[2],
-                            .in_w = shape.x.dims[3],
+                            .in_w = grid.is_joined ? grid.out_w : shape.x.dims[3],
                             .group_in_c = shape.group_in_c,
                             .group_out_c = shape.group_out_c,
                             .filter = filter_of(shape),

@@ -42,36 +42,76 @@ constexpr WinogradGroup fastest_winograd_group(const OperandShape& y, const GpuF
   return group;
 }
 
+// Returns the tile whose work-items take the fewest issue slots for an input texel. Besides its
+// multiply-adds an item takes about 45 for loads, addresses and waits, whatever its tile (compiled
+// by Mesa 25.0.7: 40 to 69 on Adreno 640, 30 to 45 on Mali G610). The result does not depend on the
+// tile.
+Conv2dTexelTile fastest_texel_tile(const StepShape& step, const GpuFacts& gpu) {
+  constexpr Conv2dTexelTile kTiles[] = {{4, 2}, {3, 2}, {2, 2}, {4, 1}, {2, 1}};
+  constexpr int64_t kOtherSlots = 45;
+  const Conv2dTexelGrid grid = conv2d_texel_grid(step);
+  Conv2dTexelTile best;
+  int64_t least_slots = INT64_MAX;
+  for (const Conv2dTexelTile& tile : kTiles) {
+    if (!gpu.has_registers(tile.registers()) ||
+        !conv2d_takes_texels(step.params_as<Conv2dParams>(), step.output(), tile.texels))
+      continue;
+    const int64_t slots = ceil_div(grid.texels, tile.texels) * ceil_div(grid.out_w, tile.pixels) *
+                          (tile.pixels * tile.channels() * kChannelPad + kOtherSlots);
+    if (slots >= least_slots) continue;
+    least_slots = slots;
+    best = tile;
+  }
+  return best;
+}
+
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
   const auto& params = step.params_as<Conv2dParams>();
   const OperandShape& y = step.output();
-  if (step.kernel->algorithm == Algorithm::Tiled)
-    return write_gemm_tile(
-        fastest_gemm_tile(*step.kernel, conv2d_gemm_size(step.operands[0], step.operands[1], y),
-                          gpu),
-        out_tile);
-  if (step.kernel->algorithm == Algorithm::WinogradGroup) {
-    const WinogradGroup group = fastest_winograd_group(y, gpu);
-    return write_tile(
-        {group.tiles, group.channels, group.chunk, group.item_tiles, group.item_channels},
-        out_tile);
+  const auto sizes = static_cast<int32_t>(kClGridItems);
+  switch (step.kernel->algorithm) {
+    case Algorithm::Tiled:
+      return write_gemm_tile(
+          fastest_gemm_tile(*step.kernel, conv2d_gemm_size(step.operands[0], step.operands[1], y),
+                            gpu),
+          out_tile);
+    case Algorithm::WinogradGroup: {
+      const WinogradGroup group = fastest_winograd_group(y, gpu);
+      return write_tile(
+          {group.tiles, group.channels, group.chunk, group.item_tiles, group.item_channels},
+          out_tile);
+    }
+    case Algorithm::Texels: {
+      if (gpu.thread_registers == 0) return 0;
+      const Conv2dTexelTile tile = fastest_texel_tile(step, gpu);
+      return write_tile({sizes, sizes, sizes, tile.pixels, tile.texels}, out_tile);
+    }
+    default:
+      break;
   }
-  // The buffer kernels need registers for sums, a row of weights for each panel, and one pixel of
-  // x. Only a processor has so many.
-  constexpr int32_t kRegisters = (kConv2dBufferPixels + 1) * 2 * kClLanes + kClLanes;
-  if (gpu.registers < kRegisters) return 0;
-  if (step.kernel->algorithm == Algorithm::WinogradItem) {
-    const WinogradItem item =
-        large_winograd_item(conv2d_panels(params, y, step.part_dim, step.part).count());
-    return write_tile(
-        {item.register_tiles, item.register_panels, item.tiles, item.panels, item.channels},
-        out_tile);
+  // Only a processor has registers for two panels.
+  if (gpu.registers >= conv2d_buffer_registers(kConv2dBufferPixels, 2)) {
+    if (step.kernel->algorithm == Algorithm::WinogradItem) {
+      const WinogradItem item =
+          large_winograd_item(conv2d_panels(params, y, step.part_dim, step.part).count());
+      return write_tile(
+          {item.register_tiles, item.register_panels, item.tiles, item.panels, item.channels},
+          out_tile);
+    }
+    // Groups have 2 items: PoCL's loop over the work-items of 32 costs 5 to 15 % (AVX-512, 1x1 and
+    // 3x3).
+    const bool takes_two = conv2d_takes_panels(params, y, step.part_dim, step.part, 2);
+    return write_tile({2, 1, 1, kConv2dBufferPixels, takes_two ? 2 : 1}, out_tile);
   }
-  if (step.kernel->algorithm != Algorithm::Direct) return 0;
-  // Groups have 2 items: PoCL's loop over the work-items of 32 costs 5 to 15 % (AVX-512, 1x1 and
-  // 3x3).
-  const bool takes_two = conv2d_takes_panels(params, y, step.part_dim, step.part, 2);
-  return write_tile({2, 1, 1, kConv2dBufferPixels, takes_two ? 2 : 1}, out_tile);
+  if (step.kernel->algorithm == Algorithm::WinogradItem) return 0;
+  if (gpu.thread_registers == 0) return 0;
+  // Where a tap reaches outside, sums are kept twice, and little else is.
+  for (const int32_t pixels : {kConv2dBufferPixels, 4, 1}) {
+    if (pixels > 1 && conv2d_buffer_registers(2 * pixels, 1) > gpu.thread_registers) continue;
+    if (pixels == kConv2dBufferPixels) return 0;
+    return write_tile({static_cast<int32_t>(kClLineItems), 1, 1, pixels, 1}, out_tile);
+  }
+  return 0;
 }
 
 // ---- StepWork ---------------------------------------------------------------------------------
@@ -368,7 +408,7 @@ void count_buffer_row(const Conv2dPart& part, const ClLaunch& launch, const Work
   const double lanes = grid.item_panels * double{kClLanes};
   out->macs = items * grid.item_pixels * lanes * part.depth;
   out->moved_bytes += items * part.depth * (lanes + grid.item_pixels) * sizeof(float);
-  out->item_registers = grid.item_pixels * lanes + lanes + grid.item_pixels;
+  out->item_registers = conv2d_buffer_registers(grid.item_pixels, grid.item_panels);
   out->tile_calls = out->waves * part.depth;
   const auto group = static_cast<double>(launch.local[0]);
   ItemBlocks blocks = {};
@@ -386,22 +426,22 @@ void count_buffer_row(const Conv2dPart& part, const ClLaunch& launch, const Work
 
 void count_texel_row(const Conv2dPart& part, const ClLaunch& launch, const WorkMachine& machine,
                      StepWork* out) {
-  double items = 1;  // work-items inside the grid
-  for (int i = 0; i < 3; ++i) items *= launch.scalars[i];
-  const double texels = part.taps * round_up(part.w.dims[1], kChannelPad) / kChannelPad;
-  constexpr double kItemChannels = 4;
-  out->macs = items * kConv2dTexelPixels * kItemChannels * kChannelPad * texels;
-  out->moved_bytes += items * texels *
-                      (kConv2dTexelPixels * kChannelPad * element_bytes(part.x) +
-                       kItemChannels * kChannelPad * sizeof(float));
-  // Sums, inputs, weights.
-  out->item_registers = 3 * 16;
+  const Conv2dTexelTile tile = conv2d_texel_tile(part.step);
+  // Work-items inside the grid.
+  const int64_t extents[] = {ceil_div(int64_t{launch.scalars[0]}, tile.texels), launch.scalars[1],
+                             launch.scalars[2]};
+  const auto items = static_cast<double>(extents[0] * extents[1] * extents[2]);
+  const double texels = part.taps * ceil_div(part.w.dims[1], kChannelPad);
+  out->macs = items * tile.pixels * tile.channels() * part.depth;
+  out->moved_bytes += items * (texels * tile.pixels * kChannelPad * element_bytes(part.x) +
+                               part.depth * tile.channels() * sizeof(float));
+  out->item_registers = tile.registers();
   out->tile_calls = out->waves * texels;
   ItemBlocks blocks = {};
-  blocks.pixels = kConv2dTexelPixels;
-  blocks.channels = kItemChannels;
+  blocks.pixels = tile.pixels;
+  blocks.channels = tile.channels();
   const auto group_items = [&](int dim) {
-    return smaller(static_cast<double>(launch.local[dim]), launch.scalars[dim]);
+    return smaller(static_cast<double>(launch.local[dim]), static_cast<double>(extents[dim]));
   };
   blocks.channel_items = group_items(0);
   blocks.pixel_items = group_items(1);

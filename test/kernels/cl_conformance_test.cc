@@ -387,6 +387,70 @@ TEST_CASE("a profile's local size changes no result", "[opencl]") {
   }
 }
 
+// Blocks of pixels and texels are whole and ragged, inside the map, at its edges and over both of
+// them; parts begin in the middle of the map, and groups in the middle of a panel. All cases have
+// one of two programs.
+TEST_CASE("tiles of convolutions without local memory", "[opencl][convolution]") {
+  std::vector<KernelCase> cases;
+  const auto add = [&](ConvCase conv) {
+    conv.activation = kUnarySigmoid;
+    for (const bool has_residual : {false, true}) {
+      conv.has_residual = has_residual;
+      if (conv.in_c / conv.groups % kChannelPad == (has_residual ? 3 : 0))
+        cases.push_back(make_conv_case(OpKind::Conv2d, conv));
+    }
+  };
+  for (const ConvWindow& window :
+       {k1x1, k3x3, k3x3Stride2, k5x5, k7x7Stride2, kDilated, kUneven, kDilatedBy6, kMostlyPadding})
+    for (const int32_t in_c : {3, 8}) {
+      for (const int32_t in_w : {3, 14})
+        add({.name = "tiles",
+             .batch = 2,
+             .in_c = in_c,
+             .out_c = in_w == 3 ? 4 : 19,
+             .in_h = 7,
+             .in_w = in_w,
+             .window = window});
+      add({.name = "tiles, rows",
+           .in_c = in_c,
+           .out_c = 36,
+           .in_h = 13,
+           .in_w = 11,
+           .window = window,
+           .rows = {1, 3},
+           .is_part = true});
+    }
+  // These rows are joined.
+  for (const int32_t in_c : {7, 12})
+    add({.name = "tiles, rows of 1x1",
+         .in_c = in_c,
+         .out_c = 20,
+         .in_h = 5,
+         .in_w = 7,
+         .window = k1x1});
+  add({.name = "tiles, channels",
+       .in_c = 7,
+       .out_c = 44,
+       .in_h = 6,
+       .in_w = 13,
+       .channels = {16, 44}});
+  add({.name = "tiles, groups", .in_c = 16, .out_c = 48, .in_h = 4, .in_w = 6, .groups = 2});
+  const std::vector<KernelCase> odd_groups = {make_conv_case(
+      OpKind::Conv2d,
+      {.name = "tiles, odd groups", .in_c = 15, .out_c = 51, .in_h = 4, .in_w = 6, .groups = 3})};
+  for (const std::vector<int32_t>& tile : std::vector<std::vector<int32_t>>{
+           {2, 1, 3, 4, 2}, {4, 2, 1, 3, 2}, {1, 2, 2, 2, 2}, {4, 4, 4, 4, 1}, {4, 4, 4, 1, 1}})
+    for (const char* rows : {"conv2d_f32_cl_image", "conv2d_f32_cl_quad"}) {
+      check_rows(OpKind::Conv2d, cases, tile, rows);
+      if (tile[3] == 3) check_rows(OpKind::Conv2d, cases, tile, rows, kSpecialInfinities);
+    }
+  for (const std::vector<int32_t>& tile :
+       std::vector<std::vector<int32_t>>{{32, 1, 1, 1, 1}, {32, 1, 1, 4, 1}}) {
+    check_rows(OpKind::Conv2d, cases, tile, "conv2d_f32_cl_buffer");
+    check_rows(OpKind::Conv2d, odd_groups, tile, "conv2d_f32_cl_buffer");
+  }
+}
+
 // These cases reach over the edges of every tile: rows, columns and depth, with and without slices
 // of the depth.
 TEST_CASE("tiles in local memory", "[opencl]") {

@@ -506,11 +506,37 @@ TEST_CASE("a work-item of the buffer kernel computes one panel or two") {
           c.symbol = "conv2d_f32_cl_buffer";
           c.tile = {32, 33, 1, 14, 1};
         }) == "at most 1024 work-items in a group");
-  for (int32_t bad : {INT32_MIN, -7, 0, 1, 21})
+  for (int32_t bad : {INT32_MIN, -7, 0, 8, 21})
     CHECK(check_edited([&](Conv& c) {
             c.symbol = "conv2d_f32_cl_buffer";
             c.tile = {32, 1, 1, bad, 1};
-          }) == "7 or 14 pixels in a work-item");
+          }) == "1 to 7 or 14 pixels in a work-item");
+}
+
+TEST_CASE("a work-item of the kernels on texels computes one texel or two of a group") {
+  const auto check_tile = [](std::vector<int32_t> tile, int32_t groups, int32_t channels) {
+    return check_edited([&](Conv& c) {
+      c.symbol = "conv2d_f32_cl_quad";
+      c.tile = std::move(tile);
+      c.params.groups = groups;
+      c.w = packed(Packing::ConvPanels, {channels, 8 / groups, 3, 3}, groups);
+      c.bias = packed(Packing::Bias, {channels});
+      c.y = nhwc({2, channels, 9, 9});
+    });
+  };
+  const std::string expected = "1 texel in a work-item, or 2 of a group";
+  CHECK(check_tile({4, 4, 4, 4, 2}, 1, 40) == "ok");
+  CHECK(check_tile({4, 4, 4, 4, 2}, 1, 3) == "ok");
+  CHECK(check_tile({4, 4, 4, 4, 2}, 2, 48) == "ok");
+  CHECK(check_tile({4, 4, 4, 4, 2}, 2, 40) == expected);
+  CHECK(check_tile({4, 4, 4, 1, 1}, 2, 40) == "ok");
+  for (int32_t bad : {INT32_MIN, -1, 0, 3, 4, INT32_MAX})
+    CHECK(check_tile({4, 4, 4, 4, bad}, 1, 64) == expected);
+  for (int32_t bad : {INT32_MIN, -4, 0, 5, INT32_MAX})
+    CHECK(check_tile({4, 4, 4, bad, 2}, 1, 64) == "1 to 4 pixels in a work-item");
+  CHECK(check_tile({32, 33, 1, 4, 2}, 1, 64) == "at most 1024 work-items in a group");
+  CHECK(check_tile({0, 1, 1, 4, 2}, 1, 64) == "local sizes of 1 to 1024");
+  CHECK(check_tile({4, 4, 4, 4}, 1, 64) == "no tile, or the three local sizes, for a GPU kernel");
 }
 
 TEST_CASE("a depthwise convolution takes texels where a work-item has few registers") {
@@ -561,6 +587,18 @@ TEST_CASE("tiles are chosen for the GPU, and pass") {
   CHECK(choose(winograd, 96, {1, true, 512}) == std::vector<int32_t>{8, 2, 16, 6, 64});
   CHECK(choose(winograd, 80, {1, true, 512}) == std::vector<int32_t>{8, 1, 16, 5, 64});
   CHECK(choose(winograd, 112, {1, true, 512}) == std::vector<int32_t>{8, 1, 16, 1, 64});
+  const auto texels = [&](int32_t channels, int32_t registers) {
+    return choose("conv2d_f32_cl_quad", channels, {.thread_registers = registers});
+  };
+  CHECK(texels(64, 0).empty());
+  // A row has 9 pixels.
+  CHECK(texels(64, 192) == std::vector<int32_t>{4, 4, 4, 3, 2});
+  CHECK(texels(64, 64) == std::vector<int32_t>{4, 4, 4, 3, 2});
+  CHECK(texels(64, 48) == std::vector<int32_t>{4, 4, 4, 2, 2});
+  CHECK(texels(3, 192) == std::vector<int32_t>{4, 4, 4, 4, 1});
+  CHECK(choose("conv2d_f32_cl_buffer", 64, {.thread_registers = 64}) ==
+        std::vector<int32_t>{32, 1, 1, 1, 1});
+  CHECK(choose("conv2d_f32_cl_buffer", 64, {.thread_registers = 255}).empty());
   // 50 tiles of 2 x 2 make two groups of 32 tiles for each 32 channels.
   const auto group = [&](int32_t units, double local_bytes) {
     return choose("conv2d_winograd2_f32_cl_tiled", 64,

@@ -1,5 +1,5 @@
 // Checks that a split equals the whole: parts computed one by one and joined are the whole, bit by
-// bit. It covers every CPU kernel, the reference kernels, and the GPU kernels of Winograd's method,
+// bit. It covers every CPU kernel, the reference kernels, and the GPU kernels of convolutions,
 // norms and pads, with every dim that the kernel can split and every legal cut.
 //
 // Each part runs on operands trimmed to the rows it needs, as far as the contract allows. So a
@@ -152,10 +152,12 @@ TEST_CASE("parts of a step make the whole, bit by bit", "[parts]") {
   }
 }
 
-// The default is a processor, where parts of channels have work-items of other sizes.
+// On a processor, parts of channels have work-items of other sizes.
+constexpr kernels::GpuFacts kProcessor = {.units = 1, .registers = 512};
+
 std::string run_cl(ClDevice* device, const KernelInfo& info, const KernelCase& item,
                    const CaseInputs& inputs, float* output,
-                   const kernels::GpuFacts& gpu = {.units = 1, .registers = 512}) {
+                   const kernels::GpuFacts& gpu = kProcessor) {
   const KernelCase on_device = with_images(info, item);
   const kernels::StepShape untiled = step_of(info, on_device);
   int32_t tile[kernels::kMaxTileInts];
@@ -246,6 +248,43 @@ TEST_CASE("parts of a depthwise convolution on a GPU make the whole", "[opencl][
           CHECK(cuts > 1);
         }
       }
+  }
+}
+
+// Nor do tiles change a bit: with few registers and with many, parts make the whole of a GPU of
+// which nothing is known.
+TEST_CASE("parts of a direct convolution on a GPU make the whole", "[opencl][convolution]") {
+  std::string reason;
+  ClDevice* device = ClDevice::get(&reason);
+  if (!device) {
+    WARN("[SKIP] OpenCL kernels: " << reason);
+    return;
+  }
+  const KernelCase item = make_conv_case(OpKind::Conv2d, {.name = "parts",
+                                                          .batch = 2,
+                                                          .in_c = 7,
+                                                          .out_c = 52,
+                                                          .in_h = 7,
+                                                          .in_w = 11,
+                                                          .has_residual = true});
+  for (const KernelInfo& info : kKernelInfos) {
+    if (info.processor != Processor::Gpu || info.op != OpKind::Conv2d ||
+        (info.algorithm != Algorithm::Direct && info.algorithm != Algorithm::Texels))
+      continue;
+    for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
+      int cuts = 0;
+      for (const int32_t registers : {0, 64, 192})
+        cuts +=
+            check_cuts(info, case_for(info, item), dim, info.symbol,
+                       [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
+                         const bool is_whole = part.part_dim == SplitDim::None;
+                         return run_cl(device, info, part, inputs, output,
+                                       {.units = 8, .thread_registers = is_whole ? 0 : registers});
+                       });
+      // Rows are cut at 1, 3 or 4, and 6; channels at 16, 32 and 48.
+      INFO(info.symbol << " along " << (dim == SplitDim::Height ? "rows" : "channels"));
+      CHECK(cuts == 9);
+    }
   }
 }
 

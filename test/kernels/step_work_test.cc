@@ -388,6 +388,35 @@ TEST_CASE("work of GPU kernels of a convolution, by hand") {
   CHECK(texels.macs == 8 * 2 * 7 * 16 * 16);
   CHECK(texels.work_groups == 2 * 1 * 2);
   CHECK(texels.waves == 4);
+  // In buffers the rows are joined: 3 pairs of texels, of which 5 texels are stored, 17 blocks of 3
+  // pixels.
+  StepForTest pairs = conv2d("conv2d_f32_cl_quad", params, 15, 20, 7, 1, 7);
+  pairs.tile = {4, 4, 4, 3, 2};
+  const StepWork tiled = work_of(pairs, gpu(8, 64));
+  CHECK(tiled.macs == 3 * 17 * 24 * 15);
+  CHECK(tiled.work_groups == 1 * 5 * 1);
+  CHECK(tiled.item_registers == 24 + 12 + 8);
+  CHECK(tiled.moved_bytes == 3 * 17 * (4 * 3 * 4 + 15 * 8) * 4 + 49 * 20 * 4);
+}
+
+TEST_CASE("no work-item of a direct convolution has more registers than a thread") {
+  const Conv2dParams params = window(1, 1);
+  for (const KernelInfo& kernel : kKernelInfos) {
+    if (kernel.op != OpKind::Conv2d || kernel.processor != Processor::Gpu ||
+        (kernel.algorithm != Algorithm::Direct && kernel.algorithm != Algorithm::Texels))
+      continue;
+    for (const int32_t registers : {64, 96, 128, 192, 255})
+      for (const int32_t channels : {3, 4, 20, 64})
+        for (const int32_t side : {1, 2, 3, 7, 14, 56}) {
+          StepForTest step = conv2d(kernel.symbol, params, 16, channels, side, 3, side);
+          std::vector<int32_t> tile(kMaxTileInts);
+          tile.resize(choose_tile(step.shape(), {.thread_registers = registers}, tile.data()));
+          step.tile = tile;
+          INFO(kernel.symbol << ", " << registers << " registers, " << channels << " channels, "
+                             << side);
+          CHECK(work_of(step, gpu(8, 64)).item_registers <= registers);
+        }
+  }
 }
 
 TEST_CASE("work of pools, values and moves, by hand") {
