@@ -7,11 +7,8 @@
 //   bias  buffer [round_up(out_c, 16)]
 //
 // Defines: PIXELS, TEXELS (1, 2 or 4), HAS_GROUPS (more than one), LAST_CHANNELS (of a group's input
-// channels those that fill no texel), HAS_RESIDUAL, ACTIVATION. The row defines, in front of this
-// text: CONV2D_SYMBOL; READ_ONLY, WRITE_ONLY, the types of x, residual and y; TEXEL_AT, which turns
-// texel `at` of row `row`, with `pitch` texels in a row, into the place that the next three take;
-// READ_TEXEL; READ_OR_ZERO, which is zero where the place is negative; WRITE_TEXEL. All take the
-// operand's element type.
+// channels those that fill no texel), HAS_RESIDUAL, ACTIVATION. In front of this text:
+// CONV2D_SYMBOL, and texel_image.cl or texel_buffer.cl.
 // Ids: block of texels of the output channels, block of pixels, batch and row. Neighbours in the
 // first id read the same texels of x and lines of weights.
 //

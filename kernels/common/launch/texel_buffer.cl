@@ -1,10 +1,10 @@
 // Operands of kernels on texels of 4 channels that are Nhwc buffers, each at a multiple of 16 bytes
-// (8 of halves). texel_image.cl says what the names mean; a place is the texel's number.
+// (8 of halves). texel_image.cl says what the names mean; a place is the texel's first element.
 #define READ_ONLY(type) global const type*
 #define WRITE_ONLY(type) global type*
-#define TEXEL_AT(at, row, pitch) ((row) * (pitch) + (at))
-#define READ_TEXEL(type, p, at, row) LOAD_QUAD(type, ELEMENT_AT(type, p, (at) * 4))
+#define TEXEL_AT(at, row, pitch) (((row) * (pitch) + (at)) * 4)
+#define READ_TEXEL(type, p, at, row) LOAD_QUAD(type, ELEMENT_AT(type, p, at))
 // Loads the first texel where there is none, which may be infinite, and drops it.
 #define READ_OR_ZERO(type, p, at, row) \
-  select(LOAD_QUAD(type, ELEMENT_AT(type, p, max(at, 0) * 4)), (float4)(0.0f), (int4)(at))
-#define WRITE_TEXEL(type, p, at, row, v) STORE_QUAD(type, v, ELEMENT_AT(type, p, (at) * 4))
+  select(LOAD_QUAD(type, ELEMENT_AT(type, p, max(at, 0))), (float4)(0.0f), (int4)(at))
+#define WRITE_TEXEL(type, p, at, row, v) STORE_QUAD(type, v, ELEMENT_AT(type, p, at))

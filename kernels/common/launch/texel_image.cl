@@ -2,8 +2,9 @@
 // y = n * rows held + row - first row held. texel_buffer.cl has the same names for buffers.
 //
 // READ_ONLY, WRITE_ONLY: an operand's type; TEXEL_AT turns texel `at` of row `row`, with `pitch`
-// texels in a row, into the place that the others take; READ_TEXEL; READ_OR_ZERO, which is zero
-// where the place is OUTSIDE; WRITE_TEXEL. All take the type of the operand's elements.
+// texels in a row, into the place that the others take, so that TEXEL_AT(1, 0, 0) is the step to
+// the next texel; READ_TEXEL; READ_OR_ZERO, which is zero where the place is negative; WRITE_TEXEL.
+// All take the type of the operand's elements.
 // A read without a sampler takes the place as it is, but is defined inside the image only; the
 // sampler gives zero outside.
 #define READ_ONLY(type) read_only image2d_t
