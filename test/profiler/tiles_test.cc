@@ -104,6 +104,7 @@ TEST_CASE("codlc chooses the tiles that codl-profile writes") {
     facts.machine.set(field.value, 8, Origin::Measured);
   // This limits some_tiles().
   facts.machine.set(&compiler::GpuMachine::local_kb, 34, Origin::Measured);
+  facts.machine.set(&compiler::GpuMachine::thread_registers, 255, Origin::Published);
   const kernels::GpuFacts gpu = facts.processor_facts().gpu;
   const compiler::DeviceProfile profile = test::value_of(
       compiler::parse_device_profile(tools::pretty_json(profile_json(facts, {}), 2), "box.json"));
