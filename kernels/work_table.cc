@@ -112,7 +112,7 @@ bool fits_registers(const StepShape& step, const GpuFacts& gpu) {
   int32_t tile[kMaxTileInts];
   StepWork work;
   count_work(with_tile(step, gpu, tile), {}, &work);
-  return gpu.has_registers(work.item_registers);
+  return gpu.has_registers(work.item_registers + work.address_registers);
 }
 
 TileKind tile_kind_of(const KernelInfo& kernel) {

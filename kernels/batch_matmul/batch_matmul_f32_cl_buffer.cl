@@ -9,7 +9,7 @@
 //
 // Per depth, 8 columns: 32 multiply-adds for 4 scalar loads and one of 32 bytes; 32 sums and 12
 // factors are in registers. 4 columns and 4 depths: 64 multiply-adds for 8 loads of 16 bytes; 16
-// sums and 32 factors. That is for GPUs on which a load takes its slots whatever its width, and a
+// sums and 20 factors. That is for GPUs on which a load takes its slots whatever its width, and a
 // work-item has few registers.
 #include "kernels/batch_matmul/batch_axes.cl"
 
@@ -59,11 +59,12 @@ kernel void batch_matmul_f32_cl_buffer(global const float* restrict a,
   if (is_past_grid(column_tiles, row_tiles, batch_count)) return;
   int id = get_global_id(2);
   // A tile at the lower or right edge begins further up or to the left, where there is room, and
-  // writes what is its own, from row `top` on. Few numbers are needed after the sums, because they
-  // take registers meanwhile.
+  // writes what is its own, from row `top` and column `begin` on. Few numbers are kept for after
+  // the sums, because they take registers meanwhile.
   const int first_row = max(min((int)get_global_id(1) * 4, m - 4), 0);
   const int first_column = max(min((int)get_global_id(0) * COLUMNS, n - COLUMNS), 0);
   const int top = (int)get_global_id(1) * 4 - first_row;
+  const int begin = (int)get_global_id(0) * COLUMNS - first_column;
   const int y_at = (id * m + first_row) * n + first_column;
   STEP_TO_PRODUCT(id)
   a += first_row * a_row;
@@ -115,7 +116,6 @@ kernel void batch_matmul_f32_cl_buffer(global const float* restrict a,
 #if COLUMNS == 4 && HAS_WHOLE_QUADS
     STORE_QUAD(float, sums[r], to);
 #else
-    const int begin = (int)get_global_id(0) * COLUMNS - first_column;
     const int end = min(COLUMNS, n);
 #if COLUMNS == 4
     store_between(sums[r], to, begin, end);

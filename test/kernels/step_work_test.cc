@@ -345,7 +345,7 @@ TEST_CASE("work of a product of a batch, by hand") {
   CHECK(few.work_groups == 13 * 13);
   CHECK(few.macs == 3 * 50 * 50 * 16 * 64);
   CHECK(few.moved_bytes == 3 * 50 * 50 * 64 * 8 * 4 + 3 * 197 * 197 * 4);
-  CHECK(few.item_registers == 16 + 32);
+  CHECK(few.item_registers == 16 + 16 + 4);
   CHECK(few.gathers == 0);
   CHECK(few.tile_calls == few.waves * 16);
 }
@@ -555,6 +555,7 @@ const std::pair<const char*, double StepWork::*> kCounts[] = {
     {"work_groups", &StepWork::work_groups},
     {"waves", &StepWork::waves},
     {"item_registers", &StepWork::item_registers},
+    {"address_registers", &StepWork::address_registers},
     {"group_local_bytes", &StepWork::group_local_bytes},
 };
 static_assert(sizeof(StepWork) == std::size(kCounts) * sizeof(double));

@@ -100,6 +100,9 @@ struct StepWork {
   // A work-item has so many 32-bit registers for sums, factors and what is on its way to local
   // memory; 0: so few that they do not decide how many waves a unit holds.
   double item_registers = 0;
+  // It has so many for addresses, more than kOtherItemRegisters. They matter where a work-item has
+  // few; how many waves a unit holds is counted without them.
+  double address_registers = 0;
   double group_local_bytes = 0;  // ClLaunch::local_bytes
 };
 
