@@ -35,6 +35,30 @@ GPU_KINDS = {
     "xclipse": {"max_waves": 32, "registers_kb": 256, "thread_registers": [256, "rdna_isa"], "l1_kb": 16, "l2_kb": 1024,
                 "layout": "buffer", "image_row_texels": [256, "rdna_pitch"]},
 }
+# Tiles of gemm_tile.cl, by kernel of TILED_KERNELS: percent of the issue slots in the loop over the depth that are
+# multiply-adds, and registers of a work-item; None: it spills.
+TILED_KERNELS = ("conv2d_f32_cl_tiled", "matmul_f32_cl_tiled", "batch_matmul_f32_cl_tiled")
+GPU_TILES = {
+    "adreno": {
+        (128, 64, 8, 8, 8, 1): ((54, 192), (65, 192), (42, 192)),
+        (64, 64, 16, 8, 4, 1): ((53, 192), (63, 192), (39, 192)),
+        (32, 64, 16, 4, 4, 1): ((43, 96), (49, 96), (26, 192)),
+        (32, 32, 16, 4, 4, 1): ((36, 128), (48, 128), (25, 128)),
+        (32, 32, 8, 4, 4, 1): ((29, 96), (32, 64), (20, 96)),
+        (16, 32, 16, 4, 4, 2): ((28, 96), (34, 96), (15, 128)),
+        (16, 16, 16, 4, 4, 4): ((17, 96), (21, 64), (11, 96)),
+    },
+    "mali": {
+        (64, 64, 16, 4, 4, 1): ((49, 64), (50, 64), None),
+        (32, 64, 16, 4, 4, 1): (None, (47, 64), None),
+        (32, 32, 16, 4, 4, 2): ((38, 64), (40, 64), None),
+        (32, 32, 8, 4, 4, 1): ((38, 64), (38, 64), None),
+        (16, 32, 16, 4, 4, 2): (None, (36, 64), None),
+        (16, 16, 16, 4, 4, 4): ((27, 64), (27, 64), None),
+    },
+}
+TILES = "share of the issue slots, registers and spills as compiled by Mesa 25.0.7 for Adreno 640 and Mali-G610"
+LATENCY_NS = 400
 RULE = ("Rules where nothing is published: two loads a cycle (three of cores with four pipes), 32 bytes a cycle from L2 "
         "and 10 from the last level, "
         "15 us to wake four workers; of the GPU 64 bytes a cycle from the first level of a unit, three times the "
@@ -254,7 +278,7 @@ class Profile:
                 "l2_gb_per_s": three_digits(3 * memory),
                 "last_level_gb_per_s": three_digits(memory),
                 "memory_gb_per_s": self.of_memory(0.6),
-                "latency_ns": 400,
+                "latency_ns": LATENCY_NS,
                 "launch_us": 0,
             },
             "layout": kind["layout"],
@@ -263,9 +287,37 @@ class Profile:
             "image_row_texels": self.fact(kind["image_row_texels"]),
             "facts": facts,
         }
+        if gpu["kind"] in GPU_TILES:
+            self.sources["tiles"] = TILES
+            made["tiles"] = gpu_tiles(gpu["kind"], made["machine"])
         if gpu["kind"] == "adreno":
             made["quirks"] = {"max_clock_query": "CL_DEVICE_MAX_CLOCK_FREQUENCY of Adreno says 1 MHz: the clock is the one here"}
         return made
+
+
+def gemm_local_bytes(m, n, k, slices):
+    """Returns the local memory of a tile, as gemm_local_bytes() in kernels/common/gemm/gemm_tile.h."""
+    return 4 * max(2 * (k * (m + 4) + n // 16 * (k * 16 + 16)), slices // 2 * m * n)
+
+
+def gpu_tiles(kind, machine):
+    """Returns the tiles that tiled kernels choose among on a GPU with facts `machine`: their share of a unit's rate,
+    and the groups that its registers and local memory have room for.
+    """
+    fact = {key: value["value"] if isinstance(value, dict) else value for key, value in machine.items()}
+
+    def timed(tile, percent, registers):
+        m, n, k, item_m, item_n, slices = tile
+        items = m // item_m * (n // item_n) * slices
+        residents = min(fact["registers_kb"] * 1024 / (4 * registers * items),
+                        fact["max_waves"] * fact["wave_width"] / items,
+                        fact["local_kb"] * 1024 / gemm_local_bytes(m, n, k, slices))
+        return {"tile": list(tile), "macs_per_ns": three_digits(percent / 100 * fact["ghz"] * fact["fma_per_cycle"]),
+                "step_ns": LATENCY_NS, "residents": max(1, int(residents))}
+
+    tables = {kernel: [timed(tile, *found[i]) for tile, found in GPU_TILES[kind].items() if found[i]]
+              for i, kernel in enumerate(TILED_KERNELS)}
+    return {kernel: {"gemm": table, "origin": "assumed", "source": "tiles"} for kernel, table in tables.items() if table}
 
 
 def cpu_part(factors, interval, level):
