@@ -35,14 +35,6 @@ inline constexpr int32_t kDepthwisePixels = 7;
 // 16 sums beside a row of 7 weights and an input are 48 registers of the 64 that Mali has.
 inline constexpr int32_t kDepthwiseTexelPixels = 4;
 
-// Tile numbers of the buffer kernel: the local sizes, then the channels of a work-item.
-inline constexpr uint32_t kDepthwiseTileInts = 4;
-
-constexpr bool depthwise_takes_texels(const StepShape& step) {
-  if (step.kernel->layout == Layout::Image2d) return true;
-  return step.tile_count == kDepthwiseTileInts && step.tile[3] == kChannelPad;
-}
-
 // Returns whether a work-item on texels loads each input of a row once for all taps and pixels,
 // which takes a program for the filter's width and stride: where neighbouring pixels share inputs,
 // and registers have room for a row of weights.

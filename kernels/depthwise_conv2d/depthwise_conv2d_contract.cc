@@ -18,13 +18,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (weight_bytes / sizeof(float) > static_cast<uint64_t>(kMaxElements))
     return "packed weights of at most 2^30 elements";
   if (w.bytes != weight_bytes) return "packed weights of their shape's size";
-  if (step.kernel->processor == Processor::Gpu) {
-    if (step.kernel->layout != Layout::Nhwc || step.tile_count != kDepthwiseTileInts)
-      return check_cl_tile(step);
-    if (step.tile[3] != kChannelPad && step.tile[3] != kClLanes)
-      return "4 or 16 channels in a work-item";
-    return check_cl_local_sizes(step.tile);
-  }
+  if (step.kernel->processor == Processor::Gpu) return check_cl_lanes_tile(step);
   out_needs->task_count = depthwise_conv2d_work(w, y, step.part_dim, step.part).task_count;
   return nullptr;
 }

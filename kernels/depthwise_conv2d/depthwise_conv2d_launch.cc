@@ -92,7 +92,7 @@ void depthwise_conv2d_launch(const StepShape& step, ClLaunch* out_launch) {
   const auto& params = step.params_as<DepthwiseConv2dParams>();
   out_launch->define("HAS_RESIDUAL", params.has_residual != 0 ? 1 : 0);
   out_launch->define("ACTIVATION", params.activation);
-  if (depthwise_takes_texels(step))
+  if (cl_item_lanes(step) == kChannelPad)
     launch_depthwise_texels(step, out_launch);
   else
     launch_depthwise_lanes(step, out_launch);

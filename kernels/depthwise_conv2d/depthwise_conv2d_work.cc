@@ -75,7 +75,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     return memory.finish();
   }
 
-  const bool takes_texels = depthwise_takes_texels(step);
+  const bool takes_texels = cl_item_lanes(step) == kChannelPad;
   const double item_pixels = takes_texels ? kDepthwiseTexelPixels : kDepthwisePixels;
   const double item_lanes = takes_texels ? kChannelPad : kClLanes;
   const double items =
@@ -107,12 +107,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 // A work-item on 16 channels has its sums, a weight, and an input of each pixel on its way. The
 // texels take a fifth of that.
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
-  constexpr int32_t kLanesRegisters = (2 * kDepthwisePixels + 1) * kClLanes;
-  const bool has_room = gpu.thread_registers == 0 || gpu.thread_registers >= kLanesRegisters;
-  if (step.kernel->layout == Layout::Image2d || has_room) return 0;
-  for (int32_t i = 0; i < 3; ++i) out_tile[i] = kClGridItems;
-  out_tile[3] = kChannelPad;
-  return kDepthwiseTileInts;
+  return choose_cl_lanes(step, gpu, (2 * kDepthwisePixels + 1) * kClLanes,
+                         {kClGridItems, kClGridItems, kClGridItems}, out_tile);
 }
 
 }  // namespace

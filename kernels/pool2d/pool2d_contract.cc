@@ -22,7 +22,7 @@ const char* check_axis(int32_t out_extent, int32_t in_extent, int32_t kernel, in
 }
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
-  if (const char* expected = check_operands(step, 2, 2)) return expected;
+  if (const char* expected = check_operands(step, 2, 2, check_cl_lanes_tile)) return expected;
   const auto& params = step.params_as<Pool2dParams>();
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();

@@ -58,7 +58,8 @@ void pool2d_launch(const StepShape& step, ClLaunch* out_launch) {
     return;
   }
   const ChunksArgs chunks = set_chunks(step, out_launch);
-  if (is_split) split_taps(static_cast<uint64_t>(chunks.item_count), 1, 1, kClLanes, out_launch);
+  if (is_split)
+    split_taps(static_cast<uint64_t>(chunks.item_count), 1, 1, cl_item_lanes(step), out_launch);
   out_launch->add(Pool2dBufferArgs{.chunks = chunks,
                                    .in_h = x.dims[2],
                                    .in_w = x.dims[3],

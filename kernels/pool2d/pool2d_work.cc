@@ -69,8 +69,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   } else {
     const double items = pool2d_is_split(params) ? kPool2dTapSplit : 1;
     out->tile_calls = out->waves * std::ceil(double{1} * params.kernel_h * params.kernel_w / items);
-    const double lanes = y.layout == Layout::Image2d ? kChannelPad : kClLanes;
-    out->item_registers = 2 * lanes;
+    out->item_registers = 2 * cl_item_lanes(step);
   }
   WorkMemory memory(step, machine, out);
   memory.read_channels(read_bytes);
@@ -85,6 +84,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kWork;
-const OpWork kWork = {KernelFamily::Window, work};
+const OpWork kWork = {KernelFamily::Window, work, choose_chunk_lanes};
 
 }  // namespace codl::kernels::pool2d

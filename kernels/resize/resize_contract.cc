@@ -38,7 +38,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const auto& params = step.params_as<ResizeParams>();
   const bool has_scales = params.has_scales != 0;
   const uint32_t count = 2 + (has_scales ? 1 : 0) + (params.has_roi != 0 ? 1 : 0);
-  if (const char* expected = check_operands(step, count, count)) return expected;
+  if (const char* expected = check_operands(step, count, count, check_cl_lanes_tile))
+    return expected;
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   if (!is_member(params)) return "members of Resize";

@@ -273,8 +273,13 @@ TEST_CASE("other OpenCL kernels make of infinities what the reference makes", "[
   check_operators(false, kSpecialInfinities);
 }
 
-// The tile is that of GPUs whose work-items have few registers.
-TEST_CASE("depthwise convolutions on texels of buffers", "[opencl][convolution]") {
+// The tiles are those of GPUs whose work-items have few registers.
+TEST_CASE("pools and resizes on quads of buffers", "[opencl]") {
+  for (OpKind op : {OpKind::Pool2d, OpKind::Resize})
+    for (const Special& special : {kNotSpecial, kSpecialNan})
+      check_rows(op, cases_of(op), {32, 1, 1, 4}, "_cl_buffer", special);
+}
+TEST_CASE("depthwise convolutions on quads of buffers", "[opencl][convolution]") {
   const std::vector<int32_t> tile = {4, 4, 4, 4};
   const std::vector<KernelCase> cases = cases_of(OpKind::DepthwiseConv2d);
   for (const Special& special : {kNotSpecial, kSpecialNan, kSpecialInfinities})

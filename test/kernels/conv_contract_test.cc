@@ -415,7 +415,7 @@ TEST_CASE("depthwise_conv2d refuses what conv2d refuses and unequal channels") {
   CHECK(check_channels(16, 64) == "ok");
   CHECK(check_channels(4, 1025) == "local sizes of 1 to 1024");
   for (int32_t bad : {INT32_MIN, -4, 0, 1, 8, 32})
-    CHECK(check_channels(bad, 64) == "4 or 16 channels in a work-item");
+    CHECK(check_channels(bad, 64) == "4 or 16 channels in a work-item on a buffer");
   CHECK(check_depthwise([](Conv& c, P&) {
           c.symbol = "depthwise_conv2d_f32_cl_buffer";
           c.tile = {32, 1, 1, 4, 4};

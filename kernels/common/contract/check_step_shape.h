@@ -48,11 +48,11 @@ constexpr const char* check_unpacked(const StepShape& step, uint32_t min_count,
   return nullptr;
 }
 
-// Does the same for a kernel whose tile is the local size at most.
-constexpr const char* check_operands(const StepShape& step, uint32_t min_count,
-                                     uint32_t max_count) {
+// Does the same, and checks the tile, of a GPU kernel with `check_tile`: the local size at most.
+constexpr const char* check_operands(const StepShape& step, uint32_t min_count, uint32_t max_count,
+                                     const char* (*check_tile)(const StepShape&) = check_cl_tile) {
   if (const char* expected = check_unpacked(step, min_count, max_count)) return expected;
-  if (step.kernel->processor == Processor::Gpu) return check_cl_tile(step);
+  if (step.kernel->processor == Processor::Gpu) return check_tile(step);
   return step.tile_count == 0 ? nullptr : "no tile for a CPU kernel";
 }
 

@@ -44,6 +44,24 @@ constexpr const char* check_cl_tile(const StepShape& step) {
   return check_cl_local_sizes(step.tile);
 }
 
+// A buffer kernel that computes 16 channels a work-item, or a quad of 4 where work-items have few
+// registers, has a tile of these numbers, too: the local sizes, then the channels.
+inline constexpr uint32_t kClLanesTileInts = 4;
+
+constexpr const char* check_cl_lanes_tile(const StepShape& step) {
+  if (step.tile_count != kClLanesTileInts) return check_cl_tile(step);
+  if (step.kernel->layout != Layout::Nhwc ||
+      (step.tile[3] != kChannelPad && step.tile[3] != kClLanes))
+    return "4 or 16 channels in a work-item on a buffer";
+  return check_cl_local_sizes(step.tile);
+}
+
+// Returns the channels of a work-item: 4 on images.
+constexpr int32_t cl_item_lanes(const StepShape& step) {
+  if (step.kernel->layout == Layout::Image2d) return kChannelPad;
+  return step.tile_count == kClLanesTileInts ? step.tile[3] : kClLanes;
+}
+
 // Structs of the lists of arguments, to be filled by name and given to ClLaunch::add().
 #define CODL_ARG_MEMBER(type, name) type name;
 #define CODL_ARG_GROUP(Group, name) Group##Args name;
@@ -248,12 +266,14 @@ inline NhwcOutputArgs nhwc_output(const StepShape& step) {
           .pixel_stride = strides.pixel};
 }
 
-// Launches one work-item per pixel and chunk of 16 channels of the part of an Nhwc y.
+// Launches one work-item per pixel and chunk of LANES channels, a define, of the part of an Nhwc y.
 inline ChunksArgs set_chunks(const StepShape& step, ClLaunch* out) {
   const OperandShape& y = step.output();
   const Range rows = rows_of_part(step.part_dim, step.part, y);
   const ClChannels channels = cl_channels(step);
-  const int64_t chunks = ceil_div(channels.stored_count, kClLanes);
+  const int32_t lanes = cl_item_lanes(step);
+  const int64_t chunks = ceil_div(channels.stored_count, lanes);
+  out->define("LANES", lanes);
   return {.item_count = set_line(step, chunks * y.dims[3] * rows.count() * y.dims[0], out),
           .chunks = static_cast<int32_t>(chunks),
           .first_channel = channels.begin,

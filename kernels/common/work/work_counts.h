@@ -30,6 +30,27 @@ constexpr double vector_channels(double channels, double lanes) {
 }
 constexpr bool is_cpu(const StepShape& step) { return step.kernel->processor == Processor::Cpu; }
 
+// ---- tiles --------------------------------------------------------------------------------------
+
+// For OpWork::choose_tile of a kernel with check_cl_lanes_tile(), whose work-items on 16 channels
+// have so many registers. It takes 4 channels, in groups of `local`, where there are fewer.
+constexpr uint32_t choose_cl_lanes(const StepShape& step, const GpuFacts& gpu, int32_t registers,
+                                   const int32_t (&local)[3], int32_t* out_tile) {
+  const bool has_room = gpu.thread_registers == 0 || gpu.thread_registers >= registers;
+  if (step.kernel->layout != Layout::Nhwc || has_room) return 0;
+  for (int32_t i = 0; i < 3; ++i) out_tile[i] = local[i];
+  out_tile[3] = kChannelPad;
+  return kClLanesTileInts;
+}
+
+// Chooses for a kernel on chunks. A chunk's result, what it is made of, and the pieces in which
+// load_lanes() loads that are at most five chunks. (Two of a pool spill 64 registers, compiled by
+// Mesa 25.0.7 for Mali G610.)
+constexpr uint32_t choose_chunk_lanes(const StepShape& step, const GpuFacts& gpu,
+                                      int32_t* out_tile) {
+  return choose_cl_lanes(step, gpu, 5 * kClLanes, {kClLineItems, 1, 1}, out_tile);
+}
+
 // ---- memory -------------------------------------------------------------------------------------
 
 // Counts the bytes of one step, as they are found going through its loops.
