@@ -1,5 +1,6 @@
 #include "kernels/pool2d/pool2d.h"
 
+#include "kernels/work_table.h"
 #include "test/kernels/step_for_tests.h"
 #include "test/support/catch.h"
 
@@ -26,6 +27,27 @@ std::string check_edited(Edit edit) {
   Pool2dParams params = small_params();
   edit(params);
   return check_params(params);
+}
+
+TEST_CASE("pool2d takes quads where a work-item has few registers") {
+  const Pool2dParams params = small_params();
+  StepForTest step = {"pool2d_f32_cl_buffer", &params, {nhwc({1, 5, 9, 9}), nhwc({1, 5, 5, 5})}};
+  std::vector<int32_t> tile(kMaxTileInts);
+  for (int32_t registers : {0, 192})
+    CHECK(choose_tile(step.shape(), {.thread_registers = registers}, tile.data()) == 0);
+  tile.resize(choose_tile(step.shape(), {.thread_registers = 64}, tile.data()));
+  CHECK(tile == std::vector<int32_t>{32, 1, 1, 4});
+  step.tile = tile;
+  CHECK(check(step) == "ok");
+  CHECK(work_of(step).item_registers == 2 * 4);
+  for (int32_t bad : {INT32_MIN, 0, 8, INT32_MAX}) {
+    step.tile[3] = bad;
+    CHECK(check(step) == "4 or 16 channels in a work-item on a buffer");
+  }
+  const StepForTest on_image = {
+      "pool2d_f32_cl_image", &params, {image({1, 5, 9, 9}), image({1, 5, 5, 5})},
+      SplitDim::None,        {},      tile};
+  CHECK(check(on_image) == "4 or 16 channels in a work-item on a buffer");
 }
 
 TEST_CASE("pool2d takes a padded window and refuses parameters that miss the map") {
