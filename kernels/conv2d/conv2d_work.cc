@@ -42,13 +42,22 @@ constexpr WinogradGroup fastest_winograd_group(const OperandShape& y, const GpuF
   return group;
 }
 
+// Returns the pixels of the buffer kernel's work-items on a GPU. Where a tap reaches outside, sums
+// are kept twice, and little else is.
+int32_t largest_buffer_pixels(const GpuFacts& gpu) {
+  for (const int32_t pixels : {kConv2dBufferPixels, 4})
+    if (gpu.thread_registers == 0 || conv2d_buffer_registers(2 * pixels, 1) <= gpu.thread_registers)
+      return pixels;
+  return 1;
+}
+
 // Returns the tile whose work-items take the fewest issue slots for an input texel. Besides its
-// multiply-adds an item takes about 45 for loads, addresses and waits, whatever its tile (compiled
-// by Mesa 25.0.7: 40 to 69 on Adreno 640, 30 to 45 on Mali G610). The result does not depend on the
+// multiply-adds an item takes about 50 for loads, addresses and waits, whatever its tile (compiled
+// by Mesa 25.0.7: 39 to 71 on Adreno 640, 49 to 57 on Mali G610). The result does not depend on the
 // tile.
 Conv2dTexelTile fastest_texel_tile(const StepShape& step, const GpuFacts& gpu) {
   constexpr Conv2dTexelTile kTiles[] = {{4, 2}, {3, 2}, {2, 2}, {4, 1}, {2, 1}};
-  constexpr int64_t kOtherSlots = 45;
+  constexpr int64_t kOtherSlots = 50;
   const Conv2dTexelGrid grid = conv2d_texel_grid(step);
   Conv2dTexelTile best;
   int64_t least_slots = INT64_MAX;
@@ -68,7 +77,6 @@ Conv2dTexelTile fastest_texel_tile(const StepShape& step, const GpuFacts& gpu) {
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
   const auto& params = step.params_as<Conv2dParams>();
   const OperandShape& y = step.output();
-  const auto sizes = static_cast<int32_t>(kClGridItems);
   switch (step.kernel->algorithm) {
     case Algorithm::Tiled:
       return write_gemm_tile(
@@ -82,9 +90,11 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
           out_tile);
     }
     case Algorithm::Texels: {
-      if (gpu.thread_registers == 0) return 0;
+      // A GPU with registers for the buffer kernel's sums has many units, which small items fill.
+      if (largest_buffer_pixels(gpu) == kConv2dBufferPixels) return 0;
       const Conv2dTexelTile tile = fastest_texel_tile(step, gpu);
-      return write_tile({sizes, sizes, sizes, tile.pixels, tile.texels}, out_tile);
+      const auto items = static_cast<int32_t>(kClGridItems);
+      return write_tile({items, items, items, tile.pixels, tile.texels}, out_tile);
     }
     default:
       break;
@@ -104,14 +114,9 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
     return write_tile({2, 1, 1, kConv2dBufferPixels, takes_two ? 2 : 1}, out_tile);
   }
   if (step.kernel->algorithm == Algorithm::WinogradItem) return 0;
-  if (gpu.thread_registers == 0) return 0;
-  // Where a tap reaches outside, sums are kept twice, and little else is.
-  for (const int32_t pixels : {kConv2dBufferPixels, 4, 1}) {
-    if (pixels > 1 && conv2d_buffer_registers(2 * pixels, 1) > gpu.thread_registers) continue;
-    if (pixels == kConv2dBufferPixels) return 0;
-    return write_tile({static_cast<int32_t>(kClLineItems), 1, 1, pixels, 1}, out_tile);
-  }
-  return 0;
+  const int32_t pixels = largest_buffer_pixels(gpu);
+  if (pixels == kConv2dBufferPixels) return 0;
+  return write_tile({static_cast<int32_t>(kClLineItems), 1, 1, pixels, 1}, out_tile);
 }
 
 // ---- StepWork ---------------------------------------------------------------------------------

@@ -591,6 +591,7 @@ TEST_CASE("tiles are chosen for the GPU, and pass") {
     return choose("conv2d_f32_cl_quad", channels, {.thread_registers = registers});
   };
   CHECK(texels(64, 0).empty());
+  CHECK(texels(64, 255).empty());
   // A row has 9 pixels.
   CHECK(texels(64, 192) == std::vector<int32_t>{4, 4, 4, 3, 2});
   CHECK(texels(64, 64) == std::vector<int32_t>{4, 4, 4, 3, 2});
