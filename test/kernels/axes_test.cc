@@ -292,6 +292,26 @@ TEST_CASE("what BatchMatMul refuses") {
   }
 }
 
+TEST_CASE("a tile of the buffer kernel of BatchMatMul has local sizes, and 4 or 8 columns") {
+  const BatchMatMulParams params;
+  const auto with_tile = [&](std::vector<int32_t> tile) {
+    return check({"batch_matmul_f32_cl_buffer",
+                  &params,
+                  {plain({2, 3}), plain({3, 5}), plain({2, 5})},
+                  SplitDim::None,
+                  {},
+                  std::move(tile)});
+  };
+  for (const int32_t columns : {4, 8}) CHECK(with_tile({4, 4, 4, columns}) == "ok");
+  CHECK(with_tile({32, 2, 1}) == "ok");
+  for (const int32_t columns : {INT32_MIN, -4, 0, 1, 5, 16, INT32_MAX})
+    CHECK(with_tile({4, 4, 4, columns}) == "4 or 8 columns of a work-item");
+  CHECK(with_tile({0, 4, 4, 4}) == "local sizes of 1 to 1024");
+  CHECK(with_tile({1024, 1024, 1, 8}) == "at most 1024 work-items in a group");
+  for (const auto& tile : {std::vector<int32_t>{4}, {4, 4, 4, 4, 4}})
+    CHECK(with_tile(tile) == "no tile, or the three local sizes, for a GPU kernel");
+}
+
 TEST_CASE("a product is many tasks if it is long") {
   const BatchMatMulParams params;
   const auto tasks = [&](OperandShape a, OperandShape b, OperandShape y) {
