@@ -18,7 +18,8 @@ KernelFamily family_of(const KernelInfo& kernel);
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile);
 
 // Returns whether a work-group of the GPU step, with its tile or the one that is chosen, has room
-// on such a GPU: work-items, local memory, and registers where no tile would do. The step has passed check_step().
+// on such a GPU: for its work-items and its local memory, and, of kernels that spill registers with
+// every tile, for those. The step has passed check_step().
 bool has_room_for_group(const StepShape& step, const GpuFacts& gpu);
 
 // Returns whether a work-item of the GPU step, with its tile or the one that is chosen, keeps its
@@ -30,8 +31,8 @@ TileKind tile_kind_of(const KernelInfo& kernel);
 
 // Returns whether the kernel is for an OpenCL device made of CPU cores only. There a work-item has
 // kilobytes of private memory, which the cores keep in their caches, and for which a GPU would take
-// memory for every item that may run; or it adds vectors of 16 lanes in groups of 16 work-items,
-// where a GPU's neighbours should read neighbouring bytes (MatMul: gemv and tiles do).
+// memory for every item that may run. Or each work-item reads vectors of 16 lanes of its own, where
+// neighbours on a GPU should read neighbouring bytes, as MatMul's other kernels do.
 bool is_for_processors(const KernelInfo& kernel);
 
 }  // namespace codl::kernels

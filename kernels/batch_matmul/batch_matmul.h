@@ -114,8 +114,8 @@ constexpr int64_t packed_a_elements(const BatchMatMulWork& work) {
 
 // ---- the buffer kernel ----
 
-// A work-item has 4 rows and 8 columns, or 4 columns with 4 depths a load. Tile numbers are the
-// local sizes, and with 4 of them the columns.
+// A work-item computes 4 rows of 8 columns, or of 4, which may load 4 depths at once. There are no
+// tile numbers, or the local sizes, or those and the columns.
 inline constexpr int32_t kBatchMatMulItemRows = 4;
 inline constexpr int32_t kBatchMatMulItemColumns = 8;
 inline constexpr int32_t kBatchMatMulFewColumns = 4;

@@ -15,11 +15,11 @@
 // passes by.
 //
 // Per input channel: PANELS * PIXELS * 16 multiply-adds for PANELS loads of 64 bytes and PIXELS of
-// 4: 14 a load with 7 pixels and 1 panel, 25 with 2 panels. Registers: PANELS * PIXELS sums and one
-// row of weights of 16 floats each, and a float of x: 129 floats, 241 with 2 panels.
+// 4: 14 a load with 7 pixels and 1 panel, 25 with 2 panels. conv2d_buffer_registers() counts the
+// registers.
 // Padding costs nothing in the innermost loop: a tap that reaches outside for some pixels runs on
-// all of them at a clamped address, and those pixels take their old sums back afterwards. (Not a
-// product with zero: what lies at the clamped address may be infinite.)
+// all of them at a clamped address, and those pixels take back a copy of their sums afterwards.
+// (Not a product with zero: what lies at the clamped address may be infinite.)
 #if FEW_CHANNELS
 #define EACH_CHANNEL(c) _Pragma("unroll") for (int c = 0; c < FEW_CHANNELS; ++c)
 #else

@@ -6,9 +6,9 @@
 //   w     buffer [panel][kernel_h][kernel_w][group_in_c][16], ceil(group_out_c / 16) panels a group
 //   bias  buffer [round_up(out_c, 16)]
 //
-// Defines: PIXELS, TEXELS (1, 2 or 4), HAS_GROUPS (more than one), LAST_CHANNELS (of a group's input
-// channels those that fill no texel), HAS_RESIDUAL, ACTIVATION. In front of this text:
-// CONV2D_SYMBOL, and texel_image.cl or texel_buffer.cl.
+// Defines: PIXELS (1 to 4), TEXELS (1 or 2), HAS_GROUPS (more than one), LAST_CHANNELS (input
+// channels of a group in a last texel that is not full, 0 if all are), HAS_RESIDUAL, ACTIVATION. In
+// front of this text: CONV2D_SYMBOL, and texel_image.cl or texel_buffer.cl.
 // Ids: block of texels of the output channels, block of pixels, batch and row. Neighbours in the
 // first id read the same texels of x and lines of weights.
 //
@@ -17,7 +17,7 @@
 // Padding: rows outside are skipped before the loops. A tap that reaches outside for some pixel
 // takes a loop of its own, in which those pixels read zeros; no other tap tests anything. Columns
 // outside get a negative place, because in an image a column beyond the row is a texel of another
-// one. Pixels past out_w read what the last one reads, which is nobody's padding.
+// one. Pixels past out_w read what the last one reads, so no tap reaches outside for them alone.
 // A Mali has 64 registers, which 3 pixels times 2 texels fill: each number that lives through the
 // loops without need costs a spill.
 kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
@@ -48,7 +48,7 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
   global const float* w_tap =
       w + panel * kernel_h * kernel_w * group_in_c * 16 + group_channel % 16;
 
-// Adds what one of the four channels in v is worth.
+// Adds the products of channel c of a texel, which is lane `lane` of v.
 #define ADD_CHANNEL(c, lane)                                                                     \
   _Pragma("unroll") for (int b = 0; b < TEXELS; ++b) {                                           \
     const float4 weights = vload4(4 * c + b, w_tap);                                             \

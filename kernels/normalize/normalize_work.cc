@@ -79,7 +79,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     // Pieces that are held are all loaded at once, in one pass.
     if (items.held > 0) out->moved_bytes -= x_bytes;
     out->tile_calls = out->waves * (items.held > 0 ? 1 : 2 * std::ceil(pieces / items.rows()));
-    out->item_registers = 2 * items.held * items.width;  // and scale or bias
+    out->item_registers = 2 * items.held * items.width;  // x, and scale or bias
   }
   add_curve(activation, elements, machine, out);
   // Limits are in the loop that writes columns; a CPU kernel else activates what it has written.

@@ -2,9 +2,10 @@
 //
 // Defines: IS_MAX; COUNT_INCLUDE_PAD; TAP_SPLIT, work-items that share one output; ADDS_CHANNELS,
 // y has channels behind those of x, which are zero: whole chunks.
-// One output is one pixel times LANES channels; channels first (neighbours in memory), then columns,
-// rows, batch. With TAP_SPLIT > 1, for large windows, item s of a group takes taps s, s + TAP_SPLIT
-// ... and the first joins their results in order: the result does not depend on timing.
+// One output is one pixel times LANES channels; channels first (neighbours in memory), then
+// columns, rows, batch. With TAP_SPLIT > 1, for large windows, item s of a group takes taps s,
+// s + TAP_SPLIT ... and the first joins their results in order: the result does not depend on
+// timing.
 // Taps outside the map do not count; COUNT_INCLUDE_PAD: they do in the divisor, up to the padding.
 #include "kernels/pool2d/pool_window.cl"
 

@@ -1,9 +1,9 @@
 // Sets y to a sum or an extreme over some axes of x, Plain buffers.
 //
-// Defines: KEPT, REDUCED, axes of either kind; ITEMS, work-items that share the elements of an output, a power of two; OUTPUTS,
-// neighbouring outputs of a group (ITEMS 1: set_line()); IS_MAX: not added, compared; ELEMENT: 0 an
-// element as it is, 1 its magnitude, 2 its square, 3 with the other sign; IS_ROOT: y is the root.
-// The reduced axes have `count` elements.
+// Defines: KEPT, REDUCED, axes of either kind; ITEMS, work-items that share the elements of an
+// output, a power of two; OUTPUTS, neighbouring outputs of a group (ITEMS 1: set_line()); IS_MAX:
+// not added, compared; ELEMENT: 0 an element as it is, 1 its magnitude, 2 its square, 3 with the
+// other sign; IS_ROOT: y is the root. The reduced axes have `count` elements.
 #if IS_MAX
 #define JOIN(a, b) LARGER(a, b)
 #define NOTHING (-INFINITY)

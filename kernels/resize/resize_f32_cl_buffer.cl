@@ -1,6 +1,7 @@
 // Resizes maps along rows and columns, Nhwc buffers.
 //
-// One work-item is one output pixel times LANES channels; channels first, then columns, rows, batch.
+// One work-item is one output pixel times LANES channels; channels first, then columns, rows,
+// batch.
 #include "kernels/resize/resize_map.cl"
 
 kernel void resize_f32_cl_buffer(global const TYPE_0* restrict x,

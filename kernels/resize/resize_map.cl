@@ -1,9 +1,10 @@
-// Finds where an output of Resize lies in its input: ResizeLine of resize.h, in integers, each
-// number in two halves: so every processor finds the same elements.
+// Finds where an output of Resize lies in its input: ResizeLine of resize.h. Positions are
+// integers, so that every processor finds the same elements; arguments of 64 bits come in two
+// halves.
 //
 // Defines: IS_NEAREST; ROUNDING_H, ROUNDING_W, of Nearest: 0 prefers the floor, 1 the ceiling,
 // 2 floor, 3 ceil; IS_ROUNDED: some position is rounded to f32; IS_SHORT: no number needs more than
-// 32 bits. (A GPU divides 64 bits in hundreds of instructions.)
+// 32 bits, and none is rounded. (A GPU divides 64 bits in hundreds of instructions.)
 #if IS_SHORT
 typedef int Number;
 #define halves(low, high) (low)

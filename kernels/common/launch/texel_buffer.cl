@@ -4,7 +4,7 @@
 #define WRITE_ONLY(type) global type*
 #define TEXEL_AT(at, row, pitch) (((row) * (pitch) + (at)) * 4)
 #define READ_TEXEL(type, p, at, row) LOAD_QUAD(type, ELEMENT_AT(type, p, at))
-// Loads the first texel where there is none, which may be infinite, and drops it.
+// Where there is none it loads the buffer's first texel, which may be infinite, and drops it.
 #define READ_OR_ZERO(type, p, at, row) \
   select(LOAD_QUAD(type, ELEMENT_AT(type, p, max(at, 0))), (float4)(0.0f), (int4)(at))
 #define WRITE_TEXEL(type, p, at, row, v) STORE_QUAD(type, v, ELEMENT_AT(type, p, at))
