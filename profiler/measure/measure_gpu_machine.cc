@@ -50,15 +50,16 @@ __kernel void read(__global const float4* restrict in, int is_near, int step, in
 }
 )";
 
-// OpenCL has no query for the registers of a work-item, so they come from what makers and drivers
-// publish, by a part of the device's name or vendor: CUDA's compute capabilities since 3.5, the
-// full registers r0 to r47 of four in Mesa's ir3, and Arm's guide for OpenCL (101574, section 9.6).
-// Returns 0 for other devices.
+// Returns what makers and drivers publish, 0 for other devices: OpenCL has no query for the
+// registers of a work-item. The first entry counts that is a part of the device's vendor and name.
+// Sources: CUDA's compute capabilities since 3.5; Mesa's ir3, which has full registers r0 to r47 of
+// four floats; Arm's guide to OpenCL on Bifrost and Valhall (101574, section 9.6). Mali-T GPUs are
+// older than those.
 double thread_registers(const MeasuredGpu& processor) {
   constexpr struct {
     const char* name;
     double registers;
-  } kKnown[] = {{"NVIDIA", 255}, {"Adreno", 192}, {"Mali", 64}};
+  } kKnown[] = {{"NVIDIA", 255}, {"Adreno", 192}, {"Mali-T", 0}, {"Mali", 64}};
   const std::string names = processor.info(CL_DEVICE_VENDOR) + ' ' + processor.info(CL_DEVICE_NAME);
   for (const auto& known : kKnown)
     if (names.find(known.name) != std::string::npos) return known.registers;
