@@ -84,9 +84,9 @@ bool read_timed_tile(const JsonValue& json, double most_macs_per_ns, const kerne
   const int64_t registers = kernels::gemm_item_registers(tile);
   if (gpu.has_registers(static_cast<double>(registers))) return true;
   json.member("tile").expected(
-      llvm::formatv("at most gpu.machine.thread_registers, {0}, with {1} registers besides the {2} "
-                    "for sums and factors",
-                    gpu.thread_registers, kernels::kOtherItemRegisters, registers)
+      llvm::formatv("a tile whose {0} registers for sums and factors, and {1} others, fit "
+                    "gpu.machine.thread_registers, {2}",
+                    registers, kernels::kOtherItemRegisters, gpu.thread_registers)
           .str());
   return false;
 }

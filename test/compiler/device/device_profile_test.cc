@@ -572,8 +572,8 @@ TEST_CASE("tiles that no kernel could be launched with are refused with the plac
   CHECK(error_of(with_gemm("[64, 64, 16, 8, 4, 2]")).empty());
   CHECK(error_of(with_gemm("[64, 64, 16, 8, 8, 1]")) ==
         table +
-            "/tile: expected at most gpu.machine.thread_registers, 96, with 16 registers besides "
-            "the 112 for sums and factors, found an array");
+            "/tile: expected a tile whose 112 registers for sums and factors, and 16 others, fit "
+            "gpu.machine.thread_registers, 96, found an array");
   CHECK(error_of(with_gemm("[64, 64, 32, 8, 4, 3]")) ==
         table + "/tile: expected slices that divide the depth of a step, found an array");
   CHECK(error_of(with_gemm("[64, 64, 32, 8, 4]")) ==
