@@ -40,8 +40,8 @@ llvm::Expected<Schedule> make_schedule(const ir::Graph& graph, const PartitionPl
 // names both steps.
 llvm::Error check_races(const ir::Graph& graph, const Schedule& schedule);
 
-// Checks, without knowing how kernels and tiles were chosen, that no work-group has more work-items
-// or local memory than the device allows. The Internal error names the step.
+// Checks, without knowing how kernels and tiles were chosen, that work-groups have room on the
+// device: has_room_for_group() of kernels/work_table.h. The Internal error names the step.
 llvm::Error check_work_groups(const Variant& variant, const DeviceProfile& profile);
 
 // Prints lines like "12 gpu conv2d_f32_cl_image rows[0,78) of 112 in=t4 out=t7 waits=[9]
