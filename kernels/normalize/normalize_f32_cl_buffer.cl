@@ -24,6 +24,7 @@ static inline int4 offsets_of(int at, const int axes, int4 axis0, int4 axis1, in
 
 #define SUM float
 #define ROW_STEP COLUMNS
+#include "kernels/common/launch/local_item.cl"
 #include "kernels/normalize/normalize_sums.cl"
 
 #define AXIS(a) (int4)(a##_extent, a##_x, a##_scale, a##_bias)
@@ -63,7 +64,7 @@ kernel void normalize_f32_cl_buffer(global const TYPE_0* restrict x,
 #endif
                                     global TYPE_Y* restrict y PARAMS(NormalizeBuffer)) {
   local float partial[GROUP_ITEMS];
-  const int item = get_local_id(0);
+  const int item = (int)local_item();
   const int rows = 1 << row_bits;
   // In offsets and strides the first number is the axis' extent, which means nothing in a sum.
   const int4 lane_step = (int4)(0, 1, lane_scale, lane_bias);

@@ -7,6 +7,8 @@
 // elements are neighbours, inner is 1. `pad` elements behind a run become zero, and so does a run
 // of pad lanes: one whose lane in the pixel is not below `channels`.
 #if ITEMS > 1
+#include "kernels/common/launch/local_item.cl"
+
 #define JOIN_ITEMS(v, join)                                      \
   *own = v;                                                      \
   barrier(CLK_LOCAL_MEM_FENCE);                                  \
@@ -39,8 +41,8 @@ kernel void softmax_f32_cl_buffer(global const TYPE_0* restrict x,
                                   global TYPE_Y* restrict y PARAMS(SoftmaxBuffer)) {
 #if ITEMS > 1
   local float partial[GROUP_ITEMS];
-  const int item = (int)get_local_id(0) % ITEMS;
-  local float* const own = partial + (int)get_local_id(0);
+  const int item = (int)local_item() % ITEMS;
+  local float* const own = partial + local_item();
   // Items behind the last run have no elements; they still meet the others at the barriers.
   const int run = (int)get_global_id(0) / ITEMS;
   const int count = run < item_count ? axis : 0;
