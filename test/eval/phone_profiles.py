@@ -268,7 +268,7 @@ class Profile:
                 "ghz": self.fact(gpu["mhz"], ghz),
                 "fma_per_cycle": self.fact(gpu["alus"], round(gpu["alus"][0] / gpu["units"][0], 1)),
                 **{key: self.fact(gpu[key]) if key in gpu else kind[key] for key in ("max_waves", "registers_kb")},
-                "thread_registers": self.fact(kind["thread_registers"]),
+                "thread_registers": self.fact(gpu.get("thread_registers", kind["thread_registers"])),
                 "local_kb": self.fact(gpu["local_kb"]),
                 "l1_kb": kind["l1_kb"],
                 "texture_kb": 0,
