@@ -13,7 +13,7 @@ kernel void pool2d_f32_cl_buffer(global const TYPE_0* restrict x,
                                  global TYPE_Y* restrict y PARAMS(Pool2dBuffer)) {
 #if TAP_SPLIT > 1
   // There is one group per output and no group too many: no item may leave before the barrier.
-  local CHUNK partial[TAP_SPLIT];
+  local CHUNK_FLOATS partial[TAP_SPLIT];
   int id = get_group_id(0);
 #else
   int id = get_global_id(0);
@@ -34,7 +34,7 @@ kernel void pool2d_f32_cl_buffer(global const TYPE_0* restrict x,
 
   const int held_row0 = in_row0 - x_row_begin;
   global const TYPE_0* const x_map = x + x_offset + n * x_batch_stride + channel;
-  CHUNK result = (CHUNK)(NOTHING);
+  CHUNK_FLOATS result = (CHUNK_FLOATS)(NOTHING);
 #if TAP_SPLIT > 1
   const int split = get_local_id(0);
   const int tap_count = TAP_ROWS(i1 - i0) * (j1 - j0);

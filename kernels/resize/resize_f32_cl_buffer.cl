@@ -21,17 +21,18 @@ kernel void resize_f32_cl_buffer(global const TYPE_0* restrict x,
 #if IS_NEAREST
   const int h = nearest_of(at_h, in_h, ROUNDING_H) - x_row_begin;
   const int w = nearest_of(at_w, in_w, ROUNDING_W);
-  const CHUNK result = LOAD_CHUNK(TYPE_0, x_map + h * x_row_stride + w * x_pixel_stride, lanes);
+  const CHUNK_FLOATS result =
+      LOAD_CHUNK(TYPE_0, x_map + h * x_row_stride + w * x_pixel_stride, lanes);
 #else
   float bottom_weight;
   float right_weight;
   const int2 h = (pair_of(at_h, in_h, &bottom_weight) - x_row_begin) * x_row_stride;
   const int2 w = pair_of(at_w, in_w, &right_weight) * x_pixel_stride;
-  const CHUNK top_left = LOAD_CHUNK(TYPE_0, x_map + h.x + w.x, lanes);
-  const CHUNK top_right = LOAD_CHUNK(TYPE_0, x_map + h.x + w.y, lanes);
-  const CHUNK bottom_left = LOAD_CHUNK(TYPE_0, x_map + h.y + w.x, lanes);
-  const CHUNK bottom_right = LOAD_CHUNK(TYPE_0, x_map + h.y + w.y, lanes);
-  MIX_CORNERS(CHUNK)
+  const CHUNK_FLOATS top_left = LOAD_CHUNK(TYPE_0, x_map + h.x + w.x, lanes);
+  const CHUNK_FLOATS top_right = LOAD_CHUNK(TYPE_0, x_map + h.x + w.y, lanes);
+  const CHUNK_FLOATS bottom_left = LOAD_CHUNK(TYPE_0, x_map + h.y + w.x, lanes);
+  const CHUNK_FLOATS bottom_right = LOAD_CHUNK(TYPE_0, x_map + h.y + w.y, lanes);
+  MIX_CORNERS(CHUNK_FLOATS)
 #endif
   STORE_CHUNK(
       TYPE_Y, result,

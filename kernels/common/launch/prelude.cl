@@ -239,11 +239,11 @@ static inline void store_lanes4(float4 v, global float* p, int count) {
 // Kernels on chunks of LANES channels of Nhwc buffers (cl_launch.h, set_chunks()). Of 16 the first
 // `count` are in memory; 4 always are.
 #if LANES == 4
-#define CHUNK float4
+#define CHUNK_FLOATS float4
 #define LOAD_CHUNK(type, p, count) LOAD_QUAD(type, p)
 #define STORE_CHUNK(type, v, p, count) STORE_QUAD(type, v, p)
 #else
-#define CHUNK float16
+#define CHUNK_FLOATS float16
 #define LOAD_CHUNK(type, p, count) LOAD_LANES(type, p, count)
 #define STORE_CHUNK(type, v, p, count) STORE_LANES(type, v, p, count)
 #endif
