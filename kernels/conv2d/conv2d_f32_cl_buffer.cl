@@ -133,7 +133,21 @@ kernel void conv2d_f32_cl_buffer(
 #if HAS_RESIDUAL
       v += LOAD_LANES(TYPE_3, residual_pixels + at, stored);
 #endif
+#if PIXELS == 1
+      // Only GPUs whose work-items have few registers take one pixel. A costly function of all 16
+      // lanes side by side would spill them.
+#define ACTIVATE_PAIR(lanes) v.lanes = ACTIVATE(v.lanes, alpha, beta);
+      ACTIVATE_PAIR(s01)
+      ACTIVATE_PAIR(s23)
+      ACTIVATE_PAIR(s45)
+      ACTIVATE_PAIR(s67)
+      ACTIVATE_PAIR(s89)
+      ACTIVATE_PAIR(sab)
+      ACTIVATE_PAIR(scd)
+      ACTIVATE_PAIR(sef)
+#else
       v = ACTIVATE(v, alpha, beta);
+#endif
       if (valid < 16) v = keep_lanes(v, valid);
       STORE_LANES(TYPE_Y, v, y_pixels + at, stored);
       // A ragged last group and the pad lanes behind it may be more than a panel: 15 + 3.
