@@ -21,7 +21,7 @@ const char* check_input(const StepShape& step, const OperandShape& operand) {
 }
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
-  if (const char* expected = check_operands(step, 3, 3)) return expected;
+  if (const char* expected = check_operands(step, 3, 3, check_cl_lanes_tile)) return expected;
   const auto& params = step.params_as<BinaryParams>();
   const OperandShape& a = step.operands[0];
   const OperandShape& b = step.operands[1];

@@ -1,10 +1,15 @@
 // Divides an element by a power of a sum of its neighbours' squares, Nhwc buffers.
 //
-// Define: HAS_USUAL_BETA, beta is 3/4. One work-item is one output pixel times 16 channels: channels
-// first, then columns, rows, batch. Pad lanes become zero.
+// Define: HAS_USUAL_BETA, beta is 3/4. One work-item is one output pixel times LANES channels:
+// channels first, then columns, rows, batch. Pad lanes become zero.
 
-// 16 channels of a pixel; those that are not there are zero.
-static inline float16 load_channels(global const TYPE_0* pixel, int first, int channels) {
+// LANES channels of a pixel; those that are not there are zero.
+static inline CHUNK load_channels(global const TYPE_0* pixel, int first, int channels) {
+#if LANES == 4
+#define LOAD_CHANNEL(i) \
+  ((uint)(first + i) < (uint)channels ? LOAD_ONE(TYPE_0, pixel, first + i) : 0.0f)
+  return (float4)(LOAD_CHANNEL(0), LOAD_CHANNEL(1), LOAD_CHANNEL(2), LOAD_CHANNEL(3));
+#else
   if (first >= 0 && first + 16 <= channels) return LOAD_LANES(TYPE_0, pixel + first, 16);
   float lanes[16];
   for (int i = 0; i < 16; ++i) {
@@ -12,37 +17,38 @@ static inline float16 load_channels(global const TYPE_0* pixel, int first, int c
     lanes[i] = channel >= 0 && channel < channels ? LOAD_ONE(TYPE_0, pixel, channel) : 0.0f;
   }
   return vload16(0, lanes);
+#endif
 }
 
 kernel void lrn_f32_cl_buffer(global const TYPE_0* restrict x,
                               global TYPE_Y* restrict y PARAMS(LrnBuffer)) {
   int id = get_global_id(0);
   if (id >= item_count) return;
-  const int channel = first_channel + id % chunks * 16;
+  const int channel = first_channel + id % chunks * LANES;
   id /= chunks;
   const int column = id % out_w;
   id /= out_w;
   const int row = id % rows;
   const int n = id / rows;
-  const int stored = min(16, (channels + 3) / 4 * 4 - channel);
+  const int stored = min(LANES, (channels + 3) / 4 * 4 - channel);
   global const TYPE_0* const pixel = x + x_offset + n * x_batch_stride +
                                     (first_row + row - x_row_begin) * x_row_stride +
                                     column * x_pixel_stride;
-  float16 sum = 0.0f;
+  CHUNK sum = (CHUNK)(0.0f);
   for (int i = channel - below; i <= channel + above; ++i) {
-    const float16 v = load_channels(pixel, i, channels);
+    const CHUNK v = load_channels(pixel, i, channels);
     sum += v * v;
   }
-  const float16 base = bias + scale * sum;
+  const CHUNK base = bias + scale * sum;
 #if HAS_USUAL_BETA
-  const float16 root = sqrt(base);
-  const float16 divisor = root * sqrt(root);
+  const CHUNK root = sqrt(base);
+  const CHUNK divisor = root * sqrt(root);
 #else
-  const float16 divisor = pow(base, (float16)(beta));
+  const CHUNK divisor = pow(base, (CHUNK)(beta));
 #endif
-  const float16 v = load_channels(pixel, channel, channels) / divisor;
-  STORE_LANES(
-      TYPE_Y, keep_lanes(v, channels - channel),
+  const CHUNK v = load_channels(pixel, channel, channels) / divisor;
+  STORE_CHUNK(
+      TYPE_Y, KEEP_CHUNK(v, channels - channel),
       y + y_offset + n * y_batch_stride + row * y_row_stride + column * y_pixel_stride + channel,
       stored);
 }

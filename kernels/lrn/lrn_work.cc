@@ -22,6 +22,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kWork;
-const OpWork kWork = {KernelFamily::Window, work};
+const OpWork kWork = {KernelFamily::Window, work, choose_chunk_lanes};
 
 }  // namespace codl::kernels::lrn

@@ -4,7 +4,7 @@ namespace codl::kernels::unary {
 namespace {
 
 const char* check(const StepShape& step, StepNeeds* out_needs) {
-  if (const char* expected = check_operands(step, 2, 2)) return expected;
+  if (const char* expected = check_operands(step, 2, 2, check_cl_lanes_tile)) return expected;
   const auto& params = step.params_as<UnaryParams>();
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();

@@ -18,6 +18,6 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
 }  // namespace
 
 extern const OpWork kWork;
-const OpWork kWork = {KernelFamily::Elementwise, work};
+const OpWork kWork = {KernelFamily::Elementwise, work, choose_chunk_lanes};
 
 }  // namespace codl::kernels::unary

@@ -274,8 +274,8 @@ TEST_CASE("other OpenCL kernels make of infinities what the reference makes", "[
 }
 
 // The tiles are those of GPUs whose work-items have few registers.
-TEST_CASE("pools and resizes on quads of buffers", "[opencl]") {
-  for (OpKind op : {OpKind::Pool2d, OpKind::Resize})
+TEST_CASE("kernels on chunks of buffers take quads", "[opencl]") {
+  for (OpKind op : {OpKind::Pool2d, OpKind::Resize, OpKind::Lrn, OpKind::Unary, OpKind::Binary})
     for (const Special& special : {kNotSpecial, kSpecialNan})
       check_rows(op, cases_of(op), {32, 1, 1, 4}, "_cl_buffer", special);
 }

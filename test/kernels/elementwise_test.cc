@@ -7,6 +7,7 @@
 #include "kernels/common/reference/elements.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/unary/unary.h"
+#include "kernels/work_table.h"
 #include "test/kernels/cpu_runner.h"
 #include "test/kernels/step_for_tests.h"
 #include "test/kernels/typed_tensor.h"
@@ -45,6 +46,39 @@ TEST_CASE("unary takes operands of one layout, dims and enough rows") {
   CHECK(check_cpu(plain({1}), plain({1})) == "a member of Unary");
   params.kind = kUnaryNot;
   CHECK(check_cpu(plain({1}), plain({1})) == "dtypes that the member of Unary has");
+}
+
+// Plain outputs are in runs, too, and an operand of any broadcast is not.
+TEST_CASE("values on buffers are in quads where a work-item has few registers") {
+  UnaryParams unary;
+  unary.kind = kUnarySigmoid;
+  BinaryParams binary;
+  binary.kind = kBinaryAdd;
+  LrnParams lrn = {5, 1e-4f, 0.75f, 1};
+  const auto check_quads = [](StepForTest step) {
+    std::vector<int32_t> tile(kMaxTileInts);
+    for (int32_t registers : {0, 192})
+      CHECK(choose_tile(step.shape(), {.thread_registers = registers}, tile.data()) == 0);
+    const double items = work_of(step).work_items;
+    tile.resize(choose_tile(step.shape(), {.thread_registers = 64}, tile.data()));
+    CHECK(tile == std::vector<int32_t>{32, 1, 1, 4});
+    step.tile = tile;
+    CHECK(check(step) == "ok");
+    CHECK(work_of(step).work_items == 4 * items);
+    step.tile[3] = 8;
+    CHECK(check(step) == "4 or 16 channels in a work-item on a buffer");
+  };
+  const OperandShape map = nhwc({1, 64, 4, 4});
+  const OperandShape row = plain({1, 1024});
+  check_quads({"unary_f32_cl_buffer", &unary, {map, map}});
+  check_quads({"unary_f32_cl_buffer", &unary, {row, row}});
+  check_quads({"binary_f32_cl_buffer", &binary, {map, plain({64, 1, 1}), map}});
+  check_quads({"binary_f32_cl_buffer", &binary, {row, row, row}});
+  check_quads({"lrn_f32_cl_buffer", &lrn, {map, map}});
+  StepForTest broadcast = {
+      "binary_f32_cl_broadcast", &binary, {plain({2, 3}), plain({3}), plain({2, 3})}};
+  std::vector<int32_t> tile(kMaxTileInts);
+  CHECK(choose_tile(broadcast.shape(), {.thread_registers = 64}, tile.data()) == 0);
 }
 
 TEST_CASE("binary broadcasts dims of one, aligned from the right") {

@@ -48,10 +48,14 @@ constexpr const char* check_cl_tile(const StepShape& step) {
 // registers, has a tile of these numbers, too: the local sizes, then the channels.
 inline constexpr uint32_t kClLanesTileInts = 4;
 
+// Returns whether the kernel works on buffers in chunks of channels, or of lanes of any shape.
+constexpr bool has_cl_lanes(const KernelInfo& kernel) {
+  return kernel.layout == Layout::Nhwc || kernel.layout == Layout::Any;
+}
+
 constexpr const char* check_cl_lanes_tile(const StepShape& step) {
   if (step.tile_count != kClLanesTileInts) return check_cl_tile(step);
-  if (step.kernel->layout != Layout::Nhwc ||
-      (step.tile[3] != kChannelPad && step.tile[3] != kClLanes))
+  if (!has_cl_lanes(*step.kernel) || (step.tile[3] != kChannelPad && step.tile[3] != kClLanes))
     return "4 or 16 channels in a work-item on a buffer";
   return check_cl_local_sizes(step.tile);
 }
@@ -154,8 +158,6 @@ struct ClRuns {
   int32_t pixels = 1;
   int32_t stored_count = 0;  // lanes written
   int32_t valid_count = 0;   // lanes with values; the others become zero
-
-  int64_t chunks() const { return ceil_div(stored_count, kClLanes); }
 };
 
 // `may_join`: without pad lanes and windows of channels all pixels of a batch may become one run;
@@ -181,11 +183,14 @@ constexpr ClRuns cl_runs(const StepShape& step, bool may_join) {
   return runs;
 }
 
-// Launches one work-item per chunk of 16 lanes of the runs.
+// Launches one work-item per chunk of LANES lanes, a define, of the runs.
 inline RunsArgs set_runs(const StepShape& step, const ClRuns& runs, ClLaunch* out) {
+  const int32_t lanes = cl_item_lanes(step);
+  const int64_t chunks = ceil_div(runs.stored_count, lanes);
+  out->define("LANES", lanes);
   out->define("IS_ONE_RUN", runs.batch == 1 && runs.pixels == 1 ? 1 : 0);
-  return {.item_count = set_line(step, runs.chunks() * runs.pixels * runs.batch, out),
-          .chunks = static_cast<int32_t>(runs.chunks()),
+  return {.item_count = set_line(step, chunks * runs.pixels * runs.batch, out),
+          .chunks = static_cast<int32_t>(chunks),
           .pixels = runs.pixels,
           .stored_count = runs.stored_count,
           .valid_count = runs.valid_count};

@@ -237,15 +237,39 @@ static inline void store_lanes4(float4 v, global float* p, int count) {
   ((global type*)((global char*)(p) + (uint)(i) * PASTE(BYTES, type)))
 
 // Kernels on chunks of LANES channels of Nhwc buffers (cl_launch.h, set_chunks()). Of 16 the first
-// `count` are in memory; 4 always are.
+// `count` are in memory; 4 always are. A run may end within 4, too: LOAD_RUN, STORE_RUN.
 #if LANES == 4
 #define CHUNK_FLOATS float4
 #define LOAD_CHUNK(type, p, count) LOAD_QUAD(type, p)
 #define STORE_CHUNK(type, v, p, count) STORE_QUAD(type, v, p)
+#define KEEP_CHUNK(v, count) keep_lanes4(v, count)
+#define QUADS_OF_RUNS(type)                                                   \
+  static inline float4 load_quad_##type(global const type* p, int count) {    \
+    if (count >= 4) return LOAD_QUAD_##type(p);                               \
+    return (float4)(LOAD_ONE_##type(p, 0),                                    \
+                    count > 1 ? LOAD_ONE_##type(p, 1) : 0.0f,                 \
+                    count > 2 ? LOAD_ONE_##type(p, 2) : 0.0f, 0.0f);          \
+  }                                                                           \
+  static inline void store_quad_##type(float4 v, global type* p, int count) { \
+    if (count >= 4) {                                                         \
+      STORE_QUAD_##type(v, p);                                                \
+      return;                                                                 \
+    }                                                                         \
+    STORE_ONE_##type(v.x, p, 0);                                              \
+    if (count > 1) STORE_ONE_##type(v.y, p, 1);                               \
+    if (count > 2) STORE_ONE_##type(v.z, p, 2);                               \
+  }
+QUADS_OF_RUNS(float)
+QUADS_OF_RUNS(half)
+#define LOAD_RUN(type, p, count) PASTE(load_quad, type)(p, count)
+#define STORE_RUN(type, v, p, count) PASTE(store_quad, type)(v, p, count)
 #else
 #define CHUNK_FLOATS float16
 #define LOAD_CHUNK(type, p, count) LOAD_LANES(type, p, count)
 #define STORE_CHUNK(type, v, p, count) STORE_LANES(type, v, p, count)
+#define KEEP_CHUNK(v, count) keep_lanes(v, count)
+#define LOAD_RUN(type, p, count) LOAD_LANES(type, p, count)
+#define STORE_RUN(type, v, p, count) STORE_LANES(type, v, p, count)
 #endif
 
 // Four sums of products, in the type that products are added in.
@@ -315,27 +339,27 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
 #include "kernels/common/launch/cl_args.def"
 
 // Kernels on runs of lanes (kernels/common/launch/cl_launch.h, set_runs()): one work-item per chunk
-// of 16 lanes; `batch` times `pixels` runs of stored_count lanes, of which those from valid_count
-// on are pad lanes and become zero. START_RUN: the work-item's batch n, pixel and lane, and how
-// many of its lanes are in memory and how many valid, which may be more than 16. RUN_AT: where the
+// of LANES; `batch` times `pixels` runs of stored_count lanes, of which those from valid_count on
+// are pad lanes and become zero. START_RUN: the work-item's batch n, pixel and lane, and how many
+// of its lanes are in memory and how many valid, which may be more than LANES. RUN_AT: where the
 // work-item's lane is in operand x. Define: IS_ONE_RUN, which takes no division.
 #if IS_ONE_RUN
-#define SPLIT_RUN(id)       \
-  const int lane = id * 16; \
-  const int pixel = 0;      \
+#define SPLIT_RUN(id)          \
+  const int lane = id * LANES; \
+  const int pixel = 0;         \
   const int n = 0;
 #else
-#define SPLIT_RUN(id)                  \
-  const int lane = id % chunks * 16;   \
-  const int run = id / chunks;         \
-  const int pixel = run % pixels;      \
+#define SPLIT_RUN(id)                   \
+  const int lane = id % chunks * LANES; \
+  const int run = id / chunks;          \
+  const int pixel = run % pixels;       \
   const int n = run / pixels;
 #endif
-#define START_RUN                                  \
-  const int id = get_global_id(0);                 \
-  if (id >= item_count) return;                    \
-  SPLIT_RUN(id)                                    \
-  const int stored = min(16, stored_count - lane); \
+#define START_RUN                                     \
+  const int id = get_global_id(0);                    \
+  if (id >= item_count) return;                       \
+  SPLIT_RUN(id)                                       \
+  const int stored = min(LANES, stored_count - lane); \
   const int valid = valid_count - lane;
 #define RUN_AT(x) (x##_offset + n * x##_batch_stride + pixel * x##_pixel_stride + lane)
 

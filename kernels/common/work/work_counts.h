@@ -37,7 +37,7 @@ constexpr bool is_cpu(const StepShape& step) { return step.kernel->processor == 
 constexpr uint32_t choose_cl_lanes(const StepShape& step, const GpuFacts& gpu, int32_t registers,
                                    const int32_t (&local)[3], int32_t* out_tile) {
   const bool has_room = gpu.thread_registers == 0 || gpu.thread_registers >= registers;
-  if (step.kernel->layout != Layout::Nhwc || has_room) return 0;
+  if (!has_cl_lanes(*step.kernel) || has_room) return 0;
   for (int32_t i = 0; i < 3; ++i) out_tile[i] = local[i];
   out_tile[3] = kChannelPad;
   return kClLanesTileInts;
