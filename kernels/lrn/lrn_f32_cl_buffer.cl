@@ -4,7 +4,7 @@
 // channels first, then columns, rows, batch. Pad lanes become zero.
 
 // LANES channels of a pixel; those that are not there are zero.
-static inline CHUNK load_channels(global const TYPE_0* pixel, int first, int channels) {
+static inline CHUNK_FLOATS load_channels(global const TYPE_0* pixel, int first, int channels) {
 #if LANES == 4
 #define LOAD_CHANNEL(i) \
   ((uint)(first + i) < (uint)channels ? LOAD_ONE(TYPE_0, pixel, first + i) : 0.0f)
@@ -34,19 +34,19 @@ kernel void lrn_f32_cl_buffer(global const TYPE_0* restrict x,
   global const TYPE_0* const pixel = x + x_offset + n * x_batch_stride +
                                     (first_row + row - x_row_begin) * x_row_stride +
                                     column * x_pixel_stride;
-  CHUNK sum = (CHUNK)(0.0f);
+  CHUNK_FLOATS sum = (CHUNK_FLOATS)(0.0f);
   for (int i = channel - below; i <= channel + above; ++i) {
-    const CHUNK v = load_channels(pixel, i, channels);
+    const CHUNK_FLOATS v = load_channels(pixel, i, channels);
     sum += v * v;
   }
-  const CHUNK base = bias + scale * sum;
+  const CHUNK_FLOATS base = bias + scale * sum;
 #if HAS_USUAL_BETA
-  const CHUNK root = sqrt(base);
-  const CHUNK divisor = root * sqrt(root);
+  const CHUNK_FLOATS root = sqrt(base);
+  const CHUNK_FLOATS divisor = root * sqrt(root);
 #else
-  const CHUNK divisor = pow(base, (CHUNK)(beta));
+  const CHUNK_FLOATS divisor = pow(base, (CHUNK_FLOATS)(beta));
 #endif
-  const CHUNK v = load_channels(pixel, channel, channels) / divisor;
+  const CHUNK_FLOATS v = load_channels(pixel, channel, channels) / divisor;
   STORE_CHUNK(
       TYPE_Y, KEEP_CHUNK(v, channels - channel),
       y + y_offset + n * y_batch_stride + row * y_row_stride + column * y_pixel_stride + channel,

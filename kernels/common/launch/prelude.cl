@@ -237,27 +237,32 @@ static inline void store_lanes4(float4 v, global float* p, int count) {
   ((global type*)((global char*)(p) + (uint)(i) * PASTE(BYTES, type)))
 
 // Kernels on chunks of LANES channels of Nhwc buffers (cl_launch.h, set_chunks()). Of 16 the first
-// `count` are in memory; 4 always are. A run may end within 4, too: LOAD_RUN, STORE_RUN.
+// `count` are in memory; 4 always are. LOAD_RUN and STORE_RUN are for runs, which may begin at any
+// element and end within 4.
 #if LANES == 4
 #define CHUNK_FLOATS float4
 #define LOAD_CHUNK(type, p, count) LOAD_QUAD(type, p)
 #define STORE_CHUNK(type, v, p, count) STORE_QUAD(type, v, p)
 #define KEEP_CHUNK(v, count) keep_lanes4(v, count)
-#define QUADS_OF_RUNS(type)                                                   \
-  static inline float4 load_quad_##type(global const type* p, int count) {    \
-    if (count >= 4) return LOAD_QUAD_##type(p);                               \
-    return (float4)(LOAD_ONE_##type(p, 0),                                    \
-                    count > 1 ? LOAD_ONE_##type(p, 1) : 0.0f,                 \
-                    count > 2 ? LOAD_ONE_##type(p, 2) : 0.0f, 0.0f);          \
-  }                                                                           \
-  static inline void store_quad_##type(float4 v, global type* p, int count) { \
-    if (count >= 4) {                                                         \
-      STORE_QUAD_##type(v, p);                                                \
-      return;                                                                 \
-    }                                                                         \
-    STORE_ONE_##type(v.x, p, 0);                                              \
-    if (count > 1) STORE_ONE_##type(v.y, p, 1);                               \
-    if (count > 2) STORE_ONE_##type(v.z, p, 2);                               \
+#define LOAD_4_float(p) vload4(0, p)
+#define LOAD_4_half(p) vload_half4(0, p)
+#define STORE_4_float(v, p) vstore4(v, 0, p)
+#define STORE_4_half(v, p) vstore_half4(v, 0, p)
+#define QUADS_OF_RUNS(type)                                                    \
+  static inline float4 load_quad_##type(global const type* p, int count) {     \
+    if (count >= 4) return LOAD_4_##type(p);                                   \
+    return (float4)(LOAD_ONE_##type(p, 0),                                     \
+                    count > 1 ? LOAD_ONE_##type(p, 1) : 0.0f,                  \
+                    count > 2 ? LOAD_ONE_##type(p, 2) : 0.0f, 0.0f);           \
+  }                                                                            \
+  static inline void store_quad_##type(float4 v, global type* p, int count) {  \
+    if (count >= 4) {                                                          \
+      STORE_4_##type(v, p);                                                    \
+      return;                                                                  \
+    }                                                                          \
+    STORE_ONE_##type(v.x, p, 0);                                               \
+    if (count > 1) STORE_ONE_##type(v.y, p, 1);                                \
+    if (count > 2) STORE_ONE_##type(v.z, p, 2);                                \
   }
 QUADS_OF_RUNS(float)
 QUADS_OF_RUNS(half)
