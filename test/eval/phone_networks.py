@@ -47,7 +47,7 @@ FAR = 1.3  # factor; the report names rows beyond it
 WORST_LIMIT = 2  # factor for a network that was left out
 Row = collections.namedtuple("Row", "chip processor threads network ms source")
 # Matches a chosen step of codlc --explain: its kernel, its time, the time of each term.
-STEP = re.compile(r"^  (?:cpu|gpu)  (\w+) +([0-9.]+) us \([^)]*\)  [^:]*: (.*)$", re.MULTILINE)
+STEP = re.compile(r"^  (?:cpu|gpu)  (\w+) +([0-9.]+) ms \([^)]*\)  [^:]*: (.*)$", re.MULTILINE)
 
 
 def read_rows(key="rows"):
@@ -153,7 +153,7 @@ class Planner:
         """Predicts with the present profile."""
         terms = self.terms(row)
         factors = {**shipped_factors(self.anchors, row), "fixed": 1}
-        return 1e-3 * sum(us * factors[kind] for kind, us in terms.items())
+        return sum(ms * factors[kind] for kind, ms in terms.items())
 
     def terms(self, row):
         """Returns, by kind, the times that the profile's factors multiply."""
@@ -162,16 +162,19 @@ class Planner:
             return self.known[key]
         text = self.explain(row)
         found = collections.Counter()
-        for kernel, us, terms in STEP.findall(text):
-            rest = float(us)
-            for name, value in re.findall(r"(\w+) ([0-9.]+) us", terms):
+        steps = STEP.findall(text)
+        if not steps:
+            sys.exit(f"codlc --explain: expected steps with terms in ms, found none: {text[:200]}")
+        for kernel, ms, terms in steps:
+            rest = float(ms)
+            for name, value in re.findall(r"(\w+) ([0-9.]+) ms", terms):
                 found[self.kind_of(row.processor, name, kernel)] += float(value)
                 rest -= float(value)
             found["fixed"] += rest  # rounding
         # Time that belongs to no step: synchronisations.
-        found["fixed"] += float(re.search(r"predicted ([0-9.]+) ms", text).group(1)) * 1000 - sum(found.values())
+        found["fixed"] += float(re.search(r"predicted ([0-9.]+) ms", text).group(1)) - sum(found.values())
         factors = {**shipped_factors(self.anchors, row), "fixed": 1}
-        self.known[key] = {kind: us / factors[kind] for kind, us in found.items()}
+        self.known[key] = {kind: ms / factors[kind] for kind, ms in found.items()}
         return self.known[key]
 
     def kind_of(self, processor, term, kernel):
@@ -181,7 +184,7 @@ class Planner:
 
 
 def ms_of(terms, factors):
-    return 1e-3 * sum(us * factors.get(kind, 1) for kind, us in terms.items())
+    return sum(ms * factors.get(kind, 1) for kind, ms in terms.items())
 
 
 # ---- fits --------------------------------------------------------------------------------------------------------------
