@@ -25,7 +25,7 @@ SHARE = 0.7  # limit as a share of the default's arenas and images
 LEAST_COMPILED = 8
 MIB = 1 << 20
 SECONDS = 1800  # limit for one program
-BEST = re.compile(r"found ([\d.]+) MiB at best")
+BEST = re.compile(r"found ([\d.]+) MB at best")
 ARENAS = ("host_bytes", "shared_bytes", "device_bytes", "image_bytes")
 
 
@@ -43,7 +43,7 @@ class Compiled:
         path, report = os.path.join(folder, "plan.codl"), os.path.join(folder, "plan.json")
         done = run([os.path.join(options.bin, "codlc"), model, f"--device={options.device}", *flags, "-q", "-o", path,
                     f"--report={report}"], codes=(0, 3))
-        self.best_mib = float(BEST.search(done.stderr)[1]) if done.returncode else None
+        self.best_mib = float(BEST.search(done.stderr)[1]) * 1e6 / MIB if done.returncode else None
         if done.returncode:
             return
         with open(report) as file:
