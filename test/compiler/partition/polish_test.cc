@@ -148,7 +148,7 @@ ir::Graph random_graph(std::mt19937& random, int32_t most = 3) {
   return builder.finish(last);
 }
 
-TEST_CASE("plans found for small graphs are the best there are, or nearly so") {
+TEST_CASE("plans found for small graphs are the best there are, or nearly so", "[search]") {
   const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   std::mt19937 random(20261125);
   int32_t best_count = 0;
@@ -191,7 +191,7 @@ TEST_CASE("plans found for small graphs are the best there are, or nearly so") {
 }
 
 // Lines of convolutions of six rows: a part hands over one row and computes more besides.
-TEST_CASE("plans that hand over rows first are found, or nearly the best of them") {
+TEST_CASE("plans that hand over rows first are found, or nearly the best of them", "[search]") {
   std::mt19937 random(20261128);
   int32_t handing_over = 0, best_count = 0;
   const int32_t graphs = graph_count();
