@@ -90,7 +90,8 @@ class GpuMeasures {
     set(&GpuMachine::units, units, Origin::Measured);
     set(&GpuMachine::wave_width, wave, Origin::Measured);
     set(&GpuMachine::max_waves, (is_phone ? 1024 : 2048) / wave, Origin::Assumed);
-    set(&GpuMachine::registers_kb, is_phone ? 64 : 256, Origin::Assumed);
+    // Adreno's units have 128 or 192 (Mesa), and 128 are assumed for Mali's (profiles/).
+    set(&GpuMachine::registers_kb, is_phone ? 128 : 256, Origin::Assumed);
     if (const double registers = thread_registers(processor_); registers > 0)
       set(&GpuMachine::thread_registers, registers, Origin::Published);
     set(&GpuMachine::local_kb,

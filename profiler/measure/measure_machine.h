@@ -39,7 +39,8 @@ double memory_latency_ns(double last_cache_kb);
 // The facts that are not measured have these origins.
 inline constexpr char kMachineRules[] =
     "no call tells these. Of a GPU: a unit holds 2048 work-items and 256 KiB of registers, or 1024 "
-    "and 64 KiB where it shares the host's memory; a clock that OpenCL does not tell is that of "
+    "and 128 KiB where it shares the host's memory; a work-item has the registers that makers and "
+    "drivers publish; a clock that OpenCL does not tell is that of "
     "multiply-adds of 4 cycles; no cache of the system, none of its own for images. OpenCL on a "
     "processor: registers by the vectors' width, a core's rates times the units";
 

@@ -390,7 +390,7 @@ def report(rows, halves, planner, folder):
     in_halves = as_fp32(halves, rows)
     shipped = [planner.predicted_ms(row) / row.ms for row in in_halves]
     lines += ["", "## What falls short", "",
-              f"By more than {FAR} times where the network was left out: " + "; ".join(far) + ".", "",
+              f"These predictions are off by more than {FAR} times where the network was left out: " + "; ".join(far) + ".", "",
               "- One thread of ncnn or Bolt reaches 82 to 85 % of a core's peak, four threads 62 to 67 % of four cores'. One share stands for",
               "  both, so large networks on one thread are predicted too slow.",
               "- MACE computes PoseNet's 7x7 filters at less than half the rate of its products. codl's kernel takes all filters at one rate,",

@@ -28,7 +28,7 @@ STEP_US = 30  # for a GPU's step: assumed, as in mace_model.STEP_MS
 # Facts of all GPUs of a kind. Plain numbers are assumed, because newer units' makers publish few: waves and KiB of
 # registers that a unit holds, KiB of its first level. Pairs are as in phone_chips.json.
 GPU_KINDS = {
-    "adreno": {"max_waves": 16, "registers_kb": 64, "thread_registers": [192, "ir3"], "l1_kb": 1, "l2_kb": 256, "layout": "image",
+    "adreno": {"max_waves": 16, "thread_registers": [192, "ir3"], "l1_kb": 1, "l2_kb": 256, "layout": "image",
                "image_row_texels": [64, "pitch"]},
     "mali": {"max_waves": 64, "registers_kb": 128, "thread_registers": [64, "arm101574"], "l1_kb": 16, "l2_kb": 1024,
              "layout": "buffer", "image_row_texels": [16, "mali_pitch"]},

@@ -12,8 +12,8 @@
 #include "kernels/work_table.h"
 #include "test/kernels/all_cases.h"
 #include "test/kernels/cpu_runner.h"
+#include "test/kernels/opencl_device.h"
 #include "test/support/catch.h"
-#include "test/support/cl_device.h"
 
 namespace codl::test {
 namespace {
@@ -193,12 +193,8 @@ std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCas
 // `rows` is a part of the symbols of the kernels to run.
 void check_rows(OpKind op, const std::vector<KernelCase>& cases, const std::vector<int32_t>& tile,
                 const char* rows, const Special& special, ChosenPrograms& chosen) {
-  std::string reason;
-  ClDevice* device = ClDevice::get(&reason);
-  if (!device) {
-    WARN("[SKIP] OpenCL kernels: " << reason);
-    return;
-  }
+  ClDevice* const device = opencl_device();
+  if (device == nullptr) return;
   for (const KernelInfo& kernel : kKernelInfos) {
     if (kernel.processor != Processor::Gpu || kernel.op != op ||
         std::string_view(kernel.symbol).find(rows) == std::string_view::npos)

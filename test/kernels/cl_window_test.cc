@@ -5,8 +5,8 @@
 
 #include "test/kernels/all_cases.h"
 #include "test/kernels/cpu_runner.h"
+#include "test/kernels/opencl_device.h"
 #include "test/support/catch.h"
-#include "test/support/cl_device.h"
 
 namespace codl::test {
 namespace {
@@ -185,12 +185,8 @@ int check_windows(ClDevice* device, const KernelInfo& info, const KernelCase& it
 
 TEST_CASE("a window of channels on the GPU is as a map of its own, bit by bit",
           "[opencl][windows]") {
-  std::string reason;
-  ClDevice* const device = ClDevice::get(&reason);
-  if (device == nullptr) {
-    WARN("[SKIP] OpenCL kernels: " << reason);
-    return;
-  }
+  ClDevice* const device = opencl_device();
+  if (device == nullptr) return;
   // A window is a first channel and a stride: no branch of a kernel depends on it, and a large map
   // or filter shows no more than a small one. nightly.sh runs all.
   const bool has_few = is_small_run() && std::getenv("CODL_ALL_CASES") == nullptr;
@@ -216,12 +212,8 @@ TEST_CASE("a window of channels on the GPU is as a map of its own, bit by bit",
 TEST_CASE("a GPU's Concat copies what is no window of its output, and nothing else",
           "[opencl][windows]") {
   constexpr int32_t kChannels[] = {8, 6, 10, 4, 5};
-  std::string reason;
-  ClDevice* const device = ClDevice::get(&reason);
-  if (device == nullptr) {
-    WARN("[SKIP] OpenCL kernels: " << reason);
-    return;
-  }
+  ClDevice* const device = opencl_device();
+  if (device == nullptr) return;
   ConcatParams params;
   params.axis = 1;
   KernelCase item{"concat", OpKind::Concat, words_of(params), {}, SplitDim::None, {}};

@@ -2,8 +2,8 @@
 // parts: cl_conformance_test.cc, split_test.cc, cl_window_test.cc.
 #include <cmath>
 
+#include "test/kernels/opencl_device.h"
 #include "test/kernels/step_for_tests.h"
-#include "test/support/cl_device.h"
 
 namespace codl::kernels {
 namespace {
@@ -88,12 +88,8 @@ TEST_CASE("work of Normalize on texels, by hand") {
 // There are two passes: they add squares of distances from the mean, for numbers whose own squares
 // would not fit.
 TEST_CASE("a variance on texels keeps its digits far from zero", "[opencl]") {
-  std::string reason;
-  test::ClDevice* device = test::ClDevice::get(&reason);
-  if (!device) {
-    WARN("[SKIP] OpenCL kernels: " << reason);
-    return;
-  }
+  test::ClDevice* const device = test::opencl_device();
+  if (device == nullptr) return;
   for (const int32_t side : {19, 67}) {  // 64 items, 256
     const OperandShape map = image({1, 3, side, side});
     const auto pixels = static_cast<size_t>(side * side);

@@ -12,8 +12,8 @@
 #include "kernels/work_table.h"
 #include "test/kernels/all_cases.h"
 #include "test/kernels/cpu_runner.h"
+#include "test/kernels/opencl_device.h"
 #include "test/support/catch.h"
-#include "test/support/cl_device.h"
 
 namespace codl::test {
 namespace {
@@ -187,12 +187,8 @@ std::string run_cl(ClDevice* device, const KernelInfo& info, const KernelCase& i
 
 // Tiles of outputs must lie where they lie in the whole.
 TEST_CASE("parts of a step by Winograd's method on a GPU make the whole", "[opencl][convolution]") {
-  std::string reason;
-  ClDevice* device = ClDevice::get(&reason);
-  if (!device) {
-    WARN("[SKIP] OpenCL kernels: " << reason);
-    return;
-  }
+  ClDevice* const device = opencl_device();
+  if (device == nullptr) return;
   std::vector<KernelCase> cases;
   for (int32_t out_channels : {20, 96})
     cases.push_back(make_conv_case(OpKind::Conv2d, {.name = "parts",
@@ -221,12 +217,8 @@ TEST_CASE("parts of a step by Winograd's method on a GPU make the whole", "[open
 
 // Work-items have many registers, or few.
 TEST_CASE("parts of a depthwise convolution on a GPU make the whole", "[opencl][convolution]") {
-  std::string reason;
-  ClDevice* device = ClDevice::get(&reason);
-  if (!device) {
-    WARN("[SKIP] OpenCL kernels: " << reason);
-    return;
-  }
+  ClDevice* const device = opencl_device();
+  if (device == nullptr) return;
   for (const KernelInfo& info : kKernelInfos) {
     if (info.processor != Processor::Gpu || info.op != OpKind::DepthwiseConv2d) continue;
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
@@ -254,12 +246,8 @@ TEST_CASE("parts of a depthwise convolution on a GPU make the whole", "[opencl][
 // Nor do tiles change a bit: with few registers and with many, parts make the whole of a GPU of
 // which nothing is known.
 TEST_CASE("parts of a direct convolution on a GPU make the whole", "[opencl][convolution]") {
-  std::string reason;
-  ClDevice* device = ClDevice::get(&reason);
-  if (!device) {
-    WARN("[SKIP] OpenCL kernels: " << reason);
-    return;
-  }
+  ClDevice* const device = opencl_device();
+  if (device == nullptr) return;
   const KernelCase item = make_conv_case(OpKind::Conv2d, {.name = "parts",
                                                           .batch = 2,
                                                           .in_c = 7,
@@ -290,12 +278,8 @@ TEST_CASE("parts of a direct convolution on a GPU make the whole", "[opencl][con
 
 // One map has pad lanes, one has none.
 TEST_CASE("parts of norms and pads on a GPU make the whole", "[opencl][parts]") {
-  std::string reason;
-  ClDevice* device = ClDevice::get(&reason);
-  if (!device) {
-    WARN("[SKIP] OpenCL kernels: " << reason);
-    return;
-  }
+  ClDevice* const device = opencl_device();
+  if (device == nullptr) return;
   for (const KernelInfo& info : kKernelInfos) {
     if (info.processor != Processor::Gpu ||
         (info.op != OpKind::Normalize && info.op != OpKind::Pad))
