@@ -44,7 +44,7 @@ const char* check_part(const StepShape& step) {
   return step.kernel->can_split(step.part_dim) ? nullptr : "a kernel that can compute such a part";
 }
 
-// Returns whether a value of the kernel's dtype lies in memory as halves.
+// Returns whether an operand of floats lies in memory as halves.
 constexpr bool is_stored_as_half(const KernelInfo& kernel, const OperandShape& operand) {
   return operand.dtype == DType::F16 && kernel.takes_half(operand.layout);
 }
@@ -88,9 +88,9 @@ constexpr bool is_lengths(const KernelInfo& kernel, const OperandShape& operand)
 // Returns null if the operand suits the kernel's processor and its memory is as large as its shape.
 // The size of Packed operands, the number of operands and their roles are the contract's.
 const char* check_operand(const KernelInfo& kernel, const OperandShape& operand) {
-  if (kernel.dtype != DType::Any && operand.dtype != kernel.dtype &&
+  if (!kernel.is_reference() && operand.dtype != DType::F32 &&
       !is_stored_as_half(kernel, operand) && !is_lengths(kernel, operand))
-    return "operands of the kernel's dtype";
+    return "operands of a dtype that the kernel takes";
   int64_t elements = 1;
   for (int32_t i = 0; i < operand.rank; ++i) {
     if (operand.dims[i] > kMaxDim) return "dims of at most 2^24";
@@ -123,7 +123,7 @@ const char* check_values(const StepShape& step, StepNeeds* out_needs) {
   OperandShape values[kMaxOperands];
   for (uint32_t i = 0; i < step.operand_count; ++i) {
     values[i] = step.operands[i];
-    values[i].dtype = step.kernel->dtype;
+    if (values[i].layout != Layout::Packed) values[i].dtype = DType::F32;
   }
   StepShape step_on_values = step;
   step_on_values.operands = values;

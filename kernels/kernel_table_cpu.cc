@@ -11,15 +11,15 @@ namespace codl::kernels {
     return &symbol;
 #define CODL_CASE_Gpu(id, symbol)
 
-#define CODL_KERNEL(id, revision, symbol, op, algorithm, processor, dtype, layout, packing, \
-                    splits, halves, windows)                                                \
+#define CODL_KERNEL(id, revision, symbol, op, algorithm, processor, signatures, layout, packing, \
+                    splits, windows)                                                             \
   CODL_DECLARE_##processor(symbol)
 #include "schema/kernels.def"
 
 const CpuKernelTargets* cpu_kernel_targets(const KernelInfo& kernel) {
   switch (kernel.id) {
-#define CODL_KERNEL(id, revision, symbol, op, algorithm, processor, dtype, layout, packing, \
-                    splits, halves, windows)                                                \
+#define CODL_KERNEL(id, revision, symbol, op, algorithm, processor, signatures, layout, packing, \
+                    splits, windows)                                                             \
   CODL_CASE_##processor(id, symbol)
 #include "schema/kernels.def"
     default:

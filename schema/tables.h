@@ -101,23 +101,24 @@ struct KernelInfo {
   OpKind op;
   Algorithm algorithm;
   Processor processor;
-  DType dtype;
+  SignatureSet signatures;
   Layout layout;    // layout of the output
   Packing packing;  // packing of the weights
   uint32_t splits;
-  bool takes_halves;
   bool takes_windows;
 
   // The operator's reference kernel: plain loops over elements, by no means fast.
-  constexpr bool is_reference() const { return dtype == DType::Any; }
+  constexpr bool is_reference() const { return signatures == kAnyType; }
+  constexpr bool has(Signature signature) const { return (signatures & bit_of(signature)) != 0; }
   constexpr bool can_split(SplitDim dim) const {
     if (dim == SplitDim::Height) return (splits & kSplitHeight) != 0;
     if (dim == SplitDim::OutputChannel) return (splits & kSplitOutputChannel) != 0;
     return true;
   }
-  // Returns whether an operand in layout `of_operand` may be stored as halves.
+  // Returns whether floats of an operand in layout `of_operand` may be stored as halves.
   constexpr bool takes_half(Layout of_operand) const {
-    return takes_halves && (of_operand == Layout::Nhwc || of_operand == Layout::Image2d);
+    const bool is_map = of_operand == Layout::Nhwc || of_operand == Layout::Image2d;
+    return has(Signature::F16) || (is_map && has(Signature::F16Store));
   }
   // Whether operand `operand` of `count` may be a window of a wider map's channels.
   constexpr bool takes_window(uint32_t operand, uint32_t count) const {
@@ -133,19 +134,18 @@ struct KernelInfo {
 };
 
 inline constexpr KernelInfo kKernelInfos[] = {
-#define CODL_KERNEL(id, revision, symbol, op, algorithm, processor, dtype, layout, packing, \
-                    splits, halves, windows)                                                \
-  {id,                                                                                      \
-   revision,                                                                                \
-   #symbol,                                                                                 \
-   OpKind::op,                                                                              \
-   Algorithm::algorithm,                                                                    \
-   Processor::processor,                                                                    \
-   DType::dtype,                                                                            \
-   Layout::layout,                                                                          \
-   Packing::packing,                                                                        \
-   splits,                                                                                  \
-   halves,                                                                                  \
+#define CODL_KERNEL(id, revision, symbol, op, algorithm, processor, signatures, layout, packing, \
+                    splits, windows)                                                             \
+  {id,                                                                                           \
+   revision,                                                                                     \
+   #symbol,                                                                                      \
+   OpKind::op,                                                                                   \
+   Algorithm::algorithm,                                                                         \
+   Processor::processor,                                                                         \
+   signatures,                                                                                   \
+   Layout::layout,                                                                               \
+   Packing::packing,                                                                             \
+   splits,                                                                                       \
    windows},
 #include "schema/kernels.def"
 };

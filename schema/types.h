@@ -10,8 +10,8 @@ namespace codl {
 
 // Element types. Values are stored in plans: append, never renumber. Bool is one byte, 0 or 1. F16
 // and BF16 exist at the network's border only (Cast), and F16 in memory that only the GPU touches,
-// where a tensor may hold an f32 value rounded to halves. F64 has plain loops on the CPU. A kernel
-// has Any if its contract looks at the operands' types itself.
+// where a tensor may hold an f32 value rounded to halves. F64 has plain loops on the CPU. No value
+// has Any.
 enum class DType : uint8_t {
   F32 = 1,
   I64 = 2,
@@ -76,6 +76,24 @@ enum class Algorithm : uint8_t {
   FromImage
 };
 
+// Says which numbers a kernel takes and computes with, a fact of each entry of kernels.def.
+//   AnyType   what the contract allows: the reference kernels
+//   F32       floats
+//   F16Store  float arithmetic; each operand in layout Nhwc or Image2d may be stored as halves
+//   F16       half arithmetic; weights are halves, and each other operand but a bias may be. A step
+//             whose weights are floats is one of F16Store
+enum class Signature : uint8_t { AnyType, F32, F16Store, F16 };
+
+// Holds signatures, a bit for each.
+using SignatureSet = uint8_t;
+constexpr SignatureSet bit_of(Signature signature) {
+  return static_cast<SignatureSet>(1u << static_cast<uint32_t>(signature));
+}
+inline constexpr SignatureSet kAnyType = bit_of(Signature::AnyType);
+inline constexpr SignatureSet kF32 = bit_of(Signature::F32);
+inline constexpr SignatureSet kF16Store = bit_of(Signature::F16Store);
+inline constexpr SignatureSet kF16 = bit_of(Signature::F16);
+
 // Holds packings, a bit for each.
 using PackingSet = uint32_t;
 inline constexpr PackingSet kAllPackings = (1u << kPackingCount) - 1;
@@ -92,9 +110,6 @@ inline constexpr uint32_t kSplitNone = 0;
 inline constexpr uint32_t kSplitHeight = 1;
 inline constexpr uint32_t kSplitOutputChannel = 2;
 
-// KernelInfo::takes_halves.
-inline constexpr bool kNoHalves = false;
-inline constexpr bool kHalves = true;
 // KernelInfo::takes_windows.
 inline constexpr bool kNoWindows = false;
 inline constexpr bool kWindows = true;

@@ -44,8 +44,7 @@ struct PlainStep {
     step.operands = shapes.data();
     step.operand_count = static_cast<uint32_t>(shapes.size());
     for (const KernelInfo& kernel : kKernelInfos)
-      if (kernel.op == node.node.op && kernel.processor == Processor::Cpu &&
-          kernel.dtype == DType::Any)
+      if (kernel.op == node.node.op && kernel.processor == Processor::Cpu && kernel.is_reference())
         step.kernel = &kernel;
   }
   PlainStep(const PlainStep&) = delete;

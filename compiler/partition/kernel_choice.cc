@@ -52,9 +52,9 @@ kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
 namespace {
 
 // Each kernel of `op` on `processor` that has a model, accepts the step and has room on the device
-// for the work-groups of its tile, whatever part of the step is computed; kernels of any dtype
-// only where none is made for the dtype, and kernels whose work-items spill registers only where
-// all do. `prepare` makes the operands those of the kernel.
+// for the work-groups of its tile, whatever part of the step is computed; reference kernels only
+// where no other takes it, and kernels whose work-items spill registers only where all do.
+// `prepare` makes the operands those of the kernel.
 void each_candidate(OpKind op, Processor processor, kernels::StepShape& step,
                     const LatencyPredictor& predictor,
                     llvm::function_ref<void(const KernelInfo& kernel)> prepare,
@@ -62,10 +62,10 @@ void each_candidate(OpKind op, Processor processor, kernels::StepShape& step,
   const kernels::GpuFacts& gpu = predictor.profile().gpu_facts;
   const bool has_limit = processor == Processor::Gpu && gpu.thread_registers > 0;
   bool has_found = false;
-  const auto visit_each = [&](bool takes_any, bool spills) {
+  const auto visit_each = [&](bool is_reference, bool spills) {
     for (const KernelInfo& kernel : kKernelInfos) {
       if (kernel.op != op || kernel.processor != processor ||
-          (kernel.dtype == DType::Any) != takes_any || !predictor.can_predict(kernel))
+          kernel.is_reference() != is_reference || !predictor.can_predict(kernel))
         continue;
       step.kernel = &kernel;
       prepare(kernel);
@@ -78,9 +78,9 @@ void each_candidate(OpKind op, Processor processor, kernels::StepShape& step,
       visit(step);
     }
   };
-  for (const bool takes_any : {false, true})
+  for (const bool is_reference : {false, true})
     for (const bool spills : {false, true})
-      if (!has_found && (has_limit || !spills)) visit_each(takes_any, spills);
+      if (!has_found && (has_limit || !spills)) visit_each(is_reference, spills);
 }
 
 // Returns true for a node whose values lie in memory of one queue if the other touches neither.

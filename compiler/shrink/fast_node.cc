@@ -98,7 +98,7 @@ void activate(const Params& params, float* y, int64_t count) {
 FastNode::FastNode(const ir::Graph& graph, const ir::Node& node) : graph_(&graph), node_(node) {
   if (node.op == OpKind::Convert || node.inputs.size() >= kernels::kMaxOperands) return;
   for (const KernelInfo& kernel : kKernelInfos)
-    if (kernel.op == node.op && kernel.processor == Processor::Cpu && kernel.dtype == DType::F32 &&
+    if (kernel.op == node.op && kernel.processor == Processor::Cpu && !kernel.is_reference() &&
         take(kernel))
       return;
 }

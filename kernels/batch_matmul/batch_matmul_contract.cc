@@ -45,7 +45,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const auto& params = step.params_as<BatchMatMulParams>();
   if (const char* expected = check_dims(params, a, b, y)) return expected;
   if (is_gpu) return check_tile(step);
-  if (step.kernel->dtype == DType::Any) return nullptr;
+  if (step.kernel->is_reference()) return nullptr;
   const BatchMatMulWork work = batch_matmul_work(params, a, b, y);
   out_needs->task_count = batch_matmul_units(work).task_count;
   out_needs->scratch_bytes =

@@ -20,8 +20,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     return "no part but rows of an Nhwc or Image2d output joined along axis 1 or 3";
   const bool needs_all_rows = has_pixels(y) && (axis == 0 || axis == 2 || is_runs);
   if (needs_all_rows && !holds_all_rows(y)) return "all rows in memory for this axis and kernel";
-  const bool is_any = step.kernel->dtype == DType::Any;
-  if (is_any && y.layout != Layout::Plain) return "Plain operands";
+  if (step.kernel->is_reference() && y.layout != Layout::Plain) return "Plain operands";
   int64_t joined = 0;
   for (uint32_t i = 0; i + 1 < step.operand_count; ++i) {
     const OperandShape& x = step.operands[i];
@@ -42,7 +41,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   }
   if (joined != y.dims[axis]) return "input dims along the axis that add up to the output's";
   // All that is in its place takes no time.
-  if (!is_any && copied_channels(step) != 0)
+  if (!step.kernel->is_reference() && copied_channels(step) != 0)
     out_needs->task_count = concat_work(step.part_dim, step.part, y).task_count;
   return nullptr;
 }

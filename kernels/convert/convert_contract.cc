@@ -11,8 +11,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if ((x.layout == Layout::Image2d) != reads_image) return "the kernel's input layout";
   if (y.layout == Layout::Image2d && step.kernel->layout != Layout::Image2d)
     return "the kernel's output layout";
-  const bool is_any = step.kernel->dtype == DType::Any;
-  if (is_any && (x.layout != Layout::Plain || y.layout != Layout::Plain)) return "Plain operands";
+  if (step.kernel->is_reference() && (x.layout != Layout::Plain || y.layout != Layout::Plain))
+    return "Plain operands";
   if (x.dtype != y.dtype) return "operands of one dtype";
   if (!same_dims(x, y)) return "input and output of the same dims";
   if (y.rank != 4 && step.part_dim != SplitDim::None &&
@@ -20,7 +20,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     return "rank 4, or columns of a matrix, for a part";
   if (y.rank == 4 && !holds_rows(x, rows_of_part(step.part_dim, step.part, y)))
     return "input rows of the part inside the operand";
-  if (!is_any) out_needs->task_count = convert_work(step.part_dim, step.part, y).task_count;
+  if (!step.kernel->is_reference())
+    out_needs->task_count = convert_work(step.part_dim, step.part, y).task_count;
   return nullptr;
 }
 

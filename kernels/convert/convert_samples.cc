@@ -9,9 +9,9 @@ bool draw_convert(StepDraw& draw) {
   const bool from_image = draw.kernel_info().processor == Processor::Gpu && draw.chance(0.5);
   const bool to_image = draw.kernel_info().layout == Layout::Image2d;
   const Layout other =
-      draw.kernel_info().dtype == DType::Any || draw.chance(0.6) ? Layout::Plain : Layout::Nhwc;
+      draw.kernel_info().is_reference() || draw.chance(0.6) ? Layout::Plain : Layout::Nhwc;
   const Layout x = from_image ? Layout::Image2d : other;
-  const Layout nhwc = draw.kernel_info().dtype == DType::Any ? Layout::Plain : Layout::Nhwc;
+  const Layout nhwc = draw.kernel_info().is_reference() ? Layout::Plain : Layout::Nhwc;
   // Network inputs have few channels.
   const int32_t channel_count = s > 100 && draw.chance(0.5) ? 3 : c;
   if (!from_image && !to_image && draw.chance(0.5)) {

@@ -25,7 +25,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const Range rows = rows_of_part(step.part_dim, step.part, y);
   if (!holds_rows(x, depth_to_space_input_range(params, rows)))
     return "input rows of the part inside the operand";
-  if (step.kernel->dtype != DType::Any)
+  if (!step.kernel->is_reference())
     out_needs->task_count = depth_to_space_work(step.part_dim, step.part, y).task_count;
   return nullptr;
 }

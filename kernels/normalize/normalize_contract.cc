@@ -49,7 +49,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (step.kernel->processor == Processor::Gpu && (work.kept.count > 3 || work.reduced.count > 3))
     return "at most 3 groups of axes on a GPU";
   // The reference kernel is one task.
-  if (step.kernel->dtype == DType::F32) {
+  if (!step.kernel->is_reference()) {
     out_needs->task_count = work.task_count;
     out_needs->phase_count = work.line_blocks > 0 ? 2 : 1;
     out_needs->shared_bytes = normalize_shared_bytes(work);

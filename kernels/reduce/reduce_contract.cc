@@ -50,7 +50,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const bool is_order = params.kind == kReduceMax || params.kind == kReduceMin;
   if (!is_number(x.dtype) && !(is_order && x.dtype == DType::Bool))
     return "an input of f32, f64 or integers, or of bool for Max and Min";
-  if (step.kernel->dtype == DType::F32) {
+  if (!step.kernel->is_reference()) {
     if (!is_sum_or_extreme(params.kind)) return "a sum or an extreme for a kernel of f32";
     out_needs->task_count = reduce_work(mask, x).task_count;
     return nullptr;

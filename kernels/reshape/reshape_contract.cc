@@ -11,7 +11,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (x.dtype != y.dtype) return "operands of one dtype";
   if (element_count(x) != element_count(y)) return "input and output of as many elements";
   // All that is in its place takes no time.
-  if (step.kernel->dtype != DType::Any && !step.is_in_place)
+  if (!step.kernel->is_reference() && !step.is_in_place)
     out_needs->task_count = reshape_task_count(element_count(y));
   return nullptr;
 }

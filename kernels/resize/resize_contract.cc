@@ -53,7 +53,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
       return expected;
   if (params.coordinates == kResizeTfCropAndResize && params.has_roi == 0)
     return "a roi for tf_crop_and_resize";
-  if (step.kernel->dtype != DType::Any) return check_map(step, out_needs);
+  if (!step.kernel->is_reference()) return check_map(step, out_needs);
   return x.layout == Layout::Plain ? nullptr : "a plain input";
 }
 

@@ -19,8 +19,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     seen |= 1u << perm[i];
     if (y.dims[i] != x.dims[perm[i]]) return "output dims that are the input's in order of perm";
   }
-  if (step.kernel->dtype != DType::Any)
-    out_needs->task_count = transpose_task_count(element_count(y));
+  if (!step.kernel->is_reference()) out_needs->task_count = transpose_task_count(element_count(y));
   return nullptr;
 }
 

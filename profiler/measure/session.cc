@@ -65,7 +65,7 @@ double spread_percent(const std::vector<double>& values) {
 }
 
 size_t wanted_samples(const KernelInfo& kernel) {
-  if (kernel.dtype == DType::Any) return kReferenceSamples;
+  if (kernel.is_reference()) return kReferenceSamples;
   if (kernel.processor == Processor::Cpu)
     return has_multiply_adds(kernel) ? kHeavyCpuSamples : kLightCpuSamples;
   return has_multiply_adds(kernel) ? kHeavySamples : kLightSamples;
@@ -157,7 +157,7 @@ void Session::make_rows() {
     RowState state;
     state.kernel = &kernel;
     state.wanted = options_.samples_per_kernel == 0 ? wanted_samples(kernel)
-                   : kernel.dtype == DType::Any
+                   : kernel.is_reference()
                        ? std::min(options_.samples_per_kernel, kReferenceSamples)
                        : options_.samples_per_kernel;
     // Plain kernels have a family, to which each adds its samples.
@@ -218,7 +218,7 @@ void Session::set_limits(MeasuredProcessor* processor) {
   for (RowState& state : rows_) {
     if (state.kernel->processor != processor->processor()) continue;
     state.limits = limits;
-    if (state.kernel->dtype == DType::Any) {
+    if (state.kernel->is_reference()) {
       // Plain loops are some tens of times slower.
       state.limits.most_macs /= 50;
       state.limits.most_elements /= 30;
@@ -469,7 +469,7 @@ void Session::choose_repeats() {
     for (size_t i = 0; i < samples_.size(); ++i) {
       if (samples_[i].kernel->processor != processor->processor()) continue;
       if (samples_[i].role == SampleRole::Repeat) ++repeat_count;
-      if (samples_[i].role == SampleRole::Fit && samples_[i].kernel->dtype != DType::Any)
+      if (samples_[i].role == SampleRole::Fit && !samples_[i].kernel->is_reference())
         own.push_back(i);
     }
     std::shuffle(own.begin(), own.end(), random_);

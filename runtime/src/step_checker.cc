@@ -141,16 +141,16 @@ codl_status_t StepChecker::create(const codl_allocator_t& allocator,
   return CODL_OK;
 }
 
-// Finds the CPU's kernel for the step's operator and packing, preferring one for its dtype; and the
-// memory that the whole step takes, and that one row takes.
+// Finds the CPU's kernel for the step's operator and packing, the reference kernel only if there is
+// no other; and the memory that the whole step takes, and that one row takes.
 bool StepChecker::find_cpu_kernel(Checked& checked, uint64_t* out_most, uint64_t* out_least) {
   const plan::StepDef& step = step_of(checked);
   const KernelInfo& gpu_kernel = *find_kernel(step.kernel());
   const Range rows = all_rows(step);
-  for (const bool is_any : {false, true})
+  for (const bool is_reference : {false, true})
     for (const KernelInfo& kernel : kKernelInfos) {
       if (kernel.processor != Processor::Cpu || kernel.op != gpu_kernel.op ||
-          kernel.packing != gpu_kernel.packing || (kernel.dtype == DType::Any) != is_any ||
+          kernel.packing != gpu_kernel.packing || kernel.is_reference() != is_reference ||
           kernels::cpu_kernel(kernel) == nullptr)
         continue;
       checked.kernel = &kernel;

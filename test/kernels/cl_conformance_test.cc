@@ -25,7 +25,7 @@ const std::set<std::string_view> kLimits = {
     // The cases of a kernel that writes one layout are also cases of another.
     "the kernel's output layout",
     "output in the kernel's layout",
-    "operands of the kernel's dtype",
+    "operands of a dtype that the kernel takes",
     "the kernel's input layout",
     "axis 1 for a GPU kernel of channels",
     "another axis than 1 for the kernel of runs",

@@ -131,7 +131,7 @@ std::string window_difference(const std::vector<float>& expected, const std::vec
 
 std::vector<KernelCase> with_halves(const KernelInfo& info, const KernelCase& item) {
   std::vector<KernelCase> both = {item};
-  if (!info.takes_halves) return both;
+  if (!info.has(Signature::F16Store)) return both;
   KernelCase halves = item;
   for (OperandShape& shape : halves.operands)
     if (info.takes_half(shape.layout)) {

@@ -25,7 +25,7 @@ bool is_for_row(const KernelInfo& info, const KernelCase& item) {
   if (info.layout != Layout::Any && info.layout != layout) return false;
   if (info.splits == kSplitNone && item.part_dim != SplitDim::None) return false;
   for (const OperandShape& operand : item.operands)
-    if (info.dtype == DType::Any && operand.layout != Layout::Plain) return false;
+    if (info.is_reference() && operand.layout != Layout::Plain) return false;
   const KernelCase row_item = case_for(info, item);
   kernels::StepNeeds needs;
   return kernels::check_step(step_of(info, row_item), &needs) == nullptr;
@@ -93,7 +93,7 @@ TEST_CASE("CPU kernels equal the reference on every instruction set") {
 TEST_CASE("CPU kernels make of NaN and infinities what the reference makes of them") {
   const Special& special = GENERATE(0, 1) == 0 ? kSpecialNan : kSpecialInfinities;
   for (const KernelInfo& info : kKernelInfos) {
-    if (info.processor != Processor::Cpu || info.dtype != DType::F32) continue;
+    if (info.processor != Processor::Cpu || info.is_reference()) continue;
     const std::vector<KernelCase> cases = cpu_cases_of(info.op);
     for (size_t i = 0; i < cases.size(); ++i) {
       if (!is_for_row(info, cases[i]) || why_open(info, cases[i], special)) continue;

@@ -213,7 +213,7 @@ inline kernels::KernelArgs args_of(const KernelCase& item,
 inline uint64_t ref_scratch_bytes(const KernelCase& item) {
   kernels::StepNeeds needs;
   for (const KernelInfo& info : kKernelInfos)
-    if (info.op == item.op && info.dtype == DType::Any &&
+    if (info.op == item.op && info.is_reference() &&
         kernels::check_step(step_of(info, item), &needs) == nullptr)
       return needs.scratch_bytes;
   return 0;

@@ -78,7 +78,7 @@ TEST_CASE("maps may be halves where the kernel says so, and each operand for its
   };
   const OperandShape x = nhwc({1, 3, 4, 5});
   const OperandShape half = as_halves(x);
-  const char* const kRefused = "operands of the kernel's dtype";
+  const char* const kRefused = "operands of a dtype that the kernel takes";
   for (const auto& [from, to] : {std::pair{half, x}, {x, half}, {half, half}}) {
     CHECK(check({"unary_f32_cl_buffer", &kRelu, {from, to}}) == "ok");
     CHECK(check({"unary_f32_cpu", &kRelu, {from, to}}) == kRefused);
@@ -94,7 +94,8 @@ TEST_CASE("maps may be halves where the kernel says so, and each operand for its
   CHECK(check({"unary_f32_cl_buffer", &kRelu, {cut, x}}) == "operand memory as large as its shape");
   OperandShape integers = half;
   integers.dtype = DType::I16;
-  CHECK(check({"unary_f32_cl_buffer", &kRelu, {integers, x}}) == "operands of the kernel's dtype");
+  CHECK(check({"unary_f32_cl_buffer", &kRelu, {integers, x}}) ==
+        "operands of a dtype that the kernel takes");
 
   // Bit 0 of HALVES is the first input, bit 15 the output.
   const auto halves_of = [](const StepForTest& step) {
@@ -117,16 +118,16 @@ TEST_CASE("maps may be halves where the kernel says so, and each operand for its
 TEST_CASE("only GPU kernels take halves") {
   for (const KernelInfo& info : kKernelInfos) {
     INFO(info.symbol);
-    CHECK((!info.takes_halves || (info.processor == Processor::Gpu && info.dtype == DType::F32)));
+    CHECK((!info.takes_half(Layout::Nhwc) || info.processor == Processor::Gpu));
   }
 }
 
-TEST_CASE("operands are of the kernel's dtype, bounded, and as large as their memory") {
+TEST_CASE("operands are of a dtype that the kernel takes, bounded, and as large as their memory") {
   OperandShape x = nhwc({1, 3, 4, 5});
   const OperandShape y = x;
   CHECK(check_unary(x, y) == "ok");
   x.dtype = DType::I64;
-  CHECK(check_unary(x, y) == "operands of the kernel's dtype");
+  CHECK(check_unary(x, y) == "operands of a dtype that the kernel takes");
   x = y;
   x.bytes -= 1;
   CHECK(check_unary(x, y) == "operand memory as large as its shape");

@@ -95,7 +95,7 @@ inline TypedTensor run_any(OpKind op, const void* params, const std::vector<Type
                            const TypedTensor& like, std::string* out_error = nullptr) {
   kernels::StepShape step;
   for (const KernelInfo& kernel : kKernelInfos)
-    if (kernel.op == op && kernel.dtype == DType::Any) step.kernel = &kernel;
+    if (kernel.op == op && kernel.is_reference()) step.kernel = &kernel;
   std::vector<kernels::OperandShape> shapes;
   for (const TypedTensor& input : inputs) shapes.push_back(input.shape);
   shapes.push_back(like.shape);

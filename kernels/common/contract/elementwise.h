@@ -39,9 +39,9 @@ constexpr const char* check_elementwise_output(const StepShape& step) {
   return !has_pixels(y) && step.part_dim != SplitDim::None ? "no part of a Plain output" : nullptr;
 }
 
-// Returns the tasks of a step that is checked. A kernel of any dtype has one.
+// Returns the tasks of a step that is checked. The reference kernel has one.
 constexpr int32_t elementwise_task_count(const StepShape& step) {
-  if (step.kernel->dtype == DType::Any) return 1;
+  if (step.kernel->is_reference()) return 1;
   return elementwise_work(step.part_dim, step.part, step.output()).task_count;
 }
 

@@ -95,7 +95,7 @@ class StepDraw {
 
   Layout map_layout() {
     if (kernel_info_.layout != Layout::Any) return kernel_info_.layout;
-    return kernel_info_.dtype == DType::Any ? Layout::Plain : Layout::Nhwc;
+    return kernel_info_.is_reference() ? Layout::Plain : Layout::Nhwc;
   }
   OperandShape operand(Layout layout, std::initializer_list<int32_t> dims,
                        DType dtype = DType::F32) {

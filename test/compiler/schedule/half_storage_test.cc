@@ -91,7 +91,7 @@ TEST_CASE("a tensor that one kernel cannot read as halves stays as it is") {
   for (Step& step : schedule.steps)
     if (step.name == "c") {
       without_halves = *step.kernel;
-      without_halves.takes_halves = false;
+      without_halves.signatures = kF32;
       step.kernel = &without_halves;
       read = step.operands[0];
       break;
