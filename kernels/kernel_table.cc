@@ -107,9 +107,7 @@ const char* check_operand(const KernelInfo& kernel, const OperandShape& operand)
     case Layout::Plain:
     case Layout::Nhwc:
       if (stored_elements(operand) > kMaxElements) return "operands of at most 2^30 elements";
-      if (operand.bytes / dtype_bytes(operand.dtype) <
-          static_cast<uint64_t>(stored_elements(operand)))
-        return "operand memory as large as its shape";
+      if (operand.bytes < stored_bytes(operand)) return "operand memory as large as its shape";
       return nullptr;
     default:
       return "operands of layout Plain, Nhwc, Image2d or Packed";

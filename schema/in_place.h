@@ -41,7 +41,7 @@ inline int64_t run_in_input(const StepShape& step) {
     first += axes.start[i] * stride;
     stride *= x.dims[i];
   }
-  return first * static_cast<int64_t>(dtype_bytes(x.dtype));
+  return first * element_bytes(x);
 }
 
 }  // namespace codl::kernels

@@ -126,6 +126,14 @@ constexpr int64_t stored_elements(const OperandShape& shape) {
   return element_count(shape);
 }
 
+// Returns the bytes of an element as the memory holds it.
+constexpr int32_t element_bytes(const OperandShape& shape) {
+  return static_cast<int32_t>(dtype_bytes(shape.dtype));
+}
+constexpr uint64_t stored_bytes(const OperandShape& shape) {
+  return static_cast<uint64_t>(stored_elements(shape)) * dtype_bytes(shape.dtype);
+}
+
 constexpr int64_t image_width(const OperandShape& shape) {
   return int64_t{shape.dims[3]} * (pixel_elements(shape) / 4);
 }

@@ -72,7 +72,8 @@ bool is_in_place(const VariantDef& variant, const StepDef& step) {
 // copied to, behind `channels` of the output's. On the GPU both are placed as the widest map is.
 bool check_window(PlanCheck& c, const TensorDef& x, const TensorDef& y, int64_t channels) {
   const bool is_on_host = storage_of(x) == Storage::Host;
-  const uint64_t bytes = is_on_host ? static_cast<uint64_t>(channels) * sizeof(float) : 0;
+  const uint64_t bytes =
+      is_on_host ? static_cast<uint64_t>(channels) * dtype_bytes(static_cast<DType>(x.dtype())) : 0;
   return c.expect(storage_of(x) == storage_of(y) && x.index() == y.index() &&
                       x.dtype() == y.dtype() && x.row_begin() == y.row_begin() &&
                       x.row_end() == y.row_end() && x.offset_bytes() == y.offset_bytes() + bytes &&

@@ -88,7 +88,7 @@ bool check_tensor_shape(PlanCheck& c, const TensorDef& tensor) {
 uint64_t stored_bytes(const TensorDef& tensor) {
   const OperandShape shape = operand_shape_of(tensor);
   if (shape.layout == Layout::Image2d) return 0;
-  return static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
+  return kernels::stored_bytes(shape);
 }
 
 bool check_io_place(PlanCheck& c, const TensorDef& tensor,
@@ -217,13 +217,14 @@ bool check_tensors(PlanCheck& c, const VariantDef& variant) {
 // Returns true for windows of other channels of one map, whose pixels lie between each other's. Not
 // in an image, which a kernel may not read and write.
 static bool are_apart(const TensorDef& a, const TensorDef& b) {
-  if (a.pixel_stride() == 0 || a.pixel_stride() != b.pixel_stride()) return false;
+  if (a.pixel_stride() == 0 || a.pixel_stride() != b.pixel_stride() || a.dtype() != b.dtype())
+    return false;
   if (storage_of(a) == Storage::Device)
-    return a.offset_bytes() == b.offset_bytes() && a.dtype() == b.dtype() &&
+    return a.offset_bytes() == b.offset_bytes() &&
            (a.first_channel() + a.dims()->Get(1) <= b.first_channel() ||
             b.first_channel() + b.dims()->Get(1) <= a.first_channel());
-  const auto bytes_of = [](int32_t elements) {
-    return static_cast<uint64_t>(elements) * sizeof(float);
+  const auto bytes_of = [&](int32_t elements) {
+    return static_cast<uint64_t>(elements) * dtype_bytes(static_cast<DType>(a.dtype()));
   };
   const TensorDef& first = a.offset_bytes() <= b.offset_bytes() ? a : b;
   const TensorDef& other = &first == &a ? b : a;

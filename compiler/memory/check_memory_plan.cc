@@ -145,7 +145,7 @@ llvm::Error find_windows(const Variant& variant, std::vector<TensorId>& homes) {
       const Tensor& x = variant.tensors[step.operands[i]];
       if (kernels::is_window_of(x.shape, y.shape)) {
         const bool is_on_host = y.storage == Storage::Host;
-        const uint64_t behind = is_on_host ? channels * sizeof(float) : 0;
+        const uint64_t behind = is_on_host ? channels * dtype_bytes(y.shape.dtype) : 0;
         const auto first = static_cast<int32_t>(is_on_host ? 0 : channels) + y.shape.first_channel;
         if (x.storage != y.storage || x.index != y.index || x.shape.dtype != y.shape.dtype ||
             x.shape.row_begin != y.shape.row_begin || x.shape.row_end != y.shape.row_end ||

@@ -49,7 +49,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const BatchMatMulWork work = batch_matmul_work(params, a, b, y);
   out_needs->task_count = batch_matmul_units(work).task_count;
   out_needs->scratch_bytes =
-      static_cast<uint64_t>(packed_b_elements(work) + packed_a_elements(work)) * sizeof(float);
+      static_cast<uint64_t>(packed_b_elements(work) + packed_a_elements(work)) *
+      static_cast<uint64_t>(element_bytes(b));
   return nullptr;
 }
 

@@ -26,6 +26,8 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
 // Counts units of rows and columns; a worker packs the columns of its units one after the other.
 void count_panel_work(const StepShape& step, const BatchMatMulWork& work,
                       const WorkMachine& machine, StepWork* out) {
+  const OperandShape& a = step.operands[0];
+  const OperandShape& b = step.operands[1];
   const PanelTileSize size = panel_tile_size(machine.vector_lanes);
   const BatchMatMulUnits units = batch_matmul_units(work);
   const auto batches = static_cast<double>(work.batch_count);
@@ -35,11 +37,14 @@ void count_panel_work(const StepShape& step, const BatchMatMulWork& work,
   PanelProduct product;
   product.runs = batches * static_cast<double>(units.row_blocks);
   product.pixels = ceil_div(work.m, units.row_blocks);
-  product.tile_pixels = work.a_depth == 1 ? size.pixels_for(work.a_row, most) : most;
+  product.tile_pixels =
+      work.a_depth == 1 ? size.pixels_for(work.a_row * element_bytes(a), most) : most;
   product.panels = panels;
   product.most_panels = size.panels;
   product.lanes = static_cast<double>(panels - 1) * kChannelPanel + size.last_lanes(work.n);
   product.depth = static_cast<double>(work.k);
+  product.input_bytes = element_bytes(a);
+  product.weight_bytes = element_bytes(b);
   const PanelCounts counts = count_panels(product, size);
   out->macs = counts.macs;
   out->tile_calls = counts.calls;
@@ -52,17 +57,17 @@ void count_panel_work(const StepShape& step, const BatchMatMulWork& work,
   const double packs = work.k > kBatchMatMulDepth
                            ? static_cast<double>(units.count)
                            : smaller(static_cast<double>(units.count), column_sets + workers - 1);
-  const double b_bytes = traffic_bytes(step.operands[1]);
+  const double b_bytes = traffic_bytes(b);
   const double packed = packs / column_sets * batches * product.depth *
-                        static_cast<double>(panels) * kChannelPanel * sizeof(float);
-  if (work.b_column != 1) out->gathers += packed / sizeof(float);
+                        static_cast<double>(panels) * kChannelPanel * element_bytes(b);
+  if (work.b_column != 1) out->gathers += packed / element_bytes(b);
   if (work.a_depth != 1)
     out->gathers += batches * static_cast<double>(work.m) * product.depth *
                     static_cast<double>(units.column_blocks);
   out->moved_bytes += counts.moved_bytes + 2 * packed;
-  const double a_bytes = traffic_bytes(step.operands[0]);
-  const double unit_rows = static_cast<double>(product.pixels) * product.depth * sizeof(float);
-  const double packed_bytes = static_cast<double>(packed_b_elements(work)) * sizeof(float);
+  const double a_bytes = traffic_bytes(a);
+  const double unit_rows = static_cast<double>(product.pixels) * product.depth * element_bytes(a);
+  const double packed_bytes = static_cast<double>(packed_b_elements(work)) * element_bytes(b);
   WorkMemory memory(step, machine, out);
   memory.read(a_bytes, smaller(workers, static_cast<double>(units.column_blocks)));
   memory.read(b_bytes, packs / column_sets);
@@ -71,17 +76,19 @@ void count_panel_work(const StepShape& step, const BatchMatMulWork& work,
   // Packed columns are read again for each tile of rows; rows, for the next columns.
   const double tiles_of_unit = counts.tiles / product.runs;
   memory.again(static_cast<double>(units.count) * packed_bytes * tiles_of_unit,
-               packed_bytes + product.tile_pixels * product.depth * sizeof(float));
+               packed_bytes + product.tile_pixels * product.depth * element_bytes(a));
   memory.again(a_bytes * larger(static_cast<double>(units.column_blocks) - workers, 0),
                unit_rows + packed_bytes);
   memory.finish();
 }
 
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
-  const BatchMatMulWork work = batch_matmul_work(step.params_as<BatchMatMulParams>(),
-                                                 step.operands[0], step.operands[1], step.output());
-  const double a_bytes = traffic_bytes(step.operands[0]);
-  const double b_bytes = traffic_bytes(step.operands[1]);
+  const OperandShape& a = step.operands[0];
+  const OperandShape& b = step.operands[1];
+  const BatchMatMulWork work =
+      batch_matmul_work(step.params_as<BatchMatMulParams>(), a, b, step.output());
+  const double a_bytes = traffic_bytes(a);
+  const double b_bytes = traffic_bytes(b);
   const auto depth = static_cast<double>(work.k);
   out->needed_macs = static_cast<double>(element_count(step.output())) * depth;
   if (step.kernel->is_reference()) {
@@ -89,15 +96,16 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     return fill_loops(step, machine, 2 * depth, a_bytes + b_bytes, out);
   }
   out->moved_bytes = written_bytes(step);
-  out->run_bytes = static_cast<double>(work.n) * sizeof(float);
+  out->run_bytes = static_cast<double>(work.n) * element_bytes(step.output());
   if (is_cpu(step)) return count_panel_work(step, work, machine, out);
   WorkMemory memory(step, machine, out);
   memory.read(a_bytes + b_bytes);
   memory.write(written_bytes(step));
   const double batches = static_cast<double>(work.batch_count);
   if (step.kernel->algorithm == Algorithm::Tiled) {
-    fill_gemm(gemm_tile_of(step), batch_matmul_gemm_size(work), a_bytes / batches,
-              b_bytes / batches, &memory, out);
+    fill_gemm(gemm_tile_of(step), batch_matmul_gemm_size(work),
+              {a_bytes / batches, element_bytes(a)}, {b_bytes / batches, element_bytes(b)}, &memory,
+              out);
     // a and b have steps of their own in rows, columns and depth: of 4 x 4, 23 registers are
     // spilled where there are 64 (compiled by Mesa 25.0.7 for Mali-G610).
     out->address_registers = 24;
@@ -108,9 +116,9 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     const auto column_tiles = static_cast<double>(ceil_div(work.n, columns));
     const double items = batches * row_tiles * column_tiles;
     const double item_macs = kBatchMatMulItemRows * columns;
-    const double item_loads = kBatchMatMulItemRows + columns;
+    const double item_bytes = kBatchMatMulItemRows * element_bytes(a) + columns * element_bytes(b);
     out->macs = items * item_macs * depth;
-    out->moved_bytes += items * depth * item_loads * sizeof(float);
+    out->moved_bytes += items * depth * item_bytes;
     if (work.b_column != 1 && depths == 1) out->gathers = items * depth * columns;
     // Sums, columns of b at all depths, and a: a depth of all rows or the depths of one.
     out->item_registers = item_macs + columns * depths + kBatchMatMulItemRows;

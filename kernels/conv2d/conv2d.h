@@ -224,7 +224,7 @@ inline Conv2dBufferGrid conv2d_buffer_grid(const StepShape& step) {
     grid.item_panels = step.tile[4];
   }
   const int64_t panel_bytes =
-      int64_t{w.dims[2]} * w.dims[3] * w.dims[1] * kChannelPanel * int64_t{sizeof(float)};
+      int64_t{w.dims[2]} * w.dims[3] * w.dims[1] * kChannelPanel * element_bytes(w);
   const int32_t panel_blocks = grid.panels.count() / grid.item_panels;
   grid.inner_blocks = kConv2dInnerWeightBytes / (panel_bytes * grid.item_panels);
   if (grid.inner_blocks < 1) grid.inner_blocks = 1;
@@ -342,19 +342,21 @@ constexpr Conv2dWork conv2d_work(const Conv2dParams& params, const OperandShape&
   const int64_t taps = int64_t{w.dims[2]} * w.dims[3];
   work.images = y.dims[0];
   work.pixels = int64_t{work.rows.count()} * y.dims[3];
-  work.blocks = panel_blocks(work.images, work.pixels, work.panels.count(), taps * w.dims[1]);
+  const int64_t depth = taps * w.dims[1];
+  work.blocks = panel_blocks(work.images, work.pixels, work.panels.count(), depth,
+                             depth * kChannelPanel * element_bytes(w));
   work.task_count = work.images * work.blocks.pixel_blocks * work.blocks.panel_blocks;
   const auto lines = [](int64_t bytes) { return static_cast<uint64_t>((bytes + 63) / 64 * 64); };
   work.table_bytes = lines(taps * kPanelTileMaxPixels * int64_t{sizeof(float*)});
   work.taps_bytes = lines(taps * int64_t{sizeof(PanelTap)});
-  work.zeros_bytes = lines(padded_channels(x) * int64_t{sizeof(float)});
+  work.zeros_bytes = lines(int64_t{padded_channels(x)} * element_bytes(x));
   work.scratch_bytes = work.table_bytes + 2 * work.taps_bytes + work.zeros_bytes;
   work.has_copies = conv2d_has_copies(params, x, taps);
   if (work.has_copies) {
     // The stride is an odd number of lines.
     work.copy_stride = (ceil_div(padded_channels(x), kChannelPanel) | 1) * int64_t{kChannelPanel};
     work.scratch_bytes +=
-        static_cast<uint64_t>(kPanelTileMaxPixels * work.copy_stride) * sizeof(float);
+        static_cast<uint64_t>(kPanelTileMaxPixels * work.copy_stride * element_bytes(x));
   }
   work.dots = conv2d_dots(params, x, w, y);
   work.dots_offset = work.scratch_bytes;

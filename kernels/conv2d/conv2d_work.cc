@@ -161,7 +161,7 @@ struct Conv2dPart {
     const double stored = conv2d_panels(params, y, of.part_dim, of.part).count() * kChannelPanel;
     const int32_t outputs = winograd_outputs(of.kernel->packing);
     const double weights = outputs == 0 ? depth : (outputs + 2.0) * (outputs + 2.0) * w.dims[1];
-    weight_bytes = (weights + 1) * stored * sizeof(float);
+    weight_bytes = stored * (weights * element_bytes(w) + element_bytes(of.operands[2]));
   }
 
   double elements() const { return pixels * channels.count(); }
@@ -199,13 +199,16 @@ void count_panel_work(const Conv2dPart& part, const WorkMachine& machine, StepWo
   product.tile_pixels =
       work.has_copies && size.pixels > 6
           ? most
-          : size.pixels_for(int64_t{padded_channels(part.x)} * params.stride_w, most);
+          : size.pixels_for(
+                int64_t{padded_channels(part.x)} * params.stride_w * element_bytes(part.x), most);
   product.groups = groups;
   product.panels = panels;
   product.most_panels = size.panels;
   product.lanes = static_cast<double>(panels - 1) * kChannelPanel +
                   (has_last ? size.last_lanes(group_channels) : kChannelPanel);
   product.depth = part.depth;
+  product.input_bytes = element_bytes(part.x);
+  product.weight_bytes = element_bytes(part.w);
 
   PanelCounts counts;
   if (conv2d_takes_dots(work.dots, part.y.dims[1], static_cast<int64_t>(part.depth),
@@ -218,7 +221,9 @@ void count_panel_work(const Conv2dPart& part, const WorkMachine& machine, StepWo
         machine.vector_lanes;
     counts.tiles = counts.calls = images * static_cast<double>(ceil_div(work.pixels, tile));
     counts.macs = counts.calls * static_cast<double>(tile) * dots * vectors;
-    counts.moved_bytes = counts.calls * static_cast<double>(tile + dots) * vectors * sizeof(float);
+    counts.moved_bytes =
+        counts.calls * vectors *
+        static_cast<double>(tile * element_bytes(part.x) + int64_t{dots} * element_bytes(part.w));
     out->operations += counts.calls * static_cast<double>(tile) * dots * machine.vector_lanes;
   } else if (conv2d_computed_share(params, part.x, part.w, part.y) < 1) {
     // Tiles are pixels of a row whose taps inside are the same.
@@ -246,16 +251,15 @@ void count_panel_work(const Conv2dPart& part, const WorkMachine& machine, StepWo
   const PanelSharers sharers =
       fill_panel_tasks(work.blocks, work.images, work.pixels, work.panels.count(), machine, out);
   // The memory a worker goes through: passes of panels over its pixels, tile by tile.
-  const double panel_bytes = part.depth * kChannelPanel * sizeof(float);
+  const int64_t panel_bytes =
+      static_cast<int64_t>(part.depth) * kChannelPanel * element_bytes(part.w);
   const double worker_panels = static_cast<double>(work.panels.count()) * sharers.of_panels /
                                smaller(machine.threads, out->tasks);
-  const double pass_panels =
-      smaller(static_cast<double>(
-                  size.pass_panels(static_cast<int64_t>(part.depth) * kChannelPanel, size.panels)),
-              larger(worker_panels, 1));
-  const double pass_bytes = pass_panels * panel_bytes;
+  const double pass_panels = smaller(
+      static_cast<double>(size.pass_panels(panel_bytes, size.panels)), larger(worker_panels, 1));
+  const double pass_bytes = pass_panels * static_cast<double>(panel_bytes);
   const double passes = larger(worker_panels / pass_panels, 1);
-  const double call_bytes = smaller(pass_panels, size.panels) * panel_bytes;
+  const double call_bytes = smaller(pass_panels, size.panels) * static_cast<double>(panel_bytes);
   const double pixel_bytes = part.depth * element_bytes(part.x);  // bytes of a window
   const double tile_bytes = product.tile_pixels * pixel_bytes;
   const double row_bytes =
@@ -310,6 +314,8 @@ void count_winograd_row(const Conv2dPart& part, int32_t outputs, const WorkMachi
   product.most_panels = size.panels;
   product.lanes = out_lanes;
   product.depth = part.x.dims[1];
+  product.input_bytes = kWinogradNumberBytes;
+  product.weight_bytes = element_bytes(part.w);
   PanelCounts counts = count_panels(product, size);
   product.runs = positions;
   product.pixels = work.tiles - (work.tile_blocks - 1) * work.tiles_per_block;
@@ -330,13 +336,13 @@ void count_winograd_row(const Conv2dPart& part, int32_t outputs, const WorkMachi
   const double product_elements = tiles * positions * out_lanes;
   // Inputs are read, transformed in two steps, stored; products stored and read.
   out->moved_bytes +=
-      counts.moved_bytes + sizeof(float) * (4 * input_elements + 2 * product_elements);
+      counts.moved_bytes + kWinogradNumberBytes * (4 * input_elements + 2 * product_elements);
 
-  const double input_bytes = block_tiles * positions * in_lanes * sizeof(float);
+  const double input_bytes = block_tiles * positions * in_lanes * kWinogradNumberBytes;
   const double product_bytes = block_tiles * positions *
                                static_cast<double>(work.panels_per_block) * kChannelPanel *
-                               sizeof(float);
-  const double pair_bytes = size.panels * part.x.dims[1] * kChannelPanel * sizeof(float);
+                               kWinogradNumberBytes;
+  const double pair_bytes = size.panels * part.x.dims[1] * kChannelPanel * element_bytes(part.w);
   const double weight_readers = sharers.of_pixels;
   const double side = outputs + 2.0;
   WorkMemory memory(step, machine, out);
@@ -353,7 +359,7 @@ void count_winograd_row(const Conv2dPart& part, int32_t outputs, const WorkMachi
   const double register_tiles = counts.tiles / positions / static_cast<double>(work.tile_blocks);
   memory.again(
       part.weight_bytes * static_cast<double>(work.tile_blocks) * larger(register_tiles - 1, 0),
-      pair_bytes + size.pixels * in_lanes * sizeof(float));
+      pair_bytes + size.pixels * in_lanes * kWinogradNumberBytes);
   memory.again(
       part.weight_bytes * larger(static_cast<double>(work.tile_blocks) - weight_readers, 0),
       part.weight_bytes + input_bytes + product_bytes);
@@ -361,10 +367,10 @@ void count_winograd_row(const Conv2dPart& part, int32_t outputs, const WorkMachi
   // the task.
   const double pairs = static_cast<double>(ceil_div(work.panels_per_block, size.panels));
   const double in_task =
-      input_elements * sizeof(float) / transformed * static_cast<double>(work.panel_blocks);
+      input_elements * kWinogradNumberBytes / transformed * static_cast<double>(work.panel_blocks);
   memory.again(in_task, input_bytes + product_bytes);
   memory.again(in_task * (pairs - 1), input_bytes / positions + pair_bytes);
-  memory.again(product_elements * sizeof(float), product_bytes);
+  memory.again(product_elements * kWinogradNumberBytes, product_bytes);
   memory.finish();
 }
 
@@ -389,7 +395,8 @@ void count_item_memory(const Conv2dPart& part, const ItemBlocks& blocks, const W
       (blocks.pixel_items * blocks.pixels - 1) * part.params.stride_w + part.w.dims[3];
   const double rows = (blocks.row_items - 1) * part.params.stride_h + part.w.dims[2];
   const double group_inputs = rows * columns * part.w.dims[1] * element_bytes(part.x);
-  const double group_weights = blocks.channel_items * blocks.channels * part.depth * sizeof(float);
+  const double group_weights =
+      blocks.channel_items * blocks.channels * part.depth * element_bytes(part.w);
   WorkMemory memory(part.step, machine, out);
   memory.read(part.read_bytes);
   memory.read(part.residual_bytes);
@@ -412,7 +419,8 @@ void count_buffer_row(const Conv2dPart& part, const ClLaunch& launch, const Work
   const auto items = static_cast<double>(grid.items(part.y.dims[0]));
   const double lanes = grid.item_panels * double{kClLanes};
   out->macs = items * grid.item_pixels * lanes * part.depth;
-  out->moved_bytes += items * part.depth * (lanes + grid.item_pixels) * sizeof(float);
+  out->moved_bytes += items * part.depth *
+                      (lanes * element_bytes(part.w) + grid.item_pixels * element_bytes(part.x));
   out->item_registers = conv2d_buffer_registers(grid.item_pixels, grid.item_panels);
   out->tile_calls = out->waves * part.depth;
   const auto group = static_cast<double>(launch.local[0]);
@@ -425,7 +433,7 @@ void count_buffer_row(const Conv2dPart& part, const ClLaunch& launch, const Work
   blocks.row_items = 1;
   blocks.passes = static_cast<double>(grid.outer_blocks);
   blocks.pass_weight_bytes =
-      static_cast<double>(grid.inner_blocks) * lanes * part.depth * sizeof(float);
+      static_cast<double>(grid.inner_blocks) * lanes * part.depth * element_bytes(part.w);
   count_item_memory(part, blocks, machine, out);
 }
 
@@ -439,7 +447,7 @@ void count_texel_row(const Conv2dPart& part, const ClLaunch& launch, const WorkM
   const double texels = part.taps * ceil_div(part.w.dims[1], kChannelPad);
   out->macs = items * tile.pixels * tile.channels() * part.depth;
   out->moved_bytes += items * (texels * tile.pixels * kChannelPad * element_bytes(part.x) +
-                               part.depth * tile.channels() * sizeof(float));
+                               part.depth * tile.channels() * element_bytes(part.w));
   out->item_registers = tile.registers();
   out->tile_calls = out->waves * texels;
   ItemBlocks blocks = {};
@@ -465,7 +473,8 @@ void count_tiled_row(const Conv2dPart& part, const WorkMachine& machine, StepWor
   memory.read(part.residual_bytes);
   memory.weights(part.weight_bytes);
   memory.write(written_bytes(part.step));
-  fill_gemm(tile, size, part.read_bytes, part.weight_bytes, &memory, out);
+  fill_gemm(tile, size, {part.read_bytes, element_bytes(part.x)},
+            {part.weight_bytes, element_bytes(part.w)}, &memory, out);
   memory.finish();
 }
 
@@ -481,8 +490,8 @@ void count_winograd_item(const Conv2dPart& part, const WorkMachine& machine, Ste
   const double register_calls =
       kPositions * computed / item.register_tiles * work.panels.count() / item.register_panels;
   out->moved_bytes += register_calls * part.x.dims[1] *
-                      (item.register_tiles + item.register_panels * double{kClLanes}) *
-                      sizeof(float);
+                      (item.register_tiles * kWinogradNumberBytes +
+                       item.register_panels * double{kClLanes} * element_bytes(part.w));
   out->operations += tiles * panel_blocks * round_up(part.x.dims[1], kClLanes) *
                          winograd_input_operations(WinogradItem::kOutputs) +
                      tiles * out_lanes * winograd_output_operations(WinogradItem::kOutputs);
@@ -512,7 +521,7 @@ void count_winograd_group(const Conv2dPart& part, const WorkMachine& machine, St
   const double depth = steps * group.chunk;
   out->macs = groups * kPositions * group.tiles * group.channels * depth;
   const double group_inputs = kPositions * group.tiles * depth * element_bytes(part.x);
-  const double group_weights = kPositions * group.channels * depth * sizeof(float);
+  const double group_weights = kPositions * group.channels * depth * element_bytes(part.w);
   out->moved_bytes += groups * (group_inputs + group_weights);
   out->operations +=
       groups * (group.tiles * depth * winograd_input_operations(WinogradGroup::kOutputs) +

@@ -108,6 +108,9 @@ constexpr Range winograd_rows(int32_t outputs, Range rows, const OperandShape& y
   return {rows.begin / outputs * outputs, end < y.dims[2] ? end : y.dims[2]};
 }
 
+// Transformed inputs and their products are floats, whatever a map holds.
+inline constexpr int32_t kWinogradNumberBytes = sizeof(float);
+
 // Bytes of transformed inputs and products of a task: with the weights that stream past them they
 // share a second-level cache of 2 MiB; smaller caches leave them to the next level.
 inline constexpr int64_t kWinogradInputBytes = 1024 * 1024;
@@ -127,9 +130,9 @@ struct WinogradWork {
   int64_t tile_blocks;
   int64_t panel_blocks;
   int64_t task_count;
-  // Scratch counts in floats. It holds inputs: [position][ic / 16][tiles_per_block][16]; products:
-  // [position][tiles_per_block][panels_per_block][16]. Positions are an odd number of cache lines
-  // apart, so that a tile's lines of all positions fall into different sets of a cache.
+  // Scratch counts in these floats. It holds inputs: [position][ic / 16][tiles_per_block][16];
+  // products: [position][tiles_per_block][panels_per_block][16]. Positions are an odd number of
+  // cache lines apart, so that a tile's lines of all positions fall into different sets of a cache.
   int64_t input_stride;
   int64_t product_stride;
   int64_t product_offset;
@@ -154,7 +157,7 @@ constexpr WinogradWork winograd_work(int32_t outputs, const OperandShape& x, con
   // The more tiles a block has, the less often the weights pass; at least kMinTiles.
   constexpr int64_t kMinTiles = 56;
   constexpr int64_t kMaxTiles = 112;
-  constexpr int64_t kLineBytes = kChannelPanel * int64_t{sizeof(float)};
+  constexpr int64_t kLineBytes = kChannelPanel * kWinogradNumberBytes;
   const int64_t positions = int64_t{outputs + 2} * (outputs + 2);
   const int64_t chunks = ceil_div(x.dims[1], kChannelPanel);
   int64_t block = kWinogradInputBytes / (positions * chunks * kLineBytes);
@@ -181,7 +184,8 @@ constexpr WinogradWork winograd_work(int32_t outputs, const OperandShape& x, con
   work.product_offset = positions * work.input_stride;
   work.zeros_offset = work.product_offset + positions * work.product_stride;
   work.block_offset = work.zeros_offset + chunks * kChannelPanel;
-  work.scratch_bytes = static_cast<uint64_t>(work.block_offset + kChannelPanel) * sizeof(float);
+  work.scratch_bytes =
+      static_cast<uint64_t>((work.block_offset + kChannelPanel) * kWinogradNumberBytes);
   return work;
 }
 

@@ -23,7 +23,7 @@ struct WinogradItem {
   // of the text.
   constexpr int64_t private_bytes() const {
     return kPositions * (int64_t{tiles} * (channels + int64_t{panels} * kClLanes) + 2 * kClLanes) *
-           int64_t{sizeof(float)};
+           kWinogradNumberBytes;
   }
 };
 
@@ -85,7 +85,7 @@ struct WinogradGroup {
     const int64_t sums =
         int64_t{4} * (tiles / item_tiles) * (int64_t{4} * (channels / item_channels) + 4);
     const int64_t staged = inputs + weights;
-    return kPositions * (staged > sums ? staged : sums) * int64_t{sizeof(float)};
+    return kPositions * (staged > sums ? staged : sums) * int64_t{kClLocalNumberBytes};
   }
 };
 

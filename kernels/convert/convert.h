@@ -56,14 +56,14 @@ constexpr ConvertWork convert_work(SplitDim part_dim, Range part, const OperandS
   return work;
 }
 
-// Returns how many pixels a CPU step does all channels of before the next pixels begin (`pixel`:
-// elements of one in Nhwc): so many that prefetchers follow the lines of the planes, so few that
+// Returns how many pixels a CPU step does all channels of before the next pixels begin (of
+// `pixel_bytes` in Nhwc): so many that prefetchers follow the lines of the planes, so few that
 // the neighbours of a line that they fetch are still in the first-level cache when their channels'
 // turn comes.
-constexpr int64_t convert_block_pixels(int64_t pixel) {
+constexpr int64_t convert_block_pixels(int64_t pixel_bytes) {
   constexpr int64_t kBlockBytes = 16 * 1024;
   constexpr int64_t kMinPixels = 64;
-  const int64_t pixels = kBlockBytes / (pixel * int64_t{sizeof(float)}) / kMinPixels;
+  const int64_t pixels = kBlockBytes / pixel_bytes / kMinPixels;
   return pixels < 1 ? kMinPixels : pixels * kMinPixels;
 }
 

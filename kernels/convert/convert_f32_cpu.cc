@@ -201,7 +201,8 @@ void convert_f32(const KernelArgs& args) {
         std::memcpy(to + c * y.strides[1], from + c * x.strides[1],
                     static_cast<size_t>(planes * pixels) * sizeof(float));
     } else {
-      const int64_t block = convert_block_pixels(to_nhwc ? y.strides[3] : x.strides[3]);
+      const int64_t block =
+          convert_block_pixels((to_nhwc ? y.strides[3] : x.strides[3]) * int64_t{sizeof(float)});
       for (int64_t i = 0; i < pixels; i += block) {
         const int64_t count = pixels - i < block ? pixels - i : block;
         if (to_nhwc)

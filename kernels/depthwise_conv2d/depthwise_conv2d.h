@@ -96,8 +96,7 @@ constexpr int64_t depthwise_conv2d_pass_channels(const WindowAxis& vertical,
   constexpr uint64_t kStreamedBytes = 2048 * 1024;
   if (vertical.taps == 1 || x.bytes + y.bytes > kStreamedBytes) return kMaxElements;
   const int64_t lines = int64_t{vertical.taps} * (int64_t{x.dims[3]} + horizontal.taps);
-  const int64_t channels =
-      kPassBytes / (lines * int64_t{sizeof(float)}) / kChannelPanel * kChannelPanel;
+  const int64_t channels = kPassBytes / (lines * element_bytes(x)) / kChannelPanel * kChannelPanel;
   return channels < 2 * kChannelPanel ? 2 * kChannelPanel : channels;
 }
 

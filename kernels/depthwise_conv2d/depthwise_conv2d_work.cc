@@ -25,7 +25,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
       static_cast<double>(inputs_read(horizontal, x.dims[3], y.dims[3], {0, y.dims[3]}));
   const double residual_bytes =
       params.has_residual == 0 ? 0 : pixels * stored * element_bytes(step.operands[3]);
-  const double weight_bytes = (taps + 1) * round_up(channels, kChannelPanel) * sizeof(float);
+  const double weight_bytes = round_up(channels, kChannelPanel) *
+                              (taps * element_bytes(w) + element_bytes(step.operands[2]));
   out->needed_macs = pixels * channels * taps;
   if (residual_bytes > 0) out->operations += pixels * channels;
   add_curve(params.activation, pixels * channels, machine, out);
@@ -51,8 +52,9 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     // A run of outputs loads each of its inputs once for the taps of a row, and these weights.
     const double runs = std::ceil(double{1} * y.dims[3] / kDepthwiseRunOutputs);
     const double run_inputs = y.dims[3] * horizontal.stride + runs * (horizontal.taps - 1);
-    out->moved_bytes +=
-        tap_rows * (smaller(row_taps, run_inputs) + runs * horizontal.taps) * lanes * sizeof(float);
+    out->moved_bytes += tap_rows * lanes *
+                        (smaller(row_taps, run_inputs) * element_bytes(x) +
+                         runs * horizontal.taps * element_bytes(w));
     out->tile_calls = images * rows.count() * runs * (lanes / machine.vector_lanes);
     if (has_rest) out->gathers = tap_rows * row_taps + pixels;
     // Rows make the tasks, or, of few rows, rows and panels.
@@ -67,9 +69,9 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     memory.weights(weight_bytes, smaller(machine.threads, static_cast<double>(work.row_blocks)));
     memory.write(written_bytes(step));
     // Inputs of a row are read again for the next rows' taps; weights, for the next run.
-    memory.again(read_bytes * more_rows,
-                 (vertical.taps * row_bytes + y.dims[3] * stored * sizeof(float) + weight_bytes) *
-                     pass_share);
+    memory.again(read_bytes * more_rows, (vertical.taps * row_bytes +
+                                          y.dims[3] * stored * element_bytes(y) + weight_bytes) *
+                                             pass_share);
     memory.again(larger(images * rows.count() * runs - work.row_blocks, 0) * weight_bytes,
                  weight_bytes * pass_share + row_bytes * pass_share / runs);
     return memory.finish();
@@ -85,7 +87,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
                                    : item_pixels * horizontal.taps;
   out->macs = items * item_pixels * item_lanes * taps;
   out->moved_bytes += items * vertical.taps * item_lanes *
-                      (row_inputs * element_bytes(x) + horizontal.taps * sizeof(float));
+                      (row_inputs * element_bytes(x) + horizontal.taps * element_bytes(w));
   // Sums, weights of a tap or of a row of taps, an input.
   out->item_registers = (item_pixels + (shares ? horizontal.taps : 1) + 1) * item_lanes;
   out->tile_calls = out->waves * (shares ? vertical.taps : taps);

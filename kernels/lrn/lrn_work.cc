@@ -16,7 +16,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const RowWork work = row_work(step.part_dim, step.part, y);
   fill_pixel_runs(step, out);
   fill_stream(step, machine, read_bytes, work.units, work.task_count, out);
-  out->moved_bytes += elements * count * sizeof(float);
+  out->moved_bytes += elements * count * element_bytes(step.operands[0]);
 }
 
 }  // namespace

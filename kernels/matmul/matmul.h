@@ -45,14 +45,15 @@ struct MatMulWork {
   int64_t task_count;
 };
 
-constexpr MatMulWork matmul_work(const OperandShape& x, const OperandShape& y, SplitDim part_dim,
-                                 Range part) {
+constexpr MatMulWork matmul_work(const OperandShape& x, const OperandShape& w,
+                                 const OperandShape& y, SplitDim part_dim, Range part) {
   MatMulWork work = {};
   const Range columns = channels_of_part(part_dim, part, y);
   work.panels = {columns.begin / kChannelPanel,
                  static_cast<int32_t>(ceil_div(columns.end, kChannelPanel))};
   work.rows = x.dims[0];
-  work.blocks = panel_blocks(1, work.rows, work.panels.count(), x.dims[1]);
+  work.blocks = panel_blocks(1, work.rows, work.panels.count(), x.dims[1],
+                             int64_t{x.dims[1]} * kChannelPanel * element_bytes(w));
   work.task_count = work.blocks.pixel_blocks * work.blocks.panel_blocks;
   return work;
 }

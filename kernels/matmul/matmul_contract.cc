@@ -40,7 +40,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (step.kernel->processor == Processor::Gpu) return check_cl_tile(step);
   if (step.tile_count != 0) return "no tile numbers for a CPU kernel";
 
-  const MatMulWork work = matmul_work(x, y, step.part_dim, step.part);
+  const MatMulWork work = matmul_work(x, w, y, step.part_dim, step.part);
   if (work.task_count > INT32_MAX) return "at most 2^31 tasks";
   out_needs->task_count = static_cast<int32_t>(work.task_count);
   return nullptr;

@@ -18,7 +18,8 @@ void matmul_f32(const KernelArgs& args) {
   const auto& params = args.params_as<MatMulParams>();
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
-  const MatMulWork work = matmul_work(x.shape, y.shape, args.part_dim, args.part);
+  const MatMulWork work =
+      matmul_work(x.shape, args.operands[1].shape, y.shape, args.part_dim, args.part);
   const PanelRows product = {
       .x = x.as<const float>(),
       .x_stride = x.strides[0],

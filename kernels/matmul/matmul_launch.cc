@@ -46,7 +46,7 @@ void launch_panels(const StepShape& step, int32_t items, int32_t lanes, ClLaunch
   out->define("ACTIVATION", params.activation);
   out->local[0] = static_cast<uint64_t>(items);
   out->local[1] = out->local[2] = 1;
-  out->local_bytes = static_cast<uint32_t>(rows * items * lanes) * sizeof(float);
+  out->local_bytes = static_cast<uint32_t>(rows * items * lanes) * kClLocalNumberBytes;
   out->global[0] = static_cast<uint64_t>(ceil_div(columns.count(), kChannelPanel)) * out->local[0];
   out->global[1] = static_cast<uint64_t>(ceil_div(m, rows));
   out->global[2] = 1;

@@ -19,18 +19,22 @@ uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_ti
 void count_panel_work(const StepShape& step, double weight_bytes, const WorkMachine& machine,
                       StepWork* out) {
   const OperandShape& x = step.operands[0];
+  const OperandShape& w = step.operands[1];
   const OperandShape& y = step.output();
   const PanelTileSize size = panel_tile_size(machine.vector_lanes);
-  const MatMulWork work = matmul_work(x, y, step.part_dim, step.part);
+  const MatMulWork work = matmul_work(x, w, y, step.part_dim, step.part);
   const bool has_last = step.part_dim != SplitDim::OutputChannel || step.part.end == y.dims[1];
   PanelProduct product;
   product.pixels = work.rows;
-  product.tile_pixels = size.pixels_for(x.dims[1], size.most_pixels(y.dims[1]));
+  product.tile_pixels =
+      size.pixels_for(int64_t{x.dims[1]} * element_bytes(x), size.most_pixels(y.dims[1]));
   product.panels = work.panels.count();
   product.most_panels = work.rows == 1 ? size.row_panels : size.panels;
   product.lanes = static_cast<double>(product.panels - 1) * kChannelPanel +
                   (has_last ? size.last_lanes(y.dims[1]) : kChannelPanel);
   product.depth = x.dims[1];
+  product.input_bytes = element_bytes(x);
+  product.weight_bytes = element_bytes(w);
   const PanelCounts counts = count_panels(product, size);
   out->macs = counts.macs;
   out->moved_bytes += counts.moved_bytes;
@@ -38,15 +42,15 @@ void count_panel_work(const StepShape& step, double weight_bytes, const WorkMach
 
   const PanelSharers sharers =
       fill_panel_tasks(work.blocks, 1, work.rows, work.panels.count(), machine, out);
-  const double panel_bytes = product.depth * kChannelPanel * sizeof(float);
+  const int64_t panel_bytes = int64_t{x.dims[1]} * kChannelPanel * element_bytes(w);
   const double worker_panels = static_cast<double>(work.panels.count()) * sharers.of_panels /
                                smaller(machine.threads, out->tasks);
-  const double pass_panels = smaller(static_cast<double>(size.pass_panels(
-                                         int64_t{x.dims[1]} * kChannelPanel, product.most_panels)),
-                                     larger(worker_panels, 1));
-  const double pass_bytes = pass_panels * panel_bytes;
+  const double pass_panels =
+      smaller(static_cast<double>(size.pass_panels(panel_bytes, product.most_panels)),
+              larger(worker_panels, 1));
+  const double pass_bytes = pass_panels * static_cast<double>(panel_bytes);
   const double passes = larger(worker_panels / pass_panels, 1);
-  const double row_bytes = product.depth * sizeof(float);
+  const double row_bytes = product.depth * element_bytes(x);
   const double read_bytes = traffic_bytes(x);
   const double tile_bytes =
       smaller(static_cast<double>(product.tile_pixels), static_cast<double>(work.rows)) * row_bytes;
@@ -57,7 +61,7 @@ void count_panel_work(const StepShape& step, double weight_bytes, const WorkMach
   memory.again(larger(counts.tiles - sharers.of_panels, 0) * weight_bytes, pass_bytes + tile_bytes);
   memory.again(
       read_bytes * sharers.of_pixels * larger(pass_panels / product.most_panels - 1, 0) * passes,
-      tile_bytes + smaller(pass_panels, product.most_panels) * panel_bytes);
+      tile_bytes + smaller(pass_panels, product.most_panels) * static_cast<double>(panel_bytes));
   memory.again(read_bytes * sharers.of_pixels * (passes - 1),
                read_bytes * out->busiest_share + pass_bytes);
   memory.finish();
@@ -75,7 +79,8 @@ void count_group_row(const StepShape& step, double weight_bytes, const WorkMachi
   const double groups = out->work_groups;
   out->macs = groups * rows * kChannelPanel * depth;
   out->moved_bytes +=
-      groups * depth * (kChannelPanel + rows * kChannelPanel / lanes) * sizeof(float);
+      groups * depth * kChannelPanel *
+      (element_bytes(step.operands[1]) + rows / lanes * element_bytes(step.operands[0]));
   // Sums, weights, and x: four depths a pass, two passes at once of one row; else one depth.
   const double quads = is_gemv ? (rows == 1 ? 2 : 1) : 0;
   out->item_registers = rows * lanes + (is_gemv ? quads * 4 * (lanes + rows) : lanes);
@@ -95,16 +100,16 @@ void count_group_row(const StepShape& step, double weight_bytes, const WorkMachi
 void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const auto& params = step.params_as<MatMulParams>();
   const OperandShape& x = step.operands[0];
+  const OperandShape& w = step.operands[1];
   const OperandShape& y = step.output();
   const double columns = channels_of_part(step.part_dim, step.part, y).count();
   const double elements = y.dims[0] * columns;
   const double weight_bytes =
-      (x.dims[1] + 1.0) *
-      static_cast<double>(ceil_div(static_cast<int64_t>(columns), kChannelPanel)) * kChannelPanel *
-      sizeof(float);
+      static_cast<double>(panel_channels(static_cast<int64_t>(columns))) *
+      (double{1} * x.dims[1] * element_bytes(w) + element_bytes(step.operands[2]));
   out->needed_macs = elements * x.dims[1];
   out->moved_bytes = written_bytes(step);
-  out->run_bytes = columns == y.dims[1] ? written_bytes(step) : columns * sizeof(float);
+  out->run_bytes = columns == y.dims[1] ? written_bytes(step) : columns * element_bytes(y);
   add_curve(params.activation, elements, machine, out);
   if (is_cpu(step)) return count_panel_work(step, weight_bytes, machine, out);
   if (step.kernel->algorithm != Algorithm::Tiled)
@@ -114,7 +119,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   memory.weights(weight_bytes);
   memory.write(written_bytes(step));
   fill_gemm(gemm_tile_of(step), {y.dims[0], static_cast<int64_t>(columns), x.dims[1]},
-            traffic_bytes(x), weight_bytes, &memory, out);
+            {traffic_bytes(x), element_bytes(x)}, {weight_bytes, element_bytes(w)}, &memory, out);
   memory.finish();
 }
 

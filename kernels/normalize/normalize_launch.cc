@@ -54,7 +54,7 @@ void launch_normalize_texels(const StepShape& step, ClLaunch* out) {
   out->define("AT_ONCE", kNormalizeTexels);
   out->local[0] = static_cast<uint64_t>(items);
   out->local[1] = out->local[2] = 1;
-  out->local_bytes = static_cast<uint32_t>(items * kChannelPad) * sizeof(float);
+  out->local_bytes = static_cast<uint32_t>(items * kChannelPad) * kClLocalNumberBytes;
   out->global[0] = out->local[0] * static_cast<uint64_t>(channels.stored_count / kChannelPad);
   out->global[1] = static_cast<uint64_t>(x.dims[0]);
   out->global[2] = 1;
@@ -98,7 +98,7 @@ void normalize_launch(const StepShape& step, ClLaunch* out_launch) {
   out_launch->define("HELD", items.held);
   out_launch->local[0] = static_cast<uint64_t>(items.group_items());
   out_launch->local[1] = out_launch->local[2] = 1;
-  out_launch->local_bytes = static_cast<uint32_t>(items.group_items()) * sizeof(float);
+  out_launch->local_bytes = static_cast<uint32_t>(items.group_items()) * kClLocalNumberBytes;
   out_launch->global[0] = out_launch->local[0] * static_cast<uint64_t>(items.groups(work));
   NormalizeBufferArgs args = {
       .row_bits = items.row_bits,

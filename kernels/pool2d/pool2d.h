@@ -81,10 +81,10 @@ constexpr bool pool2d_has_max_runs(const Pool2dParams& params) {
 // first-level cache, with the outputs beside them. Runs of about equal length, not so short that
 // the column before the first would count.
 inline constexpr int32_t kPool2dMostRunOutputs = 32;
-constexpr int32_t pool2d_run_outputs(int32_t columns, int32_t stride, int32_t channels) {
+constexpr int32_t pool2d_run_outputs(int32_t columns, int32_t stride, int64_t pixel_bytes) {
   constexpr int64_t kRowsBytes = 24 * 1024;
   constexpr int64_t kMinOutputs = 4;
-  const int64_t column_bytes = int64_t{3} * channels * int64_t{sizeof(float)};
+  const int64_t column_bytes = 3 * pixel_bytes;
   int64_t most = kRowsBytes / (column_bytes * stride);
   if (most < kMinOutputs) most = kMinOutputs;
   if (most > kPool2dMostRunOutputs) most = kPool2dMostRunOutputs;

@@ -208,7 +208,8 @@ void max_of_units(const Pool2dParams& params, const Pool2dWork& work, const Tens
                   const TensorView& y, Units units) {
   const int32_t columns = y.shape.dims[3];
   if (units.begin == units.end) return;
-  const int32_t outputs = pool2d_run_outputs(columns, params.stride_w, work.channels.count());
+  const int32_t outputs =
+      pool2d_run_outputs(columns, params.stride_w, work.channels.count() * int64_t{sizeof(float)});
   for (int32_t ow = 0; ow < columns; ow += outputs) {
     MaxRun run = max_run(params, x, y, ow, columns - ow < outputs ? columns - ow : outputs);
     OutputRow row = output_row(params, work, x, y, units.begin);

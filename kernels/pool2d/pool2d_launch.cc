@@ -24,7 +24,7 @@ void split_taps(uint64_t outputs_x, uint64_t outputs_y, uint64_t outputs_z, int3
   out->global[2] = outputs_z;
   out->local[0] = kPool2dTapSplit;
   out->local[1] = out->local[2] = 1;
-  out->local_bytes = static_cast<uint32_t>(kPool2dTapSplit * lanes) * sizeof(float);
+  out->local_bytes = static_cast<uint32_t>(kPool2dTapSplit * lanes) * kClLocalNumberBytes;
 }
 
 }  // namespace

@@ -96,6 +96,9 @@ struct RecurrentWork {
   }
 };
 
+// Sums, gates and states between two steps are floats.
+inline constexpr int32_t kRecurrentSumBytes = sizeof(float);
+
 // Sequences times steps: they fill whole tiles of the micro-kernel on AVX3 and AVX2, and are enough
 // for the weights' way from memory to be short beside their products.
 inline constexpr int64_t kRecurrentRows = 42;

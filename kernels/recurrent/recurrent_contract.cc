@@ -70,7 +70,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const RecurrentWork work = recurrent_work(params, shapes[0], y);
   out_needs->task_count = static_cast<int32_t>(work.directions * work.groups);
   out_needs->scratch_bytes =
-      static_cast<uint64_t>(work.scratch_rows * work.sum_stride) * sizeof(float);
+      static_cast<uint64_t>(work.scratch_rows * work.sum_stride * kRecurrentSumBytes);
   return nullptr;
 }
 

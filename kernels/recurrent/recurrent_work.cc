@@ -34,75 +34,74 @@ void count_gates(const RecurrentParams& params, double elements, const WorkMachi
   out->operations += elements * (3 * gates + others + (params.has_peepholes != 0 ? 3 : 0));
   // Floats moved: a gate adds two and stores one, and its curve loads and stores; an LSTM moves
   // nine more for the cell and the state, and a curve; a GRU seven.
-  out->moved_bytes += elements *
-                      (5 * gates + (is_lstm  ? 11
-                                    : is_gru ? 7
-                                             : 0)) *
-                      double{sizeof(float)};
+  out->moved_bytes += elements * (5 * gates + (is_lstm ? 11 : is_gru ? 7 : 0)) * kRecurrentSumBytes;
 }
 
 // Returns a product of sequences, or steps and sequences, with the panels of one direction's
-// weights.
-PanelProduct product_of(int64_t runs, int64_t rows, int64_t stride, int64_t depth, int64_t columns,
-                        const PanelTileSize& size) {
+// weights. A row begins `stride` elements of `inputs` after the one before.
+PanelProduct product_of(int64_t runs, int64_t rows, int64_t stride, const OperandShape& inputs,
+                        const OperandShape& weights, const PanelTileSize& size) {
+  const int64_t columns = weights.dims[1];
   PanelProduct product;
   product.runs = static_cast<double>(runs);
   product.pixels = rows;
-  product.tile_pixels = size.pixels_for(stride, size.most_pixels(columns));
+  product.tile_pixels = size.pixels_for(stride * element_bytes(inputs), size.most_pixels(columns));
   product.panels = ceil_div(columns, kChannelPanel);
   product.most_panels = rows == 1 ? size.row_panels : size.panels;
   product.lanes =
       static_cast<double>(product.panels - 1) * kChannelPanel + size.last_lanes(columns);
-  product.depth = static_cast<double>(depth);
+  product.depth = weights.dims[2];
+  product.input_bytes = element_bytes(inputs);
+  product.weight_bytes = element_bytes(weights);
   return product;
 }
 
 void count_panel_work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const auto& params = step.params_as<RecurrentParams>();
   const OperandShape& x = step.operands[0];
+  const OperandShape& w = step.operands[1];
+  const OperandShape& r = step.operands[2];
   const OperandShape& y = step.output();
   const PanelTileSize size = panel_tile_size(machine.vector_lanes);
   const RecurrentWork work = recurrent_work(params, x, y);
   const int64_t steps = x.dims[0];
   const int64_t inputs = x.dims[2];
   const int64_t units = y.dims[3];
-  const int64_t columns = units * recurrent_gates(params.kind);
   const int64_t chains = work.directions * work.groups;
 
   const int64_t x_stride = work.group_batch == 1 ? x.dims[1] * inputs : inputs;
   const int64_t whole_chunks = steps / work.chunk_steps;
   const int64_t rest = steps % work.chunk_steps;
-  PanelCounts counts =
-      count_panels(product_of(chains * whole_chunks, work.chunk_steps * work.group_batch, x_stride,
-                              inputs, columns, size),
-                   size);
-  counts.add(count_panels(
-      product_of(chains, rest * work.group_batch, x_stride, inputs, columns, size), size));
+  PanelCounts counts = count_panels(
+      product_of(chains * whole_chunks, work.chunk_steps * work.group_batch, x_stride, x, w, size),
+      size);
+  counts.add(count_panels(product_of(chains, rest * work.group_batch, x_stride, x, w, size), size));
   const double input_tiles = counts.tiles;
   // A state of zeros is not multiplied.
   const int64_t state_steps = params.has_h0 != 0 ? steps : steps - 1;
-  const PanelCounts of_state = count_panels(
-      product_of(chains * state_steps, work.group_batch, units, units, columns, size), size);
+  const PanelCounts of_state =
+      count_panels(product_of(chains * state_steps, work.group_batch, units, y, r, size), size);
   counts.add(of_state);
   out->macs = counts.macs;
   out->moved_bytes += counts.moved_bytes;
   out->tile_calls = counts.calls;
-  out->run_bytes = static_cast<double>(work.group_batch * units) * double{sizeof(float)};
+  out->run_bytes = static_cast<double>(work.group_batch * units) * element_bytes(y);
   count_gates(params, static_cast<double>(work.directions * steps * x.dims[1] * units), machine,
               out);
   fill_tasks(chains, static_cast<int32_t>(chains), machine, out);
 
   // These are bytes of one direction.
   const auto directions = static_cast<double>(work.directions);
-  const double w_bytes = static_cast<double>(step.operands[1].bytes) / directions;
-  const double r_bytes = static_cast<double>(step.operands[2].bytes) / directions;
-  const double row_bytes = static_cast<double>(work.sum_stride) * double{sizeof(float)};
+  const double w_bytes = static_cast<double>(w.bytes) / directions;
+  const double r_bytes = static_cast<double>(r.bytes) / directions;
+  const double row_bytes = static_cast<double>(work.sum_stride) * kRecurrentSumBytes;
   const double chunk_bytes =
-      static_cast<double>(work.chunk_steps * work.group_batch) * (row_bytes + 4.0 * inputs);
+      static_cast<double>(work.chunk_steps * work.group_batch) *
+      (row_bytes + double{1} * element_bytes(x) * static_cast<double>(inputs));
   const double step_bytes = 2.0 * static_cast<double>(work.group_batch) * row_bytes;
-  const double pass_bytes =
-      static_cast<double>(size.pass_panels(inputs * kChannelPanel, size.panels)) *
-      static_cast<double>(inputs * kChannelPanel) * double{sizeof(float)};
+  const int64_t panel_bytes = inputs * kChannelPanel * element_bytes(w);
+  const auto pass_bytes =
+      static_cast<double>(size.pass_panels(panel_bytes, size.panels) * panel_bytes);
   const auto runs = static_cast<double>(chains * ceil_div(steps, work.chunk_steps));
   // Each worker in a direction reads its weights.
   const double sharers =

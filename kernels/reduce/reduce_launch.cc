@@ -33,7 +33,8 @@ void reduce_launch(const StepShape& step, ClLaunch* out_launch) {
     out_launch->local[0] = static_cast<uint64_t>(int64_t{group.items} * group.outputs);
     out_launch->global[0] =
         out_launch->local[0] * static_cast<uint64_t>(ceil_div(work.output_count, group.outputs));
-    out_launch->local_bytes = static_cast<uint32_t>(group.items * group.outputs) * sizeof(float);
+    out_launch->local_bytes =
+        static_cast<uint32_t>(group.items * group.outputs) * kClLocalNumberBytes;
   }
   ReduceBufferArgs args = {
       .item_count = item_count,

@@ -27,7 +27,7 @@ void softmax_launch(const StepShape& step, ClLaunch* out_launch) {
   if (items.items > 1) {
     out_launch->local[0] = kSoftmaxGroupItems;
     out_launch->global[0] = round_up(static_cast<uint64_t>(runs * items.items), kSoftmaxGroupItems);
-    out_launch->local_bytes = static_cast<uint32_t>(kSoftmaxGroupItems) * sizeof(float);
+    out_launch->local_bytes = static_cast<uint32_t>(kSoftmaxGroupItems) * kClLocalNumberBytes;
   }
   const bool is_nhwc = y.layout == Layout::Nhwc;
   const bool is_channels = is_nhwc && params.axis == 1;

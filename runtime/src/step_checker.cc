@@ -46,9 +46,7 @@ OperandShape on_cpu(OperandShape shape) {
   return shape;
 }
 
-void set_bytes(OperandShape& shape) {
-  shape.bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
-}
+void set_bytes(OperandShape& shape) { shape.bytes = kernels::stored_bytes(shape); }
 
 void perturb(float* values, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -271,7 +269,7 @@ codl_status_t StepChecker::read(uint32_t tensor, Range rows, size_t place, codl_
   const OperandShape held = operand_shape_of(*inputs_.variant->tensors()->Get(tensor));
   const ClApi& api = inputs_.gpu->api();
   const cl_command_queue queue = inputs_.gpu->queue(kComputeQueue);
-  const size_t element = dtype_bytes(held.dtype);
+  const auto element = static_cast<size_t>(kernels::element_bytes(held));
   const bool is_cut = has_rows(held);
   const auto batches = static_cast<size_t>(is_cut ? held.dims[0] : 1);
   const auto count = static_cast<size_t>(is_cut ? rows.count() : 1);
@@ -426,7 +424,7 @@ codl_status_t StepChecker::compare(codl_diag_t* diag) {
   for (uint32_t i = 0; i < last; ++i)
     if (!is_constant(step, i))
       perturb(floats(slice_.places[i]),
-              static_cast<size_t>(slice_.operands[i].bytes / sizeof(float)));
+              static_cast<size_t>(kernels::stored_elements(slice_.operands[i])));
   compute(slice_.perturbed);
   most = limit(slice_.perturbed);
   const size_t wrong = first_beyond(most, slice_.perturbed);

@@ -206,7 +206,7 @@ class Host {
 double bytes_read_of(const kernels::StepShape& maker, const kernels::StepShape& reader,
                      size_t operand) {
   const kernels::OperandShape& value = maker.output();
-  const double bytes = static_cast<double>(kernels::stored_elements(value)) * sizeof(float);
+  const double bytes = static_cast<double>(kernels::stored_bytes(value));
   if (!kernels::has_pixels(value)) return bytes;
   const kernels::OperandShape& read = reader.operands[operand];
   const double rows = value.dims[2];

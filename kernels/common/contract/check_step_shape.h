@@ -71,8 +71,7 @@ constexpr int64_t part_elements(const StepShape& step) {
 
 // Returns the bytes of an operand's memory that a whole step passes over once.
 constexpr double traffic_bytes(const OperandShape& shape) {
-  return static_cast<double>(stored_elements(shape)) *
-         static_cast<double>(dtype_bytes(shape.dtype));
+  return static_cast<double>(stored_bytes(shape));
 }
 
 }  // namespace codl::kernels

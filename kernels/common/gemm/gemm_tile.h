@@ -28,7 +28,7 @@ constexpr int64_t gemm_local_bytes(const GemmTile& tile) {
   const int64_t stages =
       2 * (int64_t{tile.k} * (tile.m + 4) + int64_t{tile.n} / 16 * (int64_t{tile.k} * 16 + 16));
   const int64_t sums = int64_t{tile.slices} / 2 * tile.m * tile.n;
-  return (stages > sums ? stages : sums) * int64_t{sizeof(float)};
+  return (stages > sums ? stages : sums) * int64_t{kClLocalNumberBytes};
 }
 
 // Returns the registers of a work-item for sums, factors and its floats on their way to local

@@ -57,7 +57,7 @@ constexpr int tile_pixels_of_channels(int64_t channels) { return kTileSize.most_
 constexpr int kMaxTilePixels = kPanelLanes > 1 ? tile_pixels_of(1) : kTilePixels;
 static_assert(kMaxTilePixels <= kPanelTileMaxPixels && kTilePanels <= kPanelTileMaxPanels);
 constexpr int tile_pixels_for(int64_t stride, int most_pixels = kTilePixels) {
-  return kTileSize.pixels_for(stride, most_pixels);
+  return kTileSize.pixels_for(stride * int64_t{sizeof(float)}, most_pixels);
 }
 
 // A matrix product has this list of taps.
@@ -415,7 +415,7 @@ HWY_INLINE void run_tile(const PanelTile& tile, const TileFunctions& functions, 
 }
 
 constexpr int64_t pass_panels_for(int64_t panel_elements, int64_t call_panels = kTilePanels) {
-  return kTileSize.pass_panels(panel_elements, call_panels);
+  return kTileSize.pass_panels(panel_elements * int64_t{sizeof(float)}, call_panels);
 }
 
 // Returns PanelTile::ahead of tile `tile` of a pass over the pixels: its tiles together fetch the

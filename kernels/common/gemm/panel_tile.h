@@ -50,12 +50,12 @@ struct PanelTileSize {
   constexpr int32_t most_pixels(int64_t channels) const {
     return channels < kChannelPanel ? pixels_of_lanes(last_lanes(channels)) : pixels;
   }
-  // Returns how many of `most` pixels a tile has whose inputs are `stride` elements apart. At
+  // Returns how many of `most` pixels a tile has whose inputs are `stride` bytes apart. At
   // multiples of 4096 bytes the inputs all fall into one set of a first-level cache (64 sets of 64
   // bytes on every x86 in use, with 8 lines or more), where 14 of them push each other out. With
   // two streams of weights, 6 of them stay.
   static constexpr int32_t pixels_for(int64_t stride, int32_t most) {
-    return most > 6 && stride % 1024 == 0 ? 6 : most;
+    return most > 6 && stride % 4096 == 0 ? 6 : most;
   }
   // Returns how many pixels are computed for `count`. Tiles are of 1, 2, 4, 6 ... pixels on
   // AVX-512, where each size is a kilobyte of code, and of every size up to the largest whole
@@ -64,8 +64,8 @@ struct PanelTileSize {
     return (pixels > 6 && count > 1) || count > pixels ? (count + 1) / 2 * 2 : count;
   }
   // Returns the panels of a pass, whole calls of `call_panels` and at least one call.
-  constexpr int64_t pass_panels(int64_t panel_elements, int64_t call_panels) const {
-    const int64_t count = pass_bytes / (panel_elements * int64_t{sizeof(float)});
+  constexpr int64_t pass_panels(int64_t panel_bytes, int64_t call_panels) const {
+    const int64_t count = pass_bytes / panel_bytes;
     return count < call_panels ? call_panels : count / call_panels * call_panels;
   }
 };
@@ -98,9 +98,9 @@ struct PanelBlocks {
   int64_t panel_blocks;
 };
 
-// `panel_depth`: multiply-adds of one output element.
+// `panel_depth`: multiply-adds of one output element; `panel_bytes`: the weights for them.
 constexpr PanelBlocks panel_blocks(int64_t images, int64_t pixels, int64_t panels,
-                                   int64_t panel_depth) {
+                                   int64_t panel_depth, int64_t panel_bytes) {
   // 84 is a multiple of 14 and 6, so that a block has whole tiles on AVX3 and AVX2.
   constexpr int64_t kPixelGrain = 84;
   // Blocks are evened out to whole tiles on AVX3, where a surplus pixel costs most.
@@ -116,8 +116,7 @@ constexpr PanelBlocks panel_blocks(int64_t images, int64_t pixels, int64_t panel
   // pixels only: then a worker's outputs are what it reads of the next map. A line that another
   // core has written takes as long as tens of multiply-adds of a tile.
   constexpr int64_t kMinPixelBlocks = 8;
-  if (panels * panel_depth * kChannelPanel * int64_t{sizeof(float)} <= kPanelPassBytes &&
-      images * pixels >= kMinPixelBlocks * kEvenGrain) {
+  if (panels * panel_bytes <= kPanelPassBytes && images * pixels >= kMinPixelBlocks * kEvenGrain) {
     int64_t block = ceil_div(kMinTaskMacs, panel_depth * panels * kChannelPanel);
     if (block < ceil_div(pixels, kMaxPixelBlocks)) block = ceil_div(pixels, kMaxPixelBlocks);
     blocks.pixels_per_block = ceil_div(block, kEvenGrain) * kEvenGrain;
@@ -127,7 +126,7 @@ constexpr PanelBlocks panel_blocks(int64_t images, int64_t pixels, int64_t panel
     return blocks;
   }
   // Blocks of an even number of panels: pairs are what AVX3 computes at once.
-  int64_t even_panels = kPanelPassBytes / (panel_depth * kChannelPanel * int64_t{sizeof(float)});
+  int64_t even_panels = kPanelPassBytes / panel_bytes;
   even_panels = even_panels < 2 ? 2 : even_panels / 2 * 2;
   if (even_panels > panels) even_panels = panels;
 

@@ -15,6 +15,9 @@ static_assert(kBinaryAdd == 1 && kBinarySub == 2 && kBinaryMul == 3 && kBinaryDi
 // A work-item of a buffer kernel computes so many channels: the lanes of a float16.
 inline constexpr int32_t kClLanes = 16;
 
+// Numbers in local memory, staged operands and sums, are floats.
+inline constexpr uint32_t kClLocalNumberBytes = sizeof(float);
+
 // A group has so many work-items when the step names no tile. The number is fixed, because PoCL
 // compiles every kernel anew for each local size it meets.
 //   32 in a line: one warp of NVIDIA, a quarter or half of a wave of Adreno

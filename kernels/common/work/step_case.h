@@ -29,14 +29,13 @@ std::vector<int32_t> words_of(const Params& params) {
 // Returns OperandShape::bytes of an operand that is not packed.
 inline uint64_t memory_bytes(const OperandShape& shape) {
   if (shape.layout == Layout::Image2d) return 0;
-  return static_cast<uint64_t>(stored_elements(shape)) * dtype_bytes(shape.dtype);
+  return stored_bytes(shape);
 }
 
 // Returns the bytes of all operands: images count too, and packed operands as if they were not.
 inline size_t operand_bytes(const StepCase& item) {
   size_t bytes = 0;
-  for (const OperandShape& shape : item.operands)
-    bytes += static_cast<size_t>(stored_elements(shape)) * dtype_bytes(shape.dtype);
+  for (const OperandShape& shape : item.operands) bytes += static_cast<size_t>(stored_bytes(shape));
   return bytes;
 }
 

@@ -83,28 +83,28 @@ PanelCounts count_panels(const PanelProduct& product, const PanelTileSize& size)
   counts.calls = counts.tiles * calls;
   counts.macs = product.runs * computed * lanes * product.depth;
   // A call loads its weights once and each input once, for every multiply-add of its depth.
-  counts.moved_bytes =
-      sizeof(float) * product.depth * (counts.tiles * lanes + product.runs * computed * calls);
+  counts.moved_bytes = product.depth * (product.weight_bytes * counts.tiles * lanes +
+                                        product.input_bytes * product.runs * computed * calls);
   return counts;
 }
 
-void fill_gemm(const GemmTile& tile, const GemmSize& part, double row_bytes, double column_bytes,
-               WorkMemory* memory, StepWork* out) {
+void fill_gemm(const GemmTile& tile, const GemmSize& part, const GemmFactor& rows,
+               const GemmFactor& columns, WorkMemory* memory, StepWork* out) {
   const auto products = static_cast<double>(part.products);
   const auto row_tiles = static_cast<double>(ceil_div(part.rows, tile.m));
   const auto column_tiles =
       static_cast<double>(ceil_div(ceil_div(part.columns, kChannelPanel) * kChannelPanel, tile.n));
   const auto steps = static_cast<double>(ceil_div(part.depth, tile.k));
   const double groups = products * row_tiles * column_tiles;
-  const double group_rows = steps * tile.m * tile.k * sizeof(float);
-  const double group_columns = steps * tile.n * tile.k * sizeof(float);
+  const double group_rows = steps * tile.m * tile.k * rows.element_bytes;
+  const double group_columns = steps * tile.n * tile.k * columns.element_bytes;
   out->macs += groups * steps * tile.k * tile.m * tile.n;
   out->moved_bytes += groups * (group_rows + group_columns);
   out->tile_calls += out->waves * steps;
   out->item_registers = static_cast<double>(gemm_item_registers(tile));
   // Groups of all columns follow each other: rows are read again at once, columns by the next rows.
-  memory->again(groups * group_rows - products * row_bytes, group_rows + group_columns);
-  memory->again(groups * group_columns - products * column_bytes, column_bytes + group_rows);
+  memory->again(groups * group_rows - products * rows.bytes, group_rows + group_columns);
+  memory->again(groups * group_columns - products * columns.bytes, columns.bytes + group_rows);
 }
 
 namespace {

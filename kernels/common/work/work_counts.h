@@ -12,9 +12,6 @@ namespace codl::kernels {
 constexpr double larger(double a, double b) { return a > b ? a : b; }
 constexpr double smaller(double a, double b) { return a < b ? a : b; }
 
-constexpr double element_bytes(const OperandShape& shape) {
-  return static_cast<double>(dtype_bytes(shape.dtype));
-}
 constexpr double map_bytes(const OperandShape& map, int32_t rows, double channels) {
   return static_cast<double>(map.dims[0]) * rows * map.dims[3] * channels * element_bytes(map);
 }
@@ -61,8 +58,7 @@ class WorkMemory {
     const OperandShape& y = step.output();
     const double channels = channels_of_part(step.part_dim, step.part, y).count();
     if (has_pixels(y) && channels < y.dims[1])
-      lines_ = line_bytes(channels * element_bytes(y), padded_channels(y) * element_bytes(y)) /
-               (channels * element_bytes(y));
+      lines_ = line_bytes(y, channels) / (channels * element_bytes(y));
     for (uint32_t i = 0; i < step.operand_count; ++i)
       if (step.operands[i].layout == Layout::Image2d && machine.texture_bytes > 0)
         l1_bytes_ = machine.texture_bytes;
@@ -122,10 +118,11 @@ class WorkMemory {
     return bytes * smaller(larger(distance / cache_bytes - 1, 0), 1);
   }
 
-  // Returns the bytes of the cache lines of a piece of a pixel; pieces begin at any four channels.
-  static double line_bytes(double piece, double pixel) {
+  // Returns the bytes of the cache lines of `channels` of a pixel, which begin at any four.
+  static double line_bytes(const OperandShape& map, double channels) {
     constexpr double kLine = 64;
-    return smaller(piece + kLine - kChannelPad * sizeof(float), pixel);
+    return smaller((channels - kChannelPad) * element_bytes(map) + kLine,
+                   double{1} * padded_channels(map) * element_bytes(map));
   }
 
   const WorkMachine& machine_;
@@ -165,6 +162,8 @@ struct PanelProduct {
   double lanes = 16;        // lanes computed of a group's panels, all together: each but the last
                             // has 16
   double depth = 1;         // multiply-adds of an element
+  double input_bytes = 0;   // bytes of an input
+  double weight_bytes = 0;  // bytes of a weight
 };
 
 struct PanelCounts {
@@ -184,10 +183,15 @@ PanelCounts count_panels(const PanelProduct& product, const PanelTileSize& size)
 
 // ---- GPU ----------------------------------------------------------------------------------------
 
-// Fills in a part's product by gemm_tile.cl. `row_bytes` and `column_bytes` cover all rows and
-// columns of a product, each byte once.
-void fill_gemm(const GemmTile& tile, const GemmSize& part, double row_bytes, double column_bytes,
-               WorkMemory* memory, StepWork* out);
+// Describes what the rows or columns of a product are made of.
+struct GemmFactor {
+  double bytes;  // all rows or columns of one product, each byte once
+  int32_t element_bytes;
+};
+
+// Fills in a part's product by gemm_tile.cl.
+void fill_gemm(const GemmTile& tile, const GemmSize& part, const GemmFactor& rows,
+               const GemmFactor& columns, WorkMemory* memory, StepWork* out);
 
 // ---- functions of values ------------------------------------------------------------------------
 
