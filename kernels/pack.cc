@@ -7,62 +7,83 @@
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/recurrent/recurrent.h"
+#include "schema/half.h"
 
 namespace codl::kernels {
 
 namespace {
 
-constexpr int32_t rank_of(Packing packing) {
-  if (packing == Packing::Bias) return 1;
-  if (packing == Packing::RecurrentPanels) return 3;
-  return packing == Packing::MatMulPanels ? 2 : 4;
+constexpr int32_t rank_of(PackingKind kind) {
+  if (kind == PackingKind::Bias) return 1;
+  if (kind == PackingKind::RecurrentPanels) return 3;
+  return kind == PackingKind::MatMulPanels ? 2 : 4;
+}
+
+uint64_t packed_elements(PackingKind kind, const int32_t* dims, int32_t groups) {
+  switch (kind) {
+    case PackingKind::None:
+      return 0;
+    case PackingKind::Bias:
+      return static_cast<uint64_t>(panel_channels(dims[0]));
+    case PackingKind::ConvPanels:
+      return conv2d_packed_elements(dims, groups);
+    case PackingKind::Depthwise:
+      return depthwise_conv2d_packed_elements(dims);
+    case PackingKind::MatMulPanels:
+      return matmul_packed_elements(dims);
+    case PackingKind::RecurrentPanels:
+      return recurrent_packed_elements(dims);
+    case PackingKind::Winograd2:
+    case PackingKind::Winograd4:
+      return winograd_packed_elements(kind, dims);
+  }
+  __builtin_unreachable();
+}
+
+// Copies the values and adds zeros up to the panel.
+template <typename Element>
+void pack_bias(int32_t channels, const float* src, Element* dst) {
+  for (int64_t i = 0; i < panel_channels(channels); ++i)
+    dst[i] = static_cast<Element>(i < channels ? src[i] : 0.0f);
+}
+
+template <typename Element>
+void pack_as(PackingKind kind, const int32_t* dims, int32_t groups, const float* src,
+             Element* dst) {
+  switch (kind) {
+    case PackingKind::None:
+      return;
+    case PackingKind::Bias:
+      return pack_bias(dims[0], src, dst);
+    case PackingKind::ConvPanels:
+      return conv2d_pack(dims, groups, src, dst);
+    case PackingKind::Depthwise:
+      return depthwise_conv2d_pack(dims, src, dst);
+    case PackingKind::MatMulPanels:
+      return matmul_pack(dims, src, dst);
+    case PackingKind::RecurrentPanels:
+      return recurrent_pack(dims, src, dst);
+    case PackingKind::Winograd2:
+    case PackingKind::Winograd4:
+      return winograd_pack(kind, dims, src, dst);
+  }
 }
 
 }  // namespace
 
 uint64_t packed_bytes(Packing packing, const int32_t* dims, [[maybe_unused]] int32_t rank,
                       int32_t groups) {
-  assert(packing == Packing::None || rank == rank_of(packing));
-  switch (packing) {
-    case Packing::None:
-      return 0;
-    case Packing::Bias:
-      return packed_bias_bytes(dims[0]);
-    case Packing::ConvPanels:
-      return conv2d_packed_bytes(dims, groups);
-    case Packing::Depthwise:
-      return depthwise_conv2d_packed_bytes(dims);
-    case Packing::MatMulPanels:
-      return matmul_packed_bytes(dims);
-    case Packing::RecurrentPanels:
-      return recurrent_packed_bytes(dims);
-    case Packing::Winograd2:
-    case Packing::Winograd4:
-      return winograd_packed_bytes(packing, dims);
-  }
-  __builtin_unreachable();
+  assert(packing.kind == PackingKind::None || rank == rank_of(packing.kind));
+  return packed_elements(packing.kind, dims, groups) * dtype_bytes(packing.dtype);
 }
 
 void pack(Packing packing, const int32_t* dims, [[maybe_unused]] int32_t rank, int32_t groups,
-          const float* src, float* dst) {
-  assert(packing != Packing::None && rank == rank_of(packing));
-  switch (packing) {
-    case Packing::None:
-      return;
-    case Packing::Bias:
-      return pack_bias(dims[0], src, dst);
-    case Packing::ConvPanels:
-      return conv2d_pack(dims, groups, src, dst);
-    case Packing::Depthwise:
-      return depthwise_conv2d_pack(dims, src, dst);
-    case Packing::MatMulPanels:
-      return matmul_pack(dims, src, dst);
-    case Packing::RecurrentPanels:
-      return recurrent_pack(dims, src, dst);
-    case Packing::Winograd2:
-    case Packing::Winograd4:
-      return winograd_pack(packing, dims, src, dst);
-  }
+          const float* src, void* dst) {
+  assert(packing.kind != PackingKind::None && rank == rank_of(packing.kind));
+  if (packing.dtype == DType::F16)
+    return pack_as(packing.kind, dims, groups, src, static_cast<Half*>(dst));
+  assert(packing.dtype == DType::F32);
+  pack_as(packing.kind, dims, groups, src, static_cast<float*>(dst));
 }
 
 }  // namespace codl::kernels

@@ -9,7 +9,7 @@ namespace codl::kernels {
 
 // Returns the bytes of a constant's packed form, given its unpacked dims (OIHW, [k, n], [d, n, k]
 // of Recurrent, bias: [oc]) and the `groups` of a convolution (else 1); 0 for None, which is ONNX's
-// form.
+// form. In order, the elements are:
 //   ConvPanels    [ceil(oc/16)][kh][kw][ic/groups][16]    groups > 1: see conv2d.h
 //   Depthwise     [kh][kw][round_up(c, 16)]
 //   MatMulPanels  [ceil(n/16)][k][16]
@@ -20,8 +20,9 @@ namespace codl::kernels {
 // Padding is zero.
 uint64_t packed_bytes(Packing packing, const int32_t* dims, int32_t rank, int32_t groups);
 
-// Packs `src` (ONNX order) into `dst`, which is packed_bytes long. `packing` must not be None.
+// Packs `src` (ONNX order) into `dst`, which is packed_bytes long and aligned to its elements:
+// floats or halves, rounded once to the nearest even. `packing` must not be None.
 void pack(Packing packing, const int32_t* dims, int32_t rank, int32_t groups, const float* src,
-          float* dst);
+          void* dst);
 
 }  // namespace codl::kernels

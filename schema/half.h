@@ -36,4 +36,11 @@ inline uint16_t half_of(double value) {
   return static_cast<uint16_t>(sign | ((static_cast<uint32_t>(exponent - 1) << 10) + rounded));
 }
 
+// Holds a half as memory does.
+struct Half {
+  uint16_t bits = 0;
+  Half() = default;
+  explicit Half(double value) : bits(half_of(value)) {}
+};
+
 }  // namespace codl

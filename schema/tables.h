@@ -102,8 +102,8 @@ struct KernelInfo {
   Algorithm algorithm;
   Processor processor;
   SignatureSet signatures;
-  Layout layout;    // layout of the output
-  Packing packing;  // packing of the weights
+  Layout layout;        // layout of the output
+  PackingKind packing;  // packing of the weights
   uint32_t splits;
   bool takes_windows;
 
@@ -124,12 +124,12 @@ struct KernelInfo {
   constexpr bool takes_window(uint32_t operand, uint32_t count) const {
     return takes_windows && (operand == 0 || operand + 1 == count || op == OpKind::Concat);
   }
-  // Returns the form in which the kernel reads constant operand `operand`. Kernels with packed
+  // Returns the order in which the kernel reads constant operand `operand`. Kernels with packed
   // weights have them in operand 1 and the bias in operand 2, where Recurrent has the weights of
   // the state.
-  constexpr Packing packing_of(uint32_t operand) const {
-    if (packing == Packing::None || operand < 1 || operand > 2) return Packing::None;
-    return operand == 1 || packing == Packing::RecurrentPanels ? packing : Packing::Bias;
+  constexpr PackingKind packing_of(uint32_t operand) const {
+    if (packing == PackingKind::None || operand < 1 || operand > 2) return PackingKind::None;
+    return operand == 1 || packing == PackingKind::RecurrentPanels ? packing : PackingKind::Bias;
   }
 };
 
@@ -144,7 +144,7 @@ inline constexpr KernelInfo kKernelInfos[] = {
    Processor::processor,                                                                         \
    signatures,                                                                                   \
    Layout::layout,                                                                               \
-   Packing::packing,                                                                             \
+   PackingKind::packing,                                                                         \
    splits,                                                                                       \
    windows},
 #include "schema/kernels.def"

@@ -37,9 +37,9 @@ enum class DType : uint8_t {
 enum class Layout : uint8_t { Plain = 0, Nhwc = 1, Image2d = 2, Packed = 3, Any = 255 };
 inline constexpr const char* kLayoutNames[] = {"plain", "nhwc", "image2d", "packed"};
 
-// Names the forms of a constant that kernels read, a fact of each entry of kernels.def. Only the
-// compiler uses them; a plan has the kernel. kernels/pack.h says how each lies in memory.
-enum class Packing : uint8_t {
+// Names the orders of a constant's elements that kernels read, a fact of each entry of kernels.def.
+// Only the compiler uses them; a plan has the kernel. kernels/pack.h describes each.
+enum class PackingKind : uint8_t {
   None,
   Bias,
   ConvPanels,
@@ -49,7 +49,14 @@ enum class Packing : uint8_t {
   Winograd2,
   RecurrentPanels
 };
-inline constexpr size_t kPackingCount = static_cast<size_t>(Packing::RecurrentPanels) + 1;
+inline constexpr size_t kPackingCount = static_cast<size_t>(PackingKind::RecurrentPanels) + 1;
+
+// Says how a constant is stored for a kernel: in which order, and as which elements.
+struct Packing {
+  PackingKind kind = PackingKind::None;
+  DType dtype = DType::F32;
+  friend constexpr bool operator==(Packing, Packing) = default;
+};
 
 // Says how a kernel computes its operator, a fact of each entry of kernels.def, if several kernels
 // of an operator do it differently.
@@ -94,10 +101,10 @@ inline constexpr SignatureSet kF32 = bit_of(Signature::F32);
 inline constexpr SignatureSet kF16Store = bit_of(Signature::F16Store);
 inline constexpr SignatureSet kF16 = bit_of(Signature::F16);
 
-// Holds packings, a bit for each.
+// Holds kinds of packing, a bit for each.
 using PackingSet = uint32_t;
 inline constexpr PackingSet kAllPackings = (1u << kPackingCount) - 1;
-constexpr PackingSet bit_of(Packing packing) { return 1u << static_cast<uint32_t>(packing); }
+constexpr PackingSet bit_of(PackingKind kind) { return 1u << static_cast<uint32_t>(kind); }
 
 enum class Processor : uint8_t { Cpu = 0, Gpu = 1 };
 

@@ -15,7 +15,7 @@ namespace codl::compiler {
 namespace {
 
 uint64_t bytes_of(const ir::Value& value, const Blob& blob) {
-  if (blob.packing == Packing::None) return value.bytes.size();
+  if (blob.packing.kind == PackingKind::None) return value.bytes.size();
   return kernels::packed_bytes(blob.packing, value.type.dims.data(), value.type.rank(),
                                blob.groups);
 }
@@ -107,11 +107,11 @@ void append_weights(ir::Graph& graph, const PackedWeights& weights, LargeBytes& 
     ir::Value& value = graph.value(blob.value);
     file.resize(data_offset + weights.offsets[i] + round_up(blob.bytes, kBlobAlignment));
     uint8_t* dst = file.data() + data_offset + weights.offsets[i];
-    if (blob.packing == Packing::None)
+    if (blob.packing.kind == PackingKind::None)
       std::memcpy(dst, value.bytes.data(), value.bytes.size());
     else
       kernels::pack(blob.packing, value.type.dims.data(), value.type.rank(), blob.groups,
-                    value.as<float>().data(), reinterpret_cast<float*>(dst));
+                    value.as<float>().data(), dst);
     if (--blobs_left[blob.value] == 0) value.bytes = {};
   }
 }

@@ -41,10 +41,11 @@ int32_t groups_of(const ir::Node& node) {
 kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
                                      const KernelInfo& kernel) {
   kernels::OperandShape shape = value_shape(node.input(operand), Layout::Plain, {});
-  const Packing packing = kernel.packing_of(operand);
-  if (packing != Packing::None) {
+  const PackingKind packing = kernel.packing_of(operand);
+  if (packing != PackingKind::None) {
     shape.layout = Layout::Packed;
-    shape.bytes = kernels::packed_bytes(packing, shape.dims, shape.rank, groups_of(node.node));
+    shape.bytes =
+        kernels::packed_bytes({packing, shape.dtype}, shape.dims, shape.rank, groups_of(node.node));
   }
   return shape;
 }
@@ -175,9 +176,9 @@ const KernelInfo* choose_mover(kernels::StepShape step, Processor processor,
 int32_t rows_at_once(const KernelInfo& kernel) {
   constexpr uint32_t kWeights = 1;  // a convolution's operand
   switch (kernel.packing_of(kWeights)) {
-    case Packing::Winograd2:
+    case PackingKind::Winograd2:
       return 2;
-    case Packing::Winograd4:
+    case PackingKind::Winograd4:
       return 4;
     default:
       return 1;

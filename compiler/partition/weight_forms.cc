@@ -73,8 +73,8 @@ class Chooser {
       weights.nodes.push_back(id);
       for (const Processor processor : kProcessors)
         each_kernel(view, processor, predictor_, [&](const kernels::StepShape& step) {
-          const Packing packing = step.kernel->packing;
-          if (packing == Packing::None) return;
+          const PackingKind packing = step.kernel->packing;
+          if (packing == PackingKind::None) return;
           weights.packings |= bit_of(packing);
           weights.bytes[static_cast<size_t>(packing)] = bytes_in(view, kWeights, *step.kernel);
         });
@@ -97,7 +97,7 @@ class Chooser {
   static uint64_t bytes_of(const Weights& weights, PackingSet packings) {
     uint64_t bytes = 0;
     for (size_t packing = 0; packing < kPackingCount; ++packing)
-      if ((packings & weights.packings & bit_of(static_cast<Packing>(packing))) != 0)
+      if ((packings & weights.packings & bit_of(static_cast<PackingKind>(packing))) != 0)
         bytes += weights.bytes[packing];
     return bytes;
   }

@@ -156,7 +156,7 @@ void report_weights(const ir::Graph& graph, const PackedWeights& weights, const 
   report.model_weight_bytes = constant_bytes(graph);
   report.weight_limit_bytes = limit.bytes_for(report.model_weight_bytes);
   for (const Blob& blob : weights.blobs)
-    if (kernels::winograd_outputs(blob.packing) != 0) report.winograd_bytes += blob.bytes;
+    if (kernels::winograd_outputs(blob.packing.kind) != 0) report.winograd_bytes += blob.bytes;
 }
 
 }  // namespace codl::compiler

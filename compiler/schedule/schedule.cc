@@ -122,7 +122,8 @@ class Scheduler {
     const ir::NodeView view{graph_, graph_.node(id)};
     const ir::ValueId value = view.node.inputs[operand];
     const kernels::OperandShape shape = constant_shape(view, operand, kernel);
-    const Blob blob{value, kernel.packing_of(operand), groups_of(view.node), shape.bytes};
+    const Blob blob{
+        value, {kernel.packing_of(operand), shape.dtype}, groups_of(view.node), shape.bytes};
     // A constant has as many blobs as there are ways to pack it.
     llvm::SmallVector<TensorId, 1>& known = blob_tensors_[value];
     for (TensorId tensor : known)

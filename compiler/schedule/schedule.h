@@ -15,7 +15,7 @@ namespace codl::compiler {
 // Holds a constant in one packing; all parts, queues and variants that read it so share it.
 struct Blob {
   ir::ValueId value = ir::kNoId;
-  Packing packing = Packing::None;
+  Packing packing;
   int32_t groups = 1;  // groups of the convolution that reads the weights
   uint64_t bytes = 0;
   friend bool operator==(const Blob&, const Blob&) = default;

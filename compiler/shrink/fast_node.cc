@@ -108,14 +108,14 @@ bool FastNode::take(const KernelInfo& kernel) {
   const bool is_map = kernel.layout == Layout::Nhwc;
   operands_.clear();
   for (uint32_t i = 0; i < view.input_count(); ++i) {
-    const Packing packing = kernel.packing_of(i);
-    const bool is_packed = view.input_value(i).is_constant && packing != Packing::None;
+    const PackingKind packing = kernel.packing_of(i);
+    const bool is_packed = view.input_value(i).is_constant && packing != PackingKind::None;
     operands_.push_back(shape_of(view.input(i), is_map && !is_packed && view.input(i).rank() == 4));
     if (!is_packed) continue;
     const int32_t groups = node_.op == OpKind::Conv2d ? view.params<Conv2dParams>().groups : 1;
     OperandShape& shape = operands_.back();
     shape.layout = Layout::Packed;
-    shape.bytes = kernels::packed_bytes(packing, shape.dims, shape.rank, groups);
+    shape.bytes = kernels::packed_bytes({packing, shape.dtype}, shape.dims, shape.rank, groups);
   }
   if (is_map && view.output().rank() != 4) return false;
   operands_.push_back(shape_of(view.output(), is_map));
@@ -132,10 +132,9 @@ bool FastNode::take(const KernelInfo& kernel) {
     packed_.emplace_back();
     if (shape.layout != Layout::Packed) continue;
     packed_.back() = aligned_memory(shape.bytes);
-    kernels::pack(kernel.packing_of(i), shape.dims, shape.rank,
+    kernels::pack({kernel.packing_of(i), shape.dtype}, shape.dims, shape.rank,
                   node_.op == OpKind::Conv2d ? view.params<Conv2dParams>().groups : 1,
-                  view.input_value(i).as<float>().data(),
-                  reinterpret_cast<float*>(packed_.back().data()));
+                  view.input_value(i).as<float>().data(), packed_.back().data());
   }
   return true;
 }

@@ -48,14 +48,15 @@
 namespace codl::kernels {
 
 // `dims` are OIHW.
-constexpr uint64_t conv2d_packed_bytes(const int32_t* dims, int32_t groups) {
+constexpr uint64_t conv2d_packed_elements(const int32_t* dims, int32_t groups) {
   return static_cast<uint64_t>(groups) * static_cast<uint64_t>(panel_channels(dims[0] / groups)) *
          static_cast<uint64_t>(dims[1]) * static_cast<uint64_t>(dims[2]) *
-         static_cast<uint64_t>(dims[3]) * sizeof(float);
+         static_cast<uint64_t>(dims[3]);
 }
 
-// Packs `src` (OIHW) into `dst`, of conv2d_packed_bytes().
-void conv2d_pack(const int32_t* dims, int32_t groups, const float* src, float* dst);
+// Packs `src` (OIHW) into conv2d_packed_elements() floats or Halves at `dst`.
+template <typename Element>
+void conv2d_pack(const int32_t* dims, int32_t groups, const float* src, Element* dst);
 
 // Sizes the product that the whole operator is.
 constexpr GemmSize conv2d_gemm_size(const OperandShape& x, const OperandShape& w,

@@ -24,11 +24,9 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
         !holds_rows_of(x, input_rows_of(vertical_axis(params, w.dims), x.dims[2], rows)))
       return "input rows of the part's tiles inside the operand";
   }
-  const uint64_t weight_bytes = winograd != 0 ? winograd_packed_bytes(step.kernel->packing, w.dims)
-                                              : conv2d_packed_bytes(w.dims, params.groups);
-  if (weight_bytes / sizeof(float) > static_cast<uint64_t>(kMaxElements))
-    return "packed weights of at most 2^30 elements";
-  if (w.bytes != weight_bytes) return "packed weights of their shape's size";
+  const uint64_t weights = winograd != 0 ? winograd_packed_elements(step.kernel->packing, w.dims)
+                                         : conv2d_packed_elements(w.dims, params.groups);
+  if (const char* expected = check_packed_weights(w, weights)) return expected;
   if (step.part_dim == SplitDim::OutputChannel && params.groups > 1 &&
       y.dims[1] / params.groups % kChannelPanel != 0)
     return "groups of whole panels of 16 channels for a part of channels";

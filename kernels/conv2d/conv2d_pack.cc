@@ -1,8 +1,10 @@
 #include "kernels/conv2d/conv2d.h"
+#include "schema/half.h"
 
 namespace codl::kernels {
 
-void conv2d_pack(const int32_t* dims, int32_t groups, const float* src, float* dst) {
+template <typename Element>
+void conv2d_pack(const int32_t* dims, int32_t groups, const float* src, Element* dst) {
   const int64_t group_channels = dims[0] / groups;
   const int64_t in_channels = dims[1];
   const int64_t taps = int64_t{dims[2]} * dims[3];
@@ -12,8 +14,12 @@ void conv2d_pack(const int32_t* dims, int32_t groups, const float* src, float* d
       for (int64_t tap = 0; tap < taps; ++tap)
         for (int64_t ic = 0; ic < in_channels; ++ic)
           for (int64_t oc = first; oc < first + kChannelPanel; ++oc)
-            *dst++ = oc < group_channels ? group_src[(oc * in_channels + ic) * taps + tap] : 0.0f;
+            *dst++ = static_cast<Element>(
+                oc < group_channels ? group_src[(oc * in_channels + ic) * taps + tap] : 0.0f);
   }
 }
+
+template void conv2d_pack(const int32_t*, int32_t, const float*, float*);
+template void conv2d_pack(const int32_t*, int32_t, const float*, Half*);
 
 }  // namespace codl::kernels

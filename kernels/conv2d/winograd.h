@@ -22,11 +22,11 @@
 namespace codl::kernels {
 
 // Returns the m of a packing of transformed weights, or 0.
-constexpr int32_t winograd_outputs(Packing packing) {
+constexpr int32_t winograd_outputs(PackingKind packing) {
   switch (packing) {
-    case Packing::Winograd2:
+    case PackingKind::Winograd2:
       return 2;
-    case Packing::Winograd4:
+    case PackingKind::Winograd4:
       return 4;
     default:
       return 0;
@@ -85,13 +85,14 @@ template <>
 inline constexpr WinogradTransform<2> kWinograd<2> = WinogradTransform<2>({0.625, 1.5});
 
 // `dims` are OIHW with 3x3 filters. Packed: [ceil(oc/16)][(m + 2)^2][ic][16], G g G^T computed in
-// double; lanes past oc are zero.
-constexpr uint64_t winograd_packed_bytes(Packing packing, const int32_t* dims) {
+// double and rounded once; lanes past oc are zero. `Element`: float or Half.
+constexpr uint64_t winograd_packed_elements(PackingKind packing, const int32_t* dims) {
   const auto inputs = static_cast<uint64_t>(winograd_outputs(packing) + 2);
   return static_cast<uint64_t>(panel_channels(dims[0])) * inputs * inputs *
-         static_cast<uint64_t>(dims[1]) * sizeof(float);
+         static_cast<uint64_t>(dims[1]);
 }
-void winograd_pack(Packing packing, const int32_t* dims, const float* src, float* dst);
+template <typename Element>
+void winograd_pack(PackingKind packing, const int32_t* dims, const float* src, Element* dst);
 
 // Returns null if the kernel's method computes such a convolution.
 constexpr const char* check_winograd(const Conv2dParams& params, const OperandShape& w) {

@@ -1,4 +1,5 @@
 #include "kernels/conv2d/winograd.h"
+#include "schema/half.h"
 
 namespace codl::kernels {
 
@@ -20,15 +21,15 @@ void transform_filter(const double* column, int step, double* line) {
   line[2 * kPairs + 1] = third;
 }
 
-template <int kPairs>
-void pack_filters(const int32_t* dims, const float* src, float* dst) {
+template <int kPairs, typename Element>
+void pack_filters(const int32_t* dims, const float* src, Element* dst) {
   constexpr int kInputs = WinogradTransform<kPairs>::kInputs;
   const int64_t in_channels = dims[1];
   const int64_t position_elements = in_channels * kChannelPanel;
   for (int64_t oc = 0; oc < panel_channels(dims[0]); ++oc) {
-    float* panel = dst + oc / kChannelPanel * kInputs * kInputs * position_elements;
+    Element* panel = dst + oc / kChannelPanel * kInputs * kInputs * position_elements;
     for (int64_t ic = 0; ic < in_channels; ++ic) {
-      float* to = panel + ic * kChannelPanel + oc % kChannelPanel;
+      Element* to = panel + ic * kChannelPanel + oc % kChannelPanel;
       double filter[9] = {};
       if (oc < dims[0])
         for (int i = 0; i < 9; ++i) filter[i] = src[(oc * in_channels + ic) * 9 + i];
@@ -39,7 +40,7 @@ void pack_filters(const int32_t* dims, const float* src, float* dst) {
         double line[kInputs];
         transform_filter<kPairs>(row, 1, line);
         for (int j = 0; j < kInputs; ++j)
-          to[(i * kInputs + j) * position_elements] = static_cast<float>(line[j]);
+          to[(i * kInputs + j) * position_elements] = static_cast<Element>(line[j]);
       }
     }
   }
@@ -47,11 +48,15 @@ void pack_filters(const int32_t* dims, const float* src, float* dst) {
 
 }  // namespace
 
-void winograd_pack(Packing packing, const int32_t* dims, const float* src, float* dst) {
+template <typename Element>
+void winograd_pack(PackingKind packing, const int32_t* dims, const float* src, Element* dst) {
   if (winograd_outputs(packing) == 2)
     pack_filters<1>(dims, src, dst);
   else
     pack_filters<2>(dims, src, dst);
 }
+
+template void winograd_pack(PackingKind, const int32_t*, const float*, float*);
+template void winograd_pack(PackingKind, const int32_t*, const float*, Half*);
 
 }  // namespace codl::kernels

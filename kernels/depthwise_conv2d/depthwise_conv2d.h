@@ -17,13 +17,14 @@
 namespace codl::kernels {
 
 // `dims` are [c, 1, kh, kw].
-constexpr uint64_t depthwise_conv2d_packed_bytes(const int32_t* dims) {
+constexpr uint64_t depthwise_conv2d_packed_elements(const int32_t* dims) {
   return static_cast<uint64_t>(panel_channels(dims[0])) * static_cast<uint64_t>(dims[2]) *
-         static_cast<uint64_t>(dims[3]) * sizeof(float);
+         static_cast<uint64_t>(dims[3]);
 }
 
-// Packs `src` (OIHW) into `dst`, of depthwise_conv2d_packed_bytes().
-void depthwise_conv2d_pack(const int32_t* dims, const float* src, float* dst);
+// Packs `src` (OIHW) into depthwise_conv2d_packed_elements() floats or Halves at `dst`.
+template <typename Element>
+void depthwise_conv2d_pack(const int32_t* dims, const float* src, Element* dst);
 
 // ---- GPU kernels --------------------------------------------------------------------------------
 //

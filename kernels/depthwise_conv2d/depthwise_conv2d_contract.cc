@@ -14,10 +14,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const OperandShape& y = step.output();
   if (x.dims[1] != y.dims[1]) return "as many output channels as input channels";
   if (w.dims[0] != y.dims[1] || w.dims[1] != 1) return "weights of one filter per channel";
-  const uint64_t weight_bytes = depthwise_conv2d_packed_bytes(w.dims);
-  if (weight_bytes / sizeof(float) > static_cast<uint64_t>(kMaxElements))
-    return "packed weights of at most 2^30 elements";
-  if (w.bytes != weight_bytes) return "packed weights of their shape's size";
+  if (const char* expected = check_packed_weights(w, depthwise_conv2d_packed_elements(w.dims)))
+    return expected;
   if (step.kernel->processor == Processor::Gpu) return check_cl_lanes_tile(step);
   out_needs->task_count = depthwise_conv2d_work(w, y, step.part_dim, step.part).task_count;
   return nullptr;

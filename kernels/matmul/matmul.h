@@ -13,13 +13,13 @@
 namespace codl::kernels {
 
 // `dims` are [k, n].
-constexpr uint64_t matmul_packed_bytes(const int32_t* dims) {
-  return static_cast<uint64_t>(panel_channels(dims[1])) * static_cast<uint64_t>(dims[0]) *
-         sizeof(float);
+constexpr uint64_t matmul_packed_elements(const int32_t* dims) {
+  return static_cast<uint64_t>(panel_channels(dims[1])) * static_cast<uint64_t>(dims[0]);
 }
 
-// Packs `src` ([k, n] row-major) into `dst`, of matmul_packed_bytes().
-void matmul_pack(const int32_t* dims, const float* src, float* dst);
+// Packs `src` ([k, n] row-major) into matmul_packed_elements() floats or Halves at `dst`.
+template <typename Element>
+void matmul_pack(const int32_t* dims, const float* src, Element* dst);
 
 // Up to so many rows of x, reading the weights takes the time on a GPU.
 inline constexpr int32_t kMatMulFewRows = 8;

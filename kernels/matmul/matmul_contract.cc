@@ -16,20 +16,15 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (!is_activation(params.activation)) return "a known activation";
   const OperandShape& x = step.operands[0];
   const OperandShape& w = step.operands[1];
-  const OperandShape& bias = step.operands[2];
   const OperandShape& y = step.output();
   if (x.layout != Layout::Plain || x.rank != 2 || y.layout != Layout::Plain || y.rank != 2)
     return "Plain input and output of rank 2";
   if (w.layout != Layout::Packed || w.rank != 2) return "packed weights of rank 2";
   if (x.dims[0] != y.dims[0] || x.dims[1] != w.dims[0] || w.dims[1] != y.dims[1])
     return "x [m, k], w [k, n], y [m, n]";
-  const uint64_t weight_bytes = matmul_packed_bytes(w.dims);
-  if (weight_bytes / sizeof(float) > static_cast<uint64_t>(kMaxElements))
-    return "packed weights of at most 2^30 elements";
-  if (w.bytes != weight_bytes) return "packed weights of their shape's size";
-  if (bias.layout != Layout::Packed || bias.rank != 1 || bias.dims[0] != y.dims[1] ||
-      bias.bytes != packed_bias_bytes(y.dims[1]))
-    return "a packed bias of one value per column";
+  if (const char* expected = check_packed_weights(w, matmul_packed_elements(w.dims)))
+    return expected;
+  if (!is_packed_bias(step.operands[2], y.dims[1])) return "a packed bias of one value per column";
   if (step.kernel->algorithm == Algorithm::Tiled) {
     if (x.dims[0] <= kMatMulFewRows) return "more than 8 rows for tiles in local memory";
     if (x.dims[1] % 4 != 0) return "a depth of whole quads for tiles in local memory";

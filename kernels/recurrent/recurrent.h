@@ -120,13 +120,15 @@ constexpr RecurrentWork recurrent_work(const RecurrentParams& params, const Oper
 }
 
 // `dims` are [d, g*h, i] or [d, g*h, h].
-constexpr uint64_t recurrent_packed_bytes(const int32_t* dims) {
+constexpr uint64_t recurrent_packed_elements(const int32_t* dims) {
   return static_cast<uint64_t>(dims[0]) * static_cast<uint64_t>(panel_channels(dims[1])) *
-         static_cast<uint64_t>(dims[2]) * sizeof(float);
+         static_cast<uint64_t>(dims[2]);
 }
 
-// Packs `src` (row-major, in the order of the dims) into `dst`, of recurrent_packed_bytes().
-void recurrent_pack(const int32_t* dims, const float* src, float* dst);
+// Packs `src` (row-major, in the order of the dims) into recurrent_packed_elements() floats or
+// Halves at `dst`.
+template <typename Element>
+void recurrent_pack(const int32_t* dims, const float* src, Element* dst);
 
 void recurrent_ref(const KernelArgs& args);
 

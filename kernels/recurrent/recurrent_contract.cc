@@ -21,10 +21,10 @@ const char* check_packed(const StepShape& step) {
   for (int32_t i = 0; i < count; ++i)
     if (!is_activation(recurrent_activation(params, i).kind)) return "known activations";
   for (uint32_t i = 1; i <= 2; ++i) {
-    const uint64_t bytes = recurrent_packed_bytes(step.operands[i].dims);
-    if (bytes / sizeof(float) > static_cast<uint64_t>(kMaxElements))
-      return "packed weights of at most 2^30 elements";
-    if (step.operands[i].bytes != bytes) return "packed weights of their shape's size";
+    const OperandShape& weights = step.operands[i];
+    if (const char* expected =
+            check_packed_weights(weights, recurrent_packed_elements(weights.dims)))
+      return expected;
   }
   return nullptr;
 }
@@ -40,7 +40,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
     return "cell states and peepholes of an Lstm";
   for (uint32_t i = 0; i < step.operand_count; ++i) {
     const bool is_lengths = i != 0 && i == operands.lengths;
-    const bool is_packed = step.kernel->packing_of(i) != Packing::None;
+    const bool is_packed = step.kernel->packing_of(i) != PackingKind::None;
     if (step.operands[i].dtype != (is_lengths ? DType::I64 : DType::F32) ||
         step.operands[i].layout != (is_packed ? Layout::Packed : Layout::Plain))
       return "operands of f32, lengths of i64, plain but for packed weights";

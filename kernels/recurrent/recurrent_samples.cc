@@ -28,7 +28,7 @@ bool draw_recurrent(StepDraw& draw) {
 
   const int32_t directions = recurrent_directions(params.direction);
   const int32_t rows = units * recurrent_gates(params.kind);
-  const bool is_packed = draw.kernel_info().packing != Packing::None;
+  const bool is_packed = draw.kernel_info().packing != PackingKind::None;
   const auto weights = [&](int32_t depth, uint32_t index) {
     return is_packed ? draw.packed({directions, rows, depth}, index)
                      : draw.plain({directions, rows, depth});

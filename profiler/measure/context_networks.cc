@@ -25,7 +25,8 @@ OperandShape shape_of(Layout layout, std::initializer_list<int32_t> dims) {
 OperandShape packed(const KernelInfo& info, uint32_t index, std::initializer_list<int32_t> dims) {
   OperandShape shape = shape_of(Layout::Plain, dims);
   shape.layout = Layout::Packed;
-  shape.bytes = kernels::packed_bytes(info.packing_of(index), shape.dims, shape.rank, 1);
+  shape.bytes =
+      kernels::packed_bytes({info.packing_of(index), shape.dtype}, shape.dims, shape.rank, 1);
   return shape;
 }
 

@@ -9,10 +9,10 @@
 namespace codl::kernels {
 namespace {
 
-OperandShape packed(Packing packing, std::initializer_list<int32_t> dims, int32_t groups = 1) {
+OperandShape packed(PackingKind packing, std::initializer_list<int32_t> dims, int32_t groups = 1) {
   OperandShape shape = plain(dims);
   shape.layout = Layout::Packed;
-  shape.bytes = packed_bytes(packing, shape.dims, shape.rank, groups);
+  shape.bytes = packed_bytes({packing, shape.dtype}, shape.dims, shape.rank, groups);
   return shape;
 }
 
@@ -21,8 +21,8 @@ struct Conv {
   std::string_view symbol = "conv2d_f32_cpu";
   Conv2dParams params;
   OperandShape x = nhwc({2, 8, 9, 9});
-  OperandShape w = packed(Packing::ConvPanels, {40, 8, 3, 3});
-  OperandShape bias = packed(Packing::Bias, {40});
+  OperandShape w = packed(PackingKind::ConvPanels, {40, 8, 3, 3});
+  OperandShape bias = packed(PackingKind::Bias, {40});
   std::vector<OperandShape> residual;
   OperandShape y = nhwc({2, 40, 9, 9});
   SplitDim part_dim = SplitDim::None;
@@ -55,7 +55,7 @@ std::string check_depthwise(Edit edit) {
   Conv conv;
   conv.symbol = "depthwise_conv2d_f32_cpu";
   conv.x = conv.y = nhwc({2, 40, 9, 9});
-  conv.w = packed(Packing::Depthwise, {40, 1, 3, 3});
+  conv.w = packed(PackingKind::Depthwise, {40, 1, 3, 3});
   DepthwiseConv2dParams params;
   params.stride_h = params.stride_w = params.dilation_h = params.dilation_w = 1;
   params.pad_top = params.pad_left = params.pad_bottom = params.pad_right = 1;
@@ -77,7 +77,7 @@ TEST_CASE("conv2d takes what fits together") {
         }) == "ok");
   CHECK(check_edited([](Conv& c) {
           c.params.groups = 2;
-          c.w = packed(Packing::ConvPanels, {40, 4, 3, 3}, 2);
+          c.w = packed(PackingKind::ConvPanels, {40, 4, 3, 3}, 2);
         }) == "ok");
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("conv2d takes long filters, padded by all their taps") {
     CHECK(check_edited([&](Conv& c) {
             c.params.pad_top = c.params.pad_bottom = 0;
             c.params.pad_left = c.params.pad_right = taps - 1;
-            c.w = packed(Packing::ConvPanels, {40, 8, 1, taps});
+            c.w = packed(PackingKind::ConvPanels, {40, 8, 1, taps});
             c.y = nhwc({2, 40, 9, 9 + taps - 1});
           }) == "ok");
 }
@@ -160,17 +160,17 @@ TEST_CASE("conv2d refuses operands that do not fit each other") {
   refuses([](Conv& c) { c.w = plain({40, 8, 3, 3}); }, "packed weights of rank 4");
   refuses(
       [](Conv& c) {
-        c.w = packed(Packing::ConvPanels, {40, 8, 3, 3}), c.w.rank = 3;
+        c.w = packed(PackingKind::ConvPanels, {40, 8, 3, 3}), c.w.rank = 3;
       },
       "packed weights of rank 4");
   refuses(
       [](Conv& c) {
-        c.w = packed(Packing::ConvPanels, {24, 8, 3, 3});
+        c.w = packed(PackingKind::ConvPanels, {24, 8, 3, 3});
       },
       "weights of the output channels and the input channels of a group");
   refuses(
       [](Conv& c) {
-        c.w = packed(Packing::ConvPanels, {40, 4, 3, 3});
+        c.w = packed(PackingKind::ConvPanels, {40, 4, 3, 3});
       },
       "weights of the output channels and the input channels of a group");
   refuses([](Conv& c) { c.params.groups = 2; },
@@ -179,12 +179,12 @@ TEST_CASE("conv2d refuses operands that do not fit each other") {
   refuses(
       [](Conv& c) {
         c.params.pad_bottom = 1 << 15;
-        c.w = packed(Packing::ConvPanels, {40, 8, 21846, 3});
+        c.w = packed(PackingKind::ConvPanels, {40, 8, 21846, 3});
         c.y = nhwc({2, 40, 9 + 1 + (1 << 15) - 21845, 9});
       },
       "a filter of at most 2^16 taps");
   refuses([](Conv& c) { c.bias = plain({40}); }, "a packed bias of one value per output channel");
-  refuses([](Conv& c) { c.bias = packed(Packing::Bias, {39}); },
+  refuses([](Conv& c) { c.bias = packed(PackingKind::Bias, {39}); },
           "a packed bias of one value per output channel");
   refuses([](Conv& c) { c.bias.bytes -= 4; }, "a packed bias of one value per output channel");
   refuses([](Conv& c) { c.tile = {1}; }, "no tile numbers for a CPU kernel");
@@ -195,8 +195,8 @@ TEST_CASE("conv2d refuses operands that do not fit each other") {
         c.x = nhwc({2, c.params.groups * 8, 9, 9});
         c.w = plain({c.params.groups, 8, 64, 64});
         c.w.layout = Layout::Packed;
-        c.w.bytes = packed_bytes(Packing::ConvPanels, c.w.dims, 4, c.params.groups);
-        c.bias = packed(Packing::Bias, {c.params.groups});
+        c.w.bytes = packed_bytes({PackingKind::ConvPanels}, c.w.dims, 4, c.params.groups);
+        c.bias = packed(PackingKind::Bias, {c.params.groups});
         c.params.pad_bottom = c.params.pad_right = 62;
         c.y = nhwc({2, c.params.groups, 9, 9});
       },
@@ -236,7 +236,7 @@ TEST_CASE("Winograd takes 3x3 filters that move by one, and whole tiles") {
   const auto check_winograd = [](auto edit) {
     return check_edited([&](Conv& c) {
       c.symbol = "conv2d_winograd4_f32_cpu";
-      c.w = packed(Packing::Winograd4, {40, 8, 3, 3});
+      c.w = packed(PackingKind::Winograd4, {40, 8, 3, 3});
       edit(c);
     });
   };
@@ -251,25 +251,25 @@ TEST_CASE("Winograd takes 3x3 filters that move by one, and whole tiles") {
         }) == limit);
   CHECK(check_winograd([](Conv& c) {
           c.params.groups = 2;
-          c.w = packed(Packing::Winograd4, {40, 4, 3, 3});
+          c.w = packed(PackingKind::Winograd4, {40, 4, 3, 3});
         }) == limit);
   CHECK(check_winograd([](Conv& c) {
-          c.w = packed(Packing::Winograd4, {40, 8, 1, 3});
+          c.w = packed(PackingKind::Winograd4, {40, 8, 1, 3});
           c.params.pad_top = c.params.pad_bottom = 0;
         }) == limit);
   // 36 products replace 9 weights.
-  CHECK(packed(Packing::Winograd4, {40, 8, 3, 3}).bytes ==
-        4 * packed(Packing::ConvPanels, {40, 8, 3, 3}).bytes);
+  CHECK(packed(PackingKind::Winograd4, {40, 8, 3, 3}).bytes ==
+        4 * packed(PackingKind::ConvPanels, {40, 8, 3, 3}).bytes);
   CHECK(check_winograd([](Conv& c) {
-          c.w = packed(Packing::ConvPanels, {40, 8, 3, 3});
+          c.w = packed(PackingKind::ConvPanels, {40, 8, 3, 3});
         }) == "packed weights of their shape's size");
   // 16 replace 9.
   CHECK(check_edited([&](Conv& c) {
           c.symbol = "conv2d_winograd2_f32_cpu";
-          c.w = packed(Packing::Winograd2, {40, 8, 3, 3});
+          c.w = packed(PackingKind::Winograd2, {40, 8, 3, 3});
         }) == "ok");
-  CHECK(packed(Packing::Winograd2, {40, 8, 3, 3}).bytes * 9 ==
-        16 * packed(Packing::ConvPanels, {40, 8, 3, 3}).bytes);
+  CHECK(packed(PackingKind::Winograd2, {40, 8, 3, 3}).bytes * 9 ==
+        16 * packed(PackingKind::ConvPanels, {40, 8, 3, 3}).bytes);
   CHECK(check_winograd([](Conv& c) { c.tile = {4}; }) == "no tile numbers for a CPU kernel");
 
   // Rows 5 and 6 are in the tile of rows 4 to 7, which reads input rows 3 to 8.
@@ -287,7 +287,7 @@ TEST_CASE("Winograd takes 3x3 filters that move by one, and whole tiles") {
 }
 
 TEST_CASE("of Winograd's kernels the one for GPUs takes parts off the grid of tiles") {
-  const auto check_rows = [](const char* symbol, Packing packing, Range x_rows) {
+  const auto check_rows = [](const char* symbol, PackingKind packing, Range x_rows) {
     return check_edited([&](Conv& c) {
       c.symbol = symbol;
       c.w = packed(packing, {40, 8, 3, 3});
@@ -296,28 +296,29 @@ TEST_CASE("of Winograd's kernels the one for GPUs takes parts off the grid of ti
       c.part = {5, 6};
     });
   };
-  CHECK(check_rows("conv2d_winograd2_f32_cl_tiled", Packing::Winograd2, {4, 7}) == "ok");
-  CHECK(check_rows("conv2d_winograd2_f32_cl_tiled", Packing::Winograd2, {5, 7}) ==
+  CHECK(check_rows("conv2d_winograd2_f32_cl_tiled", PackingKind::Winograd2, {4, 7}) == "ok");
+  CHECK(check_rows("conv2d_winograd2_f32_cl_tiled", PackingKind::Winograd2, {5, 7}) ==
         "input rows of the part inside the operand");
   const std::string tiles = "input rows of the part's tiles inside the operand";
-  CHECK(check_rows("conv2d_winograd2_f32_cpu", Packing::Winograd2, {4, 7}) == tiles);
-  CHECK(check_rows("conv2d_winograd4_f32_cl_buffer", Packing::Winograd4, {4, 9}) == tiles);
-  CHECK(check_rows("conv2d_winograd4_f32_cl_buffer", Packing::Winograd4, {3, 9}) == "ok");
+  CHECK(check_rows("conv2d_winograd2_f32_cpu", PackingKind::Winograd2, {4, 7}) == tiles);
+  CHECK(check_rows("conv2d_winograd4_f32_cl_buffer", PackingKind::Winograd4, {4, 9}) == tiles);
+  CHECK(check_rows("conv2d_winograd4_f32_cl_buffer", PackingKind::Winograd4, {3, 9}) == "ok");
 }
 
 TEST_CASE("work-items and groups by Winograd's method are bounded") {
-  const auto check_tile = [](const char* symbol, Packing packing, int32_t channels,
+  const auto check_tile = [](const char* symbol, PackingKind packing, int32_t channels,
                              std::vector<int32_t> tile) {
     return check_edited([&](Conv& c) {
       c.symbol = symbol;
       c.w = packed(packing, {channels, 8, 3, 3});
-      c.bias = packed(Packing::Bias, {channels});
+      c.bias = packed(PackingKind::Bias, {channels});
       c.y = nhwc({2, channels, 9, 9});
       c.tile = std::move(tile);
     });
   };
   const auto check_item = [&](std::vector<int32_t> tile) {
-    return check_tile("conv2d_winograd4_f32_cl_buffer", Packing::Winograd4, 192, std::move(tile));
+    return check_tile("conv2d_winograd4_f32_cl_buffer", PackingKind::Winograd4, 192,
+                      std::move(tile));
   };
   CHECK(check_item({}) == "ok");
   CHECK(check_item({4, 4, 16, 4, 64}) == "ok");
@@ -339,7 +340,7 @@ TEST_CASE("work-items and groups by Winograd's method are bounded") {
   CHECK(check_item({4, 4, 64, 4, 64}) == "640 KiB of private memory at most");
 
   const auto check_group = [&](std::vector<int32_t> tile) {
-    return check_tile("conv2d_winograd2_f32_cl_tiled", Packing::Winograd2, 40, std::move(tile));
+    return check_tile("conv2d_winograd2_f32_cl_tiled", PackingKind::Winograd2, 40, std::move(tile));
   };
   CHECK(check_group({}) == "ok");
   CHECK(check_group({32, 32, 8, 8, 8}) == "ok");
@@ -375,8 +376,8 @@ TEST_CASE("conv2d refuses residuals unlike the output and cuts inside a panel") 
   const auto check_groups = [](int32_t out_channels) {
     return check_edited([&](Conv& c) {
       c.params.groups = 2;
-      c.w = packed(Packing::ConvPanels, {out_channels, 4, 3, 3}, 2);
-      c.bias = packed(Packing::Bias, {out_channels});
+      c.w = packed(PackingKind::ConvPanels, {out_channels, 4, 3, 3}, 2);
+      c.bias = packed(PackingKind::Bias, {out_channels});
       c.y = nhwc({2, out_channels, 9, 9});
       c.part_dim = SplitDim::OutputChannel;
       c.part = {16, 32};
@@ -395,10 +396,10 @@ TEST_CASE("depthwise_conv2d refuses what conv2d refuses and unequal channels") {
           c.x = nhwc({2, 39, 9, 9});
         }) == "as many output channels as input channels");
   CHECK(check_depthwise([](Conv& c, P&) {
-          c.w = packed(Packing::Depthwise, {39, 1, 3, 3});
+          c.w = packed(PackingKind::Depthwise, {39, 1, 3, 3});
         }) == "weights of one filter per channel");
   CHECK(check_depthwise([](Conv& c, P&) {
-          c.w = packed(Packing::Depthwise, {40, 2, 3, 3});
+          c.w = packed(PackingKind::Depthwise, {40, 2, 3, 3});
         }) == "weights of one filter per channel");
   CHECK(check_depthwise([](Conv& c, P&) { c.w.bytes += 4; }) ==
         "packed weights of their shape's size");
@@ -425,8 +426,8 @@ TEST_CASE("depthwise_conv2d refuses what conv2d refuses and unequal channels") {
 TEST_CASE("matmul refuses operands that do not fit each other") {
   MatMulParams params;
   const OperandShape x = plain({3, 20});
-  const OperandShape w = packed(Packing::MatMulPanels, {20, 50});
-  const OperandShape bias = packed(Packing::Bias, {50});
+  const OperandShape w = packed(PackingKind::MatMulPanels, {20, 50});
+  const OperandShape bias = packed(PackingKind::Bias, {50});
   const OperandShape y = plain({3, 50});
   const auto check_operands = [&](std::vector<OperandShape> operands, SplitDim dim = SplitDim::None,
                                   Range part = {}, std::vector<int32_t> tile = {}) {
@@ -448,10 +449,10 @@ TEST_CASE("matmul refuses operands that do not fit each other") {
   // There are 10^9 elements, 1.12 10^9 with the columns padded to 112.
   OperandShape large_w = plain({10'000'000, 100});
   large_w.layout = Layout::Packed;
-  large_w.bytes = packed_bytes(Packing::MatMulPanels, large_w.dims, 2, 1);
-  CHECK(check_operands({plain({3, 10'000'000}), large_w, packed(Packing::Bias, {100}),
+  large_w.bytes = packed_bytes({PackingKind::MatMulPanels}, large_w.dims, 2, 1);
+  CHECK(check_operands({plain({3, 10'000'000}), large_w, packed(PackingKind::Bias, {100}),
                         plain({3, 100})}) == "packed weights of at most 2^30 elements");
-  CHECK(check_operands({x, w, packed(Packing::Bias, {49}), y}) ==
+  CHECK(check_operands({x, w, packed(PackingKind::Bias, {49}), y}) ==
         "a packed bias of one value per column");
   CHECK(check_operands({x, w, plain({50}), y}) == "a packed bias of one value per column");
   CHECK(check_operands({x, w, bias, y}, SplitDim::None, {}, {1}) ==
@@ -465,8 +466,8 @@ TEST_CASE("rows of matmul for many and for few rows") {
   const auto check_rows = [&](std::string_view symbol, int32_t m, int32_t k) {
     return check({symbol,
                   &params,
-                  {plain({m, k}), packed(Packing::MatMulPanels, {k, 50}),
-                   packed(Packing::Bias, {50}), plain({m, 50})},
+                  {plain({m, k}), packed(PackingKind::MatMulPanels, {k, 50}),
+                   packed(PackingKind::Bias, {50}), plain({m, 50})},
                   SplitDim::None,
                   {},
                   {}});
@@ -486,8 +487,8 @@ TEST_CASE("a work-item of the buffer kernel computes one panel or two") {
     return check_edited([&](Conv& c) {
       c.symbol = "conv2d_f32_cl_buffer";
       c.tile = {32, 1, 1, 7, panels};
-      c.w = packed(Packing::ConvPanels, {channels, 8, 3, 3});
-      c.bias = packed(Packing::Bias, {channels});
+      c.w = packed(PackingKind::ConvPanels, {channels, 8, 3, 3});
+      c.bias = packed(PackingKind::Bias, {channels});
       c.y = nhwc({2, channels, 9, 9});
       if (part.empty()) return;
       c.part_dim = SplitDim::OutputChannel;
@@ -519,8 +520,8 @@ TEST_CASE("a work-item of the kernels on texels computes one texel or two of a g
       c.symbol = "conv2d_f32_cl_quad";
       c.tile = std::move(tile);
       c.params.groups = groups;
-      c.w = packed(Packing::ConvPanels, {channels, 8 / groups, 3, 3}, groups);
-      c.bias = packed(Packing::Bias, {channels});
+      c.w = packed(PackingKind::ConvPanels, {channels, 8 / groups, 3, 3}, groups);
+      c.bias = packed(PackingKind::Bias, {channels});
       c.y = nhwc({2, channels, 9, 9});
     });
   };
@@ -545,8 +546,8 @@ TEST_CASE("a depthwise convolution takes texels where a work-item has few regist
   params.pad_top = params.pad_left = params.pad_bottom = params.pad_right = 1;
   const StepForTest step = {"depthwise_conv2d_f32_cl_buffer",
                             &params,
-                            {nhwc({2, 40, 9, 9}), packed(Packing::Depthwise, {40, 1, 3, 3}),
-                             packed(Packing::Bias, {40}), nhwc({2, 40, 9, 9})}};
+                            {nhwc({2, 40, 9, 9}), packed(PackingKind::Depthwise, {40, 1, 3, 3}),
+                             packed(PackingKind::Bias, {40}), nhwc({2, 40, 9, 9})}};
   std::vector<int32_t> tile(kernels::kMaxTileInts);
   for (int32_t registers : {0, 255})
     CHECK(kernels::choose_tile(step.shape(), {.thread_registers = registers}, tile.data()) == 0);
@@ -560,7 +561,7 @@ TEST_CASE("tiles are chosen for the GPU, and pass") {
   const auto choose = [](std::string_view symbol, int32_t channels, kernels::GpuFacts gpu) {
     Conv c;
     c.symbol = symbol;
-    c.bias = packed(Packing::Bias, {channels});
+    c.bias = packed(PackingKind::Bias, {channels});
     c.y = nhwc({2, channels, 9, 9});
     std::vector<int32_t> tile(kernels::kMaxTileInts);
     c.w = packed(c.step().shape().kernel->packing, {channels, 8, 3, 3});
@@ -617,7 +618,7 @@ TEST_CASE("tiles are chosen for the GPU, and pass") {
 std::vector<int32_t> tile_of(std::string_view symbol, const kernels::GpuFacts& gpu, Range part) {
   Conv c;
   c.symbol = symbol;
-  c.bias = packed(Packing::Bias, {64});
+  c.bias = packed(PackingKind::Bias, {64});
   c.y = nhwc({2, 64, 9, 9});
   if (symbol.ends_with("_image")) {
     c.x.layout = c.y.layout = Layout::Image2d;
@@ -676,7 +677,7 @@ TEST_CASE("a profile's tiles take the place of the defaults, for every part alik
 TEST_CASE("groups by Winograd's method need more registers than a phone's GPU has") {
   Conv c;
   c.symbol = "conv2d_winograd2_f32_cl_tiled";
-  c.w = packed(Packing::Winograd2, {40, 8, 3, 3});
+  c.w = packed(PackingKind::Winograd2, {40, 8, 3, 3});
   CHECK(check(c.step()) == "ok");
   const StepForTest step = c.step();
   for (const int32_t registers : {64, 192, 255, 0})
@@ -724,7 +725,7 @@ TEST_CASE("tiles in local memory are bounded") {
   CHECK(check_edited([](Conv& c) {
           c.symbol = "conv2d_f32_cl_tiled";
           c.params.groups = 2;
-          c.w = packed(Packing::ConvPanels, {40, 4, 3, 3}, 2);
+          c.w = packed(PackingKind::ConvPanels, {40, 4, 3, 3}, 2);
         }) == "one group for tiles in local memory");
 }
 
@@ -753,7 +754,7 @@ TEST_CASE("work is that of the part, channels padded as the processor computes t
   // There are 2 images x 3 x 3 tiles of 4 x 4, 36 positions.
   conv = {};
   conv.symbol = "conv2d_winograd4_f32_cpu";
-  conv.w = packed(Packing::Winograd4, {40, 8, 3, 3});
+  conv.w = packed(PackingKind::Winograd4, {40, 8, 3, 3});
   work = work_of(conv.step());
   CHECK(work.needed_macs == 11664 * 40);
   CHECK(work.macs >= 18 * 36 * 8 * 48);
@@ -767,18 +768,18 @@ TEST_CASE("work is that of the part, channels padded as the processor computes t
 TEST_CASE("heavy steps are cut into tasks for eight workers, small ones are not") {
   Conv conv;
   conv.x = nhwc({1, 64, 56, 56});
-  conv.w = packed(Packing::ConvPanels, {64, 64, 3, 3});
-  conv.bias = packed(Packing::Bias, {64});
+  conv.w = packed(PackingKind::ConvPanels, {64, 64, 3, 3});
+  conv.bias = packed(PackingKind::Bias, {64});
   conv.y = nhwc({1, 64, 56, 56});
   CHECK(task_count(conv.step()) >= 32);
   conv.x = nhwc({1, 512, 7, 7});
-  conv.w = packed(Packing::ConvPanels, {512, 512, 3, 3});
-  conv.bias = packed(Packing::Bias, {512});
+  conv.w = packed(PackingKind::ConvPanels, {512, 512, 3, 3});
+  conv.bias = packed(PackingKind::Bias, {512});
   conv.y = nhwc({1, 512, 7, 7});
   CHECK(task_count(conv.step()) >= 16);
   conv.x = nhwc({1, 8, 4, 4});
-  conv.w = packed(Packing::ConvPanels, {16, 8, 3, 3});
-  conv.bias = packed(Packing::Bias, {16});
+  conv.w = packed(PackingKind::ConvPanels, {16, 8, 3, 3});
+  conv.bias = packed(PackingKind::Bias, {16});
   conv.y = nhwc({1, 16, 4, 4});
   CHECK(task_count(conv.step()) == 1);
 }

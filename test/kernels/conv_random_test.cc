@@ -72,8 +72,9 @@ KernelCase random_case(Dice& dice, const KernelInfo& info) {
     if (operand.row_end > operand.dims[2]) operand.row_end = operand.dims[2];
     if (operand.row_begin >= operand.row_end) operand.row_begin = 0;
     if (operand.layout == Layout::Packed)
-      operand.bytes = kernels::packed_bytes(info.packing_of(operand.rank == 1 ? 2 : 1),
-                                            operand.dims, operand.rank, conv.groups);
+      operand.bytes =
+          kernels::packed_bytes({info.packing_of(operand.rank == 1 ? 2 : 1), operand.dtype},
+                                operand.dims, operand.rank, conv.groups);
     else
       operand.bytes = static_cast<uint64_t>(kernels::stored_elements(operand)) * sizeof(float);
   }

@@ -146,8 +146,8 @@ class CaseInputs {
     if (shape.layout == Layout::Packed) {
       // Packed weights are 64-byte aligned in a plan.
       GuardedMemory packed(static_cast<size_t>(shape.bytes));
-      kernels::pack(info.packing_of(static_cast<uint32_t>(i)), shape.dims, shape.rank,
-                    groups_of(*item_), whole_[i].data(), packed.data());
+      kernels::pack({info.packing_of(static_cast<uint32_t>(i)), shape.dtype}, shape.dims,
+                    shape.rank, groups_of(*item_), whole_[i].data(), packed.data());
       return packed;
     }
     copy_rows(i, shape, memory.data());

@@ -87,8 +87,9 @@ inline KernelCase case_for(const KernelInfo& kernel, KernelCase item) {
   for (size_t i = 0; i < item.operands.size(); ++i) {
     OperandShape& shape = item.operands[i];
     if (shape.layout == Layout::Packed)
-      shape.bytes = kernels::packed_bytes(kernel.packing_of(static_cast<uint32_t>(i)), shape.dims,
-                                          shape.rank, groups);
+      shape.bytes =
+          kernels::packed_bytes({kernel.packing_of(static_cast<uint32_t>(i)), shape.dtype},
+                                shape.dims, shape.rank, groups);
   }
   return item;
 }

@@ -13,7 +13,7 @@ namespace {
 OperandShape packed_weights(std::initializer_list<int32_t> dims) {
   OperandShape shape = plain(dims);
   shape.layout = Layout::Packed;
-  shape.bytes = packed_bytes(Packing::RecurrentPanels, shape.dims, 3, 1);
+  shape.bytes = packed_bytes({PackingKind::RecurrentPanels}, shape.dims, 3, 1);
   return shape;
 }
 
@@ -28,9 +28,10 @@ TEST_CASE("packed weights of a recurrent network are panels of each direction") 
   const int32_t dims[] = {2, 18, 2};
   std::vector<float> source(72);
   for (size_t i = 0; i < source.size(); ++i) source[i] = static_cast<float>(i + 1);
-  std::vector<float> found(packed_bytes(Packing::RecurrentPanels, dims, 3, 1) / sizeof(float));
+  std::vector<float> found(packed_bytes({PackingKind::RecurrentPanels}, dims, 3, 1) /
+                           sizeof(float));
   REQUIRE(found.size() == 2 * 2 * 2 * 16);
-  pack(Packing::RecurrentPanels, dims, 3, 1, source.data(), found.data());
+  pack({PackingKind::RecurrentPanels}, dims, 3, 1, source.data(), found.data());
   for (size_t direction = 0; direction < 2; ++direction)
     for (size_t row = 0; row < 32; ++row)
       for (size_t k = 0; k < 2; ++k) {

@@ -34,10 +34,10 @@ WorkMachine gpu(int32_t units, int32_t wave_width) {
   return machine;
 }
 
-OperandShape packed(std::initializer_list<int32_t> dims, uint64_t bytes) {
+OperandShape packed(std::initializer_list<int32_t> dims, uint64_t elements) {
   OperandShape shape = plain(dims);
   shape.layout = Layout::Packed;
-  shape.bytes = bytes;
+  shape.bytes = elements * sizeof(float);
   return shape;
 }
 
@@ -51,8 +51,8 @@ StepForTest conv2d(std::string_view symbol, const Conv2dParams& params, int32_t 
   };
   return {symbol,
           &params,
-          {map(in, side), packed({out, in, filter, filter}, conv2d_packed_bytes(dims, 1)),
-           packed({out}, packed_bias_bytes(out)), map(out, output_side)}};
+          {map(in, side), packed({out, in, filter, filter}, conv2d_packed_elements(dims, 1)),
+           packed({out}, static_cast<uint64_t>(panel_channels(out))), map(out, output_side)}};
 }
 
 Conv2dParams window(int32_t stride, int32_t pad) {
@@ -185,7 +185,7 @@ TEST_CASE("work of a convolution by Winograd's method, by hand") {
   const Conv2dParams params = window(1, 1);
   StepForTest step = conv2d("conv2d_winograd4_f32_cpu", params, 16, 16, 8, 3, 8);
   const int32_t dims[] = {16, 16, 3, 3};
-  step.operands[1].bytes = winograd_packed_bytes(Packing::Winograd4, dims);
+  step.operands[1].bytes = winograd_packed_elements(PackingKind::Winograd4, dims) * sizeof(float);
   const StepWork work = work_of(step, cpu(4, 1));
   CHECK(work.needed_macs == 64 * 16 * 144);
   // There are 4 tiles of 4 x 4, 36 positions, 1 panel.
@@ -204,8 +204,8 @@ TEST_CASE("work of a depthwise convolution, by hand") {
   const StepForTest step = {
       "depthwise_conv2d_f32_cpu",
       &params,
-      {nhwc({1, 32, 8, 8}), packed({32, 1, 3, 3}, depthwise_conv2d_packed_bytes(dims)),
-       packed({32}, packed_bias_bytes(32)), nhwc({1, 32, 8, 8})}};
+      {nhwc({1, 32, 8, 8}), packed({32, 1, 3, 3}, depthwise_conv2d_packed_elements(dims)),
+       packed({32}, 32), nhwc({1, 32, 8, 8})}};
   const StepWork work = work_of(step, cpu(16, 1));
   CHECK(work.needed_macs == 64 * 32 * 9);
   // 2 of 8 x 3 taps along an axis are in the padding, and left out.
@@ -221,8 +221,8 @@ TEST_CASE("work of a depthwise convolution, by hand") {
   const StepForTest rest = {
       "depthwise_conv2d_f32_cpu",
       &params,
-      {nhwc({1, 38, 8, 8}), packed({38, 1, 3, 3}, depthwise_conv2d_packed_bytes(more)),
-       packed({38}, packed_bias_bytes(38)), nhwc({1, 38, 8, 8})}};
+      {nhwc({1, 38, 8, 8}), packed({38, 1, 3, 3}, depthwise_conv2d_packed_elements(more)),
+       packed({38}, 48), nhwc({1, 38, 8, 8})}};
   CHECK(work_of(rest, cpu(16, 1)).gathers == 22 * 22 + 64);
 }
 
@@ -235,8 +235,8 @@ TEST_CASE("work of a depthwise convolution on a GPU, by hand") {
   StepForTest step = {
       "depthwise_conv2d_f32_cl_buffer",
       &params,
-      {nhwc({1, 32, 14, 14}), packed({32, 1, 3, 3}, depthwise_conv2d_packed_bytes(dims)),
-       packed({32}, packed_bias_bytes(32)), nhwc({1, 32, 7, 7})}};
+      {nhwc({1, 32, 14, 14}), packed({32, 1, 3, 3}, depthwise_conv2d_packed_elements(dims)),
+       packed({32}, 32), nhwc({1, 32, 7, 7})}};
   const double written = 49 * 32 * 4;
   const StepWork lanes = work_of(step, gpu(8, 32));
   // 7 pixels and 16 channels an item: each tap loads 7 inputs and a weight.
@@ -288,8 +288,8 @@ TEST_CASE("work of a product with weights, by hand") {
   const int32_t dims[] = {128, 1000};
   StepForTest step = {"matmul_f32_cpu",
                       &params,
-                      {plain({1, 128}), packed({128, 1000}, matmul_packed_bytes(dims)),
-                       packed({1000}, packed_bias_bytes(1000)), plain({1, 1000})}};
+                      {plain({1, 128}), packed({128, 1000}, matmul_packed_elements(dims)),
+                       packed({1000}, 1008), plain({1, 1000})}};
   // 62 panels and a half: AVX-512 computes all of the last, AVX2 half of it.
   const StepWork wide = work_of(step, cpu(16, 1));
   CHECK(wide.needed_macs == 128 * 1000);
@@ -355,8 +355,8 @@ TEST_CASE("work of tiles in local memory, by hand") {
   const int32_t dims[] = {64, 64};
   const StepForTest step = {"matmul_f32_cl_tiled",
                             &params,
-                            {plain({64, 64}), packed({64, 64}, matmul_packed_bytes(dims)),
-                             packed({64}, packed_bias_bytes(64)), plain({64, 64})},
+                            {plain({64, 64}), packed({64, 64}, matmul_packed_elements(dims)),
+                             packed({64}, 64), plain({64, 64})},
                             SplitDim::None,
                             {},
                             {32, 32, 32, 4, 4, 4}};

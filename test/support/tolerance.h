@@ -29,7 +29,7 @@ constexpr Tolerance tolerance_of(DType dtype) {
 constexpr Tolerance tolerance_of(const KernelInfo& kernel) {
   // A reference kernel is compared with itself.
   Tolerance tolerance = kernel.is_reference() ? Tolerance{0, 0} : tolerance_of(DType::F32);
-  if (kernel.packing == Packing::Winograd4) tolerance.absolute = 4e-4f;
+  if (kernel.packing == PackingKind::Winograd4) tolerance.absolute = 4e-4f;
   return tolerance;
 }
 

@@ -153,13 +153,11 @@ constexpr const char* check_conv_operands(const StepShape& step) {
 
   const OperandShape& x = step.operands[0];
   const OperandShape& w = step.operands[1];
-  const OperandShape& bias = step.operands[2];
   const OperandShape& y = step.output();
   if (x.layout != y.layout) return "input and output of one layout";
   if (x.rank != 4 || y.rank != 4 || x.dims[0] != y.dims[0]) return "input and output of one batch";
   if (w.layout != Layout::Packed || w.rank != 4) return "packed weights of rank 4";
-  if (bias.layout != Layout::Packed || bias.rank != 1 || bias.dims[0] != y.dims[1] ||
-      bias.bytes != packed_bias_bytes(y.dims[1]))
+  if (!is_packed_bias(step.operands[2], y.dims[1]))
     return "a packed bias of one value per output channel";
 
   if (int64_t{w.dims[2]} * w.dims[3] > kMaxFilterTaps) return "a filter of at most 2^16 taps";

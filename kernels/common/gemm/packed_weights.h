@@ -2,6 +2,7 @@
 // output channels, padded with zeros. kernels/pack.h lists the forms.
 #pragma once
 
+#include "schema/plan_layout.h"
 #include "schema/step_shape.h"
 
 namespace codl::kernels {
@@ -11,13 +12,20 @@ constexpr int64_t panel_channels(int64_t channels) {
   return ceil_div(channels, kChannelPanel) * kChannelPanel;
 }
 
-constexpr uint64_t packed_bias_bytes(int32_t channels) {
-  return static_cast<uint64_t>(panel_channels(channels)) * sizeof(float);
+// Returns null if the memory of packed weights has the size of so many elements.
+constexpr const char* check_packed_weights(const OperandShape& weights, uint64_t elements) {
+  if (elements > static_cast<uint64_t>(kMaxElements))
+    return "packed weights of at most 2^30 elements";
+  return weights.bytes == elements * dtype_bytes(weights.dtype)
+             ? nullptr
+             : "packed weights of their shape's size";
 }
 
-// Copies `channels` values and adds zeros up to the panel.
-inline void pack_bias(int32_t channels, const float* src, float* dst) {
-  for (int64_t i = 0; i < panel_channels(channels); ++i) dst[i] = i < channels ? src[i] : 0.0f;
+// Sums of products begin with the bias: it is f32 whatever the weights are.
+constexpr bool is_packed_bias(const OperandShape& bias, int32_t channels) {
+  return bias.layout == Layout::Packed && bias.dtype == DType::F32 && bias.rank == 1 &&
+         bias.dims[0] == channels &&
+         bias.bytes == static_cast<uint64_t>(panel_channels(channels)) * dtype_bytes(bias.dtype);
 }
 
 }  // namespace codl::kernels

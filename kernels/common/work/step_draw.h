@@ -114,7 +114,8 @@ class StepDraw {
   OperandShape packed(std::initializer_list<int32_t> dims, uint32_t index, int32_t groups = 1) {
     OperandShape shape = plain(dims);
     shape.layout = Layout::Packed;
-    shape.bytes = packed_bytes(kernel_info_.packing_of(index), shape.dims, shape.rank, groups);
+    shape.bytes =
+        packed_bytes({kernel_info_.packing_of(index), shape.dtype}, shape.dims, shape.rank, groups);
     return shape;
   }
   // Draws the dims of a map or of a plain tensor, as the kernel takes either.

@@ -174,7 +174,8 @@ TEST_CASE("weights lie packed where the plan says") {
     if (each->name()->str() == "a_w") blob = each;
   REQUIRE(blob != nullptr);
   std::vector<float> packed(blob->bytes() / 4);
-  kernels::pack(Packing::ConvPanels, value.type.dims.data(), 4, 1, elements.data(), packed.data());
+  kernels::pack({PackingKind::ConvPanels}, value.type.dims.data(), 4, 1, elements.data(),
+                packed.data());
   CHECK(std::memcmp(file.data() + head_of(file).data_offset + blob->offset_bytes(), packed.data(),
                     blob->bytes()) == 0);
 }

@@ -48,11 +48,11 @@ struct Plans {
     for (const PartitionPlan& plan : made) stored.add(plan);
     return choose_packings(graph, predictor, {}, plan("cpu"), stored, most_bytes);
   }
-  Packing packing_in(const PartitionPlan& plan, llvm::StringRef name) const {
+  PackingKind packing_in(const PartitionPlan& plan, llvm::StringRef name) const {
     for (const NodePartition& placed : plan.node_partitions)
       if (graph.node(placed.node).name == name) return placed.parts.front().kernel->packing;
     FAIL("no node " << name.str());
-    return Packing::None;
+    return PackingKind::None;
   }
 
   const ir::Graph graph = early_and_late();
@@ -62,9 +62,9 @@ struct Plans {
 
 TEST_CASE("weights that parts, processors and variants read in one packing are stored once") {
   const Plans plans;
-  const std::vector<PackingSet> plain(plans.graph.nodes().size(), kAllPackings &
-                                                                      ~bit_of(Packing::Winograd2) &
-                                                                      ~bit_of(Packing::Winograd4));
+  const std::vector<PackingSet> plain(
+      plans.graph.nodes().size(),
+      kAllPackings & ~bit_of(PackingKind::Winograd2) & ~bit_of(PackingKind::Winograd4));
   const PartitionPlan on_cpu = plans.plan("cpu", plain);
   const PartitionPlan on_gpu = plans.plan("gpu", plain);
   const PartitionPlan on_both = plans.plan("mulayer", plain);
@@ -81,27 +81,27 @@ TEST_CASE("weights that parts, processors and variants read in one packing are s
 TEST_CASE("transforms are taken where they save most time per byte, as far as they fit") {
   const Plans plans;
   const PartitionPlan free = plans.plan("cpu");
-  REQUIRE(plans.packing_in(free, "early") == Packing::Winograd4);
-  REQUIRE(plans.packing_in(free, "late") == Packing::Winograd4);
+  REQUIRE(plans.packing_in(free, "early") == PackingKind::Winograd4);
+  REQUIRE(plans.packing_in(free, "late") == PackingKind::Winograd4);
   const uint64_t least = plans.bytes_of(plans.plan("cpu", plans.chosen(0)));
   CHECK(least == 36864 + 2 * 32768 + 2359296 + 4 * 4096);
 
   // There is room for the transform of "early", in place of its plain form, and for no more.
   const uint64_t most_bytes = least + 3 * 36864;
   const PartitionPlan kept = plans.plan("cpu", plans.chosen(most_bytes));
-  CHECK(plans.packing_in(kept, "early") == Packing::Winograd4);
-  CHECK(plans.packing_in(kept, "late") == Packing::ConvPanels);
+  CHECK(plans.packing_in(kept, "early") == PackingKind::Winograd4);
+  CHECK(plans.packing_in(kept, "late") == PackingKind::ConvPanels);
   CHECK(plans.bytes_of(kept) == most_bytes);
 
   // With a byte less, the smaller transform is chosen.
   const PartitionPlan smaller = plans.plan("cpu", plans.chosen(most_bytes - 1));
-  CHECK(plans.packing_in(smaller, "early") == Packing::Winograd2);
+  CHECK(plans.packing_in(smaller, "early") == PackingKind::Winograd2);
   CHECK(plans.bytes_of(smaller) < most_bytes);
 
   // There is room for the smaller transform of "late", but "early" saves more for its bytes.
   const PartitionPlan better = plans.plan("cpu", plans.chosen(least + 2359296 * 7 / 9));
-  CHECK(plans.packing_in(better, "early") == Packing::Winograd4);
-  CHECK(plans.packing_in(better, "late") == Packing::ConvPanels);
+  CHECK(plans.packing_in(better, "early") == PackingKind::Winograd4);
+  CHECK(plans.packing_in(better, "late") == PackingKind::ConvPanels);
 
   // There is room for all, so the plan is the same as without a limit.
   CHECK(plans.bytes_of(plans.plan("cpu", plans.chosen(plans.bytes_of(free)))) ==
@@ -113,7 +113,7 @@ TEST_CASE("what a plan has already costs a variant nothing") {
   const PartitionPlan free = plans.plan("cpu");
   const uint64_t bytes = plans.bytes_of(free);
   const PartitionPlan next = plans.plan("cpu", plans.chosen(bytes, free));
-  CHECK(plans.packing_in(next, "late") == Packing::Winograd4);
+  CHECK(plans.packing_in(next, "late") == PackingKind::Winograd4);
   CHECK(plans.bytes_of({free, next}) == bytes);
 }
 

@@ -227,9 +227,9 @@ TEST_CASE(
 // Winograd's kernels compute tiles on one grid: those that contain the rows that cross come first.
 TEST_CASE("rows come first that the kernel computes together") {
   const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
-  const auto packing = GENERATE(Packing::Winograd2, Packing::Winograd4);
+  const auto packing = GENERATE(PackingKind::Winograd2, PackingKind::Winograd4);
   const int32_t cut = GENERATE(16, 15, 13);
-  const int32_t unit = packing == Packing::Winograd2 ? 2 : 4;
+  const int32_t unit = packing == PackingKind::Winograd2 ? 2 : 4;
   CAPTURE(sharing, unit, cut);
   test::GraphBuilder builder(64, 32, 32);
   const ir::ValueId a = builder.conv("a", builder.input(), 64);

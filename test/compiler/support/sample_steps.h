@@ -107,8 +107,8 @@ class SampleStep {
 
   void add_packed(std::initializer_list<int32_t> dims) {
     kernels::OperandShape& shape = add(dims, Layout::Packed);
-    shape.bytes =
-        kernels::packed_bytes(row_.packing_of(operand_count_ - 1), shape.dims, shape.rank, 1);
+    shape.bytes = kernels::packed_bytes({row_.packing_of(operand_count_ - 1), shape.dtype},
+                                        shape.dims, shape.rank, 1);
   }
 
   const KernelInfo& row_;
