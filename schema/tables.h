@@ -115,10 +115,10 @@ struct KernelInfo {
     if (dim == SplitDim::OutputChannel) return (splits & kSplitOutputChannel) != 0;
     return true;
   }
-  // Returns whether floats of an operand in layout `of_operand` may be stored as halves.
   constexpr bool takes_half(Layout of_operand) const {
-    const bool is_map = of_operand == Layout::Nhwc || of_operand == Layout::Image2d;
-    return has(Signature::F16) || (is_map && has(Signature::F16Store));
+    for (const Signature signature : {Signature::F16Store, Signature::F16})
+      if (has(signature) && codl::takes_half(signature, of_operand)) return true;
+    return false;
   }
   // Whether operand `operand` of `count` may be a window of a wider map's channels.
   constexpr bool takes_window(uint32_t operand, uint32_t count) const {

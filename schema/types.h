@@ -100,6 +100,11 @@ inline constexpr SignatureSet kAnyType = bit_of(Signature::AnyType);
 inline constexpr SignatureSet kF32 = bit_of(Signature::F32);
 inline constexpr SignatureSet kF16Store = bit_of(Signature::F16Store);
 inline constexpr SignatureSet kF16 = bit_of(Signature::F16);
+// Returns whether floats of an operand in layout `layout` may be stored as halves.
+constexpr bool takes_half(Signature signature, Layout layout) {
+  const bool is_map = layout == Layout::Nhwc || layout == Layout::Image2d;
+  return signature == Signature::F16 || (signature == Signature::F16Store && is_map);
+}
 
 // Holds kinds of packing, a bit for each.
 using PackingSet = uint32_t;

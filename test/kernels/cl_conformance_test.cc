@@ -1,6 +1,6 @@
 // Tests every GPU kernel of kernels.def on every case of its operator that it can run, on the first
 // OpenCL device. It must equal the reference within the tolerance, and write no byte outside the
-// part or around the operands, with operands in memory as floats, and some of them as halves.
+// part or around the operands, with operands in memory in the forms of each of its signatures.
 // test/kernels/README.md says how to run this in oclgrind.
 #include <algorithm>
 #include <array>
@@ -46,10 +46,6 @@ const std::set<std::string_view> kLimits = {
     "scale and bias that are one for all pixels of a channel for a kernel on texels",
 };
 
-// Chooses which operands, of those that can be, are halves in memory: none, those with an even or
-// odd number, or all.
-enum class Halves { None, Even, Odd, All };
-
 // Returns one choice for a case, because each needs a program of its own, which is slow to build.
 // It is None for most cases of an operator that has many, which differ in activations and windows.
 Halves halves_for(size_t case_index, size_t case_count) {
@@ -60,30 +56,9 @@ Halves halves_for(size_t case_index, size_t case_count) {
   return kChoices[case_index / stride % std::size(kChoices)];
 }
 
-KernelCase with_halves(const KernelInfo& kernel, KernelCase item, Halves halves) {
-  for (size_t i = 0; i < item.operands.size(); ++i) {
-    OperandShape& shape = item.operands[i];
-    const bool is_chosen = halves == Halves::All ||
-                           (halves != Halves::None && (i % 2 == 0) == (halves == Halves::Even));
-    if (!is_chosen || shape.dtype != DType::F32 || !kernel.takes_half(shape.layout)) continue;
-    shape.dtype = DType::F16;
-    shape.bytes /= 2;
-  }
-  return item;
-}
-
 bool has_halves(const KernelCase& item) {
   return std::any_of(item.operands.begin(), item.operands.end(),
                      [](const OperandShape& shape) { return shape.dtype == DType::F16; });
-}
-
-// Returns the operand's f32 memory as the device has it.
-GuardedMemory as_stored(const OperandShape& shape, GuardedMemory memory) {
-  if (shape.dtype != DType::F16) return memory;
-  const size_t count = memory.bytes() / sizeof(float);
-  GuardedMemory halves(count * sizeof(uint16_t));
-  to_halves(memory.data(), count, reinterpret_cast<uint16_t*>(halves.data()));
-  return halves;
 }
 
 GuardedMemory as_floats(const OperandShape& shape, GuardedMemory memory) {
@@ -130,11 +105,12 @@ class ChosenPrograms {
 // Runs the kernel on the case. Returns the fault, or "" if there is none or the kernel is not
 // chosen. `out_limit`: the limit of the kernel that the case is beyond, or null.
 std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCase& item,
-                     const std::vector<int32_t>& tile, Halves halves, const Special& special,
+                     const std::vector<int32_t>& tile, Forms forms, const Special& special,
                      ChosenPrograms& chosen, const char** out_limit) {
-  const KernelCase device_item = with_halves(kernel, with_images(kernel, item), halves);
+  const KernelCase stored = in_forms(kernel, forms, item);
+  const KernelCase device_item = with_images(kernel, stored);
   *out_limit = nullptr;
-  if (halves != Halves::None && !has_halves(device_item)) return "";
+  if (forms.halves != Halves::None && !has_halves(stored)) return "";
   kernels::StepShape step = step_of(kernel, device_item);
   step.tile = tile.data();
   step.tile_count = static_cast<uint32_t>(tile.size());
@@ -148,10 +124,12 @@ std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCas
 
   CaseInputs inputs(item, kClSeed);
   if (special) inputs.add_special(special, kClSeed);
-  for (size_t i = 0; i + 1 < item.operands.size(); ++i)
-    if (device_item.operands[i].dtype == DType::F16) inputs.round_to_halves(i);
+  inputs.round_to(stored);
   GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
   run_ref(item, inputs, expected.data());
+  const OperandShape& y = stored.operands.back();
+  const bool is_half = y.dtype == DType::F16;
+  if (is_half) round_to_halves(&expected);
 
   // An image's bytes are those of Nhwc with the same window: pixels of texels, row by row.
   std::vector<GuardedMemory> memory;
@@ -160,9 +138,9 @@ std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCas
     const OperandShape& shape = device_item.operands[i];
     const bool is_output = i + 1 == item.operands.size();
     if (is_output)
-      memory.emplace_back(expected.bytes() * dtype_bytes(shape.dtype) / sizeof(float));
+      memory.emplace_back(static_cast<size_t>(y.bytes));
     else
-      memory.push_back(as_stored(shape, inputs.memory(kernel, i, item.operands[i])));
+      memory.push_back(inputs.memory(kernel, i, stored.operands[i]));
     ClOperand operand;
     operand.data = memory[i].data();
     operand.bytes = memory[i].bytes();
@@ -179,10 +157,8 @@ std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCas
   if (!error.empty()) return error;
   for (const GuardedMemory& operand : memory)
     if (!operand.has_whole_guards()) return "a write outside an operand";
-  const OperandShape& y = device_item.operands.back();
-  const Tolerance tolerance = y.dtype == DType::F16
-                                  ? with_half_rounding(tolerance_of(kernel, item), y.layout)
-                                  : tolerance_of(kernel, item);
+  Tolerance tolerance = tolerance_of(kernel, item, forms.signature);
+  if (is_half) tolerance = with_half_rounding(tolerance);
   const GuardedMemory found = as_floats(y, std::move(memory.back()));
   if (special)
     return special_difference(expected, found, item.operands.back(),
@@ -204,19 +180,21 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases, const std::vect
       const KernelCase item = case_for(kernel, cases[i]);
       if (is_small_run() && !is_small(item)) continue;
       if (!kernel.can_split(item.part_dim)) continue;  // kernels.def says so
-      std::vector<Halves> choices = {Halves::None};
+      std::vector<Forms> choices = {{}};
       if (const Halves some = halves_for(i, cases.size()); some != Halves::None)
-        choices.push_back(some);
-      for (Halves halves : choices) {
+        for (const Signature signature : {Signature::F16Store, Signature::F16})
+          if (kernel.has(signature)) choices.push_back({signature, some});
+      for (const Forms forms : choices) {
         const char* limit = nullptr;
-        std::string error = run_case(device, kernel, item, tile, halves, special, chosen, &limit);
-        if (!limit && halves == Halves::None) ++run_count;
+        std::string error = run_case(device, kernel, item, tile, forms, special, chosen, &limit);
+        if (!limit && forms.halves == Halves::None) ++run_count;
         if (limit && kLimits.count(limit) == 0)
           error = std::string("the contract expected ") + limit;
         if (error.empty()) continue;
         FAIL_CHECK(kernel.symbol << " on " << device->name() << ", case " << i << " \""
-                                 << cases[i].name << "\", seed " << kClSeed << ", halves "
-                                 << static_cast<int>(halves) << ": " << error);
+                                 << cases[i].name << "\", seed " << kClSeed << ", signature "
+                                 << static_cast<int>(forms.signature) << ", halves "
+                                 << static_cast<int>(forms.halves) << ": " << error);
       }
     }
     if (special) continue;

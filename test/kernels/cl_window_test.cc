@@ -26,8 +26,7 @@ bool is_map(const OperandShape& shape) {
 }
 
 void set_bytes(OperandShape& shape) {
-  if (shape.layout != Layout::Image2d)
-    shape.bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
+  if (shape.layout != Layout::Image2d) shape.bytes = kernels::stored_bytes(shape);
 }
 
 // Returns false if the operand cannot be a window. Neither stride is a multiple of a panel, and the
@@ -47,7 +46,7 @@ bool make_window(const KernelInfo& info, KernelCase* item, size_t i) {
 
 // Returns the number of elements in an operand's memory: of the whole map if it is a window.
 size_t element_count_of(const OperandShape& shape) {
-  if (!is_map(shape)) return static_cast<size_t>(shape.bytes / sizeof(float));
+  if (!is_map(shape)) return static_cast<size_t>(shape.bytes) / dtype_bytes(shape.dtype);
   return static_cast<size_t>(int64_t{shape.dims[0]} * kernels::rows_held(shape) * shape.dims[3] *
                              kernels::pixel_elements(shape));
 }
@@ -129,17 +128,12 @@ std::string window_difference(const std::vector<float>& expected, const std::vec
   return "";
 }
 
-std::vector<KernelCase> with_halves(const KernelInfo& info, const KernelCase& item) {
-  std::vector<KernelCase> both = {item};
-  if (!info.has(Signature::F16Store)) return both;
-  KernelCase halves = item;
-  for (OperandShape& shape : halves.operands)
-    if (info.takes_half(shape.layout)) {
-      shape.dtype = DType::F16;
-      set_bytes(shape);
-    }
-  both.push_back(halves);
-  return both;
+// Returns the case in floats, and with all that may be halves by each signature.
+std::vector<KernelCase> in_all_forms(const KernelInfo& info, const KernelCase& item) {
+  std::vector<KernelCase> all = {item};
+  for (const Signature signature : {Signature::F16Store, Signature::F16})
+    if (info.has(signature)) all.push_back(in_forms(info, {signature, Halves::All}, item));
+  return all;
 }
 
 // Returns how many windows of the case were compared.
@@ -147,7 +141,7 @@ int check_windows(ClDevice* device, const KernelInfo& info, const KernelCase& it
                   std::set<std::string>& programs) {
   int checked = 0;
   const CaseInputs inputs(item, kClWindowSeed);
-  for (const KernelCase& plain : with_halves(info, with_images(info, item))) {
+  for (const KernelCase& plain : in_all_forms(info, with_images(info, item))) {
     std::vector<float> expected;
     for (const bool of_inputs : {false, true})
       for (const bool of_output : {false, true}) {

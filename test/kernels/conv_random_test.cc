@@ -98,7 +98,8 @@ void run_random(const KernelInfo& info, int32_t count) {
       GuardedMemory found(expected.bytes());
       std::string error = run_cpu(info, kernel, item, inputs, {1}, found.data());
       if (error.empty() && !found.has_whole_guards()) error = "a write outside the output";
-      if (error.empty()) error = difference(expected, found, tolerance_of(info));
+      if (error.empty())
+        error = difference(expected, found, tolerance_of(info, item, Signature::F32));
       if (!error.empty())
         FAIL_CHECK(info.symbol << " " << kernels::cpu_target_name(target) << ", seed " << seed
                                << ": " << error);

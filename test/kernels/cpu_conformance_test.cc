@@ -37,15 +37,17 @@ std::string run_case(const KernelInfo& info, kernels::CpuKernel kernel, const Ke
                      const Special& special = kNotSpecial) {
   const size_t bytes = expected.bytes();
   const DType dtype = item.operands.back().dtype;
+  const Tolerance tolerance =
+      tolerance_of(info, item, info.is_reference() ? Signature::AnyType : Signature::F32);
   GuardedMemory whole(bytes, dtype_bytes(dtype));
   std::string error = run_cpu(info, kernel, item, inputs, {1}, whole.data());
   if (!error.empty()) return error;
   if (!whole.has_whole_guards()) return "a write outside the output";
   if (special)
     error = special_difference(expected, whole, item.operands.back(),
-                               kernels::winograd_outputs(info.packing), tolerance_of(info, item));
+                               kernels::winograd_outputs(info.packing), tolerance);
   else if (dtype == DType::F32)
-    error = difference(expected, whole, tolerance_of(info, item));
+    error = difference(expected, whole, tolerance);
   else if (!same_bytes(expected, whole))
     error = "not the bytes of the reference";
   if (!error.empty()) return error;

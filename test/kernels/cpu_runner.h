@@ -14,8 +14,8 @@
 #include "kernels/kernel_table.h"
 #include "kernels/ref.h"
 #include "test/kernels/kernel_case.h"
+#include "test/kernels/tolerance.h"
 #include "test/support/tensors.h"
-#include "test/support/tolerance.h"
 
 namespace codl::test {
 
@@ -129,17 +129,15 @@ class CaseInputs {
     }
   }
 
-  // Rounds every number of f32 input `i` to one that halves have.
-  void round_to_halves(size_t i) {
-    const size_t count = whole_[i].bytes() / sizeof(float);
-    std::vector<uint16_t> halves(count);
-    to_halves(whole_[i].data(), count, halves.data());
-    from_halves(halves.data(), count, whole_[i].data());
+  // Rounds every number to one that the form of the input in `stored` has.
+  void round_to(const KernelCase& stored) {
+    for (size_t i = 0; i < whole_.size(); ++i)
+      if (is_stored_as_half(i, stored.operands[i])) round_to_halves(&whole_[i]);
   }
 
-  // Returns the memory of input `i` with the window of `shape`: the rows of the whole tensor, or
-  // the weights in the kernel's packing. It is aligned as little as a CPU kernel may count on; 64
-  // bytes for OpenCL.
+  // Returns the memory of input `i` in the form and with the window of `shape`: the rows of the
+  // whole tensor, or the weights in the kernel's packing. It is aligned as little as a CPU kernel
+  // may count on; 64 bytes for OpenCL.
   GuardedMemory memory(const KernelInfo& info, size_t i, const OperandShape& shape) const {
     GuardedMemory memory(static_cast<size_t>(shape.bytes),
                          info.processor == Processor::Gpu ? 0 : dtype_bytes(shape.dtype) * (i + 1));
@@ -150,7 +148,14 @@ class CaseInputs {
                     shape.rank, groups_of(*item_), whole_[i].data(), packed.data());
       return packed;
     }
-    copy_rows(i, shape, memory.data());
+    if (!is_stored_as_half(i, shape)) {
+      copy_rows(i, shape, memory.data());
+      return memory;
+    }
+    const auto count = static_cast<size_t>(kernels::stored_elements(shape));
+    std::vector<float> floats(count);
+    copy_rows(i, shape, floats.data());
+    to_halves(floats.data(), count, reinterpret_cast<uint16_t*>(memory.data()));
     return memory;
   }
 
@@ -165,6 +170,10 @@ class CaseInputs {
   }
 
  private:
+  bool is_stored_as_half(size_t i, const OperandShape& shape) const {
+    return shape.dtype == DType::F16 && whole_shapes_[i].dtype == DType::F32;
+  }
+
   void copy_rows(size_t i, const OperandShape& shape, float* to) const {
     const OperandShape& whole = whole_shapes_[i];
     if (shape.layout != Layout::Nhwc) {
@@ -273,10 +282,17 @@ inline std::string run_cpu(const KernelInfo& info, kernels::CpuKernel kernel,
   return "";
 }
 
+// Returns the products that an element of the result is a sum of, where weights say it; else 1.
+inline double products_of(const KernelCase& item) {
+  if (item.operands.size() < 3 || item.operands[1].layout != Layout::Packed) return 1;
+  const OperandShape& w = item.operands[1];
+  return w.rank == 4 ? double{1} * w.dims[1] * w.dims[2] * w.dims[3] : w.dims[0];
+}
+
 // A large bias may cost two units in its last place: one rounding by the reference and one by the
 // kernel. Sums of 512 products that begin with it are off by ten.
-inline Tolerance tolerance_of(const KernelInfo& info, const KernelCase& item) {
-  Tolerance tolerance = tolerance_of(info);
+inline Tolerance tolerance_of(const KernelInfo& info, const KernelCase& item, Signature signature) {
+  Tolerance tolerance = tolerance_of(info, signature, products_of(item));
   if (item.bias_factor == 1.0f) return tolerance;
   return {tolerance.absolute + item.bias_factor * 0x1p-23f, 0.0f};
 }

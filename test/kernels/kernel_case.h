@@ -40,14 +40,14 @@ using kernels::words_of;
 inline OperandShape plain_operand(std::initializer_list<int32_t> dims) {
   OperandShape shape;
   for (int32_t dim : dims) shape.dims[shape.rank++] = dim;
-  shape.bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * sizeof(float);
+  shape.bytes = kernels::stored_bytes(shape);
   return shape;
 }
 
 inline OperandShape typed_operand(DType dtype, std::initializer_list<int32_t> dims) {
   OperandShape shape = plain_operand(dims);
   shape.dtype = dtype;
-  shape.bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(dtype);
+  shape.bytes = kernels::stored_bytes(shape);
   return shape;
 }
 
@@ -57,7 +57,7 @@ inline OperandShape nhwc_operand(std::initializer_list<int32_t> dims, Range rows
   shape.layout = Layout::Nhwc;
   shape.row_begin = rows.empty() ? 0 : rows.begin;
   shape.row_end = rows.empty() ? shape.dims[2] : rows.end;
-  shape.bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * sizeof(float);
+  shape.bytes = kernels::stored_bytes(shape);
   return shape;
 }
 
@@ -90,6 +90,34 @@ inline KernelCase case_for(const KernelInfo& kernel, KernelCase item) {
       shape.bytes =
           kernels::packed_bytes({kernel.packing_of(static_cast<uint32_t>(i)), shape.dtype},
                                 shape.dims, shape.rank, groups);
+  }
+  return item;
+}
+
+// Chooses which operands, of those that may be, are halves in memory: none, those with an even or
+// odd number, or all.
+enum class Halves { None, Even, Odd, All };
+
+// Says in which forms a case's operands are.
+struct Forms {
+  Signature signature = Signature::F32;
+  Halves halves = Halves::None;
+};
+
+// Returns the case with its f32 operands in the forms of a signature that the kernel has. All
+// weights are halves for half arithmetic; a bias never is.
+inline KernelCase in_forms(const KernelInfo& kernel, Forms forms, KernelCase item) {
+  for (size_t i = 0; i < item.operands.size(); ++i) {
+    OperandShape& shape = item.operands[i];
+    if (shape.dtype != DType::F32 || !takes_half(forms.signature, shape.layout) ||
+        kernel.packing_of(static_cast<uint32_t>(i)) == PackingKind::Bias)
+      continue;
+    const bool is_chosen =
+        shape.layout == Layout::Packed || forms.halves == Halves::All ||
+        (forms.halves != Halves::None && (i % 2 == 0) == (forms.halves == Halves::Even));
+    if (!is_chosen) continue;
+    shape.dtype = DType::F16;
+    shape.bytes /= 2;
   }
   return item;
 }

@@ -70,12 +70,22 @@ TEST_CASE("a launch takes what it has room for, and says if there was more") {
   }
 }
 
+OperandShape as_halves(OperandShape shape) {
+  shape.dtype = DType::F16;
+  shape.bytes /= 2;
+  return shape;
+}
+
+// Returns HALVES of prelude.cl, or -1 if no operand is of halves.
+int32_t halves_of(const StepShape& step) {
+  ClLaunch launch;
+  launch_of(step, &launch);
+  for (uint32_t i = 0; i < launch.define_count; ++i)
+    if (std::string_view(launch.defines[i].name) == "HALVES") return launch.defines[i].value;
+  return -1;
+}
+
 TEST_CASE("maps may be halves where the kernel says so, and each operand for itself") {
-  const auto as_halves = [](OperandShape shape) {
-    shape.dtype = DType::F16;
-    shape.bytes /= 2;
-    return shape;
-  };
   const OperandShape x = nhwc({1, 3, 4, 5});
   const OperandShape half = as_halves(x);
   const char* const kRefused = "operands of a dtype that the kernel takes";
@@ -98,21 +108,47 @@ TEST_CASE("maps may be halves where the kernel says so, and each operand for its
         "operands of a dtype that the kernel takes");
 
   // Bit 0 of HALVES is the first input, bit 15 the output.
-  const auto halves_of = [](const StepForTest& step) {
-    ClLaunch launch;
-    launch_of(step.shape(), &launch);
-    for (uint32_t i = 0; i < launch.define_count; ++i)
-      if (std::string_view(launch.defines[i].name) == "HALVES") return launch.defines[i].value;
-    return -1;
-  };
-  CHECK(halves_of({"unary_f32_cl_buffer", &kRelu, {x, x}}) == -1);
-  CHECK(halves_of({"unary_f32_cl_buffer", &kRelu, {half, x}}) == 1);
-  CHECK(halves_of({"unary_f32_cl_buffer", &kRelu, {x, half}}) == 1 << 15);
+  const auto halves = [](const StepForTest& step) { return halves_of(step.shape()); };
+  CHECK(halves({"unary_f32_cl_buffer", &kRelu, {x, x}}) == -1);
+  CHECK(halves({"unary_f32_cl_buffer", &kRelu, {half, x}}) == 1);
+  CHECK(halves({"unary_f32_cl_buffer", &kRelu, {x, half}}) == 1 << 15);
   // Two halves with 4 pad lanes each replace 4 bytes.
   const StepWork work = work_of({"unary_f32_cl_buffer", &kRelu, {half, half}});
   const StepWork float_work = work_of({"unary_f32_cl_buffer", &kRelu, {x, x}});
   CHECK(work.read_bytes == 0.5 * float_work.read_bytes);
   CHECK(work.written_bytes == 0.5 * float_work.written_bytes);
+}
+
+TEST_CASE("half arithmetic takes weights and values of any layout as halves, a bias as floats") {
+  const MatMulParams params = {};
+  OperandShape w = plain({20, 48});
+  OperandShape bias = plain({48});
+  w.layout = bias.layout = Layout::Packed;
+  const OperandShape x = plain({3, 20});
+  const OperandShape y = plain({3, 48});
+  const auto check_halves = [&](SignatureSet signatures,
+                                const std::vector<OperandShape>& operands) {
+    const StepForTest test = {"matmul_f32_cl_buffer", &params, operands};
+    StepShape step = test.shape();
+    KernelInfo kernel = *step.kernel;
+    kernel.signatures = signatures;
+    step.kernel = &kernel;
+    StepNeeds needs;
+    if (const char* expected = check_step(step, &needs)) return std::string(expected);
+    return std::to_string(halves_of(step));
+  };
+  const OperandShape half_w = as_halves(w);
+  CHECK(check_halves(kF32 | kF16, {x, w, bias, y}) == "-1");
+  CHECK(check_halves(kF32 | kF16, {x, half_w, bias, y}) == "2");
+  CHECK(check_halves(kF32 | kF16, {as_halves(x), half_w, bias, as_halves(y)}) ==
+        std::to_string(1 << 15 | 3));
+  CHECK(check_halves(kF32 | kF16, {x, half_w, as_halves(bias), y}) ==
+        "a packed bias of one value per column");
+  CHECK(check_halves(kF32 | kF16Store, {x, half_w, bias, y}) ==
+        "operands of a dtype that the kernel takes");
+  OperandShape cut = half_w;
+  cut.bytes -= 2;
+  CHECK(check_halves(kF32 | kF16, {x, cut, bias, y}) == "packed weights of their shape's size");
 }
 
 TEST_CASE("only GPU kernels take halves") {

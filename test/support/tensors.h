@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <vector>
 
 #include "kernels/common/reference/elements.h"
 #include "schema/step_shape.h"
@@ -76,6 +77,18 @@ inline void from_halves(const uint16_t* from, size_t count, float* to) {
     kernels::load_floats(DType::F16, &from[i], 1, 1, &number);
     to[i] = static_cast<float>(number);
     if (from[i] == (kGuardByte << 8 | kGuardByte)) std::memset(&to[i], kGuardByte, sizeof(float));
+  }
+}
+
+// Rounds floats to numbers that halves have; those that nothing has written stay.
+inline void round_to_halves(GuardedMemory* floats) {
+  const size_t count = floats->bytes() / sizeof(float);
+  std::vector<uint16_t> halves(count);
+  to_halves(floats->data(), count, halves.data());
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, floats->data() + i, sizeof bits);
+    if (bits != kGuardByte * 0x01010101u) from_halves(&halves[i], 1, floats->data() + i);
   }
 }
 
