@@ -181,6 +181,31 @@ TEST_CASE("work of a part has its own rows and channels") {
   CHECK(channels.run_bytes == 32 * 4);
 }
 
+TEST_CASE("maps and weights count by the bytes of their dtypes") {
+  const Conv2dParams params = window(1, 1);
+  for (const char* symbol : {"conv2d_f32_cl_buffer", "conv2d_f32_cl_image", "conv2d_f32_cl_quad",
+                             "conv2d_f32_cl_tiled", "conv2d_winograd2_f32_cl_tiled"}) {
+    INFO(symbol);
+    StepForTest step = conv2d(symbol, params, 16, 32, 8, 3, 8);
+    // No kernel takes weights of halves yet, so that the contract is not asked.
+    const auto work_of_step = [&] {
+      StepWork work;
+      count_work(step.shape(), gpu(8, 32), &work);
+      return work;
+    };
+    const StepWork floats = work_of_step();
+    for (size_t i : {0, 1, 3}) step.operands[i].dtype = DType::F16;
+    const StepWork halves = work_of_step();
+    CHECK(halves.macs == floats.macs);
+    CHECK(2 * halves.read_bytes == floats.read_bytes);
+    CHECK(2 * halves.written_bytes == floats.written_bytes);
+    CHECK(2 * halves.moved_bytes == floats.moved_bytes);
+    CHECK(2 * halves.run_bytes == floats.run_bytes);
+    constexpr double kBiasBytes = 32 * 4;  // the bias stays f32
+    CHECK(2 * (halves.weight_bytes - kBiasBytes) == floats.weight_bytes - kBiasBytes);
+  }
+}
+
 TEST_CASE("work of a convolution by Winograd's method, by hand") {
   const Conv2dParams params = window(1, 1);
   StepForTest step = conv2d("conv2d_winograd4_f32_cpu", params, 16, 16, 8, 3, 8);
