@@ -70,30 +70,31 @@ void multiply_tile(const BatchMatMulWork& work, const DepthBlock& block,
   for (int i = 0; i < tile_size_for(count); ++i)
     inputs[i] = rows + (i < count ? i : count - 1) * stride;
 
-  const TileFunctions functions(count, block.columns);
+  const TileFunctions<FloatSums<float>> functions(count, block.columns);
   const auto panels = static_cast<int>(ceil_div(block.columns, kChannelPanel));
   for (int panel = 0; panel < panels; panel += kTilePanels) {
     const int panel_count = panels - panel < kTilePanels ? panels - panel : kTilePanels;
     const int64_t left = block.columns - int64_t{panel + panel_count - 1} * kChannelPanel;
     const int32_t lanes = left < kChannelPanel ? static_cast<int32_t>(left) : kChannelPanel;
     float* to = y + first * work.n + int64_t{panel} * kChannelPanel;
-    const PanelTile tile = {
+    const PanelTile<float> tile = {
         .inputs = inputs,
         .depth = block.depth,
         .panel_elements = block.depth * kChannelPanel,
         .weights = block.panels + panel * kChannelPanel * block.depth,
         .bias = kNoBias,
         .ahead = reinterpret_cast<uintptr_t>(block.panels),  // none: it is all there
+        .pixel_count = count,
+    };
+    const PanelOutput<float> output = {
+        .activation = &activation,
         .residual = block.is_first ? nullptr : to,
         .residual_stride = work.n,
         .y = to,
         .y_stride = work.n,
-        .pixel_count = count,
-        .last_lanes = lanes,
-        .low = activation.low,
-        .high = activation.high,
+        .lanes = {lanes, lanes},
     };
-    run_tile(tile, functions, panel_count, {&activation, lanes, lanes});
+    run_tile(tile, functions, panel_count, output);
   }
 }
 

@@ -1,6 +1,5 @@
 // Finds the inputs of a tile of Conv2d's pixels: through a table of pointers for all taps at once
-// or for each tap, or in copies. This is Highway code, compiled once per target; only
-// conv2d_f32_cpu.cc uses it.
+// or for each tap, or in copies. This is Highway code, compiled once per target.
 #if defined(CODL_KERNELS_CONV2D_CONV2D_TILES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_CONV2D_CONV2D_TILES_INL_H
 #undef CODL_KERNELS_CONV2D_CONV2D_TILES_INL_H
@@ -16,7 +15,9 @@ HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 namespace {
 
-// Holds the arguments that every tile uses.
+// Holds the arguments that every tile uses. T is what the maps and the weights are in memory, float
+// or Half.
+template <class T>
 struct Conv2d {
   const Conv2dParams* params;
   const TensorView* x;
@@ -28,20 +29,20 @@ struct Conv2d {
   int32_t group_channels;  // output channels
   int32_t group_panels;
   int64_t panel_elements;
-  const float* weights;
+  const T* weights;
   const float* bias;
   Range rows;
   Activation activation;
   bool skips_padding;
   int64_t pass_panels;
   // Scratch.
-  const float** table;  // pointers to inputs
+  const T** table;      // pointers to inputs
   PanelTap* taps;       // all taps, with their offsets from the first
   PanelTap* tile_taps;  // the tile's taps; all of them without offsets unless padding is skipped
-  const float* zeros;   // a pixel
+  T* zeros;             // a pixel
   int64_t copy_stride;  // elements from pixel to pixel of the copies
-  float* copies;        // copied inputs of a tile; null if there are none
-  // These are for outputs that are dots.
+  T* copies;            // copied inputs of a tile; null if there are none
+  // These are for outputs that are dots, of floats.
   const Conv2dDots* dots;  // null: they are not
   float* dot_weights;
   float* dot_zeros;   // a run
@@ -67,15 +68,16 @@ struct TileInputs {
 
 // Sets table[i] to where pixel i reads tap (down, right), in elements; the tap is inside the map
 // for each. Entries past the tile's last pixel repeat it.
-void point_at_tap(const Conv2d& conv, const TilePixels& pixels, int size, int32_t down,
+template <class T>
+void point_at_tap(const Conv2d<T>& conv, const TilePixels& pixels, int size, int32_t down,
                   int32_t right) {
   const TensorView& x = *conv.x;
   const int32_t out_columns = conv.y->shape.dims[3];
   int32_t column = pixels.column;
   const int64_t row = int64_t{pixels.row} * conv.vertical.stride - conv.vertical.pad_begin + down -
                       x.shape.row_begin;
-  const float* next =
-      x.as<const float>() + pixels.image * x.strides[0] + row * x.strides[2] +
+  const T* next =
+      x.as<const T>() + pixels.image * x.strides[0] + row * x.strides[2] +
       (int64_t{column} * conv.horizontal.stride - conv.horizontal.pad_begin + right) * x.strides[3];
   const int64_t column_step = conv.horizontal.stride * x.strides[3];
   const int64_t row_step = conv.vertical.stride * x.strides[2] - out_columns * column_step;
@@ -96,7 +98,8 @@ void point_at_tap(const Conv2d& conv, const TilePixels& pixels, int size, int32_
 }
 
 // True if every tap of every pixel of the tile is inside the map.
-bool is_inside(const Conv2d& conv, const TilePixels& pixels) {
+template <class T>
+bool is_inside(const Conv2d<T>& conv, const TilePixels& pixels) {
   const int32_t out_columns = conv.y->shape.dims[3];
   const bool is_one_row = pixels.column + pixels.count <= out_columns;
   const int32_t last_row =
@@ -113,7 +116,8 @@ bool is_inside(const Conv2d& conv, const TilePixels& pixels) {
 }
 
 // Finds the taps inside the map of a tile whose pixels have the same ones.
-TileInputs inputs_inside(const Conv2d& conv, const TilePixels& pixels, int size) {
+template <class T>
+TileInputs inputs_inside(const Conv2d<T>& conv, const TilePixels& pixels, int size) {
   const int32_t row = pixels.row * conv.vertical.stride - conv.vertical.pad_begin;
   const int32_t column = pixels.column * conv.horizontal.stride - conv.horizontal.pad_begin;
   int64_t count = 0;
@@ -139,13 +143,14 @@ TileInputs inputs_inside(const Conv2d& conv, const TilePixels& pixels, int size)
 
 // Makes a set of pointers for each tap, of a tile in one row: the pixels whose tap is inside the
 // map follow each other.
-HWY_NOINLINE TileInputs inputs_by_tap_of_row(const Conv2d& conv, const TilePixels& pixels,
+template <class T>
+HWY_NOINLINE TileInputs inputs_by_tap_of_row(const Conv2d<T>& conv, const TilePixels& pixels,
                                              int size) {
   const TensorView& x = *conv.x;
   const int32_t row = pixels.row * conv.vertical.stride - conv.vertical.pad_begin;
   const int32_t column = pixels.column * conv.horizontal.stride - conv.horizontal.pad_begin;
   const int64_t column_step = conv.horizontal.stride * x.strides[3];
-  const float* image = x.as<const float>() + pixels.image * x.strides[0];
+  const T* image = x.as<const T>() + pixels.image * x.strides[0];
   const int64_t first = (row - x.shape.row_begin) * x.strides[2] + column * x.strides[3];
   const auto in_tile = [&](int64_t inputs) {
     const int64_t pixel = inputs > 0 ? ceil_div(inputs, conv.horizontal.stride) : 0;
@@ -157,7 +162,7 @@ HWY_NOINLINE TileInputs inputs_by_tap_of_row(const Conv2d& conv, const TilePixel
     const int end = in_tile(x.shape.dims[3] - right);
     for (int32_t i = 0; i < conv.vertical.taps; ++i) {
       const int64_t tap = int64_t{i} * conv.horizontal.taps + j;
-      const float** entry = conv.table + tap * size;
+      const T** entry = conv.table + tap * size;
       const bool is_row_inside = static_cast<uint32_t>(row + i * conv.vertical.dilation) <
                                  static_cast<uint32_t>(x.shape.dims[2]);
       for (int pixel = 0; pixel < size; ++pixel) entry[pixel] = conv.zeros;
@@ -171,7 +176,8 @@ HWY_NOINLINE TileInputs inputs_by_tap_of_row(const Conv2d& conv, const TilePixel
 }
 
 // Makes a set of pointers for each tap.
-TileInputs inputs_by_tap(const Conv2d& conv, const TilePixels& pixels, int size) {
+template <class T>
+TileInputs inputs_by_tap(const Conv2d<T>& conv, const TilePixels& pixels, int size) {
   const TensorView& x = *conv.x;
   const int32_t out_columns = conv.y->shape.dims[3];
   if (pixels.column + pixels.count <= out_columns) return inputs_by_tap_of_row(conv, pixels, size);
@@ -190,10 +196,10 @@ TileInputs inputs_by_tap(const Conv2d& conv, const TilePixels& pixels, int size)
       ++out_row;
     }
   }
-  const float* image = x.as<const float>() + pixels.image * x.strides[0];
+  const T* image = x.as<const T>() + pixels.image * x.strides[0];
   const uint32_t in_rows = static_cast<uint32_t>(x.shape.dims[2]);
   const uint32_t in_columns = static_cast<uint32_t>(x.shape.dims[3]);
-  const float** entry = conv.table;
+  const T** entry = conv.table;
   const PanelTap* tap = conv.taps;
   for (int32_t i = 0; i < conv.vertical.taps; ++i) {
     const int32_t down = i * conv.vertical.dilation;
@@ -211,22 +217,19 @@ TileInputs inputs_by_tap(const Conv2d& conv, const TilePixels& pixels, int size)
 }
 
 // Serves filters of one tap, which lies inside the map.
-TileInputs inputs_of_copied_pixels(const Conv2d& conv, const TilePixels& pixels, int size) {
+template <class T>
+TileInputs inputs_of_copied_pixels(const Conv2d<T>& conv, const TilePixels& pixels, int size) {
   point_at_tap(conv, pixels, size, 0, 0);
-  const PanelTag d;
-  const int64_t channels = padded_channels(conv.x->shape);
-  for (int i = 0; i < size; ++i) {
-    float* copy = conv.copies + i * conv.copy_stride;
-    for (int64_t channel = 0; channel < channels; channel += kPanelLanes)
-      store_lanes(d, load_lanes(d, conv.table[i] + channel, channels - channel), copy + channel,
-                  channels - channel);
-  }
+  const size_t bytes = static_cast<size_t>(padded_channels(conv.x->shape)) * sizeof(T);
+  for (int i = 0; i < size; ++i)
+    __builtin_memcpy(conv.copies + i * conv.copy_stride, conv.table[i], bytes);
   for (int i = 0; i < size; ++i) conv.table[i] = conv.copies + i * conv.copy_stride;
   return {0, &kOneTap, 1};
 }
 
 // Fills the table for a tile of `size` pixels, surplus ones with the last.
-TileInputs inputs_of(const Conv2d& conv, const TilePixels& pixels, int size) {
+template <class T>
+TileInputs inputs_of(const Conv2d<T>& conv, const TilePixels& pixels, int size) {
   if (conv.skips_padding) return inputs_inside(conv, pixels, size);
   if (!is_inside(conv, pixels)) return inputs_by_tap(conv, pixels, size);
   if (conv.copies != nullptr) return inputs_of_copied_pixels(conv, pixels, size);

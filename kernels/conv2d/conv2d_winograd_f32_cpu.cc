@@ -344,15 +344,15 @@ HWY_INLINE void transform_output_line(const PanelVec (&m)[2 * kPairs + 2],
 // those in `rows` and left of `columns` are stored; it begins at tile.row and tile.column.
 template <int kPairs>
 HWY_INLINE void finish_tile(const Winograd& conv, const float* m, const TilePlace& tile,
-                            int32_t panel, const PanelOutput& output) {
+                            int32_t panel, const PanelLanes& lanes) {
   constexpr int kOutputs = WinogradTransform<kPairs>::kOutputs;
   constexpr int kInputs = WinogradTransform<kPairs>::kInputs;
   const PanelTag tag;
   const WinogradWork& work = *conv.work;
   const TensorView& y = *conv.y;
   const int64_t channel = int64_t{panel} * kChannelPanel;
-  const bool is_whole = output.stored_lanes == kChannelPanel &&
-                        output.valid_lanes == kChannelPanel && !conv.activation.has_curve;
+  const bool is_whole =
+      lanes.stored == kChannelPanel && lanes.valid == kChannelPanel && !conv.activation.has_curve;
   const PanelVec low = hn::Set(tag, conv.activation.low);
   const PanelVec high = hn::Set(tag, conv.activation.high);
   const int32_t column_count =
@@ -392,7 +392,7 @@ HWY_INLINE void finish_tile(const Winograd& conv, const float* m, const TilePlac
         residual = conv.residual->as<const float>() + tile.image * conv.residual->strides[0] +
                    (row - conv.residual->shape.row_begin) * conv.residual->strides[2] +
                    tile.column * residual_pixel + channel + lane;
-      const int32_t stored = output.stored_lanes - lane;
+      const int32_t stored = lanes.stored - lane;
 #pragma GCC unroll 8
       for (int j = 0; j < kOutputs; ++j) {
         if (j >= column_count) break;
@@ -406,8 +406,7 @@ HWY_INLINE void finish_tile(const Winograd& conv, const float* m, const TilePlac
         if (residual != nullptr)
           sum = hn::Add(sum, load_lanes(tag, residual + j * residual_pixel, stored));
         sum = activate(tag, conv.activation, sum);
-        store_lanes(tag, keep_lanes(tag, sum, output.valid_lanes - lane), to + j * y.strides[3],
-                    stored);
+        store_lanes(tag, keep_lanes(tag, sum, lanes.valid - lane), to + j * y.strides[3], stored);
       }
     }
   }
@@ -421,14 +420,14 @@ void transform_outputs(const Winograd& conv, int64_t first_tile, int64_t tile_co
     const TilePlace place = place_of(work, WinogradTransform<kPairs>::kOutputs, first_tile + tile);
     const float* m = conv.products + tile * work.panels_per_block * kChannelPanel;
     for (int32_t panel = panels.begin; panel < panels.end; ++panel, m += kChannelPanel) {
-      PanelOutput output = {&conv.activation, kChannelPanel, kChannelPanel};
+      PanelLanes lanes;
       const int32_t channels_left = y.shape.dims[1] - panel * kChannelPanel;
       if (channels_left < kChannelPanel) {
-        output.valid_lanes = channels_left;
+        lanes.valid = channels_left;
         // The last channel of a pixel also stores its pad lanes.
-        output.stored_lanes = padded_channels(y.shape) - panel * kChannelPanel;
+        lanes.stored = padded_channels(y.shape) - panel * kChannelPanel;
       }
-      finish_tile<kPairs>(conv, m, place, panel, output);
+      finish_tile<kPairs>(conv, m, place, panel, lanes);
     }
   }
 }

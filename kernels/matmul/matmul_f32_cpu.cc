@@ -20,7 +20,7 @@ void matmul_f32(const KernelArgs& args) {
   const TensorView& y = args.output();
   const MatMulWork work =
       matmul_work(x.shape, args.operands[1].shape, y.shape, args.part_dim, args.part);
-  const PanelRows product = {
+  const PanelRows<float> product = {
       .x = x.as<const float>(),
       .x_stride = x.strides[0],
       .depth = x.shape.dims[1],
@@ -38,7 +38,7 @@ void matmul_f32(const KernelArgs& args) {
     const PanelRectangle rectangle =
         take_rectangle(work.blocks, 1, work.panels, args.task_end, &task);
     const PixelRange rows = pixels_of(rectangle, work.blocks, work.rows, 0);
-    multiply_rows(product, rows.begin, rows.end, rectangle.panels);
+    multiply_rows<FloatSums<float>>(product, rows.begin, rows.end, rectangle.panels);
   }
 }
 

@@ -119,7 +119,7 @@ class RecurrentGroup {
   // Multiplies the inputs of `count` steps from `first` on, and adds the bias, into the chunk.
   void multiply_inputs(int64_t first, int64_t count) const {
     const int64_t inputs = x_.shape.dims[2];
-    PanelRows product = {
+    PanelRows<float> product = {
         .x = x_.as<const float>() + first * x_.strides[0] + first_ * inputs,
         .x_stride = batch_ == 1 ? x_.strides[0] : inputs,
         .depth = inputs,
@@ -135,7 +135,7 @@ class RecurrentGroup {
     // If a call has only some sequences of a batch, the rows of each step lie apart.
     const int64_t calls = batch_ == 1 || is_whole_batch_ ? 1 : count;
     for (int64_t i = 0; i < calls; ++i) {
-      multiply_rows(product, 0, count * batch_ / calls, all_panels());
+      multiply_rows<FloatSums<float>>(product, 0, count * batch_ / calls, all_panels());
       product.x += x_.strides[0];
       product.y += batch_ * stride_;
     }
@@ -149,7 +149,7 @@ class RecurrentGroup {
       for (int64_t b = 0; b < batch_; ++b) copy(sums_ + b * stride_, bias_r_, columns_);
       return;
     }
-    const PanelRows product = {
+    const PanelRows<float> product = {
         .x = state,
         .x_stride = state_stride,
         .depth = units_,
@@ -162,7 +162,7 @@ class RecurrentGroup {
         .brings_ahead = false,
         .activation = make_activation(kUnaryIdentity, 0.0f, 0.0f),
     };
-    multiply_rows(product, 0, batch_, panels);
+    multiply_rows<FloatSums<float>>(product, 0, batch_, panels);
   }
 
   // Calls visit(sequence, j, lanes) for the vectors of `count` elements of each sequence.

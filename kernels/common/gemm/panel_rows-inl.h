@@ -13,14 +13,15 @@ HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 
 // Describes the product y = activation(x w + bias) for whole rows; a call says which of them it
-// computes.
+// computes. T is what x, w and y are in memory, float or Half.
+template <class T>
 struct PanelRows {
-  const float* x;
+  const T* x;
   int64_t x_stride;  // elements from row to row
   int64_t depth;
-  const float* weights;  // [ceil(columns / 16)][depth][16]
-  const float* bias;     // [ceil(columns / 16)][16]
-  float* y;
+  const T* weights;   // [ceil(columns / 16)][depth][16]
+  const float* bias;  // [ceil(columns / 16)][16]
+  T* y;
   int64_t y_stride;
   int32_t columns;
   bool is_row;  // there is one row only
@@ -30,9 +31,15 @@ struct PanelRows {
   Activation activation;
 };
 
-// Computes rows [row_begin, row_end) of y in `panels`. It is in panel_rows_f32_cpu.cc, once for all
-// kernels. An element adds up in the order of the depth, whatever the rows and panels of a call.
-void multiply_rows(const PanelRows& product, int64_t row_begin, int64_t row_end, Range panels);
+// Names a micro-kernel, in panel_tile-inl.h.
+template <class T>
+struct FloatSums;
+
+// Computes rows [row_begin, row_end) of y in `panels` with the micro-kernel Sums. It is in
+// panel_rows_f32_cpu.cc, once for all kernels. An element adds up in the order of the depth,
+// whatever the rows and panels of a call.
+template <class Sums, class T>
+void multiply_rows(const PanelRows<T>& product, int64_t row_begin, int64_t row_end, Range panels);
 
 }  // namespace codl::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

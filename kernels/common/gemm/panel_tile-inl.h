@@ -28,6 +28,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/common/activation/activation-inl.h"
+#include "kernels/common/cpu/half-inl.h"
 #include "kernels/common/cpu/lanes-inl.h"
 #include "kernels/common/gemm/panel_tile.h"
 
@@ -46,15 +47,9 @@ constexpr PanelTileSize kTileSize = panel_tile_size(kPanelLanes);
 constexpr int kTilePixels = kTileSize.pixels;
 constexpr int kTilePanels = kTileSize.panels;
 constexpr int kRowPanels = kTileSize.row_panels;
-constexpr int last_panel_vectors(int64_t channels) {
-  return kTileSize.last_lanes(channels) / kPanelLanes;
-}
-constexpr int tile_pixels_of(int vectors) {
-  return kTileSize.pixels_of_lanes(vectors * kPanelLanes);
-}
 constexpr int tile_pixels_of_channels(int64_t channels) { return kTileSize.most_pixels(channels); }
 // This is the largest of all targets.
-constexpr int kMaxTilePixels = kPanelLanes > 1 ? tile_pixels_of(1) : kTilePixels;
+constexpr int kMaxTilePixels = kTileSize.most_pixels(1);
 static_assert(kMaxTilePixels <= kPanelTileMaxPixels && kTilePanels <= kPanelTileMaxPanels);
 constexpr int tile_pixels_for(int64_t stride, int most_pixels = kTilePixels) {
   return kTileSize.pixels_for(stride * int64_t{sizeof(float)}, most_pixels);
@@ -63,35 +58,42 @@ constexpr int tile_pixels_for(int64_t stride, int most_pixels = kTilePixels) {
 // A matrix product has this list of taps.
 inline constexpr PanelTap kOneTap = {0, 0};
 
-// Holds the arguments of one call of the micro-kernel.
+// Holds what one call of the micro-kernel adds up. T is what inputs and weights are in memory,
+// float or Half.
+template <class T>
 struct PanelTile {
   // inputs[tap * tap_step + pixel] points to the pixel's channels of that tap, less the offset of
   // the tap. `tap_step` is 0, or the template argument. There are as many pixels as the template
   // argument says; surplus ones (see pixel_count) repeat a valid pointer.
-  const float* const* inputs;
+  const T* const* inputs;
   int64_t tap_step = 0;
   const PanelTap* taps = &kOneTap;
   int64_t tap_count = 1;
   int64_t first_channel = 0;  // is added to every pointer: the group's first input channel
   int64_t depth;              // input channels of a tap
   int64_t panel_elements;     // weights of a panel
-  const float* weights;       // [panels][taps][depth][16]
+  const T* weights;           // [panels][taps][depth][16]
   const float* bias;          // [panels][16]
   // Address of weights to be needed later: some are brought into the second-level cache meanwhile,
   // from here on, kAheadBytes per four channels of a tap. Behind the weights is harmless.
   uintptr_t ahead;
+  int32_t pixel_count;  // pixels stored: the template argument, or one less
+};
+
+// Says how the micro-kernel ends the sums that it has added up, and where it stores them.
+struct PanelEnd {
   const float* residual = nullptr;  // points at the first pixel and channel, or is null
   int64_t residual_stride = 0;      // elements from pixel to pixel
   float* y;
   int64_t y_stride;
-  int32_t pixel_count;  // pixels stored: the template argument, or one less
   // Channels stored of the last panel where kStoresPartOfPanel; elsewhere whole vectors are.
-  int32_t last_lanes;
-  float low;  // limits of the activation
-  float high;
+  int32_t last_lanes = kChannelPanel;
+  float low = -__builtin_inff();  // limits of the activation
+  float high = __builtin_inff();
 };
 
-constexpr int64_t kAheadBytes = 128;
+template <class T>
+constexpr int64_t kAheadBytes = 32 * int64_t{sizeof(T)};
 
 // Sums of so many products begin with the bias, longer ones with zeros. These come from memory like
 // the bias, for which GCC 12 leaves the sums in the registers that it gave them.
@@ -118,19 +120,18 @@ HWY_INLINE void add_product(PanelVec x, PanelVec w, PanelVec& sum) {
 
 // sums += input * weights for one input channel; `weights` is the first panel's 16 at it,
 // inputs[pixel] where the pixel's channels are.
-template <int kPixels, int kPanels, int kVectors = (kPanels * kPanelVectors), class Inputs>
+template <int kPixels, int kPanels, int kVectors = (kPanels * kPanelVectors), class Inputs, class T>
 HWY_INLINE void add_channel(TileSums<kPixels, kPanels, kVectors>& sums, const Inputs& inputs,
-                            int64_t channel, const float* weights, int64_t panel_elements) {
-  namespace hn = hwy::HWY_NAMESPACE;
+                            int64_t channel, const T* weights, int64_t panel_elements) {
   const PanelTag d;
   PanelVec w[kVectors];
 #pragma GCC unroll 16
   for (int v = 0; v < kVectors; ++v)
-    w[v] = hn::LoadU(
+    w[v] = load_floats(
         d, weights + v / kPanelVectors * panel_elements + v % kPanelVectors * kPanelLanes);
 #pragma GCC unroll 16
   for (int pixel = 0; pixel < kPixels; ++pixel) {
-    const PanelVec x = hn::Set(d, inputs[pixel][channel]);
+    const PanelVec x = spread_float(d, inputs[pixel] + channel);
 #pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v) add_product(x, w[v], sums[pixel][v]);
   }
@@ -139,29 +140,30 @@ HWY_INLINE void add_channel(TileSums<kPixels, kPanels, kVectors>& sums, const In
 #if HWY_TARGET == HWY_NEON
 // Four input channels of a pixel in one register: NEON multiplies by a lane of it, and a load that
 // fills a register with one value would take a slot of the pipe that multiplies.
-template <int kLane, int kPixels, int kVectors>
-HWY_INLINE void add_lane(TileSums<kPixels, 1, kVectors>& sums, const float32x4_t* x,
-                         const float* weights) {
+template <int kLane, int kPixels, int kVectors, class T>
+HWY_INLINE void add_lane(TileSums<kPixels, 1, kVectors>& sums, const PanelVec* x,
+                         const T* weights) {
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
-    const float32x4_t w = vld1q_f32(weights + kLane * kChannelPanel + v * kPanelLanes);
+    const PanelVec w = load_floats(PanelTag{}, weights + kLane * kChannelPanel + v * kPanelLanes);
 #pragma GCC unroll 16
     for (int pixel = 0; pixel < kPixels; ++pixel)
-      sums[pixel][v].raw = vfmaq_laneq_f32(sums[pixel][v].raw, w, x[pixel], kLane);
+      sums[pixel][v].raw = vfmaq_laneq_f32(sums[pixel][v].raw, w.raw, x[pixel].raw, kLane);
   }
 }
 #endif
 
 // Adds the products of four input channels from `channel` on.
-template <int kPixels, int kPanels, int kVectors = (kPanels * kPanelVectors), class Inputs>
+template <int kPixels, int kPanels, int kVectors = (kPanels * kPanelVectors), class Inputs, class T>
 HWY_INLINE void add_four_channels(TileSums<kPixels, kPanels, kVectors>& sums, const Inputs& inputs,
-                                  int64_t channel, const float* weights, int64_t panel_elements) {
+                                  int64_t channel, const T* weights, int64_t panel_elements) {
 #if HWY_TARGET == HWY_NEON
   static_assert(kPanels == 1);
   static_cast<void>(panel_elements);
-  float32x4_t x[kPixels];
+  PanelVec x[kPixels];
 #pragma GCC unroll 16
-  for (int pixel = 0; pixel < kPixels; ++pixel) x[pixel] = vld1q_f32(inputs[pixel] + channel);
+  for (int pixel = 0; pixel < kPixels; ++pixel)
+    x[pixel] = load_floats(PanelTag{}, inputs[pixel] + channel);
   add_lane<0, kPixels, kVectors>(sums, x, weights);
   add_lane<1, kPixels, kVectors>(sums, x, weights);
   add_lane<2, kPixels, kVectors>(sums, x, weights);
@@ -200,8 +202,8 @@ HWY_INLINE void store_last(LastLanes, PanelVec v, float* p) {
 #endif
 
 // `kLastVectors` counts the vectors of the last panel.
-template <int kPixels, int kPanels, int kLastVectors = kPanelVectors>
-HWY_NOINLINE void compute_tile(const PanelTile& tile) {
+template <class T, int kPixels, int kPanels, int kLastVectors>
+HWY_NOINLINE void compute_tile(const PanelTile<T>& tile, const PanelEnd& end) {
   namespace hn = hwy::HWY_NAMESPACE;
   const PanelTag d;
   constexpr int kVectors = (kPanels - 1) * kPanelVectors + kLastVectors;
@@ -216,27 +218,27 @@ HWY_NOINLINE void compute_tile(const PanelTile& tile) {
   }
 
   const int64_t panel_elements = tile.panel_elements;
-  const float* const* inputs = tile.inputs;
+  const T* const* inputs = tile.inputs;
   uintptr_t ahead = tile.ahead;
   for (int64_t tap = 0; tap < tile.tap_count; ++tap, inputs += tile.tap_step) {
-    const float* weights = tile.weights + tile.taps[tap].weight_offset;
+    const T* weights = tile.weights + tile.taps[tap].weight_offset;
     int64_t channel = tile.first_channel + tile.taps[tap].input_offset;
-    const int64_t end = channel + tile.depth;
-    for (; channel + 4 <= end; channel += 4, weights += 4 * kChannelPanel) {
+    const int64_t channel_end = channel + tile.depth;
+    for (; channel + 4 <= channel_end; channel += 4, weights += 4 * kChannelPanel) {
       add_four_channels<kPixels, kPanels, kVectors>(sums, inputs, channel, weights, panel_elements);
-      for (int64_t line = 0; line < kAheadBytes; line += 64)
+      for (int64_t line = 0; line < kAheadBytes<T>; line += 64)
         __builtin_prefetch(reinterpret_cast<const void*>(ahead + line), 0, 2);
-      ahead += kAheadBytes;
+      ahead += kAheadBytes<T>;
     }
     // Three channels are what the first layer of most networks has.
-    if (kPixels == kTilePixels && kLastVectors == kPanelVectors && end - channel == 3) {
+    if (kPixels == kTilePixels && kLastVectors == kPanelVectors && channel_end - channel == 3) {
 #pragma GCC unroll 3
       for (int i = 0; i < 3; ++i)
         add_channel<kPixels, kPanels, kVectors>(sums, inputs, channel + i,
                                                 weights + i * kChannelPanel, panel_elements);
       continue;
     }
-    for (; channel < end; ++channel, weights += kChannelPanel)
+    for (; channel < channel_end; ++channel, weights += kChannelPanel)
       add_channel<kPixels, kPanels, kVectors>(sums, inputs, channel, weights, panel_elements);
   }
 
@@ -248,12 +250,12 @@ HWY_NOINLINE void compute_tile(const PanelTile& tile) {
       for (int pixel = 0; pixel < kPixels; ++pixel) sums[pixel][v] = hn::Add(sums[pixel][v], bias);
     }
   }
-  const LastLanes last = last_lanes_of(tile.last_lanes);
-  if (tile.residual != nullptr) {
+  const LastLanes last = last_lanes_of(end.last_lanes);
+  if (end.residual != nullptr) {
 #pragma GCC unroll 16
     for (int pixel = 0; pixel < kPixels; ++pixel) {
       if (pixel >= tile.pixel_count) break;
-      const float* residual = tile.residual + pixel * tile.residual_stride;
+      const float* residual = end.residual + pixel * end.residual_stride;
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) {
         const float* from = residual + v * kPanelLanes;
@@ -263,15 +265,15 @@ HWY_NOINLINE void compute_tile(const PanelTile& tile) {
     }
   }
   // Skipped where they change nothing: they take the ports that multiply.
-  if (tile.low > -__builtin_inff()) {
-    const PanelVec low = hn::Set(d, tile.low);
+  if (end.low > -__builtin_inff()) {
+    const PanelVec low = hn::Set(d, end.low);
 #pragma GCC unroll 16
     for (int pixel = 0; pixel < kPixels; ++pixel)
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) sums[pixel][v] = at_least(sums[pixel][v], low);
   }
-  if (tile.high < __builtin_inff()) {
-    const PanelVec high = hn::Set(d, tile.high);
+  if (end.high < __builtin_inff()) {
+    const PanelVec high = hn::Set(d, end.high);
 #pragma GCC unroll 16
     for (int pixel = 0; pixel < kPixels; ++pixel)
 #pragma GCC unroll 16
@@ -280,138 +282,167 @@ HWY_NOINLINE void compute_tile(const PanelTile& tile) {
 #pragma GCC unroll 16
   for (int pixel = 0; pixel < kPixels; ++pixel) {
     if (pixel >= tile.pixel_count) break;
-    float* y = tile.y + pixel * tile.y_stride;
+    float* y = end.y + pixel * end.y_stride;
 #pragma GCC unroll 16
     for (int v = 0; v + 1 < kVectors; ++v) hn::StoreU(sums[pixel][v], d, y + v * kPanelLanes);
     store_last(last, sums[pixel][kVectors - 1], y + (kVectors - 1) * kPanelLanes);
   }
 }
 
-using TileFunction = void (*)(const PanelTile& tile);
+template <class T>
+using TileFunction = void (*)(const PanelTile<T>& tile, const PanelEnd& end);
 
 constexpr int tile_size_for(int pixel_count) { return kTileSize.size_for(pixel_count); }
 
-// `pixels` is a value of tile_size_for().
-template <int kPanels, int kLastVectors = kPanelVectors, int kPixels = kTilePixels>
-TileFunction tile_function(int pixels) {
+// Names the micro-kernel that multiplies and adds floats, whatever is in memory. Another one has
+// the same members: its tiles, and its functions of so many pixels, panels, and vectors of the last
+// panel, kSize.lanes of it in each.
+template <class T>
+struct FloatSums {
+  using Element = T;
+  static constexpr PanelTileSize kSize = kTileSize;
+  template <int kPixels, int kPanels, int kLastVectors>
+  static constexpr TileFunction<T> kFunction = compute_tile<T, kPixels, kPanels, kLastVectors>;
+};
+
+// `pixels` is a value of size_for().
+template <class Sums, int kPanels, int kLastLanes = kChannelPanel,
+          int kPixels = Sums::kSize.pixels_of_lanes(kLastLanes)>
+TileFunction<typename Sums::Element> tile_function(int pixels) {
+  constexpr auto kFunction =
+      Sums::template kFunction<kPixels, kPanels, kLastLanes / Sums::kSize.lanes>;
   if constexpr (kPixels == 1) {
-    return compute_tile<1, kPanels, kLastVectors>;
-  } else if constexpr (tile_size_for(kPixels) != kPixels) {
-    return tile_function<kPanels, kLastVectors, kPixels - 1>(pixels);
+    return kFunction;
+  } else if constexpr (Sums::kSize.size_for(kPixels) != kPixels) {
+    return tile_function<Sums, kPanels, kLastLanes, kPixels - 1>(pixels);
   } else {
-    return pixels == kPixels ? compute_tile<kPixels, kPanels, kLastVectors>
-                             : tile_function<kPanels, kLastVectors, kPixels - 1>(pixels);
+    return pixels == kPixels ? kFunction
+                             : tile_function<Sums, kPanels, kLastLanes, kPixels - 1>(pixels);
   }
 }
 
-// Returns the function for one panel of last_panel_vectors(`channels`).
-inline TileFunction last_panel_function(int64_t channels, int pixels) {
-  constexpr int kHalf = last_panel_vectors(1);
-  if constexpr (kHalf < kPanelVectors)
-    if (last_panel_vectors(channels) == kHalf)
-      return tile_function<1, kHalf, tile_pixels_of(kHalf)>(pixels);
-  return tile_function<1>(pixels);
+// Returns the function for one panel of which the last lanes of `channels` are computed.
+template <class Sums>
+TileFunction<typename Sums::Element> last_panel_function(int64_t channels, int pixels) {
+  constexpr int kHalf = Sums::kSize.last_lanes(1);
+  if constexpr (kHalf < kChannelPanel)
+    if (Sums::kSize.last_lanes(channels) == kHalf) return tile_function<Sums, 1, kHalf>(pixels);
+  return tile_function<Sums, 1>(pixels);
 }
 
-// Holds everything that a row of output panels needs besides the tile, for the general ending.
-struct PanelOutput {
-  const Activation* activation;
-  int32_t valid_lanes;  // channels of the panel
+// Counts the lanes of a panel.
+struct PanelLanes {
+  int32_t valid = kChannelPanel;  // channels of the panel
   // So many lanes of memory are written: those, and the pixel's pad lanes if it is the last panel.
   // Up to 18: of three groups of 15 channels the last panel has 15 lanes and the pixel 3 of
   // padding.
-  int32_t stored_lanes;
+  int32_t stored = kChannelPanel;
 };
 
-// Ends the sums of one panel that compute_tile() cannot store: where pad lanes follow, or the last
-// vector is not whole and !kStoresPartOfPanel. `sums` has bias and products, `sum_stride` elements
-// from pixel to pixel.
-inline HWY_NOINLINE void finish_panel(const PanelOutput& output, const float* sums,
-                                      int64_t sum_stride, const float* residual,
-                                      int64_t residual_stride, float* y, int64_t y_stride,
-                                      int32_t pixel_count) {
+// Holds everything that a row of output panels needs besides the tile.
+template <class T>
+struct PanelOutput {
+  const Activation* activation;
+  const T* residual = nullptr;  // points at the first pixel and channel, or is null
+  int64_t residual_stride = 0;  // elements from pixel to pixel
+  T* y;
+  int64_t y_stride;
+  PanelLanes lanes;  // those of the last panel; the others are whole
+};
+
+// Ends the sums of one panel that the micro-kernel cannot store: where pad lanes follow, where the
+// last vector is not whole and !kStoresPartOfPanel, and where the output is halves. `sums` has bias
+// and products, `sum_stride` elements from pixel to pixel.
+template <class T>
+HWY_NOINLINE void finish_panel(const PanelOutput<T>& output, const float* sums, int64_t sum_stride,
+                               int32_t pixel_count) {
   namespace hn = hwy::HWY_NAMESPACE;
   const PanelTag d;
+  const PanelLanes& lanes = output.lanes;
+  const T* residual = output.residual;
+  T* y = output.y;
   for (int32_t pixel = 0; pixel < pixel_count; ++pixel) {
-    for (int32_t lane = 0; lane < output.stored_lanes; lane += kPanelLanes) {
-      const int32_t count = output.stored_lanes - lane;
-      PanelVec sum = lane < output.valid_lanes ? hn::LoadU(d, sums + lane) : hn::Zero(d);
+    for (int32_t lane = 0; lane < lanes.stored; lane += kPanelLanes) {
+      const int32_t count = lanes.stored - lane;
+      PanelVec sum = lane < lanes.valid ? hn::LoadU(d, sums + lane) : hn::Zero(d);
       if (residual != nullptr) sum = hn::Add(sum, load_lanes(d, residual + lane, count));
       sum = activate(d, *output.activation, sum);
-      store_lanes(d, keep_lanes(d, sum, output.valid_lanes - lane), y + lane, count);
+      store_lanes(d, keep_lanes(d, sum, lanes.valid - lane), y + lane, count);
     }
     sums += sum_stride;
-    if (residual != nullptr) residual += residual_stride;
-    y += y_stride;
+    if (residual != nullptr) residual += output.residual_stride;
+    y += output.y_stride;
   }
 }
 
-// Holds the functions for tiles of `tile_size_for(pixel_count)` pixels: for one whole panel, for
-// the last one of `channels`, and for kTilePanels, or kRowPanels of a row's only pixel. More pixels
-// than kTilePixels have only tiles of a narrow last panel, which is the only one.
+// Holds the functions for tiles of `size_for(pixel_count)` pixels: for one whole panel, for the
+// last one of `channels`, and for kSize.panels, or kSize.row_panels of a row's only pixel. More
+// pixels than kSize.pixels have only tiles of a narrow last panel, which is the only one.
+template <class Sums>
 struct TileFunctions {
+  static constexpr const PanelTileSize& kSize = Sums::kSize;
+
   TileFunctions(int pixel_count, int64_t channels, bool is_row = false)
-      : of_last(last_panel_function(channels, tile_size_for(pixel_count))),
-        most_panels(is_row ? kRowPanels : kTilePanels),
-        last_lanes(last_panel_vectors(channels) * kPanelLanes) {
-    if (pixel_count > kTilePixels) return;
-    of_one = tile_function<1>(tile_size_for(pixel_count));
-    of_most = is_row ? compute_tile<1, kRowPanels>
-                     : tile_function<kTilePanels>(tile_size_for(pixel_count));
+      : of_last(last_panel_function<Sums>(channels, kSize.size_for(pixel_count))),
+        most_panels(is_row ? kSize.row_panels : kSize.panels),
+        last_lanes(kSize.last_lanes(channels)) {
+    if (pixel_count > kSize.pixels) return;
+    of_one = tile_function<Sums, 1>(kSize.size_for(pixel_count));
+    of_most = is_row ? tile_function<Sums, kSize.row_panels, kChannelPanel, 1>(1)
+                     : tile_function<Sums, kSize.panels>(kSize.size_for(pixel_count));
   }
-  TileFunction of_one = nullptr;
-  TileFunction of_last;
-  TileFunction of_most = nullptr;
+  TileFunction<typename Sums::Element> of_one = nullptr;
+  TileFunction<typename Sums::Element> of_last;
+  TileFunction<typename Sums::Element> of_most = nullptr;
   int most_panels;
   int last_lanes;  // that of_last computes
 };
 
 // Computes whole vectors into a buffer, and ends the panels one by one.
-inline HWY_NOINLINE void run_general_tile(const PanelTile& tile, TileFunction compute,
-                                          int panel_count, const PanelOutput& output) {
+template <class T>
+HWY_NOINLINE void run_general_tile(const PanelTile<T>& tile, TileFunction<T> compute,
+                                   int panel_count, const PanelOutput<T>& output) {
   HWY_ALIGN float sums[kMaxTilePixels * kTilePanels * kChannelPanel];
   static_assert(kRowPanels <= kMaxTilePixels * kTilePanels);
   constexpr int64_t kSumStride = kTilePanels * kChannelPanel;
-  PanelTile raw = tile;
-  raw.residual = nullptr;
-  raw.y = sums;
-  raw.y_stride = kSumStride;
-  raw.last_lanes = kChannelPanel;
-  raw.low = -__builtin_inff();
-  raw.high = __builtin_inff();
-  compute(raw);
-  for (int panel = 0; panel < panel_count; ++panel) {
-    const int offset = panel * kChannelPanel;
-    PanelOutput lanes = output;
-    if (panel + 1 < panel_count) lanes.valid_lanes = lanes.stored_lanes = kChannelPanel;
-    finish_panel(lanes, sums + offset, kSumStride,
-                 tile.residual == nullptr ? nullptr : tile.residual + offset, tile.residual_stride,
-                 tile.y + offset, tile.y_stride, tile.pixel_count);
+  compute(tile, {.y = sums, .y_stride = kSumStride});
+  PanelOutput<T> panel = output;
+  panel.lanes = {};
+  for (int i = 0; i < panel_count; ++i) {
+    if (i + 1 == panel_count) panel.lanes = output.lanes;
+    finish_panel(panel, sums + i * kChannelPanel, kSumStride, tile.pixel_count);
+    if (panel.residual != nullptr) panel.residual += kChannelPanel;
+    panel.y += kChannelPanel;
   }
 }
 
-// Computes `panel_count` panels (1 or functions.most_panels), the last with `output`'s lanes, the
-// others whole. The limits of the tile are the activation's, its last_lanes the valid ones of
-// `output`.
-HWY_INLINE void run_tile(const PanelTile& tile, const TileFunctions& functions, int panel_count,
-                         const PanelOutput& output) {
-  TileFunction compute = functions.of_most;
+// Computes `panel_count` panels, 1 or functions.most_panels.
+template <class Sums, class T>
+HWY_INLINE void run_tile(const PanelTile<T>& tile, const TileFunctions<Sums>& functions,
+                         int panel_count, const PanelOutput<T>& output) {
+  TileFunction<T> compute = functions.of_most;
   int whole_lanes = kChannelPanel;  // computed lanes of the last panel
   if (panel_count == 1) {
     compute = functions.of_one;
-    if (output.valid_lanes < kChannelPanel) {
+    if (output.lanes.valid < kChannelPanel) {
       compute = functions.of_last;
       whole_lanes = functions.last_lanes;
     }
   }
-  if (output.stored_lanes != output.valid_lanes ||
-      (!kStoresPartOfPanel && output.valid_lanes != whole_lanes))
-    return run_general_tile(tile, compute, panel_count, output);
-  compute(tile);
-  // The values just stored are in the first-level cache.
-  if (output.activation->has_curve)
-    activate_rows(*output.activation, tile.y, tile.y_stride, tile.y, tile.y_stride,
-                  tile.pixel_count, (panel_count - 1) * kChannelPanel + output.valid_lanes);
+  if constexpr (!std::is_same_v<T, float>) {
+    run_general_tile(tile, compute, panel_count, output);
+  } else {
+    const Activation& activation = *output.activation;
+    if (output.lanes.stored != output.lanes.valid ||
+        (!kStoresPartOfPanel && output.lanes.valid != whole_lanes))
+      return run_general_tile(tile, compute, panel_count, output);
+    compute(tile, {output.residual, output.residual_stride, output.y, output.y_stride,
+                   output.lanes.valid, activation.low, activation.high});
+    // The values just stored are in the first-level cache.
+    if (activation.has_curve)
+      activate_rows(activation, output.y, output.y_stride, output.y, output.y_stride,
+                    tile.pixel_count, (panel_count - 1) * kChannelPanel + output.lanes.valid);
+  }
 }
 
 constexpr int64_t pass_panels_for(int64_t panel_elements, int64_t call_panels = kTilePanels) {
@@ -420,10 +451,11 @@ constexpr int64_t pass_panels_for(int64_t panel_elements, int64_t call_panels = 
 
 // Returns PanelTile::ahead of tile `tile` of a pass over the pixels: its tiles together fetch the
 // weights of the next pass, which stand behind its own, as long as there are any.
-HWY_INLINE uintptr_t ahead_of(const float* weights, int64_t panel_count, int64_t panel_elements,
+template <class T>
+HWY_INLINE uintptr_t ahead_of(const T* weights, int64_t panel_count, int64_t panel_elements,
                               int64_t pass_panels, int64_t tile) {
-  const int64_t panel_bytes = panel_elements * int64_t{sizeof(float)};
-  const int64_t begin = panel_elements / kChannelPanel / 4 * kAheadBytes * tile;
+  const int64_t panel_bytes = panel_elements * int64_t{sizeof(T)};
+  const int64_t begin = panel_elements / kChannelPanel / 4 * kAheadBytes<T> * tile;
   const int64_t next = begin < panel_count * panel_bytes ? pass_panels * panel_bytes + begin : 0;
   return reinterpret_cast<uintptr_t>(weights) + static_cast<uintptr_t>(next);
 }

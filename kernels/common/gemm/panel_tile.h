@@ -26,6 +26,9 @@ struct PanelTileSize {
   int32_t lanes;   // in a vector
   int32_t pixels;  // in the largest tile
   int32_t panels;  // likewise
+  // In the largest tile of half a panel: where registers allow it, more pixels take those of the
+  // missing lanes, for as many sums as hide the latency of a multiply-add.
+  int32_t narrow_pixels;
   // Panels at once of a single pixel, as MatMul has them: with fewer sums the next product of each
   // would wait for the one before.
   int32_t row_panels;
@@ -40,11 +43,9 @@ struct PanelTileSize {
     const bool is_half = last > 0 && last <= kChannelPanel / 2;
     return is_half && lanes > 1 && lanes < kChannelPanel ? kChannelPanel / 2 : kChannelPanel;
   }
-  // Returns the pixels of the largest tile of one panel of which `count` lanes are computed: more
-  // pixels take the registers of the missing lanes, for as many sums as hide the latency of a
-  // multiply-add.
+  // Returns the pixels of the largest tile of one panel of which `count` lanes are computed.
   constexpr int32_t pixels_of_lanes(int32_t count) const {
-    return count < kChannelPanel ? 2 * pixels : pixels;
+    return count < kChannelPanel ? narrow_pixels : pixels;
   }
   // Returns the pixels of the largest tile of all panels of `channels`.
   constexpr int32_t most_pixels(int64_t channels) const {
@@ -61,7 +62,7 @@ struct PanelTileSize {
   // AVX-512, where each size is a kilobyte of code, and of every size up to the largest whole
   // panel's elsewhere.
   constexpr int32_t size_for(int32_t count) const {
-    return (pixels > 6 && count > 1) || count > pixels ? (count + 1) / 2 * 2 : count;
+    return (lanes == kChannelPanel && count > 1) || count > pixels ? (count + 1) / 2 * 2 : count;
   }
   // Returns the panels of a pass, whole calls of `call_panels` and at least one call.
   constexpr int64_t pass_panels(int64_t panel_bytes, int64_t call_panels) const {
@@ -73,13 +74,13 @@ struct PanelTileSize {
 constexpr PanelTileSize panel_tile_size(int32_t lanes) {
   switch (lanes) {
     case 16:
-      return {16, 14, 2, 2, 2 * kPanelPassBytes};
+      return {16, 14, 2, 14, 2, 2 * kPanelPassBytes};
     case 8:
-      return {8, 6, 1, 4, kPanelPassBytes};
+      return {8, 6, 1, 12, 4, kPanelPassBytes};
     case 4:
-      return {4, 4, 1, 1, kPanelPassBytes};
+      return {4, 4, 1, 8, 1, kPanelPassBytes};
     default:
-      return {1, 1, 1, 1, kPanelPassBytes};
+      return {1, 1, 1, 1, 1, kPanelPassBytes};
   }
 }
 

@@ -1,0 +1,87 @@
+// Reads and writes numbers that may be halves in memory. This is Highway code, compiled once per
+// target.
+#if defined(CODL_KERNELS_COMMON_HALF_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef CODL_KERNELS_COMMON_HALF_INL_H
+#undef CODL_KERNELS_COMMON_HALF_INL_H
+#else
+#define CODL_KERNELS_COMMON_HALF_INL_H
+#endif
+
+#include "hwy/highway.h"
+#include "kernels/common/cpu/lanes-inl.h"
+#include "schema/half.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace codl::kernels::HWY_NAMESPACE {
+
+// Returns numbers as floats.
+template <class D>
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load_floats(D d, const float* p) {
+  return hwy::HWY_NAMESPACE::LoadU(d, p);
+}
+template <class D>
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load_floats(D d, const Half* p) {
+  namespace hn = hwy::HWY_NAMESPACE;
+#if HWY_TARGET == HWY_SCALAR
+  return hn::Set(d, float_of_half(p->bits));
+#else
+  const hn::Rebind<uint16_t, D> bits;
+  return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), hn::LoadU(bits, &p->bits)));
+#endif
+}
+
+// Returns *p in every lane.
+template <class D>
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> spread_float(D d, const float* p) {
+  return hwy::HWY_NAMESPACE::Set(d, *p);
+}
+template <class D>
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> spread_float(D d, const Half* p) {
+  namespace hn = hwy::HWY_NAMESPACE;
+#if HWY_TARGET == HWY_SCALAR
+  return hn::Set(d, float_of_half(p->bits));
+#else
+  const hn::Rebind<uint16_t, D> bits;
+  return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), hn::Set(bits, p->bits)));
+#endif
+}
+
+// Stores numbers; halves are the nearest, the even one of two equally near. (Highway's scalar code
+// cuts digits off.)
+template <class D>
+HWY_INLINE void store_floats(D d, hwy::HWY_NAMESPACE::Vec<D> v, float* p) {
+  hwy::HWY_NAMESPACE::StoreU(v, d, p);
+}
+template <class D>
+HWY_INLINE void store_floats([[maybe_unused]] D d, hwy::HWY_NAMESPACE::Vec<D> v, Half* p) {
+  namespace hn = hwy::HWY_NAMESPACE;
+#if HWY_TARGET == HWY_SCALAR
+  p->bits = half_of(double{hn::GetLane(v)});
+#else
+  const hn::Rebind<uint16_t, D> bits;
+  hn::StoreU(hn::BitCast(bits, hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), v)), bits, &p->bits);
+#endif
+}
+
+// Do for halves what lanes-inl.h does for floats.
+template <class D>
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load_lanes(D d, const Half* p, int64_t count) {
+  const int64_t lanes = static_cast<int64_t>(hwy::HWY_NAMESPACE::Lanes(d));
+  if (count >= lanes) return load_floats(d, p);
+  Half buffer[HWY_MAX_BYTES / sizeof(float)] = {};
+  for (int64_t i = 0; i < count; ++i) buffer[i] = p[i];
+  return load_floats(d, buffer);
+}
+template <class D>
+HWY_INLINE void store_lanes(D d, hwy::HWY_NAMESPACE::Vec<D> v, Half* p, int64_t count) {
+  const int64_t lanes = static_cast<int64_t>(hwy::HWY_NAMESPACE::Lanes(d));
+  if (count >= lanes) return store_floats(d, v, p);
+  Half buffer[HWY_MAX_BYTES / sizeof(float)];
+  store_floats(d, v, buffer);
+  for (int64_t i = 0; i < count; ++i) p[i] = buffer[i];
+}
+
+}  // namespace codl::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // CODL_KERNELS_COMMON_HALF_INL_H
