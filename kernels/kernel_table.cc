@@ -116,8 +116,10 @@ const char* check_operand(const KernelInfo& kernel, const OperandShape& operand)
 
 // Returns the contract's answer to a step of values as they are in memory.
 const char* check_values(const StepShape& step, StepNeeds* out_needs) {
-  if (halves_of(step) == 0) return contract_of(step.kernel->op).check(step, out_needs);
-  // Contracts judge the values; check_operand() has judged how they are stored.
+  const bool is_cpu = step.kernel->processor == Processor::Cpu;
+  if (is_cpu || halves_of(step) == 0) return contract_of(step.kernel->op).check(step, out_needs);
+  // Contracts judge the values; check_operand() has judged how they are stored. A CPU kernel needs
+  // to know.
   OperandShape values[kMaxOperands];
   for (uint32_t i = 0; i < step.operand_count; ++i) {
     values[i] = step.operands[i];

@@ -1,4 +1,5 @@
-// Conv2d is a 2-D convolution, float32: y = activation(conv(x, w) + bias + residual).
+// Conv2d is a 2-D convolution: y = activation(conv(x, w) + bias + residual). All operands are f32;
+// of conv2d_f32_cpu, all but the bias may be f16.
 //
 //   x         [n, ic, ih, iw]         Nhwc (Image2d for the image kernel)
 //   w         [oc, ic/groups, kh, kw] Packed, see below
@@ -132,7 +133,7 @@ constexpr bool conv2d_takes_panels(const Conv2dParams& params, const OperandShap
 constexpr bool conv2d_has_copies(const Conv2dParams& params, const OperandShape& x, int64_t taps) {
   // 64 KiB per pixel: with more, those of a tile are no small part of a second-level cache.
   return taps == 1 && padded_channels(x) <= 16384 &&
-         int64_t{pixel_elements(x)} * params.stride_w % 1024 == 0;
+         int64_t{pixel_elements(x)} * params.stride_w * element_bytes(x) % 4096 == 0;
 }
 
 // Returns the share of its (tap, position) pairs that the direct CPU kernel computes: 1, or, where
@@ -258,15 +259,16 @@ struct Conv2dDots {
 // No instruction set has more output channels; it is a power of two.
 inline constexpr int32_t kConv2dMostDots = 8;
 
-// Returns no runs if no processor computes the operator so. Only the operator's shapes decide this,
-// and what an instruction set makes of it, because a result's last bit depends on it.
+// Returns no runs if no processor computes the operator so, which is done with floats alone. Only
+// the operator's shapes decide this, and what an instruction set makes of it, because a result's
+// last bit depends on it.
 constexpr Conv2dDots conv2d_dots(const Conv2dParams& params, const OperandShape& x,
                                  const OperandShape& w, const OperandShape& y) {
   constexpr int64_t kMinPixels = 256;          // the weights are brought into order at each run
   constexpr int64_t kMaxElements = 64 * 1024;  // weights and copies together have at most so many
   constexpr int64_t kTilePixels = 8;
   constexpr int64_t kVector = 16;
-  if (params.groups != 1 || y.dims[1] > kConv2dMostDots) return {};
+  if (x.dtype != DType::F32 || params.groups != 1 || y.dims[1] > kConv2dMostDots) return {};
   if (int64_t{y.dims[0]} * y.dims[2] * y.dims[3] < kMinPixels) return {};
   const WindowAxis horizontal = horizontal_axis(params, w.dims);
   Conv2dDots dots;
@@ -355,7 +357,8 @@ constexpr Conv2dWork conv2d_work(const Conv2dParams& params, const OperandShape&
   work.has_copies = conv2d_has_copies(params, x, taps);
   if (work.has_copies) {
     // The stride is an odd number of lines.
-    work.copy_stride = (ceil_div(padded_channels(x), kChannelPanel) | 1) * int64_t{kChannelPanel};
+    const int64_t line = 64 / element_bytes(x);
+    work.copy_stride = (ceil_div(padded_channels(x), line) | 1) * line;
     work.scratch_bytes +=
         static_cast<uint64_t>(kPanelTileMaxPixels * work.copy_stride * element_bytes(x));
   }

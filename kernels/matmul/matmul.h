@@ -1,4 +1,5 @@
-// MatMul is the fully connected layer: y = activation(x w + bias) with constant weights, float32.
+// MatMul is the fully connected layer: y = activation(x w + bias) with constant weights. All
+// operands are f32; of matmul_f32_cpu, all but the bias may be f16.
 //
 //   x     [m, k]   Plain
 //   w     [k, n]   Packed: [ceil(n/16)][k][16], lanes past n are zero; matmul_pack()

@@ -33,6 +33,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (step.kernel->algorithm == Algorithm::Gemv && x.dims[0] > kMatMulFewRows && x.dims[1] % 4 == 0)
     return "at most 8 rows, or a depth without tiles, for a matrix-vector product";
   if (step.kernel->processor == Processor::Gpu) return check_cl_tile(step);
+  if (!has_dtype_of_weights(step)) return "matrices of the weights' dtype for a CPU kernel";
   if (step.tile_count != 0) return "no tile numbers for a CPU kernel";
 
   const MatMulWork work = matmul_work(x, w, y, step.part_dim, step.part);

@@ -99,9 +99,9 @@ using StreamLoop = void (*)(const float* from, int64_t from_blocks, int64_t read
                             int64_t writes);
 
 constexpr FmaLoop kFmaLoops[] = {HWY_CHOOSE_BASELINE(multiply_add), HWY_CHOOSE_AVX2(multiply_add),
-                                 HWY_CHOOSE_AVX3(multiply_add)};
+                                 HWY_CHOOSE_AVX3(multiply_add), HWY_CHOOSE_BASELINE(multiply_add)};
 constexpr StreamLoop kStreamLoops[] = {HWY_CHOOSE_BASELINE(stream), HWY_CHOOSE_AVX2(stream),
-                                       HWY_CHOOSE_AVX3(stream)};
+                                       HWY_CHOOSE_AVX3(stream), HWY_CHOOSE_BASELINE(stream)};
 
 constexpr int64_t kFmaRounds = 20'000;     // a third of a millisecond
 constexpr int64_t kMovedBytes = 16 << 20;  // moved by a try, at least

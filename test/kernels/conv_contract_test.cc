@@ -81,6 +81,54 @@ TEST_CASE("conv2d takes what fits together") {
         }) == "ok");
 }
 
+TEST_CASE("a step of a CPU kernel has halves everywhere but in the bias, or nowhere") {
+  const auto as_halves = [](OperandShape& shape) {
+    shape.dtype = DType::F16;
+    shape.bytes /= 2;
+  };
+  constexpr const char* kRefused = "maps of the weights' dtype for a CPU kernel";
+  for (int halves = 0; halves < 16; ++halves) {
+    INFO(halves);
+    const std::string found = check_edited([&](Conv& c) {
+      c.params.has_residual = 1;
+      c.residual = {c.y};
+      OperandShape* const operands[] = {&c.x, &c.w, &c.residual[0], &c.y};
+      for (int i = 0; i < 4; ++i)
+        if ((halves >> i & 1) != 0) as_halves(*operands[i]);
+    });
+    CHECK(found == (halves == 0 || halves == 15 ? "ok" : kRefused));
+  }
+  CHECK(check_edited([&](Conv& c) {
+          for (OperandShape* shape : {&c.x, &c.w, &c.bias, &c.y}) as_halves(*shape);
+        }) == "a packed bias of one value per output channel");
+  CHECK(check_edited([&](Conv& c) {
+          for (OperandShape* shape : {&c.x, &c.w, &c.y}) as_halves(*shape);
+          c.w.bytes -= 2;
+        }) == "packed weights of their shape's size");
+  CHECK(check_edited([&](Conv& c) {
+          for (OperandShape* shape : {&c.x, &c.w, &c.y}) as_halves(*shape);
+          c.x.bytes -= 2;
+        }) == "operand memory as large as its shape");
+
+  const MatMulParams params;
+  for (int halves = 0; halves < 8; ++halves) {
+    INFO(halves);
+    std::vector<OperandShape> operands = {plain({3, 7}), packed(PackingKind::MatMulPanels, {7, 50}),
+                                          packed(PackingKind::Bias, {50}), plain({3, 50})};
+    for (int i = 0; i < 3; ++i)
+      if ((halves >> i & 1) != 0) as_halves(operands[i == 2 ? 3 : static_cast<size_t>(i)]);
+    CHECK(check({"matmul_f32_cpu", &params, operands}) ==
+          (halves == 0 || halves == 7 ? "ok" : "matrices of the weights' dtype for a CPU kernel"));
+  }
+
+  // Winograd's method is computed in floats.
+  CHECK(check_edited([&](Conv& c) {
+          c.symbol = "conv2d_winograd4_f32_cpu";
+          c.w = packed(PackingKind::Winograd4, {40, 8, 3, 3});
+          for (OperandShape* shape : {&c.x, &c.w, &c.y}) as_halves(*shape);
+        }) == "operands of a dtype that the kernel takes");
+}
+
 TEST_CASE("conv2d takes long filters, padded by all their taps") {
   for (int32_t taps : {256, 257, 1024, 1 << 16})
     CHECK(check_edited([&](Conv& c) {

@@ -14,9 +14,11 @@ using kernels::CpuTarget;
 
 constexpr uint32_t kCpuSeed = 1;
 
-std::string where(const KernelInfo& info, CpuTarget target, const KernelCase& item, size_t index) {
+std::string where(const KernelInfo& info, CpuTarget target, const KernelCase& item, size_t index,
+                  Forms forms) {
   return std::string(info.symbol) + " " + kernels::cpu_target_name(target) + ", case " +
-         std::to_string(index) + " \"" + item.name + "\", seed " + std::to_string(kCpuSeed);
+         std::to_string(index) + " \"" + item.name + "\", seed " + std::to_string(kCpuSeed) +
+         (forms.halves == Halves::All ? ", halves" : "");
 }
 
 // Kernels of any dtype take Plain operands. Another kernel must run whatever else one refuses.
@@ -31,23 +33,30 @@ bool is_for_row(const KernelInfo& info, const KernelCase& item) {
   return kernels::check_step(step_of(info, row_item), &needs) == nullptr;
 }
 
-// Runs one kernel on one case; returns the fault or "". `expected` is the reference's result.
+// Runs one kernel on one case in these forms; returns the fault or "". `expected` is the
+// reference's result on the same inputs.
 std::string run_case(const KernelInfo& info, kernels::CpuKernel kernel, const KernelCase& item,
-                     const CaseInputs& inputs, const GuardedMemory& expected,
+                     Forms forms, const CaseInputs& inputs, const GuardedMemory& expected,
                      const Special& special = kNotSpecial) {
-  const size_t bytes = expected.bytes();
-  const DType dtype = item.operands.back().dtype;
-  const Tolerance tolerance =
-      tolerance_of(info, item, info.is_reference() ? Signature::AnyType : Signature::F32);
-  GuardedMemory whole(bytes, dtype_bytes(dtype));
-  std::string error = run_cpu(info, kernel, item, inputs, {1}, whole.data());
+  const KernelCase stored = in_forms(info, forms, item);
+  const OperandShape& y = stored.operands.back();
+  const bool is_half = y.dtype != item.operands.back().dtype;
+  Tolerance tolerance = tolerance_of(info, item, forms.signature);
+  if (is_half) tolerance = with_half_rounding(tolerance);
+  const auto bytes = static_cast<size_t>(y.bytes);
+  GuardedMemory whole(bytes, dtype_bytes(y.dtype));
+  std::string error = run_cpu(info, kernel, stored, inputs, {1}, whole.data());
   if (!error.empty()) return error;
   if (!whole.has_whole_guards()) return "a write outside the output";
+  GuardedMemory floats(is_half ? 2 * bytes : 0);
+  if (is_half)
+    from_halves(reinterpret_cast<const uint16_t*>(whole.data()), bytes / 2, floats.data());
+  const GuardedMemory& found = is_half ? floats : whole;
   if (special)
-    error = special_difference(expected, whole, item.operands.back(),
-                               kernels::winograd_outputs(info.packing), tolerance);
-  else if (dtype == DType::F32)
-    error = difference(expected, whole, tolerance);
+    error =
+        special_difference(expected, found, y, kernels::winograd_outputs(info.packing), tolerance);
+  else if (is_half || y.dtype == DType::F32)
+    error = difference(expected, found, tolerance);
   else if (!same_bytes(expected, whole))
     error = "not the bytes of the reference";
   if (!error.empty()) return error;
@@ -56,7 +65,7 @@ std::string run_case(const KernelInfo& info, kernels::CpuKernel kernel, const Ke
   const kernels::WorkerSpeeds cuts[] = {{2}, {3}, {4}, {5}, {4, kUnequal}};
   for (const kernels::WorkerSpeeds& pieces : cuts) {
     GuardedMemory cut(bytes);
-    error = run_cpu(info, kernel, item, inputs, pieces, cut.data());
+    error = run_cpu(info, kernel, stored, inputs, pieces, cut.data());
     if (!error.empty()) return error;
     if (!same_bytes(whole, cut))
       return "tasks cut into " + std::to_string(pieces.count) +
@@ -76,15 +85,18 @@ TEST_CASE("CPU kernels equal the reference on every instruction set") {
     for (size_t i = 0; i < cases.size(); ++i) {
       if (!is_for_row(info, cases[i])) continue;
       const KernelCase item = case_for(info, cases[i]);
-      const CaseInputs inputs(item, kCpuSeed);
-      GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
-      run_ref(item, inputs, expected.data());
-      for (CpuTarget target : kernels::kCpuTargets) {
-        const kernels::CpuKernel kernel = kernel_for_target(info, target);
-        if (kernel == nullptr) continue;
-        const std::string error = run_case(info, kernel, item, inputs, expected);
-        if (error.empty()) continue;
-        FAIL_CHECK(where(info, target, item, i) << ": " << error);
+      for (const Forms forms : forms_of(info)) {
+        CaseInputs inputs(item, kCpuSeed);
+        inputs.round_to(in_forms(info, forms, item));
+        GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
+        run_ref(item, inputs, expected.data());
+        for (CpuTarget target : kernels::kCpuTargets) {
+          const kernels::CpuKernel kernel = kernel_for_target(info, target);
+          if (kernel == nullptr) continue;
+          const std::string error = run_case(info, kernel, item, forms, inputs, expected);
+          if (error.empty()) continue;
+          FAIL_CHECK(where(info, target, item, i, forms) << ": " << error);
+        }
       }
     }
   }
@@ -100,16 +112,19 @@ TEST_CASE("CPU kernels make of NaN and infinities what the reference makes of th
     for (size_t i = 0; i < cases.size(); ++i) {
       if (!is_for_row(info, cases[i]) || why_open(info, cases[i], special)) continue;
       const KernelCase item = case_for(info, cases[i]);
-      CaseInputs inputs(item, kCpuSeed);
-      inputs.add_special(special, kCpuSeed);
-      GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
-      run_ref(item, inputs, expected.data());
-      for (CpuTarget target : kernels::kCpuTargets) {
-        const kernels::CpuKernel kernel = kernel_for_target(info, target);
-        if (kernel == nullptr) continue;
-        const std::string error = run_case(info, kernel, item, inputs, expected, special);
-        if (error.empty()) continue;
-        FAIL_CHECK(where(info, target, item, i) << ", " << special.name << ": " << error);
+      for (const Forms forms : forms_of(info)) {
+        CaseInputs inputs(item, kCpuSeed);
+        inputs.add_special(special, kCpuSeed);
+        inputs.round_to(in_forms(info, forms, item));
+        GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
+        run_ref(item, inputs, expected.data());
+        for (CpuTarget target : kernels::kCpuTargets) {
+          const kernels::CpuKernel kernel = kernel_for_target(info, target);
+          if (kernel == nullptr) continue;
+          const std::string error = run_case(info, kernel, item, forms, inputs, expected, special);
+          if (error.empty()) continue;
+          FAIL_CHECK(where(info, target, item, i, forms) << ", " << special.name << ": " << error);
+        }
       }
     }
   }

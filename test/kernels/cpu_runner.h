@@ -245,6 +245,14 @@ inline void run_ref(const KernelCase& item, const CaseInputs& inputs, float* out
   kernels::ref_kernel(item.op)(args);
 }
 
+// Returns the forms of operands in which a CPU kernel takes a case.
+inline std::vector<Forms> forms_of(const KernelInfo& info) {
+  if (info.is_reference()) return {{Signature::AnyType}};
+  std::vector<Forms> forms = {{}};
+  if (info.has(Signature::F16)) forms.push_back({Signature::F16, Halves::All});
+  return forms;
+}
+
 // Runs a CPU kernel on a case_for() it into `output`, with its tasks cut into `pieces`, the last
 // piece first, each with a scratch of its own. Returns faults other than wrong numbers, or "".
 inline std::string run_cpu(const KernelInfo& info, kernels::CpuKernel kernel,
@@ -384,9 +392,7 @@ inline bool same_bytes(const GuardedMemory& a, const GuardedMemory& b) {
 inline kernels::CpuKernel kernel_for_target(const KernelInfo& info, kernels::CpuTarget target) {
   const kernels::CpuKernelTargets* targets = kernels::cpu_kernel_targets(info);
   if (targets == nullptr || !kernels::cpu_has(target)) return nullptr;
-  if (target == kernels::CpuTarget::Avx3) return targets->avx3;
-  if (target == kernels::CpuTarget::Avx2) return targets->avx2;
-  return targets->baseline;
+  return targets->of(target);
 }
 
 }  // namespace codl::test

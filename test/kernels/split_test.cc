@@ -135,11 +135,14 @@ TEST_CASE("parts of a step make the whole, bit by bit", "[parts]") {
           for (kernels::CpuTarget target : kernels::kCpuTargets) {
             const kernels::CpuKernel kernel = kernel_for_target(info, target);
             if (kernel == nullptr) continue;
-            cuts += check_cuts(
-                info, item, dim, std::string(info.symbol) + " " + kernels::cpu_target_name(target),
-                [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
-                  return run_cpu(info, kernel, part, inputs, {1}, output);
-                });
+            for (const Forms forms : forms_of(info))
+              cuts += check_cuts(
+                  info, item, dim,
+                  std::string(info.symbol) + " " + kernels::cpu_target_name(target) +
+                      (forms.halves == Halves::All ? ", halves" : ""),
+                  [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
+                    return run_cpu(info, kernel, in_forms(info, forms, part), inputs, {1}, output);
+                  });
           }
         }
       };

@@ -23,8 +23,8 @@ struct Tolerance {
 //
 // F16: 128 products are added in halves, then those sums in float. 128 products are a sum with a
 // standard deviation of 3.8, whose additions are each off by up to 2^-10: 6e-3 together; the errors
-// of n products grow as n^(1/2). 3e-3 n^(1/2) leaves a factor of five; a wrong tap makes an error
-// of 0.3. Computed, not measured.
+// of n products grow as n^(1/2). Outputs whose sums are large on the way are off by more: the worst
+// measured under qemu, by 3.7e-3 n^(1/2). A wrong tap makes an error of 0.3.
 inline Tolerance tolerance_of(Signature signature, double products) {
   switch (signature) {
     case Signature::AnyType:
@@ -33,7 +33,7 @@ inline Tolerance tolerance_of(Signature signature, double products) {
     case Signature::F16Store:
       return {5e-5f, 5e-5f};
     case Signature::F16:
-      return {static_cast<float>(3e-3 * std::sqrt(products)), 5e-5f};
+      return {static_cast<float>(5e-3 * std::sqrt(products)), 5e-5f};
   }
   __builtin_unreachable();
 }

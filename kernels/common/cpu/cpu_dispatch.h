@@ -6,28 +6,44 @@
 // kernel_table_cpu.cc picks a column.
 #pragma once
 
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
 #include "kernels/common/contract/contract.h"
 
 namespace codl::kernels {
 
 // The best is last. Every processor of the architecture has Baseline: NEON on aarch64, scalar code
-// on x86-64 (Highway 1.0.3 has no SSE2 target). Avx3 is AVX-512 F, BW, CD, DQ and VL.
-enum class CpuTarget : uint8_t { Baseline = 0, Avx2 = 1, Avx3 = 2 };
-inline constexpr CpuTarget kCpuTargets[] = {CpuTarget::Baseline, CpuTarget::Avx2, CpuTarget::Avx3};
+// on x86-64 (Highway 1.0.3 has no SSE2 target). Avx3 is AVX-512 F, BW, CD, DQ and VL. NeonHalf is
+// NEON with ARMv8.2's half arithmetic.
+enum class CpuTarget : uint8_t { Baseline = 0, Avx2 = 1, Avx3 = 2, NeonHalf = 3 };
+inline constexpr CpuTarget kCpuTargets[] = {CpuTarget::Baseline, CpuTarget::Avx2, CpuTarget::Avx3,
+                                            CpuTarget::NeonHalf};
 
-// Holds one CPU kernel of kernels.def. A function is null if the architecture lacks the target;
-// Baseline never is.
+// Holds one CPU kernel of kernels.def. A function is null if the architecture lacks the target, or
+// the kernel has nothing of its own for it; Baseline never is.
 struct CpuKernelTargets {
   CpuKernel baseline;
   CpuKernel avx2;
   CpuKernel avx3;
+  CpuKernel neon_half;
+
+  constexpr CpuKernel of(CpuTarget target) const {
+    return target == CpuTarget::NeonHalf ? neon_half
+           : target == CpuTarget::Avx3   ? avx3
+           : target == CpuTarget::Avx2   ? avx2
+                                         : baseline;
+  }
 };
 
 constexpr const char* cpu_target_name(CpuTarget target) {
 #if defined(__x86_64__)
   return target == CpuTarget::Avx3 ? "avx3" : target == CpuTarget::Avx2 ? "avx2" : "scalar";
 #else
-  return target == CpuTarget::Baseline ? "neon" : "none";
+  return target == CpuTarget::NeonHalf   ? "neon with fp16"
+         : target == CpuTarget::Baseline ? "neon"
+                                         : "none";
 #endif
 }
 
@@ -46,10 +62,14 @@ inline bool cpu_has(CpuTarget target) {
   const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
                         __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("aes");
-  if (target == CpuTarget::Avx2) return has_avx2;
+  if (target != CpuTarget::Avx3) return target == CpuTarget::Avx2 && has_avx2;
   return has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl");
+#elif defined(__aarch64__)
+  // Scalar and vector arithmetic come together. The bits are HWCAP_FPHP and HWCAP_ASIMDHP of Linux.
+  constexpr unsigned long kHalves = 1ul << 9 | 1ul << 10;
+  return target == CpuTarget::NeonHalf && (getauxval(AT_HWCAP) & kHalves) == kHalves;
 #else
   return false;
 #endif
@@ -57,15 +77,18 @@ inline bool cpu_has(CpuTarget target) {
 
 // The best target this processor has.
 inline CpuTarget best_cpu_target() {
-  if (cpu_has(CpuTarget::Avx3)) return CpuTarget::Avx3;
-  if (cpu_has(CpuTarget::Avx2)) return CpuTarget::Avx2;
-  return CpuTarget::Baseline;
+  CpuTarget best = CpuTarget::Baseline;
+  for (const CpuTarget target : kCpuTargets)
+    if (cpu_has(target)) best = target;
+  return best;
 }
 
+// Returns the best function up to the target.
 constexpr CpuKernel kernel_for(const CpuKernelTargets& kernel, CpuTarget target) {
-  if (target == CpuTarget::Avx3 && kernel.avx3) return kernel.avx3;
-  if (target >= CpuTarget::Avx2 && kernel.avx2) return kernel.avx2;
-  return kernel.baseline;
+  CpuKernel best = kernel.baseline;
+  for (const CpuTarget other : kCpuTargets)
+    if (other <= target && kernel.of(other) != nullptr) best = kernel.of(other);
+  return best;
 }
 
 }  // namespace codl::kernels
@@ -75,9 +98,20 @@ constexpr CpuKernel kernel_for(const CpuKernelTargets& kernel, CpuTarget target)
 #define CODL_CPU_KERNEL(symbol, function)                                                    \
   extern const CpuKernelTargets symbol;                                                      \
   const CpuKernelTargets symbol = {HWY_CHOOSE_BASELINE(function), HWY_CHOOSE_AVX2(function), \
-                                   HWY_CHOOSE_AVX3(function)}
+                                   HWY_CHOOSE_AVX3(function), nullptr}
+
+// Does the same for a kernel that has a function of its own where the processor computes with
+// halves.
+#if defined(__aarch64__)
+#define CODL_CPU_KERNEL_HALVES(symbol, function, half_function)                     \
+  extern const CpuKernelTargets symbol;                                             \
+  const CpuKernelTargets symbol = {HWY_CHOOSE_BASELINE(function), nullptr, nullptr, \
+                                   HWY_CHOOSE_BASELINE(half_function)}
+#else
+#define CODL_CPU_KERNEL_HALVES(symbol, function, half_function) CODL_CPU_KERNEL(symbol, function)
+#endif
 
 // Does the same for a kernel of plain C++, compiled once.
 #define CODL_CPU_KERNEL_PLAIN(symbol, function) \
   extern const CpuKernelTargets symbol;         \
-  const CpuKernelTargets symbol = {&function, nullptr, nullptr}
+  const CpuKernelTargets symbol = {&function, nullptr, nullptr, nullptr}

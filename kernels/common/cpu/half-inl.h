@@ -1,5 +1,5 @@
-// Reads and writes numbers that may be halves in memory. This is Highway code, compiled once per
-// target.
+// Reads and writes numbers that may be halves in memory, and computes with halves where a processor
+// does. This is Highway code, compiled once per target.
 #if defined(CODL_KERNELS_COMMON_HALF_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_COMMON_HALF_INL_H
 #undef CODL_KERNELS_COMMON_HALF_INL_H
@@ -80,6 +80,33 @@ HWY_INLINE void store_lanes(D d, hwy::HWY_NAMESPACE::Vec<D> v, Half* p, int64_t 
   store_floats(d, v, buffer);
   for (int64_t i = 0; i < count; ++i) p[i] = buffer[i];
 }
+
+#if HWY_TARGET == HWY_NEON
+// Functions with this attribute run where cpu_has(CpuTarget::NeonHalf), and they alone inline those
+// below that compute with halves. No file and no namespace is compiled for it: what they inline,
+// other functions share.
+#define CODL_HALF_ARITHMETIC __attribute__((target("+fp16")))
+
+using HalfVec = uint16x8_t;
+constexpr int kHalfLanes = 8;
+
+HWY_INLINE HalfVec load_halves(const Half* p) { return vld1q_u16(&p->bits); }
+
+// sum += w * x[kLane]. The instruction is named, as add_product() of
+// panel_tile-inl.h does it: for vfmaq_laneq_f16(), GCC 12 moves the sums of a tile about, some of
+// them through memory.
+template <int kLane>
+HWY_INLINE void add_half_products(HalfVec w, HalfVec x, HalfVec& sum) {
+  asm("fmla %0.8h, %1.8h, %2.h[%3]" : "+w"(sum) : "w"(w), "x"(x), "i"(kLane));
+}
+
+// totals[i] += halves[i].
+HWY_INLINE void add_halves_to_floats(HalfVec halves, float* totals) {
+  const float16x8_t numbers = vreinterpretq_f16_u16(halves);
+  vst1q_f32(totals, vaddq_f32(vld1q_f32(totals), vcvt_f32_f16(vget_low_f16(numbers))));
+  vst1q_f32(totals + 4, vaddq_f32(vld1q_f32(totals + 4), vcvt_high_f32_f16(numbers)));
+}
+#endif
 
 }  // namespace codl::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

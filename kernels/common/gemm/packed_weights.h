@@ -28,4 +28,11 @@ constexpr bool is_packed_bias(const OperandShape& bias, int32_t channels) {
          bias.bytes == static_cast<uint64_t>(panel_channels(channels)) * dtype_bytes(bias.dtype);
 }
 
+// Returns whether all operands but the bias, operand 2, have the dtype of the weights, operand 1.
+constexpr bool has_dtype_of_weights(const StepShape& step) {
+  for (uint32_t i = 0; i < step.operand_count; ++i)
+    if (i != 2 && step.operands[i].dtype != step.operands[1].dtype) return false;
+  return true;
+}
+
 }  // namespace codl::kernels

@@ -31,9 +31,10 @@ struct PanelRows {
   Activation activation;
 };
 
-// Names a micro-kernel, in panel_tile-inl.h.
+// Name micro-kernels, in panel_tile-inl.h and panel_halves-inl.h.
 template <class T>
 struct FloatSums;
+struct HalfSums;
 
 // Computes rows [row_begin, row_end) of y in `panels` with the micro-kernel Sums. It is in
 // panel_rows_f32_cpu.cc, once for all kernels. An element adds up in the order of the depth,

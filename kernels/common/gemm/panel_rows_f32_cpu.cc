@@ -11,6 +11,7 @@
 #include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
+#include "kernels/common/gemm/panel_halves-inl.h"
 #include "kernels/common/gemm/panel_rows-inl.h"
 #include "kernels/common/gemm/panel_tile-inl.h"
 
@@ -83,6 +84,10 @@ void multiply_rows(const PanelRows<T>& product, int64_t row_begin, int64_t row_e
 }
 
 template void multiply_rows<FloatSums<float>>(const PanelRows<float>&, int64_t, int64_t, Range);
+template void multiply_rows<FloatSums<Half>>(const PanelRows<Half>&, int64_t, int64_t, Range);
+#if HWY_TARGET == HWY_NEON
+template void multiply_rows<HalfSums>(const PanelRows<Half>&, int64_t, int64_t, Range);
+#endif
 
 }  // namespace codl::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -71,6 +71,12 @@ struct PanelTileSize {
   }
 };
 
+// The tiles of a processor that computes with halves, NEON with 8 of them in a vector: 8 x 1 panel
+// = 16 sums, 2 weights and the next 2, 8 inputs (a register holds eight of a pixel), which must be
+// in the first 16 registers. Of half a panel, 8 sums hide the latency, and more inputs GCC 12 moves
+// about.
+inline constexpr PanelTileSize kHalfTileSize = {8, 8, 1, 8, 2, kPanelPassBytes};
+
 constexpr PanelTileSize panel_tile_size(int32_t lanes) {
   switch (lanes) {
     case 16:
