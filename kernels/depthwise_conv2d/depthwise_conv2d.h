@@ -1,5 +1,5 @@
-// 2-D convolution with one filter per channel, float32:
-// y = activation(conv(x, w) + bias + residual).
+// 2-D convolution with one filter per channel: y = activation(conv(x, w) + bias + residual). All
+// operands are f32; of depthwise_conv2d_f32_cpu, all but the bias may be f16.
 //
 //   x         [n, c, ih, iw]  Nhwc (Image2d for the image kernel)
 //   w         [c, 1, kh, kw]  Packed: [kh][kw][round_up(c, 16)], lanes past c are zero

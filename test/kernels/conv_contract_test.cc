@@ -110,6 +110,13 @@ TEST_CASE("a step of a CPU kernel has halves everywhere but in the bias, or nowh
           c.x.bytes -= 2;
         }) == "operand memory as large as its shape");
 
+  CHECK(check_depthwise([&](Conv& c, DepthwiseConv2dParams&) {
+          for (OperandShape* shape : {&c.x, &c.w, &c.y}) as_halves(*shape);
+        }) == "ok");
+  CHECK(check_depthwise([&](Conv& c, DepthwiseConv2dParams&) {
+          for (OperandShape* shape : {&c.x, &c.y}) as_halves(*shape);
+        }) == kRefused);
+
   const MatMulParams params;
   for (int halves = 0; halves < 8; ++halves) {
     INFO(halves);

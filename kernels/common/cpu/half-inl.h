@@ -91,13 +91,35 @@ using HalfVec = uint16x8_t;
 constexpr int kHalfLanes = 8;
 
 HWY_INLINE HalfVec load_halves(const Half* p) { return vld1q_u16(&p->bits); }
+HWY_INLINE void store_halves(HalfVec v, Half* p) { vst1q_u16(&p->bits, v); }
+// Returns 8 floats as halves.
+HWY_INLINE HalfVec halves_of(const float* p) {
+  return vreinterpretq_u16_f16(vcvt_high_f16_f32(vcvt_f16_f32(vld1q_f32(p)), vld1q_f32(p + 4)));
+}
 
-// sum += w * x[kLane]. The instruction is named, as add_product() of
+// sum += w * x[kLane], and sum += w * x. The instructions are named, as add_product() of
 // panel_tile-inl.h does it: for vfmaq_laneq_f16(), GCC 12 moves the sums of a tile about, some of
 // them through memory.
 template <int kLane>
 HWY_INLINE void add_half_products(HalfVec w, HalfVec x, HalfVec& sum) {
   asm("fmla %0.8h, %1.8h, %2.h[%3]" : "+w"(sum) : "w"(w), "x"(x), "i"(kLane));
+}
+HWY_INLINE void add_half_products(HalfVec w, HalfVec x, HalfVec& sum) {
+  asm("fmla %0.8h, %1.8h, %2.8h" : "+w"(sum) : "w"(w), "w"(x));
+}
+
+HWY_INLINE HalfVec add_halves(HalfVec a, HalfVec b) {
+  asm("fadd %0.8h, %0.8h, %1.8h" : "+w"(a) : "w"(b));
+  return a;
+}
+// Returns the larger, and the smaller, of the two; a NaN if either is one.
+HWY_INLINE HalfVec larger_halves(HalfVec a, HalfVec b) {
+  asm("fmax %0.8h, %0.8h, %1.8h" : "+w"(a) : "w"(b));
+  return a;
+}
+HWY_INLINE HalfVec smaller_halves(HalfVec a, HalfVec b) {
+  asm("fmin %0.8h, %0.8h, %1.8h" : "+w"(a) : "w"(b));
+  return a;
 }
 
 // totals[i] += halves[i].
