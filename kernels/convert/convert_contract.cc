@@ -11,9 +11,10 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if ((x.layout == Layout::Image2d) != reads_image) return "the kernel's input layout";
   if (y.layout == Layout::Image2d && step.kernel->layout != Layout::Image2d)
     return "the kernel's output layout";
-  if (step.kernel->is_reference() && (x.layout != Layout::Plain || y.layout != Layout::Plain))
-    return "Plain operands";
-  if (x.dtype != y.dtype) return "operands of one dtype";
+  if (step.kernel->is_reference()) {
+    if (x.layout != Layout::Plain || y.layout != Layout::Plain) return "Plain operands";
+    if (x.dtype != y.dtype) return "operands of one dtype";
+  }
   if (!same_dims(x, y)) return "input and output of the same dims";
   if (y.rank != 4 && step.part_dim != SplitDim::None &&
       !(y.rank == 2 && step.part_dim == SplitDim::OutputChannel))

@@ -1,6 +1,7 @@
 // Copies, and transposes between [channel][pixel] (Plain) and [pixel][channel] (Nhwc), four runs of
 // the output of as many elements as a vector has lanes at a time, and four by four at the ends.
-// Rows of an image follow each other in both layouts: they are one row.
+// Rows of an image follow each other in both layouts: they are one row. Either side is floats or
+// halves.
 #include <cstring>
 
 #include "kernels/common/cpu/cpu_dispatch.h"
@@ -11,6 +12,7 @@
 #include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
+#include "kernels/common/cpu/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
@@ -20,6 +22,38 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int32_t kSide = 4;
 constexpr int32_t kWideSide =
     HWY_TARGET == HWY_SCALAR ? kSide : static_cast<int32_t>(hn::MaxLanes(hn::ScalableTag<float>()));
+
+// Not inline: GCC 12 would make vectors of the few at the ends.
+HWY_NOINLINE Half half_as(float number) { return Half(double{number}); }
+HWY_NOINLINE float float_as(Half number) { return float_of_half(number.bits); }
+
+template <class To, class From>
+HWY_INLINE To as(From number) {
+  if constexpr (std::is_same_v<To, From>)
+    return number;
+  else if constexpr (std::is_same_v<To, Half>)
+    return half_as(number);
+  else
+    return float_as(number);
+}
+
+// Whether vectors are transposed that are longer than four: code for what is done most.
+template <class From, class To>
+constexpr bool kHasWide = std::is_same_v<From, float>&& std::is_same_v<To, float>;
+
+// Copies numbers that follow each other.
+template <class From, class To>
+void copy_run(const From* from, int64_t count, To* to) {
+  if constexpr (std::is_same_v<From, To>) {
+    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(To));
+  } else {
+    const hn::ScalableTag<float> d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    int64_t i = 0;
+    for (; i + lanes <= count; i += lanes) store_floats(d, load_floats(d, from + i), to + i);
+    for (; i < count; ++i) to[i] = as<To>(from[i]);
+  }
+}
 
 // Transposes each block of four by four: lanes 4b to 4b + 3 of four vectors.
 template <class D>
@@ -42,28 +76,29 @@ HWY_INLINE void transpose_blocks(D d, hn::Vec<D>* rows) {
 
 // Writes to[i * to_step + k] = from[k * from_step + i] for i < 4, k < in_count; lanes k >= in_count
 // of `to` become zero, and only the first out_count runs of `to` are written.
-HWY_INLINE void transpose_square(const float* from, int64_t from_step, int32_t in_count, float* to,
+template <class From, class To>
+HWY_INLINE void transpose_square(const From* from, int64_t from_step, int32_t in_count, To* to,
                                  int64_t to_step, int32_t out_count) {
 #if HWY_TARGET == HWY_SCALAR
   for (int32_t i = 0; i < out_count; ++i)
     for (int32_t k = 0; k < kSide; ++k)
-      to[i * to_step + k] = k < in_count ? from[k * from_step + i] : 0.0f;
+      to[i * to_step + k] = k < in_count ? as<To>(from[k * from_step + i]) : To{};
 #else
   const hn::FixedTag<float, kSide> d;
   hn::Vec<decltype(d)> rows[kSide];
 #pragma GCC unroll 4
   for (int32_t k = 0; k < kSide; ++k)
-    rows[k] = k < in_count ? hn::LoadU(d, from + k * from_step) : hn::Zero(d);
+    rows[k] = k < in_count ? load_floats(d, from + k * from_step) : hn::Zero(d);
   transpose_blocks(d, rows);
 #pragma GCC unroll 4
   for (int32_t i = 0; i < kSide; ++i)
-    if (i < out_count) hn::StoreU(rows[i], d, to + i * to_step);
+    if (i < out_count) store_floats(d, rows[i], to + i * to_step);
 #endif
 }
 
 // Loads a vector of blocks of four lanes, block b from `from + b * step`.
-template <class D>
-HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, int64_t step) {
+template <class D, class From>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const From* from, int64_t step) {
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (hn::MaxLanes(D()) > kSide) {
     const hn::Half<D> half;
@@ -74,12 +109,13 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, int64_t step) {
 #else
   static_cast<void>(step);
 #endif
-  return hn::LoadU(d, from);
+  return load_floats(d, from);
 }
 
 // Writes to[i * to_step + k] = from[k * from_step + i] for i < 4, k < kWideSide. Blocks are put
 // together as they are loaded, which takes less time than shuffling loaded blocks.
-HWY_INLINE void transpose_wide(const float* from, int64_t from_step, float* to, int64_t to_step) {
+template <class From, class To>
+HWY_INLINE void transpose_wide(const From* from, int64_t from_step, To* to, int64_t to_step) {
 #if HWY_TARGET == HWY_SCALAR
   transpose_square(from, from_step, kSide, to, to_step, kSide);
 #else
@@ -89,18 +125,19 @@ HWY_INLINE void transpose_wide(const float* from, int64_t from_step, float* to, 
   for (int k = 0; k < kSide; ++k) rows[k] = load_blocks(d, from + k * from_step, kSide * from_step);
   transpose_blocks(d, rows);
 #pragma GCC unroll 4
-  for (int i = 0; i < kSide; ++i) hn::StoreU(rows[i], d, to + i * to_step);
+  for (int i = 0; i < kSide; ++i) store_floats(d, rows[i], to + i * to_step);
 #endif
 }
 
 // Copies `count` pixels from planes `plane` apart to pixels `pixel` apart. The outer loop takes
 // groups of 16 channels, so that every cache line of the output is written at once.
-HWY_NOINLINE void block_to_nhwc(const float* x, int64_t plane, Range channels, int64_t count,
-                                float* y, int64_t pixel) {
+template <class From, class To>
+HWY_NOINLINE void block_to_nhwc(const From* x, int64_t plane, Range channels, int64_t count, To* y,
+                                int64_t pixel) {
   for (int32_t group = channels.begin; group < channels.end; group += kChannelPanel) {
     const int32_t end = group + kChannelPanel < channels.end ? group + kChannelPanel : channels.end;
     int64_t w = 0;
-    if (end == group + kChannelPanel)
+    if (kHasWide<From, To> && end == group + kChannelPanel)
       for (; w + kSide <= count; w += kSide) {
 #pragma GCC unroll 4
         for (int i = 0; i < kSide; ++i)
@@ -114,17 +151,18 @@ HWY_NOINLINE void block_to_nhwc(const float* x, int64_t plane, Range channels, i
         transpose_square(x + c * plane + w, plane, end - c, y + w * pixel + c, pixel, kSide);
     for (; w < count; ++w)
       for (int32_t c = group; c < round_up(end, kChannelPad); ++c)
-        y[w * pixel + c] = c < end ? x[c * plane + w] : 0.0f;
+        y[w * pixel + c] = c < end ? as<To>(x[c * plane + w]) : To{};
   }
 }
 
 // Goes the other way. Whole groups of four lanes are read: pad lanes follow the last channel.
-HWY_NOINLINE void block_to_plain(const float* x, int64_t pixel, Range channels, int64_t count,
-                                 float* y, int64_t plane) {
+template <class From, class To>
+HWY_NOINLINE void block_to_plain(const From* x, int64_t pixel, Range channels, int64_t count, To* y,
+                                 int64_t plane) {
   for (int32_t group = channels.begin; group < channels.end; group += kChannelPanel) {
     const int32_t end = group + kChannelPanel < channels.end ? group + kChannelPanel : channels.end;
     int64_t w = 0;
-    if (end == group + kChannelPanel)
+    if (kHasWide<From, To> && end == group + kChannelPanel)
       for (; w + kWideSide <= count; w += kWideSide) {
 #pragma GCC unroll 4
         for (int32_t c = group; c < end; c += kSide) {
@@ -139,43 +177,36 @@ HWY_NOINLINE void block_to_plain(const float* x, int64_t pixel, Range channels, 
         transpose_square(x + w * pixel + c, pixel, kSide, y + c * plane + w, plane,
                          kSide < end - c ? kSide : end - c);
     for (; w < count; ++w)
-      for (int32_t c = group; c < end; ++c) y[c * plane + w] = x[w * pixel + c];
+      for (int32_t c = group; c < end; ++c) y[c * plane + w] = as<To>(x[w * pixel + c]);
   }
 }
 
-void copy_nhwc(const float* x, Range channels, int64_t pixels, float* y, int64_t pixel,
+template <class From, class To>
+void copy_nhwc(const From* x, Range channels, int64_t pixels, To* y, int64_t pixel,
                bool has_last_channel) {
-  const size_t bytes = static_cast<size_t>(channels.count()) * sizeof(float);
-  if (channels.count() == pixel) {
-    std::memcpy(y, x, bytes * static_cast<size_t>(pixels));
-    return;
-  }
+  if (channels.count() == pixel) return copy_run(x, pixel * pixels, y);
   const int64_t end = has_last_channel ? pixel : channels.end;
-  for (int64_t i = 0; i < pixels; ++i) {
-    std::memcpy(y + i * pixel + channels.begin, x + i * pixel + channels.begin, bytes);
-    for (int64_t c = channels.end; c < end; ++c) y[i * pixel + c] = 0.0f;
+  for (int64_t i = 0; i < pixels; ++i, x += pixel, y += pixel) {
+    copy_run(x + channels.begin, channels.count(), y + channels.begin);
+    for (int64_t c = channels.end; c < end; ++c) y[c] = To{};
   }
 }
 
+template <class From, class To>
 void copy_blocks(const TensorView& x, const TensorView& y, Units units) {
   const int64_t elements = element_count(y.shape);
   const int64_t begin = units.begin * kConvertPlainBlock;
   const int64_t end =
       units.end * kConvertPlainBlock < elements ? units.end * kConvertPlainBlock : elements;
-  if (begin < end)
-    std::memcpy(y.as<float>() + begin, x.as<const float>() + begin,
-                static_cast<size_t>(end - begin) * sizeof(float));
+  if (begin < end) copy_run(x.as<const From>() + begin, end - begin, y.as<To>() + begin);
 }
 
-void convert_f32(const KernelArgs& args) {
-  const TensorView x =
-      make_view(convert_shape(args.part_dim, args.operands[0].shape), args.operands[0].data);
-  const TensorView y =
-      make_view(convert_shape(args.part_dim, args.output().shape), args.output().data);
+template <class From, class To>
+void convert(const KernelArgs& args, const TensorView& x, const TensorView& y) {
   const ConvertWork work = convert_work(args.part_dim, args.part, y.shape);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   if (y.shape.rank != 4) {
-    copy_blocks(x, y, units);
+    copy_blocks<From, To>(x, y, units);
     return;
   }
   const bool from_nhwc = x.shape.layout == Layout::Nhwc;
@@ -187,9 +218,9 @@ void convert_f32(const KernelArgs& args) {
     const int64_t h = work.rows.begin + row;
     rows = work.rows.count() - row < units.end - unit ? work.rows.count() - row : units.end - unit;
     const int64_t pixels = rows * y.shape.dims[3];
-    const float* from =
-        x.as<const float>() + n * x.strides[0] + (h - x.shape.row_begin) * x.strides[2];
-    float* to = y.as<float>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2];
+    const From* from =
+        x.as<const From>() + n * x.strides[0] + (h - x.shape.row_begin) * x.strides[2];
+    To* to = y.as<To>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2];
     if (from_nhwc && to_nhwc) {
       copy_nhwc(from, work.channels, pixels, to, y.strides[3],
                 work.channels.end == y.shape.dims[1]);
@@ -198,8 +229,7 @@ void convert_f32(const KernelArgs& args) {
       const bool is_one_run = pixels == x.strides[1] && pixels == y.strides[1];
       const int64_t planes = is_one_run ? work.channels.count() : 1;
       for (int64_t c = work.channels.begin; c < work.channels.end; c += planes)
-        std::memcpy(to + c * y.strides[1], from + c * x.strides[1],
-                    static_cast<size_t>(planes * pixels) * sizeof(float));
+        copy_run(from + c * x.strides[1], planes * pixels, to + c * y.strides[1]);
     } else {
       const int64_t block =
           convert_block_pixels((to_nhwc ? y.strides[3] : x.strides[3]) * int64_t{sizeof(float)});
@@ -214,6 +244,17 @@ void convert_f32(const KernelArgs& args) {
       }
     }
   }
+}
+
+void convert_f32(const KernelArgs& args) {
+  const TensorView x =
+      make_view(convert_shape(args.part_dim, args.operands[0].shape), args.operands[0].data);
+  const TensorView y =
+      make_view(convert_shape(args.part_dim, args.output().shape), args.output().data);
+  const bool from_half = x.shape.dtype == DType::F16;
+  if (y.shape.dtype == DType::F16)
+    return from_half ? convert<Half, Half>(args, x, y) : convert<float, Half>(args, x, y);
+  from_half ? convert<Half, float>(args, x, y) : convert<float, float>(args, x, y);
 }
 
 }  // namespace

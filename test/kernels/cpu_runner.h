@@ -250,6 +250,8 @@ inline std::vector<Forms> forms_of(const KernelInfo& info) {
   if (info.is_reference()) return {{Signature::AnyType}};
   std::vector<Forms> forms = {{}};
   if (info.has(Signature::F16)) forms.push_back({Signature::F16, Halves::All});
+  if (info.op == OpKind::Convert)
+    for (const Halves side : {Halves::Even, Halves::Odd}) forms.push_back({Signature::F16, side});
   return forms;
 }
 

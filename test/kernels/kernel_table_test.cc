@@ -158,6 +158,16 @@ TEST_CASE("only GPU kernels store halves and compute floats") {
   }
 }
 
+TEST_CASE("Convert takes floats and halves on either side on the CPU") {
+  const OperandShape map = nhwc({1, 3, 4, 5});
+  const OperandShape tensor = plain({1, 3, 4, 5});
+  for (const OperandShape& x : {map, as_halves(map), tensor, as_halves(tensor)})
+    for (const OperandShape& y : {map, as_halves(map), tensor, as_halves(tensor)})
+      CHECK(check({"convert_f32_cpu", nullptr, {x, y}}) == "ok");
+  CHECK(check({"convert_any_cpu", nullptr, {tensor, as_halves(tensor)}}) ==
+        "operands of one dtype");
+}
+
 TEST_CASE("operands are of a dtype that the kernel takes, bounded, and as large as their memory") {
   OperandShape x = nhwc({1, 3, 4, 5});
   const OperandShape y = x;
