@@ -170,11 +170,25 @@ const char* check_launch(const ClLaunch& launch) {
   return launch.is_over ? "a launch of at most 68 scalars and 16 defines" : nullptr;
 }
 
+// A depthwise kernel has no runs: larger filters are computed in floats.
+HalfArithmetic half_arithmetic_of(const StepShape& step) {
+  if (step.kernel->processor != Processor::Gpu || !step.kernel->has(Signature::F16) ||
+      !is_stored_as_half(*step.kernel, step.operands[0]))
+    return HalfArithmetic::None;
+  // Both convolutions have OIHW.
+  const int32_t* const weights = step.operands[1].dims;
+  if (int64_t{weights[1]} * weights[2] * weights[3] <= kHalfRunProducts)
+    return HalfArithmetic::Halves;
+  return step.kernel->op == OpKind::Conv2d ? HalfArithmetic::Runs : HalfArithmetic::None;
+}
+
 void launch_of(const StepShape& step, ClLaunch* out_launch) {
   *out_launch = {};
   contract_of(step.kernel->op).launch(step, out_launch);
   if (const uint32_t halves = halves_of(step); halves != 0)
     out_launch->define("HALVES", static_cast<int32_t>(halves));
+  if (const HalfArithmetic half = half_arithmetic_of(step); half != HalfArithmetic::None)
+    out_launch->define("HALF_ARITHMETIC", static_cast<int32_t>(half));
 }
 
 }  // namespace codl::kernels

@@ -87,8 +87,9 @@ enum class Algorithm : uint8_t {
 //   AnyType   what the contract allows: the reference kernels
 //   F32       floats
 //   F16Store  float arithmetic; each operand in layout Nhwc or Image2d may be stored as halves
-//   F16       half arithmetic; weights are halves, and each other operand but a bias may be. A step
-//             whose weights are floats is one of F16Store
+//   F16       half arithmetic; each operand but a bias may be halves. Of a GPU's steps this is true
+//             of those whose first operand is halves (kernels/kernel_table.h), of a CPU's of those
+//             whose weights are; the others are of F16Store
 enum class Signature : uint8_t { AnyType, F32, F16Store, F16 };
 
 // Holds signatures, a bit for each.

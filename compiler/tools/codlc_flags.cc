@@ -191,8 +191,9 @@ tools::FlagGroup kernel_flags(CodlcFlags* flags) {
       "Kernels",
       {{"precision", precision_value(&flags->precision),
         "store values of the GPU alone in this precision", "",
-        "fp16 takes half the bytes where kernels can; they still compute in fp32. Results are off "
-        "by the rounding to 11 bits (at most 1e-2 relative L2) and infinite beyond 65504."},
+        "fp16 takes half the bytes where kernels can. Convolutions compute in it if the device "
+        "does, other kernels in fp32. Results are off by the rounding to 11 bits (at most 1e-2 "
+        "relative L2) and infinite beyond 65504."},
        {"avoid", texts_value("FILE|winograd", &flags->avoided),
         "use no kernel that `codl-run --self-test --json` found wrong, by its FILE", "",
         "winograd: none by Winograd's method, whose weights are larger and results less exact."}}};

@@ -20,7 +20,7 @@
 // one. Pixels past out_w read what the last one reads, so no tap reaches outside for them alone.
 // A Mali has 64 registers, which 3 pixels times 2 texels fill: each number that lives through the
 // loops without need costs a spill.
-kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
+kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const TYPE_1* restrict w,
                           global const float* restrict bias,
 #if HAS_RESIDUAL
                           READ_ONLY(TYPE_3) residual,
@@ -37,27 +37,36 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
 #pragma unroll
   for (int p = 0; p < PIXELS; ++p) {
 #pragma unroll
-    for (int b = 0; b < TEXELS; ++b) sum[p][b] = (ACC4)(0.0f);
+    for (int b = 0; b < TEXELS; ++b) sum[p][b] = (ACC4)(0);
   }
+#if HALF_ARITHMETIC == 2
+  float4 total[PIXELS][TEXELS];
+#pragma unroll
+  for (int p = 0; p < PIXELS; ++p) {
+#pragma unroll
+    for (int b = 0; b < TEXELS; ++b) total[p][b] = (float4)(0.0f);
+  }
+  int room = RUN_PRODUCTS / 4;  // texels
+#endif
 
   const int group = HAS_GROUPS ? texel * 4 / group_out_c : 0;
   const int group_channel = texel * 4 - group * group_out_c;
   const int panel = group * ((group_out_c + 15) / 16) + group_channel / 16;
   const int first_in_texel = x_first_texel + group * (group_in_c / 4);
-  const int whole_texels = group_in_c / 4;
-  global const float* w_tap =
+  const int in_texels = (group_in_c + 3) / 4;
+  global const TYPE_1* w_tap =
       w + panel * kernel_h * kernel_w * group_in_c * 16 + group_channel % 16;
 
 // Adds the products of channel c of a texel, which is lane `lane` of v.
 #define ADD_CHANNEL(c, lane)                                                                     \
   _Pragma("unroll") for (int b = 0; b < TEXELS; ++b) {                                           \
-    const float4 weights = vload4(4 * c + b, w_tap);                                             \
+    const ACC4 weights = FACTOR4(TYPE_1, w_tap + 16 * c + 4 * b);                                \
     _Pragma("unroll") for (int p = 0; p < PIXELS; ++p) sum[p][b] += (ACC4)(v[p].lane) * weights; \
   }
 // Adds the first `channels` of a texel, a constant: there are no weights for pad lanes.
 #define ADD_TEXEL(READ, channels)                          \
   {                                                        \
-    float4 v[PIXELS];                                      \
+    ACC4 v[PIXELS];                                        \
     _Pragma("unroll") for (int p = 0; p < PIXELS; ++p) {   \
       v[p] = READ(TYPE_0, x, at[p], image_y);              \
       at[p] += TEXEL_AT(1, 0, 0);                          \
@@ -68,16 +77,36 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
     if (channels > 3) ADD_CHANNEL(3, w)                    \
     w_tap += channels * 16;                                \
   }
-#if LAST_CHANNELS
-#define ADD_LAST(READ) ADD_TEXEL(READ, LAST_CHANNELS)
-#else
-#define ADD_LAST(READ)
-#endif
-#define ADD_TAP(READ)                                          \
-  {                                                            \
-    for (int t = 0; t < whole_texels; ++t) ADD_TEXEL(READ, 4); \
-    ADD_LAST(READ)                                             \
+// Adds `count` texels of a tap; is_end: the last of them is the tap's last.
+#define ADD_TEXELS(READ, count, is_end)                          \
+  {                                                              \
+    const int whole = count - (LAST_CHANNELS && is_end);         \
+    for (int t = 0; t < whole; ++t) ADD_TEXEL(READ, 4);          \
+    if (LAST_CHANNELS && is_end) ADD_TEXEL(READ, LAST_CHANNELS); \
   }
+// EACH_RUN: as many texels of the tap as there is room for, and then the others.
+#if HALF_ARITHMETIC == 2
+#define EACH_RUN(count) \
+  for (int left = in_texels, count; (count = min(left, room)) > 0; left -= count)
+#define IS_END(count) (count == left)
+#define END_RUN(count)                                     \
+  room -= count;                                           \
+  if (room == 0) {                                         \
+    _Pragma("unroll") for (int p = 0; p < PIXELS; ++p) {   \
+      _Pragma("unroll") for (int b = 0; b < TEXELS; ++b) { \
+        total[p][b] += convert_float4(sum[p][b]);          \
+        sum[p][b] = (ACC4)(0);                             \
+      }                                                    \
+    }                                                      \
+    room = RUN_PRODUCTS / 4;                               \
+  }
+#define TOTAL(p, b) (total[p][b] + convert_float4(sum[p][b]))
+#else
+#define EACH_RUN(count) const int count = in_texels;
+#define IS_END(count) true
+#define END_RUN(count)
+#define TOTAL(p, b) convert_float4(sum[p][b])
+#endif
 
   const int in_row = out_row * stride_h - pad_top;
   const int row_end = min((in_h - in_row + dilation_h - 1) / dilation_h, kernel_h);
@@ -97,10 +126,13 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
         at[p] = has_column ? TEXEL_AT(column * x_texels + first_in_texel, image_y, in_w * x_texels)
                            : OUTSIDE;
       }
-      if (is_inside)
-        ADD_TAP(READ_TEXEL)
-      else
-        ADD_TAP(READ_OR_ZERO)
+      EACH_RUN(count) {
+        if (is_inside)
+          ADD_TEXELS(READ_FACTOR, count, IS_END(count))
+        else
+          ADD_TEXELS(FACTOR_OR_ZERO, count, IS_END(count))
+        END_RUN(count)
+      }
     }
   }
 
@@ -111,7 +143,7 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
 #pragma unroll
     for (int p = 0; p < PIXELS; ++p) {
       if (first_pixel + p >= out_w) break;
-      float4 v = sum[p][b] + texel_bias;
+      float4 v = TOTAL(p, b) + texel_bias;
 #if HAS_RESIDUAL
       const int residual_texels = (out_c + 3) / 4;
       const int residual_y = n * residual_rows_held + out_row - residual_row_begin;

@@ -21,7 +21,7 @@
 // Adds all taps to sum. `lanes`: channels of x that are in memory from x_rows on, 1 to 16. Inlined
 // twice, so that sums stay in registers and whole chunks lose the cases of load_lanes().
 static inline __attribute__((always_inline)) void add_taps(
-    float16* sum, global const TYPE_0* x_rows, global const float* w_tap, int lanes, int in_row0,
+    ACC16* sum, global const TYPE_0* x_rows, global const TYPE_1* w_tap, int lanes, int in_row0,
     int in_column0, int in_h, int in_w, int kernel_h, int kernel_w, int stride_w, int dilation_h,
     int dilation_w, int x_row_begin, int x_row_stride, int x_pixel_stride, int w_stride) {
   for (int i = 0; i < kernel_h; ++i) {
@@ -30,19 +30,19 @@ static inline __attribute__((always_inline)) void add_taps(
     global const TYPE_0* const x_row = x_rows + (in_row - x_row_begin) * x_row_stride;
     for (int j = 0; j < kernel_w; ++j) {
       const int column = in_column0 + j * dilation_w;
-      const float16 weights = vload16(0, w_tap + (i * kernel_w + j) * w_stride);
+      const ACC16 weights = FACTOR_LANES(TYPE_1, w_tap + (i * kernel_w + j) * w_stride, 16);
 #pragma unroll
       for (int p = 0; p < PIXELS; ++p) {
         const int at = column + p * stride_w;
         if (at >= 0 && at < in_w)
-          sum[p] += LOAD_LANES(TYPE_0, x_row + at * x_pixel_stride, lanes) * weights;
+          sum[p] += FACTOR_LANES(TYPE_0, x_row + at * x_pixel_stride, lanes) * weights;
       }
     }
   }
 }
 
 kernel void depthwise_conv2d_f32_cl_buffer(
-    global const TYPE_0* restrict x, global const float* restrict w,
+    global const TYPE_0* restrict x, global const TYPE_1* restrict w,
     global const float* restrict bias,
 #if HAS_RESIDUAL
     global const TYPE_3* residual,
@@ -59,10 +59,10 @@ kernel void depthwise_conv2d_f32_cl_buffer(
   const int valid = channels - channel;
   const int stored = min(16, (channels + 3) / 4 * 4 - channel);
 
-  const float16 start = vload16(0, bias + channel);
-  float16 sum[PIXELS];
+  const float16 bias_lanes = vload16(0, bias + channel);
+  ACC16 sum[PIXELS];
 #pragma unroll
-  for (int p = 0; p < PIXELS; ++p) sum[p] = start;
+  for (int p = 0; p < PIXELS; ++p) sum[p] = BEGIN_SUM(ACC16, bias_lanes);
 
   const int w_stride = (channels + 15) / 16 * 16;
   global const TYPE_0* const x_rows = x + x_offset + n * x_batch_stride + channel;
@@ -84,7 +84,7 @@ kernel void depthwise_conv2d_f32_cl_buffer(
 #pragma unroll
   for (int p = 0; p < PIXELS; ++p) {
     if (first_pixel + p < out_w) {
-      float16 v = sum[p];
+      float16 v = END_SUM(convert_float16(sum[p]), bias_lanes);
 #if HAS_RESIDUAL
       v += LOAD_LANES(TYPE_3, residual_pixels + p * y_pixel_stride, stored);
 #endif

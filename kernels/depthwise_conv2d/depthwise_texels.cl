@@ -24,7 +24,7 @@
   for (int i = first_tap; i < end_tap; ++i) {                             \
     ACC4 weights[KERNEL_W];                                               \
     _Pragma("unroll") for (int j = 0; j < KERNEL_W; ++j, w_tap += w_step) \
-      weights[j] = vload4(0, ELEMENT_AT(float, w, w_tap));                \
+      weights[j] = FACTOR4(TYPE_1, ELEMENT_AT(TYPE_1, w, w_tap));         \
     _Pragma("unroll") for (int c = 0; c < SPAN; ++c) {                    \
       const ACC4 v = READ(c, row0 + i);                                   \
       _Pragma("unroll") for (int p = 0; p < PIXELS; ++p) {                \
@@ -33,11 +33,12 @@
       }                                                                   \
     }                                                                     \
   }
-#define READ_INSIDE(c, row) READ_TEXEL(TYPE_0, x, TEXEL_AT(place + c * x_texels, row, x_pitch), row)
-#define READ_AT_EDGE(c, row) READ_OR_ZERO(TYPE_0, x, TEXEL_AT(places[c], row, x_pitch), row)
+#define READ_INSIDE(c, row) \
+  READ_FACTOR(TYPE_0, x, TEXEL_AT(place + c * x_texels, row, x_pitch), row)
+#define READ_AT_EDGE(c, row) FACTOR_OR_ZERO(TYPE_0, x, TEXEL_AT(places[c], row, x_pitch), row)
 #endif
 
-kernel void DEPTHWISE_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w,
+kernel void DEPTHWISE_SYMBOL(READ_ONLY(TYPE_0) x, global const TYPE_1* restrict w,
                              global const float* restrict bias,
 #if HAS_RESIDUAL
                              READ_ONLY(TYPE_3) residual,
@@ -49,10 +50,10 @@ kernel void DEPTHWISE_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w
   const int n = BATCH_OF(get_global_id(2));
   const int out_row = first_row + ROW_OF(get_global_id(2));
 
-  const ACC4 start = vload4(texel, bias);
+  const float4 texel_bias = vload4(texel, bias);
   ACC4 sum[PIXELS];
 #pragma unroll
-  for (int p = 0; p < PIXELS; ++p) sum[p] = start;
+  for (int p = 0; p < PIXELS; ++p) sum[p] = BEGIN_SUM(ACC4, texel_bias);
 
   const int w_step = (channels + 15) / 16 * 16;
   const int x_pitch = in_w * x_texels;
@@ -78,13 +79,13 @@ kernel void DEPTHWISE_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w
     const int in_row = in_row0 + i * dilation_h;
     if (in_row < 0 || in_row >= in_h) continue;
     for (int j = 0; j < kernel_w; ++j) {
-      const ACC4 weights =
-          vload4(0, ELEMENT_AT(float, w, (i * kernel_w + j) * w_step + texel * 4));
+      const ACC4 weights = FACTOR4(
+          TYPE_1, ELEMENT_AT(TYPE_1, w, (i * kernel_w + j) * w_step + texel * 4));
 #pragma unroll
       for (int p = 0; p < PIXELS; ++p) {
         const int place = PLACE_OF(first_column + p * stride_w + j * dilation_w);
         const int x_row = row0 + i * dilation_h;
-        sum[p] += READ_OR_ZERO(TYPE_0, x, TEXEL_AT(place, x_row, x_pitch), x_row) * weights;
+        sum[p] += FACTOR_OR_ZERO(TYPE_0, x, TEXEL_AT(place, x_row, x_pitch), x_row) * weights;
       }
     }
   }
@@ -93,7 +94,7 @@ kernel void DEPTHWISE_SYMBOL(READ_ONLY(TYPE_0) x, global const float* restrict w
 #pragma unroll
   for (int p = 0; p < PIXELS; ++p) {
     if (first_pixel + p < out_w) {
-      ACC4 v = sum[p];
+      float4 v = END_SUM(convert_float4(sum[p]), texel_bias);
 #if HAS_RESIDUAL
       const int residual_texels = (channels + 3) / 4;
       const int residual_row = n * residual_rows_held + out_row - residual_row_begin;

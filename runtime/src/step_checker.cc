@@ -31,6 +31,8 @@ constexpr float kPerturbation = 0x1p-13f;
 constexpr float kPerturbedShare = 8;
 constexpr float kShare = 0x1p-10f;
 constexpr float kHalfShare = 0x1p-9f;  // more, of an output that is stored as halves
+// More, of sums in halves: 128 additions are off by some 2^-9 of the largest output.
+constexpr float kHalfSumShare = 0x1p-7f;
 constexpr float kLargestHalf = 65504;
 constexpr float kFarFromOverflow = 0x1p110f;  // a limit below this is far from overflow
 
@@ -385,8 +387,17 @@ float StepChecker::limit(size_t other) const {
     largest = std::max(largest, std::fabs(expected[i]));
     largest_change = std::max(largest_change, change);
   });
-  return (is_half_output() ? kShare + kHalfShare : kShare) * largest +
-         kPerturbedShare * largest_change;
+  float share = kShare;
+  if (is_half_output()) share += kHalfShare;
+  if (adds_halves()) share += kHalfSumShare;
+  return share * largest + kPerturbedShare * largest_change;
+}
+
+bool StepChecker::adds_halves() const {
+  OperandShape shapes[kernels::kMaxOperands];
+  const kernels::StepShape shape =
+      step_shape_of(*inputs_.variant, step_of(checked_[current_]), shapes);
+  return kernels::half_arithmetic_of(shape) != kernels::HalfArithmetic::None;
 }
 
 bool StepChecker::is_half_output() const {

@@ -96,6 +96,7 @@ class StepChecker {
   size_t first_beyond(float most, size_t other) const;
   float limit(size_t other) const;
   bool is_half_output() const;
+  bool adds_halves() const;
   float* floats(size_t place) const { return reinterpret_cast<float*>(memory_.data() + place); }
 
   StepCheckerInputs inputs_;

@@ -8,6 +8,7 @@
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/ref.h"
 #include "kernels/work_table.h"
+#include "test/kernels/conv_case.h"
 #include "test/kernels/step_for_tests.h"
 #include "test/support/catch.h"
 
@@ -149,6 +150,31 @@ TEST_CASE("half arithmetic takes weights and values of any layout as halves, a b
   OperandShape cut = half_w;
   cut.bytes -= 2;
   CHECK(check_halves(kF32 | kF16, {x, cut, bias, y}) == "packed weights of their shape's size");
+}
+
+TEST_CASE("convolutions of a map of halves add in halves, many products in runs") {
+  // Counts of products of an output: 128, 135 and 169.
+  const test::ConvWindow k13x13 = {13, 13, 1, 1, 1, 1, 6, 6, 6, 6};
+  const test::ConvCase few = {.name = "", .in_c = 128, .out_c = 8, .window = test::k1x1};
+  const test::ConvCase more = {.name = "", .in_c = 15, .out_c = 8};
+  const test::ConvCase large = {.name = "", .in_c = 1, .out_c = 8, .window = k13x13};
+  for (const KernelInfo& info : kKernelInfos) {
+    if (info.processor != Processor::Gpu || !info.has(Signature::F16)) continue;
+    const auto arithmetic = [&](const test::ConvCase& conv, Signature signature) {
+      const test::KernelCase item =
+          test::in_forms(info, {signature, test::Halves::Even}, make_conv_case(info.op, conv));
+      return half_arithmetic_of(step_of(info, with_images(info, item)));
+    };
+    const bool has_runs = info.op == OpKind::Conv2d;
+    const HalfArithmetic many = has_runs ? HalfArithmetic::Runs : HalfArithmetic::None;
+    INFO(info.symbol);
+    CHECK(arithmetic(few, Signature::F32) == HalfArithmetic::None);
+    for (const Signature signature : {Signature::F16Store, Signature::F16}) {
+      CHECK(arithmetic(few, signature) == HalfArithmetic::Halves);
+      CHECK(arithmetic(more, signature) == (has_runs ? many : HalfArithmetic::Halves));
+      CHECK(arithmetic(large, signature) == many);
+    }
+  }
 }
 
 TEST_CASE("only GPU kernels store halves and compute floats") {

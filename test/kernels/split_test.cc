@@ -160,8 +160,9 @@ constexpr kernels::GpuFacts kProcessor = {.units = 1, .registers = 512};
 
 std::string run_cl(ClDevice* device, const KernelInfo& info, const KernelCase& item,
                    const CaseInputs& inputs, float* output,
-                   const kernels::GpuFacts& gpu = kProcessor) {
-  const KernelCase on_device = with_images(info, item);
+                   const kernels::GpuFacts& gpu = kProcessor, Forms forms = {}) {
+  const KernelCase stored = in_forms(info, forms, item);
+  const KernelCase on_device = with_images(info, stored);
   const kernels::StepShape untiled = step_of(info, on_device);
   int32_t tile[kernels::kMaxTileInts];
   kernels::StepShape step = untiled;
@@ -172,20 +173,28 @@ std::string run_cl(ClDevice* device, const KernelInfo& info, const KernelCase& i
   std::vector<GuardedMemory> memory;
   std::vector<ClOperand> operands;
   for (size_t i = 0; i + 1 < item.operands.size(); ++i) {
-    memory.push_back(inputs.memory(info, i, item.operands[i]));
+    memory.push_back(inputs.memory(info, i, stored.operands[i]));
     operands.push_back({.data = memory[i].data(), .bytes = memory[i].bytes()});
   }
   operands.push_back({.data = output,
-                      .bytes = static_cast<size_t>(item.operands.back().bytes),
+                      .bytes = static_cast<size_t>(stored.operands.back().bytes),
                       .is_output = true});
   for (size_t i = 0; i < operands.size(); ++i) {
     const OperandShape& shape = on_device.operands[i];
+    operands[i].is_half = shape.dtype == DType::F16;
     if (shape.layout != Layout::Image2d) continue;
     operands[i].is_image = true;
     operands[i].width = static_cast<size_t>(kernels::image_width(shape));
     operands[i].height = static_cast<size_t>(kernels::image_height(shape));
   }
   return device->run(info, launch, operands);
+}
+
+// Returns the forms in which the kernel computes: in floats, and in halves if it can.
+std::vector<Forms> forms_of(const KernelInfo& info) {
+  std::vector<Forms> forms = {{}};
+  if (info.has(Signature::F16)) forms.push_back({Signature::F16, Halves::All});
+  return forms;
 }
 
 // Tiles of outputs must lie where they lie in the whole.
@@ -233,27 +242,29 @@ TEST_CASE("parts of a depthwise convolution on a GPU make the whole", "[opencl][
                                                                          .in_w = 13,
                                                                          .window = window,
                                                                          .has_residual = true});
-        for (int32_t registers : {0, 64}) {
-          const int cuts = check_cuts(
-              info, case_for(info, item), dim, info.symbol,
-              [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
-                return run_cl(device, info, part, inputs, output, {.thread_registers = registers});
-              });
-          INFO(info.symbol << " along " << (dim == SplitDim::Height ? "rows" : "channels"));
-          CHECK(cuts > 1);
-        }
+        for (int32_t registers : {0, 64})
+          for (const Forms forms : forms_of(info)) {
+            const int cuts =
+                check_cuts(info, case_for(info, item), dim, info.symbol,
+                           [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
+                             return run_cl(device, info, part, inputs, output,
+                                           {.thread_registers = registers}, forms);
+                           });
+            INFO(info.symbol << " along " << (dim == SplitDim::Height ? "rows" : "channels"));
+            CHECK(cuts > 1);
+          }
       }
   }
 }
 
 // Nor do tiles change a bit: with few registers and with many, parts make the whole of a GPU of
-// which nothing is known.
+// which nothing is known. An output is a sum of 207 products: of two runs in halves.
 TEST_CASE("parts of a direct convolution on a GPU make the whole", "[opencl][convolution]") {
   ClDevice* const device = opencl_device();
   if (device == nullptr) return;
   const KernelCase item = make_conv_case(OpKind::Conv2d, {.name = "parts",
                                                           .batch = 2,
-                                                          .in_c = 7,
+                                                          .in_c = 23,
                                                           .out_c = 52,
                                                           .in_h = 7,
                                                           .in_w = 11,
@@ -263,18 +274,20 @@ TEST_CASE("parts of a direct convolution on a GPU make the whole", "[opencl][con
         (info.algorithm != Algorithm::Direct && info.algorithm != Algorithm::Texels))
       continue;
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
-      int cuts = 0;
-      for (const int32_t registers : {0, 64, 192})
-        cuts +=
-            check_cuts(info, case_for(info, item), dim, info.symbol,
-                       [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
-                         const bool is_whole = part.part_dim == SplitDim::None;
-                         return run_cl(device, info, part, inputs, output,
-                                       {.units = 8, .thread_registers = is_whole ? 0 : registers});
-                       });
-      // Rows are cut at 1, 3 or 4, and 6; channels at 16, 32 and 48.
-      INFO(info.symbol << " along " << (dim == SplitDim::Height ? "rows" : "channels"));
-      CHECK(cuts == 9);
+      for (const Forms forms : forms_of(info)) {
+        int cuts = 0;
+        for (const int32_t registers : {0, 64, 192})
+          cuts += check_cuts(
+              info, case_for(info, item), dim, info.symbol,
+              [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
+                const bool is_whole = part.part_dim == SplitDim::None;
+                return run_cl(device, info, part, inputs, output,
+                              {.units = 8, .thread_registers = is_whole ? 0 : registers}, forms);
+              });
+        // Rows are cut at 1, 3 or 4, and 6; channels at 16, 32 and 48.
+        INFO(info.symbol << " along " << (dim == SplitDim::Height ? "rows" : "channels"));
+        CHECK(cuts == 9);
+      }
     }
   }
 }

@@ -141,6 +141,10 @@ ClDevice* ClDevice::get(std::string* out_reason) {
     char name[256] = {};
     state->api.clGetDeviceInfo(state->device, CL_DEVICE_NAME, sizeof(name) - 1, name, nullptr);
     opened->name_ = name;
+    std::string extensions(16384, '\0');
+    state->api.clGetDeviceInfo(state->device, CL_DEVICE_EXTENSIONS, extensions.size() - 1,
+                               extensions.data(), nullptr);
+    opened->has_halves_ = extensions.find("cl_khr_fp16") != std::string::npos;
     return opened;
   }();
   *out_reason = reason;

@@ -65,6 +65,8 @@ class ClDevice {
                   std::vector<double>* out_micros = nullptr);
 
   const std::string& name() const { return name_; }
+  // Returns whether kernels compute in halves: cl_khr_fp16.
+  bool has_halves() const { return has_halves_; }
 
  private:
   friend class ClStep;
@@ -73,6 +75,7 @@ class ClDevice {
 
   State* state_;
   std::string name_;
+  bool has_halves_ = false;
 };
 
 }  // namespace codl::test

@@ -277,8 +277,38 @@ QUADS_OF_RUNS(half)
 #define STORE_RUN(type, v, p, count) STORE_LANES(type, v, p, count)
 #endif
 
-// Four sums of products, in the type that products are added in.
+// Products are multiplied and added in ACC4 or ACC16, which are floats, or halves where
+// HALF_ARITHMETIC is left: -D, kernels/kernel_table.cc, for steps whose first operand is halves,
+// and the device computes with them. FACTOR4: four factors at p, which is that of a first one of
+// four; FACTOR_LANES: the first `count` of sixteen at p, the others are zero.
+// A sum in halves loses digits as it grows. HALF_ARITHMETIC 1: no sum has more products than
+// RUN_PRODUCTS. 2: a kernel adds as many, in the order of the products, and then their sum to one
+// in floats. BEGIN_SUM and END_SUM are for a sum that begins with a bias, which stays in floats.
+#if HALF_ARITHMETIC && !defined(cl_khr_fp16)
+#undef HALF_ARITHMETIC
+#endif
+#if HALF_ARITHMETIC
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#define RUN_PRODUCTS 128
+#define ACC4 half4
+#define ACC16 half16
+#define FACTOR4_float(p) convert_half4(LOAD_QUAD_float(p))
+#define FACTOR4_half(p) (*(global const half4*)(p))
+#define FACTOR4(type, p) PASTE(FACTOR4, type)(p)
+#define WHOLE_FACTORS_float(p) convert_half16(vload16(0, p))
+#define WHOLE_FACTORS_half(p) vload16(0, p)
+#define FACTOR_LANES(type, p, count) \
+  ((count) >= 16 ? PASTE(WHOLE_FACTORS, type)(p) : convert_half16(LOAD_LANES(type, p, count)))
+#define BEGIN_SUM(type, bias) (type)(0)
+#define END_SUM(sum, bias) (sum + bias)
+#else
 #define ACC4 float4
+#define ACC16 float16
+#define FACTOR4(type, p) LOAD_QUAD(type, p)
+#define FACTOR_LANES(type, p, count) LOAD_LANES(type, p, count)
+#define BEGIN_SUM(type, bias) bias
+#define END_SUM(sum, bias) sum
+#endif
 
 static inline float16 load_lanes_half(global const half* p, int count) {
   if (count >= 16) return vload_half16(0, p);

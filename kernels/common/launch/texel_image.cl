@@ -3,13 +3,19 @@
 //
 // READ_ONLY, WRITE_ONLY: an operand's type; TEXEL_AT turns texel `at` of row `row`, with `pitch`
 // texels in a row, into the place that the others take, so that TEXEL_AT(1, 0, 0) is the step to
-// the next texel; READ_TEXEL; READ_OR_ZERO, which is zero where the place is negative; WRITE_TEXEL.
-// All take the type of the operand's elements.
+// the next texel; READ_TEXEL; READ_FACTOR, which is an ACC4, and FACTOR_OR_ZERO, which is zero
+// where the place is negative; WRITE_TEXEL. All take the type of the operand's elements.
 // A read without a sampler takes the place as it is, but is defined inside the image only; the
 // sampler gives zero outside.
 #define READ_ONLY(type) read_only image2d_t
 #define WRITE_ONLY(type) write_only image2d_t
 #define TEXEL_AT(at, row, pitch) (at)
 #define READ_TEXEL(type, image, at, row) read_imagef(image, (int2)(at, row))
-#define READ_OR_ZERO(type, image, at, row) read_imagef(image, kTexel, (int2)(at, row))
+#if HALF_ARITHMETIC
+#define READ_ACC4 read_imageh
+#else
+#define READ_ACC4 read_imagef
+#endif
+#define READ_FACTOR(type, image, at, row) READ_ACC4(image, (int2)(at, row))
+#define FACTOR_OR_ZERO(type, image, at, row) READ_ACC4(image, kTexel, (int2)(at, row))
 #define WRITE_TEXEL(type, image, at, row, v) write_imagef(image, (int2)(at, row), v)
