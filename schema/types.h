@@ -37,6 +37,13 @@ enum class DType : uint8_t {
 enum class Layout : uint8_t { Plain = 0, Nhwc = 1, Image2d = 2, Packed = 3, Any = 255 };
 inline constexpr const char* kLayoutNames[] = {"plain", "nhwc", "image2d", "packed"};
 
+// Says how memory holds a value: where its elements lie, and their type.
+struct Form {
+  Layout layout;
+  DType dtype;
+  friend constexpr bool operator==(Form, Form) = default;
+};
+
 // Names the orders of a constant's elements that kernels read, a fact of each entry of kernels.def.
 // Only the compiler uses them; a plan has the kernel. kernels/pack.h describes each.
 enum class PackingKind : uint8_t {
