@@ -5,6 +5,7 @@
 #include "compiler/partition/partition_plan.h"
 #include "compiler/partition/split_geometry.h"
 #include "compiler/support/error.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace codl::compiler {
 namespace {
@@ -54,13 +55,11 @@ class Checker {
           part.kernel->processor != part.processor)
         return internal_error(name,
                               "expected a kernel of the node's operator on the part's processor");
-      const bool has_images = part.maps == Layout::Image2d;
-      if (part.maps != Layout::Nhwc && !(has_images && part.processor == Processor::Gpu))
-        return internal_error(name, "expected maps in buffers, or on the GPU in images");
-      if (view.output().layout == Layout::Nhwc &&
-          (part.kernel->layout == Layout::Image2d) != has_images)
+      if (!llvm::is_contained(map_forms(part.processor), part.form))
+        return internal_error(name, "expected a form that maps may have on the processor");
+      if (is_map(view.output()) && (part.kernel->layout == Layout::Image2d) != is_image(part.form))
         return internal_error(name,
-                              "expected a kernel that writes maps in the part's layout, found {0}",
+                              "expected a kernel that writes maps in the part's form, found {0}",
                               part.kernel->symbol);
       if (!part.kernel->can_split(node_partition.dim))
         return internal_error(name, "expected a kernel that computes parts, found {0}",

@@ -12,8 +12,6 @@
 namespace codl::compiler {
 namespace {
 
-constexpr bool is_image(Layout layout) { return layout == Layout::Image2d; }
-
 // Returns the part that is in `range` of a place's extent, scaled for values of another extent.
 Range scaled(Range range, int32_t extent, int32_t to) {
   if (extent == to) return range;
@@ -68,11 +66,10 @@ uint64_t key_of(ir::ValueId value, const ValueUse& use) {
   for (const QueueUse& queue : use.queues) {
     add_region(queue.computed);
     add_region(queue.read);
+    for (const Region& read : queue.read_in) add_region(read);
+    add(queue.made_in ? static_cast<int32_t>(bits_of(*queue.made_in)) : -1, use.is_read_in_chain);
   }
-  add_region(use.read_as_buffer);
-  add_region(use.read_as_image);
   add(use.boundary_unit[0], use.boundary_unit[1]);
-  add(use.made_in ? static_cast<int32_t>(*use.made_in) : -1, use.is_read_in_chain);
   // llvm::DenseMap keeps two keys for itself.
   return key < UINT64_MAX - 1 ? key : 0;
 }
@@ -95,11 +92,11 @@ bool exceeds_slice(const ir::NodeView& view, const KernelChoice& choice, const P
 ValueSplit ValueSplit::of(const NodePartition& node_partition) {
   const Part* gpu = node_partition.part_on(Processor::Gpu);
   const Part* cpu = node_partition.part_on(Processor::Cpu);
-  if (gpu == nullptr) return on_cpu();
-  if (cpu == nullptr) return on_gpu(gpu->maps);
+  if (gpu == nullptr) return on_cpu(cpu->form);
+  if (cpu == nullptr) return on_gpu(gpu->form);
   ValueSplit place = {
       node_partition.dim == SplitDim::Height ? Assignment::Height : Assignment::OutputChannel,
-      gpu->maps, cpu->owned.end, gpu->computed, cpu->computed};
+      forms_of(node_partition), cpu->owned.end, gpu->computed, cpu->computed};
   for (const Part& part : node_partition.parts)
     if (part.boundary_first)
       place.boundary_unit[index_of(part.processor)] = rows_at_once(*part.kernel);
@@ -120,63 +117,56 @@ CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
     const ir::NodeView view{graph, graph.node(node)};
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
       split_rules_[dim == SplitDim::OutputChannel].push_back(compiler::split_rule(view, dim));
-    const auto whole = [&](Processor processor, Layout maps) {
-      return choose(node, processor, maps, SplitDim::None, {}, false);
-    };
-    on_cpu_.push_back(whole(Processor::Cpu, Layout::Nhwc));
     const bool gpu_may = profile().has_gpu && !touches_application_memory(graph, graph.node(node));
-    for (Layout maps : gpu_maps()) {
-      auto choice = gpu_may ? whole(Processor::Gpu, maps) : std::nullopt;
-      if (choice && exceeds_slice(view, *choice, limits, profile())) choice.reset();
-      on_gpu_[is_image(maps)].push_back(choice);
-    }
+    for (Processor processor : kProcessors)
+      for (Form form : forms_on(processor)) {
+        const bool is_gpu = processor == Processor::Gpu;
+        auto choice = is_gpu && !gpu_may ? std::nullopt
+                                         : choose(node, processor, form, SplitDim::None, {}, false);
+        if (choice && is_gpu && exceeds_slice(view, *choice, limits, profile())) choice.reset();
+        whole_[index_of(processor)][index_of(processor, form)].push_back(choice);
+      }
   }
-  if (on_gpu_[1].empty()) on_gpu_[1] = on_gpu_[0];
+  for (Processor processor : kProcessors) {
+    auto& by_form = whole_[index_of(processor)];
+    for (auto& choices : by_form)
+      if (choices.empty()) choices = by_form[index_of(processor, forms_on(processor).front())];
+  }
 }
 
-llvm::ArrayRef<Layout> CostModel::gpu_maps() const {
-  static constexpr Layout kLayouts[] = {Layout::Image2d, Layout::Nhwc};
-  return llvm::makeArrayRef(kLayouts).drop_front(is_image(profile().gpu_layout) ? 0 : 1);
-}
-
-std::optional<KernelChoice> CostModel::choose(ir::NodeId node, Processor processor, Layout maps,
+std::optional<KernelChoice> CostModel::choose(ir::NodeId node, Processor processor, Form maps,
                                               SplitDim dim, Range part,
                                               bool other_processor_busy) const {
   const ir::NodeView view{graph_, graph_.node(node)};
   std::optional<KernelChoice> other;
-  for (Layout layout : map_layouts(view, processor, profile())) {
-    auto choice = choose_kernel(view, processor, layout, dim, part, predictor_,
-                                other_processor_busy, packings_of(node));
-    if (choice && layout == maps) return choice;
+  for (Form form : map_forms(view, processor, profile())) {
+    auto choice = choose_kernel(view, processor, form, dim, part, predictor_, other_processor_busy,
+                                packings_of(node));
+    if (choice && form == maps) return choice;
     if (choice && !other) other = choice;
   }
   return other;
 }
 
-const std::optional<KernelChoice>& CostModel::choose_whole(ir::NodeId node, Processor processor,
-                                                           Layout maps) const {
-  return processor == Processor::Cpu ? on_cpu_[node] : on_gpu_[is_image(maps)][node];
-}
-
-std::optional<Segment> CostModel::whole(ir::NodeId node, Processor processor, Layout maps) const {
-  const std::optional<KernelChoice>& choice = choose_whole(node, processor, maps);
+std::optional<Segment> CostModel::whole(ir::NodeId node, Processor processor, Form form) const {
+  const std::optional<KernelChoice>& choice = choose_whole(node, processor, form);
   if (!choice) return std::nullopt;
   Segment segment;
   segment.compute_us = choice->predicted_us;
   NodePartition node_partition;
   node_partition.node = node;
   node_partition.parts.push_back(
-      {processor, choice->kernel, choice->maps, {0, 1}, {0, 1}, choice->predicted_us});
+      {processor, choice->kernel, choice->form, {0, 1}, {0, 1}, choice->predicted_us});
   segment.output = ValueSplit::of(node_partition);
   segment.node_partitions.push_back(std::move(node_partition));
   return segment;
 }
 
-std::optional<KernelChoice> CostModel::choose_part(ir::NodeId node, Processor processor,
-                                                   Layout maps, SplitDim dim, Range part) const {
+std::optional<KernelChoice> CostModel::choose_part(ir::NodeId node, Processor processor, Form maps,
+                                                   SplitDim dim, Range part) const {
   // The key is mixed, one to one, because llvm::DenseMap looks at few bits of a number.
-  const PartKey key{mix_bits(uint64_t{node} << 24 | static_cast<uint64_t>(processor) << 16 |
-                             static_cast<uint64_t>(maps) << 8 | static_cast<uint64_t>(dim)),
+  const PartKey key{mix_bits(uint64_t{node} << 32 | static_cast<uint64_t>(processor) << 24 |
+                             uint64_t{bits_of(maps)} << 8 | static_cast<uint64_t>(dim)),
                     mix_bits(uint64_t{static_cast<uint32_t>(part.begin)} << 32 |
                              static_cast<uint32_t>(part.end))};
   const auto [known, is_new] = known_parts_.try_emplace(key);
@@ -185,7 +175,7 @@ std::optional<KernelChoice> CostModel::choose_part(ir::NodeId node, Processor pr
 }
 
 std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, SplitDim dim,
-                                        double ratio, Layout maps,
+                                        double ratio, const FormPair& forms,
                                         std::array<bool, 2> boundary_first) const {
   std::vector<ir::NodeId> nodes;
   std::vector<Range> owned[2];  // indexed by processor
@@ -212,14 +202,14 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
     // To compute a channel twice is to compute most of them twice.
     if (dim == SplitDim::OutputChannel && computed != own) return std::nullopt;
     for (size_t i = 0; i < nodes.size(); ++i) {
-      const Layout layout = processor == Processor::Gpu ? maps : Layout::Nhwc;
-      const auto choice = choose_part(nodes[i], processor, layout, dim, computed[i]);
+      const auto choice =
+          choose_part(nodes[i], processor, forms[index_of(processor)], dim, computed[i]);
       if (!choice) return std::nullopt;
       processor_us[index_of(processor)] += choice->predicted_us;
       segment.node_partitions[i].node = nodes[i];
       segment.node_partitions[i].dim = dim;
       segment.node_partitions[i].parts.push_back(
-          {processor, choice->kernel, choice->maps, own[i], computed[i], choice->predicted_us,
+          {processor, choice->kernel, choice->form, own[i], computed[i], choice->predicted_us,
            dim == SplitDim::Height && boundary_first[index_of(processor)]});
     }
   }
@@ -234,15 +224,16 @@ double CostModel::conversions_us(llvm::ArrayRef<NodePartition> node_partitions) 
   const ir::NodeId first = node_partitions.front().node;
   for (const NodePartition& maker : node_partitions) {
     const ir::ValueId value = graph_.node(maker.node).output;
-    if (graph_.value(value).type.layout != Layout::Nhwc) continue;
+    if (!is_map(graph_.value(value).type)) continue;
     ValueUse use;
     placer_.add_made(maker, use);
     for (const TensorPlacer::Reader& reader : placer_.readers(value)) {
       if (reader.node > node_partitions.back().node) break;
       const NodePartition& user = node_partitions[reader.node - first];
-      for (const Part& part : user.parts)
+      for (const Part& part : user.parts) {
         placer_.add_read({graph_, graph_.node(reader.node)}, reader.operand, user, part, use);
-      use.is_read_in_chain |= user.part_on(Processor::Gpu)->maps != *use.made_in;
+        use.is_read_in_chain |= use.queues[index_of(part.processor)].made_in != part.form;
+      }
     }
     if (use.is_read_in_chain) us += steps_us(value, use, placer_.place(value, use));
   }
@@ -254,21 +245,24 @@ std::optional<double> CostModel::part_us(ir::NodeId node, Processor processor, S
   if (!can_be_split(node)) return std::nullopt;
   const ir::NodeView view{graph_, graph_.node(node)};
   std::optional<double> least_us;
-  for (Layout maps : map_layouts(view, processor, profile())) {
+  for (Form form : map_forms(view, processor, profile())) {
     const auto choice =
-        choose_kernel(view, processor, maps, dim, part, predictor_, false, packings_of(node));
+        choose_kernel(view, processor, form, dim, part, predictor_, false, packings_of(node));
     if (choice) least_us = std::min(least_us.value_or(choice->predicted_us), choice->predicted_us);
   }
   return least_us;
 }
 
 std::optional<double> CostModel::balanced_ratio(ir::NodeId first, ir::NodeId last,
-                                                Layout maps) const {
+                                                const FormPair& forms) const {
   double cpu_us = 0, gpu_us = 0;
   for (ir::NodeId id = first; id <= last; ++id) {
     if (!can_be_split(id)) return std::nullopt;
-    cpu_us += choose_whole(id, Processor::Cpu, maps)->predicted_us;
-    gpu_us += choose_whole(id, Processor::Gpu, maps)->predicted_us;
+    const auto us_on = [&](Processor processor) {
+      return choose_whole(id, processor, forms[index_of(processor)])->predicted_us;
+    };
+    cpu_us += us_on(Processor::Cpu);
+    gpu_us += us_on(Processor::Gpu);
   }
   return cpu_us + gpu_us > 0 ? cpu_us / (cpu_us + gpu_us) : 0.5;
 }
@@ -300,17 +294,20 @@ double CostModel::transfer_us(const ValueSplit& before, llvm::ArrayRef<OutsideRe
   double us = 0;
   for (const OutsideRead& read : reads) {
     const ir::TensorType& type = graph_.value(read.value).type;
-    auto& [cpu, gpu] = read.use.queues;
-    // Nothing moves if the value is read where it is.
-    if (before.gpu.empty() && !gpu.is_used()) continue;
-    const bool is_other_layout =
-        !(before.maps == Layout::Image2d ? read.use.read_as_buffer : read.use.read_as_image)
-             .empty();
-    if (before.cpu.empty() && !cpu.is_used() && !is_other_layout) continue;
+    const auto& [cpu, gpu] = read.use.queues;
+    const auto& [cpu_form, gpu_form] = before.forms;
+    // Nothing moves if the value is read where it is, in the form that it has there.
+    if (before.gpu.empty() && !gpu.is_used() && cpu.read_but_in(Processor::Cpu, cpu_form).empty())
+      continue;
+    if (before.cpu.empty() && !cpu.is_used() && gpu.read_but_in(Processor::Gpu, gpu_form).empty())
+      continue;
     ValueUse use = read.use;
-    use.queues[index_of(Processor::Cpu)].computed = computed_region(type, before, before.cpu);
-    use.queues[index_of(Processor::Gpu)].computed = computed_region(type, before, before.gpu);
-    if (!before.gpu.empty()) use.made_in = before.maps;
+    for (Processor processor : kProcessors) {
+      const Range range = processor == Processor::Cpu ? before.cpu : before.gpu;
+      QueueUse& queue = use.queues[index_of(processor)];
+      queue.computed = computed_region(type, before, range);
+      if (!range.empty()) queue.made_in = before.forms[index_of(processor)];
+    }
     use.boundary_unit = before.boundary_unit;
     us += bring_us(read.value, use);
   }
@@ -323,7 +320,7 @@ double CostModel::bring_us(ir::ValueId value, const ValueUse& use) const {
   const ir::TensorType& type = graph_.value(value).type;
   const ValueTensors value_tensors = placer_.place(value, use);
   double us = steps_us(value, use, value_tensors);
-  const double bytes = static_cast<double>(value_shape(type, type.layout, {}).bytes);
+  const double bytes = static_cast<double>(value_shape(type, form_with(type, kBuffers), {}).bytes);
   for (const Processor to : kProcessors) {
     const QueueUse& queue = use.queues[index_of(to)];
     // A boundary that is transferred while the rest is computed is there in time.

@@ -16,22 +16,29 @@ namespace codl::compiler {
 
 // Says where a value's parts are after the node that made it.
 enum class Assignment { Cpu, Gpu, Height, OutputChannel };
+// Serves whole nodes.
+constexpr Processor processor_of(Assignment whole) {
+  return whole == Assignment::Cpu ? Processor::Cpu : Processor::Gpu;
+}
 
-// Adds how the GPU has its part of a map, Nhwc or Image2d (Nhwc where it has none), and which rows
-// or channels, of `extent`, each processor has.
+// Adds in which form each processor has its part of a map, and which rows or channels, of `extent`,
+// it has.
 struct ValueSplit {
   Assignment assignment = Assignment::Cpu;
-  Layout maps = Layout::Nhwc;
+  FormPair forms = kBothBuffers;
   int32_t extent = 1;
   Range gpu = {0, 0};
   Range cpu = {0, 1};
   std::array<int32_t, 2> boundary_unit = {};  // as ValueUse has it
 
-  // The value is on the CPU only.
-  static ValueSplit on_cpu() { return {}; }
-  static ValueSplit on_gpu(Layout maps) { return {Assignment::Gpu, maps, 1, {0, 1}, {0, 0}}; }
+  // The value is on one processor only.
+  static ValueSplit on_cpu(Form form = kBuffers) { return {Assignment::Cpu, {form, kBuffers}}; }
+  static ValueSplit on_gpu(Form form) {
+    return {Assignment::Gpu, {kBuffers, form}, 1, {0, 1}, {0, 0}};
+  }
   // Returns where a node that is placed so leaves its value.
   static ValueSplit of(const NodePartition& node_partition);
+  friend bool operator==(const ValueSplit&, const ValueSplit&) = default;
 };
 
 // Holds consecutive nodes that are placed alike: one node, or a chain.
@@ -52,14 +59,17 @@ class CostModel {
   const ir::Graph& graph() const { return graph_; }
   const DeviceProfile& profile() const { return predictor_.profile(); }
 
-  // Returns the layouts that maps may have on the GPU, the device's own first.
-  llvm::ArrayRef<Layout> gpu_maps() const;
+  // Returns the forms that maps may have, the device's own first.
+  llvm::ArrayRef<Form> forms_on(Processor processor) const {
+    return map_forms(processor, profile());
+  }
+  llvm::ArrayRef<FormPair> form_pairs() const { return map_form_pairs(profile()); }
 
-  // Returns the layout that the node's maps have on the GPU where `preferred` is asked for; Nhwc
-  // where no kernel runs it there.
-  Layout gpu_maps_of(ir::NodeId node, Layout preferred) const {
-    const auto& choice = choose_whole(node, Processor::Gpu, preferred);
-    return choice ? choice->maps : Layout::Nhwc;
+  // Returns the form that the node's maps have on the processor where `preferred` is asked for;
+  // kBuffers where no kernel runs it there.
+  Form form_of(ir::NodeId node, Processor processor, Form preferred) const {
+    const auto& choice = choose_whole(node, processor, preferred);
+    return choice ? choice->form : kBuffers;
   }
 
   // Returns the rule of compiler/partition/split_geometry.h, which is computed only once.
@@ -68,11 +78,12 @@ class CostModel {
   }
 
   // Returns one node on one processor; nothing if no kernel of the device runs it, or if the GPU
-  // would have to touch the application's memory (a graph input or output). The GPU has its maps in
-  // layout `maps` if it has a kernel for that, else in another; Image2d stands for the device's
-  // own.
-  std::optional<Segment> whole(ir::NodeId node, Processor processor,
-                               Layout maps = Layout::Image2d) const;
+  // would have to touch the application's memory (a graph input or output). Its maps have `form` if
+  // there is a kernel for that, else another.
+  std::optional<Segment> whole(ir::NodeId node, Processor processor, Form form) const;
+  std::optional<Segment> whole(ir::NodeId node, Processor processor) const {
+    return whole(node, processor, forms_on(processor).front());
+  }
 
   // Returns nodes [first, last] in graph order, each cut along `dim` at about `ratio` (GPU share),
   // with the halo that a chain of rows computes twice, and the values that the GPU converts between
@@ -80,18 +91,22 @@ class CostModel {
   // of a chain of channels reads channels that the other processor makes. `boundary_first`, by
   // processor, sets Part::boundary_first of parts of rows.
   std::optional<Segment> split(ir::NodeId first, ir::NodeId last, SplitDim dim, double ratio,
-                               Layout maps = Layout::Image2d,
+                               const FormPair& forms,
                                std::array<bool, 2> boundary_first = {}) const;
+  std::optional<Segment> split(ir::NodeId first, ir::NodeId last, SplitDim dim,
+                               double ratio) const {
+    return split(first, last, dim, ratio, form_pairs().front());
+  }
 
   // Returns the least time of a part of a node on a processor while the other one is idle, in any
-  // layout; nothing if no kernel runs it.
+  // form; nothing if no kernel runs it.
   std::optional<double> part_us(ir::NodeId node, Processor processor, SplitDim dim,
                                 Range part) const;
 
   // Returns the GPU share at which both processors of [first, last] would end together if time were
   // linear.
   std::optional<double> balanced_ratio(ir::NodeId first, ir::NodeId last,
-                                       Layout maps = Layout::Image2d) const;
+                                       const FormPair& forms) const;
 
   // Returns the time of a synchronisation to the GPU and one back, with nothing to move.
   double synchronisation_us() const {
@@ -107,7 +122,7 @@ class CostModel {
   using OutsideReads = llvm::SmallVector<OutsideRead, 2>;
   OutsideReads outside_reads(const Segment& segment) const;
 
-  // Returns the time to bring what a segment reads from outside to where it is read, in the layout
+  // Returns the time to bring what a segment reads from outside to where it is read, in the form
   // in which it is read, if the nodes before left their values at `before`. It counts the
   // schedule's steps that do so, one after the other, the map with which the host writes its part,
   // and the waits.
@@ -118,16 +133,21 @@ class CostModel {
 
  private:
   // Returns true if both processors have a kernel for all of it.
-  bool can_be_split(ir::NodeId node) const { return on_cpu_[node] && on_gpu_[0][node]; }
-  // Calls choose_kernel() with maps in layout `maps`, or in another where no kernel takes that.
-  std::optional<KernelChoice> choose(ir::NodeId node, Processor processor, Layout maps,
-                                     SplitDim dim, Range part, bool other_processor_busy) const;
+  bool can_be_split(ir::NodeId node) const {
+    return choose_whole(node, Processor::Cpu, kBuffers) &&
+           choose_whole(node, Processor::Gpu, kBuffers);
+  }
+  // Calls choose_kernel() with maps in form `maps`, or in another where no kernel takes that.
+  std::optional<KernelChoice> choose(ir::NodeId node, Processor processor, Form maps, SplitDim dim,
+                                     Range part, bool other_processor_busy) const;
   // Returns the choice for the whole node, made at the start.
   const std::optional<KernelChoice>& choose_whole(ir::NodeId node, Processor processor,
-                                                  Layout maps) const;
+                                                  Form maps) const {
+    return whole_[index_of(processor)][index_of(processor, maps)][node];
+  }
   // Calls choose() for a part of a split node, once for each part: longer and longer chains ask for
   // the same ones.
-  std::optional<KernelChoice> choose_part(ir::NodeId node, Processor processor, Layout maps,
+  std::optional<KernelChoice> choose_part(ir::NodeId node, Processor processor, Form maps,
                                           SplitDim dim, Range part) const;
   // Returns transfer_us() for one value, and asks for each use only once.
   double bring_us(ir::ValueId value, const ValueUse& use) const;
@@ -142,10 +162,11 @@ class CostModel {
     return packings_.empty() ? kAllPackings : packings_[node];
   }
 
-  const std::vector<PackingSet> packings_;              // indexed by node; empty: all
-  std::vector<std::optional<KernelChoice>> on_cpu_;     // indexed by node
-  std::vector<std::optional<KernelChoice>> on_gpu_[2];  // the same, with maps in Nhwc and Image2d
-  // Identifies a part by node, processor, layout, dim and range.
+  const std::vector<PackingSet> packings_;  // indexed by node; empty: all
+  // Holds choices for whole nodes, by processor, preferred form and node. A form that the device
+  // has not stands for its own.
+  std::array<std::array<std::vector<std::optional<KernelChoice>>, kMaxForms>, 2> whole_;
+  // Identifies a part by node, processor, form, dim and range.
   using PartKey = std::pair<uint64_t, uint64_t>;
   mutable llvm::DenseMap<PartKey, std::optional<KernelChoice>> known_parts_;
   // Hold the rules for Height and OutputChannel, by node.

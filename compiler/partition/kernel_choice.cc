@@ -8,28 +8,17 @@
 
 namespace codl::compiler {
 
-llvm::ArrayRef<Layout> map_layouts(const ir::NodeView& node, Processor processor,
-                                   const DeviceProfile& profile) {
-  static constexpr Layout kLayouts[] = {Layout::Image2d, Layout::Nhwc};
-  bool has_map = node.output().layout == Layout::Nhwc;
-  for (uint32_t i = 0; i < node.input_count(); ++i)
-    has_map = has_map || node.input(i).layout == Layout::Nhwc;
-  const bool may_be_image =
-      has_map && processor == Processor::Gpu && profile.gpu_layout == Layout::Image2d;
-  return llvm::makeArrayRef(kLayouts).drop_front(may_be_image ? 0 : 1);
-}
-
-kernels::OperandShape value_shape(const ir::TensorType& type, Layout layout, Range rows) {
+kernels::OperandShape value_shape(const ir::TensorType& type, Form form, Range rows) {
   kernels::OperandShape shape;
-  shape.dtype = type.dtype;
-  shape.layout = layout;
+  shape.dtype = form.dtype;
+  shape.layout = form.layout;
   shape.rank = type.rank();
   for (int32_t i = 0; i < shape.rank; ++i) shape.dims[i] = type.dims[static_cast<size_t>(i)];
-  if (layout == Layout::Nhwc || layout == Layout::Image2d) {
+  if (form.layout == Layout::Nhwc || form.layout == Layout::Image2d) {
     shape.row_begin = rows.empty() ? 0 : rows.begin;
     shape.row_end = rows.empty() ? shape.dims[2] : rows.end;
   }
-  if (layout != Layout::Image2d)
+  if (!is_image(form))
     shape.bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
   return shape;
 }
@@ -40,7 +29,8 @@ int32_t groups_of(const ir::Node& node) {
 
 kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
                                      const KernelInfo& kernel) {
-  kernels::OperandShape shape = value_shape(node.input(operand), Layout::Plain, {});
+  kernels::OperandShape shape =
+      value_shape(node.input(operand), {Layout::Plain, node.input(operand).dtype}, {});
   const PackingKind packing = kernel.packing_of(operand);
   if (packing != PackingKind::None) {
     shape.layout = Layout::Packed;
@@ -93,8 +83,8 @@ bool may_stay_in_place(const ir::NodeView& node) {
 
 }  // namespace
 
-void each_kernel(const ir::NodeView& node, Processor processor, Layout maps, SplitDim dim,
-                 Range part, const LatencyPredictor& predictor,
+void each_kernel(const ir::NodeView& node, Processor processor, Form maps, SplitDim dim, Range part,
+                 const LatencyPredictor& predictor,
                  llvm::function_ref<void(const kernels::StepShape& step)> visit) {
   const DeviceProfile& profile = predictor.profile();
   kernels::OperandShape shapes[kernels::kMaxOperands];
@@ -102,9 +92,9 @@ void each_kernel(const ir::NodeView& node, Processor processor, Layout maps, Spl
   if (input_count + 1 > kernels::kMaxOperands) return;
   for (uint32_t i = 0; i < input_count; ++i) {
     const ir::Value& value = node.input_value(i);
-    if (!value.is_constant) shapes[i] = value_shape(value.type, layout_with(value.type, maps), {});
+    if (!value.is_constant) shapes[i] = value_shape(value.type, form_with(value.type, maps), {});
   }
-  shapes[input_count] = value_shape(node.output(), layout_with(node.output(), maps), {});
+  shapes[input_count] = value_shape(node.output(), form_with(node.output(), maps), {});
 
   for (const kernels::OperandShape& shape : llvm::makeArrayRef(shapes, input_count + 1))
     if (shape.layout == Layout::Image2d &&
@@ -115,9 +105,9 @@ void each_kernel(const ir::NodeView& node, Processor processor, Layout maps, Spl
   if (dim == SplitDim::Height) {
     for (uint32_t i = 0; i < input_count; ++i)
       if (!node.input_value(i).is_constant)
-        shapes[i] =
-            value_shape(node.input(i), shapes[i].layout, read_region(node, i, dim, part).rows);
-    shapes[input_count] = value_shape(node.output(), shapes[input_count].layout, part);
+        shapes[i] = value_shape(node.input(i), form_with(node.input(i), maps),
+                                read_region(node, i, dim, part).rows);
+    shapes[input_count] = value_shape(node.output(), form_with(node.output(), maps), part);
   }
 
   kernels::StepShape step;
@@ -139,12 +129,12 @@ void each_kernel(const ir::NodeView& node, Processor processor, Layout maps, Spl
 
 void each_kernel(const ir::NodeView& node, Processor processor, const LatencyPredictor& predictor,
                  llvm::function_ref<void(const kernels::StepShape& step)> visit) {
-  for (Layout maps : map_layouts(node, processor, predictor.profile()))
+  for (Form maps : map_forms(node, processor, predictor.profile()))
     each_kernel(node, processor, maps, SplitDim::None, {}, predictor, visit);
 }
 
-std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor,
-                                          Layout maps, SplitDim dim, Range part,
+std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor, Form maps,
+                                          SplitDim dim, Range part,
                                           const LatencyPredictor& predictor,
                                           bool other_processor_busy, PackingSet packings) {
   std::optional<KernelChoice> best;

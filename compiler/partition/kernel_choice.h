@@ -7,25 +7,16 @@
 #include "compiler/device/device_profile.h"
 #include "compiler/device/latency_predictor.h"
 #include "compiler/ir/graph.h"
+#include "compiler/partition/forms.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "schema/step_shape.h"
 
 namespace codl::compiler {
 
-// Returns the layouts in which a part of the node on `processor` may have its maps (values of type
-// Nhwc): Nhwc, and before it Image2d on a GPU that works on images.
-llvm::ArrayRef<Layout> map_layouts(const ir::NodeView& node, Processor processor,
-                                   const DeviceProfile& profile);
-
-// Returns the layout of a value on a processor that has its maps in `maps`.
-constexpr Layout layout_with(const ir::TensorType& type, Layout maps) {
-  return type.layout == Layout::Nhwc ? maps : type.layout;
-}
-
-// Returns the operand of a step that reads or writes a value on `processor`, but not a packed
-// constant. `rows` is the window that is held; empty stands for all rows.
-kernels::OperandShape value_shape(const ir::TensorType& type, Layout layout, Range rows);
+// Returns the operand of a step that reads or writes a value in a form, but not a packed constant.
+// `rows` is the window that is held; empty stands for all rows.
+kernels::OperandShape value_shape(const ir::TensorType& type, Form form, Range rows);
 
 // Returns the operand of constant number `operand` of a node in the form that `kernel` reads.
 kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
@@ -35,28 +26,28 @@ kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
 int32_t groups_of(const ir::Node& node);
 
 // Visits every kernel of kernels.def that can compute `part` along `dim` of the node on `processor`
-// with maps in layout `maps`: the device's limits of images and work-groups fit, its contract
+// with maps in form `maps`: the device's limits of images and work-groups fit, its contract
 // accepts the step, and the profile has a model. Kernels of any dtype count only if none is made
 // for the dtype. The step lives as long as the call.
-void each_kernel(const ir::NodeView& node, Processor processor, Layout maps, SplitDim dim,
-                 Range part, const LatencyPredictor& predictor,
+void each_kernel(const ir::NodeView& node, Processor processor, Form maps, SplitDim dim, Range part,
+                 const LatencyPredictor& predictor,
                  llvm::function_ref<void(const kernels::StepShape& step)> visit);
 
-// Does the same for the whole node, in each layout that its maps may have.
+// Does the same for the whole node, in each form that its maps may have.
 void each_kernel(const ir::NodeView& node, Processor processor, const LatencyPredictor& predictor,
                  llvm::function_ref<void(const kernels::StepShape& step)> visit);
 
 struct KernelChoice {
   const KernelInfo* kernel = nullptr;
-  Layout maps = Layout::Nhwc;
+  Form form = kBuffers;
   double predicted_us = 0;  // includes the launch
   double launch_us = 0;
 };
 
 // Returns the choice of each_kernel() with the least predicted time among those whose weights have
 // one of `packings`, and the first in the table among equals; nothing if there is none.
-std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor,
-                                          Layout maps, SplitDim dim, Range part,
+std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor processor, Form maps,
+                                          SplitDim dim, Range part,
                                           const LatencyPredictor& predictor,
                                           bool other_processor_busy,
                                           PackingSet packings = kAllPackings);

@@ -4,24 +4,19 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/partition/forms.h"
 #include "schema/mix_bits.h"
 #include "schema/step_shape.h"
 
 namespace codl::compiler {
 
-constexpr size_t index_of(Processor processor) { return static_cast<size_t>(processor); }
-inline constexpr Processor kProcessors[] = {Processor::Cpu, Processor::Gpu};
-constexpr Processor other_of(Processor processor) {
-  return processor == Processor::Cpu ? Processor::Gpu : Processor::Cpu;
-}
-
 // Describes one processor's share of a node.
 struct Part {
   Processor processor = Processor::Cpu;
   const KernelInfo* kernel = nullptr;
-  // The part reads and writes values of type Nhwc in this layout, Nhwc or Image2d. If another part
-  // on the GPU left them in the other layout, the schedule converts them there.
-  Layout maps = Layout::Nhwc;
+  // The part reads and writes maps (values of type Nhwc) in this form. If another part on the GPU
+  // left them in another form, the schedule converts them there.
+  Form form = kBuffers;
   // These are ranges along the node_partition's dim (Height: rows, OutputChannel: channels; None:
   // [0, 1)). The parts' `owned` ranges cover the extent exactly once. `computed` contains `owned`
   // and the rows that the same processor's later nodes in the chain read (the halo, computed twice
@@ -52,7 +47,7 @@ struct NodePartition {
 
 // Returns true if the two differ at most in what is predicted and in the numbers of chains.
 inline bool is_alike(const Part& a, const Part& b) {
-  return a.processor == b.processor && a.kernel == b.kernel && a.maps == b.maps &&
+  return a.processor == b.processor && a.kernel == b.kernel && a.form == b.form &&
          a.owned == b.owned && a.computed == b.computed && a.boundary_first == b.boundary_first;
 }
 inline bool is_alike(const NodePartition& a, const NodePartition& b) {
@@ -68,12 +63,19 @@ inline uint64_t key_of(const NodePartition& node_partition) {
   const auto add = [&](uint64_t bits) { key = mix_bits(key + kSplitMixStep) ^ bits; };
   for (const Part& part : node_partition.parts) {
     add(static_cast<uint64_t>(part.boundary_first) << 48 |
-        static_cast<uint64_t>(part.processor) << 40 | static_cast<uint64_t>(part.maps) << 32 |
+        static_cast<uint64_t>(part.processor) << 40 | uint64_t{bits_of(part.form)} << 16 |
         part.kernel->id);
     for (const Range range : {part.owned, part.computed})
       add(static_cast<uint64_t>(range.begin) << 32 | static_cast<uint32_t>(range.end));
   }
   return mix_bits(key);
+}
+
+// Returns the form of maps on each processor: kBuffers where the node has no part.
+inline FormPair forms_of(const NodePartition& node_partition) {
+  FormPair forms = kBothBuffers;
+  for (const Part& part : node_partition.parts) forms[index_of(part.processor)] = part.form;
+  return forms;
 }
 
 // Is a connected, convex region of the graph, split along Height with no transfer inside: its

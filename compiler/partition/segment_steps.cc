@@ -101,7 +101,9 @@ llvm::Error SegmentSteps::emit_transfers(ir::ValueId value, const ValueUse& use,
   if (!use.queues[index_of(Processor::Cpu)].read.empty())
     if (llvm::Error error = map(value, Mapped::Read)) return error;
   if (llvm::Error error = bring(value, Processor::Gpu)) return error;
-  return convert_layout(value, std::exchange(states_[value].made, {}));
+  for (size_t other = 0; other < kOtherForms; ++other)
+    if (llvm::Error error = convert_made(value, other)) return error;
+  return llvm::Error::success();
 }
 
 // Transfers to tensors of `homes` what the queue reads and has not computed, once per value, before
@@ -125,8 +127,9 @@ llvm::Error SegmentSteps::bring(ir::ValueId value, Processor home) {
     if (region.empty()) continue;
     const Region missing = std::exchange(region, {});
     if (llvm::Error error = transfer(value, home, missing)) return error;
-    if (home == Processor::Gpu)
-      if (llvm::Error error = convert_layout(value, missing)) return error;
+    for (size_t other = 0; other < kOtherForms; ++other)
+      if (value_tensors_[value].others[other].processor == home)
+        if (llvm::Error error = convert(value, other, missing)) return error;
   }
   return llvm::Error::success();
 }
@@ -167,22 +170,28 @@ llvm::Error SegmentSteps::give_to_cpu(ir::NodeId first, ir::NodeId last) {
   return llvm::Error::success();
 }
 
-// Converts `piece`, a range of rows or channels, of the GPU's tensor to its tensor of the other
-// layout, if there is one, as far as that is read.
-llvm::Error SegmentSteps::convert_layout(ir::ValueId value, Region piece) {
+llvm::Error SegmentSteps::convert_made(ir::ValueId value, size_t other) {
+  return convert(value, other, std::exchange(states_[value].made[other], {}));
+}
+
+// Converts `piece`, a range of rows or channels, of a processor's tensor to its tensor of another
+// form, if there is one, as far as that is read.
+llvm::Error SegmentSteps::convert(ir::ValueId value, size_t other, Region piece) {
   const ValueTensors& value_tensors = value_tensors_[value];
-  if (value_tensors.other_layout == kNoTensor || piece.empty()) return llvm::Error::success();
+  const ValueTensors::OtherForm& to = value_tensors.others[other];
+  if (to.tensor == kNoTensor || piece.empty()) return llvm::Error::success();
   const Region whole = whole_region(graph_.value(value).type);
-  const Region& read = value_tensors.converted;
+  const Region& read = to.read;
   if (piece.channels == whole.channels && !(read.rows == whole.rows))
     piece.rows = intersection(piece.rows, read.rows);
   else if (piece.rows == whole.rows)
     piece.channels = intersection(piece.channels, read.channels);
   if (piece.empty()) return llvm::Error::success();
-  const TensorId from = value_tensors.tensor_on(Processor::Gpu);
-  if (from == value_tensors.tensor_on(Processor::Cpu) && mapped(value) == Mapped::Write)
+  const TensorId from = value_tensors.tensor_on(to.processor);
+  if (to.processor == Processor::Gpu && from == value_tensors.tensor_on(Processor::Cpu) &&
+      mapped(value) == Mapped::Write)
     if (llvm::Error error = unmap(value)) return error;
-  return move(value, StepKind::Kernel, Queue::Gpu, from, value_tensors.other_layout, piece);
+  return move(value, StepKind::Kernel, own_queue(to.processor), from, to.tensor, piece);
 }
 
 bool SegmentSteps::is_missing(ir::ValueId value, Processor processor) const {
@@ -351,7 +360,7 @@ llvm::Error SegmentSteps::emit_kernel(const NodePartition& node_partition, const
                                       Range computed) {
   const ir::Node& node = graph_.node(node_partition.node);
   PlannedStep step;
-  step.queue = part.processor == Processor::Cpu ? Queue::Cpu : Queue::Gpu;
+  step.queue = own_queue(part.processor);
   step.kernel = part.kernel;
   step.node = node_partition.node;
   if (node_partition.is_split()) {
@@ -364,12 +373,10 @@ llvm::Error SegmentSteps::emit_kernel(const NodePartition& node_partition, const
     step.operands.push_back(
         graph_.value(value).is_constant ? kNoTensor : value_tensors_[value].tensor_for(part));
   step.operands.push_back(value_tensors_[node.output].tensor_on(part.processor));
+  for (ir::ValueId value : node.inputs)
+    if (const std::optional<size_t> other = value_tensors_[value].other_for(part))
+      if (llvm::Error error = convert_made(value, *other)) return error;
   if (part.processor == Processor::Gpu) {
-    for (ir::ValueId value : node.inputs)
-      if (value_tensors_[value].reads_converted(part)) {
-        const Region made = std::exchange(states_[value].made, {});
-        if (llvm::Error error = convert_layout(value, made)) return error;
-      }
     const auto takes_back = [&](ir::ValueId value, TensorId tensor, Mapped least) {
       const bool is_both =
           tensor != kNoTensor && tensor == value_tensors_[value].tensor_on(Processor::Cpu);

@@ -21,6 +21,9 @@ namespace codl::compiler {
 constexpr Processor processor_of(Queue queue) {
   return queue == Queue::Cpu ? Processor::Cpu : Processor::Gpu;
 }
+constexpr Queue own_queue(Processor processor) {
+  return processor == Processor::Cpu ? Queue::Cpu : Queue::Gpu;
+}
 
 struct PlannedStep {
   StepKind kind = StepKind::Kernel;
@@ -45,13 +48,14 @@ struct ValueState {
 
   std::array<std::array<Region, 2>, 2> missing = {};  // indexed by processor; not transferred yet
   std::array<bool, 2> is_handed_over = {};            // the missing part is on its way
-  Region made;                                        // not converted to the other layout yet
+  std::array<Region, kOtherForms> made = {};          // not converted to other forms yet
   std::array<Mapped, kTensorSlots> mapped = {};       // shared tensors that the host has mapped
 
   ValueState() = default;
   // Makes the state before the first step.
-  explicit ValueState(const ValueTensors& value_tensors)
-      : missing(value_tensors.missing), made(value_tensors.made) {}
+  explicit ValueState(const ValueTensors& value_tensors) : missing(value_tensors.missing) {
+    for (size_t i = 0; i < kOtherForms; ++i) made[i] = value_tensors.others[i].made;
+  }
   friend bool operator==(const ValueState&, const ValueState&) = default;
 };
 
@@ -83,7 +87,8 @@ class SegmentSteps {
   llvm::Error bring(ir::ValueId value, Processor home);
   llvm::Error take_back_for_gpu(const PartitionPlan& plan, ir::NodeId first, ir::NodeId last);
   llvm::Error give_to_cpu(ir::NodeId first, ir::NodeId last);
-  llvm::Error convert_layout(ir::ValueId value, Region piece);
+  llvm::Error convert_made(ir::ValueId value, size_t other);
+  llvm::Error convert(ir::ValueId value, size_t other, Region piece);
   bool is_missing(ir::ValueId value, Processor processor) const;
   static bool hands_over(const ValueTensors& value_tensors, Processor from);
   llvm::Error hand_over(ir::ValueId value, Processor to);

@@ -87,12 +87,12 @@ llvm::Error UserPlaces::apply(PartitionPlan& plan) const {
     // Without its last nodes a chain needs a smaller halo; without those in the middle it may not
     // be connected: then each node is placed by itself.
     if (auto chain =
-            costs_->split(first, end - 1, head.dim, gpu->owned.count() / rows, gpu->maps)) {
+            costs_->split(first, end - 1, head.dim, gpu->owned.count() / rows, forms_of(head))) {
       append_segment(placed, std::move(*chain));
       return llvm::Error::success();
     }
     for (ir::NodeId node = first; node < end; ++node) {
-      auto alone = costs_->split(node, node, head.dim, gpu->owned.count() / rows, gpu->maps);
+      auto alone = costs_->split(node, node, head.dim, gpu->owned.count() / rows, forms_of(head));
       if (!alone) alone = costs_->whole(node, Processor::Cpu);
       if (!alone)
         return internal_error(costs_->graph().node(node).name,

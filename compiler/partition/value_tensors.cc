@@ -49,54 +49,72 @@ class Placing {
   ValueTensors run(bool is_input, bool is_output) {
     auto& [cpu, gpu] = use_.queues;
     if (is_input || is_output) {
-      value_tensors_.tensor[index_of(Processor::Cpu)] =
-          add(TensorSlot::Cpu, is_input ? Storage::Input : Storage::Output, {});
+      add_own(Processor::Cpu, is_input ? Storage::Input : Storage::Output, {});
       return value_tensors_;
     }
     value_tensors_.is_of_gpu = cpu.computed.empty() && !gpu.computed.empty();
-    const Region other = choose_layouts();
-    has_other_layout_ = !other.empty();
+    if (is_map(type_)) choose_forms();
     if (cpu.is_used() && gpu.is_used()) {
       place_on_both();
     } else if (cpu.is_used()) {
-      value_tensors_.tensor[index_of(Processor::Cpu)] =
-          add(TensorSlot::Cpu, Storage::Host, window(Processor::Cpu));
+      add_own(Processor::Cpu, Storage::Host, window(Processor::Cpu));
     } else if (gpu.is_used()) {
-      value_tensors_.tensor[index_of(Processor::Gpu)] =
-          add(TensorSlot::Gpu, gpu_storage(), window(Processor::Gpu));
+      add_own(Processor::Gpu, gpu_storage(), window(Processor::Gpu));
     }
-    if (other.empty()) return value_tensors_;
-    const Storage storage = is_image() ? Storage::Device : Storage::Image;
-    value_tensors_.other_layout = add(TensorSlot::OtherLayout, storage, other.rows);
-    value_tensors_.made = gpu.computed;
-    value_tensors_.converted = other;
     return value_tensors_;
   }
 
  private:
-  // Chooses the layout of the GPU's tensor. Returns the region that the GPU still converts to the
-  // other layout: none if the CPU's tensor serves as that, because it is a buffer in the shared
-  // arena.
-  Region choose_layouts() {
+  // Chooses the forms of the queues' tensors, and adds those to which the queues convert.
+  void choose_forms() {
+    for (Processor processor : kProcessors)
+      value_tensors_.forms[index_of(processor)] = form_for(processor);
+    share_buffer();
+    size_t count = 0;
+    for (Processor processor : kProcessors) {
+      const QueueUse& use = use_.queues[index_of(processor)];
+      for (Form form : map_forms(processor, profile_)) {
+        const Region& read = use.read_in[index_of(processor, form)];
+        if (form == form_on(processor) || read.empty()) continue;
+        const auto slot =
+            static_cast<TensorSlot>(static_cast<size_t>(TensorSlot::OtherForm) + count);
+        value_tensors_.others[count++] = {processor, form,
+                                          add(slot, form, storage_of(processor, form), read.rows),
+                                          use.computed, read};
+      }
+    }
+  }
+
+  // Returns the form in which the value is made there, or the first in which it is read. Copies
+  // between separate memories are of buffers.
+  Form form_for(Processor processor) const {
+    const QueueUse& use = use_.queues[index_of(processor)];
+    if (use.made_in) return *use.made_in;
+    const auto is_read = [&](Form form) { return !use.read_in[index_of(processor, form)].empty(); };
+    if (profile_.transfer.sharing == Sharing::Separate && is_read(kBuffers)) return kBuffers;
+    for (Form form : map_forms(processor, profile_))
+      if (is_read(form)) return form;
+    return kBuffers;
+  }
+
+  // Lets the GPU read the CPU's tensor where it needs that form and the value is transferred
+  // anyway: a buffer in the shared arena serves both.
+  void share_buffer() {
     auto& [cpu, gpu] = use_.queues;
-    if (type_.layout != Layout::Nhwc) return {};
-    const bool is_separate = profile_.transfer.sharing == Sharing::Separate;
-    if (use_.made_in)
-      value_tensors_.gpu_maps = *use_.made_in;
-    else if (!use_.read_as_image.empty() && (use_.read_as_buffer.empty() || !is_separate))
-      value_tensors_.gpu_maps = Layout::Image2d;
-    if (!is_image()) return use_.read_as_image;
-    const Region other = use_.read_as_buffer;
-    if (other.empty() || !cpu.is_used() || is_separate || use_.is_read_in_chain) return other;
-    QueueUse gpu_images = gpu;
-    gpu_images.read = use_.read_as_image;
-    if (!is_missing(missing_of(cpu)) && !is_missing(missing_of(gpu_images)) &&
-        gpu.computed.contains(other))
-      return other;
-    gpu = gpu_images;
-    cpu.read = hull(cpu.read, other);
+    const Form shared = form_on(Processor::Cpu);
+    Region& read = gpu.read_in[index_of(Processor::Gpu, shared)];
+    if (form_on(Processor::Gpu) == shared || read.empty() || !cpu.is_used() ||
+        profile_.transfer.sharing == Sharing::Separate || use_.is_read_in_chain)
+      return;
+    QueueUse others = gpu;
+    others.read = gpu.read_but_in(Processor::Gpu, shared);
+    if (!is_missing(missing_of(cpu)) && !is_missing(missing_of(others)) &&
+        gpu.computed.contains(read))
+      return;
+    cpu.read = hull(cpu.read, read);
+    gpu.read = others.read;
+    read = {};
     value_tensors_.buffer_is_shared = true;
-    return {};
   }
 
   void place_on_both() {
@@ -111,28 +129,27 @@ class Placing {
         llvm::any_of(value_tensors_.boundary, [](const Region& rows) { return !rows.empty(); });
     if (is_transferred && !shares_staging && one_memory_serves()) {
       const Range rows = hull(window(Processor::Cpu), window(Processor::Gpu));
-      value_tensors_.tensor.fill(add(TensorSlot::Cpu, Storage::Shared, rows));
+      value_tensors_.tensor.fill(
+          add(TensorSlot::Cpu, form_on(Processor::Cpu), Storage::Shared, rows));
       return;
     }
     const bool is_separate = profile_.transfer.sharing == Sharing::Separate;
     const bool shares_host = is_transferred && !is_separate && !shares_staging;
-    value_tensors_.tensor[index_of(Processor::Cpu)] =
-        add(TensorSlot::Cpu, shares_host ? Storage::Shared : Storage::Host, window(Processor::Cpu));
-    value_tensors_.tensor[index_of(Processor::Gpu)] =
-        add(TensorSlot::Gpu, gpu_storage(), window(Processor::Gpu));
+    add_own(Processor::Cpu, shares_host ? Storage::Shared : Storage::Host, window(Processor::Cpu));
+    add_own(Processor::Gpu, gpu_storage(), window(Processor::Gpu));
     if (shares_staging) add_staging(Storage::Shared);
-    if (is_separate && is_image()) add_staging(Storage::Device);
+    if (is_separate && !is_of_one_form()) add_staging(Storage::Device);
   }
 
   // Places the rows at the cut that one processor computes and the other one reads, for a value
-  // that the GPU has above the cut in one layout and the CPU below.
+  // that the GPU has above the cut in one form and the CPU below.
   void place_boundaries() {
     const Region whole = whole_region(type_);
     const Region& cpu = use_.queues[index_of(Processor::Cpu)].computed;
     const Region& gpu = use_.queues[index_of(Processor::Gpu)].computed;
     if ((use_.boundary_unit[0] == 0 && use_.boundary_unit[1] == 0) ||
-        value_tensors_.buffer_is_shared || has_other_layout_ || cpu.empty() || gpu.empty() ||
-        gpu.rows.begin != 0 || cpu.rows.end != whole.rows.end)
+        value_tensors_.buffer_is_shared || value_tensors_.has_others() || cpu.empty() ||
+        gpu.empty() || gpu.rows.begin != 0 || cpu.rows.end != whole.rows.end)
       return;
     const Region& to_cpu =
         value_tensors_.missing[index_of(Processor::Cpu)][0];  // in front of its own
@@ -156,11 +173,16 @@ class Placing {
     }
   }
 
-  bool is_image() const { return value_tensors_.gpu_maps == Layout::Image2d; }
-  Storage gpu_storage() const { return is_image() ? Storage::Image : Storage::Device; }
+  Form form_on(Processor processor) const { return value_tensors_.forms[index_of(processor)]; }
+  bool is_of_one_form() const { return form_on(Processor::Cpu) == form_on(Processor::Gpu); }
+  static Storage storage_of(Processor processor, Form form) {
+    if (processor == Processor::Cpu) return Storage::Host;
+    return is_image(form) ? Storage::Image : Storage::Device;
+  }
+  Storage gpu_storage() const { return storage_of(Processor::Gpu, form_on(Processor::Gpu)); }
 
   bool one_memory_serves() const {
-    if (is_image() || profile_.transfer.sharing == Sharing::Separate) return false;
+    if (!is_of_one_form() || profile_.transfer.sharing == Sharing::Separate) return false;
     const Region& cpu = use_.queues[index_of(Processor::Cpu)].computed;
     const Region& gpu = use_.queues[index_of(Processor::Gpu)].computed;
     if (profile_.transfer.sharing == Sharing::SubBuffer) return cpu.empty() || gpu.empty();
@@ -173,16 +195,22 @@ class Placing {
                 use.read.empty() ? Range{} : use.read.rows);
   }
 
-  TensorId add(TensorSlot slot, Storage storage, Range rows) {
-    const Layout layout = storage == Storage::Image ? Layout::Image2d : type_.layout;
-    value_tensors_.tensors[static_cast<size_t>(slot)] = {true, value_shape(type_, layout, rows),
-                                                         storage};
+  void add_own(Processor processor, Storage storage, Range rows) {
+    const TensorSlot slot = processor == Processor::Cpu ? TensorSlot::Cpu : TensorSlot::Gpu;
+    value_tensors_.tensor[index_of(processor)] = add(slot, form_on(processor), storage, rows);
+  }
+
+  // Adds a tensor that has maps in `form`.
+  TensorId add(TensorSlot slot, Form form, Storage storage, Range rows) {
+    value_tensors_.tensors[static_cast<size_t>(slot)] = {
+        true, value_shape(type_, form_with(type_, form), rows), storage};
     if (slot == TensorSlot::Cpu)
       value_tensors_.last_cpu_node = use_.queues[index_of(Processor::Cpu)].last_node;
     return tensor_id(value_, slot);
   }
 
-  // Adds a tensor between those of the queues, as wide as the part that crosses.
+  // Adds a tensor between those of the queues, as wide as the part that crosses, and in the form
+  // that the CPU has.
   void add_staging(Storage storage) {
     constexpr TensorSlot kSlots[] = {TensorSlot::StagingToCpu, TensorSlot::StagingToGpu};
     for (Processor to : kProcessors) {
@@ -191,7 +219,8 @@ class Placing {
       if (crossing.empty()) continue;
       // Channels cross in every row the queue's tensor holds.
       if (!(crossing.channels == whole_region(type_).channels)) crossing.rows = {};
-      value_tensors_.staging[index_of(to)] = add(kSlots[index_of(to)], storage, crossing.rows);
+      value_tensors_.staging[index_of(to)] =
+          add(kSlots[index_of(to)], form_on(Processor::Cpu), storage, crossing.rows);
     }
   }
 
@@ -200,7 +229,6 @@ class Placing {
   const ir::ValueId value_;
   ValueUse use_;
   ValueTensors value_tensors_;
-  bool has_other_layout_ = false;  // that the GPU converts to
 };
 
 }  // namespace
@@ -228,9 +256,8 @@ ValueUse TensorPlacer::use_of(const PartitionPlan& plan, ir::ValueId value) cons
     const NodePartition& node_partition = plan.node_partitions[reader.node];
     for (const Part& part : node_partition.parts) {
       add_read(view, reader.operand, node_partition, part, use);
-      use.is_read_in_chain |= part.processor == Processor::Gpu && of.type.layout == Layout::Nhwc &&
-                              chain >= 0 && node_partition.chain == chain &&
-                              use.made_in != part.maps;
+      use.is_read_in_chain |= is_map(of.type) && chain >= 0 && node_partition.chain == chain &&
+                              use.queues[index_of(part.processor)].made_in != part.form;
     }
   }
   return use;
@@ -242,7 +269,7 @@ void TensorPlacer::add_made(const NodePartition& node_partition, ValueUse& use) 
     QueueUse& queue = use.queues[index_of(part.processor)];
     queue.computed = slab(type, node_partition.dim, part.computed);
     queue.last_node = node_partition.node;
-    if (part.processor == Processor::Gpu) use.made_in = part.maps;
+    queue.made_in = part.form;
     if (part.boundary_first)
       use.boundary_unit[index_of(part.processor)] = rows_at_once(*part.kernel);
   }
@@ -255,8 +282,8 @@ void TensorPlacer::add_read(const ir::NodeView& node, uint32_t operand,
   QueueUse& queue = use.queues[index_of(part.processor)];
   queue.read = hull(queue.read, region);
   queue.last_node = std::max(queue.last_node, node_partition.node);
-  if (part.processor != Processor::Gpu || node.input(operand).layout != Layout::Nhwc) return;
-  Region& read = part.maps == Layout::Image2d ? use.read_as_image : use.read_as_buffer;
+  if (!is_map(node.input(operand))) return;
+  Region& read = queue.read_in[index_of(part.processor, part.form)];
   read = hull(read, region);
 }
 

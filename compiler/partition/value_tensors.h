@@ -21,17 +21,25 @@ struct QueueUse {
   Region computed;
   Region read;
   ir::NodeId last_node = 0;
+  // Hold, for maps, the form in which it is computed, if it is, and what is read in each form
+  // (index_of()).
+  std::optional<Form> made_in = {};
+  std::array<Region, kMaxForms> read_in = {};
+
   bool is_used() const { return !computed.empty() || !read.empty(); }
+  // Returns what is read in other forms than this one.
+  Region read_but_in(Processor processor, Form form) const {
+    Region region;
+    for (size_t i = 0; i < kMaxForms; ++i)
+      if (i != index_of(processor, form)) region = hull(region, read_in[i]);
+    return region;
+  }
   friend bool operator==(const QueueUse&, const QueueUse&) = default;
 };
 
 struct ValueUse {
   std::array<QueueUse, 2> queues;  // indexed by processor
-  // These are for a map on the GPU:
-  std::optional<Layout> made_in;  // if it is computed there
-  Region read_as_buffer;
-  Region read_as_image;
-  bool is_read_in_chain = false;  // a GPU part of its chain reads it in the other layout
+  bool is_read_in_chain = false;   // a part of its chain reads it in another form
   // Holds, by the processor that makes it, how many rows its kernel computes together if it
   // computes the rows at the cut first; else 0.
   std::array<int32_t, 2> boundary_unit = {};
@@ -39,8 +47,9 @@ struct ValueUse {
 };
 
 // Tensors of a value have fixed ids until a schedule numbers those that there are.
-enum class TensorSlot : uint8_t { Cpu, Gpu, StagingToCpu, StagingToGpu, OtherLayout };
-inline constexpr uint32_t kTensorSlots = 5;
+// OtherForm is the first of kOtherForms.
+enum class TensorSlot : uint8_t { Cpu, Gpu, StagingToCpu, StagingToGpu, OtherForm };
+inline constexpr uint32_t kTensorSlots = static_cast<uint32_t>(TensorSlot::OtherForm) + kOtherForms;
 constexpr TensorId tensor_id(ir::ValueId value, TensorSlot slot) {
   return value * kTensorSlots + static_cast<TensorId>(slot);
 }
@@ -64,28 +73,41 @@ struct ValueTensors {
   // Holds, by processor, the rows that it computes first and transfers; empty if it computes all at
   // once.
   std::array<Region, 2> boundary = {};
-  // For maps it is the layout of the GPU's tensor. Parts on the GPU that read the other layout read
-  // the CPU's tensor if that is a buffer for both; else `other_layout`, to which the GPU converts
-  // `converted` of its own tensor: first the part it computes (`made`), then the part that was
-  // missing.
-  Layout gpu_maps = Layout::Nhwc;
+  // For maps these are the forms of the processors' tensors. Parts on the GPU that read the form of
+  // the CPU's tensor read that if it is a buffer for both. For every other form that parts read,
+  // their processor converts `read` of its own tensor to one of `others`: first the part that it
+  // computes (`made`), then the part that was missing.
+  FormPair forms = kBothBuffers;
   bool buffer_is_shared = false;
-  TensorId other_layout = kNoTensor;
-  Region made;
-  Region converted;
+  struct OtherForm {
+    Processor processor = Processor::Gpu;
+    Form form = kBuffers;
+    TensorId tensor = kNoTensor;  // kNoTensor: there is none
+    Region made;
+    Region read;
+  };
+  std::array<OtherForm, kOtherForms> others;  // those that there are come first
+  bool has_others() const { return others[0].tensor != kNoTensor; }
   std::array<SlotTensor, kTensorSlots> tensors;  // indexed by slot
   bool is_of_gpu = false;                        // computed there alone
   ir::NodeId last_cpu_node = 0;  // the last node whose CPU part touches the CPU's tensor
 
   // Returns the processor in whose tensor the part has the value.
   Processor home_of(const Part& part) const {
-    return buffer_is_shared && part.maps == Layout::Nhwc ? Processor::Cpu : part.processor;
+    return buffer_is_shared && part.form == forms[index_of(Processor::Cpu)] ? Processor::Cpu
+                                                                            : part.processor;
   }
-  bool reads_converted(const Part& part) const {
-    return other_layout != kNoTensor && part.processor == Processor::Gpu && part.maps != gpu_maps;
+  // Returns the index of what is converted for the part; nothing if it reads the tensor at home.
+  std::optional<size_t> other_for(const Part& part) const {
+    for (size_t i = 0; i < kOtherForms; ++i)
+      if (others[i].tensor != kNoTensor && others[i].processor == part.processor &&
+          others[i].form == part.form)
+        return i;
+    return std::nullopt;
   }
   TensorId tensor_for(const Part& part) const {
-    return reads_converted(part) ? other_layout : tensor_on(home_of(part));
+    const std::optional<size_t> other = other_for(part);
+    return other ? others[*other].tensor : tensor_on(home_of(part));
   }
   TensorId tensor_on(Processor processor) const { return tensor[static_cast<size_t>(processor)]; }
   TensorId staging_on(Processor processor) const { return staging[static_cast<size_t>(processor)]; }
@@ -110,8 +132,8 @@ struct ValueTensors {
 //   both, and one memory serves         one: Shared
 //   both, else                          Shared (Separate: Host) for the CPU, Device or Image for
 //                                       the GPU; what is missing is copied
-//   the GPU in two layouts              one more for the layout that it is not made in: the Shared
-//                                       one where it is a buffer and the queues transfer the value,
+//   the GPU in several forms            one more for each that it is not made in: the Shared one
+//                                       where that has the form and the queues transfer the value,
 //                                       else a Device or Image one
 //
 // One memory serves FineSvm with disjoint parts, or SubBuffer with one writer; it never serves an

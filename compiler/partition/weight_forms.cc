@@ -19,7 +19,7 @@ uint64_t bytes_in(const ir::NodeView& node, uint32_t operand, const KernelInfo& 
 }
 
 // Describes one way to store the weights of some nodes.
-struct Form {
+struct WeightForm {
   PackingSet packings = 0;
   uint64_t bytes = 0;  // beside what is stored already
   double us = 0;       // time of the nodes, with the fastest kernels that read one of the packings
@@ -30,7 +30,7 @@ struct Weights {
   std::vector<ir::NodeId> nodes;
   PackingSet packings = 0;             // packings of all its kernels
   uint64_t bytes[kPackingCount] = {};  // indexed by packing
-  std::vector<Form> forms;
+  std::vector<WeightForm> forms;
   size_t chosen = 0;
 };
 
@@ -106,13 +106,13 @@ class Chooser {
     const PackingSet stored = stored_.packings_of(constant);
     for (PackingSet packings = weights.packings; packings != 0;
          packings = (packings - 1) & weights.packings) {
-      Form form{packings, bytes_of(weights, packings & ~stored), 0};
+      WeightForm form{packings, bytes_of(weights, packings & ~stored), 0};
       for (const ir::NodeId node : weights.nodes)
         form.us += node_us(free_.node_partitions[node], costs_with(packings | stored));
       weights.forms.push_back(form);
     }
     const auto least = std::min_element(
-        weights.forms.begin(), weights.forms.end(), [](const Form& a, const Form& b) {
+        weights.forms.begin(), weights.forms.end(), [](const WeightForm& a, const WeightForm& b) {
           return std::pair(a.bytes, a.us) < std::pair(b.bytes, b.us);
         });
     weights.chosen = static_cast<size_t>(least - weights.forms.begin());
@@ -121,10 +121,10 @@ class Chooser {
   // Leaves the forms in which kernels read all of these packings, and takes the smallest.
   static void keep_possible(PackingSet packings, Weights& weights) {
     llvm::erase_if(weights.forms,
-                   [&](const Form& form) { return (packings & ~form.packings) != 0; });
-    const auto least =
-        std::min_element(weights.forms.begin(), weights.forms.end(),
-                         [](const Form& a, const Form& b) { return a.bytes < b.bytes; });
+                   [&](const WeightForm& form) { return (packings & ~form.packings) != 0; });
+    const auto least = std::min_element(
+        weights.forms.begin(), weights.forms.end(),
+        [](const WeightForm& a, const WeightForm& b) { return a.bytes < b.bytes; });
     weights.chosen = static_cast<size_t>(least - weights.forms.begin());
   }
 
@@ -141,13 +141,12 @@ class Chooser {
   // Returns the microseconds of a node on the processors that `placed` has it on, cut where they
   // end together; kNeverUs where one of them has no kernel.
   static double node_us(const NodePartition& placed, const CostModel& costs) {
-    const Part* gpu = placed.part_on(Processor::Gpu);
-    const Layout maps = gpu != nullptr ? gpu->maps : Layout::Image2d;
+    const FormPair forms = forms_of(placed);
     std::optional<Segment> segment;
-    if (!placed.is_split())
-      segment = costs.whole(placed.node, placed.parts.front().processor, maps);
-    else if (const auto ratio = costs.balanced_ratio(placed.node, placed.node, maps))
-      segment = costs.split(placed.node, placed.node, placed.dim, *ratio, maps);
+    if (const Part& part = placed.parts.front(); !placed.is_split())
+      segment = costs.whole(placed.node, part.processor, part.form);
+    else if (const auto ratio = costs.balanced_ratio(placed.node, placed.node, forms))
+      segment = costs.split(placed.node, placed.node, placed.dim, *ratio, forms);
     return segment ? segment->compute_us : kNeverUs;
   }
 
@@ -158,9 +157,9 @@ class Chooser {
     size_t best_form = 0;
     double most_saved = 0;  // microseconds per byte
     for (auto& [constant, weights] : weights_) {
-      const Form& now = weights.forms[weights.chosen];
+      const WeightForm& now = weights.forms[weights.chosen];
       for (size_t i = 0; i < weights.forms.size(); ++i) {
-        const Form& form = weights.forms[i];
+        const WeightForm& form = weights.forms[i];
         if (form.bytes <= now.bytes || form.bytes - now.bytes > most_bytes) continue;
         const double saved = (now.us - form.us) / static_cast<double>(form.bytes - now.bytes);
         if (saved <= most_saved) continue;

@@ -152,12 +152,12 @@ class Alternatives {
       };
       if (!is_same(plan_) && !llvm::any_of(plans, is_same)) plans.push_back(std::move(plan));
     };
-    offer(costs_.whole(node, Processor::Cpu));
-    for (Layout maps : costs_.gpu_maps()) offer(costs_.whole(node, Processor::Gpu, maps));
+    for (Processor processor : kProcessors)
+      for (Form form : costs_.forms_on(processor)) offer(costs_.whole(node, processor, form));
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
-      for (Layout maps : costs_.gpu_maps())
-        if (const auto share = costs_.balanced_ratio(node, node, maps))
-          offer(costs_.split(node, node, dim, *share, maps));
+      for (const FormPair& forms : costs_.form_pairs())
+        if (const auto share = costs_.balanced_ratio(node, node, forms))
+          offer(costs_.split(node, node, dim, *share, forms));
     if (auto plan = with_halo_transferred(node)) plans.push_back(std::move(*plan));
     if (auto plan = with_halo_computed(node)) plans.push_back(std::move(*plan));
     add_boundaries(node, plans);
@@ -210,8 +210,8 @@ class Alternatives {
     if (first_of_segment(node) != node || node == 0 || !is_of_rows(node) || !is_of_rows(node - 1))
       return std::nullopt;
     const ir::NodeId first = first_of_segment(node - 1), last = last_of_segment(plan_, node);
-    const auto [share, maps] = cut_of(node);
-    auto chain = costs_.split(first, last, SplitDim::Height, share, maps);
+    const auto [share, forms] = cut_of(node);
+    auto chain = costs_.split(first, last, SplitDim::Height, share, forms);
     if (!chain) return std::nullopt;
     PartitionPlan plan;
     copy_segments(plan, 0, first);
@@ -273,24 +273,24 @@ class Alternatives {
     return segment;
   }
 
-  // Returns the GPU's share of a split node, and how it has its maps.
-  std::pair<double, Layout> cut_of(ir::NodeId node) const {
-    const Part* gpu = plan_.node_partitions[node].part_on(Processor::Gpu);
-    const double rows = gpu->owned.count();
-    const double all = rows + plan_.node_partitions[node].part_on(Processor::Cpu)->owned.count();
-    return {rows / all, gpu->maps};
+  // Returns the GPU's share of a split node, and the forms of its maps.
+  std::pair<double, FormPair> cut_of(ir::NodeId node) const {
+    const NodePartition& split = plan_.node_partitions[node];
+    const double rows = split.part_on(Processor::Gpu)->owned.count();
+    const double all = rows + split.part_on(Processor::Cpu)->owned.count();
+    return {rows / all, forms_of(split)};
   }
 
   // Appends nodes of a chain that is cut: at the same share, in one piece if they hang together.
   void append_rest(PartitionPlan& plan, ir::NodeId first, ir::NodeId last) const {
-    const auto [share, maps] = cut_of(first);
+    const auto [share, forms] = cut_of(first);
     const SplitDim dim = plan_.node_partitions[first].dim;
-    if (auto rest = costs_.split(first, last, dim, share, maps)) {
+    if (auto rest = costs_.split(first, last, dim, share, forms)) {
       append_segment(plan, std::move(*rest));
       return;
     }
     for (ir::NodeId node = first; node <= last; ++node)
-      append_segment(plan, *costs_.split(node, node, dim, share, maps));
+      append_segment(plan, *costs_.split(node, node, dim, share, forms));
   }
 
   const ir::Graph& graph_;

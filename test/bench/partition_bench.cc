@@ -70,7 +70,7 @@ struct Piece {
   ir::NodeId first = 0, last = 0;
   Assignment place = Assignment::Cpu;
   double share = 0.5;
-  Layout maps = Layout::Nhwc;
+  FormPair forms = kBothBuffers;
   std::array<bool, 2> boundary_first = {};  // indexed by processor
 };
 
@@ -105,13 +105,13 @@ class Annealing {
 
   double uniform() { return static_cast<double>(random_() >> 8) / 16777216.0; }
   uint32_t draw(size_t count) { return random_() % static_cast<uint32_t>(count); }
-  Layout random_maps() { return costs_.gpu_maps()[draw(costs_.gpu_maps().size())]; }
+  FormPair random_forms() { return costs_.form_pairs()[draw(costs_.form_pairs().size())]; }
   Assignment random_place() { return static_cast<Assignment>(draw(4)); }
 
   std::vector<Piece> random_start() {
     std::vector<Piece> pieces;
     for (ir::NodeId node = 0; node < costs_.graph().nodes().size(); ++node) {
-      Piece piece{node, node, random_place(), uniform(), random_maps(), {}};
+      Piece piece{node, node, random_place(), uniform(), random_forms(), {}};
       for (int turn = 0; turn < 4 && !segment_of(piece); ++turn)
         piece.place = static_cast<Assignment>((static_cast<int>(piece.place) + 1) % 4);
       pieces.push_back(piece);
@@ -124,13 +124,13 @@ class Annealing {
       case Assignment::Cpu:
         return costs_.whole(piece.first, Processor::Cpu);
       case Assignment::Gpu:
-        return costs_.whole(piece.first, Processor::Gpu, piece.maps);
+        return costs_.whole(piece.first, Processor::Gpu, piece.forms[index_of(Processor::Gpu)]);
       case Assignment::Height:
-        return costs_.split(piece.first, piece.last, SplitDim::Height, piece.share, piece.maps,
+        return costs_.split(piece.first, piece.last, SplitDim::Height, piece.share, piece.forms,
                             piece.boundary_first);
       case Assignment::OutputChannel:
         return costs_.split(piece.first, piece.last, SplitDim::OutputChannel, piece.share,
-                            piece.maps);
+                            piece.forms);
     }
     return std::nullopt;
   }
@@ -156,11 +156,11 @@ class Annealing {
         const Piece old = piece;
         const Assignment place = random_place();
         const double share = uniform();
-        const Layout maps = random_maps();
+        const FormPair forms = random_forms();
         pieces.erase(pieces.begin() + static_cast<ptrdiff_t>(i));
         for (ir::NodeId node = old.last + 1; node-- > old.first;)
           pieces.insert(pieces.begin() + static_cast<ptrdiff_t>(i),
-                        Piece{node, node, place, share, maps, {}});
+                        Piece{node, node, place, share, forms, {}});
         break;
       }
       case 2:  // one chain with the next
@@ -181,7 +181,7 @@ class Annealing {
         for (bool& is_first : piece.boundary_first) is_first = draw(2) == 0;
         break;
       default:
-        piece.maps = random_maps();
+        piece.forms = random_forms();
     }
     return pieces;
   }

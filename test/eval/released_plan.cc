@@ -193,11 +193,11 @@ std::vector<Stated> stated_of(const ReleasedPlan& plan, llvm::ArrayRef<ir::NodeI
 class StatedPlaces {
  public:
   StatedPlaces(const CostModel& costs, std::vector<Stated> stated)
-      : costs_(costs), maps_(costs.gpu_maps().front()), stated_(std::move(stated)) {}
+      : costs_(costs), forms_(costs.form_pairs().front()), stated_(std::move(stated)) {}
 
   llvm::Expected<PartitionPlan> run() {
     const auto node_count = static_cast<ir::NodeId>(stated_.size());
-    CODL_ASSIGN_OR_RETURN(on_gpu, prefer_processor(costs_, Processor::Gpu, maps_));
+    CODL_ASSIGN_OR_RETURN(on_gpu, prefer_processor(costs_, Processor::Gpu, forms_));
     PartitionOptions without_chains;
     without_chains.max_chain = 1;
     CODL_ASSIGN_OR_RETURN(alone, strategy_codl(costs_, without_chains));
@@ -206,9 +206,9 @@ class StatedPlaces {
       ir::NodeId last = first;
       std::optional<Segment> segment;
       if (is_split(first))
-        segment = costs_.split(first, first, stated_[first].dim, share_of(first), maps_);
+        segment = costs_.split(first, first, stated_[first].dim, share_of(first), forms_);
       while (const auto longer = longer_chain(first, last)) {
-        segment = costs_.split(first, *longer, SplitDim::Height, share_of(first), maps_);
+        segment = costs_.split(first, *longer, SplitDim::Height, share_of(first), forms_);
         last = *longer;
       }
       if (segment)
@@ -237,7 +237,8 @@ class StatedPlaces {
     for (ir::NodeId node = last + 1; node < stated_.size(); ++node) {
       if (stated_[node].chain < 0) continue;
       if (stated_[node].chain != stated_[first].chain) return std::nullopt;
-      if (!costs_.split(first, node, SplitDim::Height, share_of(first), maps_)) return std::nullopt;
+      if (!costs_.split(first, node, SplitDim::Height, share_of(first), forms_))
+        return std::nullopt;
       return node;
     }
     return std::nullopt;

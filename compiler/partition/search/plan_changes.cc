@@ -28,7 +28,7 @@ std::optional<Change> PlanChanges::placed(ir::NodeId first, ir::NodeId last,
 std::optional<Change> PlanChanges::apart(ir::NodeId first, ir::NodeId last,
                                          const RunSpec& spec) const {
   return in_runs(first, last, [&](Runs& runs) {
-    const RunSpec on_cpu{Assignment::Cpu, 0, spec.maps};
+    const RunSpec on_cpu{Assignment::Cpu, 0, spec.forms};
     for (ir::NodeId node = first; node <= last; ++node)
       if (!maker_.add(runs, node, node, spec) && !maker_.add(runs, node, node, on_cpu))
         return false;
@@ -94,7 +94,7 @@ llvm::SmallVector<double, ChangesInTurn::kBestCuts> ChangesInTurn::best_shares(
   for (int32_t cut = stride; cut < granules; cut += stride) {
     const double share = static_cast<double>(cut) * rule->granularity / rule->extent;
     if (const auto segment =
-            costs_.split(run.first, run.last, run.spec.dim(), share, run.spec.maps))
+            costs_.split(run.first, run.last, run.spec.dim(), share, run.spec.forms))
       shares.emplace_back(segment->compute_us, share);
   }
   llvm::stable_sort(shares, llvm::less_first());
@@ -176,8 +176,11 @@ bool ChangesInTurn::ends(ir::NodeId node) {
 }
 
 llvm::SmallVector<RunSpec, 3> ChangesInTurn::whole_places() const {
-  llvm::SmallVector<RunSpec, 3> places = {RunSpec{}};
-  for (Layout maps : costs_.gpu_maps()) places.push_back({Assignment::Gpu, 0, maps});
+  llvm::SmallVector<RunSpec, 3> places;
+  for (Form form : costs_.forms_on(Processor::Cpu))
+    places.push_back({Assignment::Cpu, 0, {form, kBuffers}});
+  for (Form form : costs_.forms_on(Processor::Gpu))
+    places.push_back({Assignment::Gpu, 0, {kBuffers, form}});
   return places;
 }
 
@@ -191,10 +194,10 @@ bool ChangesInTurn::assignments(ir::NodeId node) {
   for (Assignment assignment : {Assignment::Height, Assignment::OutputChannel}) {
     const RunPtr run = list_.held_at(node);
     if (run->spec.assignment == assignment) {
-      for (Layout maps : costs_.gpu_maps())
-        if (maps != run->spec.maps)
+      for (const FormPair& forms : costs_.form_pairs())
+        if (forms != run->spec.forms)
           has_improved |=
-              try_placed(run->first, run->last, {assignment, run->spec.gpu_share, maps});
+              try_placed(run->first, run->last, {assignment, run->spec.gpu_share, forms});
       continue;
     }
     // Nodes of a chain of rows are hardly ever one of channels.
@@ -202,7 +205,7 @@ bool ChangesInTurn::assignments(ir::NodeId node) {
     const std::optional<BestSplit> best = best_split(run->first, last);
     if (!best) continue;
     for (double share : {best->gpu_share, 0.25, 0.5, 0.75})
-      has_improved |= try_placed(run->first, last, {assignment, share, best->maps});
+      has_improved |= try_placed(run->first, last, {assignment, share, best->forms});
   }
   return has_improved;
 }
@@ -221,16 +224,16 @@ bool ChangesInTurn::windows(ir::NodeId node) {
       if (!is_placed(node, last, spec)) has_improved |= try_placed(node, last, spec);
     const std::optional<BestSplit> best = best_split(node, last);
     if (!best) continue;
-    const RunSpec by_channels{Assignment::OutputChannel, best->gpu_share, best->maps};
+    const RunSpec by_channels{Assignment::OutputChannel, best->gpu_share, best->forms};
     if (!is_placed(node, last, by_channels)) has_improved |= try_placed(node, last, by_channels);
-    const RunSpec split{Assignment::Height, best->gpu_share, best->maps};
+    const RunSpec split{Assignment::Height, best->gpu_share, best->forms};
     if (!is_placed(node, last, split)) has_improved |= try_placed(node, last, split);
     has_improved |= try_apart(node, last, split);
     // Cuts are tried at other places, too: cutting one node of a chain apart ends the chain, and
     // may only pay for both.
     if (length == 2)
       for (double share : {0.25, 0.5, 0.75})
-        has_improved |= try_apart(node, last, {Assignment::Height, share, best->maps});
+        has_improved |= try_apart(node, last, {Assignment::Height, share, best->forms});
   }
   return has_improved;
 }
@@ -270,7 +273,8 @@ bool ChangesInTurn::of_branches(ir::NodeId first, ir::NodeId last) {
             changes_.each_placed(branch.front(), branch.back(),
                                  [&](ir::NodeId node) { return is_in(node) ? &spec : nullptr; }));
         RunSpec others;
-        if (spec.assignment == Assignment::Cpu) others = {Assignment::Gpu, 0, costs_.gpu_maps()[0]};
+        if (spec.assignment == Assignment::Cpu)
+          others = {Assignment::Gpu, 0, costs_.form_pairs().front()};
         has_improved |= judge_.try_change(
             changes_.each_placed(region.branches.front().front(), region.meeting - 1,
                                  [&](ir::NodeId node) { return is_in(node) ? &spec : &others; }));
@@ -282,19 +286,20 @@ bool ChangesInTurn::of_branches(ir::NodeId first, ir::NodeId last) {
 std::optional<ChangesInTurn::BestSplit> ChangesInTurn::best_split(ir::NodeId first,
                                                                   ir::NodeId last) const {
   std::optional<BestSplit> best;
-  for (Layout maps : costs_.gpu_maps()) {
-    const std::optional<double> balanced = costs_.balanced_ratio(first, last, maps);
-    if (balanced && (!best || *balanced > best->gpu_share)) best = BestSplit{*balanced, maps};
+  for (const FormPair& forms : costs_.form_pairs()) {
+    const std::optional<double> balanced = costs_.balanced_ratio(first, last, forms);
+    if (balanced && (!best || *balanced > best->gpu_share)) best = BestSplit{*balanced, forms};
   }
   return best;
 }
 
 bool ChangesInTurn::is_placed(ir::NodeId first, ir::NodeId last, const RunSpec& spec) const {
   const auto is_so = [&](const Run& run) {
-    if (run.spec.assignment != spec.assignment || spec.assignment == Assignment::Cpu)
-      return run.spec.assignment == spec.assignment;
-    if (spec.is_split()) return run.spec.maps == spec.maps;
-    return costs_.gpu_maps_of(run.first, spec.maps) == run.segment.output.maps;
+    if (run.spec.assignment != spec.assignment) return false;
+    if (spec.is_split()) return run.spec.forms == spec.forms;
+    const Processor processor = processor_of(spec.assignment);
+    const size_t at = index_of(processor);
+    return costs_.form_of(run.first, processor, spec.forms[at]) == run.segment.output.forms[at];
   };
   if (spec.is_split()) return is_so(list_.at(first)) && list_.at(first).last >= last;
   for (ir::NodeId node = first; node <= last; ++node)

@@ -104,11 +104,11 @@ class ChangesInTurn {
   bool is_placed(ir::NodeId first, ir::NodeId last, const RunSpec& spec) const;
   // Returns the places on one processor.
   llvm::SmallVector<RunSpec, 3> whole_places() const;
-  // Holds the GPU's share at which both processors would end together, and the layout in which it
+  // Holds the GPU's share at which both processors would end together, and the forms in which it
   // is largest.
   struct BestSplit {
     double gpu_share = 0;
-    Layout maps = Layout::Nhwc;
+    FormPair forms;
   };
   std::optional<BestSplit> best_split(ir::NodeId first, ir::NodeId last) const;
 

@@ -24,7 +24,7 @@ constexpr uint32_t kMinOfKick = 8;
 constexpr ir::NodeId kAround = 1;
 
 // mix() puts this many nodes on different processors in every way. At every place it judges
-// 2^kMixed plans, or 3^kMixed where the GPU has two layouts.
+// 2^kMixed plans, or 3^kMixed where the GPU has two forms.
 constexpr ir::NodeId kMixed = 5;
 
 class Polisher : private ChangeJudge {

@@ -51,8 +51,9 @@ RunSpec RandomChanges::any_spec() {
                                          Assignment::OutputChannel};
   const Assignment assignment = kAssignments[draw(4)];
   const double gpu_share = (1 + draw(7)) / 8.0;
-  const llvm::ArrayRef<Layout> layouts = costs_.gpu_maps();
-  return {assignment, gpu_share, layouts[layouts.size() > 1 ? draw(2) : 0]};
+  const llvm::ArrayRef<FormPair> pairs = costs_.form_pairs();
+  const auto count = static_cast<ir::NodeId>(pairs.size());
+  return {assignment, gpu_share, pairs[count > 1 ? draw(count) : 0]};
 }
 
 // Rows at a cut may come first or not. Small changes have both come first: drawn there, too,

@@ -54,9 +54,11 @@ Runs runs_of(const PartitionPlan& plan) {
       run.spec.assignment = head.part_on(Processor::Gpu) ? Assignment::Gpu : Assignment::Cpu;
     }
     for (ir::NodeId node = first; node <= run.last; ++node) {
-      // Nodes of a chain that have no kernel for the preferred layout use another.
-      const Part* gpu = plan.node_partitions[node].part_on(Processor::Gpu);
-      if (gpu != nullptr && gpu->maps == Layout::Image2d) run.spec.maps = gpu->maps;
+      // Nodes of a chain that have no kernel for the preferred form use another.
+      for (const Part& part : plan.node_partitions[node].parts) {
+        Form& form = run.spec.forms[index_of(part.processor)];
+        if (index_of(part.processor, part.form) < index_of(part.processor, form)) form = part.form;
+      }
       run.segment.node_partitions.push_back(plan.node_partitions[node]);
     }
     run.segment.output = ValueSplit::of(run.segment.node_partitions.back());
@@ -123,10 +125,10 @@ std::optional<Run> RunMaker::make(ir::NodeId first, ir::NodeId last, const RunSp
     std::array<bool, 2> boundary_first = spec.boundary_first;
     if (options_.boundary_first != BoundaryFirst::Auto)
       boundary_first.fill(options_.boundary_first == BoundaryFirst::Always);
-    segment = costs_.split(first, last, spec.dim(), spec.gpu_share, spec.maps, boundary_first);
+    segment = costs_.split(first, last, spec.dim(), spec.gpu_share, spec.forms, boundary_first);
   } else if (first == last) {
-    segment = costs_.whole(
-        first, spec.assignment == Assignment::Cpu ? Processor::Cpu : Processor::Gpu, spec.maps);
+    const Processor processor = processor_of(spec.assignment);
+    segment = costs_.whole(first, processor, spec.forms[index_of(processor)]);
   }
   if (!segment) return std::nullopt;
   run.segment = std::move(*segment);

@@ -13,8 +13,8 @@ namespace codl::compiler {
 // Says how nodes are placed, before kernels are chosen.
 struct RunSpec {
   Assignment assignment = Assignment::Cpu;
-  double gpu_share = 0;        // set if split
-  Layout maps = Layout::Nhwc;  // that the GPU prefers
+  double gpu_share = 0;           // set if split
+  FormPair forms = kBothBuffers;  // that are preferred
   // Says, by processor, whether its parts are Part::boundary_first in a split along Height.
   std::array<bool, 2> boundary_first = {true, true};
 

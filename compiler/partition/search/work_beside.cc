@@ -11,8 +11,8 @@ double least_whole_us(const CostModel& costs, ir::NodeId node) {
   const auto offer = [&](const std::optional<Segment>& segment) {
     if (segment) least_us = std::min(least_us.value_or(segment->compute_us), segment->compute_us);
   };
-  offer(costs.whole(node, Processor::Cpu));
-  for (Layout maps : costs.gpu_maps()) offer(costs.whole(node, Processor::Gpu, maps));
+  for (Processor processor : kProcessors)
+    for (Form form : costs.forms_on(processor)) offer(costs.whole(node, processor, form));
   return least_us.value_or(0);
 }
 

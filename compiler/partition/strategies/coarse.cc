@@ -1,9 +1,6 @@
 // Places each node whole on one processor and changes the processor where that pays for the
 // transfer. This is the other extreme of the founding study, and what frameworks do that fall back
 // from a GPU.
-#include <array>
-#include <iterator>
-
 #include "compiler/partition/strategies/strategy.h"
 
 namespace codl::compiler {
@@ -16,18 +13,17 @@ struct Reached {
 };
 
 // Lists the places of a whole node. The first is taken among equals.
-const ValueSplit kWholePlaces[] = {ValueSplit::on_cpu(), ValueSplit::on_gpu(Layout::Image2d),
-                                   ValueSplit::on_gpu(Layout::Nhwc)};
-size_t place_of(const Segment& segment) {
-  if (segment.output.assignment == Assignment::Cpu) return 0;
-  return segment.output.maps == Layout::Image2d ? 1 : 2;
+std::vector<ValueSplit> whole_places(const CostModel& costs) {
+  std::vector<ValueSplit> places;
+  for (Form form : costs.forms_on(Processor::Cpu)) places.push_back(ValueSplit::on_cpu(form));
+  for (Form form : costs.forms_on(Processor::Gpu)) places.push_back(ValueSplit::on_gpu(form));
+  return places;
 }
-using Places = std::array<Reached, std::size(kWholePlaces)>;
 
-std::optional<Segment> node_at(const CostModel& costs, ir::NodeId node, size_t place) {
-  const Processor processor = place == 0 ? Processor::Cpu : Processor::Gpu;
-  auto segment = costs.whole(node, processor, kWholePlaces[place].maps);
-  if (segment && place_of(*segment) != place) return std::nullopt;  // it is offered as what it is
+std::optional<Segment> node_at(const CostModel& costs, ir::NodeId node, const ValueSplit& place) {
+  const Processor processor = processor_of(place.assignment);
+  auto segment = costs.whole(node, processor, place.forms[index_of(processor)]);
+  if (segment && !(segment->output == place)) return std::nullopt;  // it is offered as what it is
   return segment;
 }
 
@@ -35,19 +31,23 @@ std::optional<Segment> node_at(const CostModel& costs, ir::NodeId node, size_t p
 
 llvm::Expected<PartitionPlan> best_whole_nodes(const CostModel& costs, bool must_use_gpu) {
   const auto node_count = static_cast<ir::NodeId>(costs.graph().nodes().size());
-  std::vector<Places> states(node_count + 1);  // indexed by nodes done and the last one's place
-  states[0][0].is_reached = true;              // the inputs are the application's
+  const std::vector<ValueSplit> places = whole_places(costs);
+  // Indexed by nodes done and the last one's place.
+  std::vector<std::vector<Reached>> states(node_count + 1, std::vector<Reached>(places.size()));
+  states[0][0].is_reached = true;  // the inputs are the application's
   for (ir::NodeId node = 0; node < node_count; ++node)
-    for (size_t to = 0; to < std::size(kWholePlaces); ++to) {
-      if (to == 0 && must_use_gpu && costs.whole(node, Processor::Gpu)) continue;
-      const auto segment = node_at(costs, node, to);
+    for (size_t to = 0; to < places.size(); ++to) {
+      if (places[to].assignment == Assignment::Cpu && must_use_gpu &&
+          costs.whole(node, Processor::Gpu))
+        continue;
+      const auto segment = node_at(costs, node, places[to]);
       if (!segment) continue;
       Reached& end = states[node + 1][to];
       const auto reads = costs.outside_reads(*segment);
-      for (size_t from = 0; from < std::size(kWholePlaces); ++from) {
+      for (size_t from = 0; from < places.size(); ++from) {
         if (!states[node][from].is_reached) continue;
-        const double us = states[node][from].us + segment->compute_us +
-                          costs.transfer_us(kWholePlaces[from], reads);
+        const double us =
+            states[node][from].us + segment->compute_us + costs.transfer_us(places[from], reads);
         if (!end.is_reached || us < end.us) end = {us, true, from};
       }
     }
@@ -63,7 +63,7 @@ llvm::Expected<PartitionPlan> best_whole_nodes(const CostModel& costs, bool must
   }
   PartitionPlan plan;
   for (ir::NodeId node = 0; node < node_count; ++node)
-    append_segment(plan, std::move(*node_at(costs, node, chosen[node])));
+    append_segment(plan, std::move(*node_at(costs, node, places[chosen[node]])));
   return plan;
 }
 

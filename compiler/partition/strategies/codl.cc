@@ -27,12 +27,12 @@ struct Choice {
 
 class Chooser {
  public:
-  Chooser(const CostModel& costs, Layout maps) : costs_(costs), maps_(maps) {}
+  Chooser(const CostModel& costs, const FormPair& forms) : costs_(costs), forms_(forms) {}
 
   std::optional<Choice> best_alone(ir::NodeId node) const {
     std::optional<Choice> best;
-    offer(costs_.whole(node, Processor::Gpu, maps_), 1, best);
-    offer(costs_.whole(node, Processor::Cpu), 0, best);
+    offer(costs_.whole(node, Processor::Gpu, forms_[index_of(Processor::Gpu)]), 1, best);
+    offer(costs_.whole(node, Processor::Cpu, forms_[index_of(Processor::Cpu)]), 0, best);
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
       for (int tenth = 1; tenth < 10; ++tenth) offer_split(node, node, dim, tenth * kStep, best);
     return best;
@@ -51,25 +51,26 @@ class Chooser {
  private:
   void offer_split(ir::NodeId first, ir::NodeId last, SplitDim dim, double share,
                    std::optional<Choice>& best) const {
-    offer(costs_.split(first, last, dim, share, maps_), share, best);
+    offer(costs_.split(first, last, dim, share, forms_), share, best);
   }
 
-  // A plan of the paper's has its values on the GPU between operators, in its layout.
+  // A plan of the paper's has its values on the GPU between operators, in its form.
   void offer(std::optional<Segment> segment, double gpu_share, std::optional<Choice>& best) const {
     if (!segment) return;
-    const double us = segment->compute_us + costs_.transfer_us(ValueSplit::on_gpu(maps_), *segment);
+    const auto between = ValueSplit::on_gpu(forms_[index_of(Processor::Gpu)]);
+    const double us = segment->compute_us + costs_.transfer_us(between, *segment);
     if (!best || us < best->us) best = Choice{std::move(*segment), us, gpu_share};
   }
 
   const CostModel& costs_;
-  const Layout maps_;
+  const FormPair forms_;
 };
 
 }  // namespace
 
 llvm::Expected<PartitionPlan> codl_on(const CostModel& costs, const PartitionOptions& options,
-                                      Layout maps) {
-  const Chooser chooser(costs, maps);
+                                      const FormPair& forms) {
+  const Chooser chooser(costs, forms);
   const auto node_count = static_cast<ir::NodeId>(costs.graph().nodes().size());
   std::vector<std::optional<Choice>> alone;
   for (ir::NodeId node = 0; node < node_count; ++node) alone.push_back(chooser.best_alone(node));
@@ -100,7 +101,7 @@ llvm::Expected<PartitionPlan> codl_on(const CostModel& costs, const PartitionOpt
 
 llvm::Expected<PartitionPlan> strategy_codl(const CostModel& costs,
                                             const PartitionOptions& options) {
-  return codl_on(costs, options, costs.gpu_maps().front());
+  return codl_on(costs, options, costs.form_pairs().front());
 }
 
 }  // namespace codl::compiler

@@ -5,8 +5,8 @@
 
 namespace codl::compiler {
 
-// Runs Algorithm 1 with the GPU's maps in layout `maps`, where it has kernels for that.
+// Runs Algorithm 1 with maps in `forms`, where there are kernels for these.
 llvm::Expected<PartitionPlan> codl_on(const CostModel& costs, const PartitionOptions& options,
-                                      Layout maps);
+                                      const FormPair& forms);
 
 }  // namespace codl::compiler

@@ -6,7 +6,7 @@ namespace codl::compiler {
 
 llvm::Expected<PartitionPlan> strategy_codl_buffer(const CostModel& costs,
                                                    const PartitionOptions& options) {
-  return codl_on(costs, options, Layout::Nhwc);
+  return codl_on(costs, options, kBothBuffers);
 }
 
 }  // namespace codl::compiler

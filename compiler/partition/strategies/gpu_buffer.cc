@@ -4,7 +4,7 @@
 namespace codl::compiler {
 
 llvm::Expected<PartitionPlan> strategy_gpu_buffer(const CostModel& costs, const PartitionOptions&) {
-  return prefer_processor(costs, Processor::Gpu, Layout::Nhwc);
+  return prefer_processor(costs, Processor::Gpu, kBothBuffers);
 }
 
 }  // namespace codl::compiler

@@ -10,8 +10,6 @@
 namespace codl::compiler {
 namespace {
 
-constexpr Layout kMaps = Layout::Nhwc;
-
 // Returns the microseconds of a multiply-add on a processor: the line through the origin nearest to
 // the times of the nodes that both run, by least squares.
 double us_per_mac(const CostModel& costs, Processor processor) {
@@ -19,9 +17,8 @@ double us_per_mac(const CostModel& costs, Processor processor) {
   for (ir::NodeId node = 0; node < costs.graph().nodes().size(); ++node) {
     const ir::NodeView view{costs.graph(), costs.graph().node(node)};
     const double macs = multiply_adds(view);
-    const auto here = costs.whole(node, processor, kMaps);
-    const auto there =
-        costs.whole(node, processor == Processor::Cpu ? Processor::Gpu : Processor::Cpu, kMaps);
+    const auto here = costs.whole(node, processor, kBuffers);
+    const auto there = costs.whole(node, other_of(processor), kBuffers);
     if (macs == 0 || !here || !there) continue;
     products += macs * here->compute_us;
     squares += macs * macs;
@@ -35,10 +32,10 @@ llvm::Expected<PartitionPlan> strategy_mulayer(const CostModel& costs, const Par
   const double cpu = us_per_mac(costs, Processor::Cpu);
   const double gpu = us_per_mac(costs, Processor::Gpu);
   const double share = cpu + gpu > 0 ? cpu / (cpu + gpu) : 0.5;
-  CODL_ASSIGN_OR_RETURN(on_gpu, prefer_processor(costs, Processor::Gpu, kMaps));
+  CODL_ASSIGN_OR_RETURN(on_gpu, prefer_processor(costs, Processor::Gpu, kBothBuffers));
   PartitionPlan plan;
   for (ir::NodeId node = 0; node < costs.graph().nodes().size(); ++node) {
-    if (auto split = costs.split(node, node, SplitDim::OutputChannel, share, kMaps))
+    if (auto split = costs.split(node, node, SplitDim::OutputChannel, share, kBothBuffers))
       append_segment(plan, std::move(*split));
     else
       plan.node_partitions.push_back(on_gpu.node_partitions[node]);

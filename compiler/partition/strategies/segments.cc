@@ -1,6 +1,6 @@
 // Finds the least predicted time over all ways to cut the graph's order into segments, each whole
-// on one processor, split along one dim, or a chain split along one, with the GPU's maps in either
-// layout: dynamic programming over (nodes done, place of the last segment).
+// on one processor, split along one dim, or a chain split along one, with maps in each of their
+// forms: dynamic programming over (nodes done, place of the last segment).
 //
 // Approximations, which polishing on the simulator (polish.h) makes up for: every value a segment
 // reads is taken to lie where the segment just before it left its values, and both processors wait
@@ -15,10 +15,15 @@
 namespace codl::compiler {
 namespace {
 
-// Counts placements, each with two layouts of the GPU's maps.
-constexpr size_t kPlaceCount = 8;
-constexpr size_t state_of(const ValueSplit& place) {
-  return 2 * static_cast<size_t>(place.assignment) + (place.maps == Layout::Image2d ? 0 : 1);
+// Counts placements, each with every pair of forms.
+constexpr size_t kPlaceCount = 4 * kFormCounts[0] * kFormCounts[1];
+size_t state_of(const ValueSplit& place) {
+  size_t state = static_cast<size_t>(place.assignment);
+  for (Processor processor : kProcessors) {
+    const size_t at = index_of(processor);
+    state = state * kFormCounts[at] + index_of(processor, place.forms[at]);
+  }
+  return state;
 }
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -63,11 +68,10 @@ class Search {
   void extend_from(ir::NodeId first) {
     const bool must_split = options_.forces_split() && can_split_as_forced(first);
     if (!must_split) {
-      if (auto segment = costs_.whole(first, Processor::Cpu))
-        offer(first, first, std::move(*segment));
-      for (Layout maps : costs_.gpu_maps())
-        if (auto segment = costs_.whole(first, Processor::Gpu, maps))
-          offer(first, first, std::move(*segment));
+      for (Processor processor : kProcessors)
+        for (Form form : costs_.forms_on(processor))
+          if (auto segment = costs_.whole(first, processor, form))
+            offer(first, first, std::move(*segment));
     }
     for (SplitDim dim : kDims) {
       if (!is_allowed(dim)) continue;
@@ -82,21 +86,22 @@ class Search {
   bool offer_splits(ir::NodeId first, ir::NodeId last, SplitDim dim) {
     if (!costs_.split_rule(last, dim)) return false;
     bool has_split = dim == SplitDim::Height;
-    for (Layout maps : costs_.gpu_maps()) {
+    for (const FormPair& forms : costs_.form_pairs()) {
       if (options_.ratio) {
-        has_split |= offer_split(first, last, dim, *options_.ratio, maps);
+        has_split |= offer_split(first, last, dim, *options_.ratio, forms);
         continue;
       }
-      const std::optional<double> balanced = costs_.balanced_ratio(first, last, maps);
+      const std::optional<double> balanced = costs_.balanced_ratio(first, last, forms);
       if (!balanced) return false;
       for (double step : kRatioSteps)
-        has_split |= offer_split(first, last, dim, std::clamp(*balanced + step, 0.0, 1.0), maps);
+        has_split |= offer_split(first, last, dim, std::clamp(*balanced + step, 0.0, 1.0), forms);
     }
     return has_split;
   }
 
-  bool offer_split(ir::NodeId first, ir::NodeId last, SplitDim dim, double ratio, Layout maps) {
-    auto segment = costs_.split(first, last, dim, ratio, maps);
+  bool offer_split(ir::NodeId first, ir::NodeId last, SplitDim dim, double ratio,
+                   const FormPair& forms) {
+    auto segment = costs_.split(first, last, dim, ratio, forms);
     if (!segment) return false;
     offer(first, last, std::move(*segment));
     return true;

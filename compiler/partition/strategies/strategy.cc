@@ -35,13 +35,15 @@ void append_segment(PartitionPlan& plan, Segment segment) {
 }
 
 llvm::Expected<PartitionPlan> prefer_processor(const CostModel& costs, Processor preferred,
-                                               Layout maps) {
-  const Processor other = preferred == Processor::Cpu ? Processor::Gpu : Processor::Cpu;
+                                               const FormPair& forms) {
   PartitionPlan plan;
   std::string missing;
   for (ir::NodeId id = 0; id < costs.graph().nodes().size(); ++id) {
-    std::optional<Segment> segment = costs.whole(id, preferred, maps);
-    if (!segment) segment = costs.whole(id, other, maps);
+    const auto on = [&](Processor processor) {
+      return costs.whole(id, processor, forms[index_of(processor)]);
+    };
+    std::optional<Segment> segment = on(preferred);
+    if (!segment) segment = on(other_of(preferred));
     if (segment) {
       append_segment(plan, std::move(*segment));
       continue;

@@ -50,15 +50,18 @@ llvm::Expected<PartitionPlan> strategy_segments(const CostModel& costs,
 // Appends a segment's node_partitions, as a chain if they are more than one.
 void append_segment(PartitionPlan& plan, Segment segment);
 
-// Places each node whole on one processor, and the GPU's maps in one layout or the other, at the
-// least predicted time including transfers and conversions. It is dynamic programming over the
-// graph's order, which takes every value to lie where the node just before left its own. With
+// Places each node whole on one processor, with its maps in one form or another, at the least
+// predicted time including transfers and conversions. It is dynamic programming over the graph's
+// order, which takes every value to lie where the node just before left its own. With
 // `must_use_gpu`, nodes that can be on the GPU are.
 llvm::Expected<PartitionPlan> best_whole_nodes(const CostModel& costs, bool must_use_gpu);
 
-// Places every node on `preferred` where it can run there, else on the other processor; the GPU's
-// maps are as CostModel::whole() has them.
+// Places every node on `preferred` where it can run there, else on the other processor; maps are in
+// the forms that CostModel::whole() has for these.
 llvm::Expected<PartitionPlan> prefer_processor(const CostModel& costs, Processor preferred,
-                                               Layout maps = Layout::Image2d);
+                                               const FormPair& forms);
+inline llvm::Expected<PartitionPlan> prefer_processor(const CostModel& costs, Processor preferred) {
+  return prefer_processor(costs, preferred, costs.form_pairs().front());
+}
 
 }  // namespace codl::compiler

@@ -236,9 +236,8 @@ class Replayer {
   llvm::Error add_op(const ReplayOp& op, Processor processor, uint32_t after) {
     const ir::Graph graph = graph_of(op);
     const ir::NodeView node{graph, graph.node(0)};
-    const auto choice =
-        choose_kernel(node, processor, map_layouts(node, processor, profile_).front(),
-                      SplitDim::None, {}, predictor_, false);
+    const auto choice = choose_kernel(node, processor, map_forms(node, processor, profile_).front(),
+                                      SplitDim::None, {}, predictor_, false);
     if (!choice)
       return input_error(replay_.name,
                          "expected a profile with a kernel for every operator, found none for {0}",
@@ -257,8 +256,8 @@ class Replayer {
         f32({1, kChannelPad, 1,
              static_cast<int32_t>(ceil_div(static_cast<int64_t>(elements), kChannelPad))},
             Layout::Nhwc);
-    const kernels::OperandShape buffer = value_shape(type, Layout::Nhwc, {});
-    const kernels::OperandShape image = value_shape(type, Layout::Image2d, {});
+    const kernels::OperandShape buffer = value_shape(type, kBuffers, {});
+    const kernels::OperandShape image = value_shape(type, kImages, {});
     const kernels::OperandShape shapes[] = {to_image ? buffer : image, to_image ? image : buffer};
     kernels::StepShape moved;
     moved.operands = shapes;

@@ -66,7 +66,7 @@ TEST_CASE("a whole branch moved changes the plan by what two whole simulations d
     for (const BranchRegion& region : branch_regions(graph))
       for (const std::vector<ir::NodeId>& branch : region.branches)
         for (Assignment assignment : {Assignment::Cpu, Assignment::Gpu}) {
-          const RunSpec spec{assignment, 0, Layout::Nhwc};
+          const RunSpec spec{assignment, 0, kBothBuffers};
           const auto change = changes.each_placed(
               branch.front(), branch.back(),
               [&](ir::NodeId node) { return llvm::is_contained(branch, node) ? &spec : nullptr; });

@@ -19,7 +19,7 @@ NodePartition whole(ir::NodeId node, OpKind op) {
   NodePartition node_partition;
   node_partition.node = node;
   node_partition.parts.push_back(
-      {Processor::Cpu, row_of(op, Processor::Cpu), Layout::Nhwc, {0, 1}, {0, 1}, 1});
+      {Processor::Cpu, row_of(op, Processor::Cpu), kBuffers, {0, 1}, {0, 1}, 1});
   return node_partition;
 }
 
@@ -27,15 +27,11 @@ NodePartition split(ir::NodeId node, SplitDim dim, int32_t cut, int32_t extent) 
   NodePartition node_partition;
   node_partition.node = node;
   node_partition.dim = dim;
-  node_partition.parts.push_back({Processor::Gpu,
-                                  row_of(OpKind::Conv2d, Processor::Gpu),
-                                  Layout::Nhwc,
-                                  {0, cut},
-                                  {0, cut},
-                                  1});
+  node_partition.parts.push_back(
+      {Processor::Gpu, row_of(OpKind::Conv2d, Processor::Gpu), kBuffers, {0, cut}, {0, cut}, 1});
   node_partition.parts.push_back({Processor::Cpu,
                                   row_of(OpKind::Conv2d, Processor::Cpu),
-                                  Layout::Nhwc,
+                                  kBuffers,
                                   {cut, extent},
                                   {cut, extent},
                                   1});

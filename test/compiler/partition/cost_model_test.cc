@@ -17,17 +17,17 @@ namespace {
 // Places a node at random: on one processor, or on both.
 Segment random_segment(const CostModel& costs, std::mt19937& random, ir::NodeId node) {
   const double share = static_cast<double>(random() % 8 + 1) / 9;
-  const Layout maps = costs.gpu_maps()[random() % costs.gpu_maps().size()];
+  const FormPair forms = costs.form_pairs()[random() % costs.form_pairs().size()];
   std::optional<Segment> segment;
   switch (random() % 4) {
     case 0:
-      segment = costs.whole(node, Processor::Gpu, maps);
+      segment = costs.whole(node, Processor::Gpu, forms[index_of(Processor::Gpu)]);
       break;
     case 1:
-      segment = costs.split(node, node, SplitDim::OutputChannel, share, maps);
+      segment = costs.split(node, node, SplitDim::OutputChannel, share, forms);
       break;
     case 2:
-      segment = costs.split(node, node, SplitDim::Height, share, maps);
+      segment = costs.split(node, node, SplitDim::Height, share, forms);
       break;
     default:
       break;
@@ -99,7 +99,7 @@ TEST_CASE("what a value's transfer costs is what the schedule moves, wherever bo
     }
     const double us = costs.transfer_us(segments[maker].output, segments[maker + 1]);
     CAPTURE(turn, segments[maker].output.assignment, segments[maker + 1].output.assignment,
-            segments[maker].output.maps, segments[maker + 1].output.maps);
+            bits_of(segments[maker].output.forms[1]), bits_of(segments[maker + 1].output.forms[1]));
     // Times of steps are whole nanoseconds.
     CHECK(us == Approx(scheduled_us(graph, plan, maker, predictor)).margin(0.01));
   }

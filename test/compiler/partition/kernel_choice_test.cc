@@ -40,7 +40,7 @@ std::string kernel_for(const DeviceProfile& profile, int32_t kernel, SplitDim di
   const ir::Graph graph = builder.finish(builder.conv("a", builder.input(), 32, kernel));
   for (const ir::Node& node : graph.nodes()) {
     if (node.op != OpKind::Conv2d) continue;
-    const auto choice = choose_kernel({graph, node}, Processor::Cpu, Layout::Nhwc, dim, part,
+    const auto choice = choose_kernel({graph, node}, Processor::Cpu, kBuffers, dim, part,
                                       LatencyPredictor(profile), false);
     return choice ? choice->kernel->symbol : "none";
   }

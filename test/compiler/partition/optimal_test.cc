@@ -86,13 +86,13 @@ std::vector<PartitionPlan> plans_by_rows(const CostModel& costs, bool are_chaine
   };
   std::vector<PartitionPlan> plans;
   for (int32_t eighths = 1; eighths < 8; ++eighths)
-    for (const Layout maps : costs.gpu_maps()) {
+    for (const FormPair& forms : costs.form_pairs()) {
       PartitionPlan plan;
       for (ir::NodeId first = 0; first < node_count;) {
         ir::NodeId last = first;
         while (are_chained && is_conv(first) && is_conv(last + 1)) ++last;
         append_segment(plan, is_conv(first)
-                                 ? *costs.split(first, last, SplitDim::Height, eighths / 8.0, maps)
+                                 ? *costs.split(first, last, SplitDim::Height, eighths / 8.0, forms)
                                  : *costs.whole(first, Processor::Cpu));
         first = last + 1;
       }

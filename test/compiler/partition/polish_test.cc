@@ -84,18 +84,18 @@ class Enumeration {
       extend(longer, static_cast<ir::NodeId>(longer.node_partitions.size()));
     };
     go_on(costs_.whole(first, Processor::Cpu));
-    for (Layout maps : layouts_of(first)) go_on(costs_.whole(first, Processor::Gpu, maps));
+    for (Form form : forms_of(first)) go_on(costs_.whole(first, Processor::Gpu, form));
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
       const auto rule = split_rule({costs_.graph(), costs_.graph().node(first)}, dim);
       if (!rule) continue;
       const ir::NodeId most = dim == SplitDim::Height ? node_count : first + 1;
       for (ir::NodeId last = first; last < most; ++last)
         for (int32_t cut = rule->granularity; cut < rule->extent; cut += rule->granularity)
-          for (Layout maps : layouts_of(first))
+          for (Form form : forms_of(first))
             for (const bool gpu : boundaries_of(dim))
               for (const bool cpu : boundaries_of(dim)) {
-                auto segment =
-                    costs_.split(first, last, dim, static_cast<double>(cut) / rule->extent, maps);
+                auto segment = costs_.split(
+                    first, last, dim, static_cast<double>(cut) / rule->extent, {kBuffers, form});
                 if (segment)
                   for (NodePartition& node_partition : segment->node_partitions)
                     for (Part& part : node_partition.parts)
@@ -110,10 +110,10 @@ class Enumeration {
     return llvm::makeArrayRef(kBoth, hands_over_ && dim == SplitDim::Height ? 2 : 1);
   }
 
-  // Returns the layouts that make a difference.
-  llvm::ArrayRef<Layout> layouts_of(ir::NodeId node) const {
+  // Returns the forms on the GPU that make a difference.
+  llvm::ArrayRef<Form> forms_of(ir::NodeId node) const {
     const ir::NodeView view{costs_.graph(), costs_.graph().node(node)};
-    return map_layouts(view, Processor::Gpu, predictor_.profile());
+    return map_forms(view, Processor::Gpu, predictor_.profile());
   }
 
   const CostModel& costs_;

@@ -242,7 +242,7 @@ TEST_CASE("rows come first that the kernel computes together") {
   for (NodePartition& node_partition : plan.node_partitions) {
     if (graph.node(node_partition.node).op != OpKind::Conv2d) continue;
     for (Part& part : node_partition.parts) {
-      each_kernel({graph, graph.node(node_partition.node)}, part.processor, Layout::Nhwc,
+      each_kernel({graph, graph.node(node_partition.node)}, part.processor, kBuffers,
                   node_partition.dim, part.computed, predictor,
                   [&](const kernels::StepShape& step) {
                     if (step.kernel->packing_of(1) == packing) part.kernel = step.kernel;
@@ -368,11 +368,11 @@ void read_as_buffer(const ir::Graph& graph, const LatencyPredictor& predictor, l
     if (view.node.name != name) continue;
     for (Part& part : node_partition.parts) {
       if (part.processor != Processor::Gpu) continue;
-      const auto choice = choose_kernel(view, Processor::Gpu, Layout::Nhwc, SplitDim::Height,
+      const auto choice = choose_kernel(view, Processor::Gpu, kBuffers, SplitDim::Height,
                                         part.computed, predictor, true);
       REQUIRE(choice);
       part.kernel = choice->kernel;
-      part.maps = choice->maps;
+      part.form = choice->form;
     }
   }
 }
@@ -389,7 +389,7 @@ TEST_CASE("rows at a cut are as other rows where the GPU reads them in the other
     read_as_buffer(graph, predictor, "b", plan);
     const TensorPlacer placer(graph, profile);
     const ValueTensors value_tensors = placer.place(a, placer.use_of(plan, a));
-    CHECK((value_tensors.other_layout != kNoTensor) == (sharing == Sharing::Separate));
+    CHECK(value_tensors.has_others() == (sharing == Sharing::Separate));
     CHECK(value_tensors.buffer_is_shared == (sharing != Sharing::Separate));
   });
 }
@@ -402,9 +402,9 @@ TEST_CASE("an output has no rows at a cut that are handed over") {
   const TensorPlacer placer(graph, profile);
   ValueUse use;
   use.boundary_unit = {1, 1};
-  use.made_in = Layout::Nhwc;
   use.queues[index_of(Processor::Gpu)] = {{{0, 8}, {0, 32}}, {{0, 9}, {0, 32}}, 1};
   use.queues[index_of(Processor::Cpu)] = {{{8, 16}, {0, 32}}, {{7, 16}, {0, 32}}, 1};
+  for (QueueUse& queue : use.queues) queue.made_in = kBuffers;
   const auto has_boundary = [&](ir::ValueId value) {
     return llvm::any_of(placer.place(value, use).boundary,
                         [](const Region& boundary) { return !boundary.empty(); });

@@ -90,20 +90,20 @@ TEST_CASE("neighbours may be split along different dims") {
   CHECK(llvm::toString(check_races(graph, *schedule)) == "");
 }
 
-// Draws a node's part on the GPU, or none, and gives it maps in the other layout.
-void draw_layouts(const ir::Graph& graph, const LatencyPredictor& predictor, std::mt19937& random,
-                  PartitionPlan& plan) {
+// Draws a node's part on the GPU, or none, and gives it maps in any form.
+void draw_forms(const ir::Graph& graph, const LatencyPredictor& predictor, std::mt19937& random,
+                PartitionPlan& plan) {
   for (NodePartition& node_partition : plan.node_partitions)
     for (Part& part : node_partition.parts) {
       const ir::NodeView view{graph, graph.node(node_partition.node)};
-      const llvm::ArrayRef<Layout> layouts = map_layouts(view, part.processor, predictor.profile());
-      const Layout maps = layouts[random() % layouts.size()];
+      const llvm::ArrayRef<Form> forms = map_forms(view, part.processor, predictor.profile());
+      const Form form = forms[random() % forms.size()];
       const Range computed = node_partition.is_split() ? part.computed : Range{};
       const auto choice =
-          choose_kernel(view, part.processor, maps, node_partition.dim, computed, predictor, true);
+          choose_kernel(view, part.processor, form, node_partition.dim, computed, predictor, true);
       if (!choice) continue;
       part.kernel = choice->kernel;
-      part.maps = choice->maps;
+      part.form = choice->form;
     }
 }
 
@@ -153,7 +153,7 @@ TEST_CASE("maps of any node in either layout") {
     if (i % 3 != 0)
       for (NodePartition& node_partition : plan.node_partitions)
         node_partition = ways[random() % ways.size()].node_partitions[node_partition.node];
-    draw_layouts(graph, predictor, random, plan);
+    draw_forms(graph, predictor, random, plan);
     draw_boundaries(random, plan);
     CAPTURE(i);
     CHECK(test::error_of(check_partition(graph, plan)) == "");

@@ -68,16 +68,16 @@ inline PartitionPlan partition_of(const ir::Graph& graph, const DeviceProfile& p
     node_partition.node = node;
     if (how == "cpu" || how == "gpu") {
       const Processor processor = how == "gpu" ? Processor::Gpu : Processor::Cpu;
-      node_partition.parts.push_back({processor, nullptr, Layout::Nhwc, {0, 1}, {0, 1}});
+      node_partition.parts.push_back({processor, nullptr, kBuffers, {0, 1}, {0, 1}});
     } else {
       node_partition.dim = how == "rows" ? SplitDim::Height : SplitDim::OutputChannel;
       const int32_t extent = view.output().dims[how == "rows" ? 2 : 1];
-      node_partition.parts.push_back({Processor::Gpu, nullptr, Layout::Nhwc, {0, cut}, {0, cut}});
+      node_partition.parts.push_back({Processor::Gpu, nullptr, kBuffers, {0, cut}, {0, cut}});
       node_partition.parts.push_back(
-          {Processor::Cpu, nullptr, Layout::Nhwc, {cut, extent}, {cut, extent}});
+          {Processor::Cpu, nullptr, kBuffers, {cut, extent}, {cut, extent}});
     }
     for (Part& part : node_partition.parts)
-      if (!has_buffers) part.maps = map_layouts(view, part.processor, profile).front();
+      if (!has_buffers) part.form = map_forms(view, part.processor, profile).front();
     if (chain >= 0) {
       node_partition.chain = chain;
       if (plan.chains.size() <= static_cast<size_t>(node_partition.chain))
@@ -93,7 +93,7 @@ inline PartitionPlan partition_of(const ir::Graph& graph, const DeviceProfile& p
       const ir::NodeView view{graph, graph.node(node_partition.node)};
       const Range computed = node_partition.is_split() ? part.computed : Range{};
       const auto choice =
-          choose_kernel(view, part.processor, part.maps, node_partition.dim, computed,
+          choose_kernel(view, part.processor, part.form, node_partition.dim, computed,
                         LatencyPredictor(profile), node_partition.is_split());
       REQUIRE(choice.has_value());
       part.kernel = choice->kernel;

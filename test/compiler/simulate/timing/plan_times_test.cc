@@ -67,20 +67,20 @@ std::vector<Segment> random_segments(const CostModel& costs, std::mt19937& rando
     ir::NodeId end = first;
     // A node often uses its neighbours' cut, so that rows at the cut are handed over.
     const double share = random() % 2 == 0 ? 0.5 : static_cast<double>(random() % 8 + 1) / 9;
-    const Layout maps =
-        costs.gpu_maps()[random() % 3 == 0 ? random() % costs.gpu_maps().size() : 0];
+    const FormPair forms =
+        costs.form_pairs()[random() % 3 == 0 ? random() % costs.form_pairs().size() : 0];
     switch (random() % 6) {
       case 0:
-        segment = costs.whole(first, Processor::Gpu, maps);
+        segment = costs.whole(first, Processor::Gpu, forms[index_of(Processor::Gpu)]);
         break;
       case 1:
-        segment = costs.split(first, first, SplitDim::OutputChannel, share, maps);
+        segment = costs.split(first, first, SplitDim::OutputChannel, share, forms);
         break;
       case 2:
       case 3:
       case 4:
         end = std::min<ir::NodeId>(last, first + (random() % 2 == 0 ? 0 : random() % 4));
-        segment = costs.split(first, end, SplitDim::Height, share, maps);
+        segment = costs.split(first, end, SplitDim::Height, share, forms);
         break;
       default:
         break;

@@ -1,0 +1,59 @@
+// Tests the lists of forms, and that bytes and keys follow from the form.
+#include "compiler/partition/forms.h"
+
+#include "compiler/partition/kernel_choice.h"
+#include "compiler/partition/partition_plan.h"
+#include "kernels/kernel_table.h"
+#include "llvm/ADT/STLExtras.h"
+#include "test/support/catch.h"
+#include "test/support/graphs.h"
+
+namespace codl::compiler {
+namespace {
+
+TEST_CASE("every processor may have maps in buffers, and that is its last form") {
+  const Layout layout = GENERATE(Layout::Nhwc, Layout::Image2d);
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm, layout);
+  for (Processor processor : kProcessors) {
+    const llvm::ArrayRef<Form> forms = map_forms(processor, profile);
+    CHECK(forms.back() == kBuffers);
+    for (const FormPair& pair : map_form_pairs(profile))
+      CHECK(llvm::is_contained(forms, pair[index_of(processor)]));
+  }
+}
+
+TEST_CASE("only maps are in images") {
+  test::GraphBuilder builder(16, 16, 16);
+  const ir::Graph graph = builder.finish(builder.conv("a", builder.input(), 32));
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm, Layout::Image2d);
+  for (const ir::Node& node : graph.nodes()) {
+    const bool is_conv = node.op == OpKind::Conv2d;
+    const llvm::ArrayRef<Form> forms = map_forms({graph, node}, Processor::Gpu, profile);
+    if (is_conv) CHECK(llvm::is_contained(forms, kImages));
+    CHECK(is_image(form_with(graph.value(node.output).type, kImages)) ==
+          is_map(graph.value(node.output).type));
+  }
+}
+
+TEST_CASE("a value's bytes follow from its form") {
+  const ir::TensorType type = {DType::F32, {1, 6, 5, 7}, Layout::Nhwc};
+  CHECK(value_shape(type, kBuffers, {}).bytes == 8 * 5 * 7 * 4);
+  CHECK(value_shape(type, {Layout::Nhwc, DType::F16}, {}).bytes == 8 * 5 * 7 * 2);
+  CHECK(value_shape(type, {Layout::Nhwc, DType::F16}, {1, 3}).bytes == 8 * 2 * 7 * 2);
+  CHECK(value_shape(type, kImages, {}).bytes == 0);
+}
+
+TEST_CASE("parts in different forms are not alike, and their keys differ") {
+  NodePartition buffers;
+  buffers.node = 1;
+  buffers.parts.push_back({Processor::Gpu, &kKernelInfos[0], kBuffers, {0, 1}, {0, 1}});
+  for (Form form : {kImages, Form{Layout::Nhwc, DType::F16}}) {
+    NodePartition other = buffers;
+    other.parts[0].form = form;
+    CHECK_FALSE(is_alike(buffers, other));
+    CHECK(key_of(buffers) != key_of(other));
+  }
+}
+
+}  // namespace
+}  // namespace codl::compiler
