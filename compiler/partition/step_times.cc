@@ -52,7 +52,7 @@ uint64_t StepTimes::key_of(const PlannedStep& step) const {
       continue;
     }
     const SlotTensor& placed = value_tensors_[value_of_tensor(tensor)].placed(tensor);
-    add(static_cast<uint64_t>(placed.shape.layout), static_cast<uint64_t>(placed.storage));
+    add(bits_of({placed.shape.layout, placed.shape.dtype}), static_cast<uint64_t>(placed.storage));
     add_range({placed.shape.row_begin, placed.shape.row_end});
   }
   // llvm::DenseMap keeps two keys for itself.
