@@ -10,7 +10,8 @@ data/phone_rows.json lists the rows. codlc plans each for the CPU or the GPU alo
     CPU  three factors on the built-in shares of families, the same for all chips: of arithmetic, of memory, and of
          Winograd's kernels; times one of each chip, log-normal around 1
     GPU  shares of arithmetic and of weights of each chip, log-normal around those of its kind of GPU, which are
-         log-normal around those of all; plans without Winograd's method, as MACE's on a GPU are
+         log-normal around those of all; plans without Winograd's method, as MACE's on a GPU are, and with the
+         issue slots of MACE's kernels (phone_profiles.GPU_SLOTS)
 
 Rows are judged by fits that have seen no row of their network, and by fits that have seen none of their chip.
 """
@@ -46,8 +47,8 @@ MEDIAN_LIMIT = {"network": 25, "chip": 40}  # percent
 FAR = 1.3  # factor; the report names rows beyond it
 WORST_LIMIT = 2  # factor for a network that was left out
 Row = collections.namedtuple("Row", "chip processor threads network ms source")
-# Matches a chosen step of codlc --explain: its kernel, its time, the time of each term.
-STEP = re.compile(r"^  (?:cpu|gpu)  (\w+) +([0-9.]+) ms \([^)]*\)  [^:]*: (.*)$", re.MULTILINE)
+# Matches a chosen step of codlc --explain: its kernel, the time of each term.
+STEP = re.compile(r"^  (?:cpu|gpu)  (\w+) +[0-9.]+ ms \([^)]*\)  [^:]*: (.*)$", re.MULTILINE)
 
 
 def read_rows(key="rows"):
@@ -165,14 +166,14 @@ class Planner:
         steps = STEP.findall(text)
         if not steps:
             sys.exit(f"codlc --explain: expected steps with terms in ms, found none: {text[:200]}")
-        for kernel, ms, terms in steps:
-            rest = float(ms)
+        over_mace = phone_profiles.slots_over_mace(gpu_kind(row.chip)) if row.processor == "gpu" else {}
+        rest = float(re.search(r"predicted ([0-9.]+) ms", text).group(1))
+        for kernel, terms in steps:
             for name, value in re.findall(r"(\w+) ([0-9.]+) ms", terms):
-                found[self.kind_of(row.processor, name, kernel)] += float(value)
                 rest -= float(value)
-            found["fixed"] += rest  # rounding
-        # Time that belongs to no step: synchronisations.
-        found["fixed"] += float(re.search(r"predicted ([0-9.]+) ms", text).group(1)) - sum(found.values())
+                slots = over_mace.get(kernel, 1) if name == "compute" else 1
+                found[self.kind_of(row.processor, name, kernel)] += float(value) / slots
+        found["fixed"] += rest  # synchronisations, rounding
         factors = {**shipped_factors(self.anchors, row), "fixed": 1}
         self.known[key] = {kind: ms / factors[kind] for kind, ms in found.items()}
         return self.known[key]
@@ -352,7 +353,8 @@ def report(rows, halves, planner, folder):
     ratios = {by: left_out(rows, halves, planner, by) for by in MEDIAN_LIMIT}
     lines = ["# Whole networks on phones: predicted beside published", "",
              "Published is what other libraries' kernels took on a phone (`test/eval/data/phone_rows.json`); predicted is what codlc says",
-             "of its plan for one processor by the phone's profile. So the errors contain how far two libraries are apart on one chip.",
+             "of its plan for one processor by the phone's profile, on a GPU with the issue slots of MACE's kernels",
+             "([mobile_kernels.md](mobile_kernels.md)). So the errors contain how far two libraries are apart on one chip.",
              "Nothing here was run on a phone.", "",
              "```", "test/eval/phone_networks.py MODELS --bin build/release/bin     # prints each latency and writes this page", "```", "",
              "Ratios are predicted over published. Rows are judged by fits that have not seen their network, or not their chip. The rows were",

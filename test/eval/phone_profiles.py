@@ -35,8 +35,17 @@ GPU_KINDS = {
     "xclipse": {"max_waves": 32, "registers_kb": 256, "thread_registers": [256, "rdna_isa"], "l1_kb": 16, "l2_kb": 1024,
                 "layout": "buffer", "image_row_texels": [256, "rdna_pitch"]},
 }
-# Tiles of gemm_tile.cl, by kernel of TILED_KERNELS: percent of the issue slots in the loop over the depth that are
-# multiply-adds, and registers of a work-item; None: it spills.
+# Percent of the issue slots that are multiply-adds, in the loop with most of them (docs/results/mobile_kernels.md). "mace" is
+# MACE's 3x3 convolution, of images or buffers, whose latencies were published. Kernels that multiply little are not listed:
+# Mesa's integer instructions, most of theirs, are upper bounds. Neither are an Adreno's kernels on buffers that
+# BUFFER_SLOWDOWN is for: they wait for memory.
+GPU_SLOTS = {
+    "adreno": {"mace": 54, "conv2d_f32_cl_image": 74, "depthwise_conv2d_f32_cl_image": 41, "matmul_f32_cl_buffer": 57,
+               "matmul_f32_cl_gemv": 34, "batch_matmul_f32_cl_buffer": 46},
+    "mali": {"mace": 44, "conv2d_f32_cl_quad": 63, "conv2d_f32_cl_buffer": 18, "depthwise_conv2d_f32_cl_buffer": 40,
+             "matmul_f32_cl_buffer": 56, "matmul_f32_cl_gemv": 42, "batch_matmul_f32_cl_buffer": 43},
+}
+# Tiles of gemm_tile.cl, by kernel of TILED_KERNELS: the same percentage, and registers of a work-item; None: it spills.
 TILED_KERNELS = ("conv2d_f32_cl_tiled", "matmul_f32_cl_tiled", "batch_matmul_f32_cl_tiled")
 GPU_TILES = {
     "adreno": {
@@ -58,6 +67,9 @@ GPU_TILES = {
     },
 }
 TILES = "share of the issue slots, registers and spills as compiled by Mesa 25.0.7 for Adreno 640 and Mali-G610"
+SLOTS = ("the family's shares, which are MACE's kernels', but arithmetic takes as much longer or shorter as a multiply-add takes more or "
+         "fewer issue slots than in MACE's convolution, both compiled by Mesa 25.0.7 for Adreno 640 or Mali-G610 "
+         "(docs/results/mobile_kernels.md)")
 LATENCY_NS = 400
 RULE = ("Rules where nothing is published: two loads a cycle (three of cores with four pipes), 32 bytes a cycle from L2 "
         "and 10 from the last level, "
@@ -135,6 +147,34 @@ def gpu_families(factors):
     }
 
 
+def family_of(kernel):
+    """Returns the family of a GPU's kernel that multiplies."""
+    return "depthwise" if kernel.startswith("depthwise") else "convolution" if kernel.startswith("conv2d") else "product"
+
+
+def slots_over_mace(kind):
+    """Returns, by kernel, how many issue slots a multiply-add takes, over MACE's. A tiled kernel has those of the tile
+    that takes the fewest, which most steps have.
+    """
+    slots = dict(GPU_SLOTS.get(kind, {"mace": None}))
+    mace = slots.pop("mace")
+    for i, kernel in enumerate(TILED_KERNELS):
+        found = [tile[i][0] for tile in GPU_TILES.get(kind, {}).values() if tile[i]]
+        if found and not (kind == "adreno" and kernel in GPU_BUFFER_KERNELS):
+            slots[kernel] = max(found)
+    return {kernel: mace / percent for kernel, percent in slots.items()}
+
+
+def gpu_compiled(over_mace, families):
+    """Returns shares of the kernels of slots_over_mace()."""
+    made = {}
+    for kernel, ratio in over_mace.items():
+        family = families[family_of(kernel)]
+        shares = {term: three_digits(share * ratio) if term == "compute" else share for term, share in family["shares"].items()}
+        made[kernel] = family | {"source": "slots", "shares": shares}
+    return made
+
+
 def gpu_winograd(factors, cpu_factors, interval):
     """Returns shares of Winograd's kernels on a GPU: per multiply-add, they are as much slower than direct ones as
     on CPUs.
@@ -153,7 +193,7 @@ def gpu_buffers(name, kind, families, winograd, interval, extrapolated_interval)
         return {}
 
     def slowed(kernel):
-        source = winograd[kernel] if kernel in winograd else families["depthwise" if "depthwise" in kernel else "convolution"]
+        source = winograd.get(kernel, families[family_of(kernel)])
         shares = {term: three_digits(share * BUFFER_SLOWDOWN) if term in ARITHMETIC_TERMS else share
                   for term, share in source["shares"].items()}
         is_measured = kernel in BUFFERS_MEASURED.get(name, ())
@@ -361,8 +401,11 @@ def profile_of(table, anchors, name):
     made["families"]["gpu"] = calibrated(gpu_families(factors), interval, level_of)
     winograd = gpu_winograd(factors, common["cpu"]["factors"], common["gpu"]["extrapolated_interval"])
     buffers = gpu_buffers(name, chip["gpu"]["kind"], made["families"]["gpu"], winograd, interval, common["gpu"]["extrapolated_interval"])
-    made["kernels"] |= winograd | buffers
+    compiled = gpu_compiled(slots_over_mace(chip["gpu"]["kind"]), made["families"]["gpu"])
+    made["kernels"] |= compiled | winograd | buffers
     profile.sources["winograd"] = WINOGRAD
+    if compiled:
+        profile.sources["slots"] = SLOTS
     if buffers:
         profile.sources["buffers"] = BUFFERS
     profile.sources |= own.get("sources", {})
