@@ -39,10 +39,11 @@ target_compile_options(codl_flags INTERFACE
 if(CODL_WERROR AND NOT CODL_SANITIZE)
   target_compile_options(codl_flags INTERFACE -Werror)
 endif()
+# A directory's options come before those of its targets, which take out what they do not want; options of codl_flags
+# would come after them.
 if(CODL_SANITIZE)
-  target_compile_options(codl_flags INTERFACE -fsanitize=${CODL_SANITIZE} -fno-omit-frame-pointer
-    -fno-sanitize-recover=all)
-  target_link_options(codl_flags INTERFACE -fsanitize=${CODL_SANITIZE})
+  add_compile_options(-fsanitize=${CODL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${CODL_SANITIZE})
   if(CODL_SANITIZE MATCHES address)
     target_sources(codl_flags INTERFACE
       $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:${PROJECT_SOURCE_DIR}/test/support/leaks.cc>)
@@ -58,7 +59,7 @@ if(CMAKE_BUILD_TYPE STREQUAL Release AND NOT CODL_SANITIZE)
 endif()
 
 if(CODL_FUZZ)  # coverage for libFuzzer; the fuzzed programs link its main
-  target_compile_options(codl_flags INTERFACE -fsanitize=fuzzer-no-link)
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
 # LLVM 14's JSON.h has a vector of an incomplete type, which Clang refuses where vectors are constexpr.
