@@ -5,7 +5,7 @@
 // A kernel file includes it as kernels/README.md shows, before hwy/highway.h.
 #pragma once
 
-// A build may leave out one more (kernels/CMakeLists.txt).
+// A build may leave out more (kernels/CMakeLists.txt).
 #ifndef CODL_DISABLED_TARGETS
 #define CODL_DISABLED_TARGETS 0
 #endif
