@@ -104,7 +104,7 @@ TEST_CASE("CPU kernels equal the reference on every instruction set") {
 
 // See docs/reference/operators.md, "NaN and infinities".
 // test/differential/families/special_values.py tests whether the reference has the right semantics.
-TEST_CASE("CPU kernels make of NaN and infinities what the reference makes of them") {
+TEST_CASE("CPU kernels make of NaN and infinities what the reference makes of them", "[special]") {
   const Special& special = GENERATE(0, 1) == 0 ? kSpecialNan : kSpecialInfinities;
   for (const KernelInfo& info : kKernelInfos) {
     if (info.processor != Processor::Cpu || info.is_reference()) continue;

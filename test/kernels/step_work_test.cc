@@ -622,7 +622,7 @@ std::string fault_of(const StepWork& work, const StepNeeds& needs, int32_t threa
   return work.busiest_share >= least - 1e-9 && work.busiest_share <= 1 ? "" : "the busiest worker";
 }
 
-TEST_CASE("every kernel counts the work of its steps") {
+TEST_CASE("every kernel counts the work of its steps", "[long]") {
   for (const KernelInfo& kernel : kKernelInfos) {
     INFO(kernel.symbol);
     REQUIRE(kernels::work_of(kernel.op).work != nullptr);
@@ -644,7 +644,7 @@ TEST_CASE("every kernel counts the work of its steps") {
 }
 
 // Smaller caches never let less through.
-TEST_CASE("what comes from beyond a cache rises as the cache shrinks") {
+TEST_CASE("what comes from beyond a cache rises as the cache shrinks", "[long]") {
   for (const KernelInfo& kernel : kKernelInfos)
     each_step(kernel, [&](const StepShape& step) {
       double l1 = -1;
@@ -719,7 +719,7 @@ void check_parts(const KernelInfo& kernel, SplitDim dim) {
   CHECK(steps > 0);
 }
 
-TEST_CASE("parts of rows add up to the whole, and more rows are no less work") {
+TEST_CASE("parts of rows add up to the whole, and more rows are no less work", "[long]") {
   for (const KernelInfo& kernel : kKernelInfos)
     if (kernel.can_split(SplitDim::Height)) check_parts(kernel, SplitDim::Height);
 }

@@ -1233,7 +1233,7 @@ double verify_seconds(const TestPlan& plan) {
   return least;
 }
 
-TEST_CASE("the time of verification does not grow with what is mapped") {
+TEST_CASE("the time of verification does not grow with what is mapped", "[long]") {
   // The factor was measured as 1.3; it was 20 where every mapped tensor was looked at.
   CHECK(verify_seconds(crowded_plan(5000, kMaxMapped)) < 5 * verify_seconds(crowded_plan(5000, 1)));
 }
@@ -1442,7 +1442,8 @@ TEST_CASE("every vector of a variant and of a step must be present") {
         "name, params, operands, tile and waits present");
 }
 
-TEST_CASE("no file can name one table too often, a small one not even as often as the limits") {
+TEST_CASE("no file can name one table too often, a small one not even as often as the limits",
+          "[long]") {
   struct Example {
     uint32_t step_count;
     uint32_t tensor_count;
@@ -1477,7 +1478,7 @@ void check_opens_or_fails(const std::vector<uint8_t>& file) {
   CHECK_NOTHROW(verify(file, VerifyLevel::Structure, kernels::check_step));
 }
 
-TEST_CASE("every flipped byte of the head and the tables opens or fails cleanly") {
+TEST_CASE("every flipped byte of the head and the tables opens or fails cleanly", "[long]") {
   for (TestPlan (*make_plan)() : {cpu_plan, sub_buffer_plan, separate_plan, halves_plan}) {
     std::vector<uint8_t> file = test::to_bytes(make_plan());
     const PlanHead head = test::read_head(file);
@@ -1537,7 +1538,7 @@ TEST_CASE("random bytes fail cleanly") {
   }
 }
 
-TEST_CASE("several random bytes in the tables at once open or fail cleanly") {
+TEST_CASE("several random bytes in the tables at once open or fail cleanly", "[long]") {
   constexpr uint32_t kSeed = 21;
   INFO("seed " << kSeed);
   std::mt19937 random(kSeed);

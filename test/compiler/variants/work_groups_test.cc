@@ -74,7 +74,8 @@ int check_groups(const ir::Graph& graph, const DeviceProfile& profile,
   return count;
 }
 
-TEST_CASE("no work-group takes more than its profile has, for every device and strategy") {
+TEST_CASE("no work-group takes more than its profile has, for every device and strategy",
+          "[search]") {
   std::vector<ir::Graph> graphs = {graph_of(large_layers())};
   for (const char* network : {"residual", "mobile", "unet", "detector", "attention", "style"})
     graphs.push_back(graph_of(golden_model(network)));
