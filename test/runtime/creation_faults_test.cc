@@ -126,7 +126,8 @@ TEST_CASE("whichever allocation fails while a session is made, nothing leaks") {
   for (GpuHalf half : kHalves) fail_each_allocation(nullptr, half, {});
 }
 
-TEST_CASE("no memory goes before a real queue is empty, whatever fails while a session is made") {
+TEST_CASE("no memory goes before a real queue is empty, whatever fails while a session is made",
+          "[driver]") {
   const rt::ClApi* real = machine_opencl();
   if (real == nullptr) return;
   int turn = 0;

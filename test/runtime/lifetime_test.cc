@@ -11,14 +11,15 @@ namespace {
 
 // Creates, runs and destroys. The count starts after a few rounds, in which the driver and the C
 // library fill their caches.
-void check_lives(const OpenPlan& plan, codl_session_options_t options, int count) {
+void check_lives(const OpenPlan& plan, codl_session_options_t options) {
+  constexpr int kFirst = 4, kLives = 7;
   CountingAllocator allocator;
   FakeCl cl(*machine_opencl());
   options.allocator = allocator.get();
   int threads = 0;
   int descriptors = 0;
-  for (int life = 0; life < count; ++life) {
-    if (life == 4) {
+  for (int life = 0; life < kLives; ++life) {
+    if (life == kFirst) {
       threads = thread_count();
       descriptors = descriptor_count();
     }
@@ -48,9 +49,9 @@ TEST_CASE("sessions that come and go leave no memory, thread or descriptor") {
     options.thread_count = 4;
     options.check_every = 1;
     options.fallback = CODL_FALLBACK_PER_RUN;
-    check_lives(plan, options, 12);
+    check_lives(plan, options);
     options.variant = "cpu";
-    check_lives(plan, options, 12);
+    check_lives(plan, options);
   }
 }
 
