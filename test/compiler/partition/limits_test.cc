@@ -153,7 +153,8 @@ TEST_CASE("a plan in a tenth less memory takes little longer", "[search]") {
   const DeviceProfile profile = test::value_of(load_device_profile("sd855"));
   const std::string onnx = golden_model(network);
   CompileOptions options;
-  options.partition.search_budget = 10000;
+  // With 25000 plans the search of style ends at one that takes 1.39 times as long.
+  options.partition.search_budget = 30000;
   const auto figures = [&] {
     return test::value_of(compile(onnx, "m", profile, options)).report.variants[0].figures;
   };
