@@ -883,7 +883,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         with open(bench) as file:
             odd = json.load(file)
         for variant in odd["variants"]:
-            max(variant["steps"], key=lambda step: step["predicted_us"])["median_us"] *= 200
+            max(variant["steps"], key=lambda step: step["predicted_us"])["median_us"] *= 20
         with open(self.path("odd.json"), "w") as file:
             json.dump(odd, file)
         pruned = [MODEL, *flags, "--prune=0.5", "--unchecked", "-q", "-o", self.path("pruned.codl")]
