@@ -169,7 +169,8 @@ stage_release() {
   configure release && release_built=1 && check ctest ctest_run release -LE e2e_tools
   # They are not part of "all", but must build all the same.
   [ -z "${release_built-}" ] ||
-    check benches cmake --build --preset release --target kernel_bench cl_kernel_bench check_bench
+    check benches cmake --build --preset release --target kernel_bench cl_kernel_bench check_bench partition_bench \
+      released_plan
 }
 stage_asan() {
   configure asan && check ctest ctest_run asan -LE 'arch|e2e_tools|release_only' &&

@@ -245,7 +245,7 @@ class StatedPlaces {
   }
 
   const CostModel& costs_;
-  const Layout maps_;
+  const FormPair forms_;
   const std::vector<Stated> stated_;
 };
 
