@@ -1,6 +1,7 @@
 #include "kernels/kernel_table.h"
 
 #include "kernels/common/contract/contract.h"
+#include "schema/half.h"
 #include "schema/plan_layout.h"
 
 namespace codl::kernels {
@@ -177,7 +178,7 @@ HalfArithmetic half_arithmetic_of(const StepShape& step) {
     return HalfArithmetic::None;
   // Both convolutions have OIHW.
   const int32_t* const weights = step.operands[1].dims;
-  if (int64_t{weights[1]} * weights[2] * weights[3] <= kHalfRunProducts)
+  if (int64_t{weights[1]} * weights[2] * weights[3] <= kHalfSumProducts)
     return HalfArithmetic::Halves;
   return step.kernel->op == OpKind::Conv2d ? HalfArithmetic::Runs : HalfArithmetic::None;
 }
@@ -187,8 +188,11 @@ void launch_of(const StepShape& step, ClLaunch* out_launch) {
   contract_of(step.kernel->op).launch(step, out_launch);
   if (const uint32_t halves = halves_of(step); halves != 0)
     out_launch->define("HALVES", static_cast<int32_t>(halves));
-  if (const HalfArithmetic half = half_arithmetic_of(step); half != HalfArithmetic::None)
+  const HalfArithmetic half = half_arithmetic_of(step);
+  if (half != HalfArithmetic::None)
     out_launch->define("HALF_ARITHMETIC", static_cast<int32_t>(half));
+  if (half == HalfArithmetic::Runs)
+    out_launch->define("RUN_PRODUCTS", static_cast<int32_t>(kHalfSumProducts));
 }
 
 }  // namespace codl::kernels

@@ -12,10 +12,9 @@ const Contract& contract_of(OpKind op);
 const char* check_step(const StepShape& step, StepNeeds* out_needs);
 
 // Says how a GPU step multiplies and adds, as HALF_ARITHMETIC of prelude.cl: Halves where a sum has
-// at most kHalfRunProducts products, in Runs of as many where it has more. A device without
+// at most kHalfSumProducts products, in Runs of as many where it has more. A device without
 // cl_khr_fp16 computes floats, whatever this says.
 enum class HalfArithmetic : int32_t { None = 0, Halves = 1, Runs = 2 };
-inline constexpr int64_t kHalfRunProducts = 128;
 HalfArithmetic half_arithmetic_of(const StepShape& step);
 
 // Fills the launch of a GPU step that has passed check_step().

@@ -5,6 +5,10 @@
 
 namespace codl {
 
+// A sum of products in halves loses digits as it grows. Kernels add at most so many products in
+// halves, and then their sum to one in floats.
+inline constexpr int64_t kHalfSumProducts = 128;
+
 // The result is exact, the bits of a NaN included.
 inline float float_of_half(uint16_t half) {
   const uint32_t magnitude = half & 0x7fffu;

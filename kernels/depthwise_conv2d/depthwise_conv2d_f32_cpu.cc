@@ -107,9 +107,6 @@ struct FloatTaps {
 };
 
 #if HWY_TARGET == HWY_NEON
-// So many taps are added up in halves at most.
-constexpr int64_t kMaxHalfTaps = 128;
-
 // Adds up the taps in halves, then the bias and the residual: each once, so that a large bias
 // rounds the result alone. (Floats would take as long as the taps of 3x3: Neoverse N1 converts four
 // numbers in two cycles.) Curves are computed in floats.
@@ -727,7 +724,7 @@ void depthwise_in_floats(const KernelArgs& args) {
 #if HWY_TARGET == HWY_NEON
 void depthwise_in_halves(const KernelArgs& args) {
   const OperandShape& w = args.operands[1].shape;
-  if (!has_halves(args) || int64_t{w.dims[2]} * w.dims[3] > kMaxHalfTaps)
+  if (!has_halves(args) || int64_t{w.dims[2]} * w.dims[3] > kHalfSumProducts)
     return depthwise_in_floats(args);
   compute_step<HalfTaps>(args);
 }

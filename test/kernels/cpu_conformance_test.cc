@@ -15,10 +15,11 @@ using kernels::CpuTarget;
 constexpr uint32_t kCpuSeed = 1;
 
 std::string where(const KernelInfo& info, CpuTarget target, const KernelCase& item, size_t index,
-                  Forms forms) {
+                  Forms forms, const Special& special) {
   return std::string(info.symbol) + " " + kernels::cpu_target_name(target) + ", case " +
          std::to_string(index) + " \"" + item.name + "\", seed " + std::to_string(kCpuSeed) +
-         (forms.halves == Halves::All ? ", halves" : "");
+         (forms.halves == Halves::All ? ", halves" : "") +
+         (special ? std::string(", ") + special.name : "");
 }
 
 // Kernels of any dtype take Plain operands. Another kernel must run whatever else one refuses.
@@ -74,6 +75,25 @@ std::string run_case(const KernelInfo& info, kernels::CpuKernel kernel, const Ke
   return "";
 }
 
+// Checks a kernel on one case, in all its forms and on every instruction set of this processor.
+void check_case(const KernelInfo& info, const KernelCase& item, size_t index,
+                const Special& special = kNotSpecial) {
+  for (const Forms forms : forms_of(info)) {
+    CaseInputs inputs(item, kCpuSeed);
+    if (special) inputs.add_special(special, kCpuSeed);
+    inputs.round_to(in_forms(info, forms, item));
+    GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
+    run_ref(item, inputs, expected.data());
+    for (CpuTarget target : kernels::kCpuTargets) {
+      const kernels::CpuKernel kernel = kernel_for_target(info, target);
+      if (kernel == nullptr) continue;
+      const std::string error = run_case(info, kernel, item, forms, inputs, expected, special);
+      if (error.empty()) continue;
+      FAIL_CHECK(where(info, target, item, index, forms, special) << ": " << error);
+    }
+  }
+}
+
 TEST_CASE("CPU kernels equal the reference on every instruction set") {
   for (const KernelInfo& info : kKernelInfos) {
     if (info.processor != Processor::Cpu) continue;
@@ -84,20 +104,7 @@ TEST_CASE("CPU kernels equal the reference on every instruction set") {
                       [&](const KernelCase& item) { return is_for_row(info, item); }));
     for (size_t i = 0; i < cases.size(); ++i) {
       if (!is_for_row(info, cases[i])) continue;
-      const KernelCase item = case_for(info, cases[i]);
-      for (const Forms forms : forms_of(info)) {
-        CaseInputs inputs(item, kCpuSeed);
-        inputs.round_to(in_forms(info, forms, item));
-        GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
-        run_ref(item, inputs, expected.data());
-        for (CpuTarget target : kernels::kCpuTargets) {
-          const kernels::CpuKernel kernel = kernel_for_target(info, target);
-          if (kernel == nullptr) continue;
-          const std::string error = run_case(info, kernel, item, forms, inputs, expected);
-          if (error.empty()) continue;
-          FAIL_CHECK(where(info, target, item, i, forms) << ": " << error);
-        }
-      }
+      check_case(info, case_for(info, cases[i]), i);
     }
   }
 }
@@ -111,21 +118,7 @@ TEST_CASE("CPU kernels make of NaN and infinities what the reference makes of th
     const std::vector<KernelCase> cases = cpu_cases_of(info.op);
     for (size_t i = 0; i < cases.size(); ++i) {
       if (!is_for_row(info, cases[i]) || why_open(info, cases[i], special)) continue;
-      const KernelCase item = case_for(info, cases[i]);
-      for (const Forms forms : forms_of(info)) {
-        CaseInputs inputs(item, kCpuSeed);
-        inputs.add_special(special, kCpuSeed);
-        inputs.round_to(in_forms(info, forms, item));
-        GuardedMemory expected(static_cast<size_t>(item.operands.back().bytes));
-        run_ref(item, inputs, expected.data());
-        for (CpuTarget target : kernels::kCpuTargets) {
-          const kernels::CpuKernel kernel = kernel_for_target(info, target);
-          if (kernel == nullptr) continue;
-          const std::string error = run_case(info, kernel, item, forms, inputs, expected, special);
-          if (error.empty()) continue;
-          FAIL_CHECK(where(info, target, item, i, forms) << ", " << special.name << ": " << error);
-        }
-      }
+      check_case(info, case_for(info, cases[i]), i, special);
     }
   }
 }

@@ -1,11 +1,10 @@
 // Holds the micro-kernel of panel_tile-inl.h for processors that compute with halves, ARMv8.2's
 // fp16. This is Highway code; other targets have FloatSums<Half> alone.
 //
-// Sums of at most kHalfProducts products are halves. Then they are added to floats, because a whole
-// sum in halves loses the digits that its last products add: 1024 products of one sign and size end
-// with an error of 2^-11 of their sum for each. Which products make a sum depends on the taps and
-// their depth alone: whole taps, as many as fit, or pieces of one tap that has more. So results are
-// equal bit by bit whatever the tile, the task or the part.
+// Sums of at most kHalfSumProducts products are halves. Then they are added to floats: of 1024
+// products of one sign and size, the last would each be off by 2^-11 of their sum. Which products
+// make a sum depends on the taps and their depth alone: whole taps, as many as fit, or pieces of
+// one tap that has more. So results are equal bit by bit whatever the tile, the task or the part.
 #if defined(CODL_KERNELS_COMMON_PANEL_HALVES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_COMMON_PANEL_HALVES_INL_H
 #undef CODL_KERNELS_COMMON_PANEL_HALVES_INL_H
@@ -21,8 +20,6 @@ HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_NEON
-
-constexpr int64_t kHalfProducts = 128;
 
 template <int kPixels, int kVectors>
 using HalfTileSums = HalfVec[kPixels][kVectors];
@@ -70,9 +67,9 @@ CODL_HALF_ARITHMETIC HWY_NOINLINE void compute_half_tile(const PanelTile<Half>& 
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) sums[pixel][v] = vdupq_n_u16(0);
 
-    for (int64_t room = kHalfProducts; tap < tile.tap_count;) {
+    for (int64_t room = kHalfSumProducts; tap < tile.tap_count;) {
       const int64_t left = tile.depth - done;
-      const int64_t count = left < kHalfProducts ? left : kHalfProducts;
+      const int64_t count = left < kHalfSumProducts ? left : kHalfSumProducts;
       if (count > room) break;
       room -= count;
       const Half* weights = tile.weights + tile.taps[tap].weight_offset + done * kChannelPanel;

@@ -281,15 +281,13 @@ QUADS_OF_RUNS(half)
 // HALF_ARITHMETIC is left: -D, kernels/kernel_table.cc, for steps whose first operand is halves,
 // and the device computes with them. FACTOR4: four factors at p, which is that of a first one of
 // four; FACTOR_LANES: the first `count` of sixteen at p, the others are zero.
-// A sum in halves loses digits as it grows. HALF_ARITHMETIC 1: no sum has more products than
-// RUN_PRODUCTS. 2: a kernel adds as many, in the order of the products, and then their sum to one
-// in floats. BEGIN_SUM and END_SUM are for a sum that begins with a bias, which stays in floats.
+// HALF_ARITHMETIC 1: all products of a sum are added in halves. 2: RUN_PRODUCTS at a time are, in the
+// order of the products, and then their sum to one in floats (schema/half.h). BEGIN_SUM and END_SUM are for a sum that begins with a bias, which stays in floats.
 #if HALF_ARITHMETIC && !defined(cl_khr_fp16)
 #undef HALF_ARITHMETIC
 #endif
 #if HALF_ARITHMETIC
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
-#define RUN_PRODUCTS 128
 #define ACC4 half4
 #define ACC16 half16
 #define FACTOR4_float(p) convert_half4(LOAD_QUAD_float(p))
