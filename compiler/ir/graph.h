@@ -24,6 +24,7 @@ struct Value {
   bool is_constant = false;
   compiler::SharedBytes bytes;  // elements of a constant, ONNX order, little endian
   NodeId producer = kNoId;      // kNoId for inputs and constants
+  Precision precision = Precision::Fp32;
 
   Value() = default;
   Value(const Value&) = default;

@@ -17,6 +17,10 @@ inline constexpr uint32_t kNoId = UINT32_MAX;
 
 using Dims = llvm::SmallVector<int32_t, 4>;
 
+// Says how a value's real numbers, or all of a network's, may be held and computed: as floats, as
+// halves wherever kernels take them, or as the search finds faster.
+enum class Precision : uint8_t { Fp32, Fp16, Auto };
+
 // Describes a value statically. Dims are in ONNX's order in every layout.
 struct TensorType {
   DType dtype = DType::F32;

@@ -18,9 +18,7 @@
 
 namespace codl::compiler {
 
-// Says how the GPU stores what it alone touches. Fp16 stores halves where its kernels can
-// (half_storage.h); results change.
-enum class Precision { Fp32, Fp16 };
+using ir::Precision;
 
 // A plan is surely faster than another where it is in that share of the draws.
 inline constexpr double kSureShare = 0.9;
