@@ -85,14 +85,6 @@ function(codl_runtime_library name)
     -fvisibility=hidden -ffunction-sections -fdata-sections)
 endfunction()
 
-# The compiler has coverage only for long runs of the fuzzer: it takes a third of the time to compile, and a few seconds
-# of fuzzing learn nothing from it.
-function(codl_covered_in_long_runs name)
-  if(CODL_FUZZ AND NOT CODL_FUZZ_COMPILER)
-    target_compile_options(${name} PRIVATE -fno-sanitize=fuzzer-no-link)
-  endif()
-endfunction()
-
 # codl_precompile(NAME HEADERS...) precompiles headers of others that most files of a target include; this halves the
 # compile time. Ours stay out: where only a comment changed, ccache finds the precompiled file of before, and g++ takes a
 # header with #pragma once for another one. codl_precompile(NAME REUSE_FROM OTHER) takes those of another target. The
@@ -150,8 +142,8 @@ function(codl_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE codl_flags codl_test_support ${arg_LIBRARIES})
   target_compile_options(${name} PRIVATE -O0)  # the code under test is in the libraries
-  if(CODL_FUZZ)
-    target_compile_options(${name} PRIVATE -fno-sanitize=undefined,fuzzer-no-link)
+  if(CODL_SANITIZE MATCHES address)
+    target_compile_options(${name} PRIVATE -fno-sanitize=undefined)
   endif()
   codl_precompile(${name} <algorithm> <string> <vector> ${PROJECT_SOURCE_DIR}/test/support/catch.h)
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGUMENTS})

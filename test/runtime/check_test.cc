@@ -126,7 +126,7 @@ TEST_CASE("a step in its place computes nothing to check or to test") {
   }
 }
 
-TEST_CASE("a work-group that does not run is found, whichever kernel it is of") {
+TEST_CASE("a work-group that does not run is found, whichever kernel it is of", "[driver]") {
   if (machine_opencl() == nullptr) return;
   for (GpuHalf half : halves_here())
     for (Gate gate : kGates)
@@ -210,7 +210,8 @@ TEST_CASE("a check computes all of a large step, with little memory") {
 
 // check_every promises to find a fault that is in every run within N x steps runs, and one that is
 // in one run of K with the first check of its step in such a run.
-TEST_CASE("a fault of one run in a thousand is found in the first such run that checks its step") {
+TEST_CASE("a fault of one run in a thousand is found in the first such run that checks its step",
+          "[driver]") {
   if (machine_opencl() == nullptr) return;
   for (GpuHalf half : halves_here()) {
     const int steps = launch_count(half);
@@ -245,7 +246,7 @@ struct Tested {
   }
 };
 
-TEST_CASE("the self-test names the kernel that is wrong, and none of a right driver") {
+TEST_CASE("the self-test names the kernel that is wrong, and none of a right driver", "[driver]") {
   if (machine_opencl() == nullptr) return;
   for (GpuHalf half : halves_here()) {
     const OpenPlan plan(relu_plan({.half = half}));

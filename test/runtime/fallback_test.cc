@@ -85,7 +85,8 @@ TEST_CASE("whichever call of a run fails, the run says so, the next one is right
       }
 }
 
-TEST_CASE("a real queue comes back from every failed call, in the first run and in a later one") {
+TEST_CASE("a real queue comes back from every failed call, in the first run and in a later one",
+          "[driver]") {
   if (machine_opencl() == nullptr) return;
   for (GpuHalf half : halves_here())
     for (Gate gate : kGates)

@@ -83,8 +83,8 @@ TEST_CASE("a whole branch moved changes the plan by what two whole simulations d
   CHECK(moved >= 80);
 }
 
-TEST_CASE(
-    "what costs of segments say is hopeless hardly ever makes the plan faster, and by little") {
+TEST_CASE("what costs of segments say is hopeless hardly ever makes the plan faster, and by little",
+          "[search]") {
   std::mt19937 random(2);
   struct Counts {
     int32_t hopeless = 0, wrong = 0;

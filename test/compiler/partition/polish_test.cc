@@ -257,7 +257,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a plan that is no better by its floor is judged no further") {
+TEST_CASE("a plan that is no better by its floor is judged no further", "[search]") {
   const ir::Graph graph = test::three_convs();
   const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   const LatencyPredictor predictor(profile, 0);
