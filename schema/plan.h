@@ -41,6 +41,12 @@ enum class Gate : uint8_t {
 };
 inline constexpr const char* kGateNames[] = {"host_enqueue", "user_event"};
 
+// Says how a step learns that a step of another queue, which it waits for, is done.
+enum class WaitKind : uint8_t {
+  Event = 0,  // an OpenCL event, or the variant's gate from the CPU to the GPU
+};
+inline constexpr const char* kWaitKindNames[] = {"event"};
+
 enum class Queue : uint8_t { Cpu = 0, Gpu = 1, Transfer = 2 };
 inline constexpr const char* kQueueNames[] = {"cpu", "gpu", "transfer"};
 inline constexpr size_t kQueueCount = std::size(kQueueNames);
@@ -69,6 +75,7 @@ inline constexpr const char* kMapAccessNames[] = {"read", "write", "read_write"}
 CODL_NAMES(Storage)
 CODL_NAMES(Sharing)
 CODL_NAMES(Gate)
+CODL_NAMES(WaitKind)
 CODL_NAMES(Queue)
 CODL_NAMES(StepKind)
 CODL_NAMES(MapAccess)

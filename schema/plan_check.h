@@ -12,6 +12,7 @@ namespace codl {
 // false at the first fault, which they have recorded here.
 struct PlanCheck {
   const plan::PlanDef* plan = nullptr;
+  const plan::EntryDef* entry = nullptr;  // the plan's only one
   CheckStep check_step = nullptr;
   uint64_t data_bytes = 0;
   bool is_kernel_named[kKernelCount + 1] = {};  // indexed by kernel id: whether PlanDef::kernels
@@ -47,6 +48,12 @@ constexpr int64_t as_found(float us) {
   if (us >= 9e18f) return INT64_MAX;
   if (!(us > -9e18f)) return INT64_MIN;
   return us < 0 && us > -1 ? -1 : static_cast<int64_t>(us);
+}
+
+// Counts the items of a vector that may be absent.
+template <typename T>
+uint32_t count_of(const flatbuffers::Vector<T>* items) {
+  return items == nullptr ? 0 : items->size();
 }
 
 // Returns false for NaN and infinity, too, which JSON cannot carry.

@@ -7,6 +7,9 @@
 
 namespace codl {
 
+// Returns the plan's only entry.
+inline const plan::EntryDef& entry_of(const plan::PlanDef& plan) { return *plan.entries()->Get(0); }
+
 inline Storage storage_of(const plan::TensorDef& tensor) {
   return static_cast<Storage>(tensor.storage());
 }

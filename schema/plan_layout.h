@@ -8,7 +8,7 @@ namespace codl {
 inline constexpr char kPlanMagic[4] = {'C', 'O', 'D', 'L'};
 
 // Goes up when an older runtime could not read the file; see schema/README.md.
-inline constexpr uint32_t kPlanVersion = 2;
+inline constexpr uint32_t kPlanVersion = 3;
 
 struct PlanHead {
   char magic[4];

@@ -137,6 +137,7 @@ struct PlanInfo {
   std::vector<uint16_t> worker_speeds;
 };
 
+// A plan of one entry.
 struct PlanModel {
   PlanInfo info;
   std::string codlc_version;

@@ -23,8 +23,8 @@ static_assert(std::endian::native == std::endian::little, "a plan is read where 
 
 namespace {
 
-// PlanDef, VariantDef, TensorDef.
-constexpr flatbuffers::uoffset_t kMaxTableDepth = 3;
+// PlanDef, EntryDef, VariantDef, TensorDef.
+constexpr flatbuffers::uoffset_t kMaxTableDepth = 4;
 // A plan has steps and tensors, and as many tables again for blobs, images, inputs and outputs.
 constexpr flatbuffers::uoffset_t kMaxTables = 2 * (kMaxSteps + kMaxTensors);
 // The smallest table takes 12 bytes with its place in a vector: 4 each for that, for the table's
@@ -96,21 +96,21 @@ bool check_io(PlanCheck& c, const plan::IoDef& io) {
 }
 
 bool check_ios(PlanCheck& c) {
-  for (uint32_t i = 0; i < c.plan->inputs()->size(); ++i) {
+  for (uint32_t i = 0; i < c.entry->inputs()->size(); ++i) {
     c.at("input", i);
-    if (!check_io(c, *c.plan->inputs()->Get(i))) return false;
+    if (!check_io(c, *c.entry->inputs()->Get(i))) return false;
   }
-  for (uint32_t i = 0; i < c.plan->outputs()->size(); ++i) {
+  for (uint32_t i = 0; i < c.entry->outputs()->size(); ++i) {
     c.at("output", i);
-    if (!check_io(c, *c.plan->outputs()->Get(i))) return false;
+    if (!check_io(c, *c.entry->outputs()->Get(i))) return false;
   }
   return true;
 }
 
 // The runtime reads what a hidden output holds as one int64.
 bool check_hidden_outputs(PlanCheck& c) {
-  for (uint32_t i = visible_output_count(*c.plan); i < c.plan->outputs()->size(); ++i) {
-    const plan::IoDef& io = *c.plan->outputs()->Get(i);
+  for (uint32_t i = visible_output_count(*c.entry); i < c.entry->outputs()->size(); ++i) {
+    const plan::IoDef& io = *c.entry->outputs()->Get(i);
     c.at("output", i);
     if (!c.expect(io.dtype() == static_cast<uint8_t>(DType::I64), "dtype I64 of a hidden output",
                   io.dtype()) ||
@@ -123,18 +123,18 @@ bool check_hidden_outputs(PlanCheck& c) {
 
 // Extents ascend, so that no dim has two.
 bool check_extents(PlanCheck& c) {
-  if (c.plan->extents() == nullptr) return true;
-  const uint32_t visible = visible_output_count(*c.plan);
+  if (c.entry->extents() == nullptr) return true;
+  const uint32_t visible = visible_output_count(*c.entry);
   const plan::ExtentDef* previous = nullptr;
-  for (uint32_t i = 0; i < c.plan->extents()->size(); ++i) {
-    const plan::ExtentDef& extent = *c.plan->extents()->Get(i);
+  for (uint32_t i = 0; i < c.entry->extents()->size(); ++i) {
+    const plan::ExtentDef& extent = *c.entry->extents()->Get(i);
     c.at("extent", i);
     if (!c.expect(extent.output() < visible, "a visible output", extent.output()) ||
         !c.expect(
-            extent.count_output() >= visible && extent.count_output() < c.plan->outputs()->size(),
+            extent.count_output() >= visible && extent.count_output() < c.entry->outputs()->size(),
             "a hidden output as the count", extent.count_output()))
       return false;
-    const uint32_t rank = c.plan->outputs()->Get(extent.output())->dims()->size();
+    const uint32_t rank = c.entry->outputs()->Get(extent.output())->dims()->size();
     if (!c.expect(extent.dim() >= 0 && static_cast<uint32_t>(extent.dim()) < rank,
                   "a dim of the output", extent.dim()) ||
         !c.expect(previous == nullptr || previous->output() < extent.output() ||
@@ -202,17 +202,28 @@ bool check_plan_fields(PlanCheck& c) {
   return c.expect(plan.device() != nullptr && plan.codlc_version() != nullptr &&
                       plan.model_hash() != nullptr && plan.profile_hash() != nullptr,
                   "device, codlc_version, model_hash and profile_hash present", 0) &&
-         c.expect(plan.inputs() != nullptr && plan.outputs() != nullptr &&
-                      plan.blobs() != nullptr && plan.kernels() != nullptr &&
-                      plan.variants() != nullptr,
-                  "inputs, outputs, blobs, kernels and variants present", 0) &&
+         c.expect(plan.blobs() != nullptr && plan.kernels() != nullptr && plan.entries() != nullptr,
+                  "blobs, kernels and entries present", 0) &&
          c.expect(plan.cpu_threads() <= kMaxThreads, "cpu_threads of at most 64",
                   plan.cpu_threads()) &&
-         c.expect(plan.outputs()->size() >= 1, "at least one output", 0) &&
-         c.expect(plan.visible_outputs() <= plan.outputs()->size(),
-                  "visible_outputs among the outputs", plan.visible_outputs()) &&
-         c.expect(plan.variants()->size() >= 1 && plan.variants()->size() <= kMaxVariants,
-                  "between 1 and 64 variants", plan.variants()->size());
+         c.expect(plan.entries()->size() == 1, "one entry", plan.entries()->size(),
+                  PlanFault::Version);
+}
+
+bool check_entry_fields(PlanCheck& c) {
+  c.entry = &entry_of(*c.plan);
+  const plan::EntryDef& entry = *c.entry;
+  c.at("entry", 0);
+  return c.expect(entry.name() != nullptr && entry.inputs() != nullptr &&
+                      entry.outputs() != nullptr && entry.variants() != nullptr,
+                  "name, inputs, outputs and variants present", 0) &&
+         c.expect(entry.name()->size() == 0, "an empty name", entry.name()->size(),
+                  PlanFault::Version) &&
+         c.expect(entry.outputs()->size() >= 1, "at least one output", 0) &&
+         c.expect(entry.visible_outputs() <= entry.outputs()->size(),
+                  "visible_outputs among the outputs", entry.visible_outputs()) &&
+         c.expect(entry.variants()->size() >= 1 && entry.variants()->size() <= kMaxVariants,
+                  "between 1 and 64 variants", entry.variants()->size());
 }
 
 // ---- variants -----------------------------------------------------------------------------------
@@ -275,23 +286,25 @@ bool check_variant_fields(PlanCheck& c, const VariantDef& variant) {
          c.expect(is_latency(variant.max_ahead_us()), "max_ahead_us from 0 to 3e38",
                   as_found(variant.max_ahead_us())) &&
          c.expect(variant.max_ahead_us() == 0 || gate_of(variant) == Gate::HostEnqueue,
-                  "gate HostEnqueue where max_ahead_us is a bound", variant.gate());
+                  "gate HostEnqueue where max_ahead_us is a bound", variant.gate()) &&
+         c.expect(count_of(variant.needs()) == 0, "no needs", count_of(variant.needs()),
+                  PlanFault::Version);
 }
 
 // Variants are chosen by name.
 bool check_name_is_new(PlanCheck& c, uint32_t variant_index) {
   const flatbuffers::string_view name =
-      c.plan->variants()->Get(variant_index)->name()->string_view();
+      c.entry->variants()->Get(variant_index)->name()->string_view();
   for (uint32_t i = 0; i < variant_index; ++i)
-    if (!c.expect(c.plan->variants()->Get(i)->name()->string_view() != name,
+    if (!c.expect(c.entry->variants()->Get(i)->name()->string_view() != name,
                   "a name that no other variant has", i))
       return false;
   return true;
 }
 
 bool check_variants(PlanCheck& c) {
-  for (uint32_t i = 0; i < c.plan->variants()->size(); ++i) {
-    const VariantDef& variant = *c.plan->variants()->Get(i);
+  for (uint32_t i = 0; i < c.entry->variants()->size(); ++i) {
+    const VariantDef& variant = *c.entry->variants()->Get(i);
     c.variant_index = i;
     if (!check_variant_fields(c, variant) || !check_name_is_new(c, i) ||
         !check_arenas(c, variant) || !check_images(c, variant) || !check_tensors(c, variant) ||
@@ -313,8 +326,8 @@ bool check_file(PlanCheck& c, const uint8_t* bytes, size_t size, VerifyLevel lev
   return check_head(c, head, size) &&
          (level == VerifyLevel::Structure || check_checksum(c, head, bytes, size)) &&
          check_table(c, bytes + head.table_offset, head.table_bytes) && check_plan_fields(c) &&
-         check_ios(c) && check_hidden_outputs(c) && check_extents(c) && check_worker_speeds(c) &&
-         check_blobs(c) && check_kernels(c) && check_variants(c);
+         check_worker_speeds(c) && check_blobs(c) && check_kernels(c) && check_entry_fields(c) &&
+         check_ios(c) && check_hidden_outputs(c) && check_extents(c) && check_variants(c);
 }
 
 }  // namespace
@@ -371,8 +384,8 @@ uint64_t plan_checksum(const void* bytes, size_t size) {
                      size - sizeof(PlanHead));
 }
 
-uint32_t visible_output_count(const plan::PlanDef& plan) {
-  return plan.visible_outputs() != 0 ? plan.visible_outputs() : plan.outputs()->size();
+uint32_t visible_output_count(const plan::EntryDef& entry) {
+  return entry.visible_outputs() != 0 ? entry.visible_outputs() : entry.outputs()->size();
 }
 
 OperandShape operand_shape_of(const TensorDef& tensor) {

@@ -14,6 +14,7 @@ struct PlanHead;
 
 namespace plan {
 struct PlanDef;
+struct EntryDef;
 struct VariantDef;
 struct TensorDef;
 struct StepDef;
@@ -29,6 +30,8 @@ enum class VerifyLevel {
 
 // Describes what is wrong with a plan, if anything. `where` and `expected` are static texts.
 struct PlanFault {
+  // Version: another format version, or what only a later build knows. Kernel: one that this build
+  // lacks.
   enum Kind { None, Corrupt, Version, Kernel } kind = None;
   const char* where = nullptr;     // "head", "variant", "tensor", "step" ...
   const char* expected = nullptr;  // "file_bytes equal to the size of the file" ...
@@ -61,9 +64,9 @@ uint64_t checksum_of(const void* bytes, size_t size);
 // head.
 uint64_t plan_checksum(const void* bytes, size_t size);
 
-// Returns how many outputs of a verified plan are the network's; those after them count what is in
+// Returns how many outputs of a verified entry are the network's; those after them count what is in
 // them.
-uint32_t visible_output_count(const plan::PlanDef& plan);
+uint32_t visible_output_count(const plan::EntryDef& entry);
 
 // Returns the operand shape of a verified tensor.
 kernels::OperandShape operand_shape_of(const plan::TensorDef& tensor);

@@ -39,6 +39,14 @@ bool check_waits(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
       return false;
     previous = wait;
   }
+  if (count_of(step.wait_kinds()) == 0) return true;
+  if (!c.expect(step.wait_kinds()->size() == step.waits()->size(), "a wait_kind for each wait",
+                step.wait_kinds()->size()))
+    return false;
+  for (uint8_t kind : *step.wait_kinds())
+    if (!c.expect(is_known(static_cast<WaitKind>(kind)), "kinds of waits that this build knows",
+                  kind, PlanFault::Version))
+      return false;
   return true;
 }
 

@@ -38,6 +38,15 @@ bool is_half_of_map(const TensorDef& tensor) {
          has_rows(static_cast<Layout>(tensor.layout()));
 }
 
+// No kernel of this build reads quantised elements.
+bool check_no_scales(PlanCheck& c, const TensorDef& tensor) {
+  return c.expect(count_of(tensor.scales()) == 0, "no scales", count_of(tensor.scales()),
+                  PlanFault::Version) &&
+         c.expect(count_of(tensor.zero_points()) == 0, "no zero_points",
+                  count_of(tensor.zero_points()), PlanFault::Version) &&
+         c.expect(tensor.scale_dim() == 0, "scale_dim 0", tensor.scale_dim(), PlanFault::Version);
+}
+
 // A window of channels lies inside the wider map: in the host arena whole panels, which begin where
 // the window is placed; in memory of the GPU alone whole texels, and the map is placed.
 bool check_window(PlanCheck& c, const TensorDef& tensor) {
@@ -143,9 +152,9 @@ bool check_weights_place(PlanCheck& c, const TensorDef& tensor) {
 bool check_tensor_place(PlanCheck& c, const VariantDef& variant, const TensorDef& tensor) {
   switch (storage_of(tensor)) {
     case Storage::Input:
-      return check_io_place(c, tensor, *c.plan->inputs());
+      return check_io_place(c, tensor, *c.entry->inputs());
     case Storage::Output:
-      return check_io_place(c, tensor, *c.plan->outputs());
+      return check_io_place(c, tensor, *c.entry->outputs());
     case Storage::Host:
       return check_arena_place(c, tensor, variant.host_bytes(), kHostAlignment);
     case Storage::Shared:
@@ -171,7 +180,7 @@ bool check_tensor(PlanCheck& c, const VariantDef& variant, const TensorDef& tens
       !c.expect(!is_half_of_map(tensor) || storage_of(tensor) == Storage::Device ||
                     storage_of(tensor) == Storage::Image,
                 "halves of a map in storage Device or Image", tensor.dtype()) ||
-      !check_tensor_shape(c, tensor))
+      !check_no_scales(c, tensor) || !check_tensor_shape(c, tensor))
     return false;
   // A packed blob's size is known to the contract of its operator, which sees it in the step.
   const bool is_packed = tensor.layout() == static_cast<uint8_t>(Layout::Packed);

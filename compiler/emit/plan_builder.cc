@@ -102,19 +102,18 @@ class TableBuilder {
     fb::Offset<fb::Vector<uint16_t>> worker_speeds;
     if (!plan.info.worker_speeds.empty())
       worker_speeds = fbb_.CreateVector(plan.info.worker_speeds);
+    const std::vector<fb::Offset<plan::EntryDef>> entry = {plan::CreateEntryDef(
+        fbb_, string(""), inputs, outputs, plan.visible_outputs, extents, variants)};
+    const auto entries = fbb_.CreateVector(entry);
     plan::PlanDefBuilder root(fbb_);
     root.add_device(device);
     root.add_codlc_version(version);
     root.add_model_hash(model_hash);
     root.add_profile_hash(profile_hash);
     root.add_cpu_threads(plan.info.cpu_threads);
-    root.add_inputs(inputs);
-    root.add_outputs(outputs);
     root.add_blobs(blobs);
     root.add_kernels(kernels);
-    root.add_variants(variants);
-    root.add_visible_outputs(plan.visible_outputs);
-    root.add_extents(extents);
+    root.add_entries(entries);
     if (!worker_speeds.IsNull()) root.add_worker_speeds(worker_speeds);
     fbb_.Finish(root.Finish());
   }

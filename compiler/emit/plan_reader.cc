@@ -76,17 +76,18 @@ PlanModel plan_of(const plan::PlanDef& table) {
                {}};
   if (table.worker_speeds() != nullptr) plan.info.worker_speeds = numbers(*table.worker_speeds());
   plan.codlc_version = table.codlc_version()->str();
-  plan.inputs = ios_of(*table.inputs());
-  plan.outputs = ios_of(*table.outputs());
-  plan.visible_outputs = visible_output_count(table);
-  if (table.extents() != nullptr)
-    for (const plan::ExtentDef* extent : *table.extents())
+  const plan::EntryDef& entry = entry_of(table);
+  plan.inputs = ios_of(*entry.inputs());
+  plan.outputs = ios_of(*entry.outputs());
+  plan.visible_outputs = visible_output_count(entry);
+  if (entry.extents() != nullptr)
+    for (const plan::ExtentDef* extent : *entry.extents())
       plan.extents.push_back({extent->output(), extent->dim(), extent->count_output()});
   for (const plan::BlobDef* blob : *table.blobs())
     plan.blobs.push_back({blob->name()->str(), blob->offset_bytes(), blob->bytes()});
   for (const plan::KernelUse* use : *table.kernels())
     plan.kernels.push_back(find_kernel(use->id()));
-  for (const plan::VariantDef* variant : *table.variants())
+  for (const plan::VariantDef* variant : *entry.variants())
     plan.variants.push_back(variant_of(*variant));
   return plan;
 }

@@ -38,7 +38,7 @@ std::vector<Sample> steps_of_plan(const std::string& path) {
 
   std::vector<Sample> steps;
   std::set<std::string> seen;
-  for (const plan::VariantDef* variant : *plan->variants())
+  for (const plan::VariantDef* variant : *entry_of(*plan).variants())
     for (const plan::StepDef* step : *variant->steps()) {
       if (kind_of(*step) != StepKind::Kernel) continue;
       kernels::OperandShape shapes[kernels::kMaxOperands];

@@ -47,7 +47,7 @@ bool is_listed(const codl_plan& plan, const codl_session_options_t& options,
 // to. `has_gpu`: false leaves out what needs one.
 codl_status_t list_variants(codl_session& session, const codl_session_options_t& options,
                             const plan::VariantDef* first, bool has_gpu, codl_diag_t* diag) {
-  const auto& all = *session.plan->def->variants();
+  const auto& all = *session.plan->entry().variants();
   const plan::VariantDef* found[kMaxVariants];
   size_t count = 0;
   const auto add_all = [&](bool with_gpu) {
@@ -144,9 +144,9 @@ codl_status_t allocate_host_memory(codl_session& session, codl_diag_t* diag) {
     status = allocate_arena(session.spare_arena, session.allocator,
                             session.spare->def().host_bytes(), diag);
   if (status != CODL_OK) return status;
-  const plan::PlanDef& plan = *session.plan->def;
+  const plan::EntryDef& entry = session.plan->entry();
   if (session.hidden_outputs.allocate(session.allocator,
-                                      plan.outputs()->size() - visible_output_count(plan)))
+                                      entry.outputs()->size() - visible_output_count(entry)))
     return CODL_OK;
   set_diag(diag, "no memory for the extents of outputs");
   return CODL_OUT_OF_MEMORY;
@@ -155,7 +155,7 @@ codl_status_t allocate_host_memory(codl_session& session, codl_diag_t* diag) {
 codl_status_t create_steps(codl_session& session, codl_diag_t* diag) {
   const bool has_no_gates = refuses_gates(session);
   const size_t first_hidden =
-      size_t{session.plan->def->inputs()->size()} + visible_output_count(*session.plan->def);
+      size_t{session.plan->entry().inputs()->size()} + visible_output_count(session.plan->entry());
   for (size_t i = 0; i < session.prepared.count(); ++i) {
     PreparedVariant& one = *session.prepared[i];
     const Arena& arena = &one == session.spare ? session.spare_arena : session.host_arena;

@@ -16,7 +16,7 @@ bool needs_gpu(const plan::VariantDef& variant) {
 }
 
 const plan::VariantDef* find_cpu_variant(const codl_plan& plan) {
-  for (const plan::VariantDef* variant : *plan.def->variants())
+  for (const plan::VariantDef* variant : *plan.entry().variants())
     if (!needs_gpu(*variant)) return variant;
   return nullptr;
 }
@@ -196,18 +196,18 @@ const char* codl_plan_device(const codl_plan_t* plan) {
 }
 
 size_t codl_plan_input_count(const codl_plan_t* plan) {
-  return plan == nullptr ? 0 : plan->def->inputs()->size();
+  return plan == nullptr ? 0 : plan->entry().inputs()->size();
 }
 
 size_t codl_plan_output_count(const codl_plan_t* plan) {
-  return plan == nullptr ? 0 : codl::visible_output_count(*plan->def);
+  return plan == nullptr ? 0 : codl::visible_output_count(plan->entry());
 }
 
 codl_status_t codl_plan_input(const codl_plan_t* plan, size_t index, codl_tensor_info_t* out_info) {
   if (out_info == nullptr) return CODL_INVALID_ARGUMENT;
   *out_info = {};
   if (index >= codl_plan_input_count(plan)) return CODL_INVALID_ARGUMENT;
-  return codl::rt::describe_io(*plan->def->inputs(), index, out_info);
+  return codl::rt::describe_io(*plan->entry().inputs(), index, out_info);
 }
 
 codl_status_t codl_plan_output(const codl_plan_t* plan, size_t index,
@@ -216,11 +216,11 @@ codl_status_t codl_plan_output(const codl_plan_t* plan, size_t index,
   *out_info = {};
   // The hidden outputs, which come after the visible ones, have no description.
   if (index >= codl_plan_output_count(plan)) return CODL_INVALID_ARGUMENT;
-  return codl::rt::describe_io(*plan->def->outputs(), index, out_info);
+  return codl::rt::describe_io(*plan->entry().outputs(), index, out_info);
 }
 
 size_t codl_plan_variant_count(const codl_plan_t* plan) {
-  return plan == nullptr ? 0 : plan->def->variants()->size();
+  return plan == nullptr ? 0 : plan->entry().variants()->size();
 }
 
 codl_status_t codl_plan_variant(const codl_plan_t* plan, size_t index,
@@ -228,7 +228,8 @@ codl_status_t codl_plan_variant(const codl_plan_t* plan, size_t index,
   if (out_info == nullptr) return CODL_INVALID_ARGUMENT;
   *out_info = {};
   if (index >= codl_plan_variant_count(plan)) return CODL_INVALID_ARGUMENT;
-  const codl::plan::VariantDef& variant = *plan->def->variants()->Get(static_cast<uint32_t>(index));
+  const codl::plan::VariantDef& variant =
+      *plan->entry().variants()->Get(static_cast<uint32_t>(index));
   out_info->name = variant.name()->c_str();
   out_info->needs_gpu = codl::rt::needs_gpu(variant) ? 1 : 0;
   out_info->step_count = variant.steps()->size();

@@ -17,6 +17,7 @@ struct codl_plan {
   const codl::plan::PlanDef* def = nullptr;
   const uint8_t* data = nullptr;  // the data section, 64-byte aligned
 
+  const codl::plan::EntryDef& entry() const { return codl::entry_of(*def); }
   const uint8_t* blob_data(uint32_t blob) const {
     return data + def->blobs()->Get(blob)->offset_bytes();
   }

@@ -45,18 +45,18 @@ bool overlap(const codl_buffer_t& a, const codl_buffer_t& b) {
 }
 
 // The queues read inputs and write outputs in the plan's order, which a caller does not know.
-codl_status_t check_overlaps(const plan::PlanDef& plan, const codl_buffer_t* inputs,
+codl_status_t check_overlaps(const plan::EntryDef& entry, const codl_buffer_t* inputs,
                              size_t input_count, const codl_buffer_t* outputs, size_t output_count,
                              codl_diag_t* diag) {
   const plan::IoDef* other = nullptr;
   for (uint32_t i = 0; i < output_count; ++i) {
     for (uint32_t k = 0; k < input_count && other == nullptr; ++k)
-      if (overlap(outputs[i], inputs[k])) other = plan.inputs()->Get(k);
+      if (overlap(outputs[i], inputs[k])) other = entry.inputs()->Get(k);
     for (uint32_t k = 0; k < i && other == nullptr; ++k)
-      if (overlap(outputs[i], outputs[k])) other = plan.outputs()->Get(k);
+      if (overlap(outputs[i], outputs[k])) other = entry.outputs()->Get(k);
     if (other == nullptr) continue;
     set_diag(diag, "output %s: expected memory of its own, found some of %s",
-             plan.outputs()->Get(i)->name()->c_str(), other->name()->c_str());
+             entry.outputs()->Get(i)->name()->c_str(), other->name()->c_str());
     return CODL_INVALID_ARGUMENT;
   }
   return CODL_OK;
@@ -130,15 +130,15 @@ codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inp
     codl::rt::set_diag(diag, "session: expected one run at a time, found another thread in a run");
     return CODL_INVALID_ARGUMENT;
   }
-  const codl::plan::PlanDef& plan = *session->plan->def;
+  const codl::plan::EntryDef& entry = session->plan->entry();
   codl_status_t status = codl::rt::check_buffers(
-      "input", *plan.inputs(), codl_plan_input_count(session->plan), inputs, input_count, diag);
+      "input", *entry.inputs(), codl_plan_input_count(session->plan), inputs, input_count, diag);
   if (status == CODL_OK)
     status =
-        codl::rt::check_buffers("output", *plan.outputs(), codl_plan_output_count(session->plan),
+        codl::rt::check_buffers("output", *entry.outputs(), codl_plan_output_count(session->plan),
                                 outputs, output_count, diag);
   if (status == CODL_OK)
-    status = codl::rt::check_overlaps(plan, inputs, input_count, outputs, output_count, diag);
+    status = codl::rt::check_overlaps(entry, inputs, input_count, outputs, output_count, diag);
   if (status != CODL_OK) return status;
   session->is_cancelled = false;
   const auto bind = [&](codl::rt::StepList& steps) {

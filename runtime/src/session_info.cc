@@ -49,15 +49,15 @@ codl_status_t codl_session_get_output_dims(const codl_session_t* session, size_t
   *out_rank = 0;
   if (session == nullptr || out_dims == nullptr || session->is_running)
     return CODL_INVALID_ARGUMENT;
-  const codl::plan::PlanDef& plan = *session->plan->def;
-  const uint32_t visible_count = codl::visible_output_count(plan);
+  const codl::plan::EntryDef& entry = session->plan->entry();
+  const uint32_t visible_count = codl::visible_output_count(entry);
   if (index >= visible_count) return CODL_INVALID_ARGUMENT;
-  const auto& dims = *plan.outputs()->Get(static_cast<uint32_t>(index))->dims();
+  const auto& dims = *entry.outputs()->Get(static_cast<uint32_t>(index))->dims();
   if (capacity < dims.size()) return CODL_INVALID_ARGUMENT;
   for (uint32_t i = 0; i < dims.size(); ++i) out_dims[i] = dims.Get(i);
   *out_rank = static_cast<int32_t>(dims.size());
-  if (plan.extents() == nullptr) return CODL_OK;
-  for (const codl::plan::ExtentDef* extent : *plan.extents()) {
+  if (entry.extents() == nullptr) return CODL_OK;
+  for (const codl::plan::ExtentDef* extent : *entry.extents()) {
     if (extent->output() != index) continue;
     int64_t& dim = out_dims[extent->dim()];
     dim = std::clamp<int64_t>(session->hidden_outputs[extent->count_output() - visible_count], 0,

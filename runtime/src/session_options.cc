@@ -52,10 +52,10 @@ codl_status_t check_variants(const codl_plan& plan, const codl_session_options_t
 }  // namespace
 
 const plan::VariantDef* find_variant(const codl_plan& plan, const char* name) {
-  if (name == nullptr) return plan.def->variants()->Get(0);
-  for (const plan::VariantDef* variant : *plan.def->variants())
-    if (std::strcmp(variant->name()->c_str(), name) == 0) return variant;
-  return std::strcmp(name, kCoexecVariant) == 0 ? plan.def->variants()->Get(0) : nullptr;
+  if (name == nullptr) return plan.entry().variants()->Get(0);
+  for (const plan::VariantDef* variant : *plan.entry().variants())
+    if (variant->name()->string_view() == name) return variant;
+  return std::strcmp(name, kCoexecVariant) == 0 ? plan.entry().variants()->Get(0) : nullptr;
 }
 
 codl_status_t check_options(const codl_plan& plan, const codl_session_options_t& options,

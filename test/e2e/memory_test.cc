@@ -195,8 +195,8 @@ TEST_CASE("a session holds the arenas, images and weights of its plan, and tells
   REQUIRE(codl_plan_open_file(file.path(), nullptr, &plan, &diag) == CODL_OK);
   const FakeDevice fake = device_of(profile);
   Held all;
-  for (uint32_t i = 0; i < plan->def->variants()->size(); ++i) {
-    const plan::VariantDef& variant = *plan->def->variants()->Get(i);
+  for (uint32_t i = 0; i < plan->entry().variants()->size(); ++i) {
+    const plan::VariantDef& variant = *plan->entry().variants()->Get(i);
     CAPTURE(variant.name()->c_str());
     const Held held = planned(*plan->def, variant, fake.image_row_texels);
     const PlanFigures& figures = result->report.variants[i].figures;

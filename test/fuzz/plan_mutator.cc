@@ -124,8 +124,9 @@ void change_list(Random& random, std::vector<T>& list) {
 
 // Changes one list of the plan, of a variant or of a step.
 void change_structure(Random& random, plan::PlanDefT& plan) {
-  if (plan.variants.empty()) return;
-  plan::VariantDefT& variant = *plan.variants[random() % plan.variants.size()];
+  if (plan.entries.empty() || plan.entries[0]->variants.empty()) return;
+  plan::EntryDefT& entry = *plan.entries[0];
+  plan::VariantDefT& variant = *entry.variants[random() % entry.variants.size()];
   plan::StepDefT* step =
       variant.steps.empty() ? nullptr : variant.steps[random() % variant.steps.size()].get();
   plan::TensorDefT* tensor =
@@ -138,13 +139,13 @@ void change_structure(Random& random, plan::PlanDefT& plan) {
     case 2:
       return change_list(random, variant.images);
     case 3:
-      return change_list(random, plan.variants);
+      return change_list(random, entry.variants);
     case 4:
       return change_list(random, plan.blobs);
     case 5:
-      return change_list(random, plan.inputs);
+      return change_list(random, entry.inputs);
     case 6:
-      return change_list(random, plan.extents);
+      return change_list(random, entry.extents);
     case 7:
       if (tensor != nullptr) change_list(random, tensor->dims);
       return;

@@ -268,7 +268,7 @@ class WrongCalls {
   }
 
   void running() {
-    const size_t bytes = plan_->def->inputs()->Get(0)->bytes();
+    const size_t bytes = plan_->entry().inputs()->Get(0)->bytes();
     std::vector<float> memory(2 * bytes / 4);
     uint8_t* const first = reinterpret_cast<uint8_t*>(memory.data());
     const codl_buffer_t x = {first, bytes};

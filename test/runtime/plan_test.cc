@@ -268,6 +268,12 @@ TEST_CASE("a plan of another version or of kernels unknown here is told from a d
   TestPlan plan = relu_cpu_plan({1, 4, 2, 2}, 1);
   plan.kernels[0].revision = 99;
   CHECK(open_file(TemporaryFile(to_bytes(plan)).path).status == CODL_UNSUPPORTED_VERSION);
+  plan = relu_cpu_plan({1, 4, 2, 2}, 1);
+  plan.entry_count = 2;
+  const TemporaryFile file(to_bytes(plan));
+  const Opened opened = open_file(file.path);
+  CHECK(opened.status == CODL_UNSUPPORTED_VERSION);
+  CHECK(opened.diag.message == file.path + ": plan: expected one entry, found 2");
 }
 
 TEST_CASE("a changed weight is noticed only when all is verified") {

@@ -54,7 +54,7 @@ class ReluSession {
   ReluSession(const OpenPlan& plan, const codl_session_options_t& options,
               const rt::ClApi* api = nullptr) {
     status = rt::create_session(plan.get(), &options, api, &session_, &diag);
-    x.resize(plan.get()->def->inputs()->Get(0)->bytes() / 4);
+    x.resize(plan.get()->entry().inputs()->Get(0)->bytes() / 4);
     y.resize(x.size());
   }
   ReluSession(const ReluSession&) = delete;

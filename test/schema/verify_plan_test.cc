@@ -369,7 +369,8 @@ struct BadExample {
 };
 
 void check_refused(TestPlan (*make_plan)(), const char* where,
-                   std::initializer_list<BadExample> examples) {
+                   std::initializer_list<BadExample> examples,
+                   PlanFault::Kind kind = PlanFault::Corrupt) {
   for (const BadExample& example : examples) {
     TestPlan plan = make_plan();
     example.break_rule(plan, plan.variants[0]);
@@ -378,7 +379,7 @@ void check_refused(TestPlan (*make_plan)(), const char* where,
     REQUIRE_FALSE(fault.ok());
     CHECK(std::string(fault.expected) == example.expected);
     CHECK(std::string(fault.where) == where);
-    CHECK(fault.kind == PlanFault::Corrupt);
+    CHECK(fault.kind == kind);
   }
 }
 
@@ -504,11 +505,39 @@ TEST_CASE("a plan that names kernels of another build is told from a damaged one
   CHECK(std::string(step.where) == "step");
 }
 
+TEST_CASE("what only a later build can know is told from damage") {
+  check_refused(cpu_plan, "plan",
+                {{"one entry", [](auto& p, auto&) { p.entry_count = 2; }},
+                 {"one entry", [](auto& p, auto&) { p.entry_count = 0; }}},
+                PlanFault::Version);
+  check_refused(cpu_plan, "entry", {{"an empty name", [](auto& p, auto&) { p.entry_name = "x"; }}},
+                PlanFault::Version);
+  check_refused(cpu_plan, "variant", {{"no needs", [](auto&, auto& v) { v.needs = {1}; }}},
+                PlanFault::Version);
+  check_refused(cpu_plan, "tensor",
+                {{"no scales", [](auto&, auto& v) { v.tensors[1].scales = {0.5f}; }},
+                 {"no zero_points", [](auto&, auto& v) { v.tensors[1].zero_points = {1}; }},
+                 {"scale_dim 0", [](auto&, auto& v) { v.tensors[1].scale_dim = 1; }}},
+                PlanFault::Version);
+  check_refused(separate_plan, "step",
+                {{"kinds of waits that this build knows",
+                  [](auto&, auto& v) { v.steps[1].wait_kinds = {1}; }}},
+                PlanFault::Version);
+  check_refused(separate_plan, "step", {{"a wait_kind for each wait", [](auto&, auto& v) {
+                                           v.steps[1].wait_kinds = {0, 0};
+                                         }}});
+  TestPlan plan = separate_plan();
+  plan.variants[0].steps[1].wait_kinds = {static_cast<uint8_t>(WaitKind::Event)};
+  CHECK(verify(test::to_bytes(plan)).ok());
+}
+
 TEST_CASE("each rule of the plan's own fields refuses its bad example") {
   check_refused(
       cpu_plan, "plan",
-      {{"cpu_threads of at most 64", [](auto& p, auto&) { p.cpu_threads = kMaxThreads + 1; }},
-       {"at least one output", [](auto& p, auto&) { p.outputs.clear(); }},
+      {{"cpu_threads of at most 64", [](auto& p, auto&) { p.cpu_threads = kMaxThreads + 1; }}});
+  check_refused(
+      cpu_plan, "entry",
+      {{"at least one output", [](auto& p, auto&) { p.outputs.clear(); }},
        {"between 1 and 64 variants", [](auto& p, auto&) { p.variants.clear(); }},
        {"between 1 and 64 variants", [](auto& p, auto&) { p.variants.resize(kMaxVariants + 1); }}});
 }
@@ -564,7 +593,7 @@ TestPlan extent_plan() {
 TEST_CASE("each rule of extents and hidden outputs refuses its bad example") {
   CHECK(verify(test::to_bytes(extent_plan())).ok());
   check_refused(
-      extent_plan, "plan",
+      extent_plan, "entry",
       {{"visible_outputs among the outputs", [](auto& p, auto&) { p.visible_outputs = 3; }}});
   check_refused(extent_plan, "output",
                 {{"dtype I64 of a hidden output",
@@ -1390,6 +1419,21 @@ TEST_CASE("rows that both sides hold are copied between different windows") {
   CHECK(verify(test::to_bytes(plan)).ok());
 }
 
+// Makes a plan of one entry, whose tables the test has made. `text_bytes`: size of its texts, which
+// only make it larger.
+std::vector<uint8_t> file_of_entry(flatbuffers::FlatBufferBuilder& builder,
+                                   flatbuffers::Offset<plan::EntryDef> entry,
+                                   size_t text_bytes = 0) {
+  const auto text = builder.CreateString(std::string(text_bytes, 'x'));
+  const auto blobs = builder.CreateVector(std::vector<flatbuffers::Offset<plan::BlobDef>>{});
+  const auto kernels = builder.CreateVector(std::vector<flatbuffers::Offset<plan::KernelUse>>{});
+  const auto entries =
+      builder.CreateVector(std::vector<flatbuffers::Offset<plan::EntryDef>>{entry});
+  builder.Finish(
+      plan::CreatePlanDef(builder, text, text, text, text, 1, 0, blobs, kernels, entries));
+  return test::to_bytes({builder.GetBufferPointer(), builder.GetSize()}, {});
+}
+
 TEST_CASE("every string and vector must be present") {
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(plan::CreatePlanDef(builder));
@@ -1403,27 +1447,24 @@ TEST_CASE("every string and vector must be present") {
   builder.Finish(plan::CreatePlanDef(builder, text, text, text, text));
   const std::vector<uint8_t> strings_only =
       test::to_bytes({builder.GetBufferPointer(), builder.GetSize()}, {});
-  CHECK(std::string(verify(strings_only).expected) ==
-        "inputs, outputs, blobs, kernels and variants present");
+  CHECK(std::string(verify(strings_only).expected) == "blobs, kernels and entries present");
+
+  builder.Clear();
+  CHECK(std::string(verify(file_of_entry(builder, plan::CreateEntryDef(builder))).expected) ==
+        "name, inputs, outputs and variants present");
 }
 
-// Makes a plan of one variant, whose tables the test has made. `text_bytes`: size of its texts,
-// which only make it larger.
+// Makes a plan of one variant likewise.
 std::vector<uint8_t> file_of_variant(flatbuffers::FlatBufferBuilder& builder,
                                      flatbuffers::Offset<plan::VariantDef> variant,
                                      size_t text_bytes = 0) {
-  const auto text = builder.CreateString(std::string(text_bytes, 'x'));
   const std::vector<int32_t> dims = {1};
   const auto io = plan::CreateIoDefDirect(builder, "y", static_cast<uint8_t>(DType::F32), &dims, 4);
-  const auto no_ios = builder.CreateVector(std::vector<flatbuffers::Offset<plan::IoDef>>{});
-  const auto ios = builder.CreateVector(std::vector<flatbuffers::Offset<plan::IoDef>>{io});
-  const auto blobs = builder.CreateVector(std::vector<flatbuffers::Offset<plan::BlobDef>>{});
-  const auto kernels = builder.CreateVector(std::vector<flatbuffers::Offset<plan::KernelUse>>{});
-  const auto variants =
-      builder.CreateVector(std::vector<flatbuffers::Offset<plan::VariantDef>>{variant});
-  builder.Finish(plan::CreatePlanDef(builder, text, text, text, text, 1, no_ios, ios, blobs,
-                                     kernels, variants));
-  return test::to_bytes({builder.GetBufferPointer(), builder.GetSize()}, {});
+  const std::vector<flatbuffers::Offset<plan::IoDef>> inputs, outputs = {io};
+  const std::vector<flatbuffers::Offset<plan::VariantDef>> variants = {variant};
+  const auto entry =
+      plan::CreateEntryDefDirect(builder, "", &inputs, &outputs, 0, nullptr, &variants);
+  return file_of_entry(builder, entry, text_bytes);
 }
 
 TEST_CASE("every vector of a variant and of a step must be present") {

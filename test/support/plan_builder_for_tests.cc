@@ -9,6 +9,12 @@
 namespace codl::test {
 namespace {
 
+// Returns the vector, or null for one that is to be absent.
+template <typename T>
+const std::vector<T>* unless_empty(const std::vector<T>& items) {
+  return items.empty() ? nullptr : &items;
+}
+
 // Builds a vector of tables from a vector of structs; `make` builds one.
 template <typename Item, typename Make>
 auto make_tables(flatbuffers::FlatBufferBuilder& builder, const std::vector<Item>& items,
@@ -24,7 +30,8 @@ flatbuffers::Offset<plan::TensorDef> make_tensor(flatbuffers::FlatBufferBuilder&
       builder, tensor.name.c_str(), static_cast<uint8_t>(tensor.dtype),
       static_cast<uint8_t>(tensor.layout), &tensor.dims, tensor.row_begin, tensor.row_end,
       static_cast<uint8_t>(tensor.storage), tensor.index, tensor.offset_bytes, tensor.bytes,
-      tensor.pixel_stride, tensor.first_channel);
+      tensor.pixel_stride, tensor.first_channel, unless_empty(tensor.scales),
+      unless_empty(tensor.zero_points), tensor.scale_dim);
 }
 
 flatbuffers::Offset<plan::StepDef> make_step(flatbuffers::FlatBufferBuilder& builder,
@@ -33,7 +40,8 @@ flatbuffers::Offset<plan::StepDef> make_step(flatbuffers::FlatBufferBuilder& bui
       builder, static_cast<uint8_t>(step.kind), static_cast<uint8_t>(step.queue), step.kernel,
       &step.params, &step.operands, static_cast<uint8_t>(step.part_dim), step.part.begin,
       step.part.end, &step.tile, static_cast<uint8_t>(step.map_access), &step.waits,
-      step.predicted_us, step.name.c_str(), step.owned.begin, step.owned.end);
+      step.predicted_us, step.name.c_str(), step.owned.begin, step.owned.end,
+      unless_empty(step.wait_kinds));
 }
 
 flatbuffers::Offset<plan::VariantDef> make_variant(flatbuffers::FlatBufferBuilder& builder,
@@ -48,29 +56,21 @@ flatbuffers::Offset<plan::VariantDef> make_variant(flatbuffers::FlatBufferBuilde
   });
   const auto steps = make_tables(builder, variant.steps,
                                  [&](const TestStep& step) { return make_step(builder, step); });
-  return plan::CreateVariantDef(builder, name, static_cast<uint8_t>(variant.sharing),
-                                static_cast<uint8_t>(variant.gate), variant.host_bytes,
-                                variant.shared_bytes, variant.device_bytes, images, tensors, steps,
-                                variant.predicted_us, variant.max_ahead_us);
+  return plan::CreateVariantDef(
+      builder, name, static_cast<uint8_t>(variant.sharing), static_cast<uint8_t>(variant.gate),
+      variant.host_bytes, variant.shared_bytes, variant.device_bytes, images, tensors, steps,
+      variant.predicted_us, variant.max_ahead_us, builder.CreateVector(variant.needs));
 }
 
-void make_plan(flatbuffers::FlatBufferBuilder& builder, const TestPlan& plan) {
+flatbuffers::Offset<plan::EntryDef> make_entry(flatbuffers::FlatBufferBuilder& builder,
+                                               const TestPlan& plan) {
   const auto make_io = [&](const TestIo& io) {
     return plan::CreateIoDefDirect(builder, io.name.c_str(), static_cast<uint8_t>(io.dtype),
                                    &io.dims, io.bytes);
   };
-  const auto device = builder.CreateString(plan.device);
-  const auto version = builder.CreateString("test");
-  const auto model_hash = builder.CreateString("0");
-  const auto profile_hash = builder.CreateString("0");
+  const auto name = builder.CreateString(plan.entry_name);
   const auto inputs = make_tables(builder, plan.inputs, make_io);
   const auto outputs = make_tables(builder, plan.outputs, make_io);
-  const auto blobs = make_tables(builder, plan.blobs, [&](const TestBlob& blob) {
-    return plan::CreateBlobDefDirect(builder, blob.name.c_str(), blob.offset_bytes, blob.bytes);
-  });
-  const auto kernels = make_tables(builder, plan.kernels, [&](const TestKernelUse& use) {
-    return plan::CreateKernelUse(builder, use.id, use.revision);
-  });
   const auto variants = make_tables(builder, plan.variants, [&](const TestVariant& variant) {
     return make_variant(builder, variant);
   });
@@ -79,11 +79,23 @@ void make_plan(flatbuffers::FlatBufferBuilder& builder, const TestPlan& plan) {
     extents = make_tables(builder, plan.extents, [&](const TestExtent& extent) {
       return plan::CreateExtentDef(builder, extent.output, extent.dim, extent.count_output);
     });
-  flatbuffers::Offset<flatbuffers::Vector<uint16_t>> worker_speeds;
-  if (!plan.worker_speeds.empty()) worker_speeds = builder.CreateVector(plan.worker_speeds);
-  builder.Finish(plan::CreatePlanDef(builder, device, version, model_hash, profile_hash,
-                                     plan.cpu_threads, inputs, outputs, blobs, kernels, variants,
-                                     plan.visible_outputs, extents, worker_speeds));
+  return plan::CreateEntryDef(builder, name, inputs, outputs, plan.visible_outputs, extents,
+                              variants);
+}
+
+void make_plan(flatbuffers::FlatBufferBuilder& builder, const TestPlan& plan) {
+  std::vector<flatbuffers::Offset<plan::BlobDef>> blobs;
+  for (const TestBlob& blob : plan.blobs)
+    blobs.push_back(
+        plan::CreateBlobDefDirect(builder, blob.name.c_str(), blob.offset_bytes, blob.bytes));
+  std::vector<flatbuffers::Offset<plan::KernelUse>> kernels;
+  for (const TestKernelUse& use : plan.kernels)
+    kernels.push_back(plan::CreateKernelUse(builder, use.id, use.revision));
+  std::vector<flatbuffers::Offset<plan::EntryDef>> entries;
+  for (uint32_t i = 0; i < plan.entry_count; ++i) entries.push_back(make_entry(builder, plan));
+  builder.Finish(plan::CreatePlanDefDirect(builder, plan.device.c_str(), "test", "0", "0",
+                                           plan.cpu_threads, unless_empty(plan.worker_speeds),
+                                           &blobs, &kernels, &entries));
 }
 
 }  // namespace

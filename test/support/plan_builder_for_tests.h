@@ -26,6 +26,9 @@ struct TestTensor {
   DType dtype = DType::F32;
   int32_t pixel_stride = 0;
   int32_t first_channel = 0;
+  std::vector<float> scales = {};         // empty: the vector is absent
+  std::vector<int32_t> zero_points = {};  // likewise
+  int32_t scale_dim = 0;
 };
 
 struct TestStep {
@@ -42,6 +45,7 @@ struct TestStep {
   MapAccess map_access = MapAccess::Read;
   float predicted_us = 1;
   std::string name;
+  std::vector<uint8_t> wait_kinds;  // empty: the vector is absent
 };
 
 struct TestImage {
@@ -62,6 +66,7 @@ struct TestVariant {
   std::vector<TestStep> steps;
   float predicted_us = 0;
   float max_ahead_us = 0;
+  std::vector<uint16_t> needs;
 };
 
 struct TestBlob {
@@ -100,6 +105,8 @@ struct TestPlan {
   uint32_t visible_outputs = 0;
   std::vector<TestExtent> extents;      // empty: the vector is absent
   std::vector<uint16_t> worker_speeds;  // likewise
+  uint32_t entry_count = 1;             // how often the network is in the plan
+  std::string entry_name;
 };
 
 // Returns the bytes of a Params struct.

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "schema/plan_generated.h"
+#include "schema/plan_fields.h"
 #include "schema/plan_layout.h"
 #include "schema/tables.h"
 #include "schema/verify_plan.h"
@@ -24,12 +24,11 @@ void make_zero(uint8_t* params) {
 int zero_queue(std::vector<uint8_t>& plan, FaultQueue queue) {
   PlanHead head;
   std::memcpy(&head, plan.data(), sizeof(head));
-  auto* table = flatbuffers::GetMutableRoot<plan::PlanDef>(plan.data() + head.table_offset);
+  const auto& variants =
+      *entry_of(*flatbuffers::GetRoot<plan::PlanDef>(plan.data() + head.table_offset)).variants();
   int changed = 0;
-  for (flatbuffers::uoffset_t v = 0; v < table->variants()->size(); ++v) {
-    const auto* steps = table->variants()->Get(v)->steps();
-    for (flatbuffers::uoffset_t i = 0; i < steps->size(); ++i) {
-      const plan::StepDef* step = steps->Get(i);
+  for (const plan::VariantDef* variant : variants) {
+    for (const plan::StepDef* step : *variant->steps()) {
       const KernelInfo* kernel = find_kernel(step->kernel());
       if (kernel == nullptr || (kernel->processor == Processor::Gpu) != (queue == FaultQueue::Gpu))
         continue;

@@ -117,19 +117,21 @@ TEST_CASE("the table holds what it was made from") {
   REQUIRE(plan.worker_speeds() != nullptr);
   CHECK(plan.worker_speeds()->size() == 3);
   CHECK(plan.worker_speeds()->Get(2) == 8521);
-  CHECK(plan.inputs()->Get(0)->name()->str() == "x");
-  CHECK(plan.inputs()->Get(0)->bytes() == 16 * 16 * 16 * 4);
-  CHECK(plan.outputs()->Get(0)->name()->str() == "y");
+  const plan::EntryDef& entry = entry_of(plan);
+  CHECK(entry.name()->size() == 0);
+  CHECK(entry.inputs()->Get(0)->name()->str() == "x");
+  CHECK(entry.inputs()->Get(0)->bytes() == 16 * 16 * 16 * 4);
+  CHECK(entry.outputs()->Get(0)->name()->str() == "y");
   // Convert and Conv2d on either queue, in ascending order; a GPU that shares SVM needs no Convert.
   REQUIRE(plan.kernels()->size() == 3);
   CHECK(plan.kernels()->Get(0)->id() == 1);
   CHECK(plan.kernels()->Get(1)->id() == 2);
   CHECK(plan.kernels()->Get(2)->id() == 25);
-  REQUIRE(plan.variants()->size() == 2);
-  CHECK(sharing_of(*plan.variants()->Get(0)) == Sharing::FineSvm);
-  CHECK(sharing_of(*plan.variants()->Get(1)) == Sharing::None);
+  REQUIRE(entry.variants()->size() == 2);
+  CHECK(sharing_of(*entry.variants()->Get(0)) == Sharing::FineSvm);
+  CHECK(sharing_of(*entry.variants()->Get(1)) == Sharing::None);
   for (uint32_t v = 0; v < 2; ++v) {
-    const plan::VariantDef& variant = *plan.variants()->Get(v);
+    const plan::VariantDef& variant = *entry.variants()->Get(v);
     REQUIRE(variant.steps()->size() == example.schedules[v].steps.size());
     for (uint32_t i = 0; i < variant.steps()->size(); ++i) {
       const plan::StepDef& stored = *variant.steps()->Get(i);
