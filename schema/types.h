@@ -9,9 +9,8 @@
 namespace codl {
 
 // Element types. Values are stored in plans: append, never renumber. Bool is one byte, 0 or 1. F16
-// and BF16 exist at the network's border only (Cast), and F16 in memory that only the GPU touches,
-// where a tensor may hold an f32 value rounded to halves. F64 has plain loops on the CPU. No value
-// has Any.
+// and BF16 values exist at the network's border only (Cast), but memory may hold an f32 value
+// rounded to F16. F64 has plain loops on the CPU. No value has Any.
 enum class DType : uint8_t {
   F32 = 1,
   I64 = 2,

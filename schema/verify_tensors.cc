@@ -31,13 +31,6 @@ bool is_layout_of(Storage storage, Layout layout) {
   }
 }
 
-// Maps are values of f32. Where the GPU alone touches them they may be stored as halves; the CPU
-// and copies between the queues would read something else.
-bool is_half_of_map(const TensorDef& tensor) {
-  return tensor.dtype() == static_cast<uint8_t>(DType::F16) &&
-         has_rows(static_cast<Layout>(tensor.layout()));
-}
-
 // No kernel of this build reads quantised elements.
 bool check_no_scales(PlanCheck& c, const TensorDef& tensor) {
   return c.expect(count_of(tensor.scales()) == 0, "no scales", count_of(tensor.scales()),
@@ -177,9 +170,6 @@ bool check_tensor(PlanCheck& c, const VariantDef& variant, const TensorDef& tens
       !c.expect(is_known(storage_of(tensor)), "a known storage", tensor.storage()) ||
       !c.expect(is_layout_of(storage_of(tensor), static_cast<Layout>(tensor.layout())),
                 "a layout that its storage can hold", tensor.layout()) ||
-      !c.expect(!is_half_of_map(tensor) || storage_of(tensor) == Storage::Device ||
-                    storage_of(tensor) == Storage::Image,
-                "halves of a map in storage Device or Image", tensor.dtype()) ||
       !check_no_scales(c, tensor) || !check_tensor_shape(c, tensor))
     return false;
   // A packed blob's size is known to the contract of its operator, which sees it in the step.
