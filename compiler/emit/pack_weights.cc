@@ -1,5 +1,6 @@
 #include "compiler/emit/pack_weights.h"
 
+#include <cassert>
 #include <cstring>
 #include <unordered_map>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
 #include "kernels/pack.h"
+#include "schema/half.h"
 #include "schema/plan_layout.h"
 #include "schema/types.h"
 
@@ -15,9 +17,21 @@ namespace codl::compiler {
 namespace {
 
 uint64_t bytes_of(const ir::Value& value, const Blob& blob) {
-  if (blob.packing.kind == PackingKind::None) return value.bytes.size();
+  if (blob.packing.kind == PackingKind::None)
+    return static_cast<uint64_t>(value.type.element_count()) * dtype_bytes(blob.packing.dtype);
   return kernels::packed_bytes(blob.packing, value.type.dims.data(), value.type.rank(),
                                blob.groups);
+}
+
+// Writes a constant in ONNX's order, as elements of its type or, of floats, as halves.
+void write_plain(const ir::Value& value, DType dtype, uint8_t* dst) {
+  if (dtype == value.type.dtype) {
+    std::memcpy(dst, value.bytes.data(), value.bytes.size());
+    return;
+  }
+  assert(dtype == DType::F16 && value.type.dtype == DType::F32);
+  auto* halves = reinterpret_cast<Half*>(dst);
+  for (float element : value.as<float>()) *halves++ = Half(element);
 }
 
 // Finds equal blobs: those of values with the same bytes and dims, in one packing.
@@ -108,7 +122,7 @@ void append_weights(ir::Graph& graph, const PackedWeights& weights, LargeBytes& 
     file.resize(data_offset + weights.offsets[i] + round_up(blob.bytes, kBlobAlignment));
     uint8_t* dst = file.data() + data_offset + weights.offsets[i];
     if (blob.packing.kind == PackingKind::None)
-      std::memcpy(dst, value.bytes.data(), value.bytes.size());
+      write_plain(value, blob.packing.dtype, dst);
     else
       kernels::pack(blob.packing, value.type.dims.data(), value.type.rank(), blob.groups,
                     value.as<float>().data(), dst);

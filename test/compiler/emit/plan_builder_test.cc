@@ -182,6 +182,30 @@ TEST_CASE("weights lie packed where the plan says") {
                     blob->bytes()) == 0);
 }
 
+TEST_CASE("a constant may be stored as halves, packed or in ONNX's order") {
+  Example example;
+  const auto id = static_cast<ir::ValueId>(example.graph.values().size());
+  const std::vector<float> elements = {1, -0.5f, 65504, 0x1p-24f, 1 + 0x1p-11f, 1 + 0x1.8p-10f};
+  example.graph.add_constant("c", {DType::F32, {3, 2}}, bytes_of(llvm::ArrayRef(elements)));
+  std::vector<Schedule> schedules(1);
+  schedules[0].blobs = {{id, {PackingKind::None, DType::F32}, 1, 24},
+                        {id, {PackingKind::None, DType::F16}, 1, 12},
+                        {id, {PackingKind::MatMulPanels, DType::F16}, 1, 3 * 16 * 2}};
+  const PackedWeights weights = value_of(pack_weights(example.graph, schedules));
+  REQUIRE(weights.blobs.size() == 3);
+  LargeBytes file;
+  append_weights(example.graph, weights, file);
+  const auto halves_at = [&](size_t blob, size_t i) {
+    const auto* at = reinterpret_cast<const uint16_t*>(file.data() + weights.offsets[blob]) + i;
+    return std::vector<uint16_t>(at, at + 2);
+  };
+  // The last row is rounded to the nearest halves, the even one of two.
+  CHECK(halves_at(1, 0) == std::vector<uint16_t>{0x3c00, 0xb800});
+  CHECK(halves_at(1, 2) == std::vector<uint16_t>{0x7bff, 0x0001});
+  CHECK(halves_at(1, 4) == std::vector<uint16_t>{0x3c00, 0x3c02});
+  for (size_t row = 0; row < 3; ++row) CHECK(halves_at(2, 16 * row) == halves_at(1, 2 * row));
+}
+
 TEST_CASE("a blob of another size than its packing is an internal error") {
   Example example;
   example.schedules[0].blobs[0].bytes += 4;
