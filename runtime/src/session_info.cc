@@ -27,7 +27,8 @@ codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_
   info.host_bytes = taken_by(session->host_arena) + taken_by(session->spare_arena);
   info.scratch_bytes = taken_by(session->scratch);
   for (const codl::rt::PreparedVariant* one : session->prepared)
-    if (one->checker != nullptr) info.scratch_bytes += taken_by(one->checker->memory());
+    if (one->checker != nullptr)
+      info.scratch_bytes += taken_by(one->checker->memory()) + taken_by(one->checker->widened());
   info.shared_bytes = static_cast<size_t>(session->gpu_memory.shared_bytes());
   info.device_bytes = static_cast<size_t>(session->gpu_memory.device_bytes());
   info.image_bytes = static_cast<size_t>(session->gpu_memory.image_bytes());

@@ -40,15 +40,28 @@ bool has_rows(const OperandShape& shape) {
   return shape.layout == Layout::Nhwc || shape.layout == Layout::Image2d;
 }
 
-// A window of channels is read as a map of its own.
+// A window of channels is read as a map of its own, halves as floats.
 OperandShape on_cpu(OperandShape shape) {
   shape.pixel_stride = shape.first_channel = 0;
   if (shape.layout == Layout::Image2d) shape.layout = Layout::Nhwc;
-  if (shape.dtype == DType::F16) shape.dtype = DType::F32;
+  if (shape.dtype == DType::F16) {
+    shape.dtype = DType::F32;
+    shape.bytes *= 2;
+  }
   return shape;
 }
 
 void set_bytes(OperandShape& shape) { shape.bytes = kernels::stored_bytes(shape); }
+
+// Makes floats of halves. `to` may begin in front of `from`, so that both end together.
+void widen(const uint8_t* from, size_t count, uint8_t* to) {
+  for (size_t i = 0; i < count; ++i) {
+    uint16_t half;
+    std::memcpy(&half, from + i * sizeof(half), sizeof(half));
+    const float value = float_of_half(half);
+    std::memcpy(to + i * sizeof(value), &value, sizeof(value));
+  }
+}
 
 void perturb(float* values, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -97,6 +110,33 @@ bool StepChecker::is_constant(const plan::StepDef& step, uint32_t operand) const
   return storage_of(tensor_of(step, operand)) == Storage::Weights;
 }
 
+// Returns the bytes of a constant of halves as floats; 0 for every other operand.
+size_t StepChecker::widened_bytes(const plan::StepDef& step, uint32_t operand) const {
+  const plan::TensorDef& tensor = tensor_of(step, operand);
+  const bool is_half = static_cast<DType>(tensor.dtype()) == DType::F16;
+  return is_constant(step, operand) && is_half
+             ? static_cast<size_t>(round_up(2 * tensor.bytes(), kHostAlignment))
+             : 0;
+}
+
+// Returns a constant as the CPU reads it: in the plan, or widened.
+uint8_t* StepChecker::constant_data(const plan::StepDef& step, uint32_t operand) const {
+  if (widened_bytes(step, operand) == 0)
+    return const_cast<uint8_t*>(inputs_.plan->blob_data(tensor_of(step, operand).index()));
+  uint8_t* data = widened_.data();
+  for (uint32_t i = 0; i < operand; ++i) data += widened_bytes(step, i);
+  return data;
+}
+
+void StepChecker::widen_constants(const plan::StepDef& step) const {
+  for (uint32_t i = 0; i < step.operands()->size(); ++i) {
+    if (widened_bytes(step, i) == 0) continue;
+    const plan::TensorDef& tensor = tensor_of(step, i);
+    widen(inputs_.plan->blob_data(tensor.index()), static_cast<size_t>(tensor.bytes() / 2),
+          constant_data(step, i));
+  }
+}
+
 Range StepChecker::all_rows(const plan::StepDef& step) const {
   OperandShape shapes[kernels::kMaxOperands];
   const kernels::StepShape shape = step_shape_of(*inputs_.variant, step, shapes);
@@ -108,6 +148,7 @@ codl_status_t StepChecker::create(const codl_allocator_t& allocator,
   inputs_ = inputs;
   const auto& steps = *inputs.variant->steps();
   uint64_t bytes = 0;
+  uint64_t most_widened = 0;
   const auto visit = [&](const auto& take) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < steps.size(); ++i) {
@@ -127,14 +168,18 @@ codl_status_t StepChecker::create(const codl_allocator_t& allocator,
       for (uint32_t k = 0; k < shape.operand_count; ++k)
         if (shapes[k].layout == Layout::Image2d)
           bytes = std::max(bytes, static_cast<uint64_t>(kernels::image_width(shapes[k])) * 16);
+      uint64_t widened = 0;
+      for (uint32_t k = 0; k < shape.operand_count; ++k) widened += widened_bytes(*steps.Get(i), k);
+      most_widened = std::max(most_widened, widened);
       take(count++, checked);
     }
     return count;
   };
   const uint32_t count = visit([](uint32_t, const Checked&) {});
-  if (!checked_.allocate(allocator, count) || !memory_.allocate(allocator, bytes, kHostAlignment)) {
+  if (!checked_.allocate(allocator, count) || !memory_.allocate(allocator, bytes, kHostAlignment) ||
+      !widened_.allocate(allocator, most_widened, kHostAlignment)) {
     set_diag(diag, "no memory for checks of %u steps, %llu bytes", count,
-             static_cast<unsigned long long>(bytes));
+             static_cast<unsigned long long>(bytes + most_widened));
     return CODL_OUT_OF_MEMORY;
   }
   visit([this](uint32_t i, const Checked& checked) { checked_[i] = checked; });
@@ -175,8 +220,7 @@ bool StepChecker::cut(const Checked& checked, Range rows) {
   OperandShape& output = slice_.operands[last];
   const bool is_whole = rows == all_rows(step);
   if (!is_whole && !has_rows(output)) return false;
-  for (uint32_t i = 0; i <= last; ++i)
-    if (!is_constant(step, i)) slice_.operands[i] = on_cpu(slice_.operands[i]);
+  for (uint32_t i = 0; i <= last; ++i) slice_.operands[i] = on_cpu(slice_.operands[i]);
   if (has_rows(output)) {
     output.row_begin = rows.begin;
     output.row_end = rows.end;
@@ -254,6 +298,7 @@ Range StepChecker::cut_from(const Checked& checked, int32_t begin) {
 codl_status_t StepChecker::check(codl_diag_t* diag) {
   const Checked& checked = checked_[current_];
   const Range all = all_rows(step_of(checked));
+  widen_constants(step_of(checked));
   for (int32_t begin = all.begin; begin < all.end;) {
     const Range rows = cut_from(checked, begin);
     begin = rows.empty() ? begin + 1 : rows.end;
@@ -323,13 +368,7 @@ void StepChecker::widen_halves(uint32_t tensor, const OperandShape& shape, size_
   if (static_cast<DType>(inputs_.variant->tensors()->Get(tensor)->dtype()) != DType::F16) return;
   const auto count = static_cast<size_t>(kernels::stored_elements(shape));
   uint8_t* const to = memory_.data() + place;
-  const uint8_t* from = to + count * sizeof(uint16_t);
-  for (size_t i = 0; i < count; ++i) {
-    uint16_t half;
-    std::memcpy(&half, from + i * sizeof(half), sizeof(half));
-    const float value = float_of_half(half);
-    std::memcpy(to + i * sizeof(value), &value, sizeof(value));
-  }
+  widen(to + count * sizeof(uint16_t), count, to);
 }
 
 // Copies the slice's inputs and the GPU's results, as floats.
@@ -357,9 +396,8 @@ void StepChecker::compute(size_t output) {
   const uint32_t last = slice_.shape.operand_count - 1;
   kernels::TensorView views[kernels::kMaxOperands];
   for (uint32_t i = 0; i <= last; ++i) {
-    void* data = memory_.data() + (i == last ? output : slice_.places[i]);
-    if (is_constant(step, i))
-      data = const_cast<uint8_t*>(inputs_.plan->blob_data(tensor_of(step, i).index()));
+    void* data = is_constant(step, i) ? constant_data(step, i)
+                                      : memory_.data() + (i == last ? output : slice_.places[i]);
     views[i] = kernels::make_view(slice_.operands[i], data);
   }
   kernels::KernelArgs args;

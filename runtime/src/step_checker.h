@@ -53,7 +53,9 @@ class StepChecker {
                          codl_diag_t* diag);
 
   uint32_t step_count() const { return static_cast<uint32_t>(checked_.count()); }
+  // Both hold what the checks need.
   const Arena& memory() const { return memory_; }
+  const Arena& widened() const { return widened_; }
 
  private:
   struct Checked {
@@ -78,6 +80,9 @@ class StepChecker {
   const plan::StepDef& step_of(const Checked& checked) const;
   const plan::TensorDef& tensor_of(const plan::StepDef& step, uint32_t operand) const;
   bool is_constant(const plan::StepDef& step, uint32_t operand) const;
+  size_t widened_bytes(const plan::StepDef& step, uint32_t operand) const;
+  uint8_t* constant_data(const plan::StepDef& step, uint32_t operand) const;
+  void widen_constants(const plan::StepDef& step) const;
   Range all_rows(const plan::StepDef& step) const;
   bool find_cpu_kernel(Checked& checked, uint64_t* out_most, uint64_t* out_least);
   bool cut(const Checked& checked, Range rows);
@@ -102,6 +107,7 @@ class StepChecker {
   StepCheckerInputs inputs_;
   Array<Checked> checked_;
   Arena memory_;
+  Arena widened_;  // the constants of one step that are halves in the plan, as floats
   Slice slice_;
   uint32_t current_ = 0;  // index into checked_
   uint32_t runs_ = 0;     // since the last check

@@ -1,7 +1,9 @@
 // Tests checks during runs, on right drivers and on ones made wrong on purpose.
+#include <cstring>
 #include <string>
 #include <vector>
 
+#include "schema/half.h"
 #include "test/runtime/gpu_halves.h"
 #include "test/runtime/relu_session.h"
 #include "test/support/counting_allocator.h"
@@ -271,6 +273,122 @@ TEST_CASE("the self-test names the kernel that is wrong, and none of a right dri
       REQUIRE(session.run() == CODL_OK);
       CHECK(session.is_right());
     }
+  }
+}
+
+// Computes y = c / 16 x + c in channel c of 16, on the GPU or, as variant "cpu", on the CPU: maps
+// and filters are halves.
+TestPlan half_weights_plan() {
+  const auto half_map = [](Storage storage, uint64_t offset_bytes) {
+    return TestTensor{.name = "map",
+                      .storage = storage,
+                      .dims = {1, 16, 4, 4},
+                      .layout = Layout::Nhwc,
+                      .row_end = 4,
+                      .offset_bytes = offset_bytes,
+                      .bytes = 16 * 4 * 4 * 2,
+                      .dtype = DType::F16};
+  };
+  TestPlan plan;
+  std::vector<Half> filters;
+  std::vector<float> biases;
+  for (int c = 0; c < 16; ++c) {
+    filters.emplace_back(c / 16.0);
+    biases.push_back(static_cast<float>(c));
+  }
+  std::vector<float> bytes_of_filters(filters.size() / 2);
+  std::memcpy(bytes_of_filters.data(), filters.data(), filters.size() * sizeof(Half));
+  TestTensor io = {.name = "io", .dims = {1, 16, 4, 4}, .bytes = 16 * 4 * 4 * 4};
+  TestVariant variant;
+  variant.name = "gpu";
+  variant.sharing = Sharing::Separate;
+  variant.host_bytes = variant.device_bytes = 2048;
+  for (Storage storage : {Storage::Input, Storage::Output}) {
+    io.storage = storage;
+    variant.tensors.push_back(io);
+  }
+  for (uint64_t offset_bytes : {0, 1024})
+    for (Storage storage : {Storage::Host, Storage::Device})
+      variant.tensors.push_back(half_map(storage, offset_bytes));
+  variant.tensors.push_back({.name = "w",
+                             .storage = Storage::Weights,
+                             .dims = {16, 1, 1, 1},
+                             .layout = Layout::Packed,
+                             .index = add_blob(plan, "w", bytes_of_filters),
+                             .bytes = 16 * 2,
+                             .dtype = DType::F16});
+  variant.tensors.push_back({.name = "b",
+                             .storage = Storage::Weights,
+                             .dims = {16},
+                             .layout = Layout::Packed,
+                             .index = add_blob(plan, "b", biases),
+                             .bytes = 16 * 4});
+  TestVariant on_cpu = variant;
+  on_cpu.name = "cpu";
+  on_cpu.sharing = Sharing::None;
+  on_cpu.device_bytes = 0;
+  for (TestTensor& tensor : on_cpu.tensors)
+    if (tensor.storage == Storage::Device) tensor.storage = Storage::Host;
+  const auto add_step = [](TestVariant& to, StepKind kind, Queue queue, const char* symbol,
+                           std::vector<uint32_t> operands) {
+    TestStep step;
+    step.kind = kind;
+    step.queue = queue;
+    for (const KernelInfo& kernel : kKernelInfos)
+      if (std::strcmp(kernel.symbol, symbol) == 0) step.kernel = kernel.id;
+    step.operands = std::move(operands);
+    if (std::strncmp(symbol, "depthwise", 9) == 0)
+      step.params = params_bytes(
+          DepthwiseConv2dParams{.stride_h = 1, .stride_w = 1, .dilation_h = 1, .dilation_w = 1});
+    if (!to.steps.empty() && to.steps.back().queue != queue)
+      step.waits = {static_cast<uint32_t>(to.steps.size() - 1)};
+    step.name = symbol;
+    to.steps.push_back(step);
+  };
+  for (TestVariant* each : {&variant, &on_cpu})
+    add_step(*each, StepKind::Kernel, Queue::Cpu, "convert_f32_cpu", {0, 2});
+  add_step(variant, StepKind::Upload, Queue::Transfer, "", {2, 3});
+  add_step(variant, StepKind::Kernel, Queue::Gpu, "depthwise_conv2d_f32_cl_buffer", {3, 6, 7, 5});
+  add_step(variant, StepKind::Download, Queue::Transfer, "", {5, 4});
+  add_step(on_cpu, StepKind::Kernel, Queue::Cpu, "depthwise_conv2d_f32_cpu", {2, 6, 7, 4});
+  for (TestVariant* each : {&variant, &on_cpu})
+    add_step(*each, StepKind::Kernel, Queue::Cpu, "convert_f32_cpu", {4, 1});
+  plan.inputs = {{.name = "x", .dims = io.dims, .bytes = io.bytes}};
+  plan.outputs = {{.name = "y", .dims = io.dims, .bytes = io.bytes}};
+  plan.variants = {std::move(variant), std::move(on_cpu)};
+  name_kernels(plan);
+  return plan;
+}
+
+bool is_scaled(const ReluSession& session) {
+  for (size_t i = 0; i < session.y.size(); ++i) {
+    const auto c = static_cast<float>(i / 16);
+    if (session.y[i] != c / 16 * session.x[i] + c) return false;
+  }
+  return true;
+}
+
+TEST_CASE("a step whose weights are halves is computed and checked by the same bytes") {
+  const OpenPlan plan(half_weights_plan());
+  Options on_cpu = ReluSession::defaults();
+  on_cpu.variant = "cpu";
+  ReluSession cpu_session(plan, on_cpu);
+  REQUIRE(cpu_session.run() == CODL_OK);
+  CHECK(is_scaled(cpu_session));
+  if (machine_opencl() == nullptr) return;
+  for (bool is_wrong : {false, true}) {
+    LazyDriver driver(*machine_opencl());
+    driver.launch = is_wrong ? 0 : -1;
+    ReluSession session(plan, checking(1), &driver.api);
+    INFO(session.diag.message);
+    REQUIRE(session.status == CODL_OK);
+    driver.begin_run();
+    REQUIRE(session.run() == (is_wrong ? CODL_WRONG_RESULT : CODL_OK));
+    CHECK((is_wrong || is_scaled(session)));
+    Tested tested;
+    driver.launch = -1;
+    CHECK(codl_session_self_test(session.get(), Tested::keep, &tested, &session.diag) == CODL_OK);
+    CHECK(tested.right == std::vector<std::string>{"depthwise_conv2d_f32_cl_buffer"});
   }
 }
 
