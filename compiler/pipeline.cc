@@ -28,7 +28,9 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   if (llvm::Error error = check_objective(profile, options.partition)) return error;
   if (llvm::Error error = check_model_bytes(onnx.size(), path)) return error;  // before it is read
   const std::string model_hash = to_hex(hash_of(onnx));
-  auto imported = import_onnx(onnx, path, options.import, &report.notes);
+  ImportOptions import = options.import;
+  import.rounds_to_halves = options.precision == Precision::Fp32;
+  auto imported = import_onnx(onnx, path, import, &report.notes);
   if (!imported) return print_refusal(imported.takeError(), options.prints);
   ir::Graph graph = std::move(*imported);
 

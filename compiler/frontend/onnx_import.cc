@@ -322,6 +322,7 @@ llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef pat
       if (std::string note = note_on_quantised(model.graph); !note.empty())
         notes->push_back(std::move(note));
     CODL_ASSIGN_OR_RETURN(importer, Importer::create(model.graph));
+    importer.rounds_to_halves = options.rounds_to_halves;
     auto graph = Import(model, importer).run(path);
     if (notes != nullptr)
       notes->insert(notes->end(), importer.notes().begin(), importer.notes().end());

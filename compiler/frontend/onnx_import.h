@@ -24,6 +24,8 @@ struct ImportOptions {
   // The import calls this after it has read the model's bytes for the last time, so that their
   // memory can be freed.
   std::function<void()> on_read;
+  // A cast of floats to halves rounds them. If values may be held as halves anyway, it need not.
+  bool rounds_to_halves = true;
 };
 
 // Holds one reason why a model is refused, and the nodes that it concerns.

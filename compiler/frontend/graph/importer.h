@@ -47,6 +47,8 @@ class Importer {
   // Limits the constants that rules make or compute, besides one copy of each weight as floats.
   static constexpr int64_t kMaxConstantBytes = int64_t{1} << 28;
 
+  bool rounds_to_halves = true;  // ImportOptions::rounds_to_halves
+
   ir::Graph& graph() { return graph_; }
   const ir::TensorType& type(ir::ValueId value) const { return graph_.value(value).type; }
 

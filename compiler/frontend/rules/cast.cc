@@ -11,9 +11,10 @@ DType made_dtype(DType dtype) { return dtype == DType::F64 ? dtype : held_dtype(
 
 // Rounds to values that `to` can hold. Inside a network halves are F32, so a cast to F16 or BF16
 // goes there and back.
-ir::ValueId rounded(Compose& c, ir::ValueId x, DType to) {
+ir::ValueId rounded(Compose& c, ir::ValueId x, DType to, bool rounds_to_halves) {
   const DType from = c.type(x).dtype;
-  const bool is_exact = from == DType::Bool || from == DType::I8 || from == DType::U8;
+  const bool is_exact = from == DType::Bool || from == DType::I8 || from == DType::U8 ||
+                        (from == DType::F32 && to == DType::F16 && !rounds_to_halves);
   if ((to == DType::F16 || to == DType::BF16) && !is_exact) x = c.cast(x, to);
   return c.cast(x, made_dtype(to));
 }
@@ -39,7 +40,7 @@ llvm::Error import_cast_to(const OnnxNode& node, Importer& importer, DType to) {
   if (from == to || is_from(node, importer, to)) return importer.bind_operand(node, 0);
   CODL_ASSIGN_OR_RETURN(x, importer.extent_operand(node, 0));
   Compose c(node, importer);
-  if (llvm::Error error = c.bind(rounded(c, x, to))) return error;
+  if (llvm::Error error = c.bind(rounded(c, x, to, importer.rounds_to_halves))) return error;
   return keep_extents(node, importer, 0, [](int32_t dim) { return dim; });
 }
 

@@ -54,6 +54,22 @@ TEST_CASE("casts round to what the type holds") {
       std::string::npos);
 }
 
+TEST_CASE("floats that may be held as halves are not rounded by a cast to halves") {
+  compiler::ImportOptions options;
+  options.rounds_to_halves = false;
+  const auto casts_in = [&](const std::string& body) {
+    const ir::Graph graph = value_of(compiler::import_onnx(
+        onnx_model("g (float[2] x, int32[2] i) => (float[2] y) { " + body + " }", 13), "m.onnx",
+        options));
+    return llvm::count_if(graph.nodes(),
+                          [](const ir::Node& node) { return node.op == OpKind::Cast; });
+  };
+  CHECK(casts_in("a = Relu(x) h = Cast<to = 10>(a) r = Relu(h) y = Cast<to = 1>(r)") == 0);
+  // 2049 is no half, and a bfloat16 has fewer digits.
+  CHECK(casts_in("h = Cast<to = 10>(i) y = Cast<to = 1>(h)") == 2);
+  CHECK(casts_in("h = Cast<to = 16>(x) y = Cast<to = 1>(h)") == 2);
+}
+
 TEST_CASE("reductions: axes as attribute and as input, kept or not") {
   const std::vector<float> x = {1, 2, 3, 4, 5, 6};
   CHECK(of_matrix("[2]", "y = ReduceSum<axes = [1], keepdims = 0>(x)", x, 11) ==
