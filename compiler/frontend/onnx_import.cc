@@ -323,6 +323,7 @@ llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef pat
         notes->push_back(std::move(note));
     CODL_ASSIGN_OR_RETURN(importer, Importer::create(model.graph));
     importer.rounds_to_halves = options.rounds_to_halves;
+    importer.graph().file_float_bytes = model.float_bytes;
     auto graph = Import(model, importer).run(path);
     if (notes != nullptr)
       notes->insert(notes->end(), importer.notes().begin(), importer.notes().end());

@@ -54,6 +54,8 @@ class Graph {
   // Constants computed from others may still take this many bytes. The import starts with a bound
   // that depends on the model's weights, and leaves the rest.
   int64_t computed_bytes_left = int64_t{1} << 26;
+  // The model's file has a float of its weights in so many bytes, on average: 2 if all are halves.
+  double file_float_bytes = 4;
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<Value>& values() const { return values_; }

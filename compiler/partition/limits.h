@@ -34,6 +34,9 @@ struct WeightLimit {
   // A quarter more than the model's weights have, as constants of the compiled graph, is room for
   // the transforms that save most time for their bytes.
   static constexpr double kDefaultRatio = 1.25;
+  // If the network may be halves and the user sets no limit, the plan's weights have at most this
+  // share of the bytes of the model's as floats. The whole plan has at most 0.6 then.
+  static constexpr double kMaxHalvesShare = 0.575;
   // Any ratio allows this much: weights lie in whole pages, which small networks fill badly.
   static constexpr uint64_t kMinBytes = 1 << 20;
 

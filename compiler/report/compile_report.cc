@@ -154,7 +154,7 @@ void report_weights(const ir::Graph& graph, const PackedWeights& weights, const 
                     CompileReport& report) {
   report.weight_bytes = weights.data_bytes;
   report.model_weight_bytes = constant_bytes(graph);
-  report.weight_limit_bytes = limit.bytes_for(report.model_weight_bytes);
+  report.weight_limit_bytes = most_weight_bytes(graph, limit);
   for (const Blob& blob : weights.blobs)
     if (kernels::winograd_outputs(blob.packing.kind) != 0) report.winograd_bytes += blob.bytes;
 }

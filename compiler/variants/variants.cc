@@ -55,12 +55,40 @@ const char* name_of(Processor processor) {
   return processor == Processor::Cpu ? "the CPU alone" : "the GPU alone";
 }
 
+// Returns the precision of the value that leaves most choice.
+ir::Precision loosest_precision(const ir::Graph& graph) {
+  ir::Precision most = ir::Precision::Fp32;
+  for (const ir::Value& value : graph.values()) most = std::max(most, value.precision);
+  return most;
+}
+
+// Returns the bytes of the constants if a float has so many.
+uint64_t bytes_with_floats_of(const ir::Graph& graph, double float_bytes) {
+  uint64_t bytes = 0;
+  double floats = 0;
+  for (const ir::Value& value : graph.values()) {
+    if (value.type.dtype != DType::F32)
+      bytes += value.bytes.size();
+    else
+      floats += static_cast<double>(value.bytes.size()) / sizeof(float);
+  }
+  return bytes + static_cast<uint64_t>(floats * float_bytes);
+}
+
 }  // namespace
 
 uint64_t constant_bytes(const ir::Graph& graph) {
-  uint64_t bytes = 0;
-  for (const ir::Value& value : graph.values()) bytes += value.bytes.size();
-  return bytes;
+  const bool are_floats = loosest_precision(graph) == ir::Precision::Fp32;
+  return bytes_with_floats_of(graph, are_floats ? sizeof(float) : graph.file_float_bytes);
+}
+
+std::optional<uint64_t> most_weight_bytes(const ir::Graph& graph, const WeightLimit& limit) {
+  const std::optional<uint64_t> bytes = limit.bytes_for(constant_bytes(graph));
+  if (limit.is_asked || !bytes || loosest_precision(graph) != ir::Precision::Fp16) return bytes;
+  const auto most_halves =
+      static_cast<uint64_t>(WeightLimit::kMaxHalvesShare *
+                            static_cast<double>(bytes_with_floats_of(graph, sizeof(float))));
+  return std::min(*bytes, std::max(most_halves, WeightLimit::kMinBytes));
 }
 
 double constant_mbytes(const ir::Graph& graph) {
@@ -86,7 +114,7 @@ VariantMaker::VariantMaker(const ir::Graph& graph, const LatencyPredictor& predi
       predictor_(predictor),
       precision_(precision),
       options_(options),
-      most_weight_bytes_(options.limits.max_weights.bytes_for(constant_bytes(graph))),
+      most_weight_bytes_(most_weight_bytes(graph, options.limits.max_weights)),
       needs_choice_(most_weight_bytes_ &&
                     most_bytes_of_any(graph, predictor) > *most_weight_bytes_),
       stored_(graph),

@@ -43,9 +43,13 @@ struct MadeVariant {
 std::vector<Schedule> take_schedules(llvm::MutableArrayRef<MadeVariant> variants);
 
 // Return the bytes of the graph's constants as the model has them: what kernels make of these is
-// not known before kernels are chosen (weight_mbytes() of a variant).
+// not known before kernels are chosen (weight_mbytes() of a variant). Halves of the model are
+// floats if no value may be held as halves.
 uint64_t constant_bytes(const ir::Graph& graph);
 double constant_mbytes(const ir::Graph& graph);
+
+// Returns how many bytes of weights a plan of the graph may have.
+std::optional<uint64_t> most_weight_bytes(const ir::Graph& graph, const WeightLimit& limit);
 
 // A plan without PlanLimits::max_weights that keeps all other limits, as a short search finds it: a
 // search with the whole budget may find a better one.

@@ -167,6 +167,7 @@ struct OnnxModel {
   std::vector<OnnxFunction> functions;
   int64_t opset = 0;               // opset of the ONNX domain; 0: none imported
   std::vector<std::string> notes;  // notes for the user about conversions
+  double float_bytes = 4;          // Graph::file_float_bytes
 };
 
 // Returns an Unsupported error if a serialized model has more bytes than protobuf reads.

@@ -233,9 +233,10 @@ class Reader {
     }
     CODL_ASSIGN_OR_RETURN(graph, read_graph(*proto.mutable_graph(), opsets));
     model.graph = std::move(graph);
+    if (float_count_ > 0) model.float_bytes = float_bytes_ / float_count_;
     for (const auto& [type_name, count] : converted_)
       model.notes.push_back(
-          llvm::formatv("{0} tensor(s) of type {1} converted to f32", count, type_name).str());
+          llvm::formatv("{0} tensor(s) of type {1} read as f32", count, type_name).str());
     return model;
   }
 
@@ -272,6 +273,10 @@ class Reader {
     }
     tensor.dtype = *stored == DType::F64 ? DType::F64 : held_dtype(*stored);
     if (tensor.dtype != *stored) ++converted_[onnx_type_name(proto.data_type())];
+    if (tensor.dtype == DType::F32) {
+      float_count_ += static_cast<double>(count);
+      float_bytes_ += static_cast<double>(count) * static_cast<double>(dtype_bytes(*stored));
+    }
     if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
       if (llvm::Error error = take_external(where, proto, *stored, count, tensor)) return error;
       return tensor;
@@ -450,6 +455,8 @@ class Reader {
   int node_count_ = 0;
   int64_t sparse_bytes_left_ = kMaxSparseBytes;
   std::map<std::string, int> converted_;  // number of tensors, keyed by ONNX type
+  double float_count_ = 0;                // elements of tensors that are read as f32
+  double float_bytes_ = 0;                // that they take in the file
 };
 
 }  // namespace

@@ -333,8 +333,9 @@ TEST_CASE("weights of other float types are converted, with one note per type") 
   REQUIRE(!notes.empty());
   CHECK(notes.back().find("values of type DOUBLE: ") == 0);
   notes.pop_back();
-  CHECK(notes == std::vector<std::string>{"1 tensor(s) of type BFLOAT16 converted to f32",
-                                          "1 tensor(s) of type FLOAT16 converted to f32"});
+  CHECK(notes == std::vector<std::string>{"1 tensor(s) of type BFLOAT16 read as f32",
+                                          "1 tensor(s) of type FLOAT16 read as f32"});
+  CHECK(graph.file_float_bytes == 2);
   for (const ir::Value& value : graph.values()) {
     if (value.name == "h") CHECK(value.as<float>().vec() == std::vector<float>{1, 0x1p-24f});
     if (value.name == "b") CHECK(value.as<float>().vec() == std::vector<float>{2, -0.0f});

@@ -194,6 +194,37 @@ TEST_CASE("all that is judged for a variant is within the budget") {
   check(with_few_weights);
 }
 
+TEST_CASE("weights that are halves in the model count as such if they may be in the plan") {
+  ir::Graph graph = line_of_convs();
+  const uint64_t as_floats = constant_bytes(graph);
+  graph.file_float_bytes = 2;
+  CHECK(constant_bytes(graph) == as_floats);
+  graph.value(graph.inputs()[0]).precision = ir::Precision::Fp16;
+  CHECK(constant_bytes(graph) == as_floats / 2);
+}
+
+TEST_CASE("a plan of halves has at most 0.575 of the weights' bytes as floats") {
+  test::GraphBuilder builder(512, 8, 8);
+  ir::Graph graph = builder.finish(builder.conv("a", builder.input(), 512));
+  const auto as_floats = static_cast<double>(constant_bytes(graph));
+  const auto limit = [&] {
+    return static_cast<double>(*most_weight_bytes(graph, WeightLimit())) / as_floats;
+  };
+  CHECK(limit() == Approx(1.25));
+  graph.value(graph.inputs()[0]).precision = ir::Precision::Auto;
+  CHECK(limit() == Approx(1.25));
+  graph.value(graph.inputs()[0]).precision = ir::Precision::Fp16;
+  CHECK(limit() == Approx(0.575));
+  graph.file_float_bytes = 2;
+  CHECK(limit() == Approx(0.575));
+  graph.value(graph.inputs()[0]).precision = ir::Precision::Auto;
+  CHECK(limit() == Approx(0.625));
+  WeightLimit asked;
+  asked.is_asked = true;
+  graph.value(graph.inputs()[0]).precision = ir::Precision::Fp16;
+  CHECK(*most_weight_bytes(graph, asked) == constant_bytes(graph) * 5 / 4);
+}
+
 TEST_CASE("where both processors are the same cores, the CPU alone is estimated, as it is made") {
   DeviceProfile profile = profile_of(1);
   profile.shares_cores = true;
