@@ -29,6 +29,7 @@ struct CpuMachine {
   double ghz = 1;
   double vector_lanes = 4;     // floats in a vector of codl's kernels
   double fma_per_cycle = 1;    // vectors of multiply-adds
+  double half_rate = 0;        // multiply-adds of halves in the time of one of floats; 0: none
   double loads_per_cycle = 1;  // vectors loaded from the first-level cache
   double l1_kb = 32;           // KiB
   double l2_kb = 256;          // one core's
@@ -47,6 +48,7 @@ struct GpuMachine {
   double wave_width = 1;  // work-items that run in step; 1 on a processor
   double ghz = 1;
   double fma_per_cycle = 1;  // multiply-adds of a unit, fp32
+  double half_rate = 0;      // as CpuMachine's
   double max_waves = 1;      // that a unit can hold
   double registers_kb = 1;   // KiB per unit, for all its waves
   // 32-bit registers that one work-item has before the compiler spills; 0: unknown.
@@ -70,6 +72,7 @@ inline constexpr MachineField<CpuMachine> kCpuMachineFields[] = {
     {"ghz", &CpuMachine::ghz, 0.01, kMaxRate},
     {"vector_lanes", &CpuMachine::vector_lanes, 4, 16, true},
     {"fma_per_cycle", &CpuMachine::fma_per_cycle, 0.01, kMaxRate},
+    {"half_rate", &CpuMachine::half_rate, 0, kMaxRate, false, true},
     {"loads_per_cycle", &CpuMachine::loads_per_cycle, 0.01, kMaxRate},
     {"l1_kb", &CpuMachine::l1_kb, 1, kMaxRate},
     {"l2_kb", &CpuMachine::l2_kb, 1, kMaxRate},
@@ -85,6 +88,7 @@ inline constexpr MachineField<GpuMachine> kGpuMachineFields[] = {
     {"wave_width", &GpuMachine::wave_width, 1, 1024, true},
     {"ghz", &GpuMachine::ghz, 0.01, kMaxRate},
     {"fma_per_cycle", &GpuMachine::fma_per_cycle, 0.01, kMaxRate},
+    {"half_rate", &GpuMachine::half_rate, 0, kMaxRate, false, true},
     {"max_waves", &GpuMachine::max_waves, 1, 65536, true},
     {"registers_kb", &GpuMachine::registers_kb, 0.1, 1e6},
     {"thread_registers", &GpuMachine::thread_registers, 0, 65536, true, true},

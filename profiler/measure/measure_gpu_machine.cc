@@ -99,6 +99,8 @@ class GpuMeasures {
     const double ghz = measure_clock();
     // There are many groups, so those of a unit run one after the other.
     set(&GpuMachine::fma_per_cycle, fmas_per_us() / (units * ghz * 1e3), Origin::Measured);
+    if (processor_.info(CL_DEVICE_EXTENSIONS).find("cl_khr_fp16") != std::string::npos)
+      set(&GpuMachine::half_rate, kAssumedHalfRate, Origin::Assumed);
 
     const CacheSizes sizes = measure_caches();
     set(&GpuMachine::texture_kb, 0, Origin::Assumed);

@@ -37,8 +37,10 @@ void measure_gpu_machine(MeasuredGpu& processor, MachineFacts* facts);
 double memory_latency_ns(double last_cache_kb);
 
 // The facts that are not measured have these origins.
+inline constexpr double kAssumedHalfRate = 2;  // assumed for every processor with half arithmetic
 inline constexpr char kMachineRules[] =
-    "no call tells these. Of a GPU: a unit holds 2048 work-items and 256 KiB of registers, or 1024 "
+    "no call tells these. Halves go at twice the rate of floats where there is arithmetic of them. "
+    "Of a GPU: a unit holds 2048 work-items and 256 KiB of registers, or 1024 "
     "and 128 KiB where it shares the host's memory; a work-item has the registers that makers and "
     "drivers publish; a clock that OpenCL does not tell is that of "
     "multiply-adds of 4 cycles; no cache of the system, none of its own for images. OpenCL on a "

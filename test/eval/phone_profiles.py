@@ -28,11 +28,11 @@ STEP_US = 30  # for a GPU's step: assumed, as in mace_model.STEP_MS
 # Facts of all GPUs of a kind. Plain numbers are assumed, because newer units' makers publish few: waves and KiB of
 # registers that a unit holds, KiB of its first level. Pairs are as in phone_chips.json.
 GPU_KINDS = {
-    "adreno": {"max_waves": 16, "thread_registers": [192, "ir3"], "l1_kb": 1, "l2_kb": 256, "layout": "image",
+    "adreno": {"half_rate": [2, "known"], "max_waves": 16, "thread_registers": [192, "ir3"], "l1_kb": 1, "l2_kb": 256, "layout": "image",
                "image_row_texels": [64, "pitch"]},
-    "mali": {"max_waves": 64, "registers_kb": 128, "thread_registers": [64, "arm101574"], "l1_kb": 16, "l2_kb": 1024,
+    "mali": {"half_rate": [2, "known"], "max_waves": 64, "registers_kb": 128, "thread_registers": [64, "arm101574"], "l1_kb": 16, "l2_kb": 1024,
              "layout": "buffer", "image_row_texels": [16, "mali_pitch"]},
-    "xclipse": {"max_waves": 32, "registers_kb": 256, "thread_registers": [256, "rdna_isa"], "l1_kb": 16, "l2_kb": 1024,
+    "xclipse": {"half_rate": [2, "known"], "max_waves": 32, "registers_kb": 256, "thread_registers": [256, "rdna_isa"], "l1_kb": 16, "l2_kb": 1024,
                 "layout": "buffer", "image_row_texels": [256, "rdna_pitch"]},
 }
 # Percent of the issue slots that are multiply-adds, in the loop with most of them (docs/results/mobile_kernels.md). "mace" is
@@ -279,6 +279,7 @@ class Profile:
                 "ghz": self.fact(first["ghz"]),
                 "vector_lanes": 4,
                 "fma_per_cycle": self.fact(core["fma_per_cycle"]),
+                "half_rate": self.fact(core["half_rate"]),
                 "loads_per_cycle": 3 if core["fma_per_cycle"][0] > 2 else 2,
                 "l1_kb": self.fact(core["l1_kb"]),
                 "l2_kb": self.fact(first["l2_kb"]),
@@ -307,6 +308,7 @@ class Profile:
                 "wave_width": self.fact(gpu["wave"]),
                 "ghz": self.fact(gpu["mhz"], ghz),
                 "fma_per_cycle": self.fact(gpu["alus"], round(gpu["alus"][0] / gpu["units"][0], 1)),
+                "half_rate": self.fact(gpu.get("half_rate", kind["half_rate"])),
                 **{key: self.fact(gpu[key]) if key in gpu else kind[key] for key in ("max_waves", "registers_kb")},
                 "thread_registers": self.fact(gpu.get("thread_registers", kind["thread_registers"])),
                 "local_kb": self.fact(gpu["local_kb"]),

@@ -28,6 +28,7 @@ constexpr const char* kProfile = R"({
     "interference_percent": {"value": 2, "origin": "assumed", "source": "s"},
     "machine": {
       "origin": "published", "source": "s", "ghz": 2.5, "vector_lanes": 8, "fma_per_cycle": 2,
+      "half_rate": 2,
       "loads_per_cycle": {"value": 3, "origin": "assumed", "source": "t"},
       "l1_kb": 48, "l2_kb": 1024, "last_level_kb": 0, "l2_gb_per_s": 80,
       "last_level_gb_per_s": 25, "memory_gb_per_s": 12, "memory_all_gb_per_s": 21,
@@ -39,7 +40,7 @@ constexpr const char* kProfile = R"({
     "gate": "user_event",
     "machine": {
       "origin": "measured", "source": "s", "units": 9, "wave_width": 64, "ghz": 0.5,
-      "fma_per_cycle": 128, "max_waves": 16, "registers_kb": 96, "thread_registers": 96,
+      "fma_per_cycle": 128, "half_rate": 1.95, "max_waves": 16, "registers_kb": 96, "thread_registers": 96,
       "local_kb": 32, "l1_kb": 16, "texture_kb": 0, "l2_kb": 512, "last_level_kb": 0, "l1_gb_per_s": 40, "l2_gb_per_s": 90,
       "last_level_gb_per_s": 30, "memory_gb_per_s": 22, "latency_ns": 400, "launch_us": 5
     },
@@ -94,6 +95,7 @@ TEST_CASE("a profile is read whole") {
   CHECK(profile.machine.cpu.vector_lanes == 8);
   CHECK(profile.machine.cpu.loads_per_cycle == 3);
   CHECK(profile.machine.cpu.fork_join_us == 6);
+  CHECK(profile.machine.cpu.half_rate == 2);
   CHECK(profile.interference_percent[0].value == 2);
   CHECK(profile.interference_percent[1].value == 0);
   CHECK(profile.has_gpu);
