@@ -173,14 +173,16 @@ const char* check_launch(const ClLaunch& launch) {
 
 // A depthwise kernel has no runs: larger filters are computed in floats.
 HalfArithmetic half_arithmetic_of(const StepShape& step) {
-  if (step.kernel->processor != Processor::Gpu || !step.kernel->has(Signature::F16) ||
+  if (!step.kernel->has(Signature::F16) || step.kernel->op == OpKind::Convert ||
       !is_stored_as_half(*step.kernel, step.operands[0]))
     return HalfArithmetic::None;
-  // Both convolutions have OIHW.
   const int32_t* const weights = step.operands[1].dims;
-  if (int64_t{weights[1]} * weights[2] * weights[3] <= kHalfSumProducts)
-    return HalfArithmetic::Halves;
-  return step.kernel->op == OpKind::Conv2d ? HalfArithmetic::Runs : HalfArithmetic::None;
+  // Both convolutions have OIHW.
+  const int64_t products = step.kernel->op == OpKind::MatMul
+                               ? int64_t{step.operands[0].dims[1]}
+                               : int64_t{weights[1]} * weights[2] * weights[3];
+  if (products <= kHalfSumProducts) return HalfArithmetic::Halves;
+  return step.kernel->op == OpKind::DepthwiseConv2d ? HalfArithmetic::None : HalfArithmetic::Runs;
 }
 
 void launch_of(const StepShape& step, ClLaunch* out_launch) {

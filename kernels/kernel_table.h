@@ -11,9 +11,9 @@ const Contract& contract_of(OpKind op);
 // calls it for every candidate, the runtime for every step of a plan it opens.
 const char* check_step(const StepShape& step, StepNeeds* out_needs);
 
-// Says how a GPU step multiplies and adds, as HALF_ARITHMETIC of prelude.cl: Halves where a sum has
-// at most kHalfSumProducts products, in Runs of as many where it has more. A device without
-// cl_khr_fp16 computes floats, whatever this says.
+// Says how a step multiplies and adds, as HALF_ARITHMETIC of prelude.cl: Halves where a sum has at
+// most kHalfSumProducts products, in Runs of as many where it has more. A processor without half
+// arithmetic computes floats, whatever this says.
 enum class HalfArithmetic : int32_t { None = 0, Halves = 1, Runs = 2 };
 HalfArithmetic half_arithmetic_of(const StepShape& step);
 

@@ -1,5 +1,6 @@
 #include "kernels/work_table.h"
 
+#include "kernels/conv2d/winograd.h"
 #include "kernels/kernel_table.h"
 
 namespace codl::kernels {
@@ -44,6 +45,20 @@ void count_launch(const StepShape& step, const WorkMachine& machine, StepWork* o
   out->group_local_bytes = launch.local_bytes;
 }
 
+// Returns the halves that a CPU kernel converts because it computes floats: those that it loads and
+// stores, by Winograd's method once, to floats that it keeps. A GPU's loads convert on their way,
+// and kernels that move elements leave them as they are.
+double converted_halves(const StepShape& step, const StepWork& work) {
+  const KernelFamily family = family_of(*step.kernel);
+  if (step.kernel->processor != Processor::Cpu || step.operands[0].dtype != DType::F16 ||
+      work.mac_type == DType::F16 || family == KernelFamily::Move || family == KernelFamily::Loops)
+    return 0;
+  const double bytes = winograd_outputs(step.kernel->packing) > 0
+                           ? work.read_bytes + work.written_bytes
+                           : work.moved_bytes;
+  return bytes / element_bytes(step.operands[0]);
+}
+
 }  // namespace
 
 void count_work(const StepShape& windows, const WorkMachine& machine, StepWork* out) {
@@ -59,7 +74,10 @@ void count_work(const StepShape& windows, const WorkMachine& machine, StepWork* 
     }
   }
   if (step.kernel->processor == Processor::Gpu) count_launch(step, machine, out);
+  if (machine.has_half_arithmetic && half_arithmetic_of(step) != HalfArithmetic::None)
+    out->mac_type = DType::F16;
   work_of(step.kernel->op).work(step, machine, out);
+  out->operations += converted_halves(step, *out);
 }
 
 KernelFamily family_of(const KernelInfo& kernel) {

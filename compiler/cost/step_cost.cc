@@ -18,6 +18,11 @@ constexpr double kKb = 1024;
 // Returns the microseconds that so many bytes take at so many 10^9 bytes a second.
 double transfer_us(double bytes, double gb_per_s) { return bytes / (gb_per_s * 1e3); }
 
+// Returns the multiply-adds of the step in the time of one in floats.
+double mac_rate(const kernels::StepWork& work, double half_rate) {
+  return work.mac_type == DType::F16 ? half_rate : 1;
+}
+
 // Returns a lower bound, because what is read again may come from caches that no profile knows. As
 // StepWork counts repeated use, a share d / c - 1 of maps of d bytes is beyond a cache of c bytes.
 double memory_bytes(const kernels::StepWork& work, double last_cache_kb, bool has_warm_weights) {
@@ -38,6 +43,7 @@ kernels::WorkMachine work_machine(const Machine& machine, Processor processor) {
     work.l1_bytes = machine.cpu.l1_kb * kKb;
     work.l2_bytes = machine.cpu.l2_kb * kKb;
     work.last_level_bytes = machine.cpu.last_level_kb * kKb;
+    work.has_half_arithmetic = machine.cpu.half_rate > 0;
   } else {
     work.units = static_cast<int32_t>(machine.gpu.units);
     work.wave_width = static_cast<int32_t>(machine.gpu.wave_width);
@@ -45,6 +51,7 @@ kernels::WorkMachine work_machine(const Machine& machine, Processor processor) {
     work.texture_bytes = machine.gpu.texture_kb * kKb;
     work.l2_bytes = machine.gpu.l2_kb * kKb;
     work.last_level_bytes = machine.gpu.last_level_kb * kKb;
+    work.has_half_arithmetic = machine.gpu.half_rate > 0;
   }
   return work;
 }
@@ -74,7 +81,7 @@ TermTimes cpu_times(const kernels::StepWork& work, const CpuMachine& machine, in
   const double vectors_per_us = machine.vector_lanes * cycles_per_us;
   const double memory = std::min(machine.memory_gb_per_s, machine.memory_all_gb_per_s * share);
   TermTimes times;
-  times[Term::Compute] = work.macs * share / elements_per_us;
+  times[Term::Compute] = work.macs * share / (elements_per_us * mac_rate(work, machine.half_rate));
   times[Term::Operations] = work.operations * share / elements_per_us;
   times[Term::Special] = work.transcendentals * share * kSpecialCycles / vectors_per_us;
   times[Term::Gathers] = work.gathers * share / cycles_per_us;
@@ -120,7 +127,7 @@ TermTimes gpu_times(const kernels::StepWork& work, const GpuMachine& machine, bo
   const double elements_per_us = machine.fma_per_cycle * cycles_per_us;
   const double latency_us = machine.latency_ns * 1e-3;
   TermTimes times;
-  times[Term::Compute] = work.macs * fill / elements_per_us;
+  times[Term::Compute] = work.macs * fill / (elements_per_us * mac_rate(work, machine.half_rate));
   times[Term::Operations] = work.operations * fill / elements_per_us;
   times[Term::Special] = work.transcendentals * fill * kSpecialCycles / elements_per_us;
   times[Term::Gathers] = work.gathers * fill / elements_per_us;

@@ -45,6 +45,7 @@
 #include "kernels/common/contract/conv_window.h"
 #include "kernels/common/gemm/gemm_tile.h"
 #include "kernels/common/gemm/panel_tile.h"
+#include "schema/half.h"
 
 namespace codl::kernels {
 
@@ -93,6 +94,10 @@ struct Conv2dTexelTile {
   // Counts 32-bit registers: sums, a texel of x for each pixel, and weights of one input channel.
   constexpr int32_t registers() const {
     return pixels * channels() + pixels * kChannelPad + channels();
+  }
+  // Counts them where all of these are halves, and sums of more products than a run floats, too.
+  constexpr int32_t half_registers(double products) const {
+    return registers() / 2 + (products > kHalfSumProducts ? pixels * channels() : 0);
   }
 };
 

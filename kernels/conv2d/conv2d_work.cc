@@ -183,7 +183,7 @@ void fill_ends(const Conv2dPart& part, const WorkMachine& machine, StepWork* out
 void count_panel_work(const Conv2dPart& part, const WorkMachine& machine, StepWork* out) {
   const StepShape& step = part.step;
   const Conv2dParams& params = part.params;
-  const PanelTileSize size = panel_tile_size(machine.vector_lanes);
+  const PanelTileSize size = panel_tile_size_of(machine, *out);
   const Conv2dWork work = conv2d_work(params, part.x, part.w, part.y, step.part_dim, step.part);
   const auto images = static_cast<double>(work.images);
   const int32_t group_channels = part.y.dims[1] / params.groups;
@@ -211,7 +211,8 @@ void count_panel_work(const Conv2dPart& part, const WorkMachine& machine, StepWo
   product.weight_bytes = element_bytes(part.w);
 
   PanelCounts counts;
-  if (conv2d_takes_dots(work.dots, part.y.dims[1], static_cast<int64_t>(part.depth),
+  if (part.x.dtype == DType::F32 &&
+      conv2d_takes_dots(work.dots, part.y.dims[1], static_cast<int64_t>(part.depth),
                         machine.vector_lanes)) {
     // Counts lanes along the reduction: tiles of a few pixels times all channels.
     const int32_t dots = conv2d_dots_for(part.y.dims[1]);
@@ -448,7 +449,8 @@ void count_texel_row(const Conv2dPart& part, const ClLaunch& launch, const WorkM
   out->macs = items * tile.pixels * tile.channels() * part.depth;
   out->moved_bytes += items * (texels * tile.pixels * kChannelPad * element_bytes(part.x) +
                                part.depth * tile.channels() * element_bytes(part.w));
-  out->item_registers = tile.registers();
+  out->item_registers =
+      out->mac_type == DType::F16 ? tile.half_registers(part.depth) : tile.registers();
   out->tile_calls = out->waves * texels;
   ItemBlocks blocks = {};
   blocks.pixels = tile.pixels;

@@ -33,6 +33,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     if (is_cpu(step))
       out->operations += pixels * (channels % kSide) * (machine.vector_lanes / 4.0 - 1);
   }
+  if (is_cpu(step) && x.dtype != y.dtype) out->operations += elements;
   fill_stream(step, machine, read_bytes, work.units, work.task_count, out);
 }
 

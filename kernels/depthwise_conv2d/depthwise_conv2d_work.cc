@@ -40,10 +40,10 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     const DepthwiseConv2dWork work = depthwise_conv2d_work(w, y, step.part_dim, step.part);
     // Taps in the padding are left out; the last vector begins early, but where a residual or pad
     // lanes forbid it: then it is of a part, with loads and stores of its own for each tap.
-    const double lanes = round_up(channels, machine.vector_lanes);
+    const int32_t vector_lanes = mac_lanes(machine, *out);
+    const double lanes = round_up(channels, vector_lanes);
     const bool is_whole = residual_bytes == 0 && channels % kChannelPad == 0;
-    const bool has_rest =
-        channels % machine.vector_lanes != 0 && !(is_whole && channels >= machine.vector_lanes);
+    const bool has_rest = channels % vector_lanes != 0 && !(is_whole && channels >= vector_lanes);
     const double tap_rows =
         images * static_cast<double>(taps_inside(vertical, x.dims[2], y.dims[2], rows));
     const auto row_taps =
@@ -55,7 +55,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     out->moved_bytes += tap_rows * lanes *
                         (smaller(row_taps, run_inputs) * element_bytes(x) +
                          runs * horizontal.taps * element_bytes(w));
-    out->tile_calls = images * rows.count() * runs * (lanes / machine.vector_lanes);
+    out->tile_calls = images * rows.count() * runs * (lanes / vector_lanes);
     if (has_rest) out->gathers = tap_rows * row_taps + pixels;
     // Rows make the tasks, or, of few rows, rows and panels.
     fill_tasks(work.panel_blocks == 1 ? work.image_rows : work.task_count, work.task_count, machine,
@@ -89,7 +89,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   out->moved_bytes += items * vertical.taps * item_lanes *
                       (row_inputs * element_bytes(x) + horizontal.taps * element_bytes(w));
   // Sums, weights of a tap or of a row of taps, an input.
-  out->item_registers = (item_pixels + (shares ? horizontal.taps : 1) + 1) * item_lanes;
+  const double numbers = (item_pixels + (shares ? horizontal.taps : 1) + 1) * item_lanes;
+  out->item_registers = out->mac_type == DType::F16 ? numbers / 2 : numbers;
   out->tile_calls = out->waves * (shares ? vertical.taps : taps);
   WorkMemory memory(step, machine, out);
   memory.read(read_bytes);

@@ -21,7 +21,7 @@ void count_panel_work(const StepShape& step, double weight_bytes, const WorkMach
   const OperandShape& x = step.operands[0];
   const OperandShape& w = step.operands[1];
   const OperandShape& y = step.output();
-  const PanelTileSize size = panel_tile_size(machine.vector_lanes);
+  const PanelTileSize size = panel_tile_size_of(machine, *out);
   const MatMulWork work = matmul_work(x, w, y, step.part_dim, step.part);
   const bool has_last = step.part_dim != SplitDim::OutputChannel || step.part.end == y.dims[1];
   PanelProduct product;

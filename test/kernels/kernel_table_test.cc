@@ -159,7 +159,9 @@ TEST_CASE("convolutions of a map of halves add in halves, many products in runs"
   const test::ConvCase more = {.name = "", .in_c = 15, .out_c = 8};
   const test::ConvCase large = {.name = "", .in_c = 1, .out_c = 8, .window = k13x13};
   for (const KernelInfo& info : kKernelInfos) {
-    if (info.processor != Processor::Gpu || !info.has(Signature::F16)) continue;
+    if (!info.has(Signature::F16) ||
+        (info.op != OpKind::Conv2d && info.op != OpKind::DepthwiseConv2d))
+      continue;
     const auto arithmetic = [&](const test::ConvCase& conv, Signature signature) {
       const test::KernelCase item =
           test::in_forms(info, {signature, test::Halves::Even}, make_conv_case(info.op, conv));
@@ -170,6 +172,7 @@ TEST_CASE("convolutions of a map of halves add in halves, many products in runs"
     INFO(info.symbol);
     CHECK(arithmetic(few, Signature::F32) == HalfArithmetic::None);
     for (const Signature signature : {Signature::F16Store, Signature::F16}) {
+      if (!info.has(signature)) continue;
       CHECK(arithmetic(few, signature) == HalfArithmetic::Halves);
       CHECK(arithmetic(more, signature) == (has_runs ? many : HalfArithmetic::Halves));
       CHECK(arithmetic(large, signature) == many);

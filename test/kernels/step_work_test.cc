@@ -206,6 +206,76 @@ TEST_CASE("maps and weights count by the bytes of their dtypes") {
   }
 }
 
+TEST_CASE("a processor with half arithmetic multiplies halves, another converts them") {
+  const Conv2dParams params = window(1, 0);
+  const auto work_of_halves = [](StepForTest step, const WorkMachine& machine) {
+    for (OperandShape& operand : step.operands)
+      if (operand.layout != Layout::Packed || operand.rank > 1) operand.dtype = DType::F16;
+    StepWork work;
+    count_work(step.shape(), machine, &work);
+    return work;
+  };
+  const auto with_halves = [](WorkMachine machine) {
+    machine.has_half_arithmetic = true;
+    return machine;
+  };
+  // There are 13 tiles of at most 8 of 100 pixels, and 4 panels, one in a call.
+  const StepForTest direct = conv2d("conv2d_f32_cpu", params, 32, 64, 10, 1, 10);
+  const StepWork halves = work_of_halves(direct, with_halves(cpu(4, 1)));
+  CHECK(halves.mac_type == DType::F16);
+  CHECK(halves.macs == 100 * 64 * 32);
+  CHECK(halves.tile_calls == 13 * 4);
+  CHECK(halves.operations == 0);
+  CHECK(halves.moved_bytes == (13 * 64 * 32 + 100 * 4 * 32 + 100 * 64) * 2);
+  // With floats every number that is loaded or stored is converted.
+  const StepWork floats = work_of_halves(direct, cpu(4, 1));
+  CHECK(floats.mac_type == DType::F32);
+  CHECK(floats.tile_calls == 25 * 4);
+  CHECK(floats.operations == 25 * 64 * 32 + 100 * 4 * 32 + 100 * 64);
+  CHECK(work_of(direct, with_halves(cpu(4, 1))).mac_type == DType::F32);
+  CHECK(work_of(direct, cpu(4, 1)).operations == 0);
+
+  // A row has three panels, two in a call; a vector has 8 of 48 channels, in 10 runs of 8 pixels.
+  const MatMulParams product = {};
+  const int32_t dims[] = {32, 48};
+  const StepForTest row = {"matmul_f32_cpu",
+                           &product,
+                           {plain({1, 32}), packed({32, 48}, matmul_packed_elements(dims)),
+                            packed({48}, 48), plain({1, 48})}};
+  CHECK(work_of_halves(row, with_halves(cpu(4, 1))).mac_type == DType::F16);
+  CHECK(work_of_halves(row, with_halves(cpu(4, 1))).tile_calls == 2);
+  DepthwiseConv2dParams depthwise = {};
+  depthwise.stride_h = depthwise.stride_w = depthwise.dilation_h = depthwise.dilation_w = 1;
+  const int32_t filters[] = {48, 1, 1, 1};
+  const StepForTest taps = {
+      "depthwise_conv2d_f32_cpu",
+      &depthwise,
+      {nhwc({1, 48, 10, 8}), packed({48, 1, 1, 1}, depthwise_conv2d_packed_elements(filters)),
+       packed({48}, 48), nhwc({1, 48, 10, 8})}};
+  CHECK(work_of_halves(taps, with_halves(cpu(4, 1))).mac_type == DType::F16);
+  CHECK(work_of_halves(taps, with_halves(cpu(4, 1))).tile_calls == 10 * 6);
+  CHECK(work_of_halves(taps, cpu(4, 1)).tile_calls == 10 * 12);
+
+  const StepForTest texels = conv2d("conv2d_f32_cl_image", params, 128, 32, 7, 1, 7);
+  CHECK(work_of_halves(texels, gpu(8, 64)).mac_type == DType::F32);
+  CHECK(work_of_halves(texels, gpu(8, 64)).operations == 0);
+  const StepWork one_run = work_of_halves(texels, with_halves(gpu(8, 64)));
+  CHECK(one_run.mac_type == DType::F16);
+  CHECK(one_run.item_registers == (16 + 16 + 4) / 2);
+  const StepForTest more = conv2d("conv2d_f32_cl_image", params, 132, 32, 7, 1, 7);
+  CHECK(work_of_halves(more, with_halves(gpu(8, 64))).item_registers == (16 + 16 + 4) / 2 + 16);
+}
+
+TEST_CASE("a CPU converts the elements of a map that changes its dtype") {
+  const ConvertParams params = {};
+  StepForTest step = {"convert_f32_cpu", &params, {nhwc({1, 32, 8, 8}), nhwc({1, 32, 8, 8})}};
+  CHECK(work_of(step, cpu(4, 1)).operations == 0);
+  step.operands[1].dtype = DType::F16;
+  CHECK(work_of(step, cpu(4, 1)).operations == 64 * 32);
+  step.operands[0].dtype = DType::F16;
+  CHECK(work_of(step, cpu(4, 1)).operations == 0);
+}
+
 TEST_CASE("work of a convolution by Winograd's method, by hand") {
   const Conv2dParams params = window(1, 1);
   StepForTest step = conv2d("conv2d_winograd4_f32_cpu", params, 16, 16, 8, 3, 8);
@@ -583,7 +653,8 @@ const std::pair<const char*, double StepWork::*> kCounts[] = {
     {"address_registers", &StepWork::address_registers},
     {"group_local_bytes", &StepWork::group_local_bytes},
 };
-static_assert(sizeof(StepWork) == std::size(kCounts) * sizeof(double));
+// mac_type is no count, and takes the room of one.
+static_assert(sizeof(StepWork) == (std::size(kCounts) + 1) * sizeof(double));
 
 WorkMachine machine_for(const KernelInfo& kernel, int32_t lanes, int32_t threads) {
   WorkMachine machine = kernel.processor == Processor::Cpu ? cpu(lanes, threads) : gpu(8, 32);

@@ -29,6 +29,8 @@ struct WorkMachine {
   double texture_bytes = 0;
   double l2_bytes = 0;
   double last_level_bytes = 0;
+  // Kernels with half arithmetic multiply and add halves there; else floats, whatever they load.
+  bool has_half_arithmetic = false;
 };
 
 // Counts the work that a step gives a processor. A number is for the whole step, all workers or
@@ -39,6 +41,7 @@ struct StepWork {
   // Multiply-adds that are executed, including those of surplus pixels, channels and lanes of
   // tiles, panels and vectors. For Winograd, these are those of the products.
   double macs = 0;
+  DType mac_type = DType::F32;  // F16 if these multiply and add halves
   // Multiply-adds of the operator's definition: output elements of the part times the depth of
   // each, taps in the padding included.
   double needed_macs = 0;

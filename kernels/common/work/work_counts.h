@@ -26,6 +26,13 @@ constexpr double vector_channels(double channels, double lanes) {
   return (wide + (channels - wide * lanes) / kChannelPad) * lanes;
 }
 constexpr bool is_cpu(const StepShape& step) { return step.kernel->processor == Processor::Cpu; }
+// Return the numbers in a CPU's vector of multiply-adds, and the tiles of a product of panels.
+constexpr int32_t mac_lanes(const WorkMachine& machine, const StepWork& work) {
+  return work.mac_type == DType::F16 ? 2 * machine.vector_lanes : machine.vector_lanes;
+}
+constexpr PanelTileSize panel_tile_size_of(const WorkMachine& machine, const StepWork& work) {
+  return work.mac_type == DType::F16 ? kHalfTileSize : panel_tile_size(machine.vector_lanes);
+}
 
 // ---- tiles --------------------------------------------------------------------------------------
 

@@ -174,6 +174,30 @@ TEST_CASE("a GPU is done when the unit with most groups is") {
   CHECK(gpu_times(gpu_work(), machine, false, false)[Term::LastLevel] == Approx(100));
 }
 
+TEST_CASE("multiply-adds of halves take the rate of halves") {
+  CpuMachine cpu_of_halves = cpu();
+  GpuMachine gpu_of_halves = gpu();
+  cpu_of_halves.half_rate = 2;
+  gpu_of_halves.half_rate = 1.6;
+  const auto check_rate = [&](DType type, double of_cpu, double of_gpu) {
+    StepWork work = gpu_work();
+    work.busiest_share = 1;
+    const TermTimes cpu_before = cpu_times(work, cpu(), 1, false);
+    const TermTimes gpu_before = gpu_times(work, gpu(), false, false);
+    work.mac_type = type;
+    const TermTimes on_cpu = cpu_times(work, cpu_of_halves, 1, false);
+    const TermTimes on_gpu = gpu_times(work, gpu_of_halves, false, false);
+    for (int i = 0; i < kTermCount; ++i) {
+      INFO(kTermNames[i]);
+      const bool is_compute = static_cast<Term>(i) == Term::Compute;
+      CHECK(on_cpu.us[i] * (is_compute ? of_cpu : 1) == Approx(cpu_before.us[i]));
+      CHECK(on_gpu.us[i] * (is_compute ? of_gpu : 1) == Approx(gpu_before.us[i]));
+    }
+  };
+  check_rate(DType::F32, 1, 1);
+  check_rate(DType::F16, 2, 1.6);
+}
+
 TEST_CASE("groups fill the units: a time jumps where one more is begun") {
   StepWork work = gpu_work();
   const auto compute_us = [&](double groups) {
@@ -376,6 +400,11 @@ TEST_CASE("what kernels count by is of the processor") {
   CHECK(gpu.texture_bytes == 4096);
   CHECK(gpu.l2_bytes == 131072);
   CHECK(gpu.last_level_bytes == 2097152);
+  CHECK_FALSE(cpu.has_half_arithmetic);
+  CHECK_FALSE(gpu.has_half_arithmetic);
+  machine.cpu.half_rate = machine.gpu.half_rate = 2;
+  CHECK(work_machine(machine, Processor::Cpu).has_half_arithmetic);
+  CHECK(work_machine(machine, Processor::Gpu).has_half_arithmetic);
 }
 
 }  // namespace
