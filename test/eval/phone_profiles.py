@@ -71,7 +71,7 @@ SLOTS = ("the family's shares, which are MACE's kernels', but arithmetic takes a
          "fewer issue slots than in MACE's convolution, both compiled by Mesa 25.0.7 for Adreno 640 or Mali-G610 "
          "(docs/results/mobile_kernels.md)")
 LATENCY_NS = 400
-RULE = ("Rules where nothing is published: two loads a cycle (three of cores with four pipes), 32 bytes a cycle from L2 "
+RULE = ("Rules where nothing is published: two loads a cycle (three of cores with four pipes or more), 32 bytes a cycle from L2 "
         "and 10 from the last level, "
         "15 us to wake four workers; of the GPU 64 bytes a cycle from the first level of a unit, three times the "
         "memory's rate from L2, 400 ns to memory; waves and registers as usual of its kind.")

@@ -822,6 +822,10 @@ TEST_CASE("a device is known by its chip's name, model and phones, in any case a
                                       {"sm8650-ac", "sd8gen3"},
                                       {"mt6989", "dimensity9300"},
                                       {"MediaTek Dimensity 9300", "dimensity9300"},
+                                      {"mt6991", "dimensity9400"},
+                                      {"Snapdragon 8 Elite", "sd8elite"},
+                                      {"Snapdragon 8 Elite Gen 5", "sd8elitegen5"},
+                                      {"SM8850-AC", "sd8elitegen5"},
                                       {"S5E9945", "exynos2400"},
                                       {"tensor g4", "tensor_g4"},
                                       {"Google Pixel 7", "tensor_g2"},
@@ -850,8 +854,8 @@ TEST_CASE(
   const std::string makes = "; codl-profile on the device itself makes one";
   CHECK(test::error_of(load_device_profile("no_such")) ==
         expected +
-            "\"no_such\", which has no profile; others have, like exynos2400, sd8elite, "
-            "tensor_g4, dimensity8300, dimensity9300, sd8gen3" +
+            "\"no_such\", which has no profile; others have, like sd8elitegen5, dimensity9400, "
+            "exynos2400, sd8elite, tensor_g4, dimensity8300" +
             makes);
   CHECK(test::error_of(load_device_profile("snapdargon 855")) ==
         expected + "\"snapdargon 855\" (did you mean Snapdragon 855 (sd855)?)");
