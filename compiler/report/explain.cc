@@ -41,12 +41,14 @@ std::string kernel_text(const kernels::StepShape& step, const LatencyPredictor& 
   const Calibration& known = predictor.profile().calibration_of(*step.kernel);
   const double us = predictor.predict_us(step, false);
   const LearnedSteps::Correction learned = predictor.correction(step);
-  std::string text =
-      llvm::formatv("{0,-30} {1,10:f4} ms ({2:f4} to {3:f4})  {4}, {5}: {6}", step.kernel->symbol,
-                    us / 1e3, us * std::pow(known.interval_low, learned.open) / 1e3,
-                    us * std::pow(known.interval_high, learned.open) / 1e3,
-                    kLevelNames[static_cast<size_t>(known.level)], name_of(known.origin),
-                    terms_text(predictor.times(step), known.shares));
+  // No shares are known of halves.
+  const char* const of = step.operands[0].dtype == DType::F16 ? " of floats" : "";
+  std::string text = llvm::formatv(
+      "{0,-30} {1,10:f4} ms ({2:f4} to {3:f4})  {4}{5}, {6}: {7}", step.kernel->symbol, us / 1e3,
+      us * std::pow(known.interval_low, learned.open) / 1e3,
+      us * std::pow(known.interval_high, learned.open) / 1e3,
+      kLevelNames[static_cast<size_t>(known.level)], of, name_of(known.origin),
+      terms_text(predictor.times(step), known.shares));
   if (!predictor.profile().learned.empty())
     text += llvm::formatv("; x {0:f3} learned", learned.factor);
   if (const double launch_us = predictor.launch_us(step); launch_us > 0)

@@ -72,6 +72,12 @@ TEST_CASE("a step is explained by its terms, what they stand on, and what else c
   CHECK(text.find("(Convert)") == std::string::npos);
 }
 
+TEST_CASE("a step on halves says that its shares are those of floats") {
+  Example example("cpu");
+  for (auto& tensor : example.schedule.tensors) tensor.shape.dtype = DType::F16;
+  CHECK(example.text("a").find("  samples of floats, measured: ") != std::string::npos);
+}
+
 TEST_CASE("parts and what the queues wait for are told") {
   const std::string text = Example("optimal").text("b");
   INFO(text);
