@@ -77,6 +77,22 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
   links.tie({1, columns_of_b}, {ChannelLinks::kResult, y + 1}, node.output().dims[y + 1]);
 }
 
+// Weights have their own sums, one for each column of each matrix.
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  const MatMulDims dims = matmul_dims(node);
+  if (!node.input_value(1).is_constant) return operands[0] * operands[1] * Interval::of(dims.k);
+  const auto k = static_cast<size_t>(dims.k), n = static_cast<size_t>(dims.n);
+  const bool is_transposed = node.params<BatchMatMulParams>().is_b_transposed != 0;
+  const size_t sums = static_cast<size_t>(node.input(1).element_count()) / k;
+  return hull_of(weighted_sums(operands[0], node.input_value(1), sums, [&](size_t i) {
+    return is_transposed ? i / k : i / (k * n) * n + i % n;
+  }));
+}
+
+Growth growth(const ir::NodeView&, llvm::ArrayRef<Interval> operands) {
+  return growth_of_product(operands[0], operands[1]);
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -89,6 +105,8 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .bounds = bounds,
+    .growth = growth,
     .channels = channels,
 };
 

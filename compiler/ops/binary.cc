@@ -1,5 +1,7 @@
 #include "kernels/binary/binary.h"
 
+#include <algorithm>
+
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
@@ -24,6 +26,55 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(where, dtype, dims);
 }
 
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  const auto params = node.params<BinaryParams>();
+  const Interval a = operands[0], b = operands[1];
+  const auto result = [&]() -> Interval {
+    switch (params.kind) {
+      case kBinaryAdd:
+        return a + b;
+      case kBinarySub:
+        return a - b;
+      case kBinaryMul:
+        if (node.node.inputs[0] == node.node.inputs[1]) return {0, a.magnitude() * a.magnitude()};
+        return a * b;
+      case kBinaryDiv:
+        return a / b;
+      case kBinaryPow:
+        // A square is what networks take most.
+        return b == Interval::of(2) ? Interval{0, a.magnitude() * a.magnitude()} : Interval{};
+      case kBinaryMin:
+        return {std::min(a.low, b.low), std::min(a.high, b.high)};
+      case kBinaryMax:
+        return {std::max(a.low, b.low), std::max(a.high, b.high)};
+      case kBinaryMod:
+      case kBinaryFmod:
+        return Interval::within(b.magnitude());
+      case kBinaryPRelu:
+        return a.with(a * b);
+      default:
+        return {};
+    }
+  };
+  return activated(result(), params);
+}
+
+Growth growth(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  switch (node.params<BinaryParams>().kind) {
+    case kBinaryMul:
+      if (node.node.inputs[0] == node.node.inputs[1]) return Growth::Steep;
+      [[fallthrough]];
+    case kBinaryPRelu:
+      return growth_of_product(operands[0], operands[1]);
+    case kBinaryDiv:
+      return growth_of_quotient(operands[1]);
+    case kBinaryPow:
+      return Growth::Steep;
+    default:
+      return Growth::Linear;
+  }
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -44,6 +95,8 @@ const OpSpec kSpec = {
     .input_range = same_range,
     .computes_in_nhwc = has_f32_kernels,
     .follows_layout = true,
+    .bounds = bounds,
+    .growth = growth,
     .channels = link_all_dims,
 };
 

@@ -26,6 +26,7 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .bounds = same_bounds,
     .channels = link_all_dims,
 };
 

@@ -33,6 +33,7 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .bounds = bounds_with_zero,
 };
 
 }  // namespace codl::compiler::compress

@@ -45,6 +45,10 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
   }
 }
 
+Interval bounds(const ir::NodeView&, llvm::ArrayRef<Interval> operands) {
+  return hull_of(operands);
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -55,6 +59,7 @@ const OpSpec kSpec = {
     .splits = splits,
     .input_range = same_range,
     .computes_in_nhwc = joins_channels,
+    .bounds = bounds,
     .channels = channels,
 };
 

@@ -39,6 +39,10 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
   link_convolution(node, links, node.params<Conv2dParams>().groups);
 }
 
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  return activated(convolution_bounds(node, operands), node.params<Conv2dParams>());
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -49,6 +53,7 @@ const OpSpec kSpec = {
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,
+    .bounds = bounds,
     .channels = channels,
 };
 

@@ -108,6 +108,36 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
   if (params.has_bias) links.tie({2, 0}, {ChannelLinks::kResult, 1}, node.output().dims[1]);
 }
 
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  const auto params = node.params<ConvNdParams>();
+  const ir::Value& weights = node.input_value(1);
+  const Interval x = operands[0].with(Interval::of(0));
+  const auto channels = static_cast<size_t>(node.output().dims[1]);
+  const auto filters = static_cast<size_t>(weights.type.dims[0]);
+  const auto width = static_cast<size_t>(weights.type.dims[1]);
+  const auto count = static_cast<size_t>(weights.type.element_count());
+  std::vector<Interval> sums;
+  if (!weights.is_constant) {
+    // No output has more terms than it has weights.
+    sums.assign(channels, x * operands[1].with(Interval::of(0)) *
+                              Interval::of(static_cast<double>(count / channels)));
+  } else if (params.is_transposed != 0) {
+    const size_t filters_of_group = filters / static_cast<size_t>(params.groups);
+    const size_t taps = count / (filters * width);
+    sums = weighted_sums(x, weights, channels, [&](size_t i) {
+      return i / (taps * width) / filters_of_group * width + i / taps % width;
+    });
+  } else {
+    sums = weighted_sums(x, weights, channels, [&](size_t i) { return i / (count / filters); });
+  }
+  if (params.has_bias) add_bias(sums, node.input_value(2), operands[2]);
+  return hull_of(sums);
+}
+
+Growth growth(const ir::NodeView&, llvm::ArrayRef<Interval> operands) {
+  return growth_of_product(operands[0], operands[1]);
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -117,6 +147,8 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .bounds = bounds,
+    .growth = growth,
     .channels = channels,
 };
 

@@ -26,6 +26,7 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = splits,
     .input_range = same_range,
+    .bounds = same_bounds,
 };
 
 }  // namespace codl::compiler::convert

@@ -39,4 +39,15 @@ llvm::Expected<ir::TensorType> infer_convolution(const ir::NodeView& node,
   return output;
 }
 
+Interval convolution_bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  const ir::Value& weights = node.input_value(Operand::kW);
+  const auto channels = static_cast<size_t>(weights.type.dims[0]);
+  const size_t taps = weights.as<float>().size() / channels;
+  std::vector<Interval> sums = weighted_sums(operands[Operand::kX].with(Interval::of(0)), weights,
+                                             channels, [&](size_t i) { return i / taps; });
+  add_bias(sums, node.input_value(Operand::kBias), operands[Operand::kBias]);
+  const Interval all = hull_of(sums);
+  return node.input_count() > Operand::kResidual ? all + operands[Operand::kResidual] : all;
+}
+
 }  // namespace codl::compiler

@@ -35,4 +35,7 @@ llvm::Expected<ir::TensorType> infer_convolution(const ir::NodeView& node,
                                                  const ConvolutionWindow& window,
                                                  bool has_residual);
 
+// Returns what the sums may be before the activation.
+Interval convolution_bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands);
+
 }  // namespace codl::compiler

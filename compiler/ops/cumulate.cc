@@ -19,6 +19,17 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return output;
 }
 
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  const auto params = node.params<CumulateParams>();
+  if (params.is_product != 0) return {};
+  return operands[0].with(Interval::of(0)) *
+         Interval::of(node.input(0).dims[static_cast<size_t>(params.axis)]);
+}
+
+Growth growth(const ir::NodeView& node, llvm::ArrayRef<Interval>) {
+  return node.params<CumulateParams>().is_product != 0 ? Growth::Steep : Growth::Linear;
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -28,6 +39,8 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .bounds = bounds,
+    .growth = growth,
 };
 
 }  // namespace codl::compiler::cumulate

@@ -31,6 +31,10 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
   return same_range(node, operand, dim, output);
 }
 
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  return activated(convolution_bounds(node, operands), node.params<DepthwiseConv2dParams>());
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -41,6 +45,7 @@ const OpSpec kSpec = {
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,
+    .bounds = bounds,
     .channels = link_depthwise,
 };
 

@@ -29,6 +29,7 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .bounds = same_bounds,
 };
 
 }  // namespace codl::compiler::expand

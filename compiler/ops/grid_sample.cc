@@ -1,5 +1,7 @@
 #include "kernels/grid_sample/grid_sample.h"
 
+#include <cmath>
+
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
@@ -33,6 +35,14 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(where, DType::F32, dims);
 }
 
+// The weights of a cubic sum along an axis are 1 + 0.75 / 2 in magnitude at most, as ONNX's
+// coefficient is -0.75.
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  const Interval x = operands[0].with(Interval::of(0));
+  if (node.params<GridSampleParams>().kind != kGridSampleCubic) return x;
+  return Interval::within(x.magnitude() * std::pow(1.375, node.input(0).rank() - 2));
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -42,6 +52,7 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .bounds = bounds,
 };
 
 }  // namespace codl::compiler::grid_sample

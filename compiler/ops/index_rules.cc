@@ -27,4 +27,9 @@ llvm::Error expect_scatter_types(const ir::NodeView& node, int32_t reduction) {
                            dtype_name(dtype), reduction);
 }
 
+Interval scatter_bounds(int32_t reduction, llvm::ArrayRef<Interval> operands) {
+  if (reduction == kScatterElementsAdd || reduction == kScatterElementsMul) return {};
+  return operands[0].with(operands[2]);
+}
+
 }  // namespace codl::compiler

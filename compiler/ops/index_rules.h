@@ -14,4 +14,7 @@ llvm::Error expect_indices_inside(const ir::NodeView& node, uint32_t data, uint3
 // have data's dtype, and the reduction (a ScatterElements member) exists for it.
 llvm::Error expect_scatter_types(const ir::NodeView& node, int32_t reduction);
 
+// Returns what data, indices and updates make.
+Interval scatter_bounds(int32_t reduction, llvm::ArrayRef<Interval> operands);
+
 }  // namespace codl::compiler

@@ -21,6 +21,13 @@ llvm::SmallVector<SplitRule, 2> splits(const ir::NodeView& node) {
   return split_rules(node.output(), true, false);
 }
 
+// It divides by 1 or more, unless the parameters are odd.
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  const auto params = node.params<LrnParams>();
+  if (params.bias < 1 || params.alpha < 0 || params.beta < 0) return {};
+  return bounds_with_zero(node, operands);
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -31,6 +38,7 @@ const OpSpec kSpec = {
     .splits = splits,
     .input_range = same_range,
     .computes_in_nhwc = always_in_nhwc,
+    .bounds = bounds,
 };
 
 }  // namespace codl::compiler::lrn

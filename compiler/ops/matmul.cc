@@ -39,6 +39,14 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
   links.makes({kW, 1});
 }
 
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  const auto columns = static_cast<size_t>(node.input(kW).dims[1]);
+  std::vector<Interval> sums = weighted_sums(operands[kX], node.input_value(kW), columns,
+                                             [&](size_t i) { return i % columns; });
+  add_bias(sums, node.input_value(kBias), operands[kBias]);
+  return activated(hull_of(sums), node.params<MatMulParams>());
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -50,6 +58,7 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = splits,
     .input_range = input_range,
+    .bounds = bounds,
     .channels = channels,
 };
 

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
@@ -66,6 +68,20 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
   link_same_dims(node, links, static_cast<uint32_t>(node.params<NormalizeParams>().axes_mask));
 }
 
+// One of n numbers is sqrt(n) times their root of the mean square at most, and nearer to their
+// mean.
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  const auto params = node.params<NormalizeParams>();
+  double count = 1;
+  for (int32_t i = 0; i < node.input(0).rank(); ++i)
+    if ((params.axes_mask >> i & 1) != 0) count *= node.input(0).dims[static_cast<size_t>(i)];
+  Interval result = Interval::within(std::sqrt(count));
+  size_t next = 1;
+  if (params.has_scale) result = result * operands[next++];
+  if (params.has_bias) result = result + operands[next];
+  return activated(result, params);
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -80,6 +96,7 @@ const OpSpec kSpec = {
     .input_range = input_range,
     .computes_in_nhwc = computes_in_nhwc,
     .follows_layout = true,
+    .bounds = bounds,
     .channels = channels,
 };
 

@@ -6,6 +6,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/ops/channel_links.h"
+#include "compiler/ops/interval.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
@@ -40,6 +41,11 @@ struct OpSpec {
   // Is true if all of its kernels for Nhwc compute Plain as fast: then a node with Plain operands
   // stays Plain.
   bool follows_layout = false;
+  // Returns what the elements of a result of F32 may be, given that of each operand's; null: any
+  // number.
+  Interval (*bounds)(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) = nullptr;
+  // Says how the result grows with operands without bounds; null: in proportion.
+  Growth (*growth)(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) = nullptr;
   // Ties the channels of operands and result that must be pruned together; null: none of them can
   // be removed.
   void (*channels)(const ir::NodeView& node, ChannelLinks& links) = nullptr;

@@ -89,6 +89,12 @@ ir::OpParams params_of_kept(const ir::NodeView& node, KeptPlaces kept) {
   return ir::OpParams::of(OpKind::Pad, params);
 }
 
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  const auto params = node.params<PadParams>();
+  if (params.has_value != 0) return operands[0].with(operands[1]);
+  return params.kind == kPadConstant ? bounds_with_zero(node, operands) : operands[0];
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -99,6 +105,7 @@ const OpSpec kSpec = {
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = computes_in_nhwc,
+    .bounds = bounds,
     .channels = channels,
     .params_of_kept = params_of_kept,
 };

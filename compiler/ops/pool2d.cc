@@ -96,6 +96,7 @@ const OpSpec kSpec = {
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,
+    .bounds = bounds_with_zero,
     .channels = link,  // removed channels come before widen_pools
 };
 

@@ -1,5 +1,7 @@
 #include "kernels/pool_nd/pool_nd.h"
 
+#include <cmath>
+
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
@@ -68,6 +70,20 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
   if (node.params<PoolNdParams>().kind != kPoolNdMaxIndex) link_channels(node, links);
 }
 
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  const auto params = node.params<PoolNdParams>();
+  if (params.kind != kPoolNdLp) return bounds_with_zero(node, operands);
+  double taps = 1;
+  for (int32_t i = 0; i + 2 < node.input(0).rank(); ++i)
+    taps *= static_cast<double>(axis_of(node, i).kernel);
+  return {0, operands[0].magnitude() * std::pow(taps, 1.0 / params.p)};
+}
+
+Growth growth(const ir::NodeView& node, llvm::ArrayRef<Interval>) {
+  const auto params = node.params<PoolNdParams>();
+  return params.kind == kPoolNdLp && params.p > 1 ? Growth::Steep : Growth::Linear;
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -77,6 +93,8 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .bounds = bounds,
+    .growth = growth,
     .channels = channels,
 };
 

@@ -1,5 +1,7 @@
 #include "kernels/recurrent/recurrent.h"
 
+#include <algorithm>
+
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
@@ -65,6 +67,28 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(node.node.name, DType::F32, {int64_t{x[0]} + 2, directions, x[1], units});
 }
 
+// A hidden state is a mean of the state before and a new one, or a gate times an activation of the
+// cell; a cell grows by a gate times an activation in each step. Gates are sigmoids where they are
+// not asked to be something else.
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  const auto params = node.params<RecurrentParams>();
+  const kernels::RecurrentOperands at = kernels::recurrent_operands(params);
+  const auto state = [&](uint32_t operand) {
+    return operand != 0 ? operands[operand].magnitude() : 0;
+  };
+  const int32_t count = kernels::recurrent_activations(params.kind);
+  double largest = state(at.h0);
+  for (int32_t i = 0; i < count * kernels::recurrent_directions(params.direction); ++i) {
+    const kernels::RecurrentActivation activation = kernels::recurrent_activation(params, i);
+    const Interval made = activated({}, activation.kind, activation.alpha, activation.beta);
+    const bool is_gate = i % count == 0 && params.kind != kRecurrentRnn;
+    if (is_gate && (made.low < 0 || made.high > 1)) return {};
+    largest = std::max(largest, made.magnitude());
+  }
+  if (params.kind != kRecurrentLstm) return Interval::within(largest);
+  return Interval::within(state(at.c0) + largest * std::max(node.input(0).dims[0], 1));
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -74,6 +98,7 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .bounds = bounds,
 };
 
 }  // namespace codl::compiler::recurrent

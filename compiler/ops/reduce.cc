@@ -1,6 +1,7 @@
 #include "kernels/reduce/reduce.h"
 
 #include <bit>
+#include <cmath>
 
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
@@ -37,6 +38,41 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
   link_same_dims(node, links, static_cast<uint32_t>(node.params<ReduceParams>().axes_mask));
 }
 
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  const Interval x = operands[0];
+  const auto count = static_cast<double>(node.input(0).element_count()) /
+                     static_cast<double>(node.output().element_count());
+  switch (node.params<ReduceParams>().kind) {
+    case kReduceMean:
+    case kReduceMax:
+    case kReduceMin:
+      return x;
+    case kReduceSum:
+      return x * Interval::of(count);
+    case kReduceL1:
+      return {0, count * x.magnitude()};
+    case kReduceL2:
+      return {0, std::sqrt(count) * x.magnitude()};
+    case kReduceSumSquare:
+      return {0, count * x.magnitude() * x.magnitude()};
+    case kReduceLogSumExp:
+      return {x.low, x.high + std::log(count)};
+    default:
+      return {};
+  }
+}
+
+Growth growth(const ir::NodeView& node, llvm::ArrayRef<Interval>) {
+  switch (node.params<ReduceParams>().kind) {
+    case kReduceL2:
+    case kReduceSumSquare:
+    case kReduceProd:
+      return Growth::Steep;
+    default:
+      return Growth::Linear;
+  }
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -49,6 +85,8 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .bounds = bounds,
+    .growth = growth,
     .channels = channels,
 };
 

@@ -69,6 +69,7 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = splits,
     .input_range = input_range,
+    .bounds = same_bounds,
     .channels = channels,
 };
 

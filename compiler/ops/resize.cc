@@ -1,5 +1,7 @@
 #include "kernels/resize/resize.h"
 
+#include <cmath>
+
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 
@@ -82,6 +84,19 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
     link_channels(node, links);
 }
 
+// The weights of a cubic sum along an axis are 1 + |coefficient| / 2 in magnitude at most, unless
+// some are left out and the others made larger.
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  const auto params = node.params<ResizeParams>();
+  const Interval x = params.coordinates == kResizeTfCropAndResize
+                         ? operands[0].with(Interval::of(double{params.extrapolation_value}))
+                         : operands[0];
+  if (params.kind != kResizeCubic) return x;
+  if (params.excludes_outside || params.is_antialias) return {};
+  const double most = 1 + std::fabs(double{params.cubic_coefficient}) / 2;
+  return Interval::within(x.magnitude() * std::pow(most, node.input(0).rank()));
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -92,6 +107,7 @@ const OpSpec kSpec = {
     .splits = splits,
     .input_range = input_range,
     .computes_in_nhwc = computes_in_nhwc,
+    .bounds = bounds,
     .channels = channels,
 };
 

@@ -36,6 +36,7 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .bounds = bounds_with_zero,
 };
 
 }  // namespace codl::compiler::roi_align

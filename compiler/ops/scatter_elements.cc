@@ -22,6 +22,10 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return output;
 }
 
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  return scatter_bounds(node.params<ScatterElementsParams>().reduction, operands);
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -31,6 +35,7 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .bounds = bounds,
 };
 
 }  // namespace codl::compiler::scatter_elements

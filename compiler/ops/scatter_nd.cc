@@ -29,6 +29,10 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return output;
 }
 
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  return scatter_bounds(node.params<ScatterNdParams>().reduction, operands);
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -38,6 +42,7 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .bounds = bounds,
 };
 
 }  // namespace codl::compiler::scatter_nd

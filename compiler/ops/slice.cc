@@ -65,6 +65,7 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .bounds = same_bounds,
     .channels = channels,
     .params_of_kept = params_of_kept,
 };

@@ -26,6 +26,11 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
   link_same_dims(node, links, 1u << node.params<SoftmaxParams>().axis);
 }
 
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval>) {
+  if (node.params<SoftmaxParams>().is_log != 0) return {Interval().low, 0};
+  return {0, 1};
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -37,6 +42,7 @@ const OpSpec kSpec = {
     .input_range = input_range,
     .computes_in_nhwc = always_in_nhwc,
     .follows_layout = true,
+    .bounds = bounds,
     .channels = channels,
 };
 

@@ -22,6 +22,26 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return output;
 }
 
+Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  const auto params = node.params<UnaryParams>();
+  return activated(operands[0], params.kind, params.alpha, params.beta);
+}
+
+Growth growth(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
+  switch (node.params<UnaryParams>().kind) {
+    case kUnaryReciprocal:
+      return growth_of_quotient(operands[0]);
+    case kUnaryExp:
+    case kUnarySinh:
+    case kUnaryCosh:
+    case kUnaryTan:
+    case kUnaryAtanh:
+      return Growth::Steep;
+    default:
+      return Growth::Linear;
+  }
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -40,6 +60,8 @@ const OpSpec kSpec = {
     .input_range = same_range,
     .computes_in_nhwc = has_f32_kernels,
     .follows_layout = true,
+    .bounds = bounds,
+    .growth = growth,
     .channels = link_all_dims,
 };
 

@@ -14,6 +14,10 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
   return checked_type(node.node.name, node.input(1).dtype, dims);
 }
 
+Interval bounds(const ir::NodeView&, llvm::ArrayRef<Interval> operands) {
+  return operands[1].with(operands[2]);
+}
+
 }  // namespace
 
 extern const OpSpec kSpec;
@@ -25,6 +29,7 @@ const OpSpec kSpec = {
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,
+    .bounds = bounds,
 };
 
 }  // namespace codl::compiler::where

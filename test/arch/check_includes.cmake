@@ -22,7 +22,7 @@ layer(runtime ^runtime/src/ codl/ schema/ kernels/common/contract/ kernels/commo
 layer(profiler ^profiler/ schema/ kernels/ compiler/cost/ runtime/src/ tools/ runtime/tools/ codl/ profiler/)
 layer(examples ^examples/ codl/codl[.]h codl/codl[.]hpp select_plan[.]h)
 # The compiler is a line: a folder may include itself and those before it.
-set(line support ir ops interp frontend passes shrink cost device partition schedule simulate memory variants emit report)
+set(line support ir ops interp accuracy frontend passes shrink cost device partition schedule simulate memory variants emit report)
 set(may schema/ kernels/ llvm/ tools/printable[.]h tools/nearest[.]h tools/files[.]h tools/json_writer[.]h tools/tool_error[.]h)
 foreach(folder ${line})
   layer(compiler_${folder} ^compiler/${folder}/ ${may} compiler/${folder}/)
