@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "compiler/accuracy/calibration.h"
 #include "compiler/ir/graph.h"
-#include "compiler/shrink/calibration.h"
 #include "llvm/ADT/BitVector.h"
 
 namespace codl::compiler {

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/accuracy/deviation.h"
+#include "compiler/interp/fast_node.h"
 #include "compiler/passes/rewrite.h"
-#include "compiler/shrink/fast_node.h"
 #include "compiler/shrink/operands.h"
 #include "compiler/shrink/pruning.h"
 #include "compiler/support/error.h"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/interp/fast_node.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/shrink/channel_sums.h"
-#include "compiler/shrink/fast_node.h"
 #include "compiler/shrink/operands.h"
 #include "compiler/support/error.h"
 

@@ -2,12 +2,12 @@
 // own, of which others include only this header.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "compiler/accuracy/deviation.h"
 #include "compiler/ir/graph.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
@@ -46,18 +46,6 @@ struct NetworkCost {
   double predicted_us = 0;
   double macs = 0;
   double weight_bytes = 0;
-};
-
-// Says how far a network's outputs on samples are from those of the untouched one.
-struct Deviation {
-  double relative = 0;   // L2 norm of the difference, divided by the untouched outputs'
-  double cosine = 1;     // angle between the two, mean of samples
-  double agreement = 1;  // share of samples with the same largest element of the first output
-  std::optional<double> accuracy, accuracy_before;  // with labels
-  size_t samples = 0;
-
-  // Returns the loss: of accuracy, in [0, 1]; without labels `relative`.
-  double loss() const { return accuracy ? std::max(*accuracy_before - *accuracy, 0.0) : relative; }
 };
 
 struct ShrinkReport {

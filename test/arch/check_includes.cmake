@@ -32,7 +32,7 @@ foreach(folder ${line})
     list(APPEND may compiler/${folder}/)
   endif()
 endforeach()
-list(APPEND compiler_shrink_may tools/npy[.]h)  # reads calibration data
+list(APPEND compiler_accuracy_may tools/npy[.]h)  # reads calibration data
 # The device computes the cost of a step, too, so this layer does without LLVM.
 layer(compiler_cost ^compiler/cost/ schema/ kernels/ compiler/cost/)
 # The graph's verifier compares types with the operators' inferred ones.

@@ -1,10 +1,10 @@
 // Fuzz target: any bytes are a file of calibration data, for a network whose input has the file's
 // dims, and its labels. Samples that open must equal the array.
-#include "compiler/shrink/calibration.h"
+#include "compiler/accuracy/calibration.h"
 
 #include <cstring>
 
-#include "test/compiler/shrink/calibration_folder.h"
+#include "test/compiler/accuracy/calibration_folder.h"
 #include "test/fuzz/no_fault.h"
 #include "tools/tool_error.h"
 

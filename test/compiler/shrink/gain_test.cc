@@ -4,7 +4,7 @@
 #include "compiler/shrink/least_gain.h"
 #include "compiler/shrink/pruning_search.h"
 #include "compiler/shrink/shrink.h"
-#include "test/compiler/shrink/calibration_folder.h"
+#include "test/compiler/accuracy/calibration_folder.h"
 #include "test/compiler/shrink/shrink_graphs.h"
 
 namespace codl::test {

@@ -1,6 +1,6 @@
 #include "compiler/shrink/low_rank.h"
 
-#include "compiler/shrink/fast_node.h"
+#include "compiler/interp/fast_node.h"
 #include "test/compiler/shrink/shrink_graphs.h"
 
 namespace codl::test {

@@ -3,7 +3,7 @@
 
 #include "compiler/shrink/pruning_search.h"
 #include "compiler/shrink/shrink.h"
-#include "test/compiler/shrink/calibration_folder.h"
+#include "test/compiler/accuracy/calibration_folder.h"
 #include "test/compiler/shrink/shrink_graphs.h"
 
 namespace codl::test {

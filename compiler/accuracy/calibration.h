@@ -1,13 +1,10 @@
-// Reads CalibrationData, a network's inputs from .npy files, and measures how the outputs of a
-// changed network deviate from those of the untouched one.
+// Reads CalibrationData, a network's inputs from .npy files.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/interp/interpreter.h"
-#include "compiler/shrink/shrink.h"
 #include "tools/files.h"
 #include "tools/npy.h"
 
@@ -18,6 +15,10 @@ inline constexpr size_t kMinSamples = 16;
 // More take days, and a file of a few bytes could say so: a sample may have no elements, and a file
 // may be a hole. ImageNet's validation set has 50,000 images.
 inline constexpr size_t kMaxSamples = 1 << 16;
+
+// Returns a dtype as arrays in files have it.
+static_assert(static_cast<int>(DType::F32) == CODL_FLOAT32);
+inline codl_dtype_t dtype_in_file(DType dtype) { return static_cast<codl_dtype_t>(dtype); }
 
 // Reads samples from a folder with a file INPUT.npy for each input of the network (or any .npy
 // files, in the order of their names, if it has one input). Dims are [samples, dims of the input];
@@ -71,24 +72,6 @@ class CalibrationData {
   std::vector<int64_t> labels_;
   size_t count_ = 0;
   uint64_t hash_ = 0;
-};
-
-// Measures on fixed samples. Holds the untouched network's outputs on them.
-class DeviationMeter {
- public:
-  // Runs the graph on every sample of `samples`. Borrows the calibration.
-  static llvm::Expected<DeviationMeter> make(const ir::Graph& untouched,
-                                             CalibrationData& calibration,
-                                             std::vector<size_t> samples);
-  llvm::Expected<Deviation> measure(const ir::Graph& changed) const;
-
- private:
-  DeviationMeter(CalibrationData& calibration, std::vector<size_t> samples)
-      : calibration_(&calibration), samples_(std::move(samples)) {}
-  CalibrationData* calibration_;
-  std::vector<size_t> samples_;
-  std::vector<std::vector<Bytes>> outputs_;  // indexed by sample and output
-  std::vector<DType> dtypes_;                // indexed by output
 };
 
 }  // namespace codl::compiler

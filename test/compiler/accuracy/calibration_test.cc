@@ -1,8 +1,9 @@
-#include "compiler/shrink/calibration.h"
+#include "compiler/accuracy/calibration.h"
 
+#include "compiler/accuracy/deviation.h"
 #include "compiler/shrink/pruning.h"
 #include "compiler/shrink/shrink.h"
-#include "test/compiler/shrink/calibration_folder.h"
+#include "test/compiler/accuracy/calibration_folder.h"
 #include "test/compiler/shrink/shrink_graphs.h"
 
 namespace codl::test {

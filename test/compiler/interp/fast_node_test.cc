@@ -1,4 +1,4 @@
-#include "compiler/shrink/fast_node.h"
+#include "compiler/interp/fast_node.h"
 
 #include <cmath>
 
