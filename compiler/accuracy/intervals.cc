@@ -20,7 +20,8 @@ Interval interval_of_type(DType dtype) {
   if (dtype == DType::Bool) return {0, 1};
   if (!is_integer(dtype)) return {};
   const double count = std::exp2(8 * dtype_bytes(dtype));
-  return kernels::is_signed_integer(dtype) ? Interval{-count / 2, count / 2 - 1} : Interval{0, count - 1};
+  return kernels::is_signed_integer(dtype) ? Interval{-count / 2, count / 2 - 1}
+                                           : Interval{0, count - 1};
 }
 
 Interval interval_of_constant(const ir::Value& value) {

@@ -1,6 +1,7 @@
 #include "compiler/interp/interpreter.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/support/error.h"
@@ -8,6 +9,7 @@
 #include "kernels/kernel_table.h"
 #include "kernels/ref.h"
 #include "kernels/work_table.h"
+#include "schema/half.h"
 
 namespace codl::compiler {
 namespace {
@@ -83,6 +85,22 @@ double evaluation_steps(const ir::NodeView& node) {
     steps = std::max({steps, work.macs, work.operations, work.gathers});
   }
   return elements + steps;
+}
+
+// The application has its own values as floats.
+bool is_half(const ir::Graph& graph, ir::ValueId id) {
+  const ir::Value& value = graph.value(id);
+  return value.precision != ir::Precision::Fp32 && value.type.dtype == DType::F32 &&
+         !graph.is_output(id);
+}
+
+void round_to_halves(LargeBytes& floats) {
+  for (size_t at = 0; at < floats.size(); at += sizeof(float)) {
+    float element;
+    std::memcpy(&element, floats.data() + at, sizeof element);
+    element = float_of_half(half_of(double{element}));
+    std::memcpy(floats.data() + at, &element, sizeof element);
+  }
 }
 
 }  // namespace
@@ -165,6 +183,7 @@ llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::Array
     llvm::SmallVector<llvm::ArrayRef<uint8_t>, 4> operands;
     for (ir::ValueId input : node.inputs) operands.push_back(bytes_at(input));
     CODL_ASSIGN_OR_RETURN(output, evaluate(ir::NodeView{graph, node}, operands));
+    if (is_half(graph, node.output)) round_to_halves(output);
     computed[node.output] = std::move(output);
     for (ir::ValueId input : node.inputs)
       if (last_reader[input] == i && !graph.is_output(input)) LargeBytes().swap(computed[input]);

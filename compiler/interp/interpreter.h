@@ -46,8 +46,8 @@ class EvaluationBudget {
 };
 
 // Runs the whole graph. Inputs and outputs have the graph's order, ONNX's element order and their
-// dtypes, whatever layouts the graph has. Returns an Input error if the sizes of
-// `inputs` do not match.
+// dtypes, whatever layouts the graph has. Results that may be halves (Value::precision) are rounded
+// to them. Returns an Input error if the sizes of `inputs` do not match.
 llvm::Expected<std::vector<Bytes>> interpret(const ir::Graph& graph, llvm::ArrayRef<Bytes> inputs);
 
 // The same, but `evaluate` computes the nodes and may look at operands and results.

@@ -1,5 +1,7 @@
 #include "compiler/interp/interpreter.h"
 
+#include <cmath>
+
 #include "compiler/frontend/onnx_import.h"
 #include "compiler/passes/passes.h"
 #include "test/support/expected.h"
@@ -34,6 +36,20 @@ TEST_CASE("interpret computes a network by hand") {
   // 0 + 40 - 25, 1 + 30 - 25, 2 + 20 - 25, 3 + 10 - 25
   CHECK(outputs[0] == floats({15, 6, 0, 0}));
   CHECK(outputs[1].size() == 8 * sizeof(float));
+}
+
+TEST_CASE("interpret rounds what halves may hold, but for the application's values") {
+  ir::Graph graph = network();
+  for (ir::ValueId id = 0; id < graph.values().size(); ++id)
+    graph.value(id).precision = ir::Precision::Fp16;
+  const float a_third = 1.0f / 3;
+  const auto outputs =
+      test::value_of(interpret(graph, {floats({20, 0, 0, 0, 1 + a_third, 1, 1, 1})}));
+  // The convolution's result is 8.333, of which halves have 8.336.
+  CHECK(reinterpret_cast<const float*>(outputs[0].data())[0] == 8.3359375f);
+  const float tangent = std::tanh(1 + a_third);
+  CHECK(reinterpret_cast<const float*>(outputs[1].data())[4] ==
+        Approx(double{tangent}).epsilon(1e-6));
 }
 
 TEST_CASE("layouts do not change what interpret computes") {
