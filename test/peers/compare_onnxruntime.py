@@ -7,7 +7,8 @@
                          [--golden DIR] [--without-rounding]
 
 For each network and mode: compile, run on a seeded random input, compare every output (relative L2
-error at most 1e-4, with --precision=fp16 1e-2), and check in `codl-dump --json` that the plan does what the mode says:
+error at most 1e-4; with --precision=fp16 1e-2, where elements of a Sigmoid that are off by less than
+a half's last digit at 1 count as right), and check in `codl-dump --json` that the plan does what the mode says:
   auto   the partitioner's choice; every variant of the plan is run
   cpu    no MACs on the GPU
   gpu    99 % of the MACs on the GPU
@@ -50,6 +51,7 @@ import plan_facts
 from plan_facts import MODES, RATIO
 
 BOUNDS = {"fp32": 1e-4, "fp16": 1e-2}  # relative L2 error
+HALF_SIGMOID_ERROR = 2**-11  # docs/guide/precision.md, "What is promised"
 LANES = {"auto": [], "cpu": [], "gpu": ["gpu"], "h": ["cpu", "gpu"], "oc": ["cpu", "gpu"]}
 # If a processor writes zeros, the result must change at least this much.
 ZEROED = 1e-2
@@ -79,7 +81,11 @@ class Network:
                 run(sys.executable, options.fill_weights, path, self.model + ".part")
                 os.replace(self.model + ".part", self.model)
         golden = self.golden_inputs() if options.golden else {}
-        self.absolute = SIGMOID_ERROR if golden else 0.0
+        self.absolute = collections.defaultdict(lambda: SIGMOID_ERROR if golden else 0.0)
+        if options.precision == "fp16":
+            for node in onnx.load(self.model, load_external_data=False).graph.node:
+                if node.op_type == "Sigmoid":
+                    self.absolute[node.output[0]] = HALF_SIGMOID_ERROR
         self.bound = max([BOUNDS[options.precision]] + [
             bound for pattern, bound in real_networks.BOUNDS.items()
             if options.golden and not options.without_rounding and
@@ -198,7 +204,7 @@ class Network:
                 faults.append(f"{name}: expected {expected.dtype}{list(expected.shape)}, "
                               f"found {found.dtype}{list(found.shape)}")
                 continue
-            worst = max(worst, relative_error(found, expected, self.absolute))
+            worst = max(worst, relative_error(found, expected, self.absolute[name]))
         if not worst <= self.bound:
             faults.append(f"{variant}: expected a relative L2 error of at most {self.bound:g}, "
                           f"found {worst:.1e}")
