@@ -16,6 +16,7 @@
 #include "compiler/report/support_report.h"
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
+#include "compiler/variants/precision_choices.h"
 #include "compiler/variants/shrink_for_plan.h"
 
 namespace codl::compiler {
@@ -49,6 +50,14 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
     result.onnx = std::move(text);
   }
   if (llvm::Error error = run_passes(graph, layout_passes(), passes)) return error;
+  std::optional<HalvesJudge> halves;
+  if (options.precision != Precision::Fp32 || options.compares_precisions) {
+    CODL_ASSIGN_OR_RETURN(
+        judge, HalvesJudge::make(graph, options.shrink.calibration, options.shrink.budget));
+    halves = std::move(judge);
+    CODL_ASSIGN_OR_RETURN(allowed, halves->allow(graph, options.precision));
+    report.allowed_forms = std::move(allowed);
+  }
   if (options.prints.dumps("graph")) *options.prints.to << ir::print(graph);
 
   const LatencyPredictor predictor(profile, constant_mbytes(graph));
@@ -70,6 +79,12 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   CODL_ASSIGN_OR_RETURN(variants, maker.make_all(std::move(first), options.variants, checks));
   if (llvm::Error error = report_variants(graph, variants, profile, maker, options.prints, report))
     return error;
+  if (options.compares_precisions) {
+    CODL_ASSIGN_OR_RETURN(compared,
+                          compare_precisions(graph, predictor, options.partition, *halves,
+                                             options.precision, variants[0].candidate.figures));
+    report_precisions(std::move(compared), options.shrink.budget, report);
+  }
   const std::vector<Schedule> schedules = take_schedules(variants);
   CODL_ASSIGN_OR_RETURN(weights, pack_weights(graph, schedules));
   report_weights(graph, weights, limits.max_weights, report);

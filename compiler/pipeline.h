@@ -27,6 +27,7 @@ struct CompileOptions {
   std::vector<VariantRequest> variants = {{}, {VariantRequest::Cpu, "cpu"}};
   std::vector<std::string> skipped_passes;  // names: these do not run
   Precision precision = Precision::Fp32;
+  bool compares_precisions = false;  // CompileReport::precisions
   Printouts prints;
   ShrinkOptions shrink;
   bool emits_onnx = false;              // CompileResult::onnx

@@ -22,6 +22,9 @@ struct Deviation {
 
   // Returns the loss: of accuracy, in [0, 1]; without labels `relative`.
   double loss() const { return accuracy ? std::max(*accuracy_before - *accuracy, 0.0) : relative; }
+  const char* loss_name() const {
+    return accuracy ? "top-1 predictions" : "relative error of the outputs";
+  }
 };
 
 // Measures on fixed samples. Holds the untouched network's outputs on them.

@@ -20,6 +20,7 @@ using Dims = llvm::SmallVector<int32_t, 4>;
 // Says how a value's real numbers, or all of a network's, may be held and computed: as floats, as
 // halves wherever kernels take them, or as the search finds faster.
 enum class Precision : uint8_t { Fp32, Fp16, Auto };
+inline constexpr const char* kPrecisionNames[] = {"fp32", "fp16", "auto"};
 
 // Describes a value statically. Dims are in ONNX's order in every layout.
 struct TensorType {

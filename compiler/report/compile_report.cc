@@ -150,6 +150,21 @@ llvm::Error report_measured(llvm::ArrayRef<MeasuredSteps> measured, llvm::String
   return llvm::Error::success();
 }
 
+void report_precisions(std::vector<PrecisionChoice> precisions, double budget,
+                       CompileReport& report) {
+  for (const PrecisionChoice& choice : precisions)
+    if (choice.is_chosen && choice.deviation && !(choice.deviation->loss() <= budget))
+      report.precision_warning =
+          llvm::formatv(
+              "--precision={0} loses {1:f2} % ({2}) on the {3} samples measured, more than the "
+              "{4:f2} % of --accuracy-budget",
+              ir::kPrecisionNames[static_cast<size_t>(choice.precision)],
+              100 * choice.deviation->loss(), choice.deviation->loss_name(),
+              choice.deviation->samples, 100 * budget)
+              .str();
+  report.precisions = std::move(precisions);
+}
+
 void report_weights(const ir::Graph& graph, const PackedWeights& weights, const WeightLimit& limit,
                     CompileReport& report) {
   report.weight_bytes = weights.data_bytes;

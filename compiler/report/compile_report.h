@@ -12,6 +12,7 @@
 #include "compiler/shrink/shrink.h"
 #include "compiler/simulate/measured/measured_steps.h"
 #include "compiler/simulate/measured/uncertainty.h"
+#include "compiler/variants/precision_choices.h"
 #include "compiler/variants/variants.h"
 
 namespace codl::compiler {
@@ -59,6 +60,9 @@ struct CompileReport {
   std::optional<uint64_t> weight_limit_bytes;    // --max-weights; nothing: none
   std::optional<FreePlan> without_weight_limit;  // nothing: the plan is as it would be
   ShrinkReport shrink;
+  AllowedForms allowed_forms;
+  std::vector<PrecisionChoice> precisions;  // empty unless CompileOptions::compares_precisions
+  std::string precision_warning;   // one line if the plan loses more than the budget; or empty
   std::vector<std::string> notes;  // the importer's, one line each
   // Is one line if a notable share of the first variant's time goes into nodes without a fast
   // kernel.
@@ -76,6 +80,10 @@ llvm::Error report_variants(const ir::Graph& graph, llvm::ArrayRef<MadeVariant> 
 // measured_steps_of(); `path` is the measurements'.
 llvm::Error report_measured(llvm::ArrayRef<MeasuredSteps> measured, llvm::StringRef path,
                             llvm::ArrayRef<Schedule> schedules, CompileReport& report);
+
+// Fills in the precisions' part, with a warning if the plan loses more than `budget`.
+void report_precisions(std::vector<PrecisionChoice> precisions, double budget,
+                       CompileReport& report);
 
 // Fills in the weights' part.
 void report_weights(const ir::Graph& graph, const PackedWeights& weights, const WeightLimit& limit,

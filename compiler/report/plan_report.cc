@@ -41,6 +41,7 @@ class Writer {
           json_.object([&] { error = write_variant(i, is_used); });
       });
       json_.key("operators").array([&] { write_operators(); });
+      json_.key("precision").object([&] { write_precision(); });
       json_.key("support");
       write_json(plan_.support, json_);
       json_.key("passes").array([&] { write_passes(); });
@@ -48,8 +49,8 @@ class Writer {
       json_.key("notes").array([&] {
         for (const std::string& note : plan_.report.notes) text_value(note);
         for (const std::string& warning :
-             {plan_.report.shrink.warning, plan_.report.assumed_kernels_warning,
-              plan_.report.plain_loops_warning})
+             {plan_.report.shrink.warning, plan_.report.precision_warning,
+              plan_.report.assumed_kernels_warning, plan_.report.plain_loops_warning})
           if (!warning.empty()) text_value(warning);
       });
     });
@@ -288,6 +289,29 @@ class Writer {
         us("us", group.second.first);
         share("share", all_us > 0 ? group.second.first / all_us : 0);
       });
+  }
+
+  void write_precision() {
+    json_.key("choices").array([&] {
+      for (const PrecisionChoice& choice : plan_.report.precisions)
+        json_.object([&] {
+          text("precision", ir::kPrecisionNames[static_cast<size_t>(choice.precision)]);
+          json_.key("is_chosen").boolean(choice.is_chosen);
+          us("predicted_us", choice.predicted_us);
+          number("weight_bytes", choice.weight_bytes);
+          if (!choice.deviation) return;
+          share("loss", choice.deviation->loss());
+          number("samples", choice.deviation->samples);
+        });
+    });
+    number("value_count", plan_.report.allowed_forms.value_count);
+    json_.key("floats").array([&] {
+      for (const AllowedForms::Float& kept : plan_.report.allowed_forms.floats)
+        json_.object([&] {
+          text("node", kept.node);
+          text("reason", kept.reason);
+        });
+    });
   }
 
   // Writes, for the first variant, the choice, and the time of each kernel that could run the whole

@@ -157,8 +157,7 @@ class Shrinker {
         llvm::formatv(
             "{0} loses {1:f2} % ({2}) on the {3} samples measured, more than the {4:f2} % "
             "of --accuracy-budget; auto in place of a ratio stays within them",
-            report_.steps.back().what, 100 * loss_of(*deviation),
-            deviation->accuracy ? "top-1 predictions" : "relative error of the outputs",
+            report_.steps.back().what, 100 * loss_of(*deviation), deviation->loss_name(),
             deviation->samples, 100 * options_.budget)
             .str();
   }

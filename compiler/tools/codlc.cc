@@ -32,6 +32,7 @@ using namespace codl;
 using namespace codl::compiler;
 
 constexpr char kTool[] = "codlc";
+constexpr size_t kFloatsPrinted = 3;  // the report has all
 
 // Prints the figures that limits and objectives concern.
 void print_figures(const CompileReport::Variant& variant, llvm::raw_ostream& os) {
@@ -93,6 +94,31 @@ void print_weights(const CompileReport& report, Objective objective, llvm::raw_o
   os << "\n";
 }
 
+// Prints what the plan, and plans in other precisions, take and lose.
+void print_precisions(const CompileReport& report, llvm::raw_ostream& os) {
+  for (const PrecisionChoice& choice : report.precisions) {
+    std::string loss = choice.precision == Precision::Fp32 ? "no loss" : "unknown loss";
+    if (choice.deviation)
+      loss = llvm::formatv("loss {0:f2} % ({1})", 100 * choice.deviation->loss(),
+                           choice.deviation->loss_name());
+    os << llvm::formatv("  --precision={0}: {1}{2:f2} ms, {3}, weights {1}{4:f1} MB{5}\n",
+                        ir::kPrecisionNames[static_cast<size_t>(choice.precision)],
+                        choice.is_chosen ? "" : "about ", choice.predicted_us / 1e3, loss,
+                        static_cast<double>(choice.weight_bytes) / 1e6,
+                        choice.is_chosen ? " (this plan)" : "");
+  }
+  const std::vector<AllowedForms::Float>& floats = report.allowed_forms.floats;
+  if (floats.empty()) return;
+  os << llvm::formatv("  {0} of {1} values stay in float:\n", floats.size(),
+                      report.allowed_forms.value_count);
+  for (size_t i = 0; i < std::min(floats.size(), kFloatsPrinted); ++i)
+    os << "    " << tools::printable(floats[i].node) << ": " << tools::printable(floats[i].reason)
+       << "\n";
+  if (floats.size() > kFloatsPrinted)
+    os << llvm::formatv("    and {0} more, which --report=FILE.json lists\n",
+                        floats.size() - kFloatsPrinted);
+}
+
 void print_report(const CompileReport& report, const PartitionOptions& asked, llvm::StringRef path,
                   size_t bytes, llvm::raw_ostream& os) {
   os << tools::printable({path.data(), path.size()})
@@ -113,6 +139,7 @@ void print_report(const CompileReport& report, const PartitionOptions& asked, ll
         variant.uncertainty.high_us / 1e3, 100 * variant.uncertainty.assumed_share,
         static_cast<double>(variant.figures.arena_bytes + variant.figures.weight_bytes) / 1e6,
         100 * variant.gpu_mac_share, variant.split_nodes, variant.chains, variant.longest_chain);
+  print_precisions(report, os);
   for (const CompileReport::Variant& variant : report.variants) print_figures(variant, os);
   for (const CompileReport::Variant& variant : report.variants)
     if (variant.evaluations > 0)
@@ -261,8 +288,8 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
     for (const std::string& note : result.report.notes)
       tools::print_message(kTool, tools::Severity::Note, note);
     for (const std::string& warning :
-         {result.report.shrink.warning, result.report.assumed_kernels_warning,
-          result.report.plain_loops_warning})
+         {result.report.shrink.warning, result.report.precision_warning,
+          result.report.assumed_kernels_warning, result.report.plain_loops_warning})
       if (!warning.empty()) tools::print_message(kTool, tools::Severity::Warning, warning);
   }
   if (!flags.emitted_onnx.empty()) tools::write_file(flags.emitted_onnx, result.onnx);

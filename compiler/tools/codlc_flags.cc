@@ -192,8 +192,9 @@ tools::FlagGroup kernel_flags(CodlcFlags* flags) {
       {{"precision", precision_value(&flags->precision),
         "store values of the GPU alone in this precision", "",
         "fp16 takes half the bytes where kernels can. Convolutions compute in it if the device "
-        "does, other kernels in fp32. Results are off by the rounding to 11 bits (at most 1e-2 "
-        "relative L2) and infinite beyond 65504."},
+        "does, other kernels in fp32. What halves may not hold stays in float "
+        "(docs/guide/precision.md). codlc says what the others would take and, with "
+        "--calibration, lose."},
        {"avoid", texts_value("FILE|winograd", &flags->avoided),
         "use no kernel that `codl-run --self-test --json` found wrong, by its FILE", "",
         "winograd: none by Winograd's method, whose weights are larger and results less exact."}}};
@@ -212,7 +213,7 @@ tools::FlagGroup shrink_flags(CodlcFlags* flags) {
         "By SVD; convolutions channel-wise, spatially or by Tucker-2. What the plan is not "
         "predicted to be at least 0.2 % faster for stays."},
        {"calibration", text_value("DIR", &flags->shrink.calibration, "none"),
-        "measure the loss on these inputs", "",
+        "measure on these inputs what halves or a smaller network lose", "",
         "DIR has INPUT.npy of dims [samples, dims of the input], or any .npy files where there is "
         "one input; and maybe labels.npy: the index of the largest output. Every other sample is "
         "fitted to, the rest measured on."},
@@ -220,7 +221,7 @@ tools::FlagGroup shrink_flags(CodlcFlags* flags) {
         "shrink without --calibration: nobody measures what the network loses"},
        {"accuracy-budget", quantity_value("PERCENT", &flags->shrink.budget, share),
         "lose at most this much accuracy (without labels: relative error), like 1%", "",
-        "auto stays within it; a ratio that loses more is warned of."}},
+        "auto stays within it; what else loses more is warned of."}},
       {{"emit-onnx", text_value("FILE", &flags->emitted_onnx, "none"),
         "write the network as ONNX after it was made smaller"},
        {"latency-cut", quantity_value("PERCENT", &flags->shrink.latency_cut, share, "none"),
@@ -328,15 +329,13 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   options.prints.support = flags.support.value_or(SupportFormat::None);
   options.builds_plan = (!flags.support && !flags.explained_node) || !flags.output.empty() ||
                         !flags.out_dir.empty() || has_report;
+  options.compares_precisions = options.builds_plan && (!flags.is_quiet || has_report);
   if (!flags.depfile.empty() && !options.builds_plan)
     return input_error("--depfile", "expected a plan to be written (-o), found none");
   options.shrink = flags.shrink;
   options.emits_onnx = !flags.emitted_onnx.empty();
-  for (const auto& [flag, is_given] :
-       {std::pair("--calibration", !flags.shrink.calibration.empty()),
-        std::pair("--unchecked", flags.shrink.is_unchecked)})
-    if (is_given && !flags.shrink.is_asked())
-      return input_error(flag, "expected --low-rank or --prune beside it, found neither");
+  if (flags.shrink.is_unchecked && !flags.shrink.is_asked())
+    return input_error("--unchecked", "expected --low-rank or --prune beside it, found neither");
   for (const auto& [flag, is_given] :
        {std::pair("--latency-cut", flags.shrink.latency_cut.has_value()),
         std::pair("--search-log", !flags.shrink.search_log.empty())})

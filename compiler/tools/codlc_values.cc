@@ -78,13 +78,17 @@ tools::FlagValue name_value(std::string form, std::string* target, std::vector<s
 }
 
 tools::FlagValue precision_value(Precision* target) {
-  tools::FlagValue result =
-      tools::choice_value(target, {{"fp32", Precision::Fp32}, {"fp16", Precision::Fp16}});
-  result.read = [read = result.read](const std::string& flag, const std::string& value) {
+  std::vector<std::pair<std::string, Precision>> choices;
+  for (const Precision precision : kPrecisions)
+    choices.emplace_back(ir::kPrecisionNames[static_cast<size_t>(precision)], precision);
+  tools::FlagValue result = tools::choice_value(target, choices);
+  result.read = [read = result.read, names = result.choices](const std::string& flag,
+                                                             const std::string& value) {
     // Other tools have flags of these names: --half, --int8.
-    const std::string here = value == "fp16" ? "" : tools::flag_here(value, "codlc");
+    const std::string here =
+        llvm::is_contained(names, value) ? "" : tools::flag_here(value, "codlc");
     if (!here.empty())
-      tools::fail_input(flag, "fp32 or fp16", "'" + value + "' (here: " + here + ")");
+      tools::fail_input(flag, llvm::join(names, " or "), "'" + value + "' (here: " + here + ")");
     read(flag, value);
   };
   return result;

@@ -14,7 +14,7 @@ namespace codl::compiler {
 // Takes one of `names`, as text.
 tools::FlagValue name_value(std::string form, std::string* target, std::vector<std::string> names);
 
-// Takes fp32 or fp16, and says of other tools' names what does the same here.
+// Takes one of kPrecisions, and says of other tools' names what does the same here.
 tools::FlagValue precision_value(Precision* target);
 
 // Reads a ratio between 0 and 1, or auto.

@@ -1,6 +1,7 @@
 #include "compiler/variants/shrink_for_plan.h"
 
 #include "compiler/passes/passes.h"
+#include "compiler/support/error.h"
 #include "compiler/support/hash.h"
 #include "compiler/support/version.h"
 #include "compiler/variants/variants.h"
@@ -15,7 +16,9 @@ llvm::Expected<double> estimate_us(const ir::Graph& graph, const DeviceProfile& 
   if (llvm::Error error = widen_pools(laid_out)) return error;
   if (llvm::Error error = assign_layouts(laid_out)) return error;
   const LatencyPredictor predictor(profile, constant_mbytes(laid_out));
-  return VariantMaker(laid_out, predictor, precision, partition).estimate_us();
+  CODL_ASSIGN_OR_RETURN(figures,
+                        VariantMaker(laid_out, predictor, precision, partition).estimate());
+  return figures.predicted_us;
 }
 
 // Returns all that estimate_us() depends on beside the graph.

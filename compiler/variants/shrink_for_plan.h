@@ -10,7 +10,7 @@
 namespace codl::compiler {
 
 // Calls shrink() for a graph that has no layouts yet, if it is asked for.
-// VariantMaker::estimate_us() judges rewrites, because there are hundreds. What was learned of
+// VariantMaker::estimate() judges rewrites, because there are hundreds. What was learned of
 // steps is left out: other dims are another node to it, so that a rewrite would gain, or lose,
 // that.
 llvm::Expected<ShrinkReport> shrink_for_plan(ir::Graph& graph, ShrinkOptions options,

@@ -346,9 +346,9 @@ llvm::Expected<MadeVariant> VariantMaker::make_first() {
   return first;
 }
 
-llvm::Expected<double> VariantMaker::estimate_us() {
+llvm::Expected<PlanFigures> VariantMaker::estimate() {
   CODL_ASSIGN_OR_RETURN(asked, without_search());
-  if (asked) return asked->candidate.schedule.predicted_us;
+  if (asked) return asked->candidate.figures;
   PartitionOptions options = options_;
   if (options.is_optimal() && !options.forces_split())
     options.strategy = predictor_.profile().has_gpu ? "segments" : "cpu";
@@ -365,11 +365,11 @@ llvm::Expected<double> VariantMaker::estimate_us() {
       CODL_ASSIGN_OR_RETURN(alone, alone_on(processor));
       if (score(*alone) <= score(*least)) least = alone;
     }
-  if (least != &found) return least->schedule.predicted_us;
+  if (least != &found) return least->figures;
   CODL_ASSIGN_OR_RETURN(alone, best_single());
-  if (!alone) return found.schedule.predicted_us;
+  if (!alone) return found.figures;
   CODL_ASSIGN_OR_RETURN(sure_share, alone->sure_share_of(found));
-  return (sure_share >= kSureShare ? found : *alone->candidate).schedule.predicted_us;
+  return (sure_share >= kSureShare ? found : *alone->candidate).figures;
 }
 
 // Returns the options for a variant after the first.

@@ -77,10 +77,10 @@ class VariantMaker {
                                                     llvm::ArrayRef<VariantRequest> requests,
                                                     std::vector<LimitCheck>& checks);
 
-  // Estimates the predicted time of the first variant from three plans, where its search would
-  // judge thousands: the plans of one processor and that of `segments`, one of which is kept by the
-  // search's rule. Without a search this is the time itself. Errors: those of make_candidate().
-  llvm::Expected<double> estimate_us();
+  // Estimates the figures of the first variant from three plans, where its search would judge
+  // thousands: the plans of one processor and that of `segments`, one of which is kept by the
+  // search's rule. Without a search these are the figures. Errors: those of make_candidate().
+  llvm::Expected<PlanFigures> estimate();
 
   // Returns the plan of all that the processor can compute, without forced places and with all
   // weights that there may be. It is made once: a variant, the fallback and the reports use it,

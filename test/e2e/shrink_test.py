@@ -107,9 +107,36 @@ class ShrinkTest(WorkFolder, unittest.TestCase):
                                r"0\.50 % of --accuracy-budget; auto in place of a ratio stays within them\n")
         told, _ = self.codlc("--prune=0.9", AUTO[1], "--accuracy-budget=100%")
         self.assertNotIn(" loses ", told)
-        for flag in ("--unchecked", AUTO[1]):
-            self.assertIn(f"{flag.partition('=')[0]}: expected --low-rank or --prune beside it, found neither",
-                          self.codlc(flag, code=1)[0])
+        self.assertIn("--unchecked: expected --low-rank or --prune beside it, found neither", self.codlc("--unchecked", code=1)[0])
+
+    def precisions(self, *arguments):
+        """Returns the lines about precisions that codlc prints."""
+        said = subprocess.run([os.path.join(BIN, "codlc"), MODEL, "--device=sd855", "-o", self.path("net.codl"), *arguments],
+                              capture_output=True, text=True, check=True, timeout=600).stdout
+        return [line.strip() for line in said.splitlines() if line.startswith("  --precision=")]
+
+    def test_precisions_are_compared(self):
+        figures = r"\d+\.\d\d ms, {}, weights {}\d+\.\d MB"
+        floats, halves = self.precisions()
+        self.assertRegex(floats, "^--precision=fp32: " + figures.format("no loss", "") + r" \(this plan\)$")
+        self.assertRegex(halves, "^--precision=fp16: about " + figures.format("unknown loss", "about ") + "$")
+        floats, halves = self.precisions("--precision=fp16", AUTO[1])
+        loss = r"loss \d+\.\d\d % \(top-1 predictions\)"
+        self.assertRegex(floats, "^--precision=fp32: about " + figures.format("no loss", "about ") + "$")
+        self.assertRegex(halves, "^--precision=fp16: " + figures.format(loss, "") + r" \(this plan\)$")
+        self.assertEqual(self.precisions("--quiet"), [])
+
+    def test_the_report_has_the_precisions(self):
+        _, report = self.codlc("--precision=fp16", AUTO[1])
+        precision = report["precision"]
+        self.assertEqual([choice["precision"] for choice in precision["choices"]], ["fp32", "fp16"])
+        self.assertEqual([choice["is_chosen"] for choice in precision["choices"]], [False, True])
+        self.assertNotIn("loss", precision["choices"][0])
+        self.assertLess(precision["choices"][1]["loss"], 0.01)
+        self.assertGreater(precision["choices"][1]["samples"], 8)
+        self.assertGreater(precision["value_count"], 3)
+        for value in precision["floats"]:
+            self.assertEqual(sorted(value), ["node", "reason"])
 
     def test_passes_that_are_left_out_leave_their_nodes(self):
         _, fused = self.codlc()

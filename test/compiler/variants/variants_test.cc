@@ -48,7 +48,8 @@ struct Maker {
     options.search_budget = 300;
   }
   double estimated_us() {
-    return value_of(VariantMaker(graph, predictor, Precision::Fp32, options).estimate_us());
+    return value_of(VariantMaker(graph, predictor, Precision::Fp32, options).estimate())
+        .predicted_us;
   }
   MadeVariant made() {
     return value_of(VariantMaker(graph, predictor, Precision::Fp32, options).make({}));
