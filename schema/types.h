@@ -92,7 +92,7 @@ enum class Algorithm : uint8_t {
 // Says which numbers a kernel takes and computes with, a fact of each entry of kernels.def.
 //   AnyType   what the contract allows: the reference kernels
 //   F32       floats
-//   F16Store  float arithmetic; each operand in layout Nhwc or Image2d may be stored as halves
+//   F16Store  float arithmetic; each operand but packed weights may be stored as halves
 //   F16       half arithmetic; each operand but a bias may be halves. Of a GPU's steps this is true
 //             of those whose first operand is halves (kernels/kernel_table.h), of a CPU's of those
 //             whose weights are; the others are of F16Store
@@ -109,8 +109,8 @@ inline constexpr SignatureSet kF16Store = bit_of(Signature::F16Store);
 inline constexpr SignatureSet kF16 = bit_of(Signature::F16);
 // Returns whether floats of an operand in layout `layout` may be stored as halves.
 constexpr bool takes_half(Signature signature, Layout layout) {
-  const bool is_map = layout == Layout::Nhwc || layout == Layout::Image2d;
-  return signature == Signature::F16 || (signature == Signature::F16Store && is_map);
+  return signature == Signature::F16 ||
+         (signature == Signature::F16Store && layout != Layout::Packed);
 }
 
 // Holds kinds of packing, a bit for each.

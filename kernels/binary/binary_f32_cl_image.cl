@@ -7,32 +7,26 @@
 #if A_CASE == 0 || A_CASE == 3
 #define A_TYPE read_only image2d_t
 #else
-#define A_TYPE global const float* restrict
+#define A_TYPE global const TYPE_0* restrict
 #endif
 #if B_CASE == 0 || B_CASE == 3
 #define B_TYPE read_only image2d_t
 #else
-#define B_TYPE global const float* restrict
+#define B_TYPE global const TYPE_1* restrict
 #endif
 
-#define LOAD_0(p) read_imagef(p, kTexel, TEXEL_OF(p))
-#define LOAD_1(p) ((float4)(p[0]))
-#define LOAD_2(p) load_channels(p, texel * 4, channels)
-#define LOAD_3(p) read_imagef(p, kTexel, (int2)(texel, n * p##_rows_held))
+// The buffer of case 2 ends with the last channel, which need not fill a texel.
+#define LOAD_0(type, p) read_imagef(p, kTexel, TEXEL_OF(p))
+#define LOAD_1(type, p) ((float4)(LOAD_ONE(type, p, 0)))
+#define LOAD_2(type, p) LOAD_STRIDED4(type, p, texel * 4, channels - 1, 1)
+#define LOAD_3(type, p) read_imagef(p, kTexel, (int2)(texel, n * p##_rows_held))
 #define LOAD_PASTE(operand_case) LOAD_##operand_case
 #define LOAD_OF(operand_case) LOAD_PASTE(operand_case)
 
-// The buffer ends with the last channel, which need not fill a texel.
-static inline float4 load_channels(global const float* p, int channel, int channels) {
-  const int last = channels - 1;
-  return (float4)(p[channel], p[min(channel + 1, last)], p[min(channel + 2, last)],
-                  p[min(channel + 3, last)]);
-}
-
 kernel void binary_f32_cl_image(A_TYPE a, B_TYPE b, write_only image2d_t y PARAMS(BinaryImage)) {
   START_TEXEL
-  const float4 left = LOAD_OF(A_CASE)(a);
-  const float4 right = LOAD_OF(B_CASE)(b);
+  const float4 left = LOAD_OF(A_CASE)(TYPE_0, a);
+  const float4 right = LOAD_OF(B_CASE)(TYPE_1, b);
   float4 v = COMBINE(left, right);
   v = ACTIVATE(v, alpha, beta);
   write_imagef(y, TEXEL_OF(y), keep_lanes4(v, channels - texel * 4));

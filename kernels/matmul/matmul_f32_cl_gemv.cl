@@ -63,6 +63,6 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_gem
   for (int r = 0; r < ROWS && first + r < m; ++r) {
     const float4 total = partial[r * ITEMS + id] + *(global const float4*)(bias + column);
     const float4 v = ACTIVATE(total, alpha, beta);
-    store_lanes4(v, y + (first + r) * n + column, n - column);
+    STORE_LANES4(float, v, y + (first + r) * n + column, n - column);
   }
 }

@@ -57,10 +57,10 @@ static inline int4 offsets_of(int at, const int axes, int4 axis0, int4 axis1, in
 
 kernel void normalize_f32_cl_buffer(global const TYPE_0* restrict x,
 #if HAS_SCALE
-                                    global const float* restrict scale,
+                                    global const TYPE_1* restrict scale,
 #endif
 #if HAS_BIAS
-                                    global const float* restrict bias,
+                                    global const TYPE_BIAS* restrict bias,
 #endif
                                     global TYPE_Y* restrict y PARAMS(NormalizeBuffer)) {
   local float partial[GROUP_ITEMS];
@@ -119,10 +119,10 @@ kernel void normalize_f32_cl_buffer(global const TYPE_0* restrict x,
     const int4 at = OFFSETS_OF(i);
     VALUE v = (PIECE - mean) * factor;
 #if HAS_SCALE
-    v *= LOAD(float, scale + at.s2);
+    v *= LOAD(TYPE_1, scale + at.s2);
 #endif
 #if HAS_BIAS
-    v += LOAD(float, bias + at.s3);
+    v += LOAD(TYPE_BIAS, bias + at.s3);
 #endif
     v = ACTIVATE(v, alpha, beta);
     STORE(TYPE_Y, v, y + at.s1);

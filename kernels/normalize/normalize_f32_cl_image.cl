@@ -5,17 +5,10 @@
 // AT_ONCE, texels that an item asks for before it waits.
 // Group ids are texel of the part's channels, batch. The items of a group take every ROWS-th pixel,
 // row by row. Steps of scale and bias are in elements, from batch to batch and from channel to
-// channel; 0: one for all.
+// channel; 0: one for all. Both end with the last channel, which need not fill a texel.
 #define SUM float4
 #define ROW_STEP 1
 #include "kernels/normalize/normalize_sums.cl"
-
-// Returns the elements of a texel. The buffer ends with the last channel, which need not fill a
-// texel.
-static inline float4 of_channels(global const float* p, int channel, int last, int step) {
-  return (float4)(p[channel * step], p[min(channel + 1, last) * step],
-                  p[min(channel + 2, last) * step], p[min(channel + 3, last) * step]);
-}
 
 // Takes the next AT_ONCE pixels of an item: their columns and rows into `at`, their texels into
 // `v`. Those behind the last row mean nothing. (It does not divide by the columns, which would take
@@ -32,10 +25,10 @@ static inline float4 of_channels(global const float* p, int channel, int last, i
 
 kernel void normalize_f32_cl_image(read_only image2d_t x,
 #if HAS_SCALE
-                                   global const float* restrict scale,
+                                   global const TYPE_1* restrict scale,
 #endif
 #if HAS_BIAS
-                                   global const float* restrict bias,
+                                   global const TYPE_BIAS* restrict bias,
 #endif
                                    write_only image2d_t y PARAMS(NormalizeImage)) {
   local float4 partial[ROWS];
@@ -68,12 +61,12 @@ kernel void normalize_f32_cl_image(read_only image2d_t x,
   const float4 variance = sum_of_rows(squares, partial + item, item, ROWS) / element_count;
   const float4 factor = 1.0f / sqrt(variance + epsilon);
 #if HAS_SCALE
-  const float4 texel_scale =
-      of_channels(scale + n * scale_batch_step, texel * 4, channels - 1, scale_step);
+  scale += n * scale_batch_step;
+  const float4 texel_scale = LOAD_STRIDED4(TYPE_1, scale, texel * 4, channels - 1, scale_step);
 #endif
 #if HAS_BIAS
-  const float4 texel_bias =
-      of_channels(bias + n * bias_batch_step, texel * 4, channels - 1, bias_step);
+  bias += n * bias_batch_step;
+  const float4 texel_bias = LOAD_STRIDED4(TYPE_BIAS, bias, texel * 4, channels - 1, bias_step);
 #endif
   for (int2 next = first; next.y < rows;) {
     TAKE_PIXELS

@@ -1,3 +1,10 @@
+// The type in memory of the bias, which is the argument behind scale, if there is one, and x.
+#if HAS_SCALE
+#define TYPE_BIAS TYPE_2
+#else
+#define TYPE_BIAS TYPE_1
+#endif
+
 // Adds up v over the items of a group that share a mean, in an order of its own whatever the
 // timing. Every item of the group calls it, with its own place in local memory. Defines: SUM, the
 // type; ROW_STEP, from an item of a mean to the next. `rows`: items of a mean, a power of two.

@@ -14,7 +14,7 @@ static inline int place_in_x(int place, int extent) {
 
 kernel void pad_f32_cl_buffer(global const TYPE_0* restrict x,
 #if HAS_VALUE
-                              global const float* restrict value,
+                              global const TYPE_1* restrict value,
 #endif
                               global TYPE_Y* restrict y PARAMS(PadBuffer)) {
   int id = get_global_id(0);
@@ -32,7 +32,7 @@ kernel void pad_f32_cl_buffer(global const TYPE_0* restrict x,
 #if KIND == 1
   if (h < 0 || h >= in_h || w < 0 || w >= in_w) {
 #if HAS_VALUE
-    result = keep_lanes((float16)(value[0]), channels - channel);
+    result = keep_lanes((float16)(LOAD_ONE(TYPE_1, value, 0)), channels - channel);
 #endif
   } else
 #else

@@ -25,8 +25,8 @@
 
 #endif
 
-kernel void reduce_f32_cl_buffer(global const float* restrict x,
-                                 global float* restrict y PARAMS(ReduceBuffer)) {
+kernel void reduce_f32_cl_buffer(global const TYPE_0* restrict x,
+                                 global TYPE_Y* restrict y PARAMS(ReduceBuffer)) {
 #if ITEMS > 1
   local float partial[ITEMS * OUTPUTS];
   const int item = (int)local_item();
@@ -44,7 +44,7 @@ kernel void reduce_f32_cl_buffer(global const float* restrict x,
   float sum = NOTHING;
   for (int i = first; i < end; i += ITEMS) {
     const int at = from + axes_offset(i, REDUCED, AXES_OF(reduced, step0));
-    const float v = x[at];
+    const float v = LOAD_ONE(TYPE_0, x, at);
     sum = JOIN(sum, ELEMENT_OF(v));
   }
 #if ITEMS > 1
@@ -59,10 +59,10 @@ kernel void reduce_f32_cl_buffer(global const float* restrict x,
   sum = partial[item];
 #endif
 #if IS_MAX
-  y[output] = ELEMENT_OF(sum);
+  STORE_ONE(TYPE_Y, ELEMENT_OF(sum), y, output);
 #elif IS_ROOT
-  y[output] = sqrt(sum);
+  STORE_ONE(TYPE_Y, sqrt(sum), y, output);
 #else
-  y[output] = sum / divisor;
+  STORE_ONE(TYPE_Y, sum / divisor, y, output);
 #endif
 }

@@ -12,7 +12,7 @@ CODL_CL_ARGS(TransposeSquares);
 
 // Launches a work-group per square of rows (along y's axis `turned`) and columns (along its last),
 // for each index along the other axes.
-void set_squares(const LoopAxes& axes, int32_t turned, DType dtype, ClLaunch* out) {
+void set_squares(const LoopAxes& axes, int32_t turned, ClLaunch* out) {
   const int32_t last = axes.count - 1;
   LoopAxes others;
   int64_t other_count = 1;
@@ -26,7 +26,7 @@ void set_squares(const LoopAxes& axes, int32_t turned, DType dtype, ClLaunch* ou
   out->local[0] = out->local[1] = static_cast<uint64_t>(kTransposeSide);
   out->local[2] = 1;
   out->local_bytes =
-      static_cast<uint32_t>(kTransposeSide * (kTransposeSide + 1) * dtype_bytes(dtype));
+      static_cast<uint32_t>(kTransposeSide * (kTransposeSide + 1)) * kClLocalNumberBytes;
   out->global[0] = round_up(static_cast<uint64_t>(axes.extents[last]), kTransposeSide);
   out->global[1] = round_up(static_cast<uint64_t>(axes.extents[turned]), kTransposeSide);
   out->global[2] = static_cast<uint64_t>(other_count);
@@ -53,7 +53,7 @@ void transpose_launch(const StepShape& step, ClLaunch* out_launch) {
   for (int32_t i = 0; i < y.rank; ++i) axes.append(y.dims[i], x_strides[perm[i]], y_strides[i]);
   const int32_t turned = transpose_cl_axis(axes);
   if (turned >= 0)
-    set_squares(axes, turned, y.dtype, out_launch);
+    set_squares(axes, turned, out_launch);
   else
     launch_copy_axes(step, axes, 0, out_launch);
 }

@@ -117,7 +117,7 @@ static inline void store_quad(float4 v, global float* to, int count) {
 #if HAS_WHOLE_QUADS
   *(global float4*)to = v;
 #else
-  store_lanes4(v, to, count);
+  STORE_LANES4(float, v, to, count);
 #endif
 }
 

@@ -11,20 +11,15 @@
 
 // Loads the work-item's piece of input x, which has the steps `step`: step0 or step1; other lanes
 // are any of its elements.
-#define LOAD_PIECE(x, step)                                                                \
-  load_piece(x + axes_offset(line, AXES, AXES_OF(axis, step)) + at * last_##step, last_##step, \
-             count)
-#define STORE_PIECE(v) store_piece(v, y + line * (uint)last_extent + at, count)
+#define LOAD_PIECE(type, x, step) \
+  PASTE(load_piece, type)         \
+  (x + axes_offset(line, AXES, AXES_OF(axis, step)) + at * last_##step, last_##step, count)
+#define STORE_PIECE(v) STORE_LANES4(TYPE_Y, v, y + line * (uint)last_extent + at, count)
 
-static inline float4 load_piece(global const float* p, int step, int count) {
-  if (step == 1 && count == 4) return vload4(0, p);
-  const int last = count - 1;
-  return (float4)(p[0], p[min(1, last) * step], p[min(2, last) * step], p[last * step]);
-}
-
-static inline void store_piece(float4 v, global float* p, int count) {
-  if (count == 4)
-    vstore4(v, 0, p);
-  else
-    store_lanes4(v, p, count);
-}
+#define LOAD_PIECE_OF(type)                                                           \
+  static inline float4 load_piece_##type(global const type* p, int step, int count) { \
+    if (step == 1 && count == 4) return LOAD_4_##type(p);                             \
+    return LOAD_STRIDED4(type, p, 0, count - 1, step);                                \
+  }
+LOAD_PIECE_OF(float)
+LOAD_PIECE_OF(half)

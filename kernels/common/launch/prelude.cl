@@ -112,13 +112,6 @@ static inline void store_lanes(float16 v, global float* p, int count) {
   if (count & 1) p[0] = v.s0;
 }
 
-static inline void store_lanes4(float4 v, global float* p, int count) {
-  p[0] = v.x;
-  if (count > 1) p[1] = v.y;
-  if (count > 2) p[2] = v.z;
-  if (count > 3) p[3] = v.w;
-}
-
 // Operands in memory as floats or as halves: vload_half and vstore_half are core OpenCL C 1.2. All
 // arithmetic is in float: what is loaded is exact, what is stored is rounded to nearest even, and
 // infinite beyond 65504. HALVES (-D, kernels/kernel_table.cc): bit i: the input that is argument i
@@ -228,6 +221,33 @@ static inline void store_lanes4(float4 v, global float* p, int count) {
 #define STORE_QUAD_float(v, p) *(global float4*)(p) = v
 #define STORE_QUAD_half(v, p) vstorea_half4(v, 0, p)
 #define STORE_QUAD(type, v, p) PASTE(STORE_QUAD, type)(v, p)
+// Does the same at any element.
+#define LOAD_4_float(p) vload4(0, p)
+#define LOAD_4_half(p) vload_half4(0, p)
+#define LOAD_4(type, p) PASTE(LOAD_4, type)(p)
+#define STORE_4_float(v, p) vstore4(v, 0, p)
+#define STORE_4_half(v, p) vstore_half4(v, 0, p)
+#define STORE_4(type, v, p) PASTE(STORE_4, type)(v, p)
+// Writes the first `count` of four lanes to p, 1 <= count; nothing else is written.
+#define STORE_LANES4_OF(type)                                                   \
+  static inline void store_lanes4_##type(float4 v, global type* p, int count) { \
+    if (count >= 4) {                                                           \
+      STORE_4_##type(v, p);                                                     \
+      return;                                                                   \
+    }                                                                           \
+    STORE_ONE_##type(v.x, p, 0);                                                \
+    if (count > 1) STORE_ONE_##type(v.y, p, 1);                                 \
+    if (count > 2) STORE_ONE_##type(v.z, p, 2);                                 \
+  }
+STORE_LANES4_OF(float)
+STORE_LANES4_OF(half)
+#define STORE_LANES4(type, v, p, count) PASTE(store_lanes4, type)(v, p, count)
+// Loads elements i to i + 3 of those that are `step` apart; element `last` stands for what would be
+// behind it.
+#define LOAD_STRIDED4(type, p, i, last, step)                                               \
+  (float4)(LOAD_ONE(type, p, (i) * (step)), LOAD_ONE(type, p, min((i) + 1, last) * (step)), \
+           LOAD_ONE(type, p, min((i) + 2, last) * (step)),                                  \
+           LOAD_ONE(type, p, min((i) + 3, last) * (step)))
 
 // Points to element i of p, which is not negative. The offset has 32 bits, in bytes: where pointers
 // are pairs of registers, an int takes twice as many instructions.
@@ -244,30 +264,17 @@ static inline void store_lanes4(float4 v, global float* p, int count) {
 #define LOAD_CHUNK(type, p, count) LOAD_QUAD(type, p)
 #define STORE_CHUNK(type, v, p, count) STORE_QUAD(type, v, p)
 #define KEEP_CHUNK(v, count) keep_lanes4(v, count)
-#define LOAD_4_float(p) vload4(0, p)
-#define LOAD_4_half(p) vload_half4(0, p)
-#define STORE_4_float(v, p) vstore4(v, 0, p)
-#define STORE_4_half(v, p) vstore_half4(v, 0, p)
-#define QUADS_OF_RUNS(type)                                                    \
-  static inline float4 load_quad_##type(global const type* p, int count) {     \
-    if (count >= 4) return LOAD_4_##type(p);                                   \
-    return (float4)(LOAD_ONE_##type(p, 0),                                     \
-                    count > 1 ? LOAD_ONE_##type(p, 1) : 0.0f,                  \
-                    count > 2 ? LOAD_ONE_##type(p, 2) : 0.0f, 0.0f);           \
-  }                                                                            \
-  static inline void store_quad_##type(float4 v, global type* p, int count) {  \
-    if (count >= 4) {                                                          \
-      STORE_4_##type(v, p);                                                    \
-      return;                                                                  \
-    }                                                                          \
-    STORE_ONE_##type(v.x, p, 0);                                               \
-    if (count > 1) STORE_ONE_##type(v.y, p, 1);                                \
-    if (count > 2) STORE_ONE_##type(v.z, p, 2);                                \
+#define LOAD_LANES4_OF(type)                                                 \
+  static inline float4 load_lanes4_##type(global const type* p, int count) { \
+    if (count >= 4) return LOAD_4_##type(p);                                 \
+    return (float4)(LOAD_ONE_##type(p, 0),                                   \
+                    count > 1 ? LOAD_ONE_##type(p, 1) : 0.0f,                \
+                    count > 2 ? LOAD_ONE_##type(p, 2) : 0.0f, 0.0f);         \
   }
-QUADS_OF_RUNS(float)
-QUADS_OF_RUNS(half)
-#define LOAD_RUN(type, p, count) PASTE(load_quad, type)(p, count)
-#define STORE_RUN(type, v, p, count) PASTE(store_quad, type)(v, p, count)
+LOAD_LANES4_OF(float)
+LOAD_LANES4_OF(half)
+#define LOAD_RUN(type, p, count) PASTE(load_lanes4, type)(p, count)
+#define STORE_RUN(type, v, p, count) STORE_LANES4(type, v, p, count)
 #else
 #define CHUNK_FLOATS float16
 #define LOAD_CHUNK(type, p, count) LOAD_LANES(type, p, count)
