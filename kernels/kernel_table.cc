@@ -115,6 +115,23 @@ const char* check_operand(const KernelInfo& kernel, const OperandShape& operand)
   }
 }
 
+// Returns null if a CPU step that computes with floats has all operands in one type, but for those
+// that stay floats. Beside halves, Binary takes floats: a constant.
+const char* check_halves(const StepShape& step) {
+  const KernelInfo& kernel = *step.kernel;
+  if (kernel.processor != Processor::Cpu || !kernel.has(Signature::F16Store) ||
+      kernel.is_reference())
+    return nullptr;
+  const DType dtype = step.output().dtype;
+  if (kernel.op == OpKind::Binary && dtype == DType::F16) return nullptr;
+  for (uint32_t i = 0; i < step.operand_count; ++i) {
+    const bool stays_float = kernel.stays_float(i, step.operand_count);
+    if (step.operands[i].dtype != (stays_float ? DType::F32 : dtype))
+      return "operands of one dtype, scales and biases of f32";
+  }
+  return nullptr;
+}
+
 // Returns the contract's answer to a step of values as they are in memory.
 const char* check_values(const StepShape& step, StepNeeds* out_needs) {
   const bool is_cpu = step.kernel->processor == Processor::Cpu;
@@ -160,6 +177,7 @@ const char* check_step(const StepShape& step, StepNeeds* out_needs) {
   if (layout == Layout::Packed || (kernel.layout != Layout::Any && layout != kernel.layout))
     return "output in the kernel's layout";
   if (const char* expected = check_part(step)) return expected;
+  if (const char* expected = check_halves(step)) return expected;
   if (const char* expected = check_values(step, out_needs)) return expected;
   if (kernel.processor == Processor::Cpu) return nullptr;
   ClLaunch launch;

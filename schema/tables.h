@@ -108,17 +108,28 @@ struct KernelInfo {
   bool takes_windows;
 
   // The operator's reference kernel: plain loops over elements, by no means fast.
-  constexpr bool is_reference() const { return signatures == kAnyType; }
+  constexpr bool is_reference() const { return has(Signature::AnyType); }
   constexpr bool has(Signature signature) const { return (signatures & bit_of(signature)) != 0; }
   constexpr bool can_split(SplitDim dim) const {
     if (dim == SplitDim::Height) return (splits & kSplitHeight) != 0;
     if (dim == SplitDim::OutputChannel) return (splits & kSplitOutputChannel) != 0;
     return true;
   }
+  // Returns whether floats of an operand in this layout may be stored as halves.
+  constexpr bool takes_half(Signature signature, Layout of_operand) const {
+    return has(signature) &&
+           (signature == Signature::F16 ||
+            (signature == Signature::F16Store && of_operand != Layout::Packed));
+  }
   constexpr bool takes_half(Layout of_operand) const {
-    for (const Signature signature : {Signature::F16Store, Signature::F16})
-      if (has(signature) && codl::takes_half(signature, of_operand)) return true;
-    return false;
+    return takes_half(Signature::F16Store, of_operand) || takes_half(Signature::F16, of_operand);
+  }
+  // Returns whether operand `operand` of `count` is floats where all others are halves: a bias, or
+  // a scale of Normalize or Resize.
+  constexpr bool stays_float(uint32_t operand, uint32_t count) const {
+    const bool has_scales = op == OpKind::Normalize || op == OpKind::Resize;
+    return packing_of(operand) == PackingKind::Bias ||
+           (has_scales && operand > 0 && operand + 1 < count);
   }
   // Whether operand `operand` of `count` may be a window of a wider map's channels.
   constexpr bool takes_window(uint32_t operand, uint32_t count) const {

@@ -92,7 +92,8 @@ enum class Algorithm : uint8_t {
 // Says which numbers a kernel takes and computes with, a fact of each entry of kernels.def.
 //   AnyType   what the contract allows: the reference kernels
 //   F32       floats
-//   F16Store  float arithmetic; each operand but packed weights may be stored as halves
+//   F16Store  float arithmetic; operands but packed weights may be stored as halves: any of a GPU's,
+//             all of a CPU's
 //   F16       half arithmetic; each operand but a bias may be halves. Of a GPU's steps this is true
 //             of those whose first operand is halves (kernels/kernel_table.h), of a CPU's of those
 //             whose weights are; the others are of F16Store
@@ -107,11 +108,6 @@ inline constexpr SignatureSet kAnyType = bit_of(Signature::AnyType);
 inline constexpr SignatureSet kF32 = bit_of(Signature::F32);
 inline constexpr SignatureSet kF16Store = bit_of(Signature::F16Store);
 inline constexpr SignatureSet kF16 = bit_of(Signature::F16);
-// Returns whether floats of an operand in layout `layout` may be stored as halves.
-constexpr bool takes_half(Signature signature, Layout layout) {
-  return signature == Signature::F16 ||
-         (signature == Signature::F16Store && layout != Layout::Packed);
-}
 
 // Holds kinds of packing, a bit for each.
 using PackingSet = uint32_t;

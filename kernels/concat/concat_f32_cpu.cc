@@ -7,17 +7,23 @@ namespace codl::kernels {
 namespace {
 
 // A call of memcpy costs as much as copying the few channels of a pixel; blocks of known size are
-// a few moves each.
-void copy_floats(float* to, const float* from, int64_t count) {
+// a few moves each. Elements have a multiple of 2 bytes.
+void copy_bytes(char* to, const char* from, int64_t bytes) {
   int64_t i = 0;
-  for (; i + 16 <= count; i += 16) std::memcpy(to + i, from + i, 16 * sizeof(float));
-  for (; i + 4 <= count; i += 4) std::memcpy(to + i, from + i, 4 * sizeof(float));
-  for (; i < count; ++i) to[i] = from[i];
+  for (; i + 64 <= bytes; i += 64) std::memcpy(to + i, from + i, 64);
+  for (; i + 16 <= bytes; i += 16) std::memcpy(to + i, from + i, 16);
+  for (; i + 4 <= bytes; i += 4) std::memcpy(to + i, from + i, 4);
+  if (i < bytes) std::memcpy(to + i, from + i, 2);
+}
+
+int64_t element_bytes(const TensorView& y) {
+  return static_cast<int64_t>(dtype_bytes(y.shape.dtype));
 }
 
 // Writes elements [begin, end) of y: a run of each input for each index in front of the axis.
 void join_plain(const KernelArgs& args, int32_t axis, int64_t begin, int64_t end) {
   const TensorView& y = args.output();
+  const int64_t bytes = element_bytes(y);
   const int64_t inner = y.strides[axis];
   const int64_t y_run = inner * y.shape.dims[axis];
   int64_t outer = begin / y_run;
@@ -30,7 +36,8 @@ void join_plain(const KernelArgs& args, int32_t axis, int64_t begin, int64_t end
     const TensorView& x = args.operands[input];
     const int64_t x_run = inner * x.shape.dims[axis];
     const int64_t count = x_run - x_begin < end - begin ? x_run - x_begin : end - begin;
-    copy_floats(y.as<float>() + begin, x.as<const float>() + outer * x_run + x_begin, count);
+    copy_bytes(y.as<char>() + begin * bytes, x.as<const char>() + (outer * x_run + x_begin) * bytes,
+               count * bytes);
     begin += count;
     in_run += count;
     if (in_run == y_run) {
@@ -43,27 +50,30 @@ void join_plain(const KernelArgs& args, int32_t axis, int64_t begin, int64_t end
 // Writes row `h` of batch `n` of an Nhwc y, joined along channels or columns.
 void join_row(const KernelArgs& args, int32_t axis, int64_t n, int32_t h) {
   const TensorView& y = args.output();
-  float* y_row = y.as<float>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2];
-  const int64_t y_pixel = y.strides[3];
+  const int64_t bytes = element_bytes(y);
+  char* y_row = y.as<char>() + (n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2]) * bytes;
+  const int64_t y_pixel = y.strides[3] * bytes;
   const int32_t columns = y.shape.dims[3];
   int64_t joined = 0;
   for (uint32_t i = 0; i + 1 < args.operand_count; ++i) {
     const TensorView& x = args.operands[i];
-    const float* x_row =
-        x.as<const float>() + n * x.strides[0] + (h - x.shape.row_begin) * x.strides[2];
+    const char* x_row =
+        x.as<const char>() + (n * x.strides[0] + (h - x.shape.row_begin) * x.strides[2]) * bytes;
     if (is_window_of(x.shape, y.shape)) {
       // It is there.
     } else if (axis == 3) {
-      copy_floats(y_row + joined * y_pixel, x_row, x.shape.dims[3] * y_pixel);
+      copy_bytes(y_row + joined * y_pixel, x_row, x.shape.dims[3] * y_pixel);
     } else {
       for (int32_t w = 0; w < columns; ++w)
-        copy_floats(y_row + w * y_pixel + joined, x_row + w * x.strides[3], x.shape.dims[1]);
+        copy_bytes(y_row + w * y_pixel + joined * bytes, x_row + w * x.strides[3] * bytes,
+                   x.shape.dims[1] * bytes);
     }
     joined += x.shape.dims[axis];
   }
+  const int64_t end = y.shape.dims[1] * bytes;
+  const int64_t pad_end = padded_channels(y.shape) * bytes;
   for (int32_t w = 0; w < columns; ++w)
-    for (int64_t c = y.shape.dims[1]; c < padded_channels(y.shape); ++c)
-      y_row[w * y_pixel + c] = 0.0f;
+    for (int64_t i = end; i < pad_end; ++i) y_row[w * y_pixel + i] = 0;
 }
 
 bool is_in_place(const KernelArgs& args) {
@@ -80,8 +90,10 @@ void copy_row(const KernelArgs& args, int32_t axis, int64_t n, int32_t h) {
   while (from[axis] >= args.operands[input].shape.dims[axis])
     from[axis] -= args.operands[input++].shape.dims[axis];
   const TensorView& x = args.operands[input];
-  copy_floats(y.as<float>() + n * y.strides[0] + h * y.strides[2],
-              x.as<const float>() + from[0] * x.strides[0] + from[2] * x.strides[2], y.strides[2]);
+  const int64_t bytes = element_bytes(y);
+  copy_bytes(y.as<char>() + (n * y.strides[0] + h * y.strides[2]) * bytes,
+             x.as<const char>() + (from[0] * x.strides[0] + from[2] * x.strides[2]) * bytes,
+             y.strides[2] * bytes);
 }
 
 void concat(const KernelArgs& args) {

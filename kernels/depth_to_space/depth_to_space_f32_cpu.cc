@@ -10,22 +10,25 @@ namespace codl::kernels {
 namespace {
 
 // Moves the channels of a pixel: `count` of x, `step` apart, and `pads` zeros, at most 3.
-void move_pixel(const float* x, int64_t step, int64_t count, int64_t pads, float* y) {
+template <class T>
+void move_pixel(const T* x, int64_t step, int64_t count, int64_t pads, T* y) {
   constexpr int64_t kFew = 8;  // to this a call takes longer than the copy
   if (step == 1 && count > kFew) {
-    std::memcpy(y, x, static_cast<size_t>(count) * sizeof(float));
+    std::memcpy(y, x, static_cast<size_t>(count) * sizeof(T));
   } else {
 #pragma GCC unroll 1
     for (int64_t i = 0; i < count; ++i) y[i] = x[i * step];
   }
   y += count;
   // This is no loop, which would become a call.
-  if (pads > 0) y[0] = 0.0f;
-  if (pads > 1) y[1] = 0.0f;
-  if (pads > 2) y[2] = 0.0f;
+  if (pads > 0) y[0] = 0;
+  if (pads > 1) y[1] = 0;
+  if (pads > 2) y[2] = 0;
 }
 
-void depth_to_space_f32(const KernelArgs& args) {
+// T has the bits of an element.
+template <class T>
+void move_elements(const KernelArgs& args) {
   const auto& params = args.params_as<DepthToSpaceParams>();
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
@@ -43,10 +46,9 @@ void depth_to_space_f32(const KernelArgs& args) {
     const int64_t row = oh + params.crop_top;
     const int64_t i = row / params.block_h;
     const int32_t a = static_cast<int32_t>(row % params.block_h);
-    const float* x_row =
-        x.as<const float>() + n * x.strides[0] + (i - x.shape.row_begin) * x.strides[2];
-    float* y_row =
-        y.as<float>() + n * y.strides[0] + (oh - y.shape.row_begin) * y.strides[2] + channels.begin;
+    const T* x_row = x.as<const T>() + n * x.strides[0] + (i - x.shape.row_begin) * x.strides[2];
+    T* y_row =
+        y.as<T>() + n * y.strides[0] + (oh - y.shape.row_begin) * y.strides[2] + channels.begin;
     const auto first_of = [&](int32_t b) {
       const DepthChannels from = depth_channels(params, y.shape.dims[1], a, b);
       return from.first + int64_t{channels.begin} * from.step;
@@ -66,8 +68,8 @@ void depth_to_space_f32(const KernelArgs& args) {
     const int64_t step = depth_channels(params, y.shape.dims[1], a, 0).step;
     const int64_t y_step = int64_t{params.block_w} * y.strides[3];
     for (int32_t first = 0; first < params.block_w && first < columns; ++first) {
-      const float* from = x_row + j * x.strides[3] + first_of(b);
-      float* to = y_row + first * y.strides[3];
+      const T* from = x_row + j * x.strides[3] + first_of(b);
+      T* to = y_row + first * y.strides[3];
       for (int64_t ow = first; ow < columns; ow += params.block_w) {
         move_pixel(from, step, count, pads, to);
         from += x.strides[3];
@@ -81,8 +83,13 @@ void depth_to_space_f32(const KernelArgs& args) {
   }
 }
 
+void depth_to_space(const KernelArgs& args) {
+  const bool has_halves = args.output().shape.dtype == DType::F16;
+  has_halves ? move_elements<uint16_t>(args) : move_elements<uint32_t>(args);
+}
+
 }  // namespace
 
-CODL_CPU_KERNEL_PLAIN(depth_to_space_f32_cpu, depth_to_space_f32);
+CODL_CPU_KERNEL_PLAIN(depth_to_space_f32_cpu, depth_to_space);
 
 }  // namespace codl::kernels

@@ -15,21 +15,23 @@ struct Lanes {
   int64_t step;  // elements from pixel to pixel, in x and in y
 };
 
-void fill_pixels(const Lanes& lanes, float* y, int64_t count, float value) {
+template <class T>
+void fill_pixels(const Lanes& lanes, T* y, int64_t count, T value) {
   for (int64_t i = 0; i < count; ++i, y += lanes.step) {
     for (int64_t c = 0; c < lanes.channels; ++c) y[c] = value;
-    for (int64_t c = lanes.channels; c < lanes.stored; ++c) y[c] = 0.0f;
+    for (int64_t c = lanes.channels; c < lanes.stored; ++c) y[c] = 0;
   }
 }
 
 // Neighbours; whole pixels are one piece of memory.
-void copy_pixels(const Lanes& lanes, const float* x, int64_t count, float* y) {
+template <class T>
+void copy_pixels(const Lanes& lanes, const T* x, int64_t count, T* y) {
   if (lanes.stored == lanes.step) {
-    std::memcpy(y, x, static_cast<size_t>(count * lanes.stored) * sizeof(float));
+    std::memcpy(y, x, static_cast<size_t>(count * lanes.stored) * sizeof(T));
     return;
   }
   for (int64_t i = 0; i < count; ++i, x += lanes.step, y += lanes.step)
-    std::memcpy(y, x, static_cast<size_t>(lanes.stored) * sizeof(float));
+    std::memcpy(y, x, static_cast<size_t>(lanes.stored) * sizeof(T));
 }
 
 // Describes pixels of x between channels of the value.
@@ -42,20 +44,22 @@ struct PaddedPixels {
   int64_t y_step;
 };
 
-void pad_pixels(const PaddedPixels& pixels, const float* x, int64_t count, float value, float* y) {
+template <class T>
+void pad_pixels(const PaddedPixels& pixels, const T* x, int64_t count, T value, T* y) {
   for (int64_t i = 0; i < count; ++i, x += pixels.x_step, y += pixels.y_step) {
-    float* to = y;
+    T* to = y;
     for (int64_t c = 0; c < pixels.begin; ++c) *to++ = value;
-    std::memcpy(to, x, static_cast<size_t>(pixels.own) * sizeof(float));
+    std::memcpy(to, x, static_cast<size_t>(pixels.own) * sizeof(T));
     to += pixels.own;
     for (int64_t c = 0; c < pixels.end; ++c) *to++ = value;
-    for (int64_t c = 0; c < pixels.pads; ++c) *to++ = 0.0f;
+    for (int64_t c = 0; c < pixels.pads; ++c) *to++ = 0;
   }
 }
 
 // Writes the sides of a row: pixels of x, which is `from`, with `begin` of them in front of it.
-void repeat_pixels(int32_t kind, const Lanes& lanes, const float* from, int64_t x_columns,
-                   int64_t begin, int64_t columns, float* to) {
+template <class T>
+void repeat_pixels(int32_t kind, const Lanes& lanes, const T* from, int64_t x_columns,
+                   int64_t begin, int64_t columns, T* to) {
   for (int64_t i = 0; i < columns; ++i) {
     if (i == begin) i += x_columns;
     if (i == columns) break;
@@ -64,13 +68,15 @@ void repeat_pixels(int32_t kind, const Lanes& lanes, const float* from, int64_t 
   }
 }
 
-void pad_f32(const KernelArgs& args) {
+// T has the bits of an element.
+template <class T>
+void pad_elements(const KernelArgs& args) {
   const auto& params = args.params_as<PadParams>();
   const PadAxes pads = pad_axes(params);
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
   const bool is_constant = params.kind == kPadConstant;
-  const float value = params.has_value == 1 ? *args.operands[1].as<const float>() : 0.0f;
+  const T value = params.has_value == 1 ? *args.operands[1].as<const T>() : T{0};
   const int64_t columns = y.shape.dims[3];
   const int64_t x_columns = x.shape.dims[3];
   const int64_t begin = pads.begin[3];
@@ -86,15 +92,14 @@ void pad_f32(const KernelArgs& args) {
     const int64_t n = unit / work.rows.count();
     const int64_t y_row = work.rows.begin + unit % work.rows.count();
     const int64_t row = y_row - pads.begin[2];
-    float* to = y.as<float>() + n * y.strides[0] + (y_row - y.shape.row_begin) * y.strides[2] +
-                work.channels.begin;
+    T* to = y.as<T>() + n * y.strides[0] + (y_row - y.shape.row_begin) * y.strides[2] +
+            work.channels.begin;
     if (is_constant && (row < 0 || row >= x.shape.dims[2])) {
       fill_pixels(lanes, to, columns, value);
       continue;
     }
     const int64_t x_row = pad_place_in_x(params.kind, row, x.shape.dims[2]) - x.shape.row_begin;
-    const float* from =
-        x.as<const float>() + n * x.strides[0] + x_row * x.strides[2] + work.channels.begin;
+    const T* from = x.as<const T>() + n * x.strides[0] + x_row * x.strides[2] + work.channels.begin;
     if (has_channels)
       pad_pixels(pixels, from, x_columns, value, to + begin * lanes.step);
     else
@@ -108,8 +113,13 @@ void pad_f32(const KernelArgs& args) {
   }
 }
 
+void pad(const KernelArgs& args) {
+  const bool has_halves = args.output().shape.dtype == DType::F16;
+  has_halves ? pad_elements<uint16_t>(args) : pad_elements<uint32_t>(args);
+}
+
 }  // namespace
 
-CODL_CPU_KERNEL_PLAIN(pad_f32_cpu, pad_f32);
+CODL_CPU_KERNEL_PLAIN(pad_f32_cpu, pad);
 
 }  // namespace codl::kernels

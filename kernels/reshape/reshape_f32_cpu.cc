@@ -15,9 +15,10 @@ void reshape(const KernelArgs& args) {
                                      reshape_task_count(elements), args.task_begin, args.task_end);
   const int64_t begin = units.begin * kReshapeBlock;
   const int64_t end = units.end * kReshapeBlock < elements ? units.end * kReshapeBlock : elements;
+  const auto bytes = static_cast<int64_t>(dtype_bytes(y.shape.dtype));
   if (begin < end)
-    std::memcpy(y.as<float>() + begin, x.as<const float>() + begin,
-                static_cast<size_t>(end - begin) * sizeof(float));
+    std::memcpy(y.as<char>() + begin * bytes, x.as<const char>() + begin * bytes,
+                static_cast<size_t>((end - begin) * bytes));
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 #include "kernels/common/contract/move_elements.h"
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/transpose/transpose.h"
+#include "schema/half.h"
 
 namespace codl::kernels {
 namespace {
 
-constexpr int64_t kBytes = sizeof(float);
-
 // Runs along y's last axis, in blocks of kTransposeBlock elements.
+template <int64_t kBytes>
 void move_blocks(const KernelArgs& args, const LoopAxes& axes) {
   const TensorView& y = args.output();
   const int64_t step = axes.last_step(0);
@@ -29,6 +29,7 @@ void move_blocks(const KernelArgs& args, const LoopAxes& axes) {
 
 // Turns rows of squares: kTurnSide indices along the turned axis and all along the last, for each
 // index along the other axes.
+template <int64_t kBytes>
 void turn_squares(const KernelArgs& args, const LoopAxes& axes, int32_t turned) {
   const TensorView& y = args.output();
   const int32_t last = axes.count - 1;
@@ -56,7 +57,9 @@ void turn_squares(const KernelArgs& args, const LoopAxes& axes, int32_t turned) 
   }
 }
 
-void transpose(const KernelArgs& args) {
+// An element has kBytes.
+template <int64_t kBytes>
+void transpose_elements(const KernelArgs& args) {
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
   int32_t perm[kMaxRank];
@@ -66,9 +69,14 @@ void transpose(const KernelArgs& args) {
     axes.append(y.shape.dims[i], x.strides[perm[i]], y.strides[i]);
   const int32_t turned = turned_axis(axes);
   if (turned >= 0)
-    turn_squares(args, axes, turned);
+    turn_squares<kBytes>(args, axes, turned);
   else
-    move_blocks(args, axes);
+    move_blocks<kBytes>(args, axes);
+}
+
+void transpose(const KernelArgs& args) {
+  const bool has_halves = args.output().shape.dtype == DType::F16;
+  has_halves ? transpose_elements<sizeof(Half)>(args) : transpose_elements<sizeof(float)>(args);
 }
 
 }  // namespace

@@ -22,13 +22,15 @@ std::string where(const KernelInfo& info, CpuTarget target, const KernelCase& it
          (special ? std::string(", ") + special.name : "");
 }
 
-// Kernels of any dtype take Plain operands. Another kernel must run whatever else one refuses.
+// Kernels of any dtype take Plain operands, and halves as such: to others they are a form of floats.
+// Another kernel must run whatever else one refuses.
 bool is_for_row(const KernelInfo& info, const KernelCase& item) {
   const Layout layout = item.operands.back().layout;
   if (info.layout != Layout::Any && info.layout != layout) return false;
   if (info.splits == kSplitNone && item.part_dim != SplitDim::None) return false;
   for (const OperandShape& operand : item.operands)
-    if (info.is_reference() && operand.layout != Layout::Plain) return false;
+    if (info.is_reference() ? operand.layout != Layout::Plain : operand.dtype == DType::F16)
+      return false;
   const KernelCase row_item = case_for(info, item);
   kernels::StepNeeds needs;
   return kernels::check_step(step_of(info, row_item), &needs) == nullptr;

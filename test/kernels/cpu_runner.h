@@ -247,11 +247,14 @@ inline void run_ref(const KernelCase& item, const CaseInputs& inputs, float* out
 
 // Returns the forms of operands in which a CPU kernel takes a case.
 inline std::vector<Forms> forms_of(const KernelInfo& info) {
-  if (info.is_reference()) return {{Signature::AnyType}};
-  std::vector<Forms> forms = {{}};
-  if (info.has(Signature::F16)) forms.push_back({Signature::F16, Halves::All});
-  if (info.op == OpKind::Convert)
-    for (const Halves side : {Halves::Even, Halves::Odd}) forms.push_back({Signature::F16, side});
+  std::vector<Forms> forms = {{info.is_reference() ? Signature::AnyType : Signature::F32}};
+  for (const Signature signature : {Signature::F16Store, Signature::F16}) {
+    if (!info.has(signature)) continue;
+    forms.push_back({signature, Halves::All});
+    if (info.op == OpKind::Convert || info.op == OpKind::Binary)
+      forms.push_back({signature, Halves::Even});
+    if (info.op == OpKind::Convert) forms.push_back({signature, Halves::Odd});
+  }
   return forms;
 }
 

@@ -109,8 +109,8 @@ struct Forms {
 inline KernelCase in_forms(const KernelInfo& kernel, Forms forms, KernelCase item) {
   for (size_t i = 0; i < item.operands.size(); ++i) {
     OperandShape& shape = item.operands[i];
-    if (shape.dtype != DType::F32 || !takes_half(forms.signature, shape.layout) ||
-        kernel.packing_of(static_cast<uint32_t>(i)) == PackingKind::Bias)
+    if (shape.dtype != DType::F32 || !kernel.takes_half(forms.signature, shape.layout) ||
+        kernel.stays_float(static_cast<uint32_t>(i), static_cast<uint32_t>(item.operands.size())))
       continue;
     const bool is_chosen =
         shape.layout == Layout::Packed || forms.halves == Halves::All ||
