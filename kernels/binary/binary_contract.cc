@@ -28,9 +28,11 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const OperandShape& y = step.output();
   if (member_name(OpKind::Binary, params.kind).empty()) return "a member of Binary";
   if (!is_activation(params.activation)) return "an activation of Unary";
-  if (a.dtype != b.dtype || binary_output_dtype(params.kind, a.dtype) != y.dtype)
+  const DType dtype = number_dtype(step, a);
+  const DType y_dtype = number_dtype(step, y);
+  if (dtype != number_dtype(step, b) || binary_output_dtype(params.kind, dtype) != y_dtype)
     return "dtypes that the member of Binary has";
-  if (y.dtype != DType::F32 && params.activation != kUnaryIdentity)
+  if (y_dtype != DType::F32 && params.activation != kUnaryIdentity)
     return "no activation of another dtype than f32";
   if (const char* expected = check_elementwise_output(step)) return expected;
   if (const char* expected = check_input(step, a)) return expected;

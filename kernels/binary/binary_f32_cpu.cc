@@ -1,5 +1,7 @@
 // Broadcasting is a step of zero: everything becomes runs of neighbouring output elements, along
 // which each input steps by one, by zero or (Plain under Nhwc) by a stride.
+#include <type_traits>
+
 #include "kernels/binary/binary.h"
 #include "kernels/common/contract/loop_axes.h"
 #include "kernels/common/cpu/cpu_dispatch.h"
@@ -10,6 +12,8 @@
 //
 #include "hwy/highway.h"
 #include "kernels/common/activation/activation-inl.h"
+#include "kernels/common/cpu/half-inl.h"
+#include "kernels/common/cpu/half_rows-inl.h"
 #include "kernels/common/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,18 +26,19 @@ using Vector = hn::Vec<Floats>;
 
 // Describes an input along a run.
 struct RunInput {
-  const float* first;
+  StoredNumbers numbers;
   int64_t step;
 };
 
-// Loads elements i, i + 1 ... of the run, at most `count`.
+// Loads elements i, i + 1 ... of the run, which are floats, at most `count`.
 HWY_INLINE Vector load_run(RunInput input, int64_t i, int64_t count) {
   const Floats d;
-  if (input.step == 1) return load_lanes(d, input.first + i, count);
-  if (input.step == 0) return hn::Set(d, *input.first);
+  const float* const first = input.numbers.floats();
+  if (input.step == 1) return load_lanes(d, first + i, count);
+  if (input.step == 0) return hn::Set(d, *first);
   constexpr int64_t kLanes = hn::MaxLanes(Floats());
   HWY_ALIGN float gathered[kLanes] = {};
-  for (int64_t k = 0; k < kLanes && k < count; ++k) gathered[k] = input.first[(i + k) * input.step];
+  for (int64_t k = 0; k < kLanes && k < count; ++k) gathered[k] = first[(i + k) * input.step];
   return hn::Load(d, gathered);
 }
 
@@ -90,6 +95,7 @@ HWY_INLINE Vector combine(int32_t kind, Vector a, Vector b) {
 struct RunOp {
   int32_t kind;
   Activation activation;
+  bool in_halves;  // combine_halves() may run
 };
 
 // Calls visit.operator()<kind>() if is_arithmetic(kind).
@@ -109,23 +115,29 @@ HWY_INLINE int64_t combine_vectors(const Activation& activation, RunInput a, Run
   constexpr int64_t kLanes = hn::MaxLanes(Floats());
   const Vector low = hn::Set(d, activation.low);
   const Vector high = hn::Set(d, activation.high);
-  const Vector first_a = hn::Set(d, *a.first);
-  const Vector first_b = hn::Set(d, *b.first);
+  const float* const all_a = a.numbers.floats();
+  const float* const all_b = b.numbers.floats();
+  const Vector first_a = hn::Set(d, *all_a);
+  const Vector first_b = hn::Set(d, *all_b);
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-    const Vector left = a.step == 0 ? first_a : hn::LoadU(d, a.first + i);
-    const Vector right = b.step == 0 ? first_b : hn::LoadU(d, b.first + i);
+    const Vector left = a.step == 0 ? first_a : hn::LoadU(d, all_a + i);
+    const Vector right = b.step == 0 ? first_b : hn::LoadU(d, all_b + i);
     hn::StoreU(limit(combine(kKind, left, right), low, high), d, y + i);
   }
   return i;
 }
 
-// Combines a run, without the curve of the activation. `count` is at least one.
+bool has_unit_steps(RunInput a, RunInput b) {
+  return (a.step == 0 || a.step == 1) && (b.step == 0 || b.step == 1);
+}
+
+// Combines a run of floats, without the curve of the activation. `count` is at least one.
 void combine_run(const RunOp& op, RunInput a, RunInput b, float* y, int64_t count) {
   const Floats d;
   constexpr int64_t kLanes = hn::MaxLanes(Floats());
   int64_t i = 0;
-  if ((a.step == 0 || a.step == 1) && (b.step == 0 || b.step == 1))
+  if (has_unit_steps(a, b))
     visit_arithmetic(op.kind, [&]<int32_t kKind>() {
       i = combine_vectors<kKind>(op.activation, a, b, y, count);
     });
@@ -137,22 +149,98 @@ void combine_run(const RunOp& op, RunInput a, RunInput b, float* y, int64_t coun
   }
 }
 
+// Returns elements [i, i + count) of a run as floats: themselves, or copies in `block`.
+RunInput floats_of(RunInput input, int64_t i, int64_t count, float* block) {
+  const StoredNumbers from = input.numbers.at(i * input.step);
+  if (!from.is_half) return {from, input.step};
+  const Half* const halves = from.halves();
+  if (input.step == 1) {
+    floats_of_halves(halves, count, 1, count, block, count);
+  } else {
+    for (int64_t k = 0; k < (input.step == 0 ? 1 : count); ++k)
+      block[k] = hn::GetLane(spread_float(Floats(), halves + k * input.step));
+  }
+  return {{block, false}, input.step == 0 ? 0 : 1};
+}
+
+#if HWY_TARGET == HWY_NEON
+template <int32_t kKind>
+HWY_INLINE HalfVec combine(HalfVec a, HalfVec b) {
+  if constexpr (kKind == kBinaryAdd) return add_halves(a, b);
+  if constexpr (kKind == kBinarySub) return subtract_halves(a, b);
+  if constexpr (kKind == kBinaryMul) return multiply_halves(a, b);
+  return divide_halves(a, b);
+}
+
+// Does combine_vectors() for halves. The results are those of floats rounded to halves, bit by bit,
+// because a float has more than twice the digits of a half (S. A. Figueroa, "When is double
+// rounding innocuous?", SIGNUM Newsletter 30(3), 1995).
+template <int32_t kKind>
+CODL_HALF_ARITHMETIC int64_t combine_halves(const Activation& activation, RunInput a, RunInput b,
+                                            Half* y, int64_t count) {
+  const HalfVec low = spread_half(activation.low);
+  const HalfVec high = spread_half(activation.high);
+  const Half* const all_a = a.numbers.halves();
+  const Half* const all_b = b.numbers.halves();
+  const HalfVec first_a = vdupq_n_u16(all_a->bits);
+  const HalfVec first_b = vdupq_n_u16(all_b->bits);
+  int64_t i = 0;
+  for (; i + kHalfLanes <= count; i += kHalfLanes) {
+    const HalfVec left = a.step == 0 ? first_a : load_halves(all_a + i);
+    const HalfVec right = b.step == 0 ? first_b : load_halves(all_b + i);
+    const HalfVec result = combine<kKind>(left, right);
+    store_halves(smaller_halves(larger_halves(result, low), high), y + i);
+  }
+  return i;
+}
+#endif
+
+// Returns whether the kernel combines such elements without making floats of them.
+bool stays_in_halves(const RunOp& op) {
+  return op.in_halves && is_arithmetic(op.kind) && !op.activation.has_curve;
+}
+
+// Combines a run whose result is halves, and activates it before it is rounded.
+void combine_run(const RunOp& op, RunInput a, RunInput b, Half* y, int64_t count) {
+  int64_t i = 0;
+#if HWY_TARGET == HWY_NEON
+  if (stays_in_halves(op) && a.numbers.is_half && b.numbers.is_half && has_unit_steps(a, b))
+    visit_arithmetic(op.kind, [&]<int32_t kKind>() {
+      i = combine_halves<kKind>(op.activation, a, b, y, count);
+    });
+#endif
+  HWY_ALIGN float of_a[kHalfBlock];
+  HWY_ALIGN float of_b[kHalfBlock];
+  HWY_ALIGN float block[kHalfBlock];
+  for (; i < count; i += kHalfBlock) {
+    const int64_t some = count - i < kHalfBlock ? count - i : kHalfBlock;
+    combine_run(op, floats_of(a, i, some, of_a), floats_of(b, i, some, of_b), block, some);
+    if (op.activation.has_curve) activate_rows(op.activation, block, some, block, some, 1, some);
+    halves_of_floats(block, some, 1, some, y + i, some);
+  }
+}
+
 // Describes an input below an output of rank 4: elements per step of the output's n, c, h, w; 0 if
 // the input has one for all.
 struct PixelInput {
-  const float* first;
+  StoredNumbers first;
   int32_t first_row;
   int64_t steps[4];
 };
 
+StoredNumbers numbers_of(const TensorView& view) {
+  return {view.data, view.shape.dtype == DType::F16};
+}
+
 PixelInput pixel_input(const TensorView& view, const OperandShape& y) {
-  PixelInput input = {view.as<const float>(), view.shape.row_begin, {}};
+  PixelInput input = {numbers_of(view), view.shape.row_begin, {}};
   const int32_t missing = y.rank - view.shape.rank;
   for (int32_t i = missing; i < 4; ++i)
     input.steps[i] = view.shape.dims[i - missing] == 1 ? 0 : view.strides[i - missing];
   return input;
 }
 
+template <class T>
 void combine_plain(const KernelArgs& args, const RunOp& op, Units units) {
   const TensorView& a = args.operands[0];
   const TensorView& b = args.operands[1];
@@ -167,12 +255,12 @@ void combine_plain(const KernelArgs& args, const RunOp& op, Units units) {
       units.end * kElementwiseBlock < elements ? units.end * kElementwiseBlock : elements;
   while (begin < end) {
     const LoopAxes::Run run = axes.run_at(begin, end);
-    combine_run(op, {a.as<const float>() + run.offsets[0], axes.last_step(0)},
-                {b.as<const float>() + run.offsets[1], axes.last_step(1)}, y.as<float>() + begin,
-                run.count);
-    if (op.activation.has_curve)
-      activate_rows(op.activation, y.as<float>() + begin, run.count, y.as<float>() + begin,
-                    run.count, 1, run.count);
+    T* const to = y.as<T>() + begin;
+    combine_run(op, {numbers_of(a).at(run.offsets[0]), axes.last_step(0)},
+                {numbers_of(b).at(run.offsets[1]), axes.last_step(1)}, to, run.count);
+    if constexpr (std::is_same_v<T, float>)
+      if (op.activation.has_curve)
+        activate_rows(op.activation, to, run.count, to, run.count, 1, run.count);
     begin += run.count;
   }
 }
@@ -219,8 +307,9 @@ void combine_with_channels(const Activation& activation, const float* x, const f
 
 // Combines pixels that lie one after the other. Those whose inputs are pixels of the same size, or
 // one element, are one run, pad lanes included.
+template <class T>
 void combine_pixels(const RunOp& op, RunInput a, RunInput b, const int64_t* column_steps,
-                    Range channels, int64_t pixels, float* y, int64_t pixel, int64_t pad_end) {
+                    Range channels, int64_t pixels, T* y, int64_t pixel, int64_t pad_end) {
   const auto runs_on = [pixel](RunInput input, int64_t column_step) {
     return input.step == 0 ? column_step == 0 : input.step == 1 && column_step == pixel;
   };
@@ -234,38 +323,51 @@ void combine_pixels(const RunOp& op, RunInput a, RunInput b, const int64_t* colu
   const bool commutes = op.kind == kBinaryAdd || op.kind == kBinaryMul;
   if (channels.begin == 0 && pad_end == pixel && a_runs_on && b_runs_on) {
     combine_run(op, a, b, y, pixels * pixel);
-  } else if (is_arithmetic(op.kind) && (b_repeats || (a_repeats && commutes))) {
-    const float* x = b_repeats ? a.first : b.first;
-    const float* of_channels = b_repeats ? b.first : a.first;
-    visit_arithmetic(op.kind, [&]<int32_t kKind>() {
-      combine_with_channels<kKind>(op.activation, x, of_channels, y + channels.begin, pixel, pixels,
-                                   channels.count());
-    });
+  } else if (std::is_same_v<T, float> && is_arithmetic(op.kind) &&
+             (b_repeats || (a_repeats && commutes))) {
+    const float* x = (b_repeats ? a : b).numbers.floats();
+    const float* of_channels = (b_repeats ? b : a).numbers.floats();
+    if constexpr (std::is_same_v<T, float>)
+      visit_arithmetic(op.kind, [&]<int32_t kKind>() {
+        combine_with_channels<kKind>(op.activation, x, of_channels, y + channels.begin, pixel,
+                                     pixels, channels.count());
+      });
   } else {
+    // An input that all pixels share is made floats once.
+    HWY_ALIGN float of_a[kHalfBlock];
+    HWY_ALIGN float of_b[kHalfBlock];
+    if (channels.count() <= kHalfBlock && !stays_in_halves(op)) {
+      if (column_steps[0] == 0) a = floats_of(a, 0, channels.count(), of_a);
+      if (column_steps[1] == 0) b = floats_of(b, 0, channels.count(), of_b);
+    }
     for (int64_t i = 0; i < pixels; ++i) {
       combine_run(op, a, b, y + i * pixel + channels.begin, channels.count());
-      a.first += column_steps[0];
-      b.first += column_steps[1];
+      a.numbers = a.numbers.at(column_steps[0]);
+      b.numbers = b.numbers.at(column_steps[1]);
     }
   }
-  if (op.activation.has_curve)
-    activate_rows(op.activation, y + channels.begin, pixel, y + channels.begin, pixel, pixels,
-                  channels.count());
+  if constexpr (std::is_same_v<T, float>)
+    if (op.activation.has_curve)
+      activate_rows(op.activation, y + channels.begin, pixel, y + channels.begin, pixel, pixels,
+                    channels.count());
   if (channels.end == pad_end) return;
   for (int64_t i = 0; i < pixels; ++i, y += pixel) {
-    for (int64_t lane = channels.end; lane < pad_end; ++lane) y[lane] = 0.0f;
+    for (int64_t lane = channels.end; lane < pad_end; ++lane) y[lane] = T{};
   }
 }
 
-void binary_f32(const KernelArgs& args) {
+template <class T>
+void binary(const KernelArgs& args, bool in_halves) {
   const auto& params = args.params_as<BinaryParams>();
-  const RunOp op = {params.kind, make_activation(params.activation, params.activation_alpha,
-                                                 params.activation_beta)};
+  const RunOp op = {
+      params.kind,
+      make_activation(params.activation, params.activation_alpha, params.activation_beta),
+      in_halves};
   const TensorView& y = args.output();
   const ElementwiseWork work = elementwise_work(args.part_dim, args.part, y.shape);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   if (y.shape.layout == Layout::Plain) {
-    combine_plain(args, op, units);
+    combine_plain<T>(args, op, units);
     return;
   }
   const PixelInput a = pixel_input(args.operands[0], y.shape);
@@ -287,15 +389,25 @@ void binary_f32(const KernelArgs& args) {
       rows =
           work.rows.count() - row < units.end - unit ? work.rows.count() - row : units.end - unit;
     const auto at_row = [&](const PixelInput& input) {
-      return RunInput{input.first + n * input.steps[0] + (h - input.first_row) * input.steps[2] +
-                          work.channels.begin * input.steps[1],
+      return RunInput{input.first.at(n * input.steps[0] + (h - input.first_row) * input.steps[2] +
+                                     work.channels.begin * input.steps[1]),
                       input.steps[1]};
     };
     combine_pixels(op, at_row(a), at_row(b), column_steps, work.channels, rows * y.shape.dims[3],
-                   y.as<float>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2], pixel,
+                   y.as<T>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2], pixel,
                    pad_end);
   }
 }
+
+void binary_f32(const KernelArgs& args) {
+  args.output().shape.dtype == DType::F16 ? binary<Half>(args, false) : binary<float>(args, false);
+}
+
+#if HWY_TARGET == HWY_NEON
+void binary_in_halves(const KernelArgs& args) {
+  args.output().shape.dtype == DType::F16 ? binary<Half>(args, true) : binary<float>(args, false);
+}
+#endif
 
 }  // namespace
 }  // namespace codl::kernels::HWY_NAMESPACE
@@ -303,6 +415,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace codl::kernels {
-CODL_CPU_KERNEL(binary_f32_cpu, binary_f32);
+CODL_CPU_KERNEL_HALVES(binary_f32_cpu, binary_f32, binary_in_halves);
 }
 #endif

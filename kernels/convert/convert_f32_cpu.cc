@@ -13,6 +13,7 @@
 //
 #include "hwy/highway.h"
 #include "kernels/common/cpu/half-inl.h"
+#include "kernels/common/cpu/half_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
@@ -46,12 +47,10 @@ template <class From, class To>
 void copy_run(const From* from, int64_t count, To* to) {
   if constexpr (std::is_same_v<From, To>) {
     std::memcpy(to, from, static_cast<size_t>(count) * sizeof(To));
+  } else if constexpr (std::is_same_v<To, Half>) {
+    halves_of_floats(from, count, 1, count, to, count);
   } else {
-    const hn::ScalableTag<float> d;
-    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    int64_t i = 0;
-    for (; i + lanes <= count; i += lanes) store_floats(d, load_floats(d, from + i), to + i);
-    for (; i < count; ++i) to[i] = as<To>(from[i]);
+    floats_of_halves(from, count, 1, count, to, count);
   }
 }
 

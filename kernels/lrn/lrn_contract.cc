@@ -9,7 +9,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const auto& params = step.params_as<LrnParams>();
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
-  if (x.dtype != DType::F32 || y.dtype != DType::F32) return "operands of f32";
+  if (number_dtype(step, x) != DType::F32 || x.dtype != y.dtype) return "operands of f32";
   if (x.layout != y.layout || x.layout == Layout::Image2d) return "input and output of one layout";
   if (x.rank != 4 || !same_dims(x, y)) return "input and output of the same dims, rank 4";
   if (params.size < 1 || params.size > kMaxDim) return "1 to 2^24 channels in a sum";

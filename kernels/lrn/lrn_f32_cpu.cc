@@ -8,6 +8,7 @@
 #include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
+#include "kernels/common/cpu/half-inl.h"
 #include "kernels/common/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -29,7 +30,8 @@ HWY_INLINE Vector power(Vector base, float beta) {
   return hn::Load(d, lanes);
 }
 
-void lrn_f32(const KernelArgs& args) {
+template <class T>
+void lrn(const KernelArgs& args) {
   const Floats d;
   const auto& params = args.params_as<LrnParams>();
   const TensorView& x = args.operands[0];
@@ -49,9 +51,8 @@ void lrn_f32(const KernelArgs& args) {
   for (int64_t unit = units.begin; unit < units.end; ++unit) {
     const int64_t n = unit / work.rows.count();
     const int64_t h = work.rows.begin + unit % work.rows.count();
-    const float* from =
-        x.as<const float>() + n * x.strides[0] + (h - x.shape.row_begin) * x.strides[2];
-    float* to = y.as<float>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2];
+    const T* from = x.as<const T>() + n * x.strides[0] + (h - x.shape.row_begin) * x.strides[2];
+    T* to = y.as<T>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2];
     for (int32_t w = 0; w < y.shape.dims[3]; ++w, from += x.strides[3], to += y.strides[3]) {
       for (int64_t c = 0; c < stored; c += lanes) {
         const Vector v = load_lanes(d, from + c, stored - c);
@@ -67,6 +68,10 @@ void lrn_f32(const KernelArgs& args) {
       }
     }
   }
+}
+
+void lrn_f32(const KernelArgs& args) {
+  args.output().shape.dtype == DType::F16 ? lrn<Half>(args) : lrn<float>(args);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 // inside the map. Maxima of 3x3 windows go along a row of outputs, whose windows share columns, a
 // strip of columns at a time, so that rows are still in the first-level cache for the next windows.
 // Sums run over taps in an order that the window alone decides, so no cut of rows or channels
-// changes a bit.
+// changes a bit. Halves become floats, but for maxima where the processor compares halves.
+#include <type_traits>
+
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/pool2d/pool2d.h"
 
@@ -12,6 +14,7 @@
 //
 #include "hwy/highway.h"
 #include "kernels/common/activation/activation-inl.h"
+#include "kernels/common/cpu/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
@@ -19,8 +22,9 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Describes the taps of one output pixel inside the map; steps are in elements.
+template <class T>
 struct Window {
-  const float* first;
+  const T* first;
   int32_t row_count;
   int32_t column_count;
   int64_t row_step;
@@ -41,22 +45,22 @@ constexpr int kChains = HWY_TARGET == HWY_AVX2 ? 1 : 2;
 constexpr int kMaxVectors = HWY_TARGET == HWY_AVX2 ? 8 : 4;
 
 // Reduces `kVectors` vectors of channels from channel `c` on.
-template <bool kIsMax, int kVectors, class D>
-HWY_INLINE void reduce(D d, const Window& window, int32_t c, float* y) {
+template <bool kIsMax, int kVectors, class D, class T>
+HWY_INLINE void reduce(D d, const Window<T>& window, int32_t c, T* y) {
   using V = hn::Vec<D>;
   const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
   V results[kChains][kVectors];
   for (int chain = 0; chain < kChains; ++chain)
     for (int v = 0; v < kVectors; ++v)
       results[chain][v] = kIsMax ? hn::Set(d, -__builtin_inff()) : hn::Zero(d);
-  const auto add = [&](const float* tap, int chain) HWY_ATTR {
+  const auto add = [&](const T* tap, int chain) HWY_ATTR {
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v)
-      results[chain][v] = combine<kIsMax>(results[chain][v], hn::LoadU(d, tap + v * lanes));
+      results[chain][v] = combine<kIsMax>(results[chain][v], load_floats(d, tap + v * lanes));
   };
-  const float* row = window.first + c;
+  const T* row = window.first + c;
   for (int32_t i = 0; i < window.row_count; ++i, row += window.row_step) {
-    const float* tap = row;
+    const T* tap = row;
     int32_t j = 0;
     for (; j + kChains <= window.column_count; j += kChains)
 #pragma GCC unroll 2
@@ -67,13 +71,13 @@ HWY_INLINE void reduce(D d, const Window& window, int32_t c, float* y) {
     V result = results[0][v];
     if constexpr (kChains == 2) result = combine<kIsMax>(result, results[1][v]);
     if constexpr (!kIsMax) result = hn::Div(result, hn::Set(d, window.divisor));
-    hn::StoreU(result, d, y + c + v * lanes);
+    store_floats(d, result, y + c + v * lanes);
   }
 }
 
 // Computes channels [begin, end) of one pixel, a multiple of 4 of them.
-template <bool kIsMax>
-HWY_NOINLINE void reduce_window(const Window& window, Range channels, float* y) {
+template <bool kIsMax, class T>
+HWY_NOINLINE void reduce_window(const Window<T>& window, Range channels, T* y) {
   const hn::ScalableTag<float> wide;
   const hn::CappedTag<float, kChannelPad> narrow;
   const int32_t wide_lanes = static_cast<int32_t>(hn::Lanes(wide));
@@ -85,14 +89,40 @@ HWY_NOINLINE void reduce_window(const Window& window, Range channels, float* y) 
   for (; c < channels.end; c += narrow_lanes) reduce<kIsMax, 1>(narrow, window, c, y);
 }
 
-template <bool kIsMax>
-void reduce_pixel(Window window, Range channels, float* y) {
+#if HWY_TARGET == HWY_NEON
+template <int kVectors>
+CODL_HALF_ARITHMETIC void max_of_halves(const Window<Half>& window, int32_t c, Half* y) {
+  HalfVec results[kVectors];
+  for (int v = 0; v < kVectors; ++v) results[v] = spread_half(-__builtin_inff());
+  const Half* row = window.first + c;
+  for (int32_t i = 0; i < window.row_count; ++i, row += window.row_step) {
+    const Half* tap = row;
+    for (int32_t j = 0; j < window.column_count; ++j, tap += window.column_step)
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v)
+        results[v] = larger_halves(results[v], load_halves(tap + v * kHalfLanes));
+  }
+  for (int v = 0; v < kVectors; ++v) store_halves(results[v], y + c + v * kHalfLanes);
+}
+
+// Does reduce_window() without making floats of the halves.
+void reduce_half_window(const Window<Half>& window, Range channels, Half* y) {
+  int32_t c = channels.begin;
+  for (; c + 4 * kHalfLanes <= channels.end; c += 4 * kHalfLanes) max_of_halves<4>(window, c, y);
+  for (; c + kHalfLanes <= channels.end; c += kHalfLanes) max_of_halves<1>(window, c, y);
+  if (c < channels.end) reduce_window<true>(window, {c, channels.end}, y);
+}
+#endif
+
+template <class T>
+void reduce_pixel(void (*reduce_channels)(const Window<T>&, Range, T*), Window<T> window,
+                  Range channels, T* y) {
   // Whole rows are one.
   if (window.column_count * window.column_step == window.row_step) {
     window.column_count *= window.row_count;
     window.row_count = 1;
   }
-  reduce_window<kIsMax>(window, channels, y);
+  reduce_channels(window, channels, y);
 }
 
 // A run of outputs of 3x3 windows has at most so many columns under it.
@@ -175,20 +205,22 @@ MaxRun max_run(const Pool2dParams& params, const TensorView& x, const TensorView
 }
 
 // Describes the row of outputs, or the block of its channels, that is one unit of work.
+template <class T>
 struct OutputRow {
-  const float* x;  // the first of the rows of taps inside the map
-  float* y;
+  const T* x;  // the first of the rows of taps inside the map
+  T* y;
   PoolTaps vertical;
   Range channels;
 };
 
-OutputRow output_row(const Pool2dParams& params, const Pool2dWork& work, const TensorView& x,
-                     const TensorView& y, int64_t unit) {
+template <class T>
+OutputRow<T> output_row(const Pool2dParams& params, const Pool2dWork& work, const TensorView& x,
+                        const TensorView& y, int64_t unit) {
   const int64_t row = unit / work.blocks;
   const int32_t block = static_cast<int32_t>(unit % work.blocks);
   const int64_t n = row / work.rows.count();
   const int32_t oh = work.rows.begin + static_cast<int32_t>(row % work.rows.count());
-  OutputRow out = {};
+  OutputRow<T> out = {};
   out.channels = work.channels;
   if (work.blocks > 1) {
     out.channels.begin += block * kPool2dChannelBlock;
@@ -199,8 +231,8 @@ OutputRow output_row(const Pool2dParams& params, const Pool2dWork& work, const T
                              params.pad_top, params.pad_bottom, x.shape.dims[2]);
   const int32_t first_row =
       out.vertical.start + out.vertical.begin * params.dilation_h - x.shape.row_begin;
-  out.x = x.as<const float>() + n * x.strides[0] + first_row * x.strides[2];
-  out.y = y.as<float>() + n * y.strides[0] + (oh - y.shape.row_begin) * y.strides[2];
+  out.x = x.as<const T>() + n * x.strides[0] + first_row * x.strides[2];
+  out.y = y.as<T>() + n * y.strides[0] + (oh - y.shape.row_begin) * y.strides[2];
   return out;
 }
 
@@ -212,7 +244,7 @@ void max_of_units(const Pool2dParams& params, const Pool2dWork& work, const Tens
       pool2d_run_outputs(columns, params.stride_w, work.channels.count() * int64_t{sizeof(float)});
   for (int32_t ow = 0; ow < columns; ow += outputs) {
     MaxRun run = max_run(params, x, y, ow, columns - ow < outputs ? columns - ow : outputs);
-    OutputRow row = output_row(params, work, x, y, units.begin);
+    auto row = output_row<float>(params, work, x, y, units.begin);
     for (int64_t unit = units.begin; unit < units.end; ++unit) {
       const Range channels = row.channels;
       const int32_t last_row = row.vertical.end - row.vertical.begin - 1;
@@ -220,41 +252,44 @@ void max_of_units(const Pool2dParams& params, const Pool2dWork& work, const Tens
         run.rows[i] = row.x + (i < last_row ? i : last_row) * x.strides[2];
       run.y = row.y + ow * run.y_pixel;
       // The next row's place takes divisions: they are done while this one waits for memory.
-      if (unit + 1 < units.end) row = output_row(params, work, x, y, unit + 1);
+      if (unit + 1 < units.end) row = output_row<float>(params, work, x, y, unit + 1);
       (params.stride_w == 1 ? max_of_run<1> : max_of_run<2>)(run, channels);
     }
   }
 }
 
 // Zeroes them in each row of outputs, together with its first block of channels.
+template <class T>
 void zero_added_channels(int32_t count, const Pool2dParams& params, const Pool2dWork& work,
                          const TensorView& x, const TensorView& y, Units units) {
   for (int64_t unit = units.begin; unit < units.end; ++unit) {
     if (unit % work.blocks != 0) continue;
-    float* added = output_row(params, work, x, y, unit).y + x.shape.dims[1];
+    T* added = output_row<T>(params, work, x, y, unit).y + x.shape.dims[1];
     for (int32_t ow = 0; ow < y.shape.dims[3]; ++ow, added += y.strides[3])
-      __builtin_memset(added, 0, static_cast<size_t>(count) * sizeof(float));
+      __builtin_memset(static_cast<void*>(added), 0, static_cast<size_t>(count) * sizeof(T));
   }
 }
 
-void pool2d_f32(const KernelArgs& args) {
+template <class T>
+void pool2d(const KernelArgs& args, void (*max_of_window)(const Window<T>&, Range, T*)) {
   const auto& params = args.params_as<Pool2dParams>();
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
   const Pool2dWork work = pool2d_work(params, args.part_dim, args.part, x.shape, y.shape);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   if (const int32_t added = pool2d_added_channels(x.shape, y.shape))
-    zero_added_channels(added, params, work, x, y, units);
+    zero_added_channels<T>(added, params, work, x, y, units);
   // Scalar code is there to be right.
-  if (HWY_TARGET != HWY_SCALAR && pool2d_has_max_runs(params))
-    return max_of_units(params, work, x, y, units);
+  if constexpr (std::is_same_v<T, float>)
+    if (HWY_TARGET != HWY_SCALAR && pool2d_has_max_runs(params))
+      return max_of_units(params, work, x, y, units);
   for (int64_t unit = units.begin; unit < units.end; ++unit) {
-    const OutputRow row = output_row(params, work, x, y, unit);
+    const auto row = output_row<T>(params, work, x, y, unit);
     for (int32_t ow = 0; ow < y.shape.dims[3]; ++ow) {
       const PoolTaps horizontal =
           pool2d_taps(ow, params.stride_w, params.dilation_w, params.kernel_w, params.pad_left,
                       params.pad_right, x.shape.dims[3]);
-      Window window;
+      Window<T> window;
       window.first =
           row.x + (horizontal.start + horizontal.begin * params.dilation_w) * x.strides[3];
       window.row_count = row.vertical.end - row.vertical.begin;
@@ -266,14 +301,23 @@ void pool2d_f32(const KernelArgs& args) {
               ? static_cast<float>(row.vertical.padded_count) *
                     static_cast<float>(horizontal.padded_count)
               : static_cast<float>(window.row_count) * static_cast<float>(window.column_count);
-      float* pixel = row.y + ow * y.strides[3];
-      if (params.kind == kPool2dMax)
-        reduce_pixel<true>(window, row.channels, pixel);
-      else
-        reduce_pixel<false>(window, row.channels, pixel);
+      reduce_pixel(params.kind == kPool2dMax ? max_of_window : reduce_window<false, T>, window,
+                   row.channels, row.y + ow * y.strides[3]);
     }
   }
 }
+
+void pool2d_in_floats(const KernelArgs& args) {
+  if (args.output().shape.dtype == DType::F16) return pool2d<Half>(args, reduce_window<true, Half>);
+  pool2d<float>(args, reduce_window<true, float>);
+}
+
+#if HWY_TARGET == HWY_NEON
+void pool2d_in_halves(const KernelArgs& args) {
+  if (args.output().shape.dtype == DType::F16) return pool2d<Half>(args, reduce_half_window);
+  pool2d_in_floats(args);
+}
+#endif
 
 }  // namespace
 }  // namespace codl::kernels::HWY_NAMESPACE
@@ -281,6 +325,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace codl::kernels {
-CODL_CPU_KERNEL(pool2d_f32_cpu, pool2d_f32);
+CODL_CPU_KERNEL_HALVES(pool2d_f32_cpu, pool2d_in_floats, pool2d_in_halves);
 }
 #endif

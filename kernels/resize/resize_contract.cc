@@ -44,7 +44,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const OperandShape& y = step.output();
   if (!is_member(params)) return "members of Resize";
   if (x.dtype != y.dtype) return "input and output of one dtype";
-  if (params.kind != kResizeNearest && x.dtype != DType::F32) return "operands of f32";
+  if (params.kind != kResizeNearest && number_dtype(step, x) != DType::F32)
+    return "operands of f32";
   if (x.rank != y.rank || x.rank < 1) return "input and output of one rank";
   if (has_scales)
     if (const char* expected = check_vector(step.operands[1], x.rank)) return expected;

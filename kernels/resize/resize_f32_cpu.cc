@@ -10,6 +10,7 @@
 #include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
+#include "kernels/common/cpu/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
@@ -24,25 +25,26 @@ struct ColumnSource {
 };
 
 // Describes some columns of a Linear row.
+template <class T>
 struct LinearRow {
-  const float* top;  // at column 0
-  const float* bottom;
+  const T* top;  // at column 0
+  const T* bottom;
   float weight;  // weight of the bottom
   const ColumnSource* sources;
   int32_t count;
-  float* y;       // the first column
+  T* y;           // the first column
   int64_t pixel;  // elements from pixel to pixel of y
 };
 
 // Pixels are fetched so long before they are written: with stores alone, too few cache lines are on
 // their way from the second-level cache.
 constexpr int64_t kPixelsAhead = 4;
-constexpr int64_t kLineFloats = 16;  // floats in a cache line
+constexpr int64_t kLineBytes = 64;  // bytes of a cache line
 
 // Computes `kVectors` vectors of channels of a row, from channel `c` on. A column of the input
 // serves all neighbours that weigh it.
-template <int kVectors, class D>
-HWY_INLINE void weigh_columns(D d, const LinearRow& row, int64_t c) {
+template <int kVectors, class D, class T>
+HWY_INLINE void weigh_columns(D d, const LinearRow<T>& row, int64_t c) {
   using V = hn::Vec<D>;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const V bottom = hn::Set(d, row.weight);
@@ -54,12 +56,12 @@ HWY_INLINE void weigh_columns(D d, const LinearRow& row, int64_t c) {
   const auto between_rows = [&](int64_t column, V* to) HWY_ATTR {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      const V from = hn::LoadU(d, row.top + column + c + v * lanes);
-      const V away = hn::Sub(hn::LoadU(d, row.bottom + column + c + v * lanes), from);
+      const V from = load_floats(d, row.top + column + c + v * lanes);
+      const V away = hn::Sub(load_floats(d, row.bottom + column + c + v * lanes), from);
       to[v] = hn::MulAdd(bottom, away, from);
     }
   };
-  float* y = row.y + c;
+  T* y = row.y + c;
   for (int32_t i = 0; i < row.count; ++i, y += row.pixel) {
     const ColumnSource& from = row.sources[i];
     if (from.first == right_at) {
@@ -74,9 +76,9 @@ HWY_INLINE void weigh_columns(D d, const LinearRow& row, int64_t c) {
     const V weight = hn::Set(d, from.weight);
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      if ((c + v * lanes) % kLineFloats == 0)
+      if ((c + v * lanes) * int64_t{sizeof(T)} % kLineBytes == 0)
         __builtin_prefetch(y + kPixelsAhead * row.pixel + v * lanes, 1, 3);
-      hn::StoreU(hn::MulAdd(weight, hn::Sub(right[v], left[v]), left[v]), d, y + v * lanes);
+      store_floats(d, hn::MulAdd(weight, hn::Sub(right[v], left[v]), left[v]), y + v * lanes);
     }
   }
 }
@@ -86,7 +88,8 @@ HWY_INLINE void weigh_columns(D d, const LinearRow& row, int64_t c) {
 constexpr int32_t kColumnsAtOnce = 64;
 
 // Weighs `count` channels, a multiple of 4.
-HWY_NOINLINE void weigh_row(LinearRow row, int64_t count) {
+template <class T>
+HWY_NOINLINE void weigh_row(LinearRow<T> row, int64_t count) {
   const hn::ScalableTag<float> wide;
   const hn::CappedTag<float, kChannelPad> narrow;
   const int64_t wide_lanes = static_cast<int64_t>(hn::Lanes(wide));
@@ -102,9 +105,13 @@ HWY_NOINLINE void weigh_row(LinearRow row, int64_t count) {
   }
 }
 
-HWY_INLINE void copy_pixel(const float* x, int64_t count, float* y) {
-  const hn::ScalableTag<float> wide;
-  const hn::CappedTag<float, kChannelPad> narrow;
+// Copies a multiple of 8 bytes.
+HWY_INLINE void copy_pixel(const void* from, int64_t bytes, void* to) {
+  const hn::ScalableTag<uint16_t> wide;
+  const hn::CappedTag<uint16_t, 4> narrow;
+  const auto* const x = static_cast<const uint16_t*>(from);
+  auto* const y = static_cast<uint16_t*>(to);
+  const int64_t count = bytes / 2;
   const int64_t wide_lanes = static_cast<int64_t>(hn::Lanes(wide));
   const int64_t narrow_lanes = static_cast<int64_t>(hn::Lanes(narrow));
   int64_t c = 0;
@@ -122,7 +129,8 @@ HWY_INLINE void copy_pixel(const float* x, int64_t count, float* y) {
   for (; c < count; c += narrow_lanes) hn::StoreU(hn::LoadU(narrow, x + c), narrow, y + c);
 }
 
-void resize_f32(const KernelArgs& args) {
+template <class T>
+void resize(const KernelArgs& args) {
   const auto& params = args.params_as<ResizeParams>();
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
@@ -149,24 +157,28 @@ void resize_f32(const KernelArgs& args) {
     for (int64_t unit = units.begin; unit < units.end; ++unit) {
       const int64_t n = unit / work.rows.count();
       const int64_t oh = work.rows.begin + unit % work.rows.count();
-      const float* x_map = x.as<const float>() + n * x.strides[0] + work.channels.begin;
+      const T* x_map = x.as<const T>() + n * x.strides[0] + work.channels.begin;
       const auto row_at = [&](int32_t row) {
         return x_map + (row - x.shape.row_begin) * x.strides[2];
       };
-      float* pixel = y.as<float>() + n * y.strides[0] + (oh - y.shape.row_begin) * y.strides[2] +
-                     begin * y.strides[3] + work.channels.begin;
+      T* pixel = y.as<T>() + n * y.strides[0] + (oh - y.shape.row_begin) * y.strides[2] +
+                 begin * y.strides[3] + work.channels.begin;
       if (params.kind == kResizeNearest) {
-        const float* row = row_at(resize_nearest(map.h, map.rounding_h, oh, in[2]));
+        const T* row = row_at(resize_nearest(map.h, map.rounding_h, oh, in[2]));
         for (int32_t i = 0; i < count; ++i, pixel += y.strides[3])
-          copy_pixel(row + sources[i].first, work.channels.count(), pixel);
+          copy_pixel(row + sources[i].first, work.channels.count() * int64_t{sizeof(T)}, pixel);
         continue;
       }
       const ResizePair rows = resize_pair(map.h, oh, in[2]);
-      weigh_row({row_at(rows.first), row_at(rows.second), rows.weight, sources, count, pixel,
-                 y.strides[3]},
-                work.channels.count());
+      weigh_row<T>({row_at(rows.first), row_at(rows.second), rows.weight, sources, count, pixel,
+                    y.strides[3]},
+                   work.channels.count());
     }
   }
+}
+
+void resize_f32(const KernelArgs& args) {
+  args.output().shape.dtype == DType::F16 ? resize<Half>(args) : resize<float>(args);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   if (member_name(OpKind::Unary, params.kind).empty()) return "a member of Unary";
-  if (unary_output_dtype(params.kind, x.dtype) != y.dtype)
+  if (unary_output_dtype(params.kind, number_dtype(step, x)) != number_dtype(step, y))
     return "dtypes that the member of Unary has";
   if (x.layout != y.layout) return "input and output of one layout";
   if (!same_dims(x, y)) return "input and output of the same dims";

@@ -111,6 +111,30 @@ TEST_CASE("CPU kernels equal the reference on every instruction set") {
   }
 }
 
+// Elements, and maxima of them, come out the same bit by bit whether halves are computed as such or
+// as floats that are rounded.
+TEST_CASE("half arithmetic on elements changes no bit") {
+  for (const KernelInfo& info : kKernelInfos) {
+    if (info.processor != Processor::Cpu || !info.has(Signature::F16Store)) continue;
+    const kernels::CpuKernel in_halves = kernel_for_target(info, CpuTarget::NeonHalf);
+    if (in_halves == nullptr) continue;
+    for (const KernelCase& item : cpu_cases_of(info.op)) {
+      if (!is_for_row(info, item)) continue;
+      const KernelCase stored = in_forms(info, {Signature::F16Store, Halves::All}, item);
+      CaseInputs inputs(item, kCpuSeed);
+      inputs.round_to(stored);
+      const auto bytes = static_cast<size_t>(stored.operands.back().bytes);
+      GuardedMemory expected(bytes);
+      GuardedMemory found(bytes);
+      INFO(info.symbol << " \"" << item.name << "\"");
+      CHECK(run_cpu(info, kernel_for_target(info, CpuTarget::Baseline), stored, inputs, {1},
+                    expected.data()) == "");
+      CHECK(run_cpu(info, in_halves, stored, inputs, {1}, found.data()) == "");
+      CHECK(same_bytes(expected, found));
+    }
+  }
+}
+
 // See docs/reference/operators.md, "NaN and infinities".
 // test/differential/families/special_values.py tests whether the reference has the right semantics.
 TEST_CASE("CPU kernels make of NaN and infinities what the reference makes of them", "[special]") {

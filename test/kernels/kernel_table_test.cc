@@ -178,6 +178,25 @@ TEST_CASE("convolutions of a map of halves add in halves, many products in runs"
   }
 }
 
+TEST_CASE("operands of a CPU kernel are all floats, or all halves but for constants") {
+  const char* const kRefused = "operands of one dtype, scales and biases of f32";
+  const OperandShape x = nhwc({1, 3, 4, 5});
+  const OperandShape half = as_halves(x);
+  CHECK(check({"unary_f32_cpu", &kRelu, {half, half}}) == "ok");
+  CHECK(check({"unary_f32_cpu", &kRelu, {half, x}}) == kRefused);
+  CHECK(check({"unary_f32_cpu", &kRelu, {x, half}}) == kRefused);
+  CHECK(check({"unary_any_cpu", &kRelu, {as_halves(plain({5})), as_halves(plain({5}))}}) ==
+        "dtypes that the member of Unary has");
+
+  BinaryParams add = {};
+  add.kind = kBinaryAdd;
+  for (const auto& [a, b] : {std::pair{half, half}, {half, x}, {x, half}}) {
+    CHECK(check({"binary_f32_cpu", &add, {a, b, half}}) == "ok");
+    CHECK(check({"binary_f32_cpu", &add, {a, b, x}}) == kRefused);
+  }
+
+}
+
 TEST_CASE("Convert takes floats and halves on either side on the CPU") {
   const OperandShape map = nhwc({1, 3, 4, 5});
   const OperandShape tensor = plain({1, 3, 4, 5});

@@ -23,6 +23,11 @@ constexpr bool same_dims(const OperandShape& a, const OperandShape& b) {
   return true;
 }
 
+// Returns the dtype of an operand's numbers: halves are floats to all but the reference kernels.
+constexpr DType number_dtype(const StepShape& step, const OperandShape& operand) {
+  return operand.dtype == DType::F16 && !step.kernel->is_reference() ? DType::F32 : operand.dtype;
+}
+
 // Returns the rows that the memory holds: its window, or for a Plain value of rank 4 every row.
 constexpr Range rows_in_memory(const OperandShape& shape) {
   if (has_pixels(shape)) return {shape.row_begin, shape.row_end};

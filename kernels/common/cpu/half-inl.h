@@ -92,6 +92,11 @@ constexpr int kHalfLanes = 8;
 
 HWY_INLINE HalfVec load_halves(const Half* p) { return vld1q_u16(&p->bits); }
 HWY_INLINE void store_halves(HalfVec v, Half* p) { vst1q_u16(&p->bits, v); }
+// Returns x, rounded, in every lane.
+HWY_INLINE HalfVec spread_half(float x) {
+  const float16x4_t half = vcvt_f16_f32(vdupq_n_f32(x));
+  return vreinterpretq_u16_f16(vcombine_f16(half, half));
+}
 // Returns 8 floats as halves.
 HWY_INLINE HalfVec halves_of(const float* p) {
   return vreinterpretq_u16_f16(vcvt_high_f16_f32(vcvt_f16_f32(vld1q_f32(p)), vld1q_f32(p + 4)));
@@ -110,6 +115,18 @@ HWY_INLINE void add_half_products(HalfVec w, HalfVec x, HalfVec& sum) {
 
 HWY_INLINE HalfVec add_halves(HalfVec a, HalfVec b) {
   asm("fadd %0.8h, %0.8h, %1.8h" : "+w"(a) : "w"(b));
+  return a;
+}
+HWY_INLINE HalfVec subtract_halves(HalfVec a, HalfVec b) {
+  asm("fsub %0.8h, %0.8h, %1.8h" : "+w"(a) : "w"(b));
+  return a;
+}
+HWY_INLINE HalfVec multiply_halves(HalfVec a, HalfVec b) {
+  asm("fmul %0.8h, %0.8h, %1.8h" : "+w"(a) : "w"(b));
+  return a;
+}
+HWY_INLINE HalfVec divide_halves(HalfVec a, HalfVec b) {
+  asm("fdiv %0.8h, %0.8h, %1.8h" : "+w"(a) : "w"(b));
   return a;
 }
 // Returns the larger, and the smaller, of the two; a NaN if either is one.
