@@ -51,7 +51,7 @@ void sum_up_blocks(const LineBlocks& blocks, Band& band) {
       band.end = work.lanes - band.lane < kBandLanes ? work.lanes : band.lane + kBandLanes;
       clear(band);
       double seen = 0;
-      add_lines({blocks.operands.x + blocks.place_of(block), stride, blocks.lines_of(block)},
+      add_lines({blocks.operands.x.at(blocks.place_of(block)), stride, blocks.lines_of(block)},
                 blocks.params.is_rms != 0, &seen, band);
       float* means = blocks.means_of(block) + band.lane;
       copy_columns(band.means, band.end - band.lane, means);
@@ -94,8 +94,8 @@ void write_blocks(const LineBlocks& blocks, Band& band) {
     band.end = work.lanes - band.lane < kBandLanes ? work.lanes : band.lane + kBandLanes;
     join_blocks(blocks, band);
     finish_moments(work, blocks.params, blocks.operands, blocks.begin, true, band);
-    write_lines(work, blocks.operands.activation, {blocks.operands.x + place, stride, lines},
-                blocks.operands.y + place, band);
+    write_lines(work, blocks.operands.activation, {blocks.operands.x.at(place), stride, lines},
+                blocks.operands.y.at(place), band);
   }
 }
 

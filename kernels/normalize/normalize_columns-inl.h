@@ -68,17 +68,43 @@ HWY_INLINE void for_columns(const Band& band, Work work) {
 
 // Describes some lines of a walk, from column 0.
 struct Lines {
-  const float* x;
+  StoredNumbers x;
   int64_t stride;
   int64_t count;
 };
 
+// Columns of so many lines are made floats at a time.
+constexpr int64_t kHalfLines = 32;
+constexpr int64_t kColumnBlock = kHalfLines * kColumnVectors * kLanes;
+
+// Describes columns of some lines, which are floats.
+struct FloatLines {
+  const float* x;  // from the first column on
+  int64_t stride;
+  int64_t count;
+};
+
+template <int kVectors>
+int64_t width_of(const Columns& columns) {
+  return (kVectors - 1) * kLanes + columns.last_lanes;
+}
+
+// Returns columns of some lines: themselves, or copies in `block`.
+template <int kVectors>
+FloatLines floats_of(const Lines& lines, const Columns& columns, float* block) {
+  const StoredNumbers from = lines.x.at(columns.lane);
+  if (!from.is_half) return {from.floats(), lines.stride, lines.count};
+  const int64_t width = width_of<kVectors>(columns);
+  floats_of_halves(from.halves(), lines.stride, lines.count, width, block, width);
+  return {block, width, lines.count};
+}
+
 // Adds a piece to means and sums of squared distances of columns, which are of `seen` lines.
 template <int kVectors>
-HWY_NOINLINE void add_piece(const Lines& lines, const Columns& columns, bool is_rms, double seen,
-                            float* means, float* squares) {
+HWY_NOINLINE void add_piece(const FloatLines& lines, const Columns& columns, bool is_rms,
+                            double seen, float* means, float* squares) {
   const Floats d;
-  const float* x = lines.x + columns.lane;
+  const float* x = lines.x;
   const int64_t stride = lines.stride;
   Vector pivot[kVectors];
   Vector distance_sums[kLinesAtOnce][kVectors];
@@ -142,14 +168,17 @@ HWY_NOINLINE void add_piece(const Lines& lines, const Columns& columns, bool is_
 // in normalize_runs().
 HWY_NOINLINE void add_lines(Lines lines, bool is_rms, double* seen, Band& band) {
   Lines piece = {lines.x, lines.stride, 0};
+  const int64_t most = lines.x.is_half ? kHalfLines : kNormalizePieceLines;
+  HWY_ALIGN float block[kColumnBlock];
   for (int64_t rest = lines.count; rest > 0; rest -= piece.count) {
-    piece.count = rest < kNormalizePieceLines ? rest : kNormalizePieceLines;
+    piece.count = rest < most ? rest : most;
     for_columns(band, [&](auto vectors, const Columns& columns, int64_t number) {
-      add_piece<decltype(vectors)::kCount>(piece, columns, is_rms, *seen, band.means + number,
-                                           band.squares + number);
+      constexpr int kVectors = decltype(vectors)::kCount;
+      add_piece<kVectors>(floats_of<kVectors>(piece, columns, block), columns, is_rms, *seen,
+                          band.means + number, band.squares + number);
     });
     *seen += static_cast<double>(piece.count);
-    piece.x += piece.count * piece.stride;
+    piece.x = piece.x.at(piece.count * piece.stride);
   }
 }
 
@@ -169,7 +198,7 @@ void moments_of_band(const NormalizeWork& work, const Operands& operands, const 
   double seen = 0;
   for (NormalizeWalk walk(work.reduced, begin); walk.next();)
     add_lines(
-        {operands.x + walk.offsets[kNormalizeX], walk.line_strides[kNormalizeX], walk.line_count},
+        {operands.x.at(walk.offsets[kNormalizeX]), walk.line_strides[kNormalizeX], walk.line_count},
         is_rms, &seen, band);
 }
 
@@ -179,9 +208,9 @@ constexpr int64_t kLinesAhead = 4;
 constexpr int64_t kLineFloats = 16;  // floats in a cache line
 
 // All that is written where scale and bias are the same on every line: (x - mean) * factor + shift,
-// within the limits of the activation.
+// within the limits of the activation. y may be x.
 template <int kVectors>
-HWY_NOINLINE void write_columns(const Lines& lines, const Activation& activation, float* y,
+HWY_NOINLINE void write_columns(const FloatLines& lines, const Activation& activation, float* y,
                                 const Columns& columns, const Band& band, int64_t number) {
   const Floats d;
   const int64_t stride = lines.stride;
@@ -194,8 +223,7 @@ HWY_NOINLINE void write_columns(const Lines& lines, const Activation& activation
     factor[v] = hn::LoadU(d, band.squares + number + v * kLanes);
     shift[v] = hn::LoadU(d, band.shifts + number + v * kLanes);
   }
-  const float* x = lines.x + columns.lane;
-  y += columns.lane;
+  const float* x = lines.x;
   // A loop with limits and one without: they are two of the four instructions of a result.
   const auto write_all = [&](auto limited) HWY_ATTR {
     for (int64_t i = 0; i < lines.count; ++i, x += stride, y += stride)
@@ -219,24 +247,32 @@ HWY_NOINLINE void write_columns(const Lines& lines, const Activation& activation
 }
 
 // So many lines have all their columns written before those of the next ones.
-constexpr int64_t kWrittenLines = 32;
+constexpr int64_t kWrittenLines = kHalfLines;
 
 // Writes the results of the band's columns in `all` lines.
 HWY_NOINLINE void write_lines(const NormalizeWork& work, const Activation& activation, Lines all,
-                              float* y, const Band& band) {
-  const int64_t pad = band.end == work.lanes ? work.pad : 0;
+                              StoredNumbers y, const Band& band) {
   Lines lines = {all.x, all.stride, 0};
+  HWY_ALIGN float block[kColumnBlock];
   for (int64_t rest = all.count; rest > 0; rest -= lines.count) {
     lines.count = rest < kWrittenLines ? rest : kWrittenLines;
     for_columns(band, [&](auto vectors, const Columns& columns, int64_t number) {
-      write_columns<decltype(vectors)::kCount>(lines, activation, y, columns, band, number);
+      constexpr int kVectors = decltype(vectors)::kCount;
+      const StoredNumbers to = y.at(columns.lane);
+      write_columns<kVectors>(floats_of<kVectors>(lines, columns, block), activation,
+                              to.is_half ? block : to.floats(), columns, band, number);
+      if (!to.is_half) return;
+      const int64_t width = width_of<kVectors>(columns);
+      if (activation.has_curve) activate_written(activation, block, width, lines.count, width);
+      halves_of_floats(block, width, lines.count, width, to.halves(), lines.stride);
     });
-    if (activation.has_curve)
-      activate_written(activation, y + band.lane, lines.stride, lines.count, band.end - band.lane);
-    for (int64_t i = 0; i < lines.count && pad > 0; ++i)
-      for (int64_t k = 0; k < pad; ++k) y[i * lines.stride + band.end + k] = 0.0f;
-    lines.x += lines.count * lines.stride;
-    y += lines.count * lines.stride;
+    if (activation.has_curve && !y.is_half)
+      activate_written(activation, y.floats() + band.lane, lines.stride, lines.count,
+                       band.end - band.lane);
+    for (int64_t i = 0; i < lines.count && band.end == work.lanes; ++i)
+      zero_pad(work, y.at(i * lines.stride + band.end));
+    lines.x = lines.x.at(lines.count * lines.stride);
+    y = y.at(lines.count * lines.stride);
   }
 }
 
@@ -245,8 +281,8 @@ void write_band(const NormalizeWork& work, const Operands& operands, const int64
   for (NormalizeWalk walk(work.reduced, begin); walk.next();)
     write_lines(
         work, operands.activation,
-        {operands.x + walk.offsets[kNormalizeX], walk.line_strides[kNormalizeX], walk.line_count},
-        operands.y + walk.offsets[kNormalizeX], band);
+        {operands.x.at(walk.offsets[kNormalizeX]), walk.line_strides[kNormalizeX], walk.line_count},
+        operands.y.at(walk.offsets[kNormalizeX]), band);
 }
 
 // True if scale and bias are the same on every line.

@@ -31,7 +31,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (const char* expected = check_operands(step, inputs + 1, inputs + 1)) return expected;
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
-  if (x.dtype != DType::F32 || y.dtype != DType::F32) return "operands of f32";
+  if (number_dtype(step, x) != DType::F32 || x.dtype != y.dtype) return "operands of f32";
   const bool is_image = step.kernel->layout == Layout::Image2d;
   if (!is_image && x.layout != Layout::Plain && x.layout != Layout::Nhwc)
     return "plain or Nhwc operands";

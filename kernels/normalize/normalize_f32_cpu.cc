@@ -31,13 +31,17 @@ void normalize_f32(const KernelArgs& args) {
     return view == nullptr ? nullptr
                            : view->as<const float>() + work.first_lane * work.lane_strides[k];
   };
+  const auto numbers_of = [&](const TensorView& view) {
+    return StoredNumbers{view.data, view.shape.dtype == DType::F16}.at(
+        work.first_lane * work.lane_strides[kNormalizeX]);
+  };
   const Operands operands = {
-      first_of(&args.operands[0], kNormalizeX), first_of(scale, kNormalizeScale),
-      first_of(bias, kNormalizeBias), args.output().as<float>() + work.first_lane,
+      numbers_of(args.operands[0]), first_of(scale, kNormalizeScale),
+      first_of(bias, kNormalizeBias), numbers_of(args.output()),
       make_activation(params.activation, params.activation_alpha, params.activation_beta)};
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   if (work.line_blocks > 0) return run_line_blocks(args, work, operands, units);
-  if (units.begin < units.end && !work.has_kept_lanes && has_single_lines(work))
+  if (units.begin < units.end && !work.has_kept_lanes && has_single_lines(work, operands))
     return normalize_lines(work, params, operands, units);
   int64_t unit = units.begin;
   while (unit < units.end) {

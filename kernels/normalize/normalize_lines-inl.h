@@ -22,9 +22,11 @@ constexpr int64_t kLinesElements = 2048;
 // of two.
 constexpr int kMaxLinesAtOnce = HWY_TARGET == HWY_AVX2 ? 1 : 2;
 
-// Means of one line each. (Scalar code is there to be right.)
-bool has_single_lines(const NormalizeWork& work) {
-  return HWY_TARGET != HWY_SCALAR && work.reduced.count == 0 && has_even_steps(work);
+// Means of one line each, of floats: halves have no need of it, because conversions fill the time
+// that a core would wait. (Scalar code is there to be right.)
+bool has_single_lines(const NormalizeWork& work, const Operands& operands) {
+  return HWY_TARGET != HWY_SCALAR && !operands.x.is_half && work.reduced.count == 0 &&
+         has_even_steps(work);
 }
 
 // Writes some lines and sums up as many, piece by piece except for the end of the last. Null means
@@ -42,7 +44,8 @@ void pass_over_lines(const NormalizeWork& work, const NormalizeParams& params,
     for (int i = 0; i < count && written != nullptr; ++i)
       activate_written(activation, written[i]->y + k, piece, 1, piece);
   }
-  for (int i = 0; i < count && written != nullptr; ++i) zero_pad(work, written[i]->y);
+  for (int i = 0; i < count && written != nullptr; ++i)
+    zero_pad(work, {written[i]->y + work.lanes, false});
 }
 
 // True if every line has the same scale and bias where they differ from element to element.
@@ -71,7 +74,8 @@ void normalize_lines(const NormalizeWork& work, const NormalizeParams& params,
       Run& run = *run_of(begun);
       int64_t at[3] = {};
       work.kept.add_offsets(begun, at);
-      begin_run(work, operands, at, run);
+      begin_run(work, operands, at, operands.x.floats() + at[kNormalizeX],
+                operands.y.floats() + at[kNormalizeX], run);
       begin_piece(work, params, 0, run);
     }
     const bool writes = unit - lag >= units.begin;

@@ -9,6 +9,8 @@
 
 #include "hwy/highway.h"
 #include "kernels/common/activation/activation-inl.h"
+#include "kernels/common/cpu/half-inl.h"
+#include "kernels/common/cpu/half_rows-inl.h"
 #include "kernels/common/cpu/lanes-inl.h"
 #include "kernels/normalize/normalize.h"
 
@@ -22,10 +24,10 @@ using Vector = hn::Vec<Floats>;
 constexpr int64_t kLanes = hn::MaxLanes(Floats());
 
 struct Operands {
-  const float* x;
+  StoredNumbers x;
   const float* scale;  // null: none
   const float* bias;
-  float* y;
+  StoredNumbers y;
   Activation activation;
 };
 
@@ -60,6 +62,12 @@ HWY_INLINE Vector load_broadcast(const float* from, int64_t stride, int64_t coun
   return hn::Load(d, lanes);
 }
 
+// Zeroes the pad lanes, which begin at `y`.
+void zero_pad(const NormalizeWork& work, StoredNumbers y) {
+  const auto bytes = static_cast<size_t>(work.pad) * (y.is_half ? sizeof(Half) : sizeof(float));
+  if (work.pad > 0) __builtin_memset(y.first, 0, bytes);
+}
+
 // The numbers that turn distances from the mean into results: one for all lanes (stride 0), or one
 // for each lane from the first on, with a vector's worth of numbers behind the last (stride 1).
 struct Moments {
@@ -81,8 +89,8 @@ HWY_NOINLINE __attribute__((noclone)) void write_run(const NormalizeWork& work,
   int64_t at[3];
   for (int k = 0; k < 3; ++k)
     at[k] = walk.offsets[k] + i * walk.line_strides[k] + lane * work.lane_strides[k];
-  const float* x = operands.x + at[kNormalizeX];
-  float* y = operands.y + at[kNormalizeX];
+  const StoredNumbers x = operands.x.at(at[kNormalizeX]);
+  const StoredNumbers y = operands.y.at(at[kNormalizeX]);
   const float* scale = operands.scale == nullptr ? &kNoScale : operands.scale + at[kNormalizeScale];
   const float* bias = operands.bias == nullptr ? &kNoBias : operands.bias + at[kNormalizeBias];
   const int64_t scale_stride = work.lane_strides[kNormalizeScale];
@@ -96,15 +104,19 @@ HWY_NOINLINE __attribute__((noclone)) void write_run(const NormalizeWork& work,
       mean = hn::LoadU(d, moments.means + k);
       factor = hn::LoadU(d, moments.factors + k);
     }
-    const Vector v = hn::Mul(hn::Sub(load_lanes(d, x + k, count - k), mean), factor);
+    const Vector from = x.is_half ? load_lanes(d, x.halves() + k, count - k)
+                                  : load_lanes(d, x.floats() + k, count - k);
+    const Vector v = hn::Mul(hn::Sub(from, mean), factor);
     const Vector result =
         hn::MulAdd(v, load_broadcast(scale + k * scale_stride, scale_stride, count - k),
                    load_broadcast(bias + k * bias_stride, bias_stride, count - k));
-    store_lanes(d, result, y + k, count - k);
+    if (y.is_half)
+      store_lanes(d, activate(d, operands.activation, result), y.halves() + k, count - k);
+    else
+      store_lanes(d, result, y.floats() + k, count - k);
   }
-  activate_written(operands.activation, y, count, 1, count);
-  if (end == work.lanes)
-    for (int64_t pad = 0; pad < work.pad; ++pad) y[count + pad] = 0.0f;
+  if (!y.is_half) activate_written(operands.activation, y.floats(), count, 1, count);
+  if (end == work.lanes) zero_pad(work, y.at(count));
 }
 
 }  // namespace

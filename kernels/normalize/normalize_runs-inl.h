@@ -191,12 +191,12 @@ bool has_even_steps(const NormalizeWork& work) {
   return scale <= 1 && bias <= scale;
 }
 
-// The run at `at`, without a mean. (No runs are returned or copied: the parts of one are written
-// just before, and a load of several has to wait for all stores.)
+// The run at `at`, without a mean; `x` and `y` are floats. (No runs are returned or copied: the
+// parts of one are written just before, and a load of several has to wait for all stores.)
 void begin_run(const NormalizeWork& work, const Operands& operands, const int64_t (&at)[3],
-               Run& run) {
-  run.x = operands.x + at[kNormalizeX];
-  run.y = operands.y + at[kNormalizeX];
+               const float* x, float* y, Run& run) {
+  run.x = x;
+  run.y = y;
   const float* scale = operands.scale == nullptr ? nullptr : operands.scale + at[kNormalizeScale];
   const float* bias = operands.bias == nullptr ? nullptr : operands.bias + at[kNormalizeBias];
   run.scale = work.lane_strides[kNormalizeScale] != 0 ? scale : nullptr;
@@ -204,10 +204,6 @@ void begin_run(const NormalizeWork& work, const Operands& operands, const int64_
   run.one_scale = scale != nullptr && run.scale == nullptr ? *scale : 1.0f;
   run.shift = bias != nullptr && run.bias == nullptr ? *bias : 0.0f;
   run.spread = {};
-}
-
-void zero_pad(const NormalizeWork& work, float* y) {
-  for (int64_t pad = 0; pad < work.pad; ++pad) y[work.lanes + pad] = 0.0f;
 }
 
 float pivot_of(const NormalizeParams& params, const float* x, int64_t count) {
@@ -252,18 +248,27 @@ void set_mean(const RunMean& of, Run& run) {
   run.factor = of.factor * run.one_scale;
 }
 
+// Returns `count` elements as floats: themselves, or copies in `block`.
+const float* floats_of(StoredNumbers from, int64_t count, float* block) {
+  if (!from.is_half) return from.floats();
+  floats_of_halves(from.halves(), count, 1, count, block, count);
+  return block;
+}
+
 // One mean over runs of elements that begin at `begin`, of pieces.
 void normalize_runs(const NormalizeWork& work, const NormalizeParams& params,
                     const Operands& operands, const int64_t (&begin)[3]) {
   Run run = {};
   Run* const runs[] = {&run};
+  HWY_ALIGN float block[kPieceElements];
   for (NormalizeWalk walk(work.reduced, begin); walk.next();)
     for (int64_t i = 0; i < walk.line_count; ++i) {
-      run.x = operands.x + walk.offsets[kNormalizeX] + i * walk.line_strides[kNormalizeX];
+      const int64_t line = walk.offsets[kNormalizeX] + i * walk.line_strides[kNormalizeX];
       for (int64_t k = 0; k < work.lanes; k += kPieceElements) {
         const int64_t count = piece_at(work, k);
-        begin_piece(work, params, k, run);
-        pass_over(1, nullptr, runs, k, k + count);
+        run.x = floats_of(operands.x.at(line + k), count, block);
+        run.pivot = pivot_of(params, run.x, count);
+        pass_over(1, nullptr, runs, 0, count);
         end_piece(params, count, run);
       }
     }
@@ -274,19 +279,26 @@ void normalize_runs(const NormalizeWork& work, const NormalizeParams& params,
         write_run(work, operands, {&mean.mean, &mean.factor, 0}, walk, i, 0, work.lanes);
         continue;
       }
-      int64_t at[3];
-      for (int k = 0; k < 3; ++k) at[k] = walk.offsets[k] + i * walk.line_strides[k];
-      begin_run(work, operands, at, run);
-      set_mean(mean, run);
-      // A call takes as much at once as is still in the first-level cache when it is activated.
-      const bool has_activation = operands.activation.kind != kUnaryIdentity;
-      const int64_t step = has_activation ? kPieceElements : work.lanes;
+      // A call takes as much at once as is still in the first-level cache when it is activated, or
+      // becomes halves.
+      const bool is_half = operands.y.is_half;
+      const bool has_pieces = is_half || operands.activation.kind != kUnaryIdentity;
+      const int64_t step = has_pieces ? kPieceElements : work.lanes;
       for (int64_t k = 0; k < work.lanes; k += step) {
-        const int64_t end = k + step < work.lanes ? k + step : work.lanes;
-        pass_over(1, runs, nullptr, k, end);
-        activate_written(operands.activation, run.y + k, end - k, 1, end - k);
+        const int64_t count = k + step < work.lanes ? step : work.lanes - k;
+        int64_t at[3];
+        for (int which = 0; which < 3; ++which)
+          at[which] =
+              walk.offsets[which] + i * walk.line_strides[which] + k * work.lane_strides[which];
+        const StoredNumbers y = operands.y.at(at[kNormalizeX]);
+        begin_run(work, operands, at, floats_of(operands.x.at(at[kNormalizeX]), count, block),
+                  is_half ? block : y.floats(), run);
+        set_mean(mean, run);
+        pass_over(1, runs, nullptr, 0, count);
+        activate_written(operands.activation, run.y, count, 1, count);
+        if (is_half) halves_of_floats(block, count, 1, count, y.halves(), count);
+        if (k + count == work.lanes) zero_pad(work, y.at(count));
       }
-      zero_pad(work, run.y);
     }
 }
 

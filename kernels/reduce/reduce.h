@@ -59,10 +59,14 @@ LoopAxes::Run reduce_run_at(const LoopAxes& axes, int64_t begin, int64_t end);
 
 // Adds `rows` rows of `width` elements, `step` apart, to as many results, or compares them. Whole
 // vectors of results are read.
-using AddReduceRows = void (*)(int32_t kind, const float* x, int64_t rows, int64_t step,
-                               int64_t width, float* results);
-// Runs the CPU kernel, given what one instruction set does with rows.
-void reduce_blocks(const KernelArgs& args, AddReduceRows add_rows);
+template <class T>
+using AddReduceRows = void (*)(int32_t kind, const T* x, int64_t rows, int64_t step, int64_t width,
+                               float* results);
+// Runs the CPU kernel on floats or halves, given what one instruction set does with rows of them,
+// and of results.
+template <class T>
+void reduce_blocks(const KernelArgs& args, AddReduceRows<T> add_rows,
+                   AddReduceRows<float> join_rows);
 
 // Says how many work-items share the elements of an output, and how many neighbouring outputs their
 // group has. One work-item per output where there is little to share.

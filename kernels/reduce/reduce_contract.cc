@@ -48,7 +48,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   for (int32_t i = 0; i < x.rank; ++i)
     if (y.dims[i] != ((mask >> i & 1) != 0 ? 1 : x.dims[i])) return "reduced axes of 1";
   const bool is_order = params.kind == kReduceMax || params.kind == kReduceMin;
-  if (!is_number(x.dtype) && !(is_order && x.dtype == DType::Bool))
+  if (!is_number(number_dtype(step, x)) && !(is_order && x.dtype == DType::Bool))
     return "an input of f32, f64 or integers, or of bool for Max and Min";
   if (!step.kernel->is_reference()) {
     if (!is_sum_or_extreme(params.kind)) return "a sum or an extreme for a kernel of f32";

@@ -17,6 +17,7 @@
 //
 #include "hwy/highway.h"
 #include "kernels/common/activation/activation-inl.h"
+#include "kernels/common/cpu/half_rows-inl.h"
 #include "kernels/common/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -84,9 +85,25 @@ void add_rows_of(int32_t kind, const float* x, int64_t rows, int64_t step, int64
     add_strip<kIsMax, 1>(elements, x, rows, step, width, results);
 }
 
+// Does the same for halves, some rows at a time.
+template <bool kIsMax>
+void add_half_rows_of(int32_t kind, const Half* x, int64_t rows, int64_t step, int64_t width,
+                      float* results) {
+  HWY_ALIGN float block[kHalfBlock];
+  int64_t some = kHalfBlock / width;
+  for (; rows > 0; rows -= some, x += some * step) {
+    if (rows < some) some = rows;
+    floats_of_halves(x, step, some, width, block, width);
+    add_rows_of<kIsMax>(kind, block, some, width, width, results);
+  }
+}
+
 void reduce_f32(const KernelArgs& args) {
-  reduce_blocks(args, is_extreme(args.params_as<ReduceParams>().kind) ? add_rows_of<true>
-                                                                      : add_rows_of<false>);
+  const bool is_max = is_extreme(args.params_as<ReduceParams>().kind);
+  const AddReduceRows<float> add_rows = is_max ? add_rows_of<true> : add_rows_of<false>;
+  if (args.output().shape.dtype != DType::F16)
+    return reduce_blocks<float>(args, add_rows, add_rows);
+  reduce_blocks<Half>(args, is_max ? add_half_rows_of<true> : add_half_rows_of<false>, add_rows);
 }
 
 }  // namespace
@@ -100,10 +117,14 @@ namespace {
 constexpr int64_t kPieceRows = 64;
 
 // Keeps up to kReduceBlock results side by side, each of all rows and of the last few.
+template <class T>
 class Sums {
  public:
-  Sums(int32_t kind, AddReduceRows add_rows)
-      : kind_(kind), nothing_(is_extreme(kind) ? -__builtin_inff() : 0.0f), add_rows_(add_rows) {}
+  Sums(int32_t kind, AddReduceRows<T> add_rows, AddReduceRows<float> join_rows)
+      : kind_(kind),
+        nothing_(is_extreme(kind) ? -__builtin_inff() : 0.0f),
+        add_rows_(add_rows),
+        join_rows_(join_rows) {}
 
   HWY_NOINLINE void clear(int64_t width) {
     width_ = width;
@@ -112,7 +133,7 @@ class Sums {
   }
 
   // Adds `rows` rows of `width` <= that of clear() elements, `step` apart, to the first results.
-  HWY_NOINLINE void add(const float* x, int64_t rows, int64_t step, int64_t width) {
+  HWY_NOINLINE void add(const T* x, int64_t rows, int64_t step, int64_t width) {
     while (rows > 0) {
       const int64_t count = rows < rows_left_ ? rows : rows_left_;
       add_rows_(kind_, x, count, step, width, piece_);
@@ -124,7 +145,7 @@ class Sums {
   }
 
   // The results, behind the last row; `is_one`: all are pieces of one.
-  HWY_NOINLINE void store(bool is_one, float divisor, float* y) {
+  HWY_NOINLINE void store(bool is_one, float divisor, T* y) {
     end_piece();
     for (int64_t half = kReduceBlock / 2; is_one && half > 0; half /= 2) {
       const int64_t width = (width_ < 2 * half ? width_ : 2 * half) - half;
@@ -132,15 +153,16 @@ class Sums {
     }
     const int64_t count = is_one ? 1 : width_;
     for (int64_t i = 0; i < count; ++i) {
-      y[i] = all_[i] / divisor;
-      if (kind_ == kReduceL2) y[i] = __builtin_sqrtf(y[i]);
+      float result = all_[i] / divisor;
+      if (kind_ == kReduceL2) result = __builtin_sqrtf(result);
+      y[i] = T(result);
     }
   }
 
  private:
   // Adds to results what is the sum, or the largest, of elements already.
   void join(const float* x, int64_t width, float* results) {
-    add_rows_(is_extreme(kind_) ? kReduceMax : kReduceSum, x, 1, 0, width, results);
+    join_rows_(is_extreme(kind_) ? kReduceMax : kReduceSum, x, 1, 0, width, results);
   }
 
   HWY_NOINLINE void end_piece() {
@@ -151,7 +173,8 @@ class Sums {
 
   int32_t kind_;
   float nothing_;  // changes no result
-  AddReduceRows add_rows_;
+  AddReduceRows<T> add_rows_;
+  AddReduceRows<float> join_rows_;
   int64_t width_ = 0;
   int64_t rows_left_ = 0;
   // Whole vectors are read of both.
@@ -169,27 +192,29 @@ HWY_NOINLINE int64_t offset_of(const LoopAxes& axes, int64_t at) {
 
 }  // namespace
 
-void reduce_blocks(const KernelArgs& args, AddReduceRows add_rows) {
+template <class T>
+void reduce_blocks(const KernelArgs& args, AddReduceRows<T> add_rows,
+                   AddReduceRows<float> join_rows) {
   const auto& params = args.params_as<ReduceParams>();
   const ReduceWork work = reduce_work(params.axes_mask, args.operands[0].shape);
-  const float* x = args.operands[0].as<const float>();
-  float* y = args.output().as<float>();
+  const T* x = args.operands[0].as<const T>();
+  T* y = args.output().as<T>();
   const float divisor = params.kind == kReduceMean  ? static_cast<float>(work.element_count)
                         : params.kind == kReduceMin ? -1.0f
                                                     : 1.0f;
   const int64_t rows = work.lanes / kReduceBlock;  // rows of a line
   const int64_t rest = work.lanes % kReduceBlock;
   const bool is_turned = !work.has_kept_lanes && work.lanes <= kReduceShortLine;
-  float turned[kReduceShortLine * kReduceBlock];
+  T turned[kReduceShortLine * kReduceBlock];
 
-  Sums sums(params.kind, add_rows);
+  Sums<T> sums(params.kind, add_rows, join_rows);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   for (int64_t unit = units.begin; unit < units.end;) {
     if (work.has_kept_lanes) {
       const int64_t block = unit % work.lane_blocks * kReduceBlock;
       const int64_t outer = unit / work.lane_blocks;
       const int64_t width = at_most_block(work.lanes - block);
-      const float* from = x + offset_of(work.kept, outer) + block;
+      const T* from = x + offset_of(work.kept, outer) + block;
       sums.clear(width);
       for (int64_t line = 0; line < work.line_count;) {
         const LoopAxes::Run run = reduce_run_at(work.reduced, line, work.line_count);
@@ -202,10 +227,10 @@ void reduce_blocks(const KernelArgs& args, AddReduceRows add_rows) {
       const int64_t width = at_most_block(units.end - unit);
       sums.clear(width);
       for (int64_t line = 0; line < work.line_count; ++line) {
-        const float* from = x + offset_of(work.reduced, line);
+        const T* from = x + offset_of(work.reduced, line);
         for (int64_t at = 0; at < width;) {
           const LoopAxes::Run run = reduce_run_at(work.kept, unit + at, unit + width);
-          const float* each = from + run.offsets[0];
+          const T* each = from + run.offsets[0];
           const int64_t step = work.kept.last_step(0);
           for (int64_t k = 0; k < work.lanes; ++k)
             for (int64_t i = 0; i < run.count; ++i)
@@ -217,10 +242,10 @@ void reduce_blocks(const KernelArgs& args, AddReduceRows add_rows) {
       sums.store(false, divisor, y + unit);
       unit += width;
     } else {
-      const float* from = x + offset_of(work.kept, unit);
+      const T* from = x + offset_of(work.kept, unit);
       sums.clear(at_most_block(work.lanes));
       for (int64_t line = 0; line < work.line_count; ++line) {
-        const float* at = from + offset_of(work.reduced, line);
+        const T* at = from + offset_of(work.reduced, line);
         sums.add(at, rows, kReduceBlock, kReduceBlock);
         if (rest > 0) sums.add(at + rows * kReduceBlock, 1, 0, rest);
       }
@@ -229,6 +254,9 @@ void reduce_blocks(const KernelArgs& args, AddReduceRows add_rows) {
     }
   }
 }
+
+template void reduce_blocks(const KernelArgs&, AddReduceRows<float>, AddReduceRows<float>);
+template void reduce_blocks(const KernelArgs&, AddReduceRows<Half>, AddReduceRows<float>);
 
 CODL_CPU_KERNEL(reduce_f32_cpu, reduce_f32);
 

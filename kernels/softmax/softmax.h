@@ -53,6 +53,13 @@ constexpr SoftmaxWork softmax_work(int32_t axis, const OperandShape& y) {
   return work;
 }
 
+// A CPU worker copies so many halves to floats at a time, and has room for as many results.
+inline constexpr int64_t kSoftmaxScratch = 4096;
+constexpr int64_t softmax_scratch_elements(const SoftmaxWork& work) {
+  if (work.inner != 1) return work.axis * (work.inner < kSoftmaxBlock ? work.inner : kSoftmaxBlock);
+  return work.outer_stride < kSoftmaxScratch ? kSoftmaxScratch : work.outer_stride;
+}
+
 // Says how work-items of a GPU share a run of neighbouring elements, which depends on the whole
 // value, for the order of the sum.
 struct SoftmaxItems {

@@ -15,7 +15,11 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (has_pixels(y) && (x.row_begin != y.row_begin || x.row_end != y.row_end))
     return "input and output that hold the same rows";
   if (has_pixels(y) && axis == 2 && !holds_all_rows(y)) return "all rows in memory for axis 2";
-  out_needs->task_count = softmax_work(axis, y).task_count;
+  const SoftmaxWork work = softmax_work(axis, y);
+  out_needs->task_count = work.task_count;
+  if (y.dtype == DType::F16)
+    out_needs->scratch_bytes =
+        2 * static_cast<uint64_t>(softmax_scratch_elements(work)) * sizeof(float);
   return nullptr;
 }
 

@@ -2,7 +2,10 @@
 // multiply by its inverse (is_log: to subtract). Along a contiguous axis the vectors lie along it;
 // else, and where that axis is short, along the neighbours of its elements.
 //
-// No run's result depends on which others are worked on beside it.
+// No run's result depends on which others are worked on beside it. Halves are copied to floats in
+// scratch memory, as many runs as are worked on together.
+#include <type_traits>
+
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/softmax/softmax.h"
 
@@ -14,6 +17,7 @@
 #include "hwy/highway.h"
 #include "kernels/common/activation/activation-inl.h"
 #include "kernels/common/activation/exponential-inl.h"
+#include "kernels/common/cpu/half_rows-inl.h"
 #include "kernels/common/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -250,13 +254,42 @@ void softmax_short(const float* x, float* y, int64_t runs, int64_t count, int64_
 }
 
 // Zeroes the pad lanes among elements [begin, end) of a run of pixels.
-void zero_pad_lanes(float* run, int64_t begin, int64_t end, int64_t channels, int64_t pixel) {
+template <class T>
+void zero_pad_lanes(T* run, int64_t begin, int64_t end, int64_t channels, int64_t pixel) {
   for (int64_t first = begin / pixel * pixel; first < end; first += pixel)
     for (int64_t lane = first + channels; lane < first + pixel; ++lane)
-      if (lane >= begin && lane < end) run[lane] = 0.0f;
+      if (lane >= begin && lane < end) run[lane] = T{};
 }
 
-void softmax_f32(const KernelArgs& args) {
+// Calls compute(x, y, step) for `rows` rows of `width` elements of x and y, `step` apart: with the
+// memory of the operands, or with copies in scratch memory.
+template <class Compute>
+void in_floats(const float* x, float* y, int64_t, int64_t, int64_t step, float*, Compute compute) {
+  compute(x, y, step);
+}
+template <class Compute>
+void in_floats(const Half* x, Half* y, int64_t rows, int64_t width, int64_t step, float* scratch,
+               Compute compute) {
+  float* const results = scratch + rows * width;
+  floats_of_halves(x, step, rows, width, scratch, width);
+  compute(scratch, results, width);
+  halves_of_floats(results, width, rows, width, y, step);
+}
+
+// Returns how many runs that follow each other are computed by one call.
+template <class T>
+int64_t runs_of_call(const SoftmaxWork& work, int64_t rest) {
+  const bool is_short = work.axis <= kShortAxis;
+  int64_t runs = is_short ? rest : runs_at_once(work.axis);
+  if constexpr (!std::is_same_v<T, float>) {
+    const int64_t fitting = softmax_scratch_elements(work) / work.outer_stride;
+    if (fitting < runs) runs = fitting;
+  }
+  return rest < runs ? rest : runs;
+}
+
+template <class T>
+void softmax(const KernelArgs& args) {
   const int32_t axis = args.params_as<SoftmaxParams>().axis;
   const bool is_log = args.params_as<SoftmaxParams>().is_log != 0;
   const TensorView& x = args.operands[0];
@@ -266,32 +299,38 @@ void softmax_f32(const KernelArgs& args) {
   const int64_t channels = is_nhwc ? y.shape.dims[1] : 0;
   const int64_t pixel = is_nhwc ? y.strides[3] : 0;
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
-  if (work.inner == 1 && work.axis <= kShortAxis) {
-    const int64_t offset = units.begin * work.outer_stride;
-    return softmax_short(x.as<const float>() + offset, y.as<float>() + offset,
-                         units.end - units.begin, work.axis, work.outer_stride, is_log);
-  }
+  auto* const scratch = static_cast<float*>(args.scratch);
   if (work.inner == 1) {
-    const int64_t at_once = runs_at_once(work.axis);
-    for (int64_t unit = units.begin; unit < units.end; unit += at_once) {
+    const auto compute = work.axis <= kShortAxis ? softmax_short : softmax_contiguous;
+    int64_t runs = 0;
+    for (int64_t unit = units.begin; unit < units.end; unit += runs) {
       const int64_t offset = unit * work.outer_stride;
-      softmax_contiguous(x.as<const float>() + offset, y.as<float>() + offset,
-                         units.end - unit < at_once ? units.end - unit : at_once, work.axis,
-                         work.outer_stride, is_log);
+      runs = runs_of_call<T>(work, units.end - unit);
+      in_floats(x.as<const T>() + offset, y.as<T>() + offset, 1, runs * work.outer_stride, 0,
+                scratch, [&](const float* from, float* to, int64_t) {
+                  compute(from, to, runs, work.axis, work.outer_stride, is_log);
+                });
     }
     return;
   }
   for (int64_t unit = units.begin; unit < units.end; ++unit) {
     const int64_t offset = unit / work.inner_blocks * work.outer_stride;
-    const float* x_run = x.as<const float>() + offset;
-    float* y_run = y.as<float>() + offset;
+    const T* x_run = x.as<const T>() + offset;
+    T* y_run = y.as<T>() + offset;
     const int64_t begin = unit % work.inner_blocks * kSoftmaxBlock;
     const int64_t end = begin + kSoftmaxBlock < work.inner ? begin + kSoftmaxBlock : work.inner;
-    softmax_columns(x_run + begin, y_run + begin, work.axis, work.axis_stride, end - begin, is_log);
+    in_floats(x_run + begin, y_run + begin, work.axis, end - begin, work.axis_stride, scratch,
+              [&](const float* from, float* to, int64_t step) {
+                softmax_columns(from, to, work.axis, step, end - begin, is_log);
+              });
     if (channels < pixel)
       for (int64_t k = 0; k < work.axis; ++k)
         zero_pad_lanes(y_run + k * work.axis_stride, begin, end, channels, pixel);
   }
+}
+
+void softmax_f32(const KernelArgs& args) {
+  args.output().shape.dtype == DType::F16 ? softmax<Half>(args) : softmax<float>(args);
 }
 
 }  // namespace

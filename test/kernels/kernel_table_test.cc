@@ -178,7 +178,7 @@ TEST_CASE("convolutions of a map of halves add in halves, many products in runs"
   }
 }
 
-TEST_CASE("operands of a CPU kernel are all floats, or all halves but for constants") {
+TEST_CASE("operands of a CPU kernel are all floats, or all halves but for scales and constants") {
   const char* const kRefused = "operands of one dtype, scales and biases of f32";
   const OperandShape x = nhwc({1, 3, 4, 5});
   const OperandShape half = as_halves(x);
@@ -195,6 +195,14 @@ TEST_CASE("operands of a CPU kernel are all floats, or all halves but for consta
     CHECK(check({"binary_f32_cpu", &add, {a, b, x}}) == kRefused);
   }
 
+  NormalizeParams norm = {};
+  norm.axes_mask = 2;
+  norm.has_scale = 1;
+  const OperandShape line = plain({8, 16});
+  const OperandShape scale = plain({16});
+  CHECK(check({"normalize_f32_cpu", &norm, {as_halves(line), scale, as_halves(line)}}) == "ok");
+  CHECK(check({"normalize_f32_cpu", &norm, {as_halves(line), as_halves(scale), as_halves(line)}}) ==
+        kRefused);
 }
 
 TEST_CASE("Convert takes floats and halves on either side on the CPU") {
