@@ -96,7 +96,7 @@ enum class Algorithm : uint8_t {
 //             all of a CPU's
 //   F16       half arithmetic; each operand but a bias may be halves. Of a GPU's steps this is true
 //             of those whose first operand is halves (kernels/kernel_table.h), of a CPU's of those
-//             whose weights are; the others are of F16Store
+//             whose second is; the others are of F16Store
 enum class Signature : uint8_t { AnyType, F32, F16Store, F16 };
 
 // Holds signatures, a bit for each.

@@ -40,7 +40,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const OperandShape& y = step.output();
   for (uint32_t i = 0; i < 3; ++i)
     if (step.operands[i].layout != Layout::Plain) return "plain operands";
-  if (a.dtype != DType::F32 && !is_integer(a.dtype)) return "operands of f32 or integers";
+  if (number_dtype(step, a) != DType::F32 && !is_integer(a.dtype))
+    return "operands of f32 or integers";
   if (a.dtype != b.dtype || a.dtype != y.dtype) return "operands of one dtype";
   const auto& params = step.params_as<BatchMatMulParams>();
   if (const char* expected = check_dims(params, a, b, y)) return expected;

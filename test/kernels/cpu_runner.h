@@ -295,8 +295,13 @@ inline std::string run_cpu(const KernelInfo& info, kernels::CpuKernel kernel,
   return "";
 }
 
-// Returns the products that an element of the result is a sum of, where weights say it; else 1.
+// Returns the products that an element of the result is a sum of, where operands say it; else 1.
 inline double products_of(const KernelCase& item) {
+  if (item.op == OpKind::BatchMatMul) {
+    const OperandShape& a = item.operands[0];
+    const bool is_transposed = params_of<BatchMatMulParams>(item).is_a_transposed != 0;
+    return a.dims[a.rank - (is_transposed ? 2 : 1)];
+  }
   if (item.operands.size() < 3 || item.operands[1].layout != Layout::Packed) return 1;
   const OperandShape& w = item.operands[1];
   return w.rank == 4 ? double{1} * w.dims[1] * w.dims[2] * w.dims[3] : w.dims[0];

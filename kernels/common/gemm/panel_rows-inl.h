@@ -1,4 +1,5 @@
-// Multiplies rows by a matrix in packed panels, with the micro-kernel, for MatMul and Recurrent.
+// Multiplies rows by a matrix in packed panels, with the micro-kernel, for MatMul, BatchMatMul and
+// Recurrent.
 // This is Highway code, compiled once per target.
 #if defined(CODL_KERNELS_COMMON_PANEL_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CODL_KERNELS_COMMON_PANEL_ROWS_INL_H
@@ -28,6 +29,7 @@ struct PanelRows {
   // Says whether weights that a later pass needs are brought into the second-level cache meanwhile;
   // they are not if the same are read again and again.
   bool brings_ahead;
+  bool adds_to_y = false;  // y has sums already, to which the product is added
   Activation activation;
 };
 

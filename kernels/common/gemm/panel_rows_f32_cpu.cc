@@ -38,8 +38,11 @@ void multiply_tile(const PanelRows<T>& product, int64_t first, int32_t row_count
       .ahead = 0,
       .pixel_count = row_count,
   };
-  PanelOutput<T> output = {
-      .activation = &product.activation, .y = nullptr, .y_stride = product.y_stride, .lanes = {}};
+  PanelOutput<T> output = {.activation = &product.activation,
+                           .residual_stride = product.y_stride,
+                           .y = nullptr,
+                           .y_stride = product.y_stride,
+                           .lanes = {}};
 
   int panel_count = 0;
   for (int32_t panel = panels.begin; panel < panels.end; panel += panel_count) {
@@ -54,6 +57,7 @@ void multiply_tile(const PanelRows<T>& product, int64_t first, int32_t row_count
                      : reinterpret_cast<uintptr_t>(tile.weights);
     output.lanes = {lanes, lanes};
     output.y = product.y + first * product.y_stride + column;
+    if (product.adds_to_y) output.residual = output.y;
     run_tile(tile, functions, panel_count, output);
   }
 }
