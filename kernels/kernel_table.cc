@@ -47,7 +47,7 @@ const char* check_part(const StepShape& step) {
 
 // Returns whether an operand of floats lies in memory as halves.
 constexpr bool is_stored_as_half(const KernelInfo& kernel, const OperandShape& operand) {
-  return operand.dtype == DType::F16 && kernel.takes_half(operand.layout);
+  return operand.dtype == DType::F16 && kernel.takes_halves();
 }
 
 // Returns HALVES of prelude.cl: bit i for the input that is argument i, the last bit for the
@@ -189,17 +189,26 @@ const char* check_launch(const ClLaunch& launch) {
   return launch.is_over ? "a launch of at most 68 scalars and 16 defines" : nullptr;
 }
 
+// Returns how many products an output of a step with halves is a sum of.
+int64_t products_of(const StepShape& step) {
+  const OperandShape& a = step.operands[0];
+  const int32_t* const weights = step.operands[1].dims;
+  switch (step.kernel->op) {
+    case OpKind::MatMul:
+      return weights[0];
+    case OpKind::BatchMatMul:
+      return a.dims[a.rank - (step.params_as<BatchMatMulParams>().is_a_transposed != 0 ? 2 : 1)];
+    default:  // both convolutions have OIHW
+      return int64_t{weights[1]} * weights[2] * weights[3];
+  }
+}
+
 // A depthwise kernel has no runs: larger filters are computed in floats.
 HalfArithmetic half_arithmetic_of(const StepShape& step) {
   if (!step.kernel->has(Signature::F16) || step.kernel->op == OpKind::Convert ||
-      !is_stored_as_half(*step.kernel, step.operands[0]))
+      step.operands[0].dtype != DType::F16 || step.operands[1].dtype != DType::F16)
     return HalfArithmetic::None;
-  const int32_t* const weights = step.operands[1].dims;
-  // Both convolutions have OIHW.
-  const int64_t products = step.kernel->op == OpKind::MatMul
-                               ? int64_t{step.operands[0].dims[1]}
-                               : int64_t{weights[1]} * weights[2] * weights[3];
-  if (products <= kHalfSumProducts) return HalfArithmetic::Halves;
+  if (products_of(step) <= kHalfSumProducts) return HalfArithmetic::Halves;
   return step.kernel->op == OpKind::DepthwiseConv2d ? HalfArithmetic::None : HalfArithmetic::Runs;
 }
 

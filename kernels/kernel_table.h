@@ -11,7 +11,7 @@ const Contract& contract_of(OpKind op);
 // calls it for every candidate, the runtime for every step of a plan it opens.
 const char* check_step(const StepShape& step, StepNeeds* out_needs);
 
-// Says how a step multiplies and adds, as HALF_ARITHMETIC of prelude.cl: Halves where a sum has at
+// Says how a step multiplies and adds, as HALF_ARITHMETIC of products.cl: Halves where a sum has at
 // most kHalfSumProducts products, in Runs of as many where it has more. A processor without half
 // arithmetic computes floats, whatever this says.
 enum class HalfArithmetic : int32_t { None = 0, Halves = 1, Runs = 2 };

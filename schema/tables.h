@@ -115,15 +115,7 @@ struct KernelInfo {
     if (dim == SplitDim::OutputChannel) return (splits & kSplitOutputChannel) != 0;
     return true;
   }
-  // Returns whether floats of an operand in this layout may be stored as halves.
-  constexpr bool takes_half(Signature signature, Layout of_operand) const {
-    return has(signature) &&
-           (signature == Signature::F16 ||
-            (signature == Signature::F16Store && of_operand != Layout::Packed));
-  }
-  constexpr bool takes_half(Layout of_operand) const {
-    return takes_half(Signature::F16Store, of_operand) || takes_half(Signature::F16, of_operand);
-  }
+  constexpr bool takes_halves() const { return has(Signature::F16Store) || has(Signature::F16); }
   // Returns whether operand `operand` of `count` is floats where all others are halves: a bias, or
   // a scale of Normalize or Resize.
   constexpr bool stays_float(uint32_t operand, uint32_t count) const {

@@ -20,9 +20,7 @@ std::vector<bool> candidates_of(const Variant& variant) {
   }
   for (const Step& step : variant.steps)
     for (TensorId id : step.operands)
-      if (step.kind != StepKind::Kernel ||
-          !step.kernel->takes_half(variant.tensors[id].shape.layout))
-        can_be_half[id] = false;
+      if (step.kind != StepKind::Kernel || !step.kernel->takes_halves()) can_be_half[id] = false;
   return can_be_half;
 }
 

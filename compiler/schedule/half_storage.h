@@ -6,7 +6,7 @@
 namespace codl::compiler {
 
 // Makes every f32 tensor F16 that only GPU kernels touch and that all of them can read and write as
-// halves (KernelInfo::takes_half): images, and Nhwc tensors of the device arena. Tensors that the
+// halves (KernelInfo::takes_halves): images, and Nhwc tensors of the device arena. Tensors that the
 // CPU or a copy between queues touches stay f32, and so do weights and arithmetic. The partition
 // stays the one that was made for f32.
 //

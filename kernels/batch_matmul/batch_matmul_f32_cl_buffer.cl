@@ -13,17 +13,15 @@
 // work-item has few registers.
 #include "kernels/batch_matmul/batch_axes.cl"
 
-#define LOAD_FOUR_0(p) vload4(0, p)
-#define LOAD_FOUR_1(p) LOAD_QUAD(float, p)
-#define LOAD_FOUR(is_quad, p) PASTE(LOAD_FOUR, is_quad)(p)
+#define LOAD_FOUR_0(type, p) FACTORS_4(type, p)
+#define LOAD_FOUR_1(type, p) FACTOR4(type, p)
+#define LOAD_FOUR(is_quad, type, p) PASTE(LOAD_FOUR, is_quad)(type, p)
 #if COLUMNS == 8
-#define FLOATS float8
-#define SUMS float8
-#define LOAD_COLUMNS(p) vload8(0, p)
+#define FACTORS ACC8
+#define LOAD_COLUMNS(p) FACTORS_8(TYPE_1, p)
 #else
-#define FLOATS float4
-#define SUMS ACC4
-#define LOAD_COLUMNS(p) LOAD_FOUR(HAS_QUADS_OF_B, p)
+#define FACTORS ACC4
+#define LOAD_COLUMNS(p) LOAD_FOUR(HAS_QUADS_OF_B, TYPE_1, p)
 #endif
 
 // Pointers into b: with HAS_ROWS_OF_B to the rows of DEPTHS depths, else to COLUMNS columns, the
@@ -37,25 +35,49 @@
 #else
 #define B_POINTERS COLUMNS
 #define B_STEP(i) (min(i, n - 1) * b_column)
+#define B_AT(i) FACTOR(TYPE_1, b_k[i], 0)
 #if COLUMNS == 8
-#define LOAD_DEPTH (float8)(*b_k[0], *b_k[1], *b_k[2], *b_k[3], *b_k[4], *b_k[5], *b_k[6], *b_k[7])
+#define LOAD_DEPTH (ACC8)(B_AT(0), B_AT(1), B_AT(2), B_AT(3), B_AT(4), B_AT(5), B_AT(6), B_AT(7))
 #else
-#define LOAD_DEPTH (float4)(*b_k[0], *b_k[1], *b_k[2], *b_k[3])
+#define LOAD_DEPTH (ACC4)(B_AT(0), B_AT(1), B_AT(2), B_AT(3))
 #endif
-#define COLUMNS_OF(i, lane) (float4)(of_b[0].lane, of_b[1].lane, of_b[2].lane, of_b[3].lane)
+#define COLUMNS_OF(i, lane) (ACC4)(of_b[0].lane, of_b[1].lane, of_b[2].lane, of_b[3].lane)
 #endif
+
+// Adds the products of the next four depths, and of the next one.
+#define ADD_DEPTHS                                               \
+  ACC4 of_b[4];                                                  \
+  _Pragma("unroll") for (int i = 0; i < 4; ++i) {                \
+    of_b[i] = LOAD_COLUMNS(b_k[i]);                              \
+    b_k[i] += 4 * b_depth;                                       \
+  }                                                              \
+  _Pragma("unroll") for (int r = 0; r < 4; ++r) {                \
+    const ACC4 of_a = LOAD_FOUR(HAS_QUADS_OF_A, TYPE_0, a_k[r]); \
+    a_k[r] += 4;                                                 \
+    sums[r] += of_a.x * COLUMNS_OF(0, x);                        \
+    sums[r] += of_a.y * COLUMNS_OF(1, y);                        \
+    sums[r] += of_a.z * COLUMNS_OF(2, z);                        \
+    sums[r] += of_a.w * COLUMNS_OF(3, w);                        \
+  }
+#define ADD_DEPTH                                 \
+  const FACTORS of_b = LOAD_DEPTH;                \
+  _Pragma("unroll") for (int r = 0; r < 4; ++r) { \
+    sums[r] += FACTOR(TYPE_0, a_k[r], 0) * of_b;  \
+    a_k[r] += a_depth;                            \
+  }                                               \
+  _Pragma("unroll") for (int i = 0; i < B_POINTERS; ++i) b_k[i] += b_depth;
 
 // Writes lanes [begin, end) to p.
-static inline void store_between(float4 v, global float* p, int begin, int end) {
-  if (begin <= 0 && end > 0) p[0] = v.x;
-  if (begin <= 1 && end > 1) p[1] = v.y;
-  if (begin <= 2 && end > 2) p[2] = v.z;
-  if (begin <= 3 && end > 3) p[3] = v.w;
+static inline void store_between(float4 v, global TYPE_Y* p, int begin, int end) {
+  if (begin <= 0 && end > 0) STORE_ONE(TYPE_Y, v.x, p, 0);
+  if (begin <= 1 && end > 1) STORE_ONE(TYPE_Y, v.y, p, 1);
+  if (begin <= 2 && end > 2) STORE_ONE(TYPE_Y, v.z, p, 2);
+  if (begin <= 3 && end > 3) STORE_ONE(TYPE_Y, v.w, p, 3);
 }
 
-kernel void batch_matmul_f32_cl_buffer(global const float* restrict a,
-                                       global const float* restrict b,
-                                       global float* restrict y PARAMS(BatchMatMulBuffer)) {
+kernel void batch_matmul_f32_cl_buffer(global const TYPE_0* restrict a,
+                                       global const TYPE_1* restrict b,
+                                       global TYPE_Y* restrict y PARAMS(BatchMatMulBuffer)) {
   if (is_past_grid(column_tiles, row_tiles, batch_count)) return;
   int id = get_global_id(2);
   // A tile at the lower or right edge begins further up or to the left, where there is room, and
@@ -69,62 +91,47 @@ kernel void batch_matmul_f32_cl_buffer(global const float* restrict a,
   STEP_TO_PRODUCT(id)
   a += first_row * a_row;
   b += first_column * b_column;
-  global const float* a_k[4];
-  global const float* b_k[B_POINTERS];
+  global const TYPE_0* a_k[4];
+  global const TYPE_1* b_k[B_POINTERS];
 #pragma unroll
   for (int i = 0; i < 4; ++i) a_k[i] = a + min(i, m - 1) * a_row;
 #pragma unroll
   for (int i = 0; i < B_POINTERS; ++i) b_k[i] = b + B_STEP(i);
-  SUMS sums[4] = {(SUMS)(0.0f), (SUMS)(0.0f), (SUMS)(0.0f), (SUMS)(0.0f)};
-  int left = k;
+  SUMS(COLUMNS, sums, 4, DEPTHS)
+
+  EACH_RUN(k / DEPTHS, run) {
+    for (int i = run; i > 0; --i) {
 #if DEPTHS == 4
-  for (; left >= 4; left -= 4) {
-    float4 of_b[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      of_b[i] = LOAD_COLUMNS(b_k[i]);
-      b_k[i] += 4 * b_depth;
-    }
-#pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      const float4 of_a = LOAD_FOUR(HAS_QUADS_OF_A, a_k[r]);
-      a_k[r] += 4;
-      sums[r] += of_a.x * COLUMNS_OF(0, x);
-      sums[r] += of_a.y * COLUMNS_OF(1, y);
-      sums[r] += of_a.z * COLUMNS_OF(2, z);
-      sums[r] += of_a.w * COLUMNS_OF(3, w);
-    }
-  }
+      ADD_DEPTHS
+#else
+      ADD_DEPTH
 #endif
-#if DEPTHS == 1 || !HAS_QUADS_OF_A
-  for (; left > 0; --left) {
-    const FLOATS of_b = LOAD_DEPTH;
-#pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      sums[r] += *a_k[r] * of_b;
-      a_k[r] += a_depth;
     }
-#pragma unroll
-    for (int i = 0; i < B_POINTERS; ++i) b_k[i] += b_depth;
+    END_RUN(COLUMNS, sums, 4, DEPTHS, run)
+  }
+#if DEPTHS == 4 && !HAS_QUADS_OF_A
+  for (int i = k % 4; i > 0; --i) {
+    ADD_DEPTH
   }
 #endif
 
 #pragma unroll
   for (int r = 0; r < 4; ++r) {
     if (r < top || r >= m) continue;
-    global float* const to = y + y_at + r * n;
+    const JOIN(float, COLUMNS) sum = TOTAL(COLUMNS, sums, r);
+    global TYPE_Y* const to = y + y_at + r * n;
 #if COLUMNS == 4 && HAS_WHOLE_QUADS
-    STORE_QUAD(float, sums[r], to);
+    STORE_QUAD(TYPE_Y, sum, to);
 #else
     const int end = min(COLUMNS, n);
 #if COLUMNS == 4
-    store_between(sums[r], to, begin, end);
+    store_between(sum, to, begin, end);
 #else
     if (end - begin == 8) {
-      vstore8(sums[r], 0, to);
+      STORE_8(TYPE_Y, sum, to);
     } else {
-      store_between(sums[r].lo, to, begin, end);
-      store_between(sums[r].hi, to + 4, begin - 4, end - 4);
+      store_between(sum.lo, to, begin, end);
+      store_between(sum.hi, to + 4, begin - 4, end - 4);
     }
 #endif
 #endif

@@ -1,32 +1,33 @@
 // Computes y[m, n] = a[m, k] b[k, n] for every product of a batch, in tiles of local memory.
 //
-//   a, b, y  Plain buffers, each at a multiple of 16 bytes; strides are in elements
+//   a, b, y  Plain buffers, each at a multiple of 16 bytes (8 of halves); strides are in elements
 //
 // Defines: those of gemm_tile.cl; HAS_QUADS_OF_A, HAS_QUADS_OF_B: four neighbours in depth of a, in
 // a row of b are one aligned quad, else they are loaded one by one.
 #include "kernels/batch_matmul/batch_axes.cl"
 #include "kernels/common/gemm/gemm_tile.cl"
 
-// Returns the first `count` of four elements, `stride` apart; zeros for the others.
-static inline float4 load_strided(global const float* p, int stride, int count) {
-  return (float4)(count > 0 ? p[0] : 0.0f, count > 1 ? p[stride] : 0.0f,
-                  count > 2 ? p[2 * stride] : 0.0f, count > 3 ? p[3 * stride] : 0.0f);
-}
+// The first `count` of four elements, `stride` apart; zeros for the others.
+#define LOAD_APART(type, p, stride, count)                                                \
+  (ACC4)((count) > 0 ? FACTOR(type, p, 0) : 0, (count) > 1 ? FACTOR(type, p, stride) : 0, \
+         (count) > 2 ? FACTOR(type, p, 2 * (stride)) : 0,                                 \
+         (count) > 3 ? FACTOR(type, p, 3 * (stride)) : 0)
+#define LOAD_ALIGNED(type, p, count) ((count) > 0 ? FACTOR4(type, p) : (ACC4)(0))
 
 #if HAS_QUADS_OF_A
-#define LOAD_A(p, count) ((count) > 0 ? *(global const float4*)(p) : (float4)(0.0f))
+#define LOAD_A(p, count) LOAD_ALIGNED(TYPE_0, p, count)
 #else
-#define LOAD_A(p, count) load_strided(p, a_depth, count)
+#define LOAD_A(p, count) LOAD_APART(TYPE_0, p, a_depth, count)
 #endif
 #if HAS_QUADS_OF_B
-#define LOAD_B(p, count) ((count) > 0 ? *(global const float4*)(p) : (float4)(0.0f))
+#define LOAD_B(p, count) LOAD_ALIGNED(TYPE_1, p, count)
 #else
-#define LOAD_B(p, count) load_strided(p, b_column, count)
+#define LOAD_B(p, count) LOAD_APART(TYPE_1, p, b_column, count)
 #endif
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void batch_matmul_f32_cl_tiled(
-    global const float* restrict a, global const float* restrict b,
-    global float* restrict y PARAMS(BatchMatMulTiled)) {
+    global const TYPE_0* restrict a, global const TYPE_1* restrict b,
+    global TYPE_Y* restrict y PARAMS(BatchMatMulTiled)) {
   local float memory[LOCAL_FLOATS] __attribute__((aligned(16)));
   const TilePlace place = tile_place();
   const int first_column = (int)get_group_id(0) % column_tiles * TILE_N;
@@ -59,7 +60,8 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void batch_matmul_f32_
 #pragma unroll
     for (int i = 0; i < ITEM_M; ++i) {
       const int row = first_row + sum_row(place, i);
-      if (row < m) store_quad(sums[i][j], y + row * n + column, n - column);
+      if (row < m)
+        STORE_COLUMNS(TYPE_Y, sums[i * QUADS_N + j], y + row * n + column, n - column);
     }
   }
 }

@@ -20,14 +20,16 @@
 // Padding costs nothing in the innermost loop: a tap that reaches outside for some pixels runs on
 // all of them at a clamped address, and those pixels take back a copy of their sums afterwards.
 // (Not a product with zero: what lies at the clamped address may be infinite.)
-#if FEW_CHANNELS
-#define EACH_CHANNEL(c) _Pragma("unroll") for (int c = 0; c < FEW_CHANNELS; ++c)
+#if FEW_CHANNELS && HALF_ARITHMETIC != 2
+#define EACH_CHANNEL(c, count) _Pragma("unroll") for (int c = 0; c < FEW_CHANNELS; ++c)
 #else
-#define EACH_CHANNEL(c) for (int c = 0; c < group_in_c; ++c)
+#define EACH_CHANNEL(c, count) for (int c = 0; c < count; ++c)
 #endif
+// Sums of a panel's pixels are neighbours.
+#define ITEM_SUMS (PANELS * PIXELS)
 
 kernel void conv2d_f32_cl_buffer(
-    global const TYPE_0* restrict x, global const float* restrict w,
+    global const TYPE_0* restrict x, global const TYPE_1* restrict w,
     global const float* restrict bias,
 #if HAS_RESIDUAL
     global const TYPE_3* residual,
@@ -49,20 +51,24 @@ kernel void conv2d_f32_cl_buffer(
   const int group = panel / group_panels;
   const int group_channel = panel % group_panels * 16;
   const int channel = group * group_out_c + group_channel;
-  const int panel_floats = kernel_h * kernel_w * group_in_c * 16;
+  const int panel_elements = kernel_h * kernel_w * group_in_c * 16;
 
-  float16 sum[PANELS][PIXELS];
-#pragma unroll
-  for (int b = 0; b < PANELS; ++b) {
-#pragma unroll
-    for (int p = 0; p < PIXELS; ++p) sum[b][p] = (float16)(0.0f);
+  SUMS(16, sum, ITEM_SUMS, 1)
+
+// Adds the products of `count` channels from w_tap on; OF_X(p, c) is channel c of pixel p.
+#define ADD_PRODUCTS(OF_X, count)                                                          \
+  EACH_CHANNEL(c, count) {                                                                 \
+    _Pragma("unroll") for (int b = 0; b < PANELS; ++b) {                                   \
+      const ACC16 weights = FACTOR_LANES(TYPE_1, w_tap + b * panel_elements + c * 16, 16); \
+      _Pragma("unroll") for (int p = 0; p < PIXELS; ++p)                                   \
+        sum[b * PIXELS + p] += (ACC16)(OF_X(p, c)) * weights;                              \
+    }                                                                                      \
   }
-
   const int in_row0 = (first_row + row) * stride_h - pad_top;
   const int in_column0 = first_pixel * stride_w - pad_left;
   const int step = stride_w * x_pixel_stride;
   global const TYPE_0* const x_group = x + x_offset + n * x_batch_stride + group * group_in_c;
-  global const float* w_tap = w + panel * kernel_h * kernel_w * group_in_c * 16;
+  global const TYPE_1* w_tap = w + panel * kernel_h * kernel_w * group_in_c * 16;
 
   for (int i = 0; i < kernel_h; ++i) {
     const int in_row = in_row0 + i * dilation_h;
@@ -71,44 +77,35 @@ kernel void conv2d_f32_cl_buffer(
       continue;
     }
     global const TYPE_0* const x_row = x_group + (in_row - x_row_begin) * x_row_stride;
-    for (int j = 0; j < kernel_w; ++j, w_tap += group_in_c * 16) {
+    for (int j = 0; j < kernel_w; ++j) {
       const int column = in_column0 + j * dilation_w;
-      if (column >= 0 && column + (PIXELS - 1) * stride_w < in_w) {
-        global const TYPE_0* const x_tap = x_row + column * x_pixel_stride;
-        EACH_CHANNEL(c) {
+      global const TYPE_0* x_tap = x_row;
+      EACH_RUN(group_in_c, run) {
+        if (column >= 0 && column + (PIXELS - 1) * stride_w < in_w) {
+          global const TYPE_0* const x_pixel = x_tap + column * x_pixel_stride;
+#define OF_PIXEL(p, c) FACTOR(TYPE_0, x_pixel, p * step + c)
+          ADD_PRODUCTS(OF_PIXEL, run)
+        } else {
+          ACC16 before[ITEM_SUMS];
+          int offset[PIXELS];
 #pragma unroll
-          for (int b = 0; b < PANELS; ++b) {
-            const float16 weights = vload16(c, w_tap + b * panel_floats);
-#pragma unroll
-            for (int p = 0; p < PIXELS; ++p)
-              sum[b][p] += (float16)(LOAD_ONE(TYPE_0, x_tap, p * step + c)) * weights;
-          }
-        }
-        continue;
-      }
-      float16 before[PANELS][PIXELS];
-      int offset[PIXELS];
-#pragma unroll
-      for (int p = 0; p < PIXELS; ++p) {
-#pragma unroll
-        for (int b = 0; b < PANELS; ++b) before[b][p] = sum[b][p];
-        offset[p] = clamp(column + p * stride_w, 0, in_w - 1) * x_pixel_stride;
-      }
-      EACH_CHANNEL(c) {
-#pragma unroll
-        for (int b = 0; b < PANELS; ++b) {
-          const float16 weights = vload16(c, w_tap + b * panel_floats);
+          for (int s = 0; s < ITEM_SUMS; ++s) before[s] = sum[s];
 #pragma unroll
           for (int p = 0; p < PIXELS; ++p)
-            sum[b][p] += (float16)(LOAD_ONE(TYPE_0, x_row, offset[p] + c)) * weights;
+            offset[p] = clamp(column + p * stride_w, 0, in_w - 1) * x_pixel_stride;
+#define OF_CLAMPED(p, c) FACTOR(TYPE_0, x_tap, offset[p] + c)
+          ADD_PRODUCTS(OF_CLAMPED, run)
+#pragma unroll
+          for (int p = 0; p < PIXELS; ++p) {
+            const int at = column + p * stride_w;
+            if (at >= 0 && at < in_w) continue;
+#pragma unroll
+            for (int b = 0; b < PANELS; ++b) sum[b * PIXELS + p] = before[b * PIXELS + p];
+          }
         }
-      }
-#pragma unroll
-      for (int p = 0; p < PIXELS; ++p) {
-        const int at = column + p * stride_w;
-        if (at >= 0 && at < in_w) continue;
-#pragma unroll
-        for (int b = 0; b < PANELS; ++b) sum[b][p] = before[b][p];
+        x_tap += run;
+        w_tap += run * 16;
+        END_RUN(16, sum, ITEM_SUMS, 1, run)
       }
     }
   }
@@ -129,7 +126,7 @@ kernel void conv2d_f32_cl_buffer(
     for (int p = 0; p < PIXELS; ++p) {
       if (first_pixel + p >= out_w) break;
       const int at = p * y_pixel_stride + b * 16;
-      float16 v = sum[b][p] + bias_lanes;
+      float16 v = TOTAL(16, sum, b * PIXELS + p) + bias_lanes;
 #if HAS_RESIDUAL
       v += LOAD_LANES(TYPE_3, residual_pixels + at, stored);
 #endif

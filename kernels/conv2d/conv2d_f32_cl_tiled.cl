@@ -23,7 +23,7 @@ static inline int weight_row(int k, int in_c, int padded_in_c) {
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_tiled(
-    global const TYPE_0* restrict x, global const float* restrict w,
+    global const TYPE_0* restrict x, global const TYPE_1* restrict w,
     global const float* restrict bias,
 #if HAS_RESIDUAL
     global const TYPE_3* residual,
@@ -52,31 +52,31 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_til
   int tap_row = 0;
   int tap_column = 0;
   int channel = a_load_k();
-  const int panel_floats = kernel_h * kernel_w * in_c * 16;
+  const int panel_elements = kernel_h * kernel_w * in_c * 16;
 
-#define LOAD(step)                                                                                 \
-  while (channel >= padded_in_c) {                                                                 \
-    channel -= padded_in_c;                                                                        \
-    if (++tap_column == kernel_w) {                                                                \
-      tap_column = 0;                                                                              \
-      ++tap_row;                                                                                   \
-    }                                                                                              \
-  }                                                                                                \
-  _Pragma("unroll") for (int i = 0; i < A_LOADS; ++i) {                                            \
-    const int in_row = row[i] + tap_row * dilation_h;                                              \
-    const int in_column = column[i] + tap_column * dilation_w;                                     \
-    a_quads[i] = (float4)(0.0f);                                                                   \
-    if (tap_row < kernel_h && in_row >= 0 && in_row < in_h && in_column >= 0 && in_column < in_w)  \
-      a_quads[i] = LOAD_QUAD(TYPE_0, x + offset[i] + (in_row - x_row_begin) * x_row_stride +       \
-                                         in_column * x_pixel_stride + channel);                    \
-  }                                                                                                \
-  channel += TILE_K;                                                                               \
-  _Pragma("unroll") for (int i = 0; i < B_LOADS; ++i) {                                            \
-    const int panel = min(first_panel + b_load_panel(i), panel_end - 1);                           \
-    const int k = weight_row((step)*TILE_K + b_load_k(i), in_c, padded_in_c);                      \
-    b_quads[i] = (float4)(0.0f);                                                                   \
-    if (k >= 0 && k * 16 < panel_floats)                                                           \
-      b_quads[i] = *(global const float4*)(w + panel * panel_floats + k * 16 + b_load_lane());     \
+#define LOAD(step)                                                                                \
+  while (channel >= padded_in_c) {                                                                \
+    channel -= padded_in_c;                                                                       \
+    if (++tap_column == kernel_w) {                                                               \
+      tap_column = 0;                                                                             \
+      ++tap_row;                                                                                  \
+    }                                                                                             \
+  }                                                                                               \
+  _Pragma("unroll") for (int i = 0; i < A_LOADS; ++i) {                                           \
+    const int in_row = row[i] + tap_row * dilation_h;                                             \
+    const int in_column = column[i] + tap_column * dilation_w;                                    \
+    a_quads[i] = (ACC4)(0);                                                                       \
+    if (tap_row < kernel_h && in_row >= 0 && in_row < in_h && in_column >= 0 && in_column < in_w) \
+      a_quads[i] = FACTOR4(TYPE_0, x + offset[i] + (in_row - x_row_begin) * x_row_stride +        \
+                                       in_column * x_pixel_stride + channel);                     \
+  }                                                                                               \
+  channel += TILE_K;                                                                              \
+  _Pragma("unroll") for (int i = 0; i < B_LOADS; ++i) {                                           \
+    const int panel = min(first_panel + b_load_panel(i), panel_end - 1);                          \
+    const int k = weight_row((step)*TILE_K + b_load_k(i), in_c, padded_in_c);                     \
+    b_quads[i] = (ACC4)(0);                                                                       \
+    if (k >= 0 && k * 16 < panel_elements)                                                        \
+      b_quads[i] = FACTOR4(TYPE_1, w + panel * panel_elements + k * 16 + b_load_lane());          \
   }
 
   MULTIPLY_TILES(memory, kernel_h * kernel_w * padded_in_c, place, sums, LOAD)
@@ -92,7 +92,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_f32_cl_til
       if (pixel >= pixels) continue;
       const int n = pixel / image_pixels;
       const int at = (pixel - n * image_pixels) * y_pixel_stride + first_channel;
-      float4 v = sums[i][j] + start;
+      float4 v = sums[i * QUADS_N + j] + start;
 #if HAS_RESIDUAL
       v += LOAD_QUAD(TYPE_3, residual + residual_offset + n * residual_batch_stride + at);
 #endif

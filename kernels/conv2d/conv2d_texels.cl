@@ -33,21 +33,7 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const TYPE_1* restrict w,
   const int out_row = first_row + (int)get_global_id(2) % rows;
   const int y_row = n * y_rows_held + out_row - y_row_begin;
 
-  ACC4 sum[PIXELS][TEXELS];
-#pragma unroll
-  for (int p = 0; p < PIXELS; ++p) {
-#pragma unroll
-    for (int b = 0; b < TEXELS; ++b) sum[p][b] = (ACC4)(0);
-  }
-#if HALF_ARITHMETIC == 2
-  float4 total[PIXELS][TEXELS];
-#pragma unroll
-  for (int p = 0; p < PIXELS; ++p) {
-#pragma unroll
-    for (int b = 0; b < TEXELS; ++b) total[p][b] = (float4)(0.0f);
-  }
-  int room = RUN_PRODUCTS / 4;  // texels
-#endif
+  SUMS(4, sum, PIXELS * TEXELS, 4)
 
   const int group = HAS_GROUPS ? texel * 4 / group_out_c : 0;
   const int group_channel = texel * 4 - group * group_out_c;
@@ -58,10 +44,11 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const TYPE_1* restrict w,
       w + panel * kernel_h * kernel_w * group_in_c * 16 + group_channel % 16;
 
 // Adds the products of channel c of a texel, which is lane `lane` of v.
-#define ADD_CHANNEL(c, lane)                                                                     \
-  _Pragma("unroll") for (int b = 0; b < TEXELS; ++b) {                                           \
-    const ACC4 weights = FACTOR4(TYPE_1, w_tap + 16 * c + 4 * b);                                \
-    _Pragma("unroll") for (int p = 0; p < PIXELS; ++p) sum[p][b] += (ACC4)(v[p].lane) * weights; \
+#define ADD_CHANNEL(c, lane)                                      \
+  _Pragma("unroll") for (int b = 0; b < TEXELS; ++b) {            \
+    const ACC4 weights = FACTOR4(TYPE_1, w_tap + 16 * c + 4 * b); \
+    _Pragma("unroll") for (int p = 0; p < PIXELS; ++p)            \
+      sum[p * TEXELS + b] += (ACC4)(v[p].lane) * weights;         \
   }
 // Adds the first `channels` of a texel, a constant: there are no weights for pad lanes.
 #define ADD_TEXEL(READ, channels)                          \
@@ -84,30 +71,6 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const TYPE_1* restrict w,
     for (int t = 0; t < whole; ++t) ADD_TEXEL(READ, 4);          \
     if (LAST_CHANNELS && is_end) ADD_TEXEL(READ, LAST_CHANNELS); \
   }
-// EACH_RUN: as many texels of the tap as there is room for, and then the others.
-#if HALF_ARITHMETIC == 2
-#define EACH_RUN(count) \
-  for (int left = in_texels, count; (count = min(left, room)) > 0; left -= count)
-#define IS_END(count) (count == left)
-#define END_RUN(count)                                     \
-  room -= count;                                           \
-  if (room == 0) {                                         \
-    _Pragma("unroll") for (int p = 0; p < PIXELS; ++p) {   \
-      _Pragma("unroll") for (int b = 0; b < TEXELS; ++b) { \
-        total[p][b] += convert_float4(sum[p][b]);          \
-        sum[p][b] = (ACC4)(0);                             \
-      }                                                    \
-    }                                                      \
-    room = RUN_PRODUCTS / 4;                               \
-  }
-#define TOTAL(p, b) (total[p][b] + convert_float4(sum[p][b]))
-#else
-#define EACH_RUN(count) const int count = in_texels;
-#define IS_END(count) true
-#define END_RUN(count)
-#define TOTAL(p, b) convert_float4(sum[p][b])
-#endif
-
   const int in_row = out_row * stride_h - pad_top;
   const int row_end = min((in_h - in_row + dilation_h - 1) / dilation_h, kernel_h);
   const int row_begin = clamp((dilation_h - 1 - in_row) / dilation_h, 0, kernel_h);
@@ -126,12 +89,12 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const TYPE_1* restrict w,
         at[p] = has_column ? TEXEL_AT(column * x_texels + first_in_texel, image_y, in_w * x_texels)
                            : OUTSIDE;
       }
-      EACH_RUN(count) {
+      EACH_RUN(in_texels, run) {
         if (is_inside)
-          ADD_TEXELS(READ_FACTOR, count, IS_END(count))
+          ADD_TEXELS(READ_FACTOR, run, IS_LAST(run))
         else
-          ADD_TEXELS(FACTOR_OR_ZERO, count, IS_END(count))
-        END_RUN(count)
+          ADD_TEXELS(FACTOR_OR_ZERO, run, IS_LAST(run))
+        END_RUN(4, sum, PIXELS * TEXELS, 4, run)
       }
     }
   }
@@ -143,7 +106,7 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const TYPE_1* restrict w,
 #pragma unroll
     for (int p = 0; p < PIXELS; ++p) {
       if (first_pixel + p >= out_w) break;
-      float4 v = TOTAL(p, b) + texel_bias;
+      float4 v = TOTAL(4, sum, p * TEXELS + b) + texel_bias;
 #if HAS_RESIDUAL
       const int residual_texels = (out_c + 3) / 4;
       const int residual_y = n * residual_rows_held + out_row - residual_row_begin;

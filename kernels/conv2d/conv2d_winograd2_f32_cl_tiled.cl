@@ -111,12 +111,12 @@ static inline void load_inputs(global const TYPE_0* x, const TileInputs* from, u
 }
 
 // `w` points at this work-item's panel, row and lane.
-static inline void load_weights(global const float* w, bool has_row, int in_c,
+static inline void load_weights(global const TYPE_1* w, bool has_row, int in_c,
                                 float4 weights[WEIGHT_LOADS]) {
 #pragma unroll
   for (int l = 0; l < WEIGHT_LOADS; ++l) {
     weights[l] = (float4)(0.0f);
-    if (has_row) weights[l] = *(global const float4*)(w + weight_position(l) * in_c * 16);
+    if (has_row) weights[l] = LOAD_QUAD(TYPE_1, w + weight_position(l) * in_c * 16);
   }
 }
 
@@ -173,7 +173,7 @@ static inline void transform_sums(local const float* m, float y[OUTPUTS][OUTPUTS
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_winograd2_f32_cl_tiled(
-    global const TYPE_0* restrict x, global const float* restrict w,
+    global const TYPE_0* restrict x, global const TYPE_1* restrict w,
     global const float* restrict bias,
 #if HAS_RESIDUAL
     global const TYPE_3* residual,
@@ -200,17 +200,13 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_winograd2_
     from[l].inside = bits_inside(row, tile < tiles ? x_row_end - x_row_begin : 0, column, in_w);
   }
 
-  float4 sums[ITEM_TILES][QUADS_N];
-#pragma unroll
-  for (int i = 0; i < ITEM_TILES; ++i)
-#pragma unroll
-    for (int j = 0; j < QUADS_N; ++j) sums[i][j] = (float4)(0.0f);
+  SUMS(4, sums, ITEM_TILES * QUADS_N, ITEM_K)
   float inputs[INPUT_LOADS][POSITIONS];
   float4 weights[WEIGHT_LOADS];
 
   // Weights of panels past the last are those of the last; nobody stores what comes of them.
   const int load_panel = min(first_panel + weight_panel(), panel_end - 1);
-  global const float* const load_w =
+  global const TYPE_1* const load_w =
       w + (load_panel * POSITIONS * in_c + weight_row()) * 16 + weight_lane();
 #define LOAD(chunk)                                                                           \
   load_inputs(x, from, chunk, (chunk) + input_channel() < in_c, x_row_stride, x_pixel_stride, \
@@ -243,7 +239,8 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void conv2d_winograd2_
       barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
       for (int t = 0; t < 4; ++t)
-        *(local float4*)(memory + position * SUM_STRIDE + (m + t) * SUM_PITCH + n) = sums[i + t][j];
+        *(local float4*)(memory + position * SUM_STRIDE + (m + t) * SUM_PITCH + n) =
+            sums[(i + t) * QUADS_N + j];
       barrier(CLK_LOCAL_MEM_FENCE);
       const int channel = first_panel * 16 + 4 * THREADS_N * j + sum_column;
       if (tile < tiles && channel < channel_end) {

@@ -88,8 +88,8 @@ static inline void transform_inputs(global const TYPE_0* x, int row_stride, int 
 }
 
 // Adds to the sums of TILES times PANELS at one position the products of `depth` channels.
-static inline void multiply(const float* inputs, global const float* w, int panel_floats, int depth,
-                            bool is_first, float* sums) {
+static inline void multiply(const float* inputs, global const TYPE_1* w, int panel_elements,
+                            int depth, bool is_first, float* sums) {
   float16 sum[TILES][PANELS];
 #pragma unroll
   for (int t = 0; t < TILES; ++t)
@@ -99,7 +99,8 @@ static inline void multiply(const float* inputs, global const float* w, int pane
   for (int c = 0; c < depth; ++c) {
     float16 weights[PANELS];
 #pragma unroll
-    for (int b = 0; b < PANELS; ++b) weights[b] = vload16(c, w + b * panel_floats);
+    for (int b = 0; b < PANELS; ++b)
+      weights[b] = LOAD_LANES(TYPE_1, w + b * panel_elements + c * 16, 16);
 #pragma unroll
     for (int t = 0; t < TILES; ++t)
 #pragma unroll
@@ -125,7 +126,7 @@ static inline void transform_sums(const float* sums, float16 half_done[OUTPUTS][
 }
 
 kernel void conv2d_winograd4_f32_cl_buffer(
-    global const TYPE_0* restrict x, global const float* restrict w,
+    global const TYPE_0* restrict x, global const TYPE_1* restrict w,
     global const float* restrict bias,
 #if HAS_RESIDUAL
     global const TYPE_3* residual,
@@ -136,7 +137,7 @@ kernel void conv2d_winograd4_f32_cl_buffer(
   const int first_tile = id % tile_blocks * block_tiles;
   const int tile_count = min(block_tiles, tiles - first_tile);
   const int panel = panel_begin + id / tile_blocks * ITEM_PANELS;
-  const int panel_floats = POSITIONS * in_c * 16;
+  const int panel_elements = POSITIONS * in_c * 16;
   float inputs[POSITIONS * INPUT_STRIDE] __attribute__((aligned(64)));
   float sums[POSITIONS * SUM_STRIDE] __attribute__((aligned(64)));
 
@@ -160,8 +161,8 @@ kernel void conv2d_winograd4_f32_cl_buffer(
       for (int b = 0; b < ITEM_PANELS; b += PANELS)
         for (int t = 0; t < tile_count; t += TILES)
           multiply(inputs + position * INPUT_STRIDE + t * CHUNK,
-                   w + (panel + b) * panel_floats + (position * in_c + chunk) * 16, panel_floats,
-                   min(CHUNK, in_c - chunk), chunk == 0,
+                   w + (panel + b) * panel_elements + (position * in_c + chunk) * 16,
+                   panel_elements, min(CHUNK, in_c - chunk), chunk == 0,
                    sums + position * SUM_STRIDE + (t * ITEM_PANELS + b) * 16);
   }
 

@@ -11,44 +11,49 @@
 #include "kernels/matmul/matmul_rows.cl"
 
 #if HAS_QUADS_OF_X
-#define LOAD_OF_X(p) LOAD_QUAD(float, p)
+#define LOAD_OF_X(p) FACTOR4(TYPE_0, p)
 #else
-#define LOAD_OF_X(p) vload4(0, p)
+#define LOAD_OF_X(p) FACTORS_4(TYPE_0, p)
 #endif
 #if ROWS == 1
 #define PASSES 2
 #else
 #define PASSES 1
 #endif
+#define WEIGHTS(i) FACTOR4(TYPE_1, w_i + (i)*16)
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_gemv(MATMUL_PARAMS) {
-  START_ROWS(ACC4)
+  START_ROWS(4, 4)
   int i = id / 4 * 4;
-  global const float4* w_i = (global const float4*)(w + (panel * k + i) * 16) + id % 4;
+  global const TYPE_1* w_i = w + (panel * k + i) * 16 + id % 4 * 4;
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) x_row[r] += i;
+  EACH_RUN((k - i + ITEMS - 4) / ITEMS, run) {
+    const int end = i + run * ITEMS;
 #pragma unroll PASSES
-  for (; i + 4 <= k; i += ITEMS) {
-    const float4 weights[4] = {w_i[0], w_i[4], w_i[8], w_i[12]};
-    w_i += 4 * ITEMS;
+    for (; i < end; i += ITEMS) {
+      const ACC4 weights[4] = {WEIGHTS(0), WEIGHTS(1), WEIGHTS(2), WEIGHTS(3)};
+      w_i += 16 * ITEMS;
 #pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-      const float4 of_x = LOAD_OF_X(x_row[r]);
-      x_row[r] += ITEMS;
-      sum[r] += (float4)(of_x.x) * weights[0];
-      sum[r] += (float4)(of_x.y) * weights[1];
-      sum[r] += (float4)(of_x.z) * weights[2];
-      sum[r] += (float4)(of_x.w) * weights[3];
+      for (int r = 0; r < ROWS; ++r) {
+        const ACC4 of_x = LOAD_OF_X(x_row[r]);
+        x_row[r] += ITEMS;
+        sum[r] += (ACC4)(of_x.x) * weights[0];
+        sum[r] += (ACC4)(of_x.y) * weights[1];
+        sum[r] += (ACC4)(of_x.z) * weights[2];
+        sum[r] += (ACC4)(of_x.w) * weights[3];
+      }
     }
+    END_RUN(4, sum, ROWS, 4, run)
   }
 #if !HAS_QUADS_OF_X
-  for (; i < k; ++i, w_i += 4) {
+  for (; i < k; ++i, w_i += 16) {
 #pragma unroll
-    for (int r = 0; r < ROWS; ++r) sum[r] += (float4)(*x_row[r]++) * *w_i;
+    for (int r = 0; r < ROWS; ++r)
+      sum[r] += (ACC4)(FACTOR(TYPE_0, x_row[r]++, 0)) * WEIGHTS(0);
   }
 #endif
-#pragma unroll
-  for (int r = 0; r < ROWS; ++r) partial[r * ITEMS + id] = sum[r];
+  END_ROWS(4)
   for (int half_items = ITEMS / 2; half_items >= 4; half_items /= 2) {
     barrier(CLK_LOCAL_MEM_FENCE);
     if (id < half_items) {
@@ -61,8 +66,8 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_gem
   const int column = panel * 16 + id * 4;
   if (id >= 4 || column >= n) return;
   for (int r = 0; r < ROWS && first + r < m; ++r) {
-    const float4 total = partial[r * ITEMS + id] + *(global const float4*)(bias + column);
+    const float4 total = partial[r * ITEMS + id] + LOAD_QUAD(float, bias + column);
     const float4 v = ACTIVATE(total, alpha, beta);
-    STORE_LANES4(float, v, y + (first + r) * n + column, n - column);
+    STORE_LANES4(TYPE_Y, v, y + (first + r) * n + column, n - column);
   }
 }

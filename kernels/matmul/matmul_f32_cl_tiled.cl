@@ -1,14 +1,14 @@
 // Computes y = activation(x w + bias) with constant w, in tiles of local memory.
 //
 //   x  [m, k], k a multiple of 4    w  [panel][k][16]    bias  [round_up(n, 16)]    y  [m, n]
-//   each at a multiple of 16 bytes
+//   each at a multiple of 16 bytes (8 of halves)
 //
 // Defines: those of gemm_tile.cl; HAS_WHOLE_QUADS, n is a multiple of 4; ACTIVATION.
 #include "kernels/common/gemm/gemm_tile.cl"
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_tiled(
-    global const float* restrict x, global const float* restrict w,
-    global const float* restrict bias, global float* restrict y PARAMS(MatMulTiled)) {
+    global const TYPE_0* restrict x, global const TYPE_1* restrict w,
+    global const float* restrict bias, global TYPE_Y* restrict y PARAMS(MatMulTiled)) {
   local float memory[LOCAL_FLOATS] __attribute__((aligned(16)));
   const TilePlace place = tile_place();
   const int first_panel = panel_begin + (int)get_group_id(0) % column_tiles * (TILE_N / 16);
@@ -18,16 +18,15 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_til
 #pragma unroll
   for (int i = 0; i < A_LOADS; ++i) x_offset[i] = min(first_row + a_load_m(i), m - 1) * k;
 
-#define LOAD(step)                                                                           \
-  _Pragma("unroll") for (int i = 0; i < A_LOADS; ++i) {                                      \
-    const int at = (step)*TILE_K + a_load_k();                                               \
-    a_quads[i] = at < k ? *(global const float4*)(x + x_offset[i] + at) : (float4)(0.0f);    \
-  }                                                                                          \
-  _Pragma("unroll") for (int i = 0; i < B_LOADS; ++i) {                                      \
-    const int panel = min(first_panel + b_load_panel(i), panel_end - 1);                     \
-    const int at = (step)*TILE_K + b_load_k(i);                                              \
-    b_quads[i] = at < k ? *(global const float4*)(w + (panel * k + at) * 16 + b_load_lane()) \
-                        : (float4)(0.0f);                                                    \
+#define LOAD(step)                                                                                \
+  _Pragma("unroll") for (int i = 0; i < A_LOADS; ++i) {                                           \
+    const int at = (step)*TILE_K + a_load_k();                                                    \
+    a_quads[i] = at < k ? FACTOR4(TYPE_0, x + x_offset[i] + at) : (ACC4)(0);                      \
+  }                                                                                               \
+  _Pragma("unroll") for (int i = 0; i < B_LOADS; ++i) {                                           \
+    const int panel = min(first_panel + b_load_panel(i), panel_end - 1);                          \
+    const int at = (step)*TILE_K + b_load_k(i);                                                   \
+    b_quads[i] = at < k ? FACTOR4(TYPE_1, w + (panel * k + at) * 16 + b_load_lane()) : (ACC4)(0); \
   }
 
   MULTIPLY_TILES(memory, k, place, sums, LOAD)
@@ -41,9 +40,9 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_til
     for (int i = 0; i < ITEM_M; ++i) {
       const int row = first_row + sum_row(place, i);
       if (row >= m) continue;
-      const float4 sum = sums[i][j] + start;
+      const float4 sum = sums[i * QUADS_N + j] + start;
       const float4 v = ACTIVATE(sum, alpha, beta);
-      store_quad(v, y + row * n + column, n - column);
+      STORE_COLUMNS(TYPE_Y, v, y + row * n + column, n - column);
     }
   }
 }

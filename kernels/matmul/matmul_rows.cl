@@ -4,21 +4,23 @@
 //   bias  [round_up(n, 16)]  y  [m, n]
 //
 // A group computes ROWS rows times one panel; its ITEMS work-items share the depth, and the sums of
-// each wait in `partial` until all are there. SUM is the type of a sum.
+// each, of `lanes` lanes, wait in `partial` until all are there. A step of an item's loop adds
+// `products` products to each.
 //
 // Defines: ROWS (rows of y that share one reading of the weights), ITEMS, ACTIVATION.
-#define MATMUL_PARAMS                                             \
-  global const float *restrict x, global const float *restrict w, \
-      global const float *restrict bias, global float *restrict y PARAMS(MatMulPanels)
+#define MATMUL_PARAMS                                               \
+  global const TYPE_0 *restrict x, global const TYPE_1 *restrict w, \
+      global const float *restrict bias, global TYPE_Y *restrict y PARAMS(MatMulPanels)
 
-#define START_ROWS(SUM)                                 \
-  local SUM partial[ROWS * ITEMS];                      \
+#define START_ROWS(lanes, products)                     \
+  local JOIN(float, lanes) partial[ROWS * ITEMS];       \
   const int id = get_local_id(0);                       \
   const int panel = first_panel + (int)get_group_id(0); \
   const int first = (int)get_group_id(1) * ROWS;        \
-  SUM sum[ROWS];                                        \
-  global const float *x_row[ROWS];                      \
-  _Pragma("unroll") for (int r = 0; r < ROWS; ++r) {    \
-    sum[r] = (SUM)(0.0f);                               \
-    x_row[r] = x + min(first + r, m - 1) * k;           \
-  }
+  SUMS(lanes, sum, ROWS, products)                      \
+  global const TYPE_0 *x_row[ROWS];                     \
+  _Pragma("unroll") for (int r = 0; r < ROWS; ++r)      \
+    x_row[r] = x + min(first + r, m - 1) * k;
+#define END_ROWS(lanes)                            \
+  _Pragma("unroll") for (int r = 0; r < ROWS; ++r) \
+    partial[r * ITEMS + id] = TOTAL(lanes, sum, r);

@@ -160,7 +160,8 @@ std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCas
     if (!operand.has_whole_guards()) return "a write outside an operand";
   const bool adds_halves =
       device->has_halves() && kernels::half_arithmetic_of(step) != kernels::HalfArithmetic::None;
-  Tolerance tolerance = tolerance_of(kernel, item, adds_halves ? Signature::F16 : forms.signature);
+  Tolerance tolerance =
+      tolerance_of(kernel, stored, adds_halves ? Signature::F16 : Signature::F16Store);
   if (is_half) tolerance = with_half_rounding(tolerance);
   const GuardedMemory found = as_floats(y, std::move(memory.back()));
   if (special)

@@ -222,7 +222,7 @@ TEST_CASE("a GPU's Concat copies what is no window of its output, and nothing el
     KernelCase plain = with_images(info, item);
     if (is_half)
       for (const size_t i : {0, 3, 5}) {
-        REQUIRE(info.takes_half(plain.operands[i].layout));
+        REQUIRE(info.takes_halves());
         plain.operands[i].dtype = DType::F16;
         set_bytes(plain.operands[i]);
       }

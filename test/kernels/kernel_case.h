@@ -105,11 +105,11 @@ struct Forms {
 };
 
 // Returns the case with its f32 operands in the forms of a signature that the kernel has. All
-// weights are halves for half arithmetic; a bias never is.
+// weights are halves; a bias never is.
 inline KernelCase in_forms(const KernelInfo& kernel, Forms forms, KernelCase item) {
   for (size_t i = 0; i < item.operands.size(); ++i) {
     OperandShape& shape = item.operands[i];
-    if (shape.dtype != DType::F32 || !kernel.takes_half(forms.signature, shape.layout) ||
+    if (shape.dtype != DType::F32 || forms.signature == Signature::F32 ||
         kernel.stays_float(static_cast<uint32_t>(i), static_cast<uint32_t>(item.operands.size())))
       continue;
     const bool is_chosen =

@@ -118,7 +118,7 @@ TEST_CASE("values may be halves where the kernel says so, and each operand for i
   CHECK(work.written_bytes == 0.5 * float_work.written_bytes);
 }
 
-TEST_CASE("half arithmetic takes weights and values of any layout as halves, a bias as floats") {
+TEST_CASE("weights may be halves as values may, a bias is floats") {
   const MatMulParams params = {};
   OperandShape w = plain({20, 48});
   OperandShape bias = plain({48});
@@ -137,35 +137,35 @@ TEST_CASE("half arithmetic takes weights and values of any layout as halves, a b
     return std::to_string(halves_of(step));
   };
   const OperandShape half_w = as_halves(w);
-  CHECK(check_halves(kF32 | kF16, {x, w, bias, y}) == "-1");
-  CHECK(check_halves(kF32 | kF16, {x, half_w, bias, y}) == "2");
-  CHECK(check_halves(kF32 | kF16, {as_halves(x), half_w, bias, as_halves(y)}) ==
-        std::to_string(1 << 15 | 3));
-  CHECK(check_halves(kF32 | kF16, {x, half_w, as_halves(bias), y}) ==
-        "a packed bias of one value per column");
-  CHECK(check_halves(kF32 | kF16Store, {x, half_w, bias, y}) ==
-        "operands of a dtype that the kernel takes");
   OperandShape cut = half_w;
   cut.bytes -= 2;
-  CHECK(check_halves(kF32 | kF16, {x, cut, bias, y}) == "packed weights of their shape's size");
+  for (const SignatureSet signature : {kF16Store, kF16}) {
+    CHECK(check_halves(kF32 | signature, {x, w, bias, y}) == "-1");
+    CHECK(check_halves(kF32 | signature, {x, half_w, bias, y}) == "2");
+    CHECK(check_halves(kF32 | signature, {as_halves(x), half_w, bias, as_halves(y)}) ==
+          std::to_string(1 << 15 | 3));
+    CHECK(check_halves(kF32 | signature, {x, half_w, as_halves(bias), y}) ==
+          "a packed bias of one value per column");
+    CHECK(check_halves(kF32 | signature, {x, cut, bias, y}) ==
+          "packed weights of their shape's size");
+  }
+  CHECK(check_halves(kF32, {x, half_w, bias, y}) == "operands of a dtype that the kernel takes");
 }
 
-TEST_CASE("convolutions of a map of halves add in halves, many products in runs") {
+TEST_CASE("convolutions with halves add in halves, many products in runs") {
   // Counts of products of an output: 128, 135 and 169.
   const test::ConvWindow k13x13 = {13, 13, 1, 1, 1, 1, 6, 6, 6, 6};
   const test::ConvCase few = {.name = "", .in_c = 128, .out_c = 8, .window = test::k1x1};
   const test::ConvCase more = {.name = "", .in_c = 15, .out_c = 8};
   const test::ConvCase large = {.name = "", .in_c = 1, .out_c = 8, .window = k13x13};
   for (const KernelInfo& info : kKernelInfos) {
-    if (!info.has(Signature::F16) ||
-        (info.op != OpKind::Conv2d && info.op != OpKind::DepthwiseConv2d))
-      continue;
+    const bool has_runs = info.op == OpKind::Conv2d;
+    if (!info.has(Signature::F16) || (!has_runs && info.op != OpKind::DepthwiseConv2d)) continue;
     const auto arithmetic = [&](const test::ConvCase& conv, Signature signature) {
       const test::KernelCase item =
           test::in_forms(info, {signature, test::Halves::Even}, make_conv_case(info.op, conv));
       return half_arithmetic_of(step_of(info, with_images(info, item)));
     };
-    const bool has_runs = info.op == OpKind::Conv2d;
     const HalfArithmetic many = has_runs ? HalfArithmetic::Runs : HalfArithmetic::None;
     INFO(info.symbol);
     CHECK(arithmetic(few, Signature::F32) == HalfArithmetic::None);
@@ -176,6 +176,31 @@ TEST_CASE("convolutions of a map of halves add in halves, many products in runs"
       CHECK(arithmetic(large, signature) == many);
     }
   }
+}
+
+TEST_CASE("products of two matrices of halves add in halves, many in runs") {
+  const auto arithmetic = [](const char* symbol, const void* params, OperandShape a, OperandShape b,
+                             int32_t halves) {
+    if ((halves & 1) != 0) a = as_halves(a);
+    if ((halves & 2) != 0) b = as_halves(b);
+    return half_arithmetic_of(
+        StepForTest{symbol, params, {a, b, plain({48}), plain({3, 48})}}.shape());
+  };
+  const MatMulParams matmul = {};
+  const BatchMatMulParams batch = {};
+  const BatchMatMulParams turned = {.is_a_transposed = 1, .is_b_transposed = 0};
+  for (int32_t halves = 0; halves < 4; ++halves)
+    for (const int32_t depth : {128, 129}) {
+      const HalfArithmetic all = depth == 128 ? HalfArithmetic::Halves : HalfArithmetic::Runs;
+      const HalfArithmetic expected = halves == 3 ? all : HalfArithmetic::None;
+      const OperandShape a = plain({3, depth});
+      const OperandShape b = plain({depth, 48});
+      for (const char* symbol : {"matmul_f32_cl_buffer", "matmul_f32_cl_gemv", "matmul_f32_cpu"})
+        CHECK(arithmetic(symbol, &matmul, a, b, halves) == expected);
+      CHECK(arithmetic("batch_matmul_f32_cl_tiled", &batch, a, b, halves) == expected);
+      CHECK(arithmetic("batch_matmul_f32_cl_buffer", &turned, plain({depth, 3}), b, halves) ==
+            expected);
+    }
 }
 
 TEST_CASE("operands of a CPU kernel are all floats, or all halves but for scales and constants") {

@@ -45,7 +45,7 @@ inline Tolerance tolerance_of(Signature signature, double products) {
 // with one draw of inputs, 2.6e-4 with another. A wrong tap or queue makes an error of 0.3.
 inline Tolerance tolerance_of(const KernelInfo& kernel, Signature signature, double products) {
   // Only sums of products are halves.
-  if (kernel.op == OpKind::Convert) signature = Signature::F16Store;
+  if (signature == Signature::F16 && kernel.op == OpKind::Convert) signature = Signature::F16Store;
   Tolerance tolerance = tolerance_of(signature, products);
   if (kernel.packing == PackingKind::Winograd4)
     tolerance.absolute = std::max(tolerance.absolute, 4e-4f);

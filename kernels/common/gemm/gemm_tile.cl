@@ -9,11 +9,12 @@
 // few elements to fill a GPU.
 //
 // Defines: TILE_M, TILE_N, TILE_K, ITEM_M, ITEM_N, SLICES; gemm_tile.h has what must hold for them.
-// HAS_WHOLE_QUADS for store_quad().
+// HAS_WHOLE_QUADS for STORE_COLUMNS().
 //
 // Per depth: ITEM_M * ITEM_N multiply-adds for (ITEM_M + ITEM_N) / 4 local loads of 16 bytes.
-// Registers: ITEM_M * ITEM_N sums, ITEM_M + ITEM_N factors and 4 * (A_LOADS + B_LOADS) floats on
-// their way to local memory.
+// Registers: ITEM_M * ITEM_N sums, ITEM_M + ITEM_N factors and 4 * (A_LOADS + B_LOADS) numbers on
+// their way to local memory. In half arithmetic they are halves, and with runs there are as many
+// totals in floats.
 
 #include "kernels/common/launch/local_item.cl"
 #define THREADS_M (TILE_M / ITEM_M)
@@ -24,16 +25,20 @@
 // A work-item loads so many times 4 floats in a step.
 #define A_LOADS (TILE_M * TILE_K / 4 / ITEMS)
 #define B_LOADS (TILE_N * TILE_K / 4 / ITEMS)
-// Local memory has, in floats, A: [TILE_K][TILE_M], a row longer by a quad; B: panels of
-// [TILE_K][16], longer by 16: neighbours of a warp then meet different banks.
+// Local memory has, in ACC, A: [TILE_K][TILE_M], a row longer by a quad; B: panels of
+// [TILE_K][16], longer by 16: neighbours of a warp then meet different banks. Then it has sums of
+// slices, in floats.
 #define A_PITCH (TILE_M + 4)
 #define B_PITCH (TILE_K * 16 + 16)
 #define ITEM_K SLICE_K
 #include "kernels/common/gemm/item_products.cl"
-#define A_FLOATS (TILE_K * A_PITCH)
-#define STAGE_FLOATS (A_FLOATS + TILE_N / 16 * B_PITCH)
+#define A_NUMBERS (TILE_K * A_PITCH)
+#define STAGE_NUMBERS (A_NUMBERS + TILE_N / 16 * B_PITCH)
+#define STAGES_FLOATS (2 * STAGE_NUMBERS * ACC_BYTES / 4)
 #define SUMS_FLOATS (SLICES / 2 * TILE_M * TILE_N)
-#define LOCAL_FLOATS (2 * STAGE_FLOATS > SUMS_FLOATS ? 2 * STAGE_FLOATS : SUMS_FLOATS)
+#define LOCAL_FLOATS (STAGES_FLOATS > SUMS_FLOATS ? STAGES_FLOATS : SUMS_FLOATS)
+// A work-item's quads of sums.
+#define ITEM_SUMS (ITEM_M * QUADS_N)
 
 // A work-item computes these elements: rows m + 4 * THREADS_M * i + (0..3), columns n + 4 *
 // THREADS_N * j + (0..3) of the tile, in its slice of each step.
@@ -59,10 +64,10 @@ static inline int b_load_k(int i) { return (local_item() + i * ITEMS) / 4 % TILE
 static inline int b_load_panel(int i) { return (local_item() + i * ITEMS) / (4 * TILE_K); }
 static inline int b_load_lane(void) { return local_item() % 4 * 4; }
 
-static inline void store_stage(local float* stage, const float4* a, const float4* b) {
+static inline void store_stage(local ACC* stage, const ACC4* a, const ACC4* b) {
 #pragma unroll
   for (int i = 0; i < A_LOADS; ++i) {
-    local float* const to = stage + a_load_k() * A_PITCH + a_load_m(i);
+    local ACC* const to = stage + a_load_k() * A_PITCH + a_load_m(i);
     to[0] = a[i].x;
     to[A_PITCH] = a[i].y;
     to[2 * A_PITCH] = a[i].z;
@@ -70,81 +75,75 @@ static inline void store_stage(local float* stage, const float4* a, const float4
   }
 #pragma unroll
   for (int i = 0; i < B_LOADS; ++i)
-    *(local float4*)(stage + A_FLOATS + b_load_panel(i) * B_PITCH + b_load_k(i) * 16 +
-                     b_load_lane()) = b[i];
+    *(local ACC4*)(stage + A_NUMBERS + b_load_panel(i) * B_PITCH + b_load_k(i) * 16 +
+                   b_load_lane()) = b[i];
 }
 
-static inline void multiply_stage(local const float* stage, TilePlace place,
-                                  float4 sums[ITEM_M][QUADS_N]) {
+static inline void multiply_stage(local const ACC* stage, TilePlace place, ACC4* sums) {
   add_products(stage + place.slice * SLICE_K * A_PITCH + place.m,
-               stage + A_FLOATS + place.n / 16 * B_PITCH + place.slice * SLICE_K * 16 +
+               stage + A_NUMBERS + place.n / 16 * B_PITCH + place.slice * SLICE_K * 16 +
                    place.n % 16,
                sums);
 }
 
 // Adds the slices' sums in pairs; slice 0 has the result. All work-items call it, after a barrier.
-static inline void add_slices(local float* memory, TilePlace place, float4 sums[ITEM_M][QUADS_N]) {
+static inline void add_slices(local float* memory, TilePlace place, float4* sums) {
   const int in_slice = local_item() % SLICE_ITEMS;
   for (int half_count = SLICES / 2; half_count > 0; half_count /= 2) {
-    const int slot = place.slice % half_count * ITEM_M * QUADS_N * SLICE_ITEMS + in_slice;
+    const int slot = place.slice % half_count * ITEM_SUMS * SLICE_ITEMS + in_slice;
     local float4* const shared_sums = (local float4*)memory + slot;
     if (place.slice >= half_count && place.slice < 2 * half_count) {
 #pragma unroll
-      for (int i = 0; i < ITEM_M; ++i)
-#pragma unroll
-        for (int j = 0; j < QUADS_N; ++j) shared_sums[(i * QUADS_N + j) * SLICE_ITEMS] = sums[i][j];
+      for (int i = 0; i < ITEM_SUMS; ++i) shared_sums[i * SLICE_ITEMS] = sums[i];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (place.slice < half_count) {
 #pragma unroll
-      for (int i = 0; i < ITEM_M; ++i)
-#pragma unroll
-        for (int j = 0; j < QUADS_N; ++j)
-          sums[i][j] += shared_sums[(i * QUADS_N + j) * SLICE_ITEMS];
+      for (int i = 0; i < ITEM_SUMS; ++i) sums[i] += shared_sums[i * SLICE_ITEMS];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
 
-// Row and column in the tile of sums[i][j]; lane l of it is l columns further.
+// Row and column in the tile of sums[i * QUADS_N + j]; lane l of it is l columns further.
 static inline int sum_row(TilePlace place, int i) {
   return i / 4 * 4 * THREADS_M + place.m + i % 4;
 }
 static inline int sum_column(TilePlace place, int j) { return j * 4 * THREADS_N + place.n; }
 
-// The first `count` lanes of a quad of C; with HAS_WHOLE_QUADS all quads are whole and aligned.
-static inline void store_quad(float4 v, global float* to, int count) {
+// Writes the first `count` lanes of a quad of C; with HAS_WHOLE_QUADS all are whole and aligned.
 #if HAS_WHOLE_QUADS
-  *(global float4*)to = v;
+#define STORE_COLUMNS(type, v, p, count) STORE_QUAD(type, v, p)
 #else
-  STORE_LANES4(float, v, to, count);
+#define STORE_COLUMNS(type, v, p, count) STORE_LANES4(type, v, p, count)
 #endif
-}
 
-// Declares sums and computes them by a loop over the depth; the work-items of all slices but the
-// first, which has the result, leave the kernel. LOAD(step) brings the floats of depth [step *
-// TILE_K, (step + 1) * TILE_K) to a_quads and b_quads of the work-item, zero past the depth.
-#define MULTIPLY_TILES(memory, depth, place, sums, LOAD)                                   \
-  float4 sums[ITEM_M][QUADS_N];                                                            \
-  _Pragma("unroll") for (int i = 0; i < ITEM_M; ++i) {                                     \
-    _Pragma("unroll") for (int j = 0; j < QUADS_N; ++j) sums[i][j] = (float4)(0.0f);       \
-  }                                                                                        \
-  {                                                                                        \
-    const int step_count = ((depth) + TILE_K - 1) / TILE_K;                                \
-    float4 a_quads[A_LOADS];                                                               \
-    float4 b_quads[B_LOADS];                                                               \
-    LOAD(0)                                                                                \
-    store_stage(memory, a_quads, b_quads);                                                 \
-    barrier(CLK_LOCAL_MEM_FENCE);                                                          \
-    for (int step = 0; step < step_count; ++step) {                                        \
-      const bool has_next = step + 1 < step_count;                                         \
-      if (has_next) {                                                                      \
-        LOAD(step + 1)                                                                     \
-      }                                                                                    \
-      multiply_stage(memory + step % 2 * STAGE_FLOATS, place, sums);                       \
-      if (has_next) store_stage(memory + (step + 1) % 2 * STAGE_FLOATS, a_quads, b_quads); \
-      barrier(CLK_LOCAL_MEM_FENCE);                                                        \
-    }                                                                                      \
-    if (SLICES > 1) add_slices(memory, place, sums);                                       \
-  }                                                                                        \
+// Declares sums, floats, and computes them by a loop over the depth; the work-items of all slices
+// but the first, which has the result, leave the kernel. LOAD(step) brings the factors of depths
+// from step * TILE_K to (step + 1) * TILE_K to the work-item's a_quads and b_quads, zero past the
+// depth.
+#define MULTIPLY_TILES(memory, depth, place, sums, LOAD)                                    \
+  float4 sums[ITEM_SUMS];                                                                   \
+  {                                                                                         \
+    SUMS(4, sum, ITEM_SUMS, ITEM_K)                                                         \
+    const int step_count = ((depth) + TILE_K - 1) / TILE_K;                                 \
+    local ACC* const stages = (local ACC*)(memory);                                         \
+    ACC4 a_quads[A_LOADS];                                                                  \
+    ACC4 b_quads[B_LOADS];                                                                  \
+    LOAD(0)                                                                                 \
+    store_stage(stages, a_quads, b_quads);                                                  \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                           \
+    for (int step = 0; step < step_count; ++step) {                                         \
+      const bool has_next = step + 1 < step_count;                                          \
+      if (has_next) {                                                                       \
+        LOAD(step + 1)                                                                      \
+      }                                                                                     \
+      multiply_stage(stages + step % 2 * STAGE_NUMBERS, place, sum);                        \
+      END_STEP(4, sum, ITEM_SUMS, ITEM_K, step)                                             \
+      if (has_next) store_stage(stages + (step + 1) % 2 * STAGE_NUMBERS, a_quads, b_quads); \
+      barrier(CLK_LOCAL_MEM_FENCE);                                                         \
+    }                                                                                       \
+    _Pragma("unroll") for (int i = 0; i < ITEM_SUMS; ++i) sums[i] = TOTAL(4, sum, i);       \
+    if (SLICES > 1) add_slices(memory, place, sums);                                        \
+  }                                                                                         \
   if (place.slice != 0) return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/common/launch/cl_launch.h"
+#include "schema/half.h"
 
 namespace codl::kernels {
 
@@ -23,7 +24,8 @@ struct GemmTile {
   constexpr int64_t items() const { return int64_t{m} / item_m * (n / item_n) * slices; }
 };
 
-// Returns the local memory that gemm_tile.cl uses: two stages, or half the slices' sums.
+// Returns the local memory that gemm_tile.cl uses: two stages, or half the slices' sums. Stages of
+// halves take less.
 constexpr int64_t gemm_local_bytes(const GemmTile& tile) {
   const int64_t stages =
       2 * (int64_t{tile.k} * (tile.m + 4) + int64_t{tile.n} / 16 * (int64_t{tile.k} * 16 + 16));
@@ -43,8 +45,10 @@ constexpr const char* check_gemm_tile(const GemmTile& tile) {
   if (tile.m < 16 || tile.m > 256 || tile.m % 16 != 0 || tile.n < 16 || tile.n > 256 ||
       tile.n % 16 != 0)
     return "a tile of 16 to 256 rows and columns, multiples of 16";
-  if (tile.k < 4 || tile.k > 256 || (tile.k & (tile.k - 1)) != 0)
-    return "a depth of a step of 4 to 256, a power of two";
+  // A run of products in halves is whole steps.
+  static_assert(kHalfSumProducts == 128);
+  if (tile.k < 4 || tile.k > kHalfSumProducts || (tile.k & (tile.k - 1)) != 0)
+    return "a depth of a step of 4 to 128, a power of two";
   if ((tile.item_m != 4 && tile.item_m != 8) || (tile.item_n != 4 && tile.item_n != 8) ||
       tile.m % tile.item_m != 0 || tile.n % (4 * tile.item_n) != 0)
     return "work-items of 4 or 8 rows and columns that divide the tile";

@@ -122,6 +122,8 @@ static inline void store_lanes(float16 v, global float* p, int count) {
 #endif
 #define PASTE_TOKENS(name, type) name##_##type
 #define PASTE(name, type) PASTE_TOKENS(name, type)
+#define JOIN_TOKENS(type, lanes) type##lanes
+#define JOIN(type, lanes) JOIN_TOKENS(type, lanes)
 #if HALVES >> 0 & 1
 #define TYPE_0 half
 #else
@@ -228,6 +230,12 @@ static inline void store_lanes(float16 v, global float* p, int count) {
 #define STORE_4_float(v, p) vstore4(v, 0, p)
 #define STORE_4_half(v, p) vstore_half4(v, 0, p)
 #define STORE_4(type, v, p) PASTE(STORE_4, type)(v, p)
+#define LOAD_8_float(p) vload8(0, p)
+#define LOAD_8_half(p) vload_half8(0, p)
+#define LOAD_8(type, p) PASTE(LOAD_8, type)(p)
+#define STORE_8_float(v, p) vstore8(v, 0, p)
+#define STORE_8_half(v, p) vstore_half8(v, 0, p)
+#define STORE_8(type, v, p) PASTE(STORE_8, type)(v, p)
 // Writes the first `count` of four lanes to p, 1 <= count; nothing else is written.
 #define STORE_LANES4_OF(type)                                                   \
   static inline void store_lanes4_##type(float4 v, global type* p, int count) { \
@@ -284,36 +292,7 @@ LOAD_LANES4_OF(half)
 #define STORE_RUN(type, v, p, count) STORE_LANES(type, v, p, count)
 #endif
 
-// Products are multiplied and added in ACC4 or ACC16, which are floats, or halves where
-// HALF_ARITHMETIC is left: -D, kernels/kernel_table.cc, for steps whose first operand is halves,
-// and the device computes with them. FACTOR4: four factors at p, which is that of a first one of
-// four; FACTOR_LANES: the first `count` of sixteen at p, the others are zero.
-// HALF_ARITHMETIC 1: all products of a sum are added in halves. 2: RUN_PRODUCTS at a time are, in the
-// order of the products, and then their sum to one in floats (schema/half.h). BEGIN_SUM and END_SUM are for a sum that begins with a bias, which stays in floats.
-#if HALF_ARITHMETIC && !defined(cl_khr_fp16)
-#undef HALF_ARITHMETIC
-#endif
-#if HALF_ARITHMETIC
-#pragma OPENCL EXTENSION cl_khr_fp16 : enable
-#define ACC4 half4
-#define ACC16 half16
-#define FACTOR4_float(p) convert_half4(LOAD_QUAD_float(p))
-#define FACTOR4_half(p) (*(global const half4*)(p))
-#define FACTOR4(type, p) PASTE(FACTOR4, type)(p)
-#define WHOLE_FACTORS_float(p) convert_half16(vload16(0, p))
-#define WHOLE_FACTORS_half(p) vload16(0, p)
-#define FACTOR_LANES(type, p, count) \
-  ((count) >= 16 ? PASTE(WHOLE_FACTORS, type)(p) : convert_half16(LOAD_LANES(type, p, count)))
-#define BEGIN_SUM(type, bias) (type)(0)
-#define END_SUM(sum, bias) (sum + bias)
-#else
-#define ACC4 float4
-#define ACC16 float16
-#define FACTOR4(type, p) LOAD_QUAD(type, p)
-#define FACTOR_LANES(type, p, count) LOAD_LANES(type, p, count)
-#define BEGIN_SUM(type, bias) bias
-#define END_SUM(sum, bias) sum
-#endif
+#include "kernels/common/launch/products.cl"
 
 static inline float16 load_lanes_half(global const half* p, int count) {
   if (count >= 16) return vload_half16(0, p);
