@@ -28,7 +28,7 @@ void count_panel_work(const StepShape& step, const BatchMatMulWork& work,
                       const WorkMachine& machine, StepWork* out) {
   const OperandShape& a = step.operands[0];
   const OperandShape& b = step.operands[1];
-  const PanelTileSize size = panel_tile_size(machine.vector_lanes);
+  const PanelTileSize size = panel_tile_size_of(machine, *out);
   const BatchMatMulUnits units = batch_matmul_units(work);
   const auto batches = static_cast<double>(work.batch_count);
   const int64_t columns = work.n < kBatchMatMulColumns ? work.n : kBatchMatMulColumns;
