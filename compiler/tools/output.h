@@ -34,7 +34,7 @@ inline int run_compiler_tool(const char* tool, int argc, char** argv,
   return tools::run_tool(tool, argc, argv, body);
 }
 
-// Returns "0.1.0 (plan format 2)", for --version.
+// Returns "0.1.0 (plan format 3)", for --version.
 inline std::string compiler_version() {
   return std::string(codlc_version()) + " (plan format " + std::to_string(kPlanVersion) + ")";
 }
