@@ -25,7 +25,9 @@ alignas(64) constexpr float kNoBias[kBatchMatMulColumns] = {};
 template <class T>
 void pack_panel(const BatchMatMulWork& work, const T* b, int64_t depth, int64_t columns, T* to) {
   const bool is_whole = columns >= kChannelPanel;
-  if (!is_whole) __builtin_memset(static_cast<void*>(to), 0, static_cast<size_t>(depth * kChannelPanel) * sizeof(T));
+  if (!is_whole)
+    __builtin_memset(static_cast<void*>(to), 0,
+                     static_cast<size_t>(depth * kChannelPanel) * sizeof(T));
   for (int64_t k = 0; k < depth; ++k, b += work.b_depth, to += kChannelPanel) {
     if (is_whole && work.b_column == 1) {
       __builtin_memcpy(to, b, kChannelPanel * sizeof(T));

@@ -133,7 +133,7 @@ bool has_unit_steps(RunInput a, RunInput b) {
 }
 
 // Combines a run of floats, without the curve of the activation. `count` is at least one.
-void combine_run(const RunOp& op, RunInput a, RunInput b, float* y, int64_t count) {
+HWY_NOINLINE void combine_run(const RunOp& op, RunInput a, RunInput b, float* y, int64_t count) {
   const Floats d;
   constexpr int64_t kLanes = hn::MaxLanes(Floats());
   int64_t i = 0;
@@ -176,8 +176,8 @@ HWY_INLINE HalfVec combine(HalfVec a, HalfVec b) {
 // because a float has more than twice the digits of a half (S. A. Figueroa, "When is double
 // rounding innocuous?", SIGNUM Newsletter 30(3), 1995).
 template <int32_t kKind>
-CODL_HALF_ARITHMETIC int64_t combine_halves(const Activation& activation, RunInput a, RunInput b,
-                                            Half* y, int64_t count) {
+CODL_HALF_ARITHMETIC HWY_NOINLINE int64_t combine_halves(const Activation& activation, RunInput a,
+                                                         RunInput b, Half* y, int64_t count) {
   const HalfVec low = spread_half(activation.low);
   const HalfVec high = spread_half(activation.high);
   const Half* const all_a = a.numbers.halves();

@@ -83,15 +83,18 @@ HWY_NOINLINE void reduce_window(const Window<T>& window, Range channels, T* y) {
   const int32_t wide_lanes = static_cast<int32_t>(hn::Lanes(wide));
   const int32_t narrow_lanes = static_cast<int32_t>(hn::Lanes(narrow));
   int32_t c = channels.begin;
-  for (; c + kMaxVectors * wide_lanes <= channels.end; c += kMaxVectors * wide_lanes)
-    reduce<kIsMax, kMaxVectors>(wide, window, c, y);
+  // Halves take longer to become floats than an addition waits for the one before.
+  if constexpr (std::is_same_v<T, float>)
+    for (; c + kMaxVectors * wide_lanes <= channels.end; c += kMaxVectors * wide_lanes)
+      reduce<kIsMax, kMaxVectors>(wide, window, c, y);
   for (; c + wide_lanes <= channels.end; c += wide_lanes) reduce<kIsMax, 1>(wide, window, c, y);
   for (; c < channels.end; c += narrow_lanes) reduce<kIsMax, 1>(narrow, window, c, y);
 }
 
 #if HWY_TARGET == HWY_NEON
 template <int kVectors>
-CODL_HALF_ARITHMETIC void max_of_halves(const Window<Half>& window, int32_t c, Half* y) {
+CODL_HALF_ARITHMETIC HWY_NOINLINE void max_of_halves(const Window<Half>& window, int32_t c,
+                                                     Half* y) {
   HalfVec results[kVectors];
   for (int v = 0; v < kVectors; ++v) results[v] = spread_half(-__builtin_inff());
   const Half* row = window.first + c;

@@ -2,6 +2,8 @@
 // copies one input (Nearest) or weighs four (Linear): first along the rows, once for neighbours
 // that share a column, then along the columns, so that no cut of rows or channels changes a bit.
 // The source columns of a block are computed once for all rows, because that takes divisions.
+#include <type_traits>
+
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/resize/resize.h"
 
@@ -97,7 +99,9 @@ HWY_NOINLINE void weigh_row(LinearRow<T> row, int64_t count) {
   for (int32_t rest = row.count; rest > 0; rest -= row.count) {
     row.count = rest < kColumnsAtOnce ? rest : kColumnsAtOnce;
     int64_t c = 0;
-    for (; c + 4 * wide_lanes <= count; c += 4 * wide_lanes) weigh_columns<4>(wide, row, c);
+    // Halves wait for their conversion in any case.
+    if constexpr (std::is_same_v<T, float>)
+      for (; c + 4 * wide_lanes <= count; c += 4 * wide_lanes) weigh_columns<4>(wide, row, c);
     for (; c + wide_lanes <= count; c += wide_lanes) weigh_columns<1>(wide, row, c);
     for (; c < count; c += narrow_lanes) weigh_columns<1>(narrow, row, c);
     row.sources += row.count;

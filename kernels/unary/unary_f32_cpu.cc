@@ -42,8 +42,8 @@ struct FloatRuns<Half> {
 // Computes limits of halves, which take no rounding.
 struct HalfRuns {
   using Element = Half;
-  CODL_HALF_ARITHMETIC static void activate(const Activation& activation, const Half* x, Half* y,
-                                            int64_t count) {
+  CODL_HALF_ARITHMETIC HWY_NOINLINE static void activate(const Activation& activation,
+                                                         const Half* x, Half* y, int64_t count) {
     const HalfVec low = spread_half(activation.low);
     const HalfVec high = spread_half(activation.high);
     int64_t i = 0;
