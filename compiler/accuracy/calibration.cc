@@ -210,6 +210,13 @@ llvm::Expected<CalibrationData> CalibrationData::open(const std::string& folder,
   return calibration;
 }
 
+std::vector<size_t> CalibrationData::some_of(size_t first, size_t most) const {
+  const size_t step = 2 * std::max<size_t>(count_ / (2 * most), 1);
+  std::vector<size_t> samples;
+  for (size_t i = first; i < count_ && samples.size() < most; i += step) samples.push_back(i);
+  return samples;
+}
+
 llvm::Expected<std::vector<Bytes>> CalibrationData::inputs(size_t sample) {
   std::vector<Bytes> result;
   for (Input& input : inputs_) {

@@ -39,6 +39,9 @@ class CalibrationData {
   uint64_t hash() const { return hash_; }  // over the files, in order
   bool has_labels() const { return !labels_.empty(); }
   int64_t label(size_t sample) const { return labels_[sample]; }
+  // Returns at most `most` of the samples `first`, `first` + 2, ..., spread over all of these: a
+  // network is fitted to those from 0 on, and measured on those from 1 on.
+  std::vector<size_t> some_of(size_t first, size_t most) const;
   // They are in the graph's order of inputs.
   llvm::Expected<std::vector<Bytes>> inputs(size_t sample);
 

@@ -20,10 +20,10 @@ namespace {
 constexpr size_t kMaxSeenSamples = 16;
 constexpr size_t kRandomInputs = 2;
 
-// Bounds what is run on random inputs: kernels of the CPU take a second for 1e10 multiply-adds, or
-// for 1e9 elements that are moved.
+// Bounds what is run on random inputs: kernels of the CPU take a second for 1e10 multiply-adds, and
+// plain loops for 1e8 elements. All elements together are at most 4 GB.
 constexpr double kMaxWork = 1e11;
-constexpr double kElementWork = 10;
+constexpr double kElementWork = 100;
 
 double work_of(const ir::Graph& graph) {
   double work = 0;
@@ -77,8 +77,7 @@ Bytes random_elements(const ir::TensorType& type, Random& random) {
 
 llvm::Expected<std::vector<std::vector<Bytes>>> samples_of(CalibrationData& calibration) {
   std::vector<std::vector<Bytes>> inputs;
-  const size_t step = calibration.count() / std::min(calibration.count(), kMaxSeenSamples);
-  for (size_t i = 0; i < calibration.count() && inputs.size() < kMaxSeenSamples; i += step) {
+  for (size_t i : calibration.some_of(0, kMaxSeenSamples)) {
     CODL_ASSIGN_OR_RETURN(sample, calibration.inputs(i));
     inputs.push_back(std::move(sample));
   }

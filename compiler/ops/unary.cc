@@ -30,6 +30,7 @@ Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
 Growth growth(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
   switch (node.params<UnaryParams>().kind) {
     case kUnaryReciprocal:
+    case kUnaryLog:  // also far from zero where its operand is next to it
       return growth_of_quotient(operands[0]);
     case kUnaryExp:
     case kUnarySinh:

@@ -19,9 +19,9 @@ constexpr double kMinNormalHalf = 0x1p-14;  // smaller ones lose digits, and dev
 
 // A value that grows in proportion to the inputs may be so many times as large as seen. Samples of
 // a network's own inputs are like its others, but for a few. Random ones reach about 4, and pixels
-// of 0 to 255 are 64 times as large.
+// of -128 to 127 are 32 times as large.
 constexpr double kFactorOfData = 8;
-constexpr double kFactorOfRandom = 64;
+constexpr double kFactorOfRandom = 32;
 
 constexpr char kNotRun[] =
     "nothing bounds it, and the network is too large to be run; with --calibration it is";
@@ -75,8 +75,8 @@ class FormsOfValues {
       return;
     is_unlike_seen_[node.output] = true;
     reasons_[node.output] =
-        "it squares, divides by numbers that may be next to zero, or grows exponentially, and "
-        "nothing bounds it";
+        "it squares, grows exponentially, or divides by or takes the logarithm of numbers that may "
+        "be next to zero, and nothing bounds it";
     for (ir::ValueId input : node.inputs)
       if (is_real(graph_.value(input)))
         reader_reasons_[input] =

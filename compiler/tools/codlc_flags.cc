@@ -213,7 +213,7 @@ tools::FlagGroup shrink_flags(CodlcFlags* flags) {
         "By SVD; convolutions channel-wise, spatially or by Tucker-2. What the plan is not "
         "predicted to be at least 0.2 % faster for stays."},
        {"calibration", text_value("DIR", &flags->shrink.calibration, "none"),
-        "measure on these inputs what halves or a smaller network lose", "",
+        "measure the loss on these inputs", "",
         "DIR has INPUT.npy of dims [samples, dims of the input], or any .npy files where there is "
         "one input; and maybe labels.npy: the index of the largest output. Every other sample is "
         "fitted to, the rest measured on."},

@@ -4,6 +4,7 @@
 
 #include "compiler/support/error.h"
 #include "compiler/variants/variants.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace codl::compiler {
 namespace {
@@ -11,14 +12,8 @@ namespace {
 // The loss on so many samples is near that on all, and each takes as long as a run.
 constexpr size_t kMaxMeasuredSamples = 16;
 
-// Every other sample is for measuring: limits of values were seen on the rest.
-std::vector<size_t> measured_samples(size_t count) {
-  const size_t step = 2 * std::max<size_t>(count / (2 * kMaxMeasuredSamples), 1);
-  std::vector<size_t> samples;
-  for (size_t i = 1; i < count && samples.size() < kMaxMeasuredSamples; i += step)
-    samples.push_back(i);
-  return samples;
-}
+// So many runs of nodes are judged one by one; each takes as long as a measurement.
+constexpr size_t kMaxRuns = 16;
 
 }  // namespace
 
@@ -29,9 +24,9 @@ llvm::Expected<HalvesJudge> HalvesJudge::make(const ir::Graph& graph,
   if (!calibration.empty()) {
     CODL_ASSIGN_OR_RETURN(opened, CalibrationData::open(calibration, graph));
     judge.calibration_ = std::make_unique<CalibrationData>(std::move(opened));
-    CODL_ASSIGN_OR_RETURN(meter,
-                          DeviationMeter::make(graph, *judge.calibration_,
-                                               measured_samples(judge.calibration_->count())));
+    CODL_ASSIGN_OR_RETURN(
+        meter, DeviationMeter::make(graph, *judge.calibration_,
+                                    judge.calibration_->some_of(1, kMaxMeasuredSamples)));
     judge.meter_ = std::move(meter);
   }
   CODL_ASSIGN_OR_RETURN(seen, see_magnitudes(graph, judge.calibration_.get()));
@@ -46,30 +41,49 @@ llvm::Expected<AllowedForms> HalvesJudge::allow(ir::Graph& graph, Precision prec
   return allowed;
 }
 
-// Rounding adds up towards the end, where a network has its heads: the search is for the longest
-// part from the beginning on that may be in halves.
+// Measures what each run of nodes loses by itself. Rounding errors of two are independent, so that
+// the squares of what they lose add up; those that lose least stay in halves.
 llvm::Error HalvesJudge::keep_budget(ir::Graph& graph, AllowedForms& allowed) const {
-  const auto with_floats_from = [&](size_t first) {
+  const size_t nodes = graph.nodes().size();
+  const size_t runs = std::min(nodes, kMaxRuns);
+  const auto run_of = [&](size_t node) { return node * runs / nodes; };
+  const auto with_halves_in = [&](const std::vector<bool>& is_half) {
     ir::Graph tried = graph;
-    for (size_t i = first; i < tried.nodes().size(); ++i)
-      tried.value(tried.nodes()[i].output).precision = Precision::Fp32;
+    for (size_t i = 0; i < nodes; ++i)
+      if (!is_half[run_of(i)]) tried.value(tried.nodes()[i].output).precision = Precision::Fp32;
     return tried;
   };
-  size_t kept = 0, lost = graph.nodes().size() + 1;
-  while (kept + 1 < lost) {
-    // All of it comes first, which nearly always keeps the budget.
-    const size_t tried = lost > graph.nodes().size() ? graph.nodes().size() : (kept + lost) / 2;
-    CODL_ASSIGN_OR_RETURN(deviation, meter_->measure(with_floats_from(tried)));
-    (deviation.loss() <= budget_ ? kept : lost) = tried;
+  std::vector<bool> is_half(runs, true);
+  CODL_ASSIGN_OR_RETURN(all, meter_->measure(graph));
+  if (all.loss() <= budget_) return llvm::Error::success();
+  std::vector<std::pair<double, size_t>> losses;
+  for (size_t run = 0; run < runs; ++run) {
+    std::vector<bool> alone(runs);
+    alone[run] = true;
+    CODL_ASSIGN_OR_RETURN(deviation, meter_->measure(with_halves_in(alone)));
+    losses.emplace_back(deviation.relative, run);
   }
-  for (size_t i = kept; i < graph.nodes().size(); ++i) {
+  llvm::sort(losses);
+  double squares = 0;
+  for (const auto& [loss, run] : losses) {
+    squares += loss * loss;
+    is_half[run] = squares <= budget_ * budget_;  // false if not a number
+  }
+  // The estimate may be too good.
+  while (!losses.empty()) {
+    CODL_ASSIGN_OR_RETURN(rest, meter_->measure(with_halves_in(is_half)));
+    if (rest.loss() <= budget_) break;
+    while (!losses.empty() && !is_half[losses.back().second]) losses.pop_back();
+    if (!losses.empty()) is_half[losses.back().second] = false;
+  }
+  for (size_t i = 0; i < nodes; ++i) {
     const ir::Node& node = graph.nodes()[i];
-    if (graph.value(node.output).precision != Precision::Fp32 && node.op != OpKind::Convert)
-      allowed.floats.push_back({node.name,
-                                "with it in halves, more would be lost than "
-                                "--accuracy-budget"});
+    const bool was_half = graph.value(node.output).precision != Precision::Fp32;
+    if (!is_half[run_of(i)] && was_half && node.op != OpKind::Convert)
+      allowed.floats.push_back(
+          {node.name, "with it in halves, more would be lost than --accuracy-budget"});
   }
-  graph = with_floats_from(kept);
+  graph = with_halves_in(is_half);
   return llvm::Error::success();
 }
 

@@ -28,8 +28,8 @@ class HalvesJudge {
   static llvm::Expected<HalvesJudge> make(const ir::Graph& graph, const std::string& calibration,
                                           double budget);
 
-  // Runs allow_forms(). With Auto and calibration data, what the network computes last stays in
-  // float as far as it must, so that the loss is within the budget.
+  // Runs allow_forms(). With Auto and calibration data, runs of nodes that lose most stay in float
+  // as far as they must, so that the loss is within the budget.
   llvm::Expected<AllowedForms> allow(ir::Graph& graph, Precision precision) const;
 
   // Returns what the graph with its precisions loses; nothing without calibration data.

@@ -164,6 +164,17 @@ TEST_CASE("samples of an array in Fortran order are those of the array") {
           0);
 }
 
+TEST_CASE("some samples are spread over all, on one side of the halves") {
+  RandomGraph r(3);
+  const ir::Graph graph = redundant_network(r);
+  const Folder folder;
+  folder.write("x.npy", {100, 4}, r.floats(400));
+  const auto data = value_of(compiler::CalibrationData::open(folder.path, graph));
+  CHECK(data.some_of(0, 4) == std::vector<size_t>{0, 24, 48, 72});
+  CHECK(data.some_of(1, 3) == std::vector<size_t>{1, 33, 65});
+  CHECK(data.some_of(1, 1000).size() == 50);
+}
+
 TEST_CASE("what other channels say of a removed one is repaired") {
   RandomGraph r(3);
   const ir::Graph graph = redundant_network(r);

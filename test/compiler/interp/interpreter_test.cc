@@ -10,7 +10,7 @@
 namespace codl::compiler {
 namespace {
 
-Bytes floats(const std::vector<float>& elements) {
+Bytes bytes_of_floats(const std::vector<float>& elements) {
   const auto* first = reinterpret_cast<const uint8_t*>(elements.data());
   return Bytes(first, first + elements.size() * sizeof(float));
 }
@@ -31,10 +31,10 @@ const std::vector<float> kInput = {0, 1, 2, 3, 4, 3, 2, 1};
 }  // namespace
 
 TEST_CASE("interpret computes a network by hand") {
-  const auto outputs = test::value_of(interpret(network(), {floats(kInput)}));
+  const auto outputs = test::value_of(interpret(network(), {bytes_of_floats(kInput)}));
   REQUIRE(outputs.size() == 2);
   // 0 + 40 - 25, 1 + 30 - 25, 2 + 20 - 25, 3 + 10 - 25
-  CHECK(outputs[0] == floats({15, 6, 0, 0}));
+  CHECK(outputs[0] == bytes_of_floats({15, 6, 0, 0}));
   CHECK(outputs[1].size() == 8 * sizeof(float));
 }
 
@@ -44,7 +44,7 @@ TEST_CASE("interpret rounds what halves may hold, but for the application's valu
     graph.value(id).precision = ir::Precision::Fp16;
   const float a_third = 1.0f / 3;
   const auto outputs =
-      test::value_of(interpret(graph, {floats({20, 0, 0, 0, 1 + a_third, 1, 1, 1})}));
+      test::value_of(interpret(graph, {bytes_of_floats({20, 0, 0, 0, 1 + a_third, 1, 1, 1})}));
   // The convolution's result is 8.333, of which halves have 8.336.
   CHECK(reinterpret_cast<const float*>(outputs[0].data())[0] == 8.3359375f);
   const float tangent = std::tanh(1 + a_third);
@@ -55,14 +55,14 @@ TEST_CASE("interpret rounds what halves may hold, but for the application's valu
 TEST_CASE("layouts do not change what interpret computes") {
   ir::Graph graph = network();
   REQUIRE(test::error_of(assign_layouts(graph)) == "");
-  const auto outputs = test::value_of(interpret(graph, {floats(kInput)}));
-  CHECK(outputs[0] == floats({15, 6, 0, 0}));
+  const auto outputs = test::value_of(interpret(graph, {bytes_of_floats(kInput)}));
+  CHECK(outputs[0] == bytes_of_floats({15, 6, 0, 0}));
 }
 
 TEST_CASE("interpret leaves constants alone") {
   const ir::Graph graph = network();
-  const auto first = test::value_of(interpret(graph, {floats(kInput)}));
-  CHECK(test::value_of(interpret(graph, {floats(kInput)})) == first);
+  const auto first = test::value_of(interpret(graph, {bytes_of_floats(kInput)}));
+  CHECK(test::value_of(interpret(graph, {bytes_of_floats(kInput)})) == first);
 }
 
 TEST_CASE("interpret names an input that does not fit") {

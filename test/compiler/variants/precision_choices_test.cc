@@ -14,18 +14,19 @@ namespace {
 using test::RandomGraph;
 using test::value_of;
 
-// Adds 1000, where halves are 0.5 apart, and takes it off again, at the end of two products.
-struct RoundedAtTheEnd {
+// Adds 1000, where halves are 0.5 apart, and takes it off again, between products.
+struct RoundedInTheMiddle {
   RandomGraph r{3};
-  ir::ValueId first, second, raised;
+  ir::ValueId first, raised, lowered, last;
   test::Folder folder;
 
-  RoundedAtTheEnd() {
+  RoundedInTheMiddle() {
     first = r.matmul(r.input({1, 8}), 8);
-    second = r.matmul(first, 8);
     const ir::ValueId thousand = r.constant({1}, {1000.0f});
-    raised = r.binary(kBinaryAdd, second, thousand);
-    r.graph.set_outputs({r.binary(kBinarySub, raised, thousand)});
+    raised = r.binary(kBinaryAdd, first, thousand);
+    lowered = r.binary(kBinarySub, raised, thousand);
+    last = r.matmul(lowered, 8);
+    r.graph.set_outputs({r.matmul(last, 8)});
     r.graph.name = "rounded";
     folder.write("x.npy", {16, 8}, r.floats(16 * 8));
   }
@@ -35,7 +36,7 @@ struct RoundedAtTheEnd {
 }  // namespace
 
 TEST_CASE("auto keeps in float what would lose more than the budget") {
-  RoundedAtTheEnd net;
+  RoundedInTheMiddle net;
   const HalvesJudge judge = value_of(HalvesJudge::make(net.r.graph, net.folder.path, 0.005));
   ir::Graph halves = net.r.graph;
   CHECK(value_of(judge.allow(halves, Precision::Fp16)).floats.empty());
@@ -45,14 +46,14 @@ TEST_CASE("auto keeps in float what would lose more than the budget") {
   REQUIRE(allowed.floats.size() == 1);
   CHECK(allowed.floats[0].node == net.r.graph.value(net.raised).name);
   CHECK(allowed.floats[0].reason == "with it in halves, more would be lost than --accuracy-budget");
-  CHECK(net.precision(net.first) == Precision::Auto);
-  CHECK(net.precision(net.second) == Precision::Auto);
+  for (ir::ValueId value : {net.first, net.lowered, net.last})
+    CHECK(net.precision(value) == Precision::Auto);
   CHECK(net.precision(net.raised) == Precision::Fp32);
   CHECK(value_of(judge.loss_of(net.r.graph))->loss() < 0.005);
 }
 
 TEST_CASE("without calibration data nobody knows what halves lose") {
-  RoundedAtTheEnd net;
+  RoundedInTheMiddle net;
   const HalvesJudge judge = value_of(HalvesJudge::make(net.r.graph, "", 0.005));
   CHECK(value_of(judge.allow(net.r.graph, Precision::Auto)).floats.empty());
   CHECK_FALSE(value_of(judge.loss_of(net.r.graph)).has_value());
