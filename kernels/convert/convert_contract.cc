@@ -8,7 +8,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   const bool reads_image = step.kernel->algorithm == Algorithm::FromImage;
-  if ((x.layout == Layout::Image2d) != reads_image) return "the kernel's input layout";
+  const bool takes_image = reads_image || step.kernel->layout == Layout::Image2d;
+  if (x.layout == Layout::Image2d ? !takes_image : reads_image) return "the kernel's input layout";
   if (y.layout == Layout::Image2d && step.kernel->layout != Layout::Image2d)
     return "the kernel's output layout";
   if (step.kernel->is_reference()) {

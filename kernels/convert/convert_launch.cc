@@ -72,8 +72,9 @@ void launch_convert_buffer(const StepShape& step, ClLaunch* out) {
                              .y = convert_operand(y, rows.begin, part.begin)});
 }
 
-// One work-item per texel of `image`, whichever side it is on.
-void launch_image(const StepShape& step, const OperandShape& image, const OperandShape& buffer,
+// One work-item per texel of `image`, whichever side it is on. The other side may be an image, too:
+// then the members of `buffer` that have no meaning there are 0.
+void launch_image(const StepShape& step, const OperandShape& image, const OperandShape& other,
                   ClLaunch* out) {
   const Range rows = rows_of_part(step.part_dim, step.part, step.output());
   const Range channels = channels_of_part(step.part_dim, step.part, step.output());
@@ -81,10 +82,17 @@ void launch_image(const StepShape& step, const OperandShape& image, const Operan
   const Range texels = {first,
                         first + static_cast<int32_t>(ceil_div(channels.count(), kChannelPad))};
   const PartImageArgs part = part_image(step, image);
+  const bool is_image = other.layout == Layout::Image2d;
+  const PartImageArgs from = is_image ? part_image(step, other) : PartImageArgs{};
   out->add(ConvertImageArgs{.texels = set_texels(step, image, texels, rows.count(), out),
                             .image_first_row = part.first_row,
                             .image_rows_held = part.rows_held,
-                            .buffer = convert_operand(buffer, rows.begin, 0)});
+                            .buffer = is_image ? ConvertOperandArgs{.offset = from.first_row,
+                                                                    .batch_stride = from.rows_held,
+                                                                    .row_stride = 0,
+                                                                    .pixel_stride = 0,
+                                                                    .channel_stride = 0}
+                                               : convert_operand(other, rows.begin, 0)});
 }
 
 }  // namespace
@@ -93,6 +101,7 @@ void convert_launch(const StepShape& step, ClLaunch* out_launch) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
   if (y.layout == Layout::Image2d) {
+    if (x.layout == Layout::Image2d) out_launch->define("FROM_IMAGE", 1);
     launch_image(step, y, x, out_launch);
   } else if (x.layout == Layout::Image2d) {
     out_launch->define("TO_PLAIN", y.layout == Layout::Plain ? 1 : 0);

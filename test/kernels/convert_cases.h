@@ -32,6 +32,9 @@ inline std::vector<KernelCase> convert_cases() {
     for (int32_t columns : {1, 4, 7}) add_layouts("channels", {2, channels, 3, columns});
   add_layouts("windows", {2, 21, 8, 5}, SplitDim::None, {}, {1, 7}, {2, 5});
   add_layouts("part of rows", {2, 21, 8, 5}, SplitDim::Height, {3, 5}, {0, 5}, {3, 8});
+  add_layouts("windows, even", {2, 22, 8, 5}, SplitDim::None, {}, {1, 7}, {2, 5});
+  add_layouts("part of rows, even", {2, 22, 8, 5}, SplitDim::Height, {3, 5}, {0, 5}, {3, 8});
+  add_layouts("part of channels, even", {2, 38, 4, 6}, SplitDim::OutputChannel, {16, 38});
   for (Range channels : {Range{0, 16}, Range{16, 32}, Range{16, 37}, Range{32, 37}})
     add_layouts("part of channels", {2, 37, 4, 6}, SplitDim::OutputChannel, channels);
   for (Range columns : {Range{0, 16}, Range{16, 37}})

@@ -122,9 +122,11 @@ inline KernelCase in_forms(const KernelInfo& kernel, Forms forms, KernelCase ite
   return item;
 }
 
-// Returns the case with images where the kernel has them; its operands are Nhwc.
+// Returns the case with images where the kernel has them; its operands are Nhwc. A Convert to an
+// image reads one in cases of an even number of channels, else a buffer.
 inline KernelCase with_images(const KernelInfo& kernel, KernelCase item) {
-  const bool reads = kernel.layout == Layout::Image2d && kernel.op != OpKind::Convert;
+  const bool reads = kernel.layout == Layout::Image2d &&
+                     (kernel.op != OpKind::Convert || item.operands[0].dims[1] % 2 == 0);
   for (size_t i = 0; i < item.operands.size(); ++i) {
     const bool is_output = i + 1 == item.operands.size();
     OperandShape& shape = item.operands[i];
