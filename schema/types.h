@@ -92,8 +92,7 @@ enum class Algorithm : uint8_t {
 // Says which numbers a kernel takes and computes with, a fact of each entry of kernels.def.
 //   AnyType   what the contract allows: the reference kernels
 //   F32       floats
-//   F16Store  float arithmetic; operands may be stored as halves, any of a GPU's and all of a
-//   CPU's,
+//   F16Store  float arithmetic; operands may be stored as halves, any of a GPU's, all of a CPU's,
 //             but for those that stay floats (KernelInfo::stays_float())
 //   F16       half arithmetic where the factors are halves (kernels/kernel_table.h), else F16Store
 enum class Signature : uint8_t { AnyType, F32, F16Store, F16 };
