@@ -61,7 +61,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   if (options.prints.dumps("graph")) *options.prints.to << ir::print(graph);
 
   const LatencyPredictor predictor(profile, constant_mbytes(graph));
-  VariantMaker maker(graph, predictor, options.precision, options.partition);
+  VariantMaker maker(graph, predictor, options.partition);
   CODL_ASSIGN_OR_RETURN(first, maker.make(options.variants[0]));
   CODL_ASSIGN_OR_RETURN(support, support_report(graph, predictor, first.candidate, maker));
   print(support, options.prints);
@@ -71,8 +71,8 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   report.plain_loops_warning = warning(plain_loops(first.candidate.schedule));
   report.assumed_kernels_warning =
       warning(assumed_kernels(graph, predictor, options.partition.strategy != "cpu"));
-  if (llvm::Error error = print_explanation(graph, first.candidate, predictor, options.precision,
-                                            limits, options.prints))
+  if (llvm::Error error =
+          print_explanation(graph, first.candidate, predictor, limits, options.prints))
     return error;
   if (!options.builds_plan) return result;
 

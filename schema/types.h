@@ -107,10 +107,13 @@ inline constexpr SignatureSet kF32 = bit_of(Signature::F32);
 inline constexpr SignatureSet kF16Store = bit_of(Signature::F16Store);
 inline constexpr SignatureSet kF16 = bit_of(Signature::F16);
 
-// Holds kinds of packing, a bit for each.
+// Holds packings of floats and of halves, a bit for each.
 using PackingSet = uint32_t;
-inline constexpr PackingSet kAllPackings = (1u << kPackingCount) - 1;
-constexpr PackingSet bit_of(PackingKind kind) { return 1u << static_cast<uint32_t>(kind); }
+inline constexpr PackingSet kAllPackings = (1u << 2 * kPackingCount) - 1;
+constexpr size_t index_of(Packing packing) {
+  return static_cast<size_t>(packing.kind) + (packing.dtype == DType::F16 ? kPackingCount : 0);
+}
+constexpr PackingSet bit_of(Packing packing) { return 1u << index_of(packing); }
 
 enum class Processor : uint8_t { Cpu = 0, Gpu = 1 };
 

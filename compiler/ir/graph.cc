@@ -66,6 +66,10 @@ void Graph::replace_output(ValueId from, ValueId to) {
   move_outputs(std::move(outputs));
 }
 
+void Graph::set_precision(Precision precision) {
+  for (Value& value : values_) value.precision = precision;
+}
+
 void Graph::reorder_nodes(llvm::ArrayRef<NodeId> order) {
   assert(order.size() == nodes_.size());
   std::vector<Node> ordered;

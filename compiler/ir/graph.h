@@ -84,6 +84,8 @@ class Graph {
   void move_outputs(llvm::SmallVector<ValueId, 4> outputs);
   // Replaces `from` by `to` in the graph outputs.
   void replace_output(ValueId from, ValueId to);
+  // Lets all values be held in `precision`.
+  void set_precision(Precision precision);
   // Puts the nodes into this order, which has each id once.
   void reorder_nodes(llvm::ArrayRef<NodeId> order);
   // Removes the nodes marked in `dead` (size nodes().size()); node ids are renumbered.

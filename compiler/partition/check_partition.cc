@@ -57,6 +57,11 @@ class Checker {
                               "expected a kernel of the node's operator on the part's processor");
       if (!llvm::is_contained(map_forms(part.processor), part.form))
         return internal_error(name, "expected a form that maps may have on the processor");
+      if (part.form.dtype == DType::F16 &&
+          (precision_of(view) == ir::Precision::Fp32 || !part.kernel->takes_halves()))
+        return internal_error(name,
+                              "expected values, and a kernel, that may have halves, found {0}",
+                              part.kernel->symbol);
       if (is_map(view.output()) && (part.kernel->layout == Layout::Image2d) != is_image(part.form))
         return internal_error(name,
                               "expected a kernel that writes maps in the part's form, found {0}",

@@ -74,6 +74,21 @@ uint64_t key_of(ir::ValueId value, const ValueUse& use) {
   return key < UINT64_MAX - 1 ? key : 0;
 }
 
+// Returns the choice in the form nearest to `maps` that has one: of the same dtype, else of the
+// same layout, else any.
+std::optional<KernelChoice> first_choice(
+    llvm::ArrayRef<Form> forms, Form maps,
+    llvm::function_ref<std::optional<KernelChoice>(Form form)> choice_in) {
+  const auto distance = [&](Form form) {
+    return (form.dtype == maps.dtype ? 0 : 2) + (form.layout == maps.layout ? 0 : 1);
+  };
+  for (int near = 0; near <= 3; ++near)
+    for (Form form : forms)
+      if (distance(form) == near)
+        if (std::optional<KernelChoice> choice = choice_in(form)) return choice;
+  return std::nullopt;
+}
+
 // Returns true if a launch of the whole node is longer than limits allow and cannot be cut. The
 // user may ask for it all the same (--place).
 bool exceeds_slice(const ir::NodeView& view, const KernelChoice& choice, const PlanLimits& limits,
@@ -104,48 +119,77 @@ ValueSplit ValueSplit::of(const NodePartition& node_partition) {
 }
 
 CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
-                     const PlanLimits& limits, std::vector<PackingSet> packings)
+                     const PlanLimits& limits, std::vector<PackingSet> packings,
+                     ir::Precision auto_as)
     : graph_(graph),
       predictor_(predictor),
       packings_(std::move(packings)),
+      auto_as_(auto_as),
       placer_(graph, predictor.profile()),
       value_tensors_(graph.values().size()),
       states_(graph.values().size()),
       steps_(graph, predictor.profile(), value_tensors_, states_),
       times_(graph, predictor, value_tensors_) {
+  const ir::Precision most = precision_of(graph);
+  const ir::Precision precision = most == ir::Precision::Auto ? auto_as : most;
+  for (Processor processor : kProcessors)
+    forms_[index_of(processor)] = map_forms(processor, profile(), precision);
+  form_pairs_ = map_form_pairs(profile(), precision);
   for (ir::NodeId node = 0; node < graph.nodes().size(); ++node) {
     const ir::NodeView view{graph, graph.node(node)};
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
       split_rules_[dim == SplitDim::OutputChannel].push_back(compiler::split_rule(view, dim));
     const bool gpu_may = profile().has_gpu && !touches_application_memory(graph, graph.node(node));
-    for (Processor processor : kProcessors)
-      for (Form form : forms_on(processor)) {
-        const bool is_gpu = processor == Processor::Gpu;
-        auto choice = is_gpu && !gpu_may ? std::nullopt
-                                         : choose(node, processor, form, SplitDim::None, {}, false);
-        if (choice && is_gpu && exceeds_slice(view, *choice, limits, profile())) choice.reset();
-        whole_[index_of(processor)][index_of(processor, form)].push_back(choice);
-      }
+    add_node(node, Processor::Cpu, true, limits);
+    add_node(node, Processor::Gpu, gpu_may, limits);
   }
-  for (Processor processor : kProcessors) {
-    auto& by_form = whole_[index_of(processor)];
-    for (auto& choices : by_form)
-      if (choices.empty()) choices = by_form[index_of(processor, forms_on(processor).front())];
+}
+
+void CostModel::add_node(ir::NodeId node, Processor processor, bool may_be_there,
+                         const PlanLimits& limits) {
+  const ir::NodeView view{graph_, graph_.node(node)};
+  FormList forms = map_forms(view, processor, profile());
+  std::array<std::optional<KernelChoice>, kMaxForms> choices;  // indexed by form
+  const auto choice_in = [&](Form form) -> const std::optional<KernelChoice>& {
+    return choices[index_of(processor, form)];
+  };
+  if (may_be_there)
+    for (Form form : forms)
+      choices[index_of(processor, form)] = choose_kernel(view, processor, form, SplitDim::None, {},
+                                                         predictor_, false, packings_of(node));
+  // One type alone is taken wherever there are kernels for it, which packings may leave out.
+  ir::Precision precision = precision_of(view);
+  if (precision == ir::Precision::Auto) precision = auto_as_;
+  const auto is_wanted = [&](Form form) {
+    return (form.dtype == DType::F16) == (precision == ir::Precision::Fp16);
+  };
+  if (precision != ir::Precision::Auto &&
+      llvm::any_of(forms, [&](Form form) { return is_wanted(form) && choice_in(form); }))
+    llvm::erase_if(forms, [&](Form form) { return !is_wanted(form); });
+  for (Form maps : map_forms(processor)) {
+    std::optional<KernelChoice> choice = first_choice(forms, maps, choice_in);
+    if (choice && processor == Processor::Gpu && exceeds_slice(view, *choice, limits, profile()))
+      choice.reset();
+    whole_[index_of(processor)][index_of(processor, maps)].push_back(choice);
   }
+  node_forms_[index_of(processor)].push_back(std::move(forms));
+}
+
+const FormPair& CostModel::form_pair_with(bool has_images) const {
+  const auto found = llvm::find_if(form_pairs_, [&](const FormPair& pair) {
+    return is_image(pair[index_of(Processor::Gpu)]) == has_images;
+  });
+  return found == form_pairs_.end() ? form_pairs_.front() : *found;
 }
 
 std::optional<KernelChoice> CostModel::choose(ir::NodeId node, Processor processor, Form maps,
                                               SplitDim dim, Range part,
                                               bool other_processor_busy) const {
   const ir::NodeView view{graph_, graph_.node(node)};
-  std::optional<KernelChoice> other;
-  for (Form form : map_forms(view, processor, profile())) {
-    auto choice = choose_kernel(view, processor, form, dim, part, predictor_, other_processor_busy,
-                                packings_of(node));
-    if (choice && form == maps) return choice;
-    if (choice && !other) other = choice;
-  }
-  return other;
+  return first_choice(forms_of(node, processor), maps, [&](Form form) {
+    return choose_kernel(view, processor, form, dim, part, predictor_, other_processor_busy,
+                         packings_of(node));
+  });
 }
 
 std::optional<Segment> CostModel::whole(ir::NodeId node, Processor processor, Form form) const {
@@ -213,18 +257,21 @@ std::optional<Segment> CostModel::split(ir::NodeId first, ir::NodeId last, Split
            dim == SplitDim::Height && boundary_first[index_of(processor)]});
     }
   }
-  processor_us[index_of(Processor::Gpu)] += conversions_us(segment.node_partitions);
+  const std::array<double, 2> conversions = conversions_us(segment.node_partitions);
+  for (size_t at = 0; at < 2; ++at) processor_us[at] += conversions[at];
   segment.compute_us = std::max(processor_us[0], processor_us[1]);
   segment.output = ValueSplit::of(segment.node_partitions.back());
   return segment;
 }
 
-double CostModel::conversions_us(llvm::ArrayRef<NodePartition> node_partitions) const {
-  double us = 0;
+std::array<double, 2> CostModel::conversions_us(
+    llvm::ArrayRef<NodePartition> node_partitions) const {
+  std::array<double, 2> us = {};
   const ir::NodeId first = node_partitions.front().node;
   for (const NodePartition& maker : node_partitions) {
     const ir::ValueId value = graph_.node(maker.node).output;
-    if (!is_map(graph_.value(value).type)) continue;
+    const ir::TensorType& type = graph_.value(value).type;
+    if (!is_real(type)) continue;
     ValueUse use;
     placer_.add_made(maker, use);
     for (const TensorPlacer::Reader& reader : placer_.readers(value)) {
@@ -232,10 +279,14 @@ double CostModel::conversions_us(llvm::ArrayRef<NodePartition> node_partitions) 
       const NodePartition& user = node_partitions[reader.node - first];
       for (const Part& part : user.parts) {
         placer_.add_read({graph_, graph_.node(reader.node)}, reader.operand, user, part, use);
-        use.is_read_in_chain |= use.queues[index_of(part.processor)].made_in != part.form;
+        use.is_read_in_chain |=
+            use.queues[index_of(part.processor)].made_in != listed_form(type, part.form);
       }
     }
-    if (use.is_read_in_chain) us += steps_us(value, use, placer_.place(value, use));
+    if (use.is_read_in_chain)
+      each_step_us(value, use, placer_.place(value, use), [&](Queue queue, double step_us) {
+        us[index_of(processor_of(queue))] += step_us;
+      });
   }
   return us;
 }
@@ -245,7 +296,7 @@ std::optional<double> CostModel::part_us(ir::NodeId node, Processor processor, S
   if (!can_be_split(node)) return std::nullopt;
   const ir::NodeView view{graph_, graph_.node(node)};
   std::optional<double> least_us;
-  for (Form form : map_forms(view, processor, profile())) {
+  for (Form form : forms_of(node, processor)) {
     const auto choice =
         choose_kernel(view, processor, form, dim, part, predictor_, false, packings_of(node));
     if (choice) least_us = std::min(least_us.value_or(choice->predicted_us), choice->predicted_us);
@@ -295,7 +346,8 @@ double CostModel::transfer_us(const ValueSplit& before, llvm::ArrayRef<OutsideRe
   for (const OutsideRead& read : reads) {
     const ir::TensorType& type = graph_.value(read.value).type;
     const auto& [cpu, gpu] = read.use.queues;
-    const auto& [cpu_form, gpu_form] = before.forms;
+    const FormPair forms = {listed_form(type, before.forms[0]), listed_form(type, before.forms[1])};
+    const auto& [cpu_form, gpu_form] = forms;
     // Nothing moves if the value is read where it is, in the form that it has there.
     if (before.gpu.empty() && !gpu.is_used() && cpu.read_but_in(Processor::Cpu, cpu_form).empty())
       continue;
@@ -306,7 +358,7 @@ double CostModel::transfer_us(const ValueSplit& before, llvm::ArrayRef<OutsideRe
       const Range range = processor == Processor::Cpu ? before.cpu : before.gpu;
       QueueUse& queue = use.queues[index_of(processor)];
       queue.computed = computed_region(type, before, range);
-      if (!range.empty()) queue.made_in = before.forms[index_of(processor)];
+      if (!range.empty()) queue.made_in = forms[index_of(processor)];
     }
     use.boundary_unit = before.boundary_unit;
     us += bring_us(read.value, use);
@@ -320,7 +372,8 @@ double CostModel::bring_us(ir::ValueId value, const ValueUse& use) const {
   const ir::TensorType& type = graph_.value(value).type;
   const ValueTensors value_tensors = placer_.place(value, use);
   double us = steps_us(value, use, value_tensors);
-  const double bytes = static_cast<double>(value_shape(type, form_with(type, kBuffers), {}).bytes);
+  const Form crossing = value_tensors.forms[index_of(Processor::Cpu)];
+  const double bytes = static_cast<double>(value_shape(type, form_with(type, crossing), {}).bytes);
   for (const Processor to : kProcessors) {
     const QueueUse& queue = use.queues[index_of(to)];
     // A boundary that is transferred while the rest is computed is there in time.
@@ -337,17 +390,24 @@ double CostModel::bring_us(ir::ValueId value, const ValueUse& use) const {
 
 double CostModel::steps_us(ir::ValueId value, const ValueUse& use,
                            const ValueTensors& value_tensors) const {
-  value_tensors_[value] = value_tensors;
   double us = 0;
+  each_step_us(value, use, value_tensors, [&](Queue, double step_us) { us += step_us; });
+  return us;
+}
+
+void CostModel::each_step_us(ir::ValueId value, const ValueUse& use,
+                             const ValueTensors& value_tensors,
+                             llvm::function_ref<void(Queue queue, double us)> add) const {
+  value_tensors_[value] = value_tensors;
   llvm::Error error =
       steps_.emit_transfers(value, use, [&](const PlannedStep& step) -> llvm::Error {
         CODL_ASSIGN_OR_RETURN(time, times_.time(step));
-        us += time.with_launch().us;
+        add(step.queue, time.with_launch().us);
         return llvm::Error::success();
       });
-  if (!error) return us;
+  if (!error) return;
   llvm::consumeError(std::move(error));
-  return std::numeric_limits<double>::infinity();
+  add(Queue::Gpu, std::numeric_limits<double>::infinity());
 }
 
 }  // namespace codl::compiler

@@ -51,19 +51,23 @@ struct Segment {
 class CostModel {
  public:
   // Borrows the graph, which must not change while the model is used, and the predictor. A node is
-  // not whole on the GPU where that takes a launch longer than `limits` allow. `packings` is
-  // PartitionOptions::packings.
+  // not whole on the GPU where that takes a launch longer than `limits` allow. The rest is
+  // PartitionOptions's.
   CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
-            const PlanLimits& limits = {}, std::vector<PackingSet> packings = {});
+            const PlanLimits& limits = {}, std::vector<PackingSet> packings = {},
+            ir::Precision auto_as = ir::Precision::Auto);
 
   const ir::Graph& graph() const { return graph_; }
   const DeviceProfile& profile() const { return predictor_.profile(); }
 
-  // Returns the forms that maps may have, the device's own first.
-  llvm::ArrayRef<Form> forms_on(Processor processor) const {
-    return map_forms(processor, profile());
-  }
-  llvm::ArrayRef<FormPair> form_pairs() const { return map_form_pairs(profile()); }
+  // Returns the forms that maps may have, the device's own first. Where values may have halves and
+  // nothing is to be chosen, these are halves, and a node without such kernels has floats.
+  llvm::ArrayRef<Form> forms_on(Processor processor) const { return forms_[index_of(processor)]; }
+  llvm::ArrayRef<FormPair> form_pairs() const { return form_pairs_; }
+  // Returns true if there are floats and halves to choose from.
+  bool chooses_precision() const { return forms_[index_of(Processor::Cpu)].size() > 1; }
+  // Returns the first pair that has images on the GPU, or none; the first of all if there is none.
+  const FormPair& form_pair_with(bool has_images) const;
 
   // Returns the form that the node's maps have on the processor where `preferred` is asked for;
   // kBuffers where no kernel runs it there.
@@ -137,9 +141,14 @@ class CostModel {
     return choose_whole(node, Processor::Cpu, kBuffers) &&
            choose_whole(node, Processor::Gpu, kBuffers);
   }
+  // Fills in what there is to choose from for the node as a whole.
+  void add_node(ir::NodeId node, Processor processor, bool may_be_there, const PlanLimits& limits);
   // Calls choose_kernel() with maps in form `maps`, or in another where no kernel takes that.
   std::optional<KernelChoice> choose(ir::NodeId node, Processor processor, Form maps, SplitDim dim,
                                      Range part, bool other_processor_busy) const;
+  llvm::ArrayRef<Form> forms_of(ir::NodeId node, Processor processor) const {
+    return node_forms_[index_of(processor)][node];
+  }
   // Returns the choice for the whole node, made at the start.
   const std::optional<KernelChoice>& choose_whole(ir::NodeId node, Processor processor,
                                                   Form maps) const {
@@ -153,8 +162,11 @@ class CostModel {
   double bring_us(ir::ValueId value, const ValueUse& use) const;
   // Returns the time of its steps without waits; infinite where no kernel moves the value.
   double steps_us(ir::ValueId value, const ValueUse& use, const ValueTensors& value_tensors) const;
-  // Returns the time of the conversions that the GPU makes between the nodes of a chain.
-  double conversions_us(llvm::ArrayRef<NodePartition> node_partitions) const;
+  // Calls `add` with the time of each of them.
+  void each_step_us(ir::ValueId value, const ValueUse& use, const ValueTensors& value_tensors,
+                    llvm::function_ref<void(Queue queue, double us)> add) const;
+  // Returns, by processor, the time of its conversions between the nodes of a chain.
+  std::array<double, 2> conversions_us(llvm::ArrayRef<NodePartition> node_partitions) const;
 
   const ir::Graph& graph_;
   const LatencyPredictor& predictor_;
@@ -163,8 +175,12 @@ class CostModel {
   }
 
   const std::vector<PackingSet> packings_;  // indexed by node; empty: all
-  // Holds choices for whole nodes, by processor, preferred form and node. A form that the device
-  // has not stands for its own.
+  const ir::Precision auto_as_;
+  std::array<FormList, 2> forms_;  // indexed by processor
+  std::vector<FormPair> form_pairs_;
+  // Holds, by processor and node, the forms to choose from.
+  std::array<std::vector<FormList>, 2> node_forms_;
+  // Holds choices for whole nodes, by processor, preferred form and node.
   std::array<std::array<std::vector<std::optional<KernelChoice>>, kMaxForms>, 2> whole_;
   // Identifies a part by node, processor, form, dim and range.
   using PartKey = std::pair<uint64_t, uint64_t>;

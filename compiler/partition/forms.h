@@ -9,6 +9,7 @@
 #include "compiler/device/device_profile.h"
 #include "compiler/ir/graph.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace codl::compiler {
 
@@ -20,30 +21,42 @@ constexpr Processor other_of(Processor processor) {
 
 inline constexpr Form kBuffers = {Layout::Nhwc, DType::F32};
 inline constexpr Form kImages = {Layout::Image2d, DType::F32};
+inline constexpr Form kHalfBuffers = {Layout::Nhwc, DType::F16};
+inline constexpr Form kHalfImages = {Layout::Image2d, DType::F16};
 
 // List the forms of maps (values of type Nhwc), the preferred one first. Every device has the last.
-inline constexpr Form kCpuForms[] = {kBuffers};
-inline constexpr Form kGpuForms[] = {kImages, kBuffers};
+// A form's dtype is that of all real numbers, also of those that are no maps.
+inline constexpr Form kCpuForms[] = {kHalfBuffers, kBuffers};
+inline constexpr Form kGpuForms[] = {kHalfImages, kHalfBuffers, kImages, kBuffers};
 inline constexpr size_t kFormCounts[] = {std::size(kCpuForms), std::size(kGpuForms)};
 inline constexpr size_t kMaxForms = std::max(kFormCounts[0], kFormCounts[1]);
 // A value is in at most so many forms beside those of its processors' own tensors.
 inline constexpr size_t kOtherForms = kFormCounts[0] - 1 + kFormCounts[1] - 1;
 
+using FormList = llvm::SmallVector<Form, kMaxForms>;
+
 // Holds the form of maps on each processor, by processor.
 using FormPair = std::array<Form, 2>;
 inline constexpr FormPair kBothBuffers = {kBuffers, kBuffers};
 
-// Returns the forms that maps may have on a processor: of all devices, and of this one.
+// Returns all forms that maps may have on a processor.
 inline llvm::ArrayRef<Form> map_forms(Processor processor) {
   if (processor == Processor::Cpu) return kCpuForms;
   return kGpuForms;
 }
-llvm::ArrayRef<Form> map_forms(Processor processor, const DeviceProfile& profile);
-// Returns those that make a difference to the node: one if it has no maps.
-llvm::ArrayRef<Form> map_forms(const ir::NodeView& node, Processor processor,
-                               const DeviceProfile& profile);
+// Returns those of a device, with real numbers in `precision`: Auto stands for floats and halves.
+FormList map_forms(Processor processor, const DeviceProfile& profile, ir::Precision precision);
+// Returns those that make a difference to the node and that its values may have; one, if there is
+// no choice. Kernels may lack for some.
+FormList map_forms(const ir::NodeView& node, Processor processor, const DeviceProfile& profile);
 // Returns the pairs that a node may have which both processors compute.
-llvm::ArrayRef<FormPair> map_form_pairs(const DeviceProfile& profile);
+std::vector<FormPair> map_form_pairs(const DeviceProfile& profile, ir::Precision precision);
+
+// Returns the precision of the node's real numbers: the one of its values that leaves least choice.
+// Constants and values of the application do not count. A node without real numbers has Fp32.
+ir::Precision precision_of(const ir::NodeView& node);
+// Returns the precision that leaves all choices that any value of the graph has.
+ir::Precision precision_of(const ir::Graph& graph);
 
 // Returns the place of a form in map_forms(processor), for arrays that are indexed by form.
 inline size_t index_of(Processor processor, Form form) {
@@ -58,10 +71,24 @@ constexpr uint32_t bits_of(Form form) {
 
 constexpr bool is_image(Form form) { return form.layout == Layout::Image2d; }
 inline bool is_map(const ir::TensorType& type) { return type.layout == Layout::Nhwc; }
+// Returns true for a value that the network has as floats.
+inline bool is_real(const ir::TensorType& type) { return type.dtype == DType::F32; }
 
 // Returns the form of a value on a processor that has its maps in `maps`.
 inline Form form_with(const ir::TensorType& type, Form maps) {
-  return is_map(type) ? maps : Form{type.layout, type.dtype};
+  if (is_map(type)) return maps;
+  return {type.layout, is_real(type) ? maps.dtype : type.dtype};
+}
+
+// Returns that form as one of map_forms(): a value that is no map counts as a buffer.
+inline Form listed_form(const ir::TensorType& type, Form maps) {
+  if (is_map(type)) return maps;
+  return {Layout::Nhwc, is_real(type) ? maps.dtype : DType::F32};
+}
+
+// Returns true for a value in memory of the application, which has it in the network's own type.
+inline bool is_applications(const ir::Graph& graph, ir::ValueId value) {
+  return graph.value(value).is_input || graph.is_output(value);
 }
 
 }  // namespace codl::compiler

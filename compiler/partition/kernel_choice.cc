@@ -8,6 +8,8 @@
 
 namespace codl::compiler {
 
+static constexpr uint32_t kWeights = 1;  // the operand with packed weights
+
 kernels::OperandShape value_shape(const ir::TensorType& type, Form form, Range rows) {
   kernels::OperandShape shape;
   shape.dtype = form.dtype;
@@ -27,15 +29,25 @@ int32_t groups_of(const ir::Node& node) {
   return node.op == OpKind::Conv2d ? node.params.as<Conv2dParams>().groups : 1;
 }
 
+Packing packing_of(const ir::NodeView& node, uint32_t operand, const KernelInfo& kernel,
+                   DType reals) {
+  const PackingKind kind = kernel.packing_of(operand);
+  const DType dtype = node.input(operand).dtype;
+  const bool is_half =
+      reals == DType::F16 && dtype == DType::F32 &&
+      !kernel.stays_float(operand, node.input_count() + 1) &&
+      kernel.takes_half(kind == PackingKind::None ? Layout::Plain : Layout::Packed);
+  return {kind, is_half ? DType::F16 : dtype};
+}
+
 kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
-                                     const KernelInfo& kernel) {
+                                     const KernelInfo& kernel, DType reals) {
+  const Packing packing = packing_of(node, operand, kernel, reals);
   kernels::OperandShape shape =
-      value_shape(node.input(operand), {Layout::Plain, node.input(operand).dtype}, {});
-  const PackingKind packing = kernel.packing_of(operand);
-  if (packing != PackingKind::None) {
+      value_shape(node.input(operand), {Layout::Plain, packing.dtype}, {});
+  if (packing.kind != PackingKind::None) {
     shape.layout = Layout::Packed;
-    shape.bytes =
-        kernels::packed_bytes({packing, shape.dtype}, shape.dims, shape.rank, groups_of(node.node));
+    shape.bytes = kernels::packed_bytes(packing, shape.dims, shape.rank, groups_of(node.node));
   }
   return shape;
 }
@@ -44,9 +56,10 @@ namespace {
 
 // Each kernel of `op` on `processor` that has a model, accepts the step and has room on the device
 // for the work-groups of its tile, whatever part of the step is computed; reference kernels only
-// where no other takes it, and kernels whose work-items spill registers only where all do.
-// `prepare` makes the operands those of the kernel.
-void each_candidate(OpKind op, Processor processor, kernels::StepShape& step,
+// where no other takes it, and kernels whose work-items spill registers only where all do. If its
+// real numbers are halves, kernels that take none are left out: they may accept the type as their
+// own. `prepare` makes the operands those of the kernel.
+void each_candidate(OpKind op, Processor processor, DType reals, kernels::StepShape& step,
                     const LatencyPredictor& predictor,
                     llvm::function_ref<void(const KernelInfo& kernel)> prepare,
                     llvm::function_ref<void(const kernels::StepShape& step)> visit) {
@@ -56,7 +69,8 @@ void each_candidate(OpKind op, Processor processor, kernels::StepShape& step,
   const auto visit_each = [&](bool is_reference, bool spills) {
     for (const KernelInfo& kernel : kKernelInfos) {
       if (kernel.op != op || kernel.processor != processor ||
-          kernel.is_reference() != is_reference || !predictor.can_predict(kernel))
+          kernel.is_reference() != is_reference || !predictor.can_predict(kernel) ||
+          (reals == DType::F16 && !kernel.takes_halves()))
         continue;
       step.kernel = &kernel;
       prepare(kernel);
@@ -90,11 +104,14 @@ void each_kernel(const ir::NodeView& node, Processor processor, Form maps, Split
   kernels::OperandShape shapes[kernels::kMaxOperands];
   const uint32_t input_count = node.input_count();
   if (input_count + 1 > kernels::kMaxOperands) return;
-  for (uint32_t i = 0; i < input_count; ++i) {
-    const ir::Value& value = node.input_value(i);
-    if (!value.is_constant) shapes[i] = value_shape(value.type, form_with(value.type, maps), {});
-  }
-  shapes[input_count] = value_shape(node.output(), form_with(node.output(), maps), {});
+  const auto shape_of = [&](ir::ValueId value, Range rows) {
+    const ir::TensorType& type = node.graph.value(value).type;
+    const bool is_own = !is_applications(node.graph, value);
+    return value_shape(type, form_with(type, is_own ? maps : kBuffers), rows);
+  };
+  for (uint32_t i = 0; i < input_count; ++i)
+    if (!node.input_value(i).is_constant) shapes[i] = shape_of(node.node.inputs[i], {});
+  shapes[input_count] = shape_of(node.node.output, {});
 
   for (const kernels::OperandShape& shape : llvm::makeArrayRef(shapes, input_count + 1))
     if (shape.layout == Layout::Image2d &&
@@ -105,9 +122,8 @@ void each_kernel(const ir::NodeView& node, Processor processor, Form maps, Split
   if (dim == SplitDim::Height) {
     for (uint32_t i = 0; i < input_count; ++i)
       if (!node.input_value(i).is_constant)
-        shapes[i] = value_shape(node.input(i), form_with(node.input(i), maps),
-                                read_region(node, i, dim, part).rows);
-    shapes[input_count] = value_shape(node.output(), form_with(node.output(), maps), part);
+        shapes[i] = shape_of(node.node.inputs[i], read_region(node, i, dim, part).rows);
+    shapes[input_count] = shape_of(node.node.output, part);
   }
 
   kernels::StepShape step;
@@ -122,9 +138,9 @@ void each_kernel(const ir::NodeView& node, Processor processor, Form maps, Split
     const Storage memory = processor == Processor::Cpu ? Storage::Host : Storage::Device;
     step.is_in_place = may_stay && stays_in_place(step, memory, memory);
     for (uint32_t i = 0; i < input_count; ++i)
-      if (node.input_value(i).is_constant) shapes[i] = constant_shape(node, i, kernel);
+      if (node.input_value(i).is_constant) shapes[i] = constant_shape(node, i, kernel, maps.dtype);
   };
-  each_candidate(node.node.op, processor, step, predictor, prepare, visit);
+  each_candidate(node.node.op, processor, maps.dtype, step, predictor, prepare, visit);
 }
 
 void each_kernel(const ir::NodeView& node, Processor processor, const LatencyPredictor& predictor,
@@ -139,7 +155,9 @@ std::optional<KernelChoice> choose_kernel(const ir::NodeView& node, Processor pr
                                           bool other_processor_busy, PackingSet packings) {
   std::optional<KernelChoice> best;
   each_kernel(node, processor, maps, dim, part, predictor, [&](const kernels::StepShape& step) {
-    if ((packings & bit_of(step.kernel->packing)) == 0) return;
+    Packing packing = {step.kernel->packing};
+    if (packing.kind != PackingKind::None) packing.dtype = step.operands[kWeights].dtype;
+    if ((packings & bit_of(packing)) == 0) return;
     const double launch_us = predictor.launch_us(step);
     const double predicted_us = predictor.predict_us(step, other_processor_busy) + launch_us;
     if (!best || predicted_us < best->predicted_us)
@@ -153,7 +171,7 @@ const KernelInfo* choose_mover(kernels::StepShape step, Processor processor,
   const KernelInfo* best = nullptr;
   double best_us = 0;
   each_candidate(
-      OpKind::Convert, processor, step, predictor, [](const KernelInfo&) {},
+      OpKind::Convert, processor, DType::F32, step, predictor, [](const KernelInfo&) {},
       [&](const kernels::StepShape& candidate) {
         const double us = predictor.predict_us(candidate, false);
         if (best != nullptr && us >= best_us) return;
@@ -164,7 +182,6 @@ const KernelInfo* choose_mover(kernels::StepShape step, Processor processor,
 }
 
 int32_t rows_at_once(const KernelInfo& kernel) {
-  constexpr uint32_t kWeights = 1;  // a convolution's operand
   switch (kernel.packing_of(kWeights)) {
     case PackingKind::Winograd2:
       return 2;

@@ -18,9 +18,14 @@ namespace codl::compiler {
 // `rows` is the window that is held; empty stands for all rows.
 kernels::OperandShape value_shape(const ir::TensorType& type, Form form, Range rows);
 
+// Returns how `kernel`, if its real numbers are of `reals`, reads constant number `operand` of a
+// node.
+Packing packing_of(const ir::NodeView& node, uint32_t operand, const KernelInfo& kernel,
+                   DType reals);
+
 // Returns the operand of constant number `operand` of a node in the form that `kernel` reads.
 kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
-                                     const KernelInfo& kernel);
+                                     const KernelInfo& kernel, DType reals);
 
 // Returns int32 `groups` of a convolution, 1 for every other op.
 int32_t groups_of(const ir::Node& node);

@@ -5,9 +5,12 @@
 #include <optional>
 #include <string>
 
+#include "compiler/ir/types.h"
 #include "compiler/partition/limits.h"
 
 namespace codl::compiler {
+
+using ir::Precision;
 
 // Limits the nodes in one chain, unless the user says less. 32: CoDL's released search stops at 30;
 // the halo computed twice has eaten the saved transfers long before.
@@ -36,6 +39,10 @@ struct PartitionOptions {
 
   Objective objective = Objective::Latency;  // for optimal
   PlanLimits limits;
+
+  // Where values may have floats or halves (Precision::Auto), plans have both, floats only, or
+  // halves wherever kernels take them.
+  Precision auto_as = Precision::Auto;
 
   // Holds, by node, the packings in which its kernels may read weights; empty allows all.
   std::vector<PackingSet> packings;

@@ -44,7 +44,7 @@ llvm::Expected<PartitionPlan> partition(const ir::Graph& graph, const LatencyPre
   const std::string name = options.is_optimal() ? "segments" : options.strategy;
   for (const NamedStrategy& strategy : named_strategies()) {
     if (name != strategy.name) continue;
-    const CostModel costs(graph, predictor, options.limits, options.packings);
+    const CostModel costs(graph, predictor, options.limits, options.packings, options.auto_as);
     CODL_ASSIGN_OR_RETURN(plan, strategy.run(costs, options));
     CODL_ASSIGN_OR_RETURN(places, UserPlaces::create(costs, options.limits.places));
     if (llvm::Error error = places.apply(plan)) return error;
@@ -61,7 +61,7 @@ llvm::Expected<Optimum> optimal_partition(const ir::Graph& graph, const LatencyP
                                           llvm::ArrayRef<PartitionPlan> more_seeds,
                                           const JudgeHelp& help) {
   if (llvm::Error error = check_options(predictor.profile(), options)) return error;
-  const CostModel costs(graph, predictor, options.limits, options.packings);
+  const CostModel costs(graph, predictor, options.limits, options.packings, options.auto_as);
   CODL_ASSIGN_OR_RETURN(optimum, find_optimum(costs, options, judge, more_seeds, help));
   if (llvm::Error error = check_partition(graph, optimum.plan)) return error;
   return optimum;

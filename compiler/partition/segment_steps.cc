@@ -123,13 +123,24 @@ llvm::Error SegmentSteps::bring_operands(ir::NodeId node, const Part& part,
 }
 
 llvm::Error SegmentSteps::bring(ir::ValueId value, Processor home) {
-  for (Region& region : states_[value].missing[index_of(home)]) {
-    if (region.empty()) continue;
-    const Region missing = std::exchange(region, {});
-    if (llvm::Error error = transfer(value, home, missing)) return error;
-    for (size_t other = 0; other < kOtherForms; ++other)
-      if (value_tensors_[value].others[other].processor == home)
-        if (llvm::Error error = convert(value, other, missing)) return error;
+  for (Region& region : states_[value].missing[index_of(home)])
+    if (llvm::Error error = bring_piece(value, home, region)) return error;
+  return llvm::Error::success();
+}
+
+// Transfers what is missing, if anything is, and converts it. The host converts when it reads the
+// value, because its tensor is mapped by then.
+llvm::Error SegmentSteps::bring_piece(ir::ValueId value, Processor home, Region& missing) {
+  if (missing.empty()) return llvm::Error::success();
+  const Region piece = std::exchange(missing, {});
+  if (llvm::Error error = transfer(value, home, piece)) return error;
+  for (size_t other = 0; other < kOtherForms; ++other) {
+    if (value_tensors_[value].others[other].processor != home) continue;
+    Region& made = states_[value].made[other];
+    if (home == Processor::Cpu)
+      made = hull(made, piece);
+    else if (llvm::Error error = convert(value, other, piece))
+      return error;
   }
   return llvm::Error::success();
 }
@@ -161,10 +172,7 @@ llvm::Error SegmentSteps::give_to_cpu(ir::NodeId first, ir::NodeId last) {
         value_tensors.last_cpu_node <= last || mapped(value) != Mapped::No ||
         !value_tensors.is_of_gpu)
       continue;
-    for (Region& region : states_[value].missing[static_cast<size_t>(Processor::Cpu)])
-      if (!region.empty())
-        if (llvm::Error error = transfer(value, Processor::Cpu, std::exchange(region, {})))
-          return error;
+    if (llvm::Error error = bring(value, Processor::Cpu)) return error;
     if (llvm::Error error = map(value, Mapped::Read)) return error;
   }
   return llvm::Error::success();
@@ -363,6 +371,7 @@ llvm::Error SegmentSteps::emit_kernel(const NodePartition& node_partition, const
   step.queue = own_queue(part.processor);
   step.kernel = part.kernel;
   step.node = node_partition.node;
+  step.reals = part.form.dtype;
   if (node_partition.is_split()) {
     step.part_dim = node_partition.dim;
     step.part = computed;
@@ -399,9 +408,10 @@ kernels::StepShape shape_of(const ir::Graph& graph, const std::vector<ValueTenso
                             const PlannedStep& step, kernels::OperandShape* shapes) {
   for (size_t i = 0; i < step.operands.size(); ++i) {
     const TensorId tensor = step.operands[i];
-    shapes[i] = tensor == kNoTensor ? constant_shape({graph, graph.node(step.node)},
-                                                     static_cast<uint32_t>(i), *step.kernel)
-                                    : value_tensors[value_of_tensor(tensor)].placed(tensor).shape;
+    shapes[i] = tensor == kNoTensor
+                    ? constant_shape({graph, graph.node(step.node)}, static_cast<uint32_t>(i),
+                                     *step.kernel, step.reals)
+                    : value_tensors[value_of_tensor(tensor)].placed(tensor).shape;
   }
   kernels::StepShape shape;
   shape.kernel = step.kernel;

@@ -36,6 +36,7 @@ struct PlannedStep {
   // it (choose_mover()).
   const KernelInfo* kernel = nullptr;
   ir::NodeId node = ir::kNoId;              // node of which the step computes a part
+  DType reals = DType::F32;                 // type of that part's real numbers
   ir::ValueId value = ir::kNoId;            // value of a transfer, a map or an unmap
   llvm::SmallVector<TensorId, 4> operands;  // numbered by tensor_id(); constants: kNoTensor
 
@@ -85,6 +86,7 @@ class SegmentSteps {
   llvm::Error bring_operands(ir::NodeId node, const Part& part, ir::NodeId segment_first,
                              llvm::ArrayRef<Processor> homes);
   llvm::Error bring(ir::ValueId value, Processor home);
+  llvm::Error bring_piece(ir::ValueId value, Processor home, Region& missing);
   llvm::Error take_back_for_gpu(const PartitionPlan& plan, ir::NodeId first, ir::NodeId last);
   llvm::Error give_to_cpu(ir::NodeId first, ir::NodeId last);
   llvm::Error convert_made(ir::ValueId value, size_t other);

@@ -53,7 +53,8 @@ class Placing {
       return value_tensors_;
     }
     value_tensors_.is_of_gpu = cpu.computed.empty() && !gpu.computed.empty();
-    if (is_map(type_)) choose_forms();
+    value_tensors_.is_map = is_map(type_);
+    if (is_real(type_)) choose_forms();
     if (cpu.is_used() && gpu.is_used()) {
       place_on_both();
     } else if (cpu.is_used()) {
@@ -73,7 +74,7 @@ class Placing {
     size_t count = 0;
     for (Processor processor : kProcessors) {
       const QueueUse& use = use_.queues[index_of(processor)];
-      for (Form form : map_forms(processor, profile_)) {
+      for (Form form : map_forms(processor)) {
         const Region& read = use.read_in[index_of(processor, form)];
         if (form == form_on(processor) || read.empty()) continue;
         const auto slot =
@@ -85,15 +86,17 @@ class Placing {
     }
   }
 
-  // Returns the form in which the value is made there, or the first in which it is read. Copies
-  // between separate memories are of buffers.
+  // Returns the form in which the value is made there, or the first in which it is read: a buffer
+  // where memories are separate, because copies between them are of buffers.
   Form form_for(Processor processor) const {
     const QueueUse& use = use_.queues[index_of(processor)];
     if (use.made_in) return *use.made_in;
-    const auto is_read = [&](Form form) { return !use.read_in[index_of(processor, form)].empty(); };
-    if (profile_.transfer.sharing == Sharing::Separate && is_read(kBuffers)) return kBuffers;
-    for (Form form : map_forms(processor, profile_))
-      if (is_read(form)) return form;
+    const bool wants_buffer = profile_.transfer.sharing == Sharing::Separate;
+    for (const bool takes_image : {false, true})
+      for (Form form : map_forms(processor))
+        if ((takes_image || !wants_buffer || !is_image(form)) &&
+            !use.read_in[index_of(processor, form)].empty())
+          return form;
     return kBuffers;
   }
 
@@ -256,8 +259,9 @@ ValueUse TensorPlacer::use_of(const PartitionPlan& plan, ir::ValueId value) cons
     const NodePartition& node_partition = plan.node_partitions[reader.node];
     for (const Part& part : node_partition.parts) {
       add_read(view, reader.operand, node_partition, part, use);
-      use.is_read_in_chain |= is_map(of.type) && chain >= 0 && node_partition.chain == chain &&
-                              use.queues[index_of(part.processor)].made_in != part.form;
+      use.is_read_in_chain |=
+          is_real(of.type) && chain >= 0 && node_partition.chain == chain &&
+          use.queues[index_of(part.processor)].made_in != listed_form(of.type, part.form);
     }
   }
   return use;
@@ -269,7 +273,7 @@ void TensorPlacer::add_made(const NodePartition& node_partition, ValueUse& use) 
     QueueUse& queue = use.queues[index_of(part.processor)];
     queue.computed = slab(type, node_partition.dim, part.computed);
     queue.last_node = node_partition.node;
-    queue.made_in = part.form;
+    queue.made_in = listed_form(type, part.form);
     if (part.boundary_first)
       use.boundary_unit[index_of(part.processor)] = rows_at_once(*part.kernel);
   }
@@ -282,8 +286,9 @@ void TensorPlacer::add_read(const ir::NodeView& node, uint32_t operand,
   QueueUse& queue = use.queues[index_of(part.processor)];
   queue.read = hull(queue.read, region);
   queue.last_node = std::max(queue.last_node, node_partition.node);
-  if (!is_map(node.input(operand))) return;
-  Region& read = queue.read_in[index_of(part.processor, part.form)];
+  const ir::TensorType& type = node.input(operand);
+  if (!is_real(type)) return;
+  Region& read = queue.read_in[index_of(part.processor, listed_form(type, part.form))];
   read = hull(read, region);
 }
 

@@ -21,8 +21,8 @@ struct QueueUse {
   Region computed;
   Region read;
   ir::NodeId last_node = 0;
-  // Hold, for maps, the form in which it is computed, if it is, and what is read in each form
-  // (index_of()).
+  // Hold, for real numbers, the form in which it is computed, if it is, and what is read in each
+  // form (listed_form(), index_of()).
   std::optional<Form> made_in = {};
   std::array<Region, kMaxForms> read_in = {};
 
@@ -73,11 +73,12 @@ struct ValueTensors {
   // Holds, by processor, the rows that it computes first and transfers; empty if it computes all at
   // once.
   std::array<Region, 2> boundary = {};
-  // For maps these are the forms of the processors' tensors. Parts on the GPU that read the form of
-  // the CPU's tensor read that if it is a buffer for both. For every other form that parts read,
-  // their processor converts `read` of its own tensor to one of `others`: first the part that it
-  // computes (`made`), then the part that was missing.
+  // For real numbers these are the forms of the processors' tensors. Parts on the GPU that read the
+  // form of the CPU's tensor read that if it is a buffer for both. For every other form that parts
+  // read, their processor converts `read` of its own tensor to one of `others`: first the part that
+  // it computes (`made`), then the part that was missing.
   FormPair forms = kBothBuffers;
+  bool is_map = false;
   bool buffer_is_shared = false;
   struct OtherForm {
     Processor processor = Processor::Gpu;
@@ -94,14 +95,18 @@ struct ValueTensors {
 
   // Returns the processor in whose tensor the part has the value.
   Processor home_of(const Part& part) const {
-    return buffer_is_shared && part.form == forms[index_of(Processor::Cpu)] ? Processor::Cpu
-                                                                            : part.processor;
+    return buffer_is_shared && form_for(part) == forms[index_of(Processor::Cpu)] ? Processor::Cpu
+                                                                                 : part.processor;
+  }
+  // Returns the form in which the part has real numbers (listed_form()).
+  Form form_for(const Part& part) const {
+    return is_map ? part.form : Form{Layout::Nhwc, part.form.dtype};
   }
   // Returns the index of what is converted for the part; nothing if it reads the tensor at home.
   std::optional<size_t> other_for(const Part& part) const {
     for (size_t i = 0; i < kOtherForms; ++i)
       if (others[i].tensor != kNoTensor && others[i].processor == part.processor &&
-          others[i].form == part.form)
+          others[i].form == form_for(part))
         return i;
     return std::nullopt;
   }
@@ -132,9 +137,9 @@ struct ValueTensors {
 //   both, and one memory serves         one: Shared
 //   both, else                          Shared (Separate: Host) for the CPU, Device or Image for
 //                                       the GPU; what is missing is copied
-//   the GPU in several forms            one more for each that it is not made in: the Shared one
-//                                       where that has the form and the queues transfer the value,
-//                                       else a Device or Image one
+//   a queue in several forms            one more for each that it is not made in: for the GPU the
+//                                       Shared one where that has the form and the queues transfer
+//                                       the value, else Host, Device or Image
 //
 // One memory serves FineSvm with disjoint parts, or SubBuffer with one writer; it never serves an
 // image.

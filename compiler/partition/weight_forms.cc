@@ -14,10 +14,6 @@ namespace {
 
 constexpr uint32_t kWeights = 1;  // the operand with packed weights
 
-uint64_t bytes_in(const ir::NodeView& node, uint32_t operand, const KernelInfo& kernel) {
-  return round_up(constant_shape(node, operand, kernel).bytes, kBlobAlignment);
-}
-
 // Describes one way to store the weights of some nodes.
 struct WeightForm {
   PackingSet packings = 0;
@@ -28,8 +24,8 @@ struct WeightForm {
 // Holds the weights of one or more nodes that kernels read in more than one packing.
 struct Weights {
   std::vector<ir::NodeId> nodes;
-  PackingSet packings = 0;             // packings of all its kernels
-  uint64_t bytes[kPackingCount] = {};  // indexed by packing
+  PackingSet packings = 0;                 // packings of all its kernels
+  uint64_t bytes[2 * kPackingCount] = {};  // indexed by index_of(Packing)
   std::vector<WeightForm> forms;
   size_t chosen = 0;
 };
@@ -73,10 +69,11 @@ class Chooser {
       weights.nodes.push_back(id);
       for (const Processor processor : kProcessors)
         each_kernel(view, processor, predictor_, [&](const kernels::StepShape& step) {
-          const PackingKind packing = step.kernel->packing;
-          if (packing == PackingKind::None) return;
+          const kernels::OperandShape& shape = step.operands[kWeights];
+          const Packing packing = {step.kernel->packing, shape.dtype};
+          if (packing.kind == PackingKind::None) return;
           weights.packings |= bit_of(packing);
-          weights.bytes[static_cast<size_t>(packing)] = bytes_in(view, kWeights, *step.kernel);
+          weights.bytes[index_of(packing)] = round_up(shape.bytes, kBlobAlignment);
         });
     }
     for (auto& [constant, weights] : all)
@@ -96,9 +93,8 @@ class Chooser {
 
   static uint64_t bytes_of(const Weights& weights, PackingSet packings) {
     uint64_t bytes = 0;
-    for (size_t packing = 0; packing < kPackingCount; ++packing)
-      if ((packings & weights.packings & bit_of(static_cast<PackingKind>(packing))) != 0)
-        bytes += weights.bytes[packing];
+    for (size_t packing = 0; packing < std::size(weights.bytes); ++packing)
+      if ((packings & weights.packings & (1u << packing)) != 0) bytes += weights.bytes[packing];
     return bytes;
   }
 
@@ -188,30 +184,32 @@ class Chooser {
 
 }  // namespace
 
-void StoredWeights::add(const ir::NodeView& node, const KernelInfo& kernel) {
+void StoredWeights::add(const ir::NodeView& node, const KernelInfo& kernel, DType reals) {
   for (uint32_t operand = 0; operand < node.input_count(); ++operand) {
     if (!node.input_value(operand).is_constant) continue;
-    const PackingSet packing = bit_of(kernel.packing_of(operand));
+    const PackingSet packing = bit_of(packing_of(node, operand, kernel, reals));
     PackingSet& known = packings_[node.node.inputs[operand]];
     if ((known & packing) != 0) continue;
     known |= packing;
-    bytes_ += bytes_in(node, operand, kernel);
+    bytes_ += round_up(constant_shape(node, operand, kernel, reals).bytes, kBlobAlignment);
   }
 }
 
 void StoredWeights::add(const PartitionPlan& plan) {
   for (const NodePartition& node_partition : plan.node_partitions)
     for (const Part& part : node_partition.parts)
-      add({graph_, graph_.node(node_partition.node)}, *part.kernel);
+      add({graph_, graph_.node(node_partition.node)}, *part.kernel, part.form.dtype);
 }
 
 uint64_t most_bytes_of_any(const ir::Graph& graph, const LatencyPredictor& predictor) {
   StoredWeights weights(graph);
   for (const ir::Node& node : graph.nodes())
     for (const Processor processor : kProcessors)
-      each_kernel({graph, node}, processor, predictor, [&](const kernels::StepShape& step) {
-        weights.add({graph, node}, *step.kernel);
-      });
+      for (Form form : map_forms({graph, node}, processor, predictor.profile()))
+        each_kernel({graph, node}, processor, form, SplitDim::None, {}, predictor,
+                    [&](const kernels::StepShape& step) {
+                      weights.add({graph, node}, *step.kernel, form.dtype);
+                    });
   return weights.bytes();
 }
 

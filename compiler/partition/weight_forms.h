@@ -23,8 +23,8 @@ class StoredWeights {
       : graph_(graph), packings_(graph.values().size()) {}
 
   void add(const PartitionPlan& plan);
-  // Adds the constants of the node as the kernel reads them.
-  void add(const ir::NodeView& node, const KernelInfo& kernel);
+  // Adds the constants of the node as the kernel reads them beside real numbers of `reals`.
+  void add(const ir::NodeView& node, const KernelInfo& kernel, DType reals);
 
   PackingSet packings_of(ir::ValueId constant) const { return packings_[constant]; }
 

@@ -116,8 +116,9 @@ std::string describe(const ir::Graph& graph, const TensorPlacer& placer, const P
   const NodePartition& node_partition = plan.node_partitions[node];
   std::string text;
   for (const Part& part : node_partition.parts)
-    text += llvm::formatv("{0}{1} {2}", text.empty() ? "" : ", ",
-                          part.processor == Processor::Gpu ? "gpu" : "cpu", part.kernel->symbol);
+    text += llvm::formatv("{0}{1} {2}{3}", text.empty() ? "" : ", ",
+                          part.processor == Processor::Gpu ? "gpu" : "cpu", part.kernel->symbol,
+                          part.form.dtype == DType::F16 ? " in halves" : "");
   if (node_partition.is_split()) {
     const double gpu = node_partition.part_on(Processor::Gpu)->owned.count();
     const double all = gpu + node_partition.part_on(Processor::Cpu)->owned.count();
@@ -169,7 +170,8 @@ class Alternatives {
     if (a.parts.size() != b.parts.size() || a.dim != b.dim || a.chain >= 0 || b.chain >= 0)
       return false;
     for (size_t i = 0; i < a.parts.size(); ++i)
-      if (a.parts[i].kernel != b.parts[i].kernel || !(a.parts[i].owned == b.parts[i].owned))
+      if (a.parts[i].kernel != b.parts[i].kernel || a.parts[i].form != b.parts[i].form ||
+          a.parts[i].owned != b.parts[i].owned)
         return false;
     return true;
   }
@@ -303,8 +305,7 @@ class Alternatives {
 
 llvm::Expected<std::string> explain_alternatives(const ir::Graph& graph, const Candidate& chosen,
                                                  const LatencyPredictor& predictor,
-                                                 Precision precision, const PlanLimits& limits,
-                                                 llvm::StringRef node) {
+                                                 const PlanLimits& limits, llvm::StringRef node) {
   const auto found =
       llvm::find_if(graph.nodes(), [&](const ir::Node& of) { return of.name == node; });
   if (found == graph.nodes().end()) return "";
@@ -315,8 +316,8 @@ llvm::Expected<std::string> explain_alternatives(const ir::Graph& graph, const C
       "alternatives for the node, of the whole plan:\n  chosen        {0,11:f4} ms  {1}\n",
       chosen_cost.total / 1e3, describe(graph, placer, chosen.partition, id));
   for (PartitionPlan& plan : Alternatives(graph, placer, chosen.partition, predictor).of(id)) {
-    CODL_ASSIGN_OR_RETURN(other, finish_candidate(graph, predictor, precision, limits,
-                                                  {std::move(plan)}, chosen.schedule.name));
+    CODL_ASSIGN_OR_RETURN(
+        other, finish_candidate(graph, predictor, limits, {std::move(plan)}, chosen.schedule.name));
     const Cost cost = cost_of(other.schedule, predictor.transfer());
     text += llvm::formatv("  {0}{1,11:f4} {2,11:f4} ms  {3}: {4}\n",
                           cost.total < chosen_cost.total ? "-" : "+",

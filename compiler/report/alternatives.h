@@ -22,7 +22,6 @@ namespace codl::compiler {
 // `chosen` was made with. Errors: those of finish_candidate().
 llvm::Expected<std::string> explain_alternatives(const ir::Graph& graph, const Candidate& chosen,
                                                  const LatencyPredictor& predictor,
-                                                 Precision precision, const PlanLimits& limits,
-                                                 llvm::StringRef node);
+                                                 const PlanLimits& limits, llvm::StringRef node);
 
 }  // namespace codl::compiler

@@ -5,7 +5,6 @@
 #include "compiler/memory/memory_plan.h"
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/report/print_partition.h"
-#include "compiler/schedule/half_storage.h"
 #include "compiler/support/error.h"
 #include "kernels/conv2d/winograd.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -81,9 +80,13 @@ llvm::Expected<CompileReport::Variant> report_of(const ir::Graph& graph, const M
   report.chains = variant.partition.chains.size();
   for (const Chain& chain : variant.partition.chains)
     report.longest_chain = std::max(report.longest_chain, chain.nodes.size());
-  const GpuTensorCounts tensors = count_gpu_tensors(variant.schedule);
-  report.gpu_tensors = tensors.all;
-  report.half_tensors = tensors.halves;
+  for (const Tensor& tensor : variant.schedule.tensors) {
+    if (tensor.storage == Storage::Weights || tensor.storage == Storage::Input ||
+        tensor.storage == Storage::Output)
+      continue;
+    report.half_tensors += tensor.shape.dtype == DType::F16;
+    report.real_tensors += tensor.shape.dtype == DType::F16 || tensor.shape.dtype == DType::F32;
+  }
   CODL_ASSIGN_OR_RETURN(uncertainty, uncertainty_of(variant.schedule, profile));
   report.uncertainty = uncertainty;
   if (report.predicted_us <= 0) return report;

@@ -44,8 +44,9 @@ struct CompileReport {
     size_t split_nodes = 0;
     size_t chains = 0;
     size_t longest_chain = 0;
-    size_t gpu_tensors = 0;   // that only the GPU touches
-    size_t half_tensors = 0;  // tensors stored as halves
+    // Count tensors of real numbers, without weights and the application's, and the halves of them.
+    size_t real_tensors = 0;
+    size_t half_tensors = 0;
   };
   std::vector<Variant> variants;
 

@@ -119,13 +119,12 @@ llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& varia
 }
 
 llvm::Error print_explanation(const ir::Graph& graph, const Candidate& variant,
-                              const LatencyPredictor& predictor, Precision precision,
-                              const PlanLimits& limits, const Printouts& prints) {
+                              const LatencyPredictor& predictor, const PlanLimits& limits,
+                              const Printouts& prints) {
   if (!prints.explained_node || prints.to == nullptr) return llvm::Error::success();
   const std::string& node = *prints.explained_node;
   CODL_ASSIGN_OR_RETURN(text, explain(graph, variant.schedule, predictor.profile(), node));
-  CODL_ASSIGN_OR_RETURN(others,
-                        explain_alternatives(graph, variant, predictor, precision, limits, node));
+  CODL_ASSIGN_OR_RETURN(others, explain_alternatives(graph, variant, predictor, limits, node));
   *prints.to << text << others;
   return llvm::Error::success();
 }

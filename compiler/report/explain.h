@@ -23,7 +23,7 @@ llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& varia
 // Prints that, and what else could be done with one node (alternatives.h), where it is asked for.
 // `precision` and `limits` are those that the variant was made with.
 llvm::Error print_explanation(const ir::Graph& graph, const Candidate& variant,
-                              const LatencyPredictor& predictor, Precision precision,
-                              const PlanLimits& limits, const Printouts& prints);
+                              const LatencyPredictor& predictor, const PlanLimits& limits,
+                              const Printouts& prints);
 
 }  // namespace codl::compiler

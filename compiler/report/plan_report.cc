@@ -111,7 +111,7 @@ class Writer {
     json_.key("options").object([&] {
       text("strategy", plan_.asked.strategy);
       text("objective", kObjectiveNames[static_cast<size_t>(plan_.asked.objective)]);
-      text("precision", plan_.precision == Precision::Fp16 ? "fp16" : "fp32");
+      text("precision", ir::kPrecisionNames[static_cast<size_t>(plan_.precision)]);
     });
   }
 

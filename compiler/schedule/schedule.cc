@@ -84,9 +84,8 @@ class Scheduler {
     step.name = is_of_node ? graph_.node(planned.node).name : graph_.value(planned.value).name;
     if (is_of_node) step.params = graph_.node(planned.node).params.words();
     for (uint32_t i = 0; i < planned.operands.size(); ++i)
-      step.operands.push_back(planned.operands[i] == kNoTensor
-                                  ? weights_of(planned.node, i, *planned.kernel)
-                                  : numbers_[planned.operands[i]]);
+      step.operands.push_back(planned.operands[i] == kNoTensor ? weights_of(planned, i)
+                                                               : numbers_[planned.operands[i]]);
     if (step.kind == StepKind::Kernel)
       if (llvm::Error error = complete_kernel(step, is_of_node)) return error;
     schedule_.steps.push_back(std::move(step));
@@ -118,10 +117,11 @@ class Scheduler {
     return {tile, tile + count};
   }
 
-  TensorId weights_of(ir::NodeId id, uint32_t operand, const KernelInfo& kernel) {
-    const ir::NodeView view{graph_, graph_.node(id)};
+  TensorId weights_of(const PlannedStep& planned, uint32_t operand) {
+    const ir::NodeView view{graph_, graph_.node(planned.node)};
+    const KernelInfo& kernel = *planned.kernel;
     const ir::ValueId value = view.node.inputs[operand];
-    const kernels::OperandShape shape = constant_shape(view, operand, kernel);
+    const kernels::OperandShape shape = constant_shape(view, operand, kernel, planned.reals);
     const Blob blob{
         value, {kernel.packing_of(operand), shape.dtype}, groups_of(view.node), shape.bytes};
     // A constant has as many blobs as there are ways to pack it.

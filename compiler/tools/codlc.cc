@@ -147,11 +147,8 @@ void print_report(const CompileReport& report, const PartitionOptions& asked, ll
                           variant.name, variant.evaluations, asked.search_budget);
   for (const CompileReport::Variant& variant : report.variants)
     if (variant.half_tensors > 0)
-      os << llvm::formatv(
-          "  {0}: {1} of the {2} tensors that the GPU alone touches are halves; predicted by "
-          "models "
-          "fitted to fp32, at half the bytes\n",
-          variant.name, variant.half_tensors, variant.gpu_tensors);
+      os << llvm::formatv("  {0}: {1} of {2} tensors of real numbers are halves\n", variant.name,
+                          variant.half_tensors, variant.real_tensors);
   const bool is_searched = asked.is_optimal() && !asked.forces_split();
   for (const CompileReport::Variant& variant : report.variants)
     if (!variant.one_processor_reason.empty())

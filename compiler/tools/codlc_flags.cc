@@ -190,9 +190,9 @@ tools::FlagGroup kernel_flags(CodlcFlags* flags) {
   return {
       "Kernels",
       {{"precision", precision_value(&flags->precision),
-        "store values of the GPU alone in this precision", "",
-        "fp16 takes half the bytes where kernels can. Convolutions compute in it if the device "
-        "does, other kernels in fp32. What halves may not hold stays in float "
+        "hold values and weights in this precision", "",
+        "fp16 takes half the bytes wherever kernels can. Convolutions and products compute in it "
+        "if the processor does, other kernels in fp32. What halves may not hold stays in float "
         "(docs/guide/precision.md). codlc says what the others would take and, with "
         "--calibration, lose."},
        {"avoid", texts_value("FILE|winograd", &flags->avoided),

@@ -8,7 +8,6 @@
 #include "compiler/partition/partition.h"
 #include "compiler/schedule/bound_slices.h"
 #include "compiler/schedule/concat_windows.h"
-#include "compiler/schedule/half_storage.h"
 #include "compiler/simulate/measured/uncertainty.h"
 #include "compiler/simulate/timing/figures.h"
 #include "compiler/simulate/timing/plan_times.h"
@@ -32,10 +31,9 @@ constexpr double kAlmostSureShare = 0.85;
 
 // Returns the plan's steps as they will run, without places in memory and predicted times.
 llvm::Expected<Schedule> schedule_of(const ir::Graph& graph, const PartitionPlan& plan,
-                                     const LatencyPredictor& predictor, Precision precision,
-                                     const PlanLimits& limits, llvm::StringRef name) {
+                                     const LatencyPredictor& predictor, const PlanLimits& limits,
+                                     llvm::StringRef name) {
   CODL_ASSIGN_OR_RETURN(schedule, make_schedule(graph, plan, predictor, name));
-  if (precision == Precision::Fp16) store_halves(schedule);
   if (limits.max_gpu_slice_us)
     bound_gpu_slices(graph, schedule, predictor, *limits.max_gpu_slice_us);
   return schedule;
@@ -70,11 +68,10 @@ double most_saved_us(const ir::Graph& graph, const LatencyPredictor& predictor) 
 // Evaluates whole plans for a search. Less is better.
 class PlanJudge {
  public:
-  PlanJudge(const ir::Graph& graph, const LatencyPredictor& predictor, Precision precision,
+  PlanJudge(const ir::Graph& graph, const LatencyPredictor& predictor,
             const PartitionOptions& options, const Rival* rival)
       : graph_(graph),
         predictor_(predictor),
-        precision_(precision),
         options_(options),
         rival_(rival),
         times_(graph, predictor),
@@ -82,11 +79,11 @@ class PlanJudge {
 
   // Returns true if the score is what the steps take, and nothing more.
   bool is_time_alone() const {
-    return rival_ == nullptr && is_timed_in_f32() && !options_.limits.limit_plans();
+    return rival_ == nullptr && is_of_time() && !options_.limits.limit_plans();
   }
 
   // Returns true if no score is below floor_ns(): limits and doubts only add to a plan's time.
-  bool has_floor() const { return is_timed_in_f32() && !options_.limits.max_gpu_slice_us; }
+  bool has_floor() const { return is_of_time() && !options_.limits.max_gpu_slice_us; }
 
   // Returns the best plan so far that is surely faster than the rival and meets all limits.
   const std::optional<PartitionPlan>& surest() const { return surest_; }
@@ -107,7 +104,7 @@ class PlanJudge {
                                 std::optional<double> limit_weight = std::nullopt) {
     const PlanLimits& limits = options_.limits;
     const DeviceProfile& profile = predictor_.profile();
-    CODL_ASSIGN_OR_RETURN(schedule, schedule_of(graph_, plan, predictor_, precision_, limits, ""));
+    CODL_ASSIGN_OR_RETURN(schedule, schedule_of(graph_, plan, predictor_, limits, ""));
     write_into_concats(schedule);
     // Only this limit's figure needs a memory plan.
     if (limits.max_arena_bytes)
@@ -142,15 +139,12 @@ class PlanJudge {
     return share_of_wins(drawn_us, rival.us);
   }
 
-  bool is_timed_in_f32() const {
-    return precision_ != Precision::Fp16 && options_.objective == Objective::Latency;
-  }
+  bool is_of_time() const { return options_.objective == Objective::Latency; }
 
   static int64_t nanoseconds_of(double us) { return std::llround(std::min(us * 1e3, 1e17)); }
 
   const ir::Graph& graph_;
   const LatencyPredictor& predictor_;
-  const Precision precision_;
   const PartitionOptions& options_;
   const Rival* rival_;
   PlanTimes times_;
@@ -186,12 +180,11 @@ bool uses_gpu(const PartitionPlan& plan) {
 }
 
 llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
-                                           const LatencyPredictor& predictor, Precision precision,
+                                           const LatencyPredictor& predictor,
                                            const PlanLimits& limits, Optimum optimum,
                                            llvm::StringRef name) {
   const DeviceProfile& profile = predictor.profile();
-  CODL_ASSIGN_OR_RETURN(schedule,
-                        schedule_of(graph, optimum.plan, predictor, precision, limits, name));
+  CODL_ASSIGN_OR_RETURN(schedule, schedule_of(graph, optimum.plan, predictor, limits, name));
   write_into_concats(schedule);
   if (llvm::Error error = check_races(graph, schedule)) return error;
   if (llvm::Error error = plan_memory(schedule, profile)) return error;
@@ -199,8 +192,7 @@ llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
     // Tiles come before launches are cut, because a tile is one step.
     PlanLimits others = limits;
     others.max_gpu_slice_us.reset();
-    CODL_ASSIGN_OR_RETURN(whole,
-                          schedule_of(graph, optimum.plan, predictor, precision, others, name));
+    CODL_ASSIGN_OR_RETURN(whole, schedule_of(graph, optimum.plan, predictor, others, name));
     if (llvm::Error error = fit_arena(graph, whole, predictor, *limits.max_arena_bytes))
       return error;
     if (limits.max_gpu_slice_us)
@@ -217,12 +209,12 @@ llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
 }
 
 llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
-                                         Precision precision, const PartitionOptions& options,
+                                         const PartitionOptions& options,
                                          const SearchStart& start) {
   Optimum optimum;
   if (options.is_optimal() && !options.forces_split() && predictor.profile().has_gpu &&
       options.search_budget > 0) {
-    PlanJudge judge(graph, predictor, precision, options, start.rival);
+    PlanJudge judge(graph, predictor, options, start.rival);
     const auto time = [&](const PartitionPlan& plan) { return judge.time_ns(plan); };
     const auto floor = [&](const PartitionPlan& plan) { return judge.floor_ns(plan); };
     const auto score = [&](const PartitionPlan& plan) { return judge.score(plan); };
@@ -258,24 +250,24 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
     optimum.plan = std::move(plan);
   }
   const std::string name = name_of(graph, options, optimum.plan);
-  return finish_candidate(graph, predictor, precision, options.limits, std::move(optimum), name);
+  return finish_candidate(graph, predictor, options.limits, std::move(optimum), name);
 }
 
 llvm::Expected<Candidate> best_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
-                                         Precision precision, const PartitionOptions& options,
+                                         const PartitionOptions& options,
                                          const SearchStart& start) {
   if (!options.limits.max_arena_bytes || !options.is_optimal())
-    return make_candidate(graph, predictor, precision, options, start);
+    return make_candidate(graph, predictor, options, start);
   PartitionOptions half = options;
   half.search_budget -= options.search_budget / 2;
-  CODL_ASSIGN_OR_RETURN(fits, make_candidate(graph, predictor, precision, half, start));
+  CODL_ASSIGN_OR_RETURN(fits, make_candidate(graph, predictor, half, start));
   PartitionOptions free = options;
   free.search_budget /= 2;
   free.limits.max_arena_bytes.reset();
-  CODL_ASSIGN_OR_RETURN(large, make_candidate(graph, predictor, precision, free, start));
+  CODL_ASSIGN_OR_RETURN(large, make_candidate(graph, predictor, free, start));
   Optimum plan{std::move(large.partition), 0, fits.evaluations + large.evaluations};
-  CODL_ASSIGN_OR_RETURN(tiled, finish_candidate(graph, predictor, precision, options.limits,
-                                                std::move(plan), large.schedule.name));
+  CODL_ASSIGN_OR_RETURN(tiled, finish_candidate(graph, predictor, options.limits, std::move(plan),
+                                                large.schedule.name));
   const auto score = [&](const Candidate& candidate) {
     return score_of(candidate.figures, options.objective, options.limits);
   };

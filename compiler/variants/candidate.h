@@ -18,8 +18,6 @@
 
 namespace codl::compiler {
 
-using ir::Precision;
-
 // A plan is surely faster than another where it is in that share of the draws.
 inline constexpr double kSureShare = 0.9;
 
@@ -69,20 +67,20 @@ bool uses_gpu(const PartitionPlan& plan);
 // conversions is on the CPU, else "coexec". Errors: Input (a place or a split that is not
 // possible), Unsupported, Internal. A limit that is not met is none: see check_limits().
 llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
-                                         Precision precision, const PartitionOptions& options,
+                                         const PartitionOptions& options,
                                          const SearchStart& start = {});
 
 // Returns the best candidate that is found. The search judges plans without tiles: where memory is
 // limited, the best plan that fits by itself and the best of any memory, fitted into it, are
 // compared.
 llvm::Expected<Candidate> best_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
-                                         Precision precision, const PartitionOptions& options,
+                                         const PartitionOptions& options,
                                          const SearchStart& start = {});
 
 // Turns the plan into a variant of that name. Where it needs more memory than it may, some of it is
 // computed in tiles.
 llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
-                                           const LatencyPredictor& predictor, Precision precision,
+                                           const LatencyPredictor& predictor,
                                            const PlanLimits& limits, Optimum optimum,
                                            llvm::StringRef name);
 

@@ -109,10 +109,9 @@ struct VariantMaker::BestSingle {
 };
 
 VariantMaker::VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor,
-                           Precision precision, const PartitionOptions& options)
+                           const PartitionOptions& options)
     : graph_(graph),
       predictor_(predictor),
-      precision_(precision),
       options_(options),
       most_weight_bytes_(most_weight_bytes(graph, options.limits.max_weights)),
       needs_choice_(most_weight_bytes_ &&
@@ -157,7 +156,7 @@ llvm::Expected<Candidate> VariantMaker::make_alone(Processor processor, const St
   options.objective = Objective::Latency;
   options.limits.places.clear();
   return fit(options, stored, [&](const PartitionOptions& fitting, const SearchStart&) {
-    return make_candidate(graph_, predictor_, precision_, fitting);
+    return make_candidate(graph_, predictor_, fitting);
   });
 }
 
@@ -262,7 +261,7 @@ llvm::Expected<double> VariantMaker::go_on(Candidate& plan, const BestSingle& al
     options.packings = choose_packings(graph_, predictor_, options.limits, plan.partition, stored_,
                                        *most_weight_bytes_);
   }
-  CODL_ASSIGN_OR_RETURN(found, best_candidate(graph_, predictor_, precision_, options, start));
+  CODL_ASSIGN_OR_RETURN(found, best_candidate(graph_, predictor_, options, start));
   plan.evaluations += found.evaluations;
   CODL_ASSIGN_OR_RETURN(found_share, alone.sure_share_of(found));
   if (is_sure && found_share < kSureShare) return sure_share;
@@ -286,7 +285,7 @@ llvm::Expected<VariantMaker::Found> VariantMaker::search_once(const BestSingle* 
   options.search_budget = budget;
   if (alone != nullptr) options.search_budget -= static_cast<uint32_t>(kShareOfRest * budget);
   const auto make = [&](const PartitionOptions& fitting, const SearchStart& start) {
-    return best_candidate(graph_, predictor_, precision_, fitting, start);
+    return best_candidate(graph_, predictor_, fitting, start);
   };
   CODL_ASSIGN_OR_RETURN(best, fit(options, stored_, make, alone));
   Found found{std::move(best)};
@@ -354,7 +353,7 @@ llvm::Expected<PlanFigures> VariantMaker::estimate() {
     options.strategy = predictor_.profile().has_gpu ? "segments" : "cpu";
   CODL_ASSIGN_OR_RETURN(
       found, fit(options, stored_, [&](const PartitionOptions& fitting, const SearchStart&) {
-        return make_candidate(graph_, predictor_, precision_, fitting);
+        return make_candidate(graph_, predictor_, fitting);
       }));
   const Candidate* least = &found;
   const auto score = [&](const Candidate& candidate) {
@@ -388,12 +387,11 @@ llvm::Expected<Candidate> VariantMaker::make_busy(const PartitionOptions& option
                                                   const SearchStart& start) const {
   const DeviceProfile busy = busy_profile(predictor_.profile());
   const LatencyPredictor busy_predictor(busy, constant_mbytes(graph_));
-  CODL_ASSIGN_OR_RETURN(found, make_candidate(graph_, busy_predictor, precision_, options, start));
+  CODL_ASSIGN_OR_RETURN(found, make_candidate(graph_, busy_predictor, options, start));
   Optimum optimum;
   optimum.plan = std::move(found.partition);
   optimum.evaluations = found.evaluations;
-  return finish_candidate(graph_, predictor_, precision_, options.limits, std::move(optimum),
-                          "busy");
+  return finish_candidate(graph_, predictor_, options.limits, std::move(optimum), "busy");
 }
 
 llvm::Expected<MadeVariant> VariantMaker::make_one(const VariantRequest& request) {
@@ -419,8 +417,7 @@ llvm::Expected<MadeVariant> VariantMaker::make_one(const VariantRequest& request
                                       const SearchStart& start) -> llvm::Expected<Candidate> {
                                     if (request.kind == VariantRequest::Busy)
                                       return make_busy(fitting, start);
-                                    return best_candidate(graph_, predictor_, precision_, fitting,
-                                                          start);
+                                    return best_candidate(graph_, predictor_, fitting, start);
                                   }));
   made.schedule.name = request.name;
   return MadeVariant{std::move(made)};

@@ -61,7 +61,7 @@ struct FreePlan {
 // Makes the variants of one graph on one device. Borrows everything that it is given.
 class VariantMaker {
  public:
-  VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor, Precision precision,
+  VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor,
                const PartitionOptions& options);
 
   // A Coexec variant has the name that make_candidate() gives it: if the search kept or found the
@@ -123,7 +123,6 @@ class VariantMaker {
 
   const ir::Graph& graph_;
   const LatencyPredictor& predictor_;
-  const Precision precision_;
   const PartitionOptions options_;
   const std::optional<uint64_t> most_weight_bytes_;
   const bool needs_choice_;  // with all that its kernels could read, the plan has more than that

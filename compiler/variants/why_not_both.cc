@@ -53,8 +53,7 @@ llvm::Expected<std::string> VariantMaker::why_not_both(Candidate& taken, std::st
     free.limits.max_weights = options_.limits.max_weights;
     if (has_any_weights) free.limits.max_weights = {std::nullopt, std::nullopt};
     free.search_budget = budget_of_reason() / 2;
-    CODL_ASSIGN_OR_RETURN(unlimited,
-                          VariantMaker(graph_, predictor_, precision_, free).make_first());
+    CODL_ASSIGN_OR_RETURN(unlimited, VariantMaker(graph_, predictor_, free).make_first());
     taken.evaluations += unlimited.candidate.evaluations;
     const auto score = [&](const Candidate& plan) {
       return score_of(plan.figures, options_.objective, {});

@@ -274,8 +274,7 @@ double predicted_us(const std::string& model, const std::string& phone, const Re
       StatedPlaces(costs, stated_of(plan, matching.nodes(), graph.nodes().size())).run());
   if (llvm::Error error = check_partition(graph, placed.plan))
     fail(llvm::toString(std::move(error)));
-  return value_or_fail(
-             finish_candidate(graph, predictor, Precision::Fp32, {}, std::move(placed), "released"))
+  return value_or_fail(finish_candidate(graph, predictor, {}, std::move(placed), "released"))
       .schedule.predicted_us;
 }
 

@@ -6,7 +6,7 @@ namespace codl::compiler {
 
 llvm::Expected<PartitionPlan> strategy_codl_buffer(const CostModel& costs,
                                                    const PartitionOptions& options) {
-  return codl_on(costs, options, kBothBuffers);
+  return codl_on(costs, options, costs.form_pair_with(/*has_images=*/false));
 }
 
 }  // namespace codl::compiler

@@ -4,7 +4,7 @@
 namespace codl::compiler {
 
 llvm::Expected<PartitionPlan> strategy_gpu_buffer(const CostModel& costs, const PartitionOptions&) {
-  return prefer_processor(costs, Processor::Gpu, kBothBuffers);
+  return prefer_processor(costs, Processor::Gpu, costs.form_pair_with(/*has_images=*/false));
 }
 
 }  // namespace codl::compiler

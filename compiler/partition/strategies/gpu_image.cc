@@ -6,7 +6,7 @@
 namespace codl::compiler {
 
 llvm::Expected<PartitionPlan> strategy_gpu_image(const CostModel& costs, const PartitionOptions&) {
-  return prefer_processor(costs, Processor::Gpu, {kBuffers, kImages});
+  return prefer_processor(costs, Processor::Gpu, costs.form_pair_with(/*has_images=*/true));
 }
 
 }  // namespace codl::compiler

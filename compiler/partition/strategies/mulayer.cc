@@ -12,13 +12,14 @@ namespace {
 
 // Returns the microseconds of a multiply-add on a processor: the line through the origin nearest to
 // the times of the nodes that both run, by least squares.
-double us_per_mac(const CostModel& costs, Processor processor) {
+double us_per_mac(const CostModel& costs, Processor processor, const FormPair& forms) {
   double products = 0, squares = 0;
   for (ir::NodeId node = 0; node < costs.graph().nodes().size(); ++node) {
     const ir::NodeView view{costs.graph(), costs.graph().node(node)};
     const double macs = multiply_adds(view);
-    const auto here = costs.whole(node, processor, kBuffers);
-    const auto there = costs.whole(node, other_of(processor), kBuffers);
+    const auto here = costs.whole(node, processor, forms[index_of(processor)]);
+    const Processor other = other_of(processor);
+    const auto there = costs.whole(node, other, forms[index_of(other)]);
     if (macs == 0 || !here || !there) continue;
     products += macs * here->compute_us;
     squares += macs * macs;
@@ -29,13 +30,14 @@ double us_per_mac(const CostModel& costs, Processor processor) {
 }  // namespace
 
 llvm::Expected<PartitionPlan> strategy_mulayer(const CostModel& costs, const PartitionOptions&) {
-  const double cpu = us_per_mac(costs, Processor::Cpu);
-  const double gpu = us_per_mac(costs, Processor::Gpu);
+  const FormPair& forms = costs.form_pair_with(/*has_images=*/false);
+  const double cpu = us_per_mac(costs, Processor::Cpu, forms);
+  const double gpu = us_per_mac(costs, Processor::Gpu, forms);
   const double share = cpu + gpu > 0 ? cpu / (cpu + gpu) : 0.5;
-  CODL_ASSIGN_OR_RETURN(on_gpu, prefer_processor(costs, Processor::Gpu, kBothBuffers));
+  CODL_ASSIGN_OR_RETURN(on_gpu, prefer_processor(costs, Processor::Gpu, forms));
   PartitionPlan plan;
   for (ir::NodeId node = 0; node < costs.graph().nodes().size(); ++node) {
-    if (auto split = costs.split(node, node, SplitDim::OutputChannel, share, kBothBuffers))
+    if (auto split = costs.split(node, node, SplitDim::OutputChannel, share, forms))
       append_segment(plan, std::move(*split));
     else
       plan.node_partitions.push_back(on_gpu.node_partitions[node]);

@@ -36,7 +36,7 @@ void WeightCount::add(const NodePartition& node_partition, int32_t by) {
   for (const Part& part : node_partition.parts)
     for (uint32_t operand = 0; operand < view.input_count(); ++operand) {
       if (!view.input_value(operand).is_constant) continue;
-      const auto packing = static_cast<uint64_t>(part.kernel->packing_of(operand));
+      const uint64_t packing = index_of(packing_of(view, operand, *part.kernel, part.form.dtype));
       const std::pair key(view.node.inputs[operand],
                           packing << 32 | static_cast<uint32_t>(groups_of(view.node)));
       int32_t& readers = readers_[key];
@@ -44,7 +44,7 @@ void WeightCount::add(const NodePartition& node_partition, int32_t by) {
       readers += by;
       const bool is_read = readers > 0;
       if (was_read == is_read) continue;
-      const uint64_t bytes = constant_shape(view, operand, *part.kernel).bytes;
+      const uint64_t bytes = constant_shape(view, operand, *part.kernel, part.form.dtype).bytes;
       bytes_ = is_read ? bytes_ + bytes : bytes_ - bytes;
     }
 }

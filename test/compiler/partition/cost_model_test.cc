@@ -86,7 +86,8 @@ TEST_CASE("what a value's transfer costs is what the schedule moves, wherever bo
       return builder.conv(name, of, 64, random() % 2 == 0 ? 1 : 3, 1 + random() % 2);
     };
     const ir::ValueId made = conv("maker", conv("first", builder.input()));
-    const ir::Graph graph = builder.finish(conv("reader", made));
+    ir::Graph graph = builder.finish(conv("reader", made));
+    graph.set_precision(turn % 2 == 0 ? ir::Precision::Fp32 : ir::Precision::Auto);
     const ir::NodeId maker = graph.value(made).producer;
     const LatencyPredictor predictor(profile, 0);
     const CostModel costs(graph, predictor);

@@ -15,9 +15,9 @@ TEST_CASE("every processor may have maps in buffers, and that is its last form")
   const Layout layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   const DeviceProfile profile = test::test_profile(Sharing::FineSvm, layout);
   for (Processor processor : kProcessors) {
-    const llvm::ArrayRef<Form> forms = map_forms(processor, profile);
+    const FormList forms = map_forms(processor, profile, ir::Precision::Fp32);
     CHECK(forms.back() == kBuffers);
-    for (const FormPair& pair : map_form_pairs(profile))
+    for (const FormPair& pair : map_form_pairs(profile, ir::Precision::Fp32))
       CHECK(llvm::is_contained(forms, pair[index_of(processor)]));
   }
 }
@@ -28,7 +28,7 @@ TEST_CASE("only maps are in images") {
   const DeviceProfile profile = test::test_profile(Sharing::FineSvm, Layout::Image2d);
   for (const ir::Node& node : graph.nodes()) {
     const bool is_conv = node.op == OpKind::Conv2d;
-    const llvm::ArrayRef<Form> forms = map_forms({graph, node}, Processor::Gpu, profile);
+    const FormList forms = map_forms({graph, node}, Processor::Gpu, profile);
     if (is_conv) CHECK(llvm::is_contained(forms, kImages));
     CHECK(is_image(form_with(graph.value(node.output).type, kImages)) ==
           is_map(graph.value(node.output).type));

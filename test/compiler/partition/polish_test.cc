@@ -111,7 +111,7 @@ class Enumeration {
   }
 
   // Returns the forms on the GPU that make a difference.
-  llvm::ArrayRef<Form> forms_of(ir::NodeId node) const {
+  FormList forms_of(ir::NodeId node) const {
     const ir::NodeView view{costs_.graph(), costs_.graph().node(node)};
     return map_forms(view, Processor::Gpu, predictor_.profile());
   }

@@ -64,7 +64,7 @@ TEST_CASE("weights that parts, processors and variants read in one packing are s
   const Plans plans;
   const std::vector<PackingSet> plain(
       plans.graph.nodes().size(),
-      kAllPackings & ~bit_of(PackingKind::Winograd2) & ~bit_of(PackingKind::Winograd4));
+      kAllPackings & ~bit_of({PackingKind::Winograd2}) & ~bit_of({PackingKind::Winograd4}));
   const PartitionPlan on_cpu = plans.plan("cpu", plain);
   const PartitionPlan on_gpu = plans.plan("gpu", plain);
   const PartitionPlan on_both = plans.plan("mulayer", plain);

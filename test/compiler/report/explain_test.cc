@@ -47,14 +47,13 @@ struct Example {
 
 Candidate candidate_of(const ir::Graph& graph, PartitionPlan plan,
                        const LatencyPredictor& predictor) {
-  return value_of(
-      finish_candidate(graph, predictor, Precision::Fp32, {}, {std::move(plan)}, "test"));
+  return value_of(finish_candidate(graph, predictor, {}, {std::move(plan)}, "test"));
 }
 
 std::string alternatives(const ir::Graph& graph, const PartitionPlan& plan,
                          const LatencyPredictor& predictor, const char* node) {
-  return value_of(explain_alternatives(graph, candidate_of(graph, plan, predictor), predictor,
-                                       Precision::Fp32, {}, node));
+  return value_of(
+      explain_alternatives(graph, candidate_of(graph, plan, predictor), predictor, {}, node));
 }
 
 TEST_CASE("a step is explained by its terms, what they stand on, and what else could run it") {

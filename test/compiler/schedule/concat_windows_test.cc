@@ -2,7 +2,6 @@
 
 #include "compiler/memory/memory_plan.h"
 #include "compiler/partition/partition.h"
-#include "compiler/schedule/half_storage.h"
 #include "compiler/schedule/schedule.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
@@ -126,12 +125,12 @@ TEST_CASE("on the GPU a chain of Concats has nothing to copy, in buffers and in 
   const ir::ValueId ab = builder.concat("ab", {a, b});
   const ir::ValueId c = builder.conv("c", builder.conv("c0", ab, 16, 1), 12);
   const ir::ValueId all = builder.concat("all", {ab, c});
-  const ir::Graph graph = builder.finish(builder.conv("d", all, 16, 1));
+  ir::Graph graph = builder.finish(builder.conv("d", all, 16, 1));
   for (const Layout layout : {Layout::Nhwc, Layout::Image2d})
     for (const bool is_half : {false, true}) {
+      graph.set_precision(is_half ? ir::Precision::Fp16 : ir::Precision::Fp32);
       const DeviceProfile profile = test::test_profile(Sharing::SubBuffer, layout);
       Schedule schedule = schedule_on("gpu", graph, profile);
-      if (is_half) store_halves(schedule);
       write_into_concats(schedule);
       INFO(name_of(layout) << ", halves " << is_half);
       CHECK(concats_of(schedule) == std::pair(2, 2));

@@ -48,8 +48,10 @@ size_t count_kernel(const Schedule& schedule, OpKind op, Queue queue) {
 }
 
 TEST_CASE(
-    "every sharing kind, layout and split gives a schedule without races and a sound memory plan") {
-  const ir::Graph graph = test::three_convs();
+    "every sharing kind, layout, precision and split gives a schedule without races and a sound "
+    "memory plan") {
+  ir::Graph graph = test::three_convs();
+  graph.set_precision(GENERATE(Precision::Fp32, Precision::Fp16));
   const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
   const auto layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   const auto dim = GENERATE(SplitDim::Height, SplitDim::OutputChannel);
@@ -96,7 +98,7 @@ void draw_forms(const ir::Graph& graph, const LatencyPredictor& predictor, std::
   for (NodePartition& node_partition : plan.node_partitions)
     for (Part& part : node_partition.parts) {
       const ir::NodeView view{graph, graph.node(node_partition.node)};
-      const llvm::ArrayRef<Form> forms = map_forms(view, part.processor, predictor.profile());
+      const FormList forms = map_forms(view, part.processor, predictor.profile());
       const Form form = forms[random() % forms.size()];
       const Range computed = node_partition.is_split() ? part.computed : Range{};
       const auto choice =
@@ -129,9 +131,9 @@ std::vector<PartitionPlan> ways_to_place(const ir::Graph& graph,
   return ways;
 }
 
-// Values are read in another layout than the one they were made in: by nodes of their chain and
-// after it, on both sides of a cut, and by the CPU, too.
-TEST_CASE("maps of any node in either layout") {
+// Values are read in another form than the one they were made in: by nodes of their chain and after
+// it, on both sides of a cut, and on both processors.
+TEST_CASE("maps of any node in any form") {
   std::mt19937 random(31);
   const auto sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
   const DeviceProfile profile = test::test_profile(sharing, Layout::Image2d);
@@ -141,8 +143,9 @@ TEST_CASE("maps of any node in either layout") {
   const ir::ValueId b = builder.conv("b", a, 32);
   const ir::ValueId c = builder.conv("c", b, 32, 5);
   const ir::ValueId d = builder.conv("d", a, 32, 1);
-  const ir::Graph graph =
+  ir::Graph graph =
       builder.finish(builder.add("sum", builder.add("ab", a, b), builder.add("cd", c, d)));
+  graph.set_precision(GENERATE(Precision::Fp32, Precision::Auto));
   const std::vector<PartitionPlan> ways = ways_to_place(graph, predictor);
   const PartitionPlan chains[] = {
       test::value_of(partition(graph, predictor, forced(SplitDim::Height, 2))),

@@ -48,12 +48,9 @@ struct Maker {
     options.search_budget = 300;
   }
   double estimated_us() {
-    return value_of(VariantMaker(graph, predictor, Precision::Fp32, options).estimate())
-        .predicted_us;
+    return value_of(VariantMaker(graph, predictor, options).estimate()).predicted_us;
   }
-  MadeVariant made() {
-    return value_of(VariantMaker(graph, predictor, Precision::Fp32, options).make({}));
-  }
+  MadeVariant made() { return value_of(VariantMaker(graph, predictor, options).make({})); }
   double made_us() { return made().candidate.schedule.predicted_us; }
 
   const ir::Graph graph = line_of_convs();
@@ -254,7 +251,7 @@ TEST_CASE("all variants together keep to the limit on weights, and it is known w
   Maker maker(profile_with_winograd());
   const auto make = [&](WeightLimit limit, std::optional<FreePlan>* free) {
     maker.options.limits.max_weights = limit;
-    VariantMaker variants(maker.graph, maker.predictor, Precision::Fp32, maker.options);
+    VariantMaker variants(maker.graph, maker.predictor, maker.options);
     StoredWeights weights(maker.graph);
     double us = 0;
     for (const VariantRequest::Kind kind :

@@ -51,7 +51,7 @@ int check_groups(const ir::Graph& graph, const DeviceProfile& profile,
   options.strategy = strategy;
   options.search_budget = 20;
   const LatencyPredictor predictor(profile, 1);
-  const Candidate made = value_of(make_candidate(graph, predictor, Precision::Fp32, options));
+  const Candidate made = value_of(make_candidate(graph, predictor, options));
   int count = 0;
   for (const Step& step : made.schedule.steps) {
     if (step.queue != Queue::Gpu || step.kind != StepKind::Kernel) continue;
@@ -128,8 +128,7 @@ TEST_CASE("where every kernel spills, one is taken all the same") {
     PartitionOptions options;
     options.strategy = "gpu";
     const LatencyPredictor predictor(profile, 1);
-    const Candidate made =
-        value_of(make_candidate(graph_of(large_layers()), predictor, Precision::Fp32, options));
+    const Candidate made = value_of(make_candidate(graph_of(large_layers()), predictor, options));
     int spilling = 0;
     for (const Step& step : made.schedule.steps)
       if (step.queue == Queue::Gpu && step.kind == StepKind::Kernel)
