@@ -193,8 +193,8 @@ tools::FlagGroup kernel_flags(CodlcFlags* flags) {
         "hold values and weights in this precision", "",
         "fp16 takes half the bytes wherever kernels can. Convolutions and products compute in it "
         "if the processor does, other kernels in fp32. What halves may not hold stays in float "
-        "(docs/guide/precision.md). codlc says what the others would take and, with "
-        "--calibration, lose."},
+        "(docs/guide/precision.md). auto has halves where they are faster. codlc says what the "
+        "others would take and, with --calibration, lose."},
        {"avoid", texts_value("FILE|winograd", &flags->avoided),
         "use no kernel that `codl-run --self-test --json` found wrong, by its FILE", "",
         "winograd: none by Winograd's method, whose weights are larger and results less exact."}}};

@@ -24,6 +24,10 @@ namespace {
 constexpr double kWholeShare = 0.5;
 constexpr double kWholeShareWithoutFloors = 0.1;
 
+// Where values may be floats or halves, a search in each of both comes first and has this share of
+// the budget. What is left goes on from their plans and mixes them.
+constexpr double kShareOfPrecision = 0.4;
+
 // A search for a sure plan asks for this share of its few draws. If a plan has at least
 // kAlmostSureShare of them, it asks for all draws.
 constexpr double kSureShareOfSearch = 0.95;
@@ -208,9 +212,11 @@ llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
   return Candidate{std::move(optimum.plan), std::move(schedule), figures, optimum.evaluations};
 }
 
-llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
-                                         const PartitionOptions& options,
-                                         const SearchStart& start) {
+// Makes a candidate in one go: as make_candidate() does where no precision is to be chosen.
+static llvm::Expected<Candidate> make_at_once(const ir::Graph& graph,
+                                              const LatencyPredictor& predictor,
+                                              const PartitionOptions& options,
+                                              const SearchStart& start) {
   Optimum optimum;
   if (options.is_optimal() && !options.forces_split() && predictor.profile().has_gpu &&
       options.search_budget > 0) {
@@ -251,6 +257,33 @@ llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPr
   }
   const std::string name = name_of(graph, options, optimum.plan);
   return finish_candidate(graph, predictor, options.limits, std::move(optimum), name);
+}
+
+llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
+                                         const PartitionOptions& options,
+                                         const SearchStart& start) {
+  const bool chooses = options.auto_as == Precision::Auto &&
+                       precision_of(graph) == Precision::Auto && start.seeds.empty();
+  if (!chooses) return make_at_once(graph, predictor, options, start);
+  std::optional<Candidate> best;
+  const auto score = [&](const Candidate& candidate) {
+    return score_of(candidate.figures, options.objective, options.limits);
+  };
+  SearchStart from = start;
+  uint32_t judged = 0;
+  for (const Precision precision : {Precision::Fp32, Precision::Fp16, Precision::Auto}) {
+    const bool is_last = precision == Precision::Auto;
+    PartitionOptions one = options;
+    one.auto_as = precision;
+    one.search_budget = is_last ? options.search_budget - judged
+                                : static_cast<uint32_t>(kShareOfPrecision * options.search_budget);
+    CODL_ASSIGN_OR_RETURN(made, make_at_once(graph, predictor, one, is_last ? from : start));
+    judged += made.evaluations;
+    from.seeds.push_back(made.partition);
+    if (!best || score(made) < score(*best)) best = std::move(made);
+  }
+  best->evaluations = judged;
+  return std::move(*best);
 }
 
 llvm::Expected<Candidate> best_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,

@@ -80,14 +80,16 @@ llvm::Expected<Optimum> find_optimum(const CostModel& costs, const PartitionOpti
   };
   for (const PartitionPlan& plan : more_seeds)
     if (llvm::Error error = add(plan)) return error;
+  // Strategies that choose between floats and halves take as long as a whole search in one of them.
+  const bool has_seeds = costs.chooses_precision() && !more_seeds.empty();
   for (const NamedStrategy& strategy : named_strategies()) {
-    if (!strategy.is_seed()) continue;
+    if (!strategy.is_seed() || has_seeds) continue;
     CODL_ASSIGN_OR_RETURN(plan, strategy.run(costs, options));
     if (llvm::Error error = add(std::move(plan))) return error;
   }
   // The plans of `segments` balance the processors. With less work for the GPU a plan may keep a
   // limit that no other seed except the CPU alone keeps.
-  if (options.limits.limit_plans() && costs.profile().has_gpu)
+  if (options.limits.limit_plans() && costs.profile().has_gpu && !has_seeds)
     for (const double ratio : kLimitedRatios) {
       PartitionOptions forced = options;
       forced.ratio = ratio;

@@ -24,8 +24,10 @@ constexpr uint32_t kMinOfKick = 8;
 constexpr ir::NodeId kAround = 1;
 
 // mix() puts this many nodes on different processors in every way. At every place it judges
-// 2^kMixed plans, or 3^kMixed where the GPU has two forms.
+// 2^kMixed plans, or 3^kMixed where the GPU has two forms; with floats and halves to choose from,
+// 6^kMixedInHalves.
 constexpr ir::NodeId kMixed = 5;
+constexpr ir::NodeId kMixedInHalves = 3;
 
 class Polisher : private ChangeJudge {
  public:
@@ -36,6 +38,7 @@ class Polisher : private ChangeJudge {
         floor_(floor),
         judges_time_alone_(options.objective == Objective::Latency &&
                            !options.limits.limit_plans()),
+        mixed_(costs.chooses_precision() ? kMixedInHalves : kMixed),
         list_(seed),
         changes_(costs, options, list_),
         in_turn_(costs, changes_, list_, *this),
@@ -164,7 +167,7 @@ class Polisher : private ChangeJudge {
   // as it is of small graphs, whose other plans around are known by then.
   void mix() {
     const ir::NodeId count = list_.node_count();
-    const ir::NodeId length = std::min(kMixed, count);
+    const ir::NodeId length = std::min(mixed_, count);
     for (bool has_improved = true; has_improved && !is_over();) {
       has_improved = false;
       for (ir::NodeId first = 0; first + length <= count && !is_over(); ++first)
@@ -184,6 +187,7 @@ class Polisher : private ChangeJudge {
   FloorOfPlan floor_;
   // Costs of segments say nothing of limits, and of other objectives.
   const bool judges_time_alone_;
+  const ir::NodeId mixed_;  // nodes that mix() takes at once
   RunList list_;  // runs of the current plan
   const PlanChanges changes_;
   ChangesInTurn in_turn_;

@@ -2,6 +2,7 @@
 #include "compiler/partition/cost_model.h"
 #include "compiler/partition/partition.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/variants/candidate.h"
 #include "llvm/ADT/STLExtras.h"
 #include "test/support/catch.h"
 #include "test/support/expected.h"
@@ -86,6 +87,22 @@ TEST_CASE("a chain's conversions count on the processor that makes them") {
   for (Processor processor : kProcessors)
     CHECK(converted->node_partitions[1].part_on(processor)->form == kBuffers);
   CHECK(converted->compute_us > as_halves->compute_us);
+}
+
+TEST_CASE("a search that chooses is no slower than in floats alone and in halves alone") {
+  ir::Graph graph = test::three_convs();
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm, Layout::Image2d);
+  const LatencyPredictor predictor(profile);
+  PartitionOptions options = strategy(GENERATE("optimal", "cpu", "gpu", "segments"));
+  options.search_budget = 500;
+  const auto us_in = [&](Precision precision) {
+    graph.set_precision(precision);
+    const Candidate made = test::value_of(make_candidate(graph, predictor, options));
+    CHECK(made.evaluations <= options.search_budget);
+    return made.schedule.predicted_us;
+  };
+  const double least_us = std::min(us_in(Precision::Fp32), us_in(Precision::Fp16));
+  CHECK(us_in(Precision::Auto) <= least_us);
 }
 
 TEST_CASE("packings may leave a node one type alone, whatever is asked for") {
