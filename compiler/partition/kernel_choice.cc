@@ -33,10 +33,8 @@ Packing packing_of(const ir::NodeView& node, uint32_t operand, const KernelInfo&
                    DType reals) {
   const PackingKind kind = kernel.packing_of(operand);
   const DType dtype = node.input(operand).dtype;
-  const bool is_half =
-      reals == DType::F16 && dtype == DType::F32 &&
-      !kernel.stays_float(operand, node.input_count() + 1) &&
-      kernel.takes_half(kind == PackingKind::None ? Layout::Plain : Layout::Packed);
+  const bool is_half = reals == DType::F16 && dtype == DType::F32 && kernel.takes_halves() &&
+                       !kernel.stays_float(operand, node.input_count() + 1);
   return {kind, is_half ? DType::F16 : dtype};
 }
 

@@ -105,8 +105,7 @@ llvm::Expected<std::vector<PrecisionChoice>> compare_precisions(
     if (auto allowed = judge.allow(tried, precision); !allowed) return allowed.takeError();
     PlanFigures found = figures;
     if (!choice.is_chosen) {
-      CODL_ASSIGN_OR_RETURN(estimated,
-                            VariantMaker(tried, predictor, precision, partition).estimate());
+      CODL_ASSIGN_OR_RETURN(estimated, VariantMaker(tried, predictor, partition).estimate());
       found = estimated;
     }
     choice.predicted_us = found.predicted_us;

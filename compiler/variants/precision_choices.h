@@ -17,7 +17,7 @@
 namespace codl::compiler {
 
 // Lists what a user can ask for, in the order that codlc prints; each is a value of --precision.
-inline constexpr Precision kPrecisions[] = {Precision::Fp32, Precision::Fp16};
+inline constexpr Precision kPrecisions[] = {Precision::Fp32, Precision::Fp16, Precision::Auto};
 
 // Knows what the values of a network are on inputs and, with calibration data, what its outputs
 // lose if some of them are rounded.

@@ -55,13 +55,6 @@ const char* name_of(Processor processor) {
   return processor == Processor::Cpu ? "the CPU alone" : "the GPU alone";
 }
 
-// Returns the precision of the value that leaves most choice.
-ir::Precision loosest_precision(const ir::Graph& graph) {
-  ir::Precision most = ir::Precision::Fp32;
-  for (const ir::Value& value : graph.values()) most = std::max(most, value.precision);
-  return most;
-}
-
 // Returns the bytes of the constants if a float has so many.
 uint64_t bytes_with_floats_of(const ir::Graph& graph, double float_bytes) {
   uint64_t bytes = 0;
@@ -78,13 +71,13 @@ uint64_t bytes_with_floats_of(const ir::Graph& graph, double float_bytes) {
 }  // namespace
 
 uint64_t constant_bytes(const ir::Graph& graph) {
-  const bool are_floats = loosest_precision(graph) == ir::Precision::Fp32;
+  const bool are_floats = precision_of(graph) == ir::Precision::Fp32;
   return bytes_with_floats_of(graph, are_floats ? sizeof(float) : graph.file_float_bytes);
 }
 
 std::optional<uint64_t> most_weight_bytes(const ir::Graph& graph, const WeightLimit& limit) {
   const std::optional<uint64_t> bytes = limit.bytes_for(constant_bytes(graph));
-  if (limit.is_asked || !bytes || loosest_precision(graph) != ir::Precision::Fp16) return bytes;
+  if (limit.is_asked || !bytes || precision_of(graph) != ir::Precision::Fp16) return bytes;
   const auto most_halves =
       static_cast<uint64_t>(WeightLimit::kMaxHalvesShare *
                             static_cast<double>(bytes_with_floats_of(graph, sizeof(float))));
