@@ -104,8 +104,8 @@ void each_kernel(const ir::NodeView& node, Processor processor, Form maps, Split
   if (input_count + 1 > kernels::kMaxOperands) return;
   const auto shape_of = [&](ir::ValueId value, Range rows) {
     const ir::TensorType& type = node.graph.value(value).type;
-    const bool is_own = !is_applications(node.graph, value);
-    return value_shape(type, form_with(type, is_own ? maps : kBuffers), rows);
+    const DType reals = is_applications(node.graph, value) ? DType::F32 : maps.dtype;
+    return value_shape(type, form_with(type, {maps.layout, reals}), rows);
   };
   for (uint32_t i = 0; i < input_count; ++i)
     if (!node.input_value(i).is_constant) shapes[i] = shape_of(node.node.inputs[i], {});
