@@ -5,7 +5,7 @@
 
 Plans every .onnx of MODELS for each phone with fp32, fp16 and auto. Prints two tables: milliseconds of the plans of the
 CPU, the GPU and both; and gains in halves, as geometric means of the networks: both over the faster processor and over
-the GPU, with the profile's hand-over between the processors and with one of 10 us in each direction.
+the GPU, with the profile's synchronisations and with such as take 10 us.
 """
 import argparse
 import concurrent.futures
@@ -24,7 +24,7 @@ import markdown  # noqa: E402
 
 SYNC_US = 10
 PRECISIONS = ("fp32", "fp16")
-# Each has the precision, the flags of the strategy and whether the hand-over is the fast one.
+# Each has the precision, the flags of the strategy and whether synchronisations are fast.
 PLANS = {(precision, name, False): [f"--precision={precision}", *flags]
          for precision in PRECISIONS for name, flags in phone_kernels.STRATEGIES.items()}
 PLANS["auto", "both", False] = ["--precision=auto"]
@@ -32,12 +32,12 @@ PLANS |= {(precision, "both", True): [f"--precision={precision}"] for precision 
 
 
 def write_fast(profile, folder):
-    """Writes a profile over the phone's own, with the fast hand-over, and returns its path."""
+    """Writes a profile over the phone's own, with fast synchronisations, and returns its path."""
     path = os.path.join(folder, profile["name"] + "_fast.json")
     origin = {"value": SYNC_US, "origin": "assumed", "source": "fast"}
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"format_version": 3, "base": profile["name"], "name": "fast", "transfer": profile["transfer"] | {"sync_us": origin},
-                   "sources": profile["sources"] | {"fast": "a hand-over by polled memory"}}, file)
+                   "sources": profile["sources"] | {"fast": "polled memory"}}, file)
     return path
 
 
@@ -93,7 +93,7 @@ def main():
     across = [statistics.geometric_mean(ms[network, phone, ("fp32", "both", False)] / ms[network, phone, ("fp16", "both", False)]
                                         for network in networks) for phone in phones]
     rows.append(["fp16", "the profile's", "over both in fp32", *(f"{mean:.2f}" for mean in across)])
-    print("\n".join(markdown.table(["precision", "hand-over", "gain", *phones], rows)))
+    print("\n".join(markdown.table(["precision", "synchronisation", "gain", *phones], rows)))
 
 
 if __name__ == "__main__":
