@@ -22,8 +22,8 @@ std::string where(const KernelInfo& info, CpuTarget target, const KernelCase& it
          (special ? std::string(", ") + special.name : "");
 }
 
-// Kernels of any dtype take Plain operands, and halves as such: to others they are a form of floats.
-// Another kernel must run whatever else one refuses.
+// Kernels of any dtype take Plain operands, and halves as such: to others they are a form of
+// floats. Another kernel must run whatever else one refuses.
 bool is_for_row(const KernelInfo& info, const KernelCase& item) {
   const Layout layout = item.operands.back().layout;
   if (info.layout != Layout::Any && info.layout != layout) return false;

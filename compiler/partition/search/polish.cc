@@ -188,7 +188,7 @@ class Polisher : private ChangeJudge {
   // Costs of segments say nothing of limits, and of other objectives.
   const bool judges_time_alone_;
   const ir::NodeId mixed_;  // nodes that mix() takes at once
-  RunList list_;  // runs of the current plan
+  RunList list_;            // runs of the current plan
   const PlanChanges changes_;
   ChangesInTurn in_turn_;
   RandomChanges at_random_;
