@@ -1026,7 +1026,7 @@ TEST_CASE("halves lie wherever the kernels that touch them take them") {
     tensor.row_end = 0;
     tensor.bytes = kPlainBytes / 2;
   });
-  CHECK(std::string(plain.expected) == "operands of a dtype that the kernel takes");
+  CHECK(std::string(plain.expected) == "input and output of one layout");
   CHECK(std::string(plain.where) == "step");
   const PlanFault other = fault_of([](TestVariant& v) { v.tensors[8].dtype = DType::BF16; });
   CHECK(std::string(other.expected) == "operands of a dtype that the kernel takes");
