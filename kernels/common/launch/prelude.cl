@@ -122,8 +122,8 @@ static inline void store_lanes(float16 v, global float* p, int count) {
 #endif
 #define PASTE_TOKENS(name, type) name##_##type
 #define PASTE(name, type) PASTE_TOKENS(name, type)
-#define JOIN_TOKENS(type, lanes) type##lanes
-#define JOIN(type, lanes) JOIN_TOKENS(type, lanes)
+#define OF_LANES_TOKENS(type, lanes) type##lanes
+#define OF_LANES(type, lanes) OF_LANES_TOKENS(type, lanes)
 #if HALVES >> 0 & 1
 #define TYPE_0 half
 #else

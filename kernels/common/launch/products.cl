@@ -46,20 +46,20 @@
 // has END_STEP, which needs no register. TOTAL is sum i in floats.
 #if HALF_ARITHMETIC == 2
 #define SUMS(lanes, sum, count, products)               \
-  JOIN(ACC, lanes) sum[count];                          \
-  JOIN(float, lanes) sum##_total[count];                \
+  OF_LANES(ACC, lanes) sum[count];                      \
+  OF_LANES(float, lanes) sum##_total[count];            \
   _Pragma("unroll") for (int i = 0; i < (count); ++i) { \
-    sum[i] = (JOIN(ACC, lanes))(0);                     \
-    sum##_total[i] = (JOIN(float, lanes))(0.0f);        \
+    sum[i] = (OF_LANES(ACC, lanes))(0);                 \
+    sum##_total[i] = (OF_LANES(float, lanes))(0.0f);    \
   }                                                     \
   int room = RUN_PRODUCTS / (products);
 #define EACH_RUN(steps, run) \
   for (int left = steps, run; (run = min(left, room)) > 0; left -= run)
 #define IS_LAST(run) (run == left)
-#define ADD_TO_TOTALS(lanes, sum, count)                  \
-  _Pragma("unroll") for (int i = 0; i < (count); ++i) {   \
-    sum##_total[i] += JOIN(convert_float, lanes)(sum[i]); \
-    sum[i] = (JOIN(ACC, lanes))(0);                       \
+#define ADD_TO_TOTALS(lanes, sum, count)                      \
+  _Pragma("unroll") for (int i = 0; i < (count); ++i) {       \
+    sum##_total[i] += OF_LANES(convert_float, lanes)(sum[i]); \
+    sum[i] = (OF_LANES(ACC, lanes))(0);                       \
   }
 #define END_RUN(lanes, sum, count, products, run) \
   room -= run;                                    \
@@ -71,14 +71,14 @@
   if (((step) + 1) % (RUN_PRODUCTS / (products)) == 0) { \
     ADD_TO_TOTALS(lanes, sum, count)                     \
   }
-#define TOTAL(lanes, sum, i) (sum##_total[i] + JOIN(convert_float, lanes)(sum[i]))
+#define TOTAL(lanes, sum, i) (sum##_total[i] + OF_LANES(convert_float, lanes)(sum[i]))
 #else
 #define SUMS(lanes, sum, count, products) \
-  JOIN(ACC, lanes) sum[count];            \
-  _Pragma("unroll") for (int i = 0; i < (count); ++i) sum[i] = (JOIN(ACC, lanes))(0);
+  OF_LANES(ACC, lanes) sum[count];        \
+  _Pragma("unroll") for (int i = 0; i < (count); ++i) sum[i] = (OF_LANES(ACC, lanes))(0);
 #define EACH_RUN(steps, run) const int run = steps;
 #define IS_LAST(run) true
 #define END_RUN(lanes, sum, count, products, run)
 #define END_STEP(lanes, sum, count, products, step)
-#define TOTAL(lanes, sum, i) JOIN(convert_float, lanes)(sum[i])
+#define TOTAL(lanes, sum, i) OF_LANES(convert_float, lanes)(sum[i])
 #endif
