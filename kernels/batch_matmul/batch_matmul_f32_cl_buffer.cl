@@ -118,7 +118,7 @@ kernel void batch_matmul_f32_cl_buffer(global const TYPE_0* restrict a,
 #pragma unroll
   for (int r = 0; r < 4; ++r) {
     if (r < top || r >= m) continue;
-    const JOIN(float, COLUMNS) sum = TOTAL(COLUMNS, sums, r);
+    const OF_LANES(float, COLUMNS) sum = TOTAL(COLUMNS, sums, r);
     global TYPE_Y* const to = y + y_at + r * n;
 #if COLUMNS == 4 && HAS_WHOLE_QUADS
     STORE_QUAD(TYPE_Y, sum, to);

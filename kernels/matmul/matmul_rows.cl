@@ -13,7 +13,7 @@
       global const float *restrict bias, global TYPE_Y *restrict y PARAMS(MatMulPanels)
 
 #define START_ROWS(lanes, products)                     \
-  local JOIN(float, lanes) partial[ROWS * ITEMS];       \
+  local OF_LANES(float, lanes) partial[ROWS * ITEMS];   \
   const int id = get_local_id(0);                       \
   const int panel = first_panel + (int)get_group_id(0); \
   const int first = (int)get_group_id(1) * ROWS;        \
