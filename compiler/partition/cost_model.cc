@@ -125,16 +125,13 @@ CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
       predictor_(predictor),
       packings_(std::move(packings)),
       auto_as_(auto_as),
+      precision_(precision_of(graph) == ir::Precision::Auto ? auto_as : precision_of(graph)),
       placer_(graph, predictor.profile()),
       value_tensors_(graph.values().size()),
       states_(graph.values().size()),
       steps_(graph, predictor.profile(), value_tensors_, states_),
       times_(graph, predictor, value_tensors_) {
-  const ir::Precision most = precision_of(graph);
-  const ir::Precision precision = most == ir::Precision::Auto ? auto_as : most;
-  for (Processor processor : kProcessors)
-    forms_[index_of(processor)] = map_forms(processor, profile(), precision);
-  form_pairs_ = map_form_pairs(profile(), precision);
+  form_pairs_ = map_form_pairs(profile(), precision_);
   for (ir::NodeId node = 0; node < graph.nodes().size(); ++node) {
     const ir::NodeView view{graph, graph.node(node)};
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
@@ -142,6 +139,16 @@ CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
     const bool gpu_may = profile().has_gpu && !touches_application_memory(graph, graph.node(node));
     add_node(node, Processor::Cpu, true, limits);
     add_node(node, Processor::Gpu, gpu_may, limits);
+  }
+  for (Processor processor : kProcessors) {
+    const size_t at = index_of(processor);
+    const bool has_floats = llvm::any_of(whole_[at], [](const auto& choices) {
+      return llvm::any_of(
+          choices, [](const auto& choice) { return choice && choice->form.dtype == DType::F32; });
+    });
+    // Some nodes may have floats only, or kernels for nothing else.
+    const bool is_mixed = precision_ == ir::Precision::Fp16 && has_floats;
+    forms_[at] = map_forms(processor, profile(), is_mixed ? ir::Precision::Auto : precision_);
   }
 }
 

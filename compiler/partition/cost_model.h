@@ -61,11 +61,11 @@ class CostModel {
   const DeviceProfile& profile() const { return predictor_.profile(); }
 
   // Returns the forms that maps may have, the device's own first. Where values may have halves and
-  // nothing is to be chosen, these are halves, and a node without such kernels has floats.
+  // nothing is to be chosen, these are halves, and floats if some nodes have no others.
   llvm::ArrayRef<Form> forms_on(Processor processor) const { return forms_[index_of(processor)]; }
   llvm::ArrayRef<FormPair> form_pairs() const { return form_pairs_; }
   // Returns true if there are floats and halves to choose from.
-  bool chooses_precision() const { return forms_[index_of(Processor::Cpu)].size() > 1; }
+  bool chooses_precision() const { return precision_ == ir::Precision::Auto; }
   // Returns the first pair that has images on the GPU, or none; the first of all if there is none.
   const FormPair& form_pair_with(bool has_images) const;
 
@@ -176,6 +176,7 @@ class CostModel {
 
   const std::vector<PackingSet> packings_;  // indexed by node; empty: all
   const ir::Precision auto_as_;
+  const ir::Precision precision_;  // of the graph, or auto_as in place of Auto
   std::array<FormList, 2> forms_;  // indexed by processor
   std::vector<FormPair> form_pairs_;
   // Holds, by processor and node, the forms to choose from.

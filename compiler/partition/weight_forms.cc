@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <tuple>
 
 #include "compiler/partition/cost_model.h"
 #include "compiler/partition/kernel_choice.h"
@@ -107,10 +108,12 @@ class Chooser {
         form.us += node_us(free_.node_partitions[node], costs_with(packings | stored));
       weights.forms.push_back(form);
     }
-    const auto least = std::min_element(
-        weights.forms.begin(), weights.forms.end(), [](const WeightForm& a, const WeightForm& b) {
-          return std::pair(a.bytes, a.us) < std::pair(b.bytes, b.us);
-        });
+    // A node may have no kernel that reads what another node with the same weights does.
+    const auto least = std::min_element(weights.forms.begin(), weights.forms.end(),
+                                        [](const WeightForm& a, const WeightForm& b) {
+                                          return std::tuple(a.us >= kNeverUs, a.bytes, a.us) <
+                                                 std::tuple(b.us >= kNeverUs, b.bytes, b.us);
+                                        });
     weights.chosen = static_cast<size_t>(least - weights.forms.begin());
   }
 

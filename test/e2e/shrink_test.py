@@ -117,10 +117,11 @@ class ShrinkTest(WorkFolder, unittest.TestCase):
 
     def test_precisions_are_compared(self):
         figures = r"\d+\.\d\d ms, {}, weights {}\d+\.\d MB"
-        floats, halves = self.precisions()
+        floats, halves, mixed = self.precisions()
         self.assertRegex(floats, "^--precision=fp32: " + figures.format("no loss", "") + r" \(this plan\)$")
         self.assertRegex(halves, "^--precision=fp16: about " + figures.format("unknown loss", "about ") + "$")
-        floats, halves = self.precisions("--precision=fp16", AUTO[1])
+        self.assertRegex(mixed, "^--precision=auto: about " + figures.format("unknown loss", "about ") + "$")
+        floats, halves, _ = self.precisions("--precision=fp16", AUTO[1])
         loss = r"loss \d+\.\d\d % \(top-1 predictions\)"
         self.assertRegex(floats, "^--precision=fp32: about " + figures.format("no loss", "about ") + "$")
         self.assertRegex(halves, "^--precision=fp16: " + figures.format(loss, "") + r" \(this plan\)$")
@@ -129,8 +130,8 @@ class ShrinkTest(WorkFolder, unittest.TestCase):
     def test_the_report_has_the_precisions(self):
         _, report = self.codlc("--precision=fp16", AUTO[1])
         precision = report["precision"]
-        self.assertEqual([choice["precision"] for choice in precision["choices"]], ["fp32", "fp16"])
-        self.assertEqual([choice["is_chosen"] for choice in precision["choices"]], [False, True])
+        self.assertEqual([choice["precision"] for choice in precision["choices"]], ["fp32", "fp16", "auto"])
+        self.assertEqual([choice["is_chosen"] for choice in precision["choices"]], [False, True, False])
         self.assertNotIn("loss", precision["choices"][0])
         self.assertLess(precision["choices"][1]["loss"], 0.01)
         self.assertGreater(precision["choices"][1]["samples"], 8)
