@@ -5,10 +5,12 @@ Usage: tools_test.py --bin build/release/bin [unittest arguments]     standard l
 """
 import array
 import json
+import math
 import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -346,6 +348,43 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         npy.write(self.path("wrong.npy"), [], [1], "|u1")
         self.expect_error(1, run("codl-run", self.path("model.codl"),
                                  f"--input=x={self.path('wrong.npy')}"), "bool[]", "uint8[]")
+
+    def test_a_plan_in_halves_has_the_size_of_halves(self):
+        weights = {"w1": [128, 128, 3, 3], "w2": [256, 128, 3, 3], "w3": [256, 1024], "table": [2048, 64]}
+        random = Random(1)
+        sizes, results = {}, {}
+        # Halves hold them exactly.
+        elements = {name: [random.randrange(-512, 512) / 65536 for _ in range(math.prod(dims))]
+                    for name, dims in weights.items()}
+        npy.write(self.path("x.npy"), [1, 128, 12, 12], [random.randrange(256) / 256 for _ in range(128 * 144)])
+        npy.write(self.path("i.npy"), [4], [3, 2047, 0, 1024], "<i8")
+        nodes = [onnx_bytes.node("Conv", ["h", "w1"], ["a"], "conv1"), onnx_bytes.node("Relu", ["a"], ["b"], "relu1"),
+                 onnx_bytes.node("Conv", ["b", "w2"], ["c"], "conv2"),
+                 onnx_bytes.node("GlobalAveragePool", ["c"], ["d"], "pool"),
+                 onnx_bytes.node("Flatten", ["d"], ["e"], "flatten"),
+                 onnx_bytes.node("MatMul", ["e", "w3"], ["y.h"], "product"),
+                 onnx_bytes.node("Gather", ["table", "i"], ["g"], "gather"),
+                 onnx_bytes.node("Relu", ["g"], ["z.h"], "relu2")]
+        to_float = [onnx_bytes.node("Cast", [f"{name}.h"], [name], name, numbers={"to": onnx_bytes.FLOAT})
+                    for name in ("y", "z")]
+        for elem_type, letter in ((onnx_bytes.FLOAT, "f"), (onnx_bytes.FLOAT16, "e")):
+            model = self.write(f"{letter}.onnx", onnx_bytes.model(
+                [onnx_bytes.node("Cast", ["x"], ["h"], "in", numbers={"to": elem_type}), *nodes, *to_float],
+                [onnx_bytes.value_info("x", [1, 128, 12, 12]), onnx_bytes.value_info("i", [4], onnx_bytes.INT64)],
+                [onnx_bytes.value_info("y", [1, 1024]), onnx_bytes.value_info("z", [4, 64])],
+                initializers=[onnx_bytes.tensor(name, dims, elem_type,
+                                                struct.pack(f"<{len(elements[name])}{letter}", *elements[name]))
+                              for name, dims in weights.items()]))
+            plan = self.path(f"{letter}.codl")
+            self.run_ok("codlc", model, "-q", "--device=sd855", "--precision=fp16", "-o", plan)
+            sizes[letter] = os.path.getsize(plan) / os.path.getsize(model)
+            self.run_ok("codl-run", plan, "--variant=cpu", f"--input=x={self.path('x.npy')}",
+                        f"--input=i={self.path('i.npy')}", f"--output-dir={self.work}")
+            results[letter] = [read(self.path(f"{name}.npy")) for name in ("y", "z")]
+        self.assertLess(sizes["f"], 0.6)
+        self.assertLess(sizes["e"], 1.2)
+        # Casts between float and half vanish: the networks are one.
+        self.assertEqual(results["f"], results["e"])
 
     def test_an_output_is_written_as_large_as_the_data_made_it(self):
         nonzero = [onnx_bytes.node("NonZero", ["x"], ["y"], "nonzero")]

@@ -29,10 +29,12 @@ def value_info(name, dims, elem_type=FLOAT):
     return _field(1, name) + _field(2, _field(1, _field(1, elem_type) + _field(2, shape)))
 
 
-def node(op, inputs, outputs, name, bodies=None):
-    """`bodies` holds graph(), keyed by attribute."""
+def node(op, inputs, outputs, name, bodies=None, numbers=None):
+    """`bodies` holds graph(), `numbers` integers, keyed by attribute."""
     attributes = b"".join(_field(5, _field(1, key) + _field(6, body) + _field(20, 5))
                           for key, body in (bodies or {}).items())
+    attributes += b"".join(_field(5, _field(1, key) + _field(3, number) + _field(20, 2))
+                           for key, number in (numbers or {}).items())
     return (b"".join(_field(1, i) for i in inputs) + b"".join(_field(2, o) for o in outputs) +
             _field(3, name) + _field(4, op) + attributes)
 
@@ -41,6 +43,11 @@ def external_tensor(name, dims, location, elem_type=FLOAT):
     """Returns an initializer whose elements are the file `location` of the model's folder."""
     return (b"".join(_field(1, dim) for dim in dims) + _field(2, elem_type) + _field(8, name) +
             _field(13, _field(1, "location") + _field(2, location)) + _field(14, 1))
+
+
+def tensor(name, dims, elem_type, data):
+    """Returns an initializer with the bytes of its elements, little endian."""
+    return (b"".join(_field(1, dim) for dim in dims) + _field(2, elem_type) + _field(8, name) + _field(9, data))
 
 
 def uint8_tensor(name, dims, elements):
