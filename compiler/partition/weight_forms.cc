@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <tuple>
 
 #include "compiler/partition/cost_model.h"
 #include "compiler/partition/kernel_choice.h"
@@ -103,17 +102,19 @@ class Chooser {
     const PackingSet stored = stored_.packings_of(constant);
     for (PackingSet packings = weights.packings; packings != 0;
          packings = (packings - 1) & weights.packings) {
+      const CostModel& costs = costs_with(packings | stored);
+      // A node may have no kernel that reads what another node with the same weights does.
+      if (!llvm::all_of(weights.nodes, [&](ir::NodeId node) { return has_kernel(node, costs); }))
+        continue;
       WeightForm form{packings, bytes_of(weights, packings & ~stored), 0};
       for (const ir::NodeId node : weights.nodes)
-        form.us += node_us(free_.node_partitions[node], costs_with(packings | stored));
+        form.us += node_us(free_.node_partitions[node], costs);
       weights.forms.push_back(form);
     }
-    // A node may have no kernel that reads what another node with the same weights does.
-    const auto least = std::min_element(weights.forms.begin(), weights.forms.end(),
-                                        [](const WeightForm& a, const WeightForm& b) {
-                                          return std::tuple(a.us >= kNeverUs, a.bytes, a.us) <
-                                                 std::tuple(b.us >= kNeverUs, b.bytes, b.us);
-                                        });
+    const auto least = std::min_element(
+        weights.forms.begin(), weights.forms.end(), [](const WeightForm& a, const WeightForm& b) {
+          return std::pair(a.bytes, a.us) < std::pair(b.bytes, b.us);
+        });
     weights.chosen = static_cast<size_t>(least - weights.forms.begin());
   }
 
@@ -135,6 +136,11 @@ class Chooser {
       for (const ir::NodeId node : weights.nodes) by_node[node] = packings;
     costs = std::make_unique<CostModel>(graph_, predictor_, limits_, std::move(by_node));
     return *costs;
+  }
+
+  static bool has_kernel(ir::NodeId node, const CostModel& costs) {
+    return llvm::any_of(
+        kProcessors, [&](Processor processor) { return costs.whole(node, processor).has_value(); });
   }
 
   // Returns the microseconds of a node on the processors that `placed` has it on, cut where they
