@@ -176,7 +176,7 @@ class CostModel {
 
   const std::vector<PackingSet> packings_;  // indexed by node; empty: all
   const ir::Precision auto_as_;
-  const ir::Precision precision_;  // of the graph, or auto_as in place of Auto
+  const ir::Precision precision_;  // is the graph's, or auto_as in place of Auto
   std::array<FormList, 2> forms_;  // indexed by processor
   std::vector<FormPair> form_pairs_;
   // Holds, by processor and node, the forms to choose from.
