@@ -20,11 +20,11 @@ inline std::vector<KernelCase> cases_of(OpKind op) {
   return {};
 }
 
-// Returns the operator's cases. Of more than 12 it takes every fifth of each layout, dtype and
+// Returns the operator's cases. Of more than 12 it takes every fourth of each layout, dtype and
 // split, so that every kernel has some; all of them if CODL_ALL_CASES is set.
 inline std::vector<KernelCase> some_cases_of(OpKind op) {
   std::vector<KernelCase> cases = cases_of(op);
-  constexpr size_t kManyCases = 12, kStride = 5;
+  constexpr size_t kManyCases = 12, kStride = 4;
   if (cases.size() <= kManyCases || std::getenv("CODL_ALL_CASES") != nullptr) return cases;
   std::map<std::tuple<Layout, DType, SplitDim>, size_t> seen;
   std::vector<KernelCase> some;
