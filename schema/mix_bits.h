@@ -15,6 +15,14 @@ constexpr uint64_t mix_bits(uint64_t bits) {
 
 // SplitMix64's states go up by it: mix_bits(seed + kSplitMixStep) is the first number of a seed.
 inline constexpr uint64_t kSplitMixStep = 0x9e3779b97f4a7c15;
+class SplitMix64 {
+ public:
+  explicit SplitMix64(uint64_t seed) : state_(seed) {}
+  uint64_t next() { return mix_bits(state_ += kSplitMixStep); }
+
+ private:
+  uint64_t state_;
+};
 
 // Adds a byte to an FNV-1a hash of 64 bits, which starts as kFnvStart. Files are named by it, so it
 // has to be the same in every version. Source: RFC 9923.

@@ -37,10 +37,7 @@ double work_of(const ir::Graph& graph) {
 class Random {
  public:
   // Returns a number in [0, 1).
-  double uniform() {
-    state_ += kSplitMixStep;
-    return static_cast<double>(mix_bits(state_) >> 11) * 0x1p-53;
-  }
+  double uniform() { return static_cast<double>(bits_.next() >> 11) * 0x1p-53; }
   // A sum of twelve has mean 6 and variance 1, is nearly normal, and the same on every machine.
   double normal() {
     double sum = -6;
@@ -49,7 +46,7 @@ class Random {
   }
 
  private:
-  uint64_t state_ = 0;
+  SplitMix64 bits_{0};
 };
 
 // Writes little-endian elements.

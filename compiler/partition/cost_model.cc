@@ -124,7 +124,6 @@ CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
     : graph_(graph),
       predictor_(predictor),
       packings_(std::move(packings)),
-      auto_as_(auto_as),
       precision_(precision_of(graph) == ir::Precision::Auto ? auto_as : precision_of(graph)),
       placer_(graph, predictor.profile()),
       value_tensors_(graph.values().size()),
@@ -166,7 +165,7 @@ void CostModel::add_node(ir::NodeId node, Processor processor, bool may_be_there
                                                          predictor_, false, packings_of(node));
   // One type alone is taken wherever there are kernels for it, which packings may leave out.
   ir::Precision precision = precision_of(view);
-  if (precision == ir::Precision::Auto) precision = auto_as_;
+  if (precision == ir::Precision::Auto) precision = precision_;
   const auto is_wanted = [&](Form form) {
     return (form.dtype == DType::F16) == (precision == ir::Precision::Fp16);
   };

@@ -175,9 +175,8 @@ class CostModel {
   }
 
   const std::vector<PackingSet> packings_;  // indexed by node; empty: all
-  const ir::Precision auto_as_;
-  const ir::Precision precision_;  // is the graph's, or auto_as in place of Auto
-  std::array<FormList, 2> forms_;  // indexed by processor
+  const ir::Precision precision_;           // is the graph's, but auto_as in place of Auto
+  std::array<FormList, 2> forms_;           // indexed by processor
   std::vector<FormPair> form_pairs_;
   // Holds, by processor and node, the forms to choose from.
   std::array<std::vector<FormList>, 2> node_forms_;

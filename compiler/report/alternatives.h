@@ -18,8 +18,8 @@ namespace codl::compiler {
 // processors: of each the whole plan's predicted time, as the variant that finish_candidate()
 // makes of it, and what makes the difference: balance of the queues, transfers (conversions and
 // maps), synchronisations, or waiting, how much is done at the same time. The chain of the node is
-// cut around it. Empty where there is no such node. `precision` and `limits` are those that
-// `chosen` was made with. Errors: those of finish_candidate().
+// cut around it. Empty where there is no such node. `limits` are those that `chosen` was made
+// with. Errors: those of finish_candidate().
 llvm::Expected<std::string> explain_alternatives(const ir::Graph& graph, const Candidate& chosen,
                                                  const LatencyPredictor& predictor,
                                                  const PlanLimits& limits, llvm::StringRef node);

@@ -21,7 +21,7 @@ llvm::Expected<std::string> explain(const ir::Graph& graph, const Variant& varia
                                     const DeviceProfile& profile, llvm::StringRef node);
 
 // Prints that, and what else could be done with one node (alternatives.h), where it is asked for.
-// `precision` and `limits` are those that the variant was made with.
+// `limits` are those that the variant was made with.
 llvm::Error print_explanation(const ir::Graph& graph, const Candidate& variant,
                               const LatencyPredictor& predictor, const PlanLimits& limits,
                               const Printouts& prints);

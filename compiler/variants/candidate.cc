@@ -212,11 +212,11 @@ llvm::Expected<Candidate> finish_candidate(const ir::Graph& graph,
   return Candidate{std::move(optimum.plan), std::move(schedule), figures, optimum.evaluations};
 }
 
+namespace {
+
 // Makes a candidate in one go: as make_candidate() does where no precision is to be chosen.
-static llvm::Expected<Candidate> make_at_once(const ir::Graph& graph,
-                                              const LatencyPredictor& predictor,
-                                              const PartitionOptions& options,
-                                              const SearchStart& start) {
+llvm::Expected<Candidate> make_at_once(const ir::Graph& graph, const LatencyPredictor& predictor,
+                                       const PartitionOptions& options, const SearchStart& start) {
   Optimum optimum;
   if (options.is_optimal() && !options.forces_split() && predictor.profile().has_gpu &&
       options.search_budget > 0) {
@@ -258,6 +258,8 @@ static llvm::Expected<Candidate> make_at_once(const ir::Graph& graph,
   const std::string name = name_of(graph, options, optimum.plan);
   return finish_candidate(graph, predictor, options.limits, std::move(optimum), name);
 }
+
+}  // namespace
 
 llvm::Expected<Candidate> make_candidate(const ir::Graph& graph, const LatencyPredictor& predictor,
                                          const PartitionOptions& options,

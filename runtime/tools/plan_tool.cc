@@ -39,15 +39,6 @@ namespace {
 // A name that every plan has: of its first variant, where none has it.
 constexpr char kCoexec[] = "coexec";
 
-class SplitMix64 {
- public:
-  explicit SplitMix64(uint64_t seed) : state_(seed) {}
-  uint64_t next() { return mix_bits(state_ += kSplitMixStep); }
-
- private:
-  uint64_t state_;
-};
-
 // `path` is put in front of a message that does not name the file.
 void check(const Status& status, const std::string& path) {
   if (status.ok()) return;
