@@ -50,6 +50,14 @@ constexpr bool is_stored_as_half(const KernelInfo& kernel, const OperandShape& o
   return operand.dtype == DType::F16 && kernel.takes_halves();
 }
 
+// Returns whether an operand of bytes is one that the kernel knows: real numbers with a scale, or
+// weights, whose scales are in the packing.
+constexpr bool is_stored_as_bytes(const KernelInfo& kernel, const OperandShape& operand) {
+  if (operand.dtype != DType::I8) return false;
+  if (operand.layout == Layout::Packed) return kernel.has(Signature::Q8);
+  return is_quantised(operand) && kernel.takes_quantised();
+}
+
 // Returns HALVES of prelude.cl: bit i for the input that is argument i, the last bit for the
 // output.
 uint32_t halves_of(const StepShape& step) {
@@ -90,8 +98,11 @@ constexpr bool is_lengths(const KernelInfo& kernel, const OperandShape& operand)
 // The size of Packed operands, the number of operands and their roles are the contract's.
 const char* check_operand(const KernelInfo& kernel, const OperandShape& operand) {
   if (!kernel.is_reference() && operand.dtype != DType::F32 &&
-      !is_stored_as_half(kernel, operand) && !is_lengths(kernel, operand))
+      !is_stored_as_half(kernel, operand) && !is_stored_as_bytes(kernel, operand) &&
+      !is_lengths(kernel, operand))
     return "operands of a dtype that the kernel takes";
+  if (is_quantised(operand) && !is_stored_as_bytes(kernel, operand))
+    return "a kernel that takes quantised operands";
   int64_t elements = 1;
   for (int32_t i = 0; i < operand.rank; ++i) {
     if (operand.dims[i] > kMaxDim) return "dims of at most 2^24";
@@ -124,10 +135,53 @@ const char* check_halves(const StepShape& step) {
     return nullptr;
   const DType dtype = step.output().dtype;
   if (kernel.op == OpKind::Binary && dtype == DType::F16) return nullptr;
+  for (uint32_t i = 0; i < step.operand_count; ++i)
+    if (is_quantised(step.operands[i])) return nullptr;  // check_bytes() looks at these
   for (uint32_t i = 0; i < step.operand_count; ++i) {
     const bool stays_float = kernel.stays_float(i, step.operand_count);
     if (step.operands[i].dtype != (stays_float ? DType::F32 : dtype))
       return "operands of one dtype, scales and biases of f32";
+  }
+  return nullptr;
+}
+
+// Returns whether the result's elements are the operands' own: bytes are not computed with.
+bool moves_elements(const StepShape& step) {
+  switch (step.kernel->op) {
+    case OpKind::Unary:
+    case OpKind::Binary:
+    case OpKind::Convert:
+      return false;
+    case OpKind::Pool2d:
+      return step.params_as<Pool2dParams>().kind == kPool2dMax;
+    default:
+      return true;
+  }
+}
+
+// Returns null if all real numbers of a step are bytes, or none are. A product's result, and what
+// Unary and Convert read and give, may be either; constants of Binary are floats. What only moves
+// has one grid. Products have weights of bytes.
+const char* check_bytes(const StepShape& step) {
+  const KernelInfo& kernel = *step.kernel;
+  const OperandShape& y = step.output();
+  if (kernel.has(Signature::Q8))
+    return is_quantised(step.operands[0]) && step.operands[1].dtype == DType::I8 &&
+                   step.operands[1].layout == Layout::Packed
+               ? nullptr
+               : "an operand of bytes with a scale, and packed weights of bytes";
+  bool has_bytes = false;
+  for (uint32_t i = 0; i < step.operand_count; ++i)
+    has_bytes = has_bytes || is_quantised(step.operands[i]);
+  if (!has_bytes || kernel.op == OpKind::Unary || kernel.op == OpKind::Convert) return nullptr;
+  if (!is_quantised(y)) return "a result of bytes";
+  if (kernel.op == OpKind::Binary) return nullptr;
+  for (uint32_t i = 0; i + 1 < step.operand_count; ++i) {
+    const OperandShape& x = step.operands[i];
+    if (x.dtype == DType::I64) continue;  // indices
+    if (!is_quantised(x)) return "operands that are all bytes";
+    if (moves_elements(step) && (x.scale != y.scale || x.zero_point != y.zero_point))
+      return "operands and result with one scale and zero point";
   }
   return nullptr;
 }
@@ -178,6 +232,7 @@ const char* check_step(const StepShape& step, StepNeeds* out_needs) {
     return "output in the kernel's layout";
   if (const char* expected = check_part(step)) return expected;
   if (const char* expected = check_halves(step)) return expected;
+  if (const char* expected = check_bytes(step)) return expected;
   if (const char* expected = check_values(step, out_needs)) return expected;
   if (kernel.processor == Processor::Cpu) return nullptr;
   ClLaunch launch;

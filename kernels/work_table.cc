@@ -45,18 +45,19 @@ void count_launch(const StepShape& step, const WorkMachine& machine, StepWork* o
   out->group_local_bytes = launch.local_bytes;
 }
 
-// Returns the halves that a CPU kernel converts because it computes floats: those that it loads and
-// stores, by Winograd's method once, to floats that it keeps. A GPU's loads convert on their way,
-// and kernels that move elements leave them as they are.
-double converted_halves(const StepShape& step, const StepWork& work) {
+// Returns the halves or bytes that a CPU kernel converts because it computes floats: those that it
+// loads and stores, by Winograd's method once, to floats that it keeps. A GPU's loads convert on
+// their way, and kernels that move elements leave them as they are.
+double converted_elements(const StepShape& step, const StepWork& work) {
   const KernelFamily family = family_of(*step.kernel);
-  if (step.kernel->processor != Processor::Cpu || step.operands[0].dtype != DType::F16 ||
-      work.mac_type == DType::F16 || family == KernelFamily::Move || family == KernelFamily::Loops)
+  const OperandShape& x = step.operands[0];
+  if (step.kernel->processor != Processor::Cpu || (x.dtype != DType::F16 && !is_quantised(x)) ||
+      work.mac_type != DType::F32 || family == KernelFamily::Move || family == KernelFamily::Loops)
     return 0;
   const double bytes = winograd_outputs(step.kernel->packing) > 0
                            ? work.read_bytes + work.written_bytes
                            : work.moved_bytes;
-  return bytes / element_bytes(step.operands[0]);
+  return bytes / element_bytes(x);
 }
 
 }  // namespace
@@ -76,8 +77,9 @@ void count_work(const StepShape& windows, const WorkMachine& machine, StepWork* 
   if (step.kernel->processor == Processor::Gpu) count_launch(step, machine, out);
   if (machine.has_half_arithmetic && half_arithmetic_of(step) != HalfArithmetic::None)
     out->mac_type = DType::F16;
+  if (step.kernel->has(Signature::Q8)) out->mac_type = DType::I8;
   work_of(step.kernel->op).work(step, machine, out);
-  out->operations += converted_halves(step, *out);
+  out->operations += converted_elements(step, *out);
 }
 
 KernelFamily family_of(const KernelInfo& kernel) {

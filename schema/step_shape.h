@@ -35,7 +35,14 @@ struct OperandShape {
   // and an image has no parts. This is the channel of the map that is the window's first, a
   // multiple of kChannelPad. Otherwise 0.
   int32_t first_channel = 0;
+  // Real numbers may be held as bytes (I8): element q stands for (q - zero_point) * scale, and pad
+  // lanes hold zero_point, which is in [-128, 127]. 0: elements stand for themselves.
+  float scale = 0;
+  int32_t zero_point = 0;
 };
+
+// Returns whether the operand holds real numbers as bytes.
+constexpr bool is_quantised(const OperandShape& shape) { return shape.scale != 0; }
 
 inline constexpr uint32_t kMaxOperands = 16;
 inline constexpr uint32_t kMaxTileInts = 8;

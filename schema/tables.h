@@ -116,6 +116,7 @@ struct KernelInfo {
     return true;
   }
   constexpr bool takes_halves() const { return has(Signature::F16Store) || has(Signature::F16); }
+  constexpr bool takes_quantised() const { return has(Signature::Q8) || has(Signature::Q8Store); }
   // Returns whether operand `operand` of `count` is floats where all others are halves: a bias, or
   // a scale of Normalize or Resize.
   constexpr bool stays_float(uint32_t operand, uint32_t count) const {

@@ -10,7 +10,8 @@ namespace codl {
 
 // Element types. Values are stored in plans: append, never renumber. Bool is one byte, 0 or 1. F16
 // and BF16 values exist at the network's border only (Cast), but memory may hold an f32 value
-// rounded to F16. F64 has plain loops on the CPU. No value has Any.
+// rounded to F16, or as I8 if it lies on a grid of 256 numbers (OperandShape::scale). F64 has plain
+// loops on the CPU. No value has Any.
 enum class DType : uint8_t {
   F32 = 1,
   I64 = 2,
@@ -95,7 +96,10 @@ enum class Algorithm : uint8_t {
 //   F16Store  float arithmetic; operands may be stored as halves, any of a GPU's, all of a CPU's,
 //             but for those that stay floats (KernelInfo::stays_float())
 //   F16       half arithmetic where the factors are halves (kernels/kernel_table.h), else F16Store
-enum class Signature : uint8_t { AnyType, F32, F16Store, F16 };
+//   Q8        products of bytes, in sums of 32 bits: operands and weights are quantised, the result
+//             is, too, or is floats
+//   Q8Store   float arithmetic, or none; real numbers may be quantised bytes in memory
+enum class Signature : uint8_t { AnyType, F32, F16Store, F16, Q8, Q8Store };
 
 // Holds signatures, a bit for each.
 using SignatureSet = uint8_t;
@@ -106,12 +110,16 @@ inline constexpr SignatureSet kAnyType = bit_of(Signature::AnyType);
 inline constexpr SignatureSet kF32 = bit_of(Signature::F32);
 inline constexpr SignatureSet kF16Store = bit_of(Signature::F16Store);
 inline constexpr SignatureSet kF16 = bit_of(Signature::F16);
+inline constexpr SignatureSet kQ8 = bit_of(Signature::Q8);
+inline constexpr SignatureSet kQ8Store = bit_of(Signature::Q8Store);
 
-// Holds packings of floats and of halves, a bit for each.
+// Holds packings of floats, of halves and of bytes, a bit for each.
 using PackingSet = uint32_t;
-inline constexpr PackingSet kAllPackings = (1u << 2 * kPackingCount) - 1;
+inline constexpr PackingSet kAllPackings = (1u << 3 * kPackingCount) - 1;
 constexpr size_t index_of(Packing packing) {
-  return static_cast<size_t>(packing.kind) + (packing.dtype == DType::F16 ? kPackingCount : 0);
+  return static_cast<size_t>(packing.kind) + (packing.dtype == DType::F16  ? kPackingCount
+                                              : packing.dtype == DType::I8 ? 2 * kPackingCount
+                                                                           : 0);
 }
 constexpr PackingSet bit_of(Packing packing) { return 1u << index_of(packing); }
 

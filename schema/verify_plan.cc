@@ -399,6 +399,8 @@ OperandShape operand_shape_of(const TensorDef& tensor) {
   shape.bytes = tensor.bytes();
   shape.pixel_stride = tensor.pixel_stride();
   shape.first_channel = tensor.first_channel();
+  if (count_of(tensor.scales()) > 0) shape.scale = tensor.scales()->Get(0);
+  if (count_of(tensor.zero_points()) > 0) shape.zero_point = tensor.zero_points()->Get(0);
   return shape;
 }
 

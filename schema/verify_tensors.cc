@@ -1,4 +1,6 @@
 // Checks tensors of a plan: shape, layout and place in memory.
+#include <float.h>
+
 #include "schema/plan_check.h"
 #include "schema/step_shape.h"
 
@@ -31,13 +33,26 @@ bool is_layout_of(Storage storage, Layout layout) {
   }
 }
 
-// No kernel of this build reads quantised elements.
-bool check_no_scales(PlanCheck& c, const TensorDef& tensor) {
-  return c.expect(count_of(tensor.scales()) == 0, "no scales", count_of(tensor.scales()),
-                  PlanFault::Version) &&
-         c.expect(count_of(tensor.zero_points()) == 0, "no zero_points",
-                  count_of(tensor.zero_points()), PlanFault::Version) &&
-         c.expect(tensor.scale_dim() == 0, "scale_dim 0", tensor.scale_dim(), PlanFault::Version);
+// Kernels of this build know one scale for all elements, and the bytes of arenas. Packed weights
+// have theirs among their elements.
+bool check_scales(PlanCheck& c, const TensorDef& tensor) {
+  const size_t scales = count_of(tensor.scales());
+  const size_t zero_points = count_of(tensor.zero_points());
+  if (!c.expect(scales <= 1, "at most one scale", scales, PlanFault::Version) ||
+      !c.expect(zero_points <= scales, "at most one zero point for each scale", zero_points,
+                PlanFault::Version) ||
+      !c.expect(tensor.scale_dim() == 0, "scale_dim 0", tensor.scale_dim(), PlanFault::Version))
+    return false;
+  if (scales == 0) return true;
+  const float scale = tensor.scales()->Get(0);
+  return c.expect(scale > 0 && scale <= FLT_MAX, "a scale that is positive and finite", 0) &&
+         c.expect(zero_points == 0 ||
+                      (tensor.zero_points()->Get(0) >= -128 && tensor.zero_points()->Get(0) <= 127),
+                  "a zero point in [-128, 127]", zero_points) &&
+         c.expect(static_cast<DType>(tensor.dtype()) == DType::I8, "elements of I8 with a scale",
+                  tensor.dtype()) &&
+         c.expect(is_arena(storage_of(tensor)), "elements with a scale in an arena",
+                  tensor.storage());
 }
 
 // A window of channels lies inside the wider map: in the host arena whole panels, which begin where
@@ -170,7 +185,7 @@ bool check_tensor(PlanCheck& c, const VariantDef& variant, const TensorDef& tens
       !c.expect(is_known(storage_of(tensor)), "a known storage", tensor.storage()) ||
       !c.expect(is_layout_of(storage_of(tensor), static_cast<Layout>(tensor.layout())),
                 "a layout that its storage can hold", tensor.layout()) ||
-      !check_no_scales(c, tensor) || !check_tensor_shape(c, tensor))
+      !check_scales(c, tensor) || !check_tensor_shape(c, tensor))
     return false;
   // A packed blob's size is known to the contract of its operator, which sees it in the step.
   const bool is_packed = tensor.layout() == static_cast<uint8_t>(Layout::Packed);

@@ -30,6 +30,7 @@ struct CpuMachine {
   double vector_lanes = 4;     // floats in a vector of codl's kernels
   double fma_per_cycle = 1;    // vectors of multiply-adds
   double half_rate = 0;        // multiply-adds of halves in the time of one of floats; 0: none
+  double byte_rate = 0;        // those of bytes, in sums of 32 bits; 0: as those of floats
   double loads_per_cycle = 1;  // vectors loaded from the first-level cache
   double l1_kb = 32;           // KiB
   double l2_kb = 256;          // one core's
@@ -73,6 +74,7 @@ inline constexpr MachineField<CpuMachine> kCpuMachineFields[] = {
     {"vector_lanes", &CpuMachine::vector_lanes, 4, 16, true},
     {"fma_per_cycle", &CpuMachine::fma_per_cycle, 0.01, kMaxRate},
     {"half_rate", &CpuMachine::half_rate, 0, kMaxRate, false, true},
+    {"byte_rate", &CpuMachine::byte_rate, 0, kMaxRate, false, true},
     {"loads_per_cycle", &CpuMachine::loads_per_cycle, 0.01, kMaxRate},
     {"l1_kb", &CpuMachine::l1_kb, 1, kMaxRate},
     {"l2_kb", &CpuMachine::l2_kb, 1, kMaxRate},

@@ -19,8 +19,12 @@ constexpr double kKb = 1024;
 double transfer_us(double bytes, double gb_per_s) { return bytes / (gb_per_s * 1e3); }
 
 // Returns the multiply-adds of the step in the time of one in floats.
-double mac_rate(const kernels::StepWork& work, double half_rate) {
-  return work.mac_type == DType::F16 ? half_rate : 1;
+double mac_rate(const kernels::StepWork& work, const CpuMachine& machine) {
+  if (work.mac_type == DType::F16) return machine.half_rate;
+  return work.mac_type == DType::I8 && machine.byte_rate > 0 ? machine.byte_rate : 1;
+}
+double mac_rate(const kernels::StepWork& work, const GpuMachine& machine) {
+  return work.mac_type == DType::F16 ? machine.half_rate : 1;
 }
 
 // Returns a lower bound, because what is read again may come from caches that no profile knows. As
@@ -81,7 +85,7 @@ TermTimes cpu_times(const kernels::StepWork& work, const CpuMachine& machine, in
   const double vectors_per_us = machine.vector_lanes * cycles_per_us;
   const double memory = std::min(machine.memory_gb_per_s, machine.memory_all_gb_per_s * share);
   TermTimes times;
-  times[Term::Compute] = work.macs * share / (elements_per_us * mac_rate(work, machine.half_rate));
+  times[Term::Compute] = work.macs * share / (elements_per_us * mac_rate(work, machine));
   times[Term::Operations] = work.operations * share / elements_per_us;
   times[Term::Special] = work.transcendentals * share * kSpecialCycles / vectors_per_us;
   times[Term::Gathers] = work.gathers * share / cycles_per_us;
@@ -127,7 +131,7 @@ TermTimes gpu_times(const kernels::StepWork& work, const GpuMachine& machine, bo
   const double elements_per_us = machine.fma_per_cycle * cycles_per_us;
   const double latency_us = machine.latency_ns * 1e-3;
   TermTimes times;
-  times[Term::Compute] = work.macs * fill / (elements_per_us * mac_rate(work, machine.half_rate));
+  times[Term::Compute] = work.macs * fill / (elements_per_us * mac_rate(work, machine));
   times[Term::Operations] = work.operations * fill / elements_per_us;
   times[Term::Special] = work.transcendentals * fill * kSpecialCycles / elements_per_us;
   times[Term::Gathers] = work.gathers * fill / elements_per_us;

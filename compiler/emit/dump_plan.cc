@@ -109,6 +109,9 @@ class TextDump {
     if (shape.row_end != 0) os_ << "rows[" << shape.row_begin << "," << shape.row_end << ") ";
     if (shape.pixel_stride != 0) os_ << "pixel_stride=" << shape.pixel_stride << " ";
     if (shape.first_channel != 0) os_ << "first_channel=" << shape.first_channel << " ";
+    if (kernels::is_quantised(shape))
+      os_ << llvm::format("scale=%.9g ", double{shape.scale}) << "zero_point=" << shape.zero_point
+          << " ";
     place(tensor);
     if (shape.bytes != 0) os_ << " bytes=" << shape.bytes;
     os_ << "\n";

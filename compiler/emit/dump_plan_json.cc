@@ -135,6 +135,9 @@ class JsonDump {
     number("bytes", shape.bytes);
     number("pixel_stride", static_cast<uint64_t>(shape.pixel_stride));
     number("first_channel", static_cast<uint64_t>(shape.first_channel));
+    if (!kernels::is_quantised(shape)) return;
+    json_.key("scale").number(double{shape.scale});
+    json_.key("zero_point").number(double(shape.zero_point));
   }
 
   void step(const Variant& variant, const Step& step) {

@@ -134,6 +134,13 @@ class TableBuilder {
   fb::Offset<plan::TensorDef> tensor(const Tensor& tensor) {
     const auto name = string(tensor.name);
     const auto dims = fbb_.CreateVector(tensor.shape.dims, static_cast<size_t>(tensor.shape.rank));
+    fb::Offset<fb::Vector<float>> scales;
+    fb::Offset<fb::Vector<int32_t>> zero_points;
+    if (kernels::is_quantised(tensor.shape)) {
+      scales = fbb_.CreateVector(&tensor.shape.scale, 1);
+      if (tensor.shape.zero_point != 0)
+        zero_points = fbb_.CreateVector(&tensor.shape.zero_point, 1);
+    }
     plan::TensorDefBuilder builder(fbb_);
     builder.add_name(name);
     builder.add_dtype(static_cast<uint8_t>(tensor.shape.dtype));
@@ -147,6 +154,10 @@ class TableBuilder {
     builder.add_bytes(tensor.shape.bytes);
     builder.add_pixel_stride(tensor.shape.pixel_stride);
     builder.add_first_channel(tensor.shape.first_channel);
+    if (kernels::is_quantised(tensor.shape)) {
+      builder.add_scales(scales);
+      builder.add_zero_points(zero_points);
+    }
     return builder.Finish();
   }
 

@@ -25,6 +25,10 @@ struct Value {
   compiler::SharedBytes bytes;  // elements of a constant, ONNX order, little endian
   NodeId producer = kNoId;      // kNoId for inputs and constants
   Precision precision = Precision::Fp32;
+  // All elements lie on this grid, so that bytes may hold them: nothing is lost.
+  Grid grid;
+  // The elements of constant weights lie on a grid for each output channel, around zero.
+  bool has_channel_grids = false;
 
   Value() = default;
   Value(const Value&) = default;

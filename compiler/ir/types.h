@@ -22,6 +22,16 @@ using Dims = llvm::SmallVector<int32_t, 4>;
 enum class Precision : uint8_t { Fp32, Fp16, Auto };
 inline constexpr const char* kPrecisionNames[] = {"fp32", "fp16", "auto"};
 
+// Describes numbers that 256 bytes can stand for: byte q in [-128, 127] is (q - zero_point) *
+// scale.
+struct Grid {
+  float scale = 0;  // 0: there is no grid
+  int32_t zero_point = 0;
+
+  explicit operator bool() const { return scale != 0; }
+  friend bool operator==(const Grid&, const Grid&) = default;
+};
+
 // Describes a value statically. Dims are in ONNX's order in every layout.
 struct TensorType {
   DType dtype = DType::F32;

@@ -62,6 +62,9 @@ class Checker {
         return internal_error(name,
                               "expected values, and a kernel, that may have halves, found {0}",
                               part.kernel->symbol);
+      if (part.form.dtype == DType::I8 && (!has_grids(view) || !part.kernel->takes_quantised()))
+        return internal_error(name, "expected values, and a kernel, that may be bytes, found {0}",
+                              part.kernel->symbol);
       if (is_map(view.output()) && (part.kernel->layout == Layout::Image2d) != is_image(part.form))
         return internal_error(name,
                               "expected a kernel that writes maps in the part's form, found {0}",

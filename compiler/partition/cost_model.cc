@@ -130,7 +130,8 @@ CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
       states_(graph.values().size()),
       steps_(graph, predictor.profile(), value_tensors_, states_),
       times_(graph, predictor, value_tensors_) {
-  form_pairs_ = map_form_pairs(profile(), precision_);
+  const bool may_be_bytes = has_grids(graph);
+  form_pairs_ = map_form_pairs(profile(), precision_, may_be_bytes);
   for (ir::NodeId node = 0; node < graph.nodes().size(); ++node) {
     const ir::NodeView view{graph, graph.node(node)};
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel})
@@ -147,7 +148,8 @@ CostModel::CostModel(const ir::Graph& graph, const LatencyPredictor& predictor,
     });
     // Some nodes may have floats only, or kernels for nothing else.
     const bool is_mixed = precision_ == ir::Precision::Fp16 && has_floats;
-    forms_[at] = map_forms(processor, profile(), is_mixed ? ir::Precision::Auto : precision_);
+    forms_[at] =
+        map_forms(processor, profile(), is_mixed ? ir::Precision::Auto : precision_, may_be_bytes);
   }
 }
 
@@ -167,7 +169,8 @@ void CostModel::add_node(ir::NodeId node, Processor processor, bool may_be_there
   ir::Precision precision = precision_of(view);
   if (precision == ir::Precision::Auto) precision = precision_;
   const auto is_wanted = [&](Form form) {
-    return (form.dtype == DType::F16) == (precision == ir::Precision::Fp16);
+    return form.dtype == DType::I8 ||  // which lose nothing
+           (form.dtype == DType::F16) == (precision == ir::Precision::Fp16);
   };
   if (precision != ir::Precision::Auto &&
       llvm::any_of(forms, [&](Form form) { return is_wanted(form) && choice_in(form); }))
@@ -375,11 +378,11 @@ double CostModel::transfer_us(const ValueSplit& before, llvm::ArrayRef<OutsideRe
 double CostModel::bring_us(ir::ValueId value, const ValueUse& use) const {
   const auto [known, is_new] = known_ways_.try_emplace(key_of(value, use));
   if (!is_new) return known->second;
-  const ir::TensorType& type = graph_.value(value).type;
+  const ir::Value& of = graph_.value(value);
   const ValueTensors value_tensors = placer_.place(value, use);
   double us = steps_us(value, use, value_tensors);
   const Form crossing = value_tensors.forms[index_of(Processor::Cpu)];
-  const double bytes = static_cast<double>(value_shape(type, form_with(type, crossing), {}).bytes);
+  const double bytes = static_cast<double>(value_shape(of, form_with(of.type, crossing), {}).bytes);
   for (const Processor to : kProcessors) {
     const QueueUse& queue = use.queues[index_of(to)];
     // A boundary that is transferred while the rest is computed is there in time.
@@ -388,7 +391,7 @@ double CostModel::bring_us(ir::ValueId value, const ValueUse& use) const {
       continue;
     double share = 0;
     for (const Region& region : value_tensors.missing[index_of(to)])
-      share += share_of(region, whole_region(type));
+      share += share_of(region, whole_region(of.type));
     us += predictor_.transfer().wait_us(share * bytes, to == Processor::Gpu);
   }
   return known->second = us;

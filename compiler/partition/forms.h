@@ -23,10 +23,12 @@ inline constexpr Form kBuffers = {Layout::Nhwc, DType::F32};
 inline constexpr Form kImages = {Layout::Image2d, DType::F32};
 inline constexpr Form kHalfBuffers = {Layout::Nhwc, DType::F16};
 inline constexpr Form kHalfImages = {Layout::Image2d, DType::F16};
+inline constexpr Form kByteBuffers = {Layout::Nhwc, DType::I8};
 
 // List the forms of maps (values of type Nhwc), the preferred one first. Every device has the last.
-// A form's dtype is that of all real numbers, also of those that are no maps.
-inline constexpr Form kCpuForms[] = {kHalfBuffers, kBuffers};
+// A form's dtype is that of all real numbers, also of those that are no maps. Bytes hold values
+// that lie on a grid (ir::Value::grid).
+inline constexpr Form kCpuForms[] = {kByteBuffers, kHalfBuffers, kBuffers};
 inline constexpr Form kGpuForms[] = {kHalfImages, kHalfBuffers, kImages, kBuffers};
 inline constexpr size_t kFormCounts[] = {std::size(kCpuForms), std::size(kGpuForms)};
 inline constexpr size_t kMaxForms = std::max(kFormCounts[0], kFormCounts[1]);
@@ -45,12 +47,21 @@ inline llvm::ArrayRef<Form> map_forms(Processor processor) {
   return kGpuForms;
 }
 // Returns those of a device, with real numbers in `precision`: Auto stands for floats and halves.
-FormList map_forms(Processor processor, const DeviceProfile& profile, ir::Precision precision);
+// With `has_grids`, bytes are among them.
+FormList map_forms(Processor processor, const DeviceProfile& profile, ir::Precision precision,
+                   bool has_grids);
 // Returns those that make a difference to the node and that its values may have; one, if there is
 // no choice. Kernels may lack for some.
 FormList map_forms(const ir::NodeView& node, Processor processor, const DeviceProfile& profile);
 // Returns the pairs that a node may have which both processors compute.
-std::vector<FormPair> map_form_pairs(const DeviceProfile& profile, ir::Precision precision);
+std::vector<FormPair> map_form_pairs(const DeviceProfile& profile, ir::Precision precision,
+                                     bool has_grids);
+
+// Returns whether bytes may hold all real numbers of the node, but for constants and values of the
+// application.
+bool has_grids(const ir::NodeView& node);
+// Returns whether they may hold any of the graph's.
+bool has_grids(const ir::Graph& graph);
 
 // Returns the precision of the node's real numbers: the one of its values that leaves least choice.
 // Constants and values of the application do not count. A node without real numbers has Fp32.

@@ -10,7 +10,8 @@ namespace codl::compiler {
 
 static constexpr uint32_t kWeights = 1;  // the operand with packed weights
 
-kernels::OperandShape value_shape(const ir::TensorType& type, Form form, Range rows) {
+kernels::OperandShape value_shape(const ir::Value& value, Form form, Range rows) {
+  const ir::TensorType& type = value.type;
   kernels::OperandShape shape;
   shape.dtype = form.dtype;
   shape.layout = form.layout;
@@ -22,6 +23,10 @@ kernels::OperandShape value_shape(const ir::TensorType& type, Form form, Range r
   }
   if (!is_image(form))
     shape.bytes = static_cast<uint64_t>(kernels::stored_elements(shape)) * dtype_bytes(shape.dtype);
+  if (form.dtype == DType::I8 && is_real(type)) {
+    shape.scale = value.grid.scale;
+    shape.zero_point = value.grid.zero_point;
+  }
   return shape;
 }
 
@@ -33,6 +38,9 @@ Packing packing_of(const ir::NodeView& node, uint32_t operand, const KernelInfo&
                    DType reals) {
   const PackingKind kind = kernel.packing_of(operand);
   const DType dtype = node.input(operand).dtype;
+  if (reals == DType::I8 && kernel.has(Signature::Q8) && kind != PackingKind::Bias &&
+      node.input_value(operand).has_channel_grids)
+    return {kind, DType::I8};
   const bool is_half = reals == DType::F16 && dtype == DType::F32 && kernel.takes_halves() &&
                        !kernel.stays_float(operand, node.input_count() + 1);
   return {kind, is_half ? DType::F16 : dtype};
@@ -42,7 +50,7 @@ kernels::OperandShape constant_shape(const ir::NodeView& node, uint32_t operand,
                                      const KernelInfo& kernel, DType reals) {
   const Packing packing = packing_of(node, operand, kernel, reals);
   kernels::OperandShape shape =
-      value_shape(node.input(operand), {Layout::Plain, packing.dtype}, {});
+      value_shape(node.input_value(operand), {Layout::Plain, packing.dtype}, {});
   if (packing.kind != PackingKind::None) {
     shape.layout = Layout::Packed;
     shape.bytes = kernels::packed_bytes(packing, shape.dims, shape.rank, groups_of(node.node));
@@ -55,8 +63,8 @@ namespace {
 // Each kernel of `op` on `processor` that has a model, accepts the step and has room on the device
 // for the work-groups of its tile, whatever part of the step is computed; reference kernels only
 // where no other takes it, and kernels whose work-items spill registers only where all do. If its
-// real numbers are halves, kernels that take none are left out: they may accept the type as their
-// own. `prepare` makes the operands those of the kernel.
+// real numbers are halves or quantised, kernels that take none such are left out: they may accept
+// the type as their own. `prepare` makes the operands those of the kernel.
 void each_candidate(OpKind op, Processor processor, DType reals, kernels::StepShape& step,
                     const LatencyPredictor& predictor,
                     llvm::function_ref<void(const KernelInfo& kernel)> prepare,
@@ -68,7 +76,8 @@ void each_candidate(OpKind op, Processor processor, DType reals, kernels::StepSh
     for (const KernelInfo& kernel : kKernelInfos) {
       if (kernel.op != op || kernel.processor != processor ||
           kernel.is_reference() != is_reference || !predictor.can_predict(kernel) ||
-          (reals == DType::F16 && !kernel.takes_halves()))
+          (reals == DType::F16 && !kernel.takes_halves()) ||
+          (reals == DType::I8 && !kernel.takes_quantised()))
         continue;
       step.kernel = &kernel;
       prepare(kernel);
@@ -102,10 +111,10 @@ void each_kernel(const ir::NodeView& node, Processor processor, Form maps, Split
   kernels::OperandShape shapes[kernels::kMaxOperands];
   const uint32_t input_count = node.input_count();
   if (input_count + 1 > kernels::kMaxOperands) return;
-  const auto shape_of = [&](ir::ValueId value, Range rows) {
-    const ir::TensorType& type = node.graph.value(value).type;
-    const DType reals = is_applications(node.graph, value) ? DType::F32 : maps.dtype;
-    return value_shape(type, form_with(type, {maps.layout, reals}), rows);
+  const auto shape_of = [&](ir::ValueId id, Range rows) {
+    const ir::Value& value = node.graph.value(id);
+    const DType reals = is_applications(node.graph, id) ? DType::F32 : maps.dtype;
+    return value_shape(value, form_with(value.type, {maps.layout, reals}), rows);
   };
   for (uint32_t i = 0; i < input_count; ++i)
     if (!node.input_value(i).is_constant) shapes[i] = shape_of(node.node.inputs[i], {});

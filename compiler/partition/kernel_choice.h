@@ -16,7 +16,7 @@ namespace codl::compiler {
 
 // Returns the operand of a step that reads or writes a value in a form, but not a packed constant.
 // `rows` is the window that is held; empty stands for all rows.
-kernels::OperandShape value_shape(const ir::TensorType& type, Form form, Range rows);
+kernels::OperandShape value_shape(const ir::Value& value, Form form, Range rows);
 
 // Returns how `kernel`, if its real numbers are of `reals`, reads constant number `operand` of a
 // node.

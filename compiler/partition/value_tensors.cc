@@ -44,7 +44,7 @@ bool is_small_part(const Region& of, const Region& computed) {
 class Placing {
  public:
   Placing(const ir::Graph& graph, const DeviceProfile& profile, ir::ValueId value, ValueUse use)
-      : type_(graph.value(value).type), profile_(profile), value_(value), use_(use) {}
+      : of_(graph.value(value)), type_(of_.type), profile_(profile), value_(value), use_(use) {}
 
   ValueTensors run(bool is_input, bool is_output) {
     auto& [cpu, gpu] = use_.queues;
@@ -206,7 +206,7 @@ class Placing {
   // Adds a tensor that has maps in `form`.
   TensorId add(TensorSlot slot, Form form, Storage storage, Range rows) {
     value_tensors_.tensors[static_cast<size_t>(slot)] = {
-        true, value_shape(type_, form_with(type_, form), rows), storage};
+        true, value_shape(of_, form_with(type_, form), rows), storage};
     if (slot == TensorSlot::Cpu)
       value_tensors_.last_cpu_node = use_.queues[index_of(Processor::Cpu)].last_node;
     return tensor_id(value_, slot);
@@ -227,6 +227,7 @@ class Placing {
     }
   }
 
+  const ir::Value& of_;
   const ir::TensorType& type_;
   const DeviceProfile& profile_;
   const ir::ValueId value_;

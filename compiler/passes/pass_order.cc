@@ -26,8 +26,9 @@ constexpr Pass kPasses[] = {
     {"fuse_activation", fuse_activation},          // an activation is the last thing a node does
     {"widen_pools", widen_pools},                  // adds channels, which pruning could not follow
     {"assign_layouts", assign_layouts},            // its Converts would stand between what fuses
+    {"find_grids", find_grids},                    // no pass behind it changes a value
 };
-constexpr size_t kLayoutPasses = 2;
+constexpr size_t kLayoutPasses = 3;
 
 }  // namespace
 

@@ -26,5 +26,6 @@ llvm::Error fuse_activation(ir::Graph& graph);
 llvm::Error fuse_residual(ir::Graph& graph);
 llvm::Error widen_pools(ir::Graph& graph);
 llvm::Error assign_layouts(ir::Graph& graph);
+llvm::Error find_grids(ir::Graph& graph);
 
 }  // namespace codl::compiler

@@ -515,8 +515,12 @@ TEST_CASE("what only a later build can know is told from damage") {
   check_refused(cpu_plan, "variant", {{"no needs", [](auto&, auto& v) { v.needs = {1}; }}},
                 PlanFault::Version);
   check_refused(cpu_plan, "tensor",
-                {{"no scales", [](auto&, auto& v) { v.tensors[1].scales = {0.5f}; }},
-                 {"no zero_points", [](auto&, auto& v) { v.tensors[1].zero_points = {1}; }},
+                {{"at most one scale",
+                  [](auto&, auto& v) {
+                    v.tensors[1].scales = {0.5f, 1};
+                  }},
+                 {"at most one zero point for each scale",
+                  [](auto&, auto& v) { v.tensors[1].zero_points = {1}; }},
                  {"scale_dim 0", [](auto&, auto& v) { v.tensors[1].scale_dim = 1; }}},
                 PlanFault::Version);
   check_refused(separate_plan, "step",

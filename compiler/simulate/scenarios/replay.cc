@@ -252,12 +252,12 @@ class Replayer {
   // Adds a conversion from buffer to image or back, on the GPU.
   void add_transform(bool to_image, double elements) {
     if (profile_.gpu_layout != Layout::Image2d) return;
-    const ir::TensorType type =
-        f32({1, kChannelPad, 1,
-             static_cast<int32_t>(ceil_div(static_cast<int64_t>(elements), kChannelPad))},
-            Layout::Nhwc);
-    const kernels::OperandShape buffer = value_shape(type, kBuffers, {});
-    const kernels::OperandShape image = value_shape(type, kImages, {});
+    ir::Value map;
+    map.type = f32({1, kChannelPad, 1,
+                    static_cast<int32_t>(ceil_div(static_cast<int64_t>(elements), kChannelPad))},
+                   Layout::Nhwc);
+    const kernels::OperandShape buffer = value_shape(map, kBuffers, {});
+    const kernels::OperandShape image = value_shape(map, kImages, {});
     const kernels::OperandShape shapes[] = {to_image ? buffer : image, to_image ? image : buffer};
     kernels::StepShape moved;
     moved.operands = shapes;

@@ -23,9 +23,11 @@ constexpr bool same_dims(const OperandShape& a, const OperandShape& b) {
   return true;
 }
 
-// Returns the dtype of an operand's numbers: halves are floats to all but the reference kernels.
+// Returns the dtype of an operand's numbers: halves and quantised bytes are floats to all but the
+// reference kernels.
 constexpr DType number_dtype(const StepShape& step, const OperandShape& operand) {
-  return operand.dtype == DType::F16 && !step.kernel->is_reference() ? DType::F32 : operand.dtype;
+  if (step.kernel->is_reference()) return operand.dtype;
+  return operand.dtype == DType::F16 || is_quantised(operand) ? DType::F32 : operand.dtype;
 }
 
 // Returns the rows that the memory holds: its window, or for a Plain value of rank 4 every row.

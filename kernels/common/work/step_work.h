@@ -41,7 +41,7 @@ struct StepWork {
   // Multiply-adds that are executed, including those of surplus pixels, channels and lanes of
   // tiles, panels and vectors. For Winograd, these are those of the products.
   double macs = 0;
-  DType mac_type = DType::F32;  // F16 if these multiply and add halves
+  DType mac_type = DType::F32;  // F16 if these multiply and add halves, I8 if they multiply bytes
   // Multiply-adds of the operator's definition: output elements of the part times the depth of
   // each, taps in the padding included.
   double needed_macs = 0;

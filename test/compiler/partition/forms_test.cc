@@ -15,9 +15,9 @@ TEST_CASE("every processor may have maps in buffers, and that is its last form")
   const Layout layout = GENERATE(Layout::Nhwc, Layout::Image2d);
   const DeviceProfile profile = test::test_profile(Sharing::FineSvm, layout);
   for (Processor processor : kProcessors) {
-    const FormList forms = map_forms(processor, profile, ir::Precision::Fp32);
+    const FormList forms = map_forms(processor, profile, ir::Precision::Fp32, false);
     CHECK(forms.back() == kBuffers);
-    for (const FormPair& pair : map_form_pairs(profile, ir::Precision::Fp32))
+    for (const FormPair& pair : map_form_pairs(profile, ir::Precision::Fp32, false))
       CHECK(llvm::is_contained(forms, pair[index_of(processor)]));
   }
 }
