@@ -280,6 +280,7 @@ class Profile:
                 "vector_lanes": 4,
                 "fma_per_cycle": self.fact(core["fma_per_cycle"]),
                 "half_rate": self.fact(core["half_rate"]),
+                "byte_rate": self.fact(core["byte_rate"]),
                 "loads_per_cycle": 3 if core["fma_per_cycle"][0] > 2 else 2,
                 "l1_kb": self.fact(core["l1_kb"]),
                 "l2_kb": self.fact(first["l2_kb"]),
