@@ -55,7 +55,7 @@ constexpr bool is_stored_as_half(const KernelInfo& kernel, const OperandShape& o
 constexpr bool is_stored_as_bytes(const KernelInfo& kernel, const OperandShape& operand) {
   if (operand.dtype != DType::I8) return false;
   if (operand.layout == Layout::Packed) return kernel.has(Signature::Q8);
-  return is_quantised(operand) && kernel.takes_quantised();
+  return is_quantised(operand) && operand.layout != Layout::Image2d && kernel.takes_quantised();
 }
 
 // Returns HALVES of prelude.cl: bit i for the input that is argument i, the last bit for the
@@ -159,6 +159,10 @@ bool moves_elements(const StepShape& step) {
   }
 }
 
+constexpr bool have_one_grid(const OperandShape& a, const OperandShape& b) {
+  return a.scale == b.scale && a.zero_point == b.zero_point;
+}
+
 // Returns null if all real numbers of a step are bytes, or none are. A product's result, and what
 // Unary and Convert read and give, may be either; constants of Binary are floats. What only moves
 // has one grid. Products have weights of bytes.
@@ -173,14 +177,18 @@ const char* check_bytes(const StepShape& step) {
   bool has_bytes = false;
   for (uint32_t i = 0; i < step.operand_count; ++i)
     has_bytes = has_bytes || is_quantised(step.operands[i]);
-  if (!has_bytes || kernel.op == OpKind::Unary || kernel.op == OpKind::Convert) return nullptr;
+  if (!has_bytes || kernel.op == OpKind::Unary) return nullptr;
+  if (kernel.op == OpKind::Convert)
+    return is_quantised(step.operands[0]) && is_quantised(y) && !have_one_grid(step.operands[0], y)
+               ? "one scale and zero point on both sides"
+               : nullptr;
   if (!is_quantised(y)) return "a result of bytes";
   if (kernel.op == OpKind::Binary) return nullptr;
   for (uint32_t i = 0; i + 1 < step.operand_count; ++i) {
     const OperandShape& x = step.operands[i];
     if (x.dtype == DType::I64) continue;  // indices
     if (!is_quantised(x)) return "operands that are all bytes";
-    if (moves_elements(step) && (x.scale != y.scale || x.zero_point != y.zero_point))
+    if (moves_elements(step) && !have_one_grid(x, y))
       return "operands and result with one scale and zero point";
   }
   return nullptr;
@@ -188,8 +196,8 @@ const char* check_bytes(const StepShape& step) {
 
 // Returns the contract's answer to a step of values as they are in memory.
 const char* check_values(const StepShape& step, StepNeeds* out_needs) {
-  const bool is_cpu = step.kernel->processor == Processor::Cpu;
-  if (is_cpu || halves_of(step) == 0) return contract_of(step.kernel->op).check(step, out_needs);
+  if (step.kernel->processor == Processor::Cpu)
+    return contract_of(step.kernel->op).check(step, out_needs);
   // Contracts judge the values; check_operand() has judged how they are stored. A CPU kernel needs
   // to know.
   OperandShape values[kMaxOperands];

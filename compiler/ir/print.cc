@@ -88,6 +88,7 @@ void print_constant(llvm::raw_ostream& os, const Value& value) {
   os << "const %";
   print_name(os, value.name);
   os << " : " << to_string(value.type);
+  if (value.has_channel_grids) os << " on grids of channels";
   if (value.type.element_count() <= kMaxPrintedElements) {
     os << " = {";
     print_elements(os, value);
@@ -142,7 +143,11 @@ void print_node(llvm::raw_ostream& os, const Graph& graph, const Node& node) {
   }
   os << ')';
   print_params(os, node);
-  os << " : " << to_string(graph.value(node.output).type) << '\n';
+  const Value& output = graph.value(node.output);
+  os << " : " << to_string(output.type);
+  if (output.grid)
+    os << llvm::format(" on grid %.9g, zero %d", double{output.grid.scale}, output.grid.zero_point);
+  os << '\n';
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // work-item per block of 16 pixels times 16 channels, with strides for both: 1: y is Nhwc, channels
 // innermost and zero from valid_count to stored_count; 2: y is Plain, pixels innermost. A block
 // touches 16 lines of 64 bytes on either side and uses all of them. Elements throughout.
+#include "kernels/convert/convert_bytes.cl"
 #if FORM == 0
 kernel void convert_f32_cl_buffer(global const TYPE_0* restrict x,
                                   global TYPE_Y* restrict y PARAMS(ConvertRuns)) {

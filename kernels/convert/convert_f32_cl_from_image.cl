@@ -1,6 +1,7 @@
 // Copies a part of x, an RGBA image, to y, a Plain or Nhwc buffer. A work-item takes a texel of the
 // part. buffer_offset is that of the part's first row.
 // Define: TO_PLAIN; else pad lanes are written too, as zero.
+#include "kernels/convert/convert_bytes.cl"
 kernel void convert_f32_cl_from_image(read_only image2d_t x,
                                       global TYPE_Y* restrict y PARAMS(ConvertImage)) {
   START_TEXEL

@@ -2,6 +2,7 @@
 //
 // Define: FROM_IMAGE if x is an image: it holds buffer_batch_stride rows, of which buffer_offset is
 // the part's first. Else x is a Plain or Nhwc buffer, and buffer_offset is that of that row.
+#include "kernels/convert/convert_bytes.cl"
 #ifdef FROM_IMAGE
 kernel void convert_f32_cl_to_image(read_only image2d_t x,
                                     write_only image2d_t y PARAMS(ConvertImage)) {

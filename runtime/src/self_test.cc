@@ -6,6 +6,7 @@
 #include "runtime/src/step_checker.h"
 #include "schema/half.h"
 #include "schema/mix_bits.h"
+#include "schema/quantised.h"
 #include "schema/step_shape.h"
 #include "schema/verify_plan.h"
 
@@ -65,6 +66,10 @@ codl_status_t StepChecker::write(uint32_t tensor, uint32_t pattern, codl_diag_t*
       if (held.dtype == DType::F16) {
         const uint16_t half = half_of(value);
         std::memcpy(to + i * sizeof(half), &half, sizeof(half));
+      } else if (kernels::is_quantised(held)) {
+        // Steps of the grid in place of numbers of about 1.
+        const float steps = 100 * held.scale * value;
+        to[i] = static_cast<uint8_t>(byte_of_number(steps, held.scale, held.zero_point));
       } else {
         std::memcpy(to + i * sizeof(value), &value, sizeof(value));
       }

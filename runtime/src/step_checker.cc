@@ -10,6 +10,7 @@
 #include "runtime/src/diag.h"
 #include "schema/half.h"
 #include "schema/plan_layout.h"
+#include "schema/quantised.h"
 #include "schema/verify_plan.h"
 
 namespace codl::rt {
@@ -40,13 +41,21 @@ bool has_rows(const OperandShape& shape) {
   return shape.layout == Layout::Nhwc || shape.layout == Layout::Image2d;
 }
 
-// A window of channels is read as a map of its own, halves as floats.
+// Returns how many times its bytes an operand takes as floats: 1 if it is not read so.
+size_t widening(const OperandShape& shape) {
+  const bool is_widened = shape.dtype == DType::F16 || kernels::is_quantised(shape);
+  return is_widened ? sizeof(float) / static_cast<size_t>(kernels::element_bytes(shape)) : 1;
+}
+
+// A window of channels is read as a map of its own, halves and quantised bytes as floats.
 OperandShape on_cpu(OperandShape shape) {
   shape.pixel_stride = shape.first_channel = 0;
   if (shape.layout == Layout::Image2d) shape.layout = Layout::Nhwc;
-  if (shape.dtype == DType::F16) {
+  if (const size_t times = widening(shape); times != 1) {
     shape.dtype = DType::F32;
-    shape.bytes *= 2;
+    shape.bytes *= times;
+    shape.scale = 0;
+    shape.zero_point = 0;
   }
   return shape;
 }
@@ -59,6 +68,14 @@ void widen(const uint8_t* from, size_t count, uint8_t* to) {
     uint16_t half;
     std::memcpy(&half, from + i * sizeof(half), sizeof(half));
     const float value = float_of_half(half);
+    std::memcpy(to + i * sizeof(value), &value, sizeof(value));
+  }
+}
+
+// Does the same of quantised bytes.
+void widen_bytes(const uint8_t* from, size_t count, const OperandShape& shape, uint8_t* to) {
+  for (size_t i = 0; i < count; ++i) {
+    const float value = number_of_byte(static_cast<int8_t>(from[i]), shape.scale, shape.zero_point);
     std::memcpy(to + i * sizeof(value), &value, sizeof(value));
   }
 }
@@ -330,9 +347,8 @@ codl_status_t StepChecker::read(uint32_t tensor, Range rows, size_t place, codl_
   const auto pieces = static_cast<size_t>(held.pixel_stride != 0 ? held.dims[3] : 1);
   const auto pitch = static_cast<size_t>(kernels::pixel_elements(held)) * element;
   const auto skipped = static_cast<size_t>(held.first_channel) * element;
-  // Halves into the second half of the place: they are widened from its beginning on.
-  uint8_t* to = memory_.data() + place;
-  if (held.dtype == DType::F16) to += batches * count * row_bytes;
+  // What is widened goes to the end of the place: floats are made from its beginning on.
+  uint8_t* to = memory_.data() + place + (widening(held) - 1) * batches * count * row_bytes;
   const auto* pointer = static_cast<const uint8_t*>(inputs_.memory.pointer_of(tensor));
   const cl_mem memory = inputs_.memory.buffer_of(tensor);
   for (size_t n = 0; n < batches; ++n, to += count * row_bytes) {
@@ -364,11 +380,12 @@ codl_status_t StepChecker::read(uint32_t tensor, Range rows, size_t place, codl_
   return CODL_OK;
 }
 
-void StepChecker::widen_halves(uint32_t tensor, const OperandShape& shape, size_t place) {
-  if (static_cast<DType>(inputs_.variant->tensors()->Get(tensor)->dtype()) != DType::F16) return;
+void StepChecker::widen_read(uint32_t tensor, const OperandShape& shape, size_t place) {
+  const OperandShape held = operand_shape_of(*inputs_.variant->tensors()->Get(tensor));
   const auto count = static_cast<size_t>(kernels::stored_elements(shape));
   uint8_t* const to = memory_.data() + place;
-  widen(to + count * sizeof(uint16_t), count, to);
+  if (held.dtype == DType::F16) widen(to + count * sizeof(uint16_t), count, to);
+  if (kernels::is_quantised(held)) widen_bytes(to + count * (sizeof(float) - 1), count, held, to);
 }
 
 // Copies the slice's inputs and the GPU's results, as floats.
@@ -386,8 +403,7 @@ codl_status_t StepChecker::copy_slice(codl_diag_t* diag) {
   const codl_status_t status = inputs_.gpu->finish(kComputeQueue, diag);
   if (status != CODL_OK) return status;
   for (uint32_t i = 0; i <= last; ++i)
-    if (!is_constant(step, i))
-      widen_halves(step.operands()->Get(i), slice_.operands[i], place_of(i));
+    if (!is_constant(step, i)) widen_read(step.operands()->Get(i), slice_.operands[i], place_of(i));
   return CODL_OK;
 }
 
@@ -445,8 +461,10 @@ bool StepChecker::is_half_output() const {
 
 // Returns the first element that is further from the CPU's than `most`; SIZE_MAX means that there
 // is none. The queues may compute different things where numbers are not finite, or too large for
-// halves.
+// halves. The GPU's bytes are those of the CPU's numbers, or next to them.
 size_t StepChecker::first_beyond(float most, size_t other) const {
+  const OperandShape held =
+      operand_shape_of(tensor_of(step_of(checked_[current_]), slice_.shape.operand_count - 1));
   const float* expected = floats(slice_.expected);
   const float* perturbed = floats(other);
   const float* found = floats(slice_.found);
@@ -457,7 +475,11 @@ size_t StepChecker::first_beyond(float most, size_t other) const {
     if (!std::isfinite(size) || !std::isfinite(perturbed[i]) ||
         (is_half && size > kLargestHalf / 2))
       return;
-    if (!(std::fabs(found[i] - expected[i]) <= most)) first = std::min(first, i);
+    float wanted = expected[i];
+    if (kernels::is_quantised(held))
+      wanted = number_of_byte(byte_of_number(wanted, held.scale, held.zero_point), held.scale,
+                              held.zero_point);
+    if (!(std::fabs(found[i] - wanted) <= most + held.scale)) first = std::min(first, i);
   });
   return first;
 }

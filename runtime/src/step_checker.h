@@ -96,7 +96,7 @@ class StepChecker {
   codl_status_t write_inputs(const plan::StepDef& step, uint32_t pattern, codl_diag_t* diag);
   codl_status_t write(uint32_t tensor, uint32_t pattern, codl_diag_t* diag);
   codl_status_t read(uint32_t tensor, Range rows, size_t place, codl_diag_t* diag);
-  void widen_halves(uint32_t tensor, const kernels::OperandShape& shape, size_t place);
+  void widen_read(uint32_t tensor, const kernels::OperandShape& shape, size_t place);
   void compute(size_t output);
   size_t first_beyond(float most, size_t other) const;
   float limit(size_t other) const;

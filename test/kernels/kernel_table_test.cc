@@ -239,6 +239,32 @@ TEST_CASE("Convert takes floats and halves on either side on the CPU") {
         "operands of one dtype");
 }
 
+TEST_CASE("bytes have a scale, and only a kernel that knows it takes them") {
+  const OperandShape numbers = nhwc({1, 3, 4, 5});
+  OperandShape bytes = numbers;
+  bytes.dtype = DType::I8;
+  bytes.bytes /= sizeof(float);
+  CHECK(check({"convert_f32_cl_buffer", nullptr, {bytes, numbers}}) ==
+        "operands of a dtype that the kernel takes");
+  bytes.scale = 0.25f;
+  bytes.zero_point = -3;
+  OperandShape others = bytes;
+  others.zero_point = 2;
+  CHECK(check({"convert_f32_cl_buffer", nullptr, {bytes, numbers}}) == "ok");
+  CHECK(check({"convert_f32_cl_buffer", nullptr, {as_halves(numbers), bytes}}) == "ok");
+  CHECK(check({"convert_f32_cl_buffer", nullptr, {bytes, bytes}}) == "ok");
+  CHECK(check({"convert_f32_cl_buffer", nullptr, {bytes, others}}) ==
+        "one scale and zero point on both sides");
+  CHECK(check({"convert_f32_cl_to_image", nullptr, {bytes, image({1, 3, 4, 5})}}) == "ok");
+  OperandShape texels = image({1, 3, 4, 5});
+  texels.dtype = DType::I8;
+  texels.scale = 0.25f;
+  CHECK(check({"convert_f32_cl_to_image", nullptr, {bytes, texels}}) ==
+        "operands of a dtype that the kernel takes");
+  CHECK(check({"unary_any_cpu", &kRelu, {bytes, bytes}}) ==
+        "a kernel that takes quantised operands");
+}
+
 TEST_CASE("operands are of a dtype that the kernel takes, bounded, and as large as their memory") {
   OperandShape x = nhwc({1, 3, 4, 5});
   const OperandShape y = x;

@@ -722,6 +722,32 @@ TEST_CASE("each rule of a variant refuses its bad example") {
         [](auto&, auto& v) { v.images[0] = {.width = kMaxImageSide, .height = kMaxImageSide}; }}});
 }
 
+TEST_CASE("each rule of quantised elements refuses its bad example") {
+  // One scale serves bytes in an arena.
+  const auto quantised = [](auto& variant, float scale, std::vector<int32_t> zero_points) {
+    TestTensor& tensor = variant.tensors[1];
+    tensor.dtype = DType::I8;
+    tensor.bytes = kNhwcBytes / sizeof(float);
+    tensor.scales = {scale};
+    tensor.zero_points = std::move(zero_points);
+  };
+  const char* const kScale = "a scale that is positive and finite";
+  const char* const kZeroPoint = "a zero point in [-128, 127]";
+  check_refused(
+      cpu_plan, "tensor",
+      {{kScale, [&](auto&, auto& v) { quantised(v, 0, {}); }},
+       {kScale, [&](auto&, auto& v) { quantised(v, -1, {}); }},
+       {kScale, [&](auto&, auto& v) { quantised(v, std::numeric_limits<float>::infinity(), {}); }},
+       {kScale, [&](auto&, auto& v) { quantised(v, std::numeric_limits<float>::quiet_NaN(), {}); }},
+       {kZeroPoint, [&](auto&, auto& v) { quantised(v, 1, {-129}); }},
+       {kZeroPoint, [&](auto&, auto& v) { quantised(v, 1, {128}); }},
+       {"elements of I8 with a scale", [](auto&, auto& v) { v.tensors[1].scales = {1}; }},
+       {"elements with a scale in an arena", [&](auto&, auto& v) {
+          quantised(v, 1, {});
+          v.tensors[1].storage = Storage::Weights;
+        }}});
+}
+
 TEST_CASE("each rule of a tensor's shape refuses its bad example") {
   check_refused(
       cpu_plan, "tensor",

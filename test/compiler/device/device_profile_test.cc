@@ -29,6 +29,7 @@ constexpr const char* kProfile = R"({
     "machine": {
       "origin": "published", "source": "s", "ghz": 2.5, "vector_lanes": 8, "fma_per_cycle": 2,
       "half_rate": 2,
+      "byte_rate": 4,
       "loads_per_cycle": {"value": 3, "origin": "assumed", "source": "t"},
       "l1_kb": 48, "l2_kb": 1024, "last_level_kb": 0, "l2_gb_per_s": 80,
       "last_level_gb_per_s": 25, "memory_gb_per_s": 12, "memory_all_gb_per_s": 21,
@@ -96,6 +97,7 @@ TEST_CASE("a profile is read whole") {
   CHECK(profile.machine.cpu.loads_per_cycle == 3);
   CHECK(profile.machine.cpu.fork_join_us == 6);
   CHECK(profile.machine.cpu.half_rate == 2);
+  CHECK(profile.machine.cpu.byte_rate == 4);
   CHECK(profile.interference_percent[0].value == 2);
   CHECK(profile.interference_percent[1].value == 0);
   CHECK(profile.has_gpu);

@@ -36,11 +36,38 @@ TEST_CASE("only maps are in images") {
 }
 
 TEST_CASE("a value's bytes follow from its form") {
-  const ir::TensorType type = {DType::F32, {1, 6, 5, 7}, Layout::Nhwc};
-  CHECK(value_shape(type, kBuffers, {}).bytes == 8 * 5 * 7 * 4);
-  CHECK(value_shape(type, {Layout::Nhwc, DType::F16}, {}).bytes == 8 * 5 * 7 * 2);
-  CHECK(value_shape(type, {Layout::Nhwc, DType::F16}, {1, 3}).bytes == 8 * 2 * 7 * 2);
-  CHECK(value_shape(type, kImages, {}).bytes == 0);
+  ir::Value value;
+  value.type = {DType::F32, {1, 6, 5, 7}, Layout::Nhwc};
+  value.grid = {0.5f, -3};
+  CHECK(value_shape(value, kBuffers, {}).bytes == 8 * 5 * 7 * 4);
+  CHECK(value_shape(value, {Layout::Nhwc, DType::F16}, {}).bytes == 8 * 5 * 7 * 2);
+  CHECK(value_shape(value, {Layout::Nhwc, DType::F16}, {1, 3}).bytes == 8 * 2 * 7 * 2);
+  CHECK(value_shape(value, kImages, {}).bytes == 0);
+  CHECK(value_shape(value, kBuffers, {}).scale == 0);
+  const kernels::OperandShape bytes = value_shape(value, kByteBuffers, {1, 3});
+  CHECK(bytes.bytes == 8 * 2 * 7);
+  CHECK(bytes.scale == 0.5f);
+  CHECK(bytes.zero_point == -3);
+}
+
+TEST_CASE("bytes are a form of nodes whose values lie on grids, in every precision") {
+  ir::Graph graph = test::three_convs();
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm, Layout::Nhwc);
+  const auto has_bytes = [&](ir::NodeId node, Processor processor) {
+    return llvm::is_contained(map_forms({graph, graph.node(node)}, processor, profile),
+                              kByteBuffers);
+  };
+  const auto precision = GENERATE(Precision::Fp32, Precision::Fp16, Precision::Auto);
+  graph.set_precision(precision);
+  ir::NodeId node = 1;  // reads the result of node 0, which is no output
+  graph.value(graph.node(node).output).grid = {0.5f, 0};
+  CHECK_FALSE(has_bytes(node, Processor::Cpu));
+  graph.value(graph.node(node).inputs[0]).grid = {0.25f, 7};
+  CHECK(has_bytes(node, Processor::Cpu));
+  CHECK_FALSE(has_bytes(node, Processor::Gpu));
+  CHECK(has_grids(graph));
+  for (const FormPair& pair : map_form_pairs(profile, precision, has_grids(graph)))
+    CHECK(pair[index_of(Processor::Gpu)].dtype != DType::I8);
 }
 
 TEST_CASE("parts in different forms are not alike, and their keys differ") {

@@ -18,7 +18,7 @@ TEST_CASE("a step's time depends on the types in which its operands are stored")
   std::vector<ValueTensors> value_tensors(graph.values().size());
   const auto place = [&](TensorSlot slot, DType dtype) {
     value_tensors[a].tensors[static_cast<size_t>(slot)] = {
-        true, value_shape(graph.value(a).type, {Layout::Nhwc, dtype}, {}), Storage::Device};
+        true, value_shape(graph.value(a), {Layout::Nhwc, dtype}, {}), Storage::Device};
   };
   PlannedStep copy;
   copy.queue = Queue::Gpu;

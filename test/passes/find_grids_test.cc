@@ -1,0 +1,112 @@
+#include "compiler/passes/pass_order.h"
+#include "kernels/common/gemm/weight_grid.h"
+#include "test/passes/pass_text.h"
+
+namespace codl::test {
+namespace {
+
+// Returns the lines of the nodes, each from its type on, and those of constants on grids.
+std::string grids(const std::string& parameters, const std::string& nodes,
+                  const std::string& outputs) {
+  ir::Graph graph =
+      value_of(compiler::import_onnx(onnx_model("g (float[1,16,4,4] x) => (" + outputs +
+                                                ") <float s = {0.25}, float t = {0.5}, "
+                                                "uint8 z = {3}, int8 i = {-5}" +
+                                                parameters + "> { " + nodes + " }"),
+                                     "test"));
+  REQUIRE(error_of(compiler::run_passes(graph, compiler::frontend_passes(), {})) == "");
+  std::string text;
+  std::istringstream lines(ir::print(graph));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("const ", 0) == 0 && line.find("on grids") != std::string::npos)
+      text += "weights\n";
+    if (line.rfind("%", 0) != 0) continue;
+    const size_t op = line.find(" = ") + 3;
+    const size_t grid = line.find(" on grid");
+    text += line.substr(op, line.find("(") - op) +
+            (grid == std::string::npos ? "" : line.substr(grid)) + "\n";
+  }
+  return text;
+}
+
+std::string quantised(const std::string& from, const std::string& to, const char* scale,
+                      const char* zero) {
+  return "q" + to + " = QuantizeLinear(" + from + ", " + scale + ", " + zero + ") " + to +
+         " = DequantizeLinear(q" + to + ", " + scale + ", " + zero + ") ";
+}
+
+}  // namespace
+
+TEST_CASE("what is quantised lies on a grid, and so does what moves or chooses its elements") {
+  CHECK(grids("",
+              quantised("x", "a", "s", "z") +
+                  "b = Transpose <perm = [0, 1, 3, 2]> (a) c = Concat <axis = 1> (b, a) "
+                  "y = MaxPool <kernel_shape = [2, 2]> (c)",
+              "float[1,32,3,3] y") ==
+        "Convert\n"
+        "Unary on grid 0.25, zero -125\n"
+        "Convert on grid 0.25, zero -125\n"
+        "Transpose on grid 0.25, zero -125\n"
+        "Convert on grid 0.25, zero -125\n"
+        "Concat on grid 0.25, zero -125\n"
+        "Pool2d on grid 0.25, zero -125\n"
+        "Convert on grid 0.25, zero -125\n");
+}
+
+TEST_CASE("a mean, and a Concat of two grids, lie on none") {
+  const std::string text =
+      grids("",
+            quantised("x", "a", "s", "z") + quantised("x", "b", "t", "i") +
+                "c = Concat <axis = 1> (a, b) d = AveragePool <kernel_shape = [2, 2]> (a) "
+                "y = Sigmoid(c) w = Sigmoid(d)",
+            "float[1,32,4,4] y, float[1,16,3,3] w");
+  INFO(text);
+  CHECK(text.find("Concat\n") != std::string::npos);
+  CHECK(text.find("Pool2d\n") != std::string::npos);
+  CHECK(text.find("Unary on grid 0.5, zero -5\n") != std::string::npos);
+}
+
+TEST_CASE("weights are on grids if each output channel is, and if their operand is on one") {
+  const std::string node = "p = Conv(a, w) " + quantised("p", "y", "t", "i");
+  const auto conv = [&](const std::string& last, const std::string& before) {
+    return grids(
+        ", float[2,16,1,1] w = {1, 2, 3, -127, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
+        "0.1, 0.2, -0.3, 12.7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, " +
+            last + "}",
+        before + node, "float[1,2,4,4] y");
+  };
+  const std::string quantise = quantised("x", "a", "s", "z");
+  CHECK(conv("0.5", quantise).find("weights\n") == 0);
+  CHECK(conv("0.55", quantise).find("weights\n") == std::string::npos);
+  CHECK(conv("0.5", "a = Sigmoid(x) ").find("weights\n") == std::string::npos);
+  CHECK(conv("0.5", quantise).find("Conv2d on grid 0.5, zero -5\n") != std::string::npos);
+}
+
+TEST_CASE("the scale of weights follows from their numbers") {
+  using kernels::weight_scale;
+  const auto near = [](float found, float wanted) {
+    return std::abs(found - wanted) <= 1e-6f * wanted;
+  };
+  const float scale = GENERATE(1.0f, 0.0123f, 3e-20f, 7e5f);
+  CAPTURE(scale);
+  std::vector<float> weights;
+  for (int32_t q = -127; q <= 127; ++q) weights.push_back(static_cast<float>(q) * scale);
+  const auto count = static_cast<int64_t>(weights.size());
+  CHECK(near(weight_scale(weights.data(), count, 1), scale));
+  CHECK(near(weight_scale(weights.data(), count / 2, 2), scale));
+  for (float& weight : weights) weight *= 0.7654321f;  // as when a norm is folded into them
+  CHECK(near(weight_scale(weights.data(), count, 1), scale * 0.7654321f));
+  CHECK(kernels::quantised_weight(weights[3], scale * 0.7654321f) == -124);
+  weights[0] = -128 * scale * 0.7654321f;
+  CHECK(near(weight_scale(weights.data(), count, 1), scale * 0.7654321f));
+  weights[0] = 128 * scale * 0.7654321f;  // no signed byte is 128
+  CHECK(weight_scale(weights.data(), count, 1) == 0);
+  weights[0] = 0.4f * scale;
+  CHECK(weight_scale(weights.data(), count, 1) == 0);
+  weights[0] = std::numeric_limits<float>::quiet_NaN();
+  CHECK(weight_scale(weights.data(), count, 1) == 0);
+  const float zeros[] = {0, 0, 0};
+  CHECK(weight_scale(zeros, 3, 1) == 1);
+}
+
+}  // namespace codl::test
