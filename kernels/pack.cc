@@ -40,6 +40,22 @@ uint64_t packed_elements(PackingKind kind, const int32_t* dims, int32_t groups) 
   __builtin_unreachable();
 }
 
+// Returns the size of weights of 8 bits.
+uint64_t packed_byte_weights(PackingKind kind, const int32_t* dims, int32_t groups) {
+  if (kind == PackingKind::ConvPanels) return conv2d_packed_bytes(dims, groups);
+  if (kind == PackingKind::MatMulPanels) return matmul_packed_bytes(dims);
+  assert(kind == PackingKind::Depthwise);
+  return depthwise_conv2d_packed_bytes(dims);
+}
+
+void pack_byte_weights(PackingKind kind, const int32_t* dims, int32_t groups, const float* src,
+                       int8_t* dst) {
+  if (kind == PackingKind::ConvPanels) return conv2d_pack(dims, groups, src, dst);
+  if (kind == PackingKind::MatMulPanels) return matmul_pack(dims, src, dst);
+  assert(kind == PackingKind::Depthwise);
+  depthwise_conv2d_pack(dims, src, dst);
+}
+
 // Copies the values and adds zeros up to the panel.
 template <typename Element>
 void pack_bias(int32_t channels, const float* src, Element* dst) {
@@ -74,12 +90,15 @@ void pack_as(PackingKind kind, const int32_t* dims, int32_t groups, const float*
 uint64_t packed_bytes(Packing packing, const int32_t* dims, [[maybe_unused]] int32_t rank,
                       int32_t groups) {
   assert(packing.kind == PackingKind::None || rank == rank_of(packing.kind));
+  if (packing.dtype == DType::I8) return packed_byte_weights(packing.kind, dims, groups);
   return packed_elements(packing.kind, dims, groups) * dtype_bytes(packing.dtype);
 }
 
 void pack(Packing packing, const int32_t* dims, [[maybe_unused]] int32_t rank, int32_t groups,
           const float* src, void* dst) {
   assert(packing.kind != PackingKind::None && rank == rank_of(packing.kind));
+  if (packing.dtype == DType::I8)
+    return pack_byte_weights(packing.kind, dims, groups, src, static_cast<int8_t*>(dst));
   if (packing.dtype == DType::F16)
     return pack_as(packing.kind, dims, groups, src, static_cast<Half*>(dst));
   assert(packing.dtype == DType::F32);

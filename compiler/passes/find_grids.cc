@@ -85,7 +85,8 @@ bool have_channel_grids(const ir::Value& weights, OpKind op) {
   for (int64_t channel = 0; channel < channels; ++channel) {
     const bool are_columns = op == OpKind::MatMul;
     const float* const first = elements.data() + channel * (are_columns ? 1 : depth);
-    if (kernels::weight_scale(first, depth, are_columns ? channels : 1) == 0) return false;
+    float scale;
+    if (!kernels::find_channel_grid(first, depth, are_columns ? channels : 1, &scale)) return false;
   }
   return true;
 }

@@ -43,6 +43,7 @@
 #pragma once
 
 #include "kernels/common/contract/conv_window.h"
+#include "kernels/common/gemm/byte_panels.h"
 #include "kernels/common/gemm/gemm_tile.h"
 #include "kernels/common/gemm/panel_tile.h"
 #include "schema/half.h"
@@ -56,9 +57,17 @@ constexpr uint64_t conv2d_packed_elements(const int32_t* dims, int32_t groups) {
          static_cast<uint64_t>(dims[3]);
 }
 
-// Packs `src` (OIHW) into conv2d_packed_elements() floats or Halves at `dst`.
+// Counts the bytes of the packing in byte_panels.h, for weights of 8 bits.
+constexpr uint64_t conv2d_packed_bytes(const int32_t* dims, int32_t groups) {
+  const int64_t panels = int64_t{groups} * ceil_div(dims[0] / groups, kChannelPanel);
+  return static_cast<uint64_t>(panels * byte_panel_bytes(int64_t{dims[2]} * dims[3], dims[1]));
+}
+
+// Packs `src` (OIHW) into conv2d_packed_elements() floats or Halves, or conv2d_packed_bytes()
+// bytes, at `dst`.
 template <typename Element>
 void conv2d_pack(const int32_t* dims, int32_t groups, const float* src, Element* dst);
+void conv2d_pack(const int32_t* dims, int32_t groups, const float* src, int8_t* dst);
 
 // Sizes the product that the whole operator is.
 constexpr GemmSize conv2d_gemm_size(const OperandShape& x, const OperandShape& w,
@@ -338,6 +347,8 @@ struct Conv2dWork {
   // The scratch of dots stands behind these.
   Conv2dDots dots;
   uint64_t dots_offset;
+  // So do the factors, offsets and starts of the part's panels, where the input is bytes.
+  uint64_t scales_offset;
   uint64_t scratch_bytes;
 };
 
@@ -373,6 +384,9 @@ constexpr Conv2dWork conv2d_work(const Conv2dParams& params, const OperandShape&
     work.scratch_bytes +=
         lines((work.dots.weight_elements + work.dots.zero_elements + work.dots.copy_elements) *
               int64_t{sizeof(float)});
+  work.scales_offset = work.scratch_bytes;
+  if (x.dtype == DType::I8)
+    work.scratch_bytes += static_cast<uint64_t>(work.panels.count()) * kByteScaleBytes;
   return work;
 }
 

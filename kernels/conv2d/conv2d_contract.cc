@@ -25,7 +25,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
       return "input rows of the part's tiles inside the operand";
   }
   const uint64_t weights = winograd != 0 ? winograd_packed_elements(step.kernel->packing, w.dims)
-                                         : conv2d_packed_elements(w.dims, params.groups);
+                           : w.dtype == DType::I8 ? conv2d_packed_bytes(w.dims, params.groups)
+                                                  : conv2d_packed_elements(w.dims, params.groups);
   if (const char* expected = check_packed_weights(w, weights)) return expected;
   if (step.part_dim == SplitDim::OutputChannel && params.groups > 1 &&
       y.dims[1] / params.groups % kChannelPanel != 0)

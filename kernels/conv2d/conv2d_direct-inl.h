@@ -37,21 +37,28 @@ void run_panels(const Conv2d<T>& conv, const TilePixels& pixels,
   const int32_t out_channels = y.shape.dims[1];
   const int32_t group_channels = conv.group_channels;
   const int32_t group_panels = conv.group_panels;
-  const TileInputs inputs = inputs_of(conv, pixels, Sums::kSize.size_for(pixels.count));
+  const int size = Sums::kSize.size_for(pixels.count);
+  const TileInputs inputs = inputs_of(conv, pixels, size);
 
   // The part's pixels follow each other in y and the residual.
-  T* const y_pixels = y.as<T>() + pixels.image * y.strides[0] +
-                      (conv.rows.begin - y.shape.row_begin) * y.strides[2] +
-                      pixels.first * y.strides[3];
-  PanelOutput<T> output = {
-      .activation = &conv.activation, .y = nullptr, .y_stride = y.strides[3], .lanes = {}};
-  const T* residual_pixels = nullptr;
+  using Pointer = typename PanelPointer<T>::Type;
+  const Pointer y_pixels =
+      PanelPointer<T>::of(y) +
+      (pixels.image * y.strides[0] + (conv.rows.begin - y.shape.row_begin) * y.strides[2] +
+       pixels.first * y.strides[3]);
+  PanelOutput<T> output = {.activation = &conv.activation,
+                           .y = {},
+                           .y_stride = y.strides[3],
+                           .lanes = {},
+                           .scales = conv.scales};
+  Pointer residual_pixels = {};
   if (conv.residual != nullptr) {
     const TensorView& residual = *conv.residual;
     output.residual_stride = residual.strides[3];
-    residual_pixels = residual.as<const T>() + pixels.image * residual.strides[0] +
-                      (conv.rows.begin - residual.shape.row_begin) * residual.strides[2] +
-                      pixels.first * output.residual_stride;
+    residual_pixels = PanelPointer<T>::of(residual) +
+                      (pixels.image * residual.strides[0] +
+                       (conv.rows.begin - residual.shape.row_begin) * residual.strides[2] +
+                       pixels.first * output.residual_stride);
   }
   PanelTile<T> tile = {
       .inputs = conv.table,
@@ -92,12 +99,16 @@ void run_panels(const Conv2d<T>& conv, const TilePixels& pixels,
         bias[i] = channel + i < out_channels ? conv.bias[channel + i] : 0.0f;
       tile.bias = bias;
     }
-    tile.first_channel = group * conv.depth;
+    if (panel == panels.begin || panel_in_group == 0) {
+      tile.first_channel = group * conv.depth;
+      sum_inputs(&tile, size);
+    }
     tile.weights = conv.weights + panel * conv.panel_elements;
     tile.ahead =
         ahead_of(tile.weights, panel_count, conv.panel_elements, conv.pass_panels, pixels.number);
-    if (residual_pixels != nullptr) output.residual = residual_pixels + channel;
+    if (conv.residual != nullptr) output.residual = residual_pixels + channel;
     output.y = y_pixels + channel;
+    output.panel = panel - conv.first_panel;
     run_tile(tile, functions, panel_count, output);
 
     panel_in_group += panel_count;
@@ -276,8 +287,15 @@ void run_pass(const Conv2d<T>& conv, const Conv2dWork& work, const PanelRectangl
   }
 }
 
+template <class T>
+constexpr int64_t panel_elements_of(const OperandShape& w) {
+  const int64_t taps = int64_t{w.dims[2]} * w.dims[3];
+  return std::is_same_v<T, int8_t> ? byte_panel_bytes(taps, w.dims[1])
+                                   : taps * w.dims[1] * kChannelPanel;
+}
+
 template <class Sums>
-void conv2d_direct(const KernelArgs& args) {
+void conv2d_direct(const KernelArgs& args, const ByteScales* scales = nullptr) {
   using T = typename Sums::Element;
   const auto& params = args.params_as<Conv2dParams>();
   const TensorView& x = args.operands[0];
@@ -294,18 +312,21 @@ void conv2d_direct(const KernelArgs& args) {
       .residual = params.has_residual != 0 ? &args.operands[3] : nullptr,
       .vertical = vertical_axis(params, w.shape.dims),
       .horizontal = horizontal_axis(params, w.shape.dims),
-      .depth = w.shape.dims[1],
+      .depth = std::is_same_v<T, int8_t> && params.groups == 1 ? padded_channels(x.shape)
+                                                               : w.shape.dims[1],
       .group_channels = y.shape.dims[1] / params.groups,
       .group_panels =
           static_cast<int32_t>(ceil_div(y.shape.dims[1] / params.groups, kChannelPanel)),
-      .panel_elements =
-          int64_t{w.shape.dims[1]} * w.shape.dims[2] * w.shape.dims[3] * kChannelPanel,
+      .panel_elements = panel_elements_of<T>(w.shape),
       .weights = w.as<const T>(),
       .bias = args.operands[2].as<const float>(),
+      .scales = scales,
+      .first_panel = work.panels.begin,
       .rows = work.rows,
       .activation =
           make_activation(params.activation, params.activation_alpha, params.activation_beta),
-      .skips_padding = conv2d_computed_share(params, x.shape, w.shape, y.shape) < 1,
+      .skips_padding =
+          x.shape.zero_point == 0 && conv2d_computed_share(params, x.shape, w.shape, y.shape) < 1,
       .pass_panels = 0,
       .table = reinterpret_cast<const T**>(scratch),
       .taps = reinterpret_cast<PanelTap*>(taps),
@@ -334,11 +355,14 @@ void conv2d_direct(const KernelArgs& args) {
     conv.copies = reinterpret_cast<T*>(zeros + work.zeros_bytes);
   conv.pass_panels =
       Sums::kSize.pass_panels(conv.panel_elements * int64_t{sizeof(T)}, Sums::kSize.panels);
-  __builtin_memset(zeros, 0, work.zeros_bytes);
+  __builtin_memset(zeros, x.shape.zero_point, work.zeros_bytes);
+  const int64_t tap_elements =
+      (std::is_same_v<T, int8_t> ? round_up(conv.depth, int64_t{kQuad}) : conv.depth) *
+      kChannelPanel;
   for (int32_t i = 0; i < conv.vertical.taps; ++i)
     for (int32_t j = 0; j < conv.horizontal.taps; ++j) {
       const int64_t tap = i * conv.horizontal.taps + j;
-      const int64_t weight_offset = tap * conv.depth * kChannelPanel;
+      const int64_t weight_offset = tap * tap_elements;
       conv.taps[tap] = {int64_t{i} * conv.vertical.dilation * x.strides[2] +
                             int64_t{j} * conv.horizontal.dilation * x.strides[3],
                         weight_offset};

@@ -15,8 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 namespace {
 
-// Holds the arguments that every tile uses. T is what the maps and the weights are in memory, float
-// or Half.
+// Holds the arguments that every tile uses. T is what the input and the weights are in memory,
+// float, Half or int8_t.
 template <class T>
 struct Conv2d {
   const Conv2dParams* params;
@@ -31,6 +31,8 @@ struct Conv2d {
   int64_t panel_elements;
   const T* weights;
   const float* bias;
+  const ByteScales* scales;  // of bytes
+  int32_t first_panel;       // of the part
   Range rows;
   Activation activation;
   bool skips_padding;
@@ -39,7 +41,7 @@ struct Conv2d {
   const T** table;      // pointers to inputs
   PanelTap* taps;       // all taps, with their offsets from the first
   PanelTap* tile_taps;  // the tile's taps; all of them without offsets unless padding is skipped
-  T* zeros;             // a pixel
+  T* zeros;             // a pixel that reads as zeros
   int64_t copy_stride;  // elements from pixel to pixel of the copies
   T* copies;            // copied inputs of a tile; null if there are none
   // These are for outputs that are dots, of floats.

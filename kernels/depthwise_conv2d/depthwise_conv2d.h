@@ -13,6 +13,7 @@
 
 #include "kernels/common/contract/conv_window.h"
 #include "kernels/common/contract/tasks.h"
+#include "kernels/common/gemm/byte_panels.h"
 
 namespace codl::kernels {
 
@@ -22,9 +23,20 @@ constexpr uint64_t depthwise_conv2d_packed_elements(const int32_t* dims) {
          static_cast<uint64_t>(dims[3]);
 }
 
-// Packs `src` (OIHW) into depthwise_conv2d_packed_elements() floats or Halves at `dst`.
+// Weights of 8 bits are packed as panels of common/gemm/byte_panels.h: the columns of the filter
+// are their taps, its rows what they have for input channels.
+constexpr int64_t depthwise_panel_bytes(const int32_t* dims) {
+  return byte_panel_bytes(dims[3], dims[2]);
+}
+constexpr uint64_t depthwise_conv2d_packed_bytes(const int32_t* dims) {
+  return static_cast<uint64_t>(ceil_div(dims[0], kChannelPanel) * depthwise_panel_bytes(dims));
+}
+
+// Packs `src` (OIHW) into depthwise_conv2d_packed_elements() floats or Halves, or
+// depthwise_conv2d_packed_bytes() bytes, at `dst`.
 template <typename Element>
 void depthwise_conv2d_pack(const int32_t* dims, const float* src, Element* dst);
+void depthwise_conv2d_pack(const int32_t* dims, const float* src, int8_t* dst);
 
 // ---- GPU kernels --------------------------------------------------------------------------------
 //

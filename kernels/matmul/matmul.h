@@ -9,6 +9,7 @@
 // A part is a range of columns: part_dim OutputChannel. activation: a Unary member.
 #pragma once
 
+#include "kernels/common/gemm/byte_panels.h"
 #include "kernels/common/gemm/panel_tile.h"
 
 namespace codl::kernels {
@@ -18,9 +19,16 @@ constexpr uint64_t matmul_packed_elements(const int32_t* dims) {
   return static_cast<uint64_t>(panel_channels(dims[1])) * static_cast<uint64_t>(dims[0]);
 }
 
-// Packs `src` ([k, n] row-major) into matmul_packed_elements() floats or Halves at `dst`.
+// Counts the bytes of the packing in byte_panels.h, for weights of 8 bits.
+constexpr uint64_t matmul_packed_bytes(const int32_t* dims) {
+  return static_cast<uint64_t>(ceil_div(dims[1], kChannelPanel) * byte_panel_bytes(1, dims[0]));
+}
+
+// Packs `src` ([k, n] row-major) into matmul_packed_elements() floats or Halves, or
+// matmul_packed_bytes() bytes, at `dst`.
 template <typename Element>
 void matmul_pack(const int32_t* dims, const float* src, Element* dst);
+void matmul_pack(const int32_t* dims, const float* src, int8_t* dst);
 
 // Up to so many rows of x, reading the weights takes the time on a GPU.
 inline constexpr int32_t kMatMulFewRows = 8;

@@ -22,8 +22,9 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (w.layout != Layout::Packed || w.rank != 2) return "packed weights of rank 2";
   if (x.dims[0] != y.dims[0] || x.dims[1] != w.dims[0] || w.dims[1] != y.dims[1])
     return "x [m, k], w [k, n], y [m, n]";
-  if (const char* expected = check_packed_weights(w, matmul_packed_elements(w.dims)))
-    return expected;
+  const uint64_t weights =
+      w.dtype == DType::I8 ? matmul_packed_bytes(w.dims) : matmul_packed_elements(w.dims);
+  if (const char* expected = check_packed_weights(w, weights)) return expected;
   if (!is_packed_bias(step.operands[2], y.dims[1])) return "a packed bias of one value per column";
   if (step.kernel->algorithm == Algorithm::Tiled) {
     if (x.dims[0] <= kMatMulFewRows) return "more than 8 rows for tiles in local memory";
@@ -33,12 +34,19 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (step.kernel->algorithm == Algorithm::Gemv && x.dims[0] > kMatMulFewRows && x.dims[1] % 4 == 0)
     return "at most 8 rows, or a depth without tiles, for a matrix-vector product";
   if (step.kernel->processor == Processor::Gpu) return check_cl_tile(step);
-  if (!has_dtype_of_weights(step)) return "matrices of the weights' dtype for a CPU kernel";
+  const bool has_bytes = step.kernel->has(Signature::Q8);
+  if (has_bytes) {
+    if (const char* expected = check_byte_operands(step, x.dims[1])) return expected;
+  } else if (!has_dtype_of_weights(step)) {
+    return "matrices of the weights' dtype for a CPU kernel";
+  }
   if (step.tile_count != 0) return "no tile numbers for a CPU kernel";
 
   const MatMulWork work = matmul_work(x, w, y, step.part_dim, step.part);
   if (work.task_count > INT32_MAX) return "at most 2^31 tasks";
   out_needs->task_count = static_cast<int32_t>(work.task_count);
+  if (has_bytes)
+    out_needs->scratch_bytes = static_cast<uint64_t>(work.panels.count()) * kByteScaleBytes;
   return nullptr;
 }
 

@@ -1,3 +1,4 @@
+#include "kernels/common/gemm/byte_panels.h"
 #include "kernels/matmul/matmul.h"
 #include "schema/half.h"
 
@@ -11,6 +12,17 @@ void matmul_pack(const int32_t* dims, const float* src, Element* dst) {
     for (int64_t k = 0; k < depth; ++k)
       for (int64_t column = first; column < first + kChannelPanel; ++column)
         *dst++ = static_cast<Element>(column < columns ? src[k * columns + column] : 0.0f);
+}
+
+void matmul_pack(const int32_t* dims, const float* src, int8_t* dst) {
+  const int64_t depth = dims[0];
+  const int64_t columns = dims[1];
+  for (int64_t first = 0; first < columns; first += kChannelPanel) {
+    const int64_t left = columns - first;
+    pack_byte_panel(src + first, left < kChannelPanel ? left : kChannelPanel, 1, 1, depth, columns,
+                    dst);
+    dst += byte_panel_bytes(1, depth);
+  }
 }
 
 template void matmul_pack(const int32_t*, const float*, float*);

@@ -87,7 +87,7 @@ CODL_LOOPS(avx3, [[gnu::target("avx512f")]], Vector16, CODL_MULTIPLY_ADD_AVX)
 
 Loops loops_of([[maybe_unused]] kernels::CpuTarget target) {
 #if defined(__x86_64__)
-  if (target == kernels::CpuTarget::Avx3) return {multiply_adds_avx3, read_avx3};
+  if (kernels::cpu_vector_lanes(target) == 16) return {multiply_adds_avx3, read_avx3};
   if (target == kernels::CpuTarget::Avx2) return {multiply_adds_avx2, read_avx2};
 #endif
   return {multiply_adds_baseline, read_baseline};
@@ -230,7 +230,7 @@ void measure_cpu_machine(MeasuredCpu& processor, MachineFacts* facts) {
   set(&CpuMachine::vector_lanes, lanes);
   set(&CpuMachine::fma_per_cycle,
       kSums * kSumRounds / (quiet_us(kTries, loops.multiply_adds) * cycles_per_us));
-  if (target == kernels::CpuTarget::NeonHalf)
+  if (target >= kernels::CpuTarget::NeonHalf)
     facts->set(&CpuMachine::half_rate, kAssumedHalfRate, Origin::Assumed);
 
   CacheSizes sizes = read_cache_sizes("/sys/devices/system/cpu/cpu" +

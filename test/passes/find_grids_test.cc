@@ -1,5 +1,4 @@
 #include "compiler/passes/pass_order.h"
-#include "kernels/common/gemm/weight_grid.h"
 #include "test/passes/pass_text.h"
 
 namespace codl::test {
@@ -80,33 +79,6 @@ TEST_CASE("weights are on grids if each output channel is, and if their operand 
   CHECK(conv("0.55", quantise).find("weights\n") == std::string::npos);
   CHECK(conv("0.5", "a = Sigmoid(x) ").find("weights\n") == std::string::npos);
   CHECK(conv("0.5", quantise).find("Conv2d on grid 0.5, zero -5\n") != std::string::npos);
-}
-
-TEST_CASE("the scale of weights follows from their numbers") {
-  using kernels::weight_scale;
-  const auto near = [](float found, float wanted) {
-    return std::abs(found - wanted) <= 1e-6f * wanted;
-  };
-  const float scale = GENERATE(1.0f, 0.0123f, 3e-20f, 7e5f);
-  CAPTURE(scale);
-  std::vector<float> weights;
-  for (int32_t q = -127; q <= 127; ++q) weights.push_back(static_cast<float>(q) * scale);
-  const auto count = static_cast<int64_t>(weights.size());
-  CHECK(near(weight_scale(weights.data(), count, 1), scale));
-  CHECK(near(weight_scale(weights.data(), count / 2, 2), scale));
-  for (float& weight : weights) weight *= 0.7654321f;  // as when a norm is folded into them
-  CHECK(near(weight_scale(weights.data(), count, 1), scale * 0.7654321f));
-  CHECK(kernels::quantised_weight(weights[3], scale * 0.7654321f) == -124);
-  weights[0] = -128 * scale * 0.7654321f;
-  CHECK(near(weight_scale(weights.data(), count, 1), scale * 0.7654321f));
-  weights[0] = 128 * scale * 0.7654321f;  // no signed byte is 128
-  CHECK(weight_scale(weights.data(), count, 1) == 0);
-  weights[0] = 0.4f * scale;
-  CHECK(weight_scale(weights.data(), count, 1) == 0);
-  weights[0] = std::numeric_limits<float>::quiet_NaN();
-  CHECK(weight_scale(weights.data(), count, 1) == 0);
-  const float zeros[] = {0, 0, 0};
-  CHECK(weight_scale(zeros, 3, 1) == 1);
 }
 
 }  // namespace codl::test

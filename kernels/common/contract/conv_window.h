@@ -180,7 +180,13 @@ constexpr const char* check_conv_operands(const StepShape& step) {
       return "no window of a GPU's buffer where a residual is added";
   }
   if (step.kernel->processor == Processor::Gpu) return nullptr;  // the operator's tiles
-  if (!has_dtype_of_weights(step)) return "maps of the weights' dtype for a CPU kernel";
+  if (step.kernel->has(Signature::Q8)) {
+    if (const char* expected =
+            check_byte_operands(step, int64_t{w.dims[1]} * w.dims[2] * w.dims[3]))
+      return expected;
+  } else if (!has_dtype_of_weights(step)) {
+    return "maps of the weights' dtype for a CPU kernel";
+  }
   return step.tile_count == 0 ? nullptr : "no tile numbers for a CPU kernel";
 }
 

@@ -9,12 +9,16 @@
 #endif
 
 #include "kernels/common/activation/activation-inl.h"
+#include "kernels/common/gemm/panel_pointer.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 
+struct ByteScales;
+
 // Describes the product y = activation(x w + bias) for whole rows; a call says which of them it
-// computes. T is what x, w and y are in memory, float or Half.
+// computes. T is what x and w are in memory, float, Half or int8_t; so is y, but of bytes it may be
+// floats.
 template <class T>
 struct PanelRows {
   const T* x;
@@ -22,7 +26,7 @@ struct PanelRows {
   int64_t depth;
   const T* weights;   // [ceil(columns / 16)][depth][16]
   const float* bias;  // [ceil(columns / 16)][16]
-  T* y;
+  typename PanelPointer<T>::Type y;
   int64_t y_stride;
   int32_t columns;
   bool is_row;  // there is one row only
@@ -31,6 +35,10 @@ struct PanelRows {
   bool brings_ahead;
   bool adds_to_y = false;  // y has sums already, to which the product is added
   Activation activation;
+  int64_t panel_elements = depth * kChannelPanel;
+  // These are of bytes: what becomes of the sums, from panel `first_panel` on.
+  const ByteScales* scales = nullptr;
+  int64_t first_panel = 0;
 };
 
 // Name micro-kernels, in panel_tile-inl.h and panel_halves-inl.h.

@@ -30,6 +30,7 @@
 #include "kernels/common/activation/activation-inl.h"
 #include "kernels/common/cpu/half-inl.h"
 #include "kernels/common/cpu/lanes-inl.h"
+#include "kernels/common/gemm/panel_pointer.h"
 #include "kernels/common/gemm/panel_tile.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -339,6 +340,12 @@ struct PanelLanes {
   int32_t stored = kChannelPanel;
 };
 
+struct ByteScales;
+
+// Sets what a tile knows of the sum of its inputs, for the micro-kernels that need it.
+template <class T>
+HWY_INLINE void sum_inputs(PanelTile<T>*, int) {}
+
 // Holds everything that a row of output panels needs besides the tile.
 template <class T>
 struct PanelOutput {
@@ -348,6 +355,9 @@ struct PanelOutput {
   T* y;
   int64_t y_stride;
   PanelLanes lanes;  // those of the last panel; the others are whole
+  // These are of bytes.
+  const ByteScales* scales = nullptr;
+  int64_t panel = 0;
 };
 
 // Ends the sums of one panel that the micro-kernel cannot store: where pad lanes follow, where the

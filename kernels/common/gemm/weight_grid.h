@@ -6,14 +6,9 @@
 
 namespace codl::kernels {
 
-// Returns a scale of which `count` weights, `stride` elements apart, are multiples by integers in
-// [-128, 127], the smallest; 0 if there is none. Zeros alone have scale 1.
-float weight_scale(const float* weights, int64_t count, int64_t stride);
-
-// Returns weight / scale as an integer.
-inline int8_t quantised_weight(float weight, float scale) {
-  const float quotient = weight / scale;
-  return static_cast<int8_t>(quotient + (quotient < 0 ? -0.5f : 0.5f));
-}
+// Sets *out_scale to a scale of which all `count` weights w[i * step] are multiples by integers
+// from -128 to 127, up to few of their last digits: the smallest such scale, which keeps the most
+// of weights that are no multiples. False if there is none. Zeros alone have the scale 1.
+bool find_channel_grid(const float* w, int64_t count, int64_t step, float* out_scale);
 
 }  // namespace codl::kernels
