@@ -236,14 +236,14 @@ struct NormalizeItems {
 // they have. What they keep is at most 16 registers.
 constexpr NormalizeItems normalize_items(const NormalizeWork& work) {
   constexpr int32_t kHeld = 4;
-  constexpr int32_t kQuad = 4;
+  constexpr int32_t kQuadLanes = 4;
   if (work.has_kept_lanes) return {.columns = static_cast<int32_t>(kNormalizeBlock), .row_bits = 4};
   NormalizeItems items;
   const auto is_dense = [&work](int32_t k) {
     return work.lane_strides[k] == 1 || !work.has_operand[k];
   };
-  if (work.lanes % kQuad == 0 && is_dense(kNormalizeScale) && is_dense(kNormalizeBias))
-    items.width = kQuad;
+  if (work.lanes % kQuadLanes == 0 && is_dense(kNormalizeScale) && is_dense(kNormalizeBias))
+    items.width = kQuadLanes;
   const int64_t pieces = work.element_count / items.width;
   while (items.rows() < items.kGroupItems && items.rows() * kHeld < pieces) ++items.row_bits;
   if (items.rows() * kHeld >= pieces) items.held = kHeld;

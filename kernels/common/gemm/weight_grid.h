@@ -6,9 +6,9 @@
 
 namespace codl::kernels {
 
-// Sets *out_scale to a scale of which all `count` weights w[i * step] are multiples by integers
-// from -128 to 127, up to few of their last digits: the smallest such scale, which keeps the most
-// of weights that are no multiples. False if there is none. Zeros alone have the scale 1.
+// Sets *out_scale to the scale of which all `count` weights w[i * step] are multiples by integers
+// from -128 to 127, up to few of their last digits. False if there is none. Zeros alone have the
+// scale 1.
 bool find_channel_grid(const float* w, int64_t count, int64_t step, float* out_scale);
 
 }  // namespace codl::kernels

@@ -37,26 +37,30 @@ bool find_channel_grid(const float* w, int64_t count, int64_t step, float* out_s
   *out_scale = 1;
   if (largest == 0) return true;
   if (!std::isfinite(largest)) return false;
-  for (int32_t k = 128; k > 0; --k) {
-    const float scale = largest / static_cast<float>(k);
-    int64_t exact = count_exact(w, count, step, scale, k);
+  // The largest scale of which all are multiples to the last digit is the one that they were
+  // computed with. Else the smallest is best: of weights that are no multiples, it keeps the most.
+  bool is_found = false;
+  for (int32_t steps = 1; steps <= 128; ++steps) {
+    float best = largest / static_cast<float>(steps);
+    int64_t exact = count_exact(w, count, step, best, steps);
     if (exact < 0) continue;
-    // The quotient is rounded: a neighbour may be the scale that the weights were computed with.
-    *out_scale = scale;
-    float below = scale;
-    float above = scale;
-    for (int i = 0; i < 2; ++i) {
+    is_found = true;
+    // The quotient is rounded: a neighbour may be the scale.
+    float below = best;
+    float above = best;
+    for (int i = 0; i < 2 && exact < count; ++i) {
       below = std::nextafter(below, 0.0f);
       above = std::nextafter(above, 2 * above);
       for (const float other : {below, above})
-        if (const int64_t more = count_exact(w, count, step, other, k); more > exact) {
+        if (const int64_t more = count_exact(w, count, step, other, steps); more > exact) {
           exact = more;
-          *out_scale = other;
+          best = other;
         }
     }
-    return true;
+    *out_scale = best;
+    if (exact == count) break;
   }
-  return false;
+  return is_found;
 }
 
 void pack_byte_panel(const float* src, int64_t channels, int64_t channel_step, int64_t taps,
