@@ -13,8 +13,8 @@
 #include "hwy/highway.h"
 #include "kernels/common/activation/activation-inl.h"
 #include "kernels/common/cpu/half-inl.h"
-#include "kernels/common/cpu/half_rows-inl.h"
 #include "kernels/common/cpu/lanes-inl.h"
+#include "kernels/common/cpu/stored_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
@@ -152,7 +152,7 @@ HWY_NOINLINE void combine_run(const RunOp& op, RunInput a, RunInput b, float* y,
 // Returns elements [i, i + count) of a run as floats: themselves, or copies in `block`.
 RunInput floats_of(RunInput input, int64_t i, int64_t count, float* block) {
   const StoredNumbers from = input.numbers.at(i * input.step);
-  if (!from.is_half) return {from, input.step};
+  if (!from.is_half()) return {from, input.step};
   const Half* const halves = from.halves();
   if (input.step == 1) {
     floats_of_halves(halves, count, 1, count, block, count);
@@ -160,7 +160,7 @@ RunInput floats_of(RunInput input, int64_t i, int64_t count, float* block) {
     for (int64_t k = 0; k < (input.step == 0 ? 1 : count); ++k)
       block[k] = hn::GetLane(spread_float(Floats(), halves + k * input.step));
   }
-  return {{block, false}, input.step == 0 ? 0 : 1};
+  return {{block}, input.step == 0 ? 0 : 1};
 }
 
 #if HWY_TARGET == HWY_NEON
@@ -204,16 +204,16 @@ bool stays_in_halves(const RunOp& op) {
 void combine_run(const RunOp& op, RunInput a, RunInput b, Half* y, int64_t count) {
   int64_t i = 0;
 #if HWY_TARGET == HWY_NEON
-  if (stays_in_halves(op) && a.numbers.is_half && b.numbers.is_half && has_unit_steps(a, b))
+  if (stays_in_halves(op) && a.numbers.is_half() && b.numbers.is_half() && has_unit_steps(a, b))
     visit_arithmetic(op.kind, [&]<int32_t kKind>() {
       i = combine_halves<kKind>(op.activation, a, b, y, count);
     });
 #endif
-  HWY_ALIGN float of_a[kHalfBlock];
-  HWY_ALIGN float of_b[kHalfBlock];
-  HWY_ALIGN float block[kHalfBlock];
-  for (; i < count; i += kHalfBlock) {
-    const int64_t some = count - i < kHalfBlock ? count - i : kHalfBlock;
+  HWY_ALIGN float of_a[kStoredBlock];
+  HWY_ALIGN float of_b[kStoredBlock];
+  HWY_ALIGN float block[kStoredBlock];
+  for (; i < count; i += kStoredBlock) {
+    const int64_t some = count - i < kStoredBlock ? count - i : kStoredBlock;
     combine_run(op, floats_of(a, i, some, of_a), floats_of(b, i, some, of_b), block, some);
     if (op.activation.has_curve) activate_rows(op.activation, block, some, block, some, 1, some);
     halves_of_floats(block, some, 1, some, y + i, some);
@@ -228,12 +228,8 @@ struct PixelInput {
   int64_t steps[4];
 };
 
-StoredNumbers numbers_of(const TensorView& view) {
-  return {view.data, view.shape.dtype == DType::F16};
-}
-
 PixelInput pixel_input(const TensorView& view, const OperandShape& y) {
-  PixelInput input = {numbers_of(view), view.shape.row_begin, {}};
+  PixelInput input = {stored_in(view), view.shape.row_begin, {}};
   const int32_t missing = y.rank - view.shape.rank;
   for (int32_t i = missing; i < 4; ++i)
     input.steps[i] = view.shape.dims[i - missing] == 1 ? 0 : view.strides[i - missing];
@@ -256,8 +252,8 @@ void combine_plain(const KernelArgs& args, const RunOp& op, Units units) {
   while (begin < end) {
     const LoopAxes::Run run = axes.run_at(begin, end);
     T* const to = y.as<T>() + begin;
-    combine_run(op, {numbers_of(a).at(run.offsets[0]), axes.last_step(0)},
-                {numbers_of(b).at(run.offsets[1]), axes.last_step(1)}, to, run.count);
+    combine_run(op, {stored_in(a).at(run.offsets[0]), axes.last_step(0)},
+                {stored_in(b).at(run.offsets[1]), axes.last_step(1)}, to, run.count);
     if constexpr (std::is_same_v<T, float>)
       if (op.activation.has_curve)
         activate_rows(op.activation, to, run.count, to, run.count, 1, run.count);
@@ -334,9 +330,9 @@ void combine_pixels(const RunOp& op, RunInput a, RunInput b, const int64_t* colu
       });
   } else {
     // An input that all pixels share is made floats once.
-    HWY_ALIGN float of_a[kHalfBlock];
-    HWY_ALIGN float of_b[kHalfBlock];
-    if (channels.count() <= kHalfBlock && !stays_in_halves(op)) {
+    HWY_ALIGN float of_a[kStoredBlock];
+    HWY_ALIGN float of_b[kStoredBlock];
+    if (channels.count() <= kStoredBlock && !stays_in_halves(op)) {
       if (column_steps[0] == 0) a = floats_of(a, 0, channels.count(), of_a);
       if (column_steps[1] == 0) b = floats_of(b, 0, channels.count(), of_b);
     }

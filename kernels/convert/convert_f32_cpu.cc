@@ -1,7 +1,7 @@
 // Copies, and transposes between [channel][pixel] (Plain) and [pixel][channel] (Nhwc), four runs of
 // the output of as many elements as a vector has lanes at a time, and four by four at the ends.
-// Rows of an image follow each other in both layouts: they are one row. Either side is floats or
-// halves.
+// Rows of an image follow each other in both layouts: they are one row. Either side is floats,
+// halves or bytes.
 #include <cstring>
 
 #include "kernels/common/cpu/cpu_dispatch.h"
@@ -13,7 +13,7 @@
 //
 #include "hwy/highway.h"
 #include "kernels/common/cpu/half-inl.h"
-#include "kernels/common/cpu/half_rows-inl.h"
+#include "kernels/common/cpu/stored_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
@@ -41,18 +41,6 @@ HWY_INLINE To as(From number) {
 // Whether vectors are transposed that are longer than four: code for what is done most.
 template <class From, class To>
 constexpr bool kHasWide = std::is_same_v<From, float>&& std::is_same_v<To, float>;
-
-// Copies numbers that follow each other.
-template <class From, class To>
-void copy_run(const From* from, int64_t count, To* to) {
-  if constexpr (std::is_same_v<From, To>) {
-    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(To));
-  } else if constexpr (std::is_same_v<To, Half>) {
-    halves_of_floats(from, count, 1, count, to, count);
-  } else {
-    floats_of_halves(from, count, 1, count, to, count);
-  }
-}
 
 // Transposes each block of four by four: lanes 4b to 4b + 3 of four vectors.
 template <class D>
@@ -180,36 +168,120 @@ HWY_NOINLINE void block_to_plain(const From* x, int64_t pixel, Range channels, i
   }
 }
 
-template <class From, class To>
-void copy_nhwc(const From* x, Range channels, int64_t pixels, To* y, int64_t pixel,
-               bool has_last_channel) {
-  if (channels.count() == pixel) return copy_run(x, pixel * pixels, y);
-  const int64_t end = has_last_channel ? pixel : channels.end;
-  for (int64_t i = 0; i < pixels; ++i, x += pixel, y += pixel) {
-    copy_run(x + channels.begin, channels.count(), y + channels.begin);
-    for (int64_t c = channels.end; c < end; ++c) y[c] = To{};
+// Copies numbers that follow each other.
+void copy_run(const StoredNumbers& from, int64_t count, const StoredNumbers& to) {
+  if (from.has_form_of(to)) {
+    const int64_t bytes = count * static_cast<int64_t>(dtype_bytes(to.dtype));
+    std::memcpy(to.first, from.first, static_cast<size_t>(bytes));
+  } else if (to.is_float()) {
+    load_rows(from, count, 1, count, to.floats(), count);
+  } else if (from.is_float()) {
+    store_rows(from.floats(), count, 1, count, to, count);
+  } else {
+    HWY_ALIGN float block[kStoredBlock];
+    for (int64_t i = 0; i < count; i += kStoredBlock) {
+      const int64_t some = count - i < kStoredBlock ? count - i : kStoredBlock;
+      load_rows(from.at(i), some, 1, some, block, some);
+      store_rows(block, some, 1, some, to.at(i), some);
+    }
   }
 }
 
+void copy_nhwc(StoredNumbers x, Range channels, int64_t pixels, StoredNumbers y, int64_t pixel,
+               bool has_last_channel) {
+  if (channels.count() == pixel) return copy_run(x, pixel * pixels, y);
+  const int64_t end = has_last_channel ? pixel : channels.end;
+  for (int64_t i = 0; i < pixels; ++i, x = x.at(pixel), y = y.at(pixel)) {
+    copy_run(x.at(channels.begin), channels.count(), y.at(channels.begin));
+    store_zeros(y.at(channels.end), end - channels.end);
+  }
+}
+
+// A side of a block of pixels: the elements from plane to plane (Plain) or pixel to pixel (Nhwc).
+struct BlockSide {
+  StoredNumbers first;
+  int64_t step;
+};
+
+// Transposes some channels of some pixels.
+using MoveBlock = void (*)(const BlockSide& x, Range channels, int64_t count, const BlockSide& y);
+
 template <class From, class To>
+void to_nhwc(const BlockSide& x, Range channels, int64_t count, const BlockSide& y) {
+  block_to_nhwc(static_cast<const From*>(x.first.first), x.step, channels, count,
+                static_cast<To*>(y.first.first), y.step);
+}
+template <class From, class To>
+void to_plain(const BlockSide& x, Range channels, int64_t count, const BlockSide& y) {
+  block_to_plain(static_cast<const From*>(x.first.first), x.step, channels, count,
+                 static_cast<To*>(y.first.first), y.step);
+}
+
+// Bytes on either side are transposed as floats, a block of a panel of channels at a time.
+constexpr int64_t kBlockPixels = 32;
+
+void bytes_to_nhwc(const BlockSide& x, Range channels, int64_t count, const BlockSide& y) {
+  HWY_ALIGN float planes[kChannelPanel * kBlockPixels];
+  HWY_ALIGN float pixels[kChannelPanel * kBlockPixels];
+  for (int32_t c = channels.begin; c < channels.end; c += kChannelPanel) {
+    const int32_t own = channels.end - c < kChannelPanel ? channels.end - c : kChannelPanel;
+    const int32_t lanes = round_up(own, kChannelPad);
+    for (int64_t w = 0; w < count; w += kBlockPixels) {
+      const int64_t some = count - w < kBlockPixels ? count - w : kBlockPixels;
+      load_rows(x.first.at(c * x.step + w), x.step, own, some, planes, kBlockPixels);
+      block_to_nhwc(planes, kBlockPixels, {0, own}, some, pixels, lanes);
+      store_rows(pixels, lanes, some, lanes, y.first.at(w * y.step + c), y.step);
+    }
+  }
+}
+
+void bytes_to_plain(const BlockSide& x, Range channels, int64_t count, const BlockSide& y) {
+  HWY_ALIGN float planes[kChannelPanel * kBlockPixels];
+  HWY_ALIGN float pixels[kChannelPanel * kBlockPixels];
+  for (int32_t c = channels.begin; c < channels.end; c += kChannelPanel) {
+    const int32_t own = channels.end - c < kChannelPanel ? channels.end - c : kChannelPanel;
+    const int32_t lanes = round_up(own, kChannelPad);
+    for (int64_t w = 0; w < count; w += kBlockPixels) {
+      const int64_t some = count - w < kBlockPixels ? count - w : kBlockPixels;
+      load_rows(x.first.at(w * x.step + c), x.step, some, lanes, pixels, lanes);
+      block_to_plain(pixels, lanes, {0, own}, some, planes, kBlockPixels);
+      store_rows(planes, kBlockPixels, own, some, y.first.at(c * y.step + w), y.step);
+    }
+  }
+}
+
+MoveBlock move_block(DType from, DType to, bool is_to_nhwc) {
+  if (from == DType::I8 || to == DType::I8) return is_to_nhwc ? bytes_to_nhwc : bytes_to_plain;
+  if (to == DType::F16) {
+    if (from == DType::F16) return is_to_nhwc ? to_nhwc<Half, Half> : to_plain<Half, Half>;
+    return is_to_nhwc ? to_nhwc<float, Half> : to_plain<float, Half>;
+  }
+  if (from == DType::F16) return is_to_nhwc ? to_nhwc<Half, float> : to_plain<Half, float>;
+  return is_to_nhwc ? to_nhwc<float, float> : to_plain<float, float>;
+}
+
 void copy_blocks(const TensorView& x, const TensorView& y, Units units) {
   const int64_t elements = element_count(y.shape);
   const int64_t begin = units.begin * kConvertPlainBlock;
   const int64_t end =
       units.end * kConvertPlainBlock < elements ? units.end * kConvertPlainBlock : elements;
-  if (begin < end) copy_run(x.as<const From>() + begin, end - begin, y.as<To>() + begin);
+  if (begin < end) copy_run(stored_in(x).at(begin), end - begin, stored_in(y).at(begin));
 }
 
-template <class From, class To>
-void convert(const KernelArgs& args, const TensorView& x, const TensorView& y) {
+void convert_f32(const KernelArgs& args) {
+  const TensorView x =
+      make_view(convert_shape(args.part_dim, args.operands[0].shape), args.operands[0].data);
+  const TensorView y =
+      make_view(convert_shape(args.part_dim, args.output().shape), args.output().data);
   const ConvertWork work = convert_work(args.part_dim, args.part, y.shape);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   if (y.shape.rank != 4) {
-    copy_blocks<From, To>(x, y, units);
+    copy_blocks(x, y, units);
     return;
   }
   const bool from_nhwc = x.shape.layout == Layout::Nhwc;
   const bool to_nhwc = y.shape.layout == Layout::Nhwc;
+  const MoveBlock move = move_block(x.shape.dtype, y.shape.dtype, to_nhwc);
   int64_t rows = 0;
   for (int64_t unit = units.begin; unit < units.end; unit += rows) {
     const int64_t n = unit / work.rows.count();
@@ -217,9 +289,10 @@ void convert(const KernelArgs& args, const TensorView& x, const TensorView& y) {
     const int64_t h = work.rows.begin + row;
     rows = work.rows.count() - row < units.end - unit ? work.rows.count() - row : units.end - unit;
     const int64_t pixels = rows * y.shape.dims[3];
-    const From* from =
-        x.as<const From>() + n * x.strides[0] + (h - x.shape.row_begin) * x.strides[2];
-    To* to = y.as<To>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2];
+    const StoredNumbers from =
+        stored_in(x).at(n * x.strides[0] + (h - x.shape.row_begin) * x.strides[2]);
+    const StoredNumbers to =
+        stored_in(y).at(n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2]);
     if (from_nhwc && to_nhwc) {
       copy_nhwc(from, work.channels, pixels, to, y.strides[3],
                 work.channels.end == y.shape.dims[1]);
@@ -228,32 +301,19 @@ void convert(const KernelArgs& args, const TensorView& x, const TensorView& y) {
       const bool is_one_run = pixels == x.strides[1] && pixels == y.strides[1];
       const int64_t planes = is_one_run ? work.channels.count() : 1;
       for (int64_t c = work.channels.begin; c < work.channels.end; c += planes)
-        copy_run(from + c * x.strides[1], planes * pixels, to + c * y.strides[1]);
+        copy_run(from.at(c * x.strides[1]), planes * pixels, to.at(c * y.strides[1]));
     } else {
+      const int64_t x_pixel = from_nhwc ? x.strides[3] : 1;
+      const int64_t y_pixel = to_nhwc ? y.strides[3] : 1;
       const int64_t block =
-          convert_block_pixels((to_nhwc ? y.strides[3] : x.strides[3]) * int64_t{sizeof(float)});
+          convert_block_pixels((to_nhwc ? y_pixel : x_pixel) * int64_t{sizeof(float)});
       for (int64_t i = 0; i < pixels; i += block) {
         const int64_t count = pixels - i < block ? pixels - i : block;
-        if (to_nhwc)
-          block_to_nhwc(from + i, x.strides[1], work.channels, count, to + i * y.strides[3],
-                        y.strides[3]);
-        else
-          block_to_plain(from + i * x.strides[3], x.strides[3], work.channels, count, to + i,
-                         y.strides[1]);
+        move({from.at(i * x_pixel), from_nhwc ? x_pixel : x.strides[1]}, work.channels, count,
+             {to.at(i * y_pixel), to_nhwc ? y_pixel : y.strides[1]});
       }
     }
   }
-}
-
-void convert_f32(const KernelArgs& args) {
-  const TensorView x =
-      make_view(convert_shape(args.part_dim, args.operands[0].shape), args.operands[0].data);
-  const TensorView y =
-      make_view(convert_shape(args.part_dim, args.output().shape), args.output().data);
-  const bool from_half = x.shape.dtype == DType::F16;
-  if (y.shape.dtype == DType::F16)
-    return from_half ? convert<Half, Half>(args, x, y) : convert<float, Half>(args, x, y);
-  from_half ? convert<Half, float>(args, x, y) : convert<float, float>(args, x, y);
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ int64_t width_of(const Columns& columns) {
 template <int kVectors>
 FloatLines floats_of(const Lines& lines, const Columns& columns, float* block) {
   const StoredNumbers from = lines.x.at(columns.lane);
-  if (!from.is_half) return {from.floats(), lines.stride, lines.count};
+  if (!from.is_half()) return {from.floats(), lines.stride, lines.count};
   const int64_t width = width_of<kVectors>(columns);
   floats_of_halves(from.halves(), lines.stride, lines.count, width, block, width);
   return {block, width, lines.count};
@@ -168,7 +168,7 @@ HWY_NOINLINE void add_piece(const FloatLines& lines, const Columns& columns, boo
 // in normalize_runs().
 HWY_NOINLINE void add_lines(Lines lines, bool is_rms, double* seen, Band& band) {
   Lines piece = {lines.x, lines.stride, 0};
-  const int64_t most = lines.x.is_half ? kHalfLines : kNormalizePieceLines;
+  const int64_t most = lines.x.is_half() ? kHalfLines : kNormalizePieceLines;
   HWY_ALIGN float block[kColumnBlock];
   for (int64_t rest = lines.count; rest > 0; rest -= piece.count) {
     piece.count = rest < most ? rest : most;
@@ -260,13 +260,13 @@ HWY_NOINLINE void write_lines(const NormalizeWork& work, const Activation& activ
       constexpr int kVectors = decltype(vectors)::kCount;
       const StoredNumbers to = y.at(columns.lane);
       write_columns<kVectors>(floats_of<kVectors>(lines, columns, block), activation,
-                              to.is_half ? block : to.floats(), columns, band, number);
-      if (!to.is_half) return;
+                              to.is_half() ? block : to.floats(), columns, band, number);
+      if (!to.is_half()) return;
       const int64_t width = width_of<kVectors>(columns);
       if (activation.has_curve) activate_written(activation, block, width, lines.count, width);
       halves_of_floats(block, width, lines.count, width, to.halves(), lines.stride);
     });
-    if (activation.has_curve && !y.is_half)
+    if (activation.has_curve && !y.is_half())
       activate_written(activation, y.floats() + band.lane, lines.stride, lines.count,
                        band.end - band.lane);
     for (int64_t i = 0; i < lines.count && band.end == work.lanes; ++i)

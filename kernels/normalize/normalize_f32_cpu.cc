@@ -32,8 +32,7 @@ void normalize_f32(const KernelArgs& args) {
                            : view->as<const float>() + work.first_lane * work.lane_strides[k];
   };
   const auto numbers_of = [&](const TensorView& view) {
-    return StoredNumbers{view.data, view.shape.dtype == DType::F16}.at(
-        work.first_lane * work.lane_strides[kNormalizeX]);
+    return stored_in(view).at(work.first_lane * work.lane_strides[kNormalizeX]);
   };
   const Operands operands = {
       numbers_of(args.operands[0]), first_of(scale, kNormalizeScale),

@@ -25,7 +25,7 @@ constexpr int kMaxLinesAtOnce = HWY_TARGET == HWY_AVX2 ? 1 : 2;
 // Means of one line each, of floats: halves have no need of it, because conversions fill the time
 // that a core would wait. (Scalar code is there to be right.)
 bool has_single_lines(const NormalizeWork& work, const Operands& operands) {
-  return HWY_TARGET != HWY_SCALAR && !operands.x.is_half && work.reduced.count == 0 &&
+  return HWY_TARGET != HWY_SCALAR && !operands.x.is_half() && work.reduced.count == 0 &&
          has_even_steps(work);
 }
 

@@ -10,8 +10,8 @@
 #include "hwy/highway.h"
 #include "kernels/common/activation/activation-inl.h"
 #include "kernels/common/cpu/half-inl.h"
-#include "kernels/common/cpu/half_rows-inl.h"
 #include "kernels/common/cpu/lanes-inl.h"
+#include "kernels/common/cpu/stored_rows-inl.h"
 #include "kernels/normalize/normalize.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -63,10 +63,7 @@ HWY_INLINE Vector load_broadcast(const float* from, int64_t stride, int64_t coun
 }
 
 // Zeroes the pad lanes, which begin at `y`.
-void zero_pad(const NormalizeWork& work, StoredNumbers y) {
-  const auto bytes = static_cast<size_t>(work.pad) * (y.is_half ? sizeof(Half) : sizeof(float));
-  if (work.pad > 0) __builtin_memset(y.first, 0, bytes);
-}
+void zero_pad(const NormalizeWork& work, StoredNumbers y) { store_zeros(y, work.pad); }
 
 // The numbers that turn distances from the mean into results: one for all lanes (stride 0), or one
 // for each lane from the first on, with a vector's worth of numbers behind the last (stride 1).
@@ -104,18 +101,18 @@ HWY_NOINLINE __attribute__((noclone)) void write_run(const NormalizeWork& work,
       mean = hn::LoadU(d, moments.means + k);
       factor = hn::LoadU(d, moments.factors + k);
     }
-    const Vector from = x.is_half ? load_lanes(d, x.halves() + k, count - k)
-                                  : load_lanes(d, x.floats() + k, count - k);
+    const Vector from = x.is_half() ? load_lanes(d, x.halves() + k, count - k)
+                                    : load_lanes(d, x.floats() + k, count - k);
     const Vector v = hn::Mul(hn::Sub(from, mean), factor);
     const Vector result =
         hn::MulAdd(v, load_broadcast(scale + k * scale_stride, scale_stride, count - k),
                    load_broadcast(bias + k * bias_stride, bias_stride, count - k));
-    if (y.is_half)
+    if (y.is_half())
       store_lanes(d, activate(d, operands.activation, result), y.halves() + k, count - k);
     else
       store_lanes(d, result, y.floats() + k, count - k);
   }
-  if (!y.is_half) activate_written(operands.activation, y.floats(), count, 1, count);
+  if (!y.is_half()) activate_written(operands.activation, y.floats(), count, 1, count);
   if (end == work.lanes) zero_pad(work, y.at(count));
 }
 

@@ -250,7 +250,7 @@ void set_mean(const RunMean& of, Run& run) {
 
 // Returns `count` elements as floats: themselves, or copies in `block`.
 const float* floats_of(StoredNumbers from, int64_t count, float* block) {
-  if (!from.is_half) return from.floats();
+  if (!from.is_half()) return from.floats();
   floats_of_halves(from.halves(), count, 1, count, block, count);
   return block;
 }
@@ -281,7 +281,7 @@ void normalize_runs(const NormalizeWork& work, const NormalizeParams& params,
       }
       // A call takes as much at once as is still in the first-level cache when it is activated, or
       // becomes halves.
-      const bool is_half = operands.y.is_half;
+      const bool is_half = operands.y.is_half();
       const bool has_pieces = is_half || operands.activation.kind != kUnaryIdentity;
       const int64_t step = has_pieces ? kPieceElements : work.lanes;
       for (int64_t k = 0; k < work.lanes; k += step) {

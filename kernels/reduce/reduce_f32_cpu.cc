@@ -17,7 +17,7 @@
 //
 #include "hwy/highway.h"
 #include "kernels/common/activation/activation-inl.h"
-#include "kernels/common/cpu/half_rows-inl.h"
+#include "kernels/common/cpu/stored_rows-inl.h"
 #include "kernels/common/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -89,8 +89,8 @@ void add_rows_of(int32_t kind, const float* x, int64_t rows, int64_t step, int64
 template <bool kIsMax>
 void add_half_rows_of(int32_t kind, const Half* x, int64_t rows, int64_t step, int64_t width,
                       float* results) {
-  HWY_ALIGN float block[kHalfBlock];
-  int64_t some = kHalfBlock / width;
+  HWY_ALIGN float block[kStoredBlock];
+  int64_t some = kStoredBlock / width;
   for (; rows > 0; rows -= some, x += some * step) {
     if (rows < some) some = rows;
     floats_of_halves(x, step, some, width, block, width);

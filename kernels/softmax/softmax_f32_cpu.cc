@@ -17,7 +17,7 @@
 #include "hwy/highway.h"
 #include "kernels/common/activation/activation-inl.h"
 #include "kernels/common/activation/exponential-inl.h"
-#include "kernels/common/cpu/half_rows-inl.h"
+#include "kernels/common/cpu/stored_rows-inl.h"
 #include "kernels/common/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -8,7 +8,7 @@
 #include "hwy/highway.h"
 #include "kernels/common/activation/activation-inl.h"
 #include "kernels/common/cpu/half-inl.h"
-#include "kernels/common/cpu/half_rows-inl.h"
+#include "kernels/common/cpu/stored_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
@@ -28,9 +28,9 @@ template <>
 struct FloatRuns<Half> {
   using Element = Half;
   static void activate(const Activation& activation, const Half* x, Half* y, int64_t count) {
-    HWY_ALIGN float block[kHalfBlock];
-    for (int64_t i = 0; i < count; i += kHalfBlock) {
-      const int64_t some = count - i < kHalfBlock ? count - i : kHalfBlock;
+    HWY_ALIGN float block[kStoredBlock];
+    for (int64_t i = 0; i < count; i += kStoredBlock) {
+      const int64_t some = count - i < kStoredBlock ? count - i : kStoredBlock;
       floats_of_halves(x + i, some, 1, some, block, some);
       activate_rows(activation, block, some, block, some, 1, some);
       halves_of_floats(block, some, 1, some, y + i, some);

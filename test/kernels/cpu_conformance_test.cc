@@ -18,8 +18,7 @@ std::string where(const KernelInfo& info, CpuTarget target, const KernelCase& it
                   Forms forms, const Special& special) {
   return std::string(info.symbol) + " " + kernels::cpu_target_name(target) + ", case " +
          std::to_string(index) + " \"" + item.name + "\", seed " + std::to_string(kCpuSeed) +
-         (forms.halves == Halves::All ? ", halves" : "") +
-         (special ? std::string(", ") + special.name : "");
+         form_name(forms) + (special ? std::string(", ") + special.name : "");
 }
 
 // Kernels of any dtype take Plain operands, and halves as such: to others they are a form of
@@ -40,10 +39,10 @@ bool is_for_row(const KernelInfo& info, const KernelCase& item) {
 // reference's result on the same inputs.
 std::string run_case(const KernelInfo& info, kernels::CpuKernel kernel, const KernelCase& item,
                      Forms forms, const CaseInputs& inputs, const GuardedMemory& expected,
-                     const Special& special = kNotSpecial) {
+                     const Special& special, ByteCounts* counts) {
   const KernelCase stored = in_forms(info, forms, item);
   const OperandShape& y = stored.operands.back();
-  const bool is_half = y.dtype != item.operands.back().dtype;
+  const bool is_half = y.dtype == DType::F16 && item.operands.back().dtype != DType::F16;
   Tolerance tolerance = tolerance_of(info, item, forms.signature);
   if (is_half) tolerance = with_half_rounding(tolerance);
   const auto bytes = static_cast<size_t>(y.bytes);
@@ -55,7 +54,10 @@ std::string run_case(const KernelInfo& info, kernels::CpuKernel kernel, const Ke
   if (is_half)
     from_halves(reinterpret_cast<const uint16_t*>(whole.data()), bytes / 2, floats.data());
   const GuardedMemory& found = is_half ? floats : whole;
-  if (special)
+  if (kernels::is_quantised(y))
+    error = byte_difference(expected, whole, y,
+                            !keeps_elements(item) || forms.halves != Halves::All, counts);
+  else if (special)
     error =
         special_difference(expected, found, y, kernels::winograd_outputs(info.packing), tolerance);
   else if (is_half || y.dtype == DType::F32)
@@ -79,8 +81,10 @@ std::string run_case(const KernelInfo& info, kernels::CpuKernel kernel, const Ke
 
 // Checks a kernel on one case, in all its forms and on every instruction set of this processor.
 void check_case(const KernelInfo& info, const KernelCase& item, size_t index,
-                const Special& special = kNotSpecial) {
+                const Special& special, ByteCounts* counts) {
   for (const Forms forms : forms_of(info)) {
+    // Bytes have no special values.
+    if (special && forms.signature == Signature::Q8Store) continue;
     CaseInputs inputs(item, kCpuSeed);
     if (special) inputs.add_special(special, kCpuSeed);
     inputs.round_to(in_forms(info, forms, item));
@@ -89,7 +93,8 @@ void check_case(const KernelInfo& info, const KernelCase& item, size_t index,
     for (CpuTarget target : kernels::kCpuTargets) {
       const kernels::CpuKernel kernel = kernel_for_target(info, target);
       if (kernel == nullptr) continue;
-      const std::string error = run_case(info, kernel, item, forms, inputs, expected, special);
+      const std::string error =
+          run_case(info, kernel, item, forms, inputs, expected, special, counts);
       if (error.empty()) continue;
       FAIL_CHECK(where(info, target, item, index, forms, special) << ": " << error);
     }
@@ -104,10 +109,13 @@ TEST_CASE("CPU kernels equal the reference on every instruction set") {
     INFO(info.symbol << " has a case that it can run");
     CHECK(std::any_of(all.begin(), all.end(),
                       [&](const KernelCase& item) { return is_for_row(info, item); }));
+    ByteCounts counts;
     for (size_t i = 0; i < cases.size(); ++i) {
       if (!is_for_row(info, cases[i])) continue;
-      check_case(info, case_for(info, cases[i]), i);
+      check_case(info, case_for(info, cases[i]), i, kNotSpecial, &counts);
     }
+    CHECK(static_cast<double>(counts.unequal) <= 1e-3 * static_cast<double>(counts.all));
+    CHECK((counts.all > 0) == info.has(Signature::Q8Store));
   }
 }
 
@@ -144,7 +152,8 @@ TEST_CASE("CPU kernels make of NaN and infinities what the reference makes of th
     const std::vector<KernelCase> cases = cpu_cases_of(info.op);
     for (size_t i = 0; i < cases.size(); ++i) {
       if (!is_for_row(info, cases[i]) || why_open(info, cases[i], special)) continue;
-      check_case(info, case_for(info, cases[i]), i, special);
+      ByteCounts no_bytes;
+      check_case(info, case_for(info, cases[i]), i, special, &no_bytes);
     }
   }
 }

@@ -132,7 +132,10 @@ class CaseInputs {
   // Rounds every number to one that the form of the input in `stored` has.
   void round_to(const KernelCase& stored) {
     for (size_t i = 0; i < whole_.size(); ++i)
-      if (is_stored_as_half(i, stored.operands[i])) round_to_halves(&whole_[i]);
+      if (is_stored_as_half(i, stored.operands[i]))
+        round_to_halves(&whole_[i]);
+      else if (kernels::is_quantised(stored.operands[i]))
+        round_to_grid(stored.operands[i], &whole_[i]);
   }
 
   // Returns the memory of input `i` in the form and with the window of `shape`: the rows of the
@@ -148,14 +151,18 @@ class CaseInputs {
                     shape.rank, groups_of(*item_), whole_[i].data(), packed.data());
       return packed;
     }
-    if (!is_stored_as_half(i, shape)) {
+    const bool is_quantised = kernels::is_quantised(shape);
+    if (!is_stored_as_half(i, shape) && !is_quantised) {
       copy_rows(i, shape, memory.data());
       return memory;
     }
     const auto count = static_cast<size_t>(kernels::stored_elements(shape));
     std::vector<float> floats(count);
     copy_rows(i, shape, floats.data());
-    to_halves(floats.data(), count, reinterpret_cast<uint16_t*>(memory.data()));
+    if (is_quantised)
+      to_bytes(shape, floats.data(), count, reinterpret_cast<int8_t*>(memory.data()));
+    else
+      to_halves(floats.data(), count, reinterpret_cast<uint16_t*>(memory.data()));
     return memory;
   }
 
@@ -248,12 +255,16 @@ inline void run_ref(const KernelCase& item, const CaseInputs& inputs, float* out
 // Returns the forms of operands in which a CPU kernel takes a case.
 inline std::vector<Forms> forms_of(const KernelInfo& info) {
   std::vector<Forms> forms = {{info.is_reference() ? Signature::AnyType : Signature::F32}};
-  for (const Signature signature : {Signature::F16Store, Signature::F16}) {
+  for (const Signature signature : {Signature::F16Store, Signature::F16, Signature::Q8Store}) {
     if (!info.has(signature)) continue;
+    const bool changes_form =
+        info.op == OpKind::Convert || (info.op == OpKind::Unary && signature == Signature::Q8Store);
     forms.push_back({signature, Halves::All});
-    if (info.op == OpKind::Convert || info.op == OpKind::Binary)
-      forms.push_back({signature, Halves::Even});
-    if (info.op == OpKind::Convert) forms.push_back({signature, Halves::Odd});
+    if (changes_form || info.op == OpKind::Binary) forms.push_back({signature, Halves::Even});
+    if (changes_form) forms.push_back({signature, Halves::Odd});
+    if (changes_form && signature == Signature::Q8Store)
+      for (const Halves bytes : {Halves::Even, Halves::Odd})
+        forms.push_back({signature, bytes, DType::F16});
   }
   return forms;
 }
@@ -332,6 +343,34 @@ inline std::string difference(const GuardedMemory& expected, const GuardedMemory
     if (std::memcmp(&a, &b, sizeof(float)) == 0 || is_close(a, b, tolerance)) continue;
     return "element " + std::to_string(i) + " of memory: expected " + std::to_string(a) +
            ", found " + std::to_string(b);
+  }
+  return "";
+}
+
+// Counts elements that are bytes.
+struct ByteCounts {
+  int64_t all = 0;
+  int64_t unequal = 0;
+};
+
+// Returns where the bytes are not those of the numbers that are expected, or "". A quantum between
+// them counts as unequal where `may_differ`, as for a number between two bytes. What neither wrote
+// is equal.
+inline std::string byte_difference(const GuardedMemory& expected, const GuardedMemory& found,
+                                   const OperandShape& y, bool may_differ, ByteCounts* counts) {
+  const auto* bytes = reinterpret_cast<const int8_t*>(found.data());
+  for (size_t i = 0; i < found.bytes(); ++i) {
+    const float number = expected.data()[i];
+    uint32_t bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    int8_t byte = static_cast<int8_t>(kGuardByte);
+    if (bits != kGuardByte * 0x01010101u) to_bytes(y, &number, 1, &byte);
+    const int32_t difference = std::abs(byte - bytes[i]);
+    ++counts->all;
+    if (difference > 0) ++counts->unequal;
+    if (difference > (may_differ ? 1 : 0))
+      return "element " + std::to_string(i) + " of memory: expected " + std::to_string(byte) +
+             " for " + std::to_string(number) + ", found " + std::to_string(bytes[i]);
   }
   return "";
 }

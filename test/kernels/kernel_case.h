@@ -94,15 +94,55 @@ inline KernelCase case_for(const KernelInfo& kernel, KernelCase item) {
   return item;
 }
 
-// Chooses which operands, of those that may be, are halves in memory: none, those with an even or
-// odd number, or all.
+// Chooses which operands, of those that may be, are halves, or bytes, in memory: none, those with
+// an even or odd number, or all.
 enum class Halves { None, Even, Odd, All };
 
 // Says in which forms a case's operands are.
 struct Forms {
   Signature signature = Signature::F32;
   Halves halves = Halves::None;
+  DType others = DType::F32;  // beside operands that are bytes: floats or halves
 };
+
+// Returns what names the form in a message, behind a comma.
+inline const char* form_name(Forms forms) {
+  if (forms.signature == Signature::Q8Store) return ", bytes";
+  return forms.halves == Halves::All ? ", halves" : "";
+}
+
+// Returns whether the result's elements are those of the operands, so that all have one grid.
+inline bool keeps_elements(const KernelCase& item) {
+  switch (item.op) {
+    case OpKind::Unary:
+    case OpKind::Binary:
+      return false;
+    case OpKind::Pool2d:
+      return params_of<Pool2dParams>(item).kind == kPool2dMax;
+    case OpKind::Resize:
+      return params_of<ResizeParams>(item).kind == kResizeNearest;
+    default:
+      return true;
+  }
+}
+
+// Returns an operand of floats as bytes on a grid, which inputs in [-1, 1] do not leave. Of results
+// beyond [-3, 3] the ends of the grid are what is left.
+inline OperandShape as_bytes(const KernelCase& item, size_t i, OperandShape shape) {
+  shape.dtype = DType::I8;
+  shape.bytes /= sizeof(float);
+  shape.scale = 0.01f;
+  shape.zero_point = 5;
+  if (keeps_elements(item)) return shape;
+  if (i + 1 == item.operands.size()) {
+    shape.scale = 0.0271f;
+    shape.zero_point = -11;
+  } else if (i == 1) {
+    shape.scale = 0.0113f;
+    shape.zero_point = -4;
+  }
+  return shape;
+}
 
 // Returns the case with its f32 operands in the forms of a signature that the kernel has. All
 // weights are halves; a bias never is.
@@ -115,7 +155,11 @@ inline KernelCase in_forms(const KernelInfo& kernel, Forms forms, KernelCase ite
     const bool is_chosen =
         shape.layout == Layout::Packed || forms.halves == Halves::All ||
         (forms.halves != Halves::None && (i % 2 == 0) == (forms.halves == Halves::Even));
-    if (!is_chosen) continue;
+    if (forms.signature == Signature::Q8Store && is_chosen) {
+      shape = as_bytes(item, i, shape);
+      continue;
+    }
+    if (!is_chosen && forms.others != DType::F16) continue;
     shape.dtype = DType::F16;
     shape.bytes /= 2;
   }

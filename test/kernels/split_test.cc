@@ -139,7 +139,7 @@ TEST_CASE("parts of a step make the whole, bit by bit", "[parts]") {
               cuts += check_cuts(
                   info, item, dim,
                   std::string(info.symbol) + " " + kernels::cpu_target_name(target) +
-                      (forms.halves == Halves::All ? ", halves" : ""),
+                      form_name(forms),
                   [&](const KernelCase& part, const CaseInputs& inputs, float* output) {
                     return run_cpu(info, kernel, in_forms(info, forms, part), inputs, {1}, output);
                   });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -89,6 +90,24 @@ inline void round_to_halves(GuardedMemory* floats) {
     uint32_t bits;
     std::memcpy(&bits, floats->data() + i, sizeof bits);
     if (bits != kGuardByte * 0x01010101u) from_halves(&halves[i], 1, floats->data() + i);
+  }
+}
+
+// Puts numbers on the grid of an operand of bytes: the nearest, the even one of two equally near.
+inline void to_bytes(const kernels::OperandShape& shape, const float* from, size_t count,
+                     int8_t* to) {
+  for (size_t i = 0; i < count; ++i) {
+    const double q = std::nearbyint(double{from[i]} / double{shape.scale}) + shape.zero_point;
+    to[i] = static_cast<int8_t>(q > -128 ? std::min(q, 127.0) : -128.0);  // a NaN is -128
+  }
+}
+
+// Rounds floats to numbers of that grid.
+inline void round_to_grid(const kernels::OperandShape& shape, GuardedMemory* floats) {
+  for (size_t i = 0; i < floats->bytes() / sizeof(float); ++i) {
+    int8_t byte;
+    to_bytes(shape, floats->data() + i, 1, &byte);
+    floats->data()[i] = static_cast<float>(byte - shape.zero_point) * shape.scale;
   }
 }
 
