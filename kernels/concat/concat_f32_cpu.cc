@@ -7,13 +7,17 @@ namespace codl::kernels {
 namespace {
 
 // A call of memcpy costs as much as copying the few channels of a pixel; blocks of known size are
-// a few moves each. Elements have a multiple of 2 bytes.
+// a few moves each.
 void copy_bytes(char* to, const char* from, int64_t bytes) {
   int64_t i = 0;
   for (; i + 64 <= bytes; i += 64) std::memcpy(to + i, from + i, 64);
   for (; i + 16 <= bytes; i += 16) std::memcpy(to + i, from + i, 16);
   for (; i + 4 <= bytes; i += 4) std::memcpy(to + i, from + i, 4);
-  if (i < bytes) std::memcpy(to + i, from + i, 2);
+  if ((bytes & 2) != 0) {
+    std::memcpy(to + i, from + i, 2);
+    i += 2;
+  }
+  if (i < bytes) to[i] = from[i];
 }
 
 int64_t element_bytes(const TensorView& y) {
@@ -72,8 +76,9 @@ void join_row(const KernelArgs& args, int32_t axis, int64_t n, int32_t h) {
   }
   const int64_t end = y.shape.dims[1] * bytes;
   const int64_t pad_end = padded_channels(y.shape) * bytes;
+  const auto zero = static_cast<char>(y.shape.zero_point);
   for (int32_t w = 0; w < columns; ++w)
-    for (int64_t i = end; i < pad_end; ++i) y_row[w * y_pixel + i] = 0;
+    for (int64_t i = end; i < pad_end; ++i) y_row[w * y_pixel + i] = zero;
 }
 
 bool is_in_place(const KernelArgs& args) {

@@ -11,7 +11,7 @@ namespace {
 
 // Moves the channels of a pixel: `count` of x, `step` apart, and `pads` zeros, at most 3.
 template <class T>
-void move_pixel(const T* x, int64_t step, int64_t count, int64_t pads, T* y) {
+void move_pixel(const T* x, int64_t step, int64_t count, int64_t pads, T zero, T* y) {
   constexpr int64_t kFew = 8;  // to this a call takes longer than the copy
   if (step == 1 && count > kFew) {
     std::memcpy(y, x, static_cast<size_t>(count) * sizeof(T));
@@ -21,9 +21,9 @@ void move_pixel(const T* x, int64_t step, int64_t count, int64_t pads, T* y) {
   }
   y += count;
   // This is no loop, which would become a call.
-  if (pads > 0) y[0] = 0;
-  if (pads > 1) y[1] = 0;
-  if (pads > 2) y[2] = 0;
+  if (pads > 0) y[0] = zero;
+  if (pads > 1) y[1] = zero;
+  if (pads > 2) y[2] = zero;
 }
 
 // T has the bits of an element.
@@ -37,6 +37,7 @@ void move_elements(const KernelArgs& args) {
   const int64_t count = channels.count();
   const bool has_last = channels.end == y.shape.dims[1];
   const int64_t pads = has_last ? padded_channels(y.shape) - channels.end : 0;
+  const T zero = static_cast<T>(y.shape.zero_point);
   const bool has_runs = params.is_channel_major == 0 && count == y.strides[3];
   const int32_t columns = y.shape.dims[3];
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
@@ -59,7 +60,7 @@ void move_elements(const KernelArgs& args) {
       for (int32_t ow = 0; ow < columns; b = 0, ++j) {
         const int32_t pixels =
             params.block_w - b < columns - ow ? params.block_w - b : columns - ow;
-        move_pixel(x_row + j * x.strides[3] + first_of(b), 1, pixels * count, 0,
+        move_pixel(x_row + j * x.strides[3] + first_of(b), 1, pixels * count, 0, zero,
                    y_row + ow * y.strides[3]);
         ow += pixels;
       }
@@ -71,7 +72,7 @@ void move_elements(const KernelArgs& args) {
       const T* from = x_row + j * x.strides[3] + first_of(b);
       T* to = y_row + first * y.strides[3];
       for (int64_t ow = first; ow < columns; ow += params.block_w) {
-        move_pixel(from, step, count, pads, to);
+        move_pixel(from, step, count, pads, zero, to);
         from += x.strides[3];
         to += y_step;
       }
@@ -84,8 +85,14 @@ void move_elements(const KernelArgs& args) {
 }
 
 void depth_to_space(const KernelArgs& args) {
-  const bool has_halves = args.output().shape.dtype == DType::F16;
-  has_halves ? move_elements<uint16_t>(args) : move_elements<uint32_t>(args);
+  switch (dtype_bytes(args.output().shape.dtype)) {
+    case 1:
+      return move_elements<uint8_t>(args);
+    case 2:
+      return move_elements<uint16_t>(args);
+    default:
+      return move_elements<uint32_t>(args);
+  }
 }
 
 }  // namespace

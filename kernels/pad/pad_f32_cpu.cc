@@ -8,7 +8,8 @@
 namespace codl::kernels {
 namespace {
 
-// Says how a pixel is written: lanes that are `value` or elements of x, then zeros.
+// Says how a pixel is written: lanes that are `value` or elements of x, then zeros, which are
+// elements, too.
 struct Lanes {
   int64_t channels;
   int64_t stored;
@@ -16,10 +17,10 @@ struct Lanes {
 };
 
 template <class T>
-void fill_pixels(const Lanes& lanes, T* y, int64_t count, T value) {
+void fill_pixels(const Lanes& lanes, T* y, int64_t count, T value, T zero) {
   for (int64_t i = 0; i < count; ++i, y += lanes.step) {
     for (int64_t c = 0; c < lanes.channels; ++c) y[c] = value;
-    for (int64_t c = lanes.channels; c < lanes.stored; ++c) y[c] = 0;
+    for (int64_t c = lanes.channels; c < lanes.stored; ++c) y[c] = zero;
   }
 }
 
@@ -45,14 +46,14 @@ struct PaddedPixels {
 };
 
 template <class T>
-void pad_pixels(const PaddedPixels& pixels, const T* x, int64_t count, T value, T* y) {
+void pad_pixels(const PaddedPixels& pixels, const T* x, int64_t count, T value, T zero, T* y) {
   for (int64_t i = 0; i < count; ++i, x += pixels.x_step, y += pixels.y_step) {
     T* to = y;
     for (int64_t c = 0; c < pixels.begin; ++c) *to++ = value;
     std::memcpy(to, x, static_cast<size_t>(pixels.own) * sizeof(T));
     to += pixels.own;
     for (int64_t c = 0; c < pixels.end; ++c) *to++ = value;
-    for (int64_t c = 0; c < pixels.pads; ++c) *to++ = 0;
+    for (int64_t c = 0; c < pixels.pads; ++c) *to++ = zero;
   }
 }
 
@@ -76,7 +77,8 @@ void pad_elements(const KernelArgs& args) {
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
   const bool is_constant = params.kind == kPadConstant;
-  const T value = params.has_value == 1 ? *args.operands[1].as<const T>() : T{0};
+  const T zero = static_cast<T>(y.shape.zero_point);
+  const T value = params.has_value == 1 ? *args.operands[1].as<const T>() : zero;
   const int64_t columns = y.shape.dims[3];
   const int64_t x_columns = x.shape.dims[3];
   const int64_t begin = pads.begin[3];
@@ -95,18 +97,18 @@ void pad_elements(const KernelArgs& args) {
     T* to = y.as<T>() + n * y.strides[0] + (y_row - y.shape.row_begin) * y.strides[2] +
             work.channels.begin;
     if (is_constant && (row < 0 || row >= x.shape.dims[2])) {
-      fill_pixels(lanes, to, columns, value);
+      fill_pixels(lanes, to, columns, value, zero);
       continue;
     }
     const int64_t x_row = pad_place_in_x(params.kind, row, x.shape.dims[2]) - x.shape.row_begin;
     const T* from = x.as<const T>() + n * x.strides[0] + x_row * x.strides[2] + work.channels.begin;
     if (has_channels)
-      pad_pixels(pixels, from, x_columns, value, to + begin * lanes.step);
+      pad_pixels(pixels, from, x_columns, value, zero, to + begin * lanes.step);
     else
       copy_pixels(lanes, from, x_columns, to + begin * lanes.step);
     if (is_constant) {
-      fill_pixels(lanes, to, begin, value);
-      fill_pixels(lanes, to + (begin + x_columns) * lanes.step, pads.end[3], value);
+      fill_pixels(lanes, to, begin, value, zero);
+      fill_pixels(lanes, to + (begin + x_columns) * lanes.step, pads.end[3], value, zero);
     } else {
       repeat_pixels(params.kind, lanes, from, x_columns, begin, columns, to);
     }
@@ -114,8 +116,14 @@ void pad_elements(const KernelArgs& args) {
 }
 
 void pad(const KernelArgs& args) {
-  const bool has_halves = args.output().shape.dtype == DType::F16;
-  has_halves ? pad_elements<uint16_t>(args) : pad_elements<uint32_t>(args);
+  switch (dtype_bytes(args.output().shape.dtype)) {
+    case 1:
+      return pad_elements<uint8_t>(args);
+    case 2:
+      return pad_elements<uint16_t>(args);
+    default:
+      return pad_elements<uint32_t>(args);
+  }
 }
 
 }  // namespace

@@ -10,7 +10,8 @@ void pad_constant(const KernelArgs& args, const PadAxes& pads) {
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
   const DType dtype = y.shape.dtype;
-  const char zero[8] = {};
+  char zero[8];
+  std::memset(zero, y.shape.zero_point, sizeof zero);
   const bool has_value = args.params_as<PadParams>().has_value == 1;
   fill_elements(dtype, y.as<char>(), has_value ? args.operands[1].as<const char>() : zero,
                 element_count(y.shape));

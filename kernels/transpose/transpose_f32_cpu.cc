@@ -1,7 +1,6 @@
 #include "kernels/common/contract/move_elements.h"
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/transpose/transpose.h"
-#include "schema/half.h"
 
 namespace codl::kernels {
 namespace {
@@ -75,8 +74,14 @@ void transpose_elements(const KernelArgs& args) {
 }
 
 void transpose(const KernelArgs& args) {
-  const bool has_halves = args.output().shape.dtype == DType::F16;
-  has_halves ? transpose_elements<sizeof(Half)>(args) : transpose_elements<sizeof(float)>(args);
+  switch (dtype_bytes(args.output().shape.dtype)) {
+    case 1:
+      return transpose_elements<1>(args);
+    case 2:
+      return transpose_elements<2>(args);
+    default:
+      return transpose_elements<4>(args);
+  }
 }
 
 }  // namespace
