@@ -14,53 +14,78 @@ HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 namespace {
 
-// Computes runs of numbers that are T in memory.
-template <class T>
-struct FloatRuns;
-template <>
-struct FloatRuns<float> {
-  using Element = float;
-  static void activate(const Activation& activation, const float* x, float* y, int64_t count) {
-    activate_rows(activation, x, count, y, count, 1, count);
-  }
+// Says how runs of numbers are computed, which `compute` does.
+struct Run {
+  Activation activation;
+  void (*compute)(const Run& run, const StoredNumbers& x, const StoredNumbers& y, int64_t count);
+  int8_t results[256];  // where both sides are bytes: those of bytes 0 to 255 (unsigned)
 };
-template <>
-struct FloatRuns<Half> {
-  using Element = Half;
-  static void activate(const Activation& activation, const Half* x, Half* y, int64_t count) {
-    HWY_ALIGN float block[kStoredBlock];
-    for (int64_t i = 0; i < count; i += kStoredBlock) {
-      const int64_t some = count - i < kStoredBlock ? count - i : kStoredBlock;
-      floats_of_halves(x + i, some, 1, some, block, some);
-      activate_rows(activation, block, some, block, some, 1, some);
-      halves_of_floats(block, some, 1, some, y + i, some);
-    }
+
+void compute_floats(const Run& run, const StoredNumbers& x, const StoredNumbers& y, int64_t count) {
+  activate_rows(run.activation, x.floats(), count, y.floats(), count, 1, count);
+}
+
+// Computes numbers in any form on either side.
+void compute_blocks(const Run& run, const StoredNumbers& x, const StoredNumbers& y, int64_t count) {
+  HWY_ALIGN float block[kStoredBlock];
+  for (int64_t i = 0; i < count; i += kStoredBlock) {
+    const int64_t some = count - i < kStoredBlock ? count - i : kStoredBlock;
+    load_rows(x.at(i), some, 1, some, block, some);
+    activate_rows(run.activation, block, some, block, some, 1, some);
+    store_rows(block, some, 1, some, y.at(i), some);
   }
-};
+}
+
+void look_up_bytes(const Run& run, const StoredNumbers& x, const StoredNumbers& y, int64_t count) {
+  const auto* const from = static_cast<const uint8_t*>(x.first);
+  int8_t* const to = y.bytes();
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < count; ++i) to[i] = run.results[from[i]];
+}
+
+void set_results(const StoredNumbers& x, const StoredNumbers& y, Run* run) {
+  int8_t bytes[256];
+  for (int i = 0; i < 256; ++i) bytes[i] = static_cast<int8_t>(i);
+  StoredNumbers from = x;
+  StoredNumbers to = y;
+  from.first = bytes;
+  to.first = run->results;
+  compute_blocks(*run, from, to, 256);
+}
 
 #if HWY_TARGET == HWY_NEON
 // Computes limits of halves, which take no rounding.
-struct HalfRuns {
-  using Element = Half;
-  CODL_HALF_ARITHMETIC HWY_NOINLINE static void activate(const Activation& activation,
-                                                         const Half* x, Half* y, int64_t count) {
-    const HalfVec low = spread_half(activation.low);
-    const HalfVec high = spread_half(activation.high);
-    int64_t i = 0;
-    for (; i + kHalfLanes <= count; i += kHalfLanes)
-      store_halves(smaller_halves(larger_halves(load_halves(x + i), low), high), y + i);
-    if (i < count) FloatRuns<Half>::activate(activation, x + i, y + i, count - i);
-  }
-};
+CODL_HALF_ARITHMETIC HWY_NOINLINE void limit_halves(const Run& run, const StoredNumbers& x,
+                                                    const StoredNumbers& y, int64_t count) {
+  const HalfVec low = spread_half(run.activation.low);
+  const HalfVec high = spread_half(run.activation.high);
+  int64_t i = 0;
+  for (; i + kHalfLanes <= count; i += kHalfLanes)
+    store_halves(smaller_halves(larger_halves(load_halves(x.halves() + i), low), high),
+                 y.halves() + i);
+  if (i < count) compute_blocks(run, x.at(i), y.at(i), count - i);
+}
 #endif
 
-template <class Runs>
-void unary(const KernelArgs& args) {
-  using T = typename Runs::Element;
+void unary(const KernelArgs& args, bool in_halves) {
   const auto& params = args.params_as<UnaryParams>();
-  const Activation activation = make_activation(params.kind, params.alpha, params.beta);
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
+  const StoredNumbers all_x = stored_in(x);
+  const StoredNumbers all_y = stored_in(y);
+  Run run;
+  run.activation = without_rounding(make_activation(params.kind, params.alpha, params.beta), all_y);
+  run.compute = all_x.is_float() && all_y.is_float() ? compute_floats : compute_blocks;
+#if HWY_TARGET == HWY_NEON
+  if (in_halves && all_x.is_half() && all_y.is_half() && !run.activation.has_curve)
+    run.compute = limit_halves;
+#else
+  static_cast<void>(in_halves);
+#endif
+  if (all_x.is_byte() && all_y.is_byte()) {
+    set_results(all_x, all_y, &run);
+    run.compute = look_up_bytes;
+  }
   const ElementwiseWork work = elementwise_work(args.part_dim, args.part, y.shape);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   if (y.shape.layout == Layout::Plain) {
@@ -68,7 +93,7 @@ void unary(const KernelArgs& args) {
     const int64_t begin = units.begin * kElementwiseBlock;
     const int64_t end =
         units.end * kElementwiseBlock < elements ? units.end * kElementwiseBlock : elements;
-    Runs::activate(activation, x.as<const T>() + begin, y.as<T>() + begin, end - begin);
+    run.compute(run, all_x.at(begin), all_y.at(begin), end - begin);
     return;
   }
   const int32_t columns = y.shape.dims[3];
@@ -84,31 +109,22 @@ void unary(const KernelArgs& args) {
     const int64_t h = work.rows.begin + row;
     rows = work.rows.count() - row < units.end - unit ? work.rows.count() - row : units.end - unit;
     const int64_t pixels = rows * columns;
-    const T* from = x.as<const T>() + n * x.strides[0] + (h - x.shape.row_begin) * x.strides[2];
-    T* to = y.as<T>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2];
-    if (has_every_channel) Runs::activate(activation, from, to, pixels * pixel);
+    const StoredNumbers from = all_x.at(n * x.strides[0] + (h - x.shape.row_begin) * x.strides[2]);
+    const StoredNumbers to = all_y.at(n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2]);
+    if (has_every_channel) run.compute(run, from, to, pixels * pixel);
     if (has_every_channel && work.channels.end == pad_end) continue;
     for (int64_t i = 0; i < pixels; ++i) {
-      if (!has_every_channel)
-        Runs::activate(activation, from + i * pixel + work.channels.begin,
-                       to + i * pixel + work.channels.begin, work.channels.count());
-      for (int64_t lane = work.channels.end; lane < pad_end; ++lane) to[i * pixel + lane] = T{};
+      const int64_t first = i * pixel + work.channels.begin;
+      if (!has_every_channel) run.compute(run, from.at(first), to.at(first), work.channels.count());
+      store_zeros(to.at(i * pixel + work.channels.end), pad_end - work.channels.end);
     }
   }
 }
 
-bool has_halves(const KernelArgs& args) { return args.output().shape.dtype == DType::F16; }
-
-void unary_in_floats(const KernelArgs& args) {
-  has_halves(args) ? unary<FloatRuns<Half>>(args) : unary<FloatRuns<float>>(args);
-}
+void unary_in_floats(const KernelArgs& args) { unary(args, false); }
 
 #if HWY_TARGET == HWY_NEON
-void unary_in_halves(const KernelArgs& args) {
-  const auto& params = args.params_as<UnaryParams>();
-  const bool has_curve = make_activation(params.kind, params.alpha, params.beta).has_curve;
-  has_halves(args) && !has_curve ? unary<HalfRuns>(args) : unary_in_floats(args);
-}
+void unary_in_halves(const KernelArgs& args) { unary(args, true); }
 #endif
 
 }  // namespace
