@@ -1,7 +1,5 @@
 // Broadcasting is a step of zero: everything becomes runs of neighbouring output elements, along
 // which each input steps by one, by zero or (Plain under Nhwc) by a stride.
-#include <type_traits>
-
 #include "kernels/binary/binary.h"
 #include "kernels/common/contract/loop_axes.h"
 #include "kernels/common/cpu/cpu_dispatch.h"
@@ -12,6 +10,7 @@
 //
 #include "hwy/highway.h"
 #include "kernels/common/activation/activation-inl.h"
+#include "kernels/common/cpu/bytes-inl.h"
 #include "kernels/common/cpu/half-inl.h"
 #include "kernels/common/cpu/lanes-inl.h"
 #include "kernels/common/cpu/stored_rows-inl.h"
@@ -150,17 +149,76 @@ HWY_NOINLINE void combine_run(const RunOp& op, RunInput a, RunInput b, float* y,
 }
 
 // Returns elements [i, i + count) of a run as floats: themselves, or copies in `block`.
-RunInput floats_of(RunInput input, int64_t i, int64_t count, float* block) {
+RunInput floats_of(const RunInput& input, int64_t i, int64_t count, float* block) {
   const StoredNumbers from = input.numbers.at(i * input.step);
-  if (!from.is_half()) return {from, input.step};
-  const Half* const halves = from.halves();
-  if (input.step == 1) {
-    floats_of_halves(halves, count, 1, count, block, count);
-  } else {
-    for (int64_t k = 0; k < (input.step == 0 ? 1 : count); ++k)
-      block[k] = hn::GetLane(spread_float(Floats(), halves + k * input.step));
-  }
+  if (from.is_float()) return {from, input.step};
+  if (input.step == 1)
+    load_rows(from, count, 1, count, block, count);
+  else
+    load_rows(from, input.step, input.step == 0 ? 1 : count, 1, block, 1);
   return {{block}, input.step == 0 ? 0 : 1};
+}
+
+// Combines bytes, or bytes and one float for all, into bytes. Steps of the grids are scaled to
+// those of the result before they are combined.
+template <int32_t kKind>
+HWY_NOINLINE void combine_bytes(const Activation& activation, const RunInput& a, const RunInput& b,
+                                const StoredNumbers& y, int64_t count) {
+  const Floats d;
+  constexpr int64_t kLanes = hn::MaxLanes(Floats());
+  const auto scale_of = [](const RunInput& input) {
+    return input.numbers.is_byte() ? input.numbers.scale : 1.0f;
+  };
+  const auto first_of = [&](const RunInput& input) HWY_ATTR {
+    const StoredNumbers& first = input.numbers;
+    return hn::Set(d, first.is_byte() ? static_cast<float>(*first.bytes() - first.zero_point)
+                                      : *first.floats());
+  };
+  const float sign = kKind == kBinarySub ? -1.0f : 1.0f;
+  const float factor = kKind == kBinaryMul ? scale_of(a) * scale_of(b) : scale_of(a);
+  const Vector scale_a = hn::Set(d, factor / y.scale);
+  const Vector scale_b = hn::Set(d, sign * scale_of(b) / y.scale);
+  const Vector first_a = first_of(a);
+  const Vector first_b = first_of(b);
+  const int32_t zero_a = a.numbers.zero_point;
+  const int32_t zero_b = b.numbers.zero_point;
+  const bool is_run_a = a.step != 0;
+  const bool is_run_b = b.step != 0;
+  const StepWriter<Floats> writer(d, y.zero_point, activation.low / y.scale,
+                                  activation.high / y.scale);
+  const auto combine_vector = [&](const int8_t* x_a, const int8_t* x_b, int8_t* to) HWY_ATTR {
+    const Vector left = is_run_a ? load_steps(d, x_a, zero_a) : first_a;
+    const Vector right = is_run_b ? load_steps(d, x_b, zero_b) : first_b;
+    if constexpr (kKind == kBinaryMul)
+      writer.store(d, hn::Mul(hn::Mul(left, right), scale_a), to);
+    else
+      writer.store(d, hn::MulAdd(left, scale_a, hn::Mul(right, scale_b)), to);
+  };
+  const int8_t* const all_a = a.numbers.bytes();
+  const int8_t* const all_b = b.numbers.bytes();
+  int8_t* const all_y = y.bytes();
+  int64_t i = 0;
+#pragma GCC unroll 2
+  for (; i + kLanes <= count; i += kLanes) combine_vector(all_a + i, all_b + i, all_y + i);
+  if (i == count) return;
+  int8_t rest[3][kLanes] = {};
+  for (int64_t k = 0; i + k < count; ++k) {
+    if (is_run_a) rest[0][k] = all_a[i + k];
+    if (is_run_b) rest[1][k] = all_b[i + k];
+  }
+  combine_vector(rest[0], rest[1], rest[2]);
+  for (int64_t k = 0; i + k < count; ++k) all_y[i + k] = rest[2][k];
+}
+
+// Returns whether combine_bytes() takes an operand.
+bool is_byte_run(const RunInput& input) {
+  return input.numbers.is_byte() ? input.step == 0 || input.step == 1 : input.step == 0;
+}
+
+// Returns whether combine_bytes() combines such a run.
+bool stays_in_bytes(const RunOp& op, const RunInput& a, const RunInput& b) {
+  return (op.kind == kBinaryAdd || op.kind == kBinarySub || op.kind == kBinaryMul) &&
+         !op.activation.has_curve && is_byte_run(a) && is_byte_run(b);
 }
 
 #if HWY_TARGET == HWY_NEON
@@ -200,15 +258,24 @@ bool stays_in_halves(const RunOp& op) {
   return op.in_halves && is_arithmetic(op.kind) && !op.activation.has_curve;
 }
 
-// Combines a run whose result is halves, and activates it before it is rounded.
-void combine_run(const RunOp& op, RunInput a, RunInput b, Half* y, int64_t count) {
+// Combines a run, and activates it before it is rounded to halves or bytes. The curve of the
+// activation is left to do where the result is floats.
+void combine_run(const RunOp& op, const RunInput& a, const RunInput& b, const StoredNumbers& y,
+                 int64_t count) {
+  if (y.is_float()) return combine_run(op, a, b, y.floats(), count);
   int64_t i = 0;
 #if HWY_TARGET == HWY_NEON
   if (stays_in_halves(op) && a.numbers.is_half() && b.numbers.is_half() && has_unit_steps(a, b))
     visit_arithmetic(op.kind, [&]<int32_t kKind>() {
-      i = combine_halves<kKind>(op.activation, a, b, y, count);
+      i = combine_halves<kKind>(op.activation, a, b, y.halves(), count);
     });
 #endif
+  if (y.is_byte() && stays_in_bytes(op, a, b)) {
+    if (op.kind == kBinaryAdd) combine_bytes<kBinaryAdd>(op.activation, a, b, y, count);
+    if (op.kind == kBinarySub) combine_bytes<kBinarySub>(op.activation, a, b, y, count);
+    if (op.kind == kBinaryMul) combine_bytes<kBinaryMul>(op.activation, a, b, y, count);
+    return;
+  }
   HWY_ALIGN float of_a[kStoredBlock];
   HWY_ALIGN float of_b[kStoredBlock];
   HWY_ALIGN float block[kStoredBlock];
@@ -216,7 +283,7 @@ void combine_run(const RunOp& op, RunInput a, RunInput b, Half* y, int64_t count
     const int64_t some = count - i < kStoredBlock ? count - i : kStoredBlock;
     combine_run(op, floats_of(a, i, some, of_a), floats_of(b, i, some, of_b), block, some);
     if (op.activation.has_curve) activate_rows(op.activation, block, some, block, some, 1, some);
-    halves_of_floats(block, some, 1, some, y + i, some);
+    store_rows(block, some, 1, some, y.at(i), some);
   }
 }
 
@@ -236,7 +303,6 @@ PixelInput pixel_input(const TensorView& view, const OperandShape& y) {
   return input;
 }
 
-template <class T>
 void combine_plain(const KernelArgs& args, const RunOp& op, Units units) {
   const TensorView& a = args.operands[0];
   const TensorView& b = args.operands[1];
@@ -251,12 +317,11 @@ void combine_plain(const KernelArgs& args, const RunOp& op, Units units) {
       units.end * kElementwiseBlock < elements ? units.end * kElementwiseBlock : elements;
   while (begin < end) {
     const LoopAxes::Run run = axes.run_at(begin, end);
-    T* const to = y.as<T>() + begin;
+    const StoredNumbers to = stored_in(y).at(begin);
     combine_run(op, {stored_in(a).at(run.offsets[0]), axes.last_step(0)},
                 {stored_in(b).at(run.offsets[1]), axes.last_step(1)}, to, run.count);
-    if constexpr (std::is_same_v<T, float>)
-      if (op.activation.has_curve)
-        activate_rows(op.activation, to, run.count, to, run.count, 1, run.count);
+    if (to.is_float() && op.activation.has_curve)
+      activate_rows(op.activation, to.floats(), run.count, to.floats(), run.count, 1, run.count);
     begin += run.count;
   }
 }
@@ -303,9 +368,9 @@ void combine_with_channels(const Activation& activation, const float* x, const f
 
 // Combines pixels that lie one after the other. Those whose inputs are pixels of the same size, or
 // one element, are one run, pad lanes included.
-template <class T>
 void combine_pixels(const RunOp& op, RunInput a, RunInput b, const int64_t* column_steps,
-                    Range channels, int64_t pixels, T* y, int64_t pixel, int64_t pad_end) {
+                    Range channels, int64_t pixels, StoredNumbers y, int64_t pixel,
+                    int64_t pad_end) {
   const auto runs_on = [pixel](RunInput input, int64_t column_step) {
     return input.step == 0 ? column_step == 0 : input.step == 1 && column_step == pixel;
   };
@@ -319,51 +384,48 @@ void combine_pixels(const RunOp& op, RunInput a, RunInput b, const int64_t* colu
   const bool commutes = op.kind == kBinaryAdd || op.kind == kBinaryMul;
   if (channels.begin == 0 && pad_end == pixel && a_runs_on && b_runs_on) {
     combine_run(op, a, b, y, pixels * pixel);
-  } else if (std::is_same_v<T, float> && is_arithmetic(op.kind) &&
-             (b_repeats || (a_repeats && commutes))) {
+  } else if (y.is_float() && is_arithmetic(op.kind) && (b_repeats || (a_repeats && commutes))) {
     const float* x = (b_repeats ? a : b).numbers.floats();
     const float* of_channels = (b_repeats ? b : a).numbers.floats();
-    if constexpr (std::is_same_v<T, float>)
-      visit_arithmetic(op.kind, [&]<int32_t kKind>() {
-        combine_with_channels<kKind>(op.activation, x, of_channels, y + channels.begin, pixel,
-                                     pixels, channels.count());
-      });
+    visit_arithmetic(op.kind, [&]<int32_t kKind>() {
+      combine_with_channels<kKind>(op.activation, x, of_channels, y.floats() + channels.begin,
+                                   pixel, pixels, channels.count());
+    });
   } else {
     // An input that all pixels share is made floats once.
     HWY_ALIGN float of_a[kStoredBlock];
     HWY_ALIGN float of_b[kStoredBlock];
-    if (channels.count() <= kStoredBlock && !stays_in_halves(op)) {
+    const bool stays = y.is_byte() ? stays_in_bytes(op, a, b) : stays_in_halves(op);
+    if (channels.count() <= kStoredBlock && !stays) {
       if (column_steps[0] == 0) a = floats_of(a, 0, channels.count(), of_a);
       if (column_steps[1] == 0) b = floats_of(b, 0, channels.count(), of_b);
     }
     for (int64_t i = 0; i < pixels; ++i) {
-      combine_run(op, a, b, y + i * pixel + channels.begin, channels.count());
+      combine_run(op, a, b, y.at(i * pixel + channels.begin), channels.count());
       a.numbers = a.numbers.at(column_steps[0]);
       b.numbers = b.numbers.at(column_steps[1]);
     }
   }
-  if constexpr (std::is_same_v<T, float>)
-    if (op.activation.has_curve)
-      activate_rows(op.activation, y + channels.begin, pixel, y + channels.begin, pixel, pixels,
-                    channels.count());
-  if (channels.end == pad_end) return;
-  for (int64_t i = 0; i < pixels; ++i, y += pixel) {
-    for (int64_t lane = channels.end; lane < pad_end; ++lane) y[lane] = T{};
+  if (y.is_float() && op.activation.has_curve) {
+    float* const first = y.floats() + channels.begin;
+    activate_rows(op.activation, first, pixel, first, pixel, pixels, channels.count());
   }
+  if (channels.end == pad_end) return;
+  for (int64_t i = 0; i < pixels; ++i)
+    store_zeros(y.at(i * pixel + channels.end), pad_end - channels.end);
 }
 
-template <class T>
 void binary(const KernelArgs& args, bool in_halves) {
   const auto& params = args.params_as<BinaryParams>();
-  const RunOp op = {
-      params.kind,
-      make_activation(params.activation, params.activation_alpha, params.activation_beta),
-      in_halves};
   const TensorView& y = args.output();
+  const Activation activation =
+      make_activation(params.activation, params.activation_alpha, params.activation_beta);
+  const RunOp op = {params.kind, without_rounding(activation, stored_in(y)),
+                    in_halves && y.shape.dtype == DType::F16};
   const ElementwiseWork work = elementwise_work(args.part_dim, args.part, y.shape);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   if (y.shape.layout == Layout::Plain) {
-    combine_plain<T>(args, op, units);
+    combine_plain(args, op, units);
     return;
   }
   const PixelInput a = pixel_input(args.operands[0], y.shape);
@@ -390,19 +452,15 @@ void binary(const KernelArgs& args, bool in_halves) {
                       input.steps[1]};
     };
     combine_pixels(op, at_row(a), at_row(b), column_steps, work.channels, rows * y.shape.dims[3],
-                   y.as<T>() + n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2], pixel,
-                   pad_end);
+                   stored_in(y).at(n * y.strides[0] + (h - y.shape.row_begin) * y.strides[2]),
+                   pixel, pad_end);
   }
 }
 
-void binary_f32(const KernelArgs& args) {
-  args.output().shape.dtype == DType::F16 ? binary<Half>(args, false) : binary<float>(args, false);
-}
+void binary_f32(const KernelArgs& args) { binary(args, false); }
 
 #if HWY_TARGET == HWY_NEON
-void binary_in_halves(const KernelArgs& args) {
-  args.output().shape.dtype == DType::F16 ? binary<Half>(args, true) : binary<float>(args, false);
-}
+void binary_in_halves(const KernelArgs& args) { binary(args, true); }
 #endif
 
 }  // namespace
