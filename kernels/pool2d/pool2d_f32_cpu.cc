@@ -2,7 +2,8 @@
 // inside the map. Maxima of 3x3 windows go along a row of outputs, whose windows share columns, a
 // strip of columns at a time, so that rows are still in the first-level cache for the next windows.
 // Sums run over taps in an order that the window alone decides, so no cut of rows or channels
-// changes a bit. Halves become floats, but for maxima where the processor compares halves.
+// changes a bit. Halves become floats, but for maxima where the processor compares halves. Maxima
+// of bytes are bytes, their averages sums of steps of the grid.
 #include <type_traits>
 
 #include "kernels/common/cpu/cpu_dispatch.h"
@@ -14,6 +15,7 @@
 //
 #include "hwy/highway.h"
 #include "kernels/common/activation/activation-inl.h"
+#include "kernels/common/cpu/bytes-inl.h"
 #include "kernels/common/cpu/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -30,6 +32,10 @@ struct Window {
   int64_t row_step;
   int64_t column_step;
   float divisor;
+  // Bytes have zero points; this is the step of x in those of y.
+  int32_t x_zero;
+  int32_t y_zero;
+  float step;
 };
 
 template <bool kIsMax, class V>
@@ -89,6 +95,75 @@ HWY_NOINLINE void reduce_window(const Window<T>& window, Range channels, T* y) {
       reduce<kIsMax, kMaxVectors>(wide, window, c, y);
   for (; c + wide_lanes <= channels.end; c += wide_lanes) reduce<kIsMax, 1>(wide, window, c, y);
   for (; c < channels.end; c += narrow_lanes) reduce<kIsMax, 1>(narrow, window, c, y);
+}
+
+// Calls add(tap) for each tap.
+template <class T, class Add>
+HWY_INLINE void for_taps(const Window<T>& window, int32_t c, Add add) {
+  const T* row = window.first + c;
+  for (int32_t i = 0; i < window.row_count; ++i, row += window.row_step) {
+    const T* tap = row;
+    for (int32_t j = 0; j < window.column_count; ++j, tap += window.column_step) add(tap);
+  }
+}
+
+template <int kVectors, class D>
+HWY_INLINE void max_of_bytes(D d, const Window<int8_t>& window, int32_t c, int8_t* y) {
+  const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
+  hn::Vec<D> results[kVectors];
+  for (int v = 0; v < kVectors; ++v) results[v] = hn::Set(d, int8_t{-128});
+  for_taps(window, c, [&](const int8_t* tap) HWY_ATTR {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v)
+      results[v] = hn::Max(results[v], hn::LoadU(d, tap + v * lanes));
+  });
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(results[v], d, y + c + v * lanes);
+}
+
+HWY_NOINLINE void max_byte_window(const Window<int8_t>& window, Range channels, int8_t* y) {
+  const hn::ScalableTag<int8_t> wide;
+  const hn::CappedTag<int8_t, kChannelPanel> panel;
+  const hn::CappedTag<int8_t, kChannelPad> narrow;
+  const int32_t wide_lanes = static_cast<int32_t>(hn::Lanes(wide));
+  const int32_t panel_lanes = static_cast<int32_t>(hn::Lanes(panel));
+  const int32_t narrow_lanes = static_cast<int32_t>(hn::Lanes(narrow));
+  int32_t c = channels.begin;
+  for (; c + 4 * wide_lanes <= channels.end; c += 4 * wide_lanes)
+    max_of_bytes<4>(wide, window, c, y);
+  for (; c + wide_lanes <= channels.end; c += wide_lanes) max_of_bytes<1>(wide, window, c, y);
+  for (; c + panel_lanes <= channels.end; c += panel_lanes) max_of_bytes<1>(panel, window, c, y);
+  for (; c < channels.end; c += narrow_lanes) max_of_bytes<1>(narrow, window, c, y);
+}
+
+// Sums of steps are exact below 2^24: of 65,000 taps at least.
+template <int kVectors, class D>
+HWY_INLINE void average_of_bytes(D d, const Window<int8_t>& window, int32_t c, int8_t* y) {
+  using V = hn::Vec<D>;
+  const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
+  V sums[kVectors];
+  for (int v = 0; v < kVectors; ++v) sums[v] = hn::Zero(d);
+  for_taps(window, c, [&](const int8_t* tap) HWY_ATTR {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v)
+      sums[v] = hn::Add(sums[v], load_steps(d, tap + v * lanes, window.x_zero));
+  });
+  const StepWriter<D> writer(d, window.y_zero, -__builtin_inff(), __builtin_inff());
+  const V step = hn::Set(d, window.step);
+  const V divisor = hn::Set(d, window.divisor);
+  for (int v = 0; v < kVectors; ++v)
+    writer.store(d, hn::Div(hn::Mul(sums[v], step), divisor), y + c + v * lanes);
+}
+
+HWY_NOINLINE void average_byte_window(const Window<int8_t>& window, Range channels, int8_t* y) {
+  const hn::ScalableTag<float> wide;
+  const hn::CappedTag<float, kChannelPad> narrow;
+  const int32_t wide_lanes = static_cast<int32_t>(hn::Lanes(wide));
+  const int32_t narrow_lanes = static_cast<int32_t>(hn::Lanes(narrow));
+  int32_t c = channels.begin;
+  for (; c + 4 * wide_lanes <= channels.end; c += 4 * wide_lanes)
+    average_of_bytes<4>(wide, window, c, y);
+  for (; c + wide_lanes <= channels.end; c += wide_lanes) average_of_bytes<1>(wide, window, c, y);
+  for (; c < channels.end; c += narrow_lanes) average_of_bytes<1>(narrow, window, c, y);
 }
 
 #if HWY_TARGET == HWY_NEON
@@ -269,12 +344,17 @@ void zero_added_channels(int32_t count, const Pool2dParams& params, const Pool2d
     if (unit % work.blocks != 0) continue;
     T* added = output_row<T>(params, work, x, y, unit).y + x.shape.dims[1];
     for (int32_t ow = 0; ow < y.shape.dims[3]; ++ow, added += y.strides[3])
-      __builtin_memset(static_cast<void*>(added), 0, static_cast<size_t>(count) * sizeof(T));
+      __builtin_memset(static_cast<void*>(added), y.shape.zero_point,
+                       static_cast<size_t>(count) * sizeof(T));
   }
 }
 
 template <class T>
-void pool2d(const KernelArgs& args, void (*max_of_window)(const Window<T>&, Range, T*)) {
+using ReduceWindow = void (*)(const Window<T>& window, Range channels, T* y);
+
+template <class T>
+void pool2d(const KernelArgs& args, ReduceWindow<T> max_of_window,
+            ReduceWindow<T> average_of_window) {
   const auto& params = args.params_as<Pool2dParams>();
   const TensorView& x = args.operands[0];
   const TensorView& y = args.output();
@@ -286,6 +366,7 @@ void pool2d(const KernelArgs& args, void (*max_of_window)(const Window<T>&, Rang
   if constexpr (std::is_same_v<T, float>)
     if (HWY_TARGET != HWY_SCALAR && pool2d_has_max_runs(params))
       return max_of_units(params, work, x, y, units);
+  const float step = is_quantised(y.shape) ? x.shape.scale / y.shape.scale : 0.0f;
   for (int64_t unit = units.begin; unit < units.end; ++unit) {
     const auto row = output_row<T>(params, work, x, y, unit);
     for (int32_t ow = 0; ow < y.shape.dims[3]; ++ow) {
@@ -304,21 +385,30 @@ void pool2d(const KernelArgs& args, void (*max_of_window)(const Window<T>&, Rang
               ? static_cast<float>(row.vertical.padded_count) *
                     static_cast<float>(horizontal.padded_count)
               : static_cast<float>(window.row_count) * static_cast<float>(window.column_count);
-      reduce_pixel(params.kind == kPool2dMax ? max_of_window : reduce_window<false, T>, window,
+      window.x_zero = x.shape.zero_point;
+      window.y_zero = y.shape.zero_point;
+      window.step = step;
+      reduce_pixel(params.kind == kPool2dMax ? max_of_window : average_of_window, window,
                    row.channels, row.y + ow * y.strides[3]);
     }
   }
 }
 
 void pool2d_in_floats(const KernelArgs& args) {
-  if (args.output().shape.dtype == DType::F16) return pool2d<Half>(args, reduce_window<true, Half>);
-  pool2d<float>(args, reduce_window<true, float>);
+  switch (args.output().shape.dtype) {
+    case DType::I8:
+      return pool2d<int8_t>(args, max_byte_window, average_byte_window);
+    case DType::F16:
+      return pool2d<Half>(args, reduce_window<true, Half>, reduce_window<false, Half>);
+    default:
+      return pool2d<float>(args, reduce_window<true, float>, reduce_window<false, float>);
+  }
 }
 
 #if HWY_TARGET == HWY_NEON
 void pool2d_in_halves(const KernelArgs& args) {
-  if (args.output().shape.dtype == DType::F16) return pool2d<Half>(args, reduce_half_window);
-  pool2d_in_floats(args);
+  if (args.output().shape.dtype != DType::F16) return pool2d_in_floats(args);
+  pool2d<Half>(args, reduce_half_window, reduce_window<false, Half>);
 }
 #endif
 
