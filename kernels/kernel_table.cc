@@ -154,6 +154,8 @@ bool moves_elements(const StepShape& step) {
       return false;
     case OpKind::Pool2d:
       return step.params_as<Pool2dParams>().kind == kPool2dMax;
+    case OpKind::Resize:
+      return step.params_as<ResizeParams>().kind == kResizeNearest;
     default:
       return true;
   }
@@ -186,7 +188,8 @@ const char* check_bytes(const StepShape& step) {
   if (kernel.op == OpKind::Binary) return nullptr;
   for (uint32_t i = 0; i + 1 < step.operand_count; ++i) {
     const OperandShape& x = step.operands[i];
-    if (x.dtype == DType::I64) continue;  // indices
+    if (x.dtype == DType::I64 || kernel.stays_float(i, step.operand_count))
+      continue;  // indices, scales
     if (!is_quantised(x)) return "operands that are all bytes";
     if (moves_elements(step) && !have_one_grid(x, y))
       return "operands and result with one scale and zero point";

@@ -12,6 +12,7 @@
 #include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
+#include "kernels/common/cpu/bytes-inl.h"
 #include "kernels/common/cpu/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -36,7 +37,20 @@ struct LinearRow {
   int32_t count;
   T* y;           // the first column
   int64_t pixel;  // elements from pixel to pixel of y
+  // Bytes have zero points; this is the step of x in those of y.
+  int32_t x_zero;
+  int32_t y_zero;
+  float step;
 };
+
+// Bytes are weighed as steps of their grid.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load_numbers(D d, const LinearRow<T>& row, const T* from) {
+  if constexpr (std::is_same_v<T, int8_t>)
+    return load_steps(d, from, row.x_zero);
+  else
+    return load_floats(d, from);
+}
 
 // Pixels are fetched so long before they are written: with stores alone, too few cache lines are on
 // their way from the second-level cache.
@@ -58,11 +72,12 @@ HWY_INLINE void weigh_columns(D d, const LinearRow<T>& row, int64_t c) {
   const auto between_rows = [&](int64_t column, V* to) HWY_ATTR {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      const V from = load_floats(d, row.top + column + c + v * lanes);
-      const V away = hn::Sub(load_floats(d, row.bottom + column + c + v * lanes), from);
+      const V from = load_numbers(d, row, row.top + column + c + v * lanes);
+      const V away = hn::Sub(load_numbers(d, row, row.bottom + column + c + v * lanes), from);
       to[v] = hn::MulAdd(bottom, away, from);
     }
   };
+  const StepWriter<D> writer(d, row.y_zero, -__builtin_inff(), __builtin_inff());
   T* y = row.y + c;
   for (int32_t i = 0; i < row.count; ++i, y += row.pixel) {
     const ColumnSource& from = row.sources[i];
@@ -80,7 +95,11 @@ HWY_INLINE void weigh_columns(D d, const LinearRow<T>& row, int64_t c) {
     for (int v = 0; v < kVectors; ++v) {
       if ((c + v * lanes) * int64_t{sizeof(T)} % kLineBytes == 0)
         __builtin_prefetch(y + kPixelsAhead * row.pixel + v * lanes, 1, 3);
-      store_floats(d, hn::MulAdd(weight, hn::Sub(right[v], left[v]), left[v]), y + v * lanes);
+      const V number = hn::MulAdd(weight, hn::Sub(right[v], left[v]), left[v]);
+      if constexpr (std::is_same_v<T, int8_t>)
+        writer.store(d, hn::Mul(number, hn::Set(d, row.step)), y + v * lanes);
+      else
+        store_floats(d, number, y + v * lanes);
     }
   }
 }
@@ -99,7 +118,7 @@ HWY_NOINLINE void weigh_row(LinearRow<T> row, int64_t count) {
   for (int32_t rest = row.count; rest > 0; rest -= row.count) {
     row.count = rest < kColumnsAtOnce ? rest : kColumnsAtOnce;
     int64_t c = 0;
-    // Halves wait for their conversion in any case.
+    // Halves and bytes wait for their conversion in any case.
     if constexpr (std::is_same_v<T, float>)
       for (; c + 4 * wide_lanes <= count; c += 4 * wide_lanes) weigh_columns<4>(wide, row, c);
     for (; c + wide_lanes <= count; c += wide_lanes) weigh_columns<1>(wide, row, c);
@@ -109,7 +128,7 @@ HWY_NOINLINE void weigh_row(LinearRow<T> row, int64_t count) {
   }
 }
 
-// Copies a multiple of 8 bytes.
+// Copies a multiple of 4 bytes.
 HWY_INLINE void copy_pixel(const void* from, int64_t bytes, void* to) {
   const hn::ScalableTag<uint16_t> wide;
   const hn::CappedTag<uint16_t, 4> narrow;
@@ -130,7 +149,9 @@ HWY_INLINE void copy_pixel(const void* from, int64_t bytes, void* to) {
     hn::StoreU(v3, wide, y + c + 3 * wide_lanes);
   }
   for (; c + wide_lanes <= count; c += wide_lanes) hn::StoreU(hn::LoadU(wide, x + c), wide, y + c);
-  for (; c < count; c += narrow_lanes) hn::StoreU(hn::LoadU(narrow, x + c), narrow, y + c);
+  for (; c + narrow_lanes <= count; c += narrow_lanes)
+    hn::StoreU(hn::LoadU(narrow, x + c), narrow, y + c);
+  if (c < count) __builtin_memcpy(y + c, x + c, 4);
 }
 
 template <class T>
@@ -145,6 +166,7 @@ void resize(const KernelArgs& args) {
   resize_is_map(params, in, y.shape.dims, &map);
   const Units units = units_of_tasks(work.units, work.task_count, args.task_begin, args.task_end);
   const auto pixel_elements = static_cast<int32_t>(x.strides[3]);
+  const float step = is_quantised(y.shape) ? x.shape.scale / y.shape.scale : 0.0f;
   // Columns of a row at once: the more the better for prefetchers, but they take stack.
   constexpr int32_t kBlockColumns = 256;
   ColumnSource sources[kBlockColumns];
@@ -175,14 +197,21 @@ void resize(const KernelArgs& args) {
       }
       const ResizePair rows = resize_pair(map.h, oh, in[2]);
       weigh_row<T>({row_at(rows.first), row_at(rows.second), rows.weight, sources, count, pixel,
-                    y.strides[3]},
+                    y.strides[3], x.shape.zero_point, y.shape.zero_point, step},
                    work.channels.count());
     }
   }
 }
 
 void resize_f32(const KernelArgs& args) {
-  args.output().shape.dtype == DType::F16 ? resize<Half>(args) : resize<float>(args);
+  switch (args.output().shape.dtype) {
+    case DType::I8:
+      return resize<int8_t>(args);
+    case DType::F16:
+      return resize<Half>(args);
+    default:
+      return resize<float>(args);
+  }
 }
 
 }  // namespace

@@ -265,6 +265,85 @@ TEST_CASE("bytes have a scale, and only a kernel that knows it takes them") {
         "a kernel that takes quantised operands");
 }
 
+OperandShape as_bytes(OperandShape shape, float scale = 0.5f, int32_t zero_point = 3) {
+  shape.dtype = DType::I8;
+  shape.bytes /= 4;
+  shape.scale = scale;
+  shape.zero_point = zero_point;
+  return shape;
+}
+
+TEST_CASE("numbers may be bytes where the kernel says so") {
+  const OperandShape x = nhwc({1, 3, 4, 5});
+  const OperandShape bytes = as_bytes(x);
+  const OperandShape others = as_bytes(x, 0.25f);
+  for (const OperandShape& from : {x, as_halves(x), bytes, others})
+    for (const OperandShape& to : {bytes, others}) {
+      CHECK(check({"unary_f32_cpu", &kRelu, {from, to}}) == "ok");
+      CHECK(check({"unary_f32_cpu", &kRelu, {to, from}}) == "ok");
+      const bool has_two_grids = kernels::is_quantised(from) && from.scale != to.scale;
+      const std::string expected = has_two_grids ? "one scale and zero point on both sides" : "ok";
+      CHECK(check({"convert_f32_cpu", nullptr, {from, to}}) == expected);
+      CHECK(check({"convert_f32_cpu", nullptr, {to, from}}) == expected);
+    }
+  OperandShape cut = bytes;
+  cut.bytes -= 1;
+  CHECK(check({"unary_f32_cpu", &kRelu, {cut, x}}) == "operand memory as large as its shape");
+  OperandShape integers = bytes;
+  integers.scale = 0;
+  CHECK(check({"unary_f32_cpu", &kRelu, {integers, x}}) ==
+        "operands of a dtype that the kernel takes");
+  SoftmaxParams softmax;
+  softmax.axis = 1;
+  CHECK(check({"softmax_f32_cpu", &softmax, {bytes, bytes}}) ==
+        "operands of a dtype that the kernel takes");
+  const char* const kNoGrid = "a kernel that takes quantised operands";
+  CHECK(check({"unary_any_cpu", &kRelu, {as_bytes(plain({5})), as_bytes(plain({5}))}}) == kNoGrid);
+}
+
+TEST_CASE("what moves bytes has one grid, what computes with them gives bytes") {
+  const char* const kOneGrid = "operands and result with one scale and zero point";
+  const char* const kAllBytes = "operands that are all bytes";
+  const OperandShape x = nhwc({1, 16, 4, 5});
+  const OperandShape wide = nhwc({1, 32, 4, 5});
+  const OperandShape bytes = as_bytes(x);
+  ConcatParams concat = {};
+  concat.axis = 1;
+  const auto check_concat = [&](OperandShape a, OperandShape b, OperandShape y) {
+    return check({"concat_f32_cpu", &concat, {a, b, y}});
+  };
+  CHECK(check_concat(bytes, bytes, as_bytes(wide)) == "ok");
+  CHECK(check_concat(bytes, as_bytes(x, 0.25f), as_bytes(wide)) == kOneGrid);
+  CHECK(check_concat(bytes, bytes, as_bytes(wide, 0.5f, 4)) == kOneGrid);
+  CHECK(check_concat(bytes, x, as_bytes(wide)) == kAllBytes);
+  CHECK(check_concat(bytes, bytes, wide) == "a result of bytes");
+
+  BinaryParams add = {};
+  add.kind = kBinaryAdd;
+  for (const OperandShape& b : {bytes, as_bytes(x, 0.25f), x}) {
+    CHECK(check({"binary_f32_cpu", &add, {bytes, b, as_bytes(x, 2, -128)}}) == "ok");
+    CHECK(check({"binary_f32_cpu", &add, {b, bytes, x}}) == "a result of bytes");
+  }
+
+  Pool2dParams pool = {};
+  pool.kernel_h = pool.kernel_w = pool.stride_h = pool.stride_w = 1;
+  pool.dilation_h = pool.dilation_w = 1;
+  for (const int32_t kind : {kPool2dMax, kPool2dAverage}) {
+    pool.kind = kind;
+    CHECK(check({"pool2d_f32_cpu", &pool, {bytes, bytes}}) == "ok");
+    CHECK(check({"pool2d_f32_cpu", &pool, {bytes, as_bytes(x, 0.25f)}}) ==
+          (kind == kPool2dMax ? kOneGrid : "ok"));
+    CHECK(check({"pool2d_f32_cpu", &pool, {bytes, x}}) == "a result of bytes");
+    CHECK(check({"pool2d_f32_cpu", &pool, {x, bytes}}) == kAllBytes);
+  }
+
+  PadParams pad = {};
+  pad.has_value = 1;
+  const OperandShape value = plain({1});
+  CHECK(check({"pad_f32_cpu", &pad, {bytes, value, bytes}}) == kAllBytes);
+  CHECK(check({"pad_f32_cpu", &pad, {bytes, as_bytes(value), bytes}}) == "ok");
+}
+
 TEST_CASE("operands are of a dtype that the kernel takes, bounded, and as large as their memory") {
   OperandShape x = nhwc({1, 3, 4, 5});
   const OperandShape y = x;
