@@ -45,7 +45,7 @@ void pass_over_lines(const NormalizeWork& work, const NormalizeParams& params,
       activate_written(activation, written[i]->y + k, piece, 1, piece);
   }
   for (int i = 0; i < count && written != nullptr; ++i)
-    zero_pad(work, {written[i]->y + work.lanes, false});
+    zero_pad(work, {written[i]->y + work.lanes});
 }
 
 // True if every line has the same scale and bias where they differ from element to element.
