@@ -279,8 +279,8 @@ std::array<double, 2> CostModel::conversions_us(
   const ir::NodeId first = node_partitions.front().node;
   for (const NodePartition& maker : node_partitions) {
     const ir::ValueId value = graph_.node(maker.node).output;
-    const ir::TensorType& type = graph_.value(value).type;
-    if (!is_real(type)) continue;
+    const ir::Value& of = graph_.value(value);
+    if (!is_real(of.type)) continue;
     ValueUse use;
     placer_.add_made(maker, use);
     for (const TensorPlacer::Reader& reader : placer_.readers(value)) {
@@ -289,7 +289,7 @@ std::array<double, 2> CostModel::conversions_us(
       for (const Part& part : user.parts) {
         placer_.add_read({graph_, graph_.node(reader.node)}, reader.operand, user, part, use);
         use.is_read_in_chain |=
-            use.queues[index_of(part.processor)].made_in != listed_form(type, part.form);
+            use.queues[index_of(part.processor)].made_in != listed_form(of, part.form);
       }
     }
     if (use.is_read_in_chain)
@@ -353,9 +353,9 @@ CostModel::OutsideReads CostModel::outside_reads(const Segment& segment) const {
 double CostModel::transfer_us(const ValueSplit& before, llvm::ArrayRef<OutsideRead> reads) const {
   double us = 0;
   for (const OutsideRead& read : reads) {
-    const ir::TensorType& type = graph_.value(read.value).type;
+    const ir::Value& of = graph_.value(read.value);
     const auto& [cpu, gpu] = read.use.queues;
-    const FormPair forms = {listed_form(type, before.forms[0]), listed_form(type, before.forms[1])};
+    const FormPair forms = {listed_form(of, before.forms[0]), listed_form(of, before.forms[1])};
     const auto& [cpu_form, gpu_form] = forms;
     // Nothing moves if the value is read where it is, in the form that it has there.
     if (before.gpu.empty() && !gpu.is_used() && cpu.read_but_in(Processor::Cpu, cpu_form).empty())
@@ -366,7 +366,7 @@ double CostModel::transfer_us(const ValueSplit& before, llvm::ArrayRef<OutsideRe
     for (Processor processor : kProcessors) {
       const Range range = processor == Processor::Cpu ? before.cpu : before.gpu;
       QueueUse& queue = use.queues[index_of(processor)];
-      queue.computed = computed_region(type, before, range);
+      queue.computed = computed_region(of.type, before, range);
       if (!range.empty()) queue.made_in = forms[index_of(processor)];
     }
     use.boundary_unit = before.boundary_unit;
@@ -382,7 +382,7 @@ double CostModel::bring_us(ir::ValueId value, const ValueUse& use) const {
   const ValueTensors value_tensors = placer_.place(value, use);
   double us = steps_us(value, use, value_tensors);
   const Form crossing = value_tensors.forms[index_of(Processor::Cpu)];
-  const double bytes = static_cast<double>(value_shape(of, form_with(of.type, crossing), {}).bytes);
+  const double bytes = static_cast<double>(value_shape(of, form_with(of, crossing), {}).bytes);
   for (const Processor to : kProcessors) {
     const QueueUse& queue = use.queues[index_of(to)];
     // A boundary that is transferred while the rest is computed is there in time.

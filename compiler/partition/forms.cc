@@ -64,14 +64,11 @@ ir::Precision precision_of(const ir::NodeView& node) {
 }
 
 bool has_grids(const ir::NodeView& node) {
-  bool is_found = false;
   const auto may_be_bytes = [&](ir::ValueId id) {
     const ir::Value& value = node.graph.value(id);
-    if (value.is_constant || !is_real(value.type) || is_applications(node.graph, id)) return true;
-    is_found = true;
-    return static_cast<bool>(value.grid);
+    return !value.is_constant && value.grid && !is_applications(node.graph, id);
   };
-  return llvm::all_of(node.node.inputs, may_be_bytes) && may_be_bytes(node.node.output) && is_found;
+  return llvm::any_of(node.node.inputs, may_be_bytes) || may_be_bytes(node.node.output);
 }
 
 bool has_grids(const ir::Graph& graph) {

@@ -27,7 +27,7 @@ inline constexpr Form kByteBuffers = {Layout::Nhwc, DType::I8};
 
 // List the forms of maps (values of type Nhwc), the preferred one first. Every device has the last.
 // A form's dtype is that of all real numbers, also of those that are no maps. Bytes hold values
-// that lie on a grid (ir::Value::grid).
+// that lie on a grid (ir::Value::grid); the node's others are floats then.
 inline constexpr Form kCpuForms[] = {kByteBuffers, kHalfBuffers, kBuffers};
 inline constexpr Form kGpuForms[] = {kHalfImages, kHalfBuffers, kImages, kBuffers};
 inline constexpr size_t kFormCounts[] = {std::size(kCpuForms), std::size(kGpuForms)};
@@ -57,8 +57,8 @@ FormList map_forms(const ir::NodeView& node, Processor processor, const DevicePr
 std::vector<FormPair> map_form_pairs(const DeviceProfile& profile, ir::Precision precision,
                                      bool has_grids);
 
-// Returns whether bytes may hold all real numbers of the node, but for constants and values of the
-// application.
+// Returns whether bytes may hold some real numbers of the node; constants and values of the
+// application do not count.
 bool has_grids(const ir::NodeView& node);
 // Returns whether they may hold any of the graph's.
 bool has_grids(const ir::Graph& graph);
@@ -85,16 +85,22 @@ inline bool is_map(const ir::TensorType& type) { return type.layout == Layout::N
 // Returns true for a value that the network has as floats.
 inline bool is_real(const ir::TensorType& type) { return type.dtype == DType::F32; }
 
+// Returns the dtype of a value's real numbers in a form: what lies on no grid is floats beside
+// bytes.
+inline DType reals_in(const ir::Value& value, Form maps) {
+  return maps.dtype == DType::I8 && !value.grid ? DType::F32 : maps.dtype;
+}
+
 // Returns the form of a value on a processor that has its maps in `maps`.
-inline Form form_with(const ir::TensorType& type, Form maps) {
-  if (is_map(type)) return maps;
-  return {type.layout, is_real(type) ? maps.dtype : type.dtype};
+inline Form form_with(const ir::Value& value, Form maps) {
+  if (!is_real(value.type)) return {value.type.layout, value.type.dtype};
+  return {is_map(value.type) ? maps.layout : value.type.layout, reals_in(value, maps)};
 }
 
 // Returns that form as one of map_forms(): a value that is no map counts as a buffer.
-inline Form listed_form(const ir::TensorType& type, Form maps) {
-  if (is_map(type)) return maps;
-  return {Layout::Nhwc, is_real(type) ? maps.dtype : DType::F32};
+inline Form listed_form(const ir::Value& value, Form maps) {
+  if (!is_real(value.type)) return kBuffers;
+  return {is_map(value.type) ? maps.layout : Layout::Nhwc, reals_in(value, maps)};
 }
 
 // Returns true for a value in memory of the application, which has it in the network's own type.

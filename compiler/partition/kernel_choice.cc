@@ -114,7 +114,7 @@ void each_kernel(const ir::NodeView& node, Processor processor, Form maps, Split
   const auto shape_of = [&](ir::ValueId id, Range rows) {
     const ir::Value& value = node.graph.value(id);
     const DType reals = is_applications(node.graph, id) ? DType::F32 : maps.dtype;
-    return value_shape(value, form_with(value.type, {maps.layout, reals}), rows);
+    return value_shape(value, form_with(value, {maps.layout, reals}), rows);
   };
   for (uint32_t i = 0; i < input_count; ++i)
     if (!node.input_value(i).is_constant) shapes[i] = shape_of(node.node.inputs[i], {});

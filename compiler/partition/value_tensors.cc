@@ -54,6 +54,7 @@ class Placing {
     }
     value_tensors_.is_of_gpu = cpu.computed.empty() && !gpu.computed.empty();
     value_tensors_.is_map = is_map(type_);
+    value_tensors_.has_grid = static_cast<bool>(of_.grid);
     if (is_real(type_)) choose_forms();
     if (cpu.is_used() && gpu.is_used()) {
       place_on_both();
@@ -206,7 +207,7 @@ class Placing {
   // Adds a tensor that has maps in `form`.
   TensorId add(TensorSlot slot, Form form, Storage storage, Range rows) {
     value_tensors_.tensors[static_cast<size_t>(slot)] = {
-        true, value_shape(of_, form_with(type_, form), rows), storage};
+        true, value_shape(of_, form_with(of_, form), rows), storage};
     if (slot == TensorSlot::Cpu)
       value_tensors_.last_cpu_node = use_.queues[index_of(Processor::Cpu)].last_node;
     return tensor_id(value_, slot);
@@ -262,19 +263,19 @@ ValueUse TensorPlacer::use_of(const PartitionPlan& plan, ir::ValueId value) cons
       add_read(view, reader.operand, node_partition, part, use);
       use.is_read_in_chain |=
           is_real(of.type) && chain >= 0 && node_partition.chain == chain &&
-          use.queues[index_of(part.processor)].made_in != listed_form(of.type, part.form);
+          use.queues[index_of(part.processor)].made_in != listed_form(of, part.form);
     }
   }
   return use;
 }
 
 void TensorPlacer::add_made(const NodePartition& node_partition, ValueUse& use) const {
-  const ir::TensorType& type = graph_.value(graph_.node(node_partition.node).output).type;
+  const ir::Value& of = graph_.value(graph_.node(node_partition.node).output);
   for (const Part& part : node_partition.parts) {
     QueueUse& queue = use.queues[index_of(part.processor)];
-    queue.computed = slab(type, node_partition.dim, part.computed);
+    queue.computed = slab(of.type, node_partition.dim, part.computed);
     queue.last_node = node_partition.node;
-    queue.made_in = listed_form(type, part.form);
+    queue.made_in = listed_form(of, part.form);
     if (part.boundary_first)
       use.boundary_unit[index_of(part.processor)] = rows_at_once(*part.kernel);
   }
@@ -287,9 +288,9 @@ void TensorPlacer::add_read(const ir::NodeView& node, uint32_t operand,
   QueueUse& queue = use.queues[index_of(part.processor)];
   queue.read = hull(queue.read, region);
   queue.last_node = std::max(queue.last_node, node_partition.node);
-  const ir::TensorType& type = node.input(operand);
-  if (!is_real(type)) return;
-  Region& read = queue.read_in[index_of(part.processor, listed_form(type, part.form))];
+  const ir::Value& of = node.input_value(operand);
+  if (!is_real(of.type)) return;
+  Region& read = queue.read_in[index_of(part.processor, listed_form(of, part.form))];
   read = hull(read, region);
 }
 

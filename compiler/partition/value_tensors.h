@@ -79,6 +79,7 @@ struct ValueTensors {
   // it computes (`made`), then the part that was missing.
   FormPair forms = kBothBuffers;
   bool is_map = false;
+  bool has_grid = false;
   bool buffer_is_shared = false;
   struct OtherForm {
     Processor processor = Processor::Gpu;
@@ -100,7 +101,8 @@ struct ValueTensors {
   }
   // Returns the form in which the part has real numbers (listed_form()).
   Form form_for(const Part& part) const {
-    return is_map ? part.form : Form{Layout::Nhwc, part.form.dtype};
+    const DType dtype = part.form.dtype == DType::I8 && !has_grid ? DType::F32 : part.form.dtype;
+    return {is_map ? part.form.layout : Layout::Nhwc, dtype};
   }
   // Returns the index of what is converted for the part; nothing if it reads the tensor at home.
   std::optional<size_t> other_for(const Part& part) const {

@@ -30,7 +30,7 @@ TEST_CASE("only maps are in images") {
     const bool is_conv = node.op == OpKind::Conv2d;
     const FormList forms = map_forms({graph, node}, Processor::Gpu, profile);
     if (is_conv) CHECK(llvm::is_contained(forms, kImages));
-    CHECK(is_image(form_with(graph.value(node.output).type, kImages)) ==
+    CHECK(is_image(form_with(graph.value(node.output), kImages)) ==
           is_map(graph.value(node.output).type));
   }
 }
@@ -61,9 +61,11 @@ TEST_CASE("bytes are a form of nodes whose values lie on grids, in every precisi
   graph.set_precision(precision);
   ir::NodeId node = 1;  // reads the result of node 0, which is no output
   graph.value(graph.node(node).output).grid = {0.5f, 0};
-  CHECK_FALSE(has_bytes(node, Processor::Cpu));
-  graph.value(graph.node(node).inputs[0]).grid = {0.25f, 7};
   CHECK(has_bytes(node, Processor::Cpu));
+  CHECK_FALSE(has_bytes(0, Processor::Gpu));
+  // What lies on no grid is floats beside bytes.
+  CHECK(form_with(graph.value(graph.node(node).output), kByteBuffers).dtype == DType::I8);
+  CHECK(form_with(graph.value(graph.node(node).inputs[0]), kByteBuffers).dtype == DType::F32);
   CHECK_FALSE(has_bytes(node, Processor::Gpu));
   CHECK(has_grids(graph));
   for (const FormPair& pair : map_form_pairs(profile, precision, has_grids(graph)))
