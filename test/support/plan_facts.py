@@ -24,6 +24,7 @@ MIN_GPU_SHARE = 0.99
 class PlanFacts:
     def __init__(self, plan):
         self.variants = [variant["name"] for variant in plan["variants"]]
+        self.tensors = plan["variants"][0]["tensors"]
         self.steps = [s for s in plan["variants"][0]["steps"] if s["kind"] == "kernel"]
 
     def macs(self, queue=None):
@@ -32,6 +33,11 @@ class PlanFacts:
 
     def gpu_share(self):
         return self.macs("gpu") / max(self.macs(), 1)
+
+    def half_share(self):
+        """Returns the share of halves in the tensors of real numbers."""
+        real = [t["dtype"] for t in self.tensors if t["dtype"].startswith("f")]
+        return real.count("f16") / max(len(real), 1)
 
     def split_share(self, dim, ratio):
         """Returns the share of the convolutions' MACs in nodes cut along `dim` so that the GPU's part misses `ratio`
