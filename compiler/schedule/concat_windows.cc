@@ -1,8 +1,11 @@
 #include "compiler/schedule/concat_windows.h"
 
+#include <algorithm>
+
 #include "compiler/ir/types.h"
 #include "kernels/kernel_table.h"
 #include "llvm/ADT/STLExtras.h"
+#include "schema/plan_layout.h"
 #include "schema/step_shape.h"
 
 namespace codl::compiler {
@@ -25,7 +28,9 @@ class ConcatWindows {
     if (step.kernel == nullptr || step.kernel->op != OpKind::Concat) return;
     const TensorId y = step.operands.back();
     if (!is_maps_of_one_queue(variant_.tensors[y]) || !is_written_by_kernels(y)) return;
-    const int32_t unit = step.queue == Queue::Cpu ? kChannelPanel : kChannelPad;
+    const int32_t unit = step.queue == Queue::Cpu
+                             ? std::max(kChannelPanel, aligned_elements(variant_.tensors[y]))
+                             : kChannelPad;
     int32_t channels = 0;
     for (TensorId x : llvm::makeArrayRef(step.operands).drop_back()) {
       if (channels % unit == 0 && llvm::count(step.operands, x) == 1) put_into(x, id, channels);
@@ -38,6 +43,11 @@ class ConcatWindows {
     return tensor.storage == Storage::Image ||
            ((tensor.storage == Storage::Host || tensor.storage == Storage::Device) &&
             tensor.shape.layout == Layout::Nhwc);
+  }
+
+  // Returns the elements after which an offset in the host arena is aligned again.
+  static int32_t aligned_elements(const Tensor& tensor) {
+    return static_cast<int32_t>(kHostAlignment / dtype_bytes(tensor.shape.dtype));
   }
 
   bool is_written_by_kernels(TensorId tensor) const {

@@ -80,6 +80,24 @@ TEST_CASE("a Concat's operands are written where its result has them, through tw
         std::string::npos);
 }
 
+TEST_CASE("in halves a window begins where the host arena is aligned, which a panel may not be") {
+  test::GraphBuilder builder(16, 8, 8);
+  const ir::ValueId a = builder.conv("a", builder.input(), 32);
+  const ir::ValueId b = builder.conv("b", a, 16);
+  const ir::ValueId c = builder.conv("c", a, 16);  // 96 bytes behind the result's beginning
+  ir::Graph graph = builder.finish(builder.conv("d", builder.concat("all", {a, b, c}), 16, 1));
+  graph.set_precision(ir::Precision::Fp16);
+  const DeviceProfile profile = test::test_profile(Sharing::SubBuffer);
+  Schedule schedule = cpu_schedule(graph, profile);
+  write_into_concats(schedule);
+  CHECK(tensor_named(schedule, "all_out").shape.dtype == DType::F16);
+  CHECK(tensor_named(schedule, "a_out").shape.pixel_stride == 64);
+  CHECK(tensor_named(schedule, "b_out").shape.pixel_stride == 64);
+  CHECK(tensor_named(schedule, "c_out").shape.pixel_stride == 0);
+  CHECK(llvm::toString(plan_memory(schedule, profile)) == "");
+  CHECK(llvm::toString(check_memory_plan(schedule)) == "");
+}
+
 TEST_CASE("a window of one Concat is none of another that is as wide") {
   test::GraphBuilder builder(16, 8, 8);
   const ir::ValueId a = builder.conv("a", builder.input(), 16);
