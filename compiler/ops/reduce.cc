@@ -62,12 +62,14 @@ Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
   }
 }
 
-Growth growth(const ir::NodeView& node, llvm::ArrayRef<Interval>) {
+Growth growth(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
   switch (node.params<ReduceParams>().kind) {
     case kReduceL2:
     case kReduceSumSquare:
     case kReduceProd:
       return Growth::Steep;
+    case kReduceLogSum:
+      return growth_of_quotient(operands[0]);
     default:
       return Growth::Linear;
   }

@@ -45,8 +45,12 @@ class FormsOfValues {
         intervals_(intervals_of(graph)),
         reasons_(graph.values().size()),
         reader_reasons_(graph.values().size()),
-        is_unlike_seen_(graph.values().size()) {
-    for (const ir::Node& node : graph.nodes()) keep_steep(node);
+        is_unlike_seen_(graph.values().size()),
+        is_before_logarithm_(graph.values().size()) {
+    for (const ir::Node& node : graph.nodes()) {
+      keep_steep(node);
+      if (is_logarithm(node) && growth_of(node) == Growth::Steep) keep_before_logarithm(node);
+    }
     for (const ir::Node& node : graph.nodes())
       if (is_real(graph.value(node.output)) && reasons_[node.output].empty())
         reasons_[node.output] = reason_of(node);
@@ -81,6 +85,50 @@ class FormsOfValues {
       if (is_real(graph_.value(input)))
         reader_reasons_[input] =
             llvm::formatv("{0} reads it, which stays in float", node.name).str();
+  }
+
+  static bool is_logarithm(const ir::Node& node) {
+    return (node.op == OpKind::Unary && node.params.as<UnaryParams>().kind == kUnaryLog) ||
+           (node.op == OpKind::Reduce && node.params.as<ReduceParams>().kind == kReduceLogSum);
+  }
+
+  // A small result is then an exponential: its relative error is its operand's absolute error.
+  static bool is_probability(const ir::Node& node) {
+    const auto is_exponential = [](int32_t kind) {
+      return kind == kUnaryExp || kind == kUnarySigmoid;
+    };
+    switch (node.op) {
+      case OpKind::Softmax:
+        return true;
+      case OpKind::Unary:
+        return is_exponential(node.params.as<UnaryParams>().kind);
+      case OpKind::Conv2d:
+        return is_exponential(node.params.as<Conv2dParams>().activation);
+      case OpKind::DepthwiseConv2d:
+        return is_exponential(node.params.as<DepthwiseConv2dParams>().activation);
+      case OpKind::MatMul:
+        return is_exponential(node.params.as<MatMulParams>().activation);
+      default:
+        return false;
+    }
+  }
+
+  // Keeps all that the operand of a logarithm is made of, back to inputs and probabilities. A small
+  // element of a spectrum is a difference of large products, so that rounding those changes it by a
+  // multiple. The logarithm shows that in full, even where the result is bounded.
+  void keep_before_logarithm(const ir::Node& logarithm) {
+    std::vector<ir::ValueId> todo = {logarithm.inputs[0]};
+    while (!todo.empty()) {
+      const ir::ValueId value = todo.back();
+      todo.pop_back();
+      if (!is_real(graph_.value(value)) || is_before_logarithm_[value]) continue;
+      is_before_logarithm_[value] = true;
+      reader_reasons_[value] =
+          llvm::formatv("{0} takes the logarithm of what is made of it", logarithm.name).str();
+      const ir::NodeId producer = graph_.value(value).producer;
+      if (producer == ir::kNoId || is_probability(graph_.nodes()[producer])) continue;
+      llvm::append_range(todo, graph_.nodes()[producer].inputs);
+    }
   }
 
   std::string reason_of(const ir::Node& node) {
@@ -184,6 +232,7 @@ class FormsOfValues {
   std::vector<std::string> reasons_;         // indexed by value; for its own sake
   std::vector<std::string> reader_reasons_;  // for that of an operator that reads it
   std::vector<bool> is_unlike_seen_;         // on other inputs it may be of any size
+  std::vector<bool> is_before_logarithm_;
 };
 
 }  // namespace

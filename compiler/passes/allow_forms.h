@@ -8,7 +8,8 @@
 // Halves hold a value if its interval (intervals_of) is within their range. Otherwise what was seen
 // on inputs counts, with a factor for inputs that were not seen. Operators that square, divide by
 // numbers next to zero, or grow exponentially work in floats unless intervals bound them: what was
-// seen says nothing there. docs/guide/precision.md tells users.
+// seen says nothing there. So does all that a logarithm of numbers next to zero is made of, back to
+// the inputs or to exponentials. docs/guide/precision.md tells users.
 #pragma once
 
 #include <string>

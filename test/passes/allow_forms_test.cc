@@ -213,6 +213,74 @@ TEST_CASE("values of 800 survive a norm that is written out") {
   CHECK_FALSE(relative_error(run_graph(graph, input), expected) < 1e-2);
 }
 
+// Writes the spectrum of a signal on a large constant, of which the spectrum has nothing.
+struct LogarithmOfSpectrum {
+  RandomGraph r{3};
+  ir::ValueId signal, spectrum, logarithm, result;
+
+  explicit LogarithmOfSpectrum(float epsilon) {
+    signal = unary(r, r.input({4, 64}), kUnaryAffine, 0.002f, 1);
+    std::vector<float> weights = r.floats(64 * 8);
+    for (size_t i = 1; i < 64; i += 2)  // every second row undoes the one before
+      for (size_t j = 0; j < 8; ++j) weights[8 * i + j] = -weights[8 * (i - 1) + j];
+    spectrum =
+        r.node(OpKind::MatMul,
+               {signal, r.constant({64, 8}, weights), r.constant({8}, std::vector<float>(8))},
+               MatMulParams{});
+    const ir::ValueId power = r.binary(kBinaryMul, spectrum, spectrum);
+    logarithm = unary(r, r.binary(kBinaryAdd, power, r.constant({1}, {epsilon})), kUnaryLog);
+    result = r.matmul(logarithm, 8);
+    r.graph.set_outputs({result});
+    r.graph.name = "spectrum";
+  }
+};
+
+TEST_CASE("what a logarithm of small numbers is made of stays in float") {
+  for (const float epsilon : {1e-10f, 0.5f}) {  // no number is small beside 0.5
+    CAPTURE(epsilon);
+    LogarithmOfSpectrum net(epsilon);
+    ir::Graph& graph = net.r.graph;
+    const std::vector<float> input = net.r.floats(4 * 64);
+    const std::vector<float> expected = run_graph(graph, input);
+    const auto allowed = compiler::allow_forms(graph, ir::Precision::Fp16,
+                                               value_of(compiler::see_magnitudes(graph, nullptr)));
+    const bool is_small = epsilon < 0.1f;
+    const std::string reason =
+        graph.value(net.logarithm).name + " takes the logarithm of what is made of it";
+    CHECK((reason_for(graph, allowed, net.signal) == reason) == is_small);
+    CHECK((reason_for(graph, allowed, net.spectrum) == reason) == is_small);
+    CHECK(graph.value(net.result).precision == ir::Precision::Fp16);
+    CHECK(relative_error(run_graph(graph, input), expected) < 1e-2);
+    for (ir::ValueId id = 0; id < graph.values().size(); ++id)
+      graph.value(id).precision = ir::Precision::Fp16;
+    CHECK((relative_error(run_graph(graph, input), expected) < 1e-2) != is_small);
+  }
+}
+
+TEST_CASE("what a logarithm of probabilities is made of may be in halves, but for these") {
+  SoftmaxParams softmax{};
+  softmax.axis = 1;
+  ReduceParams log_sum{};
+  log_sum.kind = kReduceLogSum;
+  log_sum.axes_mask = 2;
+  for (const bool is_softmax : {true, false})
+    for (const bool is_sum : {true, false}) {
+      CAPTURE(is_softmax, is_sum);
+      RandomGraph r(1);
+      const ir::ValueId logits = r.matmul(r.input({16, 16}), 16);
+      const ir::ValueId probabilities =
+          is_softmax ? r.node(OpKind::Softmax, {logits}, softmax) : unary(r, logits, kUnarySigmoid);
+      const ir::ValueId logarithm = is_sum ? r.node(OpKind::Reduce, {probabilities}, log_sum)
+                                           : unary(r, probabilities, kUnaryLog);
+      r.graph.set_outputs({unary(r, logarithm, kUnaryAbs)});
+      const auto allowed =
+          compiler::allow_forms(r.graph, ir::Precision::Fp16, seen_everywhere(r.graph, 10));
+      CHECK(reason_for(r.graph, allowed, logits) == "");
+      CHECK(reason_for(r.graph, allowed, probabilities) ==
+            r.graph.value(logarithm).name + " takes the logarithm of what is made of it");
+    }
+}
+
 TEST_CASE("random inputs show what the values of a network are") {
   RandomGraph r(1);
   const ir::ValueId x = r.input({1000});
