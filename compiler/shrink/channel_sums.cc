@@ -1,6 +1,5 @@
 #include "compiler/shrink/channel_sums.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,25 +11,22 @@
 namespace codl::compiler {
 namespace {
 
-using Floats = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
 // The ridge is relative to the mean of the squares.
 constexpr double kRidgeOfSums = 1e-4;
 // In larger groups several channels go at a time, because each step passes over all sums of
 // products.
 constexpr size_t kMaxSteps = 256;
 
-// Sums of products over the outputs and taps of the node's weights, by pair of channels.
-SumsMatrix weight_products(const ir::NodeView& node) {
+// Adds the sums of products over the outputs and taps of the node's weights, by pair of channels.
+void add_weight_products(const ir::NodeView& node, Matrix& sums) {
   const WeightIndex index(node);
   const auto weights = node.input_value(kW).as<float>();
-  Floats by_channel(index.channels, index.outputs * index.taps);
-  for (int64_t c = 0; c < index.channels; ++c)
-    for (int64_t o = 0; o < index.outputs; ++o)
-      for (int64_t t = 0; t < index.taps; ++t)
-        by_channel(c, o * index.taps + t) = weights[index.at(o, c, t)];
-  const Floats products = by_channel * by_channel.transpose();
-  return products.cast<double>();
+  std::vector<float> by_channel;  // one column each
+  by_channel.reserve(weights.size());
+  for (int64_t o = 0; o < index.outputs; ++o)
+    for (int64_t t = 0; t < index.taps; ++t)
+      for (int64_t c = 0; c < index.channels; ++c) by_channel.push_back(weights[index.at(o, c, t)]);
+  add_column_products(by_channel, index.channels, sums.elements());
 }
 
 // Holds the channels of a group in one value that is read: those that remain, and the weights that
@@ -39,37 +35,38 @@ class ReadChannels {
  public:
   // `inverse` is that of the value's sums of products; `weights` are the sums of all weights that
   // read it.
-  ReadChannels(const SumsMatrix& inverse, const SumsMatrix& weights,
-               const std::vector<int64_t>& channels, int64_t rows)
-      : inverse_(inverse(channels, channels)),
-        weights_(weights(channels, channels)),
+  ReadChannels(const Matrix& inverse, const Matrix& weights, const std::vector<int64_t>& channels,
+               int64_t rows)
+      : inverse_(picked(inverse, channels, channels)),
+        weights_(picked(weights, channels, channels)),
         rows_(static_cast<double>(rows)) {}
 
   // Mean square of the error of the sums without these, after the others took over.
   double error_without(const std::vector<int64_t>& channels) const {
     if (channels.size() == 1)
       return weights_(channels[0], channels[0]) / inverse_(channels[0], channels[0]) / rows_;
-    const SumsMatrix of_channels = inverse_(channels, channels);
-    const SumsMatrix of_weights = weights_(channels, channels);
-    return of_channels.ldlt().solve(of_weights).trace() / rows_;
+    const Matrix quotient =
+        solved(picked(inverse_, channels, channels), picked(weights_, channels, channels));
+    double trace = 0;
+    for (int64_t i = 0; i < quotient.rows(); ++i) trace += quotient(i, i);
+    return trace / rows_;
   }
 
   // The rest takes over: the inverse is that of the sums of products without the channels then.
   void remove(const std::vector<int64_t>& channels) {
-    const SumsMatrix of_channels = inverse_(channels, channels);
-    const SumsMatrix rows = inverse_(channels, Eigen::all);
-    const SumsMatrix taken = of_channels.ldlt().solve(rows);
-    inverse_.noalias() -= rows.transpose() * taken;
-    const SumsMatrix weight_rows = weights_(channels, Eigen::all);
-    const SumsMatrix of_weights = weights_(channels, channels);
-    const SumsMatrix crossed = taken.transpose() * weight_rows;
-    const SumsMatrix squared = of_weights * taken;
-    weights_ -= crossed + crossed.transpose();
-    weights_.noalias() += taken.transpose() * squared;
+    const Matrix rows = picked_rows(inverse_, channels);
+    const Matrix taken = solved(picked(inverse_, channels, channels), rows);
+    const auto count = static_cast<int64_t>(channels.size());
+    add_transposed_product(-1, rows, taken, count, inverse_);
+    const Matrix weight_rows = picked_rows(weights_, channels);
+    const Matrix squared = product(picked(weights_, channels, channels), taken);
+    add_transposed_product(-1, taken, weight_rows, count, weights_);
+    add_transposed_product(-1, weight_rows, taken, count, weights_);
+    add_transposed_product(1, taken, squared, count, weights_);
   }
 
  private:
-  SumsMatrix inverse_, weights_;
+  Matrix inverse_, weights_;
   double rows_;  // that the sums are over
 };
 
@@ -139,11 +136,9 @@ void make_values(const ir::Graph& graph, const SumsByValue& readers,
     };
     if (llvm::none_of(groups, reads_it)) continue;
     const Moments& of_value = *moments.find(value);
-    const SumsMatrix products = regularized(of_value);
-    const SumsMatrix inverse =
-        products.llt().solve(SumsMatrix::Identity(products.rows(), products.cols()));
-    SumsMatrix weights = SumsMatrix::Zero(products.rows() - 1, products.cols() - 1);
-    for (ir::NodeId id : nodes) weights += weight_products({graph, graph.node(id)});
+    const Matrix inverse = inverted(regularized(of_value));
+    Matrix weights(inverse.rows() - 1, inverse.rows() - 1);
+    for (ir::NodeId id : nodes) add_weight_products({graph, graph.node(id)}, weights);
     for (GroupSums& sums : groups)
       if (reads_it(sums))
         sums.values.emplace_back(inverse, weights, sums.readings[sums.values.size()].channels,
@@ -206,11 +201,11 @@ WeightIndex::WeightIndex(const ir::NodeView& node) {
   }
 }
 
-SumsMatrix regularized(const Moments& moments) {
+Matrix regularized(const Moments& moments) {
   const auto size = static_cast<int64_t>(std::sqrt(moments.products.size()) + 0.5);
-  SumsMatrix products = Eigen::Map<const SumsMatrix>(moments.products.data(), size, size);
-  const double ridge = kRidgeOfSums * products.diagonal().head(size - 1).mean() + 1e-12;
-  products.diagonal().array() += ridge;
+  Matrix products(size, size);
+  llvm::copy(moments.products, products.data());
+  add_ridge(kRidgeOfSums, products);
   return products;
 }
 

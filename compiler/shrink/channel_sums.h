@@ -2,14 +2,11 @@
 // data says of those.
 #pragma once
 
-#include <Eigen/Core>
-
 #include "compiler/ops/op_spec.h"
+#include "compiler/shrink/matrix.h"
 #include "compiler/shrink/pruning.h"
 
 namespace codl::compiler {
-
-using SumsMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 // Returns true if the node sums up the channels of its first operand, each with constant weights of
 // its own.
@@ -27,6 +24,6 @@ struct WeightIndex {
 
 // Returns the sums of products, [channels + 1, channels + 1], with a little on the diagonal: it
 // keeps small what few samples leave open.
-SumsMatrix regularized(const Moments& moments);
+Matrix regularized(const Moments& moments);
 
 }  // namespace codl::compiler

@@ -1,17 +1,15 @@
 #include "compiler/shrink/low_rank.h"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/shrink/matrix.h"
 #include "compiler/shrink/operands.h"
 
 namespace codl::compiler {
 namespace {
-
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 constexpr double kMaxMacShare = 0.9;
 
@@ -24,15 +22,18 @@ int64_t rounded_rank(int64_t rank) {
 // Returns, as columns, the vectors of a matrix' row space that keep `energy` of its squares, the
 // largest first. `gram` is the matrix' product with itself, the smaller of the two.
 Matrix leading_vectors(const Matrix& gram, double energy) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver{Eigen::MatrixXd(gram)};
-  const Eigen::VectorXd& values = solver.eigenvalues();  // in ascending order
-  const int64_t size = values.size();
-  const double all = values.cwiseMax(0).sum();
+  const Spectrum spectrum = spectrum_of(gram);
+  const int64_t size = gram.rows();
+  double all = 0;
+  for (double value : spectrum.values) all += std::max(value, 0.0);
   int64_t rank = 0;
   for (double kept = 0; rank < size && (rank == 0 || kept < energy * all); ++rank)
-    kept += std::max(values[size - 1 - rank], 0.0);
+    kept += std::max(spectrum.values[static_cast<size_t>(size - 1 - rank)], 0.0);
   rank = std::min(rounded_rank(rank), size);
-  return solver.eigenvectors().rightCols(rank).rowwise().reverse();
+  Matrix leading(size, rank);
+  for (int64_t row = 0; row < size; ++row)
+    for (int64_t i = 0; i < rank; ++i) leading(row, i) = spectrum.vectors(row, size - 1 - i);
+  return leading;
 }
 
 struct Factors {
@@ -43,13 +44,13 @@ struct Factors {
 // Returns left * right, the matrix projected on what keeps `energy` of its squares. Returns nothing
 // where its smaller side is too long.
 std::optional<Factors> factorized(const Matrix& matrix, double energy) {
-  if (std::min(matrix.rows(), matrix.cols()) > kMaxLowRankSide) return std::nullopt;
-  if (matrix.cols() <= matrix.rows()) {
-    const Matrix vectors = leading_vectors(matrix.transpose() * matrix, energy);
-    return Factors{matrix * vectors, vectors.transpose()};
+  if (std::min(matrix.rows(), matrix.columns()) > kMaxLowRankSide) return std::nullopt;
+  if (matrix.columns() <= matrix.rows()) {
+    const Matrix vectors = leading_vectors(transposed_product(matrix, matrix), energy);
+    return Factors{product(matrix, vectors), transposed(vectors)};
   }
-  const Matrix vectors = leading_vectors(matrix * matrix.transpose(), energy);
-  return Factors{vectors, vectors.transpose() * matrix};
+  const Matrix vectors = leading_vectors(product(matrix, transposed(matrix)), energy);
+  return Factors{vectors, transposed_product(vectors, matrix)};
 }
 
 // ---- rewriting ----
@@ -91,7 +92,7 @@ class Chain {
   void add_product(const Matrix& weights) {
     ir::Node node;
     node.op = OpKind::MatMul;
-    const auto rank = static_cast<int32_t>(weights.cols());
+    const auto rank = static_cast<int32_t>(weights.columns());
     const ir::TensorType of_bias{DType::F32, {rank}, Layout::Plain};
     node.inputs = {x_, constant(weights),
                    graph_.add_constant(name("bias"), of_bias,
@@ -121,14 +122,13 @@ class Chain {
         bytes_of<float>(filter.weights));
   }
   ir::ValueId constant(const Matrix& weights) {
-    const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> floats =
-        weights.cast<float>();
+    const std::vector<float> floats(weights.elements().begin(), weights.elements().end());
     return graph_.add_constant(
         name("w"),
         {DType::F32,
-         {static_cast<int32_t>(weights.rows()), static_cast<int32_t>(weights.cols())},
+         {static_cast<int32_t>(weights.rows()), static_cast<int32_t>(weights.columns())},
          Layout::Plain},
-        bytes_of(llvm::ArrayRef<float>(floats.data(), floats.size())));
+        bytes_of<float>(floats));
   }
   void add(ir::Node node, ir::Dims dims) {
     node.name = name("part");
@@ -263,10 +263,10 @@ class ConvolutionForms {
         for (int64_t t = 0; t < kh_ * kw_; ++t)
           by_in(i, o * kh_ * kw_ + t) = weights_[(o * in_ + i) * kh_ * kw_ + t];
     const double energy = 1 - (1 - energy_) / 2;
-    const Matrix of_out = leading_vectors(by_out * by_out.transpose(), energy);
-    const Matrix of_in = leading_vectors(by_in * by_in.transpose(), energy);
-    const int64_t rank_out = of_out.cols(), rank_in = of_in.cols();
-    const Matrix half = of_out.transpose() * by_out;  // [rank_out, in * taps]
+    const Matrix of_out = leading_vectors(product(by_out, transposed(by_out)), energy);
+    const Matrix of_in = leading_vectors(product(by_in, transposed(by_in)), energy);
+    const int64_t rank_out = of_out.columns(), rank_in = of_in.columns();
+    const Matrix half = transposed_product(of_out, by_out);  // [rank_out, in * taps]
     const auto core =
         filter_of(rank_out, rank_in, kh_, kw_, [&](int64_t o, int64_t r, int64_t h, int64_t w) {
           double sum = 0;

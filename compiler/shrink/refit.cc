@@ -1,12 +1,11 @@
 // Fits the weights of a pruned network to the sums of the untouched one.
-#include <Eigen/Cholesky>
-#include <Eigen/Core>
 #include <algorithm>
 #include <optional>
 
 #include "compiler/accuracy/deviation.h"
 #include "compiler/interp/fast_node.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/shrink/matrix.h"
 #include "compiler/shrink/operands.h"
 #include "compiler/shrink/pruning.h"
 #include "compiler/support/error.h"
@@ -14,8 +13,6 @@
 
 namespace codl::compiler {
 namespace {
-
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 constexpr int64_t kMaxFitBytes = int64_t{1} << 29;
 constexpr int64_t kMaxFeatures = 2305;
@@ -42,20 +39,19 @@ bool is_fitted(const ir::NodeView& node) {
 class NormalEquations {
  public:
   NormalEquations(int64_t features, int64_t outputs)
-      : gram(Matrix::Zero(features, features)),
-        across(Matrix::Zero(features, outputs)),
+      : gram(features, features),
+        across(features, outputs),
         rows_(kRowsAtOnce, features),
         targets_(kRowsAtOnce, outputs) {}
   // Returns the row of features to fill; add() then takes the targets that they should give.
-  Eigen::Ref<Eigen::RowVectorXd> next_row() { return rows_.row(count_); }
-  void add(const Eigen::Ref<const Eigen::RowVectorXd>& targets) {
-    targets_.row(count_) = targets;
+  llvm::MutableArrayRef<double> next_row() { return rows_.row(count_); }
+  void add(llvm::ArrayRef<double> targets) {
+    llvm::copy(targets, targets_.row(count_).begin());
     if (++count_ == kRowsAtOnce) finish();
   }
   void finish() {
-    const auto rows = rows_.topRows(count_);
-    gram.noalias() += rows.transpose() * rows;
-    across.noalias() += rows.transpose() * targets_.topRows(count_);
+    add_transposed_product(1, rows_, rows_, count_, gram);
+    add_transposed_product(1, rows_, targets_, count_, across);
     count_ = 0;
   }
 
@@ -99,7 +95,7 @@ float element_at(const float* x, const ir::Dims& dims, int64_t pixel, int64_t ch
 // the weights' order, and 1.
 template <typename Params>
 void window_at(const ir::NodeView& node, const float* x, int64_t pixel, int64_t first,
-               int64_t channels, Eigen::Ref<Eigen::RowVectorXd> features) {
+               int64_t channels, llvm::MutableArrayRef<double> features) {
   const auto p = node.params<Params>();
   const ir::Dims& in = node.input(kX).dims;
   const ir::Dims& filter = node.input(kW).dims;
@@ -125,7 +121,7 @@ void window_at(const ir::NodeView& node, const float* x, int64_t pixel, int64_t 
 // Reads the features that the node's sum at an output pixel consists of. `output` says which one in
 // a depthwise node.
 void features_at(const ir::NodeView& node, const float* x, int64_t pixel, int64_t output,
-                 Eigen::Ref<Eigen::RowVectorXd> features) {
+                 llvm::MutableArrayRef<double> features) {
   const ir::Dims& in = node.input(kX).dims;
   if (node.node.op == OpKind::MatMul) {
     for (int64_t c = 0; c < in[1]; ++c) features[c] = x[pixel * in[1] + c];
@@ -280,7 +276,7 @@ class Refit {
   static void take_targets(const ir::NodeView& node, const LargeBytes& sum, size_t sample,
                            Fit& fit) {
     const int64_t pixels = pixels_of(node.output());
-    fit.targets.resize(fit.rows_per_sample, static_cast<int64_t>(fit.kept.size()));
+    fit.targets = Matrix(fit.rows_per_sample, static_cast<int64_t>(fit.kept.size()));
     for (int64_t r = 0; r < fit.rows_per_sample; ++r)
       for (size_t c = 0; c < fit.kept.size(); ++c)
         fit.targets(r, static_cast<int64_t>(c)) =
@@ -294,16 +290,17 @@ class Refit {
     // The residual is added after the sum, so it is the present one.
     if (operands.size() > kResidual)
       for (int64_t r = 0; r < fit.rows_per_sample; ++r)
-        for (int64_t c = 0; c < fit.targets.cols(); ++c)
+        for (int64_t c = 0; c < fit.targets.columns(); ++c)
           fit.targets(r, c) -= element_at(floats(operands[kResidual]), node.output().dims,
                                           pixel_at(r, fit.rows_per_sample, pixels, sample), c);
     int64_t first = 0;
     for (NormalEquations& equations : fit.equations) {
-      const int64_t count = equations.across.cols();
+      const int64_t count = equations.across.columns();
       for (int64_t r = 0; r < fit.rows_per_sample; ++r) {
         features_at(node, floats(operands[kX]), pixel_at(r, fit.rows_per_sample, pixels, sample),
                     first, equations.next_row());
-        equations.add(fit.targets.row(r).segment(first, count));
+        equations.add(
+            fit.targets.row(r).slice(static_cast<size_t>(first), static_cast<size_t>(count)));
       }
       first += count;
     }
@@ -321,7 +318,7 @@ class Refit {
     std::vector<float> fitted(static_cast<size_t>(features * outputs)), shifted;
     int64_t first = 0;
     for (const NormalEquations& equations : fit.equations) {
-      const int64_t count = equations.across.cols();
+      const int64_t count = equations.across.columns();
       Matrix weights(features + 1, count);
       for (int64_t o = 0; o < count; ++o) {
         for (int64_t f = 0; f < features; ++f) weights(f, o) = w.as<float>()[place(f, first + o)];
@@ -330,13 +327,14 @@ class Refit {
       Matrix gram = equations.gram;
       // The last feature is 1 in every row.
       const double few = static_cast<double>(features) / gram(features, features);
-      const double ridge = (kRidge + kRidgeOfFewRows * few) * gram.diagonal().head(features).mean();
-      gram.diagonal().array() += ridge + 1e-12;
-      weights += gram.ldlt().solve(equations.across - equations.gram * weights);
+      add_ridge(kRidge + kRidgeOfFewRows * few, gram);
+      Matrix missing = equations.across;
+      add_product(-1, equations.gram, weights, missing);
+      const Matrix moves = solved(gram, missing);
       for (int64_t o = 0; o < count; ++o) {
         for (int64_t f = 0; f < features; ++f)
-          fitted[place(f, first + o)] = static_cast<float>(weights(f, o));
-        shifted.push_back(static_cast<float>(weights(features, o)));
+          fitted[place(f, first + o)] = static_cast<float>(weights(f, o) + moves(f, o));
+        shifted.push_back(static_cast<float>(weights(features, o) + moves(features, o)));
       }
       first += count;
     }

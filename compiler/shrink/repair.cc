@@ -1,6 +1,4 @@
 // Uses calibration data on channels: moments, importances, and weights fitted again.
-#include <Eigen/Cholesky>
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 
@@ -13,25 +11,23 @@
 namespace codl::compiler {
 namespace {
 
-using Matrix = SumsMatrix;
-using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
 constexpr int64_t kPixelsPerSample = 256;
 constexpr int32_t kMaxChannels = 2048;
 constexpr int64_t kMaxBytes = int64_t{1} << 29;
 
 // Returns one row for each of some pixels, or for each vector: the channels, and 1.
-Rows rows_of(const ir::TensorType& type, const float* x) {
+std::vector<float> rows_of(const ir::TensorType& type, const float* x) {
   const int64_t channels = type.dims[1];
   const int64_t pixels = type.rank() == 4 ? int64_t{type.dims[2]} * type.dims[3] : 1;
   const int64_t all = type.dims[0] * pixels;
   const int64_t count = std::min(all, kPixelsPerSample);
-  Rows rows(count, channels + 1);
+  std::vector<float> rows;
+  rows.reserve(static_cast<size_t>(count * (channels + 1)));
   for (int64_t r = 0; r < count; ++r) {
     const int64_t row = r * all / count;
     const float* first = x + row / pixels * channels * pixels + row % pixels;
-    for (int64_t c = 0; c < channels; ++c) rows(r, c) = first[c * pixels];
-    rows(r, channels) = 1;
+    for (int64_t c = 0; c < channels; ++c) rows.push_back(first[c * pixels]);
+    rows.push_back(1);
   }
   return rows;
 }
@@ -70,27 +66,27 @@ void repair(ir::Graph& graph, NewNames& names, ir::NodeId id, const llvm::BitVec
   for (int64_t c = 0; c < index.channels; ++c)
     (kept[static_cast<unsigned>(c)] ? kept_ids : removed_ids).push_back(c);
   if (has_offset) kept_ids.push_back(index.channels);
-  const Matrix of_kept = products(kept_ids, kept_ids);
-  const Matrix across = products(kept_ids, removed_ids);
-  const Matrix fit = of_kept.ldlt().solve(across);  // [kept, removed]
+  const Matrix fit = solved(picked(products, kept_ids, kept_ids),
+                            picked(products, kept_ids, removed_ids));  // [kept, removed]
 
   const auto weights = graph.value(graph.node(id).inputs[kW]).as<float>();
   LargeVector<float> repaired(weights.begin(), weights.end());
   std::vector<float> bias = graph.value(graph.node(id).inputs[kBias]).as<float>().vec();
-  for (int64_t o = 0; o < index.outputs; ++o)
-    for (int64_t t = 0; t < index.taps; ++t) {
-      Eigen::VectorXd removed(removed_ids.size());
-      for (size_t r = 0; r < removed_ids.size(); ++r)
-        removed[static_cast<int64_t>(r)] = weights[index.at(o, removed_ids[r], t)];
-      const Eigen::VectorXd added = fit * removed;
-      for (size_t k = 0; k < kept_ids.size(); ++k) {
-        const double value = added[static_cast<int64_t>(k)];
+  Matrix removed(static_cast<int64_t>(removed_ids.size()), index.outputs * index.taps);
+  for (int64_t r = 0; r < removed.rows(); ++r)
+    for (int64_t o = 0; o < index.outputs; ++o)
+      for (int64_t t = 0; t < index.taps; ++t)
+        removed(r, o * index.taps + t) = weights[index.at(o, removed_ids[r], t)];
+  const Matrix added = product(fit, removed);  // [kept, outputs * taps]
+  for (int64_t k = 0; k < added.rows(); ++k)
+    for (int64_t o = 0; o < index.outputs; ++o)
+      for (int64_t t = 0; t < index.taps; ++t) {
+        const double value = added(k, o * index.taps + t);
         if (kept_ids[k] == index.channels)
           bias[o] = static_cast<float>(bias[o] + value);
         else
           repaired[index.at(o, kept_ids[k], t)] += static_cast<float>(value);
       }
-    }
   const ir::Value of_weights = graph.value(graph.node(id).inputs[kW]);
   const ir::Value of_bias = graph.value(graph.node(id).inputs[kBias]);
   graph.node(id).inputs[kW] =
@@ -129,12 +125,11 @@ llvm::Expected<ActivationMoments> ActivationMoments::collect(const ir::Graph& gr
           const auto found = result.moments_.find(x);
           if (found != result.moments_.end() && sums_channels(node) && !is_added[x]) {
             is_added[x] = true;
-            const Rows rows =
+            const std::vector<float> rows =
                 rows_of(node.input(kX), reinterpret_cast<const float*>(operands[kX].data()));
-            const Rows products = rows.transpose() * rows;
-            Eigen::Map<Matrix>(found->second.products.data(), rows.cols(), rows.cols()) +=
-                products.cast<double>();
-            found->second.rows += rows.rows();
+            const int64_t columns = int64_t{node.input(kX).dims[1]} + 1;
+            add_column_products(rows, columns, found->second.products);
+            found->second.rows += static_cast<int64_t>(rows.size()) / columns;
           }
           return fast.evaluate(node, operands);
         });
