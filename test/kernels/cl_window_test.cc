@@ -128,11 +128,11 @@ std::string window_difference(const std::vector<float>& expected, const std::vec
   return "";
 }
 
-// Returns the case in floats, and with all that may be halves by each signature.
+// Returns the case in floats, and with all in halves that may be.
 std::vector<KernelCase> in_all_forms(const KernelInfo& info, const KernelCase& item) {
   std::vector<KernelCase> all = {item};
-  for (const Signature signature : {Signature::F16Store, Signature::F16})
-    if (info.has(signature)) all.push_back(in_forms(info, {signature, Halves::All}, item));
+  if (info.takes_halves())
+    all.push_back(in_forms(info, {halves_signature(info), Halves::All}, item));
   return all;
 }
 
@@ -156,8 +156,9 @@ int check_windows(ClDevice* device, const KernelInfo& info, const KernelCase& it
         kernels::launch_of(step_of(info, with), &launch);
         std::string program;
         for (uint32_t i = 0; i < launch.define_count; ++i)
-          program += std::string(launch.defines[i].name) + "=" +
-                     std::to_string(launch.defines[i].value) + " ";
+          if (device->uses_define(launch.defines[i].name))
+            program += std::string(launch.defines[i].name) + "=" +
+                       std::to_string(launch.defines[i].value) + " ";
         if (programs.count(program) == 0 && programs.size() >= kMaxPrograms) continue;
         programs.insert(program);
         std::string error;

@@ -144,6 +144,12 @@ inline OperandShape as_bytes(const KernelCase& item, size_t i, OperandShape shap
   return shape;
 }
 
+// Returns the signature by which a GPU kernel that takes halves has them: both have the same
+// operands in halves, and those decide how it computes.
+inline Signature halves_signature(const KernelInfo& kernel) {
+  return kernel.has(Signature::F16) ? Signature::F16 : Signature::F16Store;
+}
+
 // Returns the case with its f32 operands in the forms of a signature that the kernel has. All
 // weights are halves; a bias never is.
 inline KernelCase in_forms(const KernelInfo& kernel, Forms forms, KernelCase item) {

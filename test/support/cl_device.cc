@@ -56,8 +56,12 @@ struct ClDevice::State {
   std::string texts;                         // source of all kernels; empty before the first
   std::map<std::string, cl_kernel> kernels;  // keyed by symbol and options
   bool counts_local_memory = false;          // counts a kernel's to the byte, as PoCL does
+  bool has_halves = false;
 
   std::string open();
+  bool uses_define(std::string_view name) const {
+    return has_halves || (name != "HALF_ARITHMETIC" && name != "RUN_PRODUCTS");
+  }
   std::string build(const KernelInfo& info, const kernels::ClLaunch& launch, cl_kernel* out_kernel);
 };
 
@@ -94,8 +98,9 @@ std::string ClDevice::State::build(const KernelInfo& info, const kernels::ClLaun
                                    cl_kernel* out_kernel) {
   std::string options = "-cl-std=CL1.2";
   for (uint32_t i = 0; i < launch.define_count; ++i)
-    options += std::string(" -D ") + launch.defines[i].name + "=" +
-               std::to_string(launch.defines[i].value);
+    if (uses_define(launch.defines[i].name))
+      options += std::string(" -D ") + launch.defines[i].name + "=" +
+                 std::to_string(launch.defines[i].value);
   cl_kernel& kernel = kernels[std::string(info.symbol) + options];
   if (!kernel) {
     if (texts.empty()) {
@@ -144,12 +149,15 @@ ClDevice* ClDevice::get(std::string* out_reason) {
     std::string extensions(16384, '\0');
     state->api.clGetDeviceInfo(state->device, CL_DEVICE_EXTENSIONS, extensions.size() - 1,
                                extensions.data(), nullptr);
-    opened->has_halves_ = extensions.find("cl_khr_fp16") != std::string::npos;
+    state->has_halves = extensions.find("cl_khr_fp16") != std::string::npos;
     return opened;
   }();
   *out_reason = reason;
   return device;
 }
+
+bool ClDevice::has_halves() const { return state_->has_halves; }
+bool ClDevice::uses_define(std::string_view name) const { return state_->uses_define(name); }
 
 struct ClStep::State {
   ClDevice::State* device;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/kernel_table.h"
@@ -66,7 +67,10 @@ class ClDevice {
 
   const std::string& name() const { return name_; }
   // Returns whether kernels compute in halves: cl_khr_fp16.
-  bool has_halves() const { return has_halves_; }
+  bool has_halves() const;
+  // Returns false for a define that every program loses here, so that it makes no other program:
+  // kernels/common/launch/products.cl takes those of half arithmetic out where there is none.
+  bool uses_define(std::string_view name) const;
 
  private:
   friend class ClStep;
@@ -75,7 +79,6 @@ class ClDevice {
 
   State* state_;
   std::string name_;
-  bool has_halves_ = false;
 };
 
 }  // namespace codl::test
