@@ -138,15 +138,21 @@ function(codl_portable_tool name)
   endif()
 endfunction()
 
-# codl_test(NAME LIBRARIES a b ARGUMENTS c SOURCES x.cc y.cc) also links test/support's main.
-function(codl_test name)
-  cmake_parse_arguments(arg "" "" "LIBRARIES;ARGUMENTS;SOURCES" ${ARGN})
-  add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE codl_flags codl_test_support ${arg_LIBRARIES})
+# Sets the options that all tests share with what is precompiled for them.
+function(codl_test_options name)
+  target_link_libraries(${name} PRIVATE codl_flags codl_test_support)
   target_compile_options(${name} PRIVATE -O0)  # the code under test is in the libraries
   if(CODL_SANITIZE MATCHES address)
     target_compile_options(${name} PRIVATE -fno-sanitize=undefined)
   endif()
-  codl_precompile(${name} <algorithm> <string> <vector> ${PROJECT_SOURCE_DIR}/test/support/catch.h)
+endfunction()
+
+# codl_test(NAME LIBRARIES a b ARGUMENTS c SOURCES x.cc y.cc) also links test/support's main.
+function(codl_test name)
+  cmake_parse_arguments(arg "" "" "LIBRARIES;ARGUMENTS;SOURCES" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  codl_test_options(${name})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
+  codl_precompile(${name} REUSE_FROM codl_test_precompiled)
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGUMENTS})
 endfunction()
