@@ -31,8 +31,8 @@ struct Conv2d {
   int64_t panel_elements;
   const T* weights;
   const float* bias;
-  const ByteScales* scales;  // of bytes
-  int32_t first_panel;       // of the part
+  const ByteScales* scales;  // null unless T is int8_t
+  int32_t first_panel;       // the part's
   Range rows;
   Activation activation;
   bool skips_padding;

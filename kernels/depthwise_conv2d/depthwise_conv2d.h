@@ -1,5 +1,6 @@
 // 2-D convolution with one filter per channel: y = activation(conv(x, w) + bias + residual). All
-// operands are f32; of depthwise_conv2d_f32_cpu, all but the bias may be f16.
+// operands are f32; of depthwise_conv2d_f32_cpu, all but the bias may be f16. Of
+// depthwise_conv2d_q8_cpu, x and w are i8, and the residual and y i8 or f32.
 //
 //   x         [n, c, ih, iw]  Nhwc (Image2d for the image kernel)
 //   w         [c, 1, kh, kw]  Packed: [kh][kw][round_up(c, 16)], lanes past c are zero
@@ -96,6 +97,24 @@ constexpr DepthwiseConv2dWork depthwise_conv2d_work(const OperandShape& w, const
   work.panel_blocks = work.image_rows > kFewRows ? 1 : ceil_div(wanted, work.row_blocks);
   work.task_count = static_cast<int32_t>(work.row_blocks * work.panel_blocks);
   return work;
+}
+
+// Scratch of the kernel of 8-bit operands: the rows under a window, the scales of a block of 64
+// channels at most, and its weights, 8 bytes at most for each tap of a channel, in fours of rows.
+struct DepthwiseByteScratch {
+  uint64_t scales_offset;
+  uint64_t weights_offset;
+  uint64_t bytes;
+};
+constexpr DepthwiseByteScratch depthwise_byte_scratch(const int32_t* dims) {
+  constexpr uint64_t kBlockPanels = 4;
+  constexpr uint64_t kRowBytes = 16;
+  const auto rows = static_cast<uint64_t>(round_up(dims[2], 4));
+  DepthwiseByteScratch scratch = {};
+  scratch.scales_offset = rows * kRowBytes;
+  scratch.weights_offset = scratch.scales_offset + kBlockPanels * kByteScaleBytes;
+  scratch.bytes = scratch.weights_offset + rows * static_cast<uint64_t>(dims[3]) * 64;
+  return scratch;
 }
 
 // Channels of a CPU pass over the rows of a task: inputs and weights of a row of outputs stay in

@@ -14,9 +14,12 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const OperandShape& y = step.output();
   if (x.dims[1] != y.dims[1]) return "as many output channels as input channels";
   if (w.dims[0] != y.dims[1] || w.dims[1] != 1) return "weights of one filter per channel";
-  if (const char* expected = check_packed_weights(w, depthwise_conv2d_packed_elements(w.dims)))
-    return expected;
+  const bool has_bytes = step.kernel->has(Signature::Q8);
+  const uint64_t weights =
+      has_bytes ? depthwise_conv2d_packed_bytes(w.dims) : depthwise_conv2d_packed_elements(w.dims);
+  if (const char* expected = check_packed_weights(w, weights)) return expected;
   if (step.kernel->processor == Processor::Gpu) return check_cl_lanes_tile(step);
+  if (has_bytes) out_needs->scratch_bytes = depthwise_byte_scratch(w.dims).bytes;
   out_needs->task_count = depthwise_conv2d_work(w, y, step.part_dim, step.part).task_count;
   return nullptr;
 }

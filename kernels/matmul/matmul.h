@@ -1,5 +1,6 @@
 // MatMul is the fully connected layer: y = activation(x w + bias) with constant weights. All
-// operands are f32; of matmul_f32_cpu, all but the bias may be f16.
+// operands are f32; of matmul_f32_cpu, all but the bias may be f16. Of matmul_q8_cpu, x and w are
+// i8, and y i8 or f32; k is at most 2^16.
 //
 //   x     [m, k]   Plain
 //   w     [k, n]   Packed: [ceil(n/16)][k][16], lanes past n are zero; matmul_pack()

@@ -69,6 +69,39 @@ int64_t cache_below(int64_t bytes) {
   return below;
 }
 
+// Returns the case with maps and weights of 8 bits.
+KernelCase in_bytes(const KernelInfo& info, KernelCase item) {
+  for (const size_t i : {size_t{0}, size_t{1}, item.operands.size() - 1}) {
+    OperandShape& shape = item.operands[i];
+    shape.dtype = DType::I8;
+    if (i == 1) {
+      shape.bytes =
+          kernels::packed_bytes({info.packing, DType::I8}, shape.dims, shape.rank, groups_of(item));
+      continue;
+    }
+    shape.scale = 0x1p-6f;
+    shape.zero_point = 3;
+    shape.bytes = kernels::stored_bytes(shape);
+  }
+  return item;
+}
+
+// Fills in an input of such a case.
+void fill_bytes(const KernelInfo& info, const KernelCase& item, size_t i, float* to) {
+  const OperandShape& shape = item.operands[i];
+  std::mt19937 random(1);
+  const auto byte = [&] { return static_cast<int32_t>(random() % 255) - 127; };
+  if (shape.layout != Layout::Packed) {
+    for (size_t k = 0; k < shape.bytes; ++k)
+      reinterpret_cast<int8_t*>(to)[k] = static_cast<int8_t>(byte());
+    return;
+  }
+  std::vector<float> numbers(static_cast<size_t>(kernels::element_count(shape)));
+  for (float& number : numbers) number = 0x1p-7f * static_cast<float>(byte());
+  kernels::pack({info.packing_of(static_cast<uint32_t>(i)), shape.dtype}, shape.dims, shape.rank,
+                groups_of(item), numbers.data(), to);
+}
+
 Traffic traffic_of(const BenchShape& shape, const OperandMemory& memory) {
   const int64_t inputs = memory.input_bytes();
   const int64_t written = static_cast<int64_t>(shape.item.operands.back().bytes);
@@ -82,12 +115,17 @@ void run(benchmark::State& state, const KernelInfo& info, CpuTarget target,
   const KernelCase& item = shape.item;
   kernels::StepNeeds needs;
   kernels::check_step(step_of(info, item), &needs);  // add_benchmarks() asked
+  const bool has_bytes = info.has(Signature::Q8);
   const CaseInputs inputs(item, 1);
   const OperandMemory memory(item.operands);
   std::vector<kernels::TensorView> views;
   for (size_t i = 0; i < item.operands.size(); ++i) {
     views.push_back(kernels::make_view(item.operands[i], memory.at(i)));
     if (i + 1 == item.operands.size()) break;
+    if (has_bytes) {
+      fill_bytes(info, item, i, memory.at(i));
+      continue;
+    }
     const GuardedMemory source = inputs.memory(info, i, item.operands[i]);
     std::memcpy(memory.at(i), source.data(), source.bytes());
   }
@@ -151,6 +189,7 @@ bool add_benchmarks() {
       if (shape.item.op != info.op) continue;
       BenchShape own = shape;
       own.item = case_for(info, shape.item);
+      if (info.has(Signature::Q8)) own.item = in_bytes(info, std::move(own.item));
       kernels::StepNeeds needs;
       if (kernels::check_step(step_of(info, own.item), &needs) != nullptr) continue;
       has_shape = true;

@@ -289,8 +289,11 @@ KernelCase random_convolution(ByteDice& dice, const KernelInfo& info) {
   const bool is_depthwise = info.op == OpKind::DepthwiseConv2d;
   conv.groups = !is_depthwise && dice.one_in(4) ? dice.roll(2, 3) : 1;
   conv.batch = dice.roll(1, 2);
-  conv.in_c = conv.groups * dice.roll(1, dice.one_in(4) ? 150 : 20);
-  conv.out_c = conv.groups * dice.roll(1, is_depthwise ? 150 : 50);
+  const auto channels = [&](int32_t most) {
+    return dice.one_in(3) ? kChannelPanel * dice.roll(1, most / kChannelPanel) : dice.roll(1, most);
+  };
+  conv.in_c = conv.groups * channels(dice.one_in(4) ? 150 : 20);
+  conv.out_c = conv.groups * channels(is_depthwise ? 150 : 50);
   ConvWindow& window = conv.window;
   window = {dice.roll(1, 5), dice.roll(1, 5), dice.roll(1, 3), dice.roll(1, 3), 1, 1,
             dice.roll(0, 4), dice.roll(0, 4), dice.roll(0, 4), dice.roll(0, 4)};
@@ -309,7 +312,14 @@ KernelCase random_convolution(ByteDice& dice, const KernelInfo& info) {
     conv.channels = {16 * dice.roll(0, (conv.out_c - 1) / 16), conv.out_c};
     if (conv.channels.begin > 0 && dice.one_in(2)) conv.channels = {0, conv.channels.begin};
   }
-  const KernelCase item = make_conv_case(info.op, conv);
+  KernelCase item = make_conv_case(info.op, conv);
+  // The rest of a window's pixels is another's.
+  for (const size_t i : {size_t{0}, item.operands.size() - 1}) {
+    OperandShape& map = item.operands[i];
+    if (map.dims[1] % kChannelPanel != 0 || dice.one_in(2)) continue;
+    map.pixel_stride = map.dims[1] + 4 * dice.roll(1, 9);
+    map.bytes = kernels::stored_bytes(map);
+  }
   const OperandShape& w = item.operands[1];
   const double products = double{1} * w.dims[1] * w.dims[2] * w.dims[3];
   return is_depthwise ? in_bytes<DepthwiseConv2dParams>(dice, info, item, products)

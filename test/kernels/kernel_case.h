@@ -172,6 +172,10 @@ inline KernelCase in_forms(const KernelInfo& kernel, Forms forms, KernelCase ite
   return item;
 }
 
+// Returns whether the kernel takes cases as they are, of floats. Those of 8-bit operands run in
+// bytes_test.cc.
+inline bool takes_floats(const KernelInfo& info) { return !info.has(Signature::Q8); }
+
 // Returns the case with images where the kernel has them; its operands are Nhwc. A Convert to an
 // image reads one in cases of an even number of channels, else a buffer.
 inline KernelCase with_images(const KernelInfo& kernel, KernelCase item) {

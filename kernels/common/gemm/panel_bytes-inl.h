@@ -1,6 +1,7 @@
 // Holds the micro-kernels of Conv2d and MatMul for operands of 8 bits (byte_panels.h has the
 // weights): tiles as in panel_tile-inl.h, sums of 32 bits. They are exact, so results are equal bit
-// by bit however the work is cut. This is Highway code, compiled once per target.
+// by bit however the work is cut. This is Highway code, compiled once per target. Longer than 500
+// lines: each target adds products in a way of its own, and what ends the sums is read with them.
 //
 // With x = sx (qx - zx) and w = sw qw, a sum of products is sx sw (sum of qx qw - zx sum of qw).
 // Steps whose result is bytes and that have an activation of limits alone go from that sum to bytes
@@ -275,7 +276,7 @@ struct ByteDots {
 // Bytes are widened to 16 bits, products of neighbours added to 32: vpmaddubsw would saturate.
 struct ByteDots {
   struct Sum {
-    __m256i first, last;  // of four channels each, two sums of a channel
+    __m256i first, last;  // four channels each, two sums of a channel
   };
   using Weights = Sum;
   using Input = __m256i;
@@ -310,7 +311,7 @@ struct ByteDots {
 // not fit 16.)
 struct ByteDots {
   struct Sum {
-    int32x4_t first, last;  // of two channels each, two sums of a channel
+    int32x4_t first, last;  // two channels each, two sums of a channel
   };
   using Weights = int8x16_t;
   using Input = int8x16_t;
@@ -437,8 +438,9 @@ struct ByteSums {
 
 #if HWY_TARGET == HWY_NEON
 // Functions with this attribute run where cpu_has(CpuTarget::NeonDot), and they alone inline
-// add_dots().
-#define CODL_DOT_PRODUCTS __attribute__((target("+dotprod")))
+// add_dots(). (The assembler of binutils 2.40 refuses dot products to ARMv8.0; "crypto" is
+// Highway's, whose functions are inlined.)
+#define CODL_DOT_PRODUCTS __attribute__((target("arch=armv8.2-a+crypto+dotprod")))
 
 // sum += the dot products of each four bytes of w with those of x's lane kLane. The instruction is
 // named, as add_half_products() of half-inl.h does it.
