@@ -21,15 +21,16 @@ void conv2d_bytes(const KernelArgs& args) {
   const TensorView& w = args.operands[1];
   const TensorView& y = args.output();
   const Conv2dWork work = conv2d_work(params, x.shape, w.shape, y.shape, args.part_dim, args.part);
-  const ByteScales scales(
+  ByteScales scales(
       x.shape, params.has_residual != 0 ? &args.operands[3].shape : nullptr, y.shape,
       make_activation(params.activation, params.activation_alpha, params.activation_beta),
+      int64_t{w.shape.dims[1]} * w.shape.dims[2] * w.shape.dims[3],
       static_cast<char*>(args.scratch) + work.scales_offset, work.panels.count());
   const int32_t group_channels = y.shape.dims[1] / params.groups;
   const int32_t group_panels = static_cast<int32_t>(ceil_div(group_channels, kChannelPanel));
   const int64_t panel_bytes =
       byte_panel_bytes(int64_t{w.shape.dims[2]} * w.shape.dims[3], w.shape.dims[1]);
-  for (int32_t panel = work.panels.begin; panel < work.panels.end && !args.continues; ++panel) {
+  for (int32_t panel = work.panels.begin; panel < work.panels.end; ++panel) {
     const int32_t first = panel % group_panels * kChannelPanel;
     scales.fill(panel - work.panels.begin, end_of_panel(w.as<const int8_t>(), panel, panel_bytes),
                 args.operands[2].as<const float>() + panel / group_panels * group_channels + first,

@@ -385,7 +385,8 @@ struct Block {
   void end(const int32_t* sums, int count, const PanelOutput<int8_t>& output, int64_t channels,
            int64_t stored) const {
 #if HWY_TARGET == HWY_AVX3
-    if (scales.is_one_step) return end_in_one_step(sums, count, output, channels, stored);
+    if (scales.is_one_step && scales.is_bounded)
+      return end_in_one_step(sums, count, output, channels, stored);
 #endif
     HWY_ALIGN float floats[kOutputs * kChannels];
     for (int i = 0; i < count; ++i)
@@ -416,9 +417,13 @@ struct Block {
   // Packing takes quarters back into the channels' order.
   void end_in_one_step(const int32_t* sums, int count, const PanelOutput<int8_t>& output,
                        int64_t channels, int64_t stored) const {
-    const __m512 low = _mm512_set1_ps(scales.low);
-    const __m512 high = _mm512_set1_ps(scales.high);
     const __m512i zero_point = _mm512_set1_epi16(static_cast<int16_t>(scales.y.zero_point));
+    const auto limit = [&](float quanta) {
+      return _mm512_set1_epi8(
+          static_cast<int8_t>(_mm_cvtss_si32(_mm_set_ss(quanta)) + scales.y.zero_point));
+    };
+    const __m512i low = limit(scales.low);
+    const __m512i high = limit(scales.high);
     const auto lanes_of = [](int64_t lanes) {
       return lanes >= 64 ? ~__mmask64{0} : (__mmask64{1} << lanes) - 1;
     };
@@ -428,17 +433,17 @@ struct Block {
     for (int i = 0; i < count; ++i, sums += kChannels, y += output.y_stride) {
       __m512i rounded[4];
 #pragma GCC unroll 4
-      for (int q = 0; q < 4; ++q) {
-        const __m512 scaled = _mm512_fmadd_ps(
+      for (int q = 0; q < 4; ++q)
+        rounded[q] = _mm512_cvtps_epi32(_mm512_fmadd_ps(
             _mm512_cvtepi32_ps(_mm512_loadu_si512(sums + q * kQuarter)),
-            _mm512_loadu_ps(factors + q * kQuarter), _mm512_loadu_ps(offsets + q * kQuarter));
-        rounded[q] = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps(scaled, low), high));
-      }
+            _mm512_loadu_ps(factors + q * kQuarter), _mm512_loadu_ps(offsets + q * kQuarter)));
       const __m512i first =
-          _mm512_add_epi16(_mm512_packs_epi32(rounded[0], rounded[1]), zero_point);
-      const __m512i last = _mm512_add_epi16(_mm512_packs_epi32(rounded[2], rounded[3]), zero_point);
-      const __m512i bytes = _mm512_mask_blend_epi8(valid, pad, _mm512_packs_epi16(first, last));
-      _mm512_mask_storeu_epi8(y, lanes_of(stored), bytes);
+          _mm512_adds_epi16(_mm512_packs_epi32(rounded[0], rounded[1]), zero_point);
+      const __m512i last =
+          _mm512_adds_epi16(_mm512_packs_epi32(rounded[2], rounded[3]), zero_point);
+      const __m512i bytes =
+          _mm512_min_epi8(_mm512_max_epi8(_mm512_packs_epi16(first, last), low), high);
+      _mm512_mask_storeu_epi8(y, lanes_of(stored), _mm512_mask_blend_epi8(valid, pad, bytes));
     }
   }
 #endif
@@ -463,7 +468,7 @@ void depthwise_bytes(const KernelArgs& args) {
       .scales = ByteScales(
           x.shape, residual != nullptr ? &residual->shape : nullptr, y.shape,
           make_activation(params.activation, params.activation_alpha, params.activation_beta),
-          scales_at, kBlock / kChannelPanel),
+          int64_t{vertical.taps} * horizontal.taps, scales_at, kBlock / kChannelPanel),
       .starts = {},
       .factors = {},
       .offsets = {},

@@ -21,10 +21,10 @@ void matmul_bytes(const KernelArgs& args) {
   const TensorView& w = args.operands[1];
   const TensorView& y = args.output();
   const MatMulWork work = matmul_work(x.shape, w.shape, y.shape, args.part_dim, args.part);
-  const ByteScales scales(
+  ByteScales scales(
       x.shape, nullptr, y.shape,
       make_activation(params.activation, params.activation_alpha, params.activation_beta),
-      args.scratch, work.panels.count());
+      x.shape.dims[1], args.scratch, work.panels.count());
   const int64_t depth = x.shape.dims[1];
   const auto* bias = args.operands[2].as<const float>();
   const PanelRows<int8_t> product = {

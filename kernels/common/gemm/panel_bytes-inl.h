@@ -48,13 +48,16 @@ struct ByteScales {
   bool is_one_step = false;
   float low = 0;  // limits of a result in quanta of y, from its zero point
   float high = 0;
+  int64_t products = 0;    // an output is a sum of so many
+  bool is_bounded = true;  // no number of quanta comes near the limits of 32 bits
   float* factors = nullptr;
   float* offsets = nullptr;
   int32_t* starts = nullptr;  // sums begin with these
 
   ByteScales(const OperandShape& x_shape, const OperandShape* residual_shape,
-             const OperandShape& y_shape, const Activation& end, void* scratch, int64_t panels)
-      : x(grid_of(x_shape)), y(grid_of(y_shape)), activation(end) {
+             const OperandShape& y_shape, const Activation& end, int64_t product_count,
+             void* scratch, int64_t panels)
+      : x(grid_of(x_shape)), y(grid_of(y_shape)), activation(end), products(product_count) {
     if (residual_shape != nullptr) residual = grid_of(*residual_shape);
     factors = static_cast<float*>(scratch);
     offsets = factors + panels * kChannelPanel;
@@ -75,13 +78,17 @@ struct ByteScales {
   }
 
   // Fills the arrays for one panel. `channels` of its lanes have a bias.
-  void fill(int64_t panel, const BytePanelEnd& end, const float* bias, int32_t channels) const {
+  void fill(int64_t panel, const BytePanelEnd& end, const float* bias, int32_t channels) {
+    constexpr float kLargestProduct = 255 * 128;
+    const float largest = kLargestProduct * static_cast<float>(products);
     for (int32_t lane = 0; lane < kChannelPanel; ++lane) {
       const int64_t i = panel * kChannelPanel + lane;
       const float scale = x.scale * end.scales[lane];
       const float offset = lane < channels ? bias[lane] : 0.0f;
       factors[i] = is_one_step ? scale / y.scale : scale;
       offsets[i] = is_one_step ? offset / y.scale : offset;
+      // A comparison with a NaN is false.
+      is_bounded = is_bounded && largest * factors[i] + __builtin_fabsf(offsets[i]) < 1e9f;
       starts[i] = static_cast<int32_t>(-static_cast<uint32_t>(x.zero_point) *
                                        static_cast<uint32_t>(end.sums[lane]));
     }
@@ -105,8 +112,8 @@ struct PanelTile<int8_t> {
   const float* factors = nullptr;
   const float* offsets = nullptr;
   const int32_t* starts = nullptr;
-  // Is subtracted from the sums of each pixel; where Sums::kSumsInputs.
-  int32_t input_sums[kPanelTileMaxPixels] = {};
+  // 128 times the sum of each pixel's inputs, which sum_inputs() sets. There is room for fours.
+  int32_t input_sums[kPanelTileMaxPixels + 2] = {};
 };
 
 using PanelIntTag = hwy::HWY_NAMESPACE::RebindToSigned<PanelTag>;
@@ -126,6 +133,56 @@ HWY_INLINE void store_bytes(PanelVec v, PanelVec low, PanelVec high, PanelIntVec
 #endif
 }
 
+#if HWY_TARGET == HWY_AVX3
+// Rounds four vectors of bounded numbers to bytes, one behind the other. Packing limits them.
+HWY_INLINE __m512i bytes_of(const ByteScales& scales, const float* const (&from)[4]) {
+  __m512i rounded[4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) rounded[i] = _mm512_cvtps_epi32(_mm512_loadu_ps(from[i]));
+  const __m512i zero_point = _mm512_set1_epi16(static_cast<int16_t>(scales.y.zero_point));
+  const __m512i first = _mm512_adds_epi16(_mm512_packs_epi32(rounded[0], rounded[1]), zero_point);
+  const __m512i last = _mm512_adds_epi16(_mm512_packs_epi32(rounded[2], rounded[3]), zero_point);
+  const auto limit = [&](float quanta) {
+    return _mm512_set1_epi8(
+        static_cast<int8_t>(_mm_cvtss_si32(_mm_set_ss(quanta)) + scales.y.zero_point));
+  };
+  const __m512i bytes = _mm512_min_epi8(
+      _mm512_max_epi8(_mm512_packs_epi16(first, last), limit(scales.low)), limit(scales.high));
+  // A lane of 128 bits has a quarter of each vector.
+  return _mm512_permutexvar_epi32(
+      _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), bytes);
+}
+
+// Does it for rows of whole panels, 1 or 2.
+HWY_INLINE void store_bounded_rows(const ByteScales& scales, const float* sums, int64_t sum_stride,
+                                   int32_t rows, int panels, int8_t* y, int64_t y_stride) {
+  const int32_t at_once = 4 / panels;
+  for (int32_t row = 0; row < rows; row += at_once) {
+    const float* from[4];
+    for (int i = 0; i < 4; ++i) {
+      const int32_t other = row + i / panels;
+      from[i] = sums + (other < rows ? other : rows - 1) * sum_stride + i % panels * kChannelPanel;
+    }
+    const __m512i bytes = bytes_of(scales, from);
+    int8_t* to = y + row * y_stride;
+    if (panels == 2) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_castsi512_si256(bytes));
+      if (row + 1 < rows)
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + y_stride),
+                            _mm512_extracti64x4_epi64(bytes, 1));
+      continue;
+    }
+    const auto store = [&](int i, __m128i lane) HWY_ATTR {
+      if (row + i < rows) _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i * y_stride), lane);
+    };
+    store(0, _mm512_castsi512_si128(bytes));
+    store(1, _mm512_extracti32x4_epi32(bytes, 1));
+    store(2, _mm512_extracti32x4_epi32(bytes, 2));
+    store(3, _mm512_extracti32x4_epi32(bytes, 3));
+  }
+}
+#endif
+
 // Rounds rows of a tile to bytes; `sums` are numbers of quanta, `sum_stride` from row to row. Lanes
 // behind the valid ones of the last panel get the zero point.
 inline HWY_NOINLINE void store_byte_rows(const ByteScales& scales, const float* sums,
@@ -138,6 +195,10 @@ inline HWY_NOINLINE void store_byte_rows(const ByteScales& scales, const float* 
   const PanelIntVec zero_point = hn::Set(PanelIntTag{}, scales.y.zero_point);
   const int whole =
       lanes.stored == kChannelPanel && lanes.valid == kChannelPanel ? panels : panels - 1;
+#if HWY_TARGET == HWY_AVX3
+  if (scales.is_bounded && scales.is_one_step && whole == panels && panels <= 2)
+    return store_bounded_rows(scales, sums, sum_stride, rows, panels, y, y_stride);
+#endif
   for (int32_t row = 0; row < rows; ++row, sums += sum_stride, y += y_stride) {
     for (int lane = 0; lane < whole * kChannelPanel; lane += kPanelLanes)
       store_bytes(hn::LoadU(d, sums + lane), low, high, zero_point, y + lane);
@@ -549,8 +610,8 @@ inline HWY_NOINLINE void sum_inputs(PanelTile<int8_t>* tile, int size) {
   const __m512i ones = _mm512_set1_epi8(1);
   const int64_t depth = tile->depth;
   const __mmask64 rest = _bzhi_u64(~uint64_t{0}, static_cast<uint32_t>(depth % 64));
-  for (int pixel = 0; pixel < size; ++pixel) {
-    const int8_t* const* inputs = tile->inputs + pixel;
+  const auto sum_of = [&](int pixel) HWY_ATTR {
+    const int8_t* const* inputs = tile->inputs + (pixel < size ? pixel : size - 1);
     __m512i sum = _mm512_setzero_si512();
     for (int64_t tap = 0; tap < tile->tap_count; ++tap, inputs += tile->tap_step) {
       const int8_t* x = *inputs + tile->first_channel + tile->taps[tap].input_offset;
@@ -559,7 +620,24 @@ inline HWY_NOINLINE void sum_inputs(PanelTile<int8_t>* tile, int size) {
         ByteDots::add(_mm512_loadu_si512(x + channel), ones, sum);
       if (rest != 0) ByteDots::add(_mm512_maskz_loadu_epi8(rest, x + channel), ones, sum);
     }
-    tile->input_sums[pixel] = 128 * _mm512_reduce_add_epi32(sum);
+    return sum;
+  };
+  static_assert(kPanelTileMaxPixels % 4 == 2, "input_sums has room for whole fours");
+  for (int pixel = 0; pixel < size; pixel += 4) {
+    // Adds lanes of four pixels together, in pairs.
+    const __m512i a = sum_of(pixel);
+    const __m512i b = sum_of(pixel + 1);
+    const __m512i c = sum_of(pixel + 2);
+    const __m512i d = sum_of(pixel + 3);
+    const __m512i ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+    const __m512i cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+    const __m512i all =
+        _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+    const __m256i half =
+        _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
+    const __m128i four =
+        _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(tile->input_sums + pixel), _mm_slli_epi32(four, 7));
   }
 }
 #else
