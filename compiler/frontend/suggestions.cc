@@ -39,13 +39,8 @@ constexpr Suggestion kSuggestions[] = {
     {"If", "",
      "make the condition a constant (onnxsim MODEL OUT), or export only the branch that is taken"},
     {"QLinearConv QLinearMatMul ConvInteger MatMulInteger DynamicQuantizeLinear "
-     "com.microsoft.QLinearAdd com.microsoft.QLinearMul com.microsoft.QLinearSigmoid "
-     "com.microsoft.QLinearLeakyRelu com.microsoft.QLinearConcat com.microsoft.QLinearSoftmax "
-     "com.microsoft.QLinearAveragePool com.microsoft.QLinearGlobalAveragePool "
-     "com.microsoft.QLinearWhere com.microsoft.QLinearReduceMean com.microsoft.QGemm "
-     "com.microsoft.QAttention com.microsoft.QEmbedLayerNormalization "
-     "com.microsoft.MatMulIntegerToFloat com.microsoft.DynamicQuantizeMatMul "
-     "com.microsoft.MatMulNBits com.microsoft.QuantizeLinear com.microsoft.DequantizeLinear",
+     "com.microsoft.QAttention com.microsoft.QEmbedLayerNormalization com.microsoft.MatMulNBits "
+     "com.microsoft.GatherBlockQuantized com.microsoft.QMoE com.microsoft.MatMulBnb4",
      "", kFloatModel},
     {"STFT DFT MelWeightMatrix", "", "replace the transform by a MatMul with its constant matrix"},
     {"MaxRoiPool", "", "replace MaxRoiPool by RoiAlign"},

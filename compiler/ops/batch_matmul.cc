@@ -100,7 +100,8 @@ const OpSpec kSpec = {
     .kind = OpKind::BatchMatMul,
     .onnx_types =
         "AffineGrid Attention DFT Einsum Gemm LinearAttention MatMul MatMulInteger "
-        "QLinearMatMul STFT com.microsoft.FusedGemm com.microsoft.FusedMatMul "
+        "QLinearMatMul STFT com.microsoft.DynamicQuantizeMatMul com.microsoft.FusedGemm "
+        "com.microsoft.FusedMatMul com.microsoft.MatMulIntegerToFloat com.microsoft.QGemm "
         "com.microsoft.TransposeMatMul",
     .infer = infer,
     .splits = no_splits,

@@ -82,13 +82,22 @@ const OpSpec kSpec = {
     .kind = OpKind::Binary,
     .onnx_types =
         "Add And Attention BatchNormalization BitShift BitwiseAnd BitwiseOr BitwiseXor "
-        "CausalConvWithState Clip ConvInteger DequantizeLinear Det Div DynamicQuantizeLinear "
-        "Equal Gemm Greater GreaterOrEqual Hardmax Less LessOrEqual LinearAttention "
-        "LpNormalization MatMulInteger Max Mean Min Mod Mul NegativeLogLikelihoodLoss OneHot Or "
-        "PRelu Pow QLinearConv QLinearMatMul QuantizeLinear RotaryEmbedding STFT "
-        "SoftmaxCrossEntropyLoss Sub Sum SwiGLU Xor com.microsoft.BiasGelu "
-        "com.microsoft.BiasSoftmax com.microsoft.FastGelu com.microsoft.FusedConv "
-        "com.microsoft.FusedGemm com.microsoft.FusedMatMul com.microsoft.SkipLayerNormalization "
+        "CausalConvWithState Clip ConvInteger DequantizeLinear Det Div "
+        "DynamicQuantizeLinear Equal Gemm Greater GreaterOrEqual Hardmax Less LessOrEqual "
+        "LinearAttention LpNormalization MatMulInteger Max Mean Min Mod Mul "
+        "NegativeLogLikelihoodLoss OneHot Or PRelu Pow QLinearConv QLinearMatMul "
+        "QuantizeLinear RotaryEmbedding STFT SoftmaxCrossEntropyLoss Sub Sum SwiGLU Xor "
+        "com.microsoft.BiasGelu com.microsoft.BiasSoftmax com.microsoft.DequantizeLinear "
+        "com.microsoft.DynamicQuantizeLSTM com.microsoft.DynamicQuantizeMatMul "
+        "com.microsoft.FastGelu com.microsoft.FusedConv com.microsoft.FusedGemm "
+        "com.microsoft.FusedMatMul com.microsoft.GatherBlockQuantized "
+        "com.microsoft.MatMulIntegerToFloat com.microsoft.MatMulNBits com.microsoft.QGemm "
+        "com.microsoft.QLinearAdd com.microsoft.QLinearAveragePool "
+        "com.microsoft.QLinearConcat com.microsoft.QLinearConv "
+        "com.microsoft.QLinearGlobalAveragePool com.microsoft.QLinearLeakyRelu "
+        "com.microsoft.QLinearMul com.microsoft.QLinearSigmoid com.microsoft.QLinearSoftmax "
+        "com.microsoft.QLinearWhere com.microsoft.QuantizeLinear "
+        "com.microsoft.SkipLayerNormalization "
         "com.microsoft.SkipSimplifiedLayerNormalization com.microsoft.TransposeMatMul",
     .infer = infer,
     .splits = elementwise_splits,

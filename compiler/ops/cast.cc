@@ -21,8 +21,16 @@ extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::Cast,
     .onnx_types =
-        "BitCast Cast CastLike ConvInteger DequantizeLinear DynamicQuantizeLinear MatMulInteger "
-        "QLinearConv QLinearMatMul QuantizeLinear",
+        "BitCast Cast CastLike ConvInteger DequantizeLinear DynamicQuantizeLinear "
+        "MatMulInteger QLinearConv QLinearMatMul QuantizeLinear "
+        "com.microsoft.DequantizeLinear com.microsoft.DynamicQuantizeLSTM "
+        "com.microsoft.DynamicQuantizeMatMul com.microsoft.GatherBlockQuantized "
+        "com.microsoft.MatMulIntegerToFloat com.microsoft.QGemm com.microsoft.QLinearAdd "
+        "com.microsoft.QLinearAveragePool com.microsoft.QLinearConcat "
+        "com.microsoft.QLinearConv com.microsoft.QLinearGlobalAveragePool "
+        "com.microsoft.QLinearLeakyRelu com.microsoft.QLinearMul "
+        "com.microsoft.QLinearSigmoid com.microsoft.QLinearSoftmax "
+        "com.microsoft.QLinearWhere com.microsoft.QuantizeLinear",
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,

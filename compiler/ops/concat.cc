@@ -54,7 +54,9 @@ Interval bounds(const ir::NodeView&, llvm::ArrayRef<Interval> operands) {
 extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::Concat,
-    .onnx_types = "CausalConvWithState Concat ConcatFromSequence LinearAttention RotaryEmbedding",
+    .onnx_types =
+        "CausalConvWithState Concat ConcatFromSequence LinearAttention RotaryEmbedding "
+        "com.microsoft.GatherBlockQuantized com.microsoft.QLinearConcat",
     .infer = infer,
     .splits = splits,
     .input_range = same_range,

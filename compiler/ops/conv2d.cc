@@ -48,7 +48,9 @@ Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
 extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::Conv2d,
-    .onnx_types = "Conv DeformConv com.microsoft.FusedConv",
+    .onnx_types =
+        "Conv ConvInteger DeformConv QLinearConv com.microsoft.FusedConv "
+        "com.microsoft.QLinearConv",
     .infer = infer,
     .splits = splits,
     .input_range = input_range,

@@ -143,7 +143,9 @@ Growth growth(const ir::NodeView&, llvm::ArrayRef<Interval> operands) {
 extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::ConvNd,
-    .onnx_types = "Conv ConvInteger ConvTranspose DeformConv QLinearConv com.microsoft.FusedConv",
+    .onnx_types =
+        "Conv ConvInteger ConvTranspose DeformConv QLinearConv com.microsoft.FusedConv "
+        "com.microsoft.QLinearConv",
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,

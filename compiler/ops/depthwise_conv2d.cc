@@ -40,7 +40,9 @@ Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
 extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::DepthwiseConv2d,
-    .onnx_types = "Conv BatchNormalization com.microsoft.FusedConv",
+    .onnx_types =
+        "BatchNormalization Conv ConvInteger QLinearConv com.microsoft.FusedConv "
+        "com.microsoft.QLinearConv",
     .infer = infer,
     .splits = splits,
     .input_range = input_range,

@@ -23,7 +23,9 @@ llvm::Expected<ir::TensorType> infer(const ir::NodeView& node) {
 extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::Gather,
-    .onnx_types = "Gather NegativeLogLikelihoodLoss STFT SoftmaxCrossEntropyLoss",
+    .onnx_types =
+        "Gather NegativeLogLikelihoodLoss STFT SoftmaxCrossEntropyLoss "
+        "com.microsoft.GatherBlockQuantized",
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,

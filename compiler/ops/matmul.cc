@@ -53,7 +53,9 @@ extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::MatMul,
     .onnx_types =
-        "Gemm MatMul com.microsoft.FusedGemm com.microsoft.FusedMatMul "
+        "Gemm MatMul MatMulInteger QLinearMatMul com.microsoft.DynamicQuantizeMatMul "
+        "com.microsoft.FusedGemm com.microsoft.FusedMatMul "
+        "com.microsoft.MatMulIntegerToFloat com.microsoft.MatMulNBits com.microsoft.QGemm "
         "com.microsoft.TransposeMatMul",
     .infer = infer,
     .splits = splits,

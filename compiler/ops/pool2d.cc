@@ -91,7 +91,9 @@ Range input_range(const ir::NodeView& node, uint32_t operand, SplitDim dim, Rang
 extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::Pool2d,
-    .onnx_types = "MaxPool AveragePool GlobalMaxPool GlobalAveragePool ReduceMean",
+    .onnx_types =
+        "AveragePool GlobalAveragePool GlobalMaxPool MaxPool ReduceMean "
+        "com.microsoft.QLinearAveragePool com.microsoft.QLinearGlobalAveragePool",
     .infer = infer,
     .splits = splits,
     .input_range = input_range,

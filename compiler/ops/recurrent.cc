@@ -94,7 +94,7 @@ Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
 extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::Recurrent,
-    .onnx_types = "RNN GRU LSTM",
+    .onnx_types = "GRU LSTM RNN com.microsoft.DynamicQuantizeLSTM",
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,

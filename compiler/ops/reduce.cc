@@ -83,7 +83,8 @@ const OpSpec kSpec = {
     .onnx_types =
         "ArgMax ArgMin DynamicQuantizeLinear Einsum Hardmax LpNormalization "
         "NegativeLogLikelihoodLoss ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax "
-        "ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare SoftmaxCrossEntropyLoss",
+        "ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare SoftmaxCrossEntropyLoss "
+        "com.microsoft.DynamicQuantizeLSTM com.microsoft.DynamicQuantizeMatMul",
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,

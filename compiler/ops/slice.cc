@@ -60,8 +60,8 @@ extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::Slice,
     .onnx_types =
-        "CausalConvWithState CenterCropPad Det LinearAttention RotaryEmbedding Scan Slice Split "
-        "SplitToSequence",
+        "CausalConvWithState CenterCropPad ConvInteger Det LinearAttention MatMulInteger "
+        "RotaryEmbedding Scan Slice Split SplitToSequence",
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,

@@ -36,7 +36,9 @@ Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval>) {
 extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::Softmax,
-    .onnx_types = "Attention LogSoftmax Softmax SoftmaxCrossEntropyLoss com.microsoft.BiasSoftmax",
+    .onnx_types =
+        "Attention LogSoftmax Softmax SoftmaxCrossEntropyLoss com.microsoft.BiasSoftmax "
+        "com.microsoft.QLinearSoftmax",
     .infer = infer,
     .splits = splits,
     .input_range = input_range,

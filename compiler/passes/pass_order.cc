@@ -9,10 +9,13 @@ constexpr Pass kPasses[] = {
     {"fold_constants", fold_constants},            // the fusions may use what becomes constant
     {"merge_common", merge_common},                // before readers are counted
     {"nest_concats", nest_concats},                // needs equal operands to be one value
+    {"raise_dequantize", raise_dequantize},        // needs one dequantisation of each value
+    {"drop_exact_casts", drop_exact_casts},        // the above goes by casts to 8 bits
     {"eliminate_dead", eliminate_dead},            // copies would stand between what fuses
     {"fuse_unary_patterns", fuse_unary_patterns},  // before pieces of a formula fuse elsewhere
     {"fuse_normalize", fuse_normalize},            // likewise
     {"fuse_quantize_pairs", fuse_quantize_pairs},  // likewise
+    {"drop_requantize", drop_requantize},          // leaves fewer nodes between what fuses
     {"fuse_gates", fuse_gates},                    // after the passes that know such sums
     {"sink_transposes", sink_transposes},          // moves them out of the way of the fusions below
     {"sink_reshapes", sink_reshapes},              // likewise

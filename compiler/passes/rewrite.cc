@@ -74,6 +74,60 @@ bool is_binary(const ir::Graph& graph, const ir::Node& node, int32_t kind) {
   return params.kind == kind && params.activation == kUnaryIdentity;
 }
 
+std::pair<size_t, size_t> moved_operands(const ir::Node& node) {
+  switch (node.op) {
+    case OpKind::Concat:
+      return {0, node.inputs.size()};
+    case OpKind::DepthToSpace:
+    case OpKind::Expand:
+    case OpKind::Gather:
+    case OpKind::GatherElements:
+    case OpKind::GatherNd:
+    case OpKind::Reshape:
+    case OpKind::Slice:
+    case OpKind::Transpose:
+      return {0, 1};
+    case OpKind::Pad:
+      return {0, node.inputs.size()};
+    case OpKind::Pool2d:
+      return {0, node.params.as<Pool2dParams>().kind == kPool2dMax ? 1 : 0};
+    case OpKind::Resize: {
+      const auto params = node.params.as<ResizeParams>();
+      // Beyond the map it has a number of its own.
+      return {0, params.kind == kResizeNearest && params.coordinates != kResizeTfCropAndResize};
+    }
+    case OpKind::Where:
+      return {1, 3};
+    default:
+      return {0, 0};
+  }
+}
+
+void sort_nodes(ir::Graph& graph) {
+  const size_t count = graph.nodes().size();
+  std::vector<ir::NodeId> order;
+  std::vector<bool> is_begun(count, false), is_placed(count, false);
+  std::vector<ir::NodeId> stack;
+  for (ir::NodeId first = 0; first < count; ++first) {
+    stack.push_back(first);
+    while (!stack.empty()) {
+      const ir::NodeId id = stack.back();
+      if (is_placed[id] || is_begun[id]) {
+        stack.pop_back();
+        if (!is_placed[id]) order.push_back(id);
+        is_placed[id] = true;
+        continue;
+      }
+      is_begun[id] = true;
+      for (ir::ValueId input : graph.node(id).inputs) {
+        const ir::NodeId producer = graph.value(input).producer;
+        if (producer != ir::kNoId && !is_placed[producer]) stack.push_back(producer);
+      }
+    }
+  }
+  graph.reorder_nodes(order);
+}
+
 void remove_dead(ir::Graph& graph, const std::vector<bool>& dead) {
   graph.remove_nodes(dead);
   graph.remove_unused_values();

@@ -80,6 +80,13 @@ bool edit_convolution(ir::Node& node, Edit edit) {
   return true;
 }
 
+// Returns which operands of the node its result's elements are copies of, as [first, last): it
+// moves elements, and takes the largest at most. Returns an empty range for other nodes.
+std::pair<size_t, size_t> moved_operands(const ir::Node& node);
+
+// Sorts each node after those that it reads, and otherwise keeps the order.
+void sort_nodes(ir::Graph& graph);
+
 // Removes the marked nodes and the values that only they referred to.
 void remove_dead(ir::Graph& graph, const std::vector<bool>& dead);
 

@@ -73,7 +73,7 @@ class TransposeSinking {
       join(at);
     }
     for (ir::NodeId id = 0; id < node_count; ++id) become_reshape(id);
-    sort();
+    sort_nodes(graph_);
   }
 
  private:
@@ -243,32 +243,6 @@ class TransposeSinking {
       if (!reads(id, input)) users_[input].push_back(id);
     graph_.value(node.output).producer = id;
     graph_.node(id) = std::move(node);
-  }
-
-  // Sorts each node after those that it reads, and otherwise keeps the order.
-  void sort() {
-    const size_t count = graph_.nodes().size();
-    std::vector<ir::NodeId> order;
-    std::vector<bool> is_begun(count, false), is_placed(count, false);
-    std::vector<ir::NodeId> stack;
-    for (ir::NodeId first = 0; first < count; ++first) {
-      stack.push_back(first);
-      while (!stack.empty()) {
-        const ir::NodeId id = stack.back();
-        if (is_placed[id] || is_begun[id]) {
-          stack.pop_back();
-          if (!is_placed[id]) order.push_back(id);
-          is_placed[id] = true;
-          continue;
-        }
-        is_begun[id] = true;
-        for (ir::ValueId input : graph_.node(id).inputs) {
-          const ir::NodeId producer = graph_.value(input).producer;
-          if (producer != ir::kNoId && !is_placed[producer]) stack.push_back(producer);
-        }
-      }
-    }
-    graph_.reorder_nodes(order);
   }
 
   ir::Graph& graph_;

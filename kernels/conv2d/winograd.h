@@ -99,6 +99,9 @@ constexpr const char* check_winograd(const Conv2dParams& params, const OperandSh
   const bool is_made_for = params.groups == 1 && w.dims[2] == 3 && w.dims[3] == 3 &&
                            params.stride_h == 1 && params.stride_w == 1 && params.dilation_h == 1 &&
                            params.dilation_w == 1;
+  // A Round behind it says that the sums are integers: the transforms would leave them beside
+  // those, and a large sum would become another integer.
+  if (params.activation == kUnaryRound) return "an activation other than Round";
   return is_made_for ? nullptr : "a 3x3 filter of one group that moves by one";
 }
 

@@ -222,6 +222,12 @@ llvm::Expected<DType> Importer::dtype_of(const OnnxNode& node, size_t i) const {
                                            : type(binding->value).dtype);
 }
 
+int Importer::bits_of(const OnnxNode& node, size_t i) const {
+  const auto found = node.has_input(i) ? bindings_.find(node.inputs[i]) : bindings_.end();
+  const bool is_constant = found != bindings_.end() && found->second.constant != nullptr;
+  return is_constant ? found->second.constant->tensor.bits : 0;
+}
+
 bool Importer::is_without_elements(const OnnxNode& node, size_t i) const {
   const auto found = node.has_input(i) ? bindings_.find(node.inputs[i]) : bindings_.end();
   if (found == bindings_.end() || found->second.constant == nullptr) return false;

@@ -81,6 +81,8 @@ class Importer {
   // only at run time.
   llvm::Expected<llvm::SmallVector<int64_t, 4>> dims_of(const OnnxNode& node, size_t i) const;
   llvm::Expected<DType> dtype_of(const OnnxNode& node, size_t i) const;
+  // Returns the bits of a constant's integers where the model has fewer than their dtype; else 0.
+  int bits_of(const OnnxNode& node, size_t i) const;
   // Returns true if operand `i` is a tensor with a dim of 0.
   bool is_without_elements(const OnnxNode& node, size_t i) const;
   bool reads_no_elements(const OnnxNode& node) const;  // true if this holds for an operand

@@ -82,6 +82,22 @@ OnnxAttribute Rewrite::attribute(llvm::StringRef name, llvm::StringRef value) {
   return attribute;
 }
 
+OnnxAttribute Rewrite::attribute(llvm::StringRef name, std::vector<int64_t> values) {
+  OnnxAttribute attribute;
+  attribute.name = name.str();
+  attribute.type = OnnxAttribute::Type::Ints;
+  attribute.ints = std::move(values);
+  return attribute;
+}
+
+Rewrite::Attributes Rewrite::taken(const OnnxNode& node,
+                                   std::initializer_list<llvm::StringRef> names) {
+  Attributes attributes;
+  for (llvm::StringRef name : names)
+    if (const OnnxAttribute* found = node.find(name)) attributes.push_back(*found);
+  return attributes;
+}
+
 llvm::Error bind_stack(const OnnxNode& node, Importer& importer, Rewrite::Names tensors,
                        int64_t axis, size_t output) {
   Rewrite r(node, importer);

@@ -45,6 +45,9 @@ class Rewrite {
   static OnnxAttribute attribute(llvm::StringRef name, int64_t value);
   static OnnxAttribute attribute(llvm::StringRef name, float value);
   static OnnxAttribute attribute(llvm::StringRef name, llvm::StringRef value);
+  static OnnxAttribute attribute(llvm::StringRef name, std::vector<int64_t> values);
+  // Returns those attributes of the node that an operator of ONNX has under the same name.
+  static Attributes taken(const OnnxNode& node, std::initializer_list<llvm::StringRef> names);
 
  private:
   void import(llvm::StringRef op_type, Names inputs, Attributes attributes, Names outputs);

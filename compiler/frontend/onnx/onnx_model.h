@@ -40,6 +40,7 @@ struct OnnxTensor {
   DType dtype = DType::F32;
   llvm::SmallVector<int64_t, 4> dims;  // 0 or more
   SharedBytes bytes;                   // ONNX order; aligned for the dtype
+  int bits = 0;  // the file's integers have so many, if that is less than a byte; else 0
   // Says why the data cannot be used ("data type STRING"), or is empty. It is an error only if
   // something reads the data, because models carry tensors that nothing reads.
   std::string problem;

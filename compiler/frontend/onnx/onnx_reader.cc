@@ -5,6 +5,7 @@
 #include <exception>
 #include <map>
 
+#include "compiler/frontend/onnx/element_rule.h"
 #include "compiler/frontend/onnx/external_data.h"
 #include "compiler/frontend/onnx/onnx_model.h"
 #include "compiler/frontend/onnx/sparse_tensor.h"
@@ -12,8 +13,6 @@
 #include "compiler/support/large_bytes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/bit.h"
-#include "schema/half.h"
 #include "schema/plan_layout.h"
 
 namespace codl::compiler {
@@ -22,39 +21,6 @@ namespace {
 // Limits nodes. No network has more; a file with more is an attack or an accident.
 constexpr int kMaxFileNodes = 1 << 17;
 constexpr int kMaxAttributes = 1 << 8, kMaxOutputs = 1 << 12;  // per node
-
-// Converts one element of a tensor to an element of OnnxTensor.
-struct ElementRule {
-  size_t stored_bytes;  // per element of raw_data
-  // Converts `count` elements; null: the bytes are taken as they are.
-  void (*convert)(const uint8_t* from, size_t count, uint8_t* to);
-};
-
-template <typename To, typename From, To (*kConvert)(From)>
-void convert_elements(const uint8_t* from, size_t count, uint8_t* to) {
-  for (size_t i = 0; i < count; ++i) {
-    From element;
-    std::memcpy(&element, from + i * sizeof element, sizeof element);
-    const To converted = kConvert(element);
-    std::memcpy(to + i * sizeof converted, &converted, sizeof converted);
-  }
-}
-
-float float_of_bfloat(uint16_t bits) { return llvm::bit_cast<float>(uint32_t{bits} << 16); }
-uint8_t bool_of_byte(uint8_t value) { return value != 0; }
-
-ElementRule element_rule(DType stored) {
-  switch (stored) {
-    case DType::F16:
-      return {2, convert_elements<float, uint16_t, float_of_half>};
-    case DType::BF16:
-      return {2, convert_elements<float, uint16_t, float_of_bfloat>};
-    case DType::Bool:
-      return {1, convert_elements<uint8_t, uint8_t, bool_of_byte>};
-    default:
-      return {dtype_bytes(stored), nullptr};
-  }
-}
 
 // Takes the string's bytes without a copy.
 SharedBytes taken(std::string* text) {
@@ -266,6 +232,7 @@ class Reader {
       tensor.problem = "data in segments";
       return tensor;
     }
+    if (packed_integers(proto.data_type()).bits != 0) return read_packed(where, proto, count);
     const std::optional<DType> stored = dtype_of_onnx(proto.data_type());
     if (!stored) {
       tensor.problem = "data type " + onnx_type_name(proto.data_type());
@@ -295,6 +262,21 @@ class Reader {
       return input_error(where, "expected {0} elements of data, found {1}", count,
                          typed.size() / stored_bytes);
     take_elements(tensor, *stored, std::move(typed), count);
+    return tensor;
+  }
+
+  llvm::Expected<OnnxTensor> read_packed(llvm::StringRef where, onnx::TensorProto& proto,
+                                         int64_t count) {
+    const PackedIntegers packed = packed_integers(proto.data_type());
+    const llvm::SmallVector<int64_t, 4> dims(proto.dims().begin(), proto.dims().end());
+    proto.set_data_type(onnx::TensorProto::UINT8);
+    proto.clear_dims();
+    proto.add_dims((count + packed.per_byte() - 1) / packed.per_byte());
+    CODL_ASSIGN_OR_RETURN(tensor, read_tensor(where, proto));
+    tensor.dims = dims;
+    tensor.dtype = packed.is_signed ? DType::I8 : DType::U8;
+    tensor.bits = packed.bits;
+    if (tensor.problem.empty()) tensor.bytes = packed.unpacked(tensor.bytes, count);
     return tensor;
   }
 

@@ -14,18 +14,6 @@ namespace {
 using Names = Rewrite::Names;
 using Attributes = Rewrite::Attributes;
 
-// The domain has one version.
-constexpr int64_t kVersion = 1;
-constexpr llvm::StringLiteral kDomain = "com.microsoft";
-
-// Returns those attributes of the node that an operator of ONNX has under the same name.
-Attributes taken(const OnnxNode& node, std::initializer_list<llvm::StringRef> names) {
-  Attributes attributes;
-  for (llvm::StringRef name : names)
-    if (const OnnxAttribute* found = node.find(name)) attributes.push_back(*found);
-  return attributes;
-}
-
 // ---- an activation after a Conv or Gemm ----
 
 // Holds ONNX's activations with float attributes, in the order of activation_params.
@@ -82,9 +70,9 @@ llvm::Error import_fused_conv(const OnnxNode& node, Importer& importer) {
       parameters.push_back({activation->parameters.begin()[i], given->floats[i]});
   }
   Rewrite r(node, importer);
-  std::string y =
-      r.op("Conv", {r.input(0), r.input(1), r.input(2)},
-           taken(node, {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}));
+  std::string y = r.op(
+      "Conv", {r.input(0), r.input(1), r.input(2)},
+      Rewrite::taken(node, {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}));
   if (node.has_input(3)) y = r.op("Add", {y, r.input(3)});
   return bind_activation(r, *activation, y, parameters);
 }
@@ -100,7 +88,7 @@ llvm::Error import_fused_gemm(const OnnxNode& node, Importer& importer) {
   }
   Rewrite r(node, importer);
   const std::string y = r.op("Gemm", {r.input(0), r.input(1), r.input(2)},
-                             taken(node, {"alpha", "beta", "transA", "transB"}));
+                             Rewrite::taken(node, {"alpha", "beta", "transA", "transB"}));
   return bind_activation(r, *activation, y, parameters);
 }
 
@@ -133,12 +121,11 @@ llvm::Expected<std::string> matmul_operand(const OnnxNode& node, Importer& impor
   CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, i));
   const int64_t rank = static_cast<int64_t>(dims.size());
   if (rank < 2 || (!fused.is_transposed[i] && !fused.is_batch[i])) return r.input(i);
-  OnnxAttribute perm = Rewrite::attribute("perm", int64_t{0});
-  perm.type = OnnxAttribute::Type::Ints;
-  for (int64_t dim = 0; dim < rank; ++dim) perm.ints.push_back(dim);
-  if (fused.is_batch[i]) std::rotate(perm.ints.begin(), perm.ints.begin() + 1, perm.ints.end() - 1);
-  if (fused.is_transposed[i]) std::swap(perm.ints[rank - 2], perm.ints[rank - 1]);
-  return r.op("Transpose", {r.input(i)}, {std::move(perm)});
+  std::vector<int64_t> perm;
+  for (int64_t dim = 0; dim < rank; ++dim) perm.push_back(dim);
+  if (fused.is_batch[i]) std::rotate(perm.begin(), perm.begin() + 1, perm.end() - 1);
+  if (fused.is_transposed[i]) std::swap(perm[rank - 2], perm[rank - 1]);
+  return r.op("Transpose", {r.input(i)}, {Rewrite::attribute("perm", std::move(perm))});
 }
 
 // Returns true if BatchMatMul transposes the operands itself. Constant weights are packed instead.
@@ -278,19 +265,20 @@ llvm::Error import_simplified_layer_normalization(const OnnxNode& node, Importer
 
 llvm::ArrayRef<ImportEntry> contrib_entries() {
   static constexpr ImportEntry kEntries[] = {
-      {"BiasGelu", kVersion, kVersion, import_contrib_gelu, kDomain},
-      {"BiasSoftmax", kVersion, kVersion, import_bias_softmax, kDomain},
-      {"FastGelu", kVersion, kVersion, import_fast_gelu, kDomain},
-      {"FusedConv", kVersion, kVersion, import_fused_conv, kDomain},
-      {"FusedGemm", kVersion, kVersion, import_fused_gemm, kDomain},
-      {"FusedMatMul", kVersion, kVersion, import_fused_matmul, kDomain},
-      {"Gelu", kVersion, kVersion, import_contrib_gelu, kDomain},
-      {"QuickGelu", kVersion, kVersion, import_quick_gelu, kDomain},
+      {"BiasGelu", kContribVersion, kContribVersion, import_contrib_gelu, kContribDomain},
+      {"BiasSoftmax", kContribVersion, kContribVersion, import_bias_softmax, kContribDomain},
+      {"FastGelu", kContribVersion, kContribVersion, import_fast_gelu, kContribDomain},
+      {"FusedConv", kContribVersion, kContribVersion, import_fused_conv, kContribDomain},
+      {"FusedGemm", kContribVersion, kContribVersion, import_fused_gemm, kContribDomain},
+      {"FusedMatMul", kContribVersion, kContribVersion, import_fused_matmul, kContribDomain},
+      {"Gelu", kContribVersion, kContribVersion, import_contrib_gelu, kContribDomain},
+      {"QuickGelu", kContribVersion, kContribVersion, import_quick_gelu, kContribDomain},
       {"SimplifiedLayerNormalization", 1, kNewestOpset, import_simplified_layer_normalization},
-      {"SkipLayerNormalization", kVersion, kVersion, import_skip_layer_normalization, kDomain},
-      {"SkipSimplifiedLayerNormalization", kVersion, kVersion, import_skip_rms_normalization,
-       kDomain},
-      {"TransposeMatMul", kVersion, kVersion, import_fused_matmul, kDomain},
+      {"SkipLayerNormalization", kContribVersion, kContribVersion, import_skip_layer_normalization,
+       kContribDomain},
+      {"SkipSimplifiedLayerNormalization", kContribVersion, kContribVersion,
+       import_skip_rms_normalization, kContribDomain},
+      {"TransposeMatMul", kContribVersion, kContribVersion, import_fused_matmul, kContribDomain},
   };
   return kEntries;
 }

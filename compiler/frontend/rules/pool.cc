@@ -1,5 +1,6 @@
 // Imports pooling, and MaxUnpool. Max and Average of f32 over one or two axes become Pool2d, which
-// has the fast kernels; all others become a PoolNd.
+// has the fast kernels, and so does Max of 8-bit integers, which floats hold; all others become a
+// PoolNd.
 #include <algorithm>
 #include <optional>
 
@@ -48,7 +49,9 @@ llvm::Expected<Pooling> read_pooling(const OnnxNode& node, const Importer& impor
 // and its kernels take the padding.
 bool fits_pool2d(const Pooling& pool) {
   const llvm::ArrayRef<SpatialAxis> axes = pool.window.axes;
-  if (axes.size() > 2 || pool.dtype != DType::F32) return false;
+  const bool is_max_of_bytes =
+      pool.kind == kPoolNdMax && (pool.dtype == DType::I8 || pool.dtype == DType::U8);
+  if (axes.size() > 2 || (pool.dtype != DType::F32 && !is_max_of_bytes)) return false;
   if (pool.kind != kPoolNdMax && pool.kind != kPoolNdAverage) return false;
   for (size_t i = 0; i < axes.size(); ++i) {
     const SpatialAxis& axis = axes[i];
@@ -97,7 +100,8 @@ ir::ValueId append_pool_nd(Compose& c, const Pooling& pool, ir::ValueId x,
 }
 
 ir::ValueId append_pool(Compose& c, const Pooling& pool, ir::ValueId x) {
-  return fits_pool2d(pool) ? append_pool2d(c, pool, x) : append_pool_nd(c, pool, x);
+  if (!fits_pool2d(pool)) return append_pool_nd(c, pool, x);
+  return c.cast(append_pool2d(c, pool, c.cast(x, DType::F32)), pool.dtype);
 }
 
 llvm::Error import_window_pool(const OnnxNode& node, Importer& importer, int32_t kind) {

@@ -1,9 +1,8 @@
 // Writes quantisation as formulas in f32: round(x / scale) + zero point, saturated, and back.
-// Products of quantised operands are computed by integer arithmetic.
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/frontend/graph/shape_operands.h"
-#include "compiler/frontend/graph/spatial.h"
 #include "compiler/frontend/rules/rules.h"
 #include "compiler/support/error.h"
 
@@ -15,8 +14,11 @@ struct Range64 {
   double high = 0;
 };
 
-// Returns the range of a type that ONNX quantizes to.
-llvm::Expected<Range64> range_of(const OnnxNode& node, DType dtype) {
+// Returns the range of a type that ONNX quantizes to; `bits` says if the model's has less than 8.
+llvm::Expected<Range64> range_of(const OnnxNode& node, DType dtype, int bits = 0) {
+  const double count = std::exp2(bits);
+  if (bits != 0)
+    return dtype == DType::I8 ? Range64{-count / 2, count / 2 - 1} : Range64{0, count - 1};
   switch (dtype) {
     case DType::I8:
       return Range64{-128, 127};
@@ -100,7 +102,7 @@ llvm::Error import_quantize_linear(const OnnxNode& node, Importer& importer) {
   ignore_attributes(node, {"saturate", "precision"});
   CODL_ASSIGN_OR_RETURN(granularity, read_granularity(node));
   CODL_ASSIGN_OR_RETURN(dtype, quantized_dtype(node, importer));
-  CODL_ASSIGN_OR_RETURN(range, range_of(node, dtype));
+  CODL_ASSIGN_OR_RETURN(range, range_of(node, dtype, importer.bits_of(node, 2)));
   Compose c(node, importer);
   const ir::ValueId x = c.operand_as(0, DType::F32);
   const auto parameter = [&](size_t i) {
@@ -157,104 +159,6 @@ llvm::Error import_dynamic_quantize_linear(const OnnxNode& node, Importer& impor
   return c.bind(zero_point, 2);
 }
 
-// ---- products ----
-
-// Turns a vector of parameters into one per row of a matrix ([m] to [m, 1]); other parameters stay.
-ir::ValueId per_row(Compose& c, ir::ValueId parameter) {
-  const auto dims = c.dims(parameter);
-  return dims.size() == 1 && dims[0] != 1 ? c.reshape(parameter, {dims[0], 1}) : parameter;
-}
-
-// Returns operand `i` minus zero point operand `zero_point`, if there is one, as i32.
-ir::ValueId centred(const OnnxNode& node, Compose& c, size_t i, size_t zero_point, bool has_rows) {
-  const ir::ValueId x = c.operand_as(i, DType::I32);
-  if (!node.has_input(zero_point)) return x;
-  const ir::ValueId offset = c.operand_as(zero_point, DType::I32);
-  return c.sub(x, has_rows ? per_row(c, offset) : offset);
-}
-
-llvm::Error import_matmul_integer(const OnnxNode& node, Importer& importer) {
-  Compose c(node, importer);
-  const ir::ValueId a = centred(node, c, 0, 2, true);
-  return c.bind(c.matmul(a, centred(node, c, 1, 3, false)));
-}
-
-llvm::Error import_qlinear_matmul(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 7));
-  CODL_ASSIGN_OR_RETURN(range, range_of(node, dtype));
-  Compose c(node, importer);
-  const ir::ValueId a = centred(node, c, 0, 2, true);
-  const ir::ValueId product = c.matmul(a, centred(node, c, 3, 5, false));
-  const ir::ValueId scale = c.div(c.mul(per_row(c, c.operand(1)), c.operand(4)), c.operand(6));
-  return c.bind(saturated(c, c.mul(c.cast(product, DType::F32), scale), c.operand_as(7, DType::F32),
-                          dtype, range));
-}
-
-// Reshapes a scalar, or a vector with an element per index of axis `axis`, to `rank` dims.
-ir::ValueId per_channel(Compose& c, ir::ValueId parameter, int64_t axis, size_t rank) {
-  int64_t count = 1;
-  for (int32_t dim : c.dims(parameter)) count *= dim;
-  return count == 1 ? c.reshape(parameter, {}) : along(c, parameter, axis, rank);
-}
-
-// Holds the indices of a quantised convolution's operands.
-struct ConvOperands {
-  size_t w = 0;
-  size_t x_zero_point = 0;
-  size_t w_zero_point = 0;
-};
-
-// Convolves integers, in i32.
-llvm::Expected<ir::ValueId> integer_convolution(const OnnxNode& node, Importer& importer,
-                                                Compose& c, const ConvOperands& operands) {
-  CODL_ASSIGN_OR_RETURN(x_dims, importer.dims_of(node, 0));
-  CODL_ASSIGN_OR_RETURN(w_dims, importer.dims_of(node, operands.w));
-  if (x_dims.size() != w_dims.size() || x_dims.size() < 3)
-    return input_error(node.name, "expected input and weights of one rank >= 3, found {0} and {1}",
-                       x_dims.size(), w_dims.size());
-  if (x_dims.size() > 5)
-    return unsupported_error(node.name, "expected 1 to 3 spatial axes, found {0}",
-                             x_dims.size() - 2);
-  CODL_ASSIGN_OR_RETURN(groups, node.int_or("group", 1));
-  if (groups < 1 || w_dims[0] % groups != 0)
-    return input_error(node.name, "expected group that divides {0}, found {1}", w_dims[0], groups);
-  CODL_ASSIGN_OR_RETURN(window,
-                        read_spatial_attributes(node, llvm::makeArrayRef(x_dims).drop_front(2),
-                                                llvm::makeArrayRef(w_dims).drop_front(2)));
-  ir::ValueId x = c.operand_as(0, DType::I32);
-  ir::ValueId w = c.operand_as(operands.w, DType::I32);
-  if (node.has_input(operands.x_zero_point))
-    x = c.sub(x, c.reshape(c.operand_as(operands.x_zero_point, DType::I32), {}));
-  if (node.has_input(operands.w_zero_point))
-    w = c.sub(w, per_channel(c, c.operand_as(operands.w_zero_point, DType::I32), 0, w_dims.size()));
-  ConvNdParams params = {};
-  params.groups = static_cast<int32_t>(groups);
-  set_window_nd(params, window.axes);
-  return c.node(OpKind::ConvNd, params, {x, w});
-}
-
-llvm::Error import_conv_integer(const OnnxNode& node, Importer& importer) {
-  Compose c(node, importer);
-  CODL_ASSIGN_OR_RETURN(y, integer_convolution(node, importer, c, {1, 2, 3}));
-  return c.bind(y);
-}
-
-llvm::Error import_qlinear_conv(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 7));
-  CODL_ASSIGN_OR_RETURN(range, range_of(node, dtype));
-  Compose c(node, importer);
-  CODL_ASSIGN_OR_RETURN(product, integer_convolution(node, importer, c, {3, 2, 5}));
-  if (llvm::Error error = c.take_error()) return error;
-  const size_t rank = c.dims(product).size();
-  ir::ValueId sum = product;
-  if (node.has_input(8)) sum = c.add(sum, along(c, c.operand_as(8, DType::I32), 1, rank));
-  const ir::ValueId weight_scale = per_channel(c, c.operand(4), 1, rank);
-  const ir::ValueId scale =
-      c.div(c.mul(c.reshape(c.operand(1), {}), weight_scale), c.reshape(c.operand(6), {}));
-  return c.bind(saturated(c, c.mul(c.cast(sum, DType::F32), scale),
-                          c.reshape(c.operand_as(7, DType::F32), {}), dtype, range));
-}
-
 }  // namespace
 
 llvm::ArrayRef<ImportEntry> quantize_entries() {
@@ -262,16 +166,6 @@ llvm::ArrayRef<ImportEntry> quantize_entries() {
       {"DequantizeLinear", 10, kNewestOpset, import_dequantize_linear},
       {"DynamicQuantizeLinear", 11, kNewestOpset, import_dynamic_quantize_linear},
       {"QuantizeLinear", 10, kNewestOpset, import_quantize_linear},
-  };
-  return kEntries;
-}
-
-llvm::ArrayRef<ImportEntry> integer_product_entries() {
-  static constexpr ImportEntry kEntries[] = {
-      {"ConvInteger", 10, kNewestOpset, import_conv_integer},
-      {"MatMulInteger", 10, kNewestOpset, import_matmul_integer},
-      {"QLinearConv", 10, kNewestOpset, import_qlinear_conv},
-      {"QLinearMatMul", 10, kNewestOpset, import_qlinear_matmul},
   };
   return kEntries;
 }

@@ -15,6 +15,10 @@ inline void ignore_attributes(const OnnxNode& node,
   for (llvm::StringRef attribute : attributes) static_cast<void>(node.find(attribute));
 }
 
+// The domain of ONNX Runtime's own operators has one version.
+inline constexpr llvm::StringLiteral kContribDomain = "com.microsoft";
+inline constexpr int64_t kContribVersion = 1;
+
 // Before opset 7, an operator that could also train did so unless its attribute `is_test` was set.
 inline llvm::Error expect_inference(const OnnxNode& node) {
   if (node.opset >= 7) return llvm::Error::success();
@@ -28,19 +32,20 @@ llvm::ArrayRef<ImportEntry> cast_entries();
 llvm::ArrayRef<ImportEntry> concat_entries();
 llvm::ArrayRef<ImportEntry> constant_entries();
 llvm::ArrayRef<ImportEntry> contrib_entries();
+llvm::ArrayRef<ImportEntry> contrib_quantize_entries();
 llvm::ArrayRef<ImportEntry> control_entries();
 llvm::ArrayRef<ImportEntry> conv_entries();
 llvm::ArrayRef<ImportEntry> einsum_entries();
 llvm::ArrayRef<ImportEntry> elementwise_entries();
 llvm::ArrayRef<ImportEntry> gather_entries();
 llvm::ArrayRef<ImportEntry> image_entries();
+llvm::ArrayRef<ImportEntry> integer_product_entries();
 llvm::ArrayRef<ImportEntry> loss_entries();
 llvm::ArrayRef<ImportEntry> matmul_entries();
 llvm::ArrayRef<ImportEntry> normalize_entries();
 llvm::ArrayRef<ImportEntry> pad_entries();
 llvm::ArrayRef<ImportEntry> pool_entries();
 llvm::ArrayRef<ImportEntry> quantize_entries();
-llvm::ArrayRef<ImportEntry> integer_product_entries();  // also in quantize.cc
 llvm::ArrayRef<ImportEntry> recurrent_entries();
 llvm::ArrayRef<ImportEntry> reduce_entries();
 llvm::ArrayRef<ImportEntry> resize_entries();

@@ -173,10 +173,15 @@ TEST_CASE("pooling that Pool2d has no answer for is a PoolNd") {
   CHECK(count_of(import_text("g (float[1,1,6] x) => (float[1,1,5] y) "
                              "{ y = MaxPool<kernel_shape = [2]>(x) }"),
                  OpKind::Pool2d) == 1);
+  // Floats hold bytes.
+  CHECK(count_of(import_text("g (uint8[1,1,4,4] x) => (uint8[1,1,3,3] y) { y = "
+                             "MaxPool<kernel_shape = [2, 2]>(x) }",
+                             18),
+                 OpKind::Pool2d) == 1);
   for (const char* text :
        {"g (float[1,1,4,4,4] x) => (float[1,1,3,3,3] y) { y = MaxPool<kernel_shape = [2, 2, 2]>(x) "
         "}",
-        "g (uint8[1,1,4,4] x) => (uint8[1,1,3,3] y) { y = MaxPool<kernel_shape = [2, 2]>(x) }",
+        "g (double[1,1,4,4] x) => (double[1,1,3,3] y) { y = LpPool<kernel_shape = [2, 2]>(x) }",
         "g (float[1,1,4,4] x) => (float[1,1,3,3] y) { y = LpPool<kernel_shape = [2, 2]>(x) }",
         "g (float[1,1,4] x) => (float[1,1,1] y) { y = GlobalLpPool(x) }",
         "g (float[1,1,1] x) => (float[1,1,3] y) "

@@ -284,6 +284,36 @@ const Case kCases[] = {
          "= [1, 1], pads = [1, 1, 1, 1], kernel_shape = [3, 3], activation = \"Relu\">(x, w) }"},
     {13, kSquare +
              "<float[6] s> { y = SimplifiedLayerNormalization<axis = -1, stash_type = 1>(x, s) }"},
+    {13,
+     "g (uint8[2,3] x) => (uint8[] y) <float s = {0.5}, uint8 z = {3}, uint8[3,4] b = {1, 2, 3, 4, "
+     "5, 6, 7, 8, 9, 10, 11, 12}, int32[4] c = {1, 2, 3, 4}> { y = com.microsoft.QGemm<transA = 0, "
+     "transB = 0>(x, s, z, b, s, z, c, s, z) }"},
+    {13,
+     "g (uint8[1,2,4,4] x) => (uint8[] y) <float s = {0.5}, uint8 z = {3}> { a = "
+     "com.microsoft.QLinearAveragePool<kernel_shape = [2, 2], strides = [1, 1], pads = [1, 1, 1, "
+     "1], "
+     "ceil_mode = 0, count_include_pad = 0, channels_last = 0>(x, s, z, s, z) y = "
+     "com.microsoft.QLinearGlobalAveragePool<channels_last = 0>(a, s, z, s, z) }"},
+    {13,
+     "g (uint8[2,3,4] x) => (uint8[] y) <float s = {0.5}, uint8 z = {3}> { a = "
+     "com.microsoft.QLinearSoftmax<axis = 1, opset = 12>(x, s, z, s, z) y = "
+     "com.microsoft.QLinearConcat<axis = 1>(s, z, a, s, z, x, s, z) }"},
+    {13,
+     "g (float[1,16] x) => (float[] y) <uint8[2,1,8] b = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, "
+     "13, "
+     "14, 15, 16}, float[2] s, uint8[2] z = {7, 8}> { y = com.microsoft.MatMulNBits<K = 16, N = 2, "
+     "bits = 4, block_size = 16, accuracy_level = 4, weight_prepacked = 0>(x, b, s, z) }"},
+    {13,
+     "g (int64[2] i) => (float[] y) <uint8[2,8] d = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, "
+     "14, "
+     "15, 16}, float[2,1] s, uint8[2,1] z = {7, 8}> { y = com.microsoft.GatherBlockQuantized"
+     "<gather_axis = 0, quantize_axis = 1, block_size = 16, bits = 4>(d, i, s, z) }"},
+    {13,
+     "g (float[3,1,2] x) => (float[] y) <uint8[1,2,4] w = {1, 2, 3, 4, 5, 6, 7, 8}, uint8[1,1,4] r "
+     "= "
+     "{1, 2, 3, 4}, float[1] s, uint8[1] z = {3}> { y = "
+     "com.microsoft.DynamicQuantizeLSTM<hidden_size "
+     "= 1, input_forget = 0>(x, w, r, , , , , , s, z, s, z) }"},
 };
 
 // These have no attribute or operand of integers.
@@ -298,7 +328,8 @@ const std::string kWithoutIntegers =
     "Sub Sum Swish Tan Tanh ThresholdedRelu Where Xor BitwiseAnd BitwiseNot BitwiseOr BitwiseXor "
     "OptionalGetElement OptionalHasElement SwiGLU CausalConvWithState BiasGelu FastGelu QuickGelu "
     "SkipLayerNormalization SkipSimplifiedLayerNormalization TransposeMatMul Optional "
-    "SequenceConstruct SequenceLength SequenceMap ";
+    "SequenceConstruct SequenceLength SequenceMap DynamicQuantizeMatMul MatMulIntegerToFloat "
+    "QLinearAdd QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearWhere ";
 
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
