@@ -260,29 +260,6 @@ class Import {
   UnsupportedNodes unsupported_;
 };
 
-// Returns the operators of the graph that the entries import, with commas between.
-std::string names_of(const OnnxGraph& graph, llvm::ArrayRef<ImportEntry> entries) {
-  std::set<std::string> names;
-  for (const OnnxNode& node : graph.nodes)
-    for (const ImportEntry& entry : entries)
-      if (node.op_type == entry.op_type && node.domain == entry.domain) names.insert(node.op_type);
-  return llvm::join(names, ", ");
-}
-
-// Returns a line about how an 8-bit network is computed; nothing for other networks.
-std::string note_on_quantised(const OnnxGraph& graph) {
-  const std::string integers = names_of(graph, integer_product_entries());
-  if (!integers.empty())
-    return "8-bit operators (" + integers +
-           ") are computed as integers, without fast kernels: the same model in QDQ form "
-           "(QuantizeLinear and DequantizeLinear around float operators) is fast";
-  const std::string floats = names_of(graph, quantize_entries());
-  if (floats.empty()) return "";
-  return "8-bit operators (" + floats +
-         ") are computed in float32 and rounded where the network rounds: its results are those "
-         "of 8 bits, its times those of float32";
-}
-
 }  // namespace
 
 char ImportError::ID;
@@ -318,9 +295,6 @@ llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef pat
     }
     if (llvm::Error error = fix_input_values(model.graph, options.input_values)) return error;
     if (llvm::Error error = Inliner(model).expand_functions(model.graph.nodes)) return error;
-    if (notes != nullptr)
-      if (std::string note = note_on_quantised(model.graph); !note.empty())
-        notes->push_back(std::move(note));
     CODL_ASSIGN_OR_RETURN(importer, Importer::create(model.graph));
     importer.rounds_to_halves = options.rounds_to_halves;
     importer.graph().file_float_bytes = model.float_bytes;

@@ -84,8 +84,11 @@ llvm::Expected<CompileReport::Variant> report_of(const ir::Graph& graph, const M
     if (tensor.storage == Storage::Weights || tensor.storage == Storage::Input ||
         tensor.storage == Storage::Output)
       continue;
-    report.half_tensors += tensor.shape.dtype == DType::F16;
-    report.real_tensors += tensor.shape.dtype == DType::F16 || tensor.shape.dtype == DType::F32;
+    const bool is_half = tensor.shape.dtype == DType::F16;
+    const bool is_byte = kernels::is_quantised(tensor.shape);
+    report.half_tensors += is_half;
+    report.byte_tensors += is_byte;
+    report.real_tensors += is_half || is_byte || tensor.shape.dtype == DType::F32;
   }
   CODL_ASSIGN_OR_RETURN(uncertainty, uncertainty_of(variant.schedule, profile));
   report.uncertainty = uncertainty;

@@ -44,9 +44,11 @@ struct CompileReport {
     size_t split_nodes = 0;
     size_t chains = 0;
     size_t longest_chain = 0;
-    // Count tensors of real numbers, without weights and the application's, and the halves of them.
+    // Count tensors of real numbers, without weights and the application's, and those of them that
+    // are halves or bytes.
     size_t real_tensors = 0;
     size_t half_tensors = 0;
+    size_t byte_tensors = 0;
   };
   std::vector<Variant> variants;
 

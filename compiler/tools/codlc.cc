@@ -145,10 +145,15 @@ void print_report(const CompileReport& report, const PartitionOptions& asked, ll
     if (variant.evaluations > 0)
       os << llvm::formatv("  {0}: the best of {1} plans that were judged (--search-budget={2})\n",
                           variant.name, variant.evaluations, asked.search_budget);
-  for (const CompileReport::Variant& variant : report.variants)
-    if (variant.half_tensors > 0)
-      os << llvm::formatv("  {0}: {1} of {2} tensors of real numbers are halves\n", variant.name,
-                          variant.half_tensors, variant.real_tensors);
+  for (const CompileReport::Variant& variant : report.variants) {
+    const auto print_share = [&](size_t count, const char* what) {
+      if (count > 0)
+        os << llvm::formatv("  {0}: {1} of {2} tensors of real numbers are {3}\n", variant.name,
+                            count, variant.real_tensors, what);
+    };
+    print_share(variant.half_tensors, "halves");
+    print_share(variant.byte_tensors, "bytes");
+  }
   const bool is_searched = asked.is_optimal() && !asked.forces_split();
   for (const CompileReport::Variant& variant : report.variants)
     if (!variant.one_processor_reason.empty())

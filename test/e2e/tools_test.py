@@ -1014,22 +1014,35 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.expect_error(1, run("codlc", plan), "expected an ONNX model, found a plan (codl-run runs it)")
         self.expect_error(1, run("codlc", self.write("net.json", b' {"models": []}')), "expected an ONNX model, found JSON (codl-matrix reads ")
 
-    def test_eight_bit_networks_say_how_they_are_computed(self):
+    def test_eight_bit_networks_are_computed_with_bytes(self):
+        scale = onnx_bytes.tensor("s", [], onnx_bytes.FLOAT, struct.pack("<f", 0.0625))
+        zero = onnx_bytes.tensor("z", [], onnx_bytes.INT8, struct.pack("b", -3))
+        weights = onnx_bytes.tensor("w8", [64, 64, 3, 3], onnx_bytes.INT8,
+                                    struct.pack("36864b", *(i * 37 % 255 - 127 for i in range(36864))))
+        nodes = [onnx_bytes.node("DequantizeLinear", ["w8", "ws"], ["w"], "weights")]
+        initializers = [scale, zero, weights, onnx_bytes.tensor("ws", [], onnx_bytes.FLOAT, struct.pack("<f", 0.002))]
+        value = "x"
+        for i in range(3):
+            nodes += [onnx_bytes.node("QuantizeLinear", [value, "s", "z"], [f"q{i}"], f"round{i}"),
+                      onnx_bytes.node("DequantizeLinear", [f"q{i}", "s", "z"], [f"d{i}"], f"expand{i}"),
+                      onnx_bytes.node("Conv", [f"d{i}", "w"], [f"y{i}"], f"conv{i}")]
+            value = f"y{i}"
         model = self.write("eight.onnx", onnx_bytes.model(
-            [onnx_bytes.node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"], "quantise"),
-             onnx_bytes.node("DequantizeLinear", ["q", "s", "z"], ["y"], "expand")],
-            [onnx_bytes.value_info("x", [1, 8])], [onnx_bytes.value_info("y", [1, 8])]))
-        note = ("codlc: note: 8-bit operators (DequantizeLinear, DynamicQuantizeLinear) are computed in float32 and rounded where the network "
-                "rounds: its results are those of 8 bits, its times those of float32\n")
-        self.assertIn(note, run("codlc", model, "-o", self.path("eight.codl")).stderr)
-        model = self.write("integers.onnx", onnx_bytes.model(
-            [onnx_bytes.node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"], "quantise"),
-             onnx_bytes.node("MatMulInteger", ["q", "q", "z", "z"], ["y"], "product")],
-            [onnx_bytes.value_info("x", [8, 8])], [onnx_bytes.value_info("y", [8, 8], onnx_bytes.INT32)]))
-        said = run("codlc", model, "-o", self.path("eight.codl")).stderr
-        self.assertIn("codlc: note: 8-bit operators (MatMulInteger) are computed as integers, without fast kernels: the same model in QDQ form ", said)
-        self.assertNotIn("those of float32", said)
-        self.assertNotIn("8-bit", run("codlc", MODEL, "-o", self.path("plan.codl")).stderr)
+            nodes, [onnx_bytes.value_info("x", [1, 64, 16, 16])], [onnx_bytes.value_info("y2", [1, 64, 10, 10])],
+            initializers=initializers))
+        plan = self.path("eight.codl")
+        said = self.run_ok("codlc", model, "--device=sd855", "--strategy=cpu", "-o", plan)
+        self.assertRegex(said, r"cpu: [0-9]+ of [0-9]+ tensors of real numbers are bytes")
+        self.assertEqual(self.run_ok("codl-dump", plan).count(" conv2d_q8_cpu "), 3)
+        self.assertLess(os.path.getsize(plan), 1.5 * os.path.getsize(model))  # its weights are bytes
+        self.run_ok("codl-run", plan, f"--output-dir={self.path('bytes')}")
+        for strategy in ("gpu", "mulayer"):  # the GPU computes with floats
+            self.run_ok("codlc", model, "--device=sd855", f"--strategy={strategy}", "-o", plan)
+            self.run_ok("codl-run", plan, f"--output-dir={self.path(strategy)}")
+            _, expected = npy.read(self.path("bytes", "y2.npy"))
+            _, found = npy.read(self.path(strategy, "y2.npy"))
+            # Sums next to a tie may be rounded to the other side.
+            self.assertLess(npy.relative_l2(found, expected), 5e-3)
 
     def test_bench_adapts_and_lists_its_runs(self):
         plan = self.compile(*MODES["h"])

@@ -81,19 +81,6 @@ inline int32_t groups_of(const KernelCase& item) {
   return item.op == OpKind::Conv2d ? params_of<Conv2dParams>(item).groups : 1;
 }
 
-// Returns the case with its constants in the kernel's packing.
-inline KernelCase case_for(const KernelInfo& kernel, KernelCase item) {
-  const int32_t groups = groups_of(item);
-  for (size_t i = 0; i < item.operands.size(); ++i) {
-    OperandShape& shape = item.operands[i];
-    if (shape.layout == Layout::Packed)
-      shape.bytes =
-          kernels::packed_bytes({kernel.packing_of(static_cast<uint32_t>(i)), shape.dtype},
-                                shape.dims, shape.rank, groups);
-  }
-  return item;
-}
-
 // Chooses which operands, of those that may be, are halves, or bytes, in memory: none, those with
 // an even or odd number, or all.
 enum class Halves { None, Even, Odd, All };
@@ -144,6 +131,31 @@ inline OperandShape as_bytes(const KernelCase& item, size_t i, OperandShape shap
   return shape;
 }
 
+// Returns whether the kernel takes cases as they are, of floats. Those of 8-bit operands run in
+// bytes_test.cc.
+inline bool takes_floats(const KernelInfo& info) { return !info.has(Signature::Q8); }
+
+// Returns the case with its constants in the kernel's packing, and with bytes where the kernel
+// takes no floats.
+inline KernelCase case_for(const KernelInfo& kernel, KernelCase item) {
+  const int32_t groups = groups_of(item);
+  for (size_t i = 0; i < item.operands.size(); ++i) {
+    OperandShape& shape = item.operands[i];
+    const bool is_bias = kernel.packing_of(static_cast<uint32_t>(i)) == PackingKind::Bias;
+    if (!takes_floats(kernel) && shape.dtype == DType::F32 && !is_bias) {
+      if (shape.layout == Layout::Packed)
+        shape.dtype = DType::I8;
+      else
+        shape = as_bytes(item, i, shape);
+    }
+    if (shape.layout == Layout::Packed)
+      shape.bytes =
+          kernels::packed_bytes({kernel.packing_of(static_cast<uint32_t>(i)), shape.dtype},
+                                shape.dims, shape.rank, groups);
+  }
+  return item;
+}
+
 // Returns the signature by which a GPU kernel that takes halves has them: both have the same
 // operands in halves, and those decide how it computes.
 inline Signature halves_signature(const KernelInfo& kernel) {
@@ -171,10 +183,6 @@ inline KernelCase in_forms(const KernelInfo& kernel, Forms forms, KernelCase ite
   }
   return item;
 }
-
-// Returns whether the kernel takes cases as they are, of floats. Those of 8-bit operands run in
-// bytes_test.cc.
-inline bool takes_floats(const KernelInfo& info) { return !info.has(Signature::Q8); }
 
 // Returns the case with images where the kernel has them; its operands are Nhwc. A Convert to an
 // image reads one in cases of an even number of channels, else a buffer.

@@ -31,8 +31,7 @@ inline Tolerance tolerance_of(Signature signature, double products) {
       return {0, 0};
     case Signature::F32:
     case Signature::F16Store:
-    case Signature::Q8:
-    case Signature::Q8Store:  // both before the result is rounded to bytes
+    case Signature::Q8Store:  // before the result is rounded to bytes
       return {5e-5f, 5e-5f};
     case Signature::F16:
       return {static_cast<float>(5e-3 * std::sqrt(products)), 5e-5f};
