@@ -115,7 +115,8 @@ inline constexpr SignatureSet kQ8Store = bit_of(Signature::Q8Store);
 
 // Holds packings of floats, of halves and of bytes, a bit for each.
 using PackingSet = uint32_t;
-inline constexpr PackingSet kAllPackings = (1u << 3 * kPackingCount) - 1;
+inline constexpr size_t kTypedPackingCount = 3 * kPackingCount;  // bound of index_of()
+inline constexpr PackingSet kAllPackings = (1u << kTypedPackingCount) - 1;
 constexpr size_t index_of(Packing packing) {
   return static_cast<size_t>(packing.kind) + (packing.dtype == DType::F16  ? kPackingCount
                                               : packing.dtype == DType::I8 ? 2 * kPackingCount

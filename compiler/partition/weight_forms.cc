@@ -25,7 +25,7 @@ struct WeightForm {
 struct Weights {
   std::vector<ir::NodeId> nodes;
   PackingSet packings = 0;                 // packings of all its kernels
-  uint64_t bytes[2 * kPackingCount] = {};  // indexed by index_of(Packing)
+  uint64_t bytes[kTypedPackingCount] = {};  // indexed by index_of(Packing)
   std::vector<WeightForm> forms;
   size_t chosen = 0;
 };
