@@ -338,6 +338,7 @@ TEST_CASE("what moves bytes has one grid, what computes with them gives bytes") 
   }
 
   PadParams pad = {};
+  pad.kind = kPadConstant;
   pad.has_value = 1;
   const OperandShape value = plain({1});
   CHECK(check({"pad_f32_cpu", &pad, {bytes, value, bytes}}) == kAllBytes);

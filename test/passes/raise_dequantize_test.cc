@@ -29,7 +29,7 @@ TEST_CASE("a dequantisation meets the quantisation before nodes that move elemen
        {"m = Reshape(q, flat)", "m = Transpose<perm = [1, 0]>(q)",
         "m = Concat<axis = 1>(q, column)", "m = Pad(q, pads)", "m = Gather<axis = 1>(q, two)",
         "m = Concat<axis = 1>(q, q)",
-        "t = Transpose<perm = [1, 0]>(q) r = Unsqueeze(t, zero) m = Expand(r, cube)"}) {
+        "p = Transpose<perm = [1, 0]>(q) r = Unsqueeze(p, zero) m = Expand(r, cube)"}) {
     INFO(move);
     const std::string text = dequantize_raised(kQuantizeX + move + kDequantizeM);
     INFO(text);

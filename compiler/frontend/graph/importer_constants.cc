@@ -200,6 +200,7 @@ llvm::Expected<Importer::Constant*> Importer::evaluate(ir::ValueId value) {
   OnnxTensor tensor;
   tensor.dtype = constant.type.dtype;
   tensor.dims.assign(constant.type.dims.begin(), constant.type.dims.end());
+  tensor.bytes = constant.bytes;
   Constant* kept = keep(constant.name, std::move(tensor));
   kept->value = value;
   evaluated_[value] = kept;
