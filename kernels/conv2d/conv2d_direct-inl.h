@@ -357,7 +357,7 @@ void conv2d_direct(const KernelArgs& args, const ByteScales* scales = nullptr) {
       Sums::kSize.pass_panels(conv.panel_elements * int64_t{sizeof(T)}, Sums::kSize.panels);
   __builtin_memset(zeros, x.shape.zero_point, work.zeros_bytes);
   const int64_t tap_elements =
-      (std::is_same_v<T, int8_t> ? round_up(conv.depth, int64_t{kQuad}) : conv.depth) *
+      (std::is_same_v<T, int8_t> ? round_up(conv.depth, int64_t{kQuadInputs}) : conv.depth) *
       kChannelPanel;
   for (int32_t i = 0; i < conv.vertical.taps; ++i)
     for (int32_t j = 0; j < conv.horizontal.taps; ++j) {

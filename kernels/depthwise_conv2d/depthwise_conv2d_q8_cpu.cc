@@ -8,6 +8,8 @@
 //
 // Interleaving splits a vector into four with a quarter of each 16 channels; rounding to bytes
 // brings them together again. Scales and weights are brought into that order first.
+//
+// Longer than 500 lines: each target interleaves and adds by instructions of its own.
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 
@@ -371,7 +373,7 @@ struct Block {
         for (int q = 0; q < 4; ++q, to += kQuarter * Dots::kWeightBytes) {
           for (int64_t panel = 0; panel < kChannels / kChannelPanel; ++panel) {
             const int64_t at = (first / kChannelPanel + panel) * panel_bytes +
-                               (column * groups + group) * kQuadBytes + q * 16;
+                               (column * groups + group) * kInputQuadBytes + q * 16;
             if (panel * kChannelPanel < channels)
               __builtin_memcpy(quads + panel * 16, w.as<const int8_t>() + at, 16);
             else
@@ -511,20 +513,27 @@ void depthwise_bytes(const KernelArgs& args) {
                        (input - x.shape.row_begin) * x.strides[2] + c,
                    x.strides[3]};
     }
-    output.y = PanelPointer<int8_t>::of(y) +
-               (image * y.strides[0] + (row - y.shape.row_begin) * y.strides[2] + c);
+    const ByteOrFloat y_row = PanelPointer<int8_t>::of(y) +
+                              (image * y.strides[0] + (row - y.shape.row_begin) * y.strides[2] + c);
+    ByteOrFloat residual_row;
     if (residual != nullptr)
-      output.residual = PanelPointer<int8_t>::of(*residual) +
-                        (image * residual->strides[0] +
-                         (row - residual->shape.row_begin) * residual->strides[2] + c);
+      residual_row = PanelPointer<int8_t>::of(*residual) +
+                     (image * residual->strides[0] +
+                      (row - residual->shape.row_begin) * residual->strides[2] + c);
+    const int32_t columns = y.shape.dims[3];
     int count = 0;
-    for (int32_t column = 0; column < y.shape.dims[3]; column += count) {
-      count = y.shape.dims[3] - column < kOutputs ? 1 : kOutputs;
+    for (int32_t column = 0; column < columns; column += count) {
+      count = columns - column < kOutputs ? 1 : kOutputs;
+      // The last run computes some outputs again, unless they may be in the residual's place.
+      if (count < kOutputs && columns >= kOutputs && residual == nullptr) {
+        column = columns - kOutputs;
+        count = kOutputs;
+      }
       run.column = column * horizontal.stride - horizontal.pad_begin;
       (count == 1 ? functions.of_one : functions.of_most)(run);
+      output.y = y_row + column * output.y_stride;
+      if (residual != nullptr) output.residual = residual_row + column * output.residual_stride;
       block.end(sums, count, output, run.channels, stored);
-      output.y += count * output.y_stride;
-      if (residual != nullptr) output.residual += count * output.residual_stride;
     }
   };
 

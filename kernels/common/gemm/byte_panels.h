@@ -13,8 +13,8 @@
 
 namespace codl::kernels {
 
-inline constexpr int64_t kQuad = 4;  // input channels
-inline constexpr int64_t kQuadBytes = kQuad * kChannelPanel;
+inline constexpr int64_t kQuadInputs = 4;  // input channels
+inline constexpr int64_t kInputQuadBytes = kQuadInputs * kChannelPanel;
 
 // Ends a panel.
 struct BytePanelEnd {
@@ -26,7 +26,7 @@ struct BytePanelEnd {
 inline constexpr uint64_t kByteScaleBytes = kChannelPanel * (2 * sizeof(float) + sizeof(int32_t));
 
 constexpr int64_t byte_panel_bytes(int64_t taps, int64_t depth) {
-  return taps * ceil_div(depth, kQuad) * kQuadBytes + int64_t{sizeof(BytePanelEnd)};
+  return taps * ceil_div(depth, kQuadInputs) * kInputQuadBytes + int64_t{sizeof(BytePanelEnd)};
 }
 
 // Packs a panel of `channels` output channels, 16 at most. The weight of an input channel and a tap

@@ -414,7 +414,7 @@ struct ByteDots {
 template <class Dots, int kPixels, int kVectors, class QuadOf>
 HWY_INLINE void add_quad(typename Dots::Sum (&sums)[kPixels][kVectors], const QuadOf& quad_of,
                          const int8_t* weights, int64_t panel_elements) {
-  constexpr int kVectorBytes = kPanelLanes * static_cast<int>(kQuad);
+  constexpr int kVectorBytes = kPanelLanes * static_cast<int>(kQuadInputs);
   typename Dots::Weights w[kVectors];
 #pragma GCC unroll 16
   for (int v = 0; v < kVectors; ++v)
@@ -454,7 +454,8 @@ HWY_NOINLINE void compute_byte_tile(const PanelTile<int8_t>& tile, const PanelEn
     const int8_t* weights = tile.weights + tile.taps[tap].weight_offset;
     int64_t channel = tile.first_channel + tile.taps[tap].input_offset;
     const int64_t channel_end = channel + tile.depth;
-    for (; channel + kQuad <= channel_end; channel += kQuad, weights += kQuadBytes) {
+    for (; channel + kQuadInputs <= channel_end;
+         channel += kQuadInputs, weights += kInputQuadBytes) {
       add_quad<Dots>(
           sums, [&](int pixel) HWY_ATTR { return load_quad(inputs[pixel] + channel); }, weights,
           panel_elements);
@@ -519,7 +520,7 @@ HWY_INLINE void add_dot_lane(int32x4_t (&sums)[kPixels][kVectors], const int8x16
   for (int v = 0; v < kVectors; ++v) {
     int8x16_t next = w[v];
     if constexpr (kLane < 3) {
-      next = vld1q_s8(weights + (kLane + 1) * kQuadBytes + v / kPanelVectors * panel_elements +
+      next = vld1q_s8(weights + (kLane + 1) * kInputQuadBytes + v / kPanelVectors * panel_elements +
                       v % kPanelVectors * 16);
       asm volatile("" : "+w"(next));  // GCC 12 would move it to where it is used
     }
@@ -551,8 +552,8 @@ CODL_DOT_PRODUCTS HWY_NOINLINE void compute_dot_tile(const PanelTile<int8_t>& ti
     const int64_t channel_end = channel + tile.depth;
     int8x16_t x[kPixels];
     int8x16_t w[kVectors];
-    for (; channel + kQuads * kQuad <= channel_end;
-         channel += kQuads * kQuad, weights += kQuads * kQuadBytes) {
+    for (; channel + kQuads * kQuadInputs <= channel_end;
+         channel += kQuads * kQuadInputs, weights += kQuads * kInputQuadBytes) {
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v)
         w[v] = vld1q_s8(weights + v / kPanelVectors * panel_elements + v % kPanelVectors * 16);
@@ -567,13 +568,13 @@ CODL_DOT_PRODUCTS HWY_NOINLINE void compute_dot_tile(const PanelTile<int8_t>& ti
       ahead += kQuads * kAheadBytes<int8_t>;
     }
 #pragma GCC unroll 1
-    for (; channel < channel_end; channel += kQuad, weights += kQuadBytes) {
+    for (; channel < channel_end; channel += kQuadInputs, weights += kInputQuadBytes) {
       const int64_t left = channel_end - channel;
 #pragma GCC unroll 8
       for (int pixel = 0; pixel < kPixels; ++pixel) {
         const int8_t* from = inputs[pixel] + channel;
         x[pixel] = vreinterpretq_s8_s32(
-            vdupq_n_s32(left < kQuad ? load_some_of_quad(from, left) : load_quad(from)));
+            vdupq_n_s32(left < kQuadInputs ? load_some_of_quad(from, left) : load_quad(from)));
       }
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {

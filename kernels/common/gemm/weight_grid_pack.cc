@@ -65,9 +65,9 @@ bool find_channel_grid(const float* w, int64_t count, int64_t step, float* out_s
 
 void pack_byte_panel(const float* src, int64_t channels, int64_t channel_step, int64_t taps,
                      int64_t depth, int64_t step, int8_t* dst) {
-  const int64_t quads = ceil_div(depth, kQuad);
+  const int64_t quads = ceil_div(depth, kQuadInputs);
   BytePanelEnd end = {};
-  __builtin_memset(dst, 0, static_cast<size_t>(taps * quads * kQuadBytes));
+  __builtin_memset(dst, 0, static_cast<size_t>(taps * quads * kInputQuadBytes));
   for (int64_t channel = 0; channel < channels; ++channel) {
     const float* w = src + channel * channel_step;
     float& scale = end.scales[channel];
@@ -76,12 +76,12 @@ void pack_byte_panel(const float* src, int64_t channels, int64_t channel_step, i
     for (int64_t input = 0; input < depth; ++input)
       for (int64_t tap = 0; tap < taps; ++tap, w += step) {
         const auto q = static_cast<int32_t>(std::nearbyint(*w / scale));
-        dst[(tap * quads + input / kQuad) * kQuadBytes + channel * kQuad + input % kQuad] =
-            static_cast<int8_t>(q);
+        dst[(tap * quads + input / kQuadInputs) * kInputQuadBytes + channel * kQuadInputs +
+            input % kQuadInputs] = static_cast<int8_t>(q);
         end.sums[channel] += q;
       }
   }
-  __builtin_memcpy(dst + taps * quads * kQuadBytes, &end, sizeof end);
+  __builtin_memcpy(dst + taps * quads * kInputQuadBytes, &end, sizeof end);
 }
 
 }  // namespace codl::kernels
