@@ -24,7 +24,7 @@ HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr int kRowsAtOnce = 4;  // of the filter, in a dot product
+constexpr int kRowsAtOnce = 4;  // filter rows in a dot product
 
 // Each class has what a block of channels takes: its bytes, a quarter of its channels with four
 // rows, a quarter's sums. Weights of a quarter have kWeightBytes for each channel.
@@ -213,11 +213,11 @@ struct ByteRun {
   const InputRow* rows;  // [row_groups * 4]
   int32_t row_groups;
   int32_t tap_columns;
-  int32_t column;  // of the first output's first tap; it may be outside
+  int32_t column;  // where the first output's first tap is; it may be outside
   int32_t input_columns;
   int32_t stride;
   int32_t dilation;
-  int64_t channels;          // of the block
+  int64_t channels;          // the block's
   const int8_t* weights;     // [row groups][tap columns][4 quarters]
   const int32_t* starts;     // [4 quarters]
   const int8_t* zero_pixel;  // holds zero points

@@ -1,7 +1,9 @@
 // Holds the micro-kernels of Conv2d and MatMul for operands of 8 bits (byte_panels.h has the
 // weights): tiles as in panel_tile-inl.h, sums of 32 bits. They are exact, so results are equal bit
-// by bit however the work is cut. This is Highway code, compiled once per target. Longer than 500
-// lines: each target adds products in a way of its own, and what ends the sums is read with them.
+// by bit however the work is cut. This is Highway code, compiled once per target.
+//
+// Longer than 500 lines: each target adds products in a way of its own, and what ends the sums is
+// read with them.
 //
 // With x = sx (qx - zx) and w = sw qw, a sum of products is sx sw (sum of qx qw - zx sum of qw).
 // Steps whose result is bytes and that have an activation of limits alone go from that sum to bytes
