@@ -305,7 +305,7 @@ HWY_INLINE int32_t load_quad(const int8_t* p) {
   __builtin_memcpy(&quad, p, sizeof quad);
   return quad;
 }
-HWY_INLINE int32_t load_some_of_quad(const int8_t* p, int64_t count) {
+inline HWY_NOINLINE int32_t load_some_of_quad(const int8_t* p, int64_t count) {
   uint32_t quad = 0;
   for (int64_t i = 0; i < count; ++i) quad |= uint32_t{static_cast<uint8_t>(p[i])} << (8 * i);
   return static_cast<int32_t>(quad);
@@ -464,13 +464,14 @@ HWY_NOINLINE void compute_byte_tile(const PanelTile<int8_t>& tile, const PanelEn
       __builtin_prefetch(reinterpret_cast<const void*>(ahead), 0, 2);
       ahead += kAheadBytes<int8_t>;
     }
-    if (channel < channel_end)
+    if (channel < channel_end) {
+      int32_t quads[kPixels];
+#pragma GCC unroll 1
+      for (int pixel = 0; pixel < kPixels; ++pixel)
+        quads[pixel] = load_some_of_quad(inputs[pixel] + channel, channel_end - channel);
       add_quad<Dots>(
-          sums,
-          [&](int pixel) HWY_ATTR {
-            return load_some_of_quad(inputs[pixel] + channel, channel_end - channel);
-          },
-          weights, panel_elements);
+          sums, [&](int pixel) HWY_ATTR { return quads[pixel]; }, weights, panel_elements);
+    }
   }
 #pragma GCC unroll 16
   for (int pixel = 0; pixel < kPixels; ++pixel)
