@@ -17,8 +17,8 @@
 //
 #include "hwy/highway.h"
 #include "kernels/common/activation/activation-inl.h"
-#include "kernels/common/cpu/stored_rows-inl.h"
 #include "kernels/common/cpu/lanes-inl.h"
+#include "kernels/common/cpu/stored_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
