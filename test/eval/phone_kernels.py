@@ -4,7 +4,9 @@
     phone_kernels.py MODELS --bin BIN --before OLD_BIN
 
 Each build plans every .onnx of MODELS with its own kernels, its own counts of their work and its own search; rates of a
-phone are the profile's for both. A multiply-add of the old kernels takes the issue slots of BEFORE. Prints a table: milliseconds of
+phone are the profile's for both. A multiply-add of the old kernels takes the issue slots of BEFORE. A phone that the old tree
+does not know needs its chip's facts in that tree's phone_chips.json, without the keys that it does not know either, and then a
+profile by that tree's phone_profiles.py --write. Prints a table: milliseconds of
 the CPU's plan, then before and after of the GPU's and of the default.
 """
 import argparse
@@ -21,7 +23,7 @@ import phone_profiles
 sys.path.insert(0, os.path.join(phone_profiles.ROOT, "test", "support"))
 import markdown  # noqa: E402
 
-PHONES = ("sd855", "sd888", "sd8gen2", "sd8elite", "dimensity9300")
+PHONES = ("sd855", "sd888", "sd8gen2", "sd8elite", "dimensity9300", "sd8elitegen5")
 STRATEGIES = {"cpu": ["--strategy=cpu"], "gpu": ["--strategy=gpu"], "both": []}
 # Percent, as in phone_profiles.GPU_SLOTS, at a5509bbc. Tiled kernels have those of their largest tile, which spills;
 # Mali's depthwise, which Mesa does not get done with, has Adreno's.
