@@ -77,7 +77,9 @@ void count_work(const StepShape& windows, const WorkMachine& machine, StepWork* 
   if (step.kernel->processor == Processor::Gpu) count_launch(step, machine, out);
   if (machine.has_half_arithmetic && half_arithmetic_of(step) != HalfArithmetic::None)
     out->mac_type = DType::F16;
-  if (step.kernel->has(Signature::Q8)) out->mac_type = DType::I8;
+  // A depthwise filter has one product for each channel: no dot products of four.
+  if (step.kernel->has(Signature::Q8) && step.kernel->op != OpKind::DepthwiseConv2d)
+    out->mac_type = DType::I8;
   work_of(step.kernel->op).work(step, machine, out);
   out->operations += converted_elements(step, *out);
 }
