@@ -24,7 +24,7 @@ struct WeightForm {
 // Holds the weights of one or more nodes that kernels read in more than one packing.
 struct Weights {
   std::vector<ir::NodeId> nodes;
-  PackingSet packings = 0;                 // packings of all its kernels
+  PackingSet packings = 0;                  // packings of all its kernels
   uint64_t bytes[kTypedPackingCount] = {};  // indexed by index_of(Packing)
   std::vector<WeightForm> forms;
   size_t chosen = 0;

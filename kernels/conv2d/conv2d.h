@@ -1,6 +1,6 @@
 // Conv2d is a 2-D convolution: y = activation(conv(x, w) + bias + residual). All operands are f32;
-// of conv2d_f32_cpu, all but the bias may be f16. Of conv2d_q8_cpu, x and w are i8, and the residual
-// and y i8 or f32; an output is a sum of at most 2^16 products.
+// of conv2d_f32_cpu, all but the bias may be f16. Of conv2d_q8_cpu, x and w are i8, and the
+// residual and y i8 or f32; an output is a sum of at most 2^16 products.
 //
 //   x         [n, ic, ih, iw]         Nhwc (Image2d for the image kernel)
 //   w         [oc, ic/groups, kh, kw] Packed, see below

@@ -8,7 +8,7 @@
 #include "kernels/kernel_table.h"
 #include "runtime/src/cpu_job.h"
 #include "runtime/src/diag.h"
-#include "schema/half.h"
+#include "runtime/src/widen.h"
 #include "schema/plan_layout.h"
 #include "schema/quantised.h"
 #include "schema/verify_plan.h"
@@ -41,12 +41,6 @@ bool has_rows(const OperandShape& shape) {
   return shape.layout == Layout::Nhwc || shape.layout == Layout::Image2d;
 }
 
-// Returns how many times its bytes an operand takes as floats: 1 if it is not read so.
-size_t widening(const OperandShape& shape) {
-  const bool is_widened = shape.dtype == DType::F16 || kernels::is_quantised(shape);
-  return is_widened ? sizeof(float) / static_cast<size_t>(kernels::element_bytes(shape)) : 1;
-}
-
 // A window of channels is read as a map of its own, halves and quantised bytes as floats.
 OperandShape on_cpu(OperandShape shape) {
   shape.pixel_stride = shape.first_channel = 0;
@@ -61,24 +55,6 @@ OperandShape on_cpu(OperandShape shape) {
 }
 
 void set_bytes(OperandShape& shape) { shape.bytes = kernels::stored_bytes(shape); }
-
-// Makes floats of halves. `to` may begin in front of `from`, so that both end together.
-void widen(const uint8_t* from, size_t count, uint8_t* to) {
-  for (size_t i = 0; i < count; ++i) {
-    uint16_t half;
-    std::memcpy(&half, from + i * sizeof(half), sizeof(half));
-    const float value = float_of_half(half);
-    std::memcpy(to + i * sizeof(value), &value, sizeof(value));
-  }
-}
-
-// Does the same of quantised bytes.
-void widen_bytes(const uint8_t* from, size_t count, const OperandShape& shape, uint8_t* to) {
-  for (size_t i = 0; i < count; ++i) {
-    const float value = number_of_byte(static_cast<int8_t>(from[i]), shape.scale, shape.zero_point);
-    std::memcpy(to + i * sizeof(value), &value, sizeof(value));
-  }
-}
 
 void perturb(float* values, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -149,7 +125,8 @@ void StepChecker::widen_constants(const plan::StepDef& step) const {
   for (uint32_t i = 0; i < step.operands()->size(); ++i) {
     if (widened_bytes(step, i) == 0) continue;
     const plan::TensorDef& tensor = tensor_of(step, i);
-    widen(inputs_.plan->blob_data(tensor.index()), static_cast<size_t>(tensor.bytes() / 2),
+    const OperandShape held = operand_shape_of(tensor);
+    widen(inputs_.plan->blob_data(tensor.index()), static_cast<size_t>(held.bytes / 2), held,
           constant_data(step, i));
   }
 }
@@ -347,7 +324,7 @@ codl_status_t StepChecker::read(uint32_t tensor, Range rows, size_t place, codl_
   const auto pieces = static_cast<size_t>(held.pixel_stride != 0 ? held.dims[3] : 1);
   const auto pitch = static_cast<size_t>(kernels::pixel_elements(held)) * element;
   const auto skipped = static_cast<size_t>(held.first_channel) * element;
-  // What is widened goes to the end of the place: floats are made from its beginning on.
+  // Widened elements go to the end of the place: floats are made from its beginning on.
   uint8_t* to = memory_.data() + place + (widening(held) - 1) * batches * count * row_bytes;
   const auto* pointer = static_cast<const uint8_t*>(inputs_.memory.pointer_of(tensor));
   const cl_mem memory = inputs_.memory.buffer_of(tensor);
@@ -382,10 +359,11 @@ codl_status_t StepChecker::read(uint32_t tensor, Range rows, size_t place, codl_
 
 void StepChecker::widen_read(uint32_t tensor, const OperandShape& shape, size_t place) {
   const OperandShape held = operand_shape_of(*inputs_.variant->tensors()->Get(tensor));
+  if (widening(held) == 1) return;
   const auto count = static_cast<size_t>(kernels::stored_elements(shape));
+  const auto element = static_cast<size_t>(kernels::element_bytes(held));
   uint8_t* const to = memory_.data() + place;
-  if (held.dtype == DType::F16) widen(to + count * sizeof(uint16_t), count, to);
-  if (kernels::is_quantised(held)) widen_bytes(to + count * (sizeof(float) - 1), count, held, to);
+  widen(to + count * (sizeof(float) - element), count, held, to);
 }
 
 // Copies the slice's inputs and the GPU's results, as floats.

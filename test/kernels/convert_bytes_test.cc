@@ -1,5 +1,5 @@
-// Checks that the GPU's Converts make numbers of quantised bytes, and bytes of numbers: what the
-// queues exchange where the CPU computes with bytes.
+// Checks that the GPU's Converts make numbers of quantised bytes, and bytes of numbers, which cross
+// between the queues where the CPU computes with bytes.
 #include <set>
 
 #include "schema/quantised.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kScale = 0.0371f;
 constexpr int32_t kZeroPoint = -29;
-constexpr size_t kMaxConvertPrograms = 12;  // of a kernel: building one takes a second
+constexpr size_t kMaxConvertPrograms = 12;  // Building a program takes a second.
 
 int8_t byte_at(size_t i) { return static_cast<int8_t>(i * 37 % 256 - 128); }
 

@@ -63,7 +63,7 @@ TEST_CASE("bytes are a form of nodes whose values lie on grids, in every precisi
   graph.value(graph.node(node).output).grid = {0.5f, 0};
   CHECK(has_bytes(node, Processor::Cpu));
   CHECK_FALSE(has_bytes(0, Processor::Gpu));
-  // What lies on no grid is floats beside bytes.
+  // A value on no grid is floats beside bytes.
   CHECK(form_with(graph.value(graph.node(node).output), kByteBuffers).dtype == DType::I8);
   CHECK(form_with(graph.value(graph.node(node).inputs[0]), kByteBuffers).dtype == DType::F32);
   CHECK_FALSE(has_bytes(node, Processor::Gpu));

@@ -48,7 +48,7 @@ Matrix identity(int64_t size) {
   return result;
 }
 
-constexpr double kMost = 1e-12;
+constexpr double kMaxDistance = 1e-12;
 
 }  // namespace
 
@@ -56,19 +56,19 @@ TEST_CASE("products of matrices are those of plain loops") {
   const Matrix a = random_matrix(23, 37), b = random_matrix(37, 19), c = random_matrix(23, 19);
   CHECK(transposed(a)(30, 20) == a(20, 30));
   CHECK(distance(transposed(transposed(a)), a) == 0);
-  CHECK(distance(product(a, b), plain_product(a, b)) < kMost);
-  CHECK(distance(transposed_product(a, c), plain_product(transposed(a), c)) < kMost);
+  CHECK(distance(product(a, b), plain_product(a, b)) < kMaxDistance);
+  CHECK(distance(transposed_product(a, c), plain_product(transposed(a), c)) < kMaxDistance);
   Matrix sum = c;
   add_product(-2, a, b, sum);
   CHECK(distance(sum, c) > 0.1);
   add_product(2, a, b, sum);
-  CHECK(distance(sum, c) < kMost);
+  CHECK(distance(sum, c) < kMaxDistance);
   // Rows from 10 on have no part in it.
   const std::vector<int64_t> first = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
   Matrix top(37, 19);
   add_transposed_product(1, a, c, 10, top);
   CHECK(distance(top, plain_product(transposed(picked_rows(a, first)), picked_rows(c, first))) <
-        kMost);
+        kMaxDistance);
 }
 
 TEST_CASE("products of columns are added") {
@@ -94,8 +94,8 @@ TEST_CASE("rows and columns are picked in the order asked for") {
 
 TEST_CASE("systems of equations are solved") {
   const Matrix a = positive(33), b = random_matrix(33, 6);
-  CHECK(distance(plain_product(a, solved(a, b)), b) < kMost);
-  CHECK(distance(plain_product(a, inverted(a)), identity(33)) < kMost);
+  CHECK(distance(plain_product(a, solved(a, b)), b) < kMaxDistance);
+  CHECK(distance(plain_product(a, inverted(a)), identity(33)) < kMaxDistance);
   CHECK(solved(a, Matrix(33, 0)).columns() == 0);
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("a spectrum has its values in ascending order, and makes the matrix ag
   Matrix scaled = spectrum.vectors;
   for (int64_t i = 0; i < 21; ++i)
     for (int64_t j = 0; j < 21; ++j) scaled(i, j) *= spectrum.values[static_cast<size_t>(j)];
-  CHECK(distance(plain_product(scaled, transposed(spectrum.vectors)), a) < kMost);
+  CHECK(distance(plain_product(scaled, transposed(spectrum.vectors)), a) < kMaxDistance);
 }
 
 TEST_CASE("a ridge is a share of the mean of the diagonal but its last element") {
