@@ -314,8 +314,6 @@ struct RunFunctions {
     RunFunctions functions = {compute<Dots, 1>, compute<Dots, kOutputs>};                        \
     if (is_close && taps == 3 && stride == 1) functions.of_most = compute<Dots, kOutputs, 3, 1>; \
     if (is_close && taps == 3 && stride == 2) functions.of_most = compute<Dots, kOutputs, 3, 2>; \
-    if (is_close && taps == 5 && stride == 1) functions.of_most = compute<Dots, kOutputs, 5, 1>; \
-    if (is_close && taps == 5 && stride == 2) functions.of_most = compute<Dots, kOutputs, 5, 2>; \
     return functions;                                                                            \
   }
 
