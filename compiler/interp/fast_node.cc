@@ -193,6 +193,7 @@ ir::Node without_activation(const ir::Node& node) {
   ir::Node plain = node;
   plain.params = node.op == OpKind::Conv2d   ? with_identity<Conv2dParams>(node)
                  : node.op == OpKind::MatMul ? with_identity<MatMulParams>(node)
+                 : node.op == OpKind::Binary ? with_identity<BinaryParams>(node)
                                              : with_identity<DepthwiseConv2dParams>(node);
   return plain;
 }

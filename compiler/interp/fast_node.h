@@ -55,7 +55,8 @@ class FastGraph {
 };
 
 // Splits off the activation of a Conv2d, DepthwiseConv2d or MatMul: this returns the node without
-// it, the next function the activation alone. A sum of products comes between the two.
+// it, also of a Binary; the next function the activation alone. A sum of products comes between the
+// two.
 ir::Node without_activation(const ir::Node& node);
 void apply_activation(const ir::NodeView& node, LargeBytes& sum);
 

@@ -49,7 +49,7 @@ class FormsOfValues {
         is_before_logarithm_(graph.values().size()) {
     for (const ir::Node& node : graph.nodes()) {
       keep_steep(node);
-      if (is_logarithm(node) && growth_of(node) == Growth::Steep) keep_before_logarithm(node);
+      if (is_steep_logarithm(node)) keep_before_logarithm(node);
     }
     for (const ir::Node& node : graph.nodes())
       if (is_real(graph.value(node.output)) && reasons_[node.output].empty())
@@ -87,37 +87,48 @@ class FormsOfValues {
             llvm::formatv("{0} reads it, which stays in float", node.name).str();
   }
 
-  static bool is_logarithm(const ir::Node& node) {
-    return (node.op == OpKind::Unary && node.params.as<UnaryParams>().kind == kUnaryLog) ||
-           (node.op == OpKind::Reduce && node.params.as<ReduceParams>().kind == kReduceLogSum);
+  // Returns what a node computes last: its activation, or, of Unary, itself.
+  static int32_t last_function(const ir::Node& node) {
+    switch (node.op) {
+      case OpKind::Unary:
+        return node.params.as<UnaryParams>().kind;
+      case OpKind::Binary:
+        return node.params.as<BinaryParams>().activation;
+      case OpKind::Conv2d:
+        return node.params.as<Conv2dParams>().activation;
+      case OpKind::DepthwiseConv2d:
+        return node.params.as<DepthwiseConv2dParams>().activation;
+      case OpKind::MatMul:
+        return node.params.as<MatMulParams>().activation;
+      default:
+        return kUnaryIdentity;
+    }
+  }
+
+  // Returns whether the node takes the logarithm of numbers that may be next to zero.
+  bool is_steep_logarithm(const ir::Node& node) const {
+    if (node.op == OpKind::Reduce && node.params.as<ReduceParams>().kind == kReduceLogSum)
+      return growth_of(node) == Growth::Steep;
+    if (last_function(node) != kUnaryLog) return false;
+    if (node.op == OpKind::Unary) return growth_of(node) == Growth::Steep;
+    const ir::Node before = without_activation(node);
+    llvm::SmallVector<Interval, 4> operands;
+    for (ir::ValueId input : node.inputs) operands.push_back(intervals_[input]);
+    return growth_of_quotient(op_spec(node.op).bounds(ir::NodeView{graph_, before}, operands)) ==
+           Growth::Steep;
   }
 
   // A small result is then an exponential: its relative error is its operand's absolute error.
   static bool is_probability(const ir::Node& node) {
-    const auto is_exponential = [](int32_t kind) {
-      return kind == kUnaryExp || kind == kUnarySigmoid;
-    };
-    switch (node.op) {
-      case OpKind::Softmax:
-        return true;
-      case OpKind::Unary:
-        return is_exponential(node.params.as<UnaryParams>().kind);
-      case OpKind::Conv2d:
-        return is_exponential(node.params.as<Conv2dParams>().activation);
-      case OpKind::DepthwiseConv2d:
-        return is_exponential(node.params.as<DepthwiseConv2dParams>().activation);
-      case OpKind::MatMul:
-        return is_exponential(node.params.as<MatMulParams>().activation);
-      default:
-        return false;
-    }
+    const int32_t last = last_function(node);
+    return node.op == OpKind::Softmax || last == kUnaryExp || last == kUnarySigmoid;
   }
 
   // Keeps all that the operand of a logarithm is made of, back to inputs and probabilities. A small
   // element of a spectrum is a difference of large products, so that rounding those changes it by a
   // multiple. The logarithm shows that in full, even where the result is bounded.
   void keep_before_logarithm(const ir::Node& logarithm) {
-    std::vector<ir::ValueId> todo = {logarithm.inputs[0]};
+    std::vector<ir::ValueId> todo(logarithm.inputs.begin(), logarithm.inputs.end());
     while (!todo.empty()) {
       const ir::ValueId value = todo.back();
       todo.pop_back();

@@ -218,7 +218,7 @@ struct LogarithmOfSpectrum {
   RandomGraph r{3};
   ir::ValueId signal, spectrum, logarithm, result;
 
-  explicit LogarithmOfSpectrum(float epsilon) {
+  LogarithmOfSpectrum(float epsilon, bool is_fused) {
     signal = unary(r, r.input({4, 64}), kUnaryAffine, 0.002f, 1);
     std::vector<float> weights = r.floats(64 * 8);
     for (size_t i = 1; i < 64; i += 2)  // every second row undoes the one before
@@ -228,7 +228,9 @@ struct LogarithmOfSpectrum {
                {signal, r.constant({64, 8}, weights), r.constant({8}, std::vector<float>(8))},
                MatMulParams{});
     const ir::ValueId power = r.binary(kBinaryMul, spectrum, spectrum);
-    logarithm = unary(r, r.binary(kBinaryAdd, power, r.constant({1}, {epsilon})), kUnaryLog);
+    BinaryParams sum{.kind = kBinaryAdd, .activation = is_fused ? kUnaryLog : kUnaryIdentity};
+    logarithm = r.node(OpKind::Binary, {power, r.constant({1}, {epsilon})}, sum);
+    if (!is_fused) logarithm = unary(r, logarithm, kUnaryLog);
     result = r.matmul(logarithm, 8);
     r.graph.set_outputs({result});
     r.graph.name = "spectrum";
@@ -237,8 +239,9 @@ struct LogarithmOfSpectrum {
 
 TEST_CASE("what a logarithm of small numbers is made of stays in float") {
   for (const float epsilon : {1e-10f, 0.5f}) {  // no number is small beside 0.5
-    CAPTURE(epsilon);
-    LogarithmOfSpectrum net(epsilon);
+    const bool is_fused = GENERATE(false, true);
+    CAPTURE(epsilon, is_fused);
+    LogarithmOfSpectrum net(epsilon, is_fused);
     ir::Graph& graph = net.r.graph;
     const std::vector<float> input = net.r.floats(4 * 64);
     const std::vector<float> expected = run_graph(graph, input);

@@ -59,7 +59,7 @@ def moved(rng, build, dtype):
         elif move == "Pad":
             x = build.node(move, [x, build.constant(np.array([0, 0, 1, 0, 0, 0, 0, 2], np.int64))])
         else:
-            x = build.node(move, [x, build.constant(np.array([1, 2, -1, 2], np.int64))])
+            x = build.node(move, [x, build.constant(np.array([0, 0, -1, 1], np.int64))])
         x = build.node("DequantizeLinear", [x, scale, zero])
     return build.case([x], 0, 0)
 
