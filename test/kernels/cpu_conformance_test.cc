@@ -196,7 +196,7 @@ TEST_CASE("the kernels that are chosen are vector code") {
     for (const KernelInfo& info : kKernelInfos)
       if (std::string_view(symbol) == info.symbol) {
         INFO(symbol);
-        const CpuTarget wanted = best_for(info, best);
+        [[maybe_unused]] const CpuTarget wanted = best_for(info, best);
         // With sanitizers, a build has at most AVX2.
         CpuTarget built = CpuTarget::Baseline;
         for (CpuTarget target : kernels::kCpuTargets)
