@@ -1,5 +1,7 @@
 #include "kernels/kernel_table.h"
 
+#include <algorithm>
+
 #include "kernels/common/contract/contract.h"
 #include "schema/half.h"
 #include "schema/plan_layout.h"
@@ -199,8 +201,13 @@ const char* check_bytes(const StepShape& step) {
 
 // Returns the contract's answer to a step of values as they are in memory.
 const char* check_values(const StepShape& step, StepNeeds* out_needs) {
-  if (step.kernel->processor == Processor::Cpu)
-    return contract_of(step.kernel->op).check(step, out_needs);
+  const Contract& contract = contract_of(step.kernel->op);
+  const auto is_stored_otherwise = [](const OperandShape& x) {
+    return x.dtype == DType::F16 || is_quantised(x);
+  };
+  if (step.kernel->processor == Processor::Cpu ||
+      std::none_of(step.operands, step.operands + step.operand_count, is_stored_otherwise))
+    return contract.check(step, out_needs);
   // Contracts judge the values; check_operand() has judged how they are stored. A CPU kernel needs
   // to know.
   OperandShape values[kMaxOperands];
@@ -210,7 +217,7 @@ const char* check_values(const StepShape& step, StepNeeds* out_needs) {
   }
   StepShape step_on_values = step;
   step_on_values.operands = values;
-  return contract_of(step.kernel->op).check(step_on_values, out_needs);
+  return contract.check(step_on_values, out_needs);
 }
 
 }  // namespace

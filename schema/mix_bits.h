@@ -15,6 +15,7 @@ constexpr uint64_t mix_bits(uint64_t bits) {
 
 // SplitMix64's states go up by it: mix_bits(seed + kSplitMixStep) is the first number of a seed.
 inline constexpr uint64_t kSplitMixStep = 0x9e3779b97f4a7c15;
+
 class SplitMix64 {
  public:
   explicit SplitMix64(uint64_t seed) : state_(seed) {}

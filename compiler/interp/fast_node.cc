@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "compiler/ops/activation.h"
 #include "kernels/common/contract/contract.h"
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/kernel_table.h"
@@ -73,25 +74,6 @@ void convert(const TensorView& from, const TensorView& to) {
 
 // Kernels take one view type for what they read and what they write; only the last is written.
 void* memory_of(llvm::ArrayRef<uint8_t> bytes) { return const_cast<uint8_t*>(bytes.data()); }
-
-template <typename Params>
-ir::OpParams with_identity(const ir::Node& node) {
-  auto params = node.params.as<Params>();
-  params.activation = kUnaryIdentity;
-  return ir::OpParams::of(node.op, params);
-}
-
-template <typename Params>
-void activate(const Params& params, float* y, int64_t count) {
-  if (params.activation == kUnaryIdentity) return;
-  if (params.activation == kUnaryRelu) {
-    for (int64_t i = 0; i < count; ++i) y[i] = std::max(y[i], 0.0f);
-    return;
-  }
-  for (int64_t i = 0; i < count; ++i)
-    y[i] = kernels::unary_value_ref(params.activation, params.activation_alpha,
-                                    params.activation_beta, y[i]);
-}
 
 }  // namespace
 
@@ -189,23 +171,17 @@ llvm::Expected<std::vector<Bytes>> FastGraph::run(llvm::ArrayRef<Bytes> inputs) 
                    });
 }
 
-ir::Node without_activation(const ir::Node& node) {
-  ir::Node plain = node;
-  plain.params = node.op == OpKind::Conv2d   ? with_identity<Conv2dParams>(node)
-                 : node.op == OpKind::MatMul ? with_identity<MatMulParams>(node)
-                 : node.op == OpKind::Binary ? with_identity<BinaryParams>(node)
-                                             : with_identity<DepthwiseConv2dParams>(node);
-  return plain;
-}
-
 void apply_activation(const ir::NodeView& node, LargeBytes& sum) {
+  const UnaryParams activation = last_function(node.node);
+  if (activation.kind == kUnaryIdentity) return;
   auto* y = reinterpret_cast<float*>(sum.data());
-  if (node.node.op == OpKind::Conv2d)
-    activate(node.params<Conv2dParams>(), y, node.output().element_count());
-  else if (node.node.op == OpKind::DepthwiseConv2d)
-    activate(node.params<DepthwiseConv2dParams>(), y, node.output().element_count());
-  else
-    activate(node.params<MatMulParams>(), y, node.output().element_count());
+  const int64_t count = node.output().element_count();
+  if (activation.kind == kUnaryRelu) {
+    for (int64_t i = 0; i < count; ++i) y[i] = std::max(y[i], 0.0f);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i)
+    y[i] = kernels::unary_value_ref(activation.kind, activation.alpha, activation.beta, y[i]);
 }
 
 }  // namespace codl::compiler

@@ -54,10 +54,7 @@ class FastGraph {
   std::vector<FastNode> nodes_;
 };
 
-// Splits off the activation of a Conv2d, DepthwiseConv2d or MatMul: this returns the node without
-// it, also of a Binary; the next function the activation alone. A sum of products comes between the
-// two.
-ir::Node without_activation(const ir::Node& node);
+// Computes the activation of a node in place, on what the node without_activation() gave.
 void apply_activation(const ir::NodeView& node, LargeBytes& sum);
 
 }  // namespace codl::compiler

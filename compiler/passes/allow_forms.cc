@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "compiler/accuracy/intervals.h"
-#include "compiler/interp/fast_node.h"
+#include "compiler/ops/activation.h"
 #include "compiler/ops/multiply_adds.h"
 #include "compiler/ops/op_spec.h"
 #include "llvm/Support/Format.h"
@@ -87,29 +87,11 @@ class FormsOfValues {
             llvm::formatv("{0} reads it, which stays in float", node.name).str();
   }
 
-  // Returns what a node computes last: its activation, or, of Unary, itself.
-  static int32_t last_function(const ir::Node& node) {
-    switch (node.op) {
-      case OpKind::Unary:
-        return node.params.as<UnaryParams>().kind;
-      case OpKind::Binary:
-        return node.params.as<BinaryParams>().activation;
-      case OpKind::Conv2d:
-        return node.params.as<Conv2dParams>().activation;
-      case OpKind::DepthwiseConv2d:
-        return node.params.as<DepthwiseConv2dParams>().activation;
-      case OpKind::MatMul:
-        return node.params.as<MatMulParams>().activation;
-      default:
-        return kUnaryIdentity;
-    }
-  }
-
   // Returns whether the node takes the logarithm of numbers that may be next to zero.
   bool is_steep_logarithm(const ir::Node& node) const {
     if (node.op == OpKind::Reduce && node.params.as<ReduceParams>().kind == kReduceLogSum)
       return growth_of(node) == Growth::Steep;
-    if (last_function(node) != kUnaryLog) return false;
+    if (last_function(node).kind != kUnaryLog) return false;
     if (node.op == OpKind::Unary) return growth_of(node) == Growth::Steep;
     const ir::Node before = without_activation(node);
     llvm::SmallVector<Interval, 4> operands;
@@ -120,7 +102,7 @@ class FormsOfValues {
 
   // A small result is then an exponential: its relative error is its operand's absolute error.
   static bool is_probability(const ir::Node& node) {
-    const int32_t last = last_function(node);
+    const int32_t last = last_function(node).kind;
     return node.op == OpKind::Softmax || last == kUnaryExp || last == kUnarySigmoid;
   }
 
@@ -184,9 +166,7 @@ class FormsOfValues {
     const double x = factor_of_sum(node.inputs[0]);
     if (node.op == OpKind::Recurrent || !graph_.value(node.inputs[1]).is_constant)
       return x * factor_of_sum(node.inputs[1]);
-    const bool has_activation = node.op == OpKind::Conv2d || node.op == OpKind::DepthwiseConv2d ||
-                                node.op == OpKind::MatMul;
-    const ir::Node sums = has_activation ? without_activation(node) : node;
+    const ir::Node sums = without_activation(node);
     llvm::SmallVector<Interval, 4> operands(node.inputs.size(), Interval::of(0));  // no residual
     operands[0] = Interval::within(x);
     return op_spec(node.op).bounds(ir::NodeView{graph_, sums}, operands).magnitude() / terms;

@@ -5,9 +5,9 @@
 //          operands; for a sum between the casts, within the integers that floats hold.
 // Gives:   the floats themselves. Numerics are unchanged, except that a NaN stays NaN: casts to
 //          integers leave it open.
-// Order:   after merge_common, which counts equal casts as one; after raise_dequantize, which goes
-// by
-//          casts to 8 bits; before the fusions: a quantised product then is one chain of floats.
+// Order:   after merge_common, which counts equal casts as one; after raise_dequantize, which
+//          goes by casts to 8 bits; before the fusions: a quantised product then is one chain of
+//          floats.
 #include <cmath>
 
 #include "compiler/accuracy/intervals.h"

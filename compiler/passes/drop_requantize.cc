@@ -2,9 +2,7 @@
 // whose limits are the grid's own. Lets quantising pass nodes that move elements, up to the node
 // that computes them.
 //
-// Needs:   f32 Unary nodes Quantize8. A grid is the numbers that one of them gives: those of a
-// scale,
-//          from a lowest to a highest.
+// Needs:   f32 Unary nodes Quantize8. A grid is the numbers that one of them gives (grids.h).
 // Gives:   nothing in the place of a Quantize8 whose operand was rounded to the same grid, and only
 //          moved since (moved_operands()); nor of a Relu or Clip that only a Quantize8 reads, if it
 //          takes the clamp's limits to the ends of its grid. A Quantize8 whose operand a single
@@ -13,28 +11,13 @@
 //          Numerics are unchanged.
 // Order:   after fuse_quantize_pairs, which makes the Quantize8; before the fusions, which want an
 //          activation next to the node that computes it.
-#include <algorithm>
-#include <cmath>
-
+#include "compiler/ops/activation.h"
+#include "compiler/passes/grids.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
 namespace codl::compiler {
 namespace {
-
-// Holds what Quantize8 gives: scale times integers from -below to 255 - below.
-struct Grid {
-  float scale = 1;
-  float below = 0;
-
-  float low() const { return scale * -below; }
-  float high() const { return scale * (255 - below); }
-  float nearest(float x) const {
-    return scale * std::min(std::max(std::nearbyint(x / scale), -below), 255 - below);
-  }
-  bool holds(float x) const { return nearest(x) == x; }
-  friend bool operator==(const Grid&, const Grid&) = default;
-};
 
 class DropRequantize {
  public:
@@ -47,69 +30,39 @@ class DropRequantize {
     bool has_moved = false;
     const auto node_count = static_cast<ir::NodeId>(graph_.nodes().size());
     for (ir::NodeId id = 0; id < node_count; ++id) {
-      if (const auto grid = grid_of(id)) {
-        drop_clamps(readers, id, *grid);
-        if (is_on(*grid, graph_.node(id).inputs[0]))
+      if (const ir::Grid grid = grid_of_node(id)) {
+        drop_clamps(readers, id, grid);
+        if (is_on(grid, graph_.node(id).inputs[0]))
           become_copy(readers, id);
         else
-          has_moved |= pass_mover(readers, id, *grid);
+          has_moved |= pass_mover(readers, id, grid);
       }
-      grids_[graph_.node(id).output] = grid_after(graph_.node(id));
+      grids_[graph_.node(id).output] = grid_after(
+          graph_, graph_.node(id), [&](ir::ValueId value) { return grid_of_value(value); });
     }
     sort_nodes(graph_);
     return has_moved;
   }
 
  private:
-  std::optional<Grid> grid_of(ir::NodeId id) const {
+  // Returns what a node Quantize8 rounds to.
+  ir::Grid grid_of_node(ir::NodeId id) const {
     const ir::Node& node = graph_.node(id);
-    if (node.op != OpKind::Unary || graph_.value(node.output).type.dtype != DType::F32)
-      return std::nullopt;
-    const auto params = node.params.as<UnaryParams>();
-    if (params.kind != kUnaryQuantize8) return std::nullopt;
-    return Grid{params.alpha, params.beta};
+    return node.op == OpKind::Unary ? grid_of(node.params.as<UnaryParams>()) : ir::Grid();
   }
 
   // Values that were added since have none.
-  std::optional<Grid> grid_of_value(ir::ValueId id) const {
-    return id < grids_.size() ? grids_[id] : std::nullopt;
+  ir::Grid grid_of_value(ir::ValueId id) const {
+    return id < grids_.size() ? grids_[id] : ir::Grid();
   }
 
-  bool is_on(const Grid& grid, ir::ValueId id) const {
-    const ir::Value& value = graph_.value(id);
-    if (value.is_constant)
-      return value.type.dtype == DType::F32 &&
-             llvm::all_of(value.as<float>(), [&](float x) { return grid.holds(x); });
-    return grid_of_value(id) == grid;
-  }
-
-  // Returns the grid of an operand that has one.
-  std::optional<Grid> grid_after(const ir::Node& node) const {
-    if (graph_.value(node.output).type.dtype != DType::F32) return std::nullopt;
-    if (node.op == OpKind::Unary) {
-      const auto params = node.params.as<UnaryParams>();
-      if (params.kind == kUnaryQuantize8) return Grid{params.alpha, params.beta};
-      const std::optional<Grid> grid = grid_of_value(node.inputs[0]);
-      const bool keeps =
-          grid && (params.kind == kUnaryRelu || params.kind == kUnaryIdentity ||
-                   (params.kind == kUnaryClip &&
-                    grid->holds(std::clamp(params.alpha, grid->low(), grid->high())) &&
-                    grid->holds(std::clamp(params.beta, grid->low(), grid->high()))));
-      return keeps ? grid : std::nullopt;
-    }
-    const auto [first, last] = moved_operands(node);
-    for (size_t i = first; i < last; ++i)
-      if (const auto grid = grid_of_value(node.inputs[i])) {
-        for (size_t k = first; k < last; ++k)
-          if (!is_on(*grid, node.inputs[k])) return std::nullopt;
-        return grid;
-      }
-    return std::nullopt;
+  bool is_on(const ir::Grid& grid, ir::ValueId id) const {
+    return is_on_grid(graph_, id, grid, [&](ir::ValueId value) { return grid_of_value(value); });
   }
 
   // Every number below the grid becomes its lowest, every one above its highest: a clamp whose
   // limits become these, too, changes nothing.
-  void drop_clamps(Readers& readers, ir::NodeId id, const Grid& grid) {
+  void drop_clamps(Readers& readers, ir::NodeId id, const ir::Grid& grid) {
     for (;;) {
       const ir::ValueId value = graph_.node(id).inputs[0];
       const ir::NodeId producer = readers.sole_producer(value, id);
@@ -117,8 +70,8 @@ class DropRequantize {
       const auto params = graph_.node(producer).params.as<UnaryParams>();
       const bool is_relu = params.kind == kUnaryRelu;
       if (!is_relu && params.kind != kUnaryClip) return;
-      if (grid.nearest(is_relu ? 0 : params.alpha) != grid.low()) return;
-      if (!is_relu && grid.nearest(params.beta) != grid.high()) return;
+      if (nearest_on_grid(grid, is_relu ? 0 : params.alpha) != lowest_of(grid)) return;
+      if (!is_relu && nearest_on_grid(grid, params.beta) != highest_of(grid)) return;
       ir::Node node = graph_.node(id);
       node.inputs[0] = graph_.node(producer).inputs[0];
       readers.replace(id, std::move(node));
@@ -133,13 +86,6 @@ class DropRequantize {
     readers.replace(id, std::move(node));
   }
 
-  bool takes_activation(const ir::Node& node) const {
-    const bool is_operator = node.op == OpKind::Conv2d || node.op == OpKind::DepthwiseConv2d ||
-                             node.op == OpKind::MatMul || node.op == OpKind::Binary ||
-                             node.op == OpKind::Normalize;
-    return is_operator && graph_.value(node.output).type.dtype == DType::F32;
-  }
-
   // Returns true if the node that computes `value`, which only `user` reads, computes an
   // activation, or moves elements of one that does.
   bool comes_from_operator(const Readers& readers, ir::ValueId value, ir::NodeId user) const {
@@ -151,7 +97,7 @@ class DropRequantize {
     return last == first + 1 && comes_from_operator(readers, node.inputs[first], producer);
   }
 
-  bool pass_mover(Readers& readers, ir::NodeId id, const Grid& grid) {
+  bool pass_mover(Readers& readers, ir::NodeId id, const ir::Grid& grid) {
     const ir::NodeId producer = readers.sole_producer(graph_.node(id).inputs[0], id);
     if (producer == ir::kNoId) return false;
     ir::Node move = graph_.node(producer);
@@ -169,13 +115,11 @@ class DropRequantize {
     return true;
   }
 
-  ir::ValueId quantized(ir::ValueId value, const Grid& grid) {
+  ir::ValueId quantized(ir::ValueId value, const ir::Grid& grid) {
     ir::TensorType type = graph_.value(value).type;
     ir::Node node;
     node.op = OpKind::Unary;
-    node.params = ir::OpParams::of(
-        OpKind::Unary,
-        UnaryParams{.kind = kUnaryQuantize8, .alpha = grid.scale, .beta = grid.below});
+    node.params = ir::OpParams::of(OpKind::Unary, quantize8(grid));
     node.inputs = {value};
     std::string name = names_.take(graph_.value(value).name + ".quantized");
     node.name = name;
@@ -184,7 +128,7 @@ class DropRequantize {
 
   ir::Graph& graph_;
   NewNames names_;
-  std::vector<std::optional<Grid>> grids_;  // indexed by value
+  std::vector<ir::Grid> grids_;  // indexed by value
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 
+#include "compiler/ops/activation.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
@@ -84,19 +85,6 @@ std::optional<Affine> affine_of(const ir::NodeView& node) {
   return std::nullopt;
 }
 
-// Holds the activation of the affine node, which moves to the merged node.
-struct Activation {
-  int32_t kind = kUnaryIdentity;
-  float alpha = 0;
-  float beta = 0;
-};
-
-template <typename Params>
-Activation activation_of(const ir::Node& node) {
-  const auto params = node.params.as<Params>();
-  return {params.activation, params.activation_alpha, params.activation_beta};
-}
-
 // Returns true if the node can take a scale and shift into its constant weights and bias.
 bool can_absorb(const ir::NodeView& node) {
   switch (node.node.op) {
@@ -159,18 +147,6 @@ Affine composed(const Affine& first, const Affine& second) {
   return both;
 }
 
-void set_activation(ir::Node& node, const Activation& activation) {
-  auto set = [&](auto& params) {
-    params.activation = activation.kind;
-    params.activation_alpha = activation.alpha;
-    params.activation_beta = activation.beta;
-  };
-  if (edit_convolution(node, set)) return;
-  auto params = node.params.as<MatMulParams>();
-  set(params);
-  node.params = ir::OpParams::of(OpKind::MatMul, params);
-}
-
 }  // namespace
 
 llvm::Error fold_batch_norm(ir::Graph& graph) {
@@ -199,9 +175,7 @@ llvm::Error fold_batch_norm(ir::Graph& graph) {
     // The merged node takes the place and the output of the affine node; the other one goes.
     ir::Node merged = graph.node(producer);
     merged.output = graph.node(id).output;
-    set_activation(merged, graph.node(id).op == OpKind::Binary
-                               ? activation_of<BinaryParams>(graph.node(id))
-                               : activation_of<DepthwiseConv2dParams>(graph.node(id)));
+    set_activation(merged, last_function(graph.node(id)));  // the affine node's comes after it
     folded[id] = before == folded.end() ? *affine : composed(before->second, *affine);
     folded.erase(producer);
     readers.replace(id, std::move(merged));

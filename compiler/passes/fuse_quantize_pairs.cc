@@ -39,7 +39,7 @@ class QuantizeMatcher {
     if (!take_unary(kUnaryRound)) return std::nullopt;
     const double lowest = zero_point - double{limits->alpha};
     if (take_number(kBinaryDiv) != scale || !(*scale > 0) || !std::isnormal(*scale) ||
-        std::trunc(lowest) != lowest || std::fabs(lowest) > 255)
+        std::trunc(lowest) != lowest || lowest < 0 || lowest > 255)
       return std::nullopt;
     return UnaryParams{.kind = kUnaryQuantize8,
                        .alpha = static_cast<float>(*scale),

@@ -3,9 +3,8 @@
 //   (move(q) - z) s  ->  move((q - z) s)      for q = cast of floats to 8 bits
 //
 // Needs:   one scale s and one zero point z for all elements, constant; between the casts only
-// nodes
-//          that move elements: Reshape, Transpose, Slice, Concat, Gather, Pad, a largest of several
-//          (MaxPool) ... Others may read the 8-bit values, which stay for them.
+//          nodes that move elements: Reshape, Transpose, Slice, Concat, Gather, Pad, a largest of
+//          several (MaxPool) ... Others may read the 8-bit values, which stay for them.
 // Gives:   the same nodes on floats. Each element is the same to the last bit.
 // Order:   after merge_common, which leaves one dequantisation of a value; before
 //          fuse_quantize_pairs, which makes one node of the casts that now follow each other.

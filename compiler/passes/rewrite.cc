@@ -78,6 +78,7 @@ std::pair<size_t, size_t> moved_operands(const ir::Node& node) {
   switch (node.op) {
     case OpKind::Concat:
       return {0, node.inputs.size()};
+    case OpKind::Convert:
     case OpKind::DepthToSpace:
     case OpKind::Expand:
     case OpKind::Gather:

@@ -4,6 +4,7 @@
 
 #include "compiler/accuracy/deviation.h"
 #include "compiler/interp/fast_node.h"
+#include "compiler/ops/activation.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/shrink/matrix.h"
 #include "compiler/shrink/operands.h"

@@ -69,7 +69,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", metavar="MODELS")
     parser.add_argument("--bin", required=True)
-    parser.add_argument("--phones", default=",".join((*phone_kernels.PHONES, "sd8elitegen5")))
+    parser.add_argument("--phones", default=",".join(phone_kernels.PHONES))
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     phones = options.phones.split(",")

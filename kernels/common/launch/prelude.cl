@@ -67,50 +67,51 @@ static inline float4 keep_lanes4(float4 v, int count) {
   return select((float4)(0.0f), v, (int4)(0, 1, 2, 3) < (int4)(count));
 }
 
-// The first `count` floats at p, 1 <= count; the other lanes are zero. Nothing else is read.
-static inline float16 load_lanes(global const float* p, int count) {
-  if (count >= 16) return vload16(0, p);
-  // Lanes go from last to first, so that each step moves what is there up by a fixed amount.
-  float16 v = (float16)(0.0f);
-  if (count & 1) v.s0 = p[count & ~1];
-  if (count & 2) {
-    v.s23 = v.s01;
-    v.s01 = vload2(0, p + (count & ~3));
+// load(p, count) gives the first `count` elements at p, 1 <= count; the other lanes are zero.
+// Nothing else is read: lanes go from last to first, so that each step moves what is there up by a
+// fixed amount. store(v, p, count) writes the first `count` lanes to p, and nothing else.
+#define LANE_FUNCTIONS(type, load, store)                           \
+  static inline type##16 load(global const type* p, int count) {    \
+    if (count >= 16) return vload16(0, p);                          \
+    type##16 v = (type##16)(0);                                     \
+    if (count & 1) v.s0 = p[count & ~1];                            \
+    if (count & 2) {                                                \
+      v.s23 = v.s01;                                                \
+      v.s01 = vload2(0, p + (count & ~3));                          \
+    }                                                               \
+    if (count & 4) {                                                \
+      v.s4567 = v.s0123;                                            \
+      v.s0123 = vload4(0, p + (count & ~7));                        \
+    }                                                               \
+    if (count & 8) {                                                \
+      v.hi = v.lo;                                                  \
+      v.lo = vload8(0, p);                                          \
+    }                                                               \
+    return v;                                                       \
+  }                                                                 \
+  static inline void store(type##16 v, global type* p, int count) { \
+    if (count >= 16) {                                              \
+      vstore16(v, 0, p);                                            \
+      return;                                                       \
+    }                                                               \
+    if (count & 8) {                                                \
+      vstore8(v.lo, 0, p);                                          \
+      p += 8;                                                       \
+      v.lo = v.hi;                                                  \
+    }                                                               \
+    if (count & 4) {                                                \
+      vstore4(v.s0123, 0, p);                                       \
+      p += 4;                                                       \
+      v.s0123 = v.s4567;                                            \
+    }                                                               \
+    if (count & 2) {                                                \
+      vstore2(v.s01, 0, p);                                         \
+      p += 2;                                                       \
+      v.s01 = v.s23;                                                \
+    }                                                               \
+    if (count & 1) p[0] = v.s0;                                     \
   }
-  if (count & 4) {
-    v.s4567 = v.s0123;
-    v.s0123 = vload4(0, p + (count & ~7));
-  }
-  if (count & 8) {
-    v.hi = v.lo;
-    v.lo = vload8(0, p);
-  }
-  return v;
-}
-
-// Writes the first `count` lanes to p, 1 <= count; nothing else is written.
-static inline void store_lanes(float16 v, global float* p, int count) {
-  if (count >= 16) {
-    vstore16(v, 0, p);
-    return;
-  }
-  if (count & 8) {
-    vstore8(v.lo, 0, p);
-    p += 8;
-    v.lo = v.hi;
-  }
-  if (count & 4) {
-    vstore4(v.s0123, 0, p);
-    p += 4;
-    v.s0123 = v.s4567;
-  }
-  if (count & 2) {
-    vstore2(v.s01, 0, p);
-    p += 2;
-    v.s01 = v.s23;
-  }
-  if (count & 1) p[0] = v.s0;
-}
+LANE_FUNCTIONS(float, load_lanes, store_lanes)
 
 // Operands in memory as floats or as halves: vload_half and vstore_half are core OpenCL C 1.2. All
 // arithmetic is in float: what is loaded is exact, what is stored is rounded to nearest even, and
@@ -261,8 +262,7 @@ STORE_LANES4_OF(half)
 // are pairs of registers, an int takes twice as many instructions.
 #define BYTES_float 4u
 #define BYTES_half 2u
-#define ELEMENT_AT(type, p, i) \
-  ((global type*)((global char*)(p) + (uint)(i) * PASTE(BYTES, type)))
+#define ELEMENT_AT(type, p, i) ((global type*)((global char*)(p) + (uint)(i)*PASTE(BYTES, type)))
 
 // Kernels on chunks of LANES channels of Nhwc buffers (cl_launch.h, set_chunks()). Of 16 the first
 // `count` are in memory; 4 always are. LOAD_RUN and STORE_RUN are for runs, which may begin at any
@@ -272,12 +272,11 @@ STORE_LANES4_OF(half)
 #define LOAD_CHUNK(type, p, count) LOAD_QUAD(type, p)
 #define STORE_CHUNK(type, v, p, count) STORE_QUAD(type, v, p)
 #define KEEP_CHUNK(v, count) keep_lanes4(v, count)
-#define LOAD_LANES4_OF(type)                                                 \
-  static inline float4 load_lanes4_##type(global const type* p, int count) { \
-    if (count >= 4) return LOAD_4_##type(p);                                 \
-    return (float4)(LOAD_ONE_##type(p, 0),                                   \
-                    count > 1 ? LOAD_ONE_##type(p, 1) : 0.0f,                \
-                    count > 2 ? LOAD_ONE_##type(p, 2) : 0.0f, 0.0f);         \
+#define LOAD_LANES4_OF(type)                                                         \
+  static inline float4 load_lanes4_##type(global const type* p, int count) {         \
+    if (count >= 4) return LOAD_4_##type(p);                                         \
+    return (float4)(LOAD_ONE_##type(p, 0), count > 1 ? LOAD_ONE_##type(p, 1) : 0.0f, \
+                    count > 2 ? LOAD_ONE_##type(p, 2) : 0.0f, 0.0f);                 \
   }
 LOAD_LANES4_OF(float)
 LOAD_LANES4_OF(half)
@@ -405,9 +404,8 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
   const int image_x = column * pixel_texels + texel;
 
 // Finds the work-item's texel in an image of y's columns, which may hold a wider map.
-#define TEXEL_OF(x)                                     \
-  (int2)(column * x##_texels + x##_first_texel + texel, \
-         n * x##_rows_held + x##_first_row + row)
+#define TEXEL_OF(x) \
+  (int2)(column * x##_texels + x##_first_texel + texel, n * x##_rows_held + x##_first_row + row)
 
 // For image kernels: reads whole texels by integer coordinates; outside the image everything is
 // zero.
@@ -422,10 +420,10 @@ constant sampler_t kTexel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CL
 #define AXES_PARAMS                                                                               \
   int e0, int s0, int e1, int s1, int e2, int s2, int e3, int s3, int e4, int s4, int e5, int s5, \
       int e6, int s6, int e7, int s7
-#define AXES_OF(axis, step)                                                                    \
-  axis##0_extent, axis##0_##step, axis##1_extent, axis##1_##step, axis##2_extent,              \
-      axis##2_##step, axis##3_extent, axis##3_##step, axis##4_extent, axis##4_##step,          \
-      axis##5_extent, axis##5_##step, axis##6_extent, axis##6_##step, axis##7_extent, axis##7_##step
+#define AXES_OF(axis, step)                                                                       \
+  axis##0_extent, axis##0_##step, axis##1_extent, axis##1_##step, axis##2_extent, axis##2_##step, \
+      axis##3_extent, axis##3_##step, axis##4_extent, axis##4_##step, axis##5_extent,             \
+      axis##5_##step, axis##6_extent, axis##6_##step, axis##7_extent, axis##7_##step
 #define AXES_STEP(i)                                       \
   if (axes > i) {                                          \
     const uint around = element / (uint)e##i;              \

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "compiler/ops/activation.h"
 #include "compiler/support/error.h"
 #include "compiler/support/parallel.h"
 #include "test/compiler/ops/op_cases.h"
