@@ -129,6 +129,7 @@ void GpuQueue::close() {
 }
 
 bool GpuQueue::takes_early_unmap() {
+  if (!device_.has_host_memory) return false;
   constexpr size_t kProbeBytes = 64;  // any
   const cl_command_queue queue = queues_[kComputeQueue];
   cl_int error = CL_SUCCESS;

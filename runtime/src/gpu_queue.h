@@ -76,7 +76,8 @@ class GpuQueue {
   // Returns false if the driver refuses to end a mapping whose Map command is not complete, which
   // user events ask for. OpenCL allows it: the pointer "returned by clEnqueueMapBuffer" is valid
   // for clEnqueueUnmapMemObject from then on. Rusticl of Mesa 22.3 knows a mapping only when its
-  // command is complete.
+  // command is complete. A driver whose mappings are copies is not asked: NVIDIA's (580) says yes,
+  // frees the memory that a large mapping is copied to, and crashes when it copies.
   bool takes_early_unmap();
 
   // Waits for everything in one queue.
