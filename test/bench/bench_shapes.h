@@ -130,9 +130,9 @@ inline BenchShape sequence(std::string name, int32_t kind, int32_t direction,
   return {std::move(name), std::move(item), macs};
 }
 
+inline constexpr ConvWindow k3x3Pad1Stride2 = {3, 3, 2, 2, 1, 1, 1, 1, 1, 1};
+
 inline std::vector<BenchShape> convolutions() {
-  const ConvWindow k3x3Pad1Stride2 = {3, 3, 2, 2, 1, 1, 1, 1, 1, 1};
-  const ConvWindow k5x5Stride2 = {5, 5, 2, 2, 1, 1, 2, 2, 2, 2};
   const ConvWindow k3x3Dilation12 = {3, 3, 1, 1, 12, 12, 12, 12, 12, 12};
   const ConvWindow k9x9 = {9, 9, 1, 1, 1, 1, 4, 4, 4, 4};
   return {
@@ -160,13 +160,40 @@ inline std::vector<BenchShape> convolutions() {
       conv("conv 3x3 512-512 28x28", 512, 512, 28, k3x3),
       conv("conv 3x3 512-512 14x14", 512, 512, 14, k3x3),
       conv("conv 3x3 1024-1024 13x13", 1024, 1024, 13, k3x3),
-      depthwise("depthwise 3x3 32 112x112", 32, 112, k3x3),
-      depthwise("depthwise 3x3 144 56x56", 144, 56, k3x3),
-      depthwise("depthwise 3x3/2 144 56x56", 144, 56, k3x3Pad1Stride2),
-      depthwise("depthwise 3x3 960 7x7", 960, 7, k3x3),
-      depthwise("depthwise 5x5 240 28x28", 240, 28, k5x5),
-      depthwise("depthwise 5x5/2 96 28x28", 96, 28, k5x5Stride2),
   };
+}
+
+// Returns the depthwise convolutions of MobileNetV2, MobileNetV3 (large) and EfficientNet-B0, each
+// once.
+inline std::vector<BenchShape> depthwise_convolutions() {
+  struct Window {
+    const char* name;
+    ConvWindow window;
+  };
+  const Window k3 = {"3x3 ", k3x3};
+  const Window k3s2 = {"3x3/2 ", k3x3Pad1Stride2};
+  const Window k5 = {"5x5 ", k5x5};
+  const Window k5s2 = {"5x5/2 ", k5x5Stride2};
+  struct Layer {
+    Window window;
+    int32_t channels, side;
+  };
+  std::vector<BenchShape> shapes;
+  for (const Layer& layer : {
+           Layer{k3, 16, 112},   Layer{k3, 32, 112}, Layer{k3s2, 64, 112}, Layer{k3s2, 96, 112},
+           Layer{k3, 72, 56},    Layer{k3, 144, 56}, Layer{k3s2, 144, 56}, Layer{k5s2, 72, 56},
+           Layer{k5s2, 144, 56}, Layer{k3, 192, 28}, Layer{k3s2, 192, 28}, Layer{k3s2, 240, 28},
+           Layer{k5, 120, 28},   Layer{k5, 240, 28}, Layer{k3, 184, 14},   Layer{k3, 200, 14},
+           Layer{k3, 384, 14},   Layer{k3, 480, 14}, Layer{k3, 576, 14},   Layer{k3, 672, 14},
+           Layer{k3s2, 576, 14}, Layer{k5, 480, 14}, Layer{k5, 672, 14},   Layer{k5s2, 672, 14},
+           Layer{k3, 960, 7},    Layer{k3, 1152, 7}, Layer{k5, 960, 7},    Layer{k5, 1152, 7},
+       }) {
+    const std::string side = std::to_string(layer.side);
+    shapes.push_back(depthwise("depthwise " + std::string(layer.window.name) +
+                                   std::to_string(layer.channels) + " " + side + "x" + side,
+                               layer.channels, layer.side, layer.window.window));
+  }
+  return shapes;
 }
 
 inline std::vector<BenchShape> products() {
@@ -236,6 +263,8 @@ inline std::vector<BenchShape> map_operators() {
       softmax.axis = 1;
       add_with_ops(kSoftmaxOps,
                    step("softmax of channels " + where, OpKind::Softmax, softmax, {map, map}));
+      const LrnParams norm = {.size = 5, .alpha = 1e-4f, .beta = 0.75f, .bias = 1};
+      add(step("lrn " + where, OpKind::Lrn, norm, {map, map}));
     }
     add(step("convert " + name + " plain to nhwc", OpKind::Convert, {plain, nhwc}));
     add(step("convert " + name + " nhwc to plain", OpKind::Convert, {nhwc, plain}));
@@ -460,9 +489,9 @@ inline std::vector<BenchShape> recurrent_operators() {
 
 inline std::vector<BenchShape> bench_shapes() {
   std::vector<BenchShape> shapes;
-  for (const auto& part :
-       {bench::convolutions(), bench::products(), bench::map_operators(),
-        bench::sequence_operators(), bench::recurrent_operators(), bench::other_operators()})
+  for (const auto& part : {bench::convolutions(), bench::depthwise_convolutions(),
+                           bench::products(), bench::map_operators(), bench::sequence_operators(),
+                           bench::recurrent_operators(), bench::other_operators()})
     shapes.insert(shapes.end(), part.begin(), part.end());
   return shapes;
 }

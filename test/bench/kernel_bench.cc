@@ -9,6 +9,8 @@
 // moves the bytes, whichever is more, over the measured time. Above 1, an algorithm multiplies
 // less, or the processor adds at the same time. `peak` and `stream` are those ceilings;
 // `arithmetic` and `memory` the two times, and `best` the measured time, in microseconds.
+// `over_floats` of a kernel of bytes is the time of the best kernel of floats, which takes turns
+// with it, over its own.
 //
 // Source of the model: Williams, Waterman and Patterson, "Roofline: an insightful visual
 // performance model for multicore architectures", Communications of the ACM 52(4), 2009.
@@ -21,6 +23,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "test/bench/bench_shapes.h"
 #include "test/bench/ceilings.h"
@@ -110,64 +113,128 @@ Traffic traffic_of(const BenchShape& shape, const OperandMemory& memory) {
   return {memory.at(0), inputs, read, memory.at(shape.item.operands.size() - 1), written};
 }
 
+// Returns the shape as the kernel takes it.
+BenchShape shape_for(const KernelInfo& info, const BenchShape& shape) {
+  BenchShape own = shape;
+  own.item = case_for(info, shape.item);
+  if (info.has(Signature::Q8)) own.item = in_bytes(info, std::move(own.item));
+  return own;
+}
+
+// Holds a step, ready to run. The contract takes it.
+class Step {
+ public:
+  Step(const KernelInfo& info, CpuTarget target, const BenchShape& shape)
+      : kernel_(kernel_for_target(info, target)),
+        item_(shape.item),
+        needs_(needs_of(info, item_)),
+        memory_(item_.operands),
+        scratch_(static_cast<size_t>(needs_.scratch_bytes)),
+        shared_(static_cast<size_t>(needs_.shared_bytes)),
+        traffic_(traffic_of(shape, memory_)) {
+    const CaseInputs inputs(item_, 1);
+    for (size_t i = 0; i < item_.operands.size(); ++i) {
+      views_.push_back(kernels::make_view(item_.operands[i], memory_.at(i)));
+      if (i + 1 == item_.operands.size()) break;
+      if (info.has(Signature::Q8)) {
+        fill_bytes(info, item_, i, memory_.at(i));
+        continue;
+      }
+      const GuardedMemory source = inputs.memory(info, i, item_.operands[i]);
+      std::memcpy(memory_.at(i), source.data(), source.bytes());
+    }
+    args_ = args_of(item_, views_);
+    args_.scratch = scratch_.data();
+    args_.task_end = needs_.task_count;
+    args_.shared = shared_.data();
+  }
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+  const kernels::StepNeeds& needs() const { return needs_; }
+  const Traffic& traffic() const { return traffic_; }
+  double seconds() const { return seconds_; }
+
+  void run() {
+    for (args_.phase = 0; args_.phase < needs_.phase_count; ++args_.phase) kernel_(args_);
+  }
+
+  // Takes a time; seconds() is the best.
+  void time() {
+    constexpr double kTrySeconds = 1e-3;
+    run();  // the operands are in the cache that they fit, as in a try after the first
+    const auto start = std::chrono::steady_clock::now();
+    for (int64_t repeat = 0; repeat < runs_; ++repeat) run();
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    seconds_ = std::min(seconds_, time.count() / static_cast<double>(runs_));
+    runs_ = std::max(static_cast<int64_t>(kTrySeconds / seconds_), int64_t{1});
+  }
+
+ private:
+  static kernels::StepNeeds needs_of(const KernelInfo& info, const KernelCase& item) {
+    kernels::StepNeeds needs;
+    kernels::check_step(step_of(info, item), &needs);
+    return needs;
+  }
+
+  kernels::CpuKernel kernel_;
+  KernelCase item_;
+  kernels::StepNeeds needs_;
+  OperandMemory memory_;
+  GuardedMemory scratch_;
+  GuardedMemory shared_;
+  Traffic traffic_;
+  std::vector<kernels::TensorView> views_;
+  kernels::KernelArgs args_;
+  double seconds_ = 1e30;
+  int64_t runs_ = 1;
+};
+
+// Returns the steps of the operator's kernels of floats, by the best code up to `target`.
+std::vector<std::unique_ptr<Step>> steps_of_floats(OpKind op, CpuTarget target,
+                                                   const BenchShape& shape) {
+  std::vector<std::unique_ptr<Step>> steps;
+  for (const KernelInfo& info : kKernelInfos) {
+    if (info.processor != Processor::Cpu || info.op != op || !takes_floats(info)) continue;
+    const BenchShape own = shape_for(info, shape);
+    kernels::StepNeeds needs;
+    if (kernels::check_step(step_of(info, own.item), &needs) != nullptr) continue;
+    CpuTarget best = target;
+    while (kernel_for_target(info, best) == nullptr)
+      best = static_cast<CpuTarget>(static_cast<int>(best) - 1);
+    steps.push_back(std::make_unique<Step>(info, best, own));
+  }
+  return steps;
+}
+
 void run(benchmark::State& state, const KernelInfo& info, CpuTarget target,
          const BenchShape& shape) {
-  const KernelCase& item = shape.item;
-  kernels::StepNeeds needs;
-  kernels::check_step(step_of(info, item), &needs);  // add_benchmarks() asked
-  const bool has_bytes = info.has(Signature::Q8);
-  const CaseInputs inputs(item, 1);
-  const OperandMemory memory(item.operands);
-  std::vector<kernels::TensorView> views;
-  for (size_t i = 0; i < item.operands.size(); ++i) {
-    views.push_back(kernels::make_view(item.operands[i], memory.at(i)));
-    if (i + 1 == item.operands.size()) break;
-    if (has_bytes) {
-      fill_bytes(info, item, i, memory.at(i));
-      continue;
-    }
-    const GuardedMemory source = inputs.memory(info, i, item.operands[i]);
-    std::memcpy(memory.at(i), source.data(), source.bytes());
-  }
-  GuardedMemory scratch(static_cast<size_t>(needs.scratch_bytes));
-  kernels::KernelArgs args = args_of(item, views);
-  args.scratch = scratch.data();
-  args.task_end = needs.task_count;
-  GuardedMemory shared(static_cast<size_t>(needs.shared_bytes));
-  args.shared = shared.data();
-
-  const Traffic traffic = traffic_of(shape, memory);
-  const double bytes = static_cast<double>(traffic.read_bytes + traffic.written_bytes);
-  const kernels::CpuKernel kernel = kernel_for_target(info, target);
-  const auto run = [&] {
-    for (args.phase = 0; args.phase < needs.phase_count; ++args.phase) kernel(args);
-  };
+  const BenchShape own = shape_for(info, shape);
+  Step step(info, target, own);
   for (auto _ : state) {
-    run();
+    step.run();
     benchmark::ClobberMemory();
   }
 
   // Takes the best of tries that take turns: interference slows the step and its ceilings alike.
   constexpr int kTries = 10;
-  constexpr double kTrySeconds = 1e-3;
+  std::vector<std::unique_ptr<Step>> of_floats;
+  if (!takes_floats(info)) of_floats = steps_of_floats(info.op, target, shape);
   double peak = 0;
   double stream = 0;
-  double seconds = 1e30;
-  int64_t runs = 1;
   for (int i = 0; i < kTries; ++i) {
     peak = std::max(peak, peak_flops());
-    stream = std::max(stream, stream_bandwidth(traffic));
-    run();  // the operands are in the cache that they fit, as in a try after the first
-    const auto start = std::chrono::steady_clock::now();
-    for (int64_t repeat = 0; repeat < runs; ++repeat) run();
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-    seconds = std::min(seconds, time.count() / static_cast<double>(runs));
-    runs = std::max(static_cast<int64_t>(kTrySeconds / seconds), int64_t{1});
+    stream = std::max(stream, stream_bandwidth(step.traffic()));
+    step.time();
+    for (const auto& other : of_floats) other->time();
   }
 
-  const double arithmetic_seconds = 2 * (shape.macs + shape.other_ops) / peak;
+  const double seconds = step.seconds();
+  const Traffic& traffic = step.traffic();
+  const double bytes = static_cast<double>(traffic.read_bytes + traffic.written_bytes);
+  const double arithmetic_seconds = 2 * (own.macs + own.other_ops) / peak;
   const double memory_seconds = bytes / stream;
-  if (shape.macs != 0) state.counters["GFLOP/s"] = 2e-9 * shape.macs / seconds;
+  if (own.macs != 0) state.counters["GFLOP/s"] = 2e-9 * own.macs / seconds;
   state.counters["GB/s"] = 1e-9 * bytes / seconds;
   state.counters["roof"] = std::max(arithmetic_seconds, memory_seconds) / seconds;
   state.counters["best"] = 1e6 * seconds;
@@ -175,7 +242,11 @@ void run(benchmark::State& state, const KernelInfo& info, CpuTarget target,
   state.counters["memory"] = 1e6 * memory_seconds;
   state.counters["peak"] = 1e-9 * peak;
   state.counters["stream"] = 1e-9 * stream;
-  state.counters["tasks"] = needs.task_count;
+  state.counters["tasks"] = step.needs().task_count;
+  if (of_floats.empty()) return;
+  double floats = 1e30;
+  for (const auto& other : of_floats) floats = std::min(floats, other->seconds());
+  state.counters["over_floats"] = floats / seconds;
 }
 
 // Returns false if a kernel has no shape.
@@ -187,18 +258,16 @@ bool add_benchmarks() {
     bool has_shape = false;
     for (const BenchShape& shape : shapes) {
       if (shape.item.op != info.op) continue;
-      BenchShape own = shape;
-      own.item = case_for(info, shape.item);
-      if (info.has(Signature::Q8)) own.item = in_bytes(info, std::move(own.item));
       kernels::StepNeeds needs;
-      if (kernels::check_step(step_of(info, own.item), &needs) != nullptr) continue;
+      if (kernels::check_step(step_of(info, shape_for(info, shape).item), &needs) != nullptr)
+        continue;
       has_shape = true;
       for (CpuTarget target : kernels::kCpuTargets) {
         if (kernel_for_target(info, target) == nullptr) continue;
         const std::string name =
             std::string(info.symbol) + "/" + shape.name + "/" + kernels::cpu_target_name(target);
         benchmark::RegisterBenchmark(name.c_str(), [=, &info](benchmark::State& state) {
-          run(state, info, target, own);
+          run(state, info, target, shape);
         })->Unit(benchmark::kMicrosecond);
       }
     }
