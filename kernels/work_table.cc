@@ -77,7 +77,8 @@ void count_work(const StepShape& windows, const WorkMachine& machine, StepWork* 
   if (step.kernel->processor == Processor::Gpu) count_launch(step, machine, out);
   if (machine.has_half_arithmetic && half_arithmetic_of(step) != HalfArithmetic::None)
     out->mac_type = DType::F16;
-  // Depthwise kernels interleave rows for their dot products, which takes what these save.
+  // Depthwise kernels interleave rows for their dot products and round each sum, which takes what
+  // these save.
   if (step.kernel->has(Signature::Q8) && step.kernel->op != OpKind::DepthwiseConv2d)
     out->mac_type = DType::I8;
   work_of(step.kernel->op).work(step, machine, out);

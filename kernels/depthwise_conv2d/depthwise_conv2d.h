@@ -99,22 +99,50 @@ constexpr DepthwiseConv2dWork depthwise_conv2d_work(const OperandShape& w, const
   return work;
 }
 
-// Scratch of the kernel of 8-bit operands: the rows under a window, the scales of a block of 64
-// channels at most, and its weights, 8 bytes at most for each tap of a channel, in fours of rows.
-struct DepthwiseByteScratch {
-  uint64_t scales_offset;
+// Says how the kernel of 8-bit operands works. It brings the bytes of four rows of the map
+// together, channel by channel ("interleaves" them), for a block of channels and some outputs of a
+// row.
+struct DepthwiseByteWork {
+  static constexpr int32_t kRowGroup = 4;
+  static constexpr int32_t kOutputs = 14;         // taken of a row, at most
+  static constexpr uint64_t kBlockChannels = 64;  // at most
+  static constexpr uint64_t kQuadBytes = 4;       // for each channel, or 8 where a block has half
+  static constexpr uint64_t kColumnBytes = kBlockChannels * kQuadBytes;
+  static constexpr uint64_t kRowBytes = 16;  // for what the kernel knows of a row
+
+  int32_t row_groups;
+  int32_t output_rows;  // that use the same groups: two where a third, fifth... row costs no group
+  // Neighbouring columns of the map are used by several outputs. Otherwise each tap of each output
+  // has a column of its own.
+  bool shares_columns;
+  uint64_t scales_offset;  // in the scratch, of what has to be there for a block
   uint64_t weights_offset;
-  uint64_t bytes;
+  uint64_t quads_offset;
+  uint64_t scratch_bytes;
 };
-constexpr DepthwiseByteScratch depthwise_byte_scratch(const int32_t* dims) {
-  constexpr uint64_t kBlockPanels = 4;
-  constexpr uint64_t kRowBytes = 16;
-  const auto rows = static_cast<uint64_t>(round_up(dims[2], 4));
-  DepthwiseByteScratch scratch = {};
-  scratch.scales_offset = rows * kRowBytes;
-  scratch.weights_offset = scratch.scales_offset + kBlockPanels * kByteScaleBytes;
-  scratch.bytes = scratch.weights_offset + rows * static_cast<uint64_t>(dims[3]) * 64;
-  return scratch;
+
+constexpr DepthwiseByteWork depthwise_byte_work(const WindowAxis& vertical,
+                                                const WindowAxis& horizontal) {
+  using Work = DepthwiseByteWork;
+  Work work = {};
+  work.row_groups = static_cast<int32_t>(ceil_div(vertical.taps, Work::kRowGroup));
+  work.output_rows = vertical.dilation == 1 && vertical.taps + int64_t{vertical.stride} <=
+                                                   int64_t{work.row_groups} * Work::kRowGroup
+                         ? 2
+                         : 1;
+  work.shares_columns = horizontal.dilation == 1 && horizontal.stride <= horizontal.taps;
+  const auto taps = static_cast<uint64_t>(horizontal.taps);
+  const uint64_t columns =
+      work.shares_columns ? (Work::kOutputs - 1) * static_cast<uint64_t>(horizontal.stride) + taps
+                          : Work::kOutputs * taps;
+  const auto groups = static_cast<uint64_t>(work.row_groups);
+  constexpr uint64_t kBlockPanels = Work::kBlockChannels / kChannelPanel;
+  work.scales_offset = groups * Work::kRowGroup * Work::kRowBytes;
+  work.weights_offset = work.scales_offset + kBlockPanels * kByteScaleBytes;
+  work.quads_offset = work.weights_offset +
+                      static_cast<uint64_t>(work.output_rows) * groups * taps * Work::kColumnBytes;
+  work.scratch_bytes = work.quads_offset + groups * columns * Work::kColumnBytes;
+  return work;
 }
 
 // Channels of a CPU pass over the rows of a task: inputs and weights of a row of outputs stay in

@@ -19,7 +19,11 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
       has_bytes ? depthwise_conv2d_packed_bytes(w.dims) : depthwise_conv2d_packed_elements(w.dims);
   if (const char* expected = check_packed_weights(w, weights)) return expected;
   if (step.kernel->processor == Processor::Gpu) return check_cl_lanes_tile(step);
-  if (has_bytes) out_needs->scratch_bytes = depthwise_byte_scratch(w.dims).bytes;
+  const auto& params = step.params_as<DepthwiseConv2dParams>();
+  if (has_bytes)
+    out_needs->scratch_bytes =
+        depthwise_byte_work(vertical_axis(params, w.dims), horizontal_axis(params, w.dims))
+            .scratch_bytes;
   out_needs->task_count = depthwise_conv2d_work(w, y, step.part_dim, step.part).task_count;
   return nullptr;
 }

@@ -25,6 +25,11 @@ HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 
 // ---- from sums to results -----------------------------------------------------------------------
+//
+// GCC would clone some of these functions for the arguments of each kernel (noclone).
+
+using PanelIntTag = hwy::HWY_NAMESPACE::RebindToSigned<PanelTag>;
+using PanelIntVec = hwy::HWY_NAMESPACE::Vec<PanelIntTag>;
 
 // Says how the bytes of a map are read: real = scale * (byte - zero_point). Floats have scale 0.
 struct ByteGrid {
@@ -52,6 +57,7 @@ struct ByteScales {
   float high = 0;
   int64_t products = 0;    // an output is a sum of so many
   bool is_bounded = true;  // no number of quanta comes near the limits of 32 bits
+  bool is_narrow = true;   // nor near those of 16 bits
   float* factors = nullptr;
   float* offsets = nullptr;
   int32_t* starts = nullptr;  // sums begin with these
@@ -79,20 +85,35 @@ struct ByteScales {
     if (activation_high < high) high = activation_high > low ? activation_high : low;
   }
 
-  // Fills the arrays for one panel. `channels` of its lanes have a bias.
-  void fill(int64_t panel, const BytePanelEnd& end, const float* bias, int32_t channels) {
+  // Fills the arrays for one panel. `channels` of its lanes have a bias. `shift` is added to the
+  // inputs before they are multiplied.
+  HWY_NOINLINE __attribute__((noclone)) void fill(int64_t panel, const BytePanelEnd& end,
+                                                  const float* bias, int32_t channels,
+                                                  int32_t shift = 0) {
+    namespace hn = hwy::HWY_NAMESPACE;
+    using Ints = PanelIntTag;
+    const PanelTag d;
+    float some[kChannelPanel] = {};
+    if (channels < kChannelPanel) {
+      for (int32_t lane = 0; lane < channels; ++lane) some[lane] = bias[lane];
+      bias = some;
+    }
     constexpr float kLargestProduct = 255 * 128;
-    const float largest = kLargestProduct * static_cast<float>(products);
-    for (int32_t lane = 0; lane < kChannelPanel; ++lane) {
+    const PanelVec largest = hn::Set(d, kLargestProduct * static_cast<float>(products));
+    const PanelVec x_scale = hn::Set(d, x.scale);
+    const PanelVec quantum = hn::Set(d, is_one_step ? y.scale : 1.0f);
+    const auto zero_point = hn::Set(Ints{}, -x.zero_point - shift);
+    for (int32_t lane = 0; lane < kChannelPanel; lane += kPanelLanes) {
       const int64_t i = panel * kChannelPanel + lane;
-      const float scale = x.scale * end.scales[lane];
-      const float offset = lane < channels ? bias[lane] : 0.0f;
-      factors[i] = is_one_step ? scale / y.scale : scale;
-      offsets[i] = is_one_step ? offset / y.scale : offset;
+      const PanelVec factor = hn::Div(hn::Mul(x_scale, hn::LoadU(d, end.scales + lane)), quantum);
+      const PanelVec offset = hn::Div(hn::LoadU(d, bias + lane), quantum);
+      hn::StoreU(factor, d, factors + i);
+      hn::StoreU(offset, d, offsets + i);
+      hn::StoreU(hn::Mul(zero_point, hn::LoadU(Ints{}, end.sums + lane)), Ints{}, starts + i);
       // A comparison with a NaN is false.
-      is_bounded = is_bounded && largest * factors[i] + __builtin_fabsf(offsets[i]) < 1e9f;
-      starts[i] = static_cast<int32_t>(-static_cast<uint32_t>(x.zero_point) *
-                                       static_cast<uint32_t>(end.sums[lane]));
+      const PanelVec most = hn::MulAdd(largest, factor, hn::Abs(offset));
+      is_bounded = is_bounded && hn::AllTrue(d, hn::Lt(most, hn::Set(d, 1e9f)));
+      is_narrow = is_narrow && hn::AllTrue(d, hn::Lt(most, hn::Set(d, 3e4f)));
     }
   }
 };
@@ -117,9 +138,6 @@ struct PanelTile<int8_t> {
   // 128 times the sum of each pixel's inputs, which sum_inputs() sets. There is room for fours.
   int32_t input_sums[kPanelTileMaxPixels + 2] = {};
 };
-
-using PanelIntTag = hwy::HWY_NAMESPACE::RebindToSigned<PanelTag>;
-using PanelIntVec = hwy::HWY_NAMESPACE::Vec<PanelIntTag>;
 
 // Rounds numbers of quanta within the limits to bytes.
 HWY_INLINE void store_bytes(PanelVec v, PanelVec low, PanelVec high, PanelIntVec zero_point,
@@ -187,9 +205,11 @@ HWY_INLINE void store_bounded_rows(const ByteScales& scales, const float* sums, 
 
 // Rounds rows of a tile to bytes; `sums` are numbers of quanta, `sum_stride` from row to row. Lanes
 // behind the valid ones of the last panel get the zero point.
-inline HWY_NOINLINE void store_byte_rows(const ByteScales& scales, const float* sums,
-                                         int64_t sum_stride, int32_t rows, int panels,
-                                         PanelLanes lanes, int8_t* y, int64_t y_stride) {
+inline HWY_NOINLINE __attribute__((noclone)) void store_byte_rows(const ByteScales& scales,
+                                                                  const float* sums,
+                                                                  int64_t sum_stride, int32_t rows,
+                                                                  int panels, PanelLanes lanes,
+                                                                  int8_t* y, int64_t y_stride) {
   namespace hn = hwy::HWY_NAMESPACE;
   const PanelTag d;
   const PanelVec low = hn::Set(d, scales.low);
@@ -229,8 +249,9 @@ struct PanelOutput<int8_t> {
 
 // Ends the sums of one panel that are floats: adds the residual, activates, and stores what the
 // result is. `sums` is overwritten.
-inline HWY_NOINLINE void finish_bytes(const PanelOutput<int8_t>& output, float* sums,
-                                      int64_t sum_stride, int32_t pixel_count) {
+inline HWY_NOINLINE __attribute__((noclone)) void finish_bytes(const PanelOutput<int8_t>& output,
+                                                               float* sums, int64_t sum_stride,
+                                                               int32_t pixel_count) {
   const ByteScales& scales = *output.scales;
   const PanelLanes& lanes = output.lanes;
   if (scales.y.scale == 0 && scales.residual.scale == 0)
