@@ -45,15 +45,22 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   CODL_ASSIGN_OR_RETURN(shrunk, shrink_for_plan(graph, options.shrink, profile, options.precision,
                                                 options.partition));
   report.shrink = std::move(shrunk);
+  const bool is_in_bytes = report.shrink.floats.has_value();
   if (options.emits_onnx) {
     CODL_ASSIGN_OR_RETURN(text, write_onnx(graph));
     result.onnx = std::move(text);
   }
+  std::optional<ir::Graph> other = report.shrink.floats;
+  if (options.compares_precisions && !is_in_bytes) {
+    CODL_ASSIGN_OR_RETURN(in_bytes, all_in_bytes(graph, options.shrink.calibration));
+    other = std::move(in_bytes);
+  }
   if (llvm::Error error = run_passes(graph, layout_passes(), passes)) return error;
   std::optional<HalvesJudge> halves;
   if (options.precision != Precision::Fp32 || options.compares_precisions) {
-    CODL_ASSIGN_OR_RETURN(
-        judge, HalvesJudge::make(graph, options.shrink.calibration, options.shrink.budget));
+    CODL_ASSIGN_OR_RETURN(judge,
+                          HalvesJudge::make(graph, is_in_bytes ? *report.shrink.floats : graph,
+                                            options.shrink.calibration, options.shrink.budget));
     halves = std::move(judge);
     CODL_ASSIGN_OR_RETURN(allowed, halves->allow(graph, options.precision));
     report.allowed_forms = std::move(allowed);
@@ -80,9 +87,10 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   if (llvm::Error error = report_variants(graph, variants, profile, maker, options.prints, report))
     return error;
   if (options.compares_precisions) {
-    CODL_ASSIGN_OR_RETURN(compared,
-                          compare_precisions(graph, predictor, options.partition, *halves,
-                                             options.precision, variants[0].candidate.figures));
+    CODL_ASSIGN_OR_RETURN(
+        compared, compare_precisions(graph, *halves, is_in_bytes, std::move(*other), predictor,
+                                     options.partition, options.shrink, options.asked(),
+                                     variants[0].candidate.figures));
     report_precisions(std::move(compared), options.shrink.budget, report);
   }
   const std::vector<Schedule> schedules = take_schedules(variants);
@@ -104,9 +112,10 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
           report_measured(options.measured, options.measured_path, schedules, report))
     return error;
   CODL_ASSIGN_OR_RETURN(
-      json, report_json({*reported, predictor, report, savings.costs(), support, variants,
-                         schedules, options.partition, options.precision, checks, options.measured,
-                         options.measured_path, path, model_hash, result.plan.size()}));
+      json,
+      report_json({*reported, predictor, report, savings.costs(), support, variants, schedules,
+                   options.partition, options.asked().name, checks, options.measured,
+                   options.measured_path, path, model_hash, result.plan.size()}));
   result.report_json = std::move(json);
   return result;
 }

@@ -26,8 +26,8 @@ struct CompileOptions {
   // one is made.
   std::vector<VariantRequest> variants = {{}, {VariantRequest::Cpu, "cpu"}};
   std::vector<std::string> skipped_passes;  // names: these do not run
-  Precision precision = Precision::Fp32;
-  bool compares_precisions = false;  // CompileReport::precisions
+  Precision precision = Precision::Fp32;    // for real numbers; shrink.bytes is beside it
+  bool compares_precisions = false;         // CompileReport::precisions
   Printouts prints;
   ShrinkOptions shrink;
   bool emits_onnx = false;              // CompileResult::onnx
@@ -35,6 +35,8 @@ struct CompileOptions {
   std::vector<MeasuredSteps> measured;  // for the report; empty: none
   std::string measured_path;            // for messages
   bool builds_plan = true;  // false: the report and the limits are all that is asked for
+
+  const AskedPrecision& asked() const { return asked_precision(precision, shrink.bytes); }
 };
 
 struct CompileResult {

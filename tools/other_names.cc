@@ -22,9 +22,7 @@ constexpr OtherName kOtherNames[] = {
     {"precision fp16 half float16 use-fp16 enable-fp16 allow-fp16 dtype data-type",
      {{"codlc", "--precision=fp16"}}},
     {"quantize quantise quant int8 uint8 bits best weightquantbits",
-     {{"",
-       "quantise the ONNX model before, as with onnxruntime.quantization; codlc reads 8-bit "
-       "models"}}},
+     {{"codlc", "--precision=int8 --calibration=DIR; 8-bit models need neither"}}},
     {"threads num-threads nthreads cpu-threads intra-op-threads intra-op-num-threads",
      {{"codl-run codl-bench codl-profile", "--num-threads=N"},
       {"codlc",

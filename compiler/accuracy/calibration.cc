@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstring>
 
+#include "compiler/ops/multiply_adds.h"
 #include "compiler/support/error.h"
 #include "compiler/support/hash.h"
 #include "compiler/support/input_file.h"
+#include "compiler/support/parallel.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "tools/tool_error.h"
@@ -19,6 +21,12 @@ constexpr uint64_t kMaxFileBytes = uint64_t{1} << 32;
 constexpr uint64_t kMaxFortranBytes = uint64_t{1} << 28;
 // Data is read to be checked in pieces of so many bytes; a multiple of every element's bytes.
 constexpr uint64_t kPieceBytes = 1 << 20;
+// Inputs of this many samples are in memory at a time.
+constexpr size_t kInputsAtOnce = 16;
+// Kernels of the CPU take a second for 1e10 multiply-adds, and as long to pass over 1e9 elements.
+constexpr double kAffordableWork = 2e10;
+constexpr double kPassWork = 10;
+constexpr double kMaxAffordable = 512;
 constexpr char kLabels[] = "labels.npy";
 
 // Returns what `parse` gives; an input error that it throws becomes ours.
@@ -239,6 +247,32 @@ llvm::Expected<std::vector<Bytes>> CalibrationData::inputs(size_t sample) {
     result.emplace_back(bytes.begin(), bytes.end());
   }
   return result;
+}
+
+llvm::Error CalibrationData::for_each(
+    llvm::ArrayRef<size_t> samples,
+    llvm::function_ref<llvm::Error(size_t place, llvm::ArrayRef<Bytes> inputs)> work) {
+  for (size_t first = 0; first < samples.size(); first += kInputsAtOnce) {
+    std::vector<std::vector<Bytes>> read;
+    for (size_t sample : samples.drop_front(first).take_front(kInputsAtOnce)) {
+      CODL_ASSIGN_OR_RETURN(found, inputs(sample));
+      read.push_back(std::move(found));
+    }
+    if (llvm::Error error =
+            for_each_at_once(read.size(), [&](size_t i) { return work(first + i, read[i]); }))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+size_t affordable_samples(const ir::Graph& graph) {
+  double work = 1;
+  for (const ir::Node& node : graph.nodes()) {
+    const ir::NodeView view{graph, node};
+    work += multiply_adds(view) + kPassWork * static_cast<double>(view.output().element_count());
+  }
+  return static_cast<size_t>(
+      std::clamp(kAffordableWork / work, double{kMinSamples}, kMaxAffordable));
 }
 
 }  // namespace codl::compiler

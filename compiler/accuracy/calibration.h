@@ -16,6 +16,10 @@ inline constexpr size_t kMinSamples = 16;
 // may be a hole. ImageNet's validation set has 50,000 images.
 inline constexpr size_t kMaxSamples = 1 << 16;
 
+// Returns so many samples as the network runs on in some seconds; between kMinSamples, as far as
+// there are, and some hundreds, beyond which more say little.
+size_t affordable_samples(const ir::Graph& graph);
+
 // Returns a dtype as arrays in files have it.
 static_assert(static_cast<int>(DType::F32) == CODL_FLOAT32);
 inline codl_dtype_t dtype_in_file(DType dtype) { return static_cast<codl_dtype_t>(dtype); }
@@ -44,6 +48,11 @@ class CalibrationData {
   std::vector<size_t> some_of(size_t first, size_t most) const;
   // They are in the graph's order of inputs.
   llvm::Expected<std::vector<Bytes>> inputs(size_t sample);
+  // Calls `work` with each sample's place in `samples` and its inputs, several at a time, in
+  // threads. Returns the error of the first that fails.
+  llvm::Error for_each(
+      llvm::ArrayRef<size_t> samples,
+      llvm::function_ref<llvm::Error(size_t place, llvm::ArrayRef<Bytes> inputs)> work);
 
  private:
   // Holds an .npy file that is open.

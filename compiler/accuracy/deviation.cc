@@ -5,7 +5,6 @@
 #include "compiler/accuracy/calibration.h"
 #include "compiler/interp/fast_node.h"
 #include "compiler/support/error.h"
-#include "compiler/support/parallel.h"
 
 namespace codl::compiler {
 namespace {
@@ -23,28 +22,24 @@ size_t largest(const Bytes& bytes, DType dtype) {
   return best;
 }
 
-// Inputs and outputs of this many samples are in memory at a time.
-constexpr size_t kSamplesAtOnce = 16;
+// Outputs of this many samples are in memory at a time.
+constexpr size_t kOutputsAtOnce = 16;
 
 // Calls `take` with each sample's place in `samples` and the graph's outputs on it, in order.
 llvm::Error run_samples(const ir::Graph& graph, CalibrationData& calibration,
                         llvm::ArrayRef<size_t> samples,
                         llvm::function_ref<void(size_t place, std::vector<Bytes> outputs)> take) {
   const FastGraph fast(graph);
-  for (size_t first = 0; first < samples.size(); first += kSamplesAtOnce) {
-    const size_t count = std::min(kSamplesAtOnce, samples.size() - first);
-    std::vector<std::vector<Bytes>> inputs, outputs(count);
-    for (size_t i = 0; i < count; ++i) {
-      CODL_ASSIGN_OR_RETURN(read, calibration.inputs(samples[first + i]));
-      inputs.push_back(std::move(read));
-    }
-    const auto run = [&](size_t i) -> llvm::Error {
-      CODL_ASSIGN_OR_RETURN(found, fast.run(inputs[i]));
+  for (size_t first = 0; first < samples.size(); first += kOutputsAtOnce) {
+    const auto some = samples.drop_front(first).take_front(kOutputsAtOnce);
+    std::vector<std::vector<Bytes>> outputs(some.size());
+    const auto run = [&](size_t i, llvm::ArrayRef<Bytes> inputs) -> llvm::Error {
+      CODL_ASSIGN_OR_RETURN(found, fast.run(inputs));
       outputs[i] = std::move(found);
       return llvm::Error::success();
     };
-    if (llvm::Error error = for_each_at_once(count, run)) return error;
-    for (size_t i = 0; i < count; ++i) take(first + i, std::move(outputs[i]));
+    if (llvm::Error error = calibration.for_each(some, run)) return error;
+    for (size_t i = 0; i < some.size(); ++i) take(first + i, std::move(outputs[i]));
   }
   return llvm::Error::success();
 }

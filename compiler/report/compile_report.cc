@@ -164,8 +164,7 @@ void report_precisions(std::vector<PrecisionChoice> precisions, double budget,
           llvm::formatv(
               "--precision={0} loses {1:f2} % ({2}) on the {3} samples measured, more than the "
               "{4:f2} % of --accuracy-budget",
-              ir::kPrecisionNames[static_cast<size_t>(choice.precision)],
-              100 * choice.deviation->loss(), choice.deviation->loss_name(),
+              choice.name, 100 * choice.deviation->loss(), choice.deviation->loss_name(),
               choice.deviation->samples, 100 * budget)
               .str();
   report.precisions = std::move(precisions);

@@ -111,7 +111,7 @@ class Writer {
     json_.key("options").object([&] {
       text("strategy", plan_.asked.strategy);
       text("objective", kObjectiveNames[static_cast<size_t>(plan_.asked.objective)]);
-      text("precision", ir::kPrecisionNames[static_cast<size_t>(plan_.precision)]);
+      text("precision", plan_.precision);
     });
   }
 
@@ -295,7 +295,7 @@ class Writer {
     json_.key("choices").array([&] {
       for (const PrecisionChoice& choice : plan_.report.precisions)
         json_.object([&] {
-          text("precision", ir::kPrecisionNames[static_cast<size_t>(choice.precision)]);
+          text("precision", choice.name);
           json_.key("is_chosen").boolean(choice.is_chosen);
           us("predicted_us", choice.predicted_us);
           number("weight_bytes", choice.weight_bytes);
@@ -310,6 +310,15 @@ class Writer {
         json_.object([&] {
           text("node", kept.node);
           text("reason", kept.reason);
+        });
+    });
+    json_.key("bytes").array([&] {
+      for (const ShrinkReport::ByteNode& node : plan_.report.shrink.byte_nodes)
+        json_.object([&] {
+          text("node", node.node);
+          json_.key("is_in_bytes").boolean(node.reason.empty());
+          share("loss_alone", node.loss_alone);
+          if (!node.reason.empty()) text("reason", node.reason);
         });
     });
   }

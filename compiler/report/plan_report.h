@@ -26,7 +26,7 @@ struct ReportedPlan {
   llvm::ArrayRef<MadeVariant> variants;
   llvm::ArrayRef<Schedule> schedules;
   const PartitionOptions& asked;
-  Precision precision = Precision::Fp32;
+  const char* precision = "";  // AskedPrecision::name
   llvm::ArrayRef<LimitCheck> limits;
   llvm::ArrayRef<MeasuredSteps> measured;  // empty: none
   llvm::StringRef measured_path;           // for messages

@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "compiler/ops/multiply_adds.h"
+#include "compiler/passes/passes.h"
+#include "compiler/shrink/byte_search.h"
 #include "compiler/shrink/least_gain.h"
 #include "compiler/shrink/low_rank.h"
 #include "compiler/shrink/pruning_search.h"
@@ -19,10 +21,23 @@ namespace {
 constexpr double kEnergies[] = {0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999};
 constexpr size_t kEnergySteps = 4;  // how often they are halved
 
+// The loss of a node alone tells its place among others, not whether the budget is kept.
+constexpr size_t kMaxAloneSamples = 8;
+
 double macs_of(const ir::Graph& graph) {
   double macs = 0;
   for (const ir::Node& node : graph.nodes()) macs += multiply_adds(ir::NodeView{graph, node});
   return macs;
+}
+
+// Returns the text of a graph and its constants, of which a hash stands for it.
+std::string whole_text_of(const ir::Graph& graph) {
+  std::string text = ir::print(graph);
+  for (const ir::Value& value : graph.values())
+    if (value.is_constant)
+      text +=
+          to_hex(hash_of({reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()}));
+  return text;
 }
 
 class Shrinker {
@@ -50,6 +65,10 @@ class Shrinker {
       if (llvm::Error error = add_step(options_.prune ? "pruning, low rank" : "low rank", smaller))
         return error;
     }
+    if (options_.asks_for_bytes()) {
+      CODL_ASSIGN_OR_RETURN(in_bytes, to_bytes(std::move(smaller)));
+      smaller = std::move(in_bytes);
+    }
     warn_of_loss();
     return smaller;
   }
@@ -57,7 +76,7 @@ class Shrinker {
  private:
   bool is_auto() const {
     return (options_.low_rank && options_.low_rank->is_auto) ||
-           (options_.prune && options_.prune->is_auto);
+           (options_.prune && options_.prune->is_auto) || options_.asks_for_bytes();
   }
 
   // If no prediction can be lost, auto would leave next to nothing of the network.
@@ -78,6 +97,10 @@ class Shrinker {
 
   llvm::Error open_calibration() {
     if (options_.calibration.empty()) {
+      if (options_.asks_for_bytes())
+        return input_error("--calibration",
+                           "expected a folder with --precision=int8, whose ranges and loss come "
+                           "from it, found none");
       if (is_auto())
         return input_error("--calibration",
                            "expected a folder with --low-rank=auto and --prune=auto, found none");
@@ -106,11 +129,7 @@ class Shrinker {
 
   // Returns a key of everything that the numbers of a search depend on.
   uint64_t search_key() const {
-    std::string text = ir::print(untouched_) + options_.judged_by;
-    for (const ir::Value& value : untouched_.values())
-      if (value.is_constant)
-        text += to_hex(
-            hash_of({reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()}));
+    std::string text = whole_text_of(untouched_) + options_.judged_by;
     if (calibration_) text += to_hex(calibration_->hash());
     return hash_of(text + (is_strict() ? " strict" : ""));
   }
@@ -168,8 +187,11 @@ class Shrinker {
     CODL_ASSIGN_OR_RETURN(us, judge_(graph));
     step.cost.predicted_us = us;
     step.cost.macs = macs_of(graph);
-    for (const ir::Value& value : graph.values())
-      step.cost.weight_bytes += static_cast<double>(value.bytes.size());
+    ir::Graph on_grids = graph;
+    if (llvm::Error error = find_grids(on_grids)) return error;
+    for (const ir::Value& value : on_grids.values())
+      step.cost.weight_bytes +=
+          static_cast<double>(value.bytes.size()) / (value.has_channel_grids ? sizeof(float) : 1);
     if (meter_) {
       CODL_ASSIGN_OR_RETURN(deviation, meter_->measure(graph));
       step.deviation = deviation;
@@ -177,6 +199,47 @@ class Shrinker {
     report_.steps.push_back(std::move(step));
     return llvm::Error::success();
   }
+
+  // ---- bytes ----
+
+  llvm::Expected<ir::Graph> to_bytes(ir::Graph floats) {
+    const size_t samples = affordable_samples(floats);
+    CODL_ASSIGN_OR_RETURN(
+        quantizer, Quantizer::make(floats, &*calibration_, calibration_->some_of(0, samples)));
+    CODL_ASSIGN_OR_RETURN(few, DeviationMeter::make(floats, *calibration_,
+                                                    calibration_->some_of(1, kMaxAloneSamples)));
+    ByteJudge judge;
+    judge.loss = [&](const ir::Graph& graph) { return loss_of(graph); };
+    judge.loss_alone = [&](const ir::Graph& graph) -> llvm::Expected<double> {
+      CODL_ASSIGN_OR_RETURN(deviation, few.measure(graph));
+      return deviation.relative;
+    };
+    judge.on_step = options_.on_step;
+    CODL_ASSIGN_OR_RETURN(chosen, choose_bytes(quantizer, options_.budget, judge, *log_,
+                                               to_hex(hash_of(whole_text_of(floats)))));
+    std::vector<bool>& is_in_bytes = chosen.is_in_bytes;
+    CODL_ASSIGN_OR_RETURN(quantized, quantizer.quantized(is_in_bytes));
+    bool is_taken = llvm::is_contained(is_in_bytes, true);
+    if (is_taken && options_.bytes == Bytes8::IfFaster) {
+      CODL_ASSIGN_OR_RETURN(us, judge_(quantized));
+      is_taken = is_worth_it(report_.steps.back().cost.predicted_us, us, untouched_us());
+    }
+    for (size_t i = 0; i < is_in_bytes.size(); ++i) {
+      const char* const reason = !is_in_bytes[i] ? kLosesMost : is_taken ? "" : kIsNotFaster;
+      report_.byte_nodes.push_back(
+          {floats.node(quantizer.nodes()[i]).name, reason, chosen.losses_alone[i]});
+    }
+    if (!is_taken) return floats;
+    const std::string& before = report_.steps.back().what;
+    const std::string what = report_.steps.size() == 1 ? "bytes" : before + ", bytes";
+    if (llvm::Error error = add_step(what.c_str(), quantized)) return error;
+    report_.floats = std::move(floats);
+    return quantized;
+  }
+
+  static constexpr char kLosesMost[] =
+      "with it in bytes, more would be lost than --accuracy-budget";
+  static constexpr char kIsNotFaster[] = "bytes are not predicted to be faster";
 
   // ---- low rank ----
 

@@ -97,26 +97,35 @@ void print_weights(const CompileReport& report, Objective objective, llvm::raw_o
 // Prints what the plan, and plans in other precisions, take and lose.
 void print_precisions(const CompileReport& report, llvm::raw_ostream& os) {
   for (const PrecisionChoice& choice : report.precisions) {
-    std::string loss = choice.precision == Precision::Fp32 ? "no loss" : "unknown loss";
+    std::string loss = llvm::StringRef(choice.name) == "fp32"   ? "no loss"
+                       : llvm::StringRef(choice.name) == "int8" ? "unknown loss (--calibration)"
+                                                                : "unknown loss";
     if (choice.deviation)
       loss = llvm::formatv("loss {0:f2} % ({1})", 100 * choice.deviation->loss(),
                            choice.deviation->loss_name());
     os << llvm::formatv("  --precision={0}: {1}{2:f2} ms, {3}, weights {1}{4:f1} MB{5}\n",
-                        ir::kPrecisionNames[static_cast<size_t>(choice.precision)],
-                        choice.is_chosen ? "" : "about ", choice.predicted_us / 1e3, loss,
-                        static_cast<double>(choice.weight_bytes) / 1e6,
+                        choice.name, choice.is_chosen ? "" : "about ", choice.predicted_us / 1e3,
+                        loss, static_cast<double>(choice.weight_bytes) / 1e6,
                         choice.is_chosen ? " (this plan)" : "");
   }
-  const std::vector<AllowedForms::Float>& floats = report.allowed_forms.floats;
-  if (floats.empty()) return;
-  os << llvm::formatv("  {0} of {1} values stay in float:\n", floats.size(),
-                      report.allowed_forms.value_count);
-  for (size_t i = 0; i < std::min(floats.size(), kFloatsPrinted); ++i)
-    os << "    " << tools::printable(floats[i].node) << ": " << tools::printable(floats[i].reason)
-       << "\n";
-  if (floats.size() > kFloatsPrinted)
-    os << llvm::formatv("    and {0} more, which --report=FILE.json lists\n",
-                        floats.size() - kFloatsPrinted);
+  std::vector<std::pair<std::string, std::string>> floats, without_bytes;
+  for (const AllowedForms::Float& kept : report.allowed_forms.floats)
+    floats.emplace_back(kept.node, kept.reason);
+  for (const ShrinkReport::ByteNode& node : report.shrink.byte_nodes)
+    if (!node.reason.empty()) without_bytes.emplace_back(node.node, node.reason);
+  const auto print_kept = [&](const auto& kept, size_t count, const char* what) {
+    if (kept.empty()) return;
+    os << llvm::formatv("  {0} of {1} {2}:\n", kept.size(), count, what);
+    for (size_t i = 0; i < std::min(kept.size(), kFloatsPrinted); ++i)
+      os << "    " << tools::printable(kept[i].first) << ": " << tools::printable(kept[i].second)
+         << "\n";
+    if (kept.size() > kFloatsPrinted)
+      os << llvm::formatv("    and {0} more, which --report=FILE.json lists\n",
+                          kept.size() - kFloatsPrinted);
+  };
+  print_kept(without_bytes, report.shrink.byte_nodes.size(),
+             "convolutions and products multiply no bytes");
+  print_kept(floats, report.allowed_forms.value_count, "values stay in float");
 }
 
 void print_report(const CompileReport& report, const PartitionOptions& asked, llvm::StringRef path,

@@ -193,8 +193,10 @@ tools::FlagGroup kernel_flags(CodlcFlags* flags) {
         "hold values and weights in this precision", "",
         "fp16 takes half the bytes wherever kernels can. Convolutions and products compute in it "
         "if the processor does, other kernels in fp32. What halves may not hold stays in float "
-        "(docs/guide/precision.md). auto has halves where they are faster. codlc says what the "
-        "others would take and, with --calibration, lose."},
+        "(docs/guide/precision.md). int8 needs --calibration: convolutions and products multiply "
+        "bytes on the CPU, as far as --accuracy-budget allows. auto has halves and, with "
+        "--calibration, bytes where they are faster. codlc says what the others would take and, "
+        "with --calibration, lose."},
        {"avoid", texts_value("FILE|winograd", &flags->avoided),
         "use no kernel that `codl-run --self-test --json` found wrong, by its FILE", "",
         "winograd: none by Winograd's method, whose weights are larger and results less exact."}}};
@@ -213,7 +215,7 @@ tools::FlagGroup shrink_flags(CodlcFlags* flags) {
         "By SVD; convolutions channel-wise, spatially or by Tucker-2. What the plan is not "
         "predicted to be at least 0.2 % faster for stays."},
        {"calibration", text_value("DIR", &flags->shrink.calibration, "none"),
-        "measure the loss on these inputs", "",
+        "measure the loss on these inputs, and take ranges from them", "",
         "DIR has INPUT.npy of dims [samples, dims of the input], or any .npy files where there is "
         "one input; and maybe labels.npy: the index of the largest output. Every other sample is "
         "fitted to, the rest measured on."},
@@ -221,9 +223,10 @@ tools::FlagGroup shrink_flags(CodlcFlags* flags) {
         "shrink without --calibration: nobody measures what the network loses"},
        {"accuracy-budget", quantity_value("PERCENT", &flags->shrink.budget, share),
         "lose at most this much accuracy (without labels: relative error), like 1%", "",
-        "auto stays within it; what else loses more is warned of."}},
+        "auto and --precision=int8 stay within it; what else loses more is warned of."}},
       {{"emit-onnx", text_value("FILE", &flags->emitted_onnx, "none"),
-        "write the network as ONNX after it was made smaller"},
+        "write the network as ONNX after it was made smaller", "",
+        "What is in bytes has QuantizeLinear and DequantizeLinear."},
        {"latency-cut", quantity_value("PERCENT", &flags->shrink.latency_cut, share, "none"),
         "let --prune=auto save this share of the predicted time at the least loss, like 30%", "",
         "It fails if that loses more than the budget."},
@@ -325,7 +328,7 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   options.partition = flags.partition;
   options.variants = flags.variants;
   if (llvm::Error error = force_every_split(options.partition)) return error;
-  options.precision = flags.precision;
+  options.precision = flags.precision->reals;
   options.prints.support = flags.support.value_or(SupportFormat::None);
   options.builds_plan = (!flags.support && !flags.explained_node) || !flags.output.empty() ||
                         !flags.out_dir.empty() || has_report;
@@ -333,14 +336,15 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   if (!flags.depfile.empty() && !options.builds_plan)
     return input_error("--depfile", "expected a plan to be written (-o), found none");
   options.shrink = flags.shrink;
+  options.shrink.bytes = flags.precision->bytes;
   options.emits_onnx = !flags.emitted_onnx.empty();
-  if (flags.shrink.is_unchecked && !flags.shrink.is_asked())
+  if (flags.shrink.is_unchecked && !flags.shrink.asks_for_smaller())
     return input_error("--unchecked", "expected --low-rank or --prune beside it, found neither");
   for (const auto& [flag, is_given] :
-       {std::pair("--latency-cut", flags.shrink.latency_cut.has_value()),
-        std::pair("--search-log", !flags.shrink.search_log.empty())})
-    if (is_given && !flags.shrink.is_asked())
-      return input_error(flag, "expected --prune=auto beside it, found none");
+       {std::pair("--latency-cut",
+                  flags.shrink.latency_cut.has_value() && !flags.shrink.asks_for_smaller()),
+        std::pair("--search-log", !flags.shrink.search_log.empty() && !options.shrink.is_asked())})
+    if (is_given) return input_error(flag, "expected --prune=auto beside it, found none");
   if (!flags.shrink.search_log.empty() && devices_of(flags).size() > 1)
     return input_error("--search-log", "expected it with one device, found {0}",
                        devices_of(flags).size());

@@ -25,7 +25,7 @@ struct CodlcFlags {
   bool is_quiet = false;
   PartitionOptions partition;
   std::vector<VariantRequest> variants = CompileOptions().variants;
-  Precision precision = Precision::Fp32;
+  const AskedPrecision* precision = &kAskedPrecisions[0];
   std::vector<std::string> avoided;  // "winograd", paths
   std::optional<SupportFormat> support;
   ShrinkOptions shrink;

@@ -77,10 +77,9 @@ tools::FlagValue name_value(std::string form, std::string* target, std::vector<s
   return result;
 }
 
-tools::FlagValue precision_value(Precision* target) {
-  std::vector<std::pair<std::string, Precision>> choices;
-  for (const Precision precision : kPrecisions)
-    choices.emplace_back(ir::kPrecisionNames[static_cast<size_t>(precision)], precision);
+tools::FlagValue precision_value(const AskedPrecision** target) {
+  std::vector<std::pair<std::string, const AskedPrecision*>> choices;
+  for (const AskedPrecision& asked : kAskedPrecisions) choices.emplace_back(asked.name, &asked);
   tools::FlagValue result = tools::choice_value(target, choices);
   result.read = [read = result.read, names = result.choices](const std::string& flag,
                                                              const std::string& value) {

@@ -14,8 +14,8 @@ namespace codl::compiler {
 // Takes one of `names`, as text.
 tools::FlagValue name_value(std::string form, std::string* target, std::vector<std::string> names);
 
-// Takes one of kPrecisions, and says of other tools' names what does the same here.
-tools::FlagValue precision_value(Precision* target);
+// Takes one of kAskedPrecisions, and says of other tools' names what does the same here.
+tools::FlagValue precision_value(const AskedPrecision** target);
 
 // Reads a ratio between 0 and 1, or auto.
 tools::FlagValue ratio_value(std::string form, std::optional<ShrinkRatio>* target);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/passes/pass_order.h"
 #include "compiler/support/error.h"
 #include "compiler/variants/variants.h"
 #include "llvm/ADT/STLExtras.h"
@@ -9,15 +10,12 @@
 namespace codl::compiler {
 namespace {
 
-// The loss on so many samples is near that on all, and each takes as long as a run.
-constexpr size_t kMaxMeasuredSamples = 16;
-
 // So many runs of nodes are judged one by one; each takes as long as a measurement.
 constexpr size_t kMaxRuns = 16;
 
 }  // namespace
 
-llvm::Expected<HalvesJudge> HalvesJudge::make(const ir::Graph& graph,
+llvm::Expected<HalvesJudge> HalvesJudge::make(const ir::Graph& graph, const ir::Graph& untouched,
                                               const std::string& calibration, double budget) {
   HalvesJudge judge;
   judge.budget_ = budget;
@@ -25,8 +23,8 @@ llvm::Expected<HalvesJudge> HalvesJudge::make(const ir::Graph& graph,
     CODL_ASSIGN_OR_RETURN(opened, CalibrationData::open(calibration, graph));
     judge.calibration_ = std::make_unique<CalibrationData>(std::move(opened));
     CODL_ASSIGN_OR_RETURN(
-        meter, DeviationMeter::make(graph, *judge.calibration_,
-                                    judge.calibration_->some_of(1, kMaxMeasuredSamples)));
+        meter, DeviationMeter::make(untouched, *judge.calibration_,
+                                    judge.calibration_->some_of(1, affordable_samples(graph))));
     judge.meter_ = std::move(meter);
   }
   CODL_ASSIGN_OR_RETURN(seen, see_magnitudes(graph, judge.calibration_.get()));
@@ -41,8 +39,9 @@ llvm::Expected<AllowedForms> HalvesJudge::allow(ir::Graph& graph, Precision prec
   return allowed;
 }
 
-// Measures what each run of nodes loses by itself. Rounding errors of two are independent, so that
-// the squares of what they lose add up; those that lose least stay in halves.
+// Measures what each run of nodes loses by itself, beside what bytes lose. Rounding errors of two
+// are independent, so that the squares of what they lose add up; those that lose least stay in
+// halves.
 llvm::Error HalvesJudge::keep_budget(ir::Graph& graph, AllowedForms& allowed) const {
   const size_t nodes = graph.nodes().size();
   const size_t runs = std::min(nodes, kMaxRuns);
@@ -56,6 +55,9 @@ llvm::Error HalvesJudge::keep_budget(ir::Graph& graph, AllowedForms& allowed) co
   std::vector<bool> is_half(runs, true);
   CODL_ASSIGN_OR_RETURN(all, meter_->measure(graph));
   if (all.loss() <= budget_) return llvm::Error::success();
+  CODL_ASSIGN_OR_RETURN(none, meter_->measure(with_halves_in(std::vector<bool>(runs))));
+  if (!(none.loss() <= budget_)) return llvm::Error::success();  // it is not the halves
+  const double square_of_none = none.relative * none.relative;
   std::vector<std::pair<double, size_t>> losses;
   for (size_t run = 0; run < runs; ++run) {
     std::vector<bool> alone(runs);
@@ -64,9 +66,9 @@ llvm::Error HalvesJudge::keep_budget(ir::Graph& graph, AllowedForms& allowed) co
     losses.emplace_back(deviation.relative, run);
   }
   llvm::sort(losses);
-  double squares = 0;
+  double squares = square_of_none;
   for (const auto& [loss, run] : losses) {
-    squares += loss * loss;
+    squares += loss * loss - square_of_none;
     is_half[run] = squares <= budget_ * budget_;  // false if not a number
   }
   // The estimate may be too good.
@@ -93,28 +95,81 @@ llvm::Expected<std::optional<Deviation>> HalvesJudge::loss_of(const ir::Graph& g
   return std::optional(deviation);
 }
 
-llvm::Expected<std::vector<PrecisionChoice>> compare_precisions(
-    const ir::Graph& graph, const LatencyPredictor& predictor, const PartitionOptions& partition,
-    const HalvesJudge& judge, Precision chosen, const PlanFigures& figures) {
-  std::vector<PrecisionChoice> choices;
-  for (const Precision precision : kPrecisions) {
+const AskedPrecision& asked_precision(Precision reals, Bytes8 bytes) {
+  return *llvm::find_if(kAskedPrecisions, [&](const AskedPrecision& asked) {
+    return asked.reals == reals && (bytes == Bytes8::Always) == (asked.bytes == Bytes8::Always);
+  });
+}
+
+namespace {
+
+// Compares networks that are one, but for the numbers that their nodes multiply.
+class Comparison {
+ public:
+  Comparison(const LatencyPredictor& predictor, const PartitionOptions& partition, double budget)
+      : predictor_(predictor), partition_(partition), budget_(budget) {}
+
+  // Returns the choice of a network. `figures` are those of its plan if it has one.
+  llvm::Expected<PrecisionChoice> choice(const ir::Graph& graph, const HalvesJudge& judge,
+                                         const AskedPrecision& asked,
+                                         const PlanFigures* figures) const {
     PrecisionChoice choice;
-    choice.precision = precision;
-    choice.is_chosen = precision == chosen;
+    choice.name = asked.name;
+    choice.is_chosen = figures != nullptr;
     ir::Graph tried = graph;
-    if (auto allowed = judge.allow(tried, precision); !allowed) return allowed.takeError();
-    PlanFigures found = figures;
-    if (!choice.is_chosen) {
-      CODL_ASSIGN_OR_RETURN(estimated, VariantMaker(tried, predictor, partition).estimate());
+    if (auto allowed = judge.allow(tried, asked.reals); !allowed) return allowed.takeError();
+    std::optional<PlanFigures> found;
+    if (figures == nullptr) {
+      CODL_ASSIGN_OR_RETURN(estimated, VariantMaker(tried, predictor_, partition_).estimate());
       found = estimated;
+    } else {
+      found = *figures;
     }
-    choice.predicted_us = found.predicted_us;
-    choice.weight_bytes = found.weight_bytes;
-    if (precision != Precision::Fp32) {
-      CODL_ASSIGN_OR_RETURN(deviation, judge.loss_of(tried));
-      choice.deviation = deviation;
+    choice.predicted_us = found->predicted_us;
+    choice.weight_bytes = found->weight_bytes;
+    if (asked.reals == Precision::Fp32) return choice;
+    CODL_ASSIGN_OR_RETURN(deviation, judge.loss_of(tried));
+    choice.deviation = deviation;
+    return choice;
+  }
+
+  // Bytes count where it is known that they keep the budget.
+  bool is_better(const PrecisionChoice& in_bytes, const PrecisionChoice& in_floats) const {
+    return in_bytes.deviation && in_bytes.deviation->loss() <= budget_ &&
+           in_bytes.predicted_us < in_floats.predicted_us;
+  }
+
+ private:
+  const LatencyPredictor& predictor_;
+  const PartitionOptions& partition_;
+  const double budget_;
+};
+
+}  // namespace
+
+llvm::Expected<std::vector<PrecisionChoice>> compare_precisions(
+    const ir::Graph& graph, const HalvesJudge& judge, bool is_in_bytes, ir::Graph other,
+    const LatencyPredictor& predictor, const PartitionOptions& partition,
+    const ShrinkOptions& options, const AskedPrecision& chosen, const PlanFigures& figures) {
+  if (llvm::Error error = run_passes(other, layout_passes(), {})) return error;
+  CODL_ASSIGN_OR_RETURN(other_judge, HalvesJudge::make(other, is_in_bytes ? other : graph,
+                                                       options.calibration, options.budget));
+  const Comparison comparison(predictor, partition, options.budget);
+  const auto choice = [&](const AskedPrecision& asked, bool in_bytes) {
+    const bool is_of_plan = in_bytes == is_in_bytes;
+    return comparison.choice(is_of_plan ? graph : other, is_of_plan ? judge : other_judge, asked,
+                             is_of_plan && asked.name == chosen.name ? &figures : nullptr);
+  };
+  std::vector<PrecisionChoice> choices;
+  for (const AskedPrecision& asked : kAskedPrecisions) {
+    const bool is_chosen = asked.name == chosen.name;
+    const bool in_bytes = is_chosen ? is_in_bytes : asked.bytes == Bytes8::Always;
+    CODL_ASSIGN_OR_RETURN(found, choice(asked, in_bytes));
+    if (!is_chosen && asked.bytes == Bytes8::IfFaster) {
+      CODL_ASSIGN_OR_RETURN(bytes, choice(asked, true));
+      if (comparison.is_better(bytes, found)) found = bytes;
     }
-    choices.push_back(choice);
+    choices.push_back(found);
   }
   return choices;
 }

@@ -15,6 +15,7 @@ llvm::Expected<double> estimate_us(const ir::Graph& graph, const DeviceProfile& 
   ir::Graph laid_out = graph;
   if (llvm::Error error = widen_pools(laid_out)) return error;
   if (llvm::Error error = assign_layouts(laid_out)) return error;
+  if (llvm::Error error = find_grids(laid_out)) return error;
   laid_out.set_precision(precision);
   const LatencyPredictor predictor(profile, constant_mbytes(laid_out));
   CODL_ASSIGN_OR_RETURN(figures, VariantMaker(laid_out, predictor, partition).estimate());

@@ -514,7 +514,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
     def test_flags_of_other_tools_are_answered_with_ours(self):
         for tool, given, here in (
                 ("codlc", "--fp16", "--precision=fp16"), ("codlc", "--dtype=fp16", "--precision=fp16"),
-                ("codlc", "--quantize=int8", "quantise the ONNX model before"),
+                ("codlc", "--quantize=int8", "--precision=int8 --calibration=DIR"),
                 ("codlc", "--threads=4", "codl-run --num-threads=N, or"), ("codlc", "--num_runs=9", "codl-bench --num-runs=N"),
                 ("codlc", "--shape=1,3,224,224", "--input-shape=NAME:DIMS"), ("codlc", "--minShapes=x", "--input-shape=NAME:DIMS"),
                 ("codlc", "--target=sd855", "--device=NAME"), ("codlc", "--gpu", "--strategy=gpu"),
@@ -533,7 +533,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
                 ("codl-bench", "--nnapi", "--variant=gpu"), ("codlc", "--calib=x", "--calibration=DIR"),
                 ("codlc", "--weightQuantBits=8", "quantise the ONNX model before"), ("codl-bench", "--cpu_threads=2", "--num-threads=N"),
                 ("codl-bench", "--num_warmup=9", "--warmup-runs=N"), ("codl-bench", "--repetitions=9", "--num-runs=N"),
-                ("codlc", "--precision=int8", "quantise the ONNX model before"), ("codlc", "--precision=half", "--precision=fp16")):
+                ("codlc", "--precision=uint8", "--precision=int8 --calibration=DIR"), ("codlc", "--precision=half", "--precision=fp16")):
             with self.subTest(tool=tool, given=given):
                 self.expect_error(tool, ["x", given], f"(here: {here}")
         # A flag of this tool in other letters is what is meant, whatever others call so.

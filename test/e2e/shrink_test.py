@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pruning on the command line of codlc: the search's progress, its log, its limits, and passes that are left out.
+"""Pruning and bytes on the command line of codlc: the search's progress, its log, its limits, and passes that are left out.
 
 Usage: shrink_test.py --bin build/release/bin [unittest arguments]     standard library only
 """
@@ -13,6 +13,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "test", "support"))
+import npy
 from work_folder import WorkFolder
 
 DIGITS = os.path.join(ROOT, "test", "eval", "digits")
@@ -117,27 +118,105 @@ class ShrinkTest(WorkFolder, unittest.TestCase):
 
     def test_precisions_are_compared(self):
         figures = r"\d+\.\d\d ms, {}, weights {}\d+\.\d MB"
-        floats, halves, mixed = self.precisions()
+        floats, halves, in_bytes, mixed = self.precisions()
         self.assertRegex(floats, "^--precision=fp32: " + figures.format("no loss", "") + r" \(this plan\)$")
         self.assertRegex(halves, "^--precision=fp16: about " + figures.format("unknown loss", "about ") + "$")
+        self.assertRegex(in_bytes, "^--precision=int8: about " + figures.format(r"unknown loss \(--calibration\)", "about ") + "$")
         self.assertRegex(mixed, "^--precision=auto: about " + figures.format("unknown loss", "about ") + "$")
-        floats, halves, _ = self.precisions("--precision=fp16", AUTO[1])
+        floats, halves, in_bytes, _ = self.precisions("--precision=fp16", AUTO[1])
         loss = r"loss \d+\.\d\d % \(top-1 predictions\)"
         self.assertRegex(floats, "^--precision=fp32: about " + figures.format("no loss", "about ") + "$")
         self.assertRegex(halves, "^--precision=fp16: " + figures.format(loss, "") + r" \(this plan\)$")
+        self.assertRegex(in_bytes, "^--precision=int8: about " + figures.format(loss, "about ") + "$")
         self.assertEqual(self.precisions("--quiet"), [])
 
     def test_the_report_has_the_precisions(self):
         _, report = self.codlc("--precision=fp16", AUTO[1])
         precision = report["precision"]
-        self.assertEqual([choice["precision"] for choice in precision["choices"]], ["fp32", "fp16", "auto"])
-        self.assertEqual([choice["is_chosen"] for choice in precision["choices"]], [False, True, False])
+        self.assertEqual([choice["precision"] for choice in precision["choices"]], ["fp32", "fp16", "int8", "auto"])
+        self.assertEqual([choice["is_chosen"] for choice in precision["choices"]], [False, True, False, False])
         self.assertNotIn("loss", precision["choices"][0])
         self.assertLess(precision["choices"][1]["loss"], 0.01)
         self.assertGreater(precision["choices"][1]["samples"], 8)
         self.assertGreater(precision["value_count"], 3)
         for value in precision["floats"]:
             self.assertEqual(sorted(value), ["node", "reason"])
+
+    INT8 = ["--precision=int8", AUTO[1]]
+
+    def test_bytes_make_a_network_faster_and_keep_the_budget(self):
+        untouched_us = self.predicted_us(self.codlc()[1])
+        told, report = self.codlc(*self.INT8)
+        self.assertRegex(told, r"codlc: note: 1 of 16: loss of bytes in 1 of 11 parts\n")
+        self.assertLess(self.predicted_us(report), 0.6 * untouched_us)
+        self.assertEqual(report["options"]["precision"], "int8")
+        chosen = [choice for choice in report["precision"]["choices"] if choice["is_chosen"]]
+        self.assertEqual([choice["precision"] for choice in chosen], ["int8"])
+        self.assertLessEqual(chosen[0]["loss"], 0.005)
+        nodes = report["precision"]["bytes"]
+        self.assertEqual(len(nodes), 11)
+        for node in nodes:
+            self.assertTrue(node["is_in_bytes"])
+            self.assertGreater(node["loss_alone"], 0)
+        in_bytes = self.plan()
+        # Bytes are faster than halves here, so that auto takes them.
+        _, report = self.codlc("--precision=auto", AUTO[1])
+        self.assertTrue(all(node["is_in_bytes"] for node in report["precision"]["bytes"]))
+        self.assertEqual(self.plan(), in_bytes)
+        self.codlc("--precision=auto")
+        self.assertNotEqual(self.plan(), in_bytes)
+
+    def test_the_search_for_bytes_goes_on_where_it_was_cut_off(self):
+        log = self.path("search.log")
+        flags = [*self.INT8, "--accuracy-budget=0%", f"--search-log={log}"]
+        told, report = self.codlc(*flags)
+        left_out = [node for node in report["precision"]["bytes"] if not node["is_in_bytes"]]
+        self.assertTrue(left_out)
+        for node in left_out:
+            self.assertEqual(node["reason"], "with it in bytes, more would be lost than --accuracy-budget")
+        plan = self.plan()
+        with open(log, encoding="utf-8") as file:
+            lines = file.readlines()
+        self.assertGreater(len(lines), 12)
+        with open(log, "w", encoding="utf-8") as file:
+            file.writelines(lines[:len(lines) // 2])
+        self.codlc(*flags, "-q")
+        self.assertEqual(self.plan(), plan)
+        with open(log, encoding="utf-8") as file:
+            self.assertEqual(file.readlines(), lines)
+
+    def test_bytes_need_calibration_data_that_is_whole(self):
+        told, _ = self.codlc("--precision=int8", code=1)
+        self.assertEqual(told, "codlc: error: --calibration: expected a folder with --precision=int8, whose ranges and loss come from it, "
+                               "found none\n")
+        told, _ = self.codlc("--precision=int8", "--unchecked", code=1)
+        self.assertIn("--unchecked: expected --low-rank or --prune beside it, found neither", told)
+        empty = self.path("empty")
+        os.mkdir(empty)
+        told, _ = self.codlc("--precision=int8", f"--calibration={empty}", code=1)
+        self.assertIn("expected .npy files of input image, found none", told)
+        data = self.path("data")
+        os.mkdir(data)
+        side = npy.read(os.path.join(DIGITS, "calibration", "images.npy"))[0][1:]
+        count = 24
+        for name, number, code, text in (("nan", float("nan"), 1, "expected finite numbers, found NaN or infinity"),
+                                         ("constant", 0.25, 0, ""), ("zero", 0.0, 0, ""), ("huge", 1e30, 0, "")):
+            with self.subTest(name):
+                size = count
+                for dim in side:
+                    size *= dim
+                npy.write(os.path.join(data, "images.npy"), (count, *side), [number] * size)
+                told, report = self.codlc("--precision=int8", f"--calibration={data}", code=code)
+                self.assertIn(text, told)
+                if code == 0:
+                    self.assertEqual(len(report["precision"]["bytes"]), 11)
+
+    def test_bytes_come_after_pruning(self):
+        _, report = self.codlc(*self.INT8, "--prune=0.3", "--accuracy-budget=100%")
+        self.assertTrue(all(node["is_in_bytes"] for node in report["precision"]["bytes"]))
+        both_us = self.predicted_us(report)
+        _, report = self.codlc(*self.INT8, "--accuracy-budget=100%")
+        self.assertLess(both_us, self.predicted_us(report))
 
     def test_passes_that_are_left_out_leave_their_nodes(self):
         _, fused = self.codlc()

@@ -2,6 +2,7 @@
 #include "compiler/partition/forms.h"
 
 #include "compiler/partition/kernel_choice.h"
+#include "compiler/partition/options.h"
 #include "compiler/partition/partition_plan.h"
 #include "kernels/kernel_table.h"
 #include "llvm/ADT/STLExtras.h"

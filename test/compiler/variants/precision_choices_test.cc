@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "compiler/device/latency_predictor.h"
+#include "compiler/passes/pass_order.h"
+#include "compiler/shrink/shrink.h"
 #include "test/compiler/accuracy/calibration_folder.h"
 #include "test/compiler/shrink/shrink_graphs.h"
 #include "test/support/catch.h"
@@ -37,7 +39,8 @@ struct RoundedInTheMiddle {
 
 TEST_CASE("auto keeps in float what would lose more than the budget") {
   RoundedInTheMiddle net;
-  const HalvesJudge judge = value_of(HalvesJudge::make(net.r.graph, net.folder.path, 0.005));
+  const HalvesJudge judge =
+      value_of(HalvesJudge::make(net.r.graph, net.r.graph, net.folder.path, 0.005));
   ir::Graph halves = net.r.graph;
   CHECK(value_of(judge.allow(halves, Precision::Fp16)).floats.empty());
   CHECK(value_of(judge.loss_of(halves))->loss() > 0.01);
@@ -54,31 +57,40 @@ TEST_CASE("auto keeps in float what would lose more than the budget") {
 
 TEST_CASE("without calibration data nobody knows what halves lose") {
   RoundedInTheMiddle net;
-  const HalvesJudge judge = value_of(HalvesJudge::make(net.r.graph, "", 0.005));
+  const HalvesJudge judge = value_of(HalvesJudge::make(net.r.graph, net.r.graph, "", 0.005));
   CHECK(value_of(judge.allow(net.r.graph, Precision::Auto)).floats.empty());
   CHECK_FALSE(value_of(judge.loss_of(net.r.graph)).has_value());
 }
 
 TEST_CASE("precisions are compared by what plans take, hold and lose") {
-  const ir::Graph graph = test::three_convs();
+  RandomGraph net(2);
+  const ir::ValueId a = net.conv(net.input({1, 16, 16, 16}), 32, 3);
+  const ir::ValueId b = net.conv(a, 32, 3, 1, a);
+  net.graph.set_outputs({net.conv(b, 32, 1)});
+  const ir::Graph& plain = net.graph;
+  ir::Graph graph = plain;
+  REQUIRE(test::error_of(run_passes(graph, layout_passes(), {})) == "");
   const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
   const LatencyPredictor predictor(profile, 1);
   test::Folder folder;
   RandomGraph r(1);
   folder.write("x.npy", {16, 16, 16, 16}, r.floats(16 * 16 * 16 * 16));
-  const HalvesJudge judge = value_of(HalvesJudge::make(graph, folder.path, 0.005));
+  const HalvesJudge judge = value_of(HalvesJudge::make(graph, graph, folder.path, 0.005));
   PlanFigures figures;
   figures.predicted_us = 12345;
   figures.weight_bytes = 678;
+  ShrinkOptions options;
+  options.calibration = folder.path;
   const auto choices = value_of(
-      compare_precisions(graph, predictor, PartitionOptions(), judge, Precision::Fp32, figures));
-  REQUIRE(choices.size() == std::size(kPrecisions));
+      compare_precisions(graph, judge, false, value_of(all_in_bytes(plain, folder.path)), predictor,
+                         PartitionOptions(), options, kAskedPrecisions[0], figures));
+  REQUIRE(choices.size() == std::size(kAskedPrecisions));
   CHECK(choices[0].is_chosen);
   CHECK(choices[0].predicted_us == 12345);
   CHECK(choices[0].weight_bytes == 678);
   CHECK_FALSE(choices[0].deviation.has_value());
   CHECK_FALSE(choices[1].is_chosen);
-  CHECK(choices[1].precision == Precision::Fp16);
+  CHECK(std::string(choices[1].name) == "fp16");
   CHECK(choices[1].predicted_us < 12345);
   CHECK(choices[1].weight_bytes > 678);
   REQUIRE(choices[1].deviation.has_value());
