@@ -8,6 +8,7 @@
 #include "compiler/frontend/onnx/onnx_writer.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/pass_order.h"
+#include "compiler/passes/passes.h"
 #include "compiler/report/assumed_kernels.h"
 #include "compiler/report/explain.h"
 #include "compiler/report/pass_savings.h"
@@ -47,7 +48,9 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   report.shrink = std::move(shrunk);
   const bool is_in_bytes = report.shrink.floats.has_value();
   if (options.emits_onnx) {
-    CODL_ASSIGN_OR_RETURN(text, write_onnx(graph));
+    ir::Graph on_grids = graph;
+    if (llvm::Error error = find_grids(on_grids)) return error;
+    CODL_ASSIGN_OR_RETURN(text, write_onnx(on_grids));
     result.onnx = std::move(text);
   }
   std::optional<ir::Graph> other = report.shrink.floats;

@@ -97,7 +97,7 @@ class ByteSearch {
   const std::string& network_;
   const size_t nodes_, groups_;
   std::vector<double> losses_;  // indexed by group
-  std::vector<size_t> order_;   // of groups: the one that loses most is first
+  std::vector<size_t> order_;   // holds groups: the one that loses most is first
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ namespace {
 // A scale of weights is tried at these shares of the one with which the largest weight is the last
 // number of the grid.
 constexpr float kScaleShares[] = {1.0f, 0.95f, 0.9f, 0.85f, 0.8f, 0.75f, 0.7f, 0.65f, 0.6f};
-constexpr float kMostSteps = 127;  // of a weight, on either side of zero
+constexpr float kMaxWeightSteps = 127;  // on either side of zero
 
 bool is_real(const ir::Value& value) { return value.type.dtype == DType::F32; }
 
@@ -67,17 +67,17 @@ ChannelPlaces places_of(const ir::Value& weights, OpKind op) {
 void round_channel(float* w, int64_t count, int64_t step) {
   float largest = 0;
   for (int64_t i = 0; i < count; ++i) largest = std::max(largest, std::fabs(w[i * step]));
-  if (!std::isnormal(largest / kMostSteps)) {
+  if (!std::isnormal(largest / kMaxWeightSteps)) {
     for (int64_t i = 0; i < count; ++i) w[i * step] = 0;
     return;
   }
   const auto rounded = [](float x, float scale) {
-    return std::clamp(std::nearbyint(x / scale), -kMostSteps, kMostSteps) * scale;
+    return std::clamp(std::nearbyint(x / scale), -kMaxWeightSteps, kMaxWeightSteps) * scale;
   };
   double least = std::numeric_limits<double>::infinity();
   float best = 0;
   for (const float share : kScaleShares) {
-    const float scale = largest / kMostSteps * share;
+    const float scale = largest / kMaxWeightSteps * share;
     double error = 0;
     for (int64_t i = 0; i < count; ++i) {
       const double difference = double{rounded(w[i * step], scale)} - w[i * step];
@@ -262,7 +262,7 @@ llvm::Error Quantizer::see(CalibrationData& calibration, llvm::ArrayRef<size_t> 
   };
   if (llvm::Error error = run_samples(graph_, calibration, samples, find_range)) return error;
 
-  // What nodes move is among what they read.
+  // Results that are moved are among what their nodes read.
   std::vector<bool> is_source(count, true);
   for (const ir::Node& node : graph_.nodes()) {
     const auto [first, last] = moved_operands(node);
@@ -377,7 +377,7 @@ llvm::Expected<Quantizer> Quantizer::make(const ir::Graph& graph, CalibrationDat
   } else if (llvm::Error error = quantizer.see(*calibration, samples)) {
     return error;
   }
-  // What is not finite, or was never computed, is on no grid.
+  // Numbers that are not finite, or were never computed, have no grid.
   llvm::erase_if(quantizer.nodes_, [&](ir::NodeId id) {
     return !quantizer.grids_[quantizer.set_of(graph.node(id).inputs[kX])];
   });

@@ -23,13 +23,13 @@ BIN = None
 
 
 class ShrinkTest(WorkFolder, unittest.TestCase):
-    def codlc(self, *arguments, code=0, **options):
+    def codlc(self, *arguments, code=0, model=MODEL, **options):
         """Returns its stderr, and the JSON report."""
         plan, report = self.path("net.codl"), self.path("net.json")
         for path in (plan, report):
             if os.path.exists(path):
                 os.remove(path)
-        result = subprocess.run([os.path.join(BIN, "codlc"), MODEL, "--device=sd855", "--strategy=cpu", "-o", plan,
+        result = subprocess.run([os.path.join(BIN, "codlc"), model, "--device=sd855", "--strategy=cpu", "-o", plan,
                                  f"--report={report}", *arguments], capture_output=True, text=True, timeout=600, **options)
         self.assertEqual(result.returncode, code, result.stderr)
         self.assertEqual(os.path.exists(plan), code == 0)
@@ -210,6 +210,18 @@ class ShrinkTest(WorkFolder, unittest.TestCase):
                 self.assertIn(text, told)
                 if code == 0:
                     self.assertEqual(len(report["precision"]["bytes"]), 11)
+
+    def test_the_written_network_is_in_bytes_and_has_the_same_plan(self):
+        written = self.path("written.onnx")
+        _, report = self.codlc(*self.INT8, f"--emit-onnx={written}")
+        in_bytes = self.plan()
+        with open(written, "rb") as file:
+            model = file.read()
+        self.assertIn(b"QuantizeLinear", model)
+        self.assertLess(len(model), 0.4 * os.path.getsize(MODEL))
+        _, again = self.codlc(model=written)
+        self.assertEqual(len(self.plan()), len(in_bytes))
+        self.assertAlmostEqual(self.predicted_us(again), self.predicted_us(report), delta=1e-3 * self.predicted_us(report))
 
     def test_bytes_come_after_pruning(self):
         _, report = self.codlc(*self.INT8, "--prune=0.3", "--accuracy-budget=100%")

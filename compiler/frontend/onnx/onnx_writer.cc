@@ -5,6 +5,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <climits>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,6 +13,7 @@
 #include "compiler/frontend/onnx/onnx_model.h"
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
+#include "kernels/common/gemm/weight_grid.h"
 #include "kernels/common/reference/elements.h"
 #include "kernels/pad/pad.h"
 #include "kernels/recurrent/recurrent.h"
@@ -49,8 +51,9 @@ class Writer {
     to_->set_name(graph_.name.empty() ? "network" : graph_.name);
     for (ir::ValueId id : graph_.inputs())
       describe(graph_.value(id).name, graph_.value(id).type, to_->add_input());
+    const std::vector<bool> is_written = write_weights();
     for (ir::ValueId id = 0; id < graph_.values().size(); ++id)
-      if (const ir::Value& value = graph_.value(id); value.is_constant)
+      if (const ir::Value& value = graph_.value(id); value.is_constant && !is_written[id])
         tensor(name_of(id), value.type.dtype, value.type.dims, value.bytes);
     if (llvm::Error error = write_nodes()) return error;
     write_outputs();
@@ -204,6 +207,42 @@ class Writer {
     }
   }
 
+  // Writes the weights that lie on grids of their channels as bytes that are dequantised. Returns
+  // which these are.
+  std::vector<bool> write_weights() {
+    std::vector<bool> is_written(graph_.values().size());
+    for (const ir::Node& node : graph_.nodes()) {
+      if (node.op != OpKind::Conv2d && node.op != OpKind::DepthwiseConv2d &&
+          node.op != OpKind::MatMul)
+        continue;
+      const ir::ValueId id = node.inputs[1];
+      const ir::Value& weights = graph_.value(id);
+      if (!weights.has_channel_grids || is_written[id]) continue;
+      is_written[id] = true;
+      const bool are_columns = node.op == OpKind::MatMul;
+      const int64_t channels = weights.type.dims[are_columns ? 1 : 0];
+      const int64_t step = are_columns ? channels : 1;
+      const llvm::ArrayRef<float> elements = weights.as<float>();
+      const int64_t depth = static_cast<int64_t>(elements.size()) / channels;
+      std::vector<float> scales(static_cast<size_t>(channels));
+      std::vector<int8_t> bytes(elements.size());
+      for (int64_t c = 0; c < channels; ++c) {
+        const int64_t first = are_columns ? c : c * depth;
+        kernels::find_channel_grid(elements.data() + first, depth, step, &scales[c]);
+        for (int64_t i = first; i < first + depth * step; i += step)
+          bytes[i] = static_cast<int8_t>(std::nearbyint(elements[i] / scales[c]));
+      }
+      const std::string quantized = fresh(name_of(id) + ".int8");
+      const std::string scale = fresh(name_of(id) + ".scale");
+      tensor(quantized, DType::I8, weights.type.dims,
+             {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+      tensor(scale, DType::F32, std::vector<int64_t>{channels},
+             {reinterpret_cast<const uint8_t*>(scales.data()), scales.size() * sizeof(float)});
+      set(add("DequantizeLinear", {quantized, scale}, name_of(id)), "axis", int64_t{are_columns});
+    }
+    return is_written;
+  }
+
   // ---- functions ----
 
   // Returns false if ONNX has no operator for the function.
@@ -256,13 +295,14 @@ class Writer {
         add("Mul", {x, gate}, y);
         return true;
       }
-      case kUnaryQuantize8: {
-        const std::string steps = fresh(y + ".steps"), whole = fresh(y + ".whole");
-        const std::string kept = fresh(y + ".kept");
-        add("Div", {x, scalar(alpha)}, steps);
-        add("Round", {steps}, whole);
-        add("Clip", {whole, scalar(-beta), scalar(255 - beta)}, kept);
-        add("Mul", {kept, scalar(alpha)}, y);
+      case kUnaryQuantize8: {  // `beta` counts the steps of the grid below zero
+        const auto zero_point = static_cast<int8_t>(static_cast<int32_t>(beta) - 128);
+        const std::string scale = scalar(alpha), quantized = fresh(y + ".int8");
+        const std::string zero =
+            tensor(fresh(y + ".zero_point"), DType::I8, std::vector<int64_t>{},
+                   {reinterpret_cast<const uint8_t*>(&zero_point), sizeof(zero_point)});
+        add("QuantizeLinear", {x, scale, zero}, quantized);
+        add("DequantizeLinear", {quantized, scale, zero}, y);
         return true;
       }
       case kUnaryAffineHardSwish: {

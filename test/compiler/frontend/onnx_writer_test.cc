@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "compiler/interp/interpreter.h"
+#include "compiler/passes/pass_order.h"
 #include "compiler/pipeline.h"
 #include "test/passes/pass_text.h"
 #include "test/support/graphs.h"
@@ -287,6 +288,39 @@ TEST_CASE("operators that no rule writes are found before a search") {
   CHECK(compile("g (float[4,8] x) => (int64[2,n] y) <float[8,8] w>"
                 "{ m = MatMul(x, w) y = NonZero(m) }") ==
         "--emit-onnx: expected operators that can be written, found NonZero");
+}
+
+TEST_CASE("what was quantised is written as quantised") {
+  ir::Graph graph = value_of(compiler::import_onnx(onnx_model(R"(
+    g (float[1,2,6,6] x) => (float[1,3] y)
+    <float s = {0.25}, uint8 z = {3}, int8 i = {-5}, float[4] t = {0.5, 0.25, 1, 2}, int8[4] zeros = {0, 0, 0, 0}, int8[4,2,1,1] w = {1, -127, 5, 6, 7, 8, 127, 3},
+     float[3] u = {0.5, 0.25, 1}, int8[3] nulls = {0, 0, 0}, float[144,3] m>
+    { q = QuantizeLinear(x, s, z)
+      d = DequantizeLinear(q, s, z)
+      k = DequantizeLinear<axis = 0>(w, t, zeros)
+      c = Conv(d, k)
+      e = QuantizeLinear(c, s, i)
+      f = DequantizeLinear(e, s, i)
+      shape = Constant<value_ints = [1, 144]>()
+      flat = Reshape(f, shape)
+      n = QuantizeLinear<axis = 1>(m, u, nulls)
+      o = DequantizeLinear<axis = 1>(n, u, nulls)
+      y = MatMul(flat, o) })"),
+                                                   "test"));
+  REQUIRE(error_of(compiler::run_passes(graph, compiler::fusion_passes(), {})) == "");
+  REQUIRE(error_of(compiler::find_grids(graph)) == "");
+  const std::string written = value_of(compiler::write_onnx(graph));
+  for (const char* name : {"QuantizeLinear", "DequantizeLinear", ".int8", ".scale"})
+    CHECK(written.find(name) != std::string::npos);
+  CHECK(written.find("Round") == std::string::npos);
+  ir::Graph again = value_of(compiler::import_onnx(written, "test"));
+  REQUIRE(error_of(compiler::run_passes(again, compiler::fusion_passes(), {})) == "");
+  REQUIRE(error_of(compiler::find_grids(again)) == "");
+  CHECK(operators_of(again) == operators_of(graph));
+  CHECK(interpreted(again) == interpreted(graph));
+  for (const ir::Graph* each : {&graph, &again})
+    CHECK(llvm::count_if(each->values(),
+                         [](const ir::Value& value) { return value.has_channel_grids; }) == 2);
 }
 
 }  // namespace codl::test
