@@ -47,6 +47,12 @@ const char* check_part(const StepShape& step) {
   return step.kernel->can_split(step.part_dim) ? nullptr : "a kernel that can compute such a part";
 }
 
+// The arguments of GRID_PARAMS_OF of stored_numbers.cl.
+struct ByteGridArgs {
+  float scale;
+  float zero;
+};
+
 // Returns whether an operand of floats lies in memory as halves.
 constexpr bool is_stored_as_half(const KernelInfo& kernel, const OperandShape& operand) {
   return operand.dtype == DType::F16 && kernel.takes_halves();
@@ -57,21 +63,31 @@ constexpr bool is_stored_as_half(const KernelInfo& kernel, const OperandShape& o
 constexpr bool is_stored_as_bytes(const KernelInfo& kernel, const OperandShape& operand) {
   if (operand.dtype != DType::I8) return false;
   if (operand.layout == Layout::Packed) return kernel.has(Signature::Q8);
-  return is_quantised(operand) && operand.layout != Layout::Image2d && kernel.takes_quantised();
+  return is_quantised(operand) && kernel.takes_quantised();
 }
 
-// Returns HALVES of prelude.cl: bit i for the input that is argument i, the last bit for the
-// output.
-uint32_t halves_of(const StepShape& step) {
+// Adds HALVES and GRIDS of stored_numbers.cl: bit i for the input that is argument i, the last bit
+// for the output. Each operand of bytes has two arguments.
+void add_forms(const StepShape& step, ClLaunch* out) {
   uint32_t halves = 0;
+  uint32_t grids = 0;
   uint32_t argument = 0;
   for (uint32_t i = 0; i < step.operand_count; ++i) {
     if (!is_cl_argument(step, i)) continue;
-    if (is_stored_as_half(*step.kernel, step.operands[i]))
-      halves |= 1u << (i + 1 == step.operand_count ? kMaxOperands - 1 : argument);
+    const OperandShape& operand = step.operands[i];
+    const bool is_output = i + 1 == step.operand_count;
+    const uint32_t bit = 1u << (is_output ? kMaxOperands - 1 : argument);
     ++argument;
+    if (is_stored_as_half(*step.kernel, operand)) halves |= bit;
+    if (!is_quantised(operand)) continue;
+    grids |= bit;
+    // A texel holds a byte's distance from the lowest.
+    const int32_t first = operand.layout == Layout::Image2d ? -128 : 0;
+    out->add(ByteGridArgs{.scale = is_output ? 1 / operand.scale : operand.scale,
+                          .zero = static_cast<float>(operand.zero_point - first)});
   }
-  return halves;
+  if (halves != 0) out->define("HALVES", static_cast<int32_t>(halves));
+  if (grids != 0) out->define("GRIDS", static_cast<int32_t>(grids));
 }
 
 // Returns null if the operand is no window of channels, or one that the kernel takes.
@@ -167,9 +183,15 @@ constexpr bool have_one_grid(const OperandShape& a, const OperandShape& b) {
   return a.scale == b.scale && a.zero_point == b.zero_point;
 }
 
-// Returns null if all real numbers of a step are bytes, or none are. A product's result, and what
-// Unary and Convert read and give, may be either; constants of Binary are floats. What only moves
-// has one grid. Products have weights of bytes.
+// Returns whether each operand may be bytes or not, whatever the others are.
+bool takes_bytes_beside_others(const KernelInfo& kernel) {
+  const bool is_product = kernel.packing != PackingKind::None || kernel.op == OpKind::BatchMatMul;
+  return kernel.op == OpKind::Unary || (is_product && kernel.processor == Processor::Gpu);
+}
+
+// Returns null if all real numbers of a step are bytes, or none are. A product's result, what a
+// GPU's product and what Unary and Convert read and give may be either; constants of Binary are
+// floats. What only moves has one grid. Products of bytes have weights of bytes.
 const char* check_bytes(const StepShape& step) {
   const KernelInfo& kernel = *step.kernel;
   const OperandShape& y = step.output();
@@ -181,7 +203,7 @@ const char* check_bytes(const StepShape& step) {
   bool has_bytes = false;
   for (uint32_t i = 0; i < step.operand_count; ++i)
     has_bytes = has_bytes || is_quantised(step.operands[i]);
-  if (!has_bytes || kernel.op == OpKind::Unary) return nullptr;
+  if (!has_bytes || takes_bytes_beside_others(kernel)) return nullptr;
   if (kernel.op == OpKind::Convert)
     return is_quantised(step.operands[0]) && is_quantised(y) && !have_one_grid(step.operands[0], y)
                ? "one scale and zero point on both sides"
@@ -259,7 +281,13 @@ const char* check_step(const StepShape& step, StepNeeds* out_needs) {
 }
 
 const char* check_launch(const ClLaunch& launch) {
-  return launch.is_over ? "a launch of at most 68 scalars and 16 defines" : nullptr;
+  return launch.is_over ? "a launch of at most 100 scalars and 16 defines" : nullptr;
+}
+
+// Returns whether products of the two are of halves: a byte takes what the other factor is in.
+static bool are_half_factors(const OperandShape& a, const OperandShape& b) {
+  return (a.dtype == DType::F16 && (b.dtype == DType::F16 || is_quantised(b))) ||
+         (is_quantised(a) && b.dtype == DType::F16);
 }
 
 // Returns how many products an output of a step with halves is a sum of.
@@ -276,20 +304,57 @@ int64_t products_of(const StepShape& step) {
   }
 }
 
-// A depthwise kernel has no runs: larger filters are computed in floats.
+// Both factors are halves, or one is bytes on a GPU. A depthwise kernel has no runs: larger filters
+// are computed in floats.
 HalfArithmetic half_arithmetic_of(const StepShape& step) {
   if (!step.kernel->has(Signature::F16) || step.kernel->op == OpKind::Convert ||
-      step.operands[0].dtype != DType::F16 || step.operands[1].dtype != DType::F16)
+      !are_half_factors(step.operands[0], step.operands[1]))
     return HalfArithmetic::None;
   if (products_of(step) <= kHalfSumProducts) return HalfArithmetic::Halves;
   return step.kernel->op == OpKind::DepthwiseConv2d ? HalfArithmetic::None : HalfArithmetic::Runs;
 }
 
-void launch_of(const StepShape& step, ClLaunch* out_launch) {
+// `params` become those of the step with the activation left out, if that rounds to y's grid.
+template <typename Params>
+static void leave_out_rounding(StepShape& step, int32_t Params::*kind, float Params::*alpha,
+                               float Params::*beta, Params& params) {
+  params = step.params_as<Params>();
+  const OperandShape& y = step.output();
+  if (params.*kind != kUnaryQuantize8 || params.*alpha != y.scale ||
+      params.*beta != static_cast<float>(y.zero_point + 128))
+    return;
+  params.*kind = kUnaryIdentity;
+  step.params = &params;
+}
+
+WithoutRounding::WithoutRounding(const StepShape& step) : step_(step) {
+  if (step.kernel->processor == Processor::Cpu || !is_quantised(step.output())) return;
+  switch (step.kernel->op) {
+#define CODL_LEAVE_OUT(Op, member)                                                    \
+  case OpKind::Op:                                                                    \
+    leave_out_rounding(step_, &Op##Params::activation, &Op##Params::activation_alpha, \
+                       &Op##Params::activation_beta, params_.member);                 \
+    break;
+    CODL_LEAVE_OUT(Conv2d, conv2d)
+    CODL_LEAVE_OUT(DepthwiseConv2d, depthwise_conv2d)
+    CODL_LEAVE_OUT(MatMul, matmul)
+    CODL_LEAVE_OUT(Binary, binary)
+#undef CODL_LEAVE_OUT
+    case OpKind::Unary:
+      leave_out_rounding(step_, &UnaryParams::kind, &UnaryParams::alpha, &UnaryParams::beta,
+                         params_.unary);
+      break;
+    default:
+      break;
+  }
+}
+
+void launch_of(const StepShape& rounding, ClLaunch* out_launch) {
   *out_launch = {};
+  const WithoutRounding without(rounding);
+  const StepShape& step = without.step();
+  add_forms(step, out_launch);  // whose arguments come first
   contract_of(step.kernel->op).launch(step, out_launch);
-  if (const uint32_t halves = halves_of(step); halves != 0)
-    out_launch->define("HALVES", static_cast<int32_t>(halves));
   const HalfArithmetic half = half_arithmetic_of(step);
   if (half != HalfArithmetic::None)
     out_launch->define("HALF_ARITHMETIC", static_cast<int32_t>(half));

@@ -17,6 +17,26 @@ const char* check_step(const StepShape& step, StepNeeds* out_needs);
 enum class HalfArithmetic : int32_t { None = 0, Halves = 1, Runs = 2 };
 HalfArithmetic half_arithmetic_of(const StepShape& step);
 
+// Gives a step without the activation that rounds to the grid of a result of bytes on a GPU:
+// storing a byte does that.
+class WithoutRounding {
+ public:
+  explicit WithoutRounding(const StepShape& step);
+  WithoutRounding(const WithoutRounding&) = delete;
+  WithoutRounding& operator=(const WithoutRounding&) = delete;
+  const StepShape& step() const { return step_; }
+
+ private:
+  StepShape step_;
+  union {
+    Conv2dParams conv2d;
+    DepthwiseConv2dParams depthwise_conv2d;
+    MatMulParams matmul;
+    BinaryParams binary;
+    UnaryParams unary;
+  } params_ = {};
+};
+
 // Fills the launch of a GPU step that has passed check_step().
 void launch_of(const StepShape& step, ClLaunch* out_launch);
 // Does check_step()'s check of the launch: null if all of it found room.

@@ -1,5 +1,6 @@
 #include "kernels/work_table.h"
 
+#include "kernels/common/work/work_counts.h"
 #include "kernels/conv2d/winograd.h"
 #include "kernels/kernel_table.h"
 
@@ -45,14 +46,30 @@ void count_launch(const StepShape& step, const WorkMachine& machine, StepWork* o
   out->group_local_bytes = launch.local_bytes;
 }
 
+// Returns the instructions that a GPU takes to make numbers of bytes and bytes of numbers: each
+// converts, adds and multiplies, and storing rounds. What factors of products take is counted by
+// their operators.
+double byte_operations(const StepShape& step, const StepWork& work) {
+  constexpr double kLoad = 3;
+  constexpr double kStore = 4;
+  const OperandShape& x = step.operands[0];
+  const OperandShape& y = step.output();
+  const double stored = is_quantised(y) ? work.written_bytes / element_bytes(y) : 0;
+  const bool loads_numbers = is_quantised(x) && work.macs == 0;
+  const double loaded =
+      loads_numbers ? (work.moved_bytes - work.written_bytes) / element_bytes(x) : 0;
+  return kLoad * larger(loaded, 0) + kStore * stored;
+}
+
 // Returns the halves or bytes that a CPU kernel converts because it computes floats: those that it
 // loads and stores, by Winograd's method once, to floats that it keeps. A GPU's loads convert on
 // their way, and kernels that move elements leave them as they are.
 double converted_elements(const StepShape& step, const StepWork& work) {
   const KernelFamily family = family_of(*step.kernel);
   const OperandShape& x = step.operands[0];
-  if (step.kernel->processor != Processor::Cpu || (x.dtype != DType::F16 && !is_quantised(x)) ||
-      work.mac_type != DType::F32 || family == KernelFamily::Move || family == KernelFamily::Loops)
+  if (step.kernel->processor != Processor::Cpu) return byte_operations(step, work);
+  if ((x.dtype != DType::F16 && !is_quantised(x)) || work.mac_type != DType::F32 ||
+      family == KernelFamily::Move || family == KernelFamily::Loops)
     return 0;
   const double bytes = winograd_outputs(step.kernel->packing) > 0
                            ? work.read_bytes + work.written_bytes
@@ -62,8 +79,10 @@ double converted_elements(const StepShape& step, const StepWork& work) {
 
 }  // namespace
 
-void count_work(const StepShape& windows, const WorkMachine& machine, StepWork* out) {
+void count_work(const StepShape& rounding, const WorkMachine& machine, StepWork* out) {
   *out = {};
+  const WithoutRounding without(rounding);
+  const StepShape& windows = without.step();
   // A window of channels is passed over like a map of its own; a Concat does not copy those in it.
   OperandShape shapes[kMaxOperands];
   StepShape step = windows;

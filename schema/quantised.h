@@ -6,6 +6,9 @@
 
 namespace codl {
 
+// An image holds the distance of a byte from the lowest, which is the byte with this bit turned.
+inline constexpr uint8_t kTexelBit = 0x80;
+
 inline float number_of_byte(int8_t byte, float scale, int32_t zero_point) {
   return static_cast<float>(int32_t{byte} - zero_point) * scale;
 }

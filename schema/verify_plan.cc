@@ -245,8 +245,9 @@ bool check_images(PlanCheck& c, const VariantDef& variant) {
         !c.expect(uint64_t{image.width()} * image.height() * 4 <= kMaxElements,
                   "at most 2^30 elements", image.height()) ||
         !c.expect(image.dtype() == static_cast<uint8_t>(DType::F32) ||
-                      image.dtype() == static_cast<uint8_t>(DType::F16),
-                  "an image of F32 or F16", image.dtype()))
+                      image.dtype() == static_cast<uint8_t>(DType::F16) ||
+                      image.dtype() == static_cast<uint8_t>(DType::I8),
+                  "an image of F32, F16 or I8", image.dtype()))
       return false;
   }
   return true;

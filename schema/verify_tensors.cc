@@ -51,8 +51,8 @@ bool check_scales(PlanCheck& c, const TensorDef& tensor) {
                   "a zero point in [-128, 127]", zero_points) &&
          c.expect(static_cast<DType>(tensor.dtype()) == DType::I8, "elements of I8 with a scale",
                   tensor.dtype()) &&
-         c.expect(is_arena(storage_of(tensor)), "elements with a scale in an arena",
-                  tensor.storage());
+         c.expect(is_arena(storage_of(tensor)) || storage_of(tensor) == Storage::Image,
+                  "elements with a scale in an arena or an image", tensor.storage());
 }
 
 // A window of channels lies inside the wider map: in the host arena whole panels, which begin where

@@ -24,12 +24,14 @@ inline constexpr Form kImages = {Layout::Image2d, DType::F32};
 inline constexpr Form kHalfBuffers = {Layout::Nhwc, DType::F16};
 inline constexpr Form kHalfImages = {Layout::Image2d, DType::F16};
 inline constexpr Form kByteBuffers = {Layout::Nhwc, DType::I8};
+inline constexpr Form kByteImages = {Layout::Image2d, DType::I8};
 
 // List the forms of maps (values of type Nhwc), the preferred one first. Every device has the last.
 // A form's dtype is that of all real numbers, also of those that are no maps. Bytes hold values
 // that lie on a grid (ir::Value::grid); the node's others are floats then.
 inline constexpr Form kCpuForms[] = {kByteBuffers, kHalfBuffers, kBuffers};
-inline constexpr Form kGpuForms[] = {kHalfImages, kHalfBuffers, kImages, kBuffers};
+inline constexpr Form kGpuForms[] = {kByteImages,  kByteBuffers, kHalfImages,
+                                     kHalfBuffers, kImages,      kBuffers};
 inline constexpr size_t kFormCounts[] = {std::size(kCpuForms), std::size(kGpuForms)};
 inline constexpr size_t kMaxForms = std::max(kFormCounts[0], kFormCounts[1]);
 // A value is in at most so many forms beside those of its processors' own tensors.

@@ -41,7 +41,11 @@ Packing packing_of(const ir::NodeView& node, uint32_t operand, const KernelInfo&
   if (reals == DType::I8 && kernel.has(Signature::Q8) && kind != PackingKind::Bias &&
       node.input_value(operand).has_channel_grids)
     return {kind, DType::I8};
-  const bool is_half = reals == DType::F16 && dtype == DType::F32 && kernel.takes_halves() &&
+  // Bytes are multiplied by halves on a GPU where the node may have halves.
+  const bool are_halves = reals == DType::F16 || (reals == DType::I8 && kind != PackingKind::None &&
+                                                  kernel.processor == Processor::Gpu &&
+                                                  precision_of(node) != ir::Precision::Fp32);
+  const bool is_half = are_halves && dtype == DType::F32 && kernel.takes_halves() &&
                        !kernel.stays_float(operand, node.input_count() + 1);
   return {kind, is_half ? DType::F16 : dtype};
 }

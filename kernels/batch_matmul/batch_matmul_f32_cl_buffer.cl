@@ -68,7 +68,8 @@
   _Pragma("unroll") for (int i = 0; i < B_POINTERS; ++i) b_k[i] += b_depth;
 
 // Writes lanes [begin, end) to p.
-static inline void store_between(float4 v, global TYPE_Y* p, int begin, int end) {
+static inline void store_between(float4 v, global TYPE_Y* p, int begin,
+                                 int end GRID_PARAMS_OF(TYPE_Y)) {
   if (begin <= 0 && end > 0) STORE_ONE(TYPE_Y, v.x, p, 0);
   if (begin <= 1 && end > 1) STORE_ONE(TYPE_Y, v.y, p, 1);
   if (begin <= 2 && end > 2) STORE_ONE(TYPE_Y, v.z, p, 2);
@@ -125,13 +126,13 @@ kernel void batch_matmul_f32_cl_buffer(global const TYPE_0* restrict a,
 #else
     const int end = min(COLUMNS, n);
 #if COLUMNS == 4
-    store_between(sum, to, begin, end);
+    store_between(sum, to, begin, end GRID_OF(TYPE_Y));
 #else
     if (end - begin == 8) {
       STORE_8(TYPE_Y, sum, to);
     } else {
-      store_between(sum.lo, to, begin, end);
-      store_between(sum.hi, to + 4, begin - 4, end - 4);
+      store_between(sum.lo, to, begin, end GRID_OF(TYPE_Y));
+      store_between(sum.hi, to + 4, begin - 4, end - 4 GRID_OF(TYPE_Y));
     }
 #endif
 #endif

@@ -7,18 +7,17 @@
 // Each input has its first channel in y, channels, image row of the part's first row, rows held.
 #define INPUT(i) read_only image2d_t x##i,
 #define SCALARS(i) PARAM_GROUP(ConcatImageInput, x##i)
-#define READ(i, t)          \
-  read_imagef(x##i, kTexel, \
+#define READ(i, t)            \
+  MAP_OR_ZERO(TYPE_##i, x##i, \
               (int2)((t) >= 0 && (t) < in_texels ? column * in_texels + (t) : OUTSIDE, image_y))
-#define JOIN(i)                                                          \
-  if (texel * 4 + 4 > x##i##_first &&                                    \
-      texel * 4 < x##i##_first + x##i##_channels) {                      \
-    const int in_texels = (x##i##_channels + 3) / 4;                     \
-    const int image_y = n * x##i##_rows_held + x##i##_first_row + row;   \
-    const int lane = texel * 4 - x##i##_first;                           \
-    const int t = lane >> 2; /* rounds down */                           \
-    bits |= as_uint4(shift_lanes(READ(i, t), READ(i, t + 1), lane & 3)); \
-    is_copied = true;                                                    \
+#define JOIN(i)                                                                     \
+  if (texel * 4 + 4 > x##i##_first && texel * 4 < x##i##_first + x##i##_channels) { \
+    const int in_texels = (x##i##_channels + 3) / 4;                                \
+    const int image_y = n * x##i##_rows_held + x##i##_first_row + row;              \
+    const int lane = texel * 4 - x##i##_first;                                      \
+    const int t = lane >> 2; /* rounds down */                                      \
+    bits |= as_uint4(shift_lanes(READ(i, t), READ(i, t + 1), lane & 3));            \
+    is_copied = true;                                                               \
   }
 
 // Returns lanes shift .. shift + 3 of the eight lanes a, b.
@@ -41,6 +40,5 @@ kernel void concat_f32_cl_image(EACH_INPUT(INPUT) write_only image2d_t y PARAMS(
   uint4 bits = (uint4)(0);
   bool is_copied = false;
   EACH_INPUT(JOIN)
-  if (is_copied)
-    write_imagef(y, TEXEL_OF(y), as_float4(bits));
+  if (is_copied) WRITE_MAP(TYPE_Y, y, TEXEL_OF(y), as_float4(bits));
 }

@@ -1,7 +1,6 @@
 // Convert copies a value to another form, another window of rows, or another memory.
 //
-//   x, y  the same dims; each is f32 or f16, of convert_f32_cpu also quantised bytes, of
-//         convert_any_cpu both of one dtype
+//   x, y  the same dims; each is f32, f16 or quantised bytes, of convert_any_cpu both of one dtype
 //
 //   convert_f32_cpu            Plain or Nhwc  ->  Plain or Nhwc
 //   convert_f32_cl_buffer      Plain or Nhwc  ->  Plain or Nhwc

@@ -5,24 +5,19 @@ namespace codl::kernels {
 namespace {
 
 // clang-format off
-// Says what quantised bytes of x, or of y, stand for; the other is not used.
-#define CODL_ARGS_ConvertGrid(A, p) A(float, p##scale) A(float, p##zero_point)
-#define CODL_ARGS_ConvertRuns(A, G, N) \
-  G(Runs, runs) G(RunOperand, x) G(RunOperand, y) G(ConvertGrid, grid)
+#define CODL_ARGS_ConvertRuns(A, G, N) G(Runs, runs) G(RunOperand, x) G(RunOperand, y)
 // Holds distances within a Plain or Nhwc operand of rank 4, and where the part begins.
 #define CODL_ARGS_ConvertOperand(A, p)                                                    \
   A(int, p##offset) A(int, p##batch_stride) A(int, p##row_stride) A(int, p##pixel_stride) \
   A(int, p##channel_stride)
 #define CODL_ARGS_ConvertBlocks(A, G, N)                          \
   A(int, item_count) A(int, blocks) A(int, chunks) A(int, pixels) \
-  A(int, stored_count) A(int, valid_count) G(ConvertOperand, x) G(ConvertOperand, y) \
-  G(ConvertGrid, grid)
+  A(int, stored_count) A(int, valid_count) G(ConvertOperand, x) G(ConvertOperand, y)
 #define CODL_ARGS_ConvertImage(A, G, N)                                      \
   G(Texels, texels) A(int, image_first_row) A(int, image_rows_held) \
-  G(ConvertOperand, buffer) G(ConvertGrid, grid)
+  G(ConvertOperand, buffer)
 // clang-format on
 CODL_CL_GROUP(ConvertOperand);
-CODL_CL_GROUP(ConvertGrid);
 CODL_CL_ARGS(ConvertRuns);
 CODL_CL_ARGS(ConvertBlocks);
 CODL_CL_ARGS(ConvertImage);
@@ -34,13 +29,6 @@ constexpr int32_t kFormToPlain = 2;
 
 // In the forms that change the order, a work-item has as many pixels as channels.
 constexpr int64_t kBlockPixels = kClLanes;
-
-// Both sides have one grid if both are bytes: then they are moved as they are.
-ConvertGridArgs convert_grid(const StepShape& step) {
-  const OperandShape& x = step.operands[0];
-  const OperandShape& bytes = is_quantised(x) ? x : step.output();
-  return {.scale = bytes.scale, .zero_point = static_cast<float>(bytes.zero_point)};
-}
 
 ConvertOperandArgs convert_operand(const OperandShape& shape, int32_t first_row,
                                    int32_t first_channel) {
@@ -64,8 +52,7 @@ void launch_convert_buffer(const StepShape& step, ClLaunch* out) {
     out->define("FORM", kFormRuns);
     out->add(ConvertRunsArgs{.runs = set_runs(step, cl_runs(step, /*may_join=*/true), out),
                              .x = run_operand(step, x),
-                             .y = run_operand(step, y),
-                             .grid = convert_grid(step)});
+                             .y = run_operand(step, y)});
     return;
   }
   const Range rows = rows_of_part(step.part_dim, step.part, y);
@@ -83,8 +70,7 @@ void launch_convert_buffer(const StepShape& step, ClLaunch* out) {
                              .stored_count = stored_count,
                              .valid_count = part.count(),
                              .x = convert_operand(x, rows.begin, part.begin),
-                             .y = convert_operand(y, rows.begin, part.begin),
-                             .grid = convert_grid(step)});
+                             .y = convert_operand(y, rows.begin, part.begin)});
 }
 
 // One work-item per texel of `image`, whichever side it is on. The other side may be an image, too:
@@ -107,8 +93,7 @@ void launch_image(const StepShape& step, const OperandShape& image, const Operan
                                                                     .row_stride = 0,
                                                                     .pixel_stride = 0,
                                                                     .channel_stride = 0}
-                                               : convert_operand(other, rows.begin, 0),
-                            .grid = convert_grid(step)});
+                                               : convert_operand(other, rows.begin, 0)});
 }
 
 }  // namespace
@@ -116,8 +101,6 @@ void launch_image(const StepShape& step, const OperandShape& image, const Operan
 void convert_launch(const StepShape& step, ClLaunch* out_launch) {
   const OperandShape& x = step.operands[0];
   const OperandShape& y = step.output();
-  if (is_quantised(x)) out_launch->define("FROM_BYTES", 1);
-  if (is_quantised(y)) out_launch->define("TO_BYTES", 1);
   if (y.layout == Layout::Image2d) {
     if (x.layout == Layout::Image2d) out_launch->define("FROM_IMAGE", 1);
     launch_image(step, y, x, out_launch);

@@ -23,7 +23,8 @@
 static inline __attribute__((always_inline)) void add_taps(
     ACC16* sum, global const TYPE_0* x_rows, global const TYPE_1* w_tap, int lanes, int in_row0,
     int in_column0, int in_h, int in_w, int kernel_h, int kernel_w, int stride_w, int dilation_h,
-    int dilation_w, int x_row_begin, int x_row_stride, int x_pixel_stride, int w_stride) {
+    int dilation_w, int x_row_begin, int x_row_stride, int x_pixel_stride,
+    int w_stride GRID_PARAMS_OF(TYPE_0)) {
   for (int i = 0; i < kernel_h; ++i) {
     const int in_row = in_row0 + i * dilation_h;
     if (in_row < 0 || in_row >= in_h) continue;
@@ -41,13 +42,13 @@ static inline __attribute__((always_inline)) void add_taps(
   }
 }
 
-kernel void depthwise_conv2d_f32_cl_buffer(
-    global const TYPE_0* restrict x, global const TYPE_1* restrict w,
-    global const float* restrict bias,
+kernel void depthwise_conv2d_f32_cl_buffer(global const TYPE_0* restrict x,
+                                           global const TYPE_1* restrict w,
+                                           global const float* restrict bias,
 #if HAS_RESIDUAL
-    global const TYPE_3* residual,
+                                           global const TYPE_3* residual,
 #endif
-    global TYPE_Y* y PARAMS(DepthwiseConv2dBuffer)) {
+                                           global TYPE_Y* y PARAMS(DepthwiseConv2dBuffer)) {
   int id = get_global_id(0);
   if (id >= item_count) return;
   const int channel = first_channel + id % chunks * 16;
@@ -70,10 +71,12 @@ kernel void depthwise_conv2d_f32_cl_buffer(
   const int in_column0 = first_pixel * stride_w - pad_left;
   if (stored == 16)
     add_taps(sum, x_rows, w + channel, 16, in_row0, in_column0, in_h, in_w, kernel_h, kernel_w,
-             stride_w, dilation_h, dilation_w, x_row_begin, x_row_stride, x_pixel_stride, w_stride);
+             stride_w, dilation_h, dilation_w, x_row_begin, x_row_stride, x_pixel_stride,
+             w_stride GRID_OF(TYPE_0));
   else
     add_taps(sum, x_rows, w + channel, stored, in_row0, in_column0, in_h, in_w, kernel_h, kernel_w,
-             stride_w, dilation_h, dilation_w, x_row_begin, x_row_stride, x_pixel_stride, w_stride);
+             stride_w, dilation_h, dilation_w, x_row_begin, x_row_stride, x_pixel_stride,
+             w_stride GRID_OF(TYPE_0));
 
   const int y_base = row * y_row_stride + first_pixel * y_pixel_stride + channel;
   global TYPE_Y* const y_pixels = y + y_offset + n * y_batch_stride + y_base;

@@ -1,11 +1,11 @@
 // Takes the maximum or average of a window that slides over each channel, RGBA images.
 //
-// Defines: IS_MAX; COUNT_INCLUDE_PAD; TAP_SPLIT, work-items that share one texel of y; ADDS_CHANNELS, y
-// has channels behind those of x, which are zero: whole texels.
-// Ids: texel of the channels (times TAP_SPLIT), column, batch and row. One image fetch per tap.
-// With TAP_SPLIT > 1, for large windows, item s of a group takes taps s, s + TAP_SPLIT ... and the
-// first joins their results in order: the result does not depend on timing. Taps outside the map do
-// not count; COUNT_INCLUDE_PAD: they do in the divisor, up to the padding.
+// Defines: IS_MAX; COUNT_INCLUDE_PAD; TAP_SPLIT, work-items that share one texel of y;
+// ADDS_CHANNELS, y has channels behind those of x, which are zero: whole texels. Ids: texel of the
+// channels (times TAP_SPLIT), column, batch and row. One image fetch per tap. With TAP_SPLIT > 1,
+// for large windows, item s of a group takes taps s, s + TAP_SPLIT ... and the first joins their
+// results in order: the result does not depend on timing. Taps outside the map do not count;
+// COUNT_INCLUDE_PAD: they do in the divisor, up to the padding.
 #include "kernels/pool2d/pool_window.cl"
 
 kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y PARAMS(Pool2dImage)) {
@@ -35,9 +35,9 @@ kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y PA
   for (int t = split; t < tap_count; t += TAP_SPLIT) {
     const int i = i0 + t / (j1 - j0);
     const int j = j0 + t % (j1 - j0);
-    result = JOIN(result, read_imagef(x, kTexel,
-                                      (int2)((in_column0 + j * DILATION_W) * x_texels + x_at,
-                                             image_row0 + i * DILATION_H)));
+    result = JOIN(result, READ_MAP(TYPE_0, x,
+                                   (int2)((in_column0 + j * DILATION_W) * x_texels + x_at,
+                                          image_row0 + i * DILATION_H)));
   }
   partial[split] = result;
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -46,13 +46,13 @@ kernel void pool2d_f32_cl_image(read_only image2d_t x, write_only image2d_t y PA
 #else
   for (int i = i0; i < i0 + TAP_ROWS(i1 - i0); ++i)
     for (int j = j0; j < j1; ++j)
-      result = JOIN(result, read_imagef(x, kTexel,
-                                        (int2)((in_column0 + j * DILATION_W) * x_texels + x_at,
-                                               image_row0 + i * DILATION_H)));
+      result = JOIN(result, READ_MAP(TYPE_0, x,
+                                     (int2)((in_column0 + j * DILATION_W) * x_texels + x_at,
+                                            image_row0 + i * DILATION_H)));
 #endif
   DIVIDE(result)
 #if ADDS_CHANNELS
   if (is_added) result = 0.0f;
 #endif
-  write_imagef(y, TEXEL_OF(y), result);
+  WRITE_MAP(TYPE_Y, y, TEXEL_OF(y), result);
 }

@@ -10,7 +10,20 @@ namespace codl::rt {
 
 namespace {
 
-constexpr DType kImageDtypes[] = {DType::F32, DType::F16};
+// Images of I8 hold bytes as their distances from the lowest. All formats are among those that
+// every device with images has (OpenCL 1.2, table 5.8).
+struct ImageKind {
+  DType dtype;
+  cl_channel_type channel;
+};
+constexpr ImageKind kImageKinds[GpuMemory::kImageKindCount] = {
+    {DType::F32, CL_FLOAT}, {DType::F16, CL_HALF_FLOAT}, {DType::I8, CL_UNORM_INT8}};
+
+size_t kind_of(const plan::ImageDef& image) {
+  size_t kind = 0;
+  while (kImageKinds[kind].dtype != static_cast<DType>(image.dtype())) ++kind;
+  return kind;
+}
 
 // The images of a session are those of its variants with the most, by dtype.
 uint32_t image_count_of(const VariantList& variants, DType dtype) {
@@ -66,9 +79,12 @@ codl_status_t GpuMemory::create(const codl_allocator_t& allocator, GpuQueue& gpu
     image_count = std::max(image_count, variant->images()->size());
   Array<ImageSize> sizes;  // create_images() works in this, create_tensors() in the next
   Array<cl_mem> images;
-  if (!images_[0].allocate(allocator, image_count_of(variants, kImageDtypes[0])) ||
-      !images_[1].allocate(allocator, image_count_of(variants, kImageDtypes[1])) ||
-      !sizes.allocate(allocator, image_count) || !images.allocate(allocator, image_count) ||
+  bool has_room = true;
+  for (size_t k = 0; k < kImageKindCount; ++k)
+    has_room =
+        has_room && images_[k].allocate(allocator, image_count_of(variants, kImageKinds[k].dtype));
+  if (!has_room || !sizes.allocate(allocator, image_count) ||
+      !images.allocate(allocator, image_count) ||
       !blobs_.allocate(allocator, plan.def->blobs()->size()) ||
       !sub_buffers_.allocate(allocator, tensor_count) ||
       !by_place_.allocate(allocator, tensor_count) || !buffers_.allocate(allocator, tensor_count)) {
@@ -152,24 +168,22 @@ codl_status_t GpuMemory::create_arenas(codl_diag_t* diag) {
 }
 
 codl_status_t GpuMemory::create_images(ImageSize* sizes, codl_diag_t* diag) {
-  for (size_t d = 0; d < 2; ++d) {
-    const auto count = static_cast<uint32_t>(images_[d].count());
-    size_images(variants_, kImageDtypes[d], sizes, count);
+  for (size_t k = 0; k < kImageKindCount; ++k) {
+    const auto count = static_cast<uint32_t>(images_[k].count());
+    size_images(variants_, kImageKinds[k].dtype, sizes, count);
     for (uint32_t i = 0; i < count; ++i) {
       const ImageSize& image = sizes[i];
-      // Both formats are among those that every device with images has (OpenCL 1.2, table 5.8).
-      const cl_image_format format = {
-          CL_RGBA, cl_channel_type(kImageDtypes[d] == DType::F16 ? CL_HALF_FLOAT : CL_FLOAT)};
+      const cl_image_format format = {CL_RGBA, kImageKinds[k].channel};
       cl_image_desc desc = {};
       desc.image_type = CL_MEM_OBJECT_IMAGE2D;
       desc.image_width = image.width;
       desc.image_height = image.height;
       cl_int error = CL_SUCCESS;
-      cl_mem& made = images_[d][i];
+      cl_mem& made = images_[k][i];
       made = gpu_->api().clCreateImage(gpu_->context(), CL_MEM_READ_WRITE, &format, &desc, nullptr,
                                        &error);
       if (made == nullptr) return cl_fault(diag, "clCreateImage", error);
-      image_bytes_ += held_by_image(gpu_->api(), made, image, kImageDtypes[d]);
+      image_bytes_ += held_by_image(gpu_->api(), made, image, kImageKinds[k].dtype);
     }
   }
   return CODL_OK;
@@ -246,10 +260,10 @@ codl_status_t GpuMemory::create_sub_buffers(Storage storage, cl_mem arena, codl_
 codl_status_t GpuMemory::create_tensors(cl_mem* images, codl_diag_t* diag) {
   cl_mem* buffer = buffers_.data();
   for (const plan::VariantDef* variant : variants_) {
-    uint32_t counts[2] = {};
+    uint32_t counts[kImageKindCount] = {};
     for (uint32_t i = 0; i < variant->images()->size(); ++i) {
-      const size_t d = static_cast<DType>(variant->images()->Get(i)->dtype()) == DType::F16 ? 1 : 0;
-      images[i] = images_[d][counts[d]++];
+      const size_t kind = kind_of(*variant->images()->Get(i));
+      images[i] = images_[kind][counts[kind]++];
     }
     for (const plan::TensorDef* tensor : *variant->tensors()) {
       if (storage_of(*tensor) == Storage::Image) {

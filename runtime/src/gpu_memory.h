@@ -28,6 +28,8 @@ struct ImageSize {
 
 class GpuMemory {
  public:
+  static constexpr size_t kImageKindCount = 3;  // elements of F32, F16, I8
+
   GpuMemory() = default;
   GpuMemory(const GpuMemory&) = delete;
   GpuMemory& operator=(const GpuMemory&) = delete;
@@ -74,8 +76,8 @@ class GpuMemory {
   uint8_t* svm_ = nullptr;         // FineSvm: the shared arena
   cl_mem shared_arena_ = nullptr;  // SubBuffer: the shared arena
   cl_mem device_arena_ = nullptr;
-  Array<cl_mem> images_[2];  // F32, then F16
-  Array<cl_mem> blobs_;      // indexed by blob; null if no GPU step reads it
+  Array<cl_mem> images_[kImageKindCount];
+  Array<cl_mem> blobs_;  // indexed by blob; null if no GPU step reads it
   Array<cl_mem> sub_buffers_;
   size_t sub_buffer_count_ = 0;
   Array<Place> by_place_;  // scratch of create_sub_buffers()

@@ -70,6 +70,7 @@ codl_status_t StepChecker::write(uint32_t tensor, uint32_t pattern, codl_diag_t*
         // Steps of the grid in place of numbers of about 1.
         const float steps = 100 * held.scale * value;
         to[i] = static_cast<uint8_t>(byte_of_number(steps, held.scale, held.zero_point));
+        if (held.layout == Layout::Image2d) to[i] ^= kTexelBit;
       } else {
         std::memcpy(to + i * sizeof(value), &value, sizeof(value));
       }

@@ -21,6 +21,7 @@ inline size_t widening(const kernels::OperandShape& shape) {
 // so that both end together.
 inline void widen(const uint8_t* from, size_t count, const kernels::OperandShape& held,
                   uint8_t* to) {
+  const uint8_t turned = held.layout == Layout::Image2d ? kTexelBit : 0;
   for (size_t i = 0; i < count; ++i) {
     float value;
     if (held.dtype == DType::F16) {
@@ -28,7 +29,7 @@ inline void widen(const uint8_t* from, size_t count, const kernels::OperandShape
       std::memcpy(&half, from + i * sizeof(half), sizeof(half));
       value = float_of_half(half);
     } else {
-      value = number_of_byte(static_cast<int8_t>(from[i]), held.scale, held.zero_point);
+      value = number_of_byte(static_cast<int8_t>(from[i] ^ turned), held.scale, held.zero_point);
     }
     std::memcpy(to + i * sizeof(value), &value, sizeof(value));
   }

@@ -1036,8 +1036,10 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertEqual(self.run_ok("codl-dump", plan).count(" cpu conv2d_q8_cpu "), 3)
         self.assertLess(os.path.getsize(plan), 4 * 36864)  # floats would be more
         self.run_ok("codl-run", plan, f"--output-dir={self.path('bytes')}")
-        for strategy in ("gpu", "mulayer"):  # the GPU computes with floats
+        for strategy in ("gpu", "mulayer"):
             self.run_ok("codlc", model, "--device=sd855", f"--strategy={strategy}", "-o", plan)
+            if strategy == "gpu":
+                self.assertRegex(self.run_ok("codl-dump", plan), r"\nimage [0-9]+ [0-9]+x[0-9]+ i8\n")
             self.run_ok("codl-run", plan, f"--output-dir={self.path(strategy)}")
             _, expected = npy.read(self.path("bytes", "y2.npy"))
             _, found = npy.read(self.path(strategy, "y2.npy"))

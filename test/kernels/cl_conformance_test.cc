@@ -107,12 +107,15 @@ class ChosenPrograms {
 // chosen. `out_limit`: the limit of the kernel that the case is beyond, or null.
 std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCase& item,
                      const std::vector<int32_t>& tile, Forms forms, const Special& special,
-                     ChosenPrograms& chosen, const char** out_limit) {
+                     ChosenPrograms& chosen, const char** out_limit, ByteCounts* out_counts) {
   const KernelCase stored = in_forms(kernel, forms, item);
   const KernelCase device_item = with_images(kernel, stored);
   *out_limit = nullptr;
   // A case of halves is one of other values than floats.
-  if (has_halves(item) || (forms.halves != Halves::None && !has_halves(stored))) return "";
+  const bool has_bytes = forms.signature == Signature::Q8Store;
+  if (has_halves(item) || (forms.halves != Halves::None && !has_bytes && !has_halves(stored)) ||
+      (has_bytes && (special || !kernels::is_quantised(stored.operands.back()))))
+    return "";
   kernels::StepShape step = step_of(kernel, device_item);
   step.tile = tile.data();
   step.tile_count = static_cast<uint32_t>(tile.size());
@@ -149,7 +152,7 @@ std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCas
     operand.bytes = memory[i].bytes();
     operand.is_output = is_output;
     operand.is_image = shape.layout == Layout::Image2d;
-    operand.is_half = shape.dtype == DType::F16;
+    operand.dtype = shape.dtype;
     if (operand.is_image) {
       operand.width = static_cast<size_t>(kernels::image_width(shape));
       operand.height = static_cast<size_t>(kernels::image_height(shape));
@@ -165,6 +168,8 @@ std::string run_case(ClDevice* device, const KernelInfo& kernel, const KernelCas
   Tolerance tolerance =
       tolerance_of(kernel, stored, adds_halves ? Signature::F16 : Signature::F16Store);
   if (is_half) tolerance = with_half_rounding(tolerance);
+  if (kernels::is_quantised(y))
+    return byte_difference(expected, memory.back(), y, !keeps_elements(item), out_counts);
   const GuardedMemory found = as_floats(y, std::move(memory.back()));
   if (special)
     return special_difference(expected, found, item.operands.back(),
@@ -183,6 +188,7 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases, const std::vect
         std::string_view(kernel.symbol).find(rows) == std::string_view::npos)
       continue;
     int run_count = 0;
+    ByteCounts counts;
     for (size_t i = 0; i < cases.size(); ++i) {
       const KernelCase item = case_for(kernel, cases[i]);
       if (is_small_run() && !is_small(item)) continue;
@@ -190,9 +196,13 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases, const std::vect
       std::vector<Forms> choices = {{}};
       if (const Halves some = halves_for(i, cases.size()); some != Halves::None)
         if (kernel.takes_halves()) choices.push_back({halves_signature(kernel), some});
+      // Weights beside bytes are floats or halves.
+      if (kernel.has(Signature::Q8Store))
+        choices.push_back({Signature::Q8Store, Halves::All, i % 2 == 0 ? DType::F32 : DType::F16});
       for (const Forms forms : choices) {
         const char* limit = nullptr;
-        std::string error = run_case(device, kernel, item, tile, forms, special, chosen, &limit);
+        std::string error =
+            run_case(device, kernel, item, tile, forms, special, chosen, &limit, &counts);
         if (!limit && forms.halves == Halves::None) ++run_count;
         if (limit && kLimits.count(limit) == 0)
           error = std::string("the contract expected ") + limit;
@@ -203,8 +213,11 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases, const std::vect
                                  << static_cast<int>(forms.halves) << ": " << error);
       }
     }
+    // Few sums that are added in another order are on the other side of a tie.
+    CHECK(static_cast<double>(counts.unequal) <= 1e-3 * static_cast<double>(counts.all));
     if (special) continue;
     INFO(kernel.symbol << " has a case that it can run");
+    if (run_count > 0) CHECK((counts.all > 0) == kernel.has(Signature::Q8Store));
     CHECK(run_count > 0);
   }
 }

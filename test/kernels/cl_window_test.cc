@@ -97,7 +97,7 @@ std::string run_windows(ClDevice* device, const KernelInfo& info, const KernelCa
     operand.bytes = memory[i].bytes();
     operand.is_output = is_output;
     operand.is_image = shape.layout == Layout::Image2d;
-    operand.is_half = is_half;
+    operand.dtype = shape.dtype;
     if (operand.is_image) {
       operand.width = static_cast<size_t>(kernels::image_width(shape));
       operand.height = static_cast<size_t>(kernels::image_height(shape));

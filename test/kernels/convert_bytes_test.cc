@@ -84,6 +84,7 @@ std::string convert_bytes(ClDevice* device, const KernelInfo& info, const Kernel
     operand.bytes = memory[i].bytes();
     operand.is_output = i == 1;
     operand.is_image = shape.layout == Layout::Image2d;
+    operand.dtype = shape.dtype;
     if (operand.is_image) {
       operand.width = static_cast<size_t>(kernels::image_width(shape));
       operand.height = static_cast<size_t>(kernels::image_height(shape));
@@ -129,8 +130,8 @@ TEST_CASE("the GPU converts quantised bytes to numbers and back", "[opencl]") {
       for (const auto& [from_bytes, to_bytes] :
            {std::pair(true, false), {false, true}, {true, true}}) {
         KernelCase with = item;
-        if (from_bytes && with.operands[0].layout != Layout::Image2d) make_bytes(with.operands[0]);
-        if (to_bytes && with.operands[1].layout != Layout::Image2d) make_bytes(with.operands[1]);
+        if (from_bytes) make_bytes(with.operands[0]);
+        if (to_bytes) make_bytes(with.operands[1]);
         kernels::StepNeeds needs;
         if ((!kernels::is_quantised(with.operands[0]) &&
              !kernels::is_quantised(with.operands[1])) ||

@@ -306,18 +306,6 @@ inline std::string run_cpu(const KernelInfo& info, kernels::CpuKernel kernel,
   return "";
 }
 
-// Returns the products that an element of the result is a sum of, where two operands are factors;
-// else 1.
-inline double products_of(const KernelCase& item) {
-  if (item.op == OpKind::BatchMatMul) {
-    const OperandShape& a = item.operands[0];
-    return a.dims[a.rank - (params_of<BatchMatMulParams>(item).is_a_transposed != 0 ? 2 : 1)];
-  }
-  if (item.operands.size() < 3 || item.operands[1].layout != Layout::Packed) return 1;
-  const OperandShape& w = item.operands[1];
-  return w.rank == 4 ? double{1} * w.dims[1] * w.dims[2] * w.dims[3] : w.dims[0];
-}
-
 // `item` has the operands' types in memory. Weights that Winograd's method has transformed are
 // rounded to halves again: outputs of a standard deviation of 23 are off by 3e-4 of it in tiles of
 // 2 x 2 and 9.5e-4 in tiles of 4 x 4, the worst of some hundred by 8e-4 and 4.4e-3.

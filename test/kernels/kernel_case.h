@@ -3,6 +3,7 @@
 // <folder>_cases.h.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -103,6 +104,10 @@ inline bool keeps_elements(const KernelCase& item) {
   switch (item.op) {
     case OpKind::Unary:
     case OpKind::Binary:
+    case OpKind::Conv2d:
+    case OpKind::DepthwiseConv2d:
+    case OpKind::MatMul:
+    case OpKind::BatchMatMul:
       return false;
     case OpKind::Pool2d:
       return params_of<Pool2dParams>(item).kind == kPool2dMax;
@@ -113,8 +118,21 @@ inline bool keeps_elements(const KernelCase& item) {
   }
 }
 
+// Returns the products that an element of the result is a sum of, where two operands are factors;
+// else 1.
+inline double products_of(const KernelCase& item) {
+  if (item.op == OpKind::BatchMatMul) {
+    const OperandShape& a = item.operands[0];
+    return a.dims[a.rank - (params_of<BatchMatMulParams>(item).is_a_transposed != 0 ? 2 : 1)];
+  }
+  if (item.operands.size() < 3 || item.operands[1].layout != Layout::Packed) return 1;
+  const OperandShape& w = item.operands[1];
+  return w.rank == 4 ? double{1} * w.dims[1] * w.dims[2] * w.dims[3] : w.dims[0];
+}
+
 // Returns an operand of floats as bytes on a grid, which inputs in [-1, 1] do not leave. Of results
-// beyond [-3, 3] the ends of the grid are what is left.
+// beyond [-3, 3], of sums beyond as many standard deviations, the ends of the grid are what is
+// left.
 inline OperandShape as_bytes(const KernelCase& item, size_t i, OperandShape shape) {
   shape.dtype = DType::I8;
   shape.bytes /= sizeof(float);
@@ -122,7 +140,7 @@ inline OperandShape as_bytes(const KernelCase& item, size_t i, OperandShape shap
   shape.zero_point = 5;
   if (keeps_elements(item)) return shape;
   if (i + 1 == item.operands.size()) {
-    shape.scale = 0.0271f;
+    shape.scale = static_cast<float>(0.0271 * std::sqrt(products_of(item)));
     shape.zero_point = -11;
   } else if (i == 1) {
     shape.scale = 0.0113f;
@@ -173,11 +191,13 @@ inline KernelCase in_forms(const KernelInfo& kernel, Forms forms, KernelCase ite
     const bool is_chosen =
         shape.layout == Layout::Packed || forms.halves == Halves::All ||
         (forms.halves != Halves::None && (i % 2 == 0) == (forms.halves == Halves::Even));
-    if (forms.signature == Signature::Q8Store && is_chosen) {
+    const bool is_weight = shape.layout == Layout::Packed;
+    if (forms.signature == Signature::Q8Store && is_chosen && !is_weight) {
       shape = as_bytes(item, i, shape);
       continue;
     }
-    if (!is_chosen && forms.others != DType::F16) continue;
+    if ((!is_chosen || forms.signature == Signature::Q8Store) && forms.others != DType::F16)
+      continue;
     shape.dtype = DType::F16;
     shape.bytes /= 2;
   }

@@ -181,7 +181,7 @@ std::string run_cl(ClDevice* device, const KernelInfo& info, const KernelCase& i
                       .is_output = true});
   for (size_t i = 0; i < operands.size(); ++i) {
     const OperandShape& shape = on_device.operands[i];
-    operands[i].is_half = shape.dtype == DType::F16;
+    operands[i].dtype = shape.dtype;
     if (shape.layout != Layout::Image2d) continue;
     operands[i].is_image = true;
     operands[i].width = static_cast<size_t>(kernels::image_width(shape));

@@ -714,8 +714,8 @@ TEST_CASE("each rule of a variant refuses its bad example") {
   check_refused(
       separate_plan, "image",
       {{"width between 1 and 65536 texels", [](auto&, auto& v) { v.images[0].width = 0; }},
-       {"an image of F32 or F16", [](auto&, auto& v) { v.images[0].dtype = DType::I64; }},
-       {"an image of F32 or F16", [](auto&, auto& v) { v.images[0].dtype = DType{0}; }},
+       {"an image of F32, F16 or I8", [](auto&, auto& v) { v.images[0].dtype = DType::I64; }},
+       {"an image of F32, F16 or I8", [](auto&, auto& v) { v.images[0].dtype = DType{0}; }},
        {"height between 1 and 65536 texels",
         [](auto&, auto& v) { v.images[0].height = kMaxImageSide + 1; }},
        {"at most 2^30 elements",
@@ -742,7 +742,7 @@ TEST_CASE("each rule of quantised elements refuses its bad example") {
        {kZeroPoint, [&](auto&, auto& v) { quantised(v, 1, {-129}); }},
        {kZeroPoint, [&](auto&, auto& v) { quantised(v, 1, {128}); }},
        {"elements of I8 with a scale", [](auto&, auto& v) { v.tensors[1].scales = {1}; }},
-       {"elements with a scale in an arena", [&](auto&, auto& v) {
+       {"elements with a scale in an arena or an image", [&](auto&, auto& v) {
           quantised(v, 1, {});
           v.tensors[1].storage = Storage::Weights;
         }}});

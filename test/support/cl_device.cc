@@ -9,6 +9,8 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
+#include "schema/quantised.h"
+
 namespace codl::test {
 namespace {
 
@@ -159,6 +161,13 @@ ClDevice* ClDevice::get(std::string* out_reason) {
 bool ClDevice::has_halves() const { return state_->has_halves; }
 bool ClDevice::uses_define(std::string_view name) const { return state_->uses_define(name); }
 
+// An image of bytes holds their distances from the lowest byte. Turning them twice changes nothing.
+static void turn_texels(const ClOperand& operand) {
+  if (!operand.is_image || operand.dtype != DType::I8) return;
+  auto* const bytes = static_cast<uint8_t*>(operand.data);
+  for (size_t i = 0; i < operand.bytes; ++i) bytes[i] ^= kTexelBit;
+}
+
 struct ClStep::State {
   ClDevice::State* device;
   cl_kernel kernel;  // shared by steps with this kernel and defines: arguments are set for each run
@@ -183,14 +192,18 @@ std::string ClDevice::make_step(const KernelInfo& info, const kernels::ClLaunch&
     cl_int error = CL_SUCCESS;
     cl_mem memory = nullptr;
     if (operand.is_image) {
-      const cl_image_format format = {CL_RGBA,
-                                      cl_channel_type(operand.is_half ? CL_HALF_FLOAT : CL_FLOAT)};
+      const cl_channel_type type = operand.dtype == DType::F16  ? CL_HALF_FLOAT
+                                   : operand.dtype == DType::I8 ? CL_UNORM_INT8
+                                                                : CL_FLOAT;
+      const cl_image_format format = {CL_RGBA, type};
       cl_image_desc desc = {};
       desc.image_type = CL_MEM_OBJECT_IMAGE2D;
       desc.image_width = operand.width;
       desc.image_height = operand.height;
+      turn_texels(operand);
       memory = api.clCreateImage(state_->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, &format,
                                  &desc, operand.data, &error);
+      turn_texels(operand);
     } else {
       // With memory in place, a separate GPU would read the host's memory in every timed run.
       const cl_mem_flags where = is_timed ? CL_MEM_COPY_HOST_PTR : CL_MEM_USE_HOST_PTR;
@@ -260,6 +273,7 @@ std::string ClStep::read() {
             : api.clEnqueueReadBuffer(queue, state_->memory[i], CL_TRUE, 0, operand.bytes,
                                       operand.data, 0, nullptr, nullptr);
     if (error != CL_SUCCESS) return fault("reading the output", error);
+    turn_texels(operand);
   }
   return {};
 }

@@ -16,10 +16,10 @@ namespace codl::test {
 struct ClOperand {
   void* data = nullptr;  // read before the kernel runs, overwritten after it if is_output
   size_t bytes = 0;
-  // True for an RGBA image of width x height texels of floats or halves, else it is a buffer. Both
+  // True for an RGBA image of width x height texels of F32, F16 or I8, else it is a buffer. Both
   // have the same bytes in the host's memory.
   bool is_image = false;
-  bool is_half = false;
+  DType dtype = DType::F32;
   size_t width = 0;
   size_t height = 0;
   bool is_output = false;

@@ -25,7 +25,7 @@ struct ClLaunch {
     const char* name;  // -D name=value
     int32_t value;
   };
-  static constexpr uint32_t kMaxScalars = 68;  // a Concat of 15 inputs has 67
+  static constexpr uint32_t kMaxScalars = 100;  // a Concat of 15 inputs has 67, and grids
   static constexpr uint32_t kMaxDefines = 16;
   uint64_t global[3] = {1, 1, 1};
   uint64_t local[3] = {0, 0, 0};  // 0: the driver chooses

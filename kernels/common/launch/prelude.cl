@@ -67,202 +67,7 @@ static inline float4 keep_lanes4(float4 v, int count) {
   return select((float4)(0.0f), v, (int4)(0, 1, 2, 3) < (int4)(count));
 }
 
-// load(p, count) gives the first `count` elements at p, 1 <= count; the other lanes are zero.
-// Nothing else is read: lanes go from last to first, so that each step moves what is there up by a
-// fixed amount. store(v, p, count) writes the first `count` lanes to p, and nothing else.
-#define LANE_FUNCTIONS(type, load, store)                           \
-  static inline type##16 load(global const type* p, int count) {    \
-    if (count >= 16) return vload16(0, p);                          \
-    type##16 v = (type##16)(0);                                     \
-    if (count & 1) v.s0 = p[count & ~1];                            \
-    if (count & 2) {                                                \
-      v.s23 = v.s01;                                                \
-      v.s01 = vload2(0, p + (count & ~3));                          \
-    }                                                               \
-    if (count & 4) {                                                \
-      v.s4567 = v.s0123;                                            \
-      v.s0123 = vload4(0, p + (count & ~7));                        \
-    }                                                               \
-    if (count & 8) {                                                \
-      v.hi = v.lo;                                                  \
-      v.lo = vload8(0, p);                                          \
-    }                                                               \
-    return v;                                                       \
-  }                                                                 \
-  static inline void store(type##16 v, global type* p, int count) { \
-    if (count >= 16) {                                              \
-      vstore16(v, 0, p);                                            \
-      return;                                                       \
-    }                                                               \
-    if (count & 8) {                                                \
-      vstore8(v.lo, 0, p);                                          \
-      p += 8;                                                       \
-      v.lo = v.hi;                                                  \
-    }                                                               \
-    if (count & 4) {                                                \
-      vstore4(v.s0123, 0, p);                                       \
-      p += 4;                                                       \
-      v.s0123 = v.s4567;                                            \
-    }                                                               \
-    if (count & 2) {                                                \
-      vstore2(v.s01, 0, p);                                         \
-      p += 2;                                                       \
-      v.s01 = v.s23;                                                \
-    }                                                               \
-    if (count & 1) p[0] = v.s0;                                     \
-  }
-LANE_FUNCTIONS(float, load_lanes, store_lanes)
-
-// Operands in memory as floats or as halves: vload_half and vstore_half are core OpenCL C 1.2. All
-// arithmetic is in float: what is loaded is exact, what is stored is rounded to nearest even, and
-// infinite beyond 65504. HALVES (-D, kernels/kernel_table.cc): bit i: the input that is argument i
-// is stored as halves; bit 15: the output is. TYPE_0, TYPE_1 ... TYPE_Y: the types in memory of
-// inputs and output; half is a type of pointers only, so a kernel takes them to the macros below.
-#ifndef HALVES
-#define HALVES 0
-#endif
-#define PASTE_TOKENS(name, type) name##_##type
-#define PASTE(name, type) PASTE_TOKENS(name, type)
-#define OF_LANES_TOKENS(type, lanes) type##lanes
-#define OF_LANES(type, lanes) OF_LANES_TOKENS(type, lanes)
-#if HALVES >> 0 & 1
-#define TYPE_0 half
-#else
-#define TYPE_0 float
-#endif
-#if HALVES >> 1 & 1
-#define TYPE_1 half
-#else
-#define TYPE_1 float
-#endif
-#if HALVES >> 2 & 1
-#define TYPE_2 half
-#else
-#define TYPE_2 float
-#endif
-#if HALVES >> 3 & 1
-#define TYPE_3 half
-#else
-#define TYPE_3 float
-#endif
-#if HALVES >> 4 & 1
-#define TYPE_4 half
-#else
-#define TYPE_4 float
-#endif
-#if HALVES >> 5 & 1
-#define TYPE_5 half
-#else
-#define TYPE_5 float
-#endif
-#if HALVES >> 6 & 1
-#define TYPE_6 half
-#else
-#define TYPE_6 float
-#endif
-#if HALVES >> 7 & 1
-#define TYPE_7 half
-#else
-#define TYPE_7 float
-#endif
-#if HALVES >> 8 & 1
-#define TYPE_8 half
-#else
-#define TYPE_8 float
-#endif
-#if HALVES >> 9 & 1
-#define TYPE_9 half
-#else
-#define TYPE_9 float
-#endif
-#if HALVES >> 10 & 1
-#define TYPE_10 half
-#else
-#define TYPE_10 float
-#endif
-#if HALVES >> 11 & 1
-#define TYPE_11 half
-#else
-#define TYPE_11 float
-#endif
-#if HALVES >> 12 & 1
-#define TYPE_12 half
-#else
-#define TYPE_12 float
-#endif
-#if HALVES >> 13 & 1
-#define TYPE_13 half
-#else
-#define TYPE_13 float
-#endif
-#if HALVES >> 14 & 1
-#define TYPE_14 half
-#else
-#define TYPE_14 float
-#endif
-#if HALVES >> 15 & 1
-#define TYPE_Y half
-#else
-#define TYPE_Y float
-#endif
-// These choose load_lanes() and store_lanes() by an operand's type.
-#define load_lanes_float load_lanes
-#define store_lanes_float store_lanes
-#define LOAD_LANES(type, p, count) PASTE(load_lanes, type)(p, count)
-#define STORE_LANES(type, v, p, count) PASTE(store_lanes, type)(v, p, count)
-// Element i behind p.
-#define LOAD_ONE_float(p, i) (p)[i]
-#define LOAD_ONE_half(p, i) vload_half(i, p)
-#define LOAD_ONE(type, p, i) PASTE(LOAD_ONE, type)(p, i)
-#define STORE_ONE_float(v, p, i) (p)[i] = v
-#define STORE_ONE_half(v, p, i) vstore_half(v, i, p)
-#define STORE_ONE(type, v, p, i) PASTE(STORE_ONE, type)(v, p, i)
-// Loads four elements at p, which is that of a first one of four: 16 bytes, or 8 of halves.
-#define LOAD_QUAD_float(p) (*(global const float4*)(p))
-#define LOAD_QUAD_half(p) vloada_half4(0, p)
-#define LOAD_QUAD(type, p) PASTE(LOAD_QUAD, type)(p)
-#define STORE_QUAD_float(v, p) *(global float4*)(p) = v
-#define STORE_QUAD_half(v, p) vstorea_half4(v, 0, p)
-#define STORE_QUAD(type, v, p) PASTE(STORE_QUAD, type)(v, p)
-// Does the same at any element.
-#define LOAD_4_float(p) vload4(0, p)
-#define LOAD_4_half(p) vload_half4(0, p)
-#define LOAD_4(type, p) PASTE(LOAD_4, type)(p)
-#define STORE_4_float(v, p) vstore4(v, 0, p)
-#define STORE_4_half(v, p) vstore_half4(v, 0, p)
-#define STORE_4(type, v, p) PASTE(STORE_4, type)(v, p)
-#define LOAD_8_float(p) vload8(0, p)
-#define LOAD_8_half(p) vload_half8(0, p)
-#define LOAD_8(type, p) PASTE(LOAD_8, type)(p)
-#define STORE_8_float(v, p) vstore8(v, 0, p)
-#define STORE_8_half(v, p) vstore_half8(v, 0, p)
-#define STORE_8(type, v, p) PASTE(STORE_8, type)(v, p)
-// Writes the first `count` of four lanes to p, 1 <= count; nothing else is written.
-#define STORE_LANES4_OF(type)                                                   \
-  static inline void store_lanes4_##type(float4 v, global type* p, int count) { \
-    if (count >= 4) {                                                           \
-      STORE_4_##type(v, p);                                                     \
-      return;                                                                   \
-    }                                                                           \
-    STORE_ONE_##type(v.x, p, 0);                                                \
-    if (count > 1) STORE_ONE_##type(v.y, p, 1);                                 \
-    if (count > 2) STORE_ONE_##type(v.z, p, 2);                                 \
-  }
-STORE_LANES4_OF(float)
-STORE_LANES4_OF(half)
-#define STORE_LANES4(type, v, p, count) PASTE(store_lanes4, type)(v, p, count)
-// Loads elements i to i + 3 of those that are `step` apart; element `last` stands for what would be
-// behind it.
-#define LOAD_STRIDED4(type, p, i, last, step)                                               \
-  (float4)(LOAD_ONE(type, p, (i) * (step)), LOAD_ONE(type, p, min((i) + 1, last) * (step)), \
-           LOAD_ONE(type, p, min((i) + 2, last) * (step)),                                  \
-           LOAD_ONE(type, p, min((i) + 3, last) * (step)))
-
-// Points to element i of p, which is not negative. The offset has 32 bits, in bytes: where pointers
-// are pairs of registers, an int takes twice as many instructions.
-#define BYTES_float 4u
-#define BYTES_half 2u
-#define ELEMENT_AT(type, p, i) ((global type*)((global char*)(p) + (uint)(i)*PASTE(BYTES, type)))
+#include "kernels/common/launch/stored_numbers.cl"
 
 // Kernels on chunks of LANES channels of Nhwc buffers (cl_launch.h, set_chunks()). Of 16 the first
 // `count` are in memory; 4 always are. LOAD_RUN and STORE_RUN are for runs, which may begin at any
@@ -272,15 +77,18 @@ STORE_LANES4_OF(half)
 #define LOAD_CHUNK(type, p, count) LOAD_QUAD(type, p)
 #define STORE_CHUNK(type, v, p, count) STORE_QUAD(type, v, p)
 #define KEEP_CHUNK(v, count) keep_lanes4(v, count)
-#define LOAD_LANES4_OF(type)                                                         \
-  static inline float4 load_lanes4_##type(global const type* p, int count) {         \
-    if (count >= 4) return LOAD_4_##type(p);                                         \
-    return (float4)(LOAD_ONE_##type(p, 0), count > 1 ? LOAD_ONE_##type(p, 1) : 0.0f, \
-                    count > 2 ? LOAD_ONE_##type(p, 2) : 0.0f, 0.0f);                 \
+#define LOAD_LANES4_OF(type)                                                                     \
+  static inline float4 load_lanes4_of_##type(global const type* p, int count) {                  \
+    if (count >= 4) return LOAD_4_##type(type, p);                                               \
+    return (float4)(LOAD_ONE_##type(type, p, 0), count > 1 ? LOAD_ONE_##type(type, p, 1) : 0.0f, \
+                    count > 2 ? LOAD_ONE_##type(type, p, 2) : 0.0f, 0.0f);                       \
   }
 LOAD_LANES4_OF(float)
 LOAD_LANES4_OF(half)
-#define LOAD_RUN(type, p, count) PASTE(load_lanes4, type)(p, count)
+#define LOAD_RUN_float(type, p, count) load_lanes4_of_float(p, count)
+#define LOAD_RUN_half(type, p, count) load_lanes4_of_half(p, count)
+#define LOAD_RUN_byte(type, p, count) NUMBERS(type, float4, load_bytes4(p, count, NO_BYTE(type)))
+#define LOAD_RUN(type, p, count) PASTE(LOAD_RUN, STORED(type))(type, p, count)
 #define STORE_RUN(type, v, p, count) STORE_LANES4(type, v, p, count)
 #else
 #define CHUNK_FLOATS float16
@@ -293,48 +101,6 @@ LOAD_LANES4_OF(half)
 
 #include "kernels/common/launch/products.cl"
 
-static inline float16 load_lanes_half(global const half* p, int count) {
-  if (count >= 16) return vload_half16(0, p);
-  float16 v = (float16)(0.0f);
-  if (count & 1) v.s0 = vload_half(count & ~1, p);
-  if (count & 2) {
-    v.s23 = v.s01;
-    v.s01 = vload_half2(0, p + (count & ~3));
-  }
-  if (count & 4) {
-    v.s4567 = v.s0123;
-    v.s0123 = vload_half4(0, p + (count & ~7));
-  }
-  if (count & 8) {
-    v.hi = v.lo;
-    v.lo = vload_half8(0, p);
-  }
-  return v;
-}
-
-static inline void store_lanes_half(float16 v, global half* p, int count) {
-  if (count >= 16) {
-    vstore_half16(v, 0, p);
-    return;
-  }
-  if (count & 8) {
-    vstore_half8(v.lo, 0, p);
-    p += 8;
-    v.lo = v.hi;
-  }
-  if (count & 4) {
-    vstore_half4(v.s0123, 0, p);
-    p += 4;
-    v.s0123 = v.s4567;
-  }
-  if (count & 2) {
-    vstore_half2(v.s01, 0, p);
-    p += 2;
-    v.s01 = v.s23;
-  }
-  if (count & 1) vstore_half(v.s0, 0, p);
-}
-
 // For kernels with three ids: returns whether the work-item exists only because the global size was
 // rounded up.
 static inline bool is_past_grid(int extent0, int extent1, int extent2) {
@@ -342,7 +108,8 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
          (int)get_global_id(2) >= extent2;
 }
 
-// PARAMS(Kernel) lists the parameters of the kernel's arguments, after those of its operands.
+// PARAMS(Kernel) lists the parameters of the kernel's arguments, after those of its operands: the
+// grids of operands that are bytes come first.
 #define PARAM(type, name) , type name
 #define PARAM_GROUP(Group, name) CODL_ARGS_##Group(PARAM, name##_)
 #define PARAM_GROUPS(count, Group, name) PARAM_GROUPS_##count(Group, name)
@@ -353,7 +120,7 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
   PARAM_GROUP(Group, name##3) PARAM_GROUP(Group, name##4) PARAM_GROUP(Group, name##5)
 #define PARAM_GROUPS_8(Group, name) \
   PARAM_GROUPS_6(Group, name) PARAM_GROUP(Group, name##6) PARAM_GROUP(Group, name##7)
-#define PARAMS(Kernel) CODL_ARGS_##Kernel(PARAM, PARAM_GROUP, PARAM_GROUPS)
+#define PARAMS(Kernel) ALL_GRIDS CODL_ARGS_##Kernel(PARAM, PARAM_GROUP, PARAM_GROUPS)
 #include "kernels/common/launch/cl_args.def"
 
 // Kernels on runs of lanes (kernels/common/launch/cl_launch.h, set_runs()): one work-item per chunk
@@ -410,6 +177,26 @@ static inline bool is_past_grid(int extent0, int extent1, int extent2) {
 // For image kernels: reads whole texels by integer coordinates; outside the image everything is
 // zero.
 constant sampler_t kTexel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
+// A texel of bytes has four of the 256 numbers k / 255, and its operand's zero counts from k = 0.
+// The k are made whole, so that zero is zero in each lane, whatever a texture unit's last digits
+// are. MAP_OR_ZERO is for places that may be outside in the first coordinate.
+#define TEXEL_NUMBERS_float(type, texel) (texel)
+#define TEXEL_NUMBERS_half(type, texel) (texel)
+#define TEXEL_NUMBERS_byte(type, texel) \
+  ((rint((texel)*255.0f) - PASTE(type, zero)) * PASTE(type, scale))
+#define TEXEL_NUMBERS(type, texel) PASTE(TEXEL_NUMBERS, STORED(type))(type, texel)
+#define TEXEL_FOR_float(type, v) (v)
+#define TEXEL_FOR_half(type, v) (v)
+#define TEXEL_FOR_byte(type, v) \
+  ((rint((v)*PASTE(type, scale)) + PASTE(type, zero)) * (1.0f / 255.0f))
+#define TEXEL_FOR(type, v) PASTE(TEXEL_FOR, STORED(type))(type, v)
+#define READ_MAP(type, image, place) TEXEL_NUMBERS(type, read_imagef(image, kTexel, place))
+#define WRITE_MAP(type, image, place, v) write_imagef(image, place, TEXEL_FOR(type, v))
+#define MAP_OR_ZERO_float(type, image, place) read_imagef(image, kTexel, place)
+#define MAP_OR_ZERO_half(type, image, place) read_imagef(image, kTexel, place)
+#define MAP_OR_ZERO_byte(type, image, place) \
+  select(READ_MAP(type, image, place), (float4)(0.0f), (int4)((place).x))
+#define MAP_OR_ZERO(type, image, place) PASTE(MAP_OR_ZERO, STORED(type))(type, image, place)
 // This x coordinate is so far outside that adding a texel index keeps it there: padding columns.
 #define OUTSIDE (-(1 << 28))
 

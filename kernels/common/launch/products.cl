@@ -4,10 +4,18 @@
 // first one of four; FACTORS_4, FACTORS_8: so many at any p; FACTOR_LANES: the first `count` of
 // sixteen at p, the others are zero.
 // HALF_ARITHMETIC 1: all products of a sum are added in halves. BEGIN_SUM and END_SUM are for a sum
-// that begins with a bias, which stays in floats.
+// with a bias, which stays in floats.
 #if HALF_ARITHMETIC && !defined(cl_khr_fp16)
 #undef HALF_ARITHMETIC
 #endif
+// A byte's factor is its distance from zero over FACTOR_STEPS, because this takes one operation,
+// and halves hold it and its sums. IN_NUMBERS makes a sum of products of such factors of inputs 0
+// and 1 a number.
+#define FACTOR(type, p, i) PASTE(FACTOR, STORED(type))(type, p, i)
+#define FACTOR4(type, p) PASTE(FACTOR4, STORED(type))(type, p)
+#define FACTORS_4(type, p) PASTE(FACTORS_4, STORED(type))(type, p)
+#define FACTORS_8(type, p) PASTE(FACTORS_8, STORED(type))(type, p)
+#define FACTOR_LANES(type, p, count) PASTE(FACTOR_LANES, STORED(type))(type, p, count)
 #if HALF_ARITHMETIC
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #define ACC half
@@ -15,25 +23,56 @@
 #define ACC8 half8
 #define ACC16 half16
 #define ACC_BYTES 2
-#define FACTOR(type, p, i) (p)[i]
-#define FACTOR4(type, p) (*(global const half4*)(p))
-#define FACTORS_4(type, p) vload4(0, p)
-#define FACTORS_8(type, p) vload8(0, p)
-#define FACTOR_LANES(type, p, count) \
+#define FACTOR_half(type, p, i) (p)[i]
+#define FACTOR4_half(type, p) (*(global const half4*)(p))
+#define FACTORS_4_half(type, p) vload4(0, p)
+#define FACTORS_8_half(type, p) vload8(0, p)
+#define FACTOR_LANES_half(type, p, count) \
   ((count) >= 16 ? vload16(0, p) : convert_half16(LOAD_LANES(type, p, count)))
-#define BEGIN_SUM(type, bias) (type)(0)
-#define END_SUM(sum, bias) (sum + bias)
+// select() takes the sign of a number as wide as a factor.
+#define SIGN4(at) (short4)((at) >> 16)
 #else
 #define ACC float
 #define ACC4 float4
 #define ACC8 float8
 #define ACC16 float16
 #define ACC_BYTES 4
-#define FACTOR(type, p, i) LOAD_ONE(type, p, i)
-#define FACTOR4(type, p) LOAD_QUAD(type, p)
-#define FACTORS_4(type, p) LOAD_4(type, p)
-#define FACTORS_8(type, p) LOAD_8(type, p)
-#define FACTOR_LANES(type, p, count) LOAD_LANES(type, p, count)
+#define FACTOR_float LOAD_ONE
+#define FACTOR_half LOAD_ONE
+#define FACTOR4_float LOAD_QUAD
+#define FACTOR4_half LOAD_QUAD
+#define FACTORS_4_float LOAD_4
+#define FACTORS_4_half LOAD_4
+#define FACTORS_8_float LOAD_8
+#define FACTORS_8_half LOAD_8
+#define FACTOR_LANES_float LOAD_LANES
+#define FACTOR_LANES_half LOAD_LANES
+#define SIGN4(at) (int4)(at)
+#endif
+#define FACTOR_STEPS 256.0f
+#define STEPS_OF(type, to, bytes)                           \
+  (PASTE(convert, to)(bytes) * (ACC)(1.0f / FACTOR_STEPS) - \
+   (ACC)(PASTE(type, zero) * (1.0f / FACTOR_STEPS)))
+#define FACTOR_byte(type, p, i) STEPS_OF(type, ACC, (p)[i])
+#define FACTOR4_byte(type, p) STEPS_OF(type, ACC4, *(global const char4*)(p))
+#define FACTORS_4_byte(type, p) STEPS_OF(type, ACC4, vload4(0, p))
+#define FACTORS_8_byte(type, p) STEPS_OF(type, ACC8, vload8(0, p))
+#define FACTOR_LANES_byte(type, p, count) STEPS_OF(type, ACC16, load_bytes(p, count, NO_BYTE(type)))
+#if (GRIDS & 3) == 3
+#define IN_NUMBERS(v) \
+  ((v) * (PASTE(TYPE_0, scale) * PASTE(TYPE_1, scale) * (FACTOR_STEPS * FACTOR_STEPS)))
+#elif GRIDS & 1
+#define IN_NUMBERS(v) ((v) * (PASTE(TYPE_0, scale) * FACTOR_STEPS))
+#elif GRIDS & 2
+#define IN_NUMBERS(v) ((v) * (PASTE(TYPE_1, scale) * FACTOR_STEPS))
+#else
+#define IN_NUMBERS(v) (v)
+#endif
+// A sum begins with its bias, or takes it at its end where it is no sum of floats.
+#if HALF_ARITHMETIC || GRIDS & 3
+#define BEGIN_SUM(type, bias) (type)(0)
+#define END_SUM(sum, bias) (IN_NUMBERS(sum) + bias)
+#else
 #define BEGIN_SUM(type, bias) bias
 #define END_SUM(sum, bias) sum
 #endif
@@ -53,8 +92,7 @@
     sum##_total[i] = (OF_LANES(float, lanes))(0.0f);    \
   }                                                     \
   int room = RUN_PRODUCTS / (products);
-#define EACH_RUN(steps, run) \
-  for (int left = steps, run; (run = min(left, room)) > 0; left -= run)
+#define EACH_RUN(steps, run) for (int left = steps, run; (run = min(left, room)) > 0; left -= run)
 #define IS_LAST(run) (run == left)
 #define ADD_TO_TOTALS(lanes, sum, count)                      \
   _Pragma("unroll") for (int i = 0; i < (count); ++i) {       \
@@ -71,7 +109,7 @@
   if (((step) + 1) % (RUN_PRODUCTS / (products)) == 0) { \
     ADD_TO_TOTALS(lanes, sum, count)                     \
   }
-#define TOTAL(lanes, sum, i) (sum##_total[i] + OF_LANES(convert_float, lanes)(sum[i]))
+#define TOTAL(lanes, sum, i) IN_NUMBERS(sum##_total[i] + OF_LANES(convert_float, lanes)(sum[i]))
 #else
 #define SUMS(lanes, sum, count, products) \
   OF_LANES(ACC, lanes) sum[count];        \
@@ -80,5 +118,5 @@
 #define IS_LAST(run) true
 #define END_RUN(lanes, sum, count, products, run)
 #define END_STEP(lanes, sum, count, products, step)
-#define TOTAL(lanes, sum, i) OF_LANES(convert_float, lanes)(sum[i])
+#define TOTAL(lanes, sum, i) IN_NUMBERS(OF_LANES(convert_float, lanes)(sum[i]))
 #endif

@@ -5,12 +5,6 @@
 #define TEXEL_AT(at, row, pitch) (((row) * (pitch) + (at)) * 4)
 #define READ_TEXEL(type, p, at, row) LOAD_QUAD(type, ELEMENT_AT(type, p, at))
 #define READ_FACTOR(type, p, at, row) FACTOR4(type, ELEMENT_AT(type, p, at))
-// select() takes the sign of a number as wide as a factor.
-#if HALF_ARITHMETIC
-#define SIGN4(at) (short4)((at) >> 16)
-#else
-#define SIGN4(at) (int4)(at)
-#endif
 // Where there is none it loads the buffer's first texel, which may be infinite, and drops it.
 #define FACTOR_OR_ZERO(type, p, at, row) \
   select(READ_FACTOR(type, p, max(at, 0), row), (ACC4)(0), SIGN4(at))

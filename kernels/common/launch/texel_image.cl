@@ -10,12 +10,25 @@
 #define READ_ONLY(type) read_only image2d_t
 #define WRITE_ONLY(type) write_only image2d_t
 #define TEXEL_AT(at, row, pitch) (at)
-#define READ_TEXEL(type, image, at, row) read_imagef(image, (int2)(at, row))
+#define READ_TEXEL(type, image, at, row) TEXEL_NUMBERS(type, read_imagef(image, (int2)(at, row)))
 #if HALF_ARITHMETIC
 #define READ_ACC4 read_imageh
 #else
 #define READ_ACC4 read_imagef
 #endif
-#define READ_FACTOR(type, image, at, row) READ_ACC4(image, (int2)(at, row))
-#define FACTOR_OR_ZERO(type, image, at, row) READ_ACC4(image, kTexel, (int2)(at, row))
-#define WRITE_TEXEL(type, image, at, row, v) write_imagef(image, (int2)(at, row), v)
+// Texels of bytes are steps over 255.
+#undef FACTOR_STEPS
+#define FACTOR_STEPS 255.0f
+#define FACTORS_IN_float(type, texel) (texel)
+#define FACTORS_IN_half(type, texel) (texel)
+#define FACTORS_IN_byte(type, texel) ((texel) - (ACC)(PASTE(type, zero) * (1.0f / FACTOR_STEPS)))
+#define READ_FACTOR(type, image, at, row) \
+  PASTE(FACTORS_IN, STORED(type))(type, READ_ACC4(image, (int2)(at, row)))
+#define FACTOR_OR_ZERO_float(type, image, at, row) READ_ACC4(image, kTexel, (int2)(at, row))
+#define FACTOR_OR_ZERO_half FACTOR_OR_ZERO_float
+#define FACTOR_OR_ZERO_byte(type, image, at, row) \
+  select(FACTORS_IN_byte(type, READ_ACC4(image, kTexel, (int2)(at, row))), (ACC4)(0), SIGN4(at))
+#define FACTOR_OR_ZERO(type, image, at, row) \
+  PASTE(FACTOR_OR_ZERO, STORED(type))(type, image, at, row)
+#define WRITE_TEXEL(type, image, at, row, v) \
+  write_imagef(image, (int2)(at, row), TEXEL_FOR(type, v))

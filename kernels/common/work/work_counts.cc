@@ -100,6 +100,8 @@ void fill_gemm(const GemmTile& tile, const GemmSize& part, const GemmFactor& row
   const double group_columns = steps * tile.n * tile.k * columns.element_bytes;
   out->macs += groups * steps * tile.k * tile.m * tile.n;
   out->moved_bytes += groups * (group_rows + group_columns);
+  out->operations +=
+      groups * steps * tile.k * (tile.m * rows.operations + tile.n * columns.operations);
   out->tile_calls += out->waves * steps;
   out->item_registers = static_cast<double>(gemm_item_registers(tile));
   // Groups of all columns follow each other: rows are read again at once, columns by the next rows.

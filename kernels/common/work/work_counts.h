@@ -194,7 +194,15 @@ PanelCounts count_panels(const PanelProduct& product, const PanelTileSize& size)
 struct GemmFactor {
   double bytes;  // all rows or columns of one product, each byte once
   int32_t element_bytes;
+  double operations = 0;  // factor_operations()
 };
+
+// Returns the instructions that make a factor of an operand's element (products.cl): texels of
+// bytes arrive as fractions, other bytes are converted.
+constexpr double factor_operations(const OperandShape& operand) {
+  if (!is_quantised(operand)) return 0;
+  return operand.layout == Layout::Image2d ? 1 : 2;
+}
 
 // Fills in a part's product by gemm_tile.cl.
 void fill_gemm(const GemmTile& tile, const GemmSize& part, const GemmFactor& rows,
