@@ -32,4 +32,12 @@ constexpr uint64_t add_to_fnv(uint64_t hash, char byte) {
   return (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
 }
 
+// The same of a text, with the zero at its end: "a", "bc" is not "ab", "c".
+constexpr uint64_t add_to_fnv(uint64_t hash, const char* text) {
+  for (;; ++text) {
+    hash = add_to_fnv(hash, *text);
+    if (*text == 0) return hash;
+  }
+}
+
 }  // namespace codl

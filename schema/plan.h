@@ -44,8 +44,9 @@ inline constexpr const char* kGateNames[] = {"host_enqueue", "user_event"};
 // Says how a step learns that a step of another queue, which it waits for, is done.
 enum class WaitKind : uint8_t {
   Event = 0,  // an OpenCL event, or the variant's gate from the CPU to the GPU
+  Flag = 1,   // between CPU and GPU: a number in memory that both see, with no call in between
 };
-inline constexpr const char* kWaitKindNames[] = {"event"};
+inline constexpr const char* kWaitKindNames[] = {"event", "flag"};
 
 enum class Queue : uint8_t { Cpu = 0, Gpu = 1, Transfer = 2 };
 inline constexpr const char* kQueueNames[] = {"cpu", "gpu", "transfer"};

@@ -21,6 +21,12 @@ inline MapAccess map_access_of(const plan::StepDef& step) {
 inline Sharing sharing_of(const plan::VariantDef& variant) {
   return static_cast<Sharing>(variant.sharing());
 }
+// `index`: of the step's waits.
+inline WaitKind wait_kind_of(const plan::StepDef& step, uint32_t index) {
+  const auto* kinds = step.wait_kinds();
+  return kinds == nullptr || kinds->size() == 0 ? WaitKind::Event
+                                                : static_cast<WaitKind>(kinds->Get(index));
+}
 inline Gate gate_of(const plan::VariantDef& variant) { return static_cast<Gate>(variant.gate()); }
 
 }  // namespace codl

@@ -40,9 +40,14 @@ struct Step {
   Range owned;  // a split node's part without the halo that is computed twice
   std::vector<int32_t> tile;
   MapAccess map_access = MapAccess::Read;
-  std::vector<StepId> waits;  // they ascend; earlier steps of other queues
-  double predicted_us = 0;    // includes the launch; nothing else is running
-  std::string name;           // the node's
+  std::vector<StepId> waits;         // they ascend; earlier steps of other queues
+  std::vector<WaitKind> wait_kinds;  // parallel to `waits`; empty: all are Event
+  double predicted_us = 0;           // includes the launch; nothing else is running
+  std::string name;                  // the node's
+
+  bool waits_by_flag(size_t i) const {
+    return !wait_kinds.empty() && wait_kinds[i] == WaitKind::Flag;
+  }
 
   // True if the step writes tensor operands[i]; every other operand it reads.
   bool writes(size_t i) const {

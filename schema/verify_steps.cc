@@ -43,10 +43,19 @@ bool check_waits(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
   if (!c.expect(step.wait_kinds()->size() == step.waits()->size(), "a wait_kind for each wait",
                 step.wait_kinds()->size()))
     return false;
-  for (uint8_t kind : *step.wait_kinds())
-    if (!c.expect(is_known(static_cast<WaitKind>(kind)), "kinds of waits that this build knows",
-                  kind, PlanFault::Version))
+  for (uint32_t i = 0; i < step.waits()->size(); ++i) {
+    const WaitKind kind = wait_kind_of(step, i);
+    if (!c.expect(is_known(kind), "kinds of waits that this build knows",
+                  static_cast<uint8_t>(kind), PlanFault::Version))
       return false;
+    if (kind != WaitKind::Flag) continue;
+    // Who waits before it enqueues may wait for what waits for a flag that it has yet to set.
+    if (!c.expect(queue_of(step) != Queue::Transfer &&
+                      queue_of(*variant.steps()->Get(step.waits()->Get(i))) != Queue::Transfer,
+                  "flags between CPU and GPU only", step.waits()->Get(i)) ||
+        !c.expect(variant.max_ahead_us() == 0, "no flags with max_ahead_us", i))
+      return false;
+  }
   return true;
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs tests that take longer than continuous integration has: every case of the kernels, searches with sanitizers, every
 # fault while a session is made, every text of the troubleshooting page, plans of many small graphs against an
-# enumeration, sessions for two hours, random graphs by a new seed, ONNX's node tests in six modes each, each fuzz target.
+# enumeration, ten million synchronisations by flag, sessions for two hours, random graphs by a new seed, ONNX's node
+# tests in six modes each, each fuzz target.
 # Where CODL_MODELS names a folder of ONNX files with weights: these pruned, and of low rank, in five modes.
 #
 #   test/nightly.sh [MINUTES]     of random graphs and of each target; default: 30
@@ -31,6 +32,7 @@ part env CODL_FAULT_ROUNDS=3 build/fuzz/bin/test_runtime 'no memory goes*'
 part env CODL_ALL_CASES=1 test/kernels/oclgrind.sh build/release/bin/test_kernels
 part python3 test/e2e/troubleshooting_test.py --bin build/release/bin
 part python3 test/onnx/run_node_tests.py --modes=6
+part env OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd build/release/bin/wait_bench 0 1 --count=10000000
 part test/soak.sh 120m 2000
 
 if [ -n "${CODL_MODELS-}" ]; then

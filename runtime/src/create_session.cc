@@ -99,6 +99,7 @@ codl_status_t open_gpu(codl_session& session, const codl_session_options_t& opti
   queue_options.cores = options.gpu_cores;
   queue_options.core_count = options.gpu_core_count;
   queue_options.record_times = options.record_timeline != 0;
+  queue_options.deadline_ms = options.deadline_ms;
   size_t step_count = 0;
   for (const plan::VariantDef* variant : session.gpu_variants())
     step_count += variant->steps()->size();
@@ -110,6 +111,19 @@ codl_status_t open_gpu(codl_session& session, const codl_session_options_t& opti
     status = session.gpu_programs.create(session.allocator, session.gpu, options.program_cache,
                                          step_count, diag);
   return status;
+}
+
+// Flags that a plan asks for are events where the device, its driver or its cores forbid them.
+bool has_flags(codl_session& session, const codl_session_options_t& options) {
+  bool are_wanted = false;
+  for (const plan::VariantDef* variant : session.gpu_variants())
+    are_wanted = are_wanted || wants_flags(*variant);
+  if (!are_wanted) return false;
+  if (session.gpu_flags.open(session.gpu, options.program_cache, options.cpu_cores,
+                             options.cpu_core_count, &session.flag_refusal))
+    return true;
+  session.record.say("waits by flag are by event: %s", session.flag_refusal.message);
+  return false;
 }
 
 // A driver that refuses a command while it is enqueued ahead takes the same command when its turn
@@ -152,8 +166,10 @@ codl_status_t allocate_host_memory(codl_session& session, codl_diag_t* diag) {
   return CODL_OUT_OF_MEMORY;
 }
 
-codl_status_t create_steps(codl_session& session, codl_diag_t* diag) {
+codl_status_t create_steps(codl_session& session, const codl_session_options_t& options,
+                           codl_diag_t* diag) {
   const bool has_no_gates = refuses_gates(session);
+  const bool are_there_flags = has_flags(session, options);
   const size_t first_hidden =
       size_t{session.plan->entry().inputs()->size()} + visible_output_count(session.plan->entry());
   for (size_t i = 0; i < session.prepared.count(); ++i) {
@@ -164,6 +180,7 @@ codl_status_t create_steps(codl_session& session, codl_diag_t* diag) {
     if (i < session.gpu_variant_count) {
       one.inputs.memory = session.gpu_memory.tensors_of(i);
       one.inputs.programs = &session.gpu_programs;
+      one.inputs.has_flags = are_there_flags;
       if (has_no_gates && sharing_of(one.def()) == Sharing::SubBuffer)
         one.inputs.gate = Gate::HostEnqueue;
     }
@@ -252,6 +269,7 @@ codl_status_t create_executors(codl_session& session, const codl_session_options
                                     scratch, one->has_gpu() ? &session.gpu : nullptr,
                                     session.records_timeline, diag);
     one->executor.set_cancel(&session.is_cancelled);
+    if (one->steps.is_ahead()) one->executor.set_flags(&session.gpu_flags);
     if (options.variant_count != 0) one->executor.set_timed();
     if (status == CODL_OK) status = create_checker(session, options, *one, diag);
   }
@@ -267,7 +285,7 @@ codl_status_t prepare(codl_session& session, const codl_session_options_t& optio
   // This comes next, so that a machine without a GPU finds out before anything else is done.
   if (status == CODL_OK && session.has_gpu()) status = open_gpu(session, options, api, diag);
   if (status == CODL_OK) status = allocate_host_memory(session, diag);
-  if (status == CODL_OK) status = create_steps(session, diag);
+  if (status == CODL_OK) status = create_steps(session, options, diag);
   if (status == CODL_OK) status = prefetch_weights(session, diag);
   if (status == CODL_OK && session.has_gpu()) status = finish_warm_up(session, diag);
   if (status == CODL_OK)

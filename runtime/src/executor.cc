@@ -66,13 +66,14 @@ codl_status_t Executor::run(codl_diag_t* diag) {
     pool_->enter(&caller);
     cpu_ns_ = 0;
     checked_step_ = checker_ != nullptr ? checker_->begin_run() : kNoStep;
+    if (flags_ != nullptr) flags_->begin_run();
     // A step whose operands are looked at runs between those before and those behind it.
-    status = has_user_events_ && checked_step_ == kNoStep ? run_gated(&failure_)
-                                                          : run_in_order(&failure_);
+    const bool is_ahead = has_user_events_ || flags_ != nullptr;
+    status = is_ahead && checked_step_ == kNoStep ? run_ahead(&failure_) : run_in_order(&failure_);
     if (gpu_ != nullptr) {
       if (status == CODL_OK) status = wait_for_queues(&failure_);
       if (status == CODL_OK && timeline_.count() != 0) read_gpu_times();
-      if (status != CODL_OK && !abandon()) gpu_->set_lost();
+      if (status != CODL_OK && (!abandon() || check_flags(nullptr) != CODL_OK)) gpu_->set_lost();
       release_events();
     }
   }
@@ -107,29 +108,36 @@ codl_status_t Executor::run_checked(uint32_t index, codl_diag_t* diag) {
   return status == CODL_OK ? checker_->check(diag) : status;
 }
 
-// UserEvent: all GPU steps go into their queues at once; CPU steps open the gates in them.
-codl_status_t Executor::run_gated(codl_diag_t* diag) {
+// GPU steps go into their queues as early as they may: with user events and flags all at once, for
+// CPU steps open the gates in the queues.
+codl_status_t Executor::run_ahead(codl_diag_t* diag) {
   const Array<Step>& steps = steps_->steps();
-  codl_status_t status = enqueue_all(diag);
-  for (uint32_t i = 0; i < steps.count() && status == CODL_OK; ++i) {
+  const auto count = static_cast<uint32_t>(steps.count());
+  codl_status_t status = CODL_OK;
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < count && status == CODL_OK; ++i) {
     if (!steps[i].is_cpu()) continue;
-    status = check_cancel(diag);
+    status = enqueue_before(i, &next, diag);
+    if (status == CODL_OK) status = check_cancel(diag);
     if (status == CODL_OK) status = run_cpu_step(i, diag);
     if (status == CODL_OK && steps[i].is_gate) status = open_gate(i, diag);
   }
-  return status;
+  return status == CODL_OK ? enqueue_before(count, &next, diag) : status;
 }
 
-codl_status_t Executor::enqueue_all(codl_diag_t* diag) {
+// Enqueues what need not wait for `cpu_step` or a later one to be done.
+codl_status_t Executor::enqueue_before(uint32_t cpu_step, uint32_t* next, codl_diag_t* diag) {
   const Array<Step>& steps = steps_->steps();
-  for (uint32_t i = 0; i < steps.count(); ++i) {
+  for (; *next < steps.count(); ++*next) {
+    const Step& step = steps[*next];
     codl_status_t status = CODL_OK;
-    if (!steps[i].is_cpu()) {
-      status = enqueue(i, diag);
-    } else if (steps[i].is_gate) {
+    if (!step.is_cpu()) {
+      if (step.host_wait != kNoStep && step.host_wait >= cpu_step) return CODL_OK;
+      status = enqueue(*next, diag);
+    } else if (step.is_gate) {
       cl_int error = CL_SUCCESS;
-      events_[i] = gpu_->api().clCreateUserEvent(gpu_->context(), &error);
-      if (events_[i] == nullptr) status = cl_fault(diag, "clCreateUserEvent", error);
+      events_[*next] = gpu_->api().clCreateUserEvent(gpu_->context(), &error);
+      if (events_[*next] == nullptr) status = cl_fault(diag, "clCreateUserEvent", error);
     }
     if (status != CODL_OK) return status;
   }
@@ -147,7 +155,7 @@ codl_status_t Executor::enqueue(uint32_t index, codl_diag_t* diag) {
   cl_uint wait_count = 0;
   if (step.room_wait != kNoStep) {
     codl_status_t status = gpu_->flush_all(diag);
-    if (status == CODL_OK) status = gpu_->wait(events_[step.room_wait], diag);
+    if (status == CODL_OK) status = wait_for(step.room_wait, false, diag);
     if (status != CODL_OK) return status;
   }
   for (uint32_t q = 0; q < kQueueCount; ++q) {
@@ -157,15 +165,23 @@ codl_status_t Executor::enqueue(uint32_t index, codl_diag_t* diag) {
     if (status != CODL_OK) return status;
     waits[wait_count++] = events_[step.queue_waits[q]];
   }
-  // No event: this run is in order, and the CPU step is done.
-  if (step.cpu_wait != kNoStep && events_[step.cpu_wait] != nullptr)
+  if (step.waits_by_flag) {
+    const cl_int error = flags_->enqueue_wait(step.cpu_wait + 1);
+    if (error != CL_SUCCESS) return cl_fault(diag, "a wait for a flag", error);
+  } else if (step.cpu_wait != kNoStep && events_[step.cpu_wait] != nullptr) {
+    // No event: this run is in order, and the CPU step is done.
     waits[wait_count++] = events_[step.cpu_wait];
+  }
   if (timeline_.count() != 0) {
     codl_step_time_t& time = timeline_[index];
     time.enqueued_ns = time.start_ns = time.end_ns = now_ns();
   }
-  const codl_status_t status = submit(index, wait_count, wait_count != 0 ? waits : nullptr,
-                                      step.needs_event ? &events_[index] : nullptr, diag);
+  codl_status_t status = submit(index, wait_count, wait_count != 0 ? waits : nullptr,
+                                step.needs_event ? &events_[index] : nullptr, diag);
+  if (status == CODL_OK && step.sets_flag) {
+    const cl_int error = flags_->enqueue_set(index + 1);
+    if (error != CL_SUCCESS) status = cl_fault(diag, "a flag", error);
+  }
   // Drivers may give the device all up to a flush as one batch, and signal its events together.
   return status == CODL_OK && step.is_flushed ? gpu_->flush(step.cl_queue(), diag) : status;
 }
@@ -256,12 +272,14 @@ codl_status_t Executor::run_cpu_step(uint32_t index, codl_diag_t* diag) {
     // The commands in the queues run while this thread waits or computes.
     codl_status_t status = gpu_->flush_all(diag);
     for (uint32_t q = 0; q < kQueueCount && status == CODL_OK; ++q)
-      if (step.queue_waits[q] != kNoStep) status = gpu_->wait(events_[step.queue_waits[q]], diag);
+      if (step.queue_waits[q] != kNoStep)
+        status = wait_for(step.queue_waits[q], step.waits_by_flag && q == kComputeQueue, diag);
     if (status != CODL_OK) return status;
   }
   for (uint32_t i = 0; i < step.args.operand_count; ++i) step.views[i].data = *step.sources[i];
   const int64_t start_ns = is_timed_ ? now_ns() : 0;
   run_cpu_kernel(*pool_, step.function, step.args, step.task_count, step.phase_count, scratch_);
+  if (step.sets_flag) flags_->set(index + 1);
   if (!is_timed_) return CODL_OK;
   const int64_t end_ns = now_ns();
   cpu_ns_ += end_ns - start_ns;
@@ -272,11 +290,34 @@ codl_status_t Executor::run_cpu_step(uint32_t index, codl_diag_t* diag) {
   return CODL_OK;
 }
 
+// Waits for a step in a queue that has been flushed.
+codl_status_t Executor::wait_for(uint32_t index, bool by_flag, codl_diag_t* diag) {
+  // A flag that takes long is not waited for in vain if a command has failed: the event says so.
+  if (by_flag && flags_->wait(index + 1, kPollNs)) return check_flags(diag);
+  const codl_status_t status = gpu_->wait(events_[index], diag);
+  if (status == CODL_OK) return check_flags(diag);
+  if (gpu_->is_late()) {
+    const codl_diag_t reason = *diag;
+    const plan::StepDef& step = *steps_->steps()[index].def;
+    set_diag(diag, "%s (%s): %s", step.name()->c_str(), kernel_name(step), reason.message);
+  }
+  return status;
+}
+
+// A GPU step that has not seen the CPU's flag has computed nonsense.
+codl_status_t Executor::check_flags(codl_diag_t* diag) const {
+  const uint32_t number = flags_ != nullptr ? flags_->failed_number() : 0;
+  if (number == 0) return CODL_OK;
+  set_diag(diag, "step %u (%s): its flag did not come to the GPU within its patience", number - 1,
+           steps_->steps()[number - 1].def->name()->c_str());
+  return CODL_DEVICE_ERROR;
+}
+
 codl_status_t Executor::wait_for_queues(codl_diag_t* diag) {
   codl_status_t status = gpu_->flush_all(diag);
   for (uint32_t q = 0; q < kQueueCount && status == CODL_OK; ++q)
     if (steps_->final_waits()[q] != kNoStep)
-      status = gpu_->wait(events_[steps_->final_waits()[q]], diag);
+      status = wait_for(steps_->final_waits()[q], false, diag);
   return status;
 }
 
@@ -321,8 +362,10 @@ bool Executor::abandon() {
   for (uint32_t i = 0; i < steps.count(); ++i)
     if (steps[i].is_gate && events_[i] != nullptr)
       api.clSetUserEventStatus(events_[i], CL_COMPLETE);
+  if (flags_ != nullptr) flags_->open_all();
   // This comes before memory is unmapped: GpuQueue::takes_early_unmap().
   bool is_clean = gpu_->drain();
+  if (gpu_->is_late()) return false;
   for (uint32_t i = 0; i < steps.count(); ++i) {
     if (!steps_->needs_unmap(i)) continue;
     is_clean = api.clEnqueueUnmapMemObject(gpu_->queue(kComputeQueue), steps[i].memory,

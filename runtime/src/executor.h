@@ -9,6 +9,7 @@
 #include "runtime/src/arena.h"
 #include "runtime/src/cpu_job.h"
 #include "runtime/src/cpu_pool.h"
+#include "runtime/src/gpu_flags.h"
 #include "runtime/src/gpu_queue.h"
 #include "runtime/src/step_checker.h"
 #include "runtime/src/step_list.h"
@@ -32,13 +33,16 @@ class Executor {
   // CANCELLED.
   void set_cancel(const std::atomic<bool>* cancel) { cancel_ = cancel; }
 
+  // Gives the flags that steps of a list ahead wait for. Borrowed.
+  void set_flags(GpuFlags* flags) { flags_ = flags; }
+
   // Has some of the GPU steps checked from now on. Borrowed.
   void set_checker(StepChecker* checker) { checker_ = checker; }
 
   // Runs every step once and returns when all queues are done. DEVICE_ERROR if OpenCL reports one.
   // Then the queues are empty and nothing is mapped, so that the next run begins like the first;
-  // where that could not be brought about, GpuQueue::is_lost(), and every later run reports the
-  // same. WRONG_RESULT if a check says so.
+  // where that could not be brought about, or a flag has not come to the GPU, GpuQueue::is_lost(),
+  // and every later run reports the same. WRONG_RESULT if a check says so.
   codl_status_t run(codl_diag_t* diag);
 
   // Has run() take the times of the CPU's steps: cpu_ns() is their sum in the last run.
@@ -50,10 +54,10 @@ class Executor {
 
  private:
   codl_status_t run_in_order(codl_diag_t* diag);
-  codl_status_t run_gated(codl_diag_t* diag);
+  codl_status_t run_ahead(codl_diag_t* diag);
   codl_status_t check_cancel(codl_diag_t* diag) const;
   codl_status_t run_checked(uint32_t index, codl_diag_t* diag);
-  codl_status_t enqueue_all(codl_diag_t* diag);
+  codl_status_t enqueue_before(uint32_t cpu_step, uint32_t* next, codl_diag_t* diag);
   codl_status_t enqueue(uint32_t index, codl_diag_t* diag);
   codl_status_t submit(uint32_t index, cl_uint wait_count, const cl_event* waits,
                        cl_event* out_event, codl_diag_t* diag);
@@ -63,6 +67,8 @@ class Executor {
   cl_int transfer(const Step& step, cl_uint wait_count, const cl_event* waits, cl_event* out_event);
   codl_status_t run_cpu_step(uint32_t index, codl_diag_t* diag);
   codl_status_t open_gate(uint32_t index, codl_diag_t* diag);
+  codl_status_t wait_for(uint32_t index, bool by_flag, codl_diag_t* diag);
+  codl_status_t check_flags(codl_diag_t* diag) const;
   codl_status_t wait_for_queues(codl_diag_t* diag);
   void read_gpu_times();
   bool abandon();
@@ -77,6 +83,7 @@ class Executor {
   Array<cl_event> events_;
   Array<codl_step_time_t> timeline_;
   const std::atomic<bool>* cancel_ = nullptr;
+  GpuFlags* flags_ = nullptr;  // null: no step waits by flag
   StepChecker* checker_ = nullptr;
   uint32_t checked_step_ = kNoStep;  // in this run
   bool is_timed_ = false;

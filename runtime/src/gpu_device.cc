@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "runtime/src/diag.h"
+#include "schema/mix_bits.h"
 
 namespace codl::rt {
 namespace {
@@ -86,11 +87,15 @@ bool read_facts(const ClApi& api, GpuDevice* out) {
     out->max_image_width = width;
     out->max_image_height = height;
   }
+  if (api.clGetDeviceInfo(out->device, CL_DEVICE_VERSION, sizeof(out->version) - 1, out->version,
+                          nullptr) != CL_SUCCESS)
+    out->version[0] = 0;
   // A device before OpenCL 2.0 does not know the question and has no SVM.
   cl_device_svm_capabilities svm = 0;
   out->has_fine_svm = get(api, out->device, CL_DEVICE_SVM_CAPABILITIES, &svm) &&
                       (svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0 && api.clSVMAlloc != nullptr &&
                       api.clSVMFree != nullptr && api.clSetKernelArgSVMPointer != nullptr;
+  out->has_svm_atomics = out->has_fine_svm && (svm & CL_DEVICE_SVM_ATOMICS) != 0;
   return true;
 }
 
@@ -163,6 +168,15 @@ codl_status_t choose_device(const ClApi& api, const char* platform_part, const c
            platform_part != nullptr ? " like " : "", platform_part != nullptr ? platform_part : "",
            found);
   return CODL_NO_DEVICE;
+}
+
+uint64_t driver_hash(const ClApi& api, const GpuDevice& device) {
+  char driver[256] = {};
+  if (api.clGetDeviceInfo(device.device, CL_DRIVER_VERSION, sizeof(driver) - 1, driver, nullptr) !=
+      CL_SUCCESS)
+    driver[0] = 0;
+  const uint64_t hash = add_to_fnv(kFnvStart, device.platform_name);
+  return add_to_fnv(add_to_fnv(hash, device.device_name), driver);
 }
 
 codl_status_t check_device(const GpuDevice& device, const plan::VariantDef& variant,

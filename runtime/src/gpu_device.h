@@ -15,6 +15,7 @@ struct GpuDevice {
   cl_device_id device = nullptr;
   char platform_name[128] = {};
   char device_name[128] = {};
+  char version[128] = {};             // "OpenCL 3.0 ..."; empty: it is longer
   uint64_t base_alignment_bytes = 1;  // alignment of a sub-buffer's origin
   uint64_t max_allocation_bytes = 0;
   bool has_images = false;
@@ -24,6 +25,7 @@ struct GpuDevice {
   size_t max_group_sizes[3] = {};  // along each dim
   uint64_t group_local_bytes = 0;  // local memory, at most
   bool has_fine_svm = false;
+  bool has_svm_atomics = false;  // on that memory
   bool has_host_memory = false;  // device and host share one memory
 };
 
@@ -32,6 +34,10 @@ struct GpuDevice {
 // driver for hardware that is not there is common. Returns NO_DEVICE if there is none.
 codl_status_t choose_device(const ClApi& api, const char* platform_part, const char* device_part,
                             GpuDevice* out_device, codl_diag_t* diag);
+
+// Returns a hash of the platform's, the device's and the driver's names: what a driver does is kept
+// under it.
+uint64_t driver_hash(const ClApi& api, const GpuDevice& device);
 
 // Returns NO_DEVICE, and what is missing, if the device cannot hold the variant's memory.
 codl_status_t check_device(const GpuDevice& device, const plan::VariantDef& variant,

@@ -37,28 +37,14 @@ StoredHead head_of(const GpuPrograms::Key& key, const uint8_t* program, size_t s
   return head;
 }
 
-uint64_t add_to_hash(uint64_t hash, const char* text) {
-  // The zero at the end, too: "a", "bc" is not "ab", "c".
-  for (;; ++text) {
-    hash = add_to_fnv(hash, *text);
-    if (*text == 0) return hash;
-  }
-}
-
 // Writes everything that a built program depends on: the device and its driver, the text and its
 // options.
 void write_key(const ClApi& api, const GpuDevice& device, const kernels::ClText& text,
                const char* options, GpuPrograms::Key& key) {
-  char driver[256] = {};
-  if (api.clGetDeviceInfo(device.device, CL_DRIVER_VERSION, sizeof(driver) - 1, driver, nullptr) !=
-      CL_SUCCESS)
-    driver[0] = 0;
-  const char* const places[] = {device.platform_name, device.device_name, driver};
-  uint64_t where = kFnvStart;
+  const uint64_t where = driver_hash(api, device);
   uint64_t what = kFnvStart;
-  for (const char* place : places) where = add_to_hash(where, place);
-  for (const char* part : text.parts) what = add_to_hash(what, part);
-  what = add_to_hash(what, options);
+  for (const char* part : text.parts) what = add_to_fnv(what, part);
+  what = add_to_fnv(what, options);
   std::snprintf(key, sizeof(key), "codl-%016llx-%016llx", static_cast<unsigned long long>(where),
                 static_cast<unsigned long long>(what));
 }

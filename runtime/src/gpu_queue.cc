@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 
@@ -17,6 +18,8 @@ namespace {
 // True once this process has called OpenCL through codl: threads of the implementation may exist,
 // and their cores are settled.
 std::atomic<bool> opencl_is_started{false};
+// Those cores, written before a device is known; none: any.
+cpu_set_t opencl_cores;
 
 // From here on the polling thread offers its core to others, PoCL's workers among them.
 constexpr int64_t kPollYieldAfterNs = 50'000;
@@ -24,6 +27,8 @@ constexpr int64_t kPollYieldAfterNs = 50'000;
 constexpr int32_t kPausesPerPoll = 32;
 // A wait that has been long already sleeps for so long.
 constexpr timespec kSleep = {0, 50'000};
+// wait_until_empty(): the deadline has passed.
+constexpr cl_int kLate = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 
 // Called before the first OpenCL call of the process. PoCL starts one worker per core of the
 // machine unless told otherwise, and pins worker i to core i if POCL_AFFINITY is set, which would
@@ -50,6 +55,7 @@ codl_status_t start_opencl(const int32_t* cores, size_t core_count, AffinityScop
   if (is_first && core_count != 0) {
     prepare_environment(core_count);
     scope->enter(cores, core_count);
+    sched_getaffinity(0, sizeof(opencl_cores), &opencl_cores);
   }
   return load_cl_api(out_api, diag);
 }
@@ -97,6 +103,7 @@ codl_status_t GpuQueue::open_context(const VariantList& variants, const GpuQueue
     if (status != CODL_OK) return status;
   }
   is_confined_ = options.core_count != 0 && is_processor();
+  deadline_ns_ = int64_t{options.deadline_ms} * 1'000'000;
   cl_int error = CL_SUCCESS;
   const cl_context_properties properties[] = {
       CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(device_.platform), 0};
@@ -118,8 +125,17 @@ bool GpuQueue::is_processor() const {
          (type & CL_DEVICE_TYPE_CPU) != 0;
 }
 
+bool GpuQueue::may_use_cores(const int32_t* cores, size_t core_count) const {
+  if (!is_processor()) return false;
+  bool is_shared = core_count == 0 || CPU_COUNT(&opencl_cores) == 0;
+  for (size_t i = 0; i < core_count; ++i)
+    is_shared = is_shared || CPU_ISSET(static_cast<size_t>(cores[i]), &opencl_cores);
+  return is_shared;
+}
+
 void GpuQueue::close() {
-  drain();
+  // A late device keeps what it was given.
+  if (!drain() && is_late_) return;
   for (cl_command_queue& queue : queues_) {
     if (queue != nullptr) api_.clReleaseCommandQueue(queue);
     queue = nullptr;
@@ -171,38 +187,63 @@ codl_status_t GpuQueue::flush_all(codl_diag_t* diag) {
 }
 
 // Behind a marker: clFinish of Mesa 22.3's Rusticl waits for what no clFlush has submitted yet, and
-// with nothing of that returns while commands run.
+// with nothing of that returns while commands run. With a deadline the marker is polled instead.
 cl_int GpuQueue::wait_until_empty(uint32_t index) {
   is_dirty_[index] = false;
-  const cl_int marked = api_.clEnqueueMarkerWithWaitList(queues_[index], 0, nullptr, nullptr);
-  const cl_int finished = api_.clFinish(queues_[index]);
+  cl_event event = nullptr;
+  const cl_int marked = api_.clEnqueueMarkerWithWaitList(queues_[index], 0, nullptr,
+                                                         deadline_ns_ != 0 ? &event : nullptr);
+  cl_int finished = CL_SUCCESS;
+  if (event != nullptr) {
+    cl_int state = CL_QUEUED;
+    finished = api_.clFlush(queues_[index]);
+    if (finished == CL_SUCCESS) finished = poll(event, &state);
+    api_.clReleaseEvent(event);
+    if (finished == CL_SUCCESS && state != CL_COMPLETE) return kLate;
+  }
+  if (finished == CL_SUCCESS) finished = api_.clFinish(queues_[index]);
   return marked != CL_SUCCESS ? marked : finished;
+}
+
+// Polls an event for as long as one may wait for the device.
+cl_int GpuQueue::poll(cl_event event, cl_int* out_state) {
+  const int64_t most_ns = deadline_ns_ != 0 ? deadline_ns_ : is_confined_ ? kPollForever : kPollNs;
+  const cl_int error = poll_event(api_, event, std::min(kPollNs, most_ns), most_ns, out_state);
+  is_late_ = is_late_ || (deadline_ns_ != 0 && error == CL_SUCCESS && *out_state > CL_COMPLETE);
+  return error;
 }
 
 codl_status_t GpuQueue::finish(uint32_t index, codl_diag_t* diag) {
   const cl_int error = wait_until_empty(index);
+  if (is_late_) return report_late(diag);
   return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, "clFinish", error);
 }
 
-codl_status_t GpuQueue::wait(cl_event event, codl_diag_t* diag) const {
+codl_status_t GpuQueue::wait(cl_event event, codl_diag_t* diag) {
   cl_int state = CL_QUEUED;
-  const cl_int polled =
-      poll_event(api_, event, kPollNs, is_confined_ ? kPollForever : kPollNs, &state);
+  const cl_int polled = poll(event, &state);
   if (polled != CL_SUCCESS) return cl_fault(diag, "clGetEventInfo", polled);
   if (state < 0) return cl_fault(diag, "a command of the GPU queue", state);
+  if (is_late_) return report_late(diag);
   // A polled event is no synchronisation point (OpenCL 1.2, clGetEventInfo): what the command wrote
   // is certain to be seen only after this.
   const cl_int error = api_.clWaitForEvents(1, &event);
   return error == CL_SUCCESS ? CODL_OK : cl_fault(diag, "clWaitForEvents", error);
 }
 
+codl_status_t GpuQueue::report_late(codl_diag_t* diag) const {
+  set_diag(diag, "device %s: expected it to be done within %lld ms (deadline_ms), found it at work",
+           device_.device_name, static_cast<long long>(deadline_ns_ / 1'000'000));
+  return CODL_DEVICE_ERROR;
+}
+
 bool GpuQueue::drain() {
   bool is_empty = true;
-  for (uint32_t i = 0; i < kQueueCount; ++i)
+  for (uint32_t i = 0; i < kQueueCount && !is_late_; ++i)
     // Twice: a call that fails once tells nothing of the queue.
     if (queues_[i] != nullptr && wait_until_empty(i) != CL_SUCCESS)
-      is_empty = wait_until_empty(i) == CL_SUCCESS && is_empty;
-  return is_empty;
+      is_empty = !is_late_ && wait_until_empty(i) == CL_SUCCESS && is_empty;
+  return is_empty && !is_late_;
 }
 
 }  // namespace codl::rt

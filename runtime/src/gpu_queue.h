@@ -24,6 +24,7 @@ struct GpuQueueOptions {
   const int32_t* cores = nullptr;
   size_t core_count = 0;
   bool record_times = false;
+  int32_t deadline_ms = 0;  // the longest wait for the device; 0: as long as it takes
 };
 
 // Loads OpenCL. The process's first call keeps the calling thread on `cores` (none: where it is)
@@ -69,9 +70,9 @@ class GpuQueue {
   codl_status_t flush(uint32_t index, codl_diag_t* diag);
   codl_status_t flush_all(codl_diag_t* diag);
 
-  // Returns when the command is complete; DEVICE_ERROR if it ended abnormally. Its queue and those
-  // it depends on must have been flushed.
-  codl_status_t wait(cl_event event, codl_diag_t* diag) const;
+  // Returns when the command is complete; DEVICE_ERROR if it ended abnormally, or did not within
+  // the deadline. Its queue and those it depends on must have been flushed.
+  codl_status_t wait(cl_event event, codl_diag_t* diag);
 
   // Returns false if the driver refuses to end a mapping whose Map command is not complete, which
   // user events ask for. OpenCL allows it: the pointer "returned by clEnqueueMapBuffer" is valid
@@ -84,19 +85,28 @@ class GpuQueue {
   codl_status_t finish(uint32_t index, codl_diag_t* diag);
 
   // Waits for everything enqueued, whatever becomes of it. False if the driver does not say that
-  // it is done. Owners of what the device reads or writes call it before they release any of that.
+  // it is done, or not within the deadline. Owners of what the device reads or writes call it
+  // before they release any of that.
   bool drain();
 
   // A driver that did not let a run be taken back: what it still does is not known, and no variant
   // can use its queues or the memory that it has.
   void set_lost() { is_lost_ = true; }
   bool is_lost() const { return is_lost_; }
+  // A wait has been as long as the deadline: nothing more is asked of the driver.
+  bool is_late() const { return is_late_; }
+
+  // Returns true if the device computes on the CPU and is not known to leave these cores alone;
+  // none: any.
+  bool may_use_cores(const int32_t* cores, size_t core_count) const;
 
  private:
   codl_status_t open_context(const VariantList& variants, const GpuQueueOptions& options,
                              codl_diag_t* diag);
   bool is_processor() const;
   cl_int wait_until_empty(uint32_t index);
+  cl_int poll(cl_event event, cl_int* out_state);
+  codl_status_t report_late(codl_diag_t* diag) const;
 
   ClApi api_;
   GpuDevice device_;
@@ -104,6 +114,8 @@ class GpuQueue {
   cl_command_queue queues_[kQueueCount] = {};
   bool is_dirty_[kQueueCount] = {};
   bool is_lost_ = false;
+  bool is_late_ = false;
+  int64_t deadline_ns_ = 0;   // 0: none
   bool is_confined_ = false;  // it computes on the cores it was told to, and no thread helps it
 };
 

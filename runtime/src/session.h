@@ -6,6 +6,7 @@
 #include "codl/codl.h"
 #include "runtime/src/arena.h"
 #include "runtime/src/cpu_pool.h"
+#include "runtime/src/gpu_flags.h"
 #include "runtime/src/gpu_memory.h"
 #include "runtime/src/gpu_programs.h"
 #include "runtime/src/gpu_queue.h"
@@ -19,9 +20,13 @@ struct codl_session {
   ~codl_session() {
     // Objects that a step or a checker has given to a queue, and the host's end of transfers, must
     // outlive the queue's commands.
-    if (!gpu.drain()) host_arena.leave();
-    for (codl::rt::PreparedVariant* one : prepared)
-      if (one != nullptr) codl::rt::destroy_object(allocator, one);
+    const bool is_idle = gpu.drain();
+    if (!is_idle) host_arena.leave();
+    for (codl::rt::PreparedVariant* one : prepared) {
+      if (one == nullptr) continue;
+      if (!is_idle && one->checker != nullptr) one->checker->leave_memory();
+      codl::rt::destroy_object(allocator, one);
+    }
   }
   codl::rt::AllocationCounter memory;
   codl_allocator_t allocator = {};  // allocates from `memory`
@@ -35,9 +40,11 @@ struct codl_session {
   codl::rt::Arena spare_arena;
   codl::rt::Arena scratch;
   codl::rt::Array<int64_t> hidden_outputs;  // they come after the plan's visible ones
-  codl::rt::GpuQueue gpu;                   // these three are empty without variants with GPU steps
+  codl::rt::GpuQueue gpu;  // these three, and flags, are empty without variants with GPU steps
   codl::rt::GpuMemory gpu_memory;
   codl::rt::GpuPrograms gpu_programs;
+  codl::rt::GpuFlags gpu_flags;
+  codl_diag_t flag_refusal = {};  // why waits by flag are by event; empty: none is
   codl::rt::Array<codl::rt::PreparedVariant*> prepared;  // parallel to `defs`
   codl::rt::CpuPool pool;
   codl::rt::PreparedVariant* spare = nullptr;  // finishes what the device fails at; null: nothing

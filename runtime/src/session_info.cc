@@ -40,6 +40,7 @@ codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_
   info.load_us = session->load_us;
   info.program_us = session->program_us;
   info.variant_count = session->prepared.count();
+  info.flag_refusal = session->flag_refusal.message;
   std::memcpy(out_info, &info, info.struct_size);
   return CODL_OK;
 }

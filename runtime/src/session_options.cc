@@ -72,6 +72,10 @@ codl_status_t check_options(const codl_plan& plan, const codl_session_options_t&
     set_diag(diag, "check_every: expected 0 or a number of runs, found %d", options.check_every);
     return CODL_INVALID_ARGUMENT;
   }
+  if (options.deadline_ms < 0) {
+    set_diag(diag, "deadline_ms: expected 0 or milliseconds, found %d", options.deadline_ms);
+    return CODL_INVALID_ARGUMENT;
+  }
   if (options.log != nullptr && options.log->write == nullptr)
     return refuse_null("a log's write", diag);
   const codl_program_cache_t* cache = options.program_cache;

@@ -53,6 +53,8 @@ class StepChecker {
                          codl_diag_t* diag);
 
   uint32_t step_count() const { return static_cast<uint32_t>(checked_.count()); }
+  // Gives nothing back that a device may still write to.
+  void leave_memory() { memory_.leave(); }
   // Both hold what the checks need.
   const Arena& memory() const { return memory_; }
   const Arena& widened() const { return widened_; }

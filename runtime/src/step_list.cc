@@ -50,6 +50,13 @@ bool advance(uint32_t* known, uint32_t step) {
 
 }  // namespace
 
+bool wants_flags(const plan::VariantDef& variant) {
+  for (const StepDef* step : *variant.steps())
+    for (uint32_t i = 0; i < step->waits()->size(); ++i)
+      if (wait_kind_of(*step, i) == WaitKind::Flag) return true;
+  return false;
+}
+
 codl_status_t StepList::create(const codl_allocator_t& allocator, const StepListInputs& inputs,
                                codl_diag_t* diag) {
   inputs_ = inputs;
@@ -98,6 +105,7 @@ codl_status_t StepList::create(const codl_allocator_t& allocator, const StepList
     }
     if (status != CODL_OK) return status;
   }
+  is_ahead_ = inputs.has_flags && wants_flags(variant);
   reduce_waits(inputs.gate == Gate::UserEvent, inputs.record_timeline);
   return CODL_OK;
 }
@@ -206,23 +214,34 @@ void StepList::reduce_waits(bool has_user_events, bool record_timeline) {
     Step& step = steps_[i];
     uint32_t queue_waits[kQueueCount] = {kNoStep, kNoStep};
     uint32_t cpu_wait = kNoStep;
-    for (uint32_t wait : *step.def->waits())  // they ascend: the last of each queue stays
+    bool is_by_flag = false;  // a wait between the CPU and the compute queue
+    for (uint32_t k = 0; k < step.def->waits()->size(); ++k) {  // they ascend
+      const uint32_t wait = step.def->waits()->Get(k);          // the last of each queue stays
       (steps_[wait].is_cpu() ? cpu_wait : queue_waits[steps_[wait].cl_queue()]) = wait;
+      if (steps_[wait].queue != Queue::Transfer)
+        is_by_flag = is_ahead_ && wait_kind_of(*step.def, k) == WaitKind::Flag;
+    }
 
     Known& known = step.is_cpu() ? known_by_cpu : known_by_queue[step.cl_queue()];
     for (uint32_t q = 0; q < kQueueCount; ++q) {
       const uint32_t wait = queue_waits[q];
       if (wait == kNoStep) continue;
       const bool cpu_is_behind = known_by_cpu.queue[q] != kNoStep && wait <= known_by_cpu.queue[q];
-      if (!step.is_cpu() && !has_user_events && cpu_is_behind) continue;
+      if (!step.is_cpu() && !has_user_events && !is_ahead_ && cpu_is_behind) continue;
       if (!advance(&known.queue[q], wait)) continue;
       step.queue_waits[q] = wait;
       steps_[wait].needs_event = true;
-      steps_[wait].is_flushed |= step.is_cpu();
+      const bool has_flag = is_by_flag && step.is_cpu() && q == kComputeQueue;
+      step.waits_by_flag |= has_flag;
+      steps_[wait].sets_flag |= has_flag;
+      // A flag is set in the midst of a batch.
+      steps_[wait].is_flushed |= step.is_cpu() && !has_flag;
     }
-    if (cpu_wait != kNoStep && has_user_events && advance(&known.cpu, cpu_wait)) {
-      step.cpu_wait = cpu_wait;
-      steps_[cpu_wait].is_gate = true;
+    if (cpu_wait != kNoStep && (has_user_events || is_ahead_) && advance(&known.cpu, cpu_wait)) {
+      step.waits_by_flag = is_by_flag;
+      steps_[cpu_wait].sets_flag |= is_by_flag;
+      steps_[cpu_wait].is_gate |= has_user_events && !is_by_flag;
+      (has_user_events || is_by_flag ? step.cpu_wait : step.host_wait) = cpu_wait;
     }
     if (!step.is_cpu()) {
       last_of_queue[step.cl_queue()] = i;

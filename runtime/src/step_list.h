@@ -44,16 +44,22 @@ struct Step {
   // The steps to wait for; waits that follow from the order of the queues are left out. The steps
   // named on a queue have an event; CPU steps named are gates.
   uint32_t queue_waits[kQueueCount] = {kNoStep, kNoStep};
-  uint32_t cpu_wait = kNoStep;   // UserEvent gate only; GPU and Transfer steps wait for it
+  uint32_t cpu_wait = kNoStep;   // GPU and Transfer steps wait for it in their queue: a gate
+  uint32_t host_wait = kNoStep;  // in a list ahead: the CPU step before they are enqueued
   uint32_t room_wait = kNoStep;  // GPU: what must be done before it is enqueued (ahead_window.h)
   bool needs_event = false;      // GPU and Transfer: somebody waits, or the times are asked for
   bool is_flushed = false;       // GPU and Transfer: the CPU waits for it, but not for what follows
-  bool is_gate = false;          // CPU: a later GPU or Transfer step waits in its queue
+  bool is_gate = false;          // CPU: a later GPU or Transfer step waits for its user event
+  bool waits_by_flag = false;    // for `cpu_wait`; of the CPU, for the compute queue's
+  bool sets_flag = false;        // somebody waits for its flag
   bool is_in_place = false;      // a kernel that has nothing to move
 
   bool is_cpu() const { return queue == Queue::Cpu; }
   uint32_t cl_queue() const { return queue == Queue::Transfer ? kTransferQueue : kComputeQueue; }
 };
+
+// Returns true if a wait of the variant is by flag.
+bool wants_flags(const plan::VariantDef& variant);
 
 // A step list is made from these. Everything is borrowed and must outlive it.
 struct StepListInputs {
@@ -64,6 +70,7 @@ struct StepListInputs {
   GpuPrograms* programs = nullptr;  // null there
   Gate gate = Gate::HostEnqueue;
   bool record_timeline = false;
+  bool has_flags = false;  // else waits by flag are by event
 };
 
 class StepList {
@@ -81,6 +88,9 @@ class StepList {
   uint64_t shared_bytes() const { return shared_bytes_; }    // likewise, but all workers share it
   // Returns the last step of each queue that no CPU step has waited for, or kNoStep.
   const uint32_t* final_waits() const { return final_waits_; }
+
+  // True if steps wait by flags: then GPU and Transfer steps are enqueued as early as they may be.
+  bool is_ahead() const { return is_ahead_; }
 
   // Binds memory for the next run. `index`: the plan's inputs, then its outputs.
   void set_io(size_t index, void* data) { io_[index] = data; }
@@ -116,6 +126,7 @@ class StepList {
   Array<uint32_t> last_maps_;
   uint64_t scratch_bytes_ = 0;
   uint64_t shared_bytes_ = 0;
+  bool is_ahead_ = false;
   uint32_t final_waits_[kQueueCount] = {kNoStep, kNoStep};
 };
 

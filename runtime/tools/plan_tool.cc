@@ -388,6 +388,7 @@ SessionFacts facts_of(const Plan& plan, const Session& session) {
   return {.plan_device = plan.device(),
           .variant = info.variant,
           .fallback_reason = info.fallback_reason,
+          .flag_refusal = info.flag_refusal,
           .opencl_platform = info.opencl_platform,
           .opencl_device = info.opencl_device,
           .thread_count = info.thread_count,
@@ -413,6 +414,8 @@ std::string describe_session(const SessionFacts& facts) {
   if (!facts.opencl_device.empty()) text += ", OpenCL device " + printable(facts.opencl_device);
   if (!facts.fallback_reason.empty())
     text += "\n  not the one asked for: " + printable(facts.fallback_reason);
+  if (!facts.flag_refusal.empty())
+    text += "\n  waits by flag are by event: " + printable(facts.flag_refusal);
   return text;
 }
 
@@ -421,6 +424,7 @@ void write_session(JsonWriter& json, const std::string& plan_path, const Session
   json.key("plan_device").string(facts.plan_device);
   json.key("variant").string(facts.variant);
   json.key("fallback_reason").string(facts.fallback_reason);
+  json.key("flag_refusal").string(facts.flag_refusal);
   json.key("thread_count").integer(facts.thread_count);
   json.key("wanted_thread_count").integer(facts.wanted_thread_count);
   json.key("opencl_platform").string(facts.opencl_platform);

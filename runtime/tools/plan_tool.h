@@ -106,6 +106,7 @@ struct SessionFacts {
   std::string plan_device;  // the profile's name, which the plan has; the machine may be another
   std::string variant;
   std::string fallback_reason;  // why it is not the variant asked for; empty if it is
+  std::string flag_refusal;     // why waits by flag are by event; empty: none is
   std::string opencl_platform;  // empty without a GPU
   std::string opencl_device;
   int32_t thread_count = 0;

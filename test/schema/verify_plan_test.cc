@@ -525,13 +525,24 @@ TEST_CASE("what only a later build can know is told from damage") {
                 PlanFault::Version);
   check_refused(separate_plan, "step",
                 {{"kinds of waits that this build knows",
-                  [](auto&, auto& v) { v.steps[1].wait_kinds = {1}; }}},
+                  [](auto&, auto& v) { v.steps[1].wait_kinds = {2}; }}},
                 PlanFault::Version);
+  check_refused(
+      separate_plan, "step",
+      {{"flags between CPU and GPU only", [](auto&, auto& v) { v.steps[1].wait_kinds = {1}; }}});
   check_refused(separate_plan, "step", {{"a wait_kind for each wait", [](auto&, auto& v) {
                                            v.steps[1].wait_kinds = {0, 0};
                                          }}});
+  check_refused(shared_in_place_plan, "step", {{"no flags with max_ahead_us", [](auto&, auto& v) {
+                                                  v.max_ahead_us = 1;
+                                                  v.steps[1].wait_kinds = {1};
+                                                }}});
   TestPlan plan = separate_plan();
   plan.variants[0].steps[1].wait_kinds = {static_cast<uint8_t>(WaitKind::Event)};
+  CHECK(verify(test::to_bytes(plan)).ok());
+  plan = shared_in_place_plan();
+  for (const size_t step : {1, 2})
+    plan.variants[0].steps[step].wait_kinds = {static_cast<uint8_t>(WaitKind::Flag)};
   CHECK(verify(test::to_bytes(plan)).ok());
 }
 

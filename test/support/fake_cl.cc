@@ -102,6 +102,8 @@ cl_int get_device_info(cl_device_id, cl_device_info what, size_t size, void* out
   switch (what) {
     case CL_DEVICE_NAME:
       return answer_text(size, out, out_size, "fake device");
+    case CL_DEVICE_TYPE:
+      return answer(size, out, out_size, device.type);
     case CL_DEVICE_AVAILABLE:
     case CL_DEVICE_COMPILER_AVAILABLE:
     case CL_DEVICE_ENDIAN_LITTLE:
@@ -127,7 +129,8 @@ cl_int get_device_info(cl_device_id, cl_device_info what, size_t size, void* out
       return answer(size, out, out_size, cl_bool{device.has_host_memory});
     case CL_DEVICE_SVM_CAPABILITIES: {
       const cl_device_svm_capabilities svm =
-          device.has_fine_svm ? CL_DEVICE_SVM_FINE_GRAIN_BUFFER : 0;
+          (device.has_fine_svm ? CL_DEVICE_SVM_FINE_GRAIN_BUFFER : 0) |
+          (device.has_svm_atomics ? CL_DEVICE_SVM_ATOMICS : 0);
       return answer(size, out, out_size, svm);
     }
     default:

@@ -19,6 +19,7 @@ struct FakeDevice {
   bool has_device = true;
   cl_device_type type = CL_DEVICE_TYPE_GPU;
   bool has_fine_svm = true;
+  bool has_svm_atomics = true;
   bool has_host_memory = true;
   bool has_images = true;
   size_t max_image_side = 16384;

@@ -252,6 +252,12 @@ typedef struct codl_session_options {
    * among them by what runs take. */
   const char* const* variants;
   size_t variant_count;
+  /* Milliseconds that any wait for the device may take, while the session is created and in runs;
+   * 0: as long as it takes. When they have passed, the run ends with CODL_DEVICE_ERROR, and `diag`
+   * says what was waited for. The session is then unusable, but for a CPU variant that
+   * CODL_FALLBACK_PER_RUN has ready, and what the device may still write to is not given back; the
+   * plan must stay open, for it may read weights. */
+  int32_t deadline_ms;
 } codl_session_options_t;
 
 CODL_CHECKED codl_status_t codl_session_create(const codl_plan_t* plan,
@@ -350,6 +356,7 @@ typedef struct codl_session_info {
   const char* run_failure; /* which call failed in the first of them; empty: none */
   size_t variant_count;    /* prepared, see codl_session_variant */
   int32_t wanted_thread_count; /* more than thread_count: the system granted no more threads */
+  const char* flag_refusal; /* why waits that the plan has by flag are by event here; empty: none */
 } codl_session_info_t;
 CODL_CHECKED codl_status_t codl_session_get_info(const codl_session_t* session,
                                                  codl_session_info_t* out_info);
