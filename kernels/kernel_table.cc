@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/common/contract/contract.h"
+#include "kernels/common/contract/texel_factors.h"
 #include "schema/half.h"
 #include "schema/plan_layout.h"
 
@@ -83,6 +84,7 @@ void add_forms(const StepShape& step, ClLaunch* out) {
     grids |= bit;
     // A texel holds a byte's distance from the lowest.
     const int32_t first = operand.layout == Layout::Image2d ? -128 : 0;
+    if (i == 0 && has_texels_of_factors(step)) out->define("FROM_ZERO", 1);
     out->add(ByteGridArgs{.scale = is_output ? 1 / operand.scale : operand.scale,
                           .zero = static_cast<float>(operand.zero_point - first)});
   }

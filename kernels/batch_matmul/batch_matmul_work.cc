@@ -104,8 +104,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const double batches = static_cast<double>(work.batch_count);
   if (step.kernel->algorithm == Algorithm::Tiled) {
     fill_gemm(gemm_tile_of(step), batch_matmul_gemm_size(work),
-              {a_bytes / batches, element_bytes(a), factor_operations(a)},
-              {b_bytes / batches, element_bytes(b), factor_operations(b)}, &memory, out);
+              {a_bytes / batches, element_bytes(a), factor_operations(step)},
+              {b_bytes / batches, element_bytes(b), factor_operations(step, 1)}, &memory, out);
     // a and b have steps of their own in rows, columns and depth: of 4 x 4, 23 registers are
     // spilled where there are 64 (compiled by Mesa 25.0.7 for Mali-G610).
     out->address_registers = 24;
@@ -121,7 +121,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
     out->moved_bytes += items * depth * item_bytes;
     out->operations +=
         items * depth *
-        (kBatchMatMulItemRows * factor_operations(a) + columns * factor_operations(b));
+        (kBatchMatMulItemRows * factor_operations(step) + columns * factor_operations(step, 1));
     if (work.b_column != 1 && depths == 1) out->gathers = items * depth * columns;
     // Sums, columns of b at all depths, and a: a depth of all rows or the depths of one.
     out->item_registers = item_macs + columns * depths + kBatchMatMulItemRows;

@@ -422,7 +422,7 @@ void count_buffer_row(const Conv2dPart& part, const ClLaunch& launch, const Work
   out->macs = items * grid.item_pixels * lanes * part.depth;
   out->moved_bytes += items * part.depth *
                       (lanes * element_bytes(part.w) + grid.item_pixels * element_bytes(part.x));
-  out->operations += items * part.depth * grid.item_pixels * factor_operations(part.x);
+  out->operations += items * part.depth * grid.item_pixels * factor_operations(part.step);
   out->item_registers = conv2d_buffer_registers(grid.item_pixels, grid.item_panels);
   out->tile_calls = out->waves * part.depth;
   const auto group = static_cast<double>(launch.local[0]);
@@ -450,7 +450,7 @@ void count_texel_row(const Conv2dPart& part, const ClLaunch& launch, const WorkM
   out->macs = items * tile.pixels * tile.channels() * part.depth;
   out->moved_bytes += items * (texels * tile.pixels * kChannelPad * element_bytes(part.x) +
                                part.depth * tile.channels() * element_bytes(part.w));
-  out->operations += items * texels * tile.pixels * kChannelPad * factor_operations(part.x);
+  out->operations += items * texels * tile.pixels * kChannelPad * factor_operations(part.step);
   out->item_registers =
       out->mac_type == DType::F16 ? tile.half_registers(part.depth) : tile.registers();
   out->tile_calls = out->waves * texels;
@@ -477,7 +477,7 @@ void count_tiled_row(const Conv2dPart& part, const WorkMachine& machine, StepWor
   memory.read(part.residual_bytes);
   memory.weights(part.weight_bytes);
   memory.write(written_bytes(part.step));
-  fill_gemm(tile, size, {part.read_bytes, element_bytes(part.x), factor_operations(part.x)},
+  fill_gemm(tile, size, {part.read_bytes, element_bytes(part.x), factor_operations(part.step)},
             {part.weight_bytes, element_bytes(part.w)}, &memory, out);
   memory.finish();
 }

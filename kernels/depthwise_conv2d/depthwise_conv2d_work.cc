@@ -88,7 +88,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   out->macs = items * item_pixels * item_lanes * taps;
   out->moved_bytes += items * vertical.taps * item_lanes *
                       (row_inputs * element_bytes(x) + horizontal.taps * element_bytes(w));
-  out->operations += items * vertical.taps * item_lanes * row_inputs * factor_operations(x);
+  out->operations += items * vertical.taps * item_lanes * row_inputs * factor_operations(step);
   // Sums, weights of a tap or of a row of taps, an input.
   const double numbers = (item_pixels + (shares ? horizontal.taps : 1) + 1) * item_lanes;
   out->item_registers = out->mac_type == DType::F16 ? numbers / 2 : numbers;

@@ -81,8 +81,7 @@ void count_group_row(const StepShape& step, double weight_bytes, const WorkMachi
   out->moved_bytes +=
       groups * depth * kChannelPanel *
       (element_bytes(step.operands[1]) + rows / lanes * element_bytes(step.operands[0]));
-  out->operations +=
-      groups * depth * kChannelPanel * rows / lanes * factor_operations(step.operands[0]);
+  out->operations += groups * depth * kChannelPanel * rows / lanes * factor_operations(step);
   // Sums, weights, and x: four depths a pass, two passes at once of one row; else one depth.
   const double quads = is_gemv ? (rows == 1 ? 2 : 1) : 0;
   out->item_registers = rows * lanes + (is_gemv ? quads * 4 * (lanes + rows) : lanes);
@@ -121,7 +120,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   memory.weights(weight_bytes);
   memory.write(written_bytes(step));
   fill_gemm(gemm_tile_of(step), {y.dims[0], static_cast<int64_t>(columns), x.dims[1]},
-            {traffic_bytes(x), element_bytes(x), factor_operations(x)},
+            {traffic_bytes(x), element_bytes(x), factor_operations(step)},
             {weight_bytes, element_bytes(w)}, &memory, out);
   memory.finish();
 }

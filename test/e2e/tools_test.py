@@ -1014,9 +1014,9 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.expect_error(1, run("codlc", plan), "expected an ONNX model, found a plan (codl-run runs it)")
         self.expect_error(1, run("codlc", self.write("net.json", b' {"models": []}')), "expected an ONNX model, found JSON (codl-matrix reads ")
 
-    def test_eight_bit_networks_are_computed_with_bytes(self):
+    def eight_bit_network(self, zero_point):
         scale = onnx_bytes.tensor("s", [], onnx_bytes.FLOAT, struct.pack("<f", 0.0625))
-        zero = onnx_bytes.tensor("z", [], onnx_bytes.INT8, struct.pack("b", -3))
+        zero = onnx_bytes.tensor("z", [], onnx_bytes.INT8, struct.pack("b", zero_point))
         weights = onnx_bytes.tensor("w8", [64, 64, 3, 3], onnx_bytes.INT8,
                                     struct.pack("36864b", *(i * 37 % 255 - 127 for i in range(36864))))
         nodes = [onnx_bytes.node("DequantizeLinear", ["w8", "ws"], ["w"], "weights")]
@@ -1027,24 +1027,28 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                       onnx_bytes.node("DequantizeLinear", [f"q{i}", "s", "z"], [f"d{i}"], f"expand{i}"),
                       onnx_bytes.node("Conv", [f"d{i}", "w"], [f"y{i}"], f"conv{i}")]
             value = f"y{i}"
-        model = self.write("eight.onnx", onnx_bytes.model(
+        return self.write(f"eight{zero_point}.onnx", onnx_bytes.model(
             nodes, [onnx_bytes.value_info("x", [1, 64, 16, 16])], [onnx_bytes.value_info("y2", [1, 64, 10, 10])],
             initializers=initializers))
+
+    def test_eight_bit_networks_are_computed_with_bytes(self):
         plan = self.path("eight.codl")
-        said = self.run_ok("codlc", model, "--device=sd855", "--strategy=cpu", "-o", plan)
-        self.assertRegex(said, r"cpu: [0-9]+ of [0-9]+ tensors of real numbers are bytes")
-        self.assertEqual(self.run_ok("codl-dump", plan).count(" cpu conv2d_q8_cpu "), 3)
-        self.assertLess(os.path.getsize(plan), 4 * 36864)  # floats would be more
-        self.run_ok("codl-run", plan, f"--output-dir={self.path('bytes')}")
-        for strategy in ("gpu", "mulayer"):
-            self.run_ok("codlc", model, "--device=sd855", f"--strategy={strategy}", "-o", plan)
-            if strategy == "gpu":
-                self.assertRegex(self.run_ok("codl-dump", plan), r"\nimage [0-9]+ [0-9]+x[0-9]+ i8\n")
-            self.run_ok("codl-run", plan, f"--output-dir={self.path(strategy)}")
-            _, expected = npy.read(self.path("bytes", "y2.npy"))
-            _, found = npy.read(self.path(strategy, "y2.npy"))
-            # Sums next to a tie may be rounded to the other side.
-            self.assertLess(npy.relative_l2(found, expected), 5e-3)
+        for zero_point in (-3, -128):
+            model = self.eight_bit_network(zero_point)
+            said = self.run_ok("codlc", model, "--device=sd855", "--strategy=cpu", "-o", plan)
+            self.assertRegex(said, r"cpu: [0-9]+ of [0-9]+ tensors of real numbers are bytes")
+            self.assertEqual(self.run_ok("codl-dump", plan).count(" cpu conv2d_q8_cpu "), 3)
+            self.assertLess(os.path.getsize(plan), 4 * 36864)  # floats would be more
+            self.run_ok("codl-run", plan, f"--output-dir={self.path('bytes')}")
+            for strategy in ("gpu", "mulayer"):
+                self.run_ok("codlc", model, "--device=sd855", f"--strategy={strategy}", "-o", plan)
+                if (strategy, zero_point) == ("gpu", -128):  # where the GPU has nothing to convert
+                    self.assertRegex(self.run_ok("codl-dump", plan), r"\nimage [0-9]+ [0-9]+x[0-9]+ i8\n")
+                self.run_ok("codl-run", plan, f"--output-dir={self.path(strategy)}")
+                _, expected = npy.read(self.path("bytes", "y2.npy"))
+                _, found = npy.read(self.path(strategy, "y2.npy"))
+                # Sums next to a tie may be rounded to the other side.
+                self.assertLess(npy.relative_l2(found, expected), 5e-3)
 
     def test_bench_adapts_and_lists_its_runs(self):
         plan = self.compile(*MODES["h"])

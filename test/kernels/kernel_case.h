@@ -145,6 +145,8 @@ inline OperandShape as_bytes(const KernelCase& item, size_t i, OperandShape shap
   } else if (i == 1) {
     shape.scale = 0.0113f;
     shape.zero_point = -4;
+  } else if (i == 0 && item.operands[1].layout == Layout::Packed && shape.dims[1] % 2 == 0) {
+    shape.zero_point = -128;  // as after a Relu
   }
   return shape;
 }

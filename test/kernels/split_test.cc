@@ -273,8 +273,10 @@ TEST_CASE("parts of a direct convolution on a GPU make the whole", "[opencl][con
     if (info.processor != Processor::Gpu || info.op != OpKind::Conv2d ||
         (info.algorithm != Algorithm::Direct && info.algorithm != Algorithm::Texels))
       continue;
+    std::vector<Forms> all = forms_of(info);
+    all.push_back({Signature::Q8Store, Halves::All});
     for (SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
-      for (const Forms forms : forms_of(info)) {
+      for (const Forms forms : all) {
         int cuts = 0;
         for (const int32_t registers : {0, 64, 192})
           cuts += check_cuts(

@@ -16,18 +16,24 @@
 #else
 #define READ_ACC4 read_imagef
 #endif
-// Texels of bytes are steps over 255.
+// Texels of bytes are steps over 255. Define: FROM_ZERO, the zero point is the lowest byte, so that
+// these are factors, as in floats.
 #undef FACTOR_STEPS
 #define FACTOR_STEPS 255.0f
 #define FACTORS_IN_float(type, texel) (texel)
 #define FACTORS_IN_half(type, texel) (texel)
+#if FROM_ZERO
+#define FACTORS_IN_byte(type, texel) (texel)
+#define FACTOR_OR_ZERO_byte FACTOR_OR_ZERO_float
+#else
 #define FACTORS_IN_byte(type, texel) ((texel) - (ACC)(PASTE(type, zero) * (1.0f / FACTOR_STEPS)))
+#define FACTOR_OR_ZERO_byte(type, image, at, row)                                             \
+  select(FACTORS_IN_byte(type, READ_ACC4(image, kTexel, (int2)(at, row))), (ACC4)(0), SIGN4(at))
+#endif
 #define READ_FACTOR(type, image, at, row) \
   PASTE(FACTORS_IN, STORED(type))(type, READ_ACC4(image, (int2)(at, row)))
 #define FACTOR_OR_ZERO_float(type, image, at, row) READ_ACC4(image, kTexel, (int2)(at, row))
 #define FACTOR_OR_ZERO_half FACTOR_OR_ZERO_float
-#define FACTOR_OR_ZERO_byte(type, image, at, row) \
-  select(FACTORS_IN_byte(type, READ_ACC4(image, kTexel, (int2)(at, row))), (ACC4)(0), SIGN4(at))
 #define FACTOR_OR_ZERO(type, image, at, row) \
   PASTE(FACTOR_OR_ZERO, STORED(type))(type, image, at, row)
 #define WRITE_TEXEL(type, image, at, row, v) \

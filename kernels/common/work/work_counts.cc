@@ -1,6 +1,7 @@
 #include "kernels/common/work/work_counts.h"
 
 #include "kernels/common/activation/activation.h"
+#include "kernels/common/contract/texel_factors.h"
 
 namespace codl::kernels {
 
@@ -86,6 +87,12 @@ PanelCounts count_panels(const PanelProduct& product, const PanelTileSize& size)
   counts.moved_bytes = product.depth * (product.weight_bytes * counts.tiles * lanes +
                                         product.input_bytes * product.runs * computed * calls);
   return counts;
+}
+
+double factor_operations(const StepShape& step, uint32_t i) {
+  const OperandShape& x = step.operands[i];
+  if (!is_quantised(x) || (i == 0 && has_texels_of_factors(step))) return 0;
+  return x.layout == Layout::Image2d ? 1 : 2;
 }
 
 void fill_gemm(const GemmTile& tile, const GemmSize& part, const GemmFactor& rows,

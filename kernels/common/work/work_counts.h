@@ -197,12 +197,9 @@ struct GemmFactor {
   double operations = 0;  // factor_operations()
 };
 
-// Returns the instructions that make a factor of an operand's element (products.cl): texels of
+// Returns the instructions that make a factor of an element of input `i` (products.cl): texels of
 // bytes arrive as fractions, other bytes are converted.
-constexpr double factor_operations(const OperandShape& operand) {
-  if (!is_quantised(operand)) return 0;
-  return operand.layout == Layout::Image2d ? 1 : 2;
-}
+double factor_operations(const StepShape& step, uint32_t i = 0);
 
 // Fills in a part's product by gemm_tile.cl.
 void fill_gemm(const GemmTile& tile, const GemmSize& part, const GemmFactor& rows,
