@@ -57,7 +57,8 @@ cl_int release_memory(cl_mem memory) {
 
 size_t image_bytes(const cl_image_format& format, const cl_image_desc& desc) {
   const size_t row_texels = current->device.image_row_texels;
-  const size_t channel_bytes = format.image_channel_data_type == CL_HALF_FLOAT ? 2 : 4;
+  const cl_channel_type type = format.image_channel_data_type;
+  const size_t channel_bytes = type == CL_UNORM_INT8 ? 1 : type == CL_HALF_FLOAT ? 2 : 4;
   return (desc.image_width + row_texels - 1) / row_texels * row_texels * desc.image_height * 4 *
          channel_bytes;
 }
