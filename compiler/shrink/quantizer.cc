@@ -63,8 +63,9 @@ ChannelPlaces places_of(const ir::Value& weights, OpKind op) {
   return {channels, depth, are_columns ? 1 : depth, are_columns ? channels : 1};
 }
 
-// Rounds the elements w[i * step] to the grid around zero that is nearest to them.
-void round_channel(float* w, int64_t count, int64_t step) {
+// Rounds the elements w[i * step] to the grid around zero, of those with the scales, that is
+// nearest to them.
+void round_channel(float* w, int64_t count, int64_t step, llvm::ArrayRef<float> scale_shares) {
   float largest = 0;
   for (int64_t i = 0; i < count; ++i) largest = std::max(largest, std::fabs(w[i * step]));
   if (!std::isnormal(largest / kMaxWeightSteps)) {
@@ -76,7 +77,7 @@ void round_channel(float* w, int64_t count, int64_t step) {
   };
   double least = std::numeric_limits<double>::infinity();
   float best = 0;
-  for (const float share : kScaleShares) {
+  for (const float share : scale_shares) {
     const float scale = largest / kMaxWeightSteps * share;
     double error = 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -142,11 +143,14 @@ class GridsOnValues {
     }
   }
 
-  ir::ValueId constant(ir::ValueId like, llvm::ArrayRef<float> elements) {
+  ir::ValueId constant(ir::ValueId like, SharedBytes bytes) {
     const ir::Value& value = graph_.value(like);
     std::string name = names_.take(value.name + ".bytes");
     ir::TensorType type = value.type;
-    return graph_.add_constant(std::move(name), std::move(type), bytes_of(elements));
+    return graph_.add_constant(std::move(name), std::move(type), std::move(bytes));
+  }
+  ir::ValueId constant(ir::ValueId like, llvm::ArrayRef<float> elements) {
+    return constant(like, SharedBytes(bytes_of(elements)));
   }
 
  private:
@@ -288,15 +292,24 @@ llvm::Error Quantizer::see(CalibrationData& calibration, llvm::ArrayRef<size_t> 
   return llvm::Error::success();
 }
 
-void Quantizer::round_weights() {
+// Several nodes may have the same weights; graphs share the rounded ones.
+void Quantizer::round_weights(bool tries_scales) {
+  const llvm::ArrayRef<float> shares(kScaleShares);
+  std::map<std::pair<ir::ValueId, OpKind>, SharedBytes> known;
   for (ir::NodeId id : nodes_) {
     const ir::Node& node = graph_.node(id);
-    const ir::Value& w = graph_.value(node.inputs[kW]);
-    std::vector<float> rounded = w.as<float>().vec();
-    const ChannelPlaces places = places_of(w, node.op);
-    for (int64_t c = 0; c < places.channels; ++c)
-      round_channel(rounded.data() + c * places.first_step, places.depth, places.step);
-    weights_.push_back(std::move(rounded));
+    const auto [entry, is_new] = known.try_emplace({node.inputs[kW], node.op});
+    if (is_new) {
+      const ir::Value& w = graph_.value(node.inputs[kW]);
+      LargeBytes bytes(w.bytes.begin(), w.bytes.end());
+      auto* const rounded = reinterpret_cast<float*>(bytes.data());
+      const ChannelPlaces places = places_of(w, node.op);
+      for (int64_t c = 0; c < places.channels; ++c)
+        round_channel(rounded + c * places.first_step, places.depth, places.step,
+                      tries_scales ? shares : shares.take_front());
+      entry->second = SharedBytes(std::move(bytes));
+    }
+    weights_.push_back(entry->second);
     biases_.push_back(graph_.value(node.inputs[kBias]).as<float>().vec());
   }
 }
@@ -381,7 +394,7 @@ llvm::Expected<Quantizer> Quantizer::make(const ir::Graph& graph, CalibrationDat
   llvm::erase_if(quantizer.nodes_, [&](ir::NodeId id) {
     return !quantizer.grids_[quantizer.set_of(graph.node(id).inputs[kX])];
   });
-  quantizer.round_weights();
+  quantizer.round_weights(calibration != nullptr);
   if (calibration != nullptr)
     if (llvm::Error error = quantizer.correct_biases(*calibration, samples)) return error;
   return quantizer;

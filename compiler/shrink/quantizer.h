@@ -34,16 +34,16 @@ class Quantizer {
   bool may_be_on_grid(ir::ValueId value) const;
   std::vector<bool> sets_read_in_bytes(const std::vector<bool>& is_in_bytes) const;
   llvm::Error see(CalibrationData& calibration, llvm::ArrayRef<size_t> samples);
-  void round_weights();
+  void round_weights(bool tries_scales);
   llvm::Error correct_biases(CalibrationData& calibration, llvm::ArrayRef<size_t> samples);
 
   const ir::Graph& graph_;
   std::vector<ir::NodeId> nodes_;
-  std::vector<bool> has_own_grid_;           // indexed by value
-  std::vector<ir::ValueId> set_;             // indexed by value: the one that names its set
-  std::vector<ir::Grid> grids_;              // indexed by the value that names a set
-  std::vector<std::vector<float>> weights_;  // indexed as nodes_; rounded
-  std::vector<std::vector<float>> biases_;   // indexed as nodes_; corrected
+  std::vector<bool> has_own_grid_;          // indexed by value
+  std::vector<ir::ValueId> set_;            // indexed by value: the one that names its set
+  std::vector<ir::Grid> grids_;             // indexed by the value that names a set
+  std::vector<SharedBytes> weights_;        // indexed as nodes_; rounded floats
+  std::vector<std::vector<float>> biases_;  // indexed as nodes_; corrected
 };
 
 }  // namespace codl::compiler

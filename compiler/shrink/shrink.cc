@@ -22,7 +22,7 @@ constexpr double kEnergies[] = {0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.
 constexpr size_t kEnergySteps = 4;  // how often they are halved
 
 // The loss of a node alone tells its place among others, not whether the budget is kept.
-constexpr size_t kMaxAloneSamples = 8;
+constexpr size_t kMaxAloneSamples = 4;
 
 double macs_of(const ir::Graph& graph) {
   double macs = 0;
@@ -229,7 +229,14 @@ class Shrinker {
       report_.byte_nodes.push_back(
           {floats.node(quantizer.nodes()[i]).name, reason, chosen.losses_alone[i]});
     }
-    if (!is_taken) return floats;
+    if (!is_taken) {
+      if (options_.bytes == Bytes8::Always)
+        report_.warning = is_in_bytes.empty()
+                              ? "no convolution or product of floats is there to multiply bytes"
+                              : "no node multiplies bytes: all would lose more than the "
+                                "--accuracy-budget";
+      return floats;
+    }
     const std::string& before = report_.steps.back().what;
     const std::string what = report_.steps.size() == 1 ? "bytes" : before + ", bytes";
     if (llvm::Error error = add_step(what.c_str(), quantized)) return error;

@@ -189,8 +189,7 @@ tools::FlagGroup limit_flags(CodlcFlags* flags) {
 tools::FlagGroup kernel_flags(CodlcFlags* flags) {
   return {
       "Kernels",
-      {{"precision", precision_value(&flags->precision),
-        "hold values and weights in this precision", "",
+      {{"precision", precision_value(&flags->precision), "hold numbers in this precision", "",
         "fp16 takes half the bytes wherever kernels can. Convolutions and products compute in it "
         "if the processor does, other kernels in fp32. What halves may not hold stays in float "
         "(docs/guide/precision.md). int8 needs --calibration: convolutions and products multiply "
@@ -215,7 +214,7 @@ tools::FlagGroup shrink_flags(CodlcFlags* flags) {
         "By SVD; convolutions channel-wise, spatially or by Tucker-2. What the plan is not "
         "predicted to be at least 0.2 % faster for stays."},
        {"calibration", text_value("DIR", &flags->shrink.calibration, "none"),
-        "measure the loss on these inputs, and take ranges from them", "",
+        "measure the loss on these inputs", "",
         "DIR has INPUT.npy of dims [samples, dims of the input], or any .npy files where there is "
         "one input; and maybe labels.npy: the index of the largest output. Every other sample is "
         "fitted to, the rest measured on."},

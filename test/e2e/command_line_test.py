@@ -531,7 +531,7 @@ class CommandLineTest(WorkFolder, unittest.TestCase):
                 ("codlc", "--provider=x", "--strategy=NAME"), ("codl-run", "--execution_provider=x", "--variant=NAME"),
                 ("codl-bench", "--delegate=x", "--variant=NAME"), ("codlc", "--use_nnapi", "--strategy=gpu"),
                 ("codl-bench", "--nnapi", "--variant=gpu"), ("codlc", "--calib=x", "--calibration=DIR"),
-                ("codlc", "--weightQuantBits=8", "quantise the ONNX model before"), ("codl-bench", "--cpu_threads=2", "--num-threads=N"),
+                ("codlc", "--weightQuantBits=8", "--precision=int8 --calibration=DIR"), ("codl-bench", "--cpu_threads=2", "--num-threads=N"),
                 ("codl-bench", "--num_warmup=9", "--warmup-runs=N"), ("codl-bench", "--repetitions=9", "--num-runs=N"),
                 ("codlc", "--precision=uint8", "--precision=int8 --calibration=DIR"), ("codlc", "--precision=half", "--precision=fp16")):
             with self.subTest(tool=tool, given=given):

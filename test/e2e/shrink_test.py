@@ -221,6 +221,8 @@ class ShrinkTest(WorkFolder, unittest.TestCase):
         self.assertLess(len(model), 0.4 * os.path.getsize(MODEL))
         _, again = self.codlc(model=written)
         self.assertEqual(len(self.plan()), len(in_bytes))
+        told, _ = self.codlc(*self.INT8, model=written)
+        self.assertIn("warning: no convolution or product of floats is there to multiply bytes\n", told)
         self.assertAlmostEqual(self.predicted_us(again), self.predicted_us(report), delta=1e-3 * self.predicted_us(report))
 
     def test_bytes_come_after_pruning(self):
