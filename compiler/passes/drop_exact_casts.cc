@@ -3,14 +3,15 @@
 // Needs:   f32 values that are integers by the nodes that compute them (Round, Cast, sums and
 //          products of integers), within the range of the integer type by the intervals of their
 //          operands; for a sum between the casts, within the integers that floats hold.
-// Gives:   the floats themselves. Numerics are unchanged, except that a NaN stays NaN: casts to
-//          integers leave it open.
+// Gives:   the floats themselves; Quantize8 in the place of a clamp to 8 bits. Numerics are
+//          unchanged, except that a NaN stays NaN: casts to integers leave it open.
 // Order:   after merge_common, which counts equal casts as one; after raise_dequantize, which
 //          goes by casts to 8 bits; before the fusions: a quantised product then is one chain of
 //          floats.
 #include <cmath>
 
 #include "compiler/accuracy/intervals.h"
+#include "compiler/passes/grids.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 #include "kernels/common/reference/elements.h"
@@ -36,9 +37,7 @@ class ExactCasts {
       if (node.op != OpKind::Cast || graph_.value(node.output).type.dtype != DType::F32) continue;
       const ir::ValueId floats = floats_behind(node.inputs[0]);
       if (floats != ir::kNoId) {
-        node.op = OpKind::Unary;
-        node.params = ir::OpParams::of(OpKind::Unary, UnaryParams{.kind = kUnaryIdentity});
-        node.inputs = {floats};
+        replace_by(node, floats);
         continue;
       }
       const ir::NodeId sum = graph_.value(node.inputs[0]).producer;
@@ -108,6 +107,25 @@ class ExactCasts {
     const double low = kernels::is_signed_integer(dtype) ? -count / 2 : 0;
     const Interval range = intervals_[floats];
     return range.low >= low && range.high < low + count ? floats : ir::kNoId;
+  }
+
+  // Makes a cast from integers of the floats that these came from. Those of 8 bits are on a grid,
+  // which the clamp that took them into the range does not tell.
+  void replace_by(ir::Node& cast, ir::ValueId floats) {
+    const DType from = graph_.value(cast.inputs[0]).type.dtype;
+    const ir::NodeId clamp = graph_.value(floats).producer;
+    UnaryParams function = {.kind = kUnaryIdentity};
+    if ((from == DType::U8 || from == DType::I8) && clamp != ir::kNoId &&
+        graph_.node(clamp).op == OpKind::Unary &&
+        graph_.node(clamp).params.as<UnaryParams>().kind == kUnaryClip) {
+      function = quantize8({1, from == DType::U8 ? -128 : 0});
+      const auto limits = graph_.node(clamp).params.as<UnaryParams>();
+      if (limits.alpha == -function.beta && limits.beta == 255 - function.beta)
+        floats = graph_.node(clamp).inputs[0];
+    }
+    cast.op = OpKind::Unary;
+    cast.params = ir::OpParams::of(OpKind::Unary, function);
+    cast.inputs = {floats};
   }
 
   bool holds_exactly(ir::ValueId value) const {

@@ -32,7 +32,7 @@ class QuantizeMatcher {
     const DType dtype = graph_.value(value_).type.dtype;
     if (is_cast && ((dtype != DType::U8 && dtype != DType::I8) || !take_cast(dtype)))
       return std::nullopt;
-    const auto limits = take_unary(kUnaryClip);
+    const auto limits = take_limits();
     if (!limits || double{limits->beta} - double{limits->alpha} != 255) return std::nullopt;
     if (is_cast && limits->alpha != (dtype == DType::U8 ? 0.0f : -128.0f)) return std::nullopt;
     if (take_number(kBinaryAdd).value_or(0) != zero_point) return std::nullopt;
@@ -89,6 +89,14 @@ class QuantizeMatcher {
     if (params.kind != kind) return std::nullopt;
     go_to(node->inputs[0]);
     return params;
+  }
+
+  // A clamp to 8 bits, which drop_exact_casts may have made Quantize8 with a step of 1.
+  std::optional<UnaryParams> take_limits() {
+    if (const auto clamp = take_unary(kUnaryClip)) return clamp;
+    const auto to_bytes = take_unary(kUnaryQuantize8);
+    if (!to_bytes || to_bytes->alpha != 1) return std::nullopt;
+    return UnaryParams{.kind = kUnaryClip, .alpha = -to_bytes->beta, .beta = 255 - to_bytes->beta};
   }
 
   const ir::Graph& graph_;

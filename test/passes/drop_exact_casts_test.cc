@@ -38,6 +38,15 @@ TEST_CASE("integers in floats need no cast to integers and back") {
                    "Cast<to = 1>(k)") == 1);
 }
 
+TEST_CASE("what was clamped to 8 bits is on their grid") {
+  const std::string text = after(
+      "g (float[4] x) => (float[] y) <float low = {0}, float high = {255}> { r = Round(x) c = "
+      "Clip(r, low, high) i = Cast<to = 2>(c) y = Cast<to = 1>(i) }",
+      kDropExactCasts);
+  CHECK(text.find("kind=Quantize8") != std::string::npos);
+  CHECK(text.find("kind=Clip") == std::string::npos);
+}
+
 TEST_CASE("casts that change something stay") {
   // The second of two casts is dropped nowhere here; the first is that of the input.
   for (const char* nodes : {"h = Mul(f, half) i = Cast<to = 6>(h) y = Cast<to = 1>(i)",

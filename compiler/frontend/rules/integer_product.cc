@@ -117,6 +117,57 @@ ir::ValueId centred_floats(const OnnxNode& node, Compose& c, size_t i, size_t ze
   return c.sub(x, per_row(c, c.operand_as(zero_point, DType::F32)));
 }
 
+// Returns a number for each sum that moves its weights to where bytes hold them, if the zero point
+// `zero_point` of x is one number that is known at run time only. Returns nothing for another zero
+// point, and where no number does.
+llvm::Expected<std::vector<float>> moves_to_bytes(const OnnxNode& node, Importer& importer,
+                                                  size_t zero_point,
+                                                  const IntegerWeights& weights) {
+  std::vector<float> moves;
+  if (!node.has_input(zero_point) || importer.is_constant(node, zero_point)) return moves;
+  CODL_ASSIGN_OR_RETURN(zero_dims, importer.dims_of(node, zero_point));
+  if (element_count(zero_dims) != 1) return moves;
+  for (int64_t sum = 0; sum < weights.sums; ++sum) {
+    float low = 0, high = 0;
+    for (int64_t term = 0; term < weights.terms; ++term) {
+      const float w = weights.elements[sum * weights.sum_stride + term * weights.term_stride];
+      low = std::min(low, w);
+      high = std::max(high, w);
+    }
+    if (high - low > 255) return std::vector<float>();
+    moves.push_back(std::min(127 - high, 0.0f) + std::max(-128 - low, 0.0f));
+  }
+  return moves;
+}
+
+// Multiplies floats that hold integers by constant weights [k, n].
+ir::ValueId rounded_product(Compose& c, ir::ValueId x, llvm::ArrayRef<float> w, int64_t n) {
+  const auto k = static_cast<int64_t>(w.size()) / n;
+  const ir::ValueId bias = c.floats(std::vector<float>(n, 0.0f), {n}, "bias");
+  return c.unary(kUnaryRound,
+                 c.node(OpKind::MatMul, MatMulParams{}, {x, c.floats(w, {k, n}, "weights"), bias}));
+}
+
+// Computes sums of (x - z) w, given w + move. The elements of x are integers of 8 bits whatever z
+// is, so that bytes hold them:
+//
+//   sum of (x - z) w = sum of x (w + move) - z * sum of (w + move) - move * (sum of x - k z)
+ir::ValueId uncentred_product(Compose& c, ir::ValueId x, ir::ValueId z, llvm::ArrayRef<float> moved,
+                              llvm::ArrayRef<float> moves) {
+  const auto n = static_cast<int64_t>(moves.size());
+  const auto k = static_cast<int64_t>(moved.size()) / n;
+  std::vector<float> totals(n, 0.0f);
+  for (int64_t i = 0; i < k * n; ++i) totals[i % n] += moved[i];
+  const ir::ValueId offsets = c.mul(c.floats(totals, {n}, "totals"), z);
+  const ir::ValueId sums = c.sub(rounded_product(c, x, moved, n), offsets);
+  if (llvm::all_of(moves, [](float move) { return move == 0; })) return sums;
+  const ir::ValueId of_x = rounded_product(c, x, std::vector<float>(k, 1.0f), 1);
+  const ir::ValueId centred = c.sub(of_x, c.mul(z, c.scalar(DType::F32, static_cast<double>(k))));
+  if (llvm::is_splat(moves)) moves = moves.take_front(1);
+  return c.sub(sums,
+               c.mul(centred, c.floats(moves, {static_cast<int64_t>(moves.size())}, "moves")));
+}
+
 // Multiplies by constant weights [k, n] in floats: a MatMul for each run of k.
 llvm::Error import_packed_matmul_integer(const OnnxNode& node, Importer& importer,
                                          llvm::ArrayRef<int64_t> x_dims, int64_t n) {
@@ -124,26 +175,34 @@ llvm::Error import_packed_matmul_integer(const OnnxNode& node, Importer& importe
   const IntegerWeights layout = {{}, n, k, 1, n};
   CODL_ASSIGN_OR_RETURN(weights, read_integer_weights(node, importer, 1, 3, layout));
   CODL_ASSIGN_OR_RETURN(largest, largest_centred(node, importer, 0, 2));
+  CODL_ASSIGN_OR_RETURN(moves, moves_to_bytes(node, importer, 2, weights));
+  IntegerWeights added = weights;  // magnitudes of what is added up
+  for (int64_t i = 0; i < k * n && !moves.empty(); ++i) {
+    weights.elements[i] += moves[i % n];
+    added.elements[i] = std::fabs(weights.elements[i]) + std::fabs(moves[i % n]);
+  }
   Compose c(node, importer);
   const ir::ValueId x =
-      c.reshape(centred_floats(node, c, 0, 2), {element_count(x_dims.drop_back()), k});
+      c.reshape(moves.empty() ? centred_floats(node, c, 0, 2) : c.operand_as(0, DType::F32),
+                {element_count(x_dims.drop_back()), k});
+  const ir::ValueId z = moves.empty() ? ir::kNoId : c.reshape(c.operand_as(2, DType::F32), {});
+  Dims64 dims(x_dims.begin(), x_dims.end());
+  dims.back() = n;
   ir::ValueId sum = ir::kNoId;
   int64_t begin = 0;
-  for (const int64_t end : weights.exact_runs(largest, 1)) {
+  for (const int64_t end : added.exact_runs(largest, 1)) {
     const llvm::ArrayRef<float> rows =
         llvm::ArrayRef<float>(weights.elements)
             .slice(static_cast<size_t>(begin * n), static_cast<size_t>((end - begin) * n));
     const ir::ValueId part = end - begin == k ? x : c.slice(x, 1, begin, end - begin);
-    const ir::ValueId product =
-        as_integers(c, c.node(OpKind::MatMul, MatMulParams{},
-                              {part, c.floats(rows, {end - begin, n}, "weights"),
-                               c.floats(std::vector<float>(n, 0.0f), {n}, "bias")}));
-    sum = begin == 0 ? product : c.add(sum, product);
+    const ir::ValueId product = moves.empty() ? rounded_product(c, part, rows, n)
+                                              : uncentred_product(c, part, z, rows, moves);
+    // Casts that meet without a Reshape between go away (drop_exact_casts).
+    const ir::ValueId integers = c.cast(c.reshape(product, dims), DType::I32);
+    sum = begin == 0 ? integers : c.add(sum, integers);
     begin = end;
   }
-  Dims64 dims(x_dims.begin(), x_dims.end());
-  dims.back() = n;
-  return c.bind(c.reshape(sum, dims));
+  return c.bind(sum);
 }
 
 llvm::Error import_matmul_integer(const OnnxNode& node, Importer& importer) {

@@ -196,6 +196,39 @@ TEST_CASE("a dynamically quantised product has no integers left") {
           {0, 255}) == wanted);
 }
 
+TEST_CASE("a dynamically quantised product is one of bytes") {
+  // Weights less their zero point reach 155: bytes hold them 28 lower.
+  for (const char* const weights : {"int8[2,2] w = {1, 2, 3, 4}, int8 wz = {0}",
+                                    "uint8[2,2] w = {101, 102, 255, 104}, uint8 wz = {100}",
+                                    "uint8[2,2] w = {1, 2, 3, 4}, uint8[2] wz = {200, 7}"}) {
+    const std::string model =
+        std::string("g (float[1,2] x) => (int32[] y) <") + weights +
+        "> { q, s, z = DynamicQuantizeLinear(x) y = MatMulInteger(q, w, z, wz) }";
+    INFO(model);
+    ir::Graph graph = value_of(compiler::import_onnx(quantized_model(model), "m.onnx"));
+    REQUIRE(error_of(compiler::run_passes(graph, compiler::frontend_passes(), {})) == "");
+    size_t products = 0;
+    for (const ir::Node& node : graph.nodes()) {
+      if (node.op != OpKind::MatMul) continue;
+      ++products;
+      CHECK(graph.value(node.inputs[0]).grid == ir::Grid{1, -128});
+      CHECK(graph.value(node.inputs[1]).has_channel_grids);
+    }
+    CHECK(products > 0);
+  }
+  const auto product = [](const std::string& weights) {
+    return quantized_output<int32_t, float>(
+        "g (float[1,2] x) => (int32[] y) <" + weights +
+            "> { q, s, z = DynamicQuantizeLinear(x) y = MatMulInteger(q, w, z, wz) }",
+        {-51, 204});
+  };
+  CHECK(product("int8[2,2] w = {1, 2, 3, 4}, int8 wz = {0}") == std::vector<int32_t>{561, 714});
+  CHECK(product("uint8[2,2] w = {101, 102, 255, 104}, uint8 wz = {100}") ==
+        std::vector<int32_t>{31569, 714});
+  CHECK(product("uint8[2,2] w = {1, 2, 3, 4}, uint8[2] wz = {200, 7}") ==
+        std::vector<int32_t>{-30039, -357});
+}
+
 TEST_CASE("DynamicQuantizeLSTM: an LSTM of dequantised weights") {
   const std::string input = "g (float[2,1,1] x) => (float[] y) ";
   const std::vector<float> x = {0, 255};  // on the grid
