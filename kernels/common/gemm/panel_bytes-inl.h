@@ -631,31 +631,54 @@ struct DotSums {
 
 // Sets tile->input_sums, which depend on the pixels and the group alone.
 #if HWY_TARGET == HWY_AVX3
-inline HWY_NOINLINE void sum_inputs(PanelTile<int8_t>* tile, int size) {
+// Adds up the inputs of four pixels, tap by tap: sums of one pixel wait for each other. With
+// kIsQuad there are four channels.
+template <bool kIsQuad>
+HWY_INLINE void add_inputs(const PanelTile<int8_t>& tile, const int (&pixels)[4],
+                           __m512i (&sums)[4]) {
   const __m512i ones = _mm512_set1_epi8(1);
-  const int64_t depth = tile->depth;
+  const int64_t depth = tile.depth;
   const __mmask64 rest = _bzhi_u64(~uint64_t{0}, static_cast<uint32_t>(depth % 64));
-  const auto sum_of = [&](int pixel) HWY_ATTR {
-    const int8_t* const* inputs = tile->inputs + (pixel < size ? pixel : size - 1);
-    __m512i sum = _mm512_setzero_si512();
-    for (int64_t tap = 0; tap < tile->tap_count; ++tap, inputs += tile->tap_step) {
-      const int8_t* x = *inputs + tile->first_channel + tile->taps[tap].input_offset;
-      int64_t channel = 0;
-      for (; channel + 64 <= depth; channel += 64)
-        ByteDots::add(_mm512_loadu_si512(x + channel), ones, sum);
-      if (rest != 0) ByteDots::add(_mm512_maskz_loadu_epi8(rest, x + channel), ones, sum);
+  const int8_t* const* inputs = tile.inputs;
+  for (int64_t tap = 0; tap < tile.tap_count; ++tap, inputs += tile.tap_step) {
+    const int64_t first = tile.first_channel + tile.taps[tap].input_offset;
+    if (kIsQuad) {
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i)
+        ByteDots::add(
+            _mm512_zextsi128_si512(_mm_cvtsi32_si128(load_quad(inputs[pixels[i]] + first))), ones,
+            sums[i]);
+      continue;
     }
-    return sum;
-  };
+    int64_t channel = 0;
+    for (; channel + 64 <= depth; channel += 64)
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i)
+        ByteDots::add(_mm512_loadu_si512(inputs[pixels[i]] + first + channel), ones, sums[i]);
+    if (rest != 0)
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i)
+        ByteDots::add(_mm512_maskz_loadu_epi8(rest, inputs[pixels[i]] + first + channel), ones,
+                      sums[i]);
+  }
+}
+
+inline HWY_NOINLINE void sum_inputs(PanelTile<int8_t>* tile, int size) {
   static_assert(kPanelTileMaxPixels % 4 == 2, "input_sums has room for whole fours");
   for (int pixel = 0; pixel < size; pixel += 4) {
+    int pixels[4];
+    for (int i = 0; i < 4; ++i) pixels[i] = pixel + i < size ? pixel + i : size - 1;
+    __m512i sums[4] = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(),
+                       _mm512_setzero_si512()};
+    if (tile->depth == kQuadInputs)
+      add_inputs<true>(*tile, pixels, sums);
+    else
+      add_inputs<false>(*tile, pixels, sums);
     // Adds lanes of four pixels together, in pairs.
-    const __m512i a = sum_of(pixel);
-    const __m512i b = sum_of(pixel + 1);
-    const __m512i c = sum_of(pixel + 2);
-    const __m512i d = sum_of(pixel + 3);
-    const __m512i ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-    const __m512i cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+    const __m512i ab = _mm512_add_epi32(_mm512_unpacklo_epi32(sums[0], sums[1]),
+                                        _mm512_unpackhi_epi32(sums[0], sums[1]));
+    const __m512i cd = _mm512_add_epi32(_mm512_unpacklo_epi32(sums[2], sums[3]),
+                                        _mm512_unpackhi_epi32(sums[2], sums[3]));
     const __m512i all =
         _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
     const __m256i half =
