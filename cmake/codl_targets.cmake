@@ -72,11 +72,16 @@ function(codl_uses_llvm_json)
   endif()
 endfunction()
 
+# Code of the host: g++ takes a sixth longer with -O3, and codlc is no faster; with -O1 it takes a third less.
+set(CODL_HOST_OPTIMIZE -O2)
+if(CODL_TO_RUN_HERE)
+  set(CODL_HOST_OPTIMIZE -O1)
+endif()
+
 function(codl_library name)
   add_library(${name} STATIC ${ARGN})
   target_link_libraries(${name} PRIVATE codl_flags)
-  # g++ takes a sixth longer with -O3, and codlc is no faster.
-  target_compile_options(${name} PRIVATE ${CODL_HARDENING} $<$<CONFIG:Release>:-O2>)
+  target_compile_options(${name} PRIVATE ${CODL_HARDENING} $<$<CONFIG:Release>:${CODL_HOST_OPTIMIZE}>)
 endfunction()
 
 function(codl_runtime_library name)
@@ -109,7 +114,7 @@ endfunction()
 function(codl_tool name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE codl_flags)
-  target_compile_options(${name} PRIVATE ${CODL_HARDENING})
+  target_compile_options(${name} PRIVATE ${CODL_HARDENING} $<$<CONFIG:Release>:-O1>)  # flags and messages
 endfunction()
 
 # codl_help(NAME COMPONENT) makes the manual page and the shells' completions of a tool. The tool prints them

@@ -32,8 +32,8 @@ show() {
 step "1/5 Install the Debian packages that are missing"
 show cmake/debian_packages.sh build run
 
-step "2/5 Build the compiler, the runtime and the tools that are used here (release)"
-show cmake --preset release -B $build -DCODL_TESTS=OFF
+step "2/5 Build the compiler, the runtime and the tools that are used here, for this processor"
+show cmake --preset quick -B $build -DCODL_TESTS=OFF
 show cmake --build $build --target codlc codl-run codl-bench
 
 step "3/5 Compile a network: ONNX and a device profile become a plan"

@@ -5,7 +5,7 @@
 #   test/run.sh all              every stage below but quick, wheel and dev; continuous integration runs this
 #   test/run.sh STAGE...         the stages named; STAGE+STAGE runs two side by side
 #
-#   quick      the release build with its unit tests, the command-line tools from end to end, and samples of ONNX's node
+#   quick      a release build for this processor with its unit tests, the command-line tools from end to end, and samples of ONNX's node
 #              tests and of the random graphs
 #   lint       format, include and text rules, clang-tidy
 #   release    every test, optimised; symbol rules and size budget (label arch)
@@ -156,12 +156,12 @@ for path in sys.argv[1:]:
 
 # Leaves out what repeats other tests at length, or tests programs that are not part of the product.
 stage_quick() {
-  configure release codlc codl codl_policy codl-run codl-bench codl-dump codl-sim codl-profile \
+  configure quick codlc codl codl_policy codl-run codl-bench codl-dump codl-sim codl-profile \
     test_schema test_kernels test_runtime test_tools test_profiler test_compiler test_e2e run_cases zero_queue &&
-    check ctest ctest_run release \
-      -E 'opencl_(conv|special)|^phone_|^real_|papers|figures|released|pairs|soak|matrix|shrink' || return
-  check node_tests python3 test/onnx/run_node_tests.py --every=8 --modes=1
-  check random_graphs python3 test/differential/differential.py --count=100 --modes=2
+    check ctest ctest_run quick \
+      -E 'opencl_(conv|special)|^phone_|^real_|papers|figures|released|pairs|soak|matrix|shrink|size' || return
+  check node_tests python3 test/onnx/run_node_tests.py --bin build/quick/bin --every=8 --modes=1
+  check random_graphs python3 test/differential/differential.py --bin build/quick/bin --count=100 --modes=2
 }
 stage_wheel() { release_build && check wheel python3 test/python/wheel_test.py --build build/release; }
 stage_dev() { configure dev && check ctest ctest_run dev; }

@@ -32,11 +32,14 @@ OperandShape shape_of(const ir::TensorType& type, bool is_map) {
 }
 
 // Gives the same results on every machine that has AVX2: with wider vectors some sums are rounded
-// in another order, and a search may turn on a digit.
+// in another order, and a search may turn on a digit. A build for one processor (CODL_TO_RUN_HERE)
+// may have wider vectors alone.
 kernels::CpuKernel function_of(const KernelInfo& kernel) {
-  static const kernels::CpuTarget kTarget =
-      std::min(kernels::best_cpu_target(), kernels::CpuTarget::Avx2);
-  return kernels::kernel_for(*kernels::cpu_kernel_targets(kernel), kTarget);
+  const kernels::CpuKernelTargets& targets = *kernels::cpu_kernel_targets(kernel);
+  const bool has_wider_alone = targets.avx2 == nullptr && targets.avx3 != nullptr;
+  return kernels::kernel_for(
+      targets, std::min(kernels::best_cpu_target(),
+                        has_wider_alone ? kernels::CpuTarget::Avx3 : kernels::CpuTarget::Avx2));
 }
 
 void run(const KernelInfo& kernel, const kernels::StepNeeds& needs, const void* params,
