@@ -44,7 +44,9 @@ endif()
 # A directory's options come before those of its targets, which take out what they do not want; options of codl_flags
 # would come after them.
 if(CODL_SANITIZE)
-  add_compile_options(-fsanitize=${CODL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  # A null pointer that is read or written ends the program without a check of its own; the checks take a sixth of a
+  # build's time.
+  add_compile_options(-fsanitize=${CODL_SANITIZE} -fno-sanitize=null -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${CODL_SANITIZE})
   if(CODL_SANITIZE MATCHES address)
     target_sources(codl_flags INTERFACE
