@@ -122,7 +122,9 @@ def page(data):
         "What the two founding papers published, beside what codl simulates for the same phones. No phone was at hand, so nothing here is "
         f"measured. Simulated are codl's kernels by the phones' profiles ([phones.md](../phones.md); {made['compiler']}, on "
         f"{made['machine']}). What the papers' own kernels, MACE's, take by the same cost model: [ladder.md](../ladder.md). In figures hollow "
-        "circles are published and discs simulated. All simulated numbers are in `papers.json`; one command makes them and this page:"),
+        "circles are published and discs simulated. The profiles are those before the GPU kernels of "
+        "[mobile_kernels.md](../mobile_kernels.md), with which codl's plans take 0.78 to 0.92 of the time in the mean of ten networks. All "
+        "simulated numbers are in `papers.json`; one command makes them and this page:"),
         "```", "test/eval/papers.py build/release/bin MODELS --work DIR      # about half an hour", "```", ""]
     for name, heading, published, text, table in SECTIONS:
         if name == "frames" and not data.frames():
