@@ -18,13 +18,31 @@ double TransferCosts::map_time_us(double bytes) const {
   return map_us.value + map_us_per_mb.value * bytes * 1e-6;
 }
 
+WaitKind TransferCosts::wait_kind(bool to_gpu) const {
+  if (!flags || sharing == Sharing::Separate) return WaitKind::Event;
+  const double event_us = !host    ? sync_us.value
+                          : to_gpu ? host->submit_us.value + host->start_us.value
+                                   : host->wake_us.value;
+  return flag_us_of(to_gpu).value < event_us ? WaitKind::Flag : WaitKind::Event;
+}
+
+Origin TransferCosts::sync_origin() const {
+  for (const bool to_gpu : {false, true})
+    if (wait_kind(to_gpu) == WaitKind::Flag && flag_us_of(to_gpu).origin == Origin::Assumed)
+      return Origin::Assumed;
+  return sync_us.origin;
+}
+
 double TransferCosts::wait_us(double bytes, bool to_gpu) const {
-  if (!host) return sync_us.value;
+  const bool is_by_flag = wait_kind(to_gpu) == WaitKind::Flag;
+  const double flag_us = is_by_flag ? flag_us_of(to_gpu).value : 0;
+  if (!host) return is_by_flag ? flag_us : sync_us.value;
   const double cold_us_per_mb =
       (to_gpu ? host->gpu_cold_us_per_mb : host->cpu_cold_us_per_mb).value;
-  const double us =
-      cold_us_per_mb * bytes * 1e-6 + (to_gpu ? host->submit_us.value + host->start_us.value
-                                              : host->wake_us.value + host->cpu_resume_us.value);
+  const double event_us =
+      to_gpu ? host->submit_us.value + host->start_us.value : host->wake_us.value;
+  const double us = cold_us_per_mb * bytes * 1e-6 + (is_by_flag ? flag_us : event_us) +
+                    (to_gpu ? 0 : host->cpu_resume_us.value);
   // A copy is in a queue of its own.
   return sharing == Sharing::Separate ? us + copy_call_time_us(bytes, to_gpu) + host->queue_us.value
                                       : us;

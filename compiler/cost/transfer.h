@@ -37,6 +37,13 @@ struct HostCosts {
   bool download_call_waits = false;  // true if it waits for the kernel that makes the bytes
 };
 
+// Holds what a wait by flag takes in each direction: from the end of a step to the start of the one
+// that waits, the flag's kernel included.
+struct FlagCosts {
+  Quantity to_cpu_us;
+  Quantity to_gpu_us;
+};
+
 // Holds the costs of synchronisations and transfers between the processors, in one direction, in
 // microseconds; MB = 1e6 bytes.
 struct TransferCosts {
@@ -46,6 +53,7 @@ struct TransferCosts {
   Quantity map_us_per_mb;              // cache maintenance by size
   Quantity copy_us_per_mb;             // Upload, Download (Separate)
   std::optional<HostCosts> host;       // takes the place of sync_us and copy_us_per_mb
+  std::optional<FlagCosts> flags;      // none: the device hands over by events only
   // Says how much slower each processor is while the other runs.
   Quantity contention_percent[2];
   // Both processors together get this many 10^9 bytes a second of one memory; 0: no limit is known.
@@ -61,6 +69,16 @@ struct TransferCosts {
 
   // Returns the time of the host's calls that give the GPU a step; 0: not known.
   double enqueue_time_us() const { return host ? host->enqueue_us.value : 0; }
+
+  // Returns the kind that takes less for a wait between the CPU and the GPU.
+  WaitKind wait_kind(bool to_gpu) const;
+  // Returns what a wait by flag takes. There must be flags.
+  const Quantity& flag_us_of(bool to_gpu) const {
+    return to_gpu ? flags->to_gpu_us : flags->to_cpu_us;
+  }
+
+  // Returns the least certain origin of what synchronisations take.
+  Origin sync_origin() const;
 
   // Returns the time from the end of the step that makes `bytes` in one processor to the start of
   // the step that reads them in the other, without convert kernels.

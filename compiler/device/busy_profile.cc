@@ -20,6 +20,7 @@ DeviceProfile busy_profile(DeviceProfile profile) {
       slow_down(*us);
     host.wake_us.value += kBusySyncUs;
   }
+  if (profile.transfer.flags) profile.transfer.flags->to_cpu_us.value += kBusySyncUs;
   return profile;
 }
 

@@ -74,6 +74,7 @@ std::string origins_of(const DeviceProfile& profile) {
     for (const Quantity* cost : {&profile.transfer.sync_us, &profile.transfer.map_us,
                                  &profile.transfer.map_us_per_mb, &profile.transfer.copy_us_per_mb})
       origins.insert(cost->origin);
+  if (profile.has_gpu) origins.insert(profile.transfer.sync_origin());
   std::string text;
   for (const Origin origin : origins)
     text += (text.empty() ? "" : ", ") + std::string(name_of(origin));
@@ -192,6 +193,10 @@ std::string describe(const DeviceProfile& profile) {
     print_quantity(os, "transfer map_us_per_mb", transfer.map_us_per_mb);
     print_quantity(os, "transfer copy_us_per_mb", transfer.copy_us_per_mb);
     if (transfer.host) print_host_costs(os, *transfer.host, profile.transfer.sharing);
+    if (transfer.flags) {
+      print_quantity(os, "transfer flag_to_cpu_us", transfer.flags->to_cpu_us);
+      print_quantity(os, "transfer flag_to_gpu_us", transfer.flags->to_gpu_us);
+    }
     print_quantity(os, "cpu contention percent", transfer.contention_percent[0]);
     print_quantity(os, "gpu contention percent", transfer.contention_percent[1]);
     print_quantity(os, "memory gb per s", transfer.memory_gb_per_s);

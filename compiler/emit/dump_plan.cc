@@ -149,7 +149,8 @@ class TextDump {
     }
     if (!step.waits.empty()) {
       os_ << " waits=[";
-      for (size_t i = 0; i < step.waits.size(); ++i) os_ << (i == 0 ? "" : ",") << step.waits[i];
+      for (size_t i = 0; i < step.waits.size(); ++i)
+        os_ << (i == 0 ? "" : ",") << step.waits[i] << (step.waits_by_flag(i) ? " by flag" : "");
       os_ << "]";
     }
     os_ << llvm::formatv(" predicted={0:f1}us\n", step.predicted_us);

@@ -165,6 +165,10 @@ class JsonDump {
     numbers<int32_t>("tile", step.tile);
     if (step.kind == StepKind::Map) json_.key("map_access").string(name_of(step.map_access));
     numbers<StepId>("waits", step.waits);
+    if (!step.wait_kinds.empty())
+      json_.key("wait_kinds").array([&] {
+        for (const WaitKind kind : step.wait_kinds) json_.string(name_of(kind));
+      });
     micros("predicted_us", step.predicted_us);
   }
 

@@ -171,6 +171,10 @@ class TableBuilder {
     const auto operands = fbb_.CreateVector(step.operands);
     const auto tile = fbb_.CreateVector(step.tile);
     const auto waits = fbb_.CreateVector(step.waits);
+    fb::Offset<fb::Vector<uint8_t>> wait_kinds;
+    if (!step.wait_kinds.empty())
+      wait_kinds = fbb_.CreateVector(reinterpret_cast<const uint8_t*>(step.wait_kinds.data()),
+                                     step.wait_kinds.size());
     plan::StepDefBuilder builder(fbb_);
     builder.add_kind(static_cast<uint8_t>(step.kind));
     builder.add_queue(static_cast<uint8_t>(step.queue));
@@ -187,6 +191,7 @@ class TableBuilder {
     builder.add_name(name);
     builder.add_owned_begin(step.owned.begin);
     builder.add_owned_end(step.owned.end);
+    if (!wait_kinds.IsNull()) builder.add_wait_kinds(wait_kinds);
     return builder.Finish();
   }
 

@@ -34,6 +34,9 @@ Step step_of(const plan::StepDef& table) {
   step.tile = numbers(*table.tile());
   step.map_access = map_access_of(table);
   step.waits = numbers(*table.waits());
+  if (table.wait_kinds() != nullptr)
+    for (uint32_t i = 0; i < table.wait_kinds()->size(); ++i)
+      step.wait_kinds.push_back(wait_kind_of(table, i));
   step.predicted_us = table.predicted_us();
   step.name = table.name()->str();
   return step;

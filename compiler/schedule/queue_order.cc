@@ -92,4 +92,16 @@ void order_queues(const ir::Graph& graph, Schedule& schedule) {
   schedule.nodes = std::move(nodes);
 }
 
+void choose_wait_kinds(Variant& variant, const TransferCosts& transfer) {
+  for (Step& step : variant.steps) {
+    step.wait_kinds.clear();
+    if (step.queue == Queue::Transfer ||
+        transfer.wait_kind(step.queue == Queue::Gpu) == WaitKind::Event)
+      continue;
+    for (const StepId wait : step.waits)
+      step.wait_kinds.push_back(variant.steps[wait].queue == Queue::Transfer ? WaitKind::Event
+                                                                             : WaitKind::Flag);
+  }
+}
+
 }  // namespace codl::compiler

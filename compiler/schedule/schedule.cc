@@ -36,6 +36,7 @@ class Scheduler {
     if (llvm::any_of(schedule_.steps, [](const Step& step) { return step.queue != Queue::Cpu; }))
       schedule_.sharing = profile_.transfer.sharing;
     order_queues(graph_, schedule_);
+    choose_wait_kinds(schedule_, profile_.transfer);
     return std::move(schedule_);
   }
 
@@ -163,7 +164,8 @@ std::string print_step(const Variant& variant, StepId id) {
   for (size_t i = 0; i < inputs; ++i, separator = ",") os << separator << "t" << step.operands[i];
   if (inputs < step.operands.size()) os << " out=t" << step.operands.back();
   os << " waits=[";
-  for (size_t i = 0; i < step.waits.size(); ++i) os << (i ? "," : "") << step.waits[i];
+  for (size_t i = 0; i < step.waits.size(); ++i)
+    os << (i ? "," : "") << step.waits[i] << (step.waits_by_flag(i) ? " by flag" : "");
   os << llvm::formatv("] predicted={0:f1}us", step.predicted_us);
   return text;
 }

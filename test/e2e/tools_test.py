@@ -516,6 +516,24 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                     error = npy.relative_l2(self.output_of(plan), reference)
                     self.assertLessEqual(error, BOUND)
 
+    def test_waits_by_flag_give_the_bits_of_waits_by_event(self):
+        plan = self.compile("--device=" + os.path.join(PROFILES, "host_flags.json"), *MODES["h"])
+        steps = json.loads(self.run_ok("codl-dump", plan, "--json"))["variants"][0]["steps"]
+        kinds = [kind for step in steps for kind in step.get("wait_kinds", [])]
+        self.assertEqual(set(kinds), {"flag"})
+        self.assertEqual(len(kinds), sum(len(step["waits"]) for step in steps))
+        report = lambda *flags: json.loads(self.run_ok("codl-run", plan, "--json", "--num-threads=1", *flags))
+        self.assertIn("expected cores of its own", report()["flag_refusal"])
+        by_event = self.output_of(plan, "--num-threads=1")
+        cores = sorted(os.sched_getaffinity(0))
+        if len(cores) < 2 or not os.path.exists("/etc/OpenCL/vendors/pocl.icd"):
+            self.skipTest("two cores and PoCL")
+        pinned = (f"--cpu-cores={cores[0]}", f"--gpu-cores={cores[1]}", f"--program-cache={self.path('programs')}")
+        for _ in range(2):  # the second session takes what the first one has found out
+            self.assertEqual(report(*pinned)["flag_refusal"], "")
+        for _ in range(3):
+            self.assertEqual(self.output_of(plan, "--num-threads=1", *pinned), by_event)
+
     def test_sim_shows_queues_clocks_and_energy_where_power_is_known(self):
         plan = self.compile("--device=sd855", *MODES["h"])
         trace = self.path("sim.json")

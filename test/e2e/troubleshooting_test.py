@@ -113,6 +113,8 @@ class TroubleshootingTest(WorkFolder, unittest.TestCase):
             "a variant with GPU steps": lambda: self.run_tool(
                 "codl-run", self.plan("--strategy=cpu"), "--self-test", code=1),
             "CODL_WRONG_RESULT": self.wrong_driver,
+            "waits by flag are by event": lambda: self.run_tool(
+                "codl-run", self.plan("--device=" + os.path.join(ROOT, "test", "profiles", "host_flags.json"), "--place=*=split:h:0.5"), code=0),
             "codl_session_cancel": lambda: self.by_two_threads(lambda library, session: library.codl_session_cancel(session)),
             "another thread in a run": lambda: self.by_two_threads(None),
             "warnings generated": self.compiler_warnings,

@@ -80,7 +80,7 @@ double assumed_share_of(llvm::ArrayRef<QueueStep> steps,
       add(step.alone_us, step.open < 1 ? Origin::Fitted : profile.calibration_of(*info).origin);
     double synchronisation_us = step.synchronisation_us;
     for (const QueueWait& wait : step.waits) synchronisation_us += wait.us;
-    add(synchronisation_us, profile.transfer.sync_us.origin);
+    add(synchronisation_us, profile.transfer.sync_origin());
   }
   return all_us > 0 ? assumed_us / all_us : 0;
 }
@@ -104,7 +104,7 @@ Draws::Draws(const DeviceProfile& profile) : profile_(profile) {
     shared[info.id - 1] = shared_deviation(calibration.level);
     own[info.id - 1] = own_deviation(calibration.level);
   }
-  const double sync_spread = sync_deviation(profile.transfer.sync_us.origin);
+  const double sync_spread = sync_deviation(profile.transfer.sync_origin());
   // Each kernel has numbers of its own, so that another kernel in the table changes no plan.
   std::vector<std::mt19937_64> randoms;
   for (const KernelInfo& info : kKernelInfos)

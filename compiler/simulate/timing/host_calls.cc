@@ -73,18 +73,23 @@ class Host {
         window_(static_cast<float>(variant.max_ahead_us)),
         calls_(planned_.size()),
         ids_(planned_.size()),
-        is_waited_for_(planned_.size()) {
+        is_waited_for_(planned_.size()),
+        flags_of_(planned_.size()) {
     for (const Step& step : variant.steps)
-      for (StepId wait : step.waits) is_waited_for_[wait] = true;
+      for (size_t k = 0; k < step.waits.size(); ++k) {
+        is_waited_for_[step.waits[k]] = true;
+        flags_of_[step.waits[k]] |= is_by_flag(step, k);
+        is_ahead_ = is_ahead_ || is_by_flag(step, k);
+      }
   }
 
   std::vector<QueueStep> run() {
-    // With user events everything is enqueued before anything is computed.
-    if (is_gated_)
-      for (uint32_t i = 0; i < planned_.size(); ++i)
-        if (!is_cpu(i)) call(i);
+    uint32_t next = 0;
     for (uint32_t i = 0; i < planned_.size(); ++i) {
-      if (!is_cpu(i) && !is_gated_) call(i);
+      // With user events everything is enqueued before anything is computed, with flags what waits
+      // by event for no step of the CPU that is not done.
+      for (; next < planned_.size() && may_call(next, i); ++next)
+        if (!is_cpu(next)) call(next);
       add(i);
     }
     wait_for_queues();
@@ -93,6 +98,21 @@ class Host {
 
  private:
   bool is_cpu(uint32_t i) const { return planned_[i].queue == kCpu; }
+
+  // A flag of a device without them is an event.
+  bool is_by_flag(const Step& step, size_t wait) const {
+    return step.waits_by_flag(wait) && predictor_.transfer().flags.has_value();
+  }
+
+  // Returns true if `step` is enqueued before step `now` of the list begins.
+  bool may_call(uint32_t step, uint32_t now) const {
+    if (is_gated_ || is_cpu(step)) return true;
+    if (!is_ahead_) return step <= now;
+    const Step& called = variant_.steps[step];
+    for (size_t k = 0; k < called.waits.size(); ++k)
+      if (is_cpu(called.waits[k]) && !is_by_flag(called, k) && called.waits[k] >= now) return false;
+    return true;
+  }
 
   // Returns false for a step that leaves its operand in place, except for a marker where it waits
   // or is waited for.
@@ -119,6 +139,15 @@ class Host {
       step.alone_us = step.idle_us = predictor_.transfer().copy_call_time_us(
           moved_bytes(variant_, called), called.kind == StepKind::Upload);
     if (!is_enqueued(i)) step.alone_us = step.idle_us = 0;
+    if (is_ahead_) {
+      // Flags are kernels of their own; only the first call finds the queue idle.
+      bool waits_by_flag = false;
+      for (size_t k = 0; k < called.waits.size(); ++k)
+        waits_by_flag = waits_by_flag || is_by_flag(called, k);
+      step.alone_us += costs_.enqueue_us.value * ((waits_by_flag ? 1 : 0) + (flags_of_[i] ? 1 : 0));
+      if (has_called_) step.idle_us = step.alone_us;
+      has_called_ = true;
+    }
     step.name = called.name;
     step.kernel = "enqueue";
     if (called.queue == Queue::Gpu) {
@@ -134,7 +163,12 @@ class Host {
     QueueStep& step = push(&ids_[i]);
     step = planned_[i];
     step.alone_us += cold_us;
-    for (QueueWait& wait : step.waits) wait = {ids_[wait.step], synchronisation_us(wait.step, i)};
+    for (size_t k = 0; k < step.waits.size(); ++k) {
+      const uint32_t from = step.waits[k].step;
+      step.waits[k] = {ids_[from], is_by_flag(variant_.steps[i], k)
+                                       ? predictor_.transfer().flag_us_of(!is_cpu(i)).value
+                                       : synchronisation_us(from, i)};
+    }
     if (!is_cpu(i)) step.waits.push_back({calls_[i], costs_.start_us.value});
   }
 
@@ -196,6 +230,9 @@ class Host {
   std::vector<uint32_t> calls_;      // indexed by step of the plan: the call that enqueues it
   std::vector<uint32_t> ids_;        // indexed by step of the plan: its position
   std::vector<bool> is_waited_for_;  // indexed by step of the plan
+  std::vector<char> flags_of_;       // likewise: it is waited for by flag
+  bool is_ahead_ = false;            // there are flags
+  bool has_called_ = false;
   std::vector<QueueStep> steps_;
   uint32_t known_[kQueueCount][kQueueCount] =
       {};  // indexed by waiting queue: end of the steps it has waited for
@@ -232,8 +269,14 @@ std::vector<QueueStep> with_host_calls(const Variant& variant, std::vector<Queue
                                        const LatencyPredictor& predictor) {
   const TransferCosts& transfer = predictor.profile().transfer;
   if (transfer.host) return Host(variant, std::move(steps), predictor).run();
-  for (QueueStep& step : steps)
-    if (!step.waits.empty()) step.synchronisation_us = transfer.sync_us.value;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = variant.steps[i];
+    for (size_t k = 0; k < step.waits.size(); ++k)
+      steps[i].synchronisation_us = std::max(
+          steps[i].synchronisation_us, step.waits_by_flag(k) && transfer.flags
+                                           ? transfer.flag_us_of(step.queue == Queue::Gpu).value
+                                           : transfer.sync_us.value);
+  }
   return variant.max_ahead_us > 0 ? with_calls_for_room(variant, steps, transfer) : steps;
 }
 

@@ -23,7 +23,8 @@ class PlanTimes::State {
         times_(graph, predictor, value_tensors_),
         weights_(graph, predictor.profile()),
         conditions_(predictor.profile(), {}),
-        sync_us_(conditions_.with_interference_us(predictor.profile().transfer.sync_us.value)),
+        sync_us_{sync_us(predictor, Queue::Cpu), sync_us(predictor, Queue::Gpu),
+                 sync_us(predictor, Queue::Transfer)},
         placer_(graph, predictor.profile()),
         value_tensors_(graph.values().size()),
         tensors_ids_(graph.values().size()),
@@ -376,6 +377,14 @@ class PlanTimes::State {
 
   // ---- the simulation
 
+  double sync_us(const LatencyPredictor& predictor, Queue waiting) const {
+    const TransferCosts& transfer = predictor.profile().transfer;
+    const bool is_by_flag =
+        waiting != Queue::Transfer && transfer.wait_kind(waiting == Queue::Gpu) == WaitKind::Flag;
+    return conditions_.with_interference_us(
+        (is_by_flag ? transfer.flag_us_of(waiting == Queue::Gpu) : transfer.sync_us).value);
+  }
+
   struct Point {
     QueueClock clock;
     std::array<uint32_t, kQueueCount> at = {};  // the queue's step that is not done
@@ -401,7 +410,7 @@ class PlanTimes::State {
         has_wait = true;
         ready_us = std::max(ready_us, state_.ends_us_[other][need]);
       }
-      return has_wait ? ready_us + state_.sync_us_ : ready_us;
+      return has_wait ? ready_us + state_.sync_us_[queue] : ready_us;
     }
 
     StepDemand start(size_t queue, double /*now_us*/) const {
@@ -450,7 +459,7 @@ class PlanTimes::State {
   StepTimes times_;
   WeightCount weights_;
   const QueueConditions conditions_;
-  const double sync_us_;
+  const double sync_us_[kQueueCount];  // indexed by the queue that waits
   const TensorPlacer placer_;
   std::vector<ValueTensors> value_tensors_;  // indexed by value
   std::vector<uint32_t> tensors_ids_;        // indexed by value

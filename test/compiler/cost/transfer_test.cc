@@ -77,6 +77,39 @@ TEST_CASE("what is known of the host's calls takes the place of the round trip a
   CHECK(costs_of(false).copy_call_time_us(3e6, true) == 0);
 }
 
+TEST_CASE("each direction waits by the kind that takes less, where the queues share memory") {
+  for (const bool has_host : {false, true})
+    for (const Sharing sharing : kSharings)
+      for (const bool to_gpu : {false, true}) {
+        TransferCosts costs = costs_of(has_host);
+        costs.sharing = sharing;
+        const double event_us = costs.wait_us(3e6, to_gpu);
+        CHECK(costs.wait_kind(to_gpu) == WaitKind::Event);
+        costs.flags = {{to_gpu ? 1e6 : 0.5, Origin::Assumed, ""},
+                       {to_gpu ? 0.5 : 1e6, Origin::Assumed, ""}};
+        const bool has_flag = sharing != Sharing::Separate;
+        CAPTURE(has_host, to_gpu, event_us);
+        CHECK((costs.wait_kind(to_gpu) == WaitKind::Flag) == has_flag);
+        CHECK(costs.wait_kind(!to_gpu) == WaitKind::Event);
+        const double by_event_us = !has_host ? costs.sync_us.value
+                                   : to_gpu
+                                       ? costs.host->submit_us.value + costs.host->start_us.value
+                                       : costs.host->wake_us.value;
+        CHECK(costs.wait_us(3e6, to_gpu) ==
+              Approx(has_flag ? event_us - by_event_us + 0.5 : event_us));
+      }
+}
+
+TEST_CASE("what synchronisations take is as certain as the flags that plans use") {
+  TransferCosts costs = costs_of(false);
+  costs.sync_us.origin = Origin::Measured;
+  CHECK(costs.sync_origin() == Origin::Measured);
+  costs.flags = {{1, Origin::Assumed, ""}, {1, Origin::Measured, ""}};
+  CHECK(costs.sync_origin() == Origin::Assumed);
+  costs.flags->to_cpu_us.value = 100;  // no plan uses it
+  CHECK(costs.sync_origin() == Origin::Measured);
+}
+
 TEST_CASE("a quantity of one direction counts in that one, once") {
   struct Counted {
     Quantity HostCosts::*what;

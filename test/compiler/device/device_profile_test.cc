@@ -55,6 +55,8 @@ constexpr const char* kProfile = R"({
     "copy_us_per_mb": {"value": 4, "origin": "assumed", "source": "s"},
     "cpu_contention_percent": {"value": 5, "origin": "assumed", "source": "s"},
     "gpu_contention_percent": {"value": 6, "origin": "assumed", "source": "s"},
+    "flag_to_cpu_us": {"value": 2.5, "origin": "measured", "source": "s"},
+    "flag_to_gpu_us": {"value": 1000, "origin": "assumed", "source": "s"},
     "memory_gb_per_s": {"value": 27.5, "origin": "assumed", "source": "s"}
   },
   "families": {
@@ -118,6 +120,10 @@ TEST_CASE("a profile is read whole") {
   CHECK(profile.transfer.contention_percent[0].value == 5);
   CHECK(profile.transfer.contention_percent[1].source == "a table");
   CHECK(profile.transfer.memory_gb_per_s.value == 27.5);
+  REQUIRE(profile.transfer.flags);
+  CHECK(profile.transfer.flags->to_cpu_us.value == 2.5);
+  CHECK(profile.transfer.flags->to_cpu_us.origin == Origin::Measured);
+  CHECK(profile.transfer.flags->to_gpu_us.value == 1000);
 }
 
 const KernelInfo& row_of(std::string_view symbol) {

@@ -77,6 +77,27 @@ TEST_CASE("a step of the GPU behind one of the host is enqueued when that is don
   CHECK(wall_us(steps, profile(), Gate::UserEvent) == Approx(5 + 100 + 10 + 50 + 20));
 }
 
+TEST_CASE("what waits by flag is enqueued ahead, and no call comes between") {
+  PlannedSteps steps =
+      PlannedSteps().add(Queue::Cpu, 100).add(Queue::Gpu, 50, {0}).add(Queue::Cpu, 30, {1});
+  steps.variant.steps[1].wait_kinds = steps.variant.steps[2].wait_kinds = {WaitKind::Flag};
+  // A device without flags takes events.
+  CHECK(wall_us(steps, profile()) == Approx(100 + 5 + 10 + 50 + 20 + 30));
+  DeviceProfile given = profile();
+  given.transfer.flags = {{3, Origin::Assumed, ""}, {4, Origin::Assumed, ""}};
+  // The first call finds the queue idle, whatever it enqueues.
+  CHECK(wall_us(steps, given) == Approx(5 + 100 + 4 + 50 + 3 + 30));
+  // The next one takes 2 us for each of its kernels: a wait, the step and a flag.
+  PlannedSteps more =
+      PlannedSteps().add(Queue::Gpu, 1).add(Queue::Cpu, 100).add(Queue::Gpu, 50, {1});
+  more.add(Queue::Cpu, 30, {2});
+  more.variant.steps[2].wait_kinds = more.variant.steps[3].wait_kinds = {WaitKind::Flag};
+  CHECK(wall_us(more, given) == Approx(5 + 3 * 2 + 100 + 4 + 50 + 3 + 30));
+  // One that waits by event is called when the host is done.
+  more.variant.steps[2].wait_kinds = {WaitKind::Event};
+  CHECK(wall_us(more, given) == Approx(5 + 100 + 2 * 2 + 10 + 50 + 3 + 30));
+}
+
 TEST_CASE("a step of the host waits until it sees the GPU's") {
   CHECK(wall_us(PlannedSteps().add(Queue::Gpu, 50).add(Queue::Cpu, 100, {0}), profile()) ==
         Approx(5 + 10 + 50 + 20 + 100));
@@ -174,6 +195,20 @@ TEST_CASE("CoDL's clock has no calls") {
   const std::vector<QueueStep> steps =
       with_host_calls(planned.variant, planned.steps, LatencyPredictor(given));
   CHECK(run_queues(steps, given, {}, Clock::Codl).total_us == Approx(10 + 50 + 20));
+}
+
+TEST_CASE("a profile that says nothing of the host pays for each wait what its kind takes") {
+  PlannedSteps steps =
+      PlannedSteps().add(Queue::Cpu, 100).add(Queue::Gpu, 50, {0}).add(Queue::Cpu, 30, {1});
+  steps.variant.steps[1].wait_kinds = steps.variant.steps[2].wait_kinds = {WaitKind::Flag};
+  DeviceProfile given;
+  given.has_gpu = true;
+  given.transfer.sync_us.value = 300;
+  CHECK(wall_us(steps, given) == Approx(100 + 300 + 50 + 300 + 30));
+  given.transfer.flags = {{3, Origin::Assumed, ""}, {4, Origin::Assumed, ""}};
+  CHECK(wall_us(steps, given) == Approx(100 + 4 + 50 + 3 + 30));
+  steps.variant.steps[2].wait_kinds = {};
+  CHECK(wall_us(steps, given) == Approx(100 + 4 + 50 + 300 + 30));
 }
 
 TEST_CASE("a profile that says nothing of the host pays sync_us for each wait") {

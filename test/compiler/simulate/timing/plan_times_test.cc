@@ -185,6 +185,18 @@ TEST_CASE("a plan takes exactly what its schedule does where the host's calls ha
   check_times(profile, 2);
 }
 
+TEST_CASE(
+    "a plan takes exactly what its schedule does where waits are by flag, in either direction") {
+  const Sharing sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer);
+  const bool has_host = GENERATE(false, true);
+  const bool has_slow_one = GENERATE(false, true);
+  DeviceProfile profile = profile_of(sharing, Layout::Nhwc);
+  if (has_host) profile.transfer.host = host_costs(false);
+  profile.transfer.flags = {{0.4, Origin::Assumed, ""},
+                            {has_slow_one ? 100.0 : 0.6, Origin::Assumed, ""}};
+  check_times(profile, 2);
+}
+
 TEST_CASE("a plan takes exactly what its schedule does where caches keep the weights of some") {
   DeviceProfile profile = profile_of(Sharing::FineSvm, Layout::Nhwc);
   // Winograd's filters are four times as large: plans with few of them have less than this.
