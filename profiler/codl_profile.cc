@@ -184,7 +184,7 @@ void measure_facts(const ProfileFlags& flags, const MeasuredProcessors& processo
   }
   facts->machine_source = kMachineRules;
   if (gpu == nullptr) return;
-  add_gpu_facts(*gpu, cpu, facts);
+  add_gpu_facts(*gpu, cpu, flags.cpu_cores, facts);
   facts->machine.machine.is_gpu_a_processor = gpu->is_cpu_device();
   facts->shares_cores =
       gpu->is_cpu_device() &&

@@ -208,6 +208,10 @@ class ProfileWriter {
     quantity("cpu_resume_us", times.cpu_resume.fixed_us);
     quantity("cpu_cold_us_per_mb", times.cpu_resume.us_per_mb);
     quantity("gpu_cold_us_per_mb", times.gpu_cold_us_per_mb);
+    if (times.flag_us > 0 && facts_.sharing != "separate") {
+      quantity("flag_to_cpu_us", times.flag_us);
+      quantity("flag_to_gpu_us", times.flag_us);
+    }
     if (facts_.sharing != "separate") return;
     quantity("queue_us", times.queue_us);
     write_copy("upload", times.upload);

@@ -111,7 +111,8 @@ void read_device_facts(const std::string& text, const std::string& path, DeviceF
   facts->tiles = read_found_tiles(text, path);
 }
 
-void add_gpu_facts(MeasuredGpu& processor, MeasuredCpu& cpu, DeviceFacts* facts) {
+void add_gpu_facts(MeasuredGpu& processor, MeasuredCpu& cpu, const std::vector<int32_t>& cpu_cores,
+                   DeviceFacts* facts) {
   const rt::GpuDevice& device = processor.device();
   facts->has_gpu = true;
   facts->gpu_name = std::string(device.device_name) + ", " +
@@ -125,7 +126,7 @@ void add_gpu_facts(MeasuredGpu& processor, MeasuredCpu& cpu, DeviceFacts* facts)
       device.has_images ? static_cast<double>(device.max_image_height) : 16384;
   if (device.has_images)
     facts->image_row_texels = static_cast<double>(processor.image_row_texels());
-  set_transfer(time_transfers(processor, cpu), facts);
+  set_transfer(time_transfers(processor, cpu, cpu_cores), facts);
   const TransferTimes times = transfer_times_of(facts->transfer);
   // If OpenCL runs on a CPU, steps are measured by times of commands, which contain no launch.
   facts->launch_us = processor.is_cpu_device() ? times.launch_us : 0;

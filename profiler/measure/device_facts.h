@@ -18,7 +18,9 @@ std::string fact_lines(DeviceFacts facts);
 // Throws ToolError (Input) naming a malformed line.
 void read_device_facts(const std::string& text, const std::string& path, DeviceFacts* facts);
 
-// Adds OpenCL's facts of the GPU, and the times of synchronisations and transfers.
-void add_gpu_facts(MeasuredGpu& processor, MeasuredCpu& cpu, DeviceFacts* facts);
+// Adds OpenCL's facts of the GPU, and the times of synchronisations and transfers. `cpu_cores` are
+// the CPU's workers'.
+void add_gpu_facts(MeasuredGpu& processor, MeasuredCpu& cpu, const std::vector<int32_t>& cpu_cores,
+                   DeviceFacts* facts);
 
 }  // namespace codl::profiler

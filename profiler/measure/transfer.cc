@@ -1,9 +1,12 @@
 #include "profiler/measure/transfer.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "profiler/fit/fit.h"
 #include "runtime/src/cpu_pool.h"
+#include "runtime/src/gpu_flags.h"
+#include "runtime/src/gpu_queue.h"
 
 namespace codl::profiler {
 namespace {
@@ -56,9 +59,10 @@ class Transfer {
     for (cl_command_queue queue : queues_) api_.clReleaseCommandQueue(queue);
   }
 
-  std::vector<TransferPoint> run() {
+  std::vector<TransferPoint> run(const std::vector<int32_t>& cpu_cores) {
     time_launches();
     time_turns();
+    time_flags(cpu_cores);
     for (size_t bytes : kCopyBytes) {
       time_copies("upload", bytes, true);
       time_copies("download", bytes, false);
@@ -157,6 +161,36 @@ class Transfer {
       wait(event);
       us[1] = micros_since(start_ns);
       api_.clReleaseEvent(event);
+    });
+  }
+
+  // There and back, on a queue like a session's, with the GPU waiting already.
+  void time_flags(const std::vector<int32_t>& cpu_cores) {
+    codl_diag_t reason = {};
+    rt::GpuQueue gpu;
+    rt::GpuQueueOptions options;
+    options.platform_part = processor_.device().platform_name;
+    options.device_part = processor_.device().device_name;
+    rt::GpuFlags flags;
+    rt::AffinityScope scope;
+    if (!cpu_cores.empty()) scope.enter(cpu_cores.data(), cpu_cores.size());
+    if (gpu.open(&api_, {}, options, &reason) != CODL_OK ||
+        !flags.open(gpu, nullptr, cpu_cores.data(), cpu_cores.size(), &reason)) {
+      std::fprintf(stderr, "waits are by event: %s\n", reason.message);
+      return;
+    }
+    add_points({"flag_turn"}, 0, [&](double* us) {
+      flags.begin_run();
+      processor_.check("a wait for a flag", flags.enqueue_wait(1));
+      processor_.check("a flag", flags.enqueue_set(1));
+      processor_.check("clFlush", api_.clFlush(gpu.queue(rt::kComputeQueue)));
+      const int64_t begin_ns = rt::now_ns();
+      while (micros_since(begin_ns) < kAwayUs) rt::pause_core();
+      const int64_t start_ns = rt::now_ns();
+      flags.set(1);
+      flags.wait(1, rt::kPollForever);
+      us[0] = micros_since(start_ns);
+      gpu.drain();
     });
   }
 
@@ -332,8 +366,9 @@ CopyTimes copy_times_of(const std::vector<TransferPoint>& points, const std::str
 
 }  // namespace
 
-std::vector<TransferPoint> time_transfers(MeasuredGpu& processor, MeasuredCpu& cpu) {
-  return Transfer(processor, cpu).run();
+std::vector<TransferPoint> time_transfers(MeasuredGpu& processor, MeasuredCpu& cpu,
+                                          const std::vector<int32_t>& cpu_cores) {
+  return Transfer(processor, cpu).run(cpu_cores);
 }
 
 TransferTimes transfer_times_of(const std::vector<TransferPoint>& points) {
@@ -347,6 +382,10 @@ TransferTimes transfer_times_of(const std::vector<TransferPoint>& points) {
   const double idle_us =
       std::max(0.0, us_of(points, "turn") - us_of(points, "turn_call") - times.launch_us);
   times.start_us = times.wake_us = idle_us / 2;
+  // The kernel of one flag is launched behind that of the other, and there is one of each in a
+  // plan.
+  if (us_of(points, "flag_turn") > 0)
+    times.flag_us = (us_of(points, "flag_turn") + times.launch_us) / 2;
   times.map = line_through(curve_of(points, "map"));
   times.upload = copy_times_of(points, "upload", idle_us);
   times.download = copy_times_of(points, "download", idle_us);

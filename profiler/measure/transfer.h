@@ -29,6 +29,7 @@ struct TransferTimes {
   double start_us = 0;    // from the call's end to the start of the command, in an idle queue
   double wake_us = 0;     // from a command's end to the host that polls for it
   double queue_us = 0;    // from a command's end to the start of one in the other queue
+  double flag_us = 0;     // a wait by flag, in either direction; 0: it is by event
   TransferLine map;       // map and unmap of a buffer in host memory
   CopyTimes upload;
   CopyTimes download;
@@ -53,7 +54,9 @@ struct TransferPoint {
   double us = 0;
 };
 
-std::vector<TransferPoint> time_transfers(MeasuredGpu& processor, MeasuredCpu& cpu);
+// `cpu_cores` are the CPU's workers'.
+std::vector<TransferPoint> time_transfers(MeasuredGpu& processor, MeasuredCpu& cpu,
+                                          const std::vector<int32_t>& cpu_cores);
 
 // Derives the times from the points. It is a pure function; missing points count as 0.
 TransferTimes transfer_times_of(const std::vector<TransferPoint>& points);

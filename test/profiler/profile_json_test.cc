@@ -81,7 +81,8 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   facts.warm_weight_mbytes[0] = 64;
   facts.cpu_probe_us = 12.5;
   facts.machine.machine.cpu_threads = 3;
-  set_transfer({{"enqueue", 0, 3}, {"turn_call", 0, 5}, {"turn", 0, 25}}, &facts);
+  set_transfer({{"enqueue", 0, 3}, {"turn_call", 0, 5}, {"turn", 0, 25}, {"flag_turn", 0, 9}},
+               &facts);
   const std::vector<Sample> samples =
       samples_of({"reshape_f32_cpu", "reshape_any_cpu", "reshape_f32_cl_buffer"});
   const Fits fits = fit_samples(samples, facts.processor_facts());
@@ -107,6 +108,13 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   CHECK(profile.transfer.host->submit_us.value == Approx(5));
   CHECK(profile.transfer.host->wake_us.value == Approx(10));
   CHECK_FALSE(profile.transfer.host->download_call_waits);
+  CHECK_FALSE(profile.transfer.flags.has_value());  // of a device with a memory of its own
+  facts.sharing = "fine_svm";
+  const compiler::DeviceProfile shared =
+      test::value_of(compiler::parse_device_profile(pretty_profile(facts, fits), "box.json"));
+  REQUIRE(shared.transfer.flags.has_value());
+  CHECK(shared.transfer.flags->to_gpu_us.value == Approx(4.5));
+  CHECK(shared.transfer.flags->to_cpu_us.origin == compiler::Origin::Measured);
   CHECK(profile.transfer.contention_percent[0].origin == compiler::Origin::Measured);
   REQUIRE(fits.kernels.size() == 3);
   for (const KernelFit& kernel : fits.kernels) {

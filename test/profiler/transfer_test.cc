@@ -55,6 +55,13 @@ TEST_CASE("what synchronisations cost follows from what was timed") {
   CHECK(times.cpu_resume.us_per_mb == Approx(30));
   CHECK(times.gpu_cold_us_per_mb == Approx(40));
   CHECK_FALSE(times.download_call_waits);
+  CHECK(times.flag_us == 0);
+}
+
+TEST_CASE("a wait by flag takes half of there and back, and of the launch between") {
+  std::vector<TransferPoint> all = points();
+  all.push_back({"flag_turn", 0, 5});
+  CHECK(transfer_times_of(all).flag_us == Approx((5 + 3) / 2));
 }
 
 TEST_CASE("a call that lasts as long as the kernel before it has waited for it") {
