@@ -295,6 +295,11 @@ codl_status_t Executor::wait_for(uint32_t index, bool by_flag, codl_diag_t* diag
   // A flag that takes long is not waited for in vain if a command has failed: the event says so.
   if (by_flag && flags_->wait(index + 1, kPollNs)) return check_flags(diag);
   const codl_status_t status = gpu_->wait(events_[index], diag);
+  if (status == CODL_OK && by_flag && !flags_->wait(index + 1, GpuFlags::kPatienceNs)) {
+    // It would come in the next run, and stand for that one's.
+    set_diag(diag, "a flag did not come behind its step");
+    return CODL_DEVICE_ERROR;
+  }
   if (status == CODL_OK) return check_flags(diag);
   if (gpu_->is_late()) {
     const codl_diag_t reason = *diag;

@@ -45,9 +45,6 @@ kernel void codl_echo(global uint* words, uint rounds) {
 }
 )";
 
-// A kernel waits for so long before it gives up: longer than a step of the CPU takes, and less than
-// the seconds after which drivers take a GPU for hung.
-constexpr int64_t kPatienceNs = 2'000'000'000;
 // Synchronisations of the test at a driver's first session, each way, and those enqueued at a time.
 constexpr uint32_t kTestCount = 256;
 constexpr uint32_t kBatch = 32;

@@ -17,6 +17,10 @@ namespace codl::rt {
 
 class GpuFlags {
  public:
+  // A kernel waits for so long before it gives up: longer than a step of the CPU takes, and less
+  // than the seconds after which drivers take a GPU for hung.
+  static constexpr int64_t kPatienceNs = 2'000'000'000;
+
   GpuFlags() = default;
   GpuFlags(const GpuFlags&) = delete;
   GpuFlags& operator=(const GpuFlags&) = delete;

@@ -108,7 +108,8 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   CHECK(profile.transfer.host->submit_us.value == Approx(5));
   CHECK(profile.transfer.host->wake_us.value == Approx(10));
   CHECK_FALSE(profile.transfer.host->download_call_waits);
-  CHECK_FALSE(profile.transfer.flags.has_value());  // of a device with a memory of its own
+  // The device has a memory of its own.
+  CHECK_FALSE(profile.transfer.flags.has_value());
   facts.sharing = "fine_svm";
   const compiler::DeviceProfile shared =
       test::value_of(compiler::parse_device_profile(pretty_profile(facts, fits), "box.json"));

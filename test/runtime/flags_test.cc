@@ -2,6 +2,7 @@
 // thread of its own: that they synchronise, each reason to refuse them, and how a run ends in which
 // one does not come. test/bench/wait_bench.cc uses this machine's OpenCL.
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -88,6 +89,8 @@ class FlagDriver {
   FakeCl fake;
   Behaviour behaviour;
   std::atomic<bool> gives_up = false;  // waits find nothing, however long
+  std::atomic<int> late_ms = 0;        // the device sets flags so late
+  std::atomic<int> set_count = 0;      // flags that the device has set
 
  private:
   static FlagDriver* current;
@@ -125,6 +128,8 @@ class FlagDriver {
       return reinterpret_cast<std::atomic<uint32_t>*>(command.words + line * kApart);
     };
     if (command.name == "codl_set") {
+      std::this_thread::sleep_for(std::chrono::milliseconds(late_ms));
+      ++set_count;
       *word(1) = command.number;
     } else if (command.name == "codl_wait") {
       if (*word(2) != 0) return;
@@ -295,6 +300,19 @@ TEST_CASE("a flag that does not come ends the run, and the session is of no more
       CHECK_THAT(session.info().run_failure, Catch::Contains("flag did not come to the GPU"));
       driver.gives_up = false;  // the device is not asked again
     }
+  }
+}
+
+TEST_CASE("a flag that is later than its step's event does not come in the next run") {
+  const OpenPlan plan(flag_plan());
+  FlagDriver driver;
+  ReluSession session(plan, ReluSession::defaults(), &driver.api());
+  REQUIRE(session.status == CODL_OK);
+  driver.late_ms = 10;  // the host asks for the event after 3
+  driver.set_count = 0;
+  for (int round = 1; round <= 3; ++round) {
+    CHECK(session.run() == CODL_OK);
+    CHECK(driver.set_count == round);
   }
 }
 
