@@ -96,6 +96,8 @@ class GpuQueue {
   // A wait has been as long as the deadline: nothing more is asked of the driver.
   bool is_late() const { return is_late_; }
 
+  // Returns true if the device computes on the CPU.
+  bool is_processor() const;
   // Returns true if the device computes on the CPU and is not known to leave these cores alone;
   // none: any.
   bool may_use_cores(const int32_t* cores, size_t core_count) const;
@@ -103,7 +105,6 @@ class GpuQueue {
  private:
   codl_status_t open_context(const VariantList& variants, const GpuQueueOptions& options,
                              codl_diag_t* diag);
-  bool is_processor() const;
   cl_int wait_until_empty(uint32_t index);
   cl_int poll(cl_event event, cl_int* out_state);
   codl_status_t report_late(codl_diag_t* diag) const;

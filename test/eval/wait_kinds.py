@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Networks on phones with waits by event, polled and by flag, predicted.
 
-    wait_kinds.py MODELS --bin BIN [--phones a,b] [--precisions fp32,fp16] [--jobs N]
+    wait_kinds.py MODELS --bin BIN [--phones a,b] [--precisions fp32,fp16] [--search-budget=N] [--jobs N]
 
 Plans every .onnx of MODELS for each phone. An event takes the profile's sync_us in both directions. Polled, the CPU sees
 the GPU's step within 10 us; by flag each sees the other's in that. Nobody has published what either takes on a phone:
@@ -43,6 +43,7 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--phones", default=",".join(phone_kernels.PHONES))
     parser.add_argument("--precisions", default="fp32,fp16")
+    parser.add_argument("--search-budget", type=int, default=20000)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     phones, precisions = options.phones.split(","), options.precisions.split(",")
@@ -57,9 +58,9 @@ def main():
 
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             def row(model, phone, precision):
-                flag = f"--precision={precision}"
-                cpu = pool.submit(ms, model, phone, flag, "--strategy=cpu")
-                return cpu, [pool.submit(ms, model, devices[phone, kind], flag) for kind in KINDS]
+                flags = f"--precision={precision}", f"--search-budget={options.search_budget}"
+                cpu = pool.submit(ms, model, phone, *flags, "--strategy=cpu")
+                return cpu, [pool.submit(ms, model, devices[phone, kind], *flags) for kind in KINDS]
             rows = {key: row(*key) for key in ((model, phone, precision) for model in models for phone in phones for precision in precisions)}
             lines = []
             for (model, phone, precision), (cpu, both) in rows.items():
