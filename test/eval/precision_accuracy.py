@@ -74,7 +74,9 @@ def rows_of(network, options):
     rows, untouched = [], None
     for precision in PRECISIONS:
         plan = os.path.join(folder, f"{precision}.codl")
-        run(options.bin, "codlc", network.model, f"--device={options.device}", "--strategy=cpu", "-q", *network.flags,
+        # int8 and auto ask the same questions.
+        log = [f"--search-log={os.path.join(folder, 'search.log')}"] if precision in ("int8", "auto") else []
+        run(options.bin, "codlc", network.model, f"--device={options.device}", "--strategy=cpu", "-q", *network.flags, *log,
             f"--precision={precision}", f"--calibration={calibration}", f"--accuracy-budget={options.budget}", "-o", plan,
             f"--report={plan}.json", seconds=7200)
         with open(plan + ".json", encoding="utf-8") as file:
