@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plans within the default of --max-weights beside plans of any size: bytes of weights, and what keeping to it costs in time.
 
-    weight_limits.py MODELS --bin BIN [--devices sd855,...] [--out docs/results/weight_limits.md]
+    weight_limits.py MODELS --bin BIN [--devices sd855,...] --out TABLES.md
 
 MODELS has the ten networks with weights, NAME.onnx. All times are simulated on the devices' profiles. Exit code 1 where a plan
 has more weights than its limit.
@@ -51,7 +51,7 @@ def main():
     parser.add_argument("models", metavar="MODELS")
     parser.add_argument("--bin", required=True)
     parser.add_argument("--devices", default=",".join(DEVICES))
-    parser.add_argument("--out", default=os.path.join(ROOT, "docs", "results", "weight_limits.md"))
+    parser.add_argument("--out", required=True)
     options = parser.parse_args()
     head = ["network", "model, MB", "any size, MB", "limited, MB", "first variant, any size, ms", "limited, ms", "%", "cpu, any size, ms",
             "limited, ms", "%"]
