@@ -10,6 +10,8 @@
 #include <string>
 #include <thread>
 
+#include "runtime/src/gpu_queue.h"
+#include "runtime/src/job_gate.h"
 #include "test/runtime/relu_session.h"
 #include "test/support/counting_allocator.h"
 #include "test/support/fake_cl.h"
@@ -191,17 +193,24 @@ TEST_CASE("a run by flags is enqueued ahead and flushed, and the host waits in n
     INFO(session.diag.message);
     REQUIRE(session.status == CODL_OK);
     CHECK(std::string(session.info().flag_refusal) == "");
-    for (int round = 0; round < 10; ++round) {
+    // A flag that takes 3 ms, because the device's thread has no core, has the host ask for the
+    // event.
+    bool was_quick = false;
+    for (int round = 0; round < 10 || (!was_quick && round < 1000); ++round) {
       driver.fake.clear_calls();
+      const int64_t start_ns = rt::now_ns();
       REQUIRE(session.run(round) == CODL_OK);
+      const bool is_quick = rt::now_ns() - start_ns < rt::kPollNs;
+      was_quick = was_quick || is_quick;
       CHECK(driver.held_count() == 0);
       // A wait, the relu, a flag.
       CHECK(driver.fake.count("clEnqueueNDRangeKernel") == 3);
       CHECK(driver.fake.count("clFlush") == 1);
-      for (const char* call :
-           {"clCreateUserEvent", "clWaitForEvents", "clGetEventInfo", "clFinish"})
-        CHECK(driver.fake.count(call) == 0);
+      CHECK(driver.fake.count("clCreateUserEvent") + driver.fake.count("clFinish") == 0);
+      if (is_quick)
+        CHECK(driver.fake.count("clWaitForEvents") + driver.fake.count("clGetEventInfo") == 0);
     }
+    CHECK(was_quick);
   }
 }
 
