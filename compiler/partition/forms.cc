@@ -3,12 +3,13 @@
 namespace codl::compiler {
 namespace {
 
-// The GPU computes halves beside either on the CPU, whose Winograd kernels have floats only.
+// The GPU computes halves beside either on the CPU, whose Winograd kernels have floats only. It
+// reads images of bytes at no cost, and converts those of buffers.
 constexpr FormPair kFormPairs[] = {
-    {kByteBuffers, kByteImages},  {kByteBuffers, kByteBuffers}, {kByteBuffers, kHalfImages},
-    {kByteBuffers, kHalfBuffers}, {kByteBuffers, kImages},      {kByteBuffers, kBuffers},
-    {kHalfBuffers, kHalfImages},  {kHalfBuffers, kHalfBuffers}, {kBuffers, kHalfImages},
-    {kBuffers, kHalfBuffers},     {kBuffers, kImages},          {kBuffers, kBuffers}};
+    {kByteBuffers, kByteImages}, {kByteBuffers, kHalfImages},  {kByteBuffers, kHalfBuffers},
+    {kByteBuffers, kImages},     {kByteBuffers, kBuffers},     {kByteBuffers, kByteBuffers},
+    {kHalfBuffers, kHalfImages}, {kHalfBuffers, kHalfBuffers}, {kBuffers, kHalfImages},
+    {kBuffers, kHalfBuffers},    {kBuffers, kImages},          {kBuffers, kBuffers}};
 
 bool may_have(Form form, const DeviceProfile& profile, ir::Precision precision, bool has_grids) {
   if (is_image(form) && profile.gpu_layout != Layout::Image2d) return false;
