@@ -232,6 +232,8 @@ void measure_cpu_machine(MeasuredCpu& processor, MachineFacts* facts) {
       kSums * kSumRounds / (quiet_us(kTries, loops.multiply_adds) * cycles_per_us));
   if (target >= kernels::CpuTarget::NeonHalf)
     facts->set(&CpuMachine::half_rate, kAssumedHalfRate, Origin::Assumed);
+  if (target == kernels::CpuTarget::NeonDot || target == kernels::CpuTarget::Avx3Vnni)
+    facts->set(&CpuMachine::byte_rate, kAssumedByteRate, Origin::Assumed);
 
   CacheSizes sizes = read_cache_sizes("/sys/devices/system/cpu/cpu" +
                                       std::to_string(std::max(sched_getcpu(), 0)) + "/cache");

@@ -38,8 +38,10 @@ double memory_latency_ns(double last_cache_kb);
 
 // The facts that are not measured have these origins.
 inline constexpr double kAssumedHalfRate = 2;  // assumed for every processor with half arithmetic
+inline constexpr double kAssumedByteRate = 4;  // assumed where there are dot products of four bytes
 inline constexpr char kMachineRules[] =
-    "no call tells these. Halves go at twice the rate of floats where there is arithmetic of them. "
+    "no call tells these. Halves go at twice the rate of floats where there is arithmetic of them, "
+    "bytes at four times where there are dot products of four. "
     "Of a GPU: a unit holds 2048 work-items and 256 KiB of registers, or 1024 "
     "and 128 KiB where it shares the host's memory; a work-item has the registers that makers and "
     "drivers publish; a clock that OpenCL does not tell is that of "
