@@ -216,8 +216,10 @@ void check_rows(OpKind op, const std::vector<KernelCase>& cases, const std::vect
                                  << static_cast<int>(forms.halves) << ": " << error);
       }
     }
-    // Few sums that are added in another order are on the other side of a tie.
-    CHECK(static_cast<double>(counts.unequal) <= 1e-3 * static_cast<double>(counts.all));
+    // Few sums that are added in another order are on the other side of a tie. Sums of halves round
+    // by an eighth of a quantum where they are largest (2^-11 of 255), so that more of them are.
+    const double most = device->has_halves() ? 1e-2 : 1e-3;
+    CHECK(static_cast<double>(counts.unequal) <= most * static_cast<double>(counts.all));
     if (special) continue;
     INFO(kernel.symbol << " has a case that it can run");
     if (counts.all > 0) chosen.note_bytes(kernel);
