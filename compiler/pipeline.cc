@@ -59,6 +59,9 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
     other = std::move(in_bytes);
   }
   if (llvm::Error error = run_passes(graph, layout_passes(), passes)) return error;
+  if (other)
+    if (llvm::Error error = run_passes(*other, layout_passes(), {"", nullptr, passes.skipped}))
+      return error;
   std::optional<HalvesJudge> halves;
   if (options.precision != Precision::Fp32 || options.compares_precisions) {
     CODL_ASSIGN_OR_RETURN(judge,
@@ -91,9 +94,9 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
     return error;
   if (options.compares_precisions) {
     CODL_ASSIGN_OR_RETURN(
-        compared, compare_precisions(graph, *halves, is_in_bytes, std::move(*other), predictor,
-                                     options.partition, options.shrink, options.asked(),
-                                     variants[0].candidate.figures));
+        compared,
+        compare_precisions(graph, *halves, is_in_bytes, *other, predictor, options.partition,
+                           options.shrink, options.asked(), variants[0].candidate.figures));
     report_precisions(std::move(compared), options.shrink.budget, report);
   }
   const std::vector<Schedule> schedules = take_schedules(variants);

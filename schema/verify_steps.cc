@@ -49,10 +49,9 @@ bool check_waits(PlanCheck& c, const VariantDef& variant, const StepDef& step) {
                   static_cast<uint8_t>(kind), PlanFault::Version))
       return false;
     if (kind != WaitKind::Flag) continue;
-    // Who waits before it enqueues may wait for what waits for a flag that it has yet to set.
-    if (!c.expect(queue_of(step) != Queue::Transfer &&
-                      queue_of(*variant.steps()->Get(step.waits()->Get(i))) != Queue::Transfer,
-                  "flags between CPU and GPU only", step.waits()->Get(i)) ||
+    // A copy that the CPU waits for may wait for a kernel that waits for the CPU's flag; and who
+    // waits before it enqueues, for what waits for a flag that it has yet to set.
+    if (!c.expect(sharing_of(variant) != Sharing::Separate, "no flags beside copies", i) ||
         !c.expect(variant.max_ahead_us() == 0, "no flags with max_ahead_us", i))
       return false;
   }

@@ -33,15 +33,19 @@ Origin TransferCosts::sync_origin() const {
   return sync_us.origin;
 }
 
+double TransferCosts::sync_us_of(bool to_gpu) const {
+  return wait_kind(to_gpu) == WaitKind::Flag ? flag_us_of(to_gpu).value : sync_us.value;
+}
+
 double TransferCosts::wait_us(double bytes, bool to_gpu) const {
+  if (!host) return sync_us_of(to_gpu);
   const bool is_by_flag = wait_kind(to_gpu) == WaitKind::Flag;
-  const double flag_us = is_by_flag ? flag_us_of(to_gpu).value : 0;
-  if (!host) return is_by_flag ? flag_us : sync_us.value;
   const double cold_us_per_mb =
       (to_gpu ? host->gpu_cold_us_per_mb : host->cpu_cold_us_per_mb).value;
   const double event_us =
       to_gpu ? host->submit_us.value + host->start_us.value : host->wake_us.value;
-  const double us = cold_us_per_mb * bytes * 1e-6 + (is_by_flag ? flag_us : event_us) +
+  const double us = cold_us_per_mb * bytes * 1e-6 +
+                    (is_by_flag ? flag_us_of(to_gpu).value : event_us) +
                     (to_gpu ? 0 : host->cpu_resume_us.value);
   // A copy is in a queue of its own.
   return sharing == Sharing::Separate ? us + copy_call_time_us(bytes, to_gpu) + host->queue_us.value

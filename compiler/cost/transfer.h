@@ -72,6 +72,8 @@ struct TransferCosts {
 
   // Returns the kind that takes less for a wait between the CPU and the GPU.
   WaitKind wait_kind(bool to_gpu) const;
+  // Returns what a wait takes by that kind, in `sync_us` of a device without times of the host.
+  double sync_us_of(bool to_gpu) const;
   // Returns what a wait by flag takes. There must be flags.
   const Quantity& flag_us_of(bool to_gpu) const {
     return to_gpu ? flags->to_gpu_us : flags->to_cpu_us;

@@ -95,8 +95,8 @@ TransferCosts read_transfer(const JsonValue& json, Sharing sharing, const Source
   costs.map_us_per_mb = read_quantity(json.member("map_us_per_mb"), sources);
   costs.copy_us_per_mb = read_quantity(json.member("copy_us_per_mb"), sources);
   costs.host = read_host_costs(json, sharing, sources);
-  // Both are given, or neither.
-  if (json.has_member("flag_to_cpu_us"))
+  // One alone is refused: the other is missing.
+  if (json.has_member("flag_to_cpu_us") || json.has_member("flag_to_gpu_us"))
     costs.flags = {read_quantity(json.member("flag_to_cpu_us"), sources),
                    read_quantity(json.member("flag_to_gpu_us"), sources)};
   costs.contention_percent[0] = read_percent(json.member("cpu_contention_percent"), sources);

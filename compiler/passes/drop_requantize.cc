@@ -109,21 +109,11 @@ class DropRequantize {
         if (!is_on(grid, move.inputs[i])) return false;
     }
     for (size_t i = first; i < last; ++i)
-      if (!is_on(grid, move.inputs[i])) move.inputs[i] = quantized(move.inputs[i], grid);
+      if (!is_on(grid, move.inputs[i]))
+        move.inputs[i] = add_quantize8(graph_, names_, move.inputs[i], grid);
     readers.replace(producer, std::move(move));
     become_copy(readers, id);
     return true;
-  }
-
-  ir::ValueId quantized(ir::ValueId value, const ir::Grid& grid) {
-    ir::TensorType type = graph_.value(value).type;
-    ir::Node node;
-    node.op = OpKind::Unary;
-    node.params = ir::OpParams::of(OpKind::Unary, quantize8(grid));
-    node.inputs = {value};
-    std::string name = names_.take(graph_.value(value).name + ".quantized");
-    node.name = name;
-    return graph_.add_node(std::move(node), std::move(name), std::move(type));
   }
 
   ir::Graph& graph_;

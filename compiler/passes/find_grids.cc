@@ -5,6 +5,7 @@
 // Gives:   ir::Value::grid of results that grid_after() finds one for; and
 //          ir::Value::has_channel_grids of weights that meet one. Numerics are unchanged.
 // Order:   last: what changes a value, or weights, would change its grid.
+#include "compiler/ops/channel_places.h"
 #include "compiler/passes/grids.h"
 #include "compiler/passes/passes.h"
 #include "kernels/common/gemm/weight_grid.h"
@@ -13,14 +14,13 @@ namespace codl::compiler {
 namespace {
 
 bool have_channel_grids(const ir::Value& weights, OpKind op) {
-  const llvm::ArrayRef<float> elements = weights.as<float>();
-  const int64_t channels = op == OpKind::MatMul ? weights.type.dims[1] : weights.type.dims[0];
-  const int64_t depth = static_cast<int64_t>(elements.size()) / channels;
-  for (int64_t channel = 0; channel < channels; ++channel) {
-    const bool are_columns = op == OpKind::MatMul;
-    const float* const first = elements.data() + channel * (are_columns ? 1 : depth);
+  const float* const elements = weights.as<float>().data();
+  const ChannelPlaces places = places_of(weights, op);
+  for (int64_t c = 0; c < places.channels; ++c) {
     float scale;
-    if (!kernels::find_channel_grid(first, depth, are_columns ? channels : 1, &scale)) return false;
+    if (!kernels::find_channel_grid(elements + c * places.first_step, places.depth, places.step,
+                                    &scale))
+      return false;
   }
   return true;
 }
@@ -32,9 +32,8 @@ llvm::Error find_grids(ir::Graph& graph) {
   for (const ir::Node& node : graph.nodes()) {
     graph.value(node.output).grid =
         grid_after(graph, node, [&](ir::ValueId id) { return graph.value(id).grid; });
-    const bool has_weights = node.op == OpKind::Conv2d || node.op == OpKind::DepthwiseConv2d ||
-                             node.op == OpKind::MatMul;
-    if (!has_weights || !graph.value(node.inputs[0]).grid || is_known[node.inputs[1]]) continue;
+    if (!has_weights(node) || !graph.value(node.inputs[0]).grid || is_known[node.inputs[1]])
+      continue;
     is_known[node.inputs[1]] = true;
     ir::Value& weights = graph.value(node.inputs[1]);
     weights.has_channel_grids = weights.is_constant && have_channel_grids(weights, node.op);

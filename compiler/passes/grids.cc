@@ -37,6 +37,18 @@ UnaryParams quantize8(const ir::Grid& grid) {
           .beta = static_cast<float>(grid.zero_point - kLowestByte)};
 }
 
+ir::ValueId add_quantize8(ir::Graph& graph, NewNames& names, ir::ValueId value,
+                          const ir::Grid& grid) {
+  ir::TensorType type = graph.value(value).type;
+  ir::Node node;
+  node.op = OpKind::Unary;
+  node.params = ir::OpParams::of(OpKind::Unary, quantize8(grid));
+  node.inputs = {value};
+  std::string name = names.take(graph.value(value).name + ".quantized");
+  node.name = name;
+  return graph.add_node(std::move(node), std::move(name), std::move(type));
+}
+
 ir::Grid grid_of(const UnaryParams& function) {
   if (function.kind != kUnaryQuantize8) return {};
   // `beta` counts the steps of the grid below zero.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/ir/graph.h"
+#include "compiler/passes/rewrite.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace codl::compiler {
@@ -14,6 +15,9 @@ float nearest_on_grid(const ir::Grid& grid, float x);
 
 // Returns the function that rounds to a grid.
 UnaryParams quantize8(const ir::Grid& grid);
+// Adds a node that rounds a value to a grid, and returns its result.
+ir::ValueId add_quantize8(ir::Graph& graph, NewNames& names, ir::ValueId value,
+                          const ir::Grid& grid);
 // Returns the grid that a function rounds to; none for other functions.
 ir::Grid grid_of(const UnaryParams& function);
 

@@ -95,12 +95,9 @@ void order_queues(const ir::Graph& graph, Schedule& schedule) {
 void choose_wait_kinds(Variant& variant, const TransferCosts& transfer) {
   for (Step& step : variant.steps) {
     step.wait_kinds.clear();
-    if (step.queue == Queue::Transfer ||
-        transfer.wait_kind(step.queue == Queue::Gpu) == WaitKind::Event)
-      continue;
-    for (const StepId wait : step.waits)
-      step.wait_kinds.push_back(variant.steps[wait].queue == Queue::Transfer ? WaitKind::Event
-                                                                             : WaitKind::Flag);
+    // There are no flags beside a queue of transfers.
+    if (transfer.wait_kind(step.queue == Queue::Gpu) == WaitKind::Flag)
+      step.wait_kinds.assign(step.waits.size(), WaitKind::Flag);
   }
 }
 

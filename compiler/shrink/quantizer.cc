@@ -9,6 +9,7 @@
 #include "compiler/accuracy/ranges.h"
 #include "compiler/interp/fast_node.h"
 #include "compiler/ops/activation.h"
+#include "compiler/ops/channel_places.h"
 #include "compiler/passes/grids.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/shrink/operands.h"
@@ -25,11 +26,6 @@ constexpr float kScaleShares[] = {1.0f, 0.95f, 0.9f, 0.85f, 0.8f, 0.75f, 0.7f, 0
 constexpr float kMaxWeightSteps = 127;  // on either side of zero
 
 bool is_real(const ir::Value& value) { return value.type.dtype == DType::F32; }
-
-bool has_weights(const ir::Node& node) {
-  return node.op == OpKind::Conv2d || node.op == OpKind::DepthwiseConv2d ||
-         node.op == OpKind::MatMul;
-}
 
 // Returns true for a node whose operands may be bytes if its result is: it adds, scales, averages
 // or bends numbers by one of the activations that follow convolutions.
@@ -50,17 +46,6 @@ bool keeps_bytes(const ir::Node& node) {
     default:
       return false;
   }
-}
-
-// Returns the place of a constant's element i of output channel c as `first + i * step`.
-struct ChannelPlaces {
-  int64_t channels, depth, first_step, step;
-};
-ChannelPlaces places_of(const ir::Value& weights, OpKind op) {
-  const bool are_columns = op == OpKind::MatMul;
-  const int64_t channels = weights.type.dims[are_columns ? 1 : 0];
-  const int64_t depth = weights.type.element_count() / channels;
-  return {channels, depth, are_columns ? 1 : depth, are_columns ? channels : 1};
 }
 
 // Rounds the elements w[i * step] to the grid around zero, of those with the scales, that is
@@ -128,15 +113,8 @@ class GridsOnValues {
   void put(ir::ValueId value, const ir::Grid& grid) {
     const ir::NodeId producer = graph_.value(value).producer;
     if (producer != ir::kNoId && !graph_.is_output(value) && round_in(producer, grid)) return;
-    ir::Node node;
-    node.op = OpKind::Unary;
-    node.params = ir::OpParams::of(OpKind::Unary, quantize8(grid));
-    node.inputs = {value};
-    std::string name = names_.take(graph_.value(value).name + ".bytes");
-    node.name = name;
-    ir::TensorType type = graph_.value(value).type;
     const auto added = static_cast<ir::NodeId>(graph_.nodes().size());
-    const ir::ValueId rounded = graph_.add_node(std::move(node), std::move(name), std::move(type));
+    const ir::ValueId rounded = add_quantize8(graph_, names_, value, grid);
     for (ir::NodeId id = 0; id < added; ++id) {
       auto& inputs = graph_.node(id).inputs;
       std::replace(inputs.begin(), inputs.end(), value, rounded);
@@ -266,11 +244,14 @@ llvm::Error Quantizer::see(CalibrationData& calibration, llvm::ArrayRef<size_t> 
   };
   if (llvm::Error error = run_samples(graph_, calibration, samples, find_range)) return error;
 
-  // Results that are moved are among what their nodes read.
+  // Results that are moved are among what their nodes read, but for what joins them there.
   std::vector<bool> is_source(count, true);
   for (const ir::Node& node : graph_.nodes()) {
     const auto [first, last] = moved_operands(node);
-    is_source[node.output] = first == last || set_of(node.inputs[first]) != set_of(node.output);
+    is_source[node.output] =
+        first == last ||
+        llvm::any_of(llvm::makeArrayRef(node.inputs).slice(first, last - first),
+                     [&](ir::ValueId operand) { return set_of(operand) != set_of(node.output); });
   }
   std::map<ir::ValueId, Histogram> histograms;
   for (ir::ValueId id = 0; id < count; ++id)
@@ -385,7 +366,8 @@ llvm::Expected<Quantizer> Quantizer::make(const ir::Graph& graph, CalibrationDat
     const ir::Grid any = grid_from(0, 8);  // a clamp at zero is the rounding's, as it mostly is
     std::fill(quantizer.grids_.begin(), quantizer.grids_.end(), any);
     for (const ir::Node& node : graph.nodes())
-      if (const UnaryParams last = last_function(node); last.kind == kUnaryClip)
+      if (const UnaryParams last = last_function(node);
+          last.kind == kUnaryClip && std::isfinite(last.beta - last.alpha))
         quantizer.grids_[quantizer.set_of(node.output)] = grid_from(last.alpha, last.beta);
   } else if (llvm::Error error = quantizer.see(*calibration, samples)) {
     return error;

@@ -339,11 +339,11 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   options.emits_onnx = !flags.emitted_onnx.empty();
   if (flags.shrink.is_unchecked && !flags.shrink.asks_for_smaller())
     return input_error("--unchecked", "expected --low-rank or --prune beside it, found neither");
-  for (const auto& [flag, is_given] :
-       {std::pair("--latency-cut",
-                  flags.shrink.latency_cut.has_value() && !flags.shrink.asks_for_smaller()),
-        std::pair("--search-log", !flags.shrink.search_log.empty() && !options.shrink.is_asked())})
-    if (is_given) return input_error(flag, "expected --prune=auto beside it, found none");
+  if (flags.shrink.latency_cut && !flags.shrink.asks_for_smaller())
+    return input_error("--latency-cut", "expected --prune=auto beside it, found none");
+  if (!flags.shrink.search_log.empty() && !options.shrink.is_asked())
+    return input_error("--search-log",
+                       "expected --prune=auto or --precision=int8 beside it, found neither");
   if (!flags.shrink.search_log.empty() && devices_of(flags).size() > 1)
     return input_error("--search-log", "expected it with one device, found {0}",
                        devices_of(flags).size());

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "compiler/passes/pass_order.h"
 #include "compiler/support/error.h"
 #include "compiler/variants/variants.h"
 #include "llvm/ADT/STLExtras.h"
@@ -24,7 +23,7 @@ llvm::Expected<HalvesJudge> HalvesJudge::make(const ir::Graph& graph, const ir::
     judge.calibration_ = std::make_unique<CalibrationData>(std::move(opened));
     CODL_ASSIGN_OR_RETURN(
         meter, DeviationMeter::make(untouched, *judge.calibration_,
-                                    judge.calibration_->some_of(1, affordable_samples(graph))));
+                                    judge.calibration_->some_of(1, affordable_samples(untouched))));
     judge.meter_ = std::move(meter);
   }
   CODL_ASSIGN_OR_RETURN(seen, see_magnitudes(graph, judge.calibration_.get()));
@@ -56,8 +55,10 @@ llvm::Error HalvesJudge::keep_budget(ir::Graph& graph, AllowedForms& allowed) co
   CODL_ASSIGN_OR_RETURN(all, meter_->measure(graph));
   if (all.loss() <= budget_) return llvm::Error::success();
   CODL_ASSIGN_OR_RETURN(none, meter_->measure(with_halves_in(std::vector<bool>(runs))));
-  if (!(none.loss() <= budget_)) return llvm::Error::success();  // it is not the halves
+  // Where bytes alone lose more, halves have nothing to add.
+  const double most_loss = std::max(budget_, none.loss());
   const double square_of_none = none.relative * none.relative;
+  const double most_squares = std::max(budget_ * budget_, square_of_none);
   std::vector<std::pair<double, size_t>> losses;
   for (size_t run = 0; run < runs; ++run) {
     std::vector<bool> alone(runs);
@@ -69,12 +70,12 @@ llvm::Error HalvesJudge::keep_budget(ir::Graph& graph, AllowedForms& allowed) co
   double squares = square_of_none;
   for (const auto& [loss, run] : losses) {
     squares += loss * loss - square_of_none;
-    is_half[run] = squares <= budget_ * budget_;  // false if not a number
+    is_half[run] = squares <= most_squares;  // false if not a number
   }
   // The estimate may be too good.
   while (!losses.empty()) {
     CODL_ASSIGN_OR_RETURN(rest, meter_->measure(with_halves_in(is_half)));
-    if (rest.loss() <= budget_) break;
+    if (rest.loss() <= most_loss) break;
     while (!losses.empty() && !is_half[losses.back().second]) losses.pop_back();
     if (!losses.empty()) is_half[losses.back().second] = false;
   }
@@ -148,10 +149,9 @@ class Comparison {
 }  // namespace
 
 llvm::Expected<std::vector<PrecisionChoice>> compare_precisions(
-    const ir::Graph& graph, const HalvesJudge& judge, bool is_in_bytes, ir::Graph other,
+    const ir::Graph& graph, const HalvesJudge& judge, bool is_in_bytes, const ir::Graph& other,
     const LatencyPredictor& predictor, const PartitionOptions& partition,
     const ShrinkOptions& options, const AskedPrecision& chosen, const PlanFigures& figures) {
-  if (llvm::Error error = run_passes(other, layout_passes(), {})) return error;
   CODL_ASSIGN_OR_RETURN(other_judge, HalvesJudge::make(other, is_in_bytes ? other : graph,
                                                        options.calibration, options.budget));
   const Comparison comparison(predictor, partition, options.budget);
@@ -165,9 +165,12 @@ llvm::Expected<std::vector<PrecisionChoice>> compare_precisions(
     const bool is_chosen = asked.name == chosen.name;
     const bool in_bytes = is_chosen ? is_in_bytes : asked.bytes == Bytes8::Always;
     CODL_ASSIGN_OR_RETURN(found, choice(asked, in_bytes));
-    if (!is_chosen && asked.bytes == Bytes8::IfFaster) {
-      CODL_ASSIGN_OR_RETURN(bytes, choice(asked, true));
-      if (comparison.is_better(bytes, found)) found = bytes;
+    // With bytes it is the network of int8, which comes before it.
+    if (!is_chosen && asked.bytes == Bytes8::IfFaster &&
+        comparison.is_better(choices.back(), found)) {
+      found = choices.back();
+      found.name = asked.name;
+      found.is_chosen = false;
     }
     choices.push_back(found);
   }

@@ -70,7 +70,7 @@ struct PrecisionChoice {
 // of `chosen`, and `figures` are those of its first variant. `other` is the same network without
 // layouts: with its nodes multiplying bytes or, if they do in the plan (`is_in_bytes`), without.
 llvm::Expected<std::vector<PrecisionChoice>> compare_precisions(
-    const ir::Graph& graph, const HalvesJudge& judge, bool is_in_bytes, ir::Graph other,
+    const ir::Graph& graph, const HalvesJudge& judge, bool is_in_bytes, const ir::Graph& other,
     const LatencyPredictor& predictor, const PartitionOptions& partition,
     const ShrinkOptions& options, const AskedPrecision& chosen, const PlanFigures& figures);
 

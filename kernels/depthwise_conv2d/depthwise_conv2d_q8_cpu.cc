@@ -606,6 +606,8 @@ struct Block {
     const int8_t* const panels = w.as<const int8_t>() + first / kChannelPanel * panel_bytes;
     const int64_t panels_left = ceil_div(channels, kChannelPanel);
     const int64_t panel_count = panels_left < kPanels ? panels_left : kPanels;
+    // Each block begins anew: wide channels of one say nothing of the next.
+    scales.is_bounded = scales.is_narrow = true;
     for (int64_t panel = 0; panel < panel_count; ++panel) {
       const BytePanelEnd end = end_of_panel(panels, panel, panel_bytes);
       scales.fill(panel, end, bias + panel * kChannelPanel, kChannelPanel, Dots::kShift);

@@ -295,7 +295,10 @@ codl_status_t Executor::wait_for(uint32_t index, bool by_flag, codl_diag_t* diag
   // A flag that takes long is not waited for in vain if a command has failed: the event says so.
   if (by_flag && flags_->wait(index + 1, kPollNs)) return check_flags(diag);
   const codl_status_t status = gpu_->wait(events_[index], diag);
-  if (status == CODL_OK && by_flag && !flags_->wait(index + 1, GpuFlags::kPatienceNs)) {
+  const int64_t deadline_ns = gpu_->deadline_ns();
+  const int64_t most_ns =
+      deadline_ns != 0 ? std::min(deadline_ns, GpuFlags::kPatienceNs) : GpuFlags::kPatienceNs;
+  if (status == CODL_OK && by_flag && !flags_->wait(index + 1, most_ns)) {
     // It would come in the next run, and stand for that one's.
     set_diag(diag, "a flag did not come behind its step");
     return CODL_DEVICE_ERROR;

@@ -87,9 +87,6 @@ bool read_facts(const ClApi& api, GpuDevice* out) {
     out->max_image_width = width;
     out->max_image_height = height;
   }
-  if (api.clGetDeviceInfo(out->device, CL_DEVICE_VERSION, sizeof(out->version) - 1, out->version,
-                          nullptr) != CL_SUCCESS)
-    out->version[0] = 0;
   // A device before OpenCL 2.0 does not know the question and has no SVM.
   cl_device_svm_capabilities svm = 0;
   out->has_fine_svm = get(api, out->device, CL_DEVICE_SVM_CAPABILITIES, &svm) &&

@@ -15,7 +15,6 @@ struct GpuDevice {
   cl_device_id device = nullptr;
   char platform_name[128] = {};
   char device_name[128] = {};
-  char version[128] = {};             // "OpenCL 3.0 ..."; empty: it is longer
   uint64_t base_alignment_bytes = 1;  // alignment of a sub-buffer's origin
   uint64_t max_allocation_bytes = 0;
   bool has_images = false;

@@ -113,7 +113,7 @@ bool GpuFlags::open(GpuQueue& gpu, const codl_program_cache_t* cache, const int3
   }
   bool is_good = make(out_reason);
   if (is_good && is_kept) {
-    most_reads_ = std::max(kept.most_reads, 1u);
+    is_good = set_most_reads(std::max(kept.most_reads, 1u));
   } else if (is_good) {
     const auto keep = [&] {
       if (cache != nullptr) cache->store(cache->context, now.key, &now, sizeof(now));
@@ -161,7 +161,10 @@ bool GpuFlags::make(codl_diag_t* out_reason) {
 cl_program GpuFlags::build() const {
   const ClApi& api = gpu_->api();
   const cl_device_id device = gpu_->device().device;
-  const bool is_3 = std::strncmp(gpu_->device().version, "OpenCL 3", 8) == 0;
+  char version[128] = {};
+  const bool is_3 = api.clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof(version) - 1, version,
+                                        nullptr) == CL_SUCCESS &&
+                    std::strncmp(version, "OpenCL 3", 8) == 0;
   const char* const options = is_3 ? "-cl-std=CL3.0" : "-cl-std=CL2.0";
   cl_int error = CL_SUCCESS;
   const char* text = kFlagText;
@@ -232,9 +235,11 @@ cl_int GpuFlags::enqueue(cl_kernel kernel, uint32_t number) {
 
 cl_int GpuFlags::enqueue_set(uint32_t number) { return enqueue(set_, number); }
 
-cl_int GpuFlags::enqueue_wait(uint32_t number) {
-  const cl_int error = gpu_->api().clSetKernelArg(wait_, 2, sizeof(most_reads_), &most_reads_);
-  return error == CL_SUCCESS ? enqueue(wait_, number) : error;
+cl_int GpuFlags::enqueue_wait(uint32_t number) { return enqueue(wait_, number); }
+
+bool GpuFlags::set_most_reads(uint32_t reads) {
+  most_reads_ = reads;
+  return gpu_->api().clSetKernelArg(wait_, 2, sizeof(reads), &reads) == CL_SUCCESS;
 }
 
 // Times a wait for what never comes. A processor's time is that of this process: others may have
@@ -242,7 +247,7 @@ cl_int GpuFlags::enqueue_wait(uint32_t number) {
 bool GpuFlags::run_out(uint32_t reads, int64_t* out_ns) {
   begin_run();
   words_->failed.value.store(0, std::memory_order_relaxed);
-  most_reads_ = reads;
+  if (!set_most_reads(reads)) return false;
   const clockid_t clock = gpu_->is_processor() ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
   const int64_t start_ns = ns_of(clock);
   const bool is_done = enqueue_wait(1) == CL_SUCCESS && gpu_->drain() && failed_number() == 1;
@@ -274,7 +279,10 @@ bool GpuFlags::test(codl_diag_t* out_reason) {
     if (best_ns > kTimedNs || reads >= kMaxReads) break;
   }
   const double all = static_cast<double>(kPatienceNs) * reads / static_cast<double>(best_ns);
-  most_reads_ = static_cast<uint32_t>(std::min(all, 4e9));
+  if (!set_most_reads(static_cast<uint32_t>(std::min(all, 4e9)))) {
+    set_diag(out_reason, "device %s: clSetKernelArg fails", gpu_->device().device_name);
+    return false;
+  }
   return exchange(kTestCount, 0, out_reason);
 }
 

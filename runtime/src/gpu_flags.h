@@ -62,6 +62,7 @@ class GpuFlags {
   bool test(codl_diag_t* out_reason);
   bool run_out(uint32_t reads, int64_t* out_ns);
   cl_int enqueue(cl_kernel kernel, uint32_t number);
+  bool set_most_reads(uint32_t reads);
 
   GpuQueue* gpu_ = nullptr;
   Words* words_ = nullptr;

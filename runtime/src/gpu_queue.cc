@@ -27,7 +27,7 @@ constexpr int64_t kPollYieldAfterNs = 50'000;
 constexpr int32_t kPausesPerPoll = 32;
 // A wait that has been long already sleeps for so long.
 constexpr timespec kSleep = {0, 50'000};
-// wait_until_empty(): the deadline has passed.
+// wait_until_empty(): the deadline has passed, or a command before it failed.
 constexpr cl_int kLate = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 
 // Called before the first OpenCL call of the process. PoCL starts one worker per core of the

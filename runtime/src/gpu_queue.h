@@ -93,6 +93,9 @@ class GpuQueue {
   // can use its queues or the memory that it has.
   void set_lost() { is_lost_ = true; }
   bool is_lost() const { return is_lost_; }
+  // The longest wait for the device; 0: as long as it takes.
+  int64_t deadline_ns() const { return deadline_ns_; }
+  void set_deadline_ns(int64_t deadline_ns) { deadline_ns_ = deadline_ns; }
   // A wait has been as long as the deadline: nothing more is asked of the driver.
   bool is_late() const { return is_late_; }
 

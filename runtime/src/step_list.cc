@@ -199,9 +199,9 @@ void StepList::prepare_transfer(Step& step) {
 }
 
 // A queue keeps its own order. So of several steps of one queue only the last need be waited for,
-// and nothing that the waiting queue has waited for before. Without user events a queue's step is
-// enqueued when all CPU steps before it in the list are done, and with them whatever they waited
-// for.
+// and nothing that the waiting queue has waited for before. Where a run is not enqueued ahead and
+// without user events, a queue's step is enqueued when all CPU steps before it in the list are
+// done, and with them whatever they waited for.
 void StepList::reduce_waits(bool has_user_events, bool record_timeline) {
   Known known_by_cpu;
   Known known_by_queue[kQueueCount];

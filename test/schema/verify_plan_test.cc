@@ -527,9 +527,8 @@ TEST_CASE("what only a later build can know is told from damage") {
                 {{"kinds of waits that this build knows",
                   [](auto&, auto& v) { v.steps[1].wait_kinds = {2}; }}},
                 PlanFault::Version);
-  check_refused(
-      separate_plan, "step",
-      {{"flags between CPU and GPU only", [](auto&, auto& v) { v.steps[1].wait_kinds = {1}; }}});
+  check_refused(separate_plan, "step",
+                {{"no flags beside copies", [](auto&, auto& v) { v.steps[1].wait_kinds = {1}; }}});
   check_refused(separate_plan, "step", {{"a wait_kind for each wait", [](auto&, auto& v) {
                                            v.steps[1].wait_kinds = {0, 0};
                                          }}});

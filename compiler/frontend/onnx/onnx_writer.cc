@@ -11,6 +11,7 @@
 #include <set>
 
 #include "compiler/frontend/onnx/onnx_model.h"
+#include "compiler/ops/channel_places.h"
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
 #include "kernels/common/gemm/weight_grid.h"
@@ -212,33 +213,31 @@ class Writer {
   std::vector<bool> write_weights() {
     std::vector<bool> is_written(graph_.values().size());
     for (const ir::Node& node : graph_.nodes()) {
-      if (node.op != OpKind::Conv2d && node.op != OpKind::DepthwiseConv2d &&
-          node.op != OpKind::MatMul)
-        continue;
+      if (!has_weights(node)) continue;
       const ir::ValueId id = node.inputs[1];
       const ir::Value& weights = graph_.value(id);
       if (!weights.has_channel_grids || is_written[id]) continue;
       is_written[id] = true;
-      const bool are_columns = node.op == OpKind::MatMul;
-      const int64_t channels = weights.type.dims[are_columns ? 1 : 0];
-      const int64_t step = are_columns ? channels : 1;
+      const ChannelPlaces places = places_of(weights, node.op);
       const llvm::ArrayRef<float> elements = weights.as<float>();
-      const int64_t depth = static_cast<int64_t>(elements.size()) / channels;
-      std::vector<float> scales(static_cast<size_t>(channels));
+      std::vector<float> scales(static_cast<size_t>(places.channels));
       std::vector<int8_t> bytes(elements.size());
-      for (int64_t c = 0; c < channels; ++c) {
-        const int64_t first = are_columns ? c : c * depth;
-        kernels::find_channel_grid(elements.data() + first, depth, step, &scales[c]);
-        for (int64_t i = first; i < first + depth * step; i += step)
-          bytes[i] = static_cast<int8_t>(std::nearbyint(elements[i] / scales[c]));
+      for (int64_t c = 0; c < places.channels; ++c) {
+        const int64_t first = c * places.first_step;
+        kernels::find_channel_grid(elements.data() + first, places.depth, places.step, &scales[c]);
+        for (int64_t i = 0; i < places.depth; ++i) {
+          const int64_t at = first + i * places.step;
+          bytes[at] = static_cast<int8_t>(std::nearbyint(elements[at] / scales[c]));
+        }
       }
       const std::string quantized = fresh(name_of(id) + ".int8");
       const std::string scale = fresh(name_of(id) + ".scale");
       tensor(quantized, DType::I8, weights.type.dims,
              {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-      tensor(scale, DType::F32, std::vector<int64_t>{channels},
+      tensor(scale, DType::F32, std::vector<int64_t>{places.channels},
              {reinterpret_cast<const uint8_t*>(scales.data()), scales.size() * sizeof(float)});
-      set(add("DequantizeLinear", {quantized, scale}, name_of(id)), "axis", int64_t{are_columns});
+      set(add("DequantizeLinear", {quantized, scale}, name_of(id)), "axis",
+          int64_t{node.op == OpKind::MatMul});
     }
     return is_written;
   }

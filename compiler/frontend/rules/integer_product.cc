@@ -177,10 +177,11 @@ llvm::Error import_packed_matmul_integer(const OnnxNode& node, Importer& importe
   CODL_ASSIGN_OR_RETURN(largest, largest_centred(node, importer, 0, 2));
   CODL_ASSIGN_OR_RETURN(moves, moves_to_bytes(node, importer, 2, weights));
   IntegerWeights added = weights;  // magnitudes of what is added up
-  for (int64_t i = 0; i < k * n && !moves.empty(); ++i) {
-    weights.elements[i] += moves[i % n];
-    added.elements[i] = std::fabs(weights.elements[i]) + std::fabs(moves[i % n]);
-  }
+  if (!moves.empty())
+    for (int64_t i = 0; i < k * n; ++i) {
+      weights.elements[i] += moves[i % n];
+      added.elements[i] = std::fabs(weights.elements[i]) + std::fabs(moves[i % n]);
+    }
   Compose c(node, importer);
   const ir::ValueId x =
       c.reshape(moves.empty() ? centred_floats(node, c, 0, 2) : c.operand_as(0, DType::F32),

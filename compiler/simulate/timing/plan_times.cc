@@ -378,11 +378,8 @@ class PlanTimes::State {
   // ---- the simulation
 
   double sync_us(const LatencyPredictor& predictor, Queue waiting) const {
-    const TransferCosts& transfer = predictor.profile().transfer;
-    const bool is_by_flag =
-        waiting != Queue::Transfer && transfer.wait_kind(waiting == Queue::Gpu) == WaitKind::Flag;
     return conditions_.with_interference_us(
-        (is_by_flag ? transfer.flag_us_of(waiting == Queue::Gpu) : transfer.sync_us).value);
+        predictor.profile().transfer.sync_us_of(waiting == Queue::Gpu));
   }
 
   struct Point {

@@ -253,10 +253,11 @@ typedef struct codl_session_options {
   const char* const* variants;
   size_t variant_count;
   /* Milliseconds that any wait for the device may take, while the session is created and in runs;
-   * 0: as long as it takes. When they have passed, the run ends with CODL_DEVICE_ERROR, and `diag`
-   * says what was waited for. The session is then unusable, but for a CPU variant that
-   * CODL_FALLBACK_PER_RUN has ready, and what the device may still write to is not given back; the
-   * plan must stay open, for it may read weights. */
+   * 0: as long as it takes. A driver's first test of flags has four seconds at least. When they
+   * have passed, the run ends with CODL_DEVICE_ERROR, and `diag` says what was waited for. The
+   * session is then unusable, but for a CPU variant that CODL_FALLBACK_PER_RUN has ready, and what
+   * the device may still write to is not given back; the plan must stay open, for it may read
+   * weights. */
   int32_t deadline_ms;
 } codl_session_options_t;
 

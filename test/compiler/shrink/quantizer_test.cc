@@ -1,5 +1,8 @@
 #include "compiler/shrink/quantizer.h"
 
+#include <cmath>
+#include <filesystem>
+#include <limits>
 #include <optional>
 
 #include "compiler/accuracy/deviation.h"
@@ -21,16 +24,13 @@ using compiler::Quantizer;
 struct Network {
   explicit Network(uint32_t seed) : r(seed) {}
 
-  // `scale` may make the samples larger.
-  void finish(llvm::SmallVector<ir::ValueId, 4> outputs, float scale = 1) {
+  void finish(llvm::SmallVector<ir::ValueId, 4> outputs) {
     r.graph.set_outputs(std::move(outputs));
     r.graph.name = "network";
     const ir::TensorType& type = r.graph.value(r.graph.inputs()[0]).type;
     std::vector<int64_t> dims(type.dims.begin(), type.dims.end());
     dims[0] = 32;
-    std::vector<float> samples = r.floats(32 * type.element_count());
-    for (float& sample : samples) sample *= scale;
-    folder.write("x.npy", dims, samples);
+    folder.write("x.npy", dims, r.floats(32 * type.element_count()));
     data.emplace(value_of(CalibrationData::open(folder.path, r.graph)));
   }
   Quantizer quantizer() { return value_of(Quantizer::make(r.graph, &*data, data->some_of(0, 16))); }
@@ -114,6 +114,37 @@ TEST_CASE("what concatenations join has one grid; what only floats read has none
   CHECK_FALSE(value_named(graph, name_of(net, read)).grid);
 }
 
+TEST_CASE("a range has what a concatenation adds, constants as well") {
+  Network net(7);
+  const ir::ValueId x =
+      net.r.node(OpKind::Unary, {net.r.input({1, 4, 8, 8})}, UnaryParams{.kind = kUnaryRelu});
+  const std::vector<float> tens(2 * 8 * 8, 10.0f);
+  const ir::ValueId constant = net.r.graph.add_constant(
+      "tens", net.r.graph.value(x).type, compiler::bytes_of(llvm::ArrayRef<float>(tens)));
+  net.r.graph.value(constant).type.dims = {1, 2, 8, 8};
+  const ir::ValueId both = net.r.node(OpKind::Concat, {x, constant}, ConcatParams{.axis = 1});
+  net.finish({net.r.conv(both, 4, 3)});
+  const ir::Graph graph = laid_out(net.all_in_bytes());
+  // Operands that are joined have one grid.
+  const ir::Grid grid = value_named(graph, name_of(net, x)).grid;
+  REQUIRE(grid);
+  CHECK(compiler::highest_of(grid) > 9.5f);
+}
+
+TEST_CASE("a clamp without an end gives no range") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const auto& [low, high] : {std::pair(0.0f, kInfinity), std::pair(-kInfinity, 6.0f)}) {
+    Network net(8);
+    const ir::ValueId clamped =
+        net.r.node(OpKind::Unary, {net.r.conv(net.r.input({1, 3, 8, 8}), 8, 3)},
+                   UnaryParams{.kind = kUnaryClip, .alpha = low, .beta = high});
+    net.finish({net.r.conv(clamped, 4, 3)});
+    const ir::Graph graph = laid_out(value_of(compiler::all_in_bytes(net.r.graph, "")));
+    CHECK(count_multiplying_bytes(graph) == 2);
+    for (const ir::Value& value : graph.values()) CHECK(std::isfinite(value.grid.scale));
+  }
+}
+
 TEST_CASE("an output that a product reads, too, stays as it was") {
   Network net(3);
   const ir::ValueId shared = net.r.matmul(net.r.input({1, 16}), 16);
@@ -129,7 +160,7 @@ TEST_CASE("the bias makes up for what rounding moves results by") {
   Network net(4);
   ir::ValueId last = net.r.input({1, 64});
   last = net.r.matmul(last, 3);
-  net.finish({last}, 1);
+  net.finish({last});
   // Weights of half a step are all rounded to the same side.
   ir::Node& node = net.r.graph.node(net.r.graph.value(last).producer);
   std::vector<float> weights(64 * 3, 0.4f / 127);
@@ -147,8 +178,9 @@ TEST_CASE("the bias makes up for what rounding moves results by") {
   const ir::Node& rounded = graph.node(graph.value(graph.outputs()[0]).producer);
   const auto before = net.r.graph.value(net.r.graph.node(0).inputs[2]).as<float>();
   const auto after = graph.value(rounded.inputs[2]).as<float>();
-  for (size_t c = 0; c < 3; ++c)
-    CHECK(std::fabs(after[c] - before[c] - 63 * 0.5f * 0.4f / 127) < 0.02f);
+  // The mean of 1,008 samples of a standard deviation of 0.29 is not 0.5 by some 0.01.
+  const float shift = 63 * 0.5f * 0.4f / 127;
+  for (size_t c = 0; c < 3; ++c) CHECK(std::fabs(after[c] - before[c] - shift) < 0.1f * shift);
   // Without it the error is that of the weights.
   ir::Graph uncorrected = graph;
   for (ir::Node& other :
@@ -199,11 +231,12 @@ TEST_CASE("a node that loses more than the budget is left out, others are not") 
   CHECK(ir::print(*report.floats) == ir::print(net.r.graph));
   CHECK(count_multiplying_bytes(laid_out(graph)) == 2);
 
-  // The log answers everything; another budget asks for little more.
+  // The log answers everything.
+  const auto log_bytes = std::filesystem::file_size(options.search_log);
   ir::Graph again = net.r.graph;
-  options.on_step = nullptr;
   value_of(compiler::shrink(again, options, no_time));
   CHECK(ir::print(again) == ir::print(graph));
+  CHECK(std::filesystem::file_size(options.search_log) == log_bytes);
 
   // Bytes that are not faster are not taken unless they are asked for.
   options.bytes = compiler::Bytes8::IfFaster;

@@ -68,22 +68,23 @@ TEST_CASE("precisions are compared by what plans take, hold and lose") {
   const ir::ValueId b = net.conv(a, 32, 3, 1, a);
   net.graph.set_outputs({net.conv(b, 32, 1)});
   const ir::Graph& plain = net.graph;
-  ir::Graph graph = plain;
-  REQUIRE(test::error_of(run_passes(graph, layout_passes(), {})) == "");
-  const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
-  const LatencyPredictor predictor(profile, 1);
   test::Folder folder;
   RandomGraph r(1);
   folder.write("x.npy", {16, 16, 16, 16}, r.floats(16 * 16 * 16 * 16));
+  ir::Graph graph = plain, in_bytes = value_of(all_in_bytes(plain, folder.path));
+  for (ir::Graph* network : {&graph, &in_bytes})
+    REQUIRE(test::error_of(run_passes(*network, layout_passes(), {})) == "");
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm);
+  const LatencyPredictor predictor(profile, 1);
   const HalvesJudge judge = value_of(HalvesJudge::make(graph, graph, folder.path, 0.005));
   PlanFigures figures;
   figures.predicted_us = 12345;
   figures.weight_bytes = 678;
   ShrinkOptions options;
   options.calibration = folder.path;
-  const auto choices = value_of(
-      compare_precisions(graph, judge, false, value_of(all_in_bytes(plain, folder.path)), predictor,
-                         PartitionOptions(), options, kAskedPrecisions[0], figures));
+  const auto choices =
+      value_of(compare_precisions(graph, judge, false, in_bytes, predictor, PartitionOptions(),
+                                  options, kAskedPrecisions[0], figures));
   REQUIRE(choices.size() == std::size(kAskedPrecisions));
   CHECK(choices[0].is_chosen);
   CHECK(choices[0].predicted_us == 12345);
