@@ -34,6 +34,11 @@ enum class Sharing : uint8_t {
 };
 inline constexpr const char* kSharingNames[] = {"none", "fine_svm", "sub_buffer", "separate"};
 
+// Says what a variant needs beyond what every runtime of the plan's version has.
+enum class Need : uint16_t {
+  States = 1,  // the session keeps outputs that are inputs of the next run
+};
+
 // Says how a GPU step waits for a CPU step.
 enum class Gate : uint8_t {
   HostEnqueue = 0,  // it is enqueued once the CPU step is done

@@ -47,6 +47,7 @@ inline constexpr uint16_t kFullSpeed = 10000;
 // These limits bound the time of verify_plan and count over all variants. They are far above any
 // network.
 inline constexpr uint32_t kMaxVariants = 64;
+inline constexpr uint32_t kMaxStates = 1024;
 inline constexpr uint32_t kMaxVariantNameBytes = 255;  // they are compared with each other
 // Names the plan's first variant where no variant has this name: that one computes on the processor
 // that is better alone, and is called by it.

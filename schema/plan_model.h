@@ -133,6 +133,12 @@ struct OutputExtent {
   uint32_t count_output = 0;
 };
 
+// Output `output` of a run is input `input` of the next one. The session keeps it.
+struct KeptState {
+  uint32_t input = 0;
+  uint32_t output = 0;
+};
+
 struct PlanInfo {
   std::string device;
   std::string model_hash;  // hash of the ONNX bytes, hex
@@ -150,6 +156,7 @@ struct PlanModel {
   std::vector<PlanIo> outputs;        // the network's, then those that hold counts only
   uint32_t visible_outputs = 0;       // how many are the network's
   std::vector<OutputExtent> extents;  // ordered by output, then dim
+  std::vector<KeptState> states;      // ordered by input
   std::vector<PlanBlob> blobs;
   std::vector<const KernelInfo*> kernels;  // that steps use, by id
   std::vector<Variant> variants;           // the first is the default

@@ -210,6 +210,40 @@ bool check_plan_fields(PlanCheck& c) {
                   PlanFault::Version);
 }
 
+// A state leaves a run as it comes into the next one.
+bool check_states(PlanCheck& c) {
+  const plan::EntryDef& entry = *c.entry;
+  c.at("entry", 0);
+  if (!c.expect(state_count(entry) <= kMaxStates, "at most 1024 states", state_count(entry)))
+    return false;
+  for (uint32_t i = 0; i < state_count(entry); ++i) {
+    const plan::StateDef& state = *entry.states()->Get(i);
+    c.at("state", i);
+    if (!c.expect(state.input() < entry.inputs()->size(), "an input", state.input()) ||
+        !c.expect(i == 0 || entry.states()->Get(i - 1)->input() < state.input(),
+                  "states by ascending input", state.input()) ||
+        !c.expect(state.output() < visible_output_count(entry), "a visible output",
+                  state.output()) ||
+        !c.expect(state_of_output(entry, state.output()) == i, "an output of its own",
+                  state.output()))
+      return false;
+    const plan::IoDef& input = *entry.inputs()->Get(state.input());
+    const plan::IoDef& output = *entry.outputs()->Get(state.output());
+    if (!c.expect(output.dtype() == input.dtype(), "the input's dtype", output.dtype()) ||
+        !c.expect(
+            output.dims()->size() == input.dims()->size() &&
+                std::equal(input.dims()->begin(), input.dims()->end(), output.dims()->begin()),
+            "the input's dims", output.dims()->size()))
+      return false;
+    if (entry.extents() == nullptr) continue;
+    for (const plan::ExtentDef* extent : *entry.extents())
+      if (!c.expect(extent->output() != state.output(), "an output whose dims data do not decide",
+                    state.output()))
+        return false;
+  }
+  return true;
+}
+
 bool check_entry_fields(PlanCheck& c) {
   c.entry = &entry_of(*c.plan);
   const plan::EntryDef& entry = *c.entry;
@@ -272,6 +306,17 @@ bool check_arenas(PlanCheck& c, const VariantDef& variant) {
                   as_found(variant.device_bytes()));
 }
 
+// A runtime that does not know states refuses the plan by this.
+bool check_needs(PlanCheck& c, const VariantDef& variant) {
+  const uint32_t count = count_of(variant.needs());
+  const uint32_t expected = state_count(*c.entry) != 0 ? 1 : 0;
+  return c.expect(count <= expected, expected == 0 ? "no needs" : "no needs but states", count,
+                  PlanFault::Version) &&
+         c.expect(count == expected, "a need of states", count) &&
+         (count == 0 || c.expect(variant.needs()->Get(0) == static_cast<uint16_t>(Need::States),
+                                 "a need of states", variant.needs()->Get(0), PlanFault::Version));
+}
+
 bool check_variant_fields(PlanCheck& c, const VariantDef& variant) {
   c.at("variant", -1);
   return c.expect(variant.name() != nullptr && variant.name()->size() > 0 &&
@@ -288,8 +333,7 @@ bool check_variant_fields(PlanCheck& c, const VariantDef& variant) {
                   as_found(variant.max_ahead_us())) &&
          c.expect(variant.max_ahead_us() == 0 || gate_of(variant) == Gate::HostEnqueue,
                   "gate HostEnqueue where max_ahead_us is a bound", variant.gate()) &&
-         c.expect(count_of(variant.needs()) == 0, "no needs", count_of(variant.needs()),
-                  PlanFault::Version);
+         check_needs(c, variant);
 }
 
 // Variants are chosen by name.
@@ -328,7 +372,8 @@ bool check_file(PlanCheck& c, const uint8_t* bytes, size_t size, VerifyLevel lev
          (level == VerifyLevel::Structure || check_checksum(c, head, bytes, size)) &&
          check_table(c, bytes + head.table_offset, head.table_bytes) && check_plan_fields(c) &&
          check_worker_speeds(c) && check_blobs(c) && check_kernels(c) && check_entry_fields(c) &&
-         check_ios(c) && check_hidden_outputs(c) && check_extents(c) && check_variants(c);
+         check_ios(c) && check_hidden_outputs(c) && check_extents(c) && check_states(c) &&
+         check_variants(c);
 }
 
 }  // namespace

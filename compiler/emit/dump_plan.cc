@@ -46,6 +46,9 @@ class TextDump {
     for (const OutputExtent& extent : plan_.extents)
       os_ << "extent " << shown(plan_.outputs[extent.output].name) << " dim " << extent.dim
           << " in " << shown(plan_.outputs[extent.count_output].name) << "\n";
+    for (const KeptState& state : plan_.states)
+      os_ << "state " << shown(plan_.inputs[state.input].name) << " of "
+          << shown(plan_.outputs[state.output].name) << "\n";
     for (size_t i = 0; i < plan_.blobs.size(); ++i) {
       const PlanBlob& blob = plan_.blobs[i];
       os_ << "blob " << i << " " << shown(blob.name) << " offset=" << blob.offset_bytes

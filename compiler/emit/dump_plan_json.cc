@@ -40,6 +40,10 @@ class JsonDump {
         json_.key("dim").integer(extent.dim);
         number("count_output", extent.count_output);
       });
+      array("states", plan_.states, [&](const KeptState& state) {
+        number("input", state.input);
+        number("output", state.output);
+      });
       array("blobs", plan_.blobs, [&](const PlanBlob& blob) {
         text("name", blob.name);
         number("offset_bytes", blob.offset_bytes);

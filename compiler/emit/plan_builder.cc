@@ -64,6 +64,7 @@ PlanModel plan_of(const ir::Graph& graph, llvm::ArrayRef<Schedule> schedules,
   llvm::sort(plan.extents, [](const OutputExtent& a, const OutputExtent& b) {
     return std::tie(a.output, a.dim) < std::tie(b.output, b.dim);
   });
+  plan.states = graph.states().vec();
   for (size_t i = 0; i < weights.blobs.size(); ++i)
     plan.blobs.push_back(
         {graph.value(weights.blobs[i].value).name, weights.offsets[i], weights.blobs[i].bytes});
@@ -82,7 +83,8 @@ class TableBuilder {
  public:
   explicit TableBuilder(const PlanModel& plan) {
     std::vector<fb::Offset<plan::VariantDef>> variant_offsets;
-    for (const Variant& one : plan.variants) variant_offsets.push_back(variant(one));
+    for (const Variant& one : plan.variants)
+      variant_offsets.push_back(variant(one, !plan.states.empty()));
     const auto inputs = ios(plan.inputs);
     const auto outputs = ios(plan.outputs);
     const auto blobs = list<plan::BlobDef>(plan.blobs, [&](const PlanBlob& blob) {
@@ -95,6 +97,11 @@ class TableBuilder {
     const auto extents = list<plan::ExtentDef>(plan.extents, [&](const OutputExtent& extent) {
       return plan::CreateExtentDef(fbb_, extent.output, extent.dim, extent.count_output);
     });
+    fb::Offset<fb::Vector<fb::Offset<plan::StateDef>>> states;
+    if (!plan.states.empty())
+      states = list<plan::StateDef>(plan.states, [&](const KeptState& state) {
+        return plan::CreateStateDef(fbb_, state.input, state.output);
+      });
     const auto device = string(plan.info.device);
     const auto version = string(plan.codlc_version);
     const auto model_hash = string(plan.info.model_hash);
@@ -103,7 +110,7 @@ class TableBuilder {
     if (!plan.info.worker_speeds.empty())
       worker_speeds = fbb_.CreateVector(plan.info.worker_speeds);
     const std::vector<fb::Offset<plan::EntryDef>> entry = {plan::CreateEntryDef(
-        fbb_, string(""), inputs, outputs, plan.visible_outputs, extents, variants)};
+        fbb_, string(""), inputs, outputs, plan.visible_outputs, extents, variants, states)};
     const auto entries = fbb_.CreateVector(entry);
     plan::PlanDefBuilder root(fbb_);
     root.add_device(device);
@@ -195,7 +202,7 @@ class TableBuilder {
     return builder.Finish();
   }
 
-  fb::Offset<plan::VariantDef> variant(const Variant& variant) {
+  fb::Offset<plan::VariantDef> variant(const Variant& variant, bool has_states) {
     std::vector<fb::Offset<plan::TensorDef>> tensors;
     for (const Tensor& one : variant.tensors) tensors.push_back(tensor(one));
     std::vector<fb::Offset<plan::StepDef>> steps;
@@ -208,6 +215,9 @@ class TableBuilder {
     const auto images_vector = fbb_.CreateVector(images);
     const auto tensors_vector = fbb_.CreateVector(tensors);
     const auto steps_vector = fbb_.CreateVector(steps);
+    fb::Offset<fb::Vector<uint16_t>> needs;
+    if (has_states)
+      needs = fbb_.CreateVector(std::vector<uint16_t>{static_cast<uint16_t>(Need::States)});
     plan::VariantDefBuilder builder(fbb_);
     builder.add_name(name);
     builder.add_sharing(static_cast<uint8_t>(variant.sharing));
@@ -220,6 +230,7 @@ class TableBuilder {
     builder.add_steps(steps_vector);
     builder.add_predicted_us(static_cast<float>(variant.predicted_us));
     builder.add_max_ahead_us(static_cast<float>(variant.max_ahead_us));
+    if (has_states) builder.add_needs(needs);
     return builder.Finish();
   }
 

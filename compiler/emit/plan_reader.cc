@@ -86,6 +86,8 @@ PlanModel plan_of(const plan::PlanDef& table) {
   if (entry.extents() != nullptr)
     for (const plan::ExtentDef* extent : *entry.extents())
       plan.extents.push_back({extent->output(), extent->dim(), extent->count_output()});
+  for (uint32_t i = 0; i < state_count(entry); ++i)
+    plan.states.push_back({entry.states()->Get(i)->input(), entry.states()->Get(i)->output()});
   for (const plan::BlobDef* blob : *table.blobs())
     plan.blobs.push_back({blob->name()->str(), blob->offset_bytes(), blob->bytes()});
   for (const plan::KernelUse* use : *table.kernels())

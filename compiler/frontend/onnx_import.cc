@@ -12,6 +12,7 @@
 #include "compiler/frontend/onnx/input_shapes.h"
 #include "compiler/frontend/onnx/input_values.h"
 #include "compiler/frontend/rules/rules.h"
+#include "compiler/frontend/states.h"
 #include "compiler/support/error.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -301,6 +302,8 @@ llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef pat
     auto graph = Import(model, importer).run(path);
     if (notes != nullptr)
       notes->insert(notes->end(), importer.notes().begin(), importer.notes().end());
+    if (graph)
+      if (llvm::Error error = keep_states(*graph, options.states)) return error;
     return graph;
   } catch (const std::bad_alloc&) {
     return memory_error(path);

@@ -21,6 +21,8 @@ struct ImportOptions {
   // Holds elements for inputs that become constants, by the input's name, as text in the input's
   // type ("16000", "0.5", "true"). The graph no longer has these inputs.
   llvm::StringMap<std::vector<std::string>> input_values;
+  // Outputs that the session keeps as inputs of its next run, as OUTPUT:INPUT.
+  std::vector<std::string> states;
   // The import calls this after it has read the model's bytes for the last time, so that their
   // memory can be freed.
   std::function<void()> on_read;

@@ -76,6 +76,9 @@ class Graph {
   // scalar, after every output of the model.
   llvm::ArrayRef<OutputExtent> extents() const { return extents_; }
 
+  // Returns which outputs the session keeps as inputs of its next run, ordered by input.
+  llvm::ArrayRef<KeptState> states() const { return states_; }
+
   ValueId add_input(std::string name, TensorType type);
   ValueId add_constant(std::string name, TensorType type, compiler::SharedBytes bytes);
   // Appends a node, whose operands must exist. Returns the output value.
@@ -83,6 +86,7 @@ class Graph {
   // `names` has one name per output; if empty, the values' names are used.
   void set_outputs(llvm::SmallVector<ValueId, 4> outputs, std::vector<std::string> names = {});
   void set_extents(std::vector<OutputExtent> extents) { extents_ = std::move(extents); }
+  void set_states(std::vector<KeptState> states) { states_ = std::move(states); }
 
   // Replaces the values of the outputs, which keep their names.
   void move_outputs(llvm::SmallVector<ValueId, 4> outputs);
@@ -106,6 +110,7 @@ class Graph {
   std::vector<std::string> output_names_;
   std::vector<bool> is_output_;  // indexed by value, as far as there are outputs
   std::vector<OutputExtent> extents_;
+  std::vector<KeptState> states_;
 };
 
 // Shows one node with its types to the functions of OpSpec.

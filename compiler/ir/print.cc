@@ -183,6 +183,13 @@ std::string print(const Graph& graph) {
     print_name(os, graph.value(graph.outputs()[extent.count_output]).name);
     os << '\n';
   }
+  for (const KeptState& state : graph.states()) {
+    os << "state %";
+    print_name(os, graph.value(graph.inputs()[state.input]).name);
+    os << " : %";
+    print_name(os, graph.value(graph.outputs()[state.output]).name);
+    os << '\n';
+  }
   return text;
 }
 

@@ -147,6 +147,8 @@ class Verifier {
         return wrong("expected graph outputs to exist, found id {0}", output);
     for (const OutputExtent& extent : graph_.extents())
       if (llvm::Error error = check_extent(extent)) return error;
+    for (const KeptState& state : graph_.states())
+      if (llvm::Error error = check_state(state)) return error;
     return llvm::Error::success();
   }
 
@@ -163,6 +165,18 @@ class Verifier {
     if (count.type.dtype != DType::I64 || count.type.element_count() != 1)
       return wrong("expected an i64 scalar as the extent of output '{0}', found {1}", value.name,
                    to_string(count.type));
+    return llvm::Error::success();
+  }
+
+  llvm::Error check_state(const KeptState& state) const {
+    if (state.input >= graph_.inputs().size() || state.output >= graph_.outputs().size())
+      return wrong("expected states of graph inputs and outputs, found input {0} and output {1}",
+                   state.input, state.output);
+    const Value& input = graph_.value(graph_.inputs()[state.input]);
+    const Value& output = graph_.value(graph_.outputs()[state.output]);
+    if (!(input.type == output.type))
+      return wrong("expected output '{0}' of the type of input '{1}', whose state it is, found {2}",
+                   output.name, input.name, to_string(output.type));
     return llvm::Error::success();
   }
 

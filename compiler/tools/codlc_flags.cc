@@ -83,7 +83,10 @@ tools::FlagGroup model_flags(CodlcFlags* flags) {
             "set the dims of an input that the model leaves open, like input:1x3x224x224"}},
           {{"input-value", texts_value("NAME:VALUES", &flags->input_values),
             "make a constant of an input that is really a setting, like sr:16000 or size:2,3", "",
-            "The plan no longer has that input."}}};
+            "The plan no longer has that input."},
+           {"state", texts_value("OUTPUT:INPUT", &flags->states),
+            "keep an output in the session as an input of its next run, like hn:h0", "",
+            "It begins at zero. The application has neither; it can read, write and reset it."}}};
 }
 
 tools::FlagGroup device_flags(CodlcFlags* flags) {
@@ -352,6 +355,7 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
                        devices_of(flags).size());
   for (const std::string& shape : flags.input_shapes)
     if (llvm::Error error = parse_input_shape(shape, options.import)) return error;
+  options.import.states = flags.states;
   for (const std::string& value : flags.input_values)
     if (llvm::Error error = parse_input_value(value, options.import)) return error;
   for (const std::string& pass : flags.skipped_passes)

@@ -15,6 +15,7 @@ struct CodlcFlags {
   std::string model;
   std::vector<std::string> input_shapes;
   std::vector<std::string> input_values;
+  std::vector<std::string> states;
   std::string device;  // one device, or several with commas between; empty: host
   bool lists_devices = false;
   std::string output;

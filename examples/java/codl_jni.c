@@ -259,6 +259,38 @@ JNIEXPORT void JNICALL Java_codl_Network_run(JNIEnv* env, jclass type, jlong han
   free(to);
 }
 
+JNIEXPORT jint JNICALL Java_codl_Network_stateCount(JNIEnv* env, jclass type, jlong handle) {
+  (void)env, (void)type;
+  return (jint)codl_plan_state_count(network_of(handle)->plan);
+}
+
+JNIEXPORT void JNICALL Java_codl_Network_moveState(JNIEnv* env, jclass type, jlong handle,
+                                                   jint index, jobject buffer, jboolean is_write) {
+  (void)type;
+  void* data = buffer == NULL ? NULL : (*env)->GetDirectBufferAddress(env, buffer);
+  if (data == NULL) {
+    throw_named(env, "java/lang/IllegalArgumentException",
+                "expected a direct buffer, found another");
+    return;
+  }
+  const size_t bytes = (size_t)(*env)->GetDirectBufferCapacity(env, buffer);
+  /* A negative index is as wrong as one that is too large. */
+  const size_t state = index < 0 ? SIZE_MAX : (size_t)index;
+  codl_session_t* session = network_of(handle)->session;
+  codl_diag_t diag = {{0}};
+  const codl_status_t status = is_write
+                                   ? codl_session_write_state(session, state, data, bytes, &diag)
+                                   : codl_session_read_state(session, state, data, bytes, &diag);
+  if (status != CODL_OK) throw_status(env, status, diag.message);
+}
+
+JNIEXPORT void JNICALL Java_codl_Network_resetStates(JNIEnv* env, jclass type, jlong handle) {
+  (void)type;
+  codl_diag_t diag = {{0}};
+  const codl_status_t status = codl_session_reset_states(network_of(handle)->session, &diag);
+  if (status != CODL_OK) throw_status(env, status, diag.message);
+}
+
 JNIEXPORT void JNICALL Java_codl_Network_cancel(JNIEnv* env, jclass type, jlong handle) {
   (void)env, (void)type;
   codl_session_cancel(network_of(handle)->session);

@@ -68,13 +68,13 @@ def load_library(name):
 def open_library():
     library = load_library("libcodl.so.0")
     library.codl_version.restype = library.codl_status_text.restype = ctypes.c_char_p
-    for name in ("codl_plan_input_count", "codl_plan_output_count", "codl_plan_variant_count"):
+    for name in ("codl_plan_input_count", "codl_plan_output_count", "codl_plan_state_count", "codl_plan_variant_count"):
         getattr(library, name).restype = ctypes.c_size_t
         getattr(library, name).argtypes = [ctypes.c_void_p]
     for name in ("codl_plan_close", "codl_session_destroy"):
         getattr(library, name).restype = None
         getattr(library, name).argtypes = [ctypes.c_void_p]
-    for name in ("codl_plan_input", "codl_plan_output"):
+    for name in ("codl_plan_input", "codl_plan_output", "codl_plan_state"):
         getattr(library, name).argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(TensorInfo)]
     library.codl_plan_variant.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(VariantInfo)]
     library.codl_plan_open_file.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p),
@@ -84,6 +84,9 @@ def open_library():
     library.codl_session_run.argtypes = [ctypes.c_void_p, ctypes.POINTER(Buffer), ctypes.c_size_t, ctypes.POINTER(Buffer),
                                          ctypes.c_size_t, ctypes.POINTER(Diag)]
     library.codl_session_get_info.argtypes = [ctypes.c_void_p, ctypes.POINTER(SessionInfo)]
+    for name in ("codl_session_read_state", "codl_session_write_state"):
+        getattr(library, name).argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Diag)]
+    library.codl_session_reset_states.argtypes = [ctypes.c_void_p, ctypes.POINTER(Diag)]
     library.codl_session_get_output_dims.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_int64),
                                                      ctypes.c_size_t, ctypes.POINTER(ctypes.c_int32)]
     return library
@@ -136,6 +139,7 @@ class Session:
         check(LIBRARY.codl_plan_open_file(os.fsencode(path), None, ctypes.byref(self._plan), ctypes.byref(diag)), diag, f"{path}: ")
         self.inputs = self._tensors(LIBRARY.codl_plan_input_count, LIBRARY.codl_plan_input)
         self.outputs = self._tensors(LIBRARY.codl_plan_output_count, LIBRARY.codl_plan_output)
+        self.states = self._tensors(LIBRARY.codl_plan_state_count, LIBRARY.codl_plan_state)
         self._check_variant(path, variant, requires_variant)
         options = SessionOptions(struct_size=ctypes.sizeof(SessionOptions), variant=variant.encode() if variant is not None else None,
                                  thread_count=threads, require_variant=int(requires_variant), variant_count=ALL_VARIANTS if adapts else 0)
@@ -223,10 +227,34 @@ class Session:
         check(self._run(self._runner, buffers(arrays), len(arrays), buffers(made), len(made), ctypes.byref(diag)), diag)
         return {tensor.name: self._found(index, array) for index, (tensor, array) in enumerate(zip(self.outputs, made))}
 
+    def read_state(self, name):
+        """Returns an array of the state of this name, one of `states`: zeros at first, then as the last run left it."""
+        index, tensor = self._state(name)
+        array, diag = numpy.empty(tensor.shape, tensor.dtype), Diag()
+        check(LIBRARY.codl_session_read_state(self._session, index, array.ctypes.data, array.nbytes, ctypes.byref(diag)), diag)
+        return array
+
+    def write_state(self, name, array):
+        """Makes the array the state that the next run begins with. Raises TypeError, ValueError, CodlError."""
+        index, tensor = self._state(name)
+        array, diag = self._array(tensor, array), Diag()
+        check(LIBRARY.codl_session_write_state(self._session, index, array.ctypes.data, array.nbytes, ctypes.byref(diag)), diag)
+
+    def reset_states(self):
+        """Sets all states to zero."""
+        diag = Diag()
+        check(LIBRARY.codl_session_reset_states(self._session, ctypes.byref(diag)), diag)
+
+    def _state(self, name):
+        for index, tensor in enumerate(self.states):
+            if tensor.name == name:
+                return index, tensor
+        raise ValueError(f"expected one of the states {self.states}, found {name!r}")
+
     @staticmethod
     def _array(tensor, array):
         if array is None:
-            raise ValueError(f"expected an array for input {tensor}, found none")
+            raise ValueError(f"expected an array for {tensor}, found none")
         if not isinstance(array, numpy.ndarray) or array.dtype != tensor.dtype:
             raise TypeError(f"expected {tensor}, found {getattr(array, 'dtype', type(array).__name__)}")
         if array.shape != tensor.shape:

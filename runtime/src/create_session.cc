@@ -165,6 +165,8 @@ codl_status_t allocate_host_memory(codl_session& session, codl_diag_t* diag) {
                             session.spare->def().host_bytes(), diag);
   if (status != CODL_OK) return status;
   const plan::EntryDef& entry = session.plan->entry();
+  status = session.states.create(entry, session.allocator, diag);
+  if (status != CODL_OK) return status;
   if (session.hidden_outputs.allocate(session.allocator,
                                       entry.outputs()->size() - visible_output_count(entry)))
     return CODL_OK;

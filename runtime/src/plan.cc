@@ -196,18 +196,22 @@ const char* codl_plan_device(const codl_plan_t* plan) {
 }
 
 size_t codl_plan_input_count(const codl_plan_t* plan) {
-  return plan == nullptr ? 0 : plan->entry().inputs()->size();
+  return plan == nullptr ? 0 : plan->entry().inputs()->size() - codl::state_count(plan->entry());
 }
 
 size_t codl_plan_output_count(const codl_plan_t* plan) {
-  return plan == nullptr ? 0 : codl::visible_output_count(plan->entry());
+  return plan == nullptr
+             ? 0
+             : codl::visible_output_count(plan->entry()) - codl::state_count(plan->entry());
 }
 
 codl_status_t codl_plan_input(const codl_plan_t* plan, size_t index, codl_tensor_info_t* out_info) {
   if (out_info == nullptr) return CODL_INVALID_ARGUMENT;
   *out_info = {};
   if (index >= codl_plan_input_count(plan)) return CODL_INVALID_ARGUMENT;
-  return codl::rt::describe_io(*plan->entry().inputs(), index, out_info);
+  const codl::plan::EntryDef& entry = plan->entry();
+  return codl::rt::describe_io(
+      *entry.inputs(), codl::application_input(entry, static_cast<uint32_t>(index)), out_info);
 }
 
 codl_status_t codl_plan_output(const codl_plan_t* plan, size_t index,
@@ -216,7 +220,22 @@ codl_status_t codl_plan_output(const codl_plan_t* plan, size_t index,
   *out_info = {};
   // The hidden outputs, which come after the visible ones, have no description.
   if (index >= codl_plan_output_count(plan)) return CODL_INVALID_ARGUMENT;
-  return codl::rt::describe_io(*plan->entry().outputs(), index, out_info);
+  const codl::plan::EntryDef& entry = plan->entry();
+  return codl::rt::describe_io(
+      *entry.outputs(), codl::application_output(entry, static_cast<uint32_t>(index)), out_info);
+}
+
+size_t codl_plan_state_count(const codl_plan_t* plan) {
+  return plan == nullptr ? 0 : codl::state_count(plan->entry());
+}
+
+codl_status_t codl_plan_state(const codl_plan_t* plan, size_t index, codl_tensor_info_t* out_info) {
+  if (out_info == nullptr) return CODL_INVALID_ARGUMENT;
+  *out_info = {};
+  if (index >= codl_plan_state_count(plan)) return CODL_INVALID_ARGUMENT;
+  const codl::plan::EntryDef& entry = plan->entry();
+  return codl::rt::describe_io(
+      *entry.inputs(), entry.states()->Get(static_cast<uint32_t>(index))->input(), out_info);
 }
 
 size_t codl_plan_variant_count(const codl_plan_t* plan) {

@@ -10,28 +10,32 @@
 namespace codl::rt {
 namespace {
 
+// `is_state(i)`: ios[i] is the session's, not the application's.
+template <typename IsState>
 codl_status_t check_buffers(const char* kind,
                             const flatbuffers::Vector<flatbuffers::Offset<plan::IoDef>>& ios,
-                            size_t expected_count, const codl_buffer_t* buffers, size_t count,
-                            codl_diag_t* diag) {
+                            IsState is_state, size_t expected_count, const codl_buffer_t* buffers,
+                            size_t count, codl_diag_t* diag) {
   if (count != expected_count || (buffers == nullptr && count != 0)) {
     set_diag(diag, "%ss: expected %zu, found %zu", kind, expected_count,
              buffers == nullptr ? 0 : count);
     return CODL_INVALID_ARGUMENT;
   }
-  for (uint32_t i = 0; i < count; ++i) {
+  const codl_buffer_t* buffer = buffers;
+  for (uint32_t i = 0; buffer != buffers + count; ++i) {
+    if (is_state(i)) continue;
     const plan::IoDef& io = *ios.Get(i);
-    if (buffers[i].bytes != io.bytes()) {
+    const auto [data, bytes] = *buffer++;
+    if (bytes != io.bytes()) {
       set_diag(diag, "%s %s: expected %llu bytes, found %zu", kind, io.name()->c_str(),
-               static_cast<unsigned long long>(io.bytes()), buffers[i].bytes);
+               static_cast<unsigned long long>(io.bytes()), bytes);
       return CODL_INVALID_ARGUMENT;
     }
-    if (io.bytes() == 0) continue;
+    if (bytes == 0) continue;
     const size_t alignment = std::max<size_t>(4, dtype_bytes(static_cast<DType>(io.dtype())));
-    if (buffers[i].data == nullptr ||
-        reinterpret_cast<uintptr_t>(buffers[i].data) % alignment != 0) {
+    if (data == nullptr || reinterpret_cast<uintptr_t>(data) % alignment != 0) {
       set_diag(diag, "%s %s: expected data aligned to %zu, found %p", kind, io.name()->c_str(),
-               alignment, buffers[i].data);
+               alignment, data);
       return CODL_INVALID_ARGUMENT;
     }
   }
@@ -51,12 +55,14 @@ codl_status_t check_overlaps(const plan::EntryDef& entry, const codl_buffer_t* i
   const plan::IoDef* other = nullptr;
   for (uint32_t i = 0; i < output_count; ++i) {
     for (uint32_t k = 0; k < input_count && other == nullptr; ++k)
-      if (overlap(outputs[i], inputs[k])) other = entry.inputs()->Get(k);
+      if (overlap(outputs[i], inputs[k])) other = entry.inputs()->Get(application_input(entry, k));
     for (uint32_t k = 0; k < i && other == nullptr; ++k)
-      if (overlap(outputs[i], outputs[k])) other = entry.outputs()->Get(k);
+      if (overlap(outputs[i], outputs[k]))
+        other = entry.outputs()->Get(application_output(entry, k));
     if (other == nullptr) continue;
     set_diag(diag, "output %s: expected memory of its own, found some of %s",
-             entry.outputs()->Get(i)->name()->c_str(), other->name()->c_str());
+             entry.outputs()->Get(application_output(entry, i))->name()->c_str(),
+             other->name()->c_str());
     return CODL_INVALID_ARGUMENT;
   }
   return CODL_OK;
@@ -100,24 +106,13 @@ codl_status_t run_steps(codl_session& session, PreparedVariant* used, codl_diag_
   return status;
 }
 
-// Holds a session for one run, unless another thread does.
-class RunScope {
- public:
-  explicit RunScope(codl_session& session)
-      : session_(session), is_entered_(!session.is_running.exchange(true)) {}
-  RunScope(const RunScope&) = delete;
-  RunScope& operator=(const RunScope&) = delete;
-  ~RunScope() {
-    if (is_entered_) session_.is_running = false;
-  }
-  bool is_entered() const { return is_entered_; }
-
- private:
-  codl_session& session_;
-  const bool is_entered_;
-};
-
 }  // namespace
+
+codl_status_t refuse_second_run(codl_diag_t* diag) {
+  set_diag(diag, "session: expected one run at a time, found another thread in a run");
+  return CODL_INVALID_ARGUMENT;
+}
+
 }  // namespace codl::rt
 
 codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inputs,
@@ -126,30 +121,40 @@ codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inp
   codl::rt::clear_diag(diag);
   if (session == nullptr) return codl::rt::refuse_null("a session", diag);
   const codl::rt::RunScope scope(*session);
-  if (!scope.is_entered()) {
-    codl::rt::set_diag(diag, "session: expected one run at a time, found another thread in a run");
-    return CODL_INVALID_ARGUMENT;
-  }
+  if (!scope.is_entered()) return codl::rt::refuse_second_run(diag);
   const codl::plan::EntryDef& entry = session->plan->entry();
+  codl::rt::States& states = session->states;
   codl_status_t status = codl::rt::check_buffers(
-      "input", *entry.inputs(), codl_plan_input_count(session->plan), inputs, input_count, diag);
+      "input", *entry.inputs(), [&](size_t i) { return states.of_input(i) != states.count(); },
+      codl_plan_input_count(session->plan), inputs, input_count, diag);
   if (status == CODL_OK)
-    status =
-        codl::rt::check_buffers("output", *entry.outputs(), codl_plan_output_count(session->plan),
-                                outputs, output_count, diag);
+    status = codl::rt::check_buffers(
+        "output", *entry.outputs(), [&](size_t i) { return states.of_output(i) != states.count(); },
+        codl_plan_output_count(session->plan), outputs, output_count, diag);
   if (status == CODL_OK)
     status = codl::rt::check_overlaps(entry, inputs, input_count, outputs, output_count, diag);
   if (status != CODL_OK) return status;
   session->is_cancelled = false;
   const auto bind = [&](codl::rt::StepList& steps) {
-    for (size_t i = 0; i < input_count; ++i) steps.set_io(i, inputs[i].data);
-    for (size_t i = 0; i < output_count; ++i) steps.set_io(input_count + i, outputs[i].data);
+    const codl_buffer_t* input = inputs;
+    for (size_t i = 0; i < entry.inputs()->size(); ++i) {
+      const uint32_t state = states.of_input(i);
+      steps.set_io(i, state == states.count() ? input++->data : states.input(state));
+    }
+    const codl_buffer_t* output = outputs;
+    for (size_t i = 0; i < codl::visible_output_count(entry); ++i) {
+      const uint32_t state = states.of_output(i);
+      steps.set_io(entry.inputs()->size() + i,
+                   state == states.count() ? output++->data : states.output(state));
+    }
   };
   codl::rt::PreparedVariant* used =
       session->record.has_given_up() ? session->spare : session->current.load();
   bind(used->steps);
   if (session->spare != nullptr && session->spare != used) bind(session->spare->steps);
-  return codl::rt::run_steps(*session, used, diag);
+  status = codl::rt::run_steps(*session, used, diag);
+  if (status == CODL_OK) states.turn();
+  return status;
 }
 
 codl_status_t codl_session_cancel(codl_session_t* session) {

@@ -13,6 +13,7 @@
 #include "runtime/src/plan.h"
 #include "runtime/src/prepared_variant.h"
 #include "runtime/src/run_record.h"
+#include "runtime/src/states.h"
 
 // Members are released in the reverse order: workers and queues stop before memory goes.
 struct codl_session {
@@ -22,6 +23,7 @@ struct codl_session {
     // outlive the queue's commands.
     const bool is_idle = gpu.drain();
     if (!is_idle) host_arena.leave();
+    if (!is_idle) states.leave_memory();
     for (codl::rt::PreparedVariant* one : prepared) {
       if (one == nullptr) continue;
       if (!is_idle && one->checker != nullptr) one->checker->leave_memory();
@@ -39,6 +41,7 @@ struct codl_session {
   // the other one.
   codl::rt::Arena spare_arena;
   codl::rt::Arena scratch;
+  codl::rt::States states;
   codl::rt::Array<int64_t> hidden_outputs;  // they come after the plan's visible ones
   codl::rt::GpuQueue gpu;  // these three, and flags, are empty without variants with GPU steps
   codl::rt::GpuMemory gpu_memory;
@@ -67,6 +70,26 @@ struct codl_session {
 };
 
 namespace codl::rt {
+
+// Holds a session for one run, or for a call that must not meet one, unless another thread does.
+class RunScope {
+ public:
+  explicit RunScope(codl_session& session)
+      : session_(session), is_entered_(!session.is_running.exchange(true)) {}
+  RunScope(const RunScope&) = delete;
+  RunScope& operator=(const RunScope&) = delete;
+  ~RunScope() {
+    if (is_entered_) session_.is_running = false;
+  }
+  bool is_entered() const { return is_entered_; }
+
+ private:
+  codl_session& session_;
+  const bool is_entered_;
+};
+
+// Says that another thread is in a run.
+codl_status_t refuse_second_run(codl_diag_t* diag);
 
 // Works as codl_session_create, but with the given OpenCL functions; null means the machine's.
 // Tests use it.

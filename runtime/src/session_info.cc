@@ -25,6 +25,7 @@ codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_
     return static_cast<size_t>(codl::rt::taken_bytes(session->allocator, arena.size_bytes()));
   };
   info.host_bytes = taken_by(session->host_arena) + taken_by(session->spare_arena);
+  info.state_bytes = taken_by(session->states.memory());
   info.scratch_bytes = taken_by(session->scratch);
   for (const codl::rt::PreparedVariant* one : session->prepared)
     if (one->checker != nullptr)
@@ -36,7 +37,7 @@ codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_
   info.weight_copy_bytes = static_cast<size_t>(session->gpu_memory.weight_copy_bytes());
   info.table_bytes =
       static_cast<size_t>(session->plan->file.private_bytes() + session->memory.held_bytes()) +
-      sizeof(*session) - info.host_bytes - info.scratch_bytes;
+      sizeof(*session) - info.host_bytes - info.scratch_bytes - info.state_bytes;
   info.load_us = session->load_us;
   info.program_us = session->program_us;
   info.variant_count = session->prepared.count();
@@ -53,14 +54,15 @@ codl_status_t codl_session_get_output_dims(const codl_session_t* session, size_t
     return CODL_INVALID_ARGUMENT;
   const codl::plan::EntryDef& entry = session->plan->entry();
   const uint32_t visible_count = codl::visible_output_count(entry);
-  if (index >= visible_count) return CODL_INVALID_ARGUMENT;
-  const auto& dims = *entry.outputs()->Get(static_cast<uint32_t>(index))->dims();
+  if (index >= codl_plan_output_count(session->plan)) return CODL_INVALID_ARGUMENT;
+  const uint32_t output = codl::application_output(entry, static_cast<uint32_t>(index));
+  const auto& dims = *entry.outputs()->Get(output)->dims();
   if (capacity < dims.size()) return CODL_INVALID_ARGUMENT;
   for (uint32_t i = 0; i < dims.size(); ++i) out_dims[i] = dims.Get(i);
   *out_rank = static_cast<int32_t>(dims.size());
   if (entry.extents() == nullptr) return CODL_OK;
   for (const codl::plan::ExtentDef* extent : *entry.extents()) {
-    if (extent->output() != index) continue;
+    if (extent->output() != output) continue;
     int64_t& dim = out_dims[extent->dim()];
     dim = std::clamp<int64_t>(session->hidden_outputs[extent->count_output() - visible_count], 0,
                               dim);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -38,19 +39,17 @@ std::string_view bytes_of(const Tensor& tensor) {
   return {reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size()};
 }
 
-// Returns the paths of the outputs, empty ones without --output-dir. Called before the run, so that
-// a folder that cannot be made costs no time.
+// Returns the paths of the values of these names, empty ones without --output-dir. Called before
+// the run, so that a folder that cannot be made costs no time.
 std::vector<std::string> output_paths(const std::string& directory,
-                                      const std::vector<Tensor>& outputs) {
-  std::vector<std::string> paths(outputs.size());
+                                      const std::vector<std::string>& names) {
+  std::vector<std::string> paths(names.size());
   if (directory.empty()) return paths;
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) fail_input(directory, "a folder that can be made", error.message());
-  std::vector<std::string> names;
-  for (const Tensor& output : outputs) names.push_back(output.name);
   const std::vector<std::string> files = npy_file_names(names);
-  for (size_t i = 0; i < outputs.size(); ++i) {
+  for (size_t i = 0; i < names.size(); ++i) {
     paths[i] = (std::filesystem::path(directory) / files[i]).string();
     // Two outputs of one name are one value.
     if (std::find(paths.begin(), paths.begin() + i, paths[i]) == paths.begin() + i)
@@ -226,13 +225,21 @@ int codl_run(const std::vector<std::string>& arguments) {
   const Plan plan = open_plan(flags.plan, CODL_VERIFY_ALL);
   check_variant(plan, flags.plan);
   if (flags.plan.is_self_test) return self_test(plan, flags.plan);
-  std::vector<Tensor> inputs = inputs_of(plan, flags.plan);
+  std::vector<Tensor> states;
+  std::vector<Tensor> inputs = inputs_of(plan, flags.plan, &states);
   std::vector<Tensor> outputs = empty_outputs(plan);
-  const std::vector<std::string> paths = output_paths(flags.output_dir, outputs);
+  std::vector<std::string> names;
+  for (const std::vector<Tensor>* tensors : {&outputs, &states})
+    for (const Tensor& tensor : *tensors) names.push_back(tensor.name);
+  const std::vector<std::string> paths = output_paths(flags.output_dir, names);
 
   Session session = create_session(plan, flags.plan, !flags.plan.trace_path.empty());
+  write_states(session, states);
   run_session(session, buffers_of(inputs), buffers_of(outputs));
   trim_outputs(session, outputs);
+  read_states(session, states);
+  // A state is shown as what it is after the run.
+  std::move(states.begin(), states.end(), std::back_inserter(outputs));
 
   std::vector<OutputReport> reports;
   for (size_t i = 0; i < outputs.size(); ++i) {

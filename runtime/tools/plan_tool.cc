@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include "schema/mix_bits.h"
@@ -302,15 +303,34 @@ void fill_random(Tensor& tensor, uint64_t seed, size_t input_index) {
     write_element(tensor.dtype, random_value(tensor.dtype, values), tensor.data.data() + i * bytes);
 }
 
-std::vector<Tensor> inputs_of(const Plan& plan, const PlanFlags& flags) {
+std::vector<Tensor> inputs_of(const Plan& plan, const PlanFlags& flags,
+                              std::vector<Tensor>* out_states) {
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < plan.input_count(); ++i) {
     tensors.push_back(tensor_of(plan.input(i)));
     fill_random(tensors.back(), flags.seed, i);
     tensors.back().is_random = true;
   }
+  if (out_states == nullptr) {
+    read_inputs(flags.inputs, tensors);
+    return tensors;
+  }
+  for (size_t i = 0; i < plan.state_count(); ++i) tensors.push_back(tensor_of(plan.state(i)));
   read_inputs(flags.inputs, tensors);
+  const auto first_state = tensors.begin() + static_cast<std::ptrdiff_t>(plan.input_count());
+  out_states->assign(std::make_move_iterator(first_state), std::make_move_iterator(tensors.end()));
+  tensors.erase(first_state, tensors.end());
   return tensors;
+}
+
+void write_states(Session& session, std::vector<Tensor>& states) {
+  for (size_t i = 0; i < states.size(); ++i)
+    check(session.write_state(i, buffer_of(states[i].data)), states[i].name);
+}
+
+void read_states(Session& session, std::vector<Tensor>& states) {
+  for (size_t i = 0; i < states.size(); ++i)
+    check(session.read_state(i, buffer_of(states[i].data)), states[i].name);
 }
 
 std::vector<Tensor> empty_outputs(const Plan& plan) {

@@ -72,7 +72,13 @@ Session create_session(const Plan& plan, const PlanFlags& flags, bool record_tim
 std::string test_of_gpu(const PlanFlags& flags);
 
 // Returns the inputs that the flags name a file for, and random tensors for the others.
-std::vector<Tensor> inputs_of(const Plan& plan, const PlanFlags& flags);
+// `out_states`, if not null, receives what the session begins with: states that have a file, zeros
+// for the others.
+std::vector<Tensor> inputs_of(const Plan& plan, const PlanFlags& flags,
+                              std::vector<Tensor>* out_states = nullptr);
+void write_states(Session& session, std::vector<Tensor>& states);
+// Makes the tensors what the session has now.
+void read_states(Session& session, std::vector<Tensor>& states);
 // Zeros.
 std::vector<Tensor> empty_outputs(const Plan& plan);
 

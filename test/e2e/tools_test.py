@@ -308,6 +308,38 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.expect_error(1, run("codlc", by_setting, "-o", out, "--input-value=size:s:4,4"), "reshape")
         self.assertFalse(os.path.exists(out))
 
+    def test_an_output_is_kept_as_an_input_of_the_next_run(self):
+        model = self.write("sum.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Add", ["x", "h:0"], ["y"], "add"), onnx_bytes.node("Neg", ["y"], ["hn"], "neg"),
+             onnx_bytes.node("Identity", ["n0"], ["nn"], "same"), onnx_bytes.node("Shape", ["x"], ["s"], "shape")],
+            [onnx_bytes.value_info("x", [2]), onnx_bytes.value_info("h:0", [2]), onnx_bytes.value_info("n0", [3])],
+            [onnx_bytes.value_info("y", [2]), onnx_bytes.value_info("hn", [2]), onnx_bytes.value_info("nn", [3]),
+             onnx_bytes.value_info("s", [1], onnx_bytes.INT64)]))
+        plan, folder = self.path("sum.codl"), self.path("out")
+        self.run_ok("codlc", model, "-q", "-o", plan, "--state=nn:n0", "--state=hn:h:0")
+        dumped = json.loads(self.run_ok("codl-dump", plan, "--json"))
+        self.assertEqual(dumped["states"], [{"input": 1, "output": 1}, {"input": 2, "output": 2}])
+        self.assertIn("state h:0 of hn\n", self.run_ok("codl-dump", plan))
+        x, h = self.path("x.npy"), self.path("h.npy")
+        npy.write(x, [2], [1, 2])
+        npy.write(h, [2], [10, 20])
+        told = self.run_ok("codl-run", plan, f"--input=x={x}", f"--input=h:0={h}", f"--output-dir={folder}")
+        self.assertNotIn("random", told)
+        found = {name: list(npy.read(os.path.join(folder, name))[1]) for name in os.listdir(folder)}
+        self.assertEqual(found, {"h_0.npy": [-11, -22], "n0.npy": [0, 0, 0], "s.npy": [2], "y.npy": [11, 22]})
+        # Without a file a state is zero.
+        self.assertIn("h:0 float32[2] min=-2 max=-1", self.run_ok("codl-run", plan, f"--input=x={x}"))
+        self.run_ok("codl-bench", plan, "--num-runs=2")
+        for states, words in ((["hn"], "no such pair"), (["y:n0"], "of the input's type f32[3], found f32[2]"),
+                              (["hn:h"], "output (y, hn, nn, s) and an input (x, h:0, n0)"),
+                              (["s:x"], "type f32[2]"), (["hn:h:0", "y:h:0"], "each output and input in one state"),
+                              (["hn:x", "hn:h:0"], "each output and input in one state")):
+            with self.subTest(states):
+                os.remove(plan) if os.path.exists(plan) else None
+                self.expect_error(1, run("codlc", model, "-o", plan, *(f"--state={state}" for state in states)),
+                                  f"--state={states[-1]}: ", words)
+                self.assertFalse(os.path.exists(plan))
+
     # ---- element types and extents ----
 
     def run_model(self, nodes, inputs, outputs, arrays, opset=13):

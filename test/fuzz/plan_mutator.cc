@@ -131,7 +131,7 @@ void change_structure(Random& random, plan::PlanDefT& plan) {
       variant.steps.empty() ? nullptr : variant.steps[random() % variant.steps.size()].get();
   plan::TensorDefT* tensor =
       variant.tensors.empty() ? nullptr : variant.tensors[random() % variant.tensors.size()].get();
-  switch (random() % 12) {
+  switch (random() % 13) {
     case 0:
       return change_list(random, variant.steps);
     case 1:
@@ -158,6 +158,8 @@ void change_structure(Random& random, plan::PlanDefT& plan) {
     case 10:
       if (step != nullptr) change_list(random, step->params);
       return;
+    case 11:
+      return change_list(random, entry.states);
     default:
       if (step != nullptr) change_list(random, step->operands);
       return;

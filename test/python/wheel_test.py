@@ -83,6 +83,35 @@ class WheelTest(unittest.TestCase):
     def version(self):
         return os.path.basename(self.wheel).split("-")[1]
 
+    def test_a_state_goes_on_from_run_to_run(self):
+        sys.path.insert(0, ROOT)
+        from test.support import onnx_bytes
+        with open(os.path.join(self.folder.name, "sum.onnx"), "wb") as file:
+            file.write(onnx_bytes.model([onnx_bytes.node("Add", ["x", "h"], ["hn"], "add"),
+                                         onnx_bytes.node("Neg", ["hn"], ["y"], "neg")],
+                                        [onnx_bytes.value_info("x", [2]), onnx_bytes.value_info("h", [2])],
+                                        [onnx_bytes.value_info("y", [2]), onnx_bytes.value_info("hn", [2])]))
+        self.python("""
+            import codl, numpy
+            session = codl.load(codl.compile("sum.onnx", options=["--state=hn:h"]))
+            assert [t.name for t in session.states] == ["h"] and len(session.inputs) == len(session.outputs) == 1
+            x = numpy.array([1, 2], "f4")
+            for run in range(1, 4):
+                assert (session.run({"x": x})["y"] == -run * x).all()
+            assert (session.read_state("h") == 3 * x).all()
+            session.reset_states()
+            assert not session.read_state("h").any()
+            session.write_state("h", 10 * x)
+            assert (session.run({"x": x})["y"] == -11 * x).all()
+            for wrong, error in ((lambda: session.read_state("x"), ValueError), (lambda: session.write_state("h", x[:1]), ValueError),
+                                 (lambda: session.write_state("h", [1, 2]), TypeError)):
+                try:
+                    wrong()
+                except error:
+                    continue
+                raise AssertionError(error)
+        """)
+
     def test_errors_have_the_tools_text(self):
         self.python(f"""
             import codl, numpy

@@ -156,6 +156,10 @@ class WrongCalls {
     ANSWERS(codl_plan_input_count, codl_plan_input_count(nullptr) == 0);
     ANSWERS(codl_plan_output_count, codl_plan_output_count(nullptr) == 0);
     ANSWERS(codl_plan_variant_count, codl_plan_variant_count(nullptr) == 0);
+    ANSWERS(codl_plan_state_count, codl_plan_state_count(nullptr) == 0);
+    REFUSES(codl_plan_state, nullptr, 0, &tensor);
+    REFUSES(codl_plan_state, plan_, 0, nullptr);
+    REFUSES(codl_plan_state, plan_, 0, &tensor);
     for (size_t index : {size_t{0}, size_t{2}, SIZE_MAX}) {
       std::memset(&tensor, 1, sizeof(tensor));
       REFUSES(codl_plan_input, nullptr, index, &tensor);
@@ -251,6 +255,11 @@ class WrongCalls {
       REFUSES(codl_session_variant, session_, index, &state);
     REFUSES(codl_session_self_test, nullptr, nullptr, nullptr, diag);
     REFUSES(codl_session_self_test, const_cast<codl_session_t*>(session_), nullptr, nullptr, diag);
+    REFUSES(codl_session_read_state, nullptr, 0, nullptr, 0, diag);
+    REFUSES(codl_session_read_state, session, 0, nullptr, 0, diag);
+    REFUSES(codl_session_write_state, nullptr, 0, nullptr, 0, diag);
+    REFUSES(codl_session_write_state, session, 0, nullptr, 0, diag);
+    REFUSES(codl_session_reset_states, nullptr, diag);
     int64_t dims[CODL_MAX_RANK];
     int32_t rank = 99;
     REFUSES(codl_session_get_output_dims, nullptr, 0, dims, CODL_MAX_RANK, &rank);

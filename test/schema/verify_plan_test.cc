@@ -634,6 +634,51 @@ TEST_CASE("each rule of extents and hidden outputs refuses its bad example") {
         [](auto& p, auto&) { std::swap(p.extents[0], p.extents[1]); }}});
 }
 
+// extent_plan() with two states, which the application has neither side of; no step uses them.
+TestPlan state_plan() {
+  TestPlan plan = extent_plan();
+  for (const char* name : {"h", "c"}) {
+    plan.inputs.push_back({.name = name, .dims = {2, 3}, .bytes = 24, .dtype = DType::F32});
+    plan.outputs.insert(plan.outputs.end() - 1, plan.inputs.back());
+  }
+  plan.visible_outputs = 3;
+  for (auto& extent : plan.extents) extent.count_output = 3;
+  plan.states = {{.input = 1, .output = 2}, {.input = 2, .output = 1}};
+  for (TestVariant& variant : plan.variants) variant.needs = {1};
+  return plan;
+}
+
+TEST_CASE("each rule of states refuses its bad example") {
+  CHECK(verify(test::to_bytes(state_plan())).ok());
+  check_refused(
+      state_plan, "state",
+      {{"an input", [](auto& p, auto&) { p.states[1].input = 3; }},
+       {"states by ascending input", [](auto& p, auto&) { std::swap(p.states[0], p.states[1]); }},
+       {"states by ascending input", [](auto& p, auto&) { p.states[1].input = 1; }},
+       {"a visible output", [](auto& p, auto&) { p.states[0].output = 3; }},
+       {"an output of its own", [](auto& p, auto&) { p.states[0].output = 1; }},
+       {"the input's dtype", [](auto& p, auto&) { p.outputs[2].dtype = DType::I32; }},
+       {"the input's dims",
+        [](auto& p, auto&) {
+          p.outputs[2].dims = {3, 2};
+        }},
+       {"the input's dims", [](auto& p, auto&) { p.outputs[2].dims = {6}; }},
+       {"an output whose dims data do not decide",
+        [](auto& p, auto&) { p.extents[1] = {.output = 1, .dim = 0, .count_output = 3}; }}});
+  check_refused(state_plan, "entry", {{"at most 1024 states", [](auto& p, auto&) {
+                                         p.states.resize(1025, {1, 1});
+                                       }}});
+  check_refused(state_plan, "variant",
+                {{"a need of states", [](auto&, auto& v) { v.needs.clear(); }}});
+  check_refused(state_plan, "variant",
+                {{"no needs but states",
+                  [](auto&, auto& v) {
+                    v.needs = {1, 2};
+                  }},
+                 {"a need of states", [](auto&, auto& v) { v.needs = {2}; }}},
+                PlanFault::Version);
+}
+
 TEST_CASE("an input or output without elements is one that no tensor stands for") {
   TestPlan plan = cpu_plan();
   plan.inputs.push_back({.name = "none", .dims = {0, 3}, .bytes = 0, .dtype = DType::F16});

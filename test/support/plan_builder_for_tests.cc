@@ -79,8 +79,13 @@ flatbuffers::Offset<plan::EntryDef> make_entry(flatbuffers::FlatBufferBuilder& b
     extents = make_tables(builder, plan.extents, [&](const TestExtent& extent) {
       return plan::CreateExtentDef(builder, extent.output, extent.dim, extent.count_output);
     });
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<plan::StateDef>>> states;
+  if (!plan.states.empty())
+    states = make_tables(builder, plan.states, [&](const TestState& state) {
+      return plan::CreateStateDef(builder, state.input, state.output);
+    });
   return plan::CreateEntryDef(builder, name, inputs, outputs, plan.visible_outputs, extents,
-                              variants);
+                              variants, states);
 }
 
 void make_plan(flatbuffers::FlatBufferBuilder& builder, const TestPlan& plan) {

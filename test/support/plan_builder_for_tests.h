@@ -88,6 +88,11 @@ struct TestExtent {
   uint32_t count_output = 0;
 };
 
+struct TestState {
+  uint32_t input = 0;
+  uint32_t output = 0;
+};
+
 struct TestKernelUse {
   uint16_t id = 0;
   uint16_t revision = 0;
@@ -104,6 +109,7 @@ struct TestPlan {
   std::vector<uint8_t> data;  // the data section
   uint32_t visible_outputs = 0;
   std::vector<TestExtent> extents;      // empty: the vector is absent
+  std::vector<TestState> states;        // likewise; each variant's needs have to say so
   std::vector<uint16_t> worker_speeds;  // likewise
   uint32_t entry_count = 1;             // how often the network is in the plan
   std::string entry_name;

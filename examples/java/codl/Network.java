@@ -102,6 +102,36 @@ public final class Network implements AutoCloseable {
     });
   }
 
+  /** How many states the network keeps from run to run. They are not among inputs and outputs. */
+  public int stateCount() {
+    return using(Network::stateCount);
+  }
+
+  /** Copies a state to all of a direct buffer of its size: zeros at first, then as the last run left it. */
+  public void readState(int index, ByteBuffer to) {
+    if (to.isReadOnly()) throw new IllegalArgumentException("expected a buffer that can be written, found one read-only");
+    using(h -> {
+      moveState(h, index, to, false);
+      return null;
+    });
+  }
+
+  /** Makes the bytes of a direct buffer the state that the next run begins with. */
+  public void writeState(int index, ByteBuffer from) {
+    using(h -> {
+      moveState(h, index, from, true);
+      return null;
+    });
+  }
+
+  /** Sets all states to zero. */
+  public void resetStates() {
+    using(h -> {
+      resetStates(h);
+      return null;
+    });
+  }
+
   /** Ends the run in progress, which throws a CodlException with the status CODL_CANCELLED. */
   public void cancel() {
     using(h -> {
@@ -164,6 +194,12 @@ public final class Network implements AutoCloseable {
   private static native long bytes(long handle, int index, boolean isOutput);
 
   private static native void run(long handle, ByteBuffer[] inputs, ByteBuffer[] outputs);
+
+  private static native int stateCount(long handle);
+
+  private static native void moveState(long handle, int index, ByteBuffer buffer, boolean isWrite);
+
+  private static native void resetStates(long handle);
 
   private static native void cancel(long handle);
 

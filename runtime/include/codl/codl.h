@@ -153,6 +153,13 @@ CODL_CHECKED codl_status_t codl_plan_input(const codl_plan_t* plan, size_t index
 CODL_CHECKED codl_status_t codl_plan_output(const codl_plan_t* plan, size_t index,
                                             codl_tensor_info_t* out_info);
 
+/* A state is an output of the network that the session keeps as an input of its next run
+ * (codlc --state). It is not among the inputs and outputs above. It is described as the input that
+ * it is; the count is 0 for null. */
+CODL_API size_t codl_plan_state_count(const codl_plan_t* plan);
+CODL_CHECKED codl_status_t codl_plan_state(const codl_plan_t* plan, size_t index,
+                                           codl_tensor_info_t* out_info);
+
 typedef struct codl_variant_info {
   const char* name; /* "coexec", "cpu"; borrowed from the plan */
   int32_t needs_gpu;
@@ -305,6 +312,17 @@ CODL_CHECKED codl_status_t codl_session_run(codl_session_t* session, const codl_
                                             size_t input_count, const codl_buffer_t* outputs,
                                             size_t output_count, codl_diag_t* diag);
 
+/* States are zero when a session begins; each run that returns CODL_OK leaves them as it computed
+ * them, and any other run as they were. These copy one between two runs: `bytes` is that of
+ * codl_plan_state. CODL_INVALID_ARGUMENT while the session runs. */
+CODL_CHECKED codl_status_t codl_session_read_state(codl_session_t* session, size_t index,
+                                                   void* data, size_t bytes, codl_diag_t* diag);
+CODL_CHECKED codl_status_t codl_session_write_state(codl_session_t* session, size_t index,
+                                                    const void* data, size_t bytes,
+                                                    codl_diag_t* diag);
+/* Sets all states to zero. */
+CODL_CHECKED codl_status_t codl_session_reset_states(codl_session_t* session, codl_diag_t* diag);
+
 /* Holds the self-test's result for one GPU step. It is borrowed for the call. */
 typedef struct codl_step_result {
   const char* name;    /* the node's */
@@ -358,6 +376,7 @@ typedef struct codl_session_info {
   size_t variant_count;    /* prepared, see codl_session_variant */
   int32_t wanted_thread_count; /* more than thread_count: the system granted no more threads */
   const char* flag_refusal; /* why waits that the plan has by flag are by event here; empty: none */
+  size_t state_bytes;       /* two buffers for each state */
 } codl_session_info_t;
 CODL_CHECKED codl_status_t codl_session_get_info(const codl_session_t* session,
                                                  codl_session_info_t* out_info);

@@ -107,6 +107,11 @@ class Plan {
   codl_tensor_info_t output(std::size_t index) const {
     return info_of<codl_tensor_info_t>(codl_plan_output, index);
   }
+  // A session keeps these from run to run; they are not among inputs and outputs.
+  std::size_t state_count() const { return codl_plan_state_count(get()); }
+  codl_tensor_info_t state(std::size_t index) const {
+    return info_of<codl_tensor_info_t>(codl_plan_state, index);
+  }
   codl_variant_info_t variant(std::size_t index) const {
     return info_of<codl_variant_info_t>(codl_plan_variant, index);
   }
@@ -160,6 +165,22 @@ class Session {
       return codl_session_run(get(), std::data(inputs), std::size(inputs), std::data(outputs),
                               std::size(outputs), diag);
     });
+  }
+
+  // These call codl_session_read_state(), codl_session_write_state() and
+  // codl_session_reset_states().
+  Status read_state(std::size_t index, const codl_buffer_t& to) {
+    return Status::of([&](codl_diag_t* diag) {
+      return codl_session_read_state(get(), index, to.data, to.bytes, diag);
+    });
+  }
+  Status write_state(std::size_t index, const codl_buffer_t& from) {
+    return Status::of([&](codl_diag_t* diag) {
+      return codl_session_write_state(get(), index, from.data, from.bytes, diag);
+    });
+  }
+  Status reset_states() {
+    return Status::of([&](codl_diag_t* diag) { return codl_session_reset_states(get(), diag); });
   }
 
   // Calls codl_session_cancel(), from any thread.

@@ -128,6 +128,24 @@ TEST_CASE("verify finds extents that break the rules") {
         "pass: expected an i64 scalar as the extent of output 'b', found f32[1,8,4,4]");
 }
 
+TEST_CASE("verify finds states that break the rules") {
+  const auto error_of_state = [](KeptState state) {
+    return error_after([&](Good& g) {
+      const ValueId other = g.graph.add_input("other", {DType::F32, {2}});
+      g.graph.set_outputs({g.second, other});
+      g.graph.set_states({state});
+    });
+  };
+  CHECK(error_of_state({.input = 1, .output = 1}) == "");
+  CHECK(error_of_state({.input = 2, .output = 1}) ==
+        "pass: expected states of graph inputs and outputs, found input 2 and output 1");
+  CHECK(error_of_state({.input = 1, .output = 2}) ==
+        "pass: expected states of graph inputs and outputs, found input 1 and output 2");
+  CHECK(error_of_state({.input = 1, .output = 0}) ==
+        "pass: expected output 'b' of the type of input 'other', whose state it is, found "
+        "f32[1,8,4,4]");
+}
+
 TEST_CASE("what has no elements may come in and go out") {
   Good good;
   const ValueId empty = good.graph.add_input("empty", {DType::I64, {0, 3}});
