@@ -84,8 +84,8 @@ class WheelTest(unittest.TestCase):
         return os.path.basename(self.wheel).split("-")[1]
 
     def test_a_state_goes_on_from_run_to_run(self):
-        sys.path.insert(0, ROOT)
-        from test.support import onnx_bytes
+        sys.path.insert(0, os.path.join(ROOT, "test", "support"))
+        import onnx_bytes
         with open(os.path.join(self.folder.name, "sum.onnx"), "wb") as file:
             file.write(onnx_bytes.model([onnx_bytes.node("Add", ["x", "h"], ["hn"], "add"),
                                          onnx_bytes.node("Neg", ["hn"], ["y"], "neg")],
@@ -110,6 +110,30 @@ class WheelTest(unittest.TestCase):
                 except error:
                     continue
                 raise AssertionError(error)
+        """)
+
+    def test_a_decoder_with_a_cache_generates_what_onnx_runtime_does(self):
+        self.python(f"""
+            import sys
+            sys.path.insert(0, {HERE!r})
+            import codl, decoder, numpy, onnxruntime
+            with open("decoder.onnx", "wb") as file:
+                file.write(decoder.model())
+            peer = onnxruntime.InferenceSession("decoder.onnx")
+            kept = {{name: numpy.zeros((decoder.CACHE, decoder.WIDTH), "f4") for _, name in decoder.states()}}
+
+            def step_of_peer(word, count):
+                names = [output.name for output in peer.get_outputs()]
+                found = dict(zip(names, peer.run(None, {{"word": word, "count": count, **kept}})))
+                kept.update((to, found[name]) for name, to in decoder.states())
+                return found["logits"]
+
+            expected = decoder.generate(80, step_of_peer)
+            assert len(set(expected)) > 10
+            flags = [f"--state={{name}}:{{to}}" for name, to in decoder.states()]
+            session = codl.load(codl.compile("decoder.onnx", options=flags))
+            found = decoder.generate(80, lambda word, count: session.run({{"word": word, "count": count}})["logits"])
+            assert found == expected, (found, expected)
         """)
 
     def test_errors_have_the_tools_text(self):
