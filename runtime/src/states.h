@@ -40,7 +40,7 @@ class States {
   };
   Arena memory_;
   Array<Slot> slots_;
-  Array<uint32_t> state_of_io_;  // of inputs, then of outputs; empty without states
+  Array<uint32_t> state_of_io_;  // inputs come first, then outputs; empty without states
   size_t input_count_ = 0;
   int turn_ = 0;
 };

@@ -1,4 +1,4 @@
-// What sessions keep from run to run.
+// Sessions keep states from run to run.
 #include "runtime/src/states.h"
 
 #include "runtime/src/session.h"
