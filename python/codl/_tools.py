@@ -19,5 +19,8 @@ def environment():
 
 def main():
     """All console scripts call this, which becomes the program of that name."""
-    path = program(os.path.basename(sys.argv[0]))
-    os.execve(path, [path, *sys.argv[1:]], environment())
+    command = [program(os.path.basename(sys.argv[0])), *sys.argv[1:]]
+    with open(command[0], "rb") as file:
+        if file.read(2) == b"#!":  # a script finds the packages of this environment
+            command.insert(0, sys.executable)
+    os.execve(command[0], command, environment())

@@ -7,6 +7,7 @@ Fetches setuptools, numpy and onnxruntime from PyPI.
 """
 import argparse
 import glob
+import json
 import os
 import re
 import subprocess
@@ -35,7 +36,7 @@ class WheelTest(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
         makes, cls.env = (os.path.join(cls.folder.name, name) for name in ("makes", "env"))
-        for env, packages in ((makes, ["setuptools>=70.1"]), (cls.env, ["onnxruntime"])):
+        for env, packages in ((makes, ["setuptools>=70.1"]), (cls.env, ["onnxruntime", "onnx"])):
             venv.create(env, with_pip=True)
             run(os.path.join(env, "bin", "pip"), "install", "--quiet", *packages)
         run(os.path.join(makes, "bin", "python"), os.path.join(ROOT, "python", "make_wheel.py"), BUILD, "--out", cls.folder.name)
@@ -135,6 +136,47 @@ class WheelTest(unittest.TestCase):
             found = decoder.generate(80, lambda word, count: session.run({{"word": word, "count": count}})["logits"])
             assert found == expected, (found, expected)
         """)
+
+    def check(self, *arguments, code=0):
+        return run(os.path.join(self.env, "bin", "codl-check"), *arguments, code=code, cwd=self.folder.name)
+
+    def test_a_model_is_checked_against_onnx_runtime(self):
+        rows = json.loads(self.check(MODEL, "--device=host-pair", "--json"))["results"]
+        self.assertEqual({row["precision"] for row in rows}, {"fp32", "fp16"})
+        self.assertIn("cpu", {row["variant"] for row in rows})
+        for row in rows:
+            self.assertTrue("not_run" in row or not row["is_wrong"] and row["relative_error"] < 1e-2, row)
+        self.assertIn("that can be used, found No such file", self.check("no.onnx", code=1))
+        self.assertIn("--precision: expected some of fp32,fp16, found fp8", self.check(MODEL, "--precision=fp8", code=1))
+        self.assertIn("an input of the model (input), found x", self.check(MODEL, "--input=x=x.npy", code=1))
+
+    def test_the_first_node_that_is_off_is_named(self):
+        sys.path.insert(0, os.path.join(ROOT, "test", "support"))
+        import onnx_bytes
+        with open(os.path.join(self.folder.name, "chain.onnx"), "wb") as file:
+            file.write(onnx_bytes.model([onnx_bytes.node("Neg", ["x"], ["a"], "first"), onnx_bytes.node("Exp", ["a"], ["b"], "second"),
+                                         onnx_bytes.node("Neg", ["b"], ["y"], "third")],
+                                        [onnx_bytes.value_info("x", [4])], [onnx_bytes.value_info("y", [4])]))
+        # A codl-run that computes every value wrongly but that of the first node.
+        tools = os.path.join(self.folder.name, "tools")
+        os.makedirs(tools)
+        installed = glob.glob(os.path.join(self.env, "lib*", "python*", "site-packages", "codl", "install", "bin"))[0]
+        for name in ("codlc", "codl-dump"):
+            os.symlink(os.path.join(installed, name), os.path.join(tools, name))
+        with open(os.path.join(tools, "codl-run"), "w") as file:
+            file.write(textwrap.dedent(f"""\
+                #!{os.path.join(self.env, "bin", "python")}
+                import json, numpy, subprocess, sys
+                text = subprocess.run([{os.path.join(installed, "codl-run")!r}, *sys.argv[1:]], check=True, stdout=subprocess.PIPE).stdout
+                for output in json.loads(text)["outputs"]:
+                    if output["name"] != "a":
+                        numpy.save(output["file"], 1.5 * numpy.load(output["file"]))
+                sys.stdout.buffer.write(text)
+            """))
+        os.chmod(file.name, 0o755)
+        told = self.check("chain.onnx", f"--codlc={os.path.join(tools, 'codlc')}", "--precision=fp32", code=70)
+        self.assertIn("y: WRONG, relative error 5.0e-01", told)
+        self.assertIn("first wrong node: second (Exp)", told)
 
     def test_errors_have_the_tools_text(self):
         self.python(f"""

@@ -1,4 +1,4 @@
-"""Holds what codl-matrix and codl-diff share: messages, files, command lines. Its rules are those of
+"""Holds what codl-matrix, codl-diff and codl-check share: messages, files, command lines. Its rules are those of
 docs/reference/command_line.md."""
 import argparse
 import difflib
