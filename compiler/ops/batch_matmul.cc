@@ -100,9 +100,10 @@ const OpSpec kSpec = {
     .kind = OpKind::BatchMatMul,
     .onnx_types =
         "AffineGrid Attention DFT Einsum Gemm LinearAttention MatMul MatMulInteger "
-        "QLinearMatMul STFT com.microsoft.DynamicQuantizeMatMul com.microsoft.FusedGemm "
-        "com.microsoft.FusedMatMul com.microsoft.MatMulIntegerToFloat com.microsoft.QGemm "
-        "com.microsoft.TransposeMatMul",
+        "QLinearMatMul STFT com.microsoft.Attention com.microsoft.DynamicQuantizeMatMul "
+        "com.microsoft.FusedGemm com.microsoft.FusedMatMul com.microsoft.GroupQueryAttention "
+        "com.microsoft.MatMulIntegerToFloat com.microsoft.MultiHeadAttention "
+        "com.microsoft.QGemm com.microsoft.TransposeMatMul",
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,

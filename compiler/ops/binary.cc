@@ -82,23 +82,26 @@ const OpSpec kSpec = {
     .kind = OpKind::Binary,
     .onnx_types =
         "Add And Attention BatchNormalization BitShift BitwiseAnd BitwiseOr BitwiseXor "
-        "CausalConvWithState Clip ConvInteger DequantizeLinear Det Div "
-        "DynamicQuantizeLinear Equal Gemm Greater GreaterOrEqual Hardmax Less LessOrEqual "
-        "LinearAttention LpNormalization MatMulInteger Max Mean Min Mod Mul "
-        "NegativeLogLikelihoodLoss OneHot Or PRelu Pow QLinearConv QLinearMatMul "
-        "QuantizeLinear RotaryEmbedding STFT SoftmaxCrossEntropyLoss Sub Sum SwiGLU Xor "
-        "com.microsoft.BiasGelu com.microsoft.BiasSoftmax com.microsoft.DequantizeLinear "
+        "CausalConvWithState Clip ConvInteger DequantizeLinear Det Div DynamicQuantizeLinear "
+        "Equal Gemm Greater GreaterOrEqual Hardmax Less LessOrEqual LinearAttention "
+        "LpNormalization MatMulInteger Max Mean Min Mod Mul NegativeLogLikelihoodLoss OneHot "
+        "Or PRelu Pow QLinearConv QLinearMatMul QuantizeLinear RotaryEmbedding STFT "
+        "SoftmaxCrossEntropyLoss Sub Sum SwiGLU Xor com.microsoft.Attention "
+        "com.microsoft.BiasAdd com.microsoft.BiasGelu com.microsoft.BiasSoftmax "
+        "com.microsoft.BiasSplitGelu com.microsoft.DequantizeLinear "
         "com.microsoft.DynamicQuantizeLSTM com.microsoft.DynamicQuantizeMatMul "
-        "com.microsoft.FastGelu com.microsoft.FusedConv com.microsoft.FusedGemm "
-        "com.microsoft.FusedMatMul com.microsoft.GatherBlockQuantized "
-        "com.microsoft.MatMulIntegerToFloat com.microsoft.MatMulNBits com.microsoft.QGemm "
-        "com.microsoft.QLinearAdd com.microsoft.QLinearAveragePool "
-        "com.microsoft.QLinearConcat com.microsoft.QLinearConv "
-        "com.microsoft.QLinearGlobalAveragePool com.microsoft.QLinearLeakyRelu "
-        "com.microsoft.QLinearMul com.microsoft.QLinearSigmoid com.microsoft.QLinearSoftmax "
-        "com.microsoft.QLinearWhere com.microsoft.QuantizeLinear "
-        "com.microsoft.SkipLayerNormalization "
-        "com.microsoft.SkipSimplifiedLayerNormalization com.microsoft.TransposeMatMul",
+        "com.microsoft.EmbedLayerNormalization com.microsoft.FastGelu com.microsoft.FusedConv "
+        "com.microsoft.FusedGemm com.microsoft.FusedMatMul com.microsoft.GatherBlockQuantized "
+        "com.microsoft.GroupQueryAttention com.microsoft.MatMulIntegerToFloat "
+        "com.microsoft.MatMulNBits com.microsoft.MultiHeadAttention "
+        "com.microsoft.NhwcFusedConv com.microsoft.QGemm com.microsoft.QLinearAdd "
+        "com.microsoft.QLinearAveragePool com.microsoft.QLinearConcat "
+        "com.microsoft.QLinearConv com.microsoft.QLinearGlobalAveragePool "
+        "com.microsoft.QLinearLeakyRelu com.microsoft.QLinearMul com.microsoft.QLinearSigmoid "
+        "com.microsoft.QLinearSoftmax com.microsoft.QLinearWhere com.microsoft.QuantizeLinear "
+        "com.microsoft.RotaryEmbedding com.microsoft.SkipGroupNorm "
+        "com.microsoft.SkipLayerNormalization com.microsoft.SkipSimplifiedLayerNormalization "
+        "com.microsoft.TransposeMatMul",
     .infer = infer,
     .splits = elementwise_splits,
     .input_range = same_range,

@@ -56,7 +56,8 @@ const OpSpec kSpec = {
     .kind = OpKind::Concat,
     .onnx_types =
         "CausalConvWithState Concat ConcatFromSequence LinearAttention RotaryEmbedding "
-        "com.microsoft.GatherBlockQuantized com.microsoft.QLinearConcat",
+        "com.microsoft.GatherBlockQuantized com.microsoft.GroupQueryAttention "
+        "com.microsoft.QLinearConcat com.microsoft.RotaryEmbedding",
     .infer = infer,
     .splits = splits,
     .input_range = same_range,

@@ -50,7 +50,7 @@ const OpSpec kSpec = {
     .kind = OpKind::Conv2d,
     .onnx_types =
         "Conv ConvInteger DeformConv QLinearConv com.microsoft.FusedConv "
-        "com.microsoft.QLinearConv",
+        "com.microsoft.NhwcConv com.microsoft.NhwcFusedConv com.microsoft.QLinearConv",
     .infer = infer,
     .splits = splits,
     .input_range = input_range,

@@ -145,7 +145,7 @@ const OpSpec kSpec = {
     .kind = OpKind::ConvNd,
     .onnx_types =
         "Conv ConvInteger ConvTranspose DeformConv QLinearConv com.microsoft.FusedConv "
-        "com.microsoft.QLinearConv",
+        "com.microsoft.NhwcConv com.microsoft.NhwcFusedConv com.microsoft.QLinearConv",
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,

@@ -42,7 +42,7 @@ const OpSpec kSpec = {
     .kind = OpKind::DepthwiseConv2d,
     .onnx_types =
         "BatchNormalization Conv ConvInteger QLinearConv com.microsoft.FusedConv "
-        "com.microsoft.QLinearConv",
+        "com.microsoft.NhwcConv com.microsoft.NhwcFusedConv com.microsoft.QLinearConv",
     .infer = infer,
     .splits = splits,
     .input_range = input_range,

@@ -25,7 +25,8 @@ const OpSpec kSpec = {
     .kind = OpKind::Gather,
     .onnx_types =
         "Gather NegativeLogLikelihoodLoss STFT SoftmaxCrossEntropyLoss "
-        "com.microsoft.GatherBlockQuantized",
+        "com.microsoft.EmbedLayerNormalization com.microsoft.GatherBlockQuantized "
+        "com.microsoft.RotaryEmbedding",
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,

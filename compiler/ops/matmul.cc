@@ -53,10 +53,10 @@ extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::MatMul,
     .onnx_types =
-        "Gemm MatMul MatMulInteger QLinearMatMul com.microsoft.DynamicQuantizeMatMul "
-        "com.microsoft.FusedGemm com.microsoft.FusedMatMul "
-        "com.microsoft.MatMulIntegerToFloat com.microsoft.MatMulNBits com.microsoft.QGemm "
-        "com.microsoft.TransposeMatMul",
+        "Gemm MatMul MatMulInteger QLinearMatMul com.microsoft.Attention "
+        "com.microsoft.DynamicQuantizeMatMul com.microsoft.FusedGemm "
+        "com.microsoft.FusedMatMul com.microsoft.MatMulIntegerToFloat "
+        "com.microsoft.MatMulNBits com.microsoft.QGemm com.microsoft.TransposeMatMul",
     .infer = infer,
     .splits = splits,
     .input_range = input_range,

@@ -88,9 +88,11 @@ extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::Normalize,
     .onnx_types =
-        "GroupNormalization InstanceNormalization LayerNormalization MeanVarianceNormalization "
-        "RMSNormalization SimplifiedLayerNormalization com.microsoft.SkipLayerNormalization "
-        "com.microsoft.SkipSimplifiedLayerNormalization",
+        "GroupNormalization InstanceNormalization LayerNormalization "
+        "MeanVarianceNormalization RMSNormalization SimplifiedLayerNormalization "
+        "com.microsoft.EmbedLayerNormalization com.microsoft.GroupNorm "
+        "com.microsoft.SimplifiedLayerNormalization com.microsoft.SkipGroupNorm "
+        "com.microsoft.SkipLayerNormalization com.microsoft.SkipSimplifiedLayerNormalization",
     .infer = infer,
     .splits = splits,
     .input_range = input_range,

@@ -31,7 +31,9 @@ Interval bounds(const ir::NodeView& node, llvm::ArrayRef<Interval> operands) {
 extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::ScatterElements,
-    .onnx_types = "Col2Im MaxUnpool Scatter ScatterElements TensorScatter",
+    .onnx_types =
+        "Col2Im MaxUnpool Scatter ScatterElements TensorScatter "
+        "com.microsoft.GroupQueryAttention",
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,

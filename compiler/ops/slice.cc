@@ -61,7 +61,8 @@ const OpSpec kSpec = {
     .kind = OpKind::Slice,
     .onnx_types =
         "CausalConvWithState CenterCropPad ConvInteger Det LinearAttention MatMulInteger "
-        "RotaryEmbedding Scan Slice Split SplitToSequence",
+        "RotaryEmbedding Scan Slice Split SplitToSequence com.microsoft.Attention "
+        "com.microsoft.BiasSplitGelu com.microsoft.RotaryEmbedding",
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,

@@ -37,8 +37,9 @@ extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::Softmax,
     .onnx_types =
-        "Attention LogSoftmax Softmax SoftmaxCrossEntropyLoss com.microsoft.BiasSoftmax "
-        "com.microsoft.QLinearSoftmax",
+        "Attention LogSoftmax Softmax SoftmaxCrossEntropyLoss com.microsoft.Attention "
+        "com.microsoft.BiasSoftmax com.microsoft.GroupQueryAttention "
+        "com.microsoft.MultiHeadAttention com.microsoft.QLinearSoftmax",
     .infer = infer,
     .splits = splits,
     .input_range = input_range,

@@ -42,7 +42,10 @@ void channels(const ir::NodeView& node, ChannelLinks& links) {
 extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::Transpose,
-    .onnx_types = "Einsum SpaceToDepth Transpose",
+    .onnx_types =
+        "Einsum SpaceToDepth Transpose com.microsoft.Attention com.microsoft.GroupNorm "
+        "com.microsoft.GroupQueryAttention com.microsoft.MultiHeadAttention "
+        "com.microsoft.NhwcConv com.microsoft.NhwcFusedConv com.microsoft.SkipGroupNorm",
     .infer = infer,
     .splits = splits,
     .input_range = input_range,

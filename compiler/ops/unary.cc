@@ -49,20 +49,21 @@ extern const OpSpec kSpec;
 const OpSpec kSpec = {
     .kind = OpKind::Unary,
     .onnx_types =
-        "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Clip ConvInteger Cos "
-        "Cosh Dropout DynamicQuantizeLinear Elu Erf Exp Floor Gelu HardSigmoid HardSwish "
-        "Identity IsInf IsNaN LeakyRelu Log MatMulInteger Mish Neg "
-        "NegativeLogLikelihoodLoss Not QLinearConv QLinearMatMul QuantizeLinear Reciprocal "
-        "Relu Round Selu Shrink Sigmoid Sign Sin Sinh SoftmaxCrossEntropyLoss Softplus "
-        "Softsign Sqrt Swish Tan Tanh ThresholdedRelu com.microsoft.BiasGelu "
+        "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Clip ConvInteger Cos Cosh "
+        "Dropout DynamicQuantizeLinear Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity "
+        "IsInf IsNaN LeakyRelu Log MatMulInteger Mish Neg NegativeLogLikelihoodLoss Not "
+        "QLinearConv QLinearMatMul QuantizeLinear Reciprocal Relu Round Selu Shrink Sigmoid "
+        "Sign Sin Sinh SoftmaxCrossEntropyLoss Softplus Softsign Sqrt Swish Tan Tanh "
+        "ThresholdedRelu com.microsoft.BiasGelu com.microsoft.BiasSplitGelu "
         "com.microsoft.DynamicQuantizeLSTM com.microsoft.DynamicQuantizeMatMul "
         "com.microsoft.FastGelu com.microsoft.FusedConv com.microsoft.FusedGemm "
-        "com.microsoft.Gelu com.microsoft.MatMulIntegerToFloat com.microsoft.QGemm "
-        "com.microsoft.QLinearAdd com.microsoft.QLinearAveragePool "
-        "com.microsoft.QLinearConcat com.microsoft.QLinearConv "
-        "com.microsoft.QLinearGlobalAveragePool com.microsoft.QLinearLeakyRelu "
-        "com.microsoft.QLinearMul com.microsoft.QLinearSigmoid com.microsoft.QLinearSoftmax "
-        "com.microsoft.QLinearWhere com.microsoft.QuantizeLinear com.microsoft.QuickGelu",
+        "com.microsoft.Gelu com.microsoft.GroupNorm com.microsoft.MatMulIntegerToFloat "
+        "com.microsoft.NhwcFusedConv com.microsoft.QGemm com.microsoft.QLinearAdd "
+        "com.microsoft.QLinearAveragePool com.microsoft.QLinearConcat "
+        "com.microsoft.QLinearConv com.microsoft.QLinearGlobalAveragePool "
+        "com.microsoft.QLinearLeakyRelu com.microsoft.QLinearMul com.microsoft.QLinearSigmoid "
+        "com.microsoft.QLinearSoftmax com.microsoft.QLinearWhere com.microsoft.QuantizeLinear "
+        "com.microsoft.QuickGelu com.microsoft.SkipGroupNorm",
     .infer = infer,
     .splits = elementwise_splits,
     .input_range = same_range,

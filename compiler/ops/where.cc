@@ -25,7 +25,7 @@ const OpSpec kSpec = {
     .kind = OpKind::Where,
     .onnx_types =
         "DFT NegativeLogLikelihoodLoss OneHot ReverseSequence SoftmaxCrossEntropyLoss Trilu "
-        "Where com.microsoft.QLinearWhere",
+        "Where com.microsoft.GroupQueryAttention com.microsoft.QLinearWhere",
     .infer = infer,
     .splits = no_splits,
     .input_range = whole_range,

@@ -102,6 +102,15 @@ ir::ValueId Compose::operand(size_t i) {
 
 ir::ValueId Compose::operand_as(size_t i, DType dtype) { return cast(operand(i), dtype); }
 
+ir::ValueId Compose::named(llvm::StringRef name) {
+  if (error_) return ir::kNoId;
+  OnnxNode reader;
+  reader.name = node_.name;
+  reader.op_type = node_.op_type;
+  reader.inputs = {name.str()};
+  return take(importer_.operand(reader, 0));
+}
+
 const ir::TensorType& Compose::type(ir::ValueId value) const {
   // After an error, formulas go on; this type has every dim that they may look at.
   static const ir::TensorType kAnything{DType::F32, ir::Dims(kMaxRank, 1), Layout::Plain};

@@ -25,6 +25,7 @@ class Compose {
   // ---- operands ----
   ir::ValueId operand(size_t i);                  // as Importer::operand()
   ir::ValueId operand_as(size_t i, DType dtype);  // cast if it has another dtype
+  ir::ValueId named(llvm::StringRef name);        // a result of Rewrite
   const ir::TensorType& type(ir::ValueId value) const;
   llvm::ArrayRef<int32_t> dims(ir::ValueId value) const;
   int32_t rank(ir::ValueId value) const;

@@ -1,5 +1,8 @@
 #include "compiler/frontend/graph/rewrite.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "compiler/frontend/graph/shape_operands.h"
 
 namespace codl::compiler {
@@ -96,6 +99,20 @@ Rewrite::Attributes Rewrite::taken(const OnnxNode& node,
   for (llvm::StringRef name : names)
     if (const OnnxAttribute* found = node.find(name)) attributes.push_back(*found);
   return attributes;
+}
+
+std::string with_channels_first(Rewrite& r, const std::string& x, size_t rank) {
+  std::vector<int64_t> perm(rank);
+  std::iota(perm.begin(), perm.end(), 0);
+  std::rotate(perm.begin() + 1, perm.end() - 1, perm.end());
+  return r.op("Transpose", {x}, {Rewrite::attribute("perm", std::move(perm))});
+}
+
+std::string with_channels_last(Rewrite& r, const std::string& x, size_t rank) {
+  std::vector<int64_t> perm(rank);
+  std::iota(perm.begin(), perm.end(), 0);
+  std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
+  return r.op("Transpose", {x}, {Rewrite::attribute("perm", std::move(perm))});
 }
 
 llvm::Error bind_stack(const OnnxNode& node, Importer& importer, Rewrite::Names tensors,

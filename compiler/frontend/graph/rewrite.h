@@ -57,6 +57,10 @@ class Rewrite {
   FirstError error_;
 };
 
+// Move the channels of a map of `rank` dims between the end and axis 1.
+std::string with_channels_first(Rewrite& r, const std::string& x, size_t rank);
+std::string with_channels_last(Rewrite& r, const std::string& x, size_t rank);
+
 // Binds output `output` of the node to the tensors joined along a new axis.
 llvm::Error bind_stack(const OnnxNode& node, Importer& importer, Rewrite::Names tensors,
                        int64_t axis, size_t output = 0);

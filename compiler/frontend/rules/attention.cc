@@ -1,28 +1,14 @@
 // Imports Attention and related operators of language models: rotary embeddings, linear attention,
 // causal convolutions with a state.
 #include <cmath>
-#include <limits>
 
+#include "compiler/frontend/graph/attend.h"
 #include "compiler/frontend/graph/shape_operands.h"
 #include "compiler/frontend/rules/rules.h"
 #include "compiler/support/error.h"
 
 namespace codl::compiler {
 namespace {
-
-// Turns [batch, length, heads * size] into [batch, heads, length, size].
-ir::ValueId split_heads(Compose& c, ir::ValueId x, int64_t heads) {
-  const Dims64 dims(c.dims(x).begin(), c.dims(x).end());
-  if (dims.size() != 3) return ir::kNoId;
-  return c.transpose(c.reshape(x, {dims[0], dims[1], heads, dims[2] / heads}), {0, 2, 1, 3});
-}
-
-// Turns it back.
-ir::ValueId join_heads(Compose& c, ir::ValueId x) {
-  const Dims64 dims(c.dims(x).begin(), c.dims(x).end());
-  if (dims.size() != 4) return ir::kNoId;
-  return c.reshape(c.transpose(x, {0, 2, 1, 3}), {dims[0], dims[2], dims[1] * dims[3]});
-}
 
 // Returns an Input error unless operand `i` is [batch, length, heads * size] with a size of at
 // least 1.
@@ -42,18 +28,15 @@ llvm::Error expect_heads(const OnnxNode& node, Importer& importer, size_t i, int
 // Numbers the operands of ONNX's Attention.
 enum : size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kValidKeys };
 
-struct Attention {
-  float scale = 0;    // 0: 1 / sqrt(size of a head)
-  float softcap = 0;  // 0: none
-  bool is_causal = false;
-  int64_t left_window = -1;  // -1: no bound
-  int64_t right_window = -1;
+// Says what the operands and output 3 are.
+struct AttentionForm {
   int64_t scores_mode = 0;  // meaning of output 3
   int64_t query_heads = 0;  // set if operands have rank 3
   int64_t key_heads = 0;
+  bool is_packed = false;  // true if the operands have rank 3
 };
 
-llvm::Expected<Attention> read_attention(const OnnxNode& node) {
+llvm::Expected<AttentionForm> read_attention(const OnnxNode& node, Attention& attention) {
   // It is the precision of softmax, which is f32 here.
   ignore_attributes(node, {"softmax_precision"});
   CODL_ASSIGN_OR_RETURN(scale, node.float_or("scale", 0.0f));
@@ -68,192 +51,74 @@ llvm::Expected<Attention> read_attention(const OnnxNode& node) {
     return input_error(node.name, "expected qk_matmul_output_mode 0 to 3, found {0}", mode);
   if (left < -1 || right < -1)
     return input_error(node.name, "expected window sizes >= -1, found {0} and {1}", left, right);
-  return Attention{scale, softcap, is_causal != 0, left, right, mode, query_heads, key_heads};
+  attention.scale = scale;
+  attention.softcap = softcap;
+  attention.is_causal = is_causal != 0;
+  attention.left_window = left;
+  attention.right_window = right;
+  return AttentionForm{mode, query_heads, key_heads};
 }
 
-// Holds Q, K and V as [batch, heads, length, size]; K and V begin with the past ones.
-struct Heads {
-  ir::ValueId query = ir::kNoId;
-  ir::ValueId key = ir::kNoId;
-  ir::ValueId value = ir::kNoId;
-  bool is_packed = false;  // true if the operands have rank 3
-  int64_t batch = 0;
-  int64_t query_heads = 0;
-  int64_t key_heads = 0;
-  int64_t query_length = 0;
-  int64_t key_length = 0;
-  int64_t past_length = 0;
-};
-
-llvm::Expected<Heads> read_heads(const OnnxNode& node, Importer& importer, Compose& c,
-                                 const Attention& attention) {
-  Heads heads;
+llvm::Error read_heads(const OnnxNode& node, Importer& importer, Compose& c, AttentionForm& form,
+                       Attention& attention) {
   CODL_ASSIGN_OR_RETURN(query_dims, importer.dims_of(node, kQuery));
-  heads.is_packed = query_dims.size() == 3;
-  ir::ValueId* const values[] = {&heads.query, &heads.key, &heads.value};
+  form.is_packed = query_dims.size() == 3;
+  ir::ValueId* const values[] = {&attention.query, &attention.key, &attention.value};
   for (size_t i = kQuery; i <= kValue; ++i) {
-    const int64_t count = i == kQuery ? attention.query_heads : attention.key_heads;
+    const int64_t count = i == kQuery ? form.query_heads : form.key_heads;
     CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, i));
-    if (heads.is_packed) {
+    if (form.is_packed) {
       if (llvm::Error error = expect_heads(node, importer, i, count)) return error;
     } else if (dims.size() != 4) {
       return input_error(node.name, "expected '{0}' of rank {1}, found {2}", node.inputs[i],
                          query_dims.size() == 3 ? 3 : 4, dims.size());
     }
-    *values[i] = heads.is_packed ? split_heads(c, c.operand(i), count) : c.operand(i);
+    *values[i] = form.is_packed ? split_heads(c, c.operand(i), count) : c.operand(i);
   }
   if (node.has_input(kPastKey) != node.has_input(kPastValue))
     return input_error(node.name, "expected past_key and past_value together, found one");
   if (is_given(node, importer, kPastKey)) {
     const ir::ValueId past = c.operand(kPastKey);
-    if (c.rank(past) == 4) heads.past_length = c.dims(past)[2];
-    heads.key = c.concat({past, heads.key}, 2);
-    heads.value = c.concat({c.operand(kPastValue), heads.value}, 2);
+    if (c.rank(past) == 4) attention.past_length = c.dims(past)[2];
+    attention.key = c.concat({past, attention.key}, 2);
+    attention.value = c.concat({c.operand(kPastValue), attention.value}, 2);
   }
-  if (llvm::Error error = c.take_error()) return error;
-  const auto query = c.dims(heads.query);
-  const auto key = c.dims(heads.key);
-  const auto value = c.dims(heads.value);
-  if (key[0] != query[0] || value[0] != query[0] || key[3] != query[3] || key[1] != value[1] ||
-      key[2] != value[2] || query[1] % key[1] != 0)
-    return input_error(node.name, "expected Q, K and V that fit, found {0}, {1} and {2}",
-                       ir::to_string(c.type(heads.query)), ir::to_string(c.type(heads.key)),
-                       ir::to_string(c.type(heads.value)));
-  heads.batch = query[0];
-  heads.query_heads = query[1];
-  heads.key_heads = key[1];
-  heads.query_length = query[2];
-  heads.key_length = key[2];
-  return heads;
+  return c.take_error();
 }
 
-// Puts the heads of Q that share one of K and V one below the other, so that no head of K is
-// repeated.
-ir::ValueId grouped(Compose& c, const Heads& heads, ir::ValueId x) {
-  if (heads.query_heads == heads.key_heads || x == ir::kNoId) return x;
-  const int64_t group = heads.query_heads / heads.key_heads;
-  return c.reshape(x, {heads.batch, heads.key_heads, group * heads.query_length, c.dims(x)[3]});
-}
-
-ir::ValueId ungrouped(Compose& c, const Heads& heads, ir::ValueId x) {
-  if (heads.query_heads == heads.key_heads || x == ir::kNoId) return x;
-  return c.reshape(x, {heads.batch, heads.query_heads, heads.query_length, c.dims(x)[3]});
-}
-
-ir::ValueId minus_infinity(Compose& c) {
-  return c.scalar(DType::F32, -std::numeric_limits<double>::infinity());
-}
-
-ir::ValueId any_of(Compose& c, ir::ValueId a, ir::ValueId b) {
-  return a == ir::kNoId ? b : c.binary(kBinaryOr, a, b);
-}
-
-// Returns true where a query must not see a key because of its position, as [batch or 1, 1, query
-// length or 1, key length]; kNoId if every query may see every key.
-ir::ValueId hidden_keys(const OnnxNode& node, Compose& c, const Attention& attention,
-                        const Heads& heads) {
-  const bool has_window = attention.left_window >= 0 || attention.right_window >= 0;
-  const bool counts_keys = node.has_input(kValidKeys);
-  ir::ValueId hidden = ir::kNoId;
-  if (!attention.is_causal && !has_window && !counts_keys) return hidden;
-
-  const ir::ValueId key = along(c, iota(c, heads.key_length), 3, 4);
-  // Computes the position of the first query among the keys.
-  ir::ValueId first = int_scalar(c, heads.past_length);
-  if (counts_keys) {
-    const ir::ValueId valid = along(c, c.operand(kValidKeys), 0, 4);
-    hidden = c.binary(kBinaryGreaterOrEqual, key, valid);
-    if (heads.past_length == 0) first = c.sub(valid, int_scalar(c, heads.query_length));
-  }
-  if (!attention.is_causal && !has_window) return hidden;
-  const ir::ValueId query = c.add(along(c, iota(c, heads.query_length), 2, 4), first);
-  if (attention.is_causal) hidden = any_of(c, hidden, c.binary(kBinaryGreater, key, query));
-  if (attention.left_window >= 0)
-    hidden =
-        any_of(c, hidden,
-               c.binary(kBinaryGreater, c.sub(query, key), int_scalar(c, attention.left_window)));
-  if (attention.right_window >= 0)
-    hidden =
-        any_of(c, hidden,
-               c.binary(kBinaryGreater, c.sub(key, query), int_scalar(c, attention.right_window)));
-  return hidden;
-}
-
-// Returns the mask operand as floats to add; a short mask hides the keys after its end.
-ir::ValueId mask_bias(Compose& c, const Heads& heads) {
-  ir::ValueId mask = c.operand(kMask);
-  if (c.type(mask).dtype == DType::Bool)
-    mask = c.where(mask, c.scalar(DType::F32, 0), minus_infinity(c));
-  Dims64 missing(c.dims(mask).begin(), c.dims(mask).end());
-  if (missing.empty() || missing.back() == 1 || missing.back() >= heads.key_length) return mask;
-  missing.back() = heads.key_length - missing.back();
-  const double infinity = std::numeric_limits<double>::infinity();
-  return c.concat({mask, c.filled(DType::F32, -infinity, missing)}, -1);
-}
-
-// Holds the addend of the scores; kNoId if there is none. If `may_hide_all`, it may leave a query
-// without keys.
-struct Bias {
-  ir::ValueId value = ir::kNoId;
-  bool may_hide_all = false;
-};
-
-Bias attention_bias(const OnnxNode& node, Compose& c, const Attention& attention,
-                    const Heads& heads) {
-  const bool has_mask = node.has_input(kMask);
-  Bias bias;
-  bias.value = has_mask ? mask_bias(c, heads) : ir::kNoId;
-  // Causal and right windows leave every query the first key.
-  bias.may_hide_all = has_mask || node.has_input(kValidKeys) || attention.left_window >= 0;
-  const ir::ValueId hidden = hidden_keys(node, c, attention, heads);
-  if (hidden == ir::kNoId) return bias;
-  const ir::ValueId shown = has_mask ? bias.value : c.scalar(DType::F32, 0);
-  bias.value = c.where(hidden, minus_infinity(c), shown);
-  return bias;
-}
-
-// Computes softmax over the keys. Queries without keys get zeros, which softmax itself would not
-// give.
-ir::ValueId probabilities(Compose& c, ir::ValueId scores, const Bias& bias) {
-  const ir::ValueId softmax = c.softmax(scores, -1);
-  if (!bias.may_hide_all) return softmax;
-  const ir::ValueId best = c.reduce(kReduceMax, bias.value, {-1});
-  const ir::ValueId hides_all = c.binary(kBinaryEqual, best, minus_infinity(c));
-  return c.where(hides_all, c.scalar(DType::F32, 0), softmax);
+// Returns the mask operand as floats to add.
+ir::ValueId mask_bias(Compose& c) {
+  const ir::ValueId mask = c.operand(kMask);
+  if (c.type(mask).dtype != DType::Bool) return mask;
+  return c.where(mask, c.scalar(DType::F32, 0), minus_infinity(c));
 }
 
 llvm::Error import_attention(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(attention, read_attention(node));
+  Attention attention;
+  CODL_ASSIGN_OR_RETURN(form, read_attention(node, attention));
   Compose c(node, importer);
-  CODL_ASSIGN_OR_RETURN(heads, read_heads(node, importer, c, attention));
+  if (llvm::Error error = read_heads(node, importer, c, form, attention)) return error;
   if (c.has_output(1))
-    if (llvm::Error error = c.bind(heads.key, 1)) return error;
+    if (llvm::Error error = c.bind(attention.key, 1)) return error;
   if (c.has_output(2))
-    if (llvm::Error error = c.bind(heads.value, 2)) return error;
+    if (llvm::Error error = c.bind(attention.value, 2)) return error;
 
-  const double head_size = c.dims(heads.query)[3];
-  const double scale = attention.scale != 0 ? attention.scale : 1 / std::sqrt(head_size);
-  const ir::ValueId query = c.mul(grouped(c, heads, heads.query), c.scalar(DType::F32, scale));
-  const ir::ValueId products =
-      c.node(OpKind::BatchMatMul, BatchMatMulParams{0, /*is_b_transposed=*/1}, {query, heads.key});
-  const ir::ValueId raw = ungrouped(c, heads, products);
-  ir::ValueId capped = raw;
-  if (attention.softcap != 0) {
-    const ir::ValueId cap = c.scalar(DType::F32, attention.softcap);
-    capped = c.mul(c.unary(kUnaryTanh, c.div(raw, cap)), cap);
+  if (node.has_input(kMask)) attention.bias = mask_bias(c);
+  if (node.has_input(kValidKeys)) {
+    attention.valid_keys = along(c, c.operand(kValidKeys), 0, 4);
+    if (attention.past_length == 0)
+      attention.first_query =
+          c.sub(attention.valid_keys, int_scalar(c, c.dims(attention.query)[2]));
   }
-  const Bias bias = attention_bias(node, c, attention, heads);
-  const ir::ValueId scores = bias.value == ir::kNoId ? capped : c.add(capped, bias.value);
-  if (c.dims(scores) != c.dims(raw))
-    c.fail(input_error(node.name, "expected a mask that broadcasts to {0}, found {1}",
-                       ir::to_string(c.type(raw)), ir::to_string(c.type(scores))));
-  const ir::ValueId weights = probabilities(c, scores, bias);
-  ir::ValueId y = c.matmul(grouped(c, heads, weights), heads.value);
-  y = ungrouped(c, heads, y);
-  if (llvm::Error error = c.bind(heads.is_packed ? join_heads(c, y) : y)) return error;
+  // Causal and right windows leave every query the first key.
+  attention.may_hide_all =
+      node.has_input(kMask) || node.has_input(kValidKeys) || attention.left_window >= 0;
+  CODL_ASSIGN_OR_RETURN(attended, attend(node, c, attention));
+  const ir::ValueId y = form.is_packed ? join_heads(c, attended.y) : attended.y;
+  if (llvm::Error error = c.bind(y)) return error;
   if (!c.has_output(3)) return llvm::Error::success();
-  const ir::ValueId shown[] = {raw, capped, scores, weights};
-  return c.bind(shown[attention.scores_mode], 3);
+  const ir::ValueId shown[] = {attended.raw, attended.capped, attended.scores, attended.weights};
+  return c.bind(shown[form.scores_mode], 3);
 }
 
 // ---- RotaryEmbedding ----

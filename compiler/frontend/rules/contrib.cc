@@ -3,6 +3,7 @@
 // Runtime's ContribOperators.md defines them.
 #include <algorithm>
 
+#include "compiler/frontend/graph/expect.h"
 #include "compiler/frontend/graph/rewrite.h"
 #include "compiler/frontend/graph/shape_operands.h"
 #include "compiler/frontend/rules/rules.h"
@@ -57,24 +58,56 @@ llvm::Error bind_activation(Rewrite& r, const FusedActivation& activation, const
   return r.bind("Clip", std::move(inputs));
 }
 
+Attributes conv_attributes(const OnnxNode& node) {
+  return Rewrite::taken(node,
+                        {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"});
+}
+
 // Imports activation(Conv(x, w, bias) + z).
-llvm::Error import_fused_conv(const OnnxNode& node, Importer& importer) {
-  CODL_ASSIGN_OR_RETURN(activation, activation_of(node));
+llvm::Error import_conv_activation(const OnnxNode& node, Importer& importer, bool is_nhwc) {
+  const FusedActivation* activation = nullptr;
   std::vector<std::pair<llvm::StringRef, float>> parameters;
-  if (const OnnxAttribute* given = node.find("activation_params")) {
-    if (given->type != OnnxAttribute::Type::Floats ||
-        given->floats.size() != activation->parameters.size())
-      return input_error(node.name, "expected {0} activation_params of {1}, found others",
-                         activation->parameters.size(), activation->op_type);
-    for (size_t i = 0; i < given->floats.size(); ++i)
-      parameters.push_back({activation->parameters.begin()[i], given->floats[i]});
+  if (!is_nhwc || node.find("activation") != nullptr) {
+    CODL_ASSIGN_OR_RETURN(found, activation_of(node));
+    activation = found;
+    if (const OnnxAttribute* given = node.find("activation_params")) {
+      if (given->type != OnnxAttribute::Type::Floats ||
+          given->floats.size() != activation->parameters.size())
+        return input_error(node.name, "expected {0} activation_params of {1}, found others",
+                           activation->parameters.size(), activation->op_type);
+      for (size_t i = 0; i < given->floats.size(); ++i)
+        parameters.push_back({activation->parameters.begin()[i], given->floats[i]});
+    }
   }
+  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
   Rewrite r(node, importer);
-  std::string y = r.op(
-      "Conv", {r.input(0), r.input(1), r.input(2)},
-      Rewrite::taken(node, {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}));
+  const std::string x = is_nhwc ? with_channels_first(r, r.input(0), dims.size()) : r.input(0);
+  std::string y = r.op("Conv", {x, r.input(1), r.input(2)}, conv_attributes(node));
+  if (is_nhwc) y = with_channels_last(r, y, dims.size());
   if (node.has_input(3)) y = r.op("Add", {y, r.input(3)});
+  if (activation == nullptr) return r.bind("Identity", {y});
   return bind_activation(r, *activation, y, parameters);
+}
+
+llvm::Error import_fused_conv(const OnnxNode& node, Importer& importer) {
+  return import_conv_activation(node, importer, /*is_nhwc=*/false);
+}
+
+llvm::Error import_nhwc_fused_conv(const OnnxNode& node, Importer& importer) {
+  return import_conv_activation(node, importer, /*is_nhwc=*/true);
+}
+
+// Has the channels last in x and in the weights, as ONNX Runtime's tool for diffusion models writes
+// it.
+llvm::Error import_nhwc_conv(const OnnxNode& node, Importer& importer) {
+  for (size_t i = 0; i < 2; ++i)
+    if (llvm::Error error = expect_rank(node, importer, i, 4)) return error;
+  Rewrite r(node, importer);
+  const std::string y = r.op(
+      "Conv",
+      {with_channels_first(r, r.input(0), 4), with_channels_first(r, r.input(1), 4), r.input(2)},
+      conv_attributes(node));
+  return r.bind("Transpose", {y}, {Rewrite::attribute("perm", std::vector<int64_t>{0, 2, 3, 1})});
 }
 
 llvm::Error import_fused_gemm(const OnnxNode& node, Importer& importer) {
@@ -182,6 +215,27 @@ llvm::Error import_quick_gelu(const OnnxNode& node, Importer& importer) {
   return r.bind("Swish", {r.input(0)}, {Rewrite::attribute("alpha", alpha)});
 }
 
+// Imports left * Gelu(right), the halves of x + bias.
+llvm::Error import_bias_split_gelu(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  if (dims.empty() || dims.back() % 2 != 0)
+    return input_error(node.name, "expected an even last dim, found dims [{0}]",
+                       llvm::make_range(dims.begin(), dims.end()));
+  Rewrite r(node, importer);
+  const std::string x = r.op("Add", {r.input(0), r.input(1)});
+  const std::string last = r.ints({-1});
+  const std::string middle = r.ints({dims.back() / 2});
+  const std::string left = r.op("Slice", {x, r.ints({0}), middle, last});
+  const std::string right = r.op("Slice", {x, middle, r.ints({dims.back()}), last});
+  return r.bind("Mul", {left, r.op("Gelu", {right})});
+}
+
+// Imports x + bias + skip.
+llvm::Error import_bias_add(const OnnxNode& node, Importer& importer) {
+  Rewrite r(node, importer);
+  return r.bind("Add", {r.op("Add", {r.input(0), r.input(1)}), r.input(2)});
+}
+
 // Computes softmax(x + bias) over the axes from `axis` on. The bias's dims decide how it
 // broadcasts.
 llvm::Error import_bias_softmax(const OnnxNode& node, Importer& importer) {
@@ -197,6 +251,10 @@ llvm::Error import_bias_softmax(const OnnxNode& node, Importer& importer) {
 }
 
 // ---- normalisation ----
+
+bool has_output(const OnnxNode& node, size_t i) {
+  return i < node.outputs.size() && !node.outputs[i].empty();
+}
 
 // Returns input + skip + bias, which is output 3.
 llvm::Expected<std::string> skip_sum(const OnnxNode& node, Importer& importer, Rewrite& r,
@@ -247,7 +305,7 @@ llvm::Error import_simplified_layer_normalization(const OnnxNode& node, Importer
   CODL_ASSIGN_OR_RETURN(axis, node.int_or("axis", -1));
   ignore_attributes(node, {"stash_type"});
   Rewrite r(node, importer);
-  if (node.outputs.size() > 1 && !node.outputs[1].empty()) {
+  if (has_output(node, 1)) {
     CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
     CODL_ASSIGN_OR_RETURN(first, normalized_axis(node, axis, dims.size()));
     std::vector<int64_t> axes;
@@ -261,19 +319,108 @@ llvm::Error import_simplified_layer_normalization(const OnnxNode& node, Importer
                 {Rewrite::attribute("axis", axis), Rewrite::attribute("epsilon", epsilon)});
 }
 
+// Imports EmbedLayerNormalization(words, segments, word table, position table, segment table,
+// gamma, beta, mask, positions) -> y, number of words, sum.
+llvm::Error import_embed_layer_normalization(const OnnxNode& node, Importer& importer) {
+  ignore_attributes(node, {"mask_index_type"});  // says what output 1 is; the operands say it, too
+  CODL_ASSIGN_OR_RETURN(epsilon, node.float_or("epsilon", kSkipEpsilon));
+  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  CODL_ASSIGN_OR_RETURN(dtype, importer.dtype_of(node, 0));
+  if (dims.size() != 2)
+    return input_error(node.name, "expected words of rank 2, found {0}", dims.size());
+  if (node.has_input(1) != node.has_input(4))
+    return input_error(node.name, "expected segment_ids and segment_embedding together, found one");
+  Rewrite r(node, importer);
+  const std::string first = r.ints({0});
+  const std::string positions = node.has_input(8)
+                                    ? r.op("Gather", {r.input(3), r.input(8)})
+                                    : r.op("Slice", {r.input(3), first, r.ints({dims[1]}), first});
+  std::string sum = r.op("Add", {r.op("Gather", {r.input(2), r.input(0)}), positions});
+  if (node.has_input(1)) sum = r.op("Add", {sum, r.op("Gather", {r.input(4), r.input(1)})});
+  const std::string y =
+      r.op("LayerNormalization", {sum, r.input(5), r.input(6)}, normalization(epsilon));
+  if (llvm::Error error = r.take_error()) return error;
+  importer.bind_name(node, 0, y);
+  importer.bind_name(node, 2, sum);
+  if (!has_output(node, 1)) return llvm::Error::success();
+  if (node.has_input(7))
+    return r.bind("ReduceSum", {r.input(7), r.ints({1})},
+                  {Rewrite::attribute("keepdims", int64_t{0})}, 1);
+  Compose c(node, importer);
+  return c.bind(c.filled(dtype, 0, {dims[0]}), 1);
+}
+
+// Normalises groups of channels of x, which are last unless channels_last is 0; then applies Swish
+// if `activation` is 1.
+llvm::Error bind_group_norm(const OnnxNode& node, Importer& importer, Rewrite& r,
+                            const std::string& x, bool is_last, size_t rank) {
+  CODL_ASSIGN_OR_RETURN(epsilon, node.float_or("epsilon", 1e-5f));
+  CODL_ASSIGN_OR_RETURN(groups, node.int_or("groups", 0));
+  CODL_ASSIGN_OR_RETURN(activation, node.int_or("activation", 0));
+  if (activation != 0 && activation != 1)
+    return input_error(node.name, "expected activation 0 or 1, found {0}", activation);
+  std::string y = r.op(
+      "GroupNormalization", {is_last ? with_channels_first(r, x, rank) : x, r.input(1), r.input(2)},
+      {Rewrite::attribute("epsilon", epsilon), Rewrite::attribute("num_groups", groups)});
+  if (activation == 1) y = r.op("Swish", {y});
+  if (is_last) y = with_channels_last(r, y, rank);
+  if (llvm::Error error = r.take_error()) return error;
+  importer.bind_name(node, 0, y);
+  return llvm::Error::success();
+}
+
+llvm::Error import_group_norm(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(is_last, node.int_or("channels_last", 1));
+  CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, 0));
+  Rewrite r(node, importer);
+  return bind_group_norm(node, importer, r, r.input(0), is_last != 0, dims.size());
+}
+
+// Imports SkipGroupNorm(x, gamma, beta, skip, bias) -> y, x + skip + bias. A skip of rank 2 has one
+// element per channel.
+llvm::Error import_skip_group_norm(const OnnxNode& node, Importer& importer) {
+  CODL_ASSIGN_OR_RETURN(channels_last, node.int_or("channels_last", 1));
+  const bool is_last = channels_last != 0;
+  if (llvm::Error error = expect_rank(node, importer, 0, 4)) return error;
+  CODL_ASSIGN_OR_RETURN(skip, importer.dims_of(node, 3));
+  Rewrite r(node, importer);
+  const std::vector<int64_t> inner =
+      is_last ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{2, 3};
+  std::string added = r.input(3);
+  if (skip.size() == 2) added = r.op("Unsqueeze", {added, r.ints(inner)});
+  std::string sum = r.op("Add", {r.input(0), added});
+  if (node.has_input(4)) {
+    const std::string bias = r.input(4);
+    sum = r.op("Add", {sum, is_last ? bias : r.op("Unsqueeze", {bias, r.ints({1, 2})})});
+  }
+  if (llvm::Error error = r.take_error()) return error;
+  importer.bind_name(node, 1, sum);
+  return bind_group_norm(node, importer, r, sum, is_last, 4);
+}
+
 }  // namespace
 
 llvm::ArrayRef<ImportEntry> contrib_entries() {
   static constexpr ImportEntry kEntries[] = {
+      {"BiasAdd", kContribVersion, kContribVersion, import_bias_add, kContribDomain},
       {"BiasGelu", kContribVersion, kContribVersion, import_contrib_gelu, kContribDomain},
       {"BiasSoftmax", kContribVersion, kContribVersion, import_bias_softmax, kContribDomain},
+      {"BiasSplitGelu", kContribVersion, kContribVersion, import_bias_split_gelu, kContribDomain},
+      {"EmbedLayerNormalization", kContribVersion, kContribVersion,
+       import_embed_layer_normalization, kContribDomain},
       {"FastGelu", kContribVersion, kContribVersion, import_fast_gelu, kContribDomain},
       {"FusedConv", kContribVersion, kContribVersion, import_fused_conv, kContribDomain},
       {"FusedGemm", kContribVersion, kContribVersion, import_fused_gemm, kContribDomain},
       {"FusedMatMul", kContribVersion, kContribVersion, import_fused_matmul, kContribDomain},
       {"Gelu", kContribVersion, kContribVersion, import_contrib_gelu, kContribDomain},
+      {"GroupNorm", kContribVersion, kContribVersion, import_group_norm, kContribDomain},
+      {"NhwcConv", kContribVersion, kContribVersion, import_nhwc_conv, kContribDomain},
+      {"NhwcFusedConv", kContribVersion, kContribVersion, import_nhwc_fused_conv, kContribDomain},
       {"QuickGelu", kContribVersion, kContribVersion, import_quick_gelu, kContribDomain},
       {"SimplifiedLayerNormalization", 1, kNewestOpset, import_simplified_layer_normalization},
+      {"SimplifiedLayerNormalization", kContribVersion, kContribVersion,
+       import_simplified_layer_normalization, kContribDomain},
+      {"SkipGroupNorm", kContribVersion, kContribVersion, import_skip_group_norm, kContribDomain},
       {"SkipLayerNormalization", kContribVersion, kContribVersion, import_skip_layer_normalization,
        kContribDomain},
       {"SkipSimplifiedLayerNormalization", kContribVersion, kContribVersion,

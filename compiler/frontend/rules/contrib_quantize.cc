@@ -33,17 +33,6 @@ llvm::Error bind_quantized(const OnnxNode& node, Importer& importer, Rewrite& r,
   return r.bind("QuantizeLinear", {x, r.input(scale), r.input(scale + 1)}, std::move(attributes));
 }
 
-// Moves the channels to axis 1, or back to the end.
-std::string with_channels(Rewrite& r, const std::string& x, size_t rank, bool are_first) {
-  std::vector<int64_t> perm(rank);
-  for (size_t i = 0; i < rank; ++i) perm[i] = static_cast<int64_t>(i);
-  if (are_first)
-    std::rotate(perm.begin() + 1, perm.end() - 1, perm.end());
-  else
-    std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
-  return r.op("Transpose", {x}, {Rewrite::attribute("perm", std::move(perm))});
-}
-
 // ---- elementwise ----
 
 llvm::Error import_qlinear_binary(const OnnxNode& node, Importer& importer,
@@ -121,9 +110,9 @@ llvm::Error import_qlinear_pool(const OnnxNode& node, Importer& importer, llvm::
   if (dims.size() < 3) return input_error(node.name, "expected rank >= 3, found {0}", dims.size());
   Rewrite r(node, importer);
   std::string x = dequantized_operand(r, 0);
-  if (channels_last != 0) x = with_channels(r, x, dims.size(), true);
+  if (channels_last != 0) x = with_channels_first(r, x, dims.size());
   x = r.op(op_type, {x}, std::move(attributes));
-  if (channels_last != 0) x = with_channels(r, x, dims.size(), false);
+  if (channels_last != 0) x = with_channels_last(r, x, dims.size());
   return bind_quantized(node, importer, r, x, 3);
 }
 
@@ -177,7 +166,7 @@ llvm::Error import_contrib_qlinear_conv(const OnnxNode& node, Importer& importer
   Names operands = node.inputs;
   if (channels_last == 0 || dims.size() < 3)
     return r.bind("QLinearConv", std::move(operands), std::move(attributes));
-  operands[0] = with_channels(r, operands[0], dims.size(), true);
+  operands[0] = with_channels_first(r, operands[0], dims.size());
   const std::string y = r.op("QLinearConv", std::move(operands), std::move(attributes));
   std::vector<int64_t> perm = {0};
   for (size_t i = 2; i < dims.size(); ++i) perm.push_back(static_cast<int64_t>(i));

@@ -14,11 +14,26 @@ std::vector<ImportEntry> all_entries() {
         pad_entries, reduce_entries, select_entries, shape_entries, slice_entries})
     entries.insert(entries.end(), group().begin(), group().end());
   for (ImportEntry& entry : entries) entry.computes_in_doubles = true;
-  for (const auto& group :
-       {attention_entries, contrib_entries, contrib_quantize_entries, control_entries, conv_entries,
-        einsum_entries, image_entries, integer_product_entries, loss_entries, matmul_entries,
-        normalize_entries, pool_entries, quantize_entries, recurrent_entries, resize_entries,
-        sample_entries, sequence_entries, signal_entries})
+  for (const auto& group : {attention_entries,
+                            contrib_attention_entries,
+                            contrib_entries,
+                            contrib_quantize_entries,
+                            contrib_query_group_entries,
+                            control_entries,
+                            conv_entries,
+                            einsum_entries,
+                            image_entries,
+                            integer_product_entries,
+                            loss_entries,
+                            matmul_entries,
+                            normalize_entries,
+                            pool_entries,
+                            quantize_entries,
+                            recurrent_entries,
+                            resize_entries,
+                            sample_entries,
+                            sequence_entries,
+                            signal_entries})
     entries.insert(entries.end(), group().begin(), group().end());
   std::sort(entries.begin(), entries.end(), [](const ImportEntry& a, const ImportEntry& b) {
     return std::make_pair(a.name(), a.oldest_opset) < std::make_pair(b.name(), b.oldest_opset);

@@ -176,6 +176,125 @@ TEST_CASE("normalisations that ONNX Runtime writes into ONNX's own domain") {
   CHECK(is_close(outputs[1], {1 / std::sqrt(12.5)}));
 }
 
+TEST_CASE("SimplifiedLayerNormalization has one meaning in both domains") {
+  for (const char* domain : {"", "com.microsoft."})
+    CHECK(is_close(contrib_outputs("g (float[1,2] x) => (float[] y) <float[2] s = {1, 2}> { y = " +
+                                       std::string(domain) +
+                                       "SimplifiedLayerNormalization<epsilon = 0.0>(x, s) }",
+                                   {3, 4})[0],
+                   {3 / std::sqrt(12.5), 8 / std::sqrt(12.5)}));
+}
+
+// ONNX Runtime computes these forms on GPUs only, so that test/differential has no results of them.
+TEST_CASE("MultiHeadAttention: packed operands are the same as separate ones") {
+  // The operand's elements are [head][Q, K, V][size] for each of two positions.
+  const std::vector<float> packed = {1, 2, -1, 3, 5, 7, 0.5, -2, 1, 1, 2, 4};
+  const auto y = [&](const std::string& node) {
+    return contrib_outputs(
+        "g (float[1,2,1,3,2] x) => (float[] y) <int64[4] flat = {1, 2, 6, 1}, "
+        "int64[3] dims = {1, 2, 2}, int64[5] pair = {1, 2, 1, 2, 2}, int64[1] a = {0}, "
+        "int64[1] b = {1}, int64[1] c = {2}, int64[1] d = {3}, int64[1] axis = {3}> {" +
+            node + "}",
+        packed)[0];
+  };
+  const std::string parts =
+      "sq = Slice(x, a, b, axis) sk = Slice(x, b, c, axis) sv = Slice(x, c, d, axis) "
+      "q = Reshape(sq, dims) k = Reshape(sk, dims) v = Reshape(sv, dims) ";
+  const std::string attributes = "com.microsoft.MultiHeadAttention<num_heads = 1>";
+  const auto wanted = y(parts + "y = " + attributes + "(q, k, v)");
+  CHECK(y("y = " + attributes + "(x)") == wanted);
+  CHECK(y(parts + "kv = Slice(x, b, d, axis) y = " + attributes + "(q, kv)") == wanted);
+  CHECK(y("y = " + attributes + "(x)") !=
+        y("y = com.microsoft.MultiHeadAttention<num_heads = 1, scale = 0.1>(x)"));
+}
+
+TEST_CASE("Attention: the part of a large square mask that begins behind the past") {
+  // Scores are zero, so that each query takes the mean of the values that it sees; the values are
+  // the input's elements.
+  const auto y = [&](const std::string& mask) {
+    return contrib_outputs(
+        "g (float[1,2,1] x) => (float[] y) <float[1,3] w = {0, 0, 1}, int32[1,1,4,4] big = {1, 1, "
+        "1, 1, 1, 0, 0, 1, 1, 0, 1, 1, 0, 0, 0, 0}, float[2,1,1,1,1] past = {0, 100}> { y = "
+        "com.microsoft.Attention<num_heads = 1>(x, w, , " +
+            mask + ", past) }",
+        {1, 2})[0];
+  };
+  CHECK(is_close(y("big"), {100, (100 + 2) / 2.0}));
+  CHECK(is_close(y(""), {103 / 3.0, 103 / 3.0}));
+}
+
+TEST_CASE(
+    "GroupQueryAttention: heads that are normalised, all keys, a cache of a declared length") {
+  const auto text = [](const std::string& attributes, const std::string& operands,
+                       const std::string& total, const std::string& present) {
+    return "g (float[1,1,2] x, " + total + "int32[1] last) => (float[] y, float[" + present +
+           "] pk, float[" + present +
+           "] pv) <float[1,1,3,2] past = {0, 0, 0, 0, 0, 0}, float[2] "
+           "norm = {1, 1}> { y, pk, pv = com.microsoft.GroupQueryAttention<num_heads = 1, "
+           "kv_num_heads = 1" +
+           attributes + ">(" + operands + ") }";
+  };
+  const std::string cached = "x, x, x, past, past, last, total";
+  // A total that only the run knows leaves the length of the cache to its declaration.
+  CHECK(contrib_error(text("", cached, "int32[1] total, ", "1,1,n,2"))
+            .find("total_sequence_length") != std::string::npos);
+  CHECK(contrib_error(text("", cached, "int32[1] total, ", "1,1,3,2")) == "");
+  CHECK(contrib_error(text(", sliding_window_cache = 1", cached, "int32[1] total, ", "1,1,3,2"))
+            .find("expected sliding_window_cache 0, found 1") != std::string::npos);
+  CHECK(
+      contrib_error(text(", k_quant_type = \"PER_TENSOR\"", cached, "int32[1] total, ", "1,1,3,2"))
+          .find("expected k_quant_type NONE") != std::string::npos);
+
+  const auto y = [&](const std::string& attributes, const std::string& operands, int rows) {
+    return contrib_outputs(
+        "g (float[1," + std::to_string(rows) + ",2] x) => (float[] y) <int32[1] last = {" +
+            std::to_string(rows - 1) + "}, int32 total = {" + std::to_string(rows) +
+            "}, float[2] norm = {1, 1}> { y, pk, pv = "
+            "com.microsoft.GroupQueryAttention<num_heads = 1, kv_num_heads = 1, scale = 1.0" +
+            attributes + ">(x, x, x, , , last, total" + operands + ") }",
+        rows == 1 ? std::vector<float>{3, 4} : std::vector<float>{3, 4, 0, 5})[0];
+  };
+  CHECK(is_close(y("", "", 1), {3, 4}));
+  // Normalised, the first query is (3, 4) / sqrt(12.5) and the second (0, 5) / sqrt(12.5): products
+  // are 2, 1.6 and 2.
+  const double share = 1 / (1 + std::exp(-0.4));
+  const auto normed =
+      y(", causal = 0, qk_norm_epsilon = 0.000000001", ", , , , , , , , norm, norm", 2);
+  CHECK(is_close(normed, {3 * share, 4 * share + 5 * (1 - share), 3 * (1 - share),
+                          4 * (1 - share) + 5 * share}));
+  CHECK(is_close(y(", qk_norm_epsilon = 0.000000001", ", , , , , , , , norm, norm", 2),
+                 {3, 4, 3 * (1 - share), 4 * (1 - share) + 5 * share}));
+}
+
+TEST_CASE("attention of com.microsoft: what is refused says what was expected") {
+  const auto error = [](const std::string& node) {
+    return contrib_error(
+        "g (float[1,2,4] x, int32[3] m) => (float[] y) <float[4,12] w = {" +
+        [] {
+          std::string zeros = "0";
+          for (int i = 1; i < 48; ++i) zeros += ", 0";
+          return zeros;
+        }() +
+        "}, float[2,2] table = {1, 1, 1, 1}, int64[1] p = {0}> { y = com.microsoft." + node + " }");
+  };
+  const auto has = [&](const std::string& node, const std::string& wanted) {
+    INFO(error(node));
+    return error(node).find(wanted) != std::string::npos;
+  };
+  CHECK(error("Attention<num_heads = 2>(x, w)") == "");
+  CHECK(has("Attention<num_heads = 2, do_rotary = 1>(x, w)", "expected do_rotary 0, found 1"));
+  CHECK(has("Attention<num_heads = 2>(x, w, , m)", "expected a mask of 1 or 2 lengths"));
+  CHECK(
+      has("Attention<num_heads = 3>(x, w)", "expected a number of heads that divides 4, found 3"));
+  CHECK(has("Attention(x, w)", "expected num_heads of 1 or more, found 0"));
+  CHECK(has("Attention<num_heads = 2, qkv_hidden_sizes = [4, 3, 5]>(x, w)",
+            "expected sizes of Q, K and V that add up to 12"));
+  CHECK(error("MultiHeadAttention<num_heads = 2>(x, x, x)") == "");
+  CHECK(has("MultiHeadAttention<num_heads = 2>(x)", "expected Q, K and V of rank 3"));
+  CHECK(has("RotaryEmbedding<scale = 2.0>(x, p, table, table)", "expected scale 1, found 2"));
+  CHECK(has("RotaryEmbedding(x, m, table, table)", "expected positions of dims [1] or [1, 2]"));
+}
+
 TEST_CASE("other operators of com.microsoft are named") {
   CHECK(contrib_error("g (float[2] x) => (float[] y) { y = com.microsoft.QAttention(x, x) }") ==
         "m.onnx: expected a model of operators that codl imports (codlc --list-ops), found "

@@ -314,6 +314,35 @@ const Case kCases[] = {
      "{1, 2, 3, 4}, float[1] s, uint8[1] z = {3}> { y = "
      "com.microsoft.DynamicQuantizeLSTM<hidden_size "
      "= 1, input_forget = 0>(x, w, r, , , , , , s, z, s, z) }"},
+    {13,
+     "g (float[1,2,4] x) => (float[] y, float[] z) <float[4,12] w, int32[2] m = {2, 0}> { a, z = "
+     "com.microsoft.Attention<num_heads = 2, unidirectional = 1, do_rotary = 0, "
+     "rotary_embedding_dim = 0, past_present_share_buffer = 0, qkv_hidden_sizes = [4, 4, 4]>(x, w, "
+     ", m) b = com.microsoft.MultiHeadAttention<num_heads = 2, unidirectional = 1>(a, x, x, , m) y "
+     "= com.microsoft.Attention<num_heads = 1>(b, w) }"},
+    {13,
+     "g (float[1,2,4] x, float[1,1,3,4] k) => (float[] y, float[] c, float[] d) <int32[1] s = {3}, "
+     "int32[1] t = {4}, float[4,2] cache> { y, c, d = com.microsoft.GroupQueryAttention<num_heads "
+     "= "
+     "1, kv_num_heads = 1, do_rotary = 1, rotary_interleaved = 0, local_window_size = 2, "
+     "smooth_softmax = 0, causal = 1, sliding_window_cache = 0, qk_output = 0, kv_cache_bit_width "
+     "= "
+     "8>(x, x, x, k, k, s, t, cache, cache) }"},
+    {13,
+     "g (float[1,2,4] x) => (float[] y) <int64[1] p = {1}, float[4,2] cache> { y = "
+     "com.microsoft.RotaryEmbedding<interleaved = 0, num_heads = 1, rotary_embedding_dim = 4, "
+     "is_packed_batching = 0>(x, p, cache, cache) }"},
+    {13,
+     "g (int32[1,2] x) => (float[] y, int32[] n) <float[4,3] t, float[3] s, int32[1,2] m = {1, 0}> "
+     "{ y, n = com.microsoft.EmbedLayerNormalization<mask_index_type = 1>(x, x, t, t, t, s, s, m, "
+     "x) }"},
+    {13,
+     "g (float[1,4,4,2] x) => (float[] y) <float[2,3,3,2] w, float[2,2,3,3] v, float[2] s> { a = "
+     "com.microsoft.NhwcConv<group = 1, strides = [1, 1], dilations = [1, 1], pads = [1, 1, 1, 1], "
+     "kernel_shape = [3, 3]>(x, w) b = com.microsoft.NhwcFusedConv<group = 1, strides = [1, 1], "
+     "dilations = [1, 1], pads = [1, 1, 1, 1], kernel_shape = [3, 3]>(a, v) c = "
+     "com.microsoft.GroupNorm<groups = 1, activation = 1, channels_last = 1>(b, s, s) y = "
+     "com.microsoft.SkipGroupNorm<groups = 1, activation = 1, channels_last = 1>(c, s, s, c) }"},
 };
 
 // These have no attribute or operand of integers.
@@ -329,7 +358,8 @@ const std::string kWithoutIntegers =
     "OptionalGetElement OptionalHasElement SwiGLU CausalConvWithState BiasGelu FastGelu QuickGelu "
     "SkipLayerNormalization SkipSimplifiedLayerNormalization TransposeMatMul Optional "
     "SequenceConstruct SequenceLength SequenceMap DynamicQuantizeMatMul MatMulIntegerToFloat "
-    "QLinearAdd QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearWhere ";
+    "QLinearAdd QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearWhere BiasAdd "
+    "BiasSplitGelu ";
 
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();

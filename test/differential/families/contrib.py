@@ -1,4 +1,5 @@
-"""Draws operators of com.microsoft in float: what ONNX Runtime's optimiser writes. oracle.py has their formulas.
+"""Draws operators of com.microsoft in float: what ONNX Runtime's optimiser writes, and its tool for diffusion models.
+oracle.py has their formulas.
 
 Left out: BiasSoftmax over several axes, which is refused; means that SkipSimplifiedLayerNormalization does not have.
 """
@@ -105,7 +106,59 @@ def softmax(rng, build):
     return [y], tolerance_of(np.float32, dims[-1])
 
 
+def bias(rng, build):
+    dims = shape(rng, 3, high=8)
+    op = one_of(rng, ["BiasAdd", "BiasSplitGelu"])
+    if op == "BiasSplitGelu":
+        dims = dims[:-1] + (2 * dims[-1],)
+    operands = [build.operand(values(rng, dims)), build.operand(values(rng, dims[-1:]))]
+    if op == "BiasAdd":
+        operands.append(build.operand(values(rng, dims)))
+    return [build.node(op, operands, domain=DOMAIN)], tolerance_of(np.float32, scale=16)
+
+
+def group_norm(rng, build):
+    groups = int(rng.integers(1, 4))
+    channels = groups * int(rng.integers(1, 4))
+    batch, height, width = shape(rng, 3, high=6)
+    is_last = one_of(rng, [None, 0, 1])
+    dims = (batch, channels, height, width) if is_last == 0 else (batch, height, width, channels)
+    operands = [build.operand(values(rng, dims))] + [build.operand(values(rng, (channels,))) for _ in range(2)]
+    with_skip = chance(rng, 0.5)
+    if with_skip:
+        operands.append(build.operand(values(rng, one_of(rng, [dims, (batch, channels)]))))
+        if chance(rng, 0.5):
+            operands.append(build.operand(values(rng, (channels,))))
+    names = build.node("SkipGroupNorm" if with_skip else "GroupNorm", operands, outputs=2 if with_skip else 1,
+                       domain=DOMAIN, groups=groups, activation=one_of(rng, [0, 1]), channels_last=is_last,
+                       epsilon=one_of(rng, [1e-5, 1e-2]))
+    return names if with_skip else [names], (1e-4, 1e-4)
+
+
+def nhwc_conv(rng, build):
+    groups = one_of(rng, [1, 1, 2])
+    channels, out = groups * int(rng.integers(1, 5)), groups * int(rng.integers(1, 5))
+    kernel = [int(rng.integers(1, 4)) for _ in range(2)]
+    strides = [int(rng.integers(1, 3)) for _ in range(2)]
+    pads = [int(rng.integers(0, k)) for k in kernel] * 2
+    extents = [int(rng.integers(6, 10)) for _ in range(2)]
+    batch = int(rng.integers(1, 3))
+    op = one_of(rng, ["NhwcConv", "NhwcFusedConv", "NhwcFusedConv"])
+    w = (out, *kernel, channels // groups) if op == "NhwcConv" else (out, channels // groups, *kernel)
+    operands = [build.operand(values(rng, (batch, *extents, channels))), build.operand(values(rng, w))]
+    has_sum = op == "NhwcFusedConv" and chance(rng, 0.5)
+    if has_sum or chance(rng, 0.7):
+        operands.append(build.operand(values(rng, (out,))))
+    if has_sum:
+        result = [(e + 2 * p - k) // s + 1 for e, p, k, s in zip(extents, pads, kernel, strides)]
+        operands.append(build.operand(values(rng, (batch, *result, out))))
+    y = build.node(op, operands, domain=DOMAIN, group=groups, pads=pads, strides=strides,
+                   activation=one_of(rng, [None, "Relu", "Tanh"]) if op == "NhwcFusedConv" else None)
+    return [y], tolerance_of(np.float32, channels // groups * int(np.prod(kernel)), 16)
+
+
 def draw(rng):
     build = Build(rng)
-    outputs, tolerance = one_of(rng, [conv, conv, gemm, matmul, gelu, skip, softmax])(rng, build)
+    draws = [conv, conv, gemm, matmul, gelu, skip, softmax, bias, group_norm, nhwc_conv]
+    outputs, tolerance = one_of(rng, draws)(rng, build)
     return build.case(outputs, *tolerance)
