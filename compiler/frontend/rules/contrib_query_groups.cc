@@ -96,9 +96,9 @@ struct QueryGroups {
   int64_t heads = 0;
   int64_t key_heads = 0;
   int64_t batch = 0;
-  int64_t length = 0;        // of what is new
-  int64_t past_length = 0;   // of the cache that is given
-  int64_t cache_length = 0;  // of the one that is returned
+  int64_t length = 0;        // counts what is new
+  int64_t past_length = 0;   // counts the keys of the cache that is given
+  int64_t cache_length = 0;  // counts those of the one that is returned
   // True if nothing is past, whatever the cache holds.
   bool is_first = false;
   // Has the count of past keys if it is the same for the batch and known now.

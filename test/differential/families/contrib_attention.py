@@ -104,7 +104,7 @@ def groups(rng, build):
     kind = one_of(rng, ["first", "step", "step", "chunk"])
     batch = 1 if kind == "chunk" else int(rng.integers(1, 3))
     length = 1 if kind == "step" else int(rng.integers(2, 6))
-    past = 0 if kind == "first" else int(rng.integers(1, 6))  # of the longest sequence
+    past = 0 if kind == "first" else int(rng.integers(1, 6))  # the longest sequence has so many
     total = past + length
     # The cache is as long as what is past, or has room. What it has behind is zeros.
     cache = past if chance(rng, 0.4) or kind == "first" else total + int(rng.integers(0, 4))
