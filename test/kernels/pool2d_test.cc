@@ -23,7 +23,7 @@ std::string check_params(const Pool2dParams& params) {
 }
 
 template <typename Edit>
-std::string check_edited(Edit edit) {
+std::string check_edited_pool(Edit edit) {
   Pool2dParams params = small_params();
   edit(params);
   return check_params(params);
@@ -52,22 +52,23 @@ TEST_CASE("pool2d takes quads where a work-item has few registers") {
 
 TEST_CASE("pool2d takes a padded window and refuses parameters that miss the map") {
   CHECK(check_params(small_params()) == "ok");
-  CHECK(check_edited([](Pool2dParams& p) { p.kind = 3; }) == "a member of Pool2d");
-  CHECK(check_edited([](Pool2dParams& p) { p.kernel_h = 0; }) == "kernel of 1 to 2^24 taps");
-  CHECK(check_edited([](Pool2dParams& p) { p.kernel_w = INT32_MAX; }) ==
+  CHECK(check_edited_pool([](Pool2dParams& p) { p.kind = 3; }) == "a member of Pool2d");
+  CHECK(check_edited_pool([](Pool2dParams& p) { p.kernel_h = 0; }) == "kernel of 1 to 2^24 taps");
+  CHECK(check_edited_pool([](Pool2dParams& p) { p.kernel_w = INT32_MAX; }) ==
         "kernel of 1 to 2^24 taps");
-  CHECK(check_edited([](Pool2dParams& p) { p.stride_h = 0; }) == "stride of 1 to 2^24");
-  CHECK(check_edited([](Pool2dParams& p) { p.dilation_w = -1; }) == "dilation of 1 to 2^24");
-  CHECK(check_edited([](Pool2dParams& p) {
+  CHECK(check_edited_pool([](Pool2dParams& p) { p.stride_h = 0; }) == "stride of 1 to 2^24");
+  CHECK(check_edited_pool([](Pool2dParams& p) { p.dilation_w = -1; }) == "dilation of 1 to 2^24");
+  CHECK(check_edited_pool([](Pool2dParams& p) {
           p.kernel_h = 1 << 20;
           p.dilation_h = 1 << 20;
         }) == "a window of at most 2^24 rows and columns");
-  CHECK(check_edited([](Pool2dParams& p) { p.pad_top = 3; }) == "padding smaller than the window");
-  CHECK(check_edited([](Pool2dParams& p) { p.pad_bottom = -1; }) ==
+  CHECK(check_edited_pool([](Pool2dParams& p) { p.pad_top = 3; }) ==
         "padding smaller than the window");
-  CHECK(check_edited([](Pool2dParams& p) { p.dilation_h = 10; }) ==
+  CHECK(check_edited_pool([](Pool2dParams& p) { p.pad_bottom = -1; }) ==
+        "padding smaller than the window");
+  CHECK(check_edited_pool([](Pool2dParams& p) { p.dilation_h = 10; }) ==
         "no padding where taps may straddle the map");
-  CHECK(check_edited([](Pool2dParams& p) { p.stride_w = 3; }) ==
+  CHECK(check_edited_pool([](Pool2dParams& p) { p.stride_w = 3; }) ==
         "every window to begin before the end of the map");
 }
 

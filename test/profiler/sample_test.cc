@@ -23,7 +23,7 @@ Sample drawn(const KernelInfo& info, uint64_t seed) {
   return sample;
 }
 
-std::string error_of(const std::string& text) {
+std::string sample_error_of(const std::string& text) {
   try {
     read_samples(text, "x.csv");
   } catch (const tools::ToolError& error) {
@@ -181,7 +181,7 @@ TEST_CASE("times are brought to the clock that is usual in the file") {
 
   for (const char* wrong : {"#batch,", "#batch,x", "#batch,0", "#batch,-1", "#batch,nan",
                             "#batch,1e300", "#batch 1", "#batch,1,1"})
-    CHECK(error_of(text + wrong).find("line 9") != std::string::npos);
+    CHECK(sample_error_of(text + wrong).find("line 9") != std::string::npos);
 }
 
 TEST_CASE("of what is needed of a kernel the last line counts") {
@@ -198,16 +198,16 @@ TEST_CASE("a file that is cut or touched is refused with its line, or its step l
   const std::string line = to_line(drawn(kKernelInfos[0], 3));
   for (size_t length = 1; length + 1 < line.size(); ++length) {
     const std::string text = line + "\n" + line.substr(0, length);
-    const std::string error = error_of(text);
+    const std::string error = sample_error_of(text);
     if (!error.empty()) CHECK(error.find("x.csv: line 2: expected a sample") == 0);
   }
-  CHECK(error_of("nonsense").find("x.csv: line 1") == 0);
+  CHECK(sample_error_of("nonsense").find("x.csv: line 1") == 0);
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string text = line;
     return text.replace(text.find(from), from.size(), to);
   };
   for (const char* us : {",nan,", ",-1,", ",1e300,", ",0,", ",inf,"})
-    CHECK_FALSE(error_of(with(",12.5,", us)).empty());
+    CHECK_FALSE(sample_error_of(with(",12.5,", us)).empty());
   // A kernel that this build lacks, or another revision of it, is neither an error nor a sample.
   CHECK(read_samples(with("conv2d_f32_cpu", "conv9d_f32_cpu"), "x.csv").empty());
 }
