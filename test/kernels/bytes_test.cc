@@ -187,13 +187,19 @@ ByteStep draw(ByteDice& dice, KernelCase item) {
   return step;
 }
 
+GuardedMemory expected_of(const ByteStep& step) {
+  GuardedMemory expected(static_cast<size_t>(step.item.operands.back().bytes));
+  write_expected(step, expected.data());
+  return expected;
+}
+
 // Runs the step; returns what is wrong, or "".
-std::string run(const ByteStep& step, const KernelInfo& info, kernels::CpuKernel kernel,
-                int32_t pieces) {
+std::string run(const ByteStep& step, const GuardedMemory& expected, const KernelInfo& info,
+                kernels::CpuKernel kernel, int32_t pieces) {
   const KernelCase& item = step.item;
   kernels::StepNeeds needs;
-  if (const char* expected = kernels::check_step(step_of(info, item), &needs))
-    return std::string("the contract expected ") + expected;
+  if (const char* limit = kernels::check_step(step_of(info, item), &needs))
+    return std::string("the contract expected ") + limit;
   std::vector<GuardedMemory> memory;
   for (const OperandShape& operand : item.operands)
     memory.emplace_back(static_cast<size_t>(operand.bytes));
@@ -225,8 +231,6 @@ std::string run(const ByteStep& step, const KernelInfo& info, kernels::CpuKernel
   }
   for (const GuardedMemory& operand : memory)
     if (!operand.has_whole_guards()) return "a write outside an operand";
-  GuardedMemory expected(memory.back().bytes());
-  write_expected(step, expected.data());
   const auto* a = reinterpret_cast<const int8_t*>(expected.data());
   const auto* b = reinterpret_cast<const int8_t*>(memory.back().data());
   for (size_t i = 0; i < expected.bytes(); ++i) {
@@ -355,10 +359,11 @@ TEST_CASE("kernels of 8 bits compute what integers give", "[bytes]") {
       const ByteStep step = draw(dice, info.op == OpKind::MatMul ? random_product(dice, info)
                                                                  : random_convolution(dice, info));
       const int32_t pieces = dice.roll(1, 4);
+      const GuardedMemory expected = expected_of(step);  // takes longest of all
       for (kernels::CpuTarget target : kernels::kCpuTargets) {
         const kernels::CpuKernel kernel = kernel_for_target(info, target);
         if (kernel == nullptr) continue;
-        const std::string error = run(step, info, kernel, pieces);
+        const std::string error = run(step, expected, info, kernel, pieces);
         if (!error.empty())
           FAIL_CHECK(info.symbol << " " << kernels::cpu_target_name(target) << ", seed " << seed
                                  << ": " << error);
@@ -386,10 +391,11 @@ TEST_CASE("kernels of 8 bits have room for the largest sums", "[bytes]") {
     for (int32_t& x : step.x) x = -128;
     for (int32_t& w : step.w) w = -128;
     for (float& bias : step.bias) bias = 0;
+    const GuardedMemory expected = expected_of(step);
     for (kernels::CpuTarget target : kernels::kCpuTargets)
       if (const kernels::CpuKernel kernel = kernel_for_target(info, target)) {
         INFO(kernels::cpu_target_name(target));
-        CHECK(run(step, info, kernel, 1) == "");
+        CHECK(run(step, expected, info, kernel, 1) == "");
         item.operands[0].dims[1] = item.operands[1].dims[0] = 65537;
         kernels::StepNeeds needs;
         CHECK(kernels::check_step(step_of(info, item), &needs) != nullptr);
