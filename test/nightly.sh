@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Runs tests that take longer than continuous integration has: every case of the kernels, searches with sanitizers, every
-# fault while a session is made, every text of the troubleshooting page, plans of many small graphs against an
+# Runs tests that take longer than continuous integration has: every case of the kernels, searches with sanitizers,
+# every fault while a session is made, every text of the troubleshooting page, plans of many small graphs against an
 # enumeration, ten million synchronisations by flag, sessions for two hours, random graphs by a new seed, ONNX's node
-# tests in six modes each, each fuzz target.
+# tests in six modes each, clang-tidy on every file, the programs of the benches, each fuzz target.
 # Where CODL_MODELS names a folder of ONNX files with weights: these pruned, and of low rank, in five modes.
 #
 #   test/nightly.sh [MINUTES]     of random graphs and of each target; default: 30
 #
-# Builds the presets release and fuzz if need be. A failure does not keep the rest from running; the script names it and
-# exits 1 at the end.
+# Builds the presets release and fuzz, and configures dev, if need be. A failure does not keep the rest from running;
+# the script names it and exits 1 at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 minutes=${1-30}
@@ -18,16 +18,23 @@ cmake --preset release
 cmake --build --preset release
 cmake --preset fuzz
 cmake --build --preset fuzz
+# clang-tidy reads how each file is compiled alone.
+cmake --preset dev
+cmake --build --preset dev --target codl_plan_header
 
 faults=()
 # part COMMAND...: runs it, and remembers it if it fails.
 part() { "$@" || faults+=("$*"); }
 
+# They are not part of "all", but must build all the same.
+part cmake --build --preset release --target kernel_bench cl_kernel_bench check_bench partition_bench released_plan
 part env CODL_ALL_CASES=1 build/release/bin/test_kernels '[opencl]'
 part env CODL_ALL_CASES=1 build/fuzz/bin/test_kernels '~[opencl]'
 part build/fuzz/bin/test_kernels '[opencl]'
 part build/fuzz/bin/test_compiler '[search]'
-part env CODL_ALL_CASES=1 build/release/bin/test_compiler 'plans found for small graphs*,a plan in a tenth*'
+part env CODL_ALL_CASES=1 build/fuzz/bin/test_compiler 'a plan that differs*'
+part env CODL_ALL_CASES=1 build/release/bin/test_compiler 'plans found*,plans that hand*,a plan in a tenth*'
+part env CODL_TIDY_SECONDS=0 test/lint/tidy.sh build/dev
 part env CODL_FAULT_ROUNDS=3 build/fuzz/bin/test_runtime 'no memory goes*'
 part env CODL_ALL_CASES=1 test/kernels/oclgrind.sh build/release/bin/test_kernels
 part python3 test/e2e/troubleshooting_test.py --bin build/release/bin

@@ -3,12 +3,12 @@
 #
 #   tidy.sh BUILD      a configured build folder with compile_commands.json
 #
-# Environment: CODL_TIDY_SECONDS  no file is started later than this (default 60; 0: no limit), so
+# Environment: CODL_TIDY_SECONDS  no file is started later than this (default 20; 0: no limit), so
 #                                 that a lint run stays short on two cores. Files not looked at are
 #                                 counted in the last line.
 set -uo pipefail
 build=$1
-limit=${CODL_TIDY_SECONDS:-60}
+limit=${CODL_TIDY_SECONDS:-20}
 
 # Leaves out CPU kernels, which include themselves once per instruction set, and files that include LLVM 14's JSON.h,
 # which clang 14 in C++20 cannot compile with libstdc++ 12 (a vector of an incomplete type). Files that differ from the

@@ -89,7 +89,8 @@ TEST_CASE("a chain's conversions count on the processor that makes them") {
   CHECK(converted->compute_us > as_halves->compute_us);
 }
 
-TEST_CASE("a search that chooses is no slower than in floats alone and in halves alone") {
+TEST_CASE("a search that chooses is no slower than in floats alone and in halves alone",
+          "[search]") {
   ir::Graph graph = test::three_convs();
   const DeviceProfile profile = test::test_profile(Sharing::FineSvm, Layout::Image2d);
   const LatencyPredictor predictor(profile);

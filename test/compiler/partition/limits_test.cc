@@ -114,7 +114,7 @@ TEST_CASE("an objective is what is least") {
   CHECK(score_of(b, Objective::Energy, {}) < score_of(a, Objective::Energy, {}));
 }
 
-TEST_CASE("every limit is kept by a compilation, to any value that can be reached") {
+TEST_CASE("every limit is kept by a compilation, to any value that can be reached", "[search]") {
   const DeviceProfile profile = powered_profile();
   const PlanFigures free = figures_with({}, profile);
   REQUIRE(free.gpu_share > 0.5);

@@ -229,7 +229,7 @@ TEST_CASE("the larger part is on the faster processor") {
             node_partition.part_on(Processor::Cpu)->owned.count());
 }
 
-TEST_CASE("the time that the search says is the plan's") {
+TEST_CASE("the time that the search says is the plan's", "[search]") {
   for (const Sharing sharing : {Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate}) {
     const DeviceProfile profile = test::test_profile(sharing, Layout::Image2d);
     const ir::Graph graph = line_of_convs();

@@ -169,7 +169,7 @@ TEST_CASE("of several limits those are named that a better plan is beyond") {
   CHECK(reason().find("because of --max-syncs: ") == 0);
 }
 
-TEST_CASE("all that is judged for a variant is within the budget") {
+TEST_CASE("all that is judged for a variant is within the budget", "[search]") {
   const auto check = [](Maker maker) {
     for (const uint32_t budget : {0, 1, 2, 5, 13, 30, 100, 300}) {
       CAPTURE(budget);

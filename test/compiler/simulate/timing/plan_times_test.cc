@@ -1,6 +1,7 @@
 // Compares the times that a search asks for with those of whole schedules.
 #include "compiler/simulate/timing/plan_times.h"
 
+#include <cstdlib>
 #include <random>
 
 #include "compiler/partition/cost_model.h"
@@ -173,7 +174,15 @@ DeviceProfile profile_of(Sharing sharing, Layout layout) {
 TEST_CASE("a plan that differs from the one before takes exactly what its schedule does") {
   const Sharing sharing = GENERATE(Sharing::FineSvm, Sharing::SubBuffer, Sharing::Separate);
   const Layout layout = GENERATE(Layout::Nhwc, Layout::Image2d);
-  CHECK(check_times(profile_of(sharing, layout), 8) > 150);
+  const DeviceProfile profile = profile_of(sharing, layout);
+#ifdef CODL_SLOW_RUN
+  // Two graphs, one of each precision, run the same code; nightly.sh has them all with sanitizers.
+  if (std::getenv("CODL_ALL_CASES") == nullptr) {
+    CHECK(check_times(profile, 2) > 30);
+    return;
+  }
+#endif
+  CHECK(check_times(profile, 8) > 150);
 }
 
 TEST_CASE("a plan takes exactly what its schedule does where the host's calls have a time") {
