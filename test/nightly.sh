@@ -33,6 +33,8 @@ part env CODL_ALL_CASES=1 build/fuzz/bin/test_kernels '~[opencl]'
 part build/fuzz/bin/test_kernels '[opencl]'
 part build/fuzz/bin/test_compiler '[search]'
 part env CODL_ALL_CASES=1 build/fuzz/bin/test_compiler 'a plan that differs*'
+part env CODL_ALL_CASES=1 build/fuzz/bin/test_e2e 'halves round*'
+part ctest --preset release -R '^(papers|measured_pairs)$' --no-tests=error
 part env CODL_ALL_CASES=1 build/release/bin/test_compiler 'plans found*,plans that hand*,a plan in a tenth*'
 part env CODL_TIDY_SECONDS=0 test/lint/tidy.sh build/dev
 part env CODL_FAULT_ROUNDS=3 build/fuzz/bin/test_runtime 'no memory goes*'
