@@ -1,5 +1,6 @@
-// Runs every stage from the bytes of the ONNX file to those of the plan, in order. Nothing else
-// decides what runs when.
+// Runs every stage from the bytes of the ONNX file to those of the plan, in order: all from the
+// graph on to the schedules for each entry, then those of the file. Nothing else decides what runs
+// when.
 #include "compiler/pipeline.h"
 
 #include "compiler/emit/pack_weights.h"
@@ -22,23 +23,78 @@
 
 namespace codl::compiler {
 
-llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path,
-                                      const DeviceProfile& profile, const CompileOptions& options) {
-  CompileResult result;
-  CompileReport& report = result.report;
-  const PlanLimits& limits = options.partition.limits;
-  if (llvm::Error error = check_objective(profile, options.partition)) return error;
-  if (llvm::Error error = check_model_bytes(onnx.size(), path)) return error;  // before it is read
-  const std::string model_hash = to_hex(hash_of(onnx));
-  ImportOptions import = options.import;
-  import.rounds_to_halves = options.precision == Precision::Fp32;
-  auto imported = import_onnx(onnx, path, import, &report.notes);
-  if (!imported) return print_refusal(imported.takeError(), options.prints);
-  ir::Graph graph = std::move(*imported);
+namespace {
 
-  PassSavings savings(profile);
+// The network at one set of input shapes, on its way from the model to its schedules, with what the
+// reports tell of it.
+struct Entry {
+  std::string name;
+  ir::Graph graph;
+  PassSavings savings;
+  std::optional<LatencyPredictor> predictor = {};
+  SupportReport support = {};
+  std::vector<LimitCheck> checks = {};
+  std::vector<MadeVariant> variants = {};
+  std::vector<Schedule> schedules = {};
+  CompileReport report = {};
+};
+
+llvm::Expected<std::vector<Entry>> import_entries(llvm::StringRef onnx, llvm::StringRef path,
+                                                  const DeviceProfile& profile,
+                                                  const CompileOptions& options) {
+  std::vector<ImportOptions> imports;
+  for (const EntryRequest& request : options.entries) {
+    ImportOptions& import = imports.emplace_back(options.import);
+    import.rounds_to_halves = options.precision == Precision::Fp32;
+    for (const auto& shape : request.input_shapes)
+      import.input_shapes[shape.getKey()] = shape.getValue();
+    for (const auto& dim : request.dims) import.dims[dim.getKey()] = dim.getValue();
+  }
+  std::vector<std::string> notes;
+  auto imported = import_each(onnx, path, imports, &notes);
+  if (!imported) return print_refusal(imported.takeError(), options.prints);
+  std::vector<Entry> entries;
+  for (size_t i = 0; i < imported->size(); ++i)
+    entries.push_back({options.entries[i].name, std::move((*imported)[i]), PassSavings(profile)});
+  entries.front().report.notes = std::move(notes);
+  return entries;
+}
+
+// Returns the entries in the order in which they are planned: where weights are limited, those of
+// the largest shapes save most time.
+std::vector<Entry*> largest_first(std::vector<Entry>& entries) {
+  std::vector<Entry*> order;
+  for (Entry& entry : entries) order.push_back(&entry);
+  const auto elements = [](const Entry* entry) {
+    int64_t count = 0;
+    for (ir::ValueId input : entry->graph.inputs())
+      count += entry->graph.value(input).type.element_count();
+    return count;
+  };
+  llvm::stable_sort(order,
+                    [&](const Entry* a, const Entry* b) { return elements(a) > elements(b); });
+  return order;
+}
+
+// Says of which entry an error is.
+llvm::Error in_entry(const std::string& name, llvm::Error error) {
+  if (name.empty()) return error;
+  return llvm::handleErrors(std::move(error), [&](std::unique_ptr<CompileError> one) {
+    return make_error(one->kind(), (one->where() + " (" + name + ")").str(), one->text().str());
+  });
+}
+
+// Runs the stages from the imported graph to the schedules of all variants. `stored` are the
+// weights of the entries that were planned before.
+llvm::Error plan_entry(Entry& entry, const DeviceProfile& profile, const CompileOptions& options,
+                       WeightsOfEntries& stored, CompileResult& result) {
+  ir::Graph& graph = entry.graph;
+  CompileReport& report = entry.report;
+  report.entry = entry.name;
+  const PlanLimits& limits = options.partition.limits;
+  print_heading(entry.name, options.prints);
   PassOptions passes = {options.prints.dump, options.prints.to, options.skipped_passes};
-  if (options.wants_report) passes.on_graph = savings.recorder();
+  if (options.wants_report) passes.on_graph = entry.savings.recorder();
   if (llvm::Error error = run_passes(graph, fusion_passes(), passes)) return error;
   // A graph that cannot be written is refused before a search that takes hours.
   if (options.emits_onnx)
@@ -73,8 +129,8 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   }
   if (options.prints.dumps("graph")) *options.prints.to << ir::print(graph);
 
-  const LatencyPredictor predictor(profile, constant_mbytes(graph));
-  VariantMaker maker(graph, predictor, options.partition);
+  const LatencyPredictor& predictor = entry.predictor.emplace(profile, constant_mbytes(graph));
+  VariantMaker maker(graph, predictor, options.partition, stored);
   CODL_ASSIGN_OR_RETURN(first, maker.make(options.variants[0]));
   CODL_ASSIGN_OR_RETURN(support, support_report(graph, predictor, first.candidate, maker));
   print(support, options.prints);
@@ -87,7 +143,7 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
   if (llvm::Error error =
           print_explanation(graph, first.candidate, predictor, limits, options.prints))
     return error;
-  if (!options.builds_plan) return result;
+  if (!options.builds_plan) return llvm::Error::success();
 
   CODL_ASSIGN_OR_RETURN(variants, maker.make_all(std::move(first), options.variants, checks));
   if (llvm::Error error = report_variants(graph, variants, profile, maker, options.prints, report))
@@ -99,30 +155,73 @@ llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path
                            options.shrink, options.asked(), variants[0].candidate.figures));
     report_precisions(std::move(compared), options.shrink.budget, report);
   }
-  const std::vector<Schedule> schedules = take_schedules(variants);
-  CODL_ASSIGN_OR_RETURN(weights, pack_weights(graph, schedules));
-  report_weights(graph, weights, limits.max_weights, report);
-  if (const auto check = check_weights(report.weight_bytes, report.model_weight_bytes, limits))
-    checks.push_back(*check);
-  if (llvm::Error error = expect_limits(checks, profile.name)) return error;
+  maker.stored().add_to(stored);
+  entry.support = std::move(support);
+  entry.checks = std::move(checks);
+  entry.schedules = take_schedules(variants);
+  entry.variants = std::move(variants);
+  return llvm::Error::success();
+}
 
-  const std::optional<ir::Graph> reported =
-      options.wants_report ? std::optional(graph) : std::nullopt;
+// Writes the file and the reports. `largest` is the entry whose constants the limit on weights is
+// of.
+llvm::Error emit(std::vector<Entry>& entries, Entry& largest, const std::string& model_hash,
+                 llvm::StringRef path, const DeviceProfile& profile, const CompileOptions& options,
+                 CompileResult& result) {
+  const PlanLimits& limits = options.partition.limits;
+  std::vector<EntryToEmit> emitted;
+  for (Entry& entry : entries) emitted.push_back({entry.name, &entry.graph, entry.schedules});
+  CODL_ASSIGN_OR_RETURN(weights, pack_weights(emitted));
+  std::vector<ir::Graph> reported;
+  for (Entry& entry : entries) {
+    CompileReport& report = entry.report;
+    report_weights(largest.graph, weights, limits.max_weights, report);
+    if (const auto check = check_weights(report.weight_bytes, report.model_weight_bytes, limits))
+      entry.checks.push_back(*check);
+    if (llvm::Error error = expect_limits(entry.checks, profile.name)) return error;
+    if (options.wants_report) reported.push_back(entry.graph);
+  }
   const PlanInfo info = {profile.name, model_hash, to_hex(profile.hash),
                          static_cast<uint32_t>(profile.machine.cpu_threads),
                          profile.worker_speeds()};
-  CODL_ASSIGN_OR_RETURN(plan, build_plan(std::move(graph), schedules, weights, info));
+  CODL_ASSIGN_OR_RETURN(plan, build_plan(emitted, weights, info));
   result.plan = std::move(plan);
-  if (!options.wants_report) return result;
-  if (llvm::Error error =
-          report_measured(options.measured, options.measured_path, schedules, report))
-    return error;
-  CODL_ASSIGN_OR_RETURN(
-      json,
-      report_json({*reported, predictor, report, savings.costs(), support, variants, schedules,
-                   options.partition, options.asked().name, checks, options.measured,
-                   options.measured_path, path, model_hash, result.plan.size()}));
-  result.report_json = std::move(json);
+  std::vector<std::string> reports;
+  for (size_t i = 0; i < reported.size(); ++i) {
+    Entry& entry = entries[i];
+    if (llvm::Error error =
+            report_measured(options.measured, options.measured_path, entry.schedules, entry.report))
+      return error;
+    CODL_ASSIGN_OR_RETURN(
+        json, report_json({reported[i], *entry.predictor, entry.report, entry.savings.costs(),
+                           entry.support, entry.variants, entry.schedules, options.partition,
+                           options.asked().name, entry.checks, options.measured,
+                           options.measured_path, path, model_hash, result.plan.size()}));
+    reports.push_back(std::move(json));
+  }
+  result.report_json = join_reports(reports);
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+llvm::Expected<CompileResult> compile(llvm::StringRef onnx, llvm::StringRef path,
+                                      const DeviceProfile& profile, const CompileOptions& options) {
+  CompileResult result;
+  if (llvm::Error error = check_objective(profile, options.partition)) return error;
+  if (llvm::Error error = check_model_bytes(onnx.size(), path)) return error;  // before it is read
+  const std::string model_hash = to_hex(hash_of(onnx));
+  CODL_ASSIGN_OR_RETURN(entries, import_entries(onnx, path, profile, options));
+  WeightsOfEntries stored;
+  const std::vector<Entry*> planned = largest_first(entries);
+  for (Entry* entry : planned)
+    if (llvm::Error error = plan_entry(*entry, profile, options, stored, result))
+      return in_entry(entry->name, std::move(error));
+  if (options.builds_plan)
+    if (llvm::Error error =
+            emit(entries, *planned.front(), model_hash, path, profile, options, result))
+      return error;
+  for (Entry& entry : entries) result.reports.push_back(std::move(entry.report));
   return result;
 }
 

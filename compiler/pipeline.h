@@ -19,8 +19,16 @@
 
 namespace codl::compiler {
 
+// Asks for the network at one set of input shapes, beside those of CompileOptions::import.
+struct EntryRequest {
+  std::string name;  // PlanEntry's
+  llvm::StringMap<std::vector<int64_t>> input_shapes;
+  llvm::StringMap<int64_t> dims;
+};
+
 struct CompileOptions {
   ImportOptions import;
+  std::vector<EntryRequest> entries = {{}};  // in the plan's order; the only one has no name
   PartitionOptions partition;
   // These are in the plan's order; the first is what a session begins with. Of two of the same name
   // one is made.
@@ -41,9 +49,9 @@ struct CompileOptions {
 
 struct CompileResult {
   LargeBytes plan;
-  std::string onnx;         // the network after fusion and shrink(), before its layouts
-  std::string report_json;  // made by compiler/report/plan_report.h
-  CompileReport report;
+  std::string onnx;                    // the network after fusion and shrink(), before its layouts
+  std::string report_json;             // made by compiler/report/plan_report.h
+  std::vector<CompileReport> reports;  // parallel to CompileOptions::entries
 };
 
 // Compiles the bytes of an ONNX model to the bytes of a plan for one device. Returns Input,

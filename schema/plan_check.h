@@ -12,17 +12,18 @@ namespace codl {
 // false at the first fault, which they have recorded here.
 struct PlanCheck {
   const plan::PlanDef* plan = nullptr;
-  const plan::EntryDef* entry = nullptr;  // the plan's only one
+  const plan::EntryDef* entry = nullptr;  // being checked
   CheckStep check_step = nullptr;
   uint64_t data_bytes = 0;
   bool is_kernel_named[kKernelCount + 1] = {};  // indexed by kernel id: whether PlanDef::kernels
                                                 // lists it
-  uint64_t step_count = 0;                      // so far, over all variants
+  uint64_t step_count = 0;                      // so far, over all variants of all entries
   uint64_t tensor_count = 0;
   uint64_t wait_count = 0;
 
   // Says where the check stands, as PlanFault reports it.
   const char* where = "head";
+  int64_t entry_index = -1;  // -1 in a plan of one entry
   int64_t variant_index = -1;
   int64_t index = -1;
   PlanFault fault;
@@ -34,7 +35,7 @@ struct PlanCheck {
 
   bool expect(bool holds, const char* expected, int64_t found,
               PlanFault::Kind kind = PlanFault::Corrupt) {
-    if (!holds) fault = {kind, where, expected, variant_index, index, found};
+    if (!holds) fault = {kind, where, expected, entry_index, variant_index, index, found};
     return holds;
   }
 };
@@ -69,6 +70,9 @@ inline const plan::TensorDef& operand_of(const plan::VariantDef& variant, const 
                                          uint32_t operand) {
   return *variant.tensors()->Get(step.operands()->Get(operand));
 }
+
+// verify_entries.cc: needs the inputs and outputs of this entry and of those before it checked.
+bool check_entry_is_new(PlanCheck& c, uint32_t entry_index);
 
 // verify_tensors.cc
 

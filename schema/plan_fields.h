@@ -7,8 +7,10 @@
 
 namespace codl {
 
-// Returns the plan's only entry.
-inline const plan::EntryDef& entry_of(const plan::PlanDef& plan) { return *plan.entries()->Get(0); }
+// Returns the entry that a session begins with.
+inline const plan::EntryDef& first_entry_of(const plan::PlanDef& plan) {
+  return *plan.entries()->Get(0);
+}
 
 // Returns the state that input or output i of the entry is, or its count of states: it is none.
 inline uint32_t state_count(const plan::EntryDef& entry) {

@@ -44,11 +44,13 @@ inline constexpr uint32_t kMaxThreads = 64;
 // The fastest worker of the CPU queue has this speed. It is the first, and a step of one task runs
 // there. The others' speeds are in this unit.
 inline constexpr uint16_t kFullSpeed = 10000;
-// These limits bound the time of verify_plan and count over all variants. They are far above any
-// network.
-inline constexpr uint32_t kMaxVariants = 64;
+// These limits bound the time of verify_plan. Those of steps, tensors and waits count over all
+// variants of all entries. They are far above any network.
+inline constexpr uint32_t kMaxEntries = 64;
+inline constexpr uint32_t kMaxVariants = 64;  // each entry has at most so many
+// Names of entries are compared with each other, and so are those of an entry's variants.
+inline constexpr uint32_t kMaxNameBytes = 255;
 inline constexpr uint32_t kMaxStates = 1024;
-inline constexpr uint32_t kMaxVariantNameBytes = 255;  // they are compared with each other
 // Names the plan's first variant where no variant has this name: that one computes on the processor
 // that is better alone, and is called by it.
 inline constexpr char kCoexecVariant[] = "coexec";

@@ -148,18 +148,28 @@ struct PlanInfo {
   std::vector<uint16_t> worker_speeds;
 };
 
-// A plan of one entry.
-struct PlanModel {
-  PlanInfo info;
-  std::string codlc_version;
+// Describes the network at one set of input shapes.
+struct PlanEntry {
+  std::string name;  // like "width=320"; that of the only one is empty
   std::vector<PlanIo> inputs;
   std::vector<PlanIo> outputs;        // the network's, then those that hold counts only
   uint32_t visible_outputs = 0;       // how many are the network's
   std::vector<OutputExtent> extents;  // ordered by output, then dim
   std::vector<KeptState> states;      // ordered by input
+  std::vector<Variant> variants;      // the first is the default
+};
+
+struct PlanModel {
+  PlanInfo info;
+  std::string codlc_version;
   std::vector<PlanBlob> blobs;
   std::vector<const KernelInfo*> kernels;  // that steps use, by id
-  std::vector<Variant> variants;           // the first is the default
+  std::vector<PlanEntry> entries;          // the first is the default
 };
+
+// Names a variant for people: of which entry it is, if the plan has several.
+inline std::string full_name(const PlanEntry& entry, const std::string& variant) {
+  return entry.name.empty() ? variant : variant + " of " + entry.name;
+}
 
 }  // namespace codl

@@ -206,15 +206,18 @@ bool check_plan_fields(PlanCheck& c) {
                   "blobs, kernels and entries present", 0) &&
          c.expect(plan.cpu_threads() <= kMaxThreads, "cpu_threads of at most 64",
                   plan.cpu_threads()) &&
-         c.expect(plan.entries()->size() == 1, "one entry", plan.entries()->size(),
-                  PlanFault::Version);
+         c.expect(plan.entries()->size() >= 1 && plan.entries()->size() <= kMaxEntries,
+                  "between 1 and 64 entries", plan.entries()->size());
 }
 
 // A state leaves a run as it comes into the next one.
 bool check_states(PlanCheck& c) {
   const plan::EntryDef& entry = *c.entry;
-  c.at("entry", 0);
-  if (!c.expect(state_count(entry) <= kMaxStates, "at most 1024 states", state_count(entry)))
+  const plan::EntryDef& first = *c.plan->entries()->Get(0);
+  c.at("entry", c.entry_index < 0 ? 0 : -1);
+  if (!c.expect(state_count(entry) <= kMaxStates, "at most 1024 states", state_count(entry)) ||
+      !c.expect(state_count(entry) == state_count(first), "the first entry's states",
+                state_count(entry)))
     return false;
   for (uint32_t i = 0; i < state_count(entry); ++i) {
     const plan::StateDef& state = *entry.states()->Get(i);
@@ -235,6 +238,12 @@ bool check_states(PlanCheck& c) {
                 std::equal(input.dims()->begin(), input.dims()->end(), output.dims()->begin()),
             "the input's dims", output.dims()->size()))
       return false;
+    // A session has one of each, whatever the other inputs' shapes.
+    if (!c.expect(first.states()->Get(i)->input() == state.input() &&
+                      first.states()->Get(i)->output() == state.output() &&
+                      first.inputs()->Get(state.input())->bytes() == input.bytes(),
+                  "the first entry's state", state.input()))
+      return false;
     if (entry.extents() == nullptr) continue;
     for (const plan::ExtentDef* extent : *entry.extents())
       if (!c.expect(extent->output() != state.output(), "an output whose dims data do not decide",
@@ -245,14 +254,17 @@ bool check_states(PlanCheck& c) {
 }
 
 bool check_entry_fields(PlanCheck& c) {
-  c.entry = &entry_of(*c.plan);
   const plan::EntryDef& entry = *c.entry;
-  c.at("entry", 0);
+  const bool is_only = c.plan->entries()->size() == 1;
+  c.variant_index = -1;
+  c.at("entry", is_only ? 0 : -1);
   return c.expect(entry.name() != nullptr && entry.inputs() != nullptr &&
                       entry.outputs() != nullptr && entry.variants() != nullptr,
                   "name, inputs, outputs and variants present", 0) &&
-         c.expect(entry.name()->size() == 0, "an empty name", entry.name()->size(),
-                  PlanFault::Version) &&
+         c.expect(!is_only || entry.name()->size() == 0, "an empty name of the only entry",
+                  entry.name()->size()) &&
+         c.expect(is_only || (entry.name()->size() >= 1 && entry.name()->size() <= kMaxNameBytes),
+                  "a name of 1 to 255 bytes", entry.name()->size()) &&
          c.expect(entry.outputs()->size() >= 1, "at least one output", 0) &&
          c.expect(entry.visible_outputs() <= entry.outputs()->size(),
                   "visible_outputs among the outputs", entry.visible_outputs()) &&
@@ -320,7 +332,7 @@ bool check_needs(PlanCheck& c, const VariantDef& variant) {
 bool check_variant_fields(PlanCheck& c, const VariantDef& variant) {
   c.at("variant", -1);
   return c.expect(variant.name() != nullptr && variant.name()->size() > 0 &&
-                      variant.name()->size() <= kMaxVariantNameBytes,
+                      variant.name()->size() <= kMaxNameBytes,
                   "a name of 1 to 255 bytes", 0) &&
          c.expect(variant.images() != nullptr && variant.tensors() != nullptr &&
                       variant.steps() != nullptr,
@@ -359,6 +371,18 @@ bool check_variants(PlanCheck& c) {
   return true;
 }
 
+bool check_entries(PlanCheck& c) {
+  const uint32_t count = c.plan->entries()->size();
+  for (uint32_t i = 0; i < count; ++i) {
+    c.entry = c.plan->entries()->Get(i);
+    c.entry_index = count == 1 ? -1 : int64_t{i};
+    if (!check_entry_fields(c) || !check_ios(c) || !check_hidden_outputs(c) || !check_extents(c) ||
+        !check_entry_is_new(c, i) || !check_states(c) || !check_variants(c))
+      return false;
+  }
+  return true;
+}
+
 bool check_file(PlanCheck& c, const uint8_t* bytes, size_t size, VerifyLevel level,
                 PlanHead* out_head) {
   if (!c.expect(reinterpret_cast<uintptr_t>(bytes) % alignof(PlanHead) == 0, "bytes aligned to 8",
@@ -371,9 +395,7 @@ bool check_file(PlanCheck& c, const uint8_t* bytes, size_t size, VerifyLevel lev
   return check_head(c, head, size) &&
          (level == VerifyLevel::Structure || check_checksum(c, head, bytes, size)) &&
          check_table(c, bytes + head.table_offset, head.table_bytes) && check_plan_fields(c) &&
-         check_worker_speeds(c) && check_blobs(c) && check_kernels(c) && check_entry_fields(c) &&
-         check_ios(c) && check_hidden_outputs(c) && check_extents(c) && check_states(c) &&
-         check_variants(c);
+         check_worker_speeds(c) && check_blobs(c) && check_kernels(c) && check_entries(c);
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ struct PlanFault {
   enum Kind { None, Corrupt, Version, Kernel } kind = None;
   const char* where = nullptr;     // "head", "variant", "tensor", "step" ...
   const char* expected = nullptr;  // "file_bytes equal to the size of the file" ...
+  int64_t entry = -1;              // -1 in a plan of one entry
   int64_t variant = -1;
   int64_t index = -1;  // index of the tensor or step
   int64_t found = 0;

@@ -40,15 +40,8 @@ class TextDump {
         << "\n"
         << "file_bytes=" << head.file_bytes << " table_bytes=" << head.table_bytes
         << " data_bytes=" << head.data_bytes << "\n";
-    for (const PlanIo& one : plan_.inputs) io("input", one);
-    for (size_t i = 0; i < plan_.outputs.size(); ++i)
-      io(i < plan_.visible_outputs ? "output" : "hidden output", plan_.outputs[i]);
-    for (const OutputExtent& extent : plan_.extents)
-      os_ << "extent " << shown(plan_.outputs[extent.output].name) << " dim " << extent.dim
-          << " in " << shown(plan_.outputs[extent.count_output].name) << "\n";
-    for (const KeptState& state : plan_.states)
-      os_ << "state " << shown(plan_.inputs[state.input].name) << " of "
-          << shown(plan_.outputs[state.output].name) << "\n";
+    const bool is_only = plan_.entries.size() == 1;
+    if (is_only) ios(plan_.entries.front());
     for (size_t i = 0; i < plan_.blobs.size(); ++i) {
       const PlanBlob& blob = plan_.blobs[i];
       os_ << "blob " << i << " " << shown(blob.name) << " offset=" << blob.offset_bytes
@@ -57,7 +50,13 @@ class TextDump {
     for (const KernelInfo* kernel : plan_.kernels)
       os_ << "kernel " << kernel->id << " " << kernel->symbol << " revision " << kernel->revision
           << "\n";
-    for (const Variant& one : plan_.variants) variant(one);
+    for (const PlanEntry& entry : plan_.entries) {
+      if (!is_only) {
+        os_ << "\nentry " << shown(entry.name) << "\n";
+        ios(entry);
+      }
+      for (const Variant& one : entry.variants) variant(one);
+    }
     return std::move(text_);
   }
 
@@ -66,6 +65,18 @@ class TextDump {
     os_ << "[";
     for (size_t i = 0; i < dims.size(); ++i) os_ << (i == 0 ? "" : ",") << dims[i];
     os_ << "]";
+  }
+
+  void ios(const PlanEntry& entry) {
+    for (const PlanIo& one : entry.inputs) io("input", one);
+    for (size_t i = 0; i < entry.outputs.size(); ++i)
+      io(i < entry.visible_outputs ? "output" : "hidden output", entry.outputs[i]);
+    for (const OutputExtent& extent : entry.extents)
+      os_ << "extent " << shown(entry.outputs[extent.output].name) << " dim " << extent.dim
+          << " in " << shown(entry.outputs[extent.count_output].name) << "\n";
+    for (const KeptState& state : entry.states)
+      os_ << "state " << shown(entry.inputs[state.input].name) << " of "
+          << shown(entry.outputs[state.output].name) << "\n";
   }
 
   void io(llvm::StringRef what, const PlanIo& io) {

@@ -32,18 +32,8 @@ class JsonDump {
         for (uint16_t speed : plan_.info.worker_speeds)
           json_.number(double{1} * speed / kFullSpeed);
       });
-      array("inputs", plan_.inputs, [&](const PlanIo& one) { io(one); });
-      array("outputs", plan_.outputs, [&](const PlanIo& one) { io(one); });
-      number("visible_outputs", plan_.visible_outputs);
-      array("extents", plan_.extents, [&](const OutputExtent& extent) {
-        number("output", extent.output);
-        json_.key("dim").integer(extent.dim);
-        number("count_output", extent.count_output);
-      });
-      array("states", plan_.states, [&](const KeptState& state) {
-        number("input", state.input);
-        number("output", state.output);
-      });
+      const bool is_only = plan_.entries.size() == 1;
+      if (is_only) ios(plan_.entries.front());
       array("blobs", plan_.blobs, [&](const PlanBlob& blob) {
         text("name", blob.name);
         number("offset_bytes", blob.offset_bytes);
@@ -54,7 +44,14 @@ class JsonDump {
         number("revision", kernel->revision);
         json_.key("symbol").string(kernel->symbol);
       });
-      array("variants", plan_.variants, [&](const Variant& one) { variant(one); });
+      if (is_only)
+        variants(plan_.entries.front());
+      else
+        array("entries", plan_.entries, [&](const PlanEntry& entry) {
+          text("name", entry.name);
+          ios(entry);
+          variants(entry);
+        });
     });
     return json_.text() + "\n";
   }
@@ -90,6 +87,25 @@ class JsonDump {
 
   void micros(llvm::StringRef key, double latency_us) {
     json_.key(key).number(std::round(latency_us * 1e3) / 1e3);
+  }
+
+  void ios(const PlanEntry& entry) {
+    array("inputs", entry.inputs, [&](const PlanIo& one) { io(one); });
+    array("outputs", entry.outputs, [&](const PlanIo& one) { io(one); });
+    number("visible_outputs", entry.visible_outputs);
+    array("extents", entry.extents, [&](const OutputExtent& extent) {
+      number("output", extent.output);
+      json_.key("dim").integer(extent.dim);
+      number("count_output", extent.count_output);
+    });
+    array("states", entry.states, [&](const KeptState& state) {
+      number("input", state.input);
+      number("output", state.output);
+    });
+  }
+
+  void variants(const PlanEntry& entry) {
+    array("variants", entry.variants, [&](const Variant& one) { variant(one); });
   }
 
   void io(const PlanIo& io) {

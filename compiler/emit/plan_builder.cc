@@ -37,42 +37,54 @@ std::vector<PlanIo> ios_of(const ir::Graph& graph, llvm::ArrayRef<ir::ValueId> v
 }
 
 // Returns the schedule's variant, with the blobs' numbers in the plan.
-Variant variant_of(const Schedule& schedule, const PackedWeights& weights) {
+Variant variant_of(const Schedule& schedule, size_t entry, const PackedWeights& weights) {
   Variant variant = static_cast<const Variant&>(schedule);
   for (Tensor& tensor : variant.tensors) {
     if (tensor.storage != Storage::Weights) continue;
-    const std::optional<uint32_t> index = weights.find(schedule.blobs[tensor.index]);
+    const std::optional<uint32_t> index = weights.find(entry, schedule.blobs[tensor.index]);
     assert(index && "pack_weights saw every variant");
     tensor.index = *index;
   }
   return variant;
 }
 
-PlanModel plan_of(const ir::Graph& graph, llvm::ArrayRef<Schedule> schedules,
-                  const PackedWeights& weights, const PlanInfo& info) {
+PlanEntry ios_of(const EntryToEmit& from) {
+  const ir::Graph& graph = *from.graph;
+  PlanEntry entry;
+  entry.name = from.name;
+  entry.inputs = ios_of(graph, graph.inputs());
+  entry.outputs = ios_of(graph, graph.outputs());
+  for (size_t i = 0; i < entry.outputs.size(); ++i) entry.outputs[i].name = graph.output_name(i);
+  // The counts of extents come after every output of the model.
+  entry.visible_outputs = static_cast<uint32_t>(entry.outputs.size());
+  entry.extents = graph.extents().vec();
+  for (const OutputExtent& extent : entry.extents)
+    entry.visible_outputs = std::min(entry.visible_outputs, extent.count_output);
+  llvm::sort(entry.extents, [](const OutputExtent& a, const OutputExtent& b) {
+    return std::tie(a.output, a.dim) < std::tie(b.output, b.dim);
+  });
+  entry.states = graph.states().vec();
+  return entry;
+}
+
+PlanModel plan_of(llvm::ArrayRef<EntryToEmit> entries, const PackedWeights& weights,
+                  const PlanInfo& info) {
   PlanModel plan;
   plan.info = info;
   plan.codlc_version = codlc_version();
-  plan.inputs = ios_of(graph, graph.inputs());
-  plan.outputs = ios_of(graph, graph.outputs());
-  for (size_t i = 0; i < plan.outputs.size(); ++i) plan.outputs[i].name = graph.output_name(i);
-  // The counts of extents come after every output of the model.
-  plan.visible_outputs = static_cast<uint32_t>(plan.outputs.size());
-  plan.extents = graph.extents().vec();
-  for (const OutputExtent& extent : plan.extents)
-    plan.visible_outputs = std::min(plan.visible_outputs, extent.count_output);
-  llvm::sort(plan.extents, [](const OutputExtent& a, const OutputExtent& b) {
-    return std::tie(a.output, a.dim) < std::tie(b.output, b.dim);
-  });
-  plan.states = graph.states().vec();
-  for (size_t i = 0; i < weights.blobs.size(); ++i)
+  for (size_t i = 0; i < weights.blobs.size(); ++i) {
+    const auto& [entry, blob] = weights.blobs[i];
     plan.blobs.push_back(
-        {graph.value(weights.blobs[i].value).name, weights.offsets[i], weights.blobs[i].bytes});
+        {entries[entry].graph->value(blob.value).name, weights.offsets[i], blob.bytes});
+  }
   std::set<uint16_t> ids;
-  for (const Schedule& schedule : schedules) {
-    for (const Step& step : schedule.steps)
-      if (step.kernel != nullptr) ids.insert(step.kernel->id);
-    plan.variants.push_back(variant_of(schedule, weights));
+  for (size_t entry = 0; entry < entries.size(); ++entry) {
+    plan.entries.push_back(ios_of(entries[entry]));
+    for (const Schedule& schedule : entries[entry].schedules) {
+      for (const Step& step : schedule.steps)
+        if (step.kernel != nullptr) ids.insert(step.kernel->id);
+      plan.entries.back().variants.push_back(variant_of(schedule, entry, weights));
+    }
   }
   for (uint16_t id : ids) plan.kernels.push_back(find_kernel(id));
   return plan;
@@ -81,27 +93,33 @@ PlanModel plan_of(const ir::Graph& graph, llvm::ArrayRef<Schedule> schedules,
 // Builds the FlatBuffer. Strings are shared, because node and value names repeat in every variant.
 class TableBuilder {
  public:
+  // The order in which parts are made decides the bytes.
   explicit TableBuilder(const PlanModel& plan) {
-    std::vector<fb::Offset<plan::VariantDef>> variant_offsets;
-    for (const Variant& one : plan.variants)
-      variant_offsets.push_back(variant(one, !plan.states.empty()));
-    const auto inputs = ios(plan.inputs);
-    const auto outputs = ios(plan.outputs);
+    std::vector<EntryParts> parts;
+    for (const PlanEntry& entry : plan.entries) {
+      EntryParts& made = parts.emplace_back();
+      for (const Variant& one : entry.variants)
+        made.variant_offsets.push_back(variant(one, !entry.states.empty()));
+      made.inputs = ios(entry.inputs);
+      made.outputs = ios(entry.outputs);
+    }
     const auto blobs = list<plan::BlobDef>(plan.blobs, [&](const PlanBlob& blob) {
       return plan::CreateBlobDef(fbb_, string(blob.name), blob.offset_bytes, blob.bytes);
     });
     const auto kernels = list<plan::KernelUse>(plan.kernels, [&](const KernelInfo* kernel) {
       return plan::CreateKernelUse(fbb_, kernel->id, kernel->revision);
     });
-    const auto variants = fbb_.CreateVector(variant_offsets);
-    const auto extents = list<plan::ExtentDef>(plan.extents, [&](const OutputExtent& extent) {
-      return plan::CreateExtentDef(fbb_, extent.output, extent.dim, extent.count_output);
-    });
-    fb::Offset<fb::Vector<fb::Offset<plan::StateDef>>> states;
-    if (!plan.states.empty())
-      states = list<plan::StateDef>(plan.states, [&](const KeptState& state) {
-        return plan::CreateStateDef(fbb_, state.input, state.output);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const PlanEntry& entry = plan.entries[i];
+      parts[i].variants = fbb_.CreateVector(parts[i].variant_offsets);
+      parts[i].extents = list<plan::ExtentDef>(entry.extents, [&](const OutputExtent& extent) {
+        return plan::CreateExtentDef(fbb_, extent.output, extent.dim, extent.count_output);
       });
+      if (!entry.states.empty())
+        parts[i].states = list<plan::StateDef>(entry.states, [&](const KeptState& state) {
+          return plan::CreateStateDef(fbb_, state.input, state.output);
+        });
+    }
     const auto device = string(plan.info.device);
     const auto version = string(plan.codlc_version);
     const auto model_hash = string(plan.info.model_hash);
@@ -109,9 +127,14 @@ class TableBuilder {
     fb::Offset<fb::Vector<uint16_t>> worker_speeds;
     if (!plan.info.worker_speeds.empty())
       worker_speeds = fbb_.CreateVector(plan.info.worker_speeds);
-    const std::vector<fb::Offset<plan::EntryDef>> entry = {plan::CreateEntryDef(
-        fbb_, string(""), inputs, outputs, plan.visible_outputs, extents, variants, states)};
-    const auto entries = fbb_.CreateVector(entry);
+    std::vector<fb::Offset<plan::EntryDef>> entry_offsets;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const auto name = string(plan.entries[i].name);
+      entry_offsets.push_back(plan::CreateEntryDef(fbb_, name, parts[i].inputs, parts[i].outputs,
+                                                   plan.entries[i].visible_outputs,
+                                                   parts[i].extents, parts[i].variants, parts[i].states));
+    }
+    const auto entries = fbb_.CreateVector(entry_offsets);
     plan::PlanDefBuilder root(fbb_);
     root.add_device(device);
     root.add_codlc_version(version);
@@ -129,8 +152,19 @@ class TableBuilder {
   uint64_t bytes() const { return fbb_.GetSize(); }
 
  private:
+  template <typename Table>
+  using Tables = fb::Offset<fb::Vector<fb::Offset<Table>>>;
+
+  struct EntryParts {
+    std::vector<fb::Offset<plan::VariantDef>> variant_offsets;
+    Tables<plan::IoDef> inputs, outputs;
+    Tables<plan::VariantDef> variants;
+    Tables<plan::ExtentDef> extents;
+    Tables<plan::StateDef> states;
+  };
+
   template <typename Table, typename Items, typename Make>
-  fb::Offset<fb::Vector<fb::Offset<Table>>> list(const Items& items, Make make) {
+  Tables<Table> list(const Items& items, Make make) {
     std::vector<fb::Offset<Table>> offsets;
     for (const auto& item : items) offsets.push_back(make(item));
     return fbb_.CreateVector(offsets);
@@ -234,7 +268,7 @@ class TableBuilder {
     return builder.Finish();
   }
 
-  fb::Offset<fb::Vector<fb::Offset<plan::IoDef>>> ios(const std::vector<PlanIo>& ios) {
+  Tables<plan::IoDef> ios(const std::vector<PlanIo>& ios) {
     return list<plan::IoDef>(ios, [&](const PlanIo& io) {
       const auto name = string(io.name);
       const auto dims = fbb_.CreateVector(io.dims);
@@ -247,9 +281,9 @@ class TableBuilder {
 
 }  // namespace
 
-llvm::Expected<LargeBytes> build_plan(ir::Graph graph, llvm::ArrayRef<Schedule> variants,
+llvm::Expected<LargeBytes> build_plan(llvm::ArrayRef<EntryToEmit> entries,
                                       const PackedWeights& weights, const PlanInfo& info) {
-  const TableBuilder table(plan_of(graph, variants, weights, info));
+  const TableBuilder table(plan_of(entries, weights, info));
 
   PlanHead head = {};
   std::memcpy(head.magic, kPlanMagic, sizeof(head.magic));
@@ -264,7 +298,7 @@ llvm::Expected<LargeBytes> build_plan(ir::Graph graph, llvm::ArrayRef<Schedule> 
   file.reserve(head.file_bytes);
   file.resize(head.data_offset);
   std::memcpy(file.data() + kTableOffset, table.data(), table.bytes());
-  append_weights(graph, weights, file);
+  append_weights(entries, weights, file);
   head.checksum = plan_checksum(file.data(), file.size());
   std::memcpy(file.data(), &head, sizeof(head));
 

@@ -9,9 +9,9 @@
 
 namespace codl::compiler {
 
-// Returns the finished file, which verify_plan has accepted (Internal error if not). Takes the
-// graph, because the bytes of its constants are freed as they are written.
-llvm::Expected<LargeBytes> build_plan(ir::Graph graph, llvm::ArrayRef<Schedule> variants,
+// Returns the finished file, which verify_plan has accepted (Internal error if not). The bytes of
+// the graphs' constants are freed as they are written.
+llvm::Expected<LargeBytes> build_plan(llvm::ArrayRef<EntryToEmit> entries,
                                       const PackedWeights& weights, const PlanInfo& info);
 
 }  // namespace codl::compiler

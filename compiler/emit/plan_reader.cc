@@ -68,6 +68,22 @@ std::vector<PlanIo> ios_of(const flatbuffers::Vector<flatbuffers::Offset<plan::I
   return ios;
 }
 
+PlanEntry entry_of(const plan::EntryDef& table) {
+  PlanEntry entry;
+  entry.name = table.name()->str();
+  entry.inputs = ios_of(*table.inputs());
+  entry.outputs = ios_of(*table.outputs());
+  entry.visible_outputs = visible_output_count(table);
+  if (table.extents() != nullptr)
+    for (const plan::ExtentDef* extent : *table.extents())
+      entry.extents.push_back({extent->output(), extent->dim(), extent->count_output()});
+  for (uint32_t i = 0; i < state_count(table); ++i)
+    entry.states.push_back({table.states()->Get(i)->input(), table.states()->Get(i)->output()});
+  for (const plan::VariantDef* variant : *table.variants())
+    entry.variants.push_back(variant_of(*variant));
+  return entry;
+}
+
 }  // namespace
 
 PlanModel plan_of(const plan::PlanDef& table) {
@@ -79,21 +95,11 @@ PlanModel plan_of(const plan::PlanDef& table) {
                {}};
   if (table.worker_speeds() != nullptr) plan.info.worker_speeds = numbers(*table.worker_speeds());
   plan.codlc_version = table.codlc_version()->str();
-  const plan::EntryDef& entry = entry_of(table);
-  plan.inputs = ios_of(*entry.inputs());
-  plan.outputs = ios_of(*entry.outputs());
-  plan.visible_outputs = visible_output_count(entry);
-  if (entry.extents() != nullptr)
-    for (const plan::ExtentDef* extent : *entry.extents())
-      plan.extents.push_back({extent->output(), extent->dim(), extent->count_output()});
-  for (uint32_t i = 0; i < state_count(entry); ++i)
-    plan.states.push_back({entry.states()->Get(i)->input(), entry.states()->Get(i)->output()});
   for (const plan::BlobDef* blob : *table.blobs())
     plan.blobs.push_back({blob->name()->str(), blob->offset_bytes(), blob->bytes()});
   for (const plan::KernelUse* use : *table.kernels())
     plan.kernels.push_back(find_kernel(use->id()));
-  for (const plan::VariantDef* variant : *entry.variants())
-    plan.variants.push_back(variant_of(*variant));
+  for (const plan::EntryDef* entry : *table.entries()) plan.entries.push_back(entry_of(*entry));
   return plan;
 }
 

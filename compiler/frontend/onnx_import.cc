@@ -269,14 +269,41 @@ std::string ImportProblem::what() const {
   return op_type.empty() ? "input" : op_type + " (opset " + std::to_string(opset) + ")";
 }
 
-llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef path,
-                                      const ImportOptions& options,
-                                      std::vector<std::string>* notes) {
+namespace {
+
+llvm::Expected<ir::Graph> import_model(OnnxModel model, llvm::StringRef path,
+                                       const ImportOptions& options,
+                                       std::vector<std::string>& notes) {
+  if (llvm::Error error = fix_input_shapes(model.graph, path, options.input_shapes, options.dims)) {
+    // If the model is refused in any case, its dims need not be given.
+    UnsupportedNodes unsupported = unsupported_inputs(model.graph);
+    if (unsupported.empty()) return error;
+    llvm::consumeError(std::move(error));
+    return unsupported.error(path);
+  }
+  if (llvm::Error error = fix_input_values(model.graph, options.input_values)) return error;
+  if (llvm::Error error = Inliner(model).expand_functions(model.graph.nodes)) return error;
+  CODL_ASSIGN_OR_RETURN(importer, Importer::create(model.graph));
+  importer.rounds_to_halves = options.rounds_to_halves;
+  importer.graph().file_float_bytes = model.float_bytes;
+  auto graph = Import(model, importer).run(path);
+  for (const std::string& note : importer.notes())
+    if (!llvm::is_contained(notes, note)) notes.push_back(note);
+  if (graph)
+    if (llvm::Error error = keep_states(*graph, options.states)) return error;
+  return graph;
+}
+
+}  // namespace
+
+llvm::Expected<std::vector<ir::Graph>> import_each(llvm::StringRef bytes, llvm::StringRef path,
+                                                   llvm::ArrayRef<ImportOptions> options,
+                                                   std::vector<std::string>* notes) {
   // read_onnx() catches protobuf's exceptions. The rest come from lack of memory, for a model whose
   // weights or folded constants do not fit.
   try {
     CODL_ASSIGN_OR_RETURN(model, read_onnx(bytes, path));
-    if (options.on_read) options.on_read();
+    if (options.front().on_read) options.front().on_read();
     if (model.opset > kNewestOpset)
       model.notes.push_back(
           llvm::formatv("opset {0} is newer than {1}: operators are read as in {1}", model.opset,
@@ -286,28 +313,27 @@ llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef pat
       model.notes.push_back(
           "values of type DOUBLE: casts, moves, reductions and functions of single elements "
           "are f64, all other operators f32");
-    if (notes != nullptr) notes->insert(notes->end(), model.notes.begin(), model.notes.end());
-    if (llvm::Error error = fix_input_shapes(model.graph, path, options.input_shapes)) {
-      // If the model is refused in any case, its dims need not be given.
-      UnsupportedNodes unsupported = unsupported_inputs(model.graph);
-      if (unsupported.empty()) return error;
-      llvm::consumeError(std::move(error));
-      return unsupported.error(path);
+    std::vector<std::string> ignored;
+    std::vector<std::string>& all_notes = notes != nullptr ? *notes : ignored;
+    all_notes.insert(all_notes.end(), model.notes.begin(), model.notes.end());
+    std::vector<ir::Graph> graphs;
+    for (const ImportOptions& one : options) {
+      const bool is_last = &one == &options.back();
+      CODL_ASSIGN_OR_RETURN(
+          graph, import_model(is_last ? std::move(model) : OnnxModel(model), path, one, all_notes));
+      graphs.push_back(std::move(graph));
     }
-    if (llvm::Error error = fix_input_values(model.graph, options.input_values)) return error;
-    if (llvm::Error error = Inliner(model).expand_functions(model.graph.nodes)) return error;
-    CODL_ASSIGN_OR_RETURN(importer, Importer::create(model.graph));
-    importer.rounds_to_halves = options.rounds_to_halves;
-    importer.graph().file_float_bytes = model.float_bytes;
-    auto graph = Import(model, importer).run(path);
-    if (notes != nullptr)
-      notes->insert(notes->end(), importer.notes().begin(), importer.notes().end());
-    if (graph)
-      if (llvm::Error error = keep_states(*graph, options.states)) return error;
-    return graph;
+    return graphs;
   } catch (const std::bad_alloc&) {
     return memory_error(path);
   }
+}
+
+llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef path,
+                                      const ImportOptions& options,
+                                      std::vector<std::string>* notes) {
+  CODL_ASSIGN_OR_RETURN(graphs, import_each(bytes, path, llvm::makeArrayRef(options), notes));
+  return std::move(graphs.front());
 }
 
 }  // namespace codl::compiler

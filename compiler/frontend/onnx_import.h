@@ -18,6 +18,8 @@ namespace codl::compiler {
 struct ImportOptions {
   // Holds dims for inputs with open dims, by the input's name.
   llvm::StringMap<std::vector<int64_t>> input_shapes;
+  // Holds numbers for open dims that have a name in the model, by that name.
+  llvm::StringMap<int64_t> dims;
   // Holds elements for inputs that become constants, by the input's name, as text in the input's
   // type ("16000", "0.5", "true"). The graph no longer has these inputs.
   llvm::StringMap<std::vector<std::string>> input_values;
@@ -64,5 +66,10 @@ class ImportError : public llvm::ErrorInfo<ImportError, CompileError> {
 llvm::Expected<ir::Graph> import_onnx(llvm::StringRef bytes, llvm::StringRef path,
                                       const ImportOptions& options = {},
                                       std::vector<std::string>* notes = nullptr);
+// Does the same for each of several options, of which the first's on_read counts. The bytes are
+// read once, and the graphs share the model's constants.
+llvm::Expected<std::vector<ir::Graph>> import_each(llvm::StringRef bytes, llvm::StringRef path,
+                                                   llvm::ArrayRef<ImportOptions> options,
+                                                   std::vector<std::string>* notes);
 
 }  // namespace codl::compiler

@@ -6,6 +6,7 @@
 
 #include "compiler/partition/cost_model.h"
 #include "compiler/partition/kernel_choice.h"
+#include "compiler/support/hash.h"
 #include "llvm/ADT/MapVector.h"
 #include "schema/plan_layout.h"
 
@@ -13,6 +14,17 @@ namespace codl::compiler {
 namespace {
 
 constexpr uint32_t kWeights = 1;  // the operand with packed weights
+
+uint64_t content_hash(const ir::Value& constant) {
+  const auto bytes_of = [](const auto& items) {
+    return llvm::StringRef(reinterpret_cast<const char*>(items.data()),
+                           items.size() * sizeof(*items.data()));
+  };
+  const uint64_t hashes[] = {static_cast<uint64_t>(constant.type.dtype),
+                             hash_of(bytes_of(constant.type.dims)),
+                             hash_of(bytes_of(constant.bytes))};
+  return hash_of(bytes_of(llvm::ArrayRef<uint64_t>(hashes)));
+}
 
 // Describes one way to store the weights of some nodes.
 struct WeightForm {
@@ -193,6 +205,23 @@ class Chooser {
 
 }  // namespace
 
+StoredWeights::StoredWeights(const ir::Graph& graph, const WeightsOfEntries& others)
+    : StoredWeights(graph) {
+  bytes_ = others.bytes;
+  if (others.packings.empty()) return;
+  for (ir::ValueId id = 0; id < graph.values().size(); ++id) {
+    if (!graph.value(id).is_constant) continue;
+    const auto known = others.packings.find(content_hash(graph.value(id)));
+    if (known != others.packings.end()) packings_[id] = known->second;
+  }
+}
+
+void StoredWeights::add_to(WeightsOfEntries& entries) const {
+  for (ir::ValueId id = 0; id < packings_.size(); ++id)
+    if (packings_[id] != 0) entries.packings[content_hash(graph_.value(id))] |= packings_[id];
+  entries.bytes = bytes_;
+}
+
 void StoredWeights::add(const ir::NodeView& node, const KernelInfo& kernel, DType reals) {
   for (uint32_t operand = 0; operand < node.input_count(); ++operand) {
     if (!node.input_value(operand).is_constant) continue;
@@ -210,16 +239,16 @@ void StoredWeights::add(const PartitionPlan& plan) {
       add({graph_, graph_.node(node_partition.node)}, *part.kernel, part.form.dtype);
 }
 
-uint64_t most_bytes_of_any(const ir::Graph& graph, const LatencyPredictor& predictor) {
-  StoredWeights weights(graph);
+uint64_t most_bytes_of_any(const ir::Graph& graph, const LatencyPredictor& predictor,
+                           StoredWeights stored) {
   for (const ir::Node& node : graph.nodes())
     for (const Processor processor : kProcessors)
       for (Form form : map_forms({graph, node}, processor, predictor.profile()))
         each_kernel({graph, node}, processor, form, SplitDim::None, {}, predictor,
                     [&](const kernels::StepShape& step) {
-                      weights.add({graph, node}, *step.kernel, form.dtype);
+                      stored.add({graph, node}, *step.kernel, form.dtype);
                     });
-  return weights.bytes();
+  return stored.bytes();
 }
 
 std::vector<PackingSet> choose_packings(const ir::Graph& graph, const LatencyPredictor& predictor,

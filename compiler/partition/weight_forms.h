@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/device/latency_predictor.h"
@@ -15,12 +16,22 @@
 
 namespace codl::compiler {
 
+// Holds what the entries of a plan store that were made before: the packings of each constant, by a
+// hash of its type and bytes, as the entries' graphs are different ones.
+struct WeightsOfEntries {
+  std::unordered_map<uint64_t, PackingSet> packings;
+  uint64_t bytes = 0;
+};
+
 // Counts the constants of plans, each once in every packing in which one of their kernels reads it.
 class StoredWeights {
  public:
   // Borrows the graph.
   explicit StoredWeights(const ir::Graph& graph)
       : graph_(graph), packings_(graph.values().size()) {}
+  // Begins with what other entries store: a constant costs nothing in a packing that they have.
+  StoredWeights(const ir::Graph& graph, const WeightsOfEntries& others);
+  void add_to(WeightsOfEntries& entries) const;
 
   void add(const PartitionPlan& plan);
   // Adds the constants of the node as the kernel reads them beside real numbers of `reals`.
@@ -38,8 +49,10 @@ class StoredWeights {
   uint64_t bytes_ = 0;
 };
 
-// Returns the bytes of a plan that has each constant in all packings in which any kernel reads it.
-uint64_t most_bytes_of_any(const ir::Graph& graph, const LatencyPredictor& predictor);
+// Returns the bytes of a plan that has what is `stored`, and each constant in all packings in which
+// any kernel reads it.
+uint64_t most_bytes_of_any(const ir::Graph& graph, const LatencyPredictor& predictor,
+                           StoredWeights stored);
 
 // Returns, by node, the packings that kernels of a plan like `free` may read, so that the plan and
 // what is `stored` have at most `most_bytes` together. Of all that fit, it takes first those that

@@ -140,7 +140,7 @@ llvm::Error report_variants(const ir::Graph& graph, llvm::ArrayRef<MadeVariant> 
 llvm::Error report_measured(llvm::ArrayRef<MeasuredSteps> measured, llvm::StringRef path,
                             llvm::ArrayRef<Schedule> schedules, CompileReport& report) {
   for (size_t i = 0; i < schedules.size(); ++i) {
-    CODL_ASSIGN_OR_RETURN(steps, measured_steps_of(measured, path, schedules[i]));
+    CODL_ASSIGN_OR_RETURN(steps, measured_steps_of(measured, path, report.entry, schedules[i]));
     if (steps == nullptr || steps->median_us <= 0) continue;
     CompileReport::Variant& variant = report.variants[i];
     variant.measured_us = steps->median_us;
@@ -175,7 +175,7 @@ void report_weights(const ir::Graph& graph, const PackedWeights& weights, const 
   report.weight_bytes = weights.data_bytes;
   report.model_weight_bytes = constant_bytes(graph);
   report.weight_limit_bytes = most_weight_bytes(graph, limit);
-  for (const Blob& blob : weights.blobs)
+  for (const auto& [entry, blob] : weights.blobs)
     if (kernels::winograd_outputs(blob.packing.kind) != 0) report.winograd_bytes += blob.bytes;
 }
 

@@ -17,8 +17,10 @@
 
 namespace codl::compiler {
 
-// Holds everything that codlc tells the user about a plan.
+// Holds everything that codlc tells the user about an entry of a plan. What is said of weights is
+// said of the plan.
 struct CompileReport {
+  std::string entry;  // PlanEntry::name
   struct Variant {
     std::string name;
     double predicted_us = 0;

@@ -30,11 +30,15 @@ class Writer {
   const std::string& text() const { return json_.text(); }
 
   llvm::Error write() {
-    bool is_used = plan_.measured.empty();
+    // Measurements of another entry stand in that one's report.
+    bool is_used = llvm::none_of(plan_.measured, [&](const MeasuredSteps& measured) {
+      return plan_.report.entry.empty() || measured.entry == plan_.report.entry;
+    });
     llvm::Error error = llvm::Error::success();
     json_.object([&] {
       json_.key("format").string("codl-report");
       json_.key("format_version").integer(kReportVersion);
+      if (!plan_.report.entry.empty()) text("entry", plan_.report.entry);
       write_made_from();
       json_.key("variants").array([&] {
         for (size_t i = 0; i < plan_.variants.size() && !error; ++i)
@@ -157,8 +161,8 @@ class Writer {
     json_.key("steps").array([&] { write_steps(schedule, *queue_steps, timeline); });
     write_memory(schedule, step_spans(schedule, *queue_steps, timeline));
     if (index == 0) json_.key("stands_on").array([&] { write_stands_on(schedule); });
-    CODL_ASSIGN_OR_RETURN(measured,
-                          measured_steps_of(plan_.measured, plan_.measured_path, schedule));
+    CODL_ASSIGN_OR_RETURN(measured, measured_steps_of(plan_.measured, plan_.measured_path,
+                                                      plan_.report.entry, schedule));
     if (measured == nullptr) return llvm::Error::success();
     is_used = true;
     json_.key("measured").object([&] {
@@ -477,6 +481,15 @@ llvm::Expected<std::string> report_json(const ReportedPlan& plan) {
   Writer writer(plan);
   if (llvm::Error error = writer.write()) return error;
   return writer.text() + "\n";
+}
+
+std::string join_reports(llvm::ArrayRef<std::string> reports) {
+  if (reports.size() == 1) return reports.front();
+  std::string text = llvm::formatv(
+      "{{\"format\":\"codl-report\",\"format_version\":{0},\"entries\":[", kReportVersion);
+  for (size_t i = 0; i < reports.size(); ++i)
+    text += (i == 0 ? "" : ",") + llvm::StringRef(reports[i]).rtrim().str();
+  return text + "]}\n";
 }
 
 }  // namespace codl::compiler

@@ -35,11 +35,15 @@ struct ReportedPlan {
   uint64_t plan_bytes = 0;
 };
 
-// Returns one line; docs/reference/report.md has the keys. Times are microseconds. Returns an Input
-// error for measurements that are no output of codl-bench --json --steps of this plan.
+// Returns one line about an entry; docs/reference/report.md has the keys. Times are microseconds.
+// Returns an Input error for measurements that are no output of codl-bench --json --steps of this
+// plan.
 llvm::Expected<std::string> report_json(const ReportedPlan& plan);
 
-// Returns a page for `json` of report_json(), which loads nothing from elsewhere.
+// Returns the one line of all entries' reports: that of the only one as it is.
+std::string join_reports(llvm::ArrayRef<std::string> reports);
+
+// Returns a page for `json` of join_reports(), which loads nothing from elsewhere.
 std::string report_html(llvm::StringRef json);
 
 }  // namespace codl::compiler

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "llvm/Support/raw_ostream.h"
+#include "tools/printable.h"
 
 namespace codl::compiler {
 
@@ -23,5 +24,12 @@ struct Printouts {
 
   bool dumps(llvm::StringRef stage) const { return to != nullptr && dump == stage; }
 };
+
+// Prints which entry all that follows is of, where anything is printed. An only one has no name.
+inline void print_heading(const std::string& entry, const Printouts& prints) {
+  if (entry.empty() || prints.to == nullptr) return;
+  if (!prints.dump.empty() || prints.explained_node || prints.support == SupportFormat::Text)
+    *prints.to << "entry " << tools::printable(entry) << "\n";
+}
 
 }  // namespace codl::compiler

@@ -30,6 +30,7 @@ struct Flags {
   std::string plan;
   std::string device;
   std::string replay;
+  std::string entry;
   std::string variant;
   std::string trace;
   std::string output;
@@ -63,6 +64,8 @@ tools::CommandLine command_line_of(Flags* flags) {
   line.groups = {
       {"What is run",
        {{"variant", text_value("NAME", &flags->variant, "all"), "run this variant of the plan"},
+        {"entry", text_value("NAME", &flags->entry, "all"),
+         "run the plan at these input shapes, like width=320"},
         {"device", text_value("NAME|FILE.json", &flags->device, "the one that the plan is for"),
          "run it on this device: a name of codlc --list-devices, or a profile"}},
        {{"replay", text_value("FILE.json", &flags->replay, "none"),
@@ -93,8 +96,10 @@ llvm::Error check_flags(const Flags& flags) {
     return input_error("command line",
                        "expected a PLAN or --replay=FILE.json (see --help), found {0}",
                        flags.plan.empty() ? "none" : "both");
-  if (!flags.replay.empty() && !flags.variant.empty())
-    return input_error("--variant", "expected it with a PLAN, found it with --replay");
+  for (const auto& [flag, value] :
+       {std::pair("--variant", &flags.variant), std::pair("--entry", &flags.entry)})
+    if (!flags.replay.empty() && !value->empty())
+      return input_error(flag, "expected it with a PLAN, found it with --replay");
   if (!flags.replay.empty() && flags.device.empty())
     return input_error("--replay", "expected --device=NAME beside it, found none");
   return llvm::Error::success();
@@ -223,6 +228,26 @@ llvm::Expected<DeviceProfile> profile_of(const PlanInfo& plan, llvm::StringRef p
   return profile;
 }
 
+llvm::Error simulate_entry(const PlanEntry& entry, const Flags& flags, Result& result) {
+  std::vector<std::string> names;
+  for (const Variant& variant : entry.variants) names.push_back(variant.name);
+  const bool wants_first =
+      flags.variant == kCoexecVariant && !llvm::is_contained(names, flags.variant);
+  const std::string& wanted = wants_first ? names.front() : flags.variant;
+  if (!wanted.empty() && !llvm::is_contained(names, wanted))
+    return input_error("--variant", "expected {0}, found \"{1}\"{2}", llvm::join(names, " or "),
+                       flags.variant, tools::suggestion(flags.variant, names));
+  for (const Variant& variant : entry.variants) {
+    if (!wanted.empty() && variant.name != wanted) continue;
+    CODL_ASSIGN_OR_RETURN(steps, queue_steps_of(variant, result.profile));
+    CODL_ASSIGN_OR_RETURN(
+        run, simulate("variant " + full_name(entry, variant.name), std::move(steps), result.profile,
+                      flags, variant.gate == Gate::UserEvent));
+    result.runs.push_back(std::move(run));
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<Result> simulate_variants(const Flags& flags) {
   CODL_ASSIGN_OR_RETURN(bytes, map_plan(flags.plan));
   CODL_ASSIGN_OR_RETURN(plan,
@@ -230,21 +255,18 @@ llvm::Expected<Result> simulate_variants(const Flags& flags) {
   CODL_ASSIGN_OR_RETURN(profile, flags.device.empty() ? profile_of(plan.info, flags.plan)
                                                       : load_device_profile(flags.device));
   Result result{std::move(profile), {}};
-  std::vector<std::string> names;
-  for (const Variant& variant : plan.variants) names.push_back(variant.name);
-  const bool wants_first =
-      flags.variant == kCoexecVariant && !llvm::is_contained(names, flags.variant);
-  const std::string& wanted = wants_first ? names.front() : flags.variant;
-  for (const Variant& variant : plan.variants) {
-    if (!wanted.empty() && variant.name != wanted) continue;
-    CODL_ASSIGN_OR_RETURN(steps, queue_steps_of(variant, result.profile));
-    CODL_ASSIGN_OR_RETURN(run, simulate("variant " + variant.name, std::move(steps), result.profile,
-                                        flags, variant.gate == Gate::UserEvent));
-    result.runs.push_back(std::move(run));
+  std::vector<std::string> entry_names;
+  for (const PlanEntry& entry : plan.entries) {
+    entry_names.push_back(entry.name);
+    if (!flags.entry.empty() && entry.name != flags.entry) continue;
+    if (llvm::Error error = simulate_entry(entry, flags, result)) return error;
   }
   if (result.runs.empty())
-    return input_error("--variant", "expected {0}, found \"{1}\"{2}", llvm::join(names, " or "),
-                       flags.variant, tools::suggestion(flags.variant, names));
+    return plan.entries.size() == 1
+               ? input_error("--entry", "expected a plan of several input shapes, found one")
+               : input_error("--entry", "expected {0}, found \"{1}\"{2}",
+                             llvm::join(entry_names, " or "), flags.entry,
+                             tools::suggestion(flags.entry, entry_names));
   return result;
 }
 

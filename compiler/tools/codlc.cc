@@ -128,8 +128,9 @@ void print_precisions(const CompileReport& report, llvm::raw_ostream& os) {
   print_kept(floats, report.allowed_forms.value_count, "values stay in float");
 }
 
-void print_report(const CompileReport& report, const PartitionOptions& asked, llvm::StringRef path,
-                  size_t bytes, llvm::raw_ostream& os) {
+// Prints what is said of the file.
+void print_file(const CompileReport& report, llvm::StringRef path, size_t bytes,
+                llvm::raw_ostream& os) {
   os << tools::printable({path.data(), path.size()})
      << llvm::formatv(": {0:f1} MB, weights {1:f1} MB", static_cast<double>(bytes) / 1e6,
                       static_cast<double>(report.weight_bytes) / 1e6);
@@ -137,6 +138,11 @@ void print_report(const CompileReport& report, const PartitionOptions& asked, ll
     os << llvm::formatv(" ({0:f1} MB of them for Winograd)",
                         static_cast<double>(report.winograd_bytes) / 1e6);
   os << "\n";
+}
+
+void print_report(const CompileReport& report, const PartitionOptions& asked,
+                  llvm::raw_ostream& os) {
+  if (!report.entry.empty()) os << "entry " << tools::printable(report.entry) << "\n";
   print_gain(report, asked.objective, os);
   print_weights(report, asked.objective, os);
   for (const CompileReport::Variant& variant : report.variants)
@@ -295,16 +301,22 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
   progress.reset();
   if (!compiled) return compiled.takeError();
   CompileResult& result = *compiled;
-  if (!flags.is_quiet) {  // not among what is asked for on stdout
-    for (const std::string& note : result.report.notes)
-      tools::print_message(kTool, tools::Severity::Note, note);
-    for (const std::string& warning :
-         {result.report.shrink.warning, result.report.precision_warning,
-          result.report.assumed_kernels_warning, result.report.plain_loops_warning})
-      if (!warning.empty()) tools::print_message(kTool, tools::Severity::Warning, warning);
+  if (!flags.is_quiet) {            // not among what is asked for on stdout
+    std::vector<std::string> said;  // entries have warnings in common
+    for (const CompileReport& report : result.reports) {
+      for (const std::string& note : report.notes)
+        tools::print_message(kTool, tools::Severity::Note, note);
+      for (const std::string& warning :
+           {report.shrink.warning, report.precision_warning, report.assumed_kernels_warning,
+            report.plain_loops_warning}) {
+        if (warning.empty() || llvm::is_contained(said, warning)) continue;
+        tools::print_message(kTool, tools::Severity::Warning, warning);
+        said.push_back(warning);
+      }
+    }
   }
   if (!flags.emitted_onnx.empty()) tools::write_file(flags.emitted_onnx, result.onnx);
-  if (!flags.is_quiet) print(result.report.shrink, os);
+  if (!flags.is_quiet) print(result.reports.front().shrink, os);
   if (!options.builds_plan) return llvm::Error::success();
   *rule = tools::make_rule(flags.depfile_target.empty() ? path : flags.depfile_target,
                            tools::inputs_read());
@@ -314,7 +326,9 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
                                   : result.report_json);
   // Last: where another output cannot be written there is no new plan.
   tools::write_file(path, {reinterpret_cast<const char*>(result.plan.data()), result.plan.size()});
-  if (!flags.is_quiet) print_report(result.report, options.partition, path, result.plan.size(), os);
+  if (flags.is_quiet) return llvm::Error::success();
+  print_file(result.reports.front(), path, result.plan.size(), os);
+  for (const CompileReport& report : result.reports) print_report(report, options.partition, os);
   return llvm::Error::success();
 }
 

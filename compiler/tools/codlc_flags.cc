@@ -1,36 +1,123 @@
 #include "compiler/tools/codlc_flags.h"
 
+#include <set>
+
 #include "compiler/frontend/onnx/onnx_model.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/pass_order.h"
 #include "compiler/tools/codlc_values.h"
 #include "compiler/tools/output.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "schema/plan_layout.h"
 #include "tools/quantity.h"
 #include "tools/tool_error.h"
 
 namespace codl::compiler {
 namespace {
 
-// Reads "NAME:1x3x224x224"; no dims ("NAME:") stand for a scalar. NAME may hold colons.
-llvm::Error parse_input_shape(llvm::StringRef text, ImportOptions& options) {
+// Reads "160|320|640", one number of 0 or more for each entry. Returns no numbers for other text.
+std::vector<int64_t> parse_extents(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef, 4> words;
+  text.split(words, '|');
+  std::vector<int64_t> extents;
+  for (llvm::StringRef word : words)
+    if (word.getAsInteger(10, extents.emplace_back()) || extents.back() < 0) return {};
+  return extents;
+}
+
+// Makes room for so many entries, if that is what other flags ask for, too. One shape stands for
+// each of several entries.
+llvm::Error make_entries(llvm::StringRef flag, size_t count, std::vector<EntryRequest>& entries) {
+  if (count == 1 || count == entries.size()) return llvm::Error::success();
+  if (count > kMaxEntries)
+    return input_error(flag, "expected at most {0} shapes, found {1}", kMaxEntries, count);
+  if (entries.size() > 1)
+    return input_error(flag,
+                       "expected {0} numbers with | between, as many as the other flags have: the "
+                       "first of each are a shape, then the second ones; found {1}",
+                       entries.size(), count);
+  entries.resize(count, entries.front());
+  return llvm::Error::success();
+}
+
+// Adds "NAME=VALUE" to the name of an entry, which has what flags with lists say of it.
+void add_to_name(EntryRequest& entry, llvm::StringRef name, const std::string& value) {
+  entry.name += (entry.name.empty() ? "" : ",") + name.str() + "=" + value;
+}
+
+// Reads "NAME:1x3x224x224"; no dims ("NAME:") stand for a scalar. NAME may hold colons. A dim may
+// be "160|320|640": of as many entries.
+llvm::Error parse_input_shape(llvm::StringRef text, std::vector<EntryRequest>& entries) {
   const auto [name, dims_text] = text.rsplit(':');
   const bool is_pair = !name.empty() && name.size() < text.size();
   llvm::SmallVector<llvm::StringRef, 4> words;
   if (!dims_text.empty()) dims_text.split(words, 'x');
-  std::vector<int64_t> dims;
-  bool are_numbers = true;
-  for (llvm::StringRef word : words) {
-    dims.emplace_back();
-    are_numbers &= !word.getAsInteger(10, dims.back()) && dims.back() >= 0;
-  }
-  if (!is_pair || !are_numbers)
-    return input_error("--input-shape", "expected NAME:DIMS like input:1x3x224x224, found \"{0}\"",
+  std::vector<std::vector<int64_t>> dims;
+  for (llvm::StringRef word : words) dims.push_back(parse_extents(word));
+  if (!is_pair || llvm::any_of(dims, [](const auto& extents) { return extents.empty(); }))
+    return input_error("--input-shape",
+                       "expected NAME:DIMS like input:1x3x224x224 or input:1x3x48x160|320, found "
+                       "\"{0}\"",
                        text);
-  if (!options.input_shapes.try_emplace(name, std::move(dims)).second)
-    return input_error("--input-shape", "expected each input once, found \"{0}\" again", name);
+  for (const std::vector<int64_t>& extents : dims)
+    if (llvm::Error error = make_entries("--input-shape", extents.size(), entries)) return error;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    std::vector<int64_t> shape;
+    for (const std::vector<int64_t>& extents : dims)
+      shape.push_back(extents.size() == 1 ? extents.front() : extents[i]);
+    const auto words_of = llvm::map_range(shape, [](int64_t dim) { return std::to_string(dim); });
+    if (llvm::any_of(dims, [](const auto& extents) { return extents.size() > 1; }))
+      add_to_name(entries[i], name, llvm::join(words_of, "x"));
+    if (!entries[i].input_shapes.try_emplace(name, std::move(shape)).second)
+      return input_error("--input-shape", "expected each input once, found \"{0}\" again", name);
+  }
+  return llvm::Error::success();
+}
+
+// Reads "width:320" or, of several entries, "width:160|320|640". NAME may hold colons.
+llvm::Error parse_dim(llvm::StringRef text, std::vector<EntryRequest>& entries) {
+  const auto [name, extents_text] = text.rsplit(':');
+  const std::vector<int64_t> extents = parse_extents(extents_text);
+  if (name.empty() || name.size() == text.size() || extents.empty())
+    return input_error("--dim", "expected NAME:N like width:320, or NAME:N|N, found \"{0}\"", text);
+  if (llvm::Error error = make_entries("--dim", extents.size(), entries)) return error;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const int64_t extent = extents.size() == 1 ? extents.front() : extents[i];
+    if (extents.size() > 1) add_to_name(entries[i], name, std::to_string(extent));
+    if (!entries[i].dims.try_emplace(name, extent).second)
+      return input_error("--dim", "expected each dim once, found \"{0}\" again", name);
+  }
+  return llvm::Error::success();
+}
+
+// Returns an Input error for entries of the same name, as nothing tells them apart, or of a longer
+// one than a plan may have.
+llvm::Error expect_other_shapes(llvm::ArrayRef<EntryRequest> entries) {
+  std::set<std::string> names;
+  for (const EntryRequest& entry : entries)
+    if (entry.name.size() > kMaxNameBytes)
+      return input_error("--dim", "expected a name of at most {0} bytes for each entry, found {1}",
+                         kMaxNameBytes, entry.name);
+  for (const EntryRequest& entry : entries)
+    if (!names.insert(entry.name).second)
+      return input_error("--dim", "expected other shapes in each entry, found {0} twice",
+                         entry.name);
+  return llvm::Error::success();
+}
+
+// Refuses what is made for one shape where there are several.
+llvm::Error expect_one_entry(const CodlcFlags& flags, size_t count) {
+  if (count == 1) return llvm::Error::success();
+  for (const auto& [flag, is_given] :
+       {std::pair("--prune", flags.shrink.prune.has_value()),
+        std::pair("--low-rank", flags.shrink.low_rank.has_value()),
+        std::pair("--calibration", !flags.shrink.calibration.empty()),
+        std::pair("--emit-onnx", !flags.emitted_onnx.empty()),
+        std::pair("--report-support=json", flags.support == SupportFormat::Json)})
+    if (is_given) return input_error(flag, "expected a plan of one input shape, found {0}", count);
   return llvm::Error::success();
 }
 
@@ -80,7 +167,13 @@ llvm::Error force_every_split(PartitionOptions& options) {
 tools::FlagGroup model_flags(CodlcFlags* flags) {
   return {"Model",
           {{"input-shape", texts_value("NAME:DIMS", &flags->input_shapes),
-            "set the dims of an input that the model leaves open, like input:1x3x224x224"}},
+            "set the dims of an input that the model leaves open, like input:1x3x224x224", "",
+            "'input:1x3x48x160|320|640' makes a plan of three shapes with one set of weights; a "
+            "session takes the one that it is told. Flags with as many numbers go together: the "
+            "first of each, then the second ones."},
+           {"dim", texts_value("NAME:N[|N...]", &flags->dims),
+            "set open dims by the name that the model gives them, like width:320", "",
+            "Several numbers are several shapes, as with --input-shape."}},
           {{"input-value", texts_value("NAME:VALUES", &flags->input_values),
             "make a constant of an input that is really a setting, like sr:16000 or size:2,3", "",
             "The plan no longer has that input."},
@@ -354,7 +447,11 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
     return input_error("--emit-onnx", "expected it with one device, found {0}",
                        devices_of(flags).size());
   for (const std::string& shape : flags.input_shapes)
-    if (llvm::Error error = parse_input_shape(shape, options.import)) return error;
+    if (llvm::Error error = parse_input_shape(shape, options.entries)) return error;
+  for (const std::string& dim : flags.dims)
+    if (llvm::Error error = parse_dim(dim, options.entries)) return error;
+  if (llvm::Error error = expect_other_shapes(options.entries)) return error;
+  if (llvm::Error error = expect_one_entry(flags, options.entries.size())) return error;
   options.import.states = flags.states;
   for (const std::string& value : flags.input_values)
     if (llvm::Error error = parse_input_value(value, options.import)) return error;

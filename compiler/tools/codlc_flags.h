@@ -14,6 +14,7 @@ namespace codl::compiler {
 struct CodlcFlags {
   std::string model;
   std::vector<std::string> input_shapes;
+  std::vector<std::string> dims;
   std::vector<std::string> input_values;
   std::vector<std::string> states;
   std::string device;  // one device, or several with commas between; empty: host

@@ -102,15 +102,16 @@ struct VariantMaker::BestSingle {
 };
 
 VariantMaker::VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor,
-                           const PartitionOptions& options)
+                           const PartitionOptions& options, const WeightsOfEntries& others)
     : graph_(graph),
       predictor_(predictor),
       options_(options),
       most_weight_bytes_(most_weight_bytes(graph, options.limits.max_weights)),
       needs_choice_(most_weight_bytes_ &&
-                    most_bytes_of_any(graph, predictor) > *most_weight_bytes_),
-      stored_(graph),
-      free_(graph) {}
+                    most_bytes_of_any(graph, predictor, StoredWeights(graph, others)) >
+                        *most_weight_bytes_),
+      stored_(graph, others),
+      free_(graph, others) {}
 
 std::optional<FreePlan> VariantMaker::without_weight_limit() const {
   if (!is_limited_) return std::nullopt;

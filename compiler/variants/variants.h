@@ -61,8 +61,9 @@ struct FreePlan {
 // Makes the variants of one graph on one device. Borrows everything that it is given.
 class VariantMaker {
  public:
+  // `others` are the weights of the plan's other entries, which its limit concerns, too.
   VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor,
-               const PartitionOptions& options);
+               const PartitionOptions& options, const WeightsOfEntries& others = {});
 
   // A Coexec variant has the name that make_candidate() gives it: if the search kept or found the
   // plan of one processor alone, that one's. Limits are reported, not enforced: see
@@ -92,6 +93,8 @@ class VariantMaker {
 
   // Returns true if the GPU has a kernel for a node of the network itself, beside conversions.
   bool has_gpu_work() const;
+
+  const StoredWeights& stored() const { return stored_; }
 
   // The variants that were made, as they would be with weights of any size; nothing where no better
   // first one was found with these.

@@ -38,7 +38,7 @@ std::vector<Sample> steps_of_plan(const std::string& path) {
 
   std::vector<Sample> steps;
   std::set<std::string> seen;
-  for (const plan::VariantDef* variant : *entry_of(*plan).variants())
+  const auto add_steps_of = [&](const plan::VariantDef* variant) {
     for (const plan::StepDef* step : *variant->steps()) {
       if (kind_of(*step) != StepKind::Kernel) continue;
       kernels::OperandShape shapes[kernels::kMaxOperands];
@@ -50,6 +50,9 @@ std::vector<Sample> steps_of_plan(const std::string& path) {
       sample.role = SampleRole::Network;
       if (seen.insert(step_text(sample)).second) steps.push_back(std::move(sample));
     }
+  };
+  for (const plan::EntryDef* entry : *plan->entries())
+    for (const plan::VariantDef* variant : *entry->variants()) add_steps_of(variant);
   return steps;
 }
 

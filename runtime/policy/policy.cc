@@ -80,6 +80,14 @@ codl_status_t codl_policy_create(codl_session_t* session, codl_policy_t** out_po
   info.struct_size = sizeof(info);
   const codl_status_t status = codl_session_get_info(session, &info);
   if (status != CODL_OK) return status;
+  if (info.entry_count > 1) {
+    // Times of runs at other shapes would look like load.
+    if (diag != nullptr)
+      std::snprintf(diag->message, sizeof(diag->message),
+                    "policy: expected a session of a plan of one input shape, found %zu",
+                    info.entry_count);
+    return CODL_INVALID_ARGUMENT;
+  }
   void* memory = std::malloc(sizeof(codl_policy));
   codl_policy* policy = memory != nullptr ? new (memory) codl_policy() : nullptr;
   if (policy == nullptr || !policy->chooser.create(info.variant_count)) {

@@ -35,59 +35,90 @@ kernels::WorkerSpeeds workers_of(const codl_plan& plan, const codl_session_optio
   return {count, are_those ? speeds->data() : nullptr};
 }
 
-bool is_listed(const codl_plan& plan, const codl_session_options_t& options,
+bool is_listed(const plan::EntryDef& entry, const codl_session_options_t& options,
                const plan::VariantDef* variant) {
   if (options.variant_count == CODL_ALL_VARIANTS) return true;
   for (size_t i = 0; i < options.variant_count; ++i)
-    if (find_variant(plan, options.variants[i]) == variant) return true;
+    if (find_variant(entry, options.variants[i]) == variant) return true;
   return false;
 }
 
-// Fills `defs` with what is to be prepared: `first`, those of the options and the one to fall back
-// to. `has_gpu`: false leaves out what needs one.
-codl_status_t list_variants(codl_session& session, const codl_session_options_t& options,
-                            const plan::VariantDef* first, bool has_gpu, codl_diag_t* diag) {
-  const auto& all = *session.plan->entry().variants();
-  const plan::VariantDef* found[kMaxVariants];
-  size_t count = 0;
-  const auto add_all = [&](bool with_gpu) {
-    for (const plan::VariantDef* variant : all)
-      if (needs_gpu(*variant) == with_gpu &&
-          (variant == first || is_listed(*session.plan, options, variant)))
-        found[count++] = variant;
-  };
-  if (has_gpu) add_all(true);
-  session.gpu_variant_count = count;
-  add_all(false);
-  if (session.has_gpu() && options.fallback != CODL_FALLBACK_NEVER) {
-    const plan::VariantDef* spare = find_cpu_variant(*session.plan);
-    if (spare == nullptr) {
-      set_diag(diag, "fallback: expected a plan with a CPU variant, found none");
-      return CODL_INVALID_ARGUMENT;
-    }
-    if (std::find(found, found + count, spare) == found + count) found[count++] = spare;
+// Returns the variant that the entry begins with: the one asked for, or its first if only other
+// entries have that. `has_gpu`: false takes one without GPU steps; null if there is none.
+const plan::VariantDef* first_of(const plan::EntryDef& entry, const codl_session_options_t& options,
+                                 bool has_gpu) {
+  const plan::VariantDef* asked = find_variant(entry, options.variant);
+  if (asked == nullptr) asked = find_variant(entry, nullptr);
+  return has_gpu || !needs_gpu(*asked) ? asked : find_cpu_variant(entry);
+}
+
+// Says which variants of the entries a session prepares, and what it has of each.
+struct Wanted {
+  const codl_session_options_t& options;
+  bool has_gpu = false;  // false leaves out what needs one
+  bool has_spare = false;
+
+  bool contains(const plan::EntryDef& entry, const plan::VariantDef* variant) const {
+    if (needs_gpu(*variant) && !has_gpu) return false;
+    return variant == first_of(entry, options, has_gpu) || is_listed(entry, options, variant) ||
+           (has_spare && variant == find_cpu_variant(entry));
   }
+  // Calls `add` for each, those with GPU steps first.
+  template <typename Add>
+  void each(const codl_plan& plan, Add add) const {
+    for (const bool with_gpu : {true, false})
+      for (uint32_t i = 0; i < plan.entry_count(); ++i)
+        for (const plan::VariantDef* variant : *plan.entry(i).variants())
+          if (needs_gpu(*variant) == with_gpu && contains(plan.entry(i), variant)) add(i, variant);
+  }
+};
+
+// Fills `defs` with what is to be prepared: for each entry the variant that it begins with, those
+// of the options and the one to fall back to. `has_gpu`: false leaves out what needs one.
+codl_status_t list_variants(codl_session& session, const codl_session_options_t& options,
+                            bool has_gpu, codl_diag_t* diag) {
+  const codl_plan& plan = *session.plan;
+  Wanted wanted = {options, has_gpu};
+  session.gpu_variant_count = 0;
+  wanted.each(plan, [&](uint32_t, const plan::VariantDef* variant) {
+    session.gpu_variant_count += needs_gpu(*variant) ? 1 : 0;
+  });
+  wanted.has_spare = session.has_gpu() && options.fallback != CODL_FALLBACK_NEVER;
+  size_t count = 0;
+  wanted.each(plan, [&](uint32_t, const plan::VariantDef*) { ++count; });
   if (!session.defs.allocate(session.allocator, count) ||
-      !session.prepared.allocate(session.allocator, count)) {
+      !session.prepared.allocate(session.allocator, count) ||
+      !session.entries.allocate(session.allocator, plan.entry_count())) {
     set_diag(diag, "no memory for a list of %zu variants", count);
     return CODL_OUT_OF_MEMORY;
   }
-  std::copy(found, found + count, session.defs.begin());
+  for (uint32_t i = 0; i < plan.entry_count(); ++i) {
+    session.entries[i].def = &plan.entry(i);
+    if (!wanted.has_spare || find_cpu_variant(plan.entry(i)) != nullptr) continue;
+    set_diag(diag, "fallback: expected a plan with a CPU variant, found none");
+    return CODL_INVALID_ARGUMENT;
+  }
+  session.entry = &session.entries[0];
   for (PreparedVariant*& one : session.prepared) {
     one = create_object<PreparedVariant>(session.allocator);
-    if (one == nullptr) {
-      set_diag(diag, "no memory for a variant");
-      return CODL_OUT_OF_MEMORY;
-    }
-    one->allocator = session.allocator;
-    one->inputs.plan = session.plan;
-    one->inputs.variant = session.defs[static_cast<size_t>(&one - session.prepared.begin())];
-    one->inputs.record_timeline = session.records_timeline;
-    if (one->inputs.variant == first) session.current = one;
-    if (session.has_gpu() && options.fallback != CODL_FALLBACK_NEVER &&
-        one->inputs.variant == find_cpu_variant(*session.plan))
-      session.spare = one;
+    if (one != nullptr) continue;
+    set_diag(diag, "no memory for a variant");
+    return CODL_OUT_OF_MEMORY;
   }
+  size_t index = 0;
+  wanted.each(plan, [&](uint32_t entry_index, const plan::VariantDef* variant) {
+    session.defs[index] = variant;
+    PreparedVariant& one = *session.prepared[index++];
+    PreparedEntry& entry = session.entries[entry_index];
+    one.allocator = session.allocator;
+    one.entry = &entry;
+    one.inputs.plan = &plan;
+    one.inputs.entry = entry.def;
+    one.inputs.variant = variant;
+    one.inputs.record_timeline = session.records_timeline;
+    if (variant == first_of(*entry.def, options, has_gpu)) entry.current = &one;
+    if (wanted.has_spare && variant == find_cpu_variant(*entry.def)) entry.spare = &one;
+  });
   return CODL_OK;
 }
 
@@ -156,15 +187,16 @@ codl_status_t allocate_arena(Arena& arena, const codl_allocator_t& allocator, ui
 }
 
 codl_status_t allocate_host_memory(codl_session& session, codl_diag_t* diag) {
-  uint64_t host_bytes = 0;
-  for (const PreparedVariant* one : session.prepared)
-    if (one != session.spare) host_bytes = std::max(host_bytes, one->def().host_bytes());
+  uint64_t host_bytes = 0, spare_bytes = 0;
+  for (const PreparedVariant* one : session.prepared) {
+    uint64_t& bytes = one->is_spare() ? spare_bytes : host_bytes;
+    bytes = std::max(bytes, one->def().host_bytes());
+  }
   codl_status_t status = allocate_arena(session.host_arena, session.allocator, host_bytes, diag);
-  if (status == CODL_OK && session.spare != nullptr)
-    status = allocate_arena(session.spare_arena, session.allocator,
-                            session.spare->def().host_bytes(), diag);
+  if (status == CODL_OK)
+    status = allocate_arena(session.spare_arena, session.allocator, spare_bytes, diag);
   if (status != CODL_OK) return status;
-  const plan::EntryDef& entry = session.plan->entry();
+  const plan::EntryDef& entry = session.plan->entry();  // all have as many
   status = session.states.create(entry, session.allocator, diag);
   if (status != CODL_OK) return status;
   if (session.hidden_outputs.allocate(session.allocator,
@@ -182,7 +214,7 @@ codl_status_t create_steps(codl_session& session, const codl_session_options_t& 
       size_t{session.plan->entry().inputs()->size()} + visible_output_count(session.plan->entry());
   for (size_t i = 0; i < session.prepared.count(); ++i) {
     PreparedVariant& one = *session.prepared[i];
-    const Arena& arena = &one == session.spare ? session.spare_arena : session.host_arena;
+    const Arena& arena = one.is_spare() ? session.spare_arena : session.host_arena;
     one.inputs.host_arena = arena.data();
     one.inputs.gate = gate_of(one.def());
     if (i < session.gpu_variant_count) {
@@ -284,12 +316,11 @@ codl_status_t create_executors(codl_session& session, const codl_session_options
   return status;
 }
 
-// Makes an empty session ready to run, with `first` in use. `has_gpu`: see list_variants().
-codl_status_t prepare(codl_session& session, const codl_session_options_t& options,
-                      const plan::VariantDef* first, bool has_gpu, const ClApi* api,
-                      codl_diag_t* diag) {
+// Makes an empty session ready to run. `has_gpu`: see list_variants().
+codl_status_t prepare(codl_session& session, const codl_session_options_t& options, bool has_gpu,
+                      const ClApi* api, codl_diag_t* diag) {
   session.records_timeline = options.record_timeline != 0;
-  codl_status_t status = list_variants(session, options, first, has_gpu, diag);
+  codl_status_t status = list_variants(session, options, has_gpu, diag);
   // This comes next, so that a machine without a GPU finds out before anything else is done.
   if (status == CODL_OK && session.has_gpu()) status = open_gpu(session, options, api, diag);
   if (status == CODL_OK) status = allocate_host_memory(session, diag);
@@ -327,21 +358,21 @@ void restart(codl_session& session) {
 codl_status_t prepare_some_variant(codl_session& session, const codl_session_options_t& options,
                                    const ClApi* api, codl_diag_t* diag) {
   codl_diag_t reason = {};
-  const plan::VariantDef* asked = find_variant(*session.plan, options.variant);
-  const codl_status_t status = prepare(session, options, asked, true, api, &reason);
+  const codl_status_t status = prepare(session, options, true, api, &reason);
   const bool is_gpu_fault = status == CODL_NO_DEVICE || status == CODL_DEVICE_ERROR;
-  const plan::VariantDef* cpu_variant =
-      is_gpu_fault && options.require_variant == 0 ? find_cpu_variant(*session.plan) : nullptr;
-  if (cpu_variant == nullptr) {
+  bool has_way_out = is_gpu_fault && options.require_variant == 0;
+  for (const plan::EntryDef* entry : *session.plan->def->entries())
+    has_way_out = has_way_out && first_of(*entry, options, false) != nullptr;
+  if (!has_way_out) {
     if (status != CODL_OK) set_diag(diag, "%s", reason.message);
     return is_gpu_fault ? CODL_NO_DEVICE : status;
   }
   restart(session);
-  if (!needs_gpu(*asked)) cpu_variant = asked;
   session.fallback = reason;
-  session.record.say("variant %s in place of the one asked for: %s", cpu_variant->name()->c_str(),
+  session.record.say("variant %s in place of the one asked for: %s",
+                     first_of(session.plan->entry(), options, false)->name()->c_str(),
                      reason.message);
-  return prepare(session, options, cpu_variant, false, api, diag);
+  return prepare(session, options, false, api, diag);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "runtime/src/plan.h"
 
+#include <cstdio>
 #include <cstring>
+#include <iterator>
 
 #include "kernels/kernel_table.h"
 #include "runtime/src/diag.h"
@@ -15,8 +17,8 @@ bool needs_gpu(const plan::VariantDef& variant) {
   return false;
 }
 
-const plan::VariantDef* find_cpu_variant(const codl_plan& plan) {
-  for (const plan::VariantDef* variant : *plan.entry().variants())
+const plan::VariantDef* find_cpu_variant(const plan::EntryDef& entry) {
+  for (const plan::VariantDef* variant : *entry.variants())
     if (!needs_gpu(*variant)) return variant;
   return nullptr;
 }
@@ -34,22 +36,20 @@ codl_status_t check_allocator(const codl_allocator_t* allocator, codl_diag_t* di
 
 namespace {
 
-// Writes "model.codl: step 12 of variant 0: expected ..., found 7".
+// Writes "model.codl: step 12 of variant 0 of entry 1: expected ..., found 7".
 void describe_fault(const char* name, const PlanFault& fault, codl_diag_t* diag) {
-  const auto index = static_cast<long long>(fault.index);
-  const auto variant = static_cast<long long>(fault.variant);
-  const auto found = static_cast<long long>(fault.found);
-  if (fault.variant >= 0 && fault.index >= 0)
-    set_diag(diag, "%s: %s %lld of variant %lld: expected %s, found %lld", name, fault.where, index,
-             variant, fault.expected, found);
-  else if (fault.variant >= 0)
-    set_diag(diag, "%s: %s %lld: expected %s, found %lld", name, fault.where, variant,
-             fault.expected, found);
-  else if (fault.index >= 0)
-    set_diag(diag, "%s: %s %lld: expected %s, found %lld", name, fault.where, index, fault.expected,
-             found);
-  else
-    set_diag(diag, "%s: %s: expected %s, found %lld", name, fault.where, fault.expected, found);
+  // Without an index `where` is the variant or the entry itself.
+  const int64_t numbers[] = {fault.index, fault.variant, fault.entry};
+  const char* const owners[] = {"", " of variant", " of entry"};
+  char place[96] = "";
+  size_t length = 0;
+  for (size_t i = 0; i < std::size(numbers); ++i)
+    if (numbers[i] >= 0)
+      length += static_cast<size_t>(std::snprintf(place + length, sizeof(place) - length, "%s %lld",
+                                                  length == 0 ? "" : owners[i],
+                                                  static_cast<long long>(numbers[i])));
+  set_diag(diag, "%s: %s%s: expected %s, found %lld", name, fault.where, place, fault.expected,
+           static_cast<long long>(fault.found));
 }
 
 codl_status_t verify(codl_plan_t& plan, const void* bytes, size_t size, int32_t level,
@@ -206,23 +206,44 @@ size_t codl_plan_output_count(const codl_plan_t* plan) {
 }
 
 codl_status_t codl_plan_input(const codl_plan_t* plan, size_t index, codl_tensor_info_t* out_info) {
-  if (out_info == nullptr) return CODL_INVALID_ARGUMENT;
-  *out_info = {};
-  if (index >= codl_plan_input_count(plan)) return CODL_INVALID_ARGUMENT;
-  const codl::plan::EntryDef& entry = plan->entry();
-  return codl::rt::describe_io(
-      *entry.inputs(), codl::application_input(entry, static_cast<uint32_t>(index)), out_info);
+  return codl_plan_entry_input(plan, 0, index, out_info);
 }
 
 codl_status_t codl_plan_output(const codl_plan_t* plan, size_t index,
                                codl_tensor_info_t* out_info) {
+  return codl_plan_entry_output(plan, 0, index, out_info);
+}
+
+size_t codl_plan_entry_count(const codl_plan_t* plan) {
+  return plan == nullptr ? 0 : plan->entry_count();
+}
+
+const char* codl_plan_entry_name(const codl_plan_t* plan, size_t entry) {
+  return entry >= codl_plan_entry_count(plan) ? "" : plan->entry(entry).name()->c_str();
+}
+
+// Entries have inputs and outputs in common, but for their dims.
+codl_status_t codl_plan_entry_input(const codl_plan_t* plan, size_t entry, size_t index,
+                                    codl_tensor_info_t* out_info) {
+  if (out_info == nullptr) return CODL_INVALID_ARGUMENT;
+  *out_info = {};
+  if (entry >= codl_plan_entry_count(plan) || index >= codl_plan_input_count(plan))
+    return CODL_INVALID_ARGUMENT;
+  const codl::plan::EntryDef& def = plan->entry(entry);
+  return codl::rt::describe_io(
+      *def.inputs(), codl::application_input(def, static_cast<uint32_t>(index)), out_info);
+}
+
+codl_status_t codl_plan_entry_output(const codl_plan_t* plan, size_t entry, size_t index,
+                                     codl_tensor_info_t* out_info) {
   if (out_info == nullptr) return CODL_INVALID_ARGUMENT;
   *out_info = {};
   // The hidden outputs, which come after the visible ones, have no description.
-  if (index >= codl_plan_output_count(plan)) return CODL_INVALID_ARGUMENT;
-  const codl::plan::EntryDef& entry = plan->entry();
+  if (entry >= codl_plan_entry_count(plan) || index >= codl_plan_output_count(plan))
+    return CODL_INVALID_ARGUMENT;
+  const codl::plan::EntryDef& def = plan->entry(entry);
   return codl::rt::describe_io(
-      *entry.outputs(), codl::application_output(entry, static_cast<uint32_t>(index)), out_info);
+      *def.outputs(), codl::application_output(def, static_cast<uint32_t>(index)), out_info);
 }
 
 size_t codl_plan_state_count(const codl_plan_t* plan) {
@@ -233,22 +254,31 @@ codl_status_t codl_plan_state(const codl_plan_t* plan, size_t index, codl_tensor
   if (out_info == nullptr) return CODL_INVALID_ARGUMENT;
   *out_info = {};
   if (index >= codl_plan_state_count(plan)) return CODL_INVALID_ARGUMENT;
-  const codl::plan::EntryDef& entry = plan->entry();
+  const codl::plan::EntryDef& entry = plan->entry();  // all have the same
   return codl::rt::describe_io(
       *entry.inputs(), entry.states()->Get(static_cast<uint32_t>(index))->input(), out_info);
 }
 
 size_t codl_plan_variant_count(const codl_plan_t* plan) {
-  return plan == nullptr ? 0 : plan->entry().variants()->size();
+  return codl_plan_entry_variant_count(plan, 0);
 }
 
 codl_status_t codl_plan_variant(const codl_plan_t* plan, size_t index,
                                 codl_variant_info_t* out_info) {
+  return codl_plan_entry_variant(plan, 0, index, out_info);
+}
+
+size_t codl_plan_entry_variant_count(const codl_plan_t* plan, size_t entry) {
+  return entry >= codl_plan_entry_count(plan) ? 0 : plan->entry(entry).variants()->size();
+}
+
+codl_status_t codl_plan_entry_variant(const codl_plan_t* plan, size_t entry, size_t index,
+                                      codl_variant_info_t* out_info) {
   if (out_info == nullptr) return CODL_INVALID_ARGUMENT;
   *out_info = {};
-  if (index >= codl_plan_variant_count(plan)) return CODL_INVALID_ARGUMENT;
+  if (index >= codl_plan_entry_variant_count(plan, entry)) return CODL_INVALID_ARGUMENT;
   const codl::plan::VariantDef& variant =
-      *plan->entry().variants()->Get(static_cast<uint32_t>(index));
+      *plan->entry(entry).variants()->Get(static_cast<uint32_t>(index));
   out_info->name = variant.name()->c_str();
   out_info->needs_gpu = codl::rt::needs_gpu(variant) ? 1 : 0;
   out_info->step_count = variant.steps()->size();

@@ -17,7 +17,10 @@ struct codl_plan {
   const codl::plan::PlanDef* def = nullptr;
   const uint8_t* data = nullptr;  // the data section, 64-byte aligned
 
-  const codl::plan::EntryDef& entry() const { return codl::entry_of(*def); }
+  uint32_t entry_count() const { return def->entries()->size(); }
+  const codl::plan::EntryDef& entry(size_t index = 0) const {
+    return *def->entries()->Get(static_cast<uint32_t>(index));
+  }
   const uint8_t* blob_data(uint32_t blob) const {
     return data + def->blobs()->Get(blob)->offset_bytes();
   }
@@ -37,8 +40,8 @@ struct VariantList {
 // True if the variant has a step that is not the CPU's.
 bool needs_gpu(const plan::VariantDef& variant);
 
-// Returns the plan's first variant without a GPU step; null if there is none.
-const plan::VariantDef* find_cpu_variant(const codl_plan& plan);
+// Returns the entry's first variant without a GPU step; null if there is none.
+const plan::VariantDef* find_cpu_variant(const plan::EntryDef& entry);
 
 // True for a size that a version of `Struct` has or had: members were only ever appended, and a
 // multiple of size_t cuts none of them in two.

@@ -14,6 +14,16 @@
 
 namespace codl::rt {
 
+struct PreparedVariant;
+
+// Holds what a session has ready of one entry of the plan. All entries take turns like variants.
+struct PreparedEntry {
+  const plan::EntryDef* def = nullptr;
+  // The next run at these shapes takes it; any thread may write it.
+  std::atomic<PreparedVariant*> current{nullptr};
+  PreparedVariant* spare = nullptr;  // finishes what the device fails at; null: nothing
+};
+
 struct PreparedVariant {
   PreparedVariant() = default;
   PreparedVariant(const PreparedVariant&) = delete;
@@ -25,8 +35,10 @@ struct PreparedVariant {
   const plan::VariantDef& def() const { return *inputs.variant; }
   const char* name() const { return def().name()->c_str(); }
   bool has_gpu() const { return inputs.programs != nullptr; }
+  bool is_spare() const { return this == entry->spare; }
 
   codl_allocator_t allocator = {};
+  PreparedEntry* entry = nullptr;
   StepListInputs inputs;
   StepList steps;
   Executor executor;

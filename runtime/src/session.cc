@@ -2,6 +2,7 @@
 #include "runtime/src/session.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "runtime/src/diag.h"
 #include "schema/plan_layout.h"
@@ -71,12 +72,13 @@ codl_status_t check_overlaps(const plan::EntryDef& entry, const codl_buffer_t* i
 // The run's steps, on the variant in use; what the device fails at is finished on the spare one.
 codl_status_t run_steps(codl_session& session, PreparedVariant* used, codl_diag_t* diag) {
   RunRecord& record = session.record;
+  PreparedVariant* const spare = used->entry->spare;
   session.last = used;
   if (!record.has_given_up()) {
     codl_diag_t reason = {};
     codl_status_t status = CODL_DEVICE_ERROR;
     // A lost device may still write to memory that variants without GPU steps use, too.
-    if (session.gpu.is_lost() && !used->has_gpu() && used != session.spare)
+    if (session.gpu.is_lost() && !used->has_gpu() && used != spare)
       set_diag(&reason, "%s", record.first_failure());
     else
       status = used->executor.run(&reason);
@@ -94,16 +96,56 @@ codl_status_t run_steps(codl_session& session, PreparedVariant* used, codl_diag_
     const char* end = status == CODL_WRONG_RESULT ? "it computed a wrong result"
                       : session.gpu.is_lost()     ? "it does not come back from a failed run"
                                                   : nullptr;
-    record.note_failure(reason, session.spare != nullptr, end);
-    if (session.spare == nullptr) {
+    record.note_failure(reason, spare != nullptr, end);
+    if (spare == nullptr) {
       set_diag(diag, "%s", reason.message);
       return status;
     }
-    session.last = session.spare;
+    session.last = spare;
   }
-  const codl_status_t status = session.spare->executor.run(diag);
-  if (status == CODL_OK) session.spare->run_count.fetch_add(1, std::memory_order_relaxed);
+  const codl_status_t status = spare->executor.run(diag);
+  if (status == CODL_OK) spare->run_count.fetch_add(1, std::memory_order_relaxed);
   return status;
+}
+
+// Lists shapes like "1x3x48x160", as far as there is room.
+struct ShapeText {
+  char text[100] = "";
+  size_t length = 0;
+
+  void add(const char* format, long long number = 0) {
+    const int added = std::snprintf(text + length, sizeof(text) - length, format, number);
+    length = std::min(length + static_cast<size_t>(added), sizeof(text) - 1);
+  }
+  void add(const plan::EntryDef& entry) {
+    bool is_first = true;
+    for (uint32_t i = 0; i < entry.inputs()->size(); ++i) {
+      if (state_of_input(entry, i) != state_count(entry)) continue;
+      const auto& dims = *entry.inputs()->Get(i)->dims();
+      if (!is_first) add(",");
+      is_first = false;
+      for (uint32_t k = 0; k < dims.size(); ++k) add(k == 0 ? "%lld" : "x%lld", dims.Get(k));
+    }
+  }
+  void add(const codl_shape_t* shapes, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      if (i != 0) add(",");
+      for (int32_t k = 0; k < std::min(shapes[i].rank, CODL_MAX_RANK); ++k)
+        add(k == 0 ? "%lld" : "x%lld", shapes[i].dims[k]);
+    }
+  }
+};
+
+bool are_shapes_of(const plan::EntryDef& entry, const codl_shape_t* shapes) {
+  for (uint32_t i = 0; i < entry.inputs()->size(); ++i) {
+    if (state_of_input(entry, i) != state_count(entry)) continue;
+    const auto& dims = *entry.inputs()->Get(i)->dims();
+    const codl_shape_t& shape = *shapes++;
+    if (shape.rank < 0 || static_cast<uint32_t>(shape.rank) != dims.size() ||
+        !std::equal(dims.begin(), dims.end(), shape.dims))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -122,8 +164,9 @@ codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inp
   if (session == nullptr) return codl::rt::refuse_null("a session", diag);
   const codl::rt::RunScope scope(*session);
   if (!scope.is_entered()) return codl::rt::refuse_second_run(diag);
-  const codl::plan::EntryDef& entry = session->plan->entry();
   codl::rt::States& states = session->states;
+  const codl::rt::PreparedEntry& prepared = *session->entry.load();
+  const codl::plan::EntryDef& entry = *prepared.def;
   codl_status_t status = codl::rt::check_buffers(
       "input", *entry.inputs(), [&](size_t i) { return states.of_input(i) != states.count(); },
       codl_plan_input_count(session->plan), inputs, input_count, diag);
@@ -149,12 +192,42 @@ codl_status_t codl_session_run(codl_session_t* session, const codl_buffer_t* inp
     }
   };
   codl::rt::PreparedVariant* used =
-      session->record.has_given_up() ? session->spare : session->current.load();
+      session->record.has_given_up() ? prepared.spare : prepared.current.load();
   bind(used->steps);
-  if (session->spare != nullptr && session->spare != used) bind(session->spare->steps);
+  if (prepared.spare != nullptr && prepared.spare != used) bind(prepared.spare->steps);
   status = codl::rt::run_steps(*session, used, diag);
   if (status == CODL_OK) states.turn();
   return status;
+}
+
+codl_status_t codl_session_set_shapes(codl_session_t* session, const codl_shape_t* inputs,
+                                      size_t input_count, codl_diag_t* diag) {
+  codl::rt::clear_diag(diag);
+  if (session == nullptr) return codl::rt::refuse_null("a session", diag);
+  const size_t expected_count = codl_plan_input_count(session->plan);
+  if (input_count != expected_count || (inputs == nullptr && input_count != 0)) {
+    codl::rt::set_diag(diag, "inputs: expected %zu shapes, found %zu", expected_count,
+                       inputs == nullptr ? 0 : input_count);
+    return CODL_INVALID_ARGUMENT;
+  }
+  const codl::rt::RunScope scope(*session);
+  if (!scope.is_entered()) {
+    codl::rt::set_diag(diag, "session: expected no run in progress, found one");
+    return CODL_INVALID_ARGUMENT;
+  }
+  codl::rt::ShapeText there_are;
+  for (codl::rt::PreparedEntry& entry : session->entries) {
+    if (codl::rt::are_shapes_of(*entry.def, inputs)) {
+      session->entry = &entry;
+      return CODL_OK;
+    }
+    if (&entry != session->entries.begin()) there_are.add(" or ");
+    there_are.add(*entry.def);
+  }
+  codl::rt::ShapeText found;
+  found.add(inputs, input_count);
+  codl::rt::set_diag(diag, "input shapes: expected %s, found %s", there_are.text, found.text);
+  return CODL_INVALID_ARGUMENT;
 }
 
 codl_status_t codl_session_cancel(codl_session_t* session) {
@@ -168,7 +241,7 @@ codl_status_t codl_session_self_test(codl_session_t* session, codl_step_report_t
   codl::rt::clear_diag(diag);
   if (session == nullptr) return codl::rt::refuse_null("a session", diag);
   const codl::rt::RunScope scope(*session);
-  const codl::rt::PreparedVariant& used = *session->current;
+  const codl::rt::PreparedVariant& used = *session->current();
   if (!scope.is_entered() || used.checker == nullptr) {
     codl::rt::set_diag(diag, used.checker == nullptr
                                  ? "session: expected GPU steps and check_every, found none"

@@ -1,4 +1,5 @@
-// A session has variants of a plan with their memory, workers and queues. One of them is in use.
+// A session has variants of a plan's entries with their memory, workers and queues. One of them is
+// in use.
 #pragma once
 
 #include <atomic>
@@ -33,7 +34,8 @@ struct codl_session {
   codl::rt::AllocationCounter memory;
   codl_allocator_t allocator = {};  // allocates from `memory`
   const codl_plan_t* plan = nullptr;
-  // Those with GPU steps come first; otherwise the plan's order holds.
+  codl::rt::Array<codl::rt::PreparedEntry> entries;  // in the plan's order
+  // Those with GPU steps come first; otherwise the plan's order holds, entry by entry.
   codl::rt::Array<const codl::plan::VariantDef*> defs;
   size_t gpu_variant_count = 0;
   codl::rt::Arena host_arena;  // all variants but `spare` share it
@@ -50,10 +52,9 @@ struct codl_session {
   codl_diag_t flag_refusal = {};  // why waits by flag are by event; empty: none is
   codl::rt::Array<codl::rt::PreparedVariant*> prepared;  // parallel to `defs`
   codl::rt::CpuPool pool;
-  codl::rt::PreparedVariant* spare = nullptr;  // finishes what the device fails at; null: nothing
-  codl::rt::PreparedVariant* last = nullptr;   // finished the last run; null: there was none
-  // The next run takes it; any thread may write it.
-  std::atomic<codl::rt::PreparedVariant*> current{nullptr};
+  codl::rt::PreparedVariant* last = nullptr;  // finished the last run; null: there was none
+  // The next run is at its shapes. Written between runs; any thread may read it.
+  std::atomic<codl::rt::PreparedEntry*> entry{nullptr};
   codl::rt::RunRecord record;
   bool records_timeline = false;
   uint64_t weight_bytes = 0;  // bytes of the variants' blobs, whole pages
@@ -65,6 +66,7 @@ struct codl_session {
   std::atomic<bool> is_cancelled{false};  // the run in progress is to end
 
   bool has_gpu() const { return gpu_variant_count != 0; }
+  codl::rt::PreparedVariant* current() const { return entry.load()->current.load(); }
   codl::rt::VariantList gpu_variants() const { return {defs.data(), gpu_variant_count}; }
   codl::rt::VariantList variants() const { return {defs.data(), defs.count()}; }
 };
@@ -100,8 +102,8 @@ codl_status_t create_session(const codl_plan_t* plan, const codl_session_options
 codl_status_t check_options(const codl_plan& plan, const codl_session_options_t& options,
                             codl_diag_t* diag);
 
-// Returns the plan's variant of that name, or its first for null; kCoexecVariant is the first, too,
-// if no variant is called so. Returns null if there is none.
-const plan::VariantDef* find_variant(const codl_plan& plan, const char* name);
+// Returns the entry's variant of that name, or its first for null; kCoexecVariant is the first,
+// too, if no variant is called so. Returns null if there is none.
+const plan::VariantDef* find_variant(const plan::EntryDef& entry, const char* name);
 
 }  // namespace codl::rt

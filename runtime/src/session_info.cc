@@ -13,7 +13,8 @@ codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_
   info.struct_size = out_info->struct_size;
   const codl::rt::RunRecord& record = session->record;
   const bool has_given_up = record.has_given_up();
-  info.variant = (has_given_up ? session->spare : session->current.load())->name();
+  const codl::rt::PreparedEntry& entry = *session->entry.load();
+  info.variant = (has_given_up ? entry.spare : entry.current.load())->name();
   info.fallback_reason = has_given_up ? record.first_failure() : session->fallback.message;
   info.failed_runs = record.failed_runs();
   info.run_failure = record.first_failure();
@@ -40,7 +41,10 @@ codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_
       sizeof(*session) - info.host_bytes - info.scratch_bytes - info.state_bytes;
   info.load_us = session->load_us;
   info.program_us = session->program_us;
-  info.variant_count = session->prepared.count();
+  for (const codl::rt::PreparedVariant* one : session->prepared)
+    info.variant_count += one->entry == &entry ? 1 : 0;
+  info.entry = static_cast<size_t>(&entry - session->entries.begin());
+  info.entry_count = session->entries.count();
   info.flag_refusal = session->flag_refusal.message;
   std::memcpy(out_info, &info, info.struct_size);
   return CODL_OK;
@@ -52,7 +56,7 @@ codl_status_t codl_session_get_output_dims(const codl_session_t* session, size_t
   *out_rank = 0;
   if (session == nullptr || out_dims == nullptr || session->is_running)
     return CODL_INVALID_ARGUMENT;
-  const codl::plan::EntryDef& entry = session->plan->entry();
+  const codl::plan::EntryDef& entry = *session->entry.load()->def;
   const uint32_t visible_count = codl::visible_output_count(entry);
   if (index >= codl_plan_output_count(session->plan)) return CODL_INVALID_ARGUMENT;
   const uint32_t output = codl::application_output(entry, static_cast<uint32_t>(index));
@@ -75,7 +79,7 @@ const codl_step_time_t* codl_session_timeline(const codl_session_t* session, siz
   *out_count = 0;
   if (session == nullptr || session->is_running) return nullptr;
   const codl::rt::PreparedVariant* shown =
-      session->last != nullptr ? session->last : session->current.load();
+      session->last != nullptr ? session->last : session->current();
   const codl::rt::Array<codl_step_time_t>& timeline = shown->executor.timeline();
   *out_count = timeline.count();
   return timeline.data();

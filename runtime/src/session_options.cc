@@ -29,10 +29,17 @@ codl_status_t check_flag(const char* option, int32_t value, codl_diag_t* diag) {
   return CODL_INVALID_ARGUMENT;
 }
 
+// Entries may differ in their variants: one processor alone may be better at some shapes.
+bool has_variant(const codl_plan& plan, const char* name) {
+  for (const plan::EntryDef* entry : *plan.def->entries())
+    if (find_variant(*entry, name) != nullptr) return true;
+  return false;
+}
+
 // Checks the names of the plan's variants.
 codl_status_t check_variants(const codl_plan& plan, const codl_session_options_t& options,
                              codl_diag_t* diag) {
-  if (find_variant(plan, options.variant) == nullptr) {
+  if (!has_variant(plan, options.variant)) {
     set_diag(diag, "variant: expected one of the plan's, found %s", options.variant);
     return CODL_INVALID_ARGUMENT;
   }
@@ -42,7 +49,7 @@ codl_status_t check_variants(const codl_plan& plan, const codl_session_options_t
   for (size_t i = 0; i < options.variant_count; ++i) {
     const char* name = options.variants[i];
     if (name == nullptr) return refuse_null("a variant's name", diag);
-    if (find_variant(plan, name) != nullptr) continue;
+    if (has_variant(plan, name)) continue;
     set_diag(diag, "variants: expected names of the plan's, found %s", name);
     return CODL_INVALID_ARGUMENT;
   }
@@ -51,11 +58,11 @@ codl_status_t check_variants(const codl_plan& plan, const codl_session_options_t
 
 }  // namespace
 
-const plan::VariantDef* find_variant(const codl_plan& plan, const char* name) {
-  if (name == nullptr) return plan.entry().variants()->Get(0);
-  for (const plan::VariantDef* variant : *plan.entry().variants())
+const plan::VariantDef* find_variant(const plan::EntryDef& entry, const char* name) {
+  if (name == nullptr) return entry.variants()->Get(0);
+  for (const plan::VariantDef* variant : *entry.variants())
     if (variant->name()->string_view() == name) return variant;
-  return std::strcmp(name, kCoexecVariant) == 0 ? plan.entry().variants()->Get(0) : nullptr;
+  return std::strcmp(name, kCoexecVariant) == 0 ? entry.variants()->Get(0) : nullptr;
 }
 
 codl_status_t check_options(const codl_plan& plan, const codl_session_options_t& options,

@@ -64,8 +64,7 @@ codl_status_t StepList::create(const codl_allocator_t& allocator, const StepList
   const uint32_t step_count = variant.steps()->size();
   const uint32_t tensor_count = variant.tensors()->size();
   const size_t operand_count = count_cpu_operands(variant);
-  const size_t io_count =
-      size_t{inputs.plan->entry().inputs()->size()} + inputs.plan->entry().outputs()->size();
+  const size_t io_count = size_t{inputs.entry->inputs()->size()} + inputs.entry->outputs()->size();
   if (!steps_.allocate(allocator, step_count) || !views_.allocate(allocator, operand_count) ||
       !sources_.allocate(allocator, operand_count) || !fixed_.allocate(allocator, tensor_count) ||
       !io_.allocate(allocator, io_count) || !mapped_.allocate(allocator, step_count) ||
@@ -163,7 +162,7 @@ void* const* StepList::source_of(uint32_t tensor) const {
     case Storage::Input:
       return &io_[def.index()];
     case Storage::Output:
-      return &io_[inputs_.plan->entry().inputs()->size() + size_t{def.index()}];
+      return &io_[inputs_.entry->inputs()->size() + size_t{def.index()}];
     case Storage::Shared:
       // verify_plan has checked that the tensor is mapped here and that the step waits for the Map.
       if (sharing_of(*inputs_.variant) == Sharing::SubBuffer) return &mapped_[last_maps_[tensor]];

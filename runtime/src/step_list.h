@@ -64,7 +64,8 @@ bool wants_flags(const plan::VariantDef& variant);
 // A step list is made from these. Everything is borrowed and must outlive it.
 struct StepListInputs {
   const codl_plan* plan = nullptr;
-  const plan::VariantDef* variant = nullptr;
+  const plan::EntryDef* entry = nullptr;
+  const plan::VariantDef* variant = nullptr;  // one of the entry's
   uint8_t* host_arena = nullptr;
   GpuTensors memory;                // a variant without GPU steps has none
   GpuPrograms* programs = nullptr;  // null there

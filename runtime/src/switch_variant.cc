@@ -17,16 +17,19 @@ codl_status_t codl_session_set_variant(codl_session_t* session, const char* name
   }
   char names[128] = "";
   size_t length = 0;
-  const codl::plan::VariantDef* asked = codl::rt::find_variant(*session->plan, name);
+  bool is_found = false;
+  // Every entry takes it, so that it holds for whatever shapes come next.
   for (codl::rt::PreparedVariant* one : session->prepared) {
-    if (&one->def() == asked) {
-      session->current = one;
-      return CODL_OK;
+    if (&one->def() == codl::rt::find_variant(*one->entry->def, name)) {
+      one->entry->current = one;
+      is_found = true;
     }
+    if (one->entry != session->entry.load()) continue;
     const int added = std::snprintf(names + length, sizeof(names) - length, "%s%s",
                                     length == 0 ? "" : ", ", one->name());
     length = std::min(length + static_cast<size_t>(added), sizeof(names) - 1);
   }
+  if (is_found) return CODL_OK;
   codl::rt::set_diag(diag, "variant: expected one that is prepared (%s), found %s", names, name);
   return CODL_INVALID_ARGUMENT;
 }
@@ -35,8 +38,15 @@ codl_status_t codl_session_variant(const codl_session_t* session, size_t index,
                                    codl_variant_state_t* out_variant) {
   if (out_variant == nullptr) return CODL_INVALID_ARGUMENT;
   *out_variant = {};
-  if (session == nullptr || index >= session->prepared.count()) return CODL_INVALID_ARGUMENT;
-  const codl::rt::PreparedVariant& one = *session->prepared[index];
+  if (session == nullptr) return CODL_INVALID_ARGUMENT;
+  const codl::rt::PreparedVariant* found = nullptr;
+  for (const codl::rt::PreparedVariant* of_any : session->prepared) {
+    if (of_any->entry != session->entry.load() || index-- != 0) continue;
+    found = of_any;
+    break;
+  }
+  if (found == nullptr) return CODL_INVALID_ARGUMENT;
+  const codl::rt::PreparedVariant& one = *found;
   out_variant->name = one.name();
   out_variant->run_count = one.run_count.load(std::memory_order_relaxed);
   out_variant->predicted_us = one.def().predicted_us();

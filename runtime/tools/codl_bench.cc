@@ -100,9 +100,10 @@ int64_t peak_memory_bytes() {
   return kibibytes < 0 ? -1 : kibibytes * 1024;
 }
 
-double predicted_us_of(const Plan& plan, const std::string& variant) {
-  for (size_t i = 0; i < plan.variant_count(); ++i)
-    if (variant == plan.variant(i).name) return static_cast<double>(plan.variant(i).predicted_us);
+double predicted_us_of(const Plan& plan, size_t entry, const std::string& variant) {
+  for (size_t i = 0; i < plan.variant_count(entry); ++i)
+    if (variant == plan.variant(i, entry).name)
+      return static_cast<double>(plan.variant(i, entry).predicted_us);
   return 0;
 }
 
@@ -239,7 +240,8 @@ void write_queues(JsonWriter& json, const RunTimes& times) {
   json.end_object();
 }
 
-// {"plan", "plan_device", "variant", "fallback_reason", "thread_count", "wanted_thread_count",
+// {"plan", "plan_device", "entry" (of a plan of several shapes), "variant", "fallback_reason",
+// "thread_count", "wanted_thread_count",
 //  "opencl_platform", "opencl_device", "cpu_architecture", "num_runs", "warmup_runs",
 //  "predicted_us", "min_us", "median_us", "p90_us", "p99_us", "probe_us" (-1: not asked for),
 //  "load_us" = "open_us" + "session_us", "program_us" (part of session_us), "first_run_us",
@@ -288,7 +290,8 @@ std::string report_json(const BenchFlags& flags, const Report& report) {
   return json.text() + "\n";
 }
 
-// {"plan", "plan_device", "opencl_device" ("": no variant has GPU steps), "cpu_architecture",
+// {"plan", "plan_device", "entry" (of a plan of several shapes), "opencl_device" ("": no variant
+// has GPU steps), "cpu_architecture",
 //  "rounds", "num_runs" (of a variant in a round), "variants": [{"variant", "predicted_us",
 //  "median_us" (of the rounds'), "min_us", "p90_us", "p99_us", "rounds_us": [], with --steps
 //  "steps"}], "missing": [], "fastest", "predicted_fastest", "advice": []}
@@ -299,6 +302,8 @@ std::string comparison_json(const BenchFlags& flags, const Comparison& compariso
   json.key("plan").string(flags.plan.plan_path);
   if (!comparison.variants.empty())
     json.key("plan_device").string(comparison.variants[0].session.plan_device);
+  if (!comparison.variants.empty() && !comparison.variants[0].session.entry.empty())
+    json.key("entry").string(comparison.variants[0].session.entry);
   std::string opencl_device;
   for (const VariantTimes& variant : comparison.variants)
     if (opencl_device.empty()) opencl_device = variant.session.opencl_device;
@@ -419,11 +424,13 @@ int codl_bench(const std::vector<std::string>& arguments) {
   check_flags(flags);
   Report report;
   Plan plan;
-  check_variant(open_plan(flags.plan, CODL_VERIFY_ALL), flags.plan,
-                flags.compares_variants || flags.is_adaptive);
+  plan = open_plan(flags.plan, CODL_VERIFY_ALL);
+  choose_entry(plan, &flags.plan);
+  check_variant(plan, flags.plan, flags.compares_variants || flags.is_adaptive);
+  plan = Plan();
   report.open_us = time_us([&] { plan = open_plan(flags.plan, CODL_VERIFY_STRUCTURE); });
   std::vector<Tensor> input_tensors = inputs_of(plan, flags.plan);
-  std::vector<Tensor> output_tensors = empty_outputs(plan);
+  std::vector<Tensor> output_tensors = empty_outputs(plan, flags.plan);
   const std::vector<codl_buffer_t> inputs = buffers_of(input_tensors);
   const std::vector<codl_buffer_t> outputs = buffers_of(output_tensors);
 
@@ -432,7 +439,7 @@ int codl_bench(const std::vector<std::string>& arguments) {
     return 0;
   }
   measure(plan, flags, inputs, outputs, &report);
-  report.predicted_us = predicted_us_of(plan, report.session.variant);
+  report.predicted_us = predicted_us_of(plan, flags.plan.entry, report.session.variant);
   PlanFlags last = flags.plan;
   if (flags.is_adaptive) last.variant = report.session.variant;
   const std::vector<Timeline> recorded =

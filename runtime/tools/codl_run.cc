@@ -223,11 +223,12 @@ int codl_run(const std::vector<std::string>& arguments) {
                "'" + flags.plan.output_path + "'");
 
   const Plan plan = open_plan(flags.plan, CODL_VERIFY_ALL);
+  choose_entry(plan, &flags.plan);
   check_variant(plan, flags.plan);
   if (flags.plan.is_self_test) return self_test(plan, flags.plan);
   std::vector<Tensor> states;
   std::vector<Tensor> inputs = inputs_of(plan, flags.plan, &states);
-  std::vector<Tensor> outputs = empty_outputs(plan);
+  std::vector<Tensor> outputs = empty_outputs(plan, flags.plan);
   std::vector<std::string> names;
   for (const std::vector<Tensor>* tensors : {&outputs, &states})
     for (const Tensor& tensor : *tensors) names.push_back(tensor.name);

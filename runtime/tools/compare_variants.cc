@@ -130,17 +130,18 @@ Comparison compare_variants(const Plan& plan, const PlanFlags& flags, const Comp
                             const std::vector<codl_buffer_t>& outputs) {
   Comparison comparison;
   comparison.run_count = options.runs;
-  if (const std::string flag = test_of_gpu(flags); !flag.empty() && !has_gpu_variant(plan))
+  if (const std::string flag = test_of_gpu(flags); !flag.empty() && !has_gpu_variant(plan, flags))
     fail_input(flag, "a plan with GPU steps", "none in any variant");
   std::vector<Running> all;
   std::vector<PlanFlags> flags_of_all;
-  for (size_t i = 0; i < plan.variant_count(); ++i) {
+  for (size_t i = 0; i < plan.variant_count(flags.entry); ++i) {
+    const codl_variant_info_t variant = plan.variant(i, flags.entry);
     PlanFlags own = flags;
-    own.variant = plan.variant(i).name;
-    if (plan.variant(i).needs_gpu == 0) without_test_of_gpu(own);
+    own.variant = variant.name;
+    if (variant.needs_gpu == 0) without_test_of_gpu(own);
     Running running = {.times = {}, .session = create_session(plan, own, false), .runs_us = {}};
     running.times.session = facts_of(plan, running.session);
-    running.times.predicted_us = static_cast<double>(plan.variant(i).predicted_us);
+    running.times.predicted_us = static_cast<double>(variant.predicted_us);
     if (running.times.session.variant != own.variant) {
       comparison.missing.push_back(own.variant + ": " + running.times.session.fallback_reason);
       continue;

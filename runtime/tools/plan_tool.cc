@@ -72,14 +72,18 @@ std::string names_of(const std::vector<Tensor>& tensors) {
   return names;
 }
 
-// Fills the input that "NAME=FILE" names. NAME is matched against the plan's, because both it and
-// FILE may contain '='. Returns the input's number.
+// Returns the path in "NAME=FILE" if NAME is this one; empty: it is another. Names of inputs and
+// files may contain '='.
+std::string path_of(const std::string& argument, const std::string& name) {
+  return argument.starts_with(name + "=") ? argument.substr(name.size() + 1) : "";
+}
+
+// Fills the input that "NAME=FILE" names. Returns the input's number.
 size_t read_input(const std::string& argument, std::vector<Tensor>& inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     Tensor& tensor = inputs[i];
-    const std::string prefix = tensor.name + "=";
-    if (argument.compare(0, prefix.size(), prefix) != 0) continue;
-    const std::string path = argument.substr(prefix.size());
+    const std::string path = path_of(argument, tensor.name);
+    if (path.empty()) continue;
     // Twice the tensor's size, because the elements of a bfloat16 one may come as float32.
     Npy npy = parse_npy(path, read_file(path, 2 * tensor.data.size() + kMaxNpyHeaderBytes));
     // NumPy has no bfloat16: its numbers come as float32, or as raw words of whatever name.
@@ -122,12 +126,12 @@ void check_tests_gpu(const codl_session_info_t& info, const PlanFlags& flags) {
 // Returns the variant that the flags name; see check_variant().
 codl_variant_info_t named_variant(const Plan& plan, const PlanFlags& flags) {
   std::string known;
-  for (size_t i = 0; i < plan.variant_count(); ++i) {
-    const codl_variant_info_t variant = plan.variant(i);
+  for (size_t i = 0; i < plan.variant_count(flags.entry); ++i) {
+    const codl_variant_info_t variant = plan.variant(i, flags.entry);
     if (flags.variant.empty() || flags.variant == variant.name) return variant;
     known += (i > 0 ? " or " : "") + std::string(variant.name);
   }
-  const codl_variant_info_t first = plan.variant(0);
+  const codl_variant_info_t first = plan.variant(0, flags.entry);
   if (flags.variant != kCoexec) fail_input("--variant", known, flags.variant);
   if (!flags.require_variant)  // its refusal says more
     print_message(
@@ -164,6 +168,8 @@ std::vector<FlagGroup> shared_groups(PlanFlags* flags) {
       {"What is run",
        {{"variant", text_value("NAME", &flags->variant, "the plan's first"),
          "run this one of the plan's variants, like cpu"},
+        {"entry", text_value("NAME", &flags->entry_name, "what the inputs fit, else the first"),
+         "run a plan of several input shapes at these, like width=320"},
         {"input", texts_value("NAME=FILE.npy", &flags->inputs),
          "read this input from FILE; inputs without a file are random"},
         {"require-variant", switch_value(&flags->require_variant),
@@ -234,15 +240,55 @@ Plan open_plan(const PlanFlags& flags, codl_verify_t verify) {
   return std::move(*plan);
 }
 
-bool has_gpu_variant(const Plan& plan) {
-  for (size_t i = 0; i < plan.variant_count(); ++i)
-    if (plan.variant(i).needs_gpu != 0) return true;
+namespace {
+
+// Returns whether the files fit the inputs of the entry. Adds dims that do not to `misfits`.
+bool fits(const Plan& plan, size_t entry, const std::vector<std::string>& arguments,
+          std::string* misfits) {
+  for (const std::string& argument : arguments)
+    for (size_t i = 0; i < plan.input_count(); ++i) {
+      const Tensor tensor = tensor_of(plan.input(i, entry));
+      const std::string path = path_of(argument, tensor.name);
+      if (path.empty()) continue;
+      size_t most_bytes = 0;
+      for (size_t k = 0; k < plan.entry_count(); ++k)
+        most_bytes = std::max(most_bytes, plan.input(i, k).bytes);
+      const Npy npy = parse_npy(path, read_file(path, 2 * most_bytes + kMaxNpyHeaderBytes));
+      if (npy.dims == tensor.dims) break;
+      *misfits += (misfits->empty() ? "" : " or ") + describe_tensor(tensor.dtype, tensor.dims);
+      if (entry + 1 == plan.entry_count())
+        fail_input(path, *misfits + " for input " + tensor.name,
+                   describe_tensor(npy.dtype, npy.dims));
+      return false;
+    }
+  return true;
+}
+
+}  // namespace
+
+void choose_entry(const Plan& plan, PlanFlags* flags) {
+  std::string known;
+  for (size_t i = 0; i < plan.entry_count(); ++i) {
+    flags->entry = i;
+    if (flags->entry_name.empty() ? plan.entry_count() == 1 || fits(plan, i, flags->inputs, &known)
+                                  : flags->entry_name == plan.entry_name(i))
+      return;
+    if (!flags->entry_name.empty())
+      known += (i > 0 ? " or " : "") + std::string(plan.entry_name(i));
+  }
+  if (plan.entry_count() == 1) fail_input("--entry", "a plan of several input shapes", "one");
+  fail_input("--entry", known, flags->entry_name);
+}
+
+bool has_gpu_variant(const Plan& plan, const PlanFlags& flags) {
+  for (size_t i = 0; i < plan.variant_count(flags.entry); ++i)
+    if (plan.variant(i, flags.entry).needs_gpu != 0) return true;
   return false;
 }
 
 void check_variant(const Plan& plan, const PlanFlags& flags, bool runs_all) {
   const codl_variant_info_t variant = named_variant(plan, flags);
-  const bool uses_gpu = runs_all ? has_gpu_variant(plan) : variant.needs_gpu != 0;
+  const bool uses_gpu = runs_all ? has_gpu_variant(plan, flags) : variant.needs_gpu != 0;
   const std::string idle = given_gpu_flags(flags);
   if (uses_gpu || idle.empty() || !test_of_gpu(flags).empty()) return;
   print_message(
@@ -277,6 +323,10 @@ Session create_session(const Plan& plan, const PlanFlags& flags, bool record_tim
   Result<Session> session = Session::create(plan, options);
   codl_dir_cache_destroy(&cache);
   check(session.status(), flags.plan_path);
+  std::vector<codl_shape_t> shapes;
+  for (size_t i = 0; i < plan.input_count(); ++i)
+    shapes.push_back(shape_of(plan.input(i, flags.entry)));
+  check(session->set_shapes(shapes), flags.plan_path);
   check_tests_gpu(session->info(), flags);
   return std::move(*session);
 }
@@ -307,7 +357,7 @@ std::vector<Tensor> inputs_of(const Plan& plan, const PlanFlags& flags,
                               std::vector<Tensor>* out_states) {
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < plan.input_count(); ++i) {
-    tensors.push_back(tensor_of(plan.input(i)));
+    tensors.push_back(tensor_of(plan.input(i, flags.entry)));
     fill_random(tensors.back(), flags.seed, i);
     tensors.back().is_random = true;
   }
@@ -333,9 +383,10 @@ void read_states(Session& session, std::vector<Tensor>& states) {
     check(session.read_state(i, buffer_of(states[i].data)), states[i].name);
 }
 
-std::vector<Tensor> empty_outputs(const Plan& plan) {
+std::vector<Tensor> empty_outputs(const Plan& plan, const PlanFlags& flags) {
   std::vector<Tensor> tensors;
-  for (size_t i = 0; i < plan.output_count(); ++i) tensors.push_back(tensor_of(plan.output(i)));
+  for (size_t i = 0; i < plan.output_count(); ++i)
+    tensors.push_back(tensor_of(plan.output(i, flags.entry)));
   return tensors;
 }
 
@@ -406,6 +457,7 @@ SessionFacts facts_of(const Plan& plan, const Session& session) {
   const codl_session_info_t info = session.info();
   const auto as_bytes = [](size_t bytes) { return static_cast<int64_t>(bytes); };
   return {.plan_device = plan.device(),
+          .entry = plan.entry_name(info.entry),
           .variant = info.variant,
           .fallback_reason = info.fallback_reason,
           .flag_refusal = info.flag_refusal,
@@ -426,7 +478,8 @@ SessionFacts facts_of(const Plan& plan, const Session& session) {
 }
 
 std::string describe_session(const SessionFacts& facts) {
-  std::string text = "variant " + printable(facts.variant) + ", planned for device " +
+  const std::string entry = facts.entry.empty() ? "" : " of " + printable(facts.entry);
+  std::string text = "variant " + printable(facts.variant) + entry + ", planned for device " +
                      printable(facts.plan_device) +
                      ", on this machine: " + counted(facts.thread_count, "CPU thread");
   if (facts.thread_count < facts.wanted_thread_count)
@@ -442,6 +495,7 @@ std::string describe_session(const SessionFacts& facts) {
 void write_session(JsonWriter& json, const std::string& plan_path, const SessionFacts& facts) {
   json.key("plan").string(plan_path);
   json.key("plan_device").string(facts.plan_device);
+  if (!facts.entry.empty()) json.key("entry").string(facts.entry);
   json.key("variant").string(facts.variant);
   json.key("fallback_reason").string(facts.fallback_reason);
   json.key("flag_refusal").string(facts.flag_refusal);

@@ -22,7 +22,9 @@ ExitCode exit_code_of(codl_status_t status);
 struct PlanFlags {
   std::string tool;  // that they were given to
   std::string plan_path;
-  std::string variant;  // empty: uses the plan's first
+  std::string entry_name;  // empty: the one that the inputs fit, else the plan's first
+  size_t entry = 0;        // choose_entry() sets it
+  std::string variant;     // empty: uses the entry's first
   bool require_variant = false;
   bool prepares_all = false;  // all variants of the plan, for a policy
   int32_t thread_count = 0;   // 0: the plan's
@@ -57,7 +59,10 @@ bool parse_plan_flags(CommandLine own, const std::vector<std::string>& arguments
 
 Plan open_plan(const PlanFlags& flags, codl_verify_t verify);
 
-bool has_gpu_variant(const Plan& plan);
+// Finds the entry that the flags name, or whose inputs have the dims of the files that they name.
+void choose_entry(const Plan& plan, PlanFlags* flags);
+
+bool has_gpu_variant(const Plan& plan, const PlanFlags& flags);
 
 // An input error if the plan has no such variant. The name coexec means the first variant of a plan
 // that has none; a note says so. Another one names flags that choose a GPU where no step needs one,
@@ -80,7 +85,7 @@ void write_states(Session& session, std::vector<Tensor>& states);
 // Makes the tensors what the session has now.
 void read_states(Session& session, std::vector<Tensor>& states);
 // Zeros.
-std::vector<Tensor> empty_outputs(const Plan& plan);
+std::vector<Tensor> empty_outputs(const Plan& plan, const PlanFlags& flags = {});
 
 // Fills the tensor with the random values of input `input_index`, the same on every machine:
 // floats uniform in [-1, 1), bool 0 or 1, int32 and int64 zero (an index that is always in range),
@@ -110,6 +115,7 @@ void trim_outputs(const Session& session, std::vector<Tensor>& outputs);
 // Keeps the facts about a session beyond its life.
 struct SessionFacts {
   std::string plan_device;  // the profile's name, which the plan has; the machine may be another
+  std::string entry;        // its name; empty: the plan has one
   std::string variant;
   std::string fallback_reason;  // why it is not the variant asked for; empty if it is
   std::string flag_refusal;     // why waits by flag are by event; empty: none is
@@ -134,8 +140,9 @@ SessionFacts facts_of(const Plan& plan, const Session& session);
 // X", and the reason if it is not the variant asked for.
 std::string describe_session(const SessionFacts& facts);
 
-// Writes keys "plan", "plan_device", "variant", "fallback_reason", "thread_count",
-// "wanted_thread_count", "opencl_platform", "opencl_device" of the open object.
+// Writes keys "plan", "plan_device", "entry" (if the plan has several), "variant",
+// "fallback_reason", "thread_count", "wanted_thread_count", "opencl_platform", "opencl_device" of
+// the open object.
 void write_session(JsonWriter& json, const std::string& plan_path, const SessionFacts& facts);
 
 }  // namespace codl::tools

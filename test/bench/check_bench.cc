@@ -44,7 +44,7 @@ double measure(const BenchOptions& options, const std::string& path) {
   Session plain = create_session(plan, flags, false);
   flags.check_every = 1;
   Session checking = create_session(plan, flags, false);
-  const rt::StepChecker* checker = checking.get()->current.load()->checker;
+  const rt::StepChecker* checker = checking.get()->current()->checker;
   const uint32_t step_count = checker == nullptr ? 0 : checker->step_count();
   if (step_count == 0) fail_input(path, "GPU steps that can be checked", "none");
   std::vector<Tensor> inputs = inputs_of(plan, flags);

@@ -55,12 +55,12 @@ Concats gpu_concats_of(llvm::ArrayRef<uint8_t> bytes) {
       verify_plan(bytes.data(), bytes.size(), VerifyLevel::All, kernels::check_step, &table).ok());
   const PlanModel plan = plan_of(*table);
   Concats concats;
-  for (const Step& step : plan.variants[0].steps) {
+  for (const Step& step : plan.entries[0].variants[0].steps) {
     if (step.kernel == nullptr || step.kernel->op != OpKind::Concat || step.queue != Queue::Gpu)
       continue;
     kernels::OperandShape shapes[kernels::kMaxOperands];
     ++concats.count;
-    concats.copying += !plan.variants[0].shape_of(step, shapes).is_in_place;
+    concats.copying += !plan.entries[0].variants[0].shape_of(step, shapes).is_in_place;
   }
   return concats;
 }

@@ -199,7 +199,7 @@ TEST_CASE("a session holds the arenas, images and weights of its plan, and tells
     const plan::VariantDef& variant = *plan->entry().variants()->Get(i);
     CAPTURE(variant.name()->c_str());
     const Held held = planned(*plan->def, variant, fake.image_row_texels);
-    const PlanFigures& figures = result->report.variants[i].figures;
+    const PlanFigures& figures = result->reports[0].variants[i].figures;
     CHECK(figures.arena_bytes == held.host + held.svm + held.buffers + held.device + held.images);
     check_session(plan, variant.name()->c_str(), fake, held);
     all.host = std::max(all.host, held.host);

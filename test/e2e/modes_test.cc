@@ -140,13 +140,13 @@ TEST_CASE("every mode on every kind of device gives the interpreter's numbers") 
   const Bytes input = random_input(1 * 3 * 64 * 64 * 4);
   const Bytes& expected = expected_output(model, input);
   const CompileResult result = compile_for(model, device, partition);
-  for (const CompileReport::Variant& variant : result.report.variants) {
+  for (const CompileReport::Variant& variant : result.reports[0].variants) {
     CAPTURE(variant.name);
     CHECK(relative_l2(run_plan(result.plan, variant.name.c_str(), input, variant.gpu_mac_share > 0),
                       expected) <= kMaxRelativeError);
   }
   if (mode.dim != SplitDim::None)
-    CHECK(result.report.variants[0].gpu_mac_share == Approx(0.5).margin(0.1));
+    CHECK(result.reports[0].variants[0].gpu_mac_share == Approx(0.5).margin(0.1));
 }
 
 TEST_CASE("cut launches and tiles give the interpreter's numbers") {
@@ -172,16 +172,16 @@ TEST_CASE("cut launches and tiles give the interpreter's numbers") {
   const Bytes input = random_input(1 * 3 * 64 * 64 * 4);
   const Bytes& expected = expected_output(model, input);
   const auto check = [&](const CompileResult& result) {
-    const CompileReport::Variant& variant = result.report.variants[0];
+    const CompileReport::Variant& variant = result.reports[0].variants[0];
     CHECK(relative_l2(run_plan(result.plan, variant.name.c_str(), input, variant.gpu_mac_share > 0),
                       expected) <= kMaxRelativeError);
   };
-  const PlanFigures whole = compile_for(model, device, partition).report.variants[0].figures;
+  const PlanFigures whole = compile_for(model, device, partition).reports[0].variants[0].figures;
   const bool has_gpu = whole.gpu_share > 0;
   if (has_gpu) {
     partition.limits.max_gpu_slice_us = whole.longest_slice_us / 3;
     const CompileResult cut = compile_for(model, device, partition);
-    CHECK(cut.report.variants[0].figures.longest_slice_us <= whole.longest_slice_us / 3);
+    CHECK(cut.reports[0].variants[0].figures.longest_slice_us <= whole.longest_slice_us / 3);
     check(cut);
     partition.limits = {};
   }
@@ -190,7 +190,7 @@ TEST_CASE("cut launches and tiles give the interpreter's numbers") {
   const uint64_t limit = whole.arena_bytes * 19 / 20;
   partition.limits.max_arena_bytes = limit;
   const CompileResult tiled = compile_for(model, device, partition);
-  CHECK(tiled.report.variants[0].figures.arena_bytes <= limit);
+  CHECK(tiled.reports[0].variants[0].figures.arena_bytes <= limit);
   check(tiled);
 }
 
@@ -227,8 +227,8 @@ TEST_CASE("co-execution that promises too little is left") {
   profile->transfer.sync_us.value = sync_us;
   auto result = compile(read_model(), "model", *profile, {});
   REQUIRE(!!result);
-  const CompileReport::Variant& first = result->report.variants.front();
-  const CompileReport::Variant& cpu = result->report.variants.back();
+  const CompileReport::Variant& first = result->reports[0].variants.front();
+  const CompileReport::Variant& cpu = result->reports[0].variants.back();
   REQUIRE(cpu.name == "cpu");
   CHECK((first.gpu_mac_share > 0) == pays);
   CHECK((1.05 * first.predicted_us <= cpu.predicted_us) == pays);
@@ -265,7 +265,7 @@ TEST_CASE("halves round the result, within their bound") {
   const std::string model = read_model();
   const Bytes input = random_input(1 * 3 * 64 * 64 * 4);
   const CompileResult result = compile_for(model, device, partition, precision);
-  const CompileReport::Variant& variant = result.report.variants[0];
+  const CompileReport::Variant& variant = result.reports[0].variants[0];
   const bool needs_gpu = std::string(mode.strategy) != "cpu";
   const double error = relative_l2(run_plan(result.plan, variant.name.c_str(), input, needs_gpu),
                                    expected_output(model, input));

@@ -274,6 +274,93 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                 self.assertEqual(run("codlc", model, "-q", "-o", out, "--input-shape=x:2x3").stderr, "")
                 self.assertIn("y float32[3,2]", self.run_ok("codl-run", out))
 
+    # ---- several shapes in one plan ----
+
+    def shapes_model(self):
+        weights = array.array("f", ((i * 37 % 101) / 50 - 1 for i in range(16 * 3 * 3 * 3))).tobytes()
+        return self.write("shapes.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Conv", ["x", "w"], ["c"], "conv"), onnx_bytes.node("Relu", ["c"], ["y"], "relu")],
+            [onnx_bytes.value_info("x", [1, 3, "height", "width"])], [onnx_bytes.value_info("y", [1, 16, "h", "w"])],
+            initializers=[onnx_bytes.tensor("w", [16, 3, 3, 3], onnx_bytes.FLOAT, weights)]))
+
+    def test_a_plan_of_several_shapes_goes_through_all_tools(self):
+        model, plan, widths = self.shapes_model(), self.path("all.codl"), (16, 64, 32)
+        flags = ["--device=host-pair", "--variants=coexec,cpu,gpu", "--search-budget=20"]
+        self.run_ok("codlc", model, "-o", plan, *flags, "--dim=height:8", "--dim=width:16|64|32",
+                    f"--report={self.path('report.json')}", f"--report={self.path('report.html')}")
+        names = [f"width={width}" for width in widths]
+        dumped = json.loads(self.run_ok("codl-dump", plan, "--json"))
+        self.assertEqual([entry["name"] for entry in dumped["entries"]], names)
+        self.assertEqual([entry["inputs"][0]["dims"] for entry in dumped["entries"]], [[1, 3, 8, width] for width in widths])
+        self.assertNotIn("variants", dumped)
+        self.assertIn("\nentry width=64\ninput x f32[1,3,8,64]\n", self.run_ok("codl-dump", plan))
+        report = json.loads(read(self.path("report.json")))
+        self.assertEqual([entry["entry"] for entry in report["entries"]], names)
+        self.assertEqual([entry["plan"]["bytes"] for entry in report["entries"]], [os.path.getsize(plan)] * 3)
+        self.assertIn(b"width=64", read(self.path("report.html")))
+        for width in widths:
+            with self.subTest(width):
+                one = self.path("one.codl")
+                self.run_ok("codlc", model, "-o", one, *flags, f"--input-shape=x:1x3x8x{width}")
+                # Weights are stored once, whatever the shapes.
+                self.assertEqual(json.loads(self.run_ok("codl-dump", one, "--json"))["data_bytes"], dumped["data_bytes"])
+                npy.write(self.path("x.npy"), (1, 3, 8, width), [(i * 37 % 201) / 100 - 1 for i in range(24 * width)])
+                for variant in ("coexec", "cpu", "gpu"):
+                    found = []
+                    for each in (plan, one):
+                        self.run_ok("codl-run", each, f"--input=x={self.path('x.npy')}", f"--output-dir={self.work}",
+                                    f"--variant={variant}")
+                        found.append(read(self.path("y.npy")))
+                    self.assertEqual(*found)
+        npy.write(self.path("x.npy"), (1, 3, 8, 17), [0.0] * 24 * 17)
+        self.expect_error(1, run("codl-run", plan, f"--input=x={self.path('x.npy')}"),
+                          "float32[1,3,8,16] or float32[1,3,8,64] or float32[1,3,8,32]", "found float32[1,3,8,17]")
+        for tool in ("codl-run", "codl-bench", "codl-sim"):
+            self.expect_error(1, run(tool, plan, "--entry=width=33"), "--entry", "width=16 or width=64 or width=32")
+            self.expect_error(1, run(tool, one, "--entry=width=33"), "--entry", "several input shapes")
+        self.assertEqual(json.loads(self.run_ok("codl-run", plan, "--entry=width=64", "--json"))["outputs"][0]["dims"],
+                         [1, 16, 6, 62])
+        runs = json.loads(self.run_ok("codl-sim", plan, "--json"))["runs"]
+        self.assertEqual([run_["name"] for run_ in runs if " gpu " in run_["name"]],
+                         [f"variant gpu of {name}" for name in names])
+        self.assertEqual(len(json.loads(self.run_ok("codl-sim", plan, "--entry=width=64", "--variant=cpu", "--json"))["runs"]), 1)
+        bench = self.path("bench.json")
+        self.run_ok("codl-bench", plan, "--entry=width=64", "--all-variants", "--rounds=1", "--num-runs=2", "--json", "--steps",
+                    "-o", bench)
+        self.assertEqual(json.loads(read(bench))["entry"], "width=64")
+        self.run_ok("codlc", model, "-o", self.path("learnt.codl"), *flags, "--dim=height:8", "--dim=width:16|64",
+                    f"--learn={plan}={bench}", "-q")
+        self.expect_error(1, run("codl-bench", plan, "--adaptive"), "policy", "one input shape")
+
+    def test_lists_of_shapes_that_do_not_fit_are_refused(self):
+        model, out = self.shapes_model(), self.path("out.codl")
+        many = "|".join(str(i) for i in range(1, 66))
+        for flags, text in ((["--dim=height:8"], "--input-shape"), (["--dim=hight:8"], "did you mean height?"),
+                            (["--dim=height:8|9", "--dim=width:1|2|3"], "expected 2 numbers"),
+                            (["--dim=height:8", f"--dim=width:{many}"], "at most 64 shapes, found 65"),
+                            (["--dim=height:8", "--dim=width:8|x"], "expected NAME:N"), (["--dim=height"], "expected NAME:N"),
+                            (["--dim=height:8", "--dim=height:9"], "each dim once"),
+                            (["--dim=height:8", "--dim=width:8|8"], "width=8 twice"),
+                            (["--input-shape=x:1x3x8|9x8|9|10"], "expected 2 numbers"),
+                            (["--dim=height:8|9|8", "--dim=width:7|8|7"], "found height=8,width=7 twice"),
+                            (["--dim=width:9", "--input-shape=x:1x3x8x8"], "as --dim=width says"),
+                            (["--input-shape=x:1x3x8x8|16", "--prune=0.5", "--unchecked"], "--prune"),
+                            (["--input-shape=x:1x3x8x8|16", f"--emit-onnx={self.path('x.onnx')}"], "--emit-onnx"),
+                            (["--input-shape=x:1x3x8x8|16", f"--calibration={self.work}"], "--calibration"),
+                            (["--input-shape=x:1x3x8x8|16", "--report-support=json"], "--report-support")):
+            with self.subTest(flags):
+                self.expect_error(1, run("codlc", model, "-q", "-o", out, *flags), text)
+                self.assertFalse(os.path.exists(out))
+        # The lists of several flags go together.
+        self.run_ok("codlc", model, "-o", out, "--input-shape=x:1x3x8|9x16|32")
+        self.assertEqual([entry["name"] for entry in json.loads(self.run_ok("codl-dump", out, "--json"))["entries"]],
+                         ["x=1x3x8x16", "x=1x3x9x32"])
+        self.run_ok("codlc", model, "-o", out, "--dim=height:8|9", "--dim=width:16|32", "--precision=fp16")
+        self.assertEqual([entry["name"] for entry in json.loads(self.run_ok("codl-dump", out, "--json"))["entries"]],
+                         ["height=8,width=16", "height=9,width=32"])
+        self.assertRegex(self.run_ok("codlc", model, "-o", out, "--dim=height:8", "--dim=width:8|9", "--dump=partition"),
+                         r"(?s)\Aentry width=9\n.*\nentry width=8\n")
+
     def test_values_of_inputs_are_given_by_a_flag(self):
         by_setting = self.write("reshape.onnx", onnx_bytes.model(
             [onnx_bytes.node("Reshape", ["x", "size:s"], ["y"], "reshape")],

@@ -71,13 +71,13 @@ double busy_us(const plan::VariantDef& variant, Queue queue) {
 
 TEST_CASE("a plan has the variants that were asked for, each within what it is for") {
   const CompileResult result = made(compile_all(kAll));
-  const plan::EntryDef& entry = entry_of(plan_of(result));
+  const plan::EntryDef& entry = first_entry_of(plan_of(result));
   REQUIRE(entry.variants()->size() == kAll.size());
   std::vector<const plan::VariantDef*> variants;
   for (uint32_t i = 0; i < kAll.size(); ++i) {
     variants.push_back(entry.variants()->Get(i));
     CHECK(variants[i]->name()->str() == kAll[i].name);
-    CHECK(result.report.variants[i].name == kAll[i].name);
+    CHECK(result.reports[0].variants[i].name == kAll[i].name);
     CHECK(variants[i]->predicted_us() > 0);
   }
   const auto gpu_share = [](const plan::VariantDef& variant) {
@@ -107,19 +107,19 @@ TEST_CASE("equal weights of several variants are in a plan once") {
         reinterpret_cast<const char*>(all.plan.data()) + head.data_offset + blob->offset_bytes(),
         blob->bytes());
   CHECK(contents.size() == plan.blobs()->size());
-  CHECK(all.report.weight_bytes < 3 * alone.report.weight_bytes);
+  CHECK(all.reports[0].weight_bytes < 3 * alone.reports[0].weight_bytes);
 }
 
 TEST_CASE("the order is the plan's, equal names are one variant, and a GPU is needed for some") {
   const CompileResult swapped = made(compile_all({kAll[1], kAll[2]}));
-  CHECK(entry_of(plan_of(swapped)).variants()->Get(0)->name()->str() == "cpu");
-  CHECK(entry_of(plan_of(swapped)).variants()->Get(1)->name()->str() == "gpu");
+  CHECK(first_entry_of(plan_of(swapped)).variants()->Get(0)->name()->str() == "cpu");
+  CHECK(first_entry_of(plan_of(swapped)).variants()->Get(1)->name()->str() == "gpu");
   auto profile = load_device_profile("sd855");
   REQUIRE(bool(profile));
   CompileOptions options;
   options.partition.strategy = "cpu";
   const CompileResult one = made(compile(model(), "maps", *profile, options));
-  CHECK(entry_of(plan_of(one)).variants()->size() == 1);  // coexec and cpu are both "cpu"
+  CHECK(first_entry_of(plan_of(one)).variants()->size() == 1);  // coexec and cpu are both "cpu"
   profile->has_gpu = false;
   options.variants = {kAll[0], kAll[4]};
   auto refused = compile(model(), "maps", *profile, options);
@@ -137,7 +137,7 @@ TEST_CASE("a GPU limit that no plan meets is a limit error") {
   options.variants = {{Kind::Cpu, "cpu"}, {Kind::Limited, "gpu1", 0.01}};
   // A variant on the CPU alone meets both limits.
   const CompileResult result = made(compile(model(), "maps", *profile, options));
-  CHECK(busy_us(*entry_of(plan_of(result)).variants()->Get(1), Queue::Gpu) == 0);
+  CHECK(busy_us(*first_entry_of(plan_of(result)).variants()->Get(1), Queue::Gpu) == 0);
 }
 
 TEST_CASE("on a busy profile the CPU's steps take twice as long, the GPU's as long as before") {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <tuple>
 
 #include "compiler/device/device_profile.h"
 #include "compiler/pipeline.h"
@@ -24,8 +25,14 @@ bool compile_for(const char* device, const std::string& model, const std::string
     std::fprintf(stderr, "%s\n", llvm::toString(profile.takeError()).c_str());
     return false;
   }
-  for (const SplitDim dim : {SplitDim::Height, SplitDim::OutputChannel}) {
+  const std::vector<EntryRequest> two = {{"n=4", {}, {{"n", 4}}}, {"n=6", {}, {{"n", 6}}}};
+  for (const auto& [dim, entries, end] :
+       {std::tuple(SplitDim::Height, std::vector<EntryRequest>(1), ".h.codl"),
+        std::tuple(SplitDim::OutputChannel, std::vector<EntryRequest>(1), ".oc.codl"),
+        // Only models with an open dim of that name.
+        std::tuple(SplitDim::Height, two, ".n.codl")}) {
     CompileOptions options;
+    options.entries = entries;
     options.partition.split_dim = dim;
     options.partition.ratio = 0.5;
     options.partition.search_budget = 0;  // plans need not be good
@@ -35,7 +42,7 @@ bool compile_for(const char* device, const std::string& model, const std::string
       continue;
     }
     if (result->plan.size() > kMaxSeedBytes) continue;
-    std::ofstream file(stem + (dim == SplitDim::Height ? ".h.codl" : ".oc.codl"), std::ios::binary);
+    std::ofstream file(stem + end, std::ios::binary);
     file.write(reinterpret_cast<const char*>(result->plan.data()),
                static_cast<std::streamsize>(result->plan.size()));
   }

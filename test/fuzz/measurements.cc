@@ -27,7 +27,7 @@ struct Example {
       for (double& share : known.shares.of) share *= 100;
     auto schedule = schedule_on(profile);
     if (!schedule) fail(llvm::toString(schedule.takeError()));
-    plan.variants.push_back(std::move(*schedule));
+    plan.entries.emplace_back().variants.push_back(std::move(*schedule));
   }
 
   llvm::Expected<compiler::Schedule> schedule_on(const compiler::DeviceProfile& device) const {
@@ -45,6 +45,7 @@ struct Example {
 // Makes the measurements claim to be of the plan's steps: otherwise they belong to another plan,
 // and nothing is learned.
 void claim_steps(const Variant& variant, compiler::MeasuredSteps& measured) {
+  measured.entry = "";
   measured.variant = variant.name;
   measured.steps.resize(variant.steps.size());
   for (size_t i = 0; i < variant.steps.size(); ++i) {
@@ -75,7 +76,7 @@ void run(llvm::StringRef json) {
   auto measured = compiler::read_measured_steps(json, kPath, example.profile, "");
   if (!measured) return expect_no_fault(measured.takeError());
   if (measured->empty()) return;
-  claim_steps(example.plan.variants[0], measured->front());
+  claim_steps(example.plan.entries[0].variants[0], measured->front());
   device = example.profile;
   compiler::LearnedSteps learned;
   if (llvm::Error error =

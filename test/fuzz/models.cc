@@ -85,7 +85,7 @@ void run_plan(const compiler::CompileResult& result) {
   codl_plan_t* plan = nullptr;
   if (codl_plan_open(result.plan.data(), result.plan.size(), nullptr, &plan, &diag) != CODL_OK)
     fail(std::string("expected a plan that opens, found ") + diag.message);
-  const auto& variant = result.report.variants[0];
+  const auto& variant = result.reports[0].variants[0];
   if (variant.predicted_us < kMaxRunUs &&
       variant.figures.arena_bytes + variant.figures.weight_bytes < kMaxRunBytes &&
       bytes_outside(plan) < kMaxRunBytes)

@@ -115,8 +115,9 @@ void change_list(Random& random, std::vector<T>& list) {
       std::swap(list[at], list[random() % list.size()]);
       break;
     default:
-      // A variant holds tables, which its class cannot copy.
-      if constexpr (!std::is_same_v<T, std::unique_ptr<plan::VariantDefT>>)
+      // Entries and variants hold tables, which their classes cannot copy.
+      if constexpr (!std::is_same_v<T, std::unique_ptr<plan::VariantDefT>> &&
+                    !std::is_same_v<T, std::unique_ptr<plan::EntryDefT>>)
         list.insert(list.begin() + static_cast<std::ptrdiff_t>(at), copy_of(list[at]));
       break;
   }
@@ -124,14 +125,15 @@ void change_list(Random& random, std::vector<T>& list) {
 
 // Changes one list of the plan, of a variant or of a step.
 void change_structure(Random& random, plan::PlanDefT& plan) {
-  if (plan.entries.empty() || plan.entries[0]->variants.empty()) return;
-  plan::EntryDefT& entry = *plan.entries[0];
+  if (plan.entries.empty()) return;
+  plan::EntryDefT& entry = *plan.entries[random() % plan.entries.size()];
+  if (entry.variants.empty()) return;
   plan::VariantDefT& variant = *entry.variants[random() % entry.variants.size()];
   plan::StepDefT* step =
       variant.steps.empty() ? nullptr : variant.steps[random() % variant.steps.size()].get();
   plan::TensorDefT* tensor =
       variant.tensors.empty() ? nullptr : variant.tensors[random() % variant.tensors.size()].get();
-  switch (random() % 13) {
+  switch (random() % 14) {
     case 0:
       return change_list(random, variant.steps);
     case 1:
@@ -160,6 +162,8 @@ void change_structure(Random& random, plan::PlanDefT& plan) {
       return;
     case 11:
       return change_list(random, entry.states);
+    case 12:
+      return change_list(random, plan.entries);
     default:
       if (step != nullptr) change_list(random, step->operands);
       return;

@@ -1,6 +1,6 @@
-// Fuzz target: any bytes are a plan. If libcodl accepts it, it runs in every variant on random
-// inputs; sanitizers see whether it touches bytes outside its memory. Counts are printed at the
-// end.
+// Fuzz target: any bytes are a plan. If libcodl accepts it, it runs in every variant of every entry
+// on random inputs; sanitizers see whether it touches bytes outside its memory. Counts are printed
+// at the end.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -46,14 +46,21 @@ struct Meter {
   }
 };
 
-std::vector<std::vector<uint64_t>> buffers_of(const codl_plan_t* plan, bool inputs, size_t* total) {
+codl_tensor_info_t info_of(const codl_plan_t* plan, size_t entry, bool is_input, size_t index) {
+  codl_tensor_info_t info;
+  if ((is_input ? codl_plan_entry_input(plan, entry, index, &info)
+                : codl_plan_entry_output(plan, entry, index, &info)) != CODL_OK)
+    fail("expected the type of every input and output");
+  return info;
+}
+
+std::vector<std::vector<uint64_t>> buffers_of(const codl_plan_t* plan, size_t entry, bool inputs,
+                                              size_t* total) {
   std::vector<std::vector<uint64_t>> buffers;
   std::minstd_rand random(1);
   const size_t count = inputs ? codl_plan_input_count(plan) : codl_plan_output_count(plan);
   for (size_t i = 0; i < count; ++i) {
-    codl_tensor_info_t info;
-    if ((inputs ? codl_plan_input(plan, i, &info) : codl_plan_output(plan, i, &info)) != CODL_OK)
-      fail("expected the type of every input and output");
+    const codl_tensor_info_t info = info_of(plan, entry, inputs, i);
     *total += info.bytes;
     if (*total > kMaxBytes) return buffers;
     buffers.emplace_back(info.bytes / 8 + 1);
@@ -63,23 +70,46 @@ std::vector<std::vector<uint64_t>> buffers_of(const codl_plan_t* plan, bool inpu
   return buffers;
 }
 
-std::vector<codl_buffer_t> views_of(const codl_plan_t* plan, bool inputs,
+std::vector<codl_buffer_t> views_of(const codl_plan_t* plan, size_t entry, bool inputs,
                                     std::vector<std::vector<uint64_t>>& buffers) {
   std::vector<codl_buffer_t> views;
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    codl_tensor_info_t info;
-    if ((inputs ? codl_plan_input(plan, i, &info) : codl_plan_output(plan, i, &info)) == CODL_OK)
-      views.push_back({buffers[i].data(), info.bytes});
-  }
+  for (size_t i = 0; i < buffers.size(); ++i)
+    views.push_back({buffers[i].data(), info_of(plan, entry, inputs, i).bytes});
   return views;
+}
+
+// Runs the session at the shapes of an entry: as it is or, with `all`, in each variant in turn.
+void run_entry(const codl_plan_t* plan, size_t entry, bool all, codl_session_t* session) {
+  size_t total = 0;
+  auto inputs = buffers_of(plan, entry, true, &total);
+  auto outputs = buffers_of(plan, entry, false, &total);
+  if (total > kMaxBytes) return;
+  codl_diag_t diag;
+  std::vector<codl_shape_t> shapes(inputs.size());
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const codl_tensor_info_t info = info_of(plan, entry, true, i);
+    shapes[i].rank = info.rank;
+    std::copy_n(info.dims, CODL_MAX_RANK, shapes[i].dims);
+  }
+  if (codl_session_set_shapes(session, shapes.data(), shapes.size(), &diag) != CODL_OK)
+    fail("expected to change to the shapes of every entry");
+  const auto in = views_of(plan, entry, true, inputs);
+  const auto out = views_of(plan, entry, false, outputs);
+  const auto run = [&] {
+    counts.runs +=
+        codl_session_run(session, in.data(), in.size(), out.data(), out.size(), &diag) == CODL_OK;
+  };
+  run();
+  codl_variant_state_t state;
+  for (size_t i = 0; all && codl_session_variant(session, i, &state) == CODL_OK; ++i) {
+    if (codl_session_set_variant(session, state.name, &diag) != CODL_OK)
+      fail("expected to switch to every variant that is prepared");
+    for (int runs = 0; runs < 3; ++runs) run();
+  }
 }
 
 // If `name` is null, one session runs all variants, each in turn.
 void run_variant(const codl_plan_t* plan, const char* name, const codl_allocator_t& allocator) {
-  size_t total = 0;
-  auto inputs = buffers_of(plan, true, &total);
-  auto outputs = buffers_of(plan, false, &total);
-  if (total > kMaxBytes) return;
   codl_session_options_t options{};
   options.struct_size = sizeof options;
   options.variant = name;
@@ -90,19 +120,8 @@ void run_variant(const codl_plan_t* plan, const char* name, const codl_allocator
   codl_diag_t diag;
   if (codl_session_create(plan, &options, &session, &diag) != CODL_OK) return;
   ++counts.sessions;
-  const auto in = views_of(plan, true, inputs);
-  const auto out = views_of(plan, false, outputs);
-  const auto run = [&] {
-    counts.runs +=
-        codl_session_run(session, in.data(), in.size(), out.data(), out.size(), &diag) == CODL_OK;
-  };
-  run();
-  codl_variant_state_t state;
-  for (size_t i = 0; name == nullptr && codl_session_variant(session, i, &state) == CODL_OK; ++i) {
-    if (codl_session_set_variant(session, state.name, &diag) != CODL_OK)
-      fail("expected to switch to every variant that is prepared");
-    for (int runs = 0; runs < 3; ++runs) run();
-  }
+  for (size_t entry = 0; entry < codl_plan_entry_count(plan); ++entry)
+    run_entry(plan, entry, name == nullptr, session);
   codl_session_destroy(session);
 }
 
@@ -122,10 +141,12 @@ void run_plan(const uint8_t* data, size_t size) {
   if (codl_plan_open(bytes, size, &options, &plan, &diag) == CODL_OK) {
     ++counts.opened;
     size_t step_count = 0;
-    for (size_t i = 0; i < codl_plan_variant_count(plan); ++i) {
-      codl_variant_info_t info;
-      if (codl_plan_variant(plan, i, &info) == CODL_OK) step_count += info.step_count;
-    }
+    for (size_t entry = 0; entry < codl_plan_entry_count(plan); ++entry)
+      for (size_t i = 0; i < codl_plan_entry_variant_count(plan, entry); ++i) {
+        codl_variant_info_t info;
+        if (codl_plan_entry_variant(plan, entry, i, &info) == CODL_OK)
+          step_count += info.step_count;
+      }
     if (step_count <= kMaxSteps) run_variant(plan, nullptr, allocator);
     for (size_t i = 0; i < std::min<size_t>(codl_plan_variant_count(plan), 3); ++i) {
       codl_variant_info_t info;

@@ -160,6 +160,25 @@ class WrongCalls {
     REFUSES(codl_plan_state, nullptr, 0, &tensor);
     REFUSES(codl_plan_state, plan_, 0, nullptr);
     REFUSES(codl_plan_state, plan_, 0, &tensor);
+    ANSWERS(codl_plan_entry_count, codl_plan_entry_count(nullptr) == 0);
+    ANSWERS(codl_plan_entry_name, codl_plan_entry_name(nullptr, 0) == std::string());
+    ANSWERS(codl_plan_entry_name, codl_plan_entry_name(plan_, SIZE_MAX) == std::string());
+    ANSWERS(codl_plan_entry_variant_count, codl_plan_entry_variant_count(nullptr, 0) == 0);
+    ANSWERS(codl_plan_entry_variant_count, codl_plan_entry_variant_count(plan_, SIZE_MAX) == 0);
+    for (size_t entry : {size_t{1}, SIZE_MAX}) {
+      std::memset(&tensor, 1, sizeof(tensor));
+      REFUSES(codl_plan_entry_input, plan_, entry, 0, &tensor);
+      CHECK(tensor.name == nullptr);
+      std::memset(&tensor, 1, sizeof(tensor));
+      REFUSES(codl_plan_entry_output, plan_, entry, 0, &tensor);
+      CHECK(tensor.name == nullptr);
+      std::memset(&variant, 1, sizeof(variant));
+      REFUSES(codl_plan_entry_variant, plan_, entry, 0, &variant);
+      CHECK(variant.name == nullptr);
+    }
+    REFUSES(codl_plan_entry_input, nullptr, 0, 0, &tensor);
+    REFUSES(codl_plan_entry_output, nullptr, 0, 0, &tensor);
+    REFUSES(codl_plan_entry_variant, nullptr, 0, 0, &variant);
     for (size_t index : {size_t{0}, size_t{2}, SIZE_MAX}) {
       std::memset(&tensor, 1, sizeof(tensor));
       REFUSES(codl_plan_input, nullptr, index, &tensor);
@@ -248,6 +267,15 @@ class WrongCalls {
     REFUSES(codl_session_set_variant, nullptr, "cpu", diag);
     for (const char* name : {static_cast<const char*>(nullptr), "", "cp", "cpu2"})
       REFUSES(codl_session_set_variant, session, name, diag);
+    codl_shape_t shape = {1, {1}};
+    REFUSES(codl_session_set_shapes, nullptr, &shape, 1, diag);
+    REFUSES(codl_session_set_shapes, session, nullptr, 1, diag);
+    for (size_t count : {size_t{0}, size_t{2}, SIZE_MAX})
+      REFUSES(codl_session_set_shapes, session, &shape, count, diag);
+    for (int32_t rank : {-1, 0, 1, CODL_MAX_RANK + 1, INT32_MAX, INT32_MIN}) {
+      shape.rank = rank;
+      REFUSES(codl_session_set_shapes, session, &shape, 1, diag);
+    }
     codl_variant_state_t state;
     REFUSES(codl_session_variant, nullptr, 0, &state);
     REFUSES(codl_session_variant, session_, 0, nullptr);

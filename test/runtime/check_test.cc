@@ -91,7 +91,7 @@ TEST_CASE("a right driver passes every check") {
         options.allocator = allocator.get();
         ReluSession session(plan, options, &cl.api());
         REQUIRE(session.status == CODL_OK);
-        CHECK(session.get()->current.load()->checker->step_count() ==
+        CHECK(session.get()->current()->checker->step_count() ==
               static_cast<uint32_t>(launch_count(half)));
         const codl_session_info_t info = session.info();
         CHECK(static_cast<int64_t>(info.host_bytes + info.scratch_bytes + info.table_bytes) ==
@@ -120,7 +120,7 @@ TEST_CASE("a step in its place computes nothing to check or to test") {
   FakeCl cl(*machine_opencl());
   ReluSession session(open, checking(1), &cl.api());
   REQUIRE(session.status == CODL_OK);
-  CHECK(session.get()->current.load()->checker->step_count() == 1);
+  CHECK(session.get()->current()->checker->step_count() == 1);
   for (int round = 0; round < 3; ++round) {
     const codl_status_t status = session.run(round);
     INFO(session.diag.message);

@@ -259,6 +259,27 @@ TEST_CASE("a fault is reported with its place, what was expected and what was fo
                                    "the variant, found 99");
 }
 
+TEST_CASE("a fault in one of several entries says in which") {
+  TestPlan plan = relu_cpu_plan({1, 4, 2, 2}, 1);
+  plan.entry_name = "first";
+  plan.others = {relu_cpu_plan({1, 4, 4, 2}, 1)};
+  plan.others[0].entry_name = "second";
+  const auto message_of = [](const TestPlan& broken) {
+    const TemporaryFile file(to_bytes(broken));
+    const Opened opened = open_file(file.path);
+    CHECK(opened.status == CODL_CORRUPT_PLAN);
+    return std::string(opened.diag.message).substr(file.path.size());
+  };
+  plan.others[0].variants[0].steps[1].operands[0] = 99;
+  CHECK(message_of(plan) ==
+        ": step 1 of variant 0 of entry 1: expected operands that name tensors of the variant, "
+        "found 99");
+  plan.others[0].variants[0].name = "";
+  CHECK(message_of(plan) == ": variant 0 of entry 1: expected a name of 1 to 255 bytes, found 0");
+  plan.others[0].entry_name = "first";
+  CHECK(message_of(plan) == ": entry 1: expected a name that no other entry has, found 0");
+}
+
 TEST_CASE("a plan of another version or of kernels unknown here is told from a damaged one") {
   std::vector<uint8_t> bytes = to_bytes(relu_cpu_plan({1, 4, 2, 2}, 1));
   PlanHead head = read_head(bytes);
@@ -269,11 +290,11 @@ TEST_CASE("a plan of another version or of kernels unknown here is told from a d
   plan.kernels[0].revision = 99;
   CHECK(open_file(TemporaryFile(to_bytes(plan)).path).status == CODL_UNSUPPORTED_VERSION);
   plan = relu_cpu_plan({1, 4, 2, 2}, 1);
-  plan.entry_count = 2;
+  plan.variants[0].needs = {1};
   const TemporaryFile file(to_bytes(plan));
   const Opened opened = open_file(file.path);
   CHECK(opened.status == CODL_UNSUPPORTED_VERSION);
-  CHECK(opened.diag.message == file.path + ": plan: expected one entry, found 2");
+  CHECK(opened.diag.message == file.path + ": variant 0: expected no needs, found 1");
 }
 
 TEST_CASE("a changed weight is noticed only when all is verified") {

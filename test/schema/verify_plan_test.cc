@@ -506,12 +506,6 @@ TEST_CASE("a plan that names kernels of another build is told from a damaged one
 }
 
 TEST_CASE("what only a later build can know is told from damage") {
-  check_refused(cpu_plan, "plan",
-                {{"one entry", [](auto& p, auto&) { p.entry_count = 2; }},
-                 {"one entry", [](auto& p, auto&) { p.entry_count = 0; }}},
-                PlanFault::Version);
-  check_refused(cpu_plan, "entry", {{"an empty name", [](auto& p, auto&) { p.entry_name = "x"; }}},
-                PlanFault::Version);
   check_refused(cpu_plan, "variant", {{"no needs", [](auto&, auto& v) { v.needs = {1}; }}},
                 PlanFault::Version);
   check_refused(cpu_plan, "tensor",
@@ -554,6 +548,70 @@ TEST_CASE("each rule of the plan's own fields refuses its bad example") {
       {{"at least one output", [](auto& p, auto&) { p.outputs.clear(); }},
        {"between 1 and 64 variants", [](auto& p, auto&) { p.variants.clear(); }},
        {"between 1 and 64 variants", [](auto& p, auto&) { p.variants.resize(kMaxVariants + 1); }}});
+}
+
+// Makes a plan of two entries, of which the second has maps of 5 rows in place of 4.
+TestPlan two_entries() {
+  TestPlan plan = cpu_plan(), other = cpu_plan();
+  plan.entry_name = "height=4";
+  other.entry_name = "height=5";
+  for (auto* ios : {&other.inputs, &other.outputs}) std::swap((*ios)[0].dims[2], (*ios)[0].dims[3]);
+  for (TestTensor& tensor : other.variants[0].tensors) {
+    std::swap(tensor.dims[2], tensor.dims[3]);
+    if (tensor.row_end != 0) tensor.row_end = tensor.dims[2];
+  }
+  other.variants[0].steps[2].part.end = 5;
+  plan.others.push_back(other);
+  return plan;
+}
+
+TEST_CASE("each rule of entries refuses its bad example, and the fault says which entry it is in") {
+  CHECK(verify(test::to_bytes(two_entries()), VerifyLevel::All, kernels::check_step).ok());
+  check_refused(two_entries, "plan",
+                {{"between 1 and 64 entries", [](auto& p, auto&) { p.entry_count = kMaxEntries; }},
+                 {"between 1 and 64 entries", [](auto& p, auto&) {
+                    p.entry_count = 0;
+                    p.others.clear();
+                  }}});
+  check_refused(cpu_plan, "entry",
+                {{"an empty name of the only entry", [](auto& p, auto&) { p.entry_name = "x"; }}});
+  const auto other_name = [](size_t bytes) {
+    return [bytes](auto& p, auto&) { p.others[0].entry_name = std::string(bytes, 'x'); };
+  };
+  check_refused(two_entries, "entry",
+                {{"a name of 1 to 255 bytes", other_name(0)},
+                 {"a name of 1 to 255 bytes", other_name(kMaxNameBytes + 1)},
+                 {"a name that no other entry has",
+                  [](auto& p, auto&) { p.others[0].entry_name = p.entry_name; }},
+                 {"shapes that no other entry has",
+                  [](auto& p, auto&) { (p.others[0] = p).entry_name = "same"; }},
+                 {"as many inputs as the first entry",
+                  [](auto& p, auto&) {
+                    p.others[0].inputs.push_back({"z", {2}, 8});
+                  }},
+                 {"as many outputs as the first entry", [](auto& p, auto&) {
+                    p.others[0].outputs.push_back({"z", {2}, 8});
+                  }}});
+  check_refused(two_entries, "input",
+                {{"the name that it has in the first entry",
+                  [](auto& p, auto&) { p.others[0].inputs[0].name = "other"; }},
+                 {"the dtype that it has in the first entry",
+                  [](auto& p, auto&) { p.others[0].inputs[0].dtype = DType::I32; }}});
+  check_refused(two_entries, "output",
+                {{"the name that it has in the first entry",
+                  [](auto& p, auto&) { p.others[0].outputs[0].name = "other"; }}});
+
+  // All that is checked of the first is checked of the others.
+  TestPlan plan = two_entries();
+  plan.others[0].variants[0].steps[1].operands[0] = 99;
+  const PlanFault fault = verify(test::to_bytes(plan));
+  CHECK(std::string(fault.expected) == "operands that name tensors of the variant");
+  CHECK(fault.entry == 1);
+  CHECK(fault.variant == 0);
+  CHECK(fault.index == 1);
+  plan = two_entries();
+  plan.others[0].variants[0].tensors[1].bytes += 4;
+  CHECK(verify(test::to_bytes(plan)).entry == 1);
 }
 
 TEST_CASE("each rule of the workers' speeds refuses its bad example") {

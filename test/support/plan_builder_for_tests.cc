@@ -98,6 +98,7 @@ void make_plan(flatbuffers::FlatBufferBuilder& builder, const TestPlan& plan) {
     kernels.push_back(plan::CreateKernelUse(builder, use.id, use.revision));
   std::vector<flatbuffers::Offset<plan::EntryDef>> entries;
   for (uint32_t i = 0; i < plan.entry_count; ++i) entries.push_back(make_entry(builder, plan));
+  for (const TestPlan& other : plan.others) entries.push_back(make_entry(builder, other));
   builder.Finish(plan::CreatePlanDefDirect(builder, plan.device.c_str(), "test", "0", "0",
                                            plan.cpu_threads, unless_empty(plan.worker_speeds),
                                            &blobs, &kernels, &entries));
@@ -115,9 +116,13 @@ uint32_t add_blob(TestPlan& plan, const std::string& name, std::span<const float
 
 void name_kernels(TestPlan& plan) {
   std::set<uint16_t> ids;
-  for (const TestVariant& variant : plan.variants)
-    for (const TestStep& step : variant.steps)
-      if (step.kind == StepKind::Kernel) ids.insert(step.kernel);
+  const auto add = [&](const TestPlan& entry) {
+    for (const TestVariant& variant : entry.variants)
+      for (const TestStep& step : variant.steps)
+        if (step.kind == StepKind::Kernel) ids.insert(step.kernel);
+  };
+  add(plan);
+  for (const TestPlan& other : plan.others) add(other);
   plan.kernels.clear();
   for (uint16_t id : ids)
     if (const KernelInfo* kernel = find_kernel(id))

@@ -113,6 +113,7 @@ struct TestPlan {
   std::vector<uint16_t> worker_speeds;  // likewise
   uint32_t entry_count = 1;             // how often the network is in the plan
   std::string entry_name;
+  std::vector<TestPlan> others;  // further entries: of each only what an entry has counts
 };
 
 // Returns the bytes of a Params struct.
@@ -125,7 +126,8 @@ std::vector<uint8_t> params_bytes(const Params& params) {
 // Appends `values` to plan.data as a new blob, at a multiple of kBlobAlignment; returns its number.
 uint32_t add_blob(TestPlan& plan, const std::string& name, std::span<const float> values);
 
-// Names in plan.kernels every kernel that a step uses, with the revision of this build.
+// Names in plan.kernels every kernel that a step of any entry uses, with the revision of this
+// build.
 void name_kernels(TestPlan& plan);
 
 // Returns a whole file with a right head and checksum, from a plan, or from a finished FlatBuffer

@@ -25,7 +25,8 @@ int zero_queue(std::vector<uint8_t>& plan, FaultQueue queue) {
   PlanHead head;
   std::memcpy(&head, plan.data(), sizeof(head));
   const auto& variants =
-      *entry_of(*flatbuffers::GetRoot<plan::PlanDef>(plan.data() + head.table_offset)).variants();
+      *first_entry_of(*flatbuffers::GetRoot<plan::PlanDef>(plan.data() + head.table_offset))
+           .variants();
   int changed = 0;
   for (const plan::VariantDef* variant : variants) {
     for (const plan::StepDef* step : *variant->steps()) {

@@ -36,8 +36,8 @@ std::string flag_text(const OnnxValueInfo& info) {
 // Holds what a flag says about one symbol.
 struct FixedSymbol {
   int64_t dim = 0;
-  std::string input;
-  size_t index = 0;  // index among the dims of `input`
+  std::string input;  // empty: --dim names the symbol
+  size_t index = 0;   // index among the dims of `input`
 };
 
 llvm::Error fix_input(OnnxValueInfo& input, llvm::ArrayRef<int64_t> dims,
@@ -61,12 +61,34 @@ llvm::Error fix_input(OnnxValueInfo& input, llvm::ArrayRef<int64_t> dims,
     if (symbol.empty()) continue;
     const auto [known, is_new] = symbols.insert({symbol, {dims[i], input.name, i}});
     if (is_new || known->second.dim == dims[i]) continue;
+    if (known->second.input.empty())
+      return input_error(where, "expected {0} as dim {1}, as --dim={2} says, found {3}",
+                         known->second.dim, i, symbol, dims[i]);
     const std::string flag =
         known->second.input == input.name ? "this flag" : "--input-shape=" + known->second.input;
     return input_error(where, "expected {0} as dim {1} ('{2}', dim {3} of {4}), found {5}",
                        known->second.dim, i, symbol, known->second.index, flag, dims[i]);
   }
   return llvm::Error::success();
+}
+
+// Returns an Input error if no input has an open dim of that name; it lists those that there are.
+llvm::Error expect_open_dim(const std::string& name, const OnnxGraph& graph) {
+  std::vector<std::string> names;
+  for (const OnnxValueInfo& input : graph.inputs)
+    for (size_t i = 0; i < input.dims.size(); ++i)
+      if (input.dims[i] == kUnknownDim && !input.symbols[i].empty() &&
+          !llvm::is_contained(names, input.symbols[i]))
+        names.push_back(input.symbols[i]);
+  if (llvm::is_contained(names, name)) return llvm::Error::success();
+  if (names.empty())
+    return input_error(
+        "--dim",
+        "expected a model whose inputs have open dims with names (--input-shape sets "
+        "those without), found none for {0}",
+        name);
+  return input_error("--dim", "expected an open dim of the model's inputs ({0}), found {1}{2}",
+                     llvm::join(names, ", "), name, tools::suggestion(name, names));
 }
 
 }  // namespace
@@ -79,8 +101,13 @@ llvm::Error unknown_input(llvm::StringRef flag, const std::string& name, const O
 }
 
 llvm::Error fix_input_shapes(OnnxGraph& graph, llvm::StringRef path,
-                             const llvm::StringMap<std::vector<int64_t>>& shapes) {
+                             const llvm::StringMap<std::vector<int64_t>>& shapes,
+                             const llvm::StringMap<int64_t>& dims) {
   llvm::StringMap<FixedSymbol> symbols;
+  for (const auto& dim : dims) {
+    if (llvm::Error error = expect_open_dim(dim.getKey().str(), graph)) return error;
+    symbols.insert({dim.getKey(), {dim.getValue(), "", 0}});
+  }
   std::vector<std::string> names;
   for (const auto& entry : shapes) names.push_back(entry.getKey().str());
   std::sort(names.begin(), names.end());  // a StringMap has no order, but messages need one

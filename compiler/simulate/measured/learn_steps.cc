@@ -51,13 +51,14 @@ llvm::Error learn_variant(const Variant& variant, const MeasuredSteps& measured,
 llvm::Error learn_steps(const PlanModel& plan, const std::vector<MeasuredSteps>& measured,
                         llvm::StringRef path, const DeviceProfile& profile, LearnedSteps& learned) {
   bool has_any = false;
-  for (const Variant& variant : plan.variants) {
-    CODL_ASSIGN_OR_RETURN(of_variant, measured_steps_of(measured, path, variant));
-    if (of_variant == nullptr) continue;
-    has_any = true;
-    if (llvm::Error error = learn_variant(variant, *of_variant, path, profile, learned))
-      return error;
-  }
+  for (const PlanEntry& entry : plan.entries)
+    for (const Variant& variant : entry.variants) {
+      CODL_ASSIGN_OR_RETURN(of_variant, measured_steps_of(measured, path, entry.name, variant));
+      if (of_variant == nullptr) continue;
+      has_any = true;
+      if (llvm::Error error = learn_variant(variant, *of_variant, path, profile, learned))
+        return error;
+    }
   if (!has_any)
     return input_error(path, "expected steps of a variant of the plan, found {0}",
                        measured.empty() ? "none" : "\"" + measured.front().variant + "\"");

@@ -69,15 +69,17 @@ llvm::Expected<std::vector<MeasuredSteps>> read_measured_steps(llvm::StringRef j
   } else {
     measured.push_back(read_variant(root));
   }
+  if (root.has_member("entry"))
+    for (MeasuredSteps& of : measured) of.entry = root.member("entry").as_string();
   if (llvm::Error error = document->finish()) return error;
   return measured;
 }
 
 llvm::Expected<const MeasuredSteps*> measured_steps_of(llvm::ArrayRef<MeasuredSteps> measured,
-                                                       llvm::StringRef path,
+                                                       llvm::StringRef path, llvm::StringRef entry,
                                                        const Variant& variant) {
   for (const MeasuredSteps& of : measured) {
-    if (of.variant != variant.name) continue;
+    if (of.variant != variant.name || of.entry != entry) continue;
     if (of.steps.size() != variant.steps.size())
       return input_error(path, "expected {0} steps, as variant {1} of the plan has, found {2}",
                          variant.steps.size(), variant.name, of.steps.size());

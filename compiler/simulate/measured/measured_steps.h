@@ -23,6 +23,7 @@ struct MeasuredStep {
 };
 
 struct MeasuredSteps {
+  std::string entry;  // PlanEntry::name
   std::string variant;
   double median_us = 0;  // over all runs, without recording
   std::vector<MeasuredStep> steps;
@@ -43,9 +44,10 @@ llvm::Expected<std::vector<MeasuredSteps>> read_measured_steps(llvm::StringRef j
                                                                const DeviceProfile& profile,
                                                                llvm::StringRef measured_on);
 
-// Returns those of the variant; null if there are none. Input error: they are not of its steps.
+// Returns those of a variant of the entry; null if there are none. Input error: they are not of its
+// steps.
 llvm::Expected<const MeasuredSteps*> measured_steps_of(llvm::ArrayRef<MeasuredSteps> measured,
-                                                       llvm::StringRef path,
+                                                       llvm::StringRef path, llvm::StringRef entry,
                                                        const Variant& variant);
 
 }  // namespace codl::compiler

@@ -17,7 +17,7 @@
  * different sessions may run at the same time. One session runs in one thread at a time: a
  * codl_session_run that finds another in it returns CODL_INVALID_ARGUMENT at once and leaves the
  * other as it is. Beside a run codl_session_get_info, codl_session_variant,
- * codl_session_set_variant and codl_session_cancel may be called;
+ * codl_session_set_variant and codl_session_cancel may be called; codl_session_set_shapes,
  * codl_session_get_output_dims and codl_session_timeline, which tell of the last run, refuse;
  * codl_session_destroy must not be called.
  *
@@ -153,6 +153,18 @@ CODL_CHECKED codl_status_t codl_plan_input(const codl_plan_t* plan, size_t index
 CODL_CHECKED codl_status_t codl_plan_output(const codl_plan_t* plan, size_t index,
                                             codl_tensor_info_t* out_info);
 
+/* A plan has the network at one or several sets of input shapes (codlc --dim): its entries, of
+ * which sessions begin with the first. All have the same inputs and outputs but for their dims, and
+ * share weights; a variant that one has, another may lack, where one processor alone is better. The
+ * functions above and codl_plan_variant tell of the first entry, these of any;
+ * codl_session_set_shapes changes to another. Counts of inputs and outputs are those of all. */
+CODL_API size_t codl_plan_entry_count(const codl_plan_t* plan); /* 0 for null */
+/* Returns what tells it from others, like "width=320"; "" for the only one. Borrowed. */
+CODL_API const char* codl_plan_entry_name(const codl_plan_t* plan, size_t entry);
+CODL_CHECKED codl_status_t codl_plan_entry_input(const codl_plan_t* plan, size_t entry,
+                                                 size_t index, codl_tensor_info_t* out_info);
+CODL_CHECKED codl_status_t codl_plan_entry_output(const codl_plan_t* plan, size_t entry,
+                                                  size_t index, codl_tensor_info_t* out_info);
 /* A state is an output of the network that the session keeps as an input of its next run
  * (codlc --state). It is not among the inputs and outputs above. It is described as the input that
  * it is; the count is 0 for null. */
@@ -170,6 +182,9 @@ typedef struct codl_variant_info {
 CODL_API size_t codl_plan_variant_count(const codl_plan_t* plan);
 CODL_CHECKED codl_status_t codl_plan_variant(const codl_plan_t* plan, size_t index,
                                              codl_variant_info_t* out_info);
+CODL_API size_t codl_plan_entry_variant_count(const codl_plan_t* plan, size_t entry);
+CODL_CHECKED codl_status_t codl_plan_entry_variant(const codl_plan_t* plan, size_t entry,
+                                                   size_t index, codl_variant_info_t* out_info);
 
 /* ---- session --------------------------------------------------------------------------------- */
 
@@ -284,19 +299,37 @@ CODL_API codl_status_t codl_session_cancel(codl_session_t* session);
 /* Has the next run that begins use the variant of that name; any thread may call it, also during a
  * run. The variant must be among those prepared (CODL_INVALID_ARGUMENT says otherwise and names
  * them). Takes less than a microsecond; nothing is allocated or built. Results differ between
- * variants by rounding only. Returns CODL_DEVICE_ERROR once the session has given up the device,
- * see `fallback` of the options. */
+ * variants by rounding only. Holds for every entry of the plan; one that has no variant of that
+ * name stays with its own. Returns CODL_DEVICE_ERROR once the session has given up the device, see
+ * `fallback` of the options. */
 CODL_CHECKED codl_status_t codl_session_set_variant(codl_session_t* session, const char* name,
                                                     codl_diag_t* diag);
+
+/* Holds the dims of an input, in ONNX's order. */
+typedef struct codl_shape {
+  int32_t rank;
+  int64_t dims[CODL_MAX_RANK];
+} codl_shape_t;
+
+/* Has the next runs use the entry of the plan whose inputs have these dims, given in the plan's
+ * order. Buffers, output dims and variants are those of that entry from then on. Takes less than a
+ * microsecond for each entry that there is; nothing is allocated or built, because the session has
+ * everything ready for all entries, in memory of the largest by kind. Returns
+ * CODL_INVALID_ARGUMENT, and changes nothing, where no entry has these dims (`diag` lists those
+ * that there are) and while the session runs. */
+CODL_CHECKED codl_status_t codl_session_set_shapes(codl_session_t* session,
+                                                   const codl_shape_t* inputs, size_t input_count,
+                                                   codl_diag_t* diag);
 
 typedef struct codl_buffer {
   void* data; /* aligned to 4 and to its elements; null allowed for 0 bytes; inputs are only read */
   size_t bytes;
 } codl_buffer_t;
 
-/* Runs once. Buffers are in the order of the plan's inputs and outputs; sizes must be equal to the
- * plan's. Allocates nothing, compiles nothing, searches nothing. An output whose extent the data
- * decides has the largest in the plan: see codl_session_get_output_dims.
+/* Runs once. Buffers are in the order of the plan's inputs and outputs; sizes must be equal to
+ * those of the plan's entry in use. Allocates nothing, compiles nothing, searches nothing. An
+ * output whose extent the data decides has the largest in the plan: see
+ * codl_session_get_output_dims.
  *
  * Buffers are the caller's, need to live for the call only, and may be others in each run. Inputs
  * may share memory with each other; an output shares none with an input or another output, which
@@ -377,6 +410,8 @@ typedef struct codl_session_info {
   int32_t wanted_thread_count; /* more than thread_count: the system granted no more threads */
   const char* flag_refusal; /* why waits that the plan has by flag are by event here; empty: none */
   size_t state_bytes;       /* two buffers for each state */
+  size_t entry;             /* the plan's entry in use, which `variant` and variant_count are of */
+  size_t entry_count;       /* entries of the plan; all are ready */
 } codl_session_info_t;
 CODL_CHECKED codl_status_t codl_session_get_info(const codl_session_t* session,
                                                  codl_session_info_t* out_info);

@@ -98,22 +98,28 @@ class Plan {
   const char* device() const { return codl_plan_device(get()); }
   std::size_t input_count() const { return codl_plan_input_count(get()); }
   std::size_t output_count() const { return codl_plan_output_count(get()); }
-  std::size_t variant_count() const { return codl_plan_variant_count(get()); }
-
-  // All zero for an index that there is not.
-  codl_tensor_info_t input(std::size_t index) const {
-    return info_of<codl_tensor_info_t>(codl_plan_input, index);
+  std::size_t entry_count() const { return codl_plan_entry_count(get()); }
+  const char* entry_name(std::size_t entry) const { return codl_plan_entry_name(get(), entry); }
+  std::size_t variant_count(std::size_t entry = 0) const {
+    return codl_plan_entry_variant_count(get(), entry);
   }
-  codl_tensor_info_t output(std::size_t index) const {
-    return info_of<codl_tensor_info_t>(codl_plan_output, index);
+
+  // All zero for an index or an entry that there is not.
+  codl_tensor_info_t input(std::size_t index, std::size_t entry = 0) const {
+    return info_of<codl_tensor_info_t>(codl_plan_entry_input, entry, index);
+  }
+  codl_tensor_info_t output(std::size_t index, std::size_t entry = 0) const {
+    return info_of<codl_tensor_info_t>(codl_plan_entry_output, entry, index);
   }
   // A session keeps these from run to run; they are not among inputs and outputs.
   std::size_t state_count() const { return codl_plan_state_count(get()); }
   codl_tensor_info_t state(std::size_t index) const {
-    return info_of<codl_tensor_info_t>(codl_plan_state, index);
+    codl_tensor_info_t info = {};
+    if (codl_plan_state(get(), index, &info) != CODL_OK) info = {};
+    return info;
   }
-  codl_variant_info_t variant(std::size_t index) const {
-    return info_of<codl_variant_info_t>(codl_plan_variant, index);
+  codl_variant_info_t variant(std::size_t index, std::size_t entry = 0) const {
+    return info_of<codl_variant_info_t>(codl_plan_entry_variant, entry, index);
   }
 
  private:
@@ -124,10 +130,10 @@ class Plan {
   explicit Plan(codl_plan_t* plan) : plan_(plan) {}
 
   template <typename Info>
-  Info info_of(codl_status_t (*get_info)(const codl_plan_t*, std::size_t, Info*),
-               std::size_t index) const {
+  Info info_of(codl_status_t (*get_info)(const codl_plan_t*, std::size_t, std::size_t, Info*),
+               std::size_t entry, std::size_t index) const {
     Info info = {};
-    if (get_info(get(), index, &info) != CODL_OK) info = {};
+    if (get_info(get(), entry, index, &info) != CODL_OK) info = {};
     return info;
   }
 
@@ -192,6 +198,14 @@ class Session {
         [&](codl_diag_t* diag) { return codl_session_set_variant(get(), name, diag); });
   }
 
+  // Calls codl_session_set_shapes. Shapes is a container of codl_shape_t, one for each input.
+  template <typename Shapes>
+  Status set_shapes(const Shapes& shapes) {
+    return Status::of([&](codl_diag_t* diag) {
+      return codl_session_set_shapes(get(), std::data(shapes), std::size(shapes), diag);
+    });
+  }
+
   // Calls codl_session_self_test().
   Status self_test(codl_step_report_t report, void* context) {
     return Status::of(
@@ -237,6 +251,14 @@ class Session {
 
   std::unique_ptr<codl_session_t, Destroy> session_;
 };
+
+// Returns the shape of an input of the plan, for Session::set_shapes().
+inline codl_shape_t shape_of(const codl_tensor_info_t& info) {
+  codl_shape_t shape = {};
+  shape.rank = info.rank;
+  for (std::int32_t i = 0; i < info.rank; ++i) shape.dims[i] = info.dims[i];
+  return shape;
+}
 
 // Returns a buffer over the elements of a container with data() and size(), which keeps the memory.
 template <typename Container>

@@ -18,8 +18,9 @@ extern "C" {
 
 typedef struct codl_policy codl_policy_t;
 
-/* Makes a policy for the variants that the session has prepared; it begins with the one in use.
- * Memory comes from malloc. The session must outlive the policy. */
+/* Makes a policy for the variants that the session has prepared; it begins with the one in use. The
+ * plan has one entry (CODL_INVALID_ARGUMENT): times at other shapes would look like load. Memory
+ * comes from malloc. The session must outlive the policy. */
 CODL_CHECKED codl_status_t codl_policy_create(codl_session_t* session, codl_policy_t** out_policy,
                                               codl_diag_t* diag);
 CODL_API void codl_policy_destroy(codl_policy_t* policy); /* null is allowed */

@@ -48,9 +48,13 @@ struct Example {
     CHECK(llvm::toString(plan_memory(schedules.back(), profile)) == "");
   }
 
+  EntryToEmit entry(const std::string& entry_name = "") { return {entry_name, &graph, schedules}; }
+
   llvm::Expected<LargeBytes> build() const {
-    CODL_ASSIGN_OR_RETURN(weights, pack_weights(graph, schedules));
-    return build_plan(graph, schedules, weights, info);
+    ir::Graph copy = graph;  // its constants are freed
+    const EntryToEmit built = {"", &copy, schedules};
+    CODL_ASSIGN_OR_RETURN(weights, pack_weights(built));
+    return build_plan(built, weights, info);
   }
 };
 
@@ -81,7 +85,7 @@ TEST_CASE("constants with equal bytes are one blob") {
   PartitionOptions cpu;
   cpu.strategy = "cpu";
   twice.add(test::test_profile(Sharing::FineSvm, Layout::Nhwc), cpu, "cpu");
-  const auto equal = value_of(pack_weights(twice.graph, twice.schedules));
+  const auto equal = value_of(pack_weights(twice.entry()));
   for (ir::ValueId id = 0; id < twice.graph.values().size(); ++id) {
     ir::Value& value = twice.graph.value(id);
     if (!value.is_constant || value.name.find("b_") != 0) continue;
@@ -89,7 +93,7 @@ TEST_CASE("constants with equal bytes are one blob") {
     other[0] ^= 1;
     value.bytes = std::move(other);
   }
-  const auto distinct = value_of(pack_weights(twice.graph, twice.schedules));
+  const auto distinct = value_of(pack_weights(twice.entry()));
   CHECK(distinct.blobs.size() == 2 * equal.blobs.size());
   CHECK(distinct.data_bytes == 2 * equal.data_bytes);
   CHECK(test::error_of(twice.build()) == "");
@@ -117,7 +121,7 @@ TEST_CASE("the table holds what it was made from") {
   REQUIRE(plan.worker_speeds() != nullptr);
   CHECK(plan.worker_speeds()->size() == 3);
   CHECK(plan.worker_speeds()->Get(2) == 8521);
-  const plan::EntryDef& entry = entry_of(plan);
+  const plan::EntryDef& entry = first_entry_of(plan);
   CHECK(entry.name()->size() == 0);
   CHECK(entry.inputs()->Get(0)->name()->str() == "x");
   CHECK(entry.inputs()->Get(0)->bytes() == 16 * 16 * 16 * 4);
@@ -150,12 +154,41 @@ TEST_CASE("the table holds what it was made from") {
 }
 
 TEST_CASE("a constant is packed once for all parts, queues and variants") {
-  const Example example;
-  const PackedWeights weights = value_of(pack_weights(example.graph, example.schedules));
+  Example example;
+  const PackedWeights weights = value_of(pack_weights(example.entry()));
   // The blobs are two convolutions' weights and their common bias of 32 zeros.
   CHECK(weights.blobs.size() == 3);
   CHECK(weights.data_bytes % kBlobAlignment == 0);
   for (uint64_t offset : weights.offsets) CHECK(offset % kBlobAlignment == 0);
+}
+
+TEST_CASE("entries share blobs with equal bytes, whatever their graphs call them") {
+  Example first, second;
+  for (ir::ValueId id = 0; id < second.graph.values().size(); ++id)
+    second.graph.value(id).name += "_2";
+  // Dims that no other entry has.
+  second.graph.value(second.graph.inputs()[0]).type.dims[2] += 1;
+  const std::vector<EntryToEmit> entries = {first.entry("one"), second.entry("two")};
+  PackedWeights weights = value_of(pack_weights(entries));
+  CHECK(weights.blobs.size() == 3);
+  for (const Blob& blob : second.schedules[0].blobs)
+    CHECK(weights.find(1, blob) == weights.find(0, blob));
+
+  // One other byte is a blob of its own.
+  for (const Blob& blob : first.schedules[0].blobs) {
+    ir::Value& value = second.graph.value(blob.value);
+    if (value.name != "a_w_2") continue;
+    std::vector<uint8_t> other(value.bytes.begin(), value.bytes.end());
+    other[0] ^= 1;
+    value.bytes = std::move(other);
+  }
+  weights = value_of(pack_weights(entries));
+  CHECK(weights.blobs.size() == 4);
+  CHECK(weights.blobs.back().entry == 1);
+  LargeBytes file;
+  append_weights(entries, weights, file);
+  CHECK(file.size() == weights.data_bytes);
+  CHECK(file.data()[weights.offsets.back()] == 1);
 }
 
 TEST_CASE("weights lie packed where the plan says") {
@@ -191,10 +224,11 @@ TEST_CASE("a constant may be stored as halves, packed or in ONNX's order") {
   schedules[0].blobs = {{id, {PackingKind::None, DType::F32}, 1, 24},
                         {id, {PackingKind::None, DType::F16}, 1, 12},
                         {id, {PackingKind::MatMulPanels, DType::F16}, 1, 3 * 16 * 2}};
-  const PackedWeights weights = value_of(pack_weights(example.graph, schedules));
+  const EntryToEmit entry = {"", &example.graph, schedules};
+  const PackedWeights weights = value_of(pack_weights(entry));
   REQUIRE(weights.blobs.size() == 3);
   LargeBytes file;
-  append_weights(example.graph, weights, file);
+  append_weights(entry, weights, file);
   const auto halves_at = [&](size_t blob, size_t i) {
     const auto* at = reinterpret_cast<const uint16_t*>(file.data() + weights.offsets[blob]) + i;
     return std::vector<uint16_t>(at, at + 2);
@@ -209,7 +243,7 @@ TEST_CASE("a constant may be stored as halves, packed or in ONNX's order") {
 TEST_CASE("a blob of another size than its packing is an internal error") {
   Example example;
   example.schedules[0].blobs[0].bytes += 4;
-  CHECK(test::error_of(pack_weights(example.graph, example.schedules))
+  CHECK(test::error_of(pack_weights(example.entry()))
             .find("pack_weights: expected a_w of 18432 bytes, found 18436") == 0);
 }
 

@@ -50,7 +50,7 @@ llvm::Expected<CompileResult> compile_with(const PartitionOptions& partition,
 }
 
 PlanFigures figures_with(const PartitionOptions& partition, const DeviceProfile& profile) {
-  return test::value_of(compile_with(partition, profile)).report.variants[0].figures;
+  return test::value_of(compile_with(partition, profile)).reports[0].variants[0].figures;
 }
 
 DeviceProfile powered_profile() {
@@ -160,7 +160,7 @@ TEST_CASE("a plan in a tenth less memory takes little longer", "[search]") {
   // With 25000 plans the search of style ends at one that takes 1.39 times as long.
   options.partition.search_budget = 30000;
   const auto figures = [&] {
-    return test::value_of(compile(onnx, "m", profile, options)).report.variants[0].figures;
+    return test::value_of(compile(onnx, "m", profile, options)).reports[0].variants[0].figures;
   };
   const PlanFigures free = figures();
   options.partition.limits.max_arena_bytes = free.arena_bytes / 10 * 9;
@@ -232,17 +232,18 @@ TEST_CASE("limits hold for every variant of a plan") {
   options.limits.max_gpu_slice_us = 60;
   options.limits.max_syncs = 50;
   const CompileResult kept = test::value_of(compile_with(options, profile, variants));
-  REQUIRE(kept.report.variants.size() == variants.size());
-  for (const CompileReport::Variant& variant : kept.report.variants) {
+  REQUIRE(kept.reports[0].variants.size() == variants.size());
+  for (const CompileReport::Variant& variant : kept.reports[0].variants) {
     CAPTURE(variant.name);
     CHECK(meets(options.limits, variant.figures));
     CHECK(variant.figures.gpu_share <= (variant.name == "gpu40" ? 0.4 : 1));
     CHECK(variant.exempt.empty());
   }
-  CHECK(kept.report.variants[2].figures.longest_slice_us > 0);
+  CHECK(kept.reports[0].variants[2].figures.longest_slice_us > 0);
   // The fallback's memory counts, too.
   const uint64_t free = test::value_of(compile_with({}, profile, {{VariantRequest::Cpu, "cpu"}}))
-                            .report.variants[0]
+                            .reports[0]
+                            .variants[0]
                             .figures.arena_bytes;
   options.limits = {};
   options.limits.max_arena_bytes = free / 100;
@@ -257,14 +258,14 @@ TEST_CASE("forced places hold for every variant but the one of sessions without 
   const std::vector<VariantRequest> variants = {
       {}, {VariantRequest::Cpu, "cpu"}, {VariantRequest::Gpu, "gpu"}};
   const CompileResult on_cpu = test::value_of(compile_with(options, profile, variants));
-  CHECK(on_cpu.report.variants[1].exempt.empty());
-  CHECK(on_cpu.report.variants[2].gpu_mac_share > 0.3);
-  CHECK(on_cpu.report.variants[2].gpu_mac_share < 0.7);
+  CHECK(on_cpu.reports[0].variants[1].exempt.empty());
+  CHECK(on_cpu.reports[0].variants[2].gpu_mac_share > 0.3);
+  CHECK(on_cpu.reports[0].variants[2].gpu_mac_share < 0.7);
   options.limits.places = {{"c", Processor::Gpu}};
   const CompileResult on_gpu = test::value_of(compile_with(options, profile, variants));
-  CHECK(on_gpu.report.variants[0].gpu_mac_share > 0);
-  CHECK(on_gpu.report.variants[0].exempt.empty());
-  CHECK(on_gpu.report.variants[1].exempt.find("--place: ") == 0);
+  CHECK(on_gpu.reports[0].variants[0].gpu_mac_share > 0);
+  CHECK(on_gpu.reports[0].variants[0].exempt.empty());
+  CHECK(on_gpu.reports[0].variants[1].exempt.find("--place: ") == 0);
 }
 
 TEST_CASE("energy is not the objective where the profile has no power figures") {

@@ -22,7 +22,7 @@ std::string warning_of(const DeviceProfile& profile, const char* strategy = "opt
                                          20),
                         "model", profile, options);
   if (!result) return llvm::toString(result.takeError());
-  return result->report.assumed_kernels_warning;
+  return result->reports[0].assumed_kernels_warning;
 }
 
 // All kernels have the given origin, except `assumed`.

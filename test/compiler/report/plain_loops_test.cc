@@ -29,7 +29,7 @@ std::string warning_of(const char* model) {
   auto result =
       compile(test::onnx_model(model, 20), "model", test::test_profile(Sharing::FineSvm), options);
   if (!result) return llvm::toString(result.takeError());
-  return result->report.plain_loops_warning;
+  return result->reports[0].plain_loops_warning;
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ TEST_CASE("long filters have fast kernels, on both processors") {
           auto result = compile(test::onnx_model(text), "m.onnx",
                                 test::test_profile(Sharing::FineSvm), options);
           REQUIRE(static_cast<bool>(result));
-          CHECK(result->report.plain_loops_warning == "");
+          CHECK(result->reports[0].plain_loops_warning == "");
         }
 }
 

@@ -60,10 +60,11 @@ Schedule whole_schedule(const ir::Graph& graph, const LatencyPredictor& predicto
 }
 
 // Returns the error of build_plan(), which calls verify_plan().
-std::string build_error(const ir::Graph& graph, const std::vector<Schedule>& schedules) {
+std::string build_error(ir::Graph graph, const std::vector<Schedule>& schedules) {
   const PlanInfo info{"box", "00000000000000aa", "00000000000000bb", 1, {10000}};
-  const PackedWeights weights = test::value_of(pack_weights(graph, schedules));
-  return test::error_of(build_plan(graph, schedules, weights, info));
+  const EntryToEmit entry = {"", &graph, schedules};
+  const PackedWeights weights = test::value_of(pack_weights(entry));
+  return test::error_of(build_plan(entry, weights, info));
 }
 
 // Makes a schedule and runs every check that a plan must pass.

@@ -12,10 +12,15 @@ LIMIT = 3  # exit code
 
 
 def read_plan(dump, path):
+    """Returns what codl-dump says; of a plan of several input shapes the variants of all, each named with its shapes."""
     run = subprocess.run([dump, path, "--json"], capture_output=True, text=True)
     if run.returncode != 0:
         raise InputError(run.stderr.strip().removeprefix("codl-dump: error: "))
-    return json.loads(run.stdout)
+    plan = json.loads(run.stdout)
+    if "entries" in plan:
+        plan["variants"] = [{**variant, "name": f"{variant['name']} of {entry['name']}"}
+                            for entry in plan["entries"] for variant in entry["variants"]]
+    return plan
 
 
 def nodes_of(variant):

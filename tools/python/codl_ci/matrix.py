@@ -104,7 +104,14 @@ def one_processor_reason(report):
 
 
 def facts_of(report, job, compiler):
-    """Returns an entry of the manifest. Names are those of Qualcomm AI Hub's performance files where they fit."""
+    """Returns an entry of the manifest. Names are those of Qualcomm AI Hub's performance files where they fit. Of a plan of
+    several input shapes it tells of those that take most time, and has the times of all.
+    """
+    if "entries" in report:
+        slowest = max(report["entries"], key=lambda entry: entry["variants"][0]["predicted_us"])
+        return {**facts_of(slowest, job, compiler), "entry": slowest["entry"], "entries": [
+            {"entry": entry["entry"], "variant": entry["variants"][0]["name"], "inference_time": entry["variants"][0]["predicted_us"]}
+            for entry in report["entries"]]}
     variant = report["variants"][0]
     on = {"cpu": 0, "gpu": 0}
     levels = {}

@@ -33,7 +33,7 @@ MeasuredSteps measured_of(const Variant& variant, const DeviceProfile& profile, 
                           double gpu) {
   const auto steps = value_of(queue_steps_of(variant, profile));
   const Timeline timeline = run_queues(steps, profile, {}, Clock::Codl);
-  MeasuredSteps measured{variant.name, 0, {}};
+  MeasuredSteps measured{"", variant.name, 0, {}};
   for (size_t i = 0; i < steps.size() && measured.steps.size() < variant.steps.size(); ++i) {
     if (steps[i].called_queue != kNoQueue) continue;
     const Step& step = variant.steps[measured.steps.size()];
@@ -57,7 +57,7 @@ struct Learned {
     for (Calibration& known : profile.kernels)
       for (double& share : known.shares.of)
         share *= 100;  // all steps are long enough to be measured
-    plan.variants.push_back(split_in_halves(graph, profile));
+    plan.entries.emplace_back().variants.push_back(split_in_halves(graph, profile));
   }
 
   std::string learn(const std::vector<MeasuredSteps>& measured, LearnedSteps& learned) const {
@@ -68,7 +68,7 @@ struct Learned {
 TEST_CASE("steps are predicted as they were measured, beside the other queue") {
   Learned example;
   for (Quantity& percent : example.profile.transfer.contention_percent) percent.value = 30;
-  const Variant& variant = example.plan.variants[0];
+  const Variant& variant = example.plan.entries[0].variants[0];
   const MeasuredSteps measured = measured_of(variant, example.profile, 1.25, 0.8);
   LearnedSteps learned;
   REQUIRE(example.learn({measured}, learned) == "");
@@ -90,7 +90,7 @@ TEST_CASE("steps are predicted as they were measured, beside the other queue") {
 
 TEST_CASE("what shares a memory is predicted as it was measured, too") {
   Learned example;
-  Variant& variant = example.plan.variants[0];
+  Variant& variant = example.plan.entries[0].variants[0];
   const auto spans = [&](const DeviceProfile& profile) {
     const auto steps = value_of(queue_steps_of(variant, profile));
     return run_queues(steps, profile, {}, Clock::Codl).spans;
@@ -132,8 +132,9 @@ TEST_CASE("a plan moves work to the processor that was faster than predicted") {
     return rows;
   };
   LearnedSteps learned;
-  REQUIRE(example.learn({measured_of(example.plan.variants[0], example.profile, 1.5, 0.7)},
-                        learned) == "");
+  REQUIRE(
+      example.learn({measured_of(example.plan.entries[0].variants[0], example.profile, 1.5, 0.7)},
+                    learned) == "");
   DeviceProfile taught = example.profile;
   taught.learned = learned;
   CHECK(gpu_rows(taught) > gpu_rows(example.profile));
@@ -145,7 +146,7 @@ TEST_CASE("a plan of steps that were measured is surer") {
     known.interval_low = 0.5;
     known.interval_high = 2;
   }
-  const Variant& variant = example.plan.variants[0];
+  const Variant& variant = example.plan.entries[0].variants[0];
   LearnedSteps learned;
   REQUIRE(example.learn({measured_of(variant, example.profile, 1, 1)}, learned) == "");
   DeviceProfile taught = example.profile;
@@ -158,7 +159,8 @@ TEST_CASE("a plan of steps that were measured is surer") {
 
 TEST_CASE("measurements that are not of the plan are refused") {
   Learned example;
-  const MeasuredSteps right = measured_of(example.plan.variants[0], example.profile, 1, 1);
+  const MeasuredSteps right =
+      measured_of(example.plan.entries[0].variants[0], example.profile, 1, 1);
   LearnedSteps learned;
   CHECK(example.learn({}, learned) ==
         "b.json: expected steps of a variant of the plan, found none");
@@ -181,7 +183,7 @@ TEST_CASE("measurements that are not of the plan are refused") {
   other = right;
   for (MeasuredStep& step : other.steps) step.median_us *= 2000;
   CHECK(example.learn({other}, learned).find("b.json: expected a time of \"") == 0);
-  for (const Step& step : example.plan.variants[0].steps)
+  for (const Step& step : example.plan.entries[0].variants[0].steps)
     if (step.kernel != nullptr && step.kernel->processor == Processor::Gpu)
       example.profile.unused_kernels.push_back(step.kernel->id);
   CHECK(example.learn({right}, learned)

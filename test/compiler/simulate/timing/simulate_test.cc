@@ -66,7 +66,8 @@ TEST_CASE("a plan has the time that the simulator has of it when it is read, to 
   CompileOptions options;
   options.partition.ratio = 0.5;
   const LargeBytes file = value_of(compile(golden_model(network), "golden", profile, options)).plan;
-  const PlanModel plan = value_of(open_plan(file.data(), file.size(), "x.codl"));
+  const PlanModel opened = value_of(open_plan(file.data(), file.size(), "x.codl"));
+  const PlanEntry& plan = opened.entries.front();
   REQUIRE(plan.variants.size() == 2);
   const auto run = [&](const Variant& variant) {
     return run_queues(value_of(queue_steps_of(variant, profile)), profile, {}, Clock::Wall);
