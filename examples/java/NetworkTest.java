@@ -68,6 +68,18 @@ public final class NetworkTest {
       check(sum > 0 && Float.isFinite(sum), "numbers that are not all zero");
       for (int i = 0; i < 100; ++i) check(Arrays.equals(outputOf(network), expected), "equal runs");
 
+      // A plan of one shape takes its own.
+      check(network.shapeCount() == 1 && Arrays.equals(network.inputDims(0, 0), network.inputDims(0)), "one shape");
+      network.setShapes(network.inputDims(0));
+      long[] wider = network.inputDims(0);
+      wider[wider.length - 1] += 1;
+      check(expect(CodlException.class, () -> network.setShapes(wider)).getMessage().startsWith("input shapes: expected "),
+          "which shapes there are");
+      expect(CodlException.class, () -> network.setShapes());
+      expect(CodlException.class, () -> network.setShapes((long[]) null));
+      expect(CodlException.class, () -> network.setShapes(new long[20]));
+      expect(IndexOutOfBoundsException.class, () -> network.inputDims(0, 1));
+
       ByteBuffer[] inputs = {network.newInput(0)};
       ByteBuffer[] outputs = {network.newOutput(0)};
       CodlException refused = expect(CodlException.class, () -> network.run(outputs, inputs));

@@ -162,13 +162,28 @@ JNIEXPORT jint JNICALL Java_codl_Network_outputCount(JNIEnv* env, jclass type, j
   return (jint)codl_plan_output_count(network_of(handle)->plan);
 }
 
+JNIEXPORT jint JNICALL Java_codl_Network_entryCount(JNIEnv* env, jclass type, jlong handle) {
+  (void)env, (void)type;
+  return (jint)codl_plan_entry_count(network_of(handle)->plan);
+}
+
+JNIEXPORT jint JNICALL Java_codl_Network_entry(JNIEnv* env, jclass type, jlong handle) {
+  (void)type;
+  codl_session_info_t info = {.struct_size = sizeof(info)};
+  const codl_status_t status = codl_session_get_info(network_of(handle)->session, &info);
+  if (status != CODL_OK) throw_status(env, status, "");
+  return (jint)info.entry;
+}
+
 /* 0: an exception is pending. */
-static int read_info(JNIEnv* env, jlong handle, jint index, jboolean is_output,
+static int read_info(JNIEnv* env, jlong handle, jint entry, jint index, jboolean is_output,
                      codl_tensor_info_t* out_info) {
   const codl_plan_t* plan = network_of(handle)->plan;
-  const codl_status_t status = index < 0   ? CODL_INVALID_ARGUMENT
-                               : is_output ? codl_plan_output(plan, (size_t)index, out_info)
-                                           : codl_plan_input(plan, (size_t)index, out_info);
+  const size_t of = (size_t)entry;
+  const codl_status_t status = entry < 0 || index < 0 ? CODL_INVALID_ARGUMENT
+                               : is_output
+                                   ? codl_plan_entry_output(plan, of, (size_t)index, out_info)
+                                   : codl_plan_entry_input(plan, of, (size_t)index, out_info);
   if (status != CODL_OK)
     throw_named(env, "java/lang/IndexOutOfBoundsException",
                 "expected the index of an input or output, found another");
@@ -179,15 +194,15 @@ JNIEXPORT jstring JNICALL Java_codl_Network_name(JNIEnv* env, jclass type, jlong
                                                  jboolean is_output) {
   (void)type;
   codl_tensor_info_t info;
-  return read_info(env, handle, index, is_output, &info) ? (*env)->NewStringUTF(env, info.name)
-                                                         : NULL;
+  return read_info(env, handle, 0, index, is_output, &info) ? (*env)->NewStringUTF(env, info.name)
+                                                            : NULL;
 }
 
 JNIEXPORT jlongArray JNICALL Java_codl_Network_dims(JNIEnv* env, jclass type, jlong handle,
-                                                    jint index, jboolean is_output) {
+                                                    jint entry, jint index, jboolean is_output) {
   (void)type;
   codl_tensor_info_t info;
-  if (!read_info(env, handle, index, is_output, &info)) return NULL;
+  if (!read_info(env, handle, entry, index, is_output, &info)) return NULL;
   jlongArray dims = (*env)->NewLongArray(env, info.rank);
   if (dims == NULL) return NULL;
   jlong values[CODL_MAX_RANK];
@@ -196,11 +211,11 @@ JNIEXPORT jlongArray JNICALL Java_codl_Network_dims(JNIEnv* env, jclass type, jl
   return dims;
 }
 
-JNIEXPORT jlong JNICALL Java_codl_Network_bytes(JNIEnv* env, jclass type, jlong handle, jint index,
-                                                jboolean is_output) {
+JNIEXPORT jlong JNICALL Java_codl_Network_bytes(JNIEnv* env, jclass type, jlong handle, jint entry,
+                                                jint index, jboolean is_output) {
   (void)type;
   codl_tensor_info_t info;
-  return read_info(env, handle, index, is_output, &info) ? (jlong)info.bytes : 0;
+  return read_info(env, handle, entry, index, is_output, &info) ? (jlong)info.bytes : 0;
 }
 
 JNIEXPORT jstring JNICALL Java_codl_Network_variant(JNIEnv* env, jclass type, jlong handle,
@@ -216,6 +231,31 @@ JNIEXPORT jstring JNICALL Java_codl_Network_variant(JNIEnv* env, jclass type, jl
 }
 
 /* ---- running ---- */
+
+JNIEXPORT void JNICALL Java_codl_Network_setShapes(JNIEnv* env, jclass type, jlong handle,
+                                                   jobjectArray dims) {
+  (void)type;
+  const jsize count = (*env)->GetArrayLength(env, dims);
+  codl_shape_t* shapes = calloc((size_t)count + 1, sizeof(*shapes));
+  if (shapes == NULL) {
+    throw_named(env, "java/lang/OutOfMemoryError", "no memory for a list of shapes");
+    return;
+  }
+  for (jsize i = 0; i < count; ++i) {
+    jlongArray one = (jlongArray)(*env)->GetObjectArrayElement(env, dims, i);
+    jlong values[CODL_MAX_RANK];
+    shapes[i].rank = one == NULL ? -1 : (*env)->GetArrayLength(env, one); /* no input has -1 */
+    const int32_t rank = shapes[i].rank <= CODL_MAX_RANK ? shapes[i].rank : CODL_MAX_RANK;
+    if (rank > 0) (*env)->GetLongArrayRegion(env, one, 0, rank, values);
+    for (int32_t k = 0; k < rank; ++k) shapes[i].dims[k] = values[k];
+    (*env)->DeleteLocalRef(env, one);
+  }
+  codl_diag_t diag = {{0}};
+  const codl_status_t status =
+      codl_session_set_shapes(network_of(handle)->session, shapes, (size_t)count, &diag);
+  free(shapes);
+  if (status != CODL_OK) throw_status(env, status, diag.message);
+}
 
 /* Null with an exception pending. */
 static codl_buffer_t* read_buffers(JNIEnv* env, jobjectArray array, size_t* out_count) {

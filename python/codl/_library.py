@@ -43,6 +43,10 @@ class Buffer(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
 
 
+class Shape(ctypes.Structure):
+    _fields_ = [("rank", ctypes.c_int32), ("dims", ctypes.c_int64 * MAX_RANK)]
+
+
 class SessionOptions(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("variant", ctypes.c_char_p), ("thread_count", ctypes.c_int32),
                 ("cpu_cores", ctypes.c_void_p), ("cpu_core_count", ctypes.c_size_t), ("gpu_cores", ctypes.c_void_p),
@@ -68,15 +72,19 @@ def load_library(name):
 def open_library():
     library = load_library("libcodl.so.0")
     library.codl_version.restype = library.codl_status_text.restype = ctypes.c_char_p
-    for name in ("codl_plan_input_count", "codl_plan_output_count", "codl_plan_state_count", "codl_plan_variant_count"):
+    for name in ("codl_plan_input_count", "codl_plan_output_count", "codl_plan_state_count", "codl_plan_entry_count"):
         getattr(library, name).restype = ctypes.c_size_t
         getattr(library, name).argtypes = [ctypes.c_void_p]
+    library.codl_plan_entry_variant_count.restype = ctypes.c_size_t
+    library.codl_plan_entry_variant_count.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     for name in ("codl_plan_close", "codl_session_destroy"):
         getattr(library, name).restype = None
         getattr(library, name).argtypes = [ctypes.c_void_p]
-    for name in ("codl_plan_input", "codl_plan_output", "codl_plan_state"):
-        getattr(library, name).argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(TensorInfo)]
-    library.codl_plan_variant.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(VariantInfo)]
+    for name in ("codl_plan_entry_input", "codl_plan_entry_output"):
+        getattr(library, name).argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.POINTER(TensorInfo)]
+    library.codl_plan_state.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(TensorInfo)]
+    library.codl_plan_entry_variant.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.POINTER(VariantInfo)]
+    library.codl_session_set_shapes.argtypes = [ctypes.c_void_p, ctypes.POINTER(Shape), ctypes.c_size_t, ctypes.POINTER(Diag)]
     library.codl_plan_open_file.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p),
                                             ctypes.POINTER(Diag)]
     library.codl_session_create.argtypes = [ctypes.c_void_p, ctypes.POINTER(SessionOptions), ctypes.POINTER(ctypes.c_void_p),
@@ -130,15 +138,21 @@ class Tensor:
 
 
 class Session:
-    """Keeps a plan ready to run, one run at a time. load() makes it."""
+    """Keeps a plan ready to run, one run at a time. load() makes it.
+
+    shapes: for each set of input shapes that the plan was made for, its inputs and outputs. inputs, outputs: those of the
+    last run; before the first, those of the plan's first shapes.
+    """
 
     _plan = _session = _policy = None  # for __del__, where __init__ did not begin
 
     def __init__(self, path, variant, threads, requires_variant, adapts):
         self._plan, self._session, self._policy, diag = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), Diag()
         check(LIBRARY.codl_plan_open_file(os.fsencode(path), None, ctypes.byref(self._plan), ctypes.byref(diag)), diag, f"{path}: ")
-        self.inputs = self._tensors(LIBRARY.codl_plan_input_count, LIBRARY.codl_plan_input)
-        self.outputs = self._tensors(LIBRARY.codl_plan_output_count, LIBRARY.codl_plan_output)
+        self.shapes = [(self._tensors(LIBRARY.codl_plan_input_count, LIBRARY.codl_plan_entry_input, entry),
+                        self._tensors(LIBRARY.codl_plan_output_count, LIBRARY.codl_plan_entry_output, entry))
+                       for entry in range(LIBRARY.codl_plan_entry_count(self._plan))]
+        self.inputs, self.outputs = self.shapes[0]
         self.states = self._tensors(LIBRARY.codl_plan_state_count, LIBRARY.codl_plan_state)
         self._check_variant(path, variant, requires_variant)
         options = SessionOptions(struct_size=ctypes.sizeof(SessionOptions), variant=variant.encode() if variant is not None else None,
@@ -175,11 +189,12 @@ class Session:
 
     def _variants(self):
         names = []
-        for index in range(LIBRARY.codl_plan_variant_count(self._plan)):
-            info = VariantInfo()
-            check(LIBRARY.codl_plan_variant(self._plan, index, ctypes.byref(info)))
-            names.append(info.name.decode(errors="replace"))
-        return names
+        for entry in range(len(self.shapes)):
+            for index in range(LIBRARY.codl_plan_entry_variant_count(self._plan, entry)):
+                info = VariantInfo()
+                check(LIBRARY.codl_plan_entry_variant(self._plan, entry, index, ctypes.byref(info)))
+                names.append(info.name.decode(errors="replace"))
+        return list(dict.fromkeys(names))
 
     def _info(self):
         info = SessionInfo(struct_size=ctypes.sizeof(SessionInfo))
@@ -191,17 +206,31 @@ class Session:
         """Names the variant that the last run used; before the first, the one to begin with."""
         return self._info().variant.decode(errors="replace")
 
-    def _tensors(self, count, get):
+    def _tensors(self, count, get, *entry):
         tensors = []
         for index in range(count(self._plan)):
             info = TensorInfo()
-            check(get(self._plan, index, ctypes.byref(info)))
+            check(get(self._plan, *entry, index, ctypes.byref(info)))
             tensors.append(Tensor(info))
         return tensors
+
+    def _take_shapes(self, arrays):
+        """Changes to the shapes of the arrays, if the plan has these."""
+        shapes = [getattr(arrays.get(tensor.name), "shape", tensor.shape) for tensor in self.inputs]
+        for inputs, outputs in self.shapes:
+            if [tensor.shape for tensor in inputs] != shapes:
+                continue
+            dims, diag = (Shape * len(shapes))(*(Shape(len(shape), shape) for shape in shapes)), Diag()
+            check(LIBRARY.codl_session_set_shapes(self._session, dims, len(shapes), ctypes.byref(diag)), diag)
+            self.inputs, self.outputs = inputs, outputs
+            return
+        there_are = " or ".join(str(inputs) for inputs, _ in self.shapes)
+        raise ValueError(f"expected inputs {there_are}, found {[list(shape) for shape in shapes]}")
 
     def run(self, inputs, outputs=None):
         """Runs the plan on inputs by name, and returns the outputs by name.
 
+        Of a plan of several shapes, those of the inputs are taken, or a ValueError says which there are.
         Contiguous arrays of the right type are read in place; others are copied, never converted to another type.
         outputs: arrays to write to, by name, for all or some; others are made. Raises TypeError, ValueError, CodlError.
         """
@@ -214,6 +243,8 @@ class Session:
             unknown = set(passed) - {tensor.name for tensor in tensors}
             if unknown:
                 raise ValueError(f"expected {what}s {tensors}, found {sorted(unknown)}")
+        if len(self.shapes) > 1:
+            self._take_shapes(inputs)
         arrays = [self._array(tensor, inputs.get(tensor.name)) for tensor in self.inputs]
         made = []
         for tensor in self.outputs:

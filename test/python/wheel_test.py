@@ -19,6 +19,9 @@ import venv
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "test", "support"))
+import onnx_bytes
+
 MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
 BUILD = None
 
@@ -67,6 +70,30 @@ class WheelTest(unittest.TestCase):
             strided = numpy.ones((1, 3, 64, 128), "f4")[..., ::2]
             assert (session.run({{"input": strided}})[out.name] == y).all()
             assert session.variant == "cpu" and codl.version() == "{self.version()}"
+        """)
+
+    def test_a_plan_of_several_shapes_takes_those_of_the_arrays(self):
+        model = os.path.join(self.folder.name, "shapes.onnx")
+        with open(model, "wb") as file:
+            file.write(onnx_bytes.model([onnx_bytes.node("Relu", ["x"], ["y"], "relu")],
+                                        [onnx_bytes.value_info("x", [1, "width"])], [onnx_bytes.value_info("y", [1, "width"])]))
+        self.python(f"""
+            import codl, numpy
+            session = codl.load(codl.compile({model!r}, output="shapes.codl", options=["--dim=width:5|9"]), variant="cpu")
+            assert session.inputs[0].shape == (1, 5) and [inputs[0].shape for inputs, _ in session.shapes] == [(1, 5), (1, 9)]
+            for width in (9, 5, 9, 9, 5):
+                x = numpy.random.default_rng(width).standard_normal((1, width), "f4")
+                assert (session.run({{"x": x}})["y"] == numpy.maximum(x, 0)).all()
+                assert session.inputs[0].shape == session.outputs[0].shape == (1, width)
+            for wrong in (numpy.ones((1, 6), "f4"), numpy.ones((5,), "f4"), numpy.float32(3)):
+                try:
+                    session.run({{"x": wrong}})
+                except ValueError as error:
+                    assert str(error) == ("expected inputs [x: float32[1, 5]] or [x: float32[1, 9]], found "
+                                          + str([list(wrong.shape)])), error
+                else:
+                    raise AssertionError(wrong)
+            assert (session.run({{"x": x}})["y"] == numpy.maximum(x, 0)).all()
         """)
 
     def test_a_session_adapts_and_computes_the_same(self):
@@ -312,7 +339,8 @@ class WheelTest(unittest.TestCase):
 
     def test_the_structs_are_those_of_the_header(self):
         structs = {"TensorInfo": "codl_tensor_info_t", "Buffer": "codl_buffer_t", "SessionOptions": "codl_session_options_t",
-                   "SessionInfo": "codl_session_info_t", "VariantInfo": "codl_variant_info_t", "Diag": "codl_diag_t"}
+                   "SessionInfo": "codl_session_info_t", "VariantInfo": "codl_variant_info_t", "Shape": "codl_shape_t",
+                   "Diag": "codl_diag_t"}
         told = self.python("from codl import _library\n" + "".join(
             f"for name, _ in _library.{own}._fields_: print('{struct}', name, getattr(_library.{own}, name).offset)\n"
             for own, struct in structs.items()))

@@ -71,22 +71,43 @@ public final class Network implements AutoCloseable {
     return using(h -> name(h, index, true));
   }
 
-  /** The dims of an input or output; an output's largest. */
+  /** The dims of an input or output at the shapes in use; an output's largest. */
   public long[] inputDims(int index) {
-    return using(h -> dims(h, index, false));
+    return using(h -> dims(h, entry(h), index, false));
   }
 
   public long[] outputDims(int index) {
-    return using(h -> dims(h, index, true));
+    return using(h -> dims(h, entry(h), index, true));
   }
 
-  /** A buffer of the input's size, of zeros. */
+  /** How many sets of input shapes the plan is for; it begins with the first. */
+  public int shapeCount() {
+    return using(Network::entryCount);
+  }
+
+  /** The dims of an input in one of these sets. */
+  public long[] inputDims(int index, int shape) {
+    return using(h -> dims(h, shape, index, false));
+  }
+
+  /**
+   * Has the next runs use the set of shapes in which the inputs, in the plan's order, have these dims.
+   * Buffers are then of its sizes. A CodlException says which there are if none has them.
+   */
+  public void setShapes(long[]... dims) {
+    using(h -> {
+      setShapes(h, dims);
+      return null;
+    });
+  }
+
+  /** A buffer of the input's size at the shapes in use, of zeros. */
   public ByteBuffer newInput(int index) {
-    return newBuffer(using(h -> bytes(h, index, false)));
+    return newBuffer(using(h -> bytes(h, entry(h), index, false)));
   }
 
   public ByteBuffer newOutput(int index) {
-    return newBuffer(using(h -> bytes(h, index, true)));
+    return newBuffer(using(h -> bytes(h, entry(h), index, true)));
   }
 
   /**
@@ -189,9 +210,15 @@ public final class Network implements AutoCloseable {
 
   private static native String name(long handle, int index, boolean isOutput);
 
-  private static native long[] dims(long handle, int index, boolean isOutput);
+  private static native long[] dims(long handle, int entry, int index, boolean isOutput);
 
-  private static native long bytes(long handle, int index, boolean isOutput);
+  private static native long bytes(long handle, int entry, int index, boolean isOutput);
+
+  private static native int entryCount(long handle);
+
+  private static native int entry(long handle);
+
+  private static native void setShapes(long handle, long[][] dims);
 
   private static native void run(long handle, ByteBuffer[] inputs, ByteBuffer[] outputs);
 
