@@ -130,9 +130,9 @@ class TableBuilder {
     std::vector<fb::Offset<plan::EntryDef>> entry_offsets;
     for (size_t i = 0; i < parts.size(); ++i) {
       const auto name = string(plan.entries[i].name);
-      entry_offsets.push_back(plan::CreateEntryDef(fbb_, name, parts[i].inputs, parts[i].outputs,
-                                                   plan.entries[i].visible_outputs,
-                                                   parts[i].extents, parts[i].variants, parts[i].states));
+      entry_offsets.push_back(plan::CreateEntryDef(
+          fbb_, name, parts[i].inputs, parts[i].outputs, plan.entries[i].visible_outputs,
+          parts[i].extents, parts[i].variants, parts[i].states));
     }
     const auto entries = fbb_.CreateVector(entry_offsets);
     plan::PlanDefBuilder root(fbb_);

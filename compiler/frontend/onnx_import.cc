@@ -322,6 +322,7 @@ llvm::Expected<std::vector<ir::Graph>> import_each(llvm::StringRef bytes, llvm::
       CODL_ASSIGN_OR_RETURN(
           graph, import_model(is_last ? std::move(model) : OnnxModel(model), path, one, all_notes));
       graphs.push_back(std::move(graph));
+      if (llvm::Error error = expect_equal_states(graphs.front(), graphs.back())) return error;
     }
     return graphs;
   } catch (const std::bad_alloc&) {

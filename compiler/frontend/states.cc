@@ -70,4 +70,17 @@ llvm::Error keep_states(ir::Graph& graph, llvm::ArrayRef<std::string> texts) {
   return llvm::Error::success();
 }
 
+llvm::Error expect_equal_states(const ir::Graph& a, const ir::Graph& b) {
+  for (size_t i = 0; i < a.states().size(); ++i) {
+    const ir::Value& x = a.value(a.inputs()[a.states()[i].input]);
+    const ir::Value& y = b.value(b.inputs()[b.states()[i].input]);
+    if (!(x.type == y.type))
+      return input_error("--state",
+                         "expected states of the same dims at all input shapes, found {0} and {1} "
+                         "of '{2}'",
+                         ir::to_string(x.type), ir::to_string(y.type), x.name);
+  }
+  return llvm::Error::success();
+}
+
 }  // namespace codl::compiler

@@ -15,4 +15,8 @@ namespace codl::compiler {
 // the input, or one whose dims depend on data.
 llvm::Error keep_states(ir::Graph& graph, llvm::ArrayRef<std::string> texts);
 
+// A session has one of each state, whatever the shapes of the other inputs. Returns an Input error
+// if two graphs of a model have states of different types.
+llvm::Error expect_equal_states(const ir::Graph& a, const ir::Graph& b);
+
 }  // namespace codl::compiler
