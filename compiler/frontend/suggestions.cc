@@ -45,8 +45,7 @@ constexpr Suggestion kSuggestions[] = {
     {"STFT DFT MelWeightMatrix", "", "replace the transform by a MatMul with its constant matrix"},
     {"MaxRoiPool", "", "replace MaxRoiPool by RoiAlign"},
     {"MaxUnpool", "", "replace MaxUnpool by ScatterElements at the pool's indices"},
-    {"RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial", "",
-     "make the random numbers an input of the model"},
+    {"Bernoulli Multinomial", "", "make the random numbers an input of the model"},
     {"SequenceConstruct SequenceEmpty SequenceInsert SequenceErase SequenceAt SequenceLength "
      "SequenceMap SplitToSequence ConcatFromSequence Optional "
      "OptionalHasElement OptionalGetElement",

@@ -11,6 +11,7 @@ constexpr Pass kPasses[] = {
     {"nest_concats", nest_concats},                // needs equal operands to be one value
     {"raise_dequantize", raise_dequantize},        // needs one dequantisation of each value
     {"drop_exact_casts", drop_exact_casts},        // the above goes by casts to 8 bits
+    {"drop_silent_noise", drop_silent_noise},      // leaves copies
     {"eliminate_dead", eliminate_dead},            // copies would stand between what fuses
     {"fuse_unary_patterns", fuse_unary_patterns},  // before pieces of a formula fuse elsewhere
     {"fuse_normalize", fuse_normalize},            // likewise

@@ -15,6 +15,7 @@ llvm::Error fuse_unary_patterns(ir::Graph& graph);
 llvm::Error fuse_normalize(ir::Graph& graph);
 llvm::Error raise_dequantize(ir::Graph& graph);
 llvm::Error drop_exact_casts(ir::Graph& graph);
+llvm::Error drop_silent_noise(ir::Graph& graph);
 llvm::Error fuse_quantize_pairs(ir::Graph& graph);
 llvm::Error drop_requantize(ir::Graph& graph);
 llvm::Error fuse_gates(ir::Graph& graph);

@@ -116,6 +116,7 @@ codl_status_t list_variants(codl_session& session, const codl_session_options_t&
     one.inputs.entry = entry.def;
     one.inputs.variant = variant;
     one.inputs.record_timeline = session.records_timeline;
+    one.inputs.seed = options.seed;
     if (variant == first_of(*entry.def, options, has_gpu)) entry.current = &one;
     if (wanted.has_spare && variant == find_cpu_variant(*entry.def)) entry.spare = &one;
   });

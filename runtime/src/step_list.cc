@@ -152,6 +152,7 @@ codl_status_t StepList::prepare_cpu_kernel(Step& step, const kernels::StepShape&
   step.args.part = shape.part;
   step.args.tile = shape.tile;
   step.args.tile_count = shape.tile_count;
+  step.args.session_seed = inputs_.seed;
   return CODL_OK;
 }
 

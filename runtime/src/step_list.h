@@ -71,6 +71,7 @@ struct StepListInputs {
   GpuPrograms* programs = nullptr;  // null there
   Gate gate = Gate::HostEnqueue;
   bool record_timeline = false;
+  uint64_t seed = 0;       // as in the session's options
   bool has_flags = false;  // else waits by flag are by event
 };
 

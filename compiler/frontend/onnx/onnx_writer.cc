@@ -6,6 +6,7 @@
 
 #include <climits>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -701,6 +702,19 @@ class Writer {
         llvm::ArrayRef<int64_t>(perm).take_front(node.output().rank()));
     return true;
   }
+  bool random(const ir::NodeView& node, const RandomParams& p) {
+    const bool is_normal = p.kind == kRandomNormal;
+    const ir::Dims& dims = node.output().dims;
+    auto* numbers = add(is_normal ? "RandomNormal" : "RandomUniform", {}, result());
+    set_float(numbers, is_normal ? "mean" : "low", p.location);
+    set_float(numbers, is_normal ? "scale" : "high", is_normal ? p.scale : p.location + p.scale);
+    set(numbers, "shape", std::vector<int64_t>(dims.begin(), dims.end()));
+    if (p.has_seed == 0) return true;
+    float seed;
+    std::memcpy(&seed, &p.seed, sizeof seed);
+    set_float(numbers, "seed", seed);
+    return true;
+  }
   bool with_shape(const char* type, const ir::NodeView& node) {
     const ir::Dims& dims = node.output().dims;
     add(type, {name(0), ints(std::vector<int64_t>(dims.begin(), dims.end()))}, result());
@@ -759,6 +773,8 @@ class Writer {
         return resize(node, node.params<ResizeParams>());
       case OpKind::DepthToSpace:
         return depth_to_space(node, node.params<DepthToSpaceParams>());
+      case OpKind::Random:
+        return random(node, node.params<RandomParams>());
       case OpKind::Lrn: {
         const auto params = node.params<LrnParams>();
         auto* norm = add("LRN", {name(0)}, result());

@@ -48,6 +48,7 @@ llvm::ArrayRef<ImportEntry> normalize_entries();
 llvm::ArrayRef<ImportEntry> pad_entries();
 llvm::ArrayRef<ImportEntry> pool_entries();
 llvm::ArrayRef<ImportEntry> quantize_entries();
+llvm::ArrayRef<ImportEntry> random_entries();
 llvm::ArrayRef<ImportEntry> recurrent_entries();
 llvm::ArrayRef<ImportEntry> reduce_entries();
 llvm::ArrayRef<ImportEntry> resize_entries();

@@ -29,6 +29,7 @@ std::vector<ImportEntry> all_entries() {
                             normalize_entries,
                             pool_entries,
                             quantize_entries,
+                            random_entries,
                             recurrent_entries,
                             resize_entries,
                             sample_entries,

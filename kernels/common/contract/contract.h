@@ -99,6 +99,7 @@ struct KernelArgs {
   int32_t task_begin = 0;  // the call runs tasks [task_begin, task_end) of StepNeeds::task_count
   int32_t task_end = 0;
   bool continues = false;  // scratch is as this worker left it in others of these tasks and phase
+  uint64_t session_seed = 0;  // decides the numbers of Random
 
   const TensorView& output() const { return operands[operand_count - 1]; }
   template <typename Params>

@@ -281,6 +281,9 @@ typedef struct codl_session_options {
    * the device may still write to is not given back; the plan must stay open, for it may read
    * weights. */
   int32_t deadline_ms;
+  /* Decides the random numbers of the network (RandomNormal, RandomUniform ... without an own
+   * seed). Equal seeds give equal numbers, in every run, variant and session. */
+  uint64_t seed;
 } codl_session_options_t;
 
 CODL_CHECKED codl_status_t codl_session_create(const codl_plan_t* plan,

@@ -315,6 +315,11 @@ const Case kCases[] = {
      "com.microsoft.DynamicQuantizeLSTM<hidden_size "
      "= 1, input_forget = 0>(x, w, r, , , , , , s, z, s, z) }"},
     {13,
+     "g (float[2,3] x) => (float[] y) { a = RandomNormalLike<dtype = 1>(x) b = RandomUniformLike<"
+     "dtype = 1>(x) c = RandomNormal<shape = [2, 3], dtype = 1>() d = RandomUniform<shape = [2, "
+     "3], "
+     "dtype = 1>() y = Sum(a, b, c, d) }"},
+    {13,
      "g (float[1,2,4] x) => (float[] y, float[] z) <float[4,12] w, int32[2] m = {2, 0}> { a, z = "
      "com.microsoft.Attention<num_heads = 2, unidirectional = 1, do_rotary = 0, "
      "rotary_embedding_dim = 0, past_present_share_buffer = 0, qkv_hidden_sizes = [4, 4, 4]>(x, w, "
