@@ -170,11 +170,11 @@ tools::FlagGroup model_flags(CodlcFlags* flags) {
             "set the dims of an input that the model leaves open, like input:1x3x224x224", "",
             "'input:1x3x48x160|320|640' makes a plan of three shapes with one set of weights; a "
             "session takes the one that it is told. Flags with as many numbers go together: the "
-            "first of each, then the second ones."},
-           {"dim", texts_value("NAME:N[|N...]", &flags->dims),
+            "first of each, then the second ones."}},
+          {{"dim", texts_value("NAME:N[|N...]", &flags->dims),
             "set open dims by the name that the model gives them, like width:320", "",
-            "Several numbers are several shapes, as with --input-shape."}},
-          {{"input-value", texts_value("NAME:VALUES", &flags->input_values),
+            "Several numbers are several shapes, as with --input-shape."},
+           {"input-value", texts_value("NAME:VALUES", &flags->input_values),
             "make a constant of an input that is really a setting, like sr:16000 or size:2,3", "",
             "The plan no longer has that input."},
            {"state", texts_value("OUTPUT:INPUT", &flags->states),

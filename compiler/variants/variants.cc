@@ -110,8 +110,9 @@ VariantMaker::VariantMaker(const ir::Graph& graph, const LatencyPredictor& predi
       needs_choice_(most_weight_bytes_ &&
                     most_bytes_of_any(graph, predictor, StoredWeights(graph, others)) >
                         *most_weight_bytes_),
-      stored_(graph, others),
-      free_(graph, others) {}
+      of_others_(graph, others),
+      stored_(of_others_),
+      free_(of_others_) {}
 
 std::optional<FreePlan> VariantMaker::without_weight_limit() const {
   if (!is_limited_) return std::nullopt;
@@ -157,7 +158,7 @@ llvm::Expected<Candidate> VariantMaker::make_alone(Processor processor, const St
 llvm::Expected<const Candidate*> VariantMaker::alone_on(Processor processor) {
   std::optional<Candidate>& made = alone_[static_cast<size_t>(processor)];
   if (!made) {
-    CODL_ASSIGN_OR_RETURN(candidate, make_alone(processor, StoredWeights(graph_), options_.limits));
+    CODL_ASSIGN_OR_RETURN(candidate, make_alone(processor, of_others_, options_.limits));
     made = std::move(candidate);
   }
   return &*made;
@@ -171,7 +172,7 @@ llvm::Expected<PlanFigures> VariantMaker::unlimited_alone_on(Processor processor
   } else if (!figures) {
     PlanLimits limits;
     limits.max_weights = options_.limits.max_weights;
-    CODL_ASSIGN_OR_RETURN(alone, make_alone(processor, StoredWeights(graph_), limits));
+    CODL_ASSIGN_OR_RETURN(alone, make_alone(processor, of_others_, limits));
     figures = alone.figures;
   }
   return *figures;

@@ -129,9 +129,10 @@ class VariantMaker {
   const PartitionOptions options_;
   const std::optional<uint64_t> most_weight_bytes_;
   const bool needs_choice_;  // with all that its kernels could read, the plan has more than that
-  StoredWeights stored_;     // weights of the variants that were made
-  StoredWeights free_;       // likewise, with weights of any size
-  bool is_limited_ = false;  // these differ
+  const StoredWeights of_others_;  // weights of the plan's other entries
+  StoredWeights stored_;           // likewise, and of the variants that were made
+  StoredWeights free_;             // likewise, with weights of any size
+  bool is_limited_ = false;        // these differ
   // The first variant's figures, as it is and with weights of any size.
   std::optional<PlanFigures> first_;
   PlanFigures first_free_;
