@@ -108,6 +108,36 @@ TEST_CASE("transforms are taken where they save most time per byte, as far as th
         plans.bytes_of(free));
 }
 
+TEST_CASE("weights that another entry of the plan has cost nothing, whatever they are called") {
+  const Plans plans;
+  const PartitionPlan cpu = plans.plan("cpu");
+  StoredWeights first(plans.graph);
+  first.add(cpu);
+  WeightsOfEntries others;
+  first.add_to(others);
+  CHECK(others.bytes == first.bytes());
+  ir::Graph graph = plans.graph;
+  for (ir::ValueId id = 0; id < graph.values().size(); ++id) graph.value(id).name += "_2";
+  StoredWeights second(graph, others);
+  CHECK(second.bytes() == first.bytes());
+  second.add(cpu);
+  CHECK(second.bytes() == first.bytes());
+  for (ir::ValueId id = 0; id < graph.values().size(); ++id)
+    CHECK(second.packings_of(id) == first.packings_of(id));
+
+  // Other bytes are stored beside them.
+  for (ir::ValueId id = 0; id < graph.values().size(); ++id) {
+    ir::Value& value = graph.value(id);
+    if (value.name != "late_w_2") continue;
+    std::vector<uint8_t> bytes(value.bytes.begin(), value.bytes.end());
+    bytes[0] ^= 1;
+    value.bytes = std::move(bytes);
+  }
+  StoredWeights other(graph, others);
+  other.add(cpu);
+  CHECK(other.bytes() > first.bytes());
+}
+
 TEST_CASE("what a plan has already costs a variant nothing") {
   const Plans plans;
   const PartitionPlan free = plans.plan("cpu");
