@@ -159,6 +159,7 @@ const char* check_halves(const StepShape& step) {
     if (is_quantised(step.operands[i])) return nullptr;  // check_bytes() looks at these
   for (uint32_t i = 0; i < step.operand_count; ++i) {
     const bool stays_float = kernel.stays_float(i, step.operand_count);
+    if (is_lengths(kernel, step.operands[i])) continue;
     if (step.operands[i].dtype != (stays_float ? DType::F32 : dtype))
       return "operands of one dtype, scales and biases of f32";
   }

@@ -139,7 +139,8 @@ class FormsOfValues {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ir::Value& value = graph_.value(node.inputs[i]);
       const double magnitude = intervals_[node.inputs[i]].magnitude();
-      if (!value.is_constant || value.type.dtype != DType::F32 || (has_weights && i != 1)) continue;
+      const bool is_bias = has_weights && i != 1 && node.op != OpKind::Recurrent;
+      if (!value.is_constant || value.type.dtype != DType::F32 || is_bias) continue;
       if (magnitude == 0 || (magnitude >= kMinNormalHalf && magnitude <= kMaxHalf)) continue;
       return llvm::formatv("its constant of {0} is outside of what halves hold", text_of(magnitude))
           .str();

@@ -1,7 +1,7 @@
 // Recurrent is ONNX's RNN, GRU and LSTM over a whole sequence.
 //
 //   x          [s, b, i]
-//   w          [d, g*h, i]       g gates: Rnn 1, Gru 3 (z r h), Lstm 4 (i o f c); f32: Packed,
+//   w          [d, g*h, i]       g gates: Rnn 1, Gru 3 (z r h), Lstm 4 (i o f c); Packed is
 //   r          [d, g*h, h]       [d][ceil(g*h/16)][i or h][16], zero past g*h: recurrent_pack()
 //   bias       [d, 2*g*h]        if has_bias: of w, then of r
 //   lengths    [b] (i64)         if has_lengths: steps of each sequence, clamped to [0, s]
@@ -11,12 +11,14 @@
 //   y          [s + 2, d, b, h]  the output of every step, zero behind the end of a sequence; the
 //                                last hidden state; the last cell state (zero but for Lstm)
 //
-// All Plain; f32 but for lengths. direction 0: forward, 1: from the end to the beginning, 2: both
-// (d = 2). The formulas are ONNX's; f, g, h are the activations, three for each direction (two Gru,
-// one Rnn), members of Unary. clip > 0 bounds their arguments to [-clip, clip].
+// All Plain; f32 but for lengths, or of recurrent_f32_cpu f16. direction 0: forward, 1: from the
+// end to the beginning, 2: both (d = 2). The formulas are ONNX's; f, g, h are the activations,
+// three for each direction (two Gru, one Rnn), members of Unary. clip > 0 bounds their arguments to
+// [-clip, clip].
 //
 // Every hidden unit is computed at once, all gates of it, from the step before: y itself is the
-// memory of the states. Sums are in float; their order depends on the shapes alone.
+// memory of the states, but for halves, whose states are floats in scratch memory: a sequence adds
+// up what rounding takes from them. Sums are in float; their order depends on the shapes alone.
 // Windows of rows and parts: none. y must not overlap the others. Nothing past the end is read.
 //
 // recurrent_any_cpu takes any weights. recurrent_f32_cpu takes packed ones, and computes some
@@ -90,7 +92,14 @@ struct RecurrentWork {
   // A group has so many rows of scratch: for both biases, the gates of a chunk, and the state's
   // addends.
   int64_t scratch_rows;
+  // Behind them it has so many floats if operands are halves: of the hidden states as of the cells,
+  // and of the peepholes.
+  int64_t scratch_states;
+  int64_t scratch_peepholes;
 
+  constexpr int64_t scratch_floats() const {
+    return scratch_rows * sum_stride + 2 * scratch_states + scratch_peepholes;
+  }
   constexpr int64_t first_sequence(int64_t group, int64_t batch) const {
     return batch * group / groups;
   }
@@ -116,6 +125,9 @@ constexpr RecurrentWork recurrent_work(const RecurrentParams& params, const Oper
   work.sum_stride =
       panel_channels(int64_t{y.dims[3]} * recurrent_gates(params.kind)) + kChannelPanel;
   work.scratch_rows = 2 + (work.chunk_steps + 1) * work.group_batch;
+  if (x.dtype != DType::F16) return work;
+  work.scratch_states = work.group_batch * y.dims[3];
+  work.scratch_peepholes = int64_t{3} * y.dims[3];
   return work;
 }
 

@@ -41,7 +41,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   for (uint32_t i = 0; i < step.operand_count; ++i) {
     const bool is_lengths = i != 0 && i == operands.lengths;
     const bool is_packed = step.kernel->packing_of(i) != PackingKind::None;
-    if (step.operands[i].dtype != (is_lengths ? DType::I64 : DType::F32) ||
+    if (number_dtype(step, step.operands[i]) != (is_lengths ? DType::I64 : DType::F32) ||
         step.operands[i].layout != (is_packed ? Layout::Packed : Layout::Plain))
       return "operands of f32, lengths of i64, plain but for packed weights";
   }
@@ -69,8 +69,7 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
 
   const RecurrentWork work = recurrent_work(params, shapes[0], y);
   out_needs->task_count = static_cast<int32_t>(work.directions * work.groups);
-  out_needs->scratch_bytes =
-      static_cast<uint64_t>(work.scratch_rows * work.sum_stride * kRecurrentSumBytes);
+  out_needs->scratch_bytes = static_cast<uint64_t>(work.scratch_floats() * kRecurrentSumBytes);
   return nullptr;
 }
 

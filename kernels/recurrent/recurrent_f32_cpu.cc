@@ -1,6 +1,7 @@
-// Computes RNN, GRU and LSTM with packed weights, float32. The products of the inputs of some steps
-// are computed at once by the micro-kernel of MatMul. Then each step computes the product of the
-// state, which reads the weights R once for all sequences of a group, and the gates on vectors.
+// Computes RNN, GRU and LSTM with packed weights, in floats; operands and weights may be halves.
+// The products of the inputs of some steps are computed at once by the micro-kernel of MatMul. Then
+// each step computes the product of the state, which reads the weights R once for all sequences of
+// a group, and the gates on vectors.
 //
 // The gates are computed where the products of the inputs stood: rows of all gates, a sequence
 // each, [z r h] or [i o f c]. `sums` has the state's addends.
@@ -16,6 +17,7 @@
 #include "hwy/highway.h"
 #include "kernels/common/activation/activation-inl.h"
 #include "kernels/common/cpu/lanes-inl.h"
+#include "kernels/common/cpu/stored_rows-inl.h"
 #include "kernels/common/gemm/panel_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -40,25 +42,37 @@ class RecurrentGroup {
         units_(y_.shape.dims[3]),
         columns_(units_ * recurrent_gates(params_.kind)),
         stride_(work.sum_stride),
-        w_(args.operands[1].as<const float>() + direction_ * weights_of(x_.shape.dims[2])),
-        r_(args.operands[2].as<const float>() + direction_ * weights_of(units_)),
+        is_half_(x_.shape.dtype == DType::F16),
+        w_(stored_in(args.operands[1]).at(direction_ * weights_of(x_.shape.dims[2]))),
+        r_(stored_in(args.operands[2]).at(direction_ * weights_of(units_))),
         bias_w_(static_cast<float*>(args.scratch)),
         bias_r_(bias_w_ + stride_),
         sums_(bias_r_ + stride_),
-        chunk_(sums_ + batch_ * stride_) {
+        chunk_(sums_ + batch_ * stride_),
+        hidden_(bias_w_ + work.scratch_rows * stride_),
+        cell_(is_half_ ? hidden_ + work.scratch_states : row(steps_ + 1).floats()) {
     const RecurrentOperands operands = recurrent_operands(params_);
-    const auto memory = [&](uint32_t operand, int64_t offset) -> const float* {
-      return operand == 0 ? nullptr : args.operands[operand].as<const float>() + offset;
+    const auto memory = [&](uint32_t operand, int64_t offset) {
+      return stored_in(args.operands[operand]).at(offset);
+    };
+    // Returns an operand's numbers as floats, null if it is absent.
+    const auto floats = [&](uint32_t operand, int64_t offset, int64_t count,
+                            float* to) -> const float* {
+      if (operand == 0) return nullptr;
+      const StoredNumbers from = memory(operand, offset);
+      if (from.is_float()) return from.floats();
+      load_rows(from, count, 1, count, to, count);
+      return to;
     };
     const int64_t state = (direction_ * x_.shape.dims[1] + first_) * units_;
-    h0_ = memory(operands.h0, state);
-    c0_ = memory(operands.c0, state);
-    peepholes_ = memory(operands.peepholes, direction_ * 3 * units_);
+    h0_ = floats(operands.h0, state, batch_ * units_, hidden_);
+    c0_ = floats(operands.c0, state, batch_ * units_, cell_);
+    peepholes_ = floats(operands.peepholes, direction_ * 3 * units_, 3 * units_,
+                        hidden_ + 2 * work.scratch_states);
     std::memset(bias_w_, 0, static_cast<size_t>(2 * stride_) * sizeof(float));
-    if (const float* bias = memory(operands.bias, direction_ * 2 * columns_)) {
-      copy(bias_w_, bias, columns_);
-      copy(bias_r_, bias + columns_, columns_);
-    }
+    if (operands.bias != 0)
+      load_rows(memory(operands.bias, direction_ * 2 * columns_), columns_, 2, columns_, bias_w_,
+                stride_);
     length_ = steps_;
     if (operands.lengths != 0) {
       const int64_t length = args.operands[operands.lengths].as<const int64_t>()[first_];
@@ -70,7 +84,8 @@ class RecurrentGroup {
 
   void run() {
     for (int64_t t = length_; t < steps_; ++t) set_state(t, nullptr);
-    set_state(steps_ + 1, c0_);
+    if (c0_ == nullptr) std::memset(cell_, 0, state_bytes());
+    if (c0_ != nullptr && c0_ != cell_) std::memcpy(cell_, c0_, state_bytes());
     const float* hidden = h0_;  // state of the step before; null means zero
     for (int64_t done = 0; done < length_; done += chunk_steps_) {
       const int64_t count = length_ - done < chunk_steps_ ? length_ - done : chunk_steps_;
@@ -78,20 +93,21 @@ class RecurrentGroup {
       multiply_inputs(first, count);
       for (int64_t k = 0; k < count; ++k) {
         const int64_t at = is_reverse_ ? count - 1 - k : k;
-        step(hidden, chunk_ + at * batch_ * stride_, row(first + at));
-        hidden = row(first + at);
+        float* const out = is_half_ ? hidden_ : row(first + at).floats();
+        step(hidden, chunk_ + at * batch_ * stride_, out);
+        if (is_half_) set_state(first + at, out);
+        hidden = out;
       }
     }
     set_state(steps_, hidden);
+    if (is_half_) set_state(steps_ + 1, cell_);
   }
 
  private:
   using Vector = ActivationVector;
   static constexpr ActivationTag kTag = {};
 
-  static void copy(float* to, const float* from, int64_t count) {
-    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
-  }
+  size_t state_bytes() const { return static_cast<size_t>(batch_ * units_) * sizeof(float); }
 
   // Returns the number of elements of one direction's weights.
   int64_t weights_of(int64_t depth) const { return panel_channels(columns_) * depth; }
@@ -106,24 +122,27 @@ class RecurrentGroup {
   }
 
   // Returns row `t` of y for this direction and the group's first sequence; the others follow.
-  float* row(int64_t t) const {
-    return y_.as<float>() + t * y_.strides[0] + direction_ * y_.strides[1] + first_ * units_;
+  StoredNumbers row(int64_t t) const {
+    return stored_in(y_).at(t * y_.strides[0] + direction_ * y_.strides[1] + first_ * units_);
   }
   HWY_NOINLINE void set_state(int64_t t, const float* from) const {
+    const int64_t count = batch_ * units_;
     if (from != nullptr)
-      copy(row(t), from, batch_ * units_);
+      store_rows(from, count, 1, count, row(t), count);
     else
-      std::memset(row(t), 0, static_cast<size_t>(batch_ * units_) * sizeof(float));
+      store_zeros(row(t), count);
   }
 
-  // Multiplies the inputs of `count` steps from `first` on, and adds the bias, into the chunk.
-  void multiply_inputs(int64_t first, int64_t count) const {
+  // Multiplies the inputs of `count` steps from `first` on, and adds the bias, into the chunk. T
+  // says what inputs and weights are.
+  template <class T>
+  void multiply_inputs_of(int64_t first, int64_t count) const {
     const int64_t inputs = x_.shape.dims[2];
-    PanelRows<float> product = {
-        .x = x_.as<const float>() + first * x_.strides[0] + first_ * inputs,
+    PanelRows<T> product = {
+        .x = x_.as<const InputOf<T>>() + first * x_.strides[0] + first_ * inputs,
         .x_stride = batch_ == 1 ? x_.strides[0] : inputs,
         .depth = inputs,
-        .weights = w_,
+        .weights = static_cast<const WeightOf<T>*>(w_.first),
         .bias = bias_w_,
         .y = chunk_,
         .y_stride = stride_,
@@ -135,10 +154,14 @@ class RecurrentGroup {
     // If a call has only some sequences of a batch, the rows of each step lie apart.
     const int64_t calls = batch_ == 1 || is_whole_batch_ ? 1 : count;
     for (int64_t i = 0; i < calls; ++i) {
-      multiply_rows<FloatSums<float>>(product, 0, count * batch_ / calls, all_panels());
+      multiply_rows<FloatSums<T>>(product, 0, count * batch_ / calls, all_panels());
       product.x += x_.strides[0];
       product.y += batch_ * stride_;
     }
+  }
+  void multiply_inputs(int64_t first, int64_t count) const {
+    if (is_half_) return multiply_inputs_of<HalfFactors>(first, count);
+    multiply_inputs_of<float>(first, count);
   }
 
   Range all_panels() const { return {0, static_cast<int32_t>(ceil_div(columns_, kChannelPanel))}; }
@@ -146,23 +169,29 @@ class RecurrentGroup {
   // Sets sums = state R + bias in `panels`; a null state is zero.
   HWY_NOINLINE void multiply_state(const float* state, int64_t state_stride, Range panels) const {
     if (state == nullptr) {
-      for (int64_t b = 0; b < batch_; ++b) copy(sums_ + b * stride_, bias_r_, columns_);
+      for (int64_t b = 0; b < batch_; ++b)
+        std::memcpy(sums_ + b * stride_, bias_r_, static_cast<size_t>(columns_) * sizeof(float));
       return;
     }
-    const PanelRows<float> product = {
+    if (is_half_) return multiply_state_by<FloatRowSums, HalfWeights>(state, state_stride, panels);
+    multiply_state_by<FloatSums<float>, float>(state, state_stride, panels);
+  }
+  template <class Sums, class T>
+  void multiply_state_by(const float* state, int64_t state_stride, Range panels) const {
+    const PanelRows<T> product = {
         .x = state,
         .x_stride = state_stride,
         .depth = units_,
-        .weights = r_,
+        .weights = static_cast<const WeightOf<T>*>(r_.first),
         .bias = bias_r_,
         .y = sums_,
         .y_stride = stride_,
         .columns = static_cast<int32_t>(columns_),
-        .is_row = batch_ == 1,
+        .is_row = is_half_ || batch_ == 1,
         .brings_ahead = false,
         .activation = make_activation(kUnaryIdentity, 0.0f, 0.0f),
     };
-    multiply_rows<FloatSums<float>>(product, 0, batch_, panels);
+    multiply_rows<Sums>(product, 0, batch_, panels);
   }
 
   // Calls visit(sequence, j, lanes) for the vectors of `count` elements of each sequence.
@@ -230,7 +259,7 @@ class RecurrentGroup {
 
   void lstm_step(float* gates, float* out) const {
     enum : int64_t { kInput = 0, kOutput = 1, kForget = 2, kCell = 3 };
-    float* const cell = row(steps_ + 1);
+    float* const cell = cell_;
     if (peepholes_ == nullptr) {
       add_sums(gates, kInput, 4, nullptr, nullptr);
       activate_gates(activations_[0], gates, kInput, 3);
@@ -313,12 +342,16 @@ class RecurrentGroup {
   int64_t units_;
   int64_t columns_;  // columns of all gates
   int64_t stride_;   // from row to row of gates and sums
-  const float* w_;
-  const float* r_;
+  bool is_half_;
+  StoredNumbers w_;
+  StoredNumbers r_;
   float* bias_w_;
   float* bias_r_;
   float* sums_;
   float* chunk_;
+  // These are in scratch memory if operands are halves; else the cells are a row of y.
+  float* hidden_;
+  float* cell_;
   const float* h0_ = nullptr;
   const float* c0_ = nullptr;
   const float* peepholes_ = nullptr;

@@ -38,20 +38,20 @@ void count_gates(const RecurrentParams& params, double elements, const WorkMachi
 }
 
 // Returns a product of sequences, or steps and sequences, with the panels of one direction's
-// weights. A row begins `stride` elements of `inputs` after the one before.
-PanelProduct product_of(int64_t runs, int64_t rows, int64_t stride, const OperandShape& inputs,
+// weights. A row begins `stride` inputs of `input_bytes` after the one before.
+PanelProduct product_of(int64_t runs, int64_t rows, int64_t stride, int64_t input_bytes,
                         const OperandShape& weights, const PanelTileSize& size) {
   const int64_t columns = weights.dims[1];
   PanelProduct product;
   product.runs = static_cast<double>(runs);
   product.pixels = rows;
-  product.tile_pixels = size.pixels_for(stride * element_bytes(inputs), size.most_pixels(columns));
+  product.tile_pixels = size.pixels_for(stride * input_bytes, size.most_pixels(columns));
   product.panels = ceil_div(columns, kChannelPanel);
-  product.most_panels = rows == 1 ? size.row_panels : size.panels;
+  product.most_panels = rows == 1 || size.pixels == 1 ? size.row_panels : size.panels;
   product.lanes =
       static_cast<double>(product.panels - 1) * kChannelPanel + size.last_lanes(columns);
   product.depth = weights.dims[2];
-  product.input_bytes = element_bytes(inputs);
+  product.input_bytes = static_cast<double>(input_bytes);
   product.weight_bytes = element_bytes(weights);
   return product;
 }
@@ -72,15 +72,18 @@ void count_panel_work(const StepShape& step, const WorkMachine& machine, StepWor
   const int64_t x_stride = work.group_batch == 1 ? x.dims[1] * inputs : inputs;
   const int64_t whole_chunks = steps / work.chunk_steps;
   const int64_t rest = steps % work.chunk_steps;
-  PanelCounts counts = count_panels(
-      product_of(chains * whole_chunks, work.chunk_steps * work.group_batch, x_stride, x, w, size),
-      size);
-  counts.add(count_panels(product_of(chains, rest * work.group_batch, x_stride, x, w, size), size));
+  const auto inputs_of = [&](int64_t runs, int64_t rows) {
+    return count_panels(product_of(runs, rows, x_stride, element_bytes(x), w, size), size);
+  };
+  PanelCounts counts = inputs_of(chains * whole_chunks, work.chunk_steps * work.group_batch);
+  counts.add(inputs_of(chains, rest * work.group_batch));
   const double input_tiles = counts.tiles;
   // A state of zeros is not multiplied.
   const int64_t state_steps = params.has_h0 != 0 ? steps : steps - 1;
-  const PanelCounts of_state =
-      count_panels(product_of(chains * state_steps, work.group_batch, units, y, r, size), size);
+  const PanelTileSize state_size = r.dtype == DType::F16 ? row_tile_size(size) : size;
+  const PanelCounts of_state = count_panels(
+      product_of(chains * state_steps, work.group_batch, units, kRecurrentSumBytes, r, state_size),
+      state_size);
   counts.add(of_state);
   out->macs = counts.macs;
   out->moved_bytes += counts.moved_bytes;
@@ -113,7 +116,7 @@ void count_panel_work(const StepShape& step, const WorkMachine& machine, StepWor
   memory.read(read_bytes, directions);
   memory.weights(directions * (w_bytes + r_bytes), sharers);
   memory.write(written_bytes(step));
-  memory.scratch(static_cast<double>(work.scratch_rows) * row_bytes);
+  memory.scratch(static_cast<double>(work.scratch_floats()) * kRecurrentSumBytes);
   // The tiles of a chunk, and the next chunk, read the weights of the inputs again; each step reads
   // those of the state.
   memory.again(larger(input_tiles - runs, 0) * w_bytes, smaller(w_bytes, pass_bytes));

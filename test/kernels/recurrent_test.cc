@@ -75,6 +75,19 @@ TEST_CASE("the contract of recurrent networks with packed weights") {
   integers.dtype = DType::I64;
   integers.bytes *= 2;
   CHECK(check_with(0, integers) == "operands of f32, lengths of i64, plain but for packed weights");
+  // Halves are all of them or none, but for lengths.
+  std::vector<OperandShape> halves = operands;
+  for (size_t i : {size_t{0}, size_t{1}, size_t{2}, size_t{4}}) {
+    halves[i].dtype = DType::F16;
+    halves[i].bytes /= 2;
+  }
+  CHECK(check({"recurrent_f32_cpu", &params, halves}) == "ok");
+  for (size_t i : {size_t{0}, size_t{1}, size_t{4}}) {
+    std::vector<OperandShape> mixed = halves;
+    mixed[i] = operands[i];
+    CHECK(check({"recurrent_f32_cpu", &params, mixed}) ==
+          "operands of one dtype, scales and biases of f32");
+  }
   // These are a billion weights, packed.
   params.has_lengths = 0;
   CHECK(check({"recurrent_f32_cpu",
@@ -144,6 +157,20 @@ TEST_CASE("work of a recurrent network, by hand") {
   // It reads all operands once, and the weights of the state in two further steps.
   CHECK(work.beyond_l1_bytes == work.read_bytes + work.weight_bytes + 2.0 * 512 * 128 * 4);
   CHECK(work.beyond_l2_bytes == 0);
+  // As halves, weights and other operands take half the bytes; sums and states are floats.
+  StepForTest halves = step;
+  for (OperandShape& operand : halves.operands) {
+    operand.dtype = DType::F16;
+    operand.bytes /= 2;
+  }
+  const StepWork of_halves = work_of(halves, machine);
+  CHECK(of_halves.macs == work.macs);
+  CHECK(of_halves.tile_calls == work.tile_calls);
+  CHECK(of_halves.weight_bytes == work.weight_bytes / 2);
+  CHECK(of_halves.read_bytes == work.read_bytes / 2);
+  CHECK(of_halves.written_bytes == work.written_bytes / 2);
+  CHECK(of_halves.moved_bytes ==
+        2.0 * 128 * (512 + 4 * 16) + 128 * 3 * (2.0 * 512 + 4 * 16) + 3.0 * 128 * (4 * 5 + 11) * 4);
   // The first step multiplies no state if that is zero.
   params.has_h0 = 0;
   StepForTest without = step;

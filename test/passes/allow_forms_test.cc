@@ -161,6 +161,27 @@ TEST_CASE("bounds, inputs and operators say what stays in float") {
     }
 }
 
+TEST_CASE(
+    "halves must hold all constants of a recurrent layer, those of the state and the bias, too") {
+  for (const size_t large : {size_t{0}, size_t{1}, size_t{2}, size_t{3}}) {
+    CAPTURE(large);
+    RandomGraph r(1);
+    const auto constant = [&](size_t operand, ir::Dims dims, size_t count) {
+      return r.constant(dims, std::vector<float>(count, operand == large ? 1e5f : 0.5f));
+    };
+    const ir::ValueId value =
+        r.node(OpKind::Recurrent,
+               {r.input({3, 1, 4}), constant(1, {1, 2, 4}, 8), constant(2, {1, 2, 2}, 4),
+                constant(3, {1, 4}, 4)},
+               RecurrentParams{.kind = kRecurrentRnn, .has_bias = 1, .activation_0 = kUnaryTanh});
+    r.graph.set_outputs({unary(r, value, kUnaryAbs)});
+    const auto allowed =
+        compiler::allow_forms(r.graph, ir::Precision::Fp16, seen_everywhere(r.graph, 1));
+    CHECK(reason_for(r.graph, allowed, value) ==
+          (large == 0 ? "" : "its constant of 1e+05 is outside of what halves hold"));
+  }
+}
+
 TEST_CASE("what was seen has a factor for inputs that were not") {
   RandomGraph r(1);
   const ir::ValueId sum = r.binary(kBinaryAdd, r.input({4}), r.constant({4}));

@@ -26,10 +26,10 @@ void multiply_tile(const PanelRows<T>& product, int64_t first, int32_t row_count
                    int64_t pass_panels, int64_t number) {
   const TileFunctions<Sums> functions(row_count, product.columns, product.is_row);
   const int64_t panel_elements = product.panel_elements;
-  const T* inputs[kMaxTilePixels];
+  const InputOf<T>* inputs[kMaxTilePixels];
   for (int i = 0; i < Sums::kSize.size_for(row_count); ++i)
     inputs[i] = product.x + (first + (i < row_count ? i : row_count - 1)) * product.x_stride;
-  PanelTile<T> tile = {
+  PanelTile<TileOf<T>> tile = {
       .inputs = inputs,
       .depth = product.depth,
       .panel_elements = panel_elements,
@@ -38,12 +38,12 @@ void multiply_tile(const PanelRows<T>& product, int64_t first, int32_t row_count
       .ahead = 0,
       .pixel_count = row_count,
   };
-  PanelOutput<T> output = {.activation = &product.activation,
-                           .residual_stride = product.y_stride,
-                           .y = {},
-                           .y_stride = product.y_stride,
-                           .lanes = {},
-                           .scales = product.scales};
+  PanelOutput<ResultOf<T>> output = {.activation = &product.activation,
+                                     .residual_stride = product.y_stride,
+                                     .y = {},
+                                     .y_stride = product.y_stride,
+                                     .lanes = {},
+                                     .scales = product.scales};
   sum_inputs(&tile, Sums::kSize.size_for(row_count));
 
   int panel_count = 0;
@@ -69,11 +69,11 @@ template <class Sums, class T>
 void multiply_rows_of(const PanelRows<T>& product, int64_t row_begin, int64_t row_end,
                       Range panels) {
   constexpr PanelTileSize kSize = Sums::kSize;
-  constexpr int64_t kBytes = sizeof(T);
-  const int64_t pass_panels = kSize.pass_panels(product.panel_elements * kBytes,
-                                                product.is_row ? kSize.row_panels : kSize.panels);
-  const int tile_pixels =
-      kSize.pixels_for(product.x_stride * kBytes, kSize.most_pixels(product.columns));
+  const int64_t pass_panels =
+      kSize.pass_panels(product.panel_elements * int64_t{sizeof(WeightOf<T>)},
+                        product.is_row ? kSize.row_panels : kSize.panels);
+  const int tile_pixels = kSize.pixels_for(product.x_stride * int64_t{sizeof(InputOf<T>)},
+                                           kSize.most_pixels(product.columns));
   const int64_t tiles = ceil_div(row_end - row_begin, tile_pixels);
   Range pass = panels;
   for (; pass.begin < panels.end; pass.begin = pass.end) {

@@ -17,16 +17,16 @@ namespace codl::kernels::HWY_NAMESPACE {
 struct ByteScales;
 
 // Describes the product y = activation(x w + bias) for whole rows; a call says which of them it
-// computes. T is what x and w are in memory, float, Half or int8_t; so is y, but of bytes it may be
-// floats.
+// computes. T says what x, w and y are in memory (panel_pointer.h): float, Half or int8_t, of which
+// y may be floats, too, HalfFactors or HalfWeights.
 template <class T>
 struct PanelRows {
-  const T* x;
+  const InputOf<T>* x;
   int64_t x_stride;  // elements from row to row
   int64_t depth;
-  const T* weights;   // [ceil(columns / 16)][depth][16]
-  const float* bias;  // [ceil(columns / 16)][16]
-  typename PanelPointer<T>::Type y;
+  const WeightOf<T>* weights;  // [ceil(columns / 16)][depth][16]
+  const float* bias;           // [ceil(columns / 16)][16]
+  typename PanelPointer<ResultOf<T>>::Type y;
   int64_t y_stride;
   int32_t columns;
   bool is_row;  // there is one row only
@@ -44,6 +44,7 @@ struct PanelRows {
 // Name micro-kernels, in panel_tile-inl.h and panel_halves-inl.h.
 template <class T>
 struct FloatSums;
+struct FloatRowSums;  // takes HalfWeights, row by row
 struct HalfSums;
 
 // Computes rows [row_begin, row_end) of y in `panels` with the micro-kernel Sums. It is in

@@ -1,4 +1,4 @@
-// Rows times a matrix in packed panels, of floats and of halves.
+// Rows times a matrix in packed panels, of floats and of halves, or of one and the other.
 #include "kernels/common/gemm/panel_tile.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -20,6 +20,9 @@ void multiply_rows(const PanelRows<T>& product, int64_t row_begin, int64_t row_e
 
 template void multiply_rows<FloatSums<float>>(const PanelRows<float>&, int64_t, int64_t, Range);
 template void multiply_rows<FloatSums<Half>>(const PanelRows<Half>&, int64_t, int64_t, Range);
+template void multiply_rows<FloatSums<HalfFactors>>(const PanelRows<HalfFactors>&, int64_t, int64_t,
+                                                    Range);
+template void multiply_rows<FloatRowSums>(const PanelRows<HalfWeights>&, int64_t, int64_t, Range);
 #if HWY_TARGET == HWY_NEON
 template void multiply_rows<HalfSums>(const PanelRows<Half>&, int64_t, int64_t, Range);
 #endif

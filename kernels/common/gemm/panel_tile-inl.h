@@ -59,22 +59,22 @@ constexpr int tile_pixels_for(int64_t stride, int most_pixels = kTilePixels) {
 // A matrix product has this list of taps.
 inline constexpr PanelTap kOneTap = {0, 0};
 
-// Holds what one call of the micro-kernel adds up. T is what inputs and weights are in memory,
-// float or Half.
+// Holds what one call of the micro-kernel adds up. T says what inputs and weights are in memory:
+// float, Half or HalfWeights.
 template <class T>
 struct PanelTile {
   // inputs[tap * tap_step + pixel] points to the pixel's channels of that tap, less the offset of
   // the tap. `tap_step` is 0, or the template argument. There are as many pixels as the template
   // argument says; surplus ones (see pixel_count) repeat a valid pointer.
-  const T* const* inputs;
+  const InputOf<T>* const* inputs;
   int64_t tap_step = 0;
   const PanelTap* taps = &kOneTap;
   int64_t tap_count = 1;
-  int64_t first_channel = 0;  // is added to every pointer: the group's first input channel
-  int64_t depth;              // input channels of a tap
-  int64_t panel_elements;     // weights of a panel
-  const T* weights;           // [panels][taps][depth][16]
-  const float* bias;          // [panels][16]
+  int64_t first_channel = 0;   // is added to every pointer: the group's first input channel
+  int64_t depth;               // input channels of a tap
+  int64_t panel_elements;      // weights of a panel
+  const WeightOf<T>* weights;  // [panels][taps][depth][16]
+  const float* bias;           // [panels][16]
   // Address of weights to be needed later: some are brought into the second-level cache meanwhile,
   // from here on, kAheadBytes per four channels of a tap. Behind the weights is harmless.
   uintptr_t ahead;
@@ -94,7 +94,7 @@ struct PanelEnd {
 };
 
 template <class T>
-constexpr int64_t kAheadBytes = 32 * int64_t{sizeof(T)};
+constexpr int64_t kAheadBytes = 32 * int64_t{sizeof(WeightOf<T>)};
 
 // Sums of so many products begin with the bias, longer ones with zeros. These come from memory like
 // the bias, for which GCC 12 leaves the sums in the registers that it gave them.
@@ -219,10 +219,10 @@ HWY_NOINLINE void compute_tile(const PanelTile<T>& tile, const PanelEnd& end) {
   }
 
   const int64_t panel_elements = tile.panel_elements;
-  const T* const* inputs = tile.inputs;
+  const InputOf<T>* const* inputs = tile.inputs;
   uintptr_t ahead = tile.ahead;
   for (int64_t tap = 0; tap < tile.tap_count; ++tap, inputs += tile.tap_step) {
-    const T* weights = tile.weights + tile.taps[tap].weight_offset;
+    const WeightOf<T>* weights = tile.weights + tile.taps[tap].weight_offset;
     int64_t channel = tile.first_channel + tile.taps[tap].input_offset;
     const int64_t channel_end = channel + tile.depth;
     for (; channel + 4 <= channel_end; channel += 4, weights += 4 * kChannelPanel) {
@@ -300,10 +300,21 @@ constexpr int tile_size_for(int pixel_count) { return kTileSize.size_for(pixel_c
 // panel, kSize.lanes of it in each.
 template <class T>
 struct FloatSums {
-  using Element = T;
+  using Element = TileOf<T>;
   static constexpr PanelTileSize kSize = kTileSize;
   template <int kPixels, int kPanels, int kLastVectors>
-  static constexpr TileFunction<T> kFunction = compute_tile<T, kPixels, kPanels, kLastVectors>;
+  static constexpr TileFunction<Element> kFunction =
+      compute_tile<Element, kPixels, kPanels, kLastVectors>;
+};
+
+// Does the same for weights of halves, a row at a time: larger tiles would be 80 KiB of code for
+// few rows of a state.
+struct FloatRowSums {
+  using Element = HalfWeights;
+  static constexpr PanelTileSize kSize = row_tile_size(kTileSize);
+  template <int kPixels, int kPanels, int kLastVectors>
+  static constexpr TileFunction<Element> kFunction =
+      compute_tile<Element, kPixels, kPanels, kLastVectors>;
 };
 
 // `pixels` is a value of size_for().
@@ -409,14 +420,14 @@ struct TileFunctions {
 };
 
 // Computes whole vectors into a buffer, and ends the panels one by one.
-template <class T>
+template <class T, class Result>
 HWY_NOINLINE void run_general_tile(const PanelTile<T>& tile, TileFunction<T> compute,
-                                   int panel_count, const PanelOutput<T>& output) {
+                                   int panel_count, const PanelOutput<Result>& output) {
   HWY_ALIGN float sums[kMaxTilePixels * kTilePanels * kChannelPanel];
   static_assert(kRowPanels <= kMaxTilePixels * kTilePanels);
   constexpr int64_t kSumStride = kTilePanels * kChannelPanel;
   compute(tile, {.y = sums, .y_stride = kSumStride});
-  PanelOutput<T> panel = output;
+  PanelOutput<Result> panel = output;
   panel.lanes = {};
   for (int i = 0; i < panel_count; ++i) {
     if (i + 1 == panel_count) panel.lanes = output.lanes;
@@ -427,9 +438,9 @@ HWY_NOINLINE void run_general_tile(const PanelTile<T>& tile, TileFunction<T> com
 }
 
 // Computes `panel_count` panels, 1 or functions.most_panels.
-template <class Sums, class T>
+template <class Sums, class T, class Result>
 HWY_INLINE void run_tile(const PanelTile<T>& tile, const TileFunctions<Sums>& functions,
-                         int panel_count, const PanelOutput<T>& output) {
+                         int panel_count, const PanelOutput<Result>& output) {
   TileFunction<T> compute = functions.of_most;
   int whole_lanes = kChannelPanel;  // computed lanes of the last panel
   if (panel_count == 1) {
@@ -439,7 +450,7 @@ HWY_INLINE void run_tile(const PanelTile<T>& tile, const TileFunctions<Sums>& fu
       whole_lanes = functions.last_lanes;
     }
   }
-  if constexpr (!std::is_same_v<T, float>) {
+  if constexpr (!std::is_same_v<Result, float>) {
     run_general_tile(tile, compute, panel_count, output);
   } else {
     const Activation& activation = *output.activation;

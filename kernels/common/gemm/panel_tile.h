@@ -77,6 +77,12 @@ struct PanelTileSize {
 // about.
 inline constexpr PanelTileSize kHalfTileSize = {8, 8, 1, 8, 2, kPanelPassBytes};
 
+// Returns the tiles of a micro-kernel that takes one row at a time.
+constexpr PanelTileSize row_tile_size(PanelTileSize size) {
+  size.pixels = size.narrow_pixels = 1;
+  return size;
+}
+
 constexpr PanelTileSize panel_tile_size(int32_t lanes) {
   switch (lanes) {
     case 16:
