@@ -24,17 +24,19 @@
 #define LOAD_COLUMNS(p) LOAD_FOUR(HAS_QUADS_OF_B, TYPE_1, p)
 #endif
 
-// Pointers into b: with HAS_ROWS_OF_B to the rows of DEPTHS depths, else to COLUMNS columns, the
-// last again where there are fewer. LOAD_DEPTH: the columns of b at the first depth. Of four
-// pointers' quads, COLUMNS_OF(i, lane) makes the columns at depth i, whose lane it is.
+// Pointers into b: with HAS_ROWS_OF_B one to the row of a depth, else to COLUMNS columns, the last
+// again where there are fewer. LOAD_DEPTH: the columns of b at the first depth. Four depths are the
+// quads at B_QUAD(i), of which COLUMNS_OF(i, lane) makes the columns at depth i, whose lane it is.
 #if HAS_ROWS_OF_B
-#define B_POINTERS DEPTHS
-#define B_STEP(i) ((i)*b_depth)
+#define B_POINTERS 1
+#define B_STEP(i) 0
+#define B_QUAD(i) (b_k[0] + (i)*b_depth)
 #define LOAD_DEPTH LOAD_COLUMNS(b_k[0])
 #define COLUMNS_OF(i, lane) of_b[i]
 #else
 #define B_POINTERS COLUMNS
 #define B_STEP(i) (min(i, n - 1) * b_column)
+#define B_QUAD(i) b_k[i]
 #define B_AT(i) FACTOR(TYPE_1, b_k[i], 0)
 #if COLUMNS == 8
 #define LOAD_DEPTH (ACC8)(B_AT(0), B_AT(1), B_AT(2), B_AT(3), B_AT(4), B_AT(5), B_AT(6), B_AT(7))
@@ -45,19 +47,17 @@
 #endif
 
 // Adds the products of the next four depths, and of the next one.
-#define ADD_DEPTHS                                               \
-  ACC4 of_b[4];                                                  \
-  _Pragma("unroll") for (int i = 0; i < 4; ++i) {                \
-    of_b[i] = LOAD_COLUMNS(b_k[i]);                              \
-    b_k[i] += 4 * b_depth;                                       \
-  }                                                              \
-  _Pragma("unroll") for (int r = 0; r < 4; ++r) {                \
-    const ACC4 of_a = LOAD_FOUR(HAS_QUADS_OF_A, TYPE_0, a_k[r]); \
-    a_k[r] += 4;                                                 \
-    sums[r] += of_a.x * COLUMNS_OF(0, x);                        \
-    sums[r] += of_a.y * COLUMNS_OF(1, y);                        \
-    sums[r] += of_a.z * COLUMNS_OF(2, z);                        \
-    sums[r] += of_a.w * COLUMNS_OF(3, w);                        \
+#define ADD_DEPTHS                                                                 \
+  ACC4 of_b[4];                                                                    \
+  _Pragma("unroll") for (int i = 0; i < 4; ++i) of_b[i] = LOAD_COLUMNS(B_QUAD(i)); \
+  _Pragma("unroll") for (int i = 0; i < B_POINTERS; ++i) b_k[i] += 4 * b_depth;    \
+  _Pragma("unroll") for (int r = 0; r < 4; ++r) {                                  \
+    const ACC4 of_a = LOAD_FOUR(HAS_QUADS_OF_A, TYPE_0, a_k[r]);                   \
+    a_k[r] += 4;                                                                   \
+    sums[r] += of_a.x * COLUMNS_OF(0, x);                                          \
+    sums[r] += of_a.y * COLUMNS_OF(1, y);                                          \
+    sums[r] += of_a.z * COLUMNS_OF(2, z);                                          \
+    sums[r] += of_a.w * COLUMNS_OF(3, w);                                          \
   }
 #define ADD_DEPTH                                 \
   const FACTORS of_b = LOAD_DEPTH;                \

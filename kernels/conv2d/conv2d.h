@@ -97,6 +97,8 @@ constexpr int32_t conv2d_buffer_registers(int32_t pixels, int32_t panels) {
 
 // The kernels on texels: what a work-item computes. Steps without tile numbers have the default.
 struct Conv2dTexelTile {
+  static constexpr int32_t kRunRegisters = 4;
+
   int32_t pixels = 4;
   int32_t texels = 1;
 
@@ -106,6 +108,7 @@ struct Conv2dTexelTile {
     return pixels * channels() + pixels * kChannelPad + channels();
   }
   // Counts them where all of these are halves, and sums of more products than a run floats, too.
+  // Then it has kRunRegisters more, which count the steps of a loop and of a run that are left.
   constexpr int32_t half_registers(double products) const {
     return registers() / 2 + (products > kHalfSumProducts ? pixels * channels() : 0);
   }

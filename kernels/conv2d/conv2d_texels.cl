@@ -39,7 +39,7 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const TYPE_1* restrict w,
   const int group_channel = texel * 4 - group * group_out_c;
   const int panel = group * ((group_out_c + 15) / 16) + group_channel / 16;
   const int first_in_texel = x_first_texel + group * (group_in_c / 4);
-  const int in_texels = (group_in_c + 3) / 4;
+  const int whole_texels = group_in_c / 4;
   global const TYPE_1* w_tap =
       w + panel * kernel_h * kernel_w * group_in_c * 16 + group_channel % 16;
 
@@ -64,13 +64,17 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const TYPE_1* restrict w,
     if (channels > 3) ADD_CHANNEL(3, w)                    \
     w_tap += channels * 16;                                \
   }
-// Adds `count` texels of a tap; is_end: the last of them is the tap's last.
-#define ADD_TEXELS(READ, count, is_end)                          \
-  {                                                              \
-    const int whole = count - (LAST_CHANNELS && is_end);         \
-    for (int t = 0; t < whole; ++t) ADD_TEXEL(READ, 4);          \
-    if (LAST_CHANNELS && is_end) ADD_TEXEL(READ, LAST_CHANNELS); \
+// Adds `count` whole texels of a tap, and the one with the last channels if has_last.
+#define ADD_TEXELS(READ, count, has_last)                         \
+  {                                                               \
+    for (int t = 0; t < count; ++t) ADD_TEXEL(READ, 4);           \
+    if (LAST_CHANNELS && has_last) ADD_TEXEL(READ, LAST_CHANNELS) \
   }
+#define ADD_OF_TAP(count, has_last)             \
+  if (is_inside)                                \
+    ADD_TEXELS(READ_FACTOR, count, has_last)    \
+  else                                          \
+    ADD_TEXELS(FACTOR_OR_ZERO, count, has_last)
   const int in_row = out_row * stride_h - pad_top;
   const int row_end = min((in_h - in_row + dilation_h - 1) / dilation_h, kernel_h);
   const int row_begin = clamp((dilation_h - 1 - in_row) / dilation_h, 0, kernel_h);
@@ -89,13 +93,16 @@ kernel void CONV2D_SYMBOL(READ_ONLY(TYPE_0) x, global const TYPE_1* restrict w,
         at[p] = has_column ? TEXEL_AT(column * x_texels + first_in_texel, image_y, in_w * x_texels)
                            : OUTSIDE;
       }
-      EACH_RUN(in_texels, run) {
-        if (is_inside)
-          ADD_TEXELS(READ_FACTOR, run, IS_LAST(run))
-        else
-          ADD_TEXELS(FACTOR_OR_ZERO, run, IS_LAST(run))
+      EACH_RUN(whole_texels, run) {
+        ADD_OF_TAP(run, !HAS_RUNS)
         END_RUN(4, sum, PIXELS * TEXELS, 4, run)
       }
+#if LAST_CHANNELS && HAS_RUNS
+      // A Mali has no registers for it in the loop over runs. Without runs, compilers load the weights
+      // of an `if` for the last channels alone before it, and the registers do not suffice here.
+      ADD_OF_TAP(0, true)
+      END_RUN(4, sum, PIXELS * TEXELS, 4, 1)
+#endif
     }
   }
 

@@ -6,6 +6,7 @@
 #include "kernels/common/work/work_counts.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/winograd_cl.h"
+#include "kernels/kernel_table.h"
 
 namespace codl::kernels::conv2d {
 namespace {
@@ -59,10 +60,13 @@ Conv2dTexelTile fastest_texel_tile(const StepShape& step, const GpuFacts& gpu) {
   constexpr Conv2dTexelTile kTiles[] = {{4, 2}, {3, 2}, {2, 2}, {4, 1}, {2, 1}};
   constexpr int64_t kOtherSlots = 50;
   const Conv2dTexelGrid grid = conv2d_texel_grid(step);
+  const bool has_runs = half_arithmetic_of(step) == HalfArithmetic::Runs;
   Conv2dTexelTile best;
   int64_t least_slots = INT64_MAX;
   for (const Conv2dTexelTile& tile : kTiles) {
-    if (!gpu.has_registers(tile.registers()) ||
+    const int32_t in_runs =
+        tile.half_registers(kHalfSumProducts + 1) + Conv2dTexelTile::kRunRegisters;
+    if (!gpu.has_registers(tile.registers()) || (has_runs && !gpu.has_registers(in_runs)) ||
         !conv2d_takes_texels(step.params_as<Conv2dParams>(), step.output(), tile.texels))
       continue;
     const int64_t slots = ceil_div(grid.texels, tile.texels) * ceil_div(grid.out_w, tile.pixels) *
@@ -453,6 +457,8 @@ void count_texel_row(const Conv2dPart& part, const ClLaunch& launch, const WorkM
   out->operations += items * texels * tile.pixels * kChannelPad * factor_operations(part.step);
   out->item_registers =
       out->mac_type == DType::F16 ? tile.half_registers(part.depth) : tile.registers();
+  if (out->mac_type == DType::F16 && part.depth > kHalfSumProducts)
+    out->address_registers = Conv2dTexelTile::kRunRegisters;
   out->tile_calls = out->waves * texels;
   ItemBlocks blocks = {};
   blocks.pixels = tile.pixels;

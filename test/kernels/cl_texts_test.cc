@@ -26,6 +26,16 @@ TEST_CASE("the texts unpack to as many bytes as there are, and no others") {
   CHECK_FALSE(unpacks(packed_texts(), 0));
 }
 
+TEST_CASE("a short block has no codes of its own") {
+  // These are gzip's for "a" and for 64 of them.
+  const std::vector<uint8_t> one = {0x4b, 0x04, 0x00};
+  CHECK(unpacks(one, 1));
+  CHECK(unpacks({0x4b, 0x4c, 0xa4, 0x0c, 0x00, 0x00}, 64));
+  char letter = 0;
+  CHECK(unpack(one.data(), one.size(), &letter, 1));
+  CHECK(letter == 'a');
+}
+
 TEST_CASE("texts that are cut off do not unpack") {
   for (size_t bytes = 0; bytes < kPackedClTextBytes - 1; bytes += 1 + bytes / 8)
     CHECK_FALSE(unpacks({kPackedClTexts, kPackedClTexts + bytes}));
@@ -38,7 +48,7 @@ TEST_CASE("damaged texts write nothing beyond") {
     packed[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
     unpacks(packed);
   }
-  for (int type : {0, 1, 3}) {  // block types that are not expected
+  for (int type : {0, 3}) {  // block types that are not expected
     std::vector<uint8_t> packed = packed_texts();
     packed[0] = static_cast<uint8_t>((packed[0] & ~6) | type << 1);
     CHECK_FALSE(unpacks(packed));

@@ -113,6 +113,16 @@ bool read_codes(Bits& bits, Code& literals, Code& distances) {
   return true;
 }
 
+// Sets the codes that a block has without saying so.
+void set_codes(Code& literals, Code& distances) {
+  uint8_t lengths[kMaxSymbols];
+  for (int i = 0; i < kMaxSymbols; ++i)
+    lengths[i] = i < 144 ? 8 : i < kEndOfBlock ? 9 : i < 280 ? 7 : 8;
+  literals.assign(lengths, kMaxSymbols);
+  for (int i = 0; i < 30; ++i) lengths[i] = 5;
+  distances.assign(lengths, 30);
+}
+
 }  // namespace
 
 bool unpack(const uint8_t* packed, size_t packed_bytes, char* out, size_t out_bytes) {
@@ -121,7 +131,9 @@ bool unpack(const uint8_t* packed, size_t packed_bytes, char* out, size_t out_by
   size_t done = 0;
   for (bool is_last = false; !is_last;) {
     is_last = bits.take_one() != 0;
-    if (bits.take(2) != 2 || !read_codes(bits, literals, distances)) return false;
+    const int type = bits.take(2);
+    if (type == 1) set_codes(literals, distances);
+    if (type != 1 && (type != 2 || !read_codes(bits, literals, distances))) return false;
     for (int symbol; (symbol = literals.read(bits)) != kEndOfBlock;) {
       if (symbol < 0 || symbol > kLongest || bits.is_over() || done == out_bytes) return false;
       if (symbol < kEndOfBlock) {

@@ -11,8 +11,9 @@ namespace codl::kernels {
 extern const uint8_t kPackedClTexts[];
 extern const size_t kPackedClTextBytes;
 
-// Unpacks deflated blocks with codes of their own, which is what is made of long texts. False if
-// that is not what `packed` is, or not `out_bytes` come of it; never reads or writes beyond.
+// Unpacks deflated blocks with codes of their own, or a short last one without them, which is what
+// is made of long texts. False if that is not what `packed` is, or not `out_bytes` come of it;
+// never reads or writes beyond.
 bool unpack(const uint8_t* packed, size_t packed_bytes, char* out, size_t out_bytes);
 
 }  // namespace codl::kernels

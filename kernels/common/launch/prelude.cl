@@ -22,6 +22,17 @@
 #define SMALLER(a, b) select(b, a, ((a) < (b)) | isnan(a))
 // Zero in v's type, of a v that is infinite or a NaN too: fmin() gives the number.
 #define ZERO_OF(v) fmin(fabs(v), 0.0f)
+// erf(v) as activation_f32_cpu.cc has it. The built-in function keeps some 30 numbers for a float,
+// and a Mali's work-item has no registers for a quad of them beside its sums.
+#define ERF_OF(x)                                                                             \
+  clamp((x)*HORNER5((x) * (x), 1.1283791478e+00f, 1.8965794902e-01f, 5.2666754380e-02f,       \
+                    3.7379262637e-03f, 2.8504635490e-04f, 2.0664562064e-06f) /                \
+            HORNER5((x) * (x), 1.0f, 5.0141276495e-01f, 1.1381515079e-01f, 1.4913437008e-02f, \
+                    1.1572626650e-03f, 3.8269018199e-05f),                                    \
+        -1.0f, 1.0f)
+#define HORNER5(u, c0, c1, c2, c3, c4, c5) \
+  (c0 + (u) * (c1 + (u) * (c2 + (u) * (c3 + (u) * (c4 + (u)*c5)))))
+#define ERF(v) ERF_OF(clamp(v, -3.9f, 3.9f))
 #define SIGMOID(v) (1.0f / (1.0f + exp(-(v))))
 #define RAMP(v, alpha, beta) KEEP_NAN(v, min(max((alpha) * (v) + (beta), 0.0f), 1.0f))
 #define SOFTPLUS(v) (max(v, 0.0f) + log1p(exp(-fabs(v))))

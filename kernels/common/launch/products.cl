@@ -80,10 +80,11 @@
 // HALF_ARITHMETIC 2: RUN_PRODUCTS at a time are added in halves, in the order of the products, and
 // then their sum to one in floats (schema/half.h). SUMS declares `count` sums of `lanes` lanes as
 // the array `sum`, to which each step of a loop adds `products` products. EACH_RUN goes through the
-// steps of such a loop as many at a time as a run has room for, and END_RUN follows on each;
-// IS_LAST says if those are the loop's last. A loop of a step at a time, whose number is `step`,
-// has END_STEP, which needs no register. TOTAL is sum i in floats.
+// steps of such a loop as many at a time as a run has room for, and END_RUN follows on each, and on
+// a step behind the loop. A loop of a step at a time, whose number is `step`, has END_STEP, which
+// needs no register. TOTAL is sum i in floats. HAS_RUNS says whether there are runs.
 #if HALF_ARITHMETIC == 2
+#define HAS_RUNS 1
 #define SUMS(lanes, sum, count, products)               \
   OF_LANES(ACC, lanes) sum[count];                      \
   OF_LANES(float, lanes) sum##_total[count];            \
@@ -93,7 +94,6 @@
   }                                                     \
   int room = RUN_PRODUCTS / (products);
 #define EACH_RUN(steps, run) for (int left = steps, run; (run = min(left, room)) > 0; left -= run)
-#define IS_LAST(run) (run == left)
 #define ADD_TO_TOTALS(lanes, sum, count)                      \
   _Pragma("unroll") for (int i = 0; i < (count); ++i) {       \
     sum##_total[i] += OF_LANES(convert_float, lanes)(sum[i]); \
@@ -111,11 +111,11 @@
   }
 #define TOTAL(lanes, sum, i) IN_NUMBERS(sum##_total[i] + OF_LANES(convert_float, lanes)(sum[i]))
 #else
+#define HAS_RUNS 0
 #define SUMS(lanes, sum, count, products) \
   OF_LANES(ACC, lanes) sum[count];        \
   _Pragma("unroll") for (int i = 0; i < (count); ++i) sum[i] = (OF_LANES(ACC, lanes))(0);
 #define EACH_RUN(steps, run) const int run = steps;
-#define IS_LAST(run) true
 #define END_RUN(lanes, sum, count, products, run)
 #define END_STEP(lanes, sum, count, products, step)
 #define TOTAL(lanes, sum, i) IN_NUMBERS(OF_LANES(convert_float, lanes)(sum[i]))
