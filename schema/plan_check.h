@@ -73,6 +73,8 @@ inline const plan::TensorDef& operand_of(const plan::VariantDef& variant, const 
 
 // verify_entries.cc: needs the inputs and outputs of this entry and of those before it checked.
 bool check_entry_is_new(PlanCheck& c, uint32_t entry_index);
+// Needs the entry's inputs, outputs and extents checked.
+bool check_states(PlanCheck& c);
 
 // verify_tensors.cc
 

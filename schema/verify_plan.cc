@@ -210,49 +210,6 @@ bool check_plan_fields(PlanCheck& c) {
                   "between 1 and 64 entries", plan.entries()->size());
 }
 
-// A state leaves a run as it comes into the next one.
-bool check_states(PlanCheck& c) {
-  const plan::EntryDef& entry = *c.entry;
-  const plan::EntryDef& first = *c.plan->entries()->Get(0);
-  c.at("entry", c.entry_index < 0 ? 0 : -1);
-  if (!c.expect(state_count(entry) <= kMaxStates, "at most 1024 states", state_count(entry)) ||
-      !c.expect(state_count(entry) == state_count(first), "the first entry's states",
-                state_count(entry)))
-    return false;
-  for (uint32_t i = 0; i < state_count(entry); ++i) {
-    const plan::StateDef& state = *entry.states()->Get(i);
-    c.at("state", i);
-    if (!c.expect(state.input() < entry.inputs()->size(), "an input", state.input()) ||
-        !c.expect(i == 0 || entry.states()->Get(i - 1)->input() < state.input(),
-                  "states by ascending input", state.input()) ||
-        !c.expect(state.output() < visible_output_count(entry), "a visible output",
-                  state.output()) ||
-        !c.expect(state_of_output(entry, state.output()) == i, "an output of its own",
-                  state.output()))
-      return false;
-    const plan::IoDef& input = *entry.inputs()->Get(state.input());
-    const plan::IoDef& output = *entry.outputs()->Get(state.output());
-    if (!c.expect(output.dtype() == input.dtype(), "the input's dtype", output.dtype()) ||
-        !c.expect(
-            output.dims()->size() == input.dims()->size() &&
-                std::equal(input.dims()->begin(), input.dims()->end(), output.dims()->begin()),
-            "the input's dims", output.dims()->size()))
-      return false;
-    // A session has one of each, whatever the other inputs' shapes.
-    if (!c.expect(first.states()->Get(i)->input() == state.input() &&
-                      first.states()->Get(i)->output() == state.output() &&
-                      first.inputs()->Get(state.input())->bytes() == input.bytes(),
-                  "the first entry's state", state.input()))
-      return false;
-    if (entry.extents() == nullptr) continue;
-    for (const plan::ExtentDef* extent : *entry.extents())
-      if (!c.expect(extent->output() != state.output(), "an output whose dims data do not decide",
-                    state.output()))
-        return false;
-  }
-  return true;
-}
-
 bool check_entry_fields(PlanCheck& c) {
   const plan::EntryDef& entry = *c.entry;
   const bool is_only = c.plan->entries()->size() == 1;

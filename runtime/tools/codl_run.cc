@@ -202,6 +202,17 @@ int self_test(const Plan& plan, PlanFlags flags) {
   return static_cast<int>(exit_code_of(status.code()));
 }
 
+void write_states(Session& session, std::vector<Tensor>& states) {
+  for (size_t i = 0; i < states.size(); ++i)
+    check(session.write_state(i, buffer_of(states[i].data)), states[i].name);
+}
+
+// Makes the tensors what the session has now.
+void read_states(Session& session, std::vector<Tensor>& states) {
+  for (size_t i = 0; i < states.size(); ++i)
+    check(session.read_state(i, buffer_of(states[i].data)), states[i].name);
+}
+
 int codl_run(const std::vector<std::string>& arguments) {
   RunFlags flags;
   CommandLine own;

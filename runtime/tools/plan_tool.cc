@@ -35,18 +35,17 @@ ExitCode exit_code_of(codl_status_t status) {
   return ExitCode::Internal;
 }
 
-namespace {
-
-// A name that every plan has: of its first variant, where none has it.
-constexpr char kCoexec[] = "coexec";
-
-// `path` is put in front of a message that does not name the file.
 void check(const Status& status, const std::string& path) {
   if (status.ok()) return;
   const std::string message = status.message();
   const bool names_path = message.compare(0, path.size(), path) == 0;
   throw ToolError(exit_code_of(status.code()), names_path ? message : path + ": " + message);
 }
+
+namespace {
+
+// A name that every plan has: of its first variant, where none has it.
+constexpr char kCoexec[] = "coexec";
 
 double random_value(codl_dtype_t dtype, SplitMix64& bits) {
   switch (dtype) {
@@ -371,16 +370,6 @@ std::vector<Tensor> inputs_of(const Plan& plan, const PlanFlags& flags,
   out_states->assign(std::make_move_iterator(first_state), std::make_move_iterator(tensors.end()));
   tensors.erase(first_state, tensors.end());
   return tensors;
-}
-
-void write_states(Session& session, std::vector<Tensor>& states) {
-  for (size_t i = 0; i < states.size(); ++i)
-    check(session.write_state(i, buffer_of(states[i].data)), states[i].name);
-}
-
-void read_states(Session& session, std::vector<Tensor>& states) {
-  for (size_t i = 0; i < states.size(); ++i)
-    check(session.read_state(i, buffer_of(states[i].data)), states[i].name);
 }
 
 std::vector<Tensor> empty_outputs(const Plan& plan, const PlanFlags& flags) {

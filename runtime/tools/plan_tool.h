@@ -19,6 +19,10 @@ namespace codl::tools {
 // Returns the exit code that tells a tool's caller about a status of libcodl.
 ExitCode exit_code_of(codl_status_t status);
 
+// Throws what a status says, if it is no success; `path` is put in front of a message that does not
+// name the file.
+void check(const Status& status, const std::string& path);
+
 struct PlanFlags {
   std::string tool;  // that they were given to
   std::string plan_path;
@@ -81,9 +85,6 @@ std::string test_of_gpu(const PlanFlags& flags);
 // for the others.
 std::vector<Tensor> inputs_of(const Plan& plan, const PlanFlags& flags,
                               std::vector<Tensor>* out_states = nullptr);
-void write_states(Session& session, std::vector<Tensor>& states);
-// Makes the tensors what the session has now.
-void read_states(Session& session, std::vector<Tensor>& states);
 // Zeros.
 std::vector<Tensor> empty_outputs(const Plan& plan, const PlanFlags& flags = {});
 

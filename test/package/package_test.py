@@ -9,12 +9,15 @@ compiler from the host's packages and the runtime from the other ones.
 import argparse
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import xml.etree.ElementTree
+import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -172,6 +175,39 @@ class PackageTest(unittest.TestCase):
         self.assertIn("libcodl0 (= ", run("dpkg-deb", "-f", files["libcodl-dev"], "Depends"))
         self.assertIn("libprotobuf", run("dpkg-deb", "-f", files["codl-compiler"], "Depends"))
         self.check_rebuilds(Project(self.folder, "Ninja", f"{system}/usr"))
+
+    def test_a_cross_build_makes_an_archive_for_android(self):
+        if not AARCH64:
+            self.skipTest("no --aarch64")
+        if shutil.which("javac") is None:
+            print("[SKIP] java: no JDK")
+            self.skipTest("no JDK")
+        run("cmake", "--build", AARCH64, "--target", "codl_aar")
+        folder = os.path.join(self.folder, "aar")
+        with zipfile.ZipFile(os.path.join(AARCH64, "codl.aar")) as archive:
+            archive.extractall(folder)
+            names = {name for name in archive.namelist() if not name.endswith("/")}
+        library = "jni/arm64-v8a/libcodl_jni.so"
+        self.assertEqual(names, {"AndroidManifest.xml", "R.txt", "classes.jar", "proguard.txt", library})
+        manifest = xml.etree.ElementTree.parse(os.path.join(folder, "AndroidManifest.xml")).getroot()
+        android = "{http://schemas.android.com/apk/res/android}"
+        self.assertEqual((manifest.tag, manifest.get("package")), ("manifest", "codl.runtime"))
+        self.assertEqual(manifest.find("uses-sdk").get(android + "minSdkVersion"), "26")
+        self.assertEqual({one.get(android + "required") for one in manifest.iter("uses-native-library")}, {"false"})
+        with zipfile.ZipFile(os.path.join(folder, "classes.jar")) as jar:
+            classes = {name: jar.read(name) for name in jar.namelist() if name.endswith(".class")}
+        self.assertIn("codl/CodlException.class", classes)
+        self.assertEqual({data[:8] for data in classes.values()}, {b"\xca\xfe\xba\xbe\0\0\0\x34"})  # Java 8
+        library = os.path.join(folder, library)
+        # Pages of 16 KiB, as Android 15 may have; nothing but the C library is needed, nothing but Java's calls are shown.
+        loads = re.findall(r"(?m)^  LOAD .* (0x[0-9a-f]+)$", run("aarch64-linux-gnu-readelf", "-lW", library))
+        self.assertEqual({int(alignment, 16) for alignment in loads}, {16384})
+        needed = set(re.findall(r"NEEDED.*\[([a-z-]+)", run("aarch64-linux-gnu-readelf", "-dW", library)))
+        self.assertLessEqual(needed, {"libc", "libm", "libdl", "libpthread", "ld-linux-aarch"})
+        shown = set(re.findall(r"(?m) T (\S+)$", run("aarch64-linux-gnu-nm", "-D", "--defined-only", library)))
+        with open(os.path.join(ROOT, "examples", "java", "codl", "Network.java")) as file:
+            natives = re.findall(r"static native \S+ (\w+)\(", file.read())
+        self.assertEqual(shown, {f"Java_codl_Network_{name}" for name in natives})
 
     def test_a_cross_build_has_its_hosts_compiler(self):
         if not AARCH64:
