@@ -3,8 +3,10 @@
 // when.
 #include "compiler/pipeline.h"
 
+#include "compiler/emit/dump_plan.h"
 #include "compiler/emit/pack_weights.h"
 #include "compiler/emit/plan_builder.h"
+#include "compiler/frontend/onnx/ep_context.h"
 #include "compiler/frontend/onnx/onnx_model.h"
 #include "compiler/frontend/onnx/onnx_writer.h"
 #include "compiler/partition/partition.h"
@@ -99,6 +101,8 @@ llvm::Error plan_entry(Entry& entry, const DeviceProfile& profile, const Compile
   // A graph that cannot be written is refused before a search that takes hours.
   if (options.emits_onnx)
     if (llvm::Error error = check_onnx(graph)) return error;
+  if (options.ep_context_plan)
+    if (llvm::Error error = check_ep_context(graph)) return error;
   CODL_ASSIGN_OR_RETURN(shrunk, shrink_for_plan(graph, options.shrink, profile, options.precision,
                                                 options.partition));
   report.shrink = std::move(shrunk);
@@ -186,6 +190,13 @@ llvm::Error emit(std::vector<Entry>& entries, Entry& largest, const std::string&
                          profile.worker_speeds()};
   CODL_ASSIGN_OR_RETURN(plan, build_plan(emitted, weights, info));
   result.plan = std::move(plan);
+  if (options.ep_context_plan) {
+    const auto* bytes = reinterpret_cast<const char*>(result.plan.data());
+    CODL_ASSIGN_OR_RETURN(read, open_plan(bytes, result.plan.size(), "plan"));
+    CODL_ASSIGN_OR_RETURN(
+        model, write_ep_context(read, *options.ep_context_plan, {bytes, result.plan.size()}));
+    result.ep_context = std::move(model);
+  }
   std::vector<std::string> reports;
   for (size_t i = 0; i < reported.size(); ++i) {
     Entry& entry = entries[i];

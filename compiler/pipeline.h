@@ -38,10 +38,11 @@ struct CompileOptions {
   bool compares_precisions = false;         // CompileReport::precisions
   Printouts prints;
   ShrinkOptions shrink;
-  bool emits_onnx = false;              // CompileResult::onnx
-  bool wants_report = false;            // CompileResult::report_json
-  std::vector<MeasuredSteps> measured;  // for the report; empty: none
-  std::string measured_path;            // for messages
+  bool emits_onnx = false;                     // CompileResult::onnx
+  std::optional<std::string> ep_context_plan;  // CompileResult::ep_context refers to it; "": has it
+  bool wants_report = false;                   // CompileResult::report_json
+  std::vector<MeasuredSteps> measured;         // for the report; empty: none
+  std::string measured_path;                   // for messages
   bool builds_plan = true;  // false: the report and the limits are all that is asked for
 
   const AskedPrecision& asked() const { return asked_precision(precision, shrink.bytes); }
@@ -50,6 +51,7 @@ struct CompileOptions {
 struct CompileResult {
   LargeBytes plan;
   std::string onnx;                    // the network after fusion and shrink(), before its layouts
+  std::string ep_context;              // a model of ONNX Runtime that is the plan
   std::string report_json;             // made by compiler/report/plan_report.h
   std::vector<CompileReport> reports;  // parallel to CompileOptions::entries
 };

@@ -324,6 +324,7 @@ llvm::Error compile_for(const std::string& device, const CodlcFlags& flags, llvm
     tools::write_file(report, llvm::StringRef(report).endswith(".html")
                                   ? report_html(result.report_json)
                                   : result.report_json);
+  if (!flags.ep_context.empty()) tools::write_file(flags.ep_context, result.ep_context);
   // Last: where another output cannot be written there is no new plan.
   tools::write_file(path, {reinterpret_cast<const char*>(result.plan.data()), result.plan.size()});
   if (flags.is_quiet) return llvm::Error::success();
@@ -388,6 +389,7 @@ llvm::Error claim_outputs(const std::vector<std::string>& devices, const CodlcFl
   for (const std::string& device : devices) tools::claim_output(output_path(flags, device));
   for (const std::string& path : flags.reports) tools::claim_output(path);
   if (!flags.depfile.empty()) tools::claim_output(flags.depfile);
+  if (!flags.ep_context.empty()) tools::claim_output(flags.ep_context);
   return llvm::Error::success();
 }
 

@@ -116,6 +116,7 @@ llvm::Error expect_one_entry(const CodlcFlags& flags, size_t count) {
         std::pair("--low-rank", flags.shrink.low_rank.has_value()),
         std::pair("--calibration", !flags.shrink.calibration.empty()),
         std::pair("--emit-onnx", !flags.emitted_onnx.empty()),
+        std::pair("--ep-context", !flags.ep_context.empty()),
         std::pair("--report-support=json", flags.support == SupportFormat::Json)})
     if (is_given) return input_error(flag, "expected a plan of one input shape, found {0}", count);
   return llvm::Error::success();
@@ -162,6 +163,39 @@ llvm::Error force_every_split(PartitionOptions& options) {
   options.ratio = every->gpu_share;
   places.erase(every);
   return llvm::Error::success();
+}
+
+// Returns the plan's path from the folder of the model that --ep-context writes, "" if the model
+// contains the plan; none without the flag.
+llvm::Expected<std::optional<std::string>> ep_context_plan_of(const CodlcFlags& flags) {
+  constexpr char kFlag[] = "--ep-context";
+  if (flags.ep_context.empty()) {
+    if (flags.embeds_plan)
+      return input_error("--ep-context-embed", "expected --ep-context beside it, found none");
+    return std::nullopt;
+  }
+  const std::vector<std::string> devices = devices_of(flags);
+  if (devices.size() > 1)
+    return input_error(kFlag, "expected it with one device, found {0}", devices.size());
+  if (!flags.states.empty())
+    return input_error(kFlag, "expected it without --state, which it cannot express, found both");
+  if (flags.embeds_plan) return "";
+  const std::string plan = output_path(flags, devices[0]);
+  llvm::SmallString<256> path(plan), model(flags.ep_context);
+  for (llvm::SmallString<256>* each : {&path, &model}) {
+    if (const std::error_code error = llvm::sys::fs::make_absolute(*each))
+      return input_error(kFlag, "expected the current folder, found {0}", error.message());
+    llvm::sys::path::remove_dots(*each, true);
+  }
+  llvm::StringRef relative = path;
+  const std::string folder = (llvm::sys::path::parent_path(model) + "/").str();
+  if (plan == "-" ||
+      !relative.consume_front(llvm::StringRef(folder).ltrim('/').empty() ? "/" : folder))
+    return input_error(kFlag,
+                       "expected the plan in the folder of the model or below it (or "
+                       "--ep-context-embed), found {0}",
+                       plan);
+  return relative.str();
 }
 
 tools::FlagGroup model_flags(CodlcFlags* flags) {
@@ -211,6 +245,11 @@ tools::FlagGroup output_flags(CodlcFlags* flags) {
            {"quiet", switch_value(&flags->is_quiet), "print errors only", "q"}},
           {{"out-dir", text_value("DIR", &flags->out_dir, "the model's"),
             "write MODEL.DEVICE.codl to this folder", "", "It is made if it is not there."},
+           {"ep-context", text_value("FILE.onnx", &flags->ep_context, "none"),
+            "write a model with which ONNX Runtime runs the plan (integrations/onnxruntime)", "",
+            "Its one node, an EPContext, refers to the plan, which lies in its folder or below."},
+           {"ep-context-embed", switch_value(&flags->embeds_plan),
+            "let that model contain the plan, for applications that load it from memory"},
            {"depfile", text_value("FILE", &flags->depfile, "none"),
             "write a rule for Make and Ninja that names all files that were read", "MF",
             "With several devices it has the rules of all."},
@@ -419,6 +458,8 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   if (!flags.measured_on.empty() && flags.learned.empty() && flags.measured.empty())
     return input_error("--measured-on", "expected --learn or --measured beside it, found neither");
   CompileOptions options;
+  CODL_ASSIGN_OR_RETURN(ep_context_plan, ep_context_plan_of(flags));
+  options.ep_context_plan = std::move(ep_context_plan);
   options.wants_report = has_report;
   options.partition = flags.partition;
   options.variants = flags.variants;
@@ -430,6 +471,8 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   options.compares_precisions = options.builds_plan && (!flags.is_quiet || has_report);
   if (!flags.depfile.empty() && !options.builds_plan)
     return input_error("--depfile", "expected a plan to be written (-o), found none");
+  if (options.ep_context_plan && !options.builds_plan)
+    return input_error("--ep-context", "expected a plan to be written (-o), found none");
   options.shrink = flags.shrink;
   options.shrink.bytes = flags.precision->bytes;
   options.emits_onnx = !flags.emitted_onnx.empty();

@@ -23,6 +23,8 @@ struct CodlcFlags {
   std::string out_dir;
   std::string depfile;
   std::string depfile_target;
+  std::string ep_context;  // path; empty: none
+  bool embeds_plan = false;
   uint32_t job_count = 0;  // 0: as many as there are cores
   bool is_quiet = false;
   PartitionOptions partition;

@@ -20,6 +20,7 @@ layer(runtime_tools ^runtime/tools/ codl/ schema/mix_bits[.]h tools/ runtime/too
 layer(runtime ^runtime/src/ codl/ schema/ kernels/common/contract/ kernels/common/cpu/ kernels/kernel_table[.]h runtime/src/)
 # It times kernels as the runtime runs them, so it uses the runtime's parts, not its API.
 layer(profiler ^profiler/ schema/ kernels/ compiler/cost/ runtime/src/ tools/ runtime/tools/ codl/ profiler/)
+layer(integrations ^integrations/ codl/codl[.]h integrations/)
 layer(examples ^examples/ codl/codl[.]h codl/codl[.]hpp select_plan[.]h)
 # The compiler is a line: a folder may include itself and those before it.
 set(line support ir ops interp accuracy frontend passes shrink cost device partition schedule simulate memory variants emit report)
@@ -46,6 +47,7 @@ set(fenced
   "^(onnx|google/protobuf)/=^(compiler/frontend|test)/"
   "^Eigen/=^(compiler/shrink|test)/"
   "^nlohmann/=^(compiler/support/json_reader[.]|test/)"
+  "^onnxruntime_=^integrations/onnxruntime/"
   "^CL/=^(runtime/src/cl_api[.]h|test/)"
   "^catch2/=^test/support/catch[.]h"
   "^flatbuffers/=^(schema|compiler/emit|test)/"
@@ -53,7 +55,7 @@ set(fenced
   "^hwy/=^kernels/|^test/(kernels|bench)/")
 
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/schema/* ${ROOT}/kernels/* ${ROOT}/compiler/*
-  ${ROOT}/runtime/* ${ROOT}/tools/* ${ROOT}/profiler/* ${ROOT}/examples/* ${ROOT}/test/*)
+  ${ROOT}/runtime/* ${ROOT}/tools/* ${ROOT}/profiler/* ${ROOT}/examples/* ${ROOT}/integrations/* ${ROOT}/test/*)
 list(FILTER files INCLUDE REGEX "[.](h|hpp|cc|c|cl)$")
 set(faults "")
 foreach(file ${files})

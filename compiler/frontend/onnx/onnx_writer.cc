@@ -2,8 +2,6 @@
 // is written, in a function each, and all functions share the names and constants that they add.
 #include "compiler/frontend/onnx/onnx_writer.h"
 
-#include <onnx/onnx_pb.h>
-
 #include <climits>
 #include <cmath>
 #include <cstring>
@@ -11,7 +9,7 @@
 #include <optional>
 #include <set>
 
-#include "compiler/frontend/onnx/onnx_model.h"
+#include "compiler/frontend/onnx/proto_pieces.h"
 #include "compiler/ops/channel_places.h"
 #include "compiler/ops/shape_rules.h"
 #include "compiler/support/error.h"
@@ -23,15 +21,6 @@
 
 namespace codl::compiler {
 namespace {
-
-constexpr int64_t kOpset = 20;  // the first opset with Gelu
-constexpr int64_t kIrVersion = 9;
-
-int32_t onnx_type_of(DType dtype) {
-  for (int32_t type = onnx::TensorProto::FLOAT; type <= onnx::TensorProto::BFLOAT16; ++type)
-    if (dtype_of_onnx(type) == dtype) return type;
-  return onnx::TensorProto::UNDEFINED;
-}
 
 class Writer {
  public:
@@ -46,13 +35,14 @@ class Writer {
   }
 
   llvm::Expected<std::string> run() {
-    model_.set_ir_version(kIrVersion);
+    model_.set_ir_version(kWrittenIrVersion);
     model_.set_producer_name("codlc");
-    model_.add_opset_import()->set_version(kOpset);
+    model_.add_opset_import()->set_version(kWrittenOpset);
     to_ = model_.mutable_graph();
     to_->set_name(graph_.name.empty() ? "network" : graph_.name);
     for (ir::ValueId id : graph_.inputs())
-      describe(graph_.value(id).name, graph_.value(id).type, to_->add_input());
+      describe(graph_.value(id).name, graph_.value(id).type.dtype, graph_.value(id).type.dims,
+               to_->add_input());
     const std::vector<bool> is_written = write_weights();
     for (ir::ValueId id = 0; id < graph_.values().size(); ++id)
       if (const ir::Value& value = graph_.value(id); value.is_constant && !is_written[id])
@@ -97,14 +87,6 @@ class Writer {
   const std::string& name(uint32_t i) const { return name_of(node_->inputs[i]); }
   const std::string& result() const { return name_of(node_->output); }
 
-  static void describe(const std::string& name, const ir::TensorType& type,
-                       onnx::ValueInfoProto* info) {
-    info->set_name(name);
-    auto* tensor = info->mutable_type()->mutable_tensor_type();
-    tensor->set_elem_type(onnx_type_of(type.dtype));
-    tensor->mutable_shape();
-    for (int32_t dim : type.dims) tensor->mutable_shape()->add_dim()->set_dim_value(dim);
-  }
   template <typename Dims>
   std::string tensor(const std::string& name, DType dtype, const Dims& dims,
                      llvm::ArrayRef<uint8_t> bytes) {
@@ -145,37 +127,6 @@ class Writer {
     node->add_output(output);
     return node;
   }
-  static onnx::AttributeProto* attribute(onnx::NodeProto* node, const char* name) {
-    auto* attribute = node->add_attribute();
-    attribute->set_name(name);
-    return attribute;
-  }
-  static void set(onnx::NodeProto* node, const char* name, int64_t value) {
-    auto* a = attribute(node, name);
-    a->set_type(onnx::AttributeProto::INT);
-    a->set_i(value);
-  }
-  static void set_float(onnx::NodeProto* node, const char* name, float value) {
-    auto* a = attribute(node, name);
-    a->set_type(onnx::AttributeProto::FLOAT);
-    a->set_f(value);
-  }
-  static void set_text(onnx::NodeProto* node, const char* name, const char* value) {
-    auto* a = attribute(node, name);
-    a->set_type(onnx::AttributeProto::STRING);
-    a->set_s(value);
-  }
-  static void set(onnx::NodeProto* node, const char* name, llvm::ArrayRef<int64_t> values) {
-    auto* a = attribute(node, name);
-    a->set_type(onnx::AttributeProto::INTS);
-    for (int64_t value : values) a->add_ints(value);
-  }
-  static void set_floats(onnx::NodeProto* node, const char* name, llvm::ArrayRef<float> values) {
-    if (values.empty()) return;
-    auto* a = attribute(node, name);
-    a->set_type(onnx::AttributeProto::FLOATS);
-    for (float value : values) a->add_floats(value);
-  }
 
   // Writes the model's outputs; the counts of their extents come after them in the graph.
   void write_outputs() {
@@ -184,7 +135,7 @@ class Writer {
       const ir::ValueId id = graph_.outputs()[i];
       const std::string& name = graph_.output_name(i);
       auto* info = to_->add_output();
-      describe(name, graph_.value(id).type, info);
+      describe(name, graph_.value(id).type.dtype, graph_.value(id).type.dims, info);
       if (!written.insert(name).second) continue;  // two outputs have one name
       if (whole_.count(id))
         cut(i, info->mutable_type()->mutable_tensor_type()->mutable_shape());

@@ -31,7 +31,7 @@ MANIFEST, DEVICES, NINJA = "manifest.json", "devices.tsv", "build.ninja"
 FILES = ("plan.codl", "report.html", "report.json")
 MAX_PAIRS_TOLD = 6  # an error lists the nearest of MODEL:DEVICE
 # These flags of codlc write a file beside the plan. One file for all devices would be written by all at once.
-WRITING = ("--emit-onnx", "--search-log")
+WRITING = ("--emit-onnx", "--ep-context", "--search-log")
 
 
 class Compiler:
