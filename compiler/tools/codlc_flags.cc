@@ -1,12 +1,12 @@
 #include "compiler/tools/codlc_flags.h"
 
-#include <set>
-
 #include "compiler/frontend/onnx/onnx_model.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/pass_order.h"
 #include "compiler/tools/codlc_values.h"
+#include "compiler/tools/ep_context_flags.h"
 #include "compiler/tools/output.h"
+#include "compiler/tools/shape_flags.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -17,96 +17,6 @@
 
 namespace codl::compiler {
 namespace {
-
-// Reads "160|320|640", one number of 0 or more for each entry. Returns no numbers for other text.
-std::vector<int64_t> parse_extents(llvm::StringRef text) {
-  llvm::SmallVector<llvm::StringRef, 4> words;
-  text.split(words, '|');
-  std::vector<int64_t> extents;
-  for (llvm::StringRef word : words)
-    if (word.getAsInteger(10, extents.emplace_back()) || extents.back() < 0) return {};
-  return extents;
-}
-
-// Makes room for so many entries, if that is what other flags ask for, too. One shape stands for
-// each of several entries.
-llvm::Error make_entries(llvm::StringRef flag, size_t count, std::vector<EntryRequest>& entries) {
-  if (count == 1 || count == entries.size()) return llvm::Error::success();
-  if (count > kMaxEntries)
-    return input_error(flag, "expected at most {0} shapes, found {1}", kMaxEntries, count);
-  if (entries.size() > 1)
-    return input_error(flag,
-                       "expected {0} numbers with | between, as many as the other flags have: the "
-                       "first of each are a shape, then the second ones; found {1}",
-                       entries.size(), count);
-  entries.resize(count, entries.front());
-  return llvm::Error::success();
-}
-
-// Adds "NAME=VALUE" to the name of an entry, which has what flags with lists say of it.
-void add_to_name(EntryRequest& entry, llvm::StringRef name, const std::string& value) {
-  entry.name += (entry.name.empty() ? "" : ",") + name.str() + "=" + value;
-}
-
-// Reads "NAME:1x3x224x224"; no dims ("NAME:") stand for a scalar. NAME may hold colons. A dim may
-// be "160|320|640": of as many entries.
-llvm::Error parse_input_shape(llvm::StringRef text, std::vector<EntryRequest>& entries) {
-  const auto [name, dims_text] = text.rsplit(':');
-  const bool is_pair = !name.empty() && name.size() < text.size();
-  llvm::SmallVector<llvm::StringRef, 4> words;
-  if (!dims_text.empty()) dims_text.split(words, 'x');
-  std::vector<std::vector<int64_t>> dims;
-  for (llvm::StringRef word : words) dims.push_back(parse_extents(word));
-  if (!is_pair || llvm::any_of(dims, [](const auto& extents) { return extents.empty(); }))
-    return input_error("--input-shape",
-                       "expected NAME:DIMS like input:1x3x224x224 or input:1x3x48x160|320, found "
-                       "\"{0}\"",
-                       text);
-  for (const std::vector<int64_t>& extents : dims)
-    if (llvm::Error error = make_entries("--input-shape", extents.size(), entries)) return error;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    std::vector<int64_t> shape;
-    for (const std::vector<int64_t>& extents : dims)
-      shape.push_back(extents.size() == 1 ? extents.front() : extents[i]);
-    const auto words_of = llvm::map_range(shape, [](int64_t dim) { return std::to_string(dim); });
-    if (llvm::any_of(dims, [](const auto& extents) { return extents.size() > 1; }))
-      add_to_name(entries[i], name, llvm::join(words_of, "x"));
-    if (!entries[i].input_shapes.try_emplace(name, std::move(shape)).second)
-      return input_error("--input-shape", "expected each input once, found \"{0}\" again", name);
-  }
-  return llvm::Error::success();
-}
-
-// Reads "width:320" or, of several entries, "width:160|320|640". NAME may hold colons.
-llvm::Error parse_dim(llvm::StringRef text, std::vector<EntryRequest>& entries) {
-  const auto [name, extents_text] = text.rsplit(':');
-  const std::vector<int64_t> extents = parse_extents(extents_text);
-  if (name.empty() || name.size() == text.size() || extents.empty())
-    return input_error("--dim", "expected NAME:N like width:320, or NAME:N|N, found \"{0}\"", text);
-  if (llvm::Error error = make_entries("--dim", extents.size(), entries)) return error;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    const int64_t extent = extents.size() == 1 ? extents.front() : extents[i];
-    if (extents.size() > 1) add_to_name(entries[i], name, std::to_string(extent));
-    if (!entries[i].dims.try_emplace(name, extent).second)
-      return input_error("--dim", "expected each dim once, found \"{0}\" again", name);
-  }
-  return llvm::Error::success();
-}
-
-// Returns an Input error for entries of the same name, as nothing tells them apart, or of a longer
-// one than a plan may have.
-llvm::Error expect_other_shapes(llvm::ArrayRef<EntryRequest> entries) {
-  std::set<std::string> names;
-  for (const EntryRequest& entry : entries)
-    if (entry.name.size() > kMaxNameBytes)
-      return input_error("--dim", "expected a name of at most {0} bytes for each entry, found {1}",
-                         kMaxNameBytes, entry.name);
-  for (const EntryRequest& entry : entries)
-    if (!names.insert(entry.name).second)
-      return input_error("--dim", "expected other shapes in each entry, found {0} twice",
-                         entry.name);
-  return llvm::Error::success();
-}
 
 // Refuses what is made for one shape where there are several.
 llvm::Error expect_one_entry(const CodlcFlags& flags, size_t count) {
@@ -163,39 +73,6 @@ llvm::Error force_every_split(PartitionOptions& options) {
   options.ratio = every->gpu_share;
   places.erase(every);
   return llvm::Error::success();
-}
-
-// Returns the plan's path from the folder of the model that --ep-context writes, "" if the model
-// contains the plan; none without the flag.
-llvm::Expected<std::optional<std::string>> ep_context_plan_of(const CodlcFlags& flags) {
-  constexpr char kFlag[] = "--ep-context";
-  if (flags.ep_context.empty()) {
-    if (flags.embeds_plan)
-      return input_error("--ep-context-embed", "expected --ep-context beside it, found none");
-    return std::nullopt;
-  }
-  const std::vector<std::string> devices = devices_of(flags);
-  if (devices.size() > 1)
-    return input_error(kFlag, "expected it with one device, found {0}", devices.size());
-  if (!flags.states.empty())
-    return input_error(kFlag, "expected it without --state, which it cannot express, found both");
-  if (flags.embeds_plan) return "";
-  const std::string plan = output_path(flags, devices[0]);
-  llvm::SmallString<256> path(plan), model(flags.ep_context);
-  for (llvm::SmallString<256>* each : {&path, &model}) {
-    if (const std::error_code error = llvm::sys::fs::make_absolute(*each))
-      return input_error(kFlag, "expected the current folder, found {0}", error.message());
-    llvm::sys::path::remove_dots(*each, true);
-  }
-  llvm::StringRef relative = path;
-  const std::string folder = (llvm::sys::path::parent_path(model) + "/").str();
-  if (plan == "-" ||
-      !relative.consume_front(llvm::StringRef(folder).ltrim('/').empty() ? "/" : folder))
-    return input_error(kFlag,
-                       "expected the plan in the folder of the model or below it (or "
-                       "--ep-context-embed), found {0}",
-                       plan);
-  return relative.str();
 }
 
 tools::FlagGroup model_flags(CodlcFlags* flags) {
@@ -458,8 +335,6 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   if (!flags.measured_on.empty() && flags.learned.empty() && flags.measured.empty())
     return input_error("--measured-on", "expected --learn or --measured beside it, found neither");
   CompileOptions options;
-  CODL_ASSIGN_OR_RETURN(ep_context_plan, ep_context_plan_of(flags));
-  options.ep_context_plan = std::move(ep_context_plan);
   options.wants_report = has_report;
   options.partition = flags.partition;
   options.variants = flags.variants;
@@ -471,8 +346,8 @@ llvm::Expected<CompileOptions> options_of(const CodlcFlags& flags, llvm::raw_ost
   options.compares_precisions = options.builds_plan && (!flags.is_quiet || has_report);
   if (!flags.depfile.empty() && !options.builds_plan)
     return input_error("--depfile", "expected a plan to be written (-o), found none");
-  if (options.ep_context_plan && !options.builds_plan)
-    return input_error("--ep-context", "expected a plan to be written (-o), found none");
+  CODL_ASSIGN_OR_RETURN(ep_context_plan, ep_context_plan_of(flags, options.builds_plan));
+  options.ep_context_plan = std::move(ep_context_plan);
   options.shrink = flags.shrink;
   options.shrink.bytes = flags.precision->bytes;
   options.emits_onnx = !flags.emitted_onnx.empty();
