@@ -10,23 +10,23 @@ namespace {
 
 // The noise is added behind a convolution, as in networks that make speech. Nodes with an own seed
 // and random numbers that no input has the dims of are there, too.
-constexpr const char* kNetwork =
+constexpr const char* kNoiseNetwork =
     "noisy (float[1,8,1,64] x) => (float[1,8,1,64] y, float[1,8,1,64] own, float[3] apart)"
     "<float[8,8,1,1] w, float half = {0.5}>{"
     "m = Conv(x, w) n = RandomNormalLike(m) e = Exp(m) p = Mul(n, e) q = Mul(p, half)"
     "y = Add(m, q) own = RandomUniformLike<seed = 3.0>(x) apart = RandomNormal<shape = [3]>()}";
-constexpr size_t kFloats = 8 * 64;
+constexpr size_t kNoiseFloats = 8 * 64;
 
-struct Outputs {
-  std::vector<float> y = std::vector<float>(kFloats);
-  std::vector<float> own = std::vector<float>(kFloats);
+struct NoiseOutputs {
+  std::vector<float> y = std::vector<float>(kNoiseFloats);
+  std::vector<float> own = std::vector<float>(kNoiseFloats);
   std::vector<float> apart = std::vector<float>(3);
-  friend bool operator==(const Outputs&, const Outputs&) = default;
+  friend bool operator==(const NoiseOutputs&, const NoiseOutputs&) = default;
 };
 
 // Runs twice in one session; both runs must give the same.
-Outputs run(const std::vector<uint8_t>& bytes, const char* variant, uint64_t seed,
-            int32_t threads) {
+NoiseOutputs run(const std::vector<uint8_t>& bytes, const char* variant, uint64_t seed,
+                 int32_t threads) {
   codl_diag_t diag = {};
   codl_plan_t* plan = nullptr;
   REQUIRE(codl_plan_open(bytes.data(), bytes.size(), nullptr, &plan, &diag) == CODL_OK);
@@ -39,10 +39,10 @@ Outputs run(const std::vector<uint8_t>& bytes, const char* variant, uint64_t see
   const codl_status_t created = codl_session_create(plan, &options, &session, &diag);
   INFO(diag.message);
   REQUIRE(created == CODL_OK);
-  std::vector<float> input(kFloats, 0.25f);
+  std::vector<float> input(kNoiseFloats, 0.25f);
   const codl_buffer_t in{input.data(), input.size() * sizeof(float)};
-  Outputs results[2];
-  for (Outputs& result : results) {
+  NoiseOutputs results[2];
+  for (NoiseOutputs& result : results) {
     const codl_buffer_t out[] = {{result.y.data(), result.y.size() * sizeof(float)},
                                  {result.own.data(), result.own.size() * sizeof(float)},
                                  {result.apart.data(), result.apart.size() * sizeof(float)}};
@@ -61,12 +61,12 @@ TEST_CASE("the session's seed decides the random numbers, in every variant alike
   CompileOptions options;
   options.variants = {{VariantRequest::Kind::Coexec, "coexec"}, {VariantRequest::Kind::Cpu, "cpu"}};
   const CompileResult result =
-      test::value_of(compile(test::onnx_model(kNetwork), "noisy", profile, options));
+      test::value_of(compile(test::onnx_model(kNoiseNetwork), "noisy", profile, options));
   const std::vector<uint8_t> plan(result.plan.begin(), result.plan.end());
-  const Outputs first = run(plan, "cpu", 0, 1);
+  const NoiseOutputs first = run(plan, "cpu", 0, 1);
   CHECK(run(plan, "cpu", 0, 2) == first);
   CHECK(run(plan, nullptr, 0, 2) == first);
-  const Outputs other = run(plan, "cpu", 5, 1);
+  const NoiseOutputs other = run(plan, "cpu", 5, 1);
   CHECK(run(plan, nullptr, 5, 2) == other);
   CHECK(other.y != first.y);
   CHECK(other.apart != first.apart);

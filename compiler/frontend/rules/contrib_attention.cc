@@ -103,7 +103,7 @@ llvm::Error bind_attended(const OnnxNode& node, Compose& c, const Attention& att
 
 // ---- Attention ----
 
-namespace packed {
+namespace attention_inputs {
 enum : size_t { kInput, kWeights, kBias, kMask, kPast, kAttentionBias, kPastLength };
 }
 
@@ -122,13 +122,15 @@ llvm::Expected<Dims64> read_widths(const OnnxNode& node, int64_t width) {
 // Multiplies the input with the weights of Q, K and V at once.
 llvm::Error read_packed_heads(const OnnxNode& node, Importer& importer, Compose& c, int64_t heads,
                               Attention& attention) {
-  CODL_ASSIGN_OR_RETURN(weights, importer.dims_of(node, packed::kWeights));
+  CODL_ASSIGN_OR_RETURN(weights, importer.dims_of(node, attention_inputs::kWeights));
   CODL_ASSIGN_OR_RETURN(widths, read_widths(node, weights.back()));
   if (llvm::Error error = expect_multiple(node, widths[0], heads)) return error;
   if (llvm::Error error = expect_multiple(node, widths[2], heads)) return error;
   Rewrite r(node, importer);
-  std::string product = r.op("MatMul", {r.input(packed::kInput), r.input(packed::kWeights)});
-  if (node.has_input(packed::kBias)) product = r.op("Add", {product, r.input(packed::kBias)});
+  std::string product =
+      r.op("MatMul", {r.input(attention_inputs::kInput), r.input(attention_inputs::kWeights)});
+  if (node.has_input(attention_inputs::kBias))
+    product = r.op("Add", {product, r.input(attention_inputs::kBias)});
   if (llvm::Error error = r.take_error()) return error;
   const ir::ValueId all = c.named(product);
   ir::ValueId* const values[] = {&attention.query, &attention.key, &attention.value};
@@ -147,17 +149,18 @@ llvm::Error import_contrib_attention(const OnnxNode& node, Importer& importer) {
     return error;
   if (llvm::Error error = expect_zero(node, "past_present_share_buffer", "past and present differ"))
     return error;
-  if (llvm::Error error = expect_absent(node, packed::kPastLength, "past_sequence_length"))
+  if (llvm::Error error =
+          expect_absent(node, attention_inputs::kPastLength, "past_sequence_length"))
     return error;
-  if (llvm::Error error = expect_rank(node, importer, packed::kInput, 3)) return error;
-  if (llvm::Error error = expect_rank(node, importer, packed::kWeights, 2)) return error;
+  if (llvm::Error error = expect_rank(node, importer, attention_inputs::kInput, 3)) return error;
+  if (llvm::Error error = expect_rank(node, importer, attention_inputs::kWeights, 2)) return error;
   Attention attention;
   CODL_ASSIGN_OR_RETURN(filter, read_attributes(node, attention));
   Compose c(node, importer);
   if (llvm::Error error = read_packed_heads(node, importer, c, heads, attention)) return error;
-  if (is_given(node, importer, packed::kPast)) {
-    if (llvm::Error error = expect_rank(node, importer, packed::kPast, 5)) return error;
-    const ir::ValueId past = c.operand(packed::kPast);
+  if (is_given(node, importer, attention_inputs::kPast)) {
+    if (llvm::Error error = expect_rank(node, importer, attention_inputs::kPast, 5)) return error;
+    const ir::ValueId past = c.operand(attention_inputs::kPast);
     const Dims64 dims(c.dims(past).begin() + 1, c.dims(past).end());
     prepend_past(c, c.reshape(c.slice(past, 0, 0, 1), dims),
                  c.reshape(c.slice(past, 0, 1, 1), dims), attention);
@@ -170,15 +173,15 @@ llvm::Error import_contrib_attention(const OnnxNode& node, Importer& importer) {
         c.concat({c.reshape(attention.key, dims), c.reshape(attention.value, dims)}, 0);
     if (llvm::Error error = c.bind(present, 1)) return error;
   }
-  if (llvm::Error error =
-          add_biases(node, importer, c, packed::kMask, packed::kAttentionBias, filter, attention))
+  if (llvm::Error error = add_biases(node, importer, c, attention_inputs::kMask,
+                                     attention_inputs::kAttentionBias, filter, attention))
     return error;
   return bind_attended(node, c, attention);
 }
 
 // ---- MultiHeadAttention ----
 
-namespace multi {
+namespace multi_head_inputs {
 enum : size_t {
   kQuery,
   kKey,
@@ -204,24 +207,25 @@ ir::ValueId unpacked(Compose& c, ir::ValueId x, int64_t place) {
 llvm::Error read_multi_heads(const OnnxNode& node, Importer& importer, Compose& c, int64_t heads,
                              Attention& attention) {
   ir::ValueId parts[3] = {};
-  CODL_ASSIGN_OR_RETURN(query, importer.dims_of(node, multi::kQuery));
-  const bool has_key = node.has_input(multi::kKey);
-  const bool has_value = node.has_input(multi::kValue);
+  CODL_ASSIGN_OR_RETURN(query, importer.dims_of(node, multi_head_inputs::kQuery));
+  const bool has_key = node.has_input(multi_head_inputs::kKey);
+  const bool has_value = node.has_input(multi_head_inputs::kValue);
   Dims64 key;
   if (has_key) {
-    CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, multi::kKey));
+    CODL_ASSIGN_OR_RETURN(dims, importer.dims_of(node, multi_head_inputs::kKey));
     key.assign(dims.begin(), dims.end());
   }
   bool has_heads = false;  // true if K and V are [batch, heads, length, size]
   if (!has_key && !has_value && query.size() == 5 && query[2] == heads && query[3] == 3) {
-    const ir::ValueId all = c.operand(multi::kQuery);
+    const ir::ValueId all = c.operand(multi_head_inputs::kQuery);
     for (int64_t i = 0; i < 3; ++i) parts[i] = unpacked(c, all, i);
   } else if (query.size() == 3 && !has_value && key.size() == 5 && key[2] == heads && key[3] == 2) {
-    parts[0] = c.operand(multi::kQuery);
-    const ir::ValueId all = c.operand(multi::kKey);
+    parts[0] = c.operand(multi_head_inputs::kQuery);
+    const ir::ValueId all = c.operand(multi_head_inputs::kKey);
     for (int64_t i = 0; i < 2; ++i) parts[1 + i] = unpacked(c, all, i);
   } else if (query.size() == 3 && has_value && (key.size() == 3 || key.size() == 4)) {
-    if (llvm::Error error = expect_rank(node, importer, multi::kValue, key.size())) return error;
+    if (llvm::Error error = expect_rank(node, importer, multi_head_inputs::kValue, key.size()))
+      return error;
     for (size_t i = 0; i < 3; ++i) parts[i] = c.operand(i);
     has_heads = key.size() == 4;
   } else {
@@ -231,14 +235,15 @@ llvm::Error read_multi_heads(const OnnxNode& node, Importer& importer, Compose& 
   }
   if (llvm::Error error = c.take_error()) return error;
   ir::ValueId* const values[] = {&attention.query, &attention.key, &attention.value};
-  const ir::ValueId bias = node.has_input(multi::kBias) ? c.operand(multi::kBias) : ir::kNoId;
+  const ir::ValueId bias =
+      node.has_input(multi_head_inputs::kBias) ? c.operand(multi_head_inputs::kBias) : ir::kNoId;
   int64_t begin = 0;
   for (size_t i = 0; i < 3; ++i) {
     ir::ValueId x = parts[i];
     if (i > 0 && has_heads) {
       if (bias != ir::kNoId)
         return input_error(node.name, "expected no bias with K of rank 4, found '{0}'",
-                           node.inputs[multi::kBias]);
+                           node.inputs[multi_head_inputs::kBias]);
       *values[i] = x;
       continue;
     }
@@ -253,24 +258,26 @@ llvm::Error read_multi_heads(const OnnxNode& node, Importer& importer, Compose& 
 
 llvm::Error import_multi_head_attention(const OnnxNode& node, Importer& importer) {
   CODL_ASSIGN_OR_RETURN(heads, read_count(node, "num_heads"));
-  for (const auto& [i, what] : {std::make_pair(multi::kPastLength, "past_sequence_length"),
-                                std::make_pair(multi::kCacheIndirection, "cache_indirection")})
+  for (const auto& [i, what] :
+       {std::make_pair(multi_head_inputs::kPastLength, "past_sequence_length"),
+        std::make_pair(multi_head_inputs::kCacheIndirection, "cache_indirection")})
     if (llvm::Error error = expect_absent(node, i, what)) return error;
   Attention attention;
   CODL_ASSIGN_OR_RETURN(filter, read_attributes(node, attention));
   Compose c(node, importer);
   if (llvm::Error error = expect_no_output(node, c, 3, "products")) return error;
   if (llvm::Error error = read_multi_heads(node, importer, c, heads, attention)) return error;
-  if (node.has_input(multi::kPastKey) != node.has_input(multi::kPastValue))
+  if (node.has_input(multi_head_inputs::kPastKey) != node.has_input(multi_head_inputs::kPastValue))
     return input_error(node.name, "expected past_key and past_value together, found one");
-  if (is_given(node, importer, multi::kPastKey))
-    prepend_past(c, c.operand(multi::kPastKey), c.operand(multi::kPastValue), attention);
+  if (is_given(node, importer, multi_head_inputs::kPastKey))
+    prepend_past(c, c.operand(multi_head_inputs::kPastKey),
+                 c.operand(multi_head_inputs::kPastValue), attention);
   if (c.has_output(1))
     if (llvm::Error error = c.bind(attention.key, 1)) return error;
   if (c.has_output(2))
     if (llvm::Error error = c.bind(attention.value, 2)) return error;
-  if (llvm::Error error =
-          add_biases(node, importer, c, multi::kMask, multi::kAttentionBias, filter, attention))
+  if (llvm::Error error = add_biases(node, importer, c, multi_head_inputs::kMask,
+                                     multi_head_inputs::kAttentionBias, filter, attention))
     return error;
   return bind_attended(node, c, attention);
 }
