@@ -115,7 +115,7 @@ class ProviderTest(unittest.TestCase):
 
     def test_results_are_those_of_codl_run(self):
         for network in NETWORKS:
-            model = self.compile(network)
+            model = self.compile(network, "--variants=gpu,cpu")
             onnx.checker.check_model(model)
             for variant, threads in (("cpu", 1), ("cpu", 2), ("", 0)):
                 with self.subTest(os.path.basename(network), variant=variant, threads=threads):
@@ -123,12 +123,7 @@ class ProviderTest(unittest.TestCase):
                     flags = [f"--variant={variant}"] if variant else []
                     if threads:
                         flags.append(f"--num-threads={threads}")
-                    try:
-                        session = self.session(model, threads=threads, **options)
-                    except Exception as error:
-                        if variant or "OpenCL" not in str(error):
-                            raise
-                        self.skipTest(str(error))
+                    session = self.session(model, threads=threads, **options)
                     inputs = inputs_of(session)
                     expected = self.run_codl(self.path("net.codl"), inputs, *flags)
                     for _ in range(2):
@@ -203,6 +198,17 @@ class ProviderTest(unittest.TestCase):
         proto.graph.input[0].type.tensor_type.shape.dim[2].dim_value = 65
         onnx.save(proto, self.path("dims.onnx"))
         self.refused(self.path("dims.onnx"), "expected dims [", "of the plan, found [1, 3, 65, 64]")
+
+    def test_a_plan_of_several_shapes_or_with_a_state_is_refused(self):
+        values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n"]) for name in ("x", "h", "y")]
+        graph = onnx.helper.make_graph([onnx.helper.make_node("Add", ["x", "h"], ["y"])], "sum", values[:2], values[2:])
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=9), self.path("sum.onnx"))
+        model = self.compile(self.path("sum.onnx"), "--dim=n:2")
+        session = self.session(model)
+        self.assertEqual(session.run(None, {"x": numpy.array([1, 2], "f4"), "h": numpy.array([3, 5], "f4")})[0].tolist(), [4, 7])
+        for flag, text in (("--dim=n:2|3", "expected a plan of one set of input shapes, found 2"), ("--state=y:h", "expected ")):
+            run("codlc", self.path("sum.onnx"), "-q", "-o", self.path("net.codl"), flag, *(["--dim=n:2"] if "state" in flag else []))
+            self.refused(model, "net.codl: ", text)
 
     def test_a_model_says_whether_its_plan_can_be_read(self):
         native = onnxruntime.capi.onnxruntime_pybind11_state
