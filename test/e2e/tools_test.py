@@ -428,6 +428,26 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                                   f"--state={states[-1]}: ", words)
                 self.assertFalse(os.path.exists(plan))
 
+    def test_a_state_is_one_for_all_shapes_of_a_plan(self):
+        model = self.write("sums.onnx", onnx_bytes.model(
+            [onnx_bytes.node("ReduceSum", ["x"], ["sum"], "sum"), onnx_bytes.node("Add", ["h", "sum"], ["hn"], "add"),
+             onnx_bytes.node("Relu", ["x"], ["kept"], "relu"), onnx_bytes.node("Neg", ["hn"], ["y"], "neg")],
+            [onnx_bytes.value_info("x", ["n"]), onnx_bytes.value_info("h", [2]), onnx_bytes.value_info("past", ["n"])],
+            [onnx_bytes.value_info("y", [2]), onnx_bytes.value_info("hn", [2]), onnx_bytes.value_info("kept", ["n"])]))
+        plan, h = self.path("sums.codl"), self.path("h.npy")
+        self.run_ok("codlc", model, "-q", "-o", plan, "--dim=n:3|5", "--state=hn:h")
+        dumped = json.loads(self.run_ok("codl-dump", plan, "--json"))
+        self.assertEqual([entry["states"] for entry in dumped["entries"]], 2 * [[{"input": 1, "output": 1}]])
+        npy.write(h, [2], [10, 20])
+        for count in (3, 5):
+            x, past, folder = self.path("x.npy"), self.path("past.npy"), self.path(f"out{count}")
+            npy.write(x, [count], count * [2])
+            npy.write(past, [count], count * [0])
+            self.run_ok("codl-run", plan, f"--input=x={x}", f"--input=past={past}", f"--input=h={h}", f"--output-dir={folder}")
+            self.assertEqual(list(npy.read(os.path.join(folder, "h.npy"))[1]), [10 + 2 * count, 20 + 2 * count])
+        self.expect_error(1, run("codlc", model, "-o", self.path("none.codl"), "--dim=n:3|5", "--state=kept:past"),
+                          "--state: expected states of the same dims at all input shapes, found f32[3] and f32[5] of 'past'")
+
     # ---- element types and extents ----
 
     def run_model(self, nodes, inputs, outputs, arrays, opset=13):

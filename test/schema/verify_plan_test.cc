@@ -737,6 +737,39 @@ TEST_CASE("each rule of states refuses its bad example") {
                 PlanFault::Version);
 }
 
+TEST_CASE("entries have the same states") {
+  const auto two = [] {
+    TestPlan plan = state_plan();
+    plan.entry_name = "few";
+    TestPlan other = plan;
+    other.entry_name = "many";
+    // No step reads it, so that its dims may be any.
+    for (TestPlan* one : {&plan, &other})
+      one->inputs.push_back({.name = "n", .dims = {1}, .bytes = 4, .dtype = DType::F32});
+    other.inputs.back() = {.name = "n", .dims = {2}, .bytes = 8, .dtype = DType::F32};
+    plan.others.push_back(other);
+    return plan;
+  };
+  CHECK(verify(test::to_bytes(two())).ok());
+  check_refused(
+      two, "entry",
+      {{"the first entry's states", [](auto& p, auto&) { p.others[0].states.pop_back(); }}});
+  check_refused(two, "state",
+                {{"the first entry's state",
+                  [](auto& p, auto&) {
+                    TestPlan& other = p.others[0];
+                    std::swap(other.states[0].output, other.states[1].output);
+                  }},
+                 {"the first entry's state", [](auto& p, auto&) {
+                    TestPlan& other = p.others[0];
+                    for (auto* ios : {&other.inputs, &other.outputs}) {
+                      (*ios)[1].dims = {3, 3};
+                      (*ios)[1].bytes = 36;
+                    }
+                    other.states[0].output = 1, other.states[1].output = 2;
+                  }}});
+}
+
 TEST_CASE("an input or output without elements is one that no tensor stands for") {
   TestPlan plan = cpu_plan();
   plan.inputs.push_back({.name = "none", .dims = {0, 3}, .bytes = 0, .dtype = DType::F16});
