@@ -51,6 +51,11 @@ constexpr int64_t as_found(float us) {
   return us < 0 && us > -1 ? -1 : static_cast<int64_t>(us);
 }
 
+// Compares two names. What std::string_view has for it may become a function of libstdc++'s name.
+inline bool are_equal(const flatbuffers::String& a, const flatbuffers::String& b) {
+  return a.size() == b.size() && __builtin_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
 // Counts the items of a vector that may be absent.
 template <typename T>
 uint32_t count_of(const flatbuffers::Vector<T>* items) {

@@ -24,7 +24,7 @@ bool check_same_ios(PlanCheck& c, const char* place,
                     const flatbuffers::Vector<flatbuffers::Offset<plan::IoDef>>& first) {
   for (uint32_t i = 0; i < ios.size(); ++i) {
     c.at(place, i);
-    if (!c.expect(ios.Get(i)->name()->string_view() == first.Get(i)->name()->string_view(),
+    if (!c.expect(are_equal(*ios.Get(i)->name(), *first.Get(i)->name()),
                   "the name that it has in the first entry", i) ||
         !c.expect(ios.Get(i)->dtype() == first.Get(i)->dtype(),
                   "the dtype that it has in the first entry", ios.Get(i)->dtype()))
@@ -50,8 +50,8 @@ bool check_entry_is_new(PlanCheck& c, uint32_t entry_index) {
   c.at("entry", -1);
   for (uint32_t i = 0; i < entry_index; ++i) {
     const plan::EntryDef& other = *c.plan->entries()->Get(i);
-    if (!c.expect(c.entry->name()->string_view() != other.name()->string_view(),
-                  "a name that no other entry has", i) ||
+    if (!c.expect(!are_equal(*c.entry->name(), *other.name()), "a name that no other entry has",
+                  i) ||
         !c.expect(!have_same_shapes(*c.entry, other), "shapes that no other entry has", i))
       return false;
   }

@@ -307,10 +307,9 @@ bool check_variant_fields(PlanCheck& c, const VariantDef& variant) {
 
 // Variants are chosen by name.
 bool check_name_is_new(PlanCheck& c, uint32_t variant_index) {
-  const flatbuffers::string_view name =
-      c.entry->variants()->Get(variant_index)->name()->string_view();
+  const flatbuffers::String& name = *c.entry->variants()->Get(variant_index)->name();
   for (uint32_t i = 0; i < variant_index; ++i)
-    if (!c.expect(c.entry->variants()->Get(i)->name()->string_view() != name,
+    if (!c.expect(!are_equal(*c.entry->variants()->Get(i)->name(), name),
                   "a name that no other variant has", i))
       return false;
   return true;
