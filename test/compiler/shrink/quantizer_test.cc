@@ -119,9 +119,10 @@ TEST_CASE("a range has what a concatenation adds, constants as well") {
   const ir::ValueId x =
       net.r.node(OpKind::Unary, {net.r.input({1, 4, 8, 8})}, UnaryParams{.kind = kUnaryRelu});
   const std::vector<float> tens(2 * 8 * 8, 10.0f);
-  const ir::ValueId constant = net.r.graph.add_constant(
-      "tens", net.r.graph.value(x).type, compiler::bytes_of(llvm::ArrayRef<float>(tens)));
-  net.r.graph.value(constant).type.dims = {1, 2, 8, 8};
+  ir::TensorType type = net.r.graph.value(x).type;
+  type.dims = {1, 2, 8, 8};
+  const ir::ValueId constant =
+      net.r.graph.add_constant("tens", type, compiler::bytes_of(llvm::ArrayRef<float>(tens)));
   const ir::ValueId both = net.r.node(OpKind::Concat, {x, constant}, ConcatParams{.axis = 1});
   net.finish({net.r.conv(both, 4, 3)});
   const ir::Graph graph = laid_out(net.all_in_bytes());
