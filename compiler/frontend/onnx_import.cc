@@ -317,13 +317,14 @@ llvm::Expected<std::vector<ir::Graph>> import_each(llvm::StringRef bytes, llvm::
     std::vector<std::string>& all_notes = notes != nullptr ? *notes : ignored;
     all_notes.insert(all_notes.end(), model.notes.begin(), model.notes.end());
     std::vector<ir::Graph> graphs;
-    for (const ImportOptions& one : options) {
-      const bool is_last = &one == &options.back();
-      CODL_ASSIGN_OR_RETURN(
-          graph, import_model(is_last ? std::move(model) : OnnxModel(model), path, one, all_notes));
+    for (const ImportOptions& one : options.drop_back()) {
+      CODL_ASSIGN_OR_RETURN(graph, import_model(OnnxModel(model), path, one, all_notes));
       graphs.push_back(std::move(graph));
-      if (llvm::Error error = expect_equal_states(graphs.front(), graphs.back())) return error;
     }
+    CODL_ASSIGN_OR_RETURN(last, import_model(std::move(model), path, options.back(), all_notes));
+    for (const ir::Graph& graph : graphs)
+      if (llvm::Error error = expect_equal_states(graph, last)) return error;
+    graphs.push_back(std::move(last));
     return graphs;
   } catch (const std::bad_alloc&) {
     return memory_error(path);
