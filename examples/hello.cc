@@ -12,14 +12,14 @@ int fail(const codl::Status& status) {
   return 1;
 }
 
-// Returns zeros for every input or output; `buffers` points into the result.
-std::vector<std::vector<float>> allocate(const codl::Plan& plan, std::size_t count,
-                                         codl_tensor_info_t (codl::Plan::*info_of)(std::size_t)
-                                             const,
+// Returns zeros for every input or output, of which info_of(i) tells; `buffers` points into the
+// result.
+template <typename InfoOf>
+std::vector<std::vector<float>> allocate(std::size_t count, InfoOf info_of,
                                          std::vector<codl_buffer_t>& buffers) {
   std::vector<std::vector<float>> tensors(count);
   for (std::size_t i = 0; i < count; ++i) {
-    tensors[i].resize((plan.*info_of)(i).bytes / sizeof(float));
+    tensors[i].resize(info_of(i).bytes / sizeof(float));
     buffers.push_back(codl::buffer_of(tensors[i]));
   }
   return tensors;
@@ -36,8 +36,10 @@ int main(int argc, char** argv) {
 
   std::vector<codl_buffer_t> inputs;
   std::vector<codl_buffer_t> outputs;
-  const auto x = allocate(*plan, plan->input_count(), &codl::Plan::input, inputs);
-  const auto y = allocate(*plan, plan->output_count(), &codl::Plan::output, outputs);
+  const auto x = allocate(
+      plan->input_count(), [&](std::size_t i) { return plan->input(i); }, inputs);
+  const auto y = allocate(
+      plan->output_count(), [&](std::size_t i) { return plan->output(i); }, outputs);
   if (codl::Status status = session->run(inputs, outputs); !status.ok()) return fail(status);
 
   std::printf("variant %s\n", session->info().variant);
