@@ -92,8 +92,8 @@ struct RecurrentWork {
   // A group has so many rows of scratch: for both biases, the gates of a chunk, and the state's
   // addends.
   int64_t scratch_rows;
-  // Behind them it has so many floats if operands are halves: of the hidden states as of the cells,
-  // and of the peepholes.
+  // If operands are halves, floats follow these rows: scratch_states for the hidden states, as many
+  // for the cells, and scratch_peepholes for the peepholes.
   int64_t scratch_states;
   int64_t scratch_peepholes;
 

@@ -230,7 +230,7 @@ class Session:
     def run(self, inputs, outputs=None):
         """Runs the plan on inputs by name, and returns the outputs by name.
 
-        Of a plan of several shapes, those of the inputs are taken, or a ValueError says which there are.
+        A plan of several shapes runs at the shapes of the inputs; a ValueError says which there are.
         Contiguous arrays of the right type are read in place; others are copied, never converted to another type.
         outputs: arrays to write to, by name, for all or some; others are made. Raises TypeError, ValueError, CodlError.
         """

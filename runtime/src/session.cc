@@ -211,10 +211,7 @@ codl_status_t codl_session_set_shapes(codl_session_t* session, const codl_shape_
     return CODL_INVALID_ARGUMENT;
   }
   const codl::rt::RunScope scope(*session);
-  if (!scope.is_entered()) {
-    codl::rt::set_diag(diag, "session: expected no run in progress, found one");
-    return CODL_INVALID_ARGUMENT;
-  }
+  if (!scope.is_entered()) return codl::rt::refuse_second_run(diag);
   codl::rt::ShapeText there_are;
   for (codl::rt::PreparedEntry& entry : session->entries) {
     if (codl::rt::are_shapes_of(*entry.def, inputs)) {

@@ -53,8 +53,10 @@ from peer_tools import ROOT, SIGMOID_ERROR, file_name, relative_error, run, use_
 sys.path.insert(0, os.path.join(ROOT, "test", "support"))
 import plan_facts
 from plan_facts import MODES, RATIO
+sys.path.insert(0, os.path.join(ROOT, "tools", "python"))
+from codl_ci import check
 
-BOUNDS = {"fp32": 1e-4, "fp16": 1e-2, "auto": 1e-2}  # relative L2 error
+BOUNDS = {**check.BOUNDS, "auto": check.BOUNDS["fp16"]}  # relative L2 error
 HALF_SIGMOID_ERROR = 2**-11  # docs/guide/precision.md, "What is promised"
 EQUAL_DECISIONS = 0.99  # least share of the samples
 LANES = {"auto": [], "cpu": [], "gpu": ["gpu"], "h": ["cpu", "gpu"], "oc": ["cpu", "gpu"]}

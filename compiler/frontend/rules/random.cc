@@ -40,8 +40,15 @@ llvm::Error expect_float_dtype(const OnnxNode& node) {
   return input_error(node.name, "expected a dtype of floats, found {0}", dtype);
 }
 
-// With a seed the numbers are a constant. Without one they are the session's: the node then reads
-// an input of the network, so that nothing takes it for a constant.
+// Returns an input of the network, whose elements there must be for a node to read it.
+ir::ValueId any_input(const ir::Graph& graph) {
+  for (ir::ValueId id : graph.inputs())
+    if (graph.value(id).type.element_count() != 0) return id;
+  return ir::kNoId;
+}
+
+// With a seed the numbers are a constant, and in a network without inputs. Else they are the
+// session's: the node then reads an input of the network, so that nothing takes it for a constant.
 llvm::Error bind_random(const OnnxNode& node, Importer& importer, bool is_normal,
                         llvm::ArrayRef<int64_t> dims) {
   if (llvm::Error error = expect_float_dtype(node)) return error;
@@ -49,9 +56,8 @@ llvm::Error bind_random(const OnnxNode& node, Importer& importer, bool is_normal
   CODL_ASSIGN_OR_RETURN(params, read_random(node, importer, is_normal));
   if (element_count(dims) == 0) return bind_empty(node, importer, DType::F32, dims);
   Compose c(node, importer);
-  const auto& inputs = importer.graph().inputs();
-  const ir::ValueId read =
-      params.has_seed != 0 || inputs.empty() ? c.scalar(DType::F32, 0) : inputs[0];
+  ir::ValueId read = params.has_seed != 0 ? ir::kNoId : any_input(importer.graph());
+  if (read == ir::kNoId) read = c.scalar(DType::F32, 0);
   return c.bind(c.shaped_node(OpKind::Random, params, {read}, dims));
 }
 

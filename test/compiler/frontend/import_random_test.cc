@@ -42,6 +42,13 @@ TEST_CASE("random numbers without a seed differ from node to node, and are the s
   CHECK(outputs_of(graph) == outputs_of(graph));
 }
 
+TEST_CASE("random numbers wait for an input that has elements") {
+  const std::string nodes = nodes_of(
+      "g (float[0,3] e, float[2] x) => (float[0,3] none, float[2] y) "
+      "{ none = Identity(e) n = RandomNormal<shape = [2]>() y = Add(x, n) }");
+  CHECK_THAT(nodes, Catch::Contains("%n n = Random(%x)"));
+}
+
 TEST_CASE("an own seed decides: equal seeds give equal numbers") {
   for (float difference : outputs_of(
            random_graph("a = RandomNormalLike<seed = 1.5>(x) b = RandomNormalLike<seed = 1.5>(x) "

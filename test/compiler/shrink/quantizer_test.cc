@@ -94,7 +94,7 @@ TEST_CASE("convolutions and products of a float network multiply bytes") {
   const ir::Value& rounded = value_named(graph, name_of(net, first));
   CHECK(compiler::last_function(graph.node(rounded.producer)).kind == kUnaryQuantize8);
   CHECK(compiler::lowest_of(rounded.grid) == 0);
-  CHECK(net.relative_error(graph) < 0.05);
+  CHECK(net.relative_error(graph) < 0.05);  // it is 0.032
   CHECK(net.relative_error(graph) > 0);
 }
 
@@ -303,7 +303,7 @@ TEST_CASE("networks of all kinds of nodes are networks in bytes, too") {
     const auto count = static_cast<size_t>(llvm::count(some, true));
     const ir::Graph graph = laid_out(value_of(quantizer.quantized(some)));
     CHECK(count_multiplying_bytes(graph) == count);
-    CHECK(net.relative_error(graph) < 0.3);
+    CHECK(net.relative_error(graph) < 0.08);  // the worst of these networks has 0.039
   }
 }
 

@@ -136,9 +136,7 @@ class Check:
                         *(f"--input-value={text}" for text in flags.input_value)]
         self.seen = set()  # variants that were run
         # All plans of the model have these inputs.
-        plan = self.path("first.codl")
-        self.tools.compile(flags.model, plan, *self.options, "--strategy=cpu")
-        ios = self.tools.read(plan)["inputs"]
+        ios = self.tools.read(self.plan("fp32", "cpu"))["inputs"]
         rng, given = np.random.default_rng(flags.seed), given_inputs(flags.input, [io["name"] for io in ios])
         self.feeds = {io["name"]: given.get(io["name"], drawn(io, rng)) for io in ios}
         self.inputs = []
@@ -149,6 +147,13 @@ class Check:
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+    def plan(self, precision, way):
+        """Returns the path of the model's plan, which is made once."""
+        path = self.path(f"{precision}_{way}.codl")
+        if not os.path.exists(path):
+            self.tools.compile(self.flags.model, path, *self.options, *WAYS[way], f"--precision={precision}")
+        return path
 
     def run_peer(self, model):
         settings = onnxruntime.SessionOptions()
@@ -177,10 +182,8 @@ class Check:
 
     def rows(self, precision, way):
         """Yields one result per variant and output."""
-        plan = self.path(f"{precision}_{way}.codl")
-        options = [*self.options, *WAYS[way], f"--precision={precision}"]
         try:
-            self.tools.compile(self.flags.model, plan, *options)
+            plan = self.plan(precision, way)
         except Refusal as error:
             yield {"precision": precision, "way": way, "variant": "", "not_run": error.args[1]}
             return
