@@ -734,7 +734,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertEqual(result.returncode, 0, f"{arguments}: {result.stderr}")
         return result.stderr
 
-    PROFILED = ["--cpu-only", "--kernels=unary_f32_cpu", "--time-budget=60s"]
+    PROFILED = ["--cpu-only", "--kernels=unary_f32_cpu", "--time-budget=60s", "--samples-per-kernel=32"]
 
     def test_profiling_can_be_interrupted_and_resumed(self):
         profile = self.path("here.json")
