@@ -1,11 +1,11 @@
 #include "runtime/src/gpu_queue.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 
 #include "runtime/src/affinity.h"
@@ -15,10 +15,12 @@
 namespace codl::rt {
 namespace {
 
+// OpenCL's state in this process. Sessions may be created on several threads at once.
+pthread_mutex_t opencl_mutex = PTHREAD_MUTEX_INITIALIZER;
 // True once this process has called OpenCL through codl: threads of the implementation may exist,
 // and their cores are settled.
-std::atomic<bool> opencl_is_started{false};
-// Those cores, written before a device is known; none: any.
+bool opencl_is_started = false;
+// Those cores; none: any.
 cpu_set_t opencl_cores;
 
 // From here on the polling thread offers its core to others, PoCL's workers among them.
@@ -51,12 +53,14 @@ bool has_transfers(const VariantList& variants) {
 
 codl_status_t start_opencl(const int32_t* cores, size_t core_count, AffinityScope* scope,
                            ClApi* out_api, codl_diag_t* diag) {
-  const bool is_first = !opencl_is_started.exchange(true);
-  if (is_first && core_count != 0) {
+  pthread_mutex_lock(&opencl_mutex);
+  if (!opencl_is_started && core_count != 0) {
     prepare_environment(core_count);
     scope->enter(cores, core_count);
     sched_getaffinity(0, sizeof(opencl_cores), &opencl_cores);
   }
+  opencl_is_started = true;
+  pthread_mutex_unlock(&opencl_mutex);
   return load_cl_api(out_api, diag);
 }
 
@@ -127,9 +131,12 @@ bool GpuQueue::is_processor() const {
 
 bool GpuQueue::may_use_cores(const int32_t* cores, size_t core_count) const {
   if (!is_processor()) return false;
-  bool is_shared = core_count == 0 || CPU_COUNT(&opencl_cores) == 0;
+  pthread_mutex_lock(&opencl_mutex);
+  const cpu_set_t opencl = opencl_cores;
+  pthread_mutex_unlock(&opencl_mutex);
+  bool is_shared = core_count == 0 || CPU_COUNT(&opencl) == 0;
   for (size_t i = 0; i < core_count; ++i)
-    is_shared = is_shared || CPU_ISSET(static_cast<size_t>(cores[i]), &opencl_cores);
+    is_shared = is_shared || CPU_ISSET(static_cast<size_t>(cores[i]), &opencl);
   return is_shared;
 }
 
