@@ -50,7 +50,9 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
 endif()
 set(codl_exact "(= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_COMPILER_PACKAGE_NAME codl-compiler)
-set(CPACK_DEBIAN_COMPILER_PACKAGE_DEPENDS "python3 (>= 3.11)")  # for codl-matrix, codl-diff and codl-check
+# For codl-matrix, codl-diff and codl-check; codl-matrix runs Ninja, and Dask where it is asked to.
+set(CPACK_DEBIAN_COMPILER_PACKAGE_DEPENDS "python3 (>= 3.11), ninja-build")
+set(CPACK_DEBIAN_COMPILER_PACKAGE_SUGGESTS "python3-distributed")
 set(CPACK_DEBIAN_DEVICE-TOOLS_PACKAGE_NAME codl-tools)
 set(CPACK_DEBIAN_DEVICE-TOOLS_PACKAGE_DEPENDS "libcodl0 ${codl_exact}")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libcodl0)

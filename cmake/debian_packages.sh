@@ -32,6 +32,8 @@ bench=(libbenchmark-dev)
 models=(python3-numpy python3-onnx)
 # The presets asan and fuzz need these.
 fuzz=(clang-14 libclang-rt-14-dev lld-14)
+# test/matrix/cluster_test.py compiles on a Dask cluster.
+cluster=(python3-distributed)
 # test/peers makes a virtual environment for wheels of other runtimes.
 peers=(python3-venv)
 
@@ -43,9 +45,9 @@ fi
 wanted=()
 for group in "$@"; do
   case $group in
-    build | run | test | drivers | aarch64 | bench | models | fuzz | peers) ;;
+    build | run | test | drivers | aarch64 | bench | models | fuzz | cluster | peers) ;;
     *)
-      echo "debian_packages.sh: expected a group (build run test drivers aarch64 bench models fuzz peers), found '$group'" >&2
+      echo "debian_packages.sh: expected a group (build run test drivers aarch64 bench models fuzz cluster peers), found '$group'" >&2
       exit 1
       ;;
   esac

@@ -32,7 +32,7 @@ class AnyPython(bdist_wheel):
 
 setup(name="codl", version={version!r}, description="Ahead-of-time CPU+GPU co-execution compiler for phones",
       license="Apache-2.0", packages=["codl"], package_data={{"codl": {files!r}}}, include_package_data=False,
-      install_requires=["numpy"], python_requires=">=3.11", cmdclass={{"bdist_wheel": AnyPython}},
+      install_requires=["numpy", "ninja"], python_requires=">=3.11", cmdclass={{"bdist_wheel": AnyPython}},
       entry_points={{"console_scripts": [f"{{tool}} = codl._tools:main" for tool in {tools!r}]}})
 """
 

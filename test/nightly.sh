@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs tests that take longer than continuous integration has: every case of the kernels, searches with sanitizers,
 # every fault while a session is made, every text of the troubleshooting page, plans of many small graphs against an
-# enumeration, ten million synchronisations by flag, sessions for two hours, random graphs by a new seed, ONNX's node
+# enumeration, ten million synchronisations by flag, sessions for two hours, codl-matrix on a Dask cluster, random graphs by a new seed, ONNX's node
 # tests in six modes each, clang-tidy on every file, the programs of the benches, each fuzz target.
 # Where CODL_MODELS names a folder of ONNX files with weights: these pruned, and of low rank, in five modes.
 #
@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 minutes=${1-30}
 
-cmake/debian_packages.sh build run test fuzz peers
+cmake/debian_packages.sh build run test fuzz cluster peers
 cmake --preset release
 cmake --build --preset release
 cmake --preset fuzz
@@ -41,6 +41,7 @@ part env CODL_FAULT_ROUNDS=3 build/fuzz/bin/test_runtime 'no memory goes*'
 part env CODL_ALL_CASES=1 test/kernels/oclgrind.sh build/release/bin/test_kernels
 part python3 test/e2e/troubleshooting_test.py --bin build/release/bin
 part python3 test/onnx/run_node_tests.py --modes=6
+part /usr/bin/python3 test/matrix/cluster_test.py --bin build/release/bin # Debian's, for which there is distributed
 part env OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd build/release/bin/wait_bench 0 1 --count=10000000
 part test/soak.sh 120m 2000
 

@@ -11,10 +11,13 @@ def program(name):
 
 
 def environment():
-    """Returns a program's environment, in which the libraries of the package are found first."""
+    """Returns a program's environment, in which the libraries of the package are found first, and last the programs of this
+    Python, Ninja among them.
+    """
     path = os.path.join(HERE, "libs")
     given = os.environ.get("LD_LIBRARY_PATH")
-    return {**os.environ, "LD_LIBRARY_PATH": path + (os.pathsep + given if given else "")}
+    return {**os.environ, "LD_LIBRARY_PATH": path + (os.pathsep + given if given else ""),
+            "PATH": os.environ.get("PATH", os.defpath) + os.pathsep + os.path.dirname(sys.executable)}
 
 
 def main():

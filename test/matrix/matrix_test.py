@@ -302,6 +302,17 @@ class MatrixTest(WorkFolder, unittest.TestCase):
             self.write("base.json", text.encode())
             self.assertIn("expected a manifest.json of codl-matrix", self.matrix(f"--baseline={baseline}", "--fail-if=latency>+3%", code=1).stderr)
 
+    def test_without_ninja_there_is_one_line(self):
+        self.models(["tiny_resnet.onnx"], ["sd855"])
+        os.mkdir(self.path("few"))
+        os.symlink("/bin/sh", self.path("few", "sh"))
+        result = subprocess.run([sys.executable, os.path.join(TOOLS, "codl-matrix"), self.path("models.json"), f"--out-dir={self.path('out')}",
+                                 f"--codlc={self.codlc()}"], env={**os.environ, "PATH": self.path("few")}, capture_output=True, text=True)
+        self.assertEqual((result.returncode, result.stderr), (
+            1, "codl-matrix: error: ninja: expected it in PATH (Debian's ninja-build, or pip install ninja), found none\n"))
+        self.matrix()
+        self.assertRegex(self.matrix("--rehash", out="b").stdout, r"\A\[1/1\] tiny_resnet on sd855\n")
+
     def test_work_can_be_handed_to_other_systems(self):
         self.models(["tiny_resnet.onnx"])
         pairs = json.loads(self.matrix("--emit=github").stdout)["include"]
@@ -358,7 +369,7 @@ class MatrixTest(WorkFolder, unittest.TestCase):
                             f'exec "{os.path.join(BIN, "codlc")}" "$@"\n'.encode())
         os.chmod(self.path("codlc"), 0o755)
         result = self.matrix(f"--ai-pack={pack}", code=2)
-        self.assertIn("codl-matrix: error: tiny_resnet: no plan for other phones: none", result.stderr)
+        self.assertIn("codl-matrix: error: tiny_resnet for other phones: none", result.stderr)
         self.assertEqual(os.listdir(other), [])
 
     def test_an_ai_pack_keeps_what_is_not_its_own(self):

@@ -4,7 +4,7 @@ import os
 import re
 import xml.etree.ElementTree as xml
 
-from .common import SUMS, check_output, copy_whole, fail, remove_own, say, sha256_of, write_sums, write_whole
+from .common import SUMS, copy_whole, fail, remove_own, say, sha256_of, write_sums, write_whole
 
 ASSETS = "src/main/assets"
 CONFIGURATION = "device_targeting_configuration.xml"
@@ -50,7 +50,7 @@ def cpu_options(options):
     return kept
 
 
-def write_ai_pack(tool, folder, jobs, results, compiler, profiles):
+def write_ai_pack(tool, folder, jobs, results, profiles, cache, hashes):
     """Writes the assets of an AI pack: a folder per device group, and one for all other phones with a plan for the
     CPU alone. Removes what an earlier run made for other groups and models. Returns the exit codes of failed
     compilations.
@@ -86,14 +86,11 @@ def write_ai_pack(tool, folder, jobs, results, compiler, profiles):
         name = asset(OTHER, job)
         out = os.path.join(folder, name)
         os.makedirs(os.path.dirname(out), exist_ok=True)
-        check_output(out)
-        compiled = compiler.compile(job.path, "--device=template", "--strategy=cpu", "-o", out, *cpu_options(job.options))
-        if compiled.exit_code != 0:
-            failed.append(compiled.exit_code)
-            say(tool, "error", f"{job.name}: no plan for other phones: {compiled.error}")
+        result = results[job.name, OTHER]
+        if "error" in result:
+            failed.append(result["exit_code"])
             continue
-        for kind, text in compiled.messages:
-            say(tool, kind, f"{job.name} for other phones: {text}")
+        cache.place("plan.codl", result["files"]["plan.codl"], out, hashes)
         made(name)
     xml.indent(root)
     write_whole(os.path.join(folder, CONFIGURATION),

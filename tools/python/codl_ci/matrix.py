@@ -1,7 +1,7 @@
 """codl-matrix: compiles models x devices to plans, reports and one manifest. Standard library only;
 docs/guide/matrix.md.
 """
-import concurrent.futures
+import contextlib
 import difflib
 import hashlib
 import json
@@ -11,11 +11,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import typing
 import xml.etree.ElementTree as xml
 
-from .ai_pack import OTHER, check_groups, outputs_of_pack, write_ai_pack
+from .ai_pack import OTHER, check_groups, cpu_options, outputs_of_pack, write_ai_pack
 from .cache import Cache, Hashes, read_record
+from .cluster import compile_by_dask
+from .edges import FILES, NINJA, Progress, compile_by_ninja, ninja_text, read_inputs, read_said
 from .common import (SUMS, InputError, Parser, claim_output, end, fail, is_name, json_text, note_input, printable, program_of, read_json, remove_own, say,
                      version_of, write_sums, write_whole)
 from .limits import METRICS, Limit
@@ -26,9 +27,7 @@ LIMIT = 3  # exit code of codlc and of this tool if a limit is not met
 # protobuf's limit of an ONNX file; its weights may lie in other files.
 MAX_MODEL_BYTES = (1 << 31) - 1
 # Names in --out-dir, which also has a folder for each model.
-MANIFEST, DEVICES, NINJA = "manifest.json", "devices.tsv", "build.ninja"
-# Names in the folder of a model and a device, which also has their checksums.
-FILES = ("plan.codl", "report.html", "report.json")
+MANIFEST, DEVICES = "manifest.json", "devices.tsv"
 MAX_PAIRS_TOLD = 6  # an error lists the nearest of MODEL:DEVICE
 # These flags of codlc write a file beside the plan. One file for all devices would be written by all at once.
 WRITING = ("--emit-onnx", "--ep-context", "--search-log")
@@ -48,28 +47,20 @@ class Compiler:
             say(TOOL, "note", note)
         return dict(zip(names, (row.split()[0] for row in run.stdout.splitlines()[1:])))
 
-    def compile(self, path, *flags):
-        """Returns a Compiled."""
-        run = subprocess.run([self.program, path, *flags], capture_output=True, text=True)
-        told = re.findall(r"(?m)^codlc: (note|warning): (.*)$", run.stderr)
-        # Steps of a search, like "3 of 20: prune conv1", show its progress alone.
-        messages = [(kind, text) for kind, text in told if not re.match(r"\d+ of \d+: ", text)]
-        return Compiled(run.returncode, re.sub(r"(?m)^codlc: (note|warning): .*\n", "", run.stderr).strip(), messages)
-
-
-class Compiled(typing.NamedTuple):
-    """Holds what a compilation came to: codlc's exit code, its lines of errors, and (kind, text) of its notes and warnings."""
-    exit_code: int
-    error: str
-    messages: list
-
 
 class Job:
     """Compiles one model for one device."""
 
-    def __init__(self, model, device, options, folder):
-        self.name, self.path, self.device, self.options, self.folder = model["name"], model["path"], device, options, folder
+    def __init__(self, name, path, device, options):
+        self.name, self.path, self.device, self.options = name, path, device, options
         self.label = re.sub(r"\.json$", "", os.path.basename(device))
+        self.folder = self.work = None  # where results go, and what codlc writes while it compiles
+
+    def for_other_phones(self):
+        """Returns the job of a plan for the CPU alone."""
+        other = Job(self.name, self.path, "template", ["--strategy=cpu", *cpu_options(self.options)])
+        other.label = OTHER
+        return other
 
     def key(self, compiler_sha, hashes, inputs):
         """Returns a key of everything that decides plan and report: contents of files, and the model's name, which
@@ -84,15 +75,6 @@ class Job:
         """
         parts = [compiler_sha, self.device, json.dumps(self.options), os.path.abspath(self.path), hashes.of(self.path)]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-RULE_TARGET = "plan"  # has no colon, as a path may
-
-
-def split_rule(text):
-    """Returns the prerequisites of a depfile's rule for RULE_TARGET, as codlc escapes them."""
-    words = re.findall(r"(?:[^\s\\]|\\.)+", text.replace("\\\n", " ").removeprefix(RULE_TARGET + ":"))
-    return [re.sub(r"\\([ #\\])", r"\1", word).replace("$$", "$") for word in words]
 
 
 def one_processor_reason(report):
@@ -146,37 +128,84 @@ def gain_text(entry):
     return "".join(f", {gain:.2f}{' as' if i else ' times as fast as'} the {name} alone" for i, (gain, name) in enumerate(gains))
 
 
-def compile_job(job, compiler, compiler_sha, hashes, cache):
-    """Returns the manifest's entry, from the cache or by running codlc."""
+def find_result(job, compiler_sha, hashes, cache):
+    """Returns the job's result from the cache, or None."""
     if (size := note_input(job.path).st_size) > MAX_MODEL_BYTES:  # checked before all of it is read
         fail(job.path, f"at most {MAX_MODEL_BYTES} bytes", f"{size} bytes")
-    first = job.first_key(compiler_sha, hashes)
-    inputs = cache.get("inputs", first)
-    if inputs and all(map(os.path.exists, inputs)):
-        result = cache.get("results", job.key(compiler_sha, hashes, inputs))
-        if result and all(cache.has(name, sha) for name, sha in result["files"].items()):
-            return result
-    with tempfile.TemporaryDirectory(dir=cache.folder) as work:
-        made = {name: os.path.join(work, name) for name in FILES}
-        rule = os.path.join(work, "rule")
-        compiled = compiler.compile(job.path, f"--device={job.device}", "-o", made["plan.codl"], f"--report={made['report.html']}",
-                                    f"--report={made['report.json']}", "-MF", rule, "-MT", RULE_TARGET, *job.options)
-        if compiled.exit_code != 0:
-            return {"error": compiled.error, "exit_code": compiled.exit_code}
-        with open(rule, encoding="utf-8", errors="surrogateescape") as file:
-            inputs = [os.path.abspath(path) for path in split_rule(file.read())]
-        entry = facts_of(read_json(made["report.json"]), job, compiler)
-        for kind in ("note", "warning"):
-            entry[kind + "s"] = [text for own, text in compiled.messages if own == kind]
-        profiles = [hashes.of(path) for path in inputs if path.endswith(".json")]
-        entry["model_sha256"] = hashes.of(job.path)
-        entry["profile_sha256"] = hashlib.sha256("".join(profiles).encode()).hexdigest() if len(profiles) > 1 else profiles[0]
-        files = {name: cache.add(name, path) for name, path in made.items()}
+    inputs = cache.get("inputs", job.first_key(compiler_sha, hashes))
+    if not inputs or not all(map(os.path.exists, inputs)):
+        return None
+    result = cache.get("results", job.key(compiler_sha, hashes, inputs))
+    return result if result and all(cache.has(name, sha) for name, sha in result["files"].items()) else None
+
+
+def take_result(job, compiler, compiler_sha, hashes, cache):
+    """Moves what codlc wrote to the cache, and returns the job's result."""
+    compiled = read_said(job.work)
+    if compiled.exit_code != 0:
+        return {"error": compiled.error, "exit_code": compiled.exit_code}
+    inputs = read_inputs(job.work)
+    made = {name: os.path.join(job.work, name) for name in FILES}
+    entry = facts_of(read_json(made["report.json"]), job, compiler)
+    for kind in ("note", "warning"):
+        entry[kind + "s"] = [text for own, text in compiled.messages if own == kind]
+    profiles = [hashes.of(path) for path in inputs if path.endswith(".json")]
+    entry["model_sha256"] = hashes.of(job.path)
+    entry["profile_sha256"] = hashlib.sha256("".join(profiles).encode()).hexdigest() if len(profiles) > 1 else profiles[0]
+    files = {name: cache.add(name, path) for name, path in made.items()}
     entry["plan_sha256"] = files["plan.codl"]
     result = {"entry": entry, "files": files, "inputs": inputs}
-    cache.put("inputs", first, inputs)
+    cache.put("inputs", job.first_key(compiler_sha, hashes), inputs)
     cache.put("results", job.key(compiler_sha, hashes, inputs), result)
+    shutil.rmtree(job.work)
     return result
+
+
+def result_of(call):
+    """Returns what `call` returns: a job's result, with the names of its device, or None. A job fails alone."""
+    try:
+        result = call()
+        if result and "error" not in result:
+            for path in result["inputs"]:
+                note_input(path)
+            result["names"] = names_of(result["inputs"])
+        return result
+    except OSError as error:
+        return {"error": f"{error.filename}: expected a file that can be read, found {error.strerror}", "exit_code": 1}
+    except InputError as error:
+        return {"error": str(error), "exit_code": 1}
+
+
+def results_of(jobs, flags, compiler, hashes, cache):
+    """Returns each job's result, from the cache or by running codlc, keyed by model and label."""
+    compiler_sha = hashes.of(compiler.program)
+    results = {job: result_of(lambda job=job: find_result(job, compiler_sha, hashes, cache)) for job in jobs}
+    new = [job for job in jobs if results[job] is None]
+    with tempfile.TemporaryDirectory(dir=cache.folder) as work:
+        for i, job in enumerate(new):
+            job.work = os.path.join(work, str(i))
+            os.mkdir(job.work)
+        progress = Progress(len(new))
+        ended = (compile_by_dask(new, TOOL, flags.dask, compiler.program, hashes) if flags.dask else
+                 compile_by_ninja(new, compiler.program, flags.jobs, work)) if new else ()
+        with contextlib.closing(ended) if new else contextlib.nullcontext():
+            for job, fault in ended:
+                results[job] = {"error": str(fault), "exit_code": 1} if fault else result_of(
+                    lambda: take_result(job, compiler, compiler_sha, hashes, cache))
+                progress.step(job)
+    for job, result in results.items():
+        tell(job, result)
+    return {(job.name, job.label): result for job, result in results.items()}
+
+
+def tell(job, result):
+    phones = "for other phones" if job.label == OTHER else f"on {job.label}"
+    if "error" in result:
+        say(TOOL, "error", f"{job.name} {phones}: {result['error']}")
+        return
+    for kind in ("note", "warning"):
+        for text in result["entry"][kind + "s"]:
+            say(TOOL, kind, f"{job.name} {phones}: {text}")
 
 
 # ---- written files ----
@@ -198,23 +227,14 @@ def write_junit(path, entries, faults):
     write_whole(path, xml.tostring(suites, encoding="unicode") + "\n")
 
 
-def ninja_text(jobs, compiler):
+def build_file(jobs, compiler):
     """Returns a build file for the same plans, for a build system that distributes and repeats work."""
-    def name(path):
-        return re.sub(r"([$ :])", r"$\1", path)
-
-    def word(text):
-        if "\n" in text:  # ends a statement, whatever precedes it
-            fail("--emit=ninja", "paths and options without line breaks", repr(text))
-        return "'" + text.replace("'", "'\\''").replace("$", "$$") + "'"
-    # Ninja prints notes, warnings and errors, which are on stderr.
-    lines = ["rule codlc", f"  command = {word(compiler.program)} $arguments -o $out -MF $out.d >/dev/null",
-             "  depfile = $out.d", "  deps = gcc", "  restat = 1", "  description = codlc $out", ""]
-    for job in jobs:
+    def edge(job):
         out = os.path.join(job.folder, "plan.codl")
-        lines += [f"build {name(out)}: codlc {name(os.path.abspath(job.path))}",
-                  f"  arguments = {' '.join(map(word, [os.path.abspath(job.path), '--device=' + job.device, *job.options]))}"]
-    return "\n".join(lines) + "\n"
+        return out, [os.path.abspath(job.path)], [os.path.abspath(job.path), "--device=" + job.device, *job.options]
+    # Ninja prints notes, warnings and errors, which are on stderr.
+    return ninja_text(compiler.program, ("-o $out -MF $out.d >/dev/null", "depfile = $out.d", "deps = gcc", "restat = 1",
+                                         "description = codlc $out"), map(edge, jobs))
 
 
 def github_text(jobs):
@@ -284,7 +304,7 @@ def jobs_of(root, path, out_dir, only, compiler):
     for model in root["models"]:
         for given in model.get("devices", root["devices"]):
             device = names[given]
-            job = Job(model, device, root.get("options", []) + model.get("options", []), "")
+            job = Job(model["name"], model["path"], device, root.get("options", []) + model.get("options", []))
             if not is_name(job.label) or job.label == OTHER:
                 fail(f"{path}: devices", f"a profile NAME.json whose name is none of '{OTHER}' and can be a folder's", json.dumps(given)[:60])
             if devices.setdefault(job.label, device) != device:
@@ -366,37 +386,13 @@ def run(flags):
         return 0
     os.makedirs(out_dir, exist_ok=True)
     if flags.emit == "ninja":
-        write_whole(os.path.join(out_dir, NINJA), ninja_text(jobs, compiler))
+        write_whole(os.path.join(out_dir, NINJA), build_file(jobs, compiler))
         return 0
     cache = Cache(flags.cache_dir or os.path.join(out_dir, ".cache"))
     record = os.path.join(cache.folder, "files.json")
     hashes = Hashes(read_record(record), flags.rehash)
-    compiler_sha = hashes.of(compiler.program)
-    results = {}
-    names = {}
-
-    def work(job):
-        try:
-            result = compile_job(job, compiler, compiler_sha, hashes, cache)
-            if "error" not in result:
-                for path in result["inputs"]:
-                    note_input(path)
-                names[job.label] = names_of(result["inputs"])
-            return result
-        except OSError as error:
-            return {"error": f"{error.filename}: expected a file that can be read, found {error.strerror}", "exit_code": 1}
-        except InputError as error:
-            return {"error": str(error), "exit_code": 1}
-
-    with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
-        for job, result in zip(jobs, pool.map(work, jobs)):
-            results[job.name, job.label] = result
-            if "error" in result:
-                say(TOOL, "error", f"{job.name} on {job.label}: {result['error']}")
-                continue
-            for kind in ("note", "warning"):
-                for text in result["entry"][kind + "s"]:
-                    say(TOOL, kind, f"{job.name} on {job.label}: {text}")
+    others = [job.for_other_phones() for job in {job.name: job for job in jobs}.values()] if flags.ai_pack else []
+    results = results_of(jobs + others, flags, compiler, hashes, cache)
     entries = [finish(job, results[job.name, job.label], cache, hashes) for job in jobs]
     write_whole(record, json_text(hashes.used))
     write_whole(os.path.join(out_dir, MANIFEST),
@@ -413,13 +409,13 @@ def run(flags):
                 say(TOOL, "error", f"{pair[0]} on {pair[1]}: {fault}")
     if flags.junit:
         write_junit(flags.junit, entries, faults)
-    profiles = {job.label: names[job.label] for job in jobs if "error" not in results[job.name, job.label]}
+    profiles = {job.label: result["names"] for job in jobs if "error" not in (result := results[job.name, job.label])}
     write_whole(os.path.join(out_dir, DEVICES), "".join(
         "\t".join([label, *("|".join((soc or {}).get(key, [])) for key in ("manufacturer", "model")), gpu]) + "\n"
         for label, (soc, gpu) in profiles.items()))
     failed = [entry["exit_code"] for entry in entries if entry["job_status"] == "Failed"]
     if flags.ai_pack:
-        failed += write_ai_pack(TOOL, flags.ai_pack, jobs, results, compiler, {label: soc for label, (soc, _) in profiles.items()})
+        failed += write_ai_pack(TOOL, flags.ai_pack, jobs, results, {label: soc for label, (soc, _) in profiles.items()}, cache, hashes)
     for entry in entries:
         if entry["job_status"] == "Passed":
             reason = f" (not both processors: {entry['one_processor_reason']})" if entry["one_processor_reason"] else ""
@@ -454,6 +450,7 @@ def command_line():
     parser.add_argument("--cache-dir", metavar="DIR", help="what was compiled before, by contents (none: .cache in --out-dir)")
     parser.add_argument("--rehash", action="store_true", help="read all inputs, whatever their sizes and times")
     parser.add_argument("--jobs", "-j", metavar="N", type=int, default=os.cpu_count(), help="compilations at the same time")
+    parser.add_argument("--dask", metavar="tcp://HOST:PORT", help="compile on the workers of this Dask scheduler instead, which have this codlc in their PATH")
     parser.add_argument("--only", metavar="MODEL:DEVICE", action="append", default=[], help="this one alone; repeatable")
     parser.add_argument("--baseline", metavar="MANIFEST.json", help="an earlier manifest, for changes in --fail-if")
     parser.add_argument("--fail-if", metavar="LIMIT", action="append", default=[],
