@@ -80,7 +80,7 @@ def main():
         files = [os.path.relpath(os.path.join(folder, name), package) for part in ("install", "libs")
                  for folder, _, names in os.walk(os.path.join(package, part)) for name in names]
         with open(os.path.join(work, "setup.py"), "w") as file:
-            file.write(SETUP.format(version=version, files=files, tools=sorted(os.listdir(os.path.join(install, "bin")))))
+            file.write(SETUP.format(version=version, files=["py.typed", *files], tools=sorted(os.listdir(os.path.join(install, "bin")))))
         shutil.copy(os.path.join(ROOT, "LICENSE"), work)
         subprocess.run([sys.executable, "setup.py", "--quiet", "bdist_wheel", "--dist-dir", os.path.abspath(flags.out)],
                        cwd=work, check=True)

@@ -26,7 +26,6 @@ llvm::Error expect_one_entry(const CodlcFlags& flags, size_t count) {
         std::pair("--low-rank", flags.shrink.low_rank.has_value()),
         std::pair("--calibration", !flags.shrink.calibration.empty()),
         std::pair("--emit-onnx", !flags.emitted_onnx.empty()),
-        std::pair("--ep-context", !flags.ep_context.empty()),
         std::pair("--report-support=json", flags.support == SupportFormat::Json)})
     if (is_given) return input_error(flag, "expected a plan of one input shape, found {0}", count);
   return llvm::Error::success();

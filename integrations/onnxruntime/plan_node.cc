@@ -228,10 +228,6 @@ OrtStatus* PlanNode::open(const Options& options, const OrtGraph* graph, const O
     return fault_of(ort_, ORT_INVALID_GRAPH, where_,
                     "expected a plan for the device " + device + " of the model, found one for " +
                         codl_plan_device(plan_));
-  if (codl_plan_entry_count(plan_) != 1)
-    return fault_of(ort_, ORT_INVALID_GRAPH, where_,
-                    "expected a plan of one set of input shapes, found " +
-                        std::to_string(codl_plan_entry_count(plan_)));
   if (codl_plan_state_count(plan_) != 0)
     return fault_of(ort_, ORT_INVALID_GRAPH, where_, "expected a plan without states, found one");
   return nullptr;
@@ -252,9 +248,13 @@ OrtStatus* PlanNode::bind(const OrtNode* node, const OrtNode* fused_node, bool i
                         "s, found " + std::to_string(values.size()));
   for (size_t i = 0; i < count; ++i) {
     Value value = {};
-    const codl_status_t status = is_output ? codl_plan_output(plan_, i, &value.info)
-                                           : codl_plan_input(plan_, i, &value.info);
-    if (status != CODL_OK) return fault_of(ort_, status, where_, {});
+    value.infos.resize(codl_plan_entry_count(plan_));
+    for (size_t entry = 0; entry < value.infos.size(); ++entry) {
+      codl_tensor_info_t* info = &value.infos[entry];
+      const codl_status_t status = is_output ? codl_plan_entry_output(plan_, entry, i, info)
+                                             : codl_plan_entry_input(plan_, entry, i, info);
+      if (status != CODL_OK) return fault_of(ort_, status, where_, {});
+    }
     const std::string name = name_of(ort_, values[i]);
     const auto is_it = [&](const OrtValueInfo* other) { return name_of(ort_, other) == name; };
     const auto found =
@@ -262,7 +262,7 @@ OrtStatus* PlanNode::bind(const OrtNode* node, const OrtNode* fused_node, bool i
     if (found == passed.end())
       return fault_of(ort_, ORT_INVALID_GRAPH, where_,
                       std::string("expected every ") + kind + " to be in use, found \"" +
-                          value.info.name + "\" is not");
+                          value.infos[0].name + "\" is not");
     value.index = static_cast<size_t>(found - passed.begin());
     const OrtTypeInfo* type = nullptr;
     const OrtTensorTypeAndShapeInfo* tensor = nullptr;
@@ -270,9 +270,10 @@ OrtStatus* PlanNode::bind(const OrtNode* node, const OrtNode* fused_node, bool i
     if (OrtStatus* fault = ort_.CastTypeInfoToTensorInfo(type, &tensor)) return fault;
     if (tensor == nullptr)
       return fault_of(ort_, ORT_INVALID_GRAPH, where_, "expected tensors, found \"" + name + "\"");
-    if (OrtStatus* fault = check_type(ort_, tensor, value.info, where_ + ": " + kind + " " + name))
-      return fault;
-    bound.push_back(value);
+    for (const codl_tensor_info_t& info : value.infos)
+      if (OrtStatus* fault = check_type(ort_, tensor, info, where_ + ": " + kind + " " + name))
+        return fault;
+    bound.push_back(std::move(value));
   }
   (is_output ? output_buffers_ : input_buffers_).resize(count);
   return nullptr;
@@ -320,10 +321,41 @@ OrtStatus* PlanNode::create_session(const Options& options) {
   return nullptr;
 }
 
+// Has the session use the plan's entry for the dims of the inputs.
+OrtStatus* PlanNode::choose_entry(OrtKernelContext* context) {
+  shapes_.resize(inputs_.size());
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const OrtValue* value = nullptr;
+    OrtTensorTypeAndShapeInfo* type = nullptr;
+    size_t rank = 0;
+    if (OrtStatus* fault = ort_.KernelContext_GetInput(context, inputs_[i].index, &value))
+      return fault;
+    if (OrtStatus* fault = ort_.GetTensorTypeAndShape(value, &type)) return fault;
+    OrtStatus* fault = ort_.GetDimensionsCount(type, &rank);
+    shapes_[i] = {};
+    shapes_[i].rank = static_cast<int32_t>(rank);
+    if (fault == nullptr && rank <= CODL_MAX_RANK)  // no entry has more
+      fault = ort_.GetDimensions(type, shapes_[i].dims, rank);
+    ort_.ReleaseTensorTypeAndShapeInfo(type);
+    if (fault != nullptr) return fault;
+  }
+  codl_diag_t diag = {};
+  const codl_status_t status =
+      codl_session_set_shapes(session_, shapes_.data(), shapes_.size(), &diag);
+  if (status != CODL_OK) return fault_of(ort_, status, where_, diag);
+  codl_session_info_t info = {};
+  info.struct_size = sizeof(info);
+  const codl_status_t found = codl_session_get_info(session_, &info);
+  entry_ = info.entry;
+  return found == CODL_OK ? nullptr : fault_of(ort_, found, where_, {});
+}
+
 OrtStatus* PlanNode::run(OrtKernelContext* context) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (codl_plan_entry_count(plan_) > 1)
+    if (OrtStatus* fault = choose_entry(context)) return fault;
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    const codl_tensor_info_t& info = inputs_[i].info;
+    const codl_tensor_info_t& info = inputs_[i].infos[entry_];
     const OrtValue* value = nullptr;
     OrtTensorTypeAndShapeInfo* type = nullptr;
     const void* data = nullptr;
@@ -337,7 +369,7 @@ OrtStatus* PlanNode::run(OrtKernelContext* context) {
     input_buffers_[i] = {const_cast<void*>(data), info.bytes};
   }
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    const codl_tensor_info_t& info = outputs_[i].info;
+    const codl_tensor_info_t& info = outputs_[i].infos[entry_];
     OrtValue* value = nullptr;
     void* data = nullptr;
     if (OrtStatus* fault = ort_.KernelContext_GetOutput(context, outputs_[i].index, info.dims,
@@ -356,7 +388,7 @@ OrtStatus* PlanNode::run(OrtKernelContext* context) {
 // ONNX Runtime made the outputs with the plan's dims, so none may be smaller.
 OrtStatus* PlanNode::check_outputs() {
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    const codl_tensor_info_t& info = outputs_[i].info;
+    const codl_tensor_info_t& info = outputs_[i].infos[entry_];
     int64_t dims[CODL_MAX_RANK];
     int32_t rank = 0;
     const codl_status_t status =

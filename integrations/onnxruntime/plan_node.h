@@ -43,8 +43,8 @@ class PlanNode : public OrtNodeComputeInfo {
  private:
   // Says which value of ONNX Runtime is an input or output of the plan.
   struct Value {
-    codl_tensor_info_t info;
-    size_t index;  // its place among those of the fused node
+    std::vector<codl_tensor_info_t> infos;  // one for each of the plan's entries
+    size_t index;                           // its place among those of the fused node
   };
 
   PlanNode(const OrtApi& ort, const OrtLogger* logger);
@@ -52,6 +52,7 @@ class PlanNode : public OrtNodeComputeInfo {
   OrtStatus* bind(const OrtNode* node, const OrtNode* fused_node, bool is_output);
   OrtStatus* create_session(const Options& options);
   OrtStatus* run(OrtKernelContext* context);
+  OrtStatus* choose_entry(OrtKernelContext* context);
   OrtStatus* check_outputs();
 
   const OrtApi& ort_;
@@ -63,6 +64,8 @@ class PlanNode : public OrtNodeComputeInfo {
   codl_session_t* session_ = nullptr;
   std::vector<Value> inputs_, outputs_;
   std::mutex mutex_;  // one run at a time; it guards what follows
+  size_t entry_ = 0;  // the plan's one in use
+  std::vector<codl_shape_t> shapes_;
   std::vector<codl_buffer_t> input_buffers_, output_buffers_;
 };
 

@@ -70,6 +70,11 @@ OrtStatus* read_options(const OrtApi& ort, const OrtSessionOptions* session, Opt
   return fault;
 }
 
+// codlc writes this to its models. Only plans of the library's own format run.
+std::string compatibility_text() {
+  return "codl plan format " + std::to_string(codl_plan_format_version());
+}
+
 struct Factory : OrtEpFactory {
   Factory(const OrtApi& ort_api, const OrtLogger* default_logger);
   const OrtApi& ort;
@@ -82,6 +87,7 @@ struct Provider : OrtEp {
   Provider(const Factory& of_factory, const OrtLogger* session_logger);
   const Factory& factory;
   const OrtLogger* logger;
+  const std::string compatibility;
   Options options;
 };
 
@@ -118,12 +124,15 @@ OrtStatus* ORT_API_CALL compile(OrtEp* self, const OrtGraph** graphs, const OrtN
 }
 
 Provider::Provider(const Factory& of_factory, const OrtLogger* session_logger)
-    : OrtEp{}, factory(of_factory), logger(session_logger) {
+    : OrtEp{}, factory(of_factory), logger(session_logger), compatibility(compatibility_text()) {
   ort_version_supported = kApiVersion;
   GetName = [](const OrtEp*) noexcept { return kProviderName; };
   GetCapability = get_capability;
   Compile = compile;
   ReleaseNodeComputeInfos = release_nodes;
+  GetCompiledModelCompatibilityInfo = [](OrtEp* self, const OrtGraph*) noexcept {
+    return static_cast<Provider*>(self)->compatibility.c_str();
+  };
 }
 
 OrtStatus* ORT_API_CALL get_supported_devices(OrtEpFactory* self,
@@ -153,12 +162,11 @@ OrtStatus* ORT_API_CALL create_provider(OrtEpFactory* self, const OrtHardwareDev
   return nullptr;
 }
 
-// codlc writes "codl plan format N" to its models. Only plans of the library's own format run.
 OrtStatus* ORT_API_CALL validate_compatibility(OrtEpFactory* self, const OrtHardwareDevice* const*,
                                                size_t, const char* found,
                                                OrtCompiledModelCompatibility* answer) noexcept {
   const Factory& factory = *static_cast<Factory*>(self);
-  const std::string own = "codl plan format " + std::to_string(codl_plan_format_version());
+  const std::string own = compatibility_text();
   *answer = own == found ? OrtCompiledModelCompatibility_EP_SUPPORTED_OPTIMAL
                          : OrtCompiledModelCompatibility_EP_UNSUPPORTED;
   if (own != found)

@@ -1,30 +1,48 @@
 """codl compiles ONNX models to plans for a phone's CPU and GPU, and runs them on numpy arrays.
 
     import codl
-    plan = codl.compile("net.onnx", device="host")
+    plan = codl.compile("net.onnx", device="host")  # its path; plan.report has what codlc predicts
     session = codl.load(plan)
     outputs = session.run({"input": array})        # {name: array}
 
 The command-line tools (codlc, codl-bench ...) are on the PATH of the environment that has this package.
 """
+import json
 import os
 import re
 import reprlib
 import subprocess
+import tempfile
 import warnings
+from collections.abc import Sequence
 from numbers import Integral, Number
+from typing import Any
 
-from ._library import CodlError, Session, version
+from ._library import CodlError, Session, Tensor, version
 from ._tools import environment, program
 
-__all__ = ["CodlError", "Session", "compile", "load", "version"]
+__all__ = ["CodlError", "Plan", "Session", "Tensor", "compile", "load", "version"]
 __version__ = version()
 # With these flags codlc prints something in place of making a plan.
 ANSWERED_FLAGS = ("--help", "-h", "--help-all", "--version", "--list-devices", "--list-ops")
 
 
-def compile(model, device="host", output=None, options=()):
-    """Compiles an ONNX file with codlc and returns the plan's path.
+Path = str | os.PathLike[str]
+
+
+class Plan(str):
+    """The path of a plan's file. report: codlc's report of it (docs/reference/report.md)."""
+
+    report: dict[str, Any]
+
+    def read(self) -> bytes:
+        """Returns the plan."""
+        with open(self, "rb") as file:
+            return file.read()
+
+
+def compile(model: Path, device: Path = "host", output: Path | None = None, options: Sequence[Path] = ()) -> Plan:
+    """Compiles an ONNX file with codlc and returns the Plan.
 
     device: a name that codlc knows, like "sd855" or "Pixel 7", or a profile's file. output: the plan's path; None:
     MODEL.DEVICE.codl beside the model, as codlc names it. options: more flags of codlc. codlc's notes and warnings become
@@ -35,22 +53,26 @@ def compile(model, device="host", output=None, options=()):
     device = path_of("device", device, "a device's name or a profile's path")
     flags = "a list of codlc's flags, like ['--precision=fp16']"
     expect_type("options", options, (list, tuple), flags)
-    for option in options:
-        option = path_of("options", option, flags)
+    words = [path_of("options", option, flags) for option in options]
+    for option in words:
         if option.split("=")[0] in ANSWERED_FLAGS:
             raise ValueError(f"options: expected flags for making a plan, found {option!r}")
     if not device.endswith(".json"):
         device = profile_of(device)
     if output is None:
         output = f"{model.removesuffix('.onnx')}.{os.path.basename(device).removesuffix('.json')}.codl"
-    output = path_of("output", output)
-    _, messages = codlc(f"--device={device}", f"--output={output}", *options, "--", model)
+    plan = Plan(path_of("output", output))
+    with tempfile.TemporaryDirectory(prefix="codl-") as folder:
+        report = os.path.join(folder, "report.json")
+        _, messages = codlc(f"--device={device}", f"--output={plan}", f"--report={report}", *words, "--", model)
+        with open(report, encoding="utf-8") as file:
+            plan.report = json.load(file)
     for message in messages:
-        warnings.warn(f"{output}: {message}", stacklevel=2)
-    return output
+        warnings.warn(f"{plan}: {message}", stacklevel=2)
+    return plan
 
 
-def codlc(*arguments):
+def codlc(*arguments: str) -> tuple[str, list[str]]:
     """Returns codlc's stdout, and the texts of its notes and warnings. Raises CodlError with its errors."""
     run = subprocess.run([program("codlc"), *arguments], capture_output=True, text=True, env=environment())
     if run.returncode != 0:
@@ -59,7 +81,7 @@ def codlc(*arguments):
     return run.stdout, re.findall(r"(?m)^codlc: (?:note|warning): (?!\d+ of \d+: )(.*)$", run.stderr)
 
 
-def profile_of(device):
+def profile_of(device: str) -> str:
     """Returns the name of a device's profile, after which plans are named, whatever name it is given by."""
     table, _ = codlc("--list-devices", f"--device={device}")
     names = [row.split()[0] for row in table.splitlines()[1:]]
@@ -68,20 +90,20 @@ def profile_of(device):
     return names[0]
 
 
-def path_of(name, value, expected="a path"):
+def path_of(name: str, value: object, expected: str = "a path") -> str:
     expect_type(name, value, (str, os.PathLike), expected)
-    path = os.fspath(value)
+    path = os.fspath(value)  # type: ignore[call-overload]  # it was looked at
     expect_type(name, path, str, expected)
-    return path
+    return str(path)
 
 
-def expect_type(name, value, kinds, expected):
+def expect_type(name: str, value: object, kinds: type | tuple[type, ...], expected: str) -> None:
     if not isinstance(value, kinds):
         is_short = value is None or isinstance(value, (str, Number, list, tuple, dict))
         raise TypeError(f"{name}: expected {expected}, found {reprlib.repr(value) if is_short else type(value).__name__}")
 
 
-def load(plan, variant=None, threads=0, requires_variant=False, adapts=False):
+def load(plan: Path, variant: str | None = None, threads: int = 0, requires_variant: bool = False, adapts: bool = False) -> Session:
     """Returns a session of a plan's file.
 
     variant: "coexec", "cpu" ...; None: the plan's first. threads: CPU workers; 0: as many as the plan was made for.

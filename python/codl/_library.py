@@ -5,12 +5,14 @@ import ctypes
 import glob
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import numpy
 
 from ._tools import HERE
 
+Array: TypeAlias = "numpy.ndarray[Any, numpy.dtype[Any]]"
 INVALID_ARGUMENT = 1  # a codl_status_t
 MAX_RANK = 8
 # CODL_FLOAT32 ...; bfloat16 has no numpy type and is shown as its 16 bits.
@@ -21,7 +23,9 @@ DTYPES = {1: "f4", 2: "i8", 3: "?", 4: "i1", 5: "u1", 6: "i2", 7: "u2", 8: "i4",
 class CodlError(RuntimeError):
     """The text of the tool or library that failed; exit_code is a tool's, or a codl_status_t."""
 
-    def __init__(self, message, exit_code):
+    exit_code: int
+
+    def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
         self.exit_code = exit_code
 
@@ -61,7 +65,7 @@ class SessionInfo(ctypes.Structure):
                 ("opencl_platform", ctypes.c_char_p), ("opencl_device", ctypes.c_char_p), ("thread_count", ctypes.c_int32)]
 
 
-def load_library(name):
+def load_library(name: str) -> ctypes.CDLL:
     pattern = os.path.join(HERE, "install", "lib*", "**", name)
     found = glob.glob(pattern, recursive=True)
     if not found:
@@ -69,7 +73,7 @@ def load_library(name):
     return ctypes.CDLL(found[0])
 
 
-def open_library():
+def open_library() -> ctypes.CDLL:
     library = load_library("libcodl.so.0")
     library.codl_version.restype = library.codl_status_text.restype = ctypes.c_char_p
     for name in ("codl_plan_input_count", "codl_plan_output_count", "codl_plan_state_count", "codl_plan_entry_count"):
@@ -100,7 +104,7 @@ def open_library():
     return library
 
 
-def open_policy_library():
+def open_policy_library() -> ctypes.CDLL:
     library = load_library("libcodl_policy.so.0")
     library.codl_policy_create.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(Diag)]
     library.codl_policy_run.argtypes = LIBRARY.codl_session_run.argtypes
@@ -113,12 +117,12 @@ LIBRARY = open_library()
 POLICY_LIBRARY = open_policy_library()
 
 
-def version():
+def version() -> str:
     """Returns libcodl's version, "0.1.0"."""
-    return LIBRARY.codl_version().decode()
+    return str(LIBRARY.codl_version().decode())
 
 
-def check(status, diag=None, where=""):
+def check(status: int, diag: Diag | None = None, where: str = "") -> None:
     if status != 0:
         text = diag.message.decode(errors="replace") if diag is not None else ""
         text = text or LIBRARY.codl_status_text(status).decode()
@@ -128,12 +132,12 @@ def check(status, diag=None, where=""):
 class Tensor:
     """Describes an input or output: name, shape (an output's largest) and numpy dtype."""
 
-    def __init__(self, info):
-        self.name = info.name.decode(errors="surrogateescape")
-        self.shape = tuple(info.dims[:info.rank])
-        self.dtype = numpy.dtype(DTYPES[info.dtype])
+    def __init__(self, info: TensorInfo) -> None:
+        self.name: str = info.name.decode(errors="surrogateescape")
+        self.shape: tuple[int, ...] = tuple(info.dims[:info.rank])
+        self.dtype: numpy.dtype[Any] = numpy.dtype(DTYPES[info.dtype])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.name}: {self.dtype}{list(self.shape)}"
 
 
@@ -146,7 +150,7 @@ class Session:
 
     _plan = _session = _policy = None  # for __del__, where __init__ did not begin
 
-    def __init__(self, path, variant, threads, requires_variant, adapts):
+    def __init__(self, path: str, variant: str | None, threads: int, requires_variant: bool, adapts: bool) -> None:
         self._plan, self._session, self._policy, diag = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), Diag()
         check(LIBRARY.codl_plan_open_file(os.fsencode(path), None, ctypes.byref(self._plan), ctypes.byref(diag)), diag, f"{path}: ")
         self.shapes = [(self._tensors(LIBRARY.codl_plan_input_count, LIBRARY.codl_plan_entry_input, entry),
@@ -172,12 +176,12 @@ class Session:
         if variant is not None and self.fallback_reason:
             warnings.warn(f"{path}: variant {self.variant} runs, not {variant}: {self.fallback_reason}", stacklevel=3)
 
-    def __del__(self):
+    def __del__(self) -> None:
         POLICY_LIBRARY.codl_policy_destroy(self._policy)
         LIBRARY.codl_session_destroy(self._session)
         LIBRARY.codl_plan_close(self._plan)
 
-    def _check_variant(self, path, variant, requires_variant):
+    def _check_variant(self, path: str, variant: str | None, requires_variant: bool) -> None:
         """Answers a variant that the plan lacks as the tools do."""
         names = self._variants()
         if variant is None or variant in names:
@@ -187,7 +191,7 @@ class Session:
         if not requires_variant:  # its refusal says more
             warnings.warn(f"{path}: the plan has no variant coexec: its first, {names[0]}, runs", stacklevel=4)
 
-    def _variants(self):
+    def _variants(self) -> list[str]:
         names = []
         for entry in range(len(self.shapes)):
             for index in range(LIBRARY.codl_plan_entry_variant_count(self._plan, entry)):
@@ -196,17 +200,17 @@ class Session:
                 names.append(info.name.decode(errors="replace"))
         return list(dict.fromkeys(names))
 
-    def _info(self):
+    def _info(self) -> SessionInfo:
         info = SessionInfo(struct_size=ctypes.sizeof(SessionInfo))
         check(LIBRARY.codl_session_get_info(self._session, ctypes.byref(info)))
         return info
 
     @property
-    def variant(self):
+    def variant(self) -> str:
         """Names the variant that the last run used; before the first, the one to begin with."""
-        return self._info().variant.decode(errors="replace")
+        return str(self._info().variant.decode(errors="replace"))
 
-    def _tensors(self, count, get, *entry):
+    def _tensors(self, count: Callable[..., int], get: Callable[..., int], *entry: int) -> list[Tensor]:
         tensors = []
         for index in range(count(self._plan)):
             info = TensorInfo()
@@ -214,7 +218,7 @@ class Session:
             tensors.append(Tensor(info))
         return tensors
 
-    def _take_shapes(self, arrays):
+    def _take_shapes(self, arrays: Mapping[str, Array]) -> None:
         """Changes to the shapes of the arrays, if the plan has these."""
         shapes = [getattr(arrays.get(tensor.name), "shape", tensor.shape) for tensor in self.inputs]
         for inputs, outputs in self.shapes:
@@ -227,7 +231,7 @@ class Session:
         there_are = " or ".join(str(inputs) for inputs, _ in self.shapes)
         raise ValueError(f"expected inputs {there_are}, found {[list(shape) for shape in shapes]}")
 
-    def run(self, inputs, outputs=None):
+    def run(self, inputs: Mapping[str, Array], outputs: Mapping[str, Array] | None = None) -> dict[str, Array]:
         """Runs the plan on inputs by name, and returns the outputs by name.
 
         A plan of several shapes runs at the shapes of the inputs; a ValueError says which there are.
@@ -258,46 +262,46 @@ class Session:
         check(self._run(self._runner, buffers(arrays), len(arrays), buffers(made), len(made), ctypes.byref(diag)), diag)
         return {tensor.name: self._found(index, array) for index, (tensor, array) in enumerate(zip(self.outputs, made))}
 
-    def read_state(self, name):
+    def read_state(self, name: str) -> Array:
         """Returns an array of the state of this name, one of `states`: zeros at first, then as the last run left it."""
         index, tensor = self._state(name)
         array, diag = numpy.empty(tensor.shape, tensor.dtype), Diag()
         check(LIBRARY.codl_session_read_state(self._session, index, array.ctypes.data, array.nbytes, ctypes.byref(diag)), diag)
         return array
 
-    def write_state(self, name, array):
+    def write_state(self, name: str, array: Array) -> None:
         """Makes the array the state that the next run begins with. Raises TypeError, ValueError, CodlError."""
         index, tensor = self._state(name)
         array, diag = self._array(tensor, array), Diag()
         check(LIBRARY.codl_session_write_state(self._session, index, array.ctypes.data, array.nbytes, ctypes.byref(diag)), diag)
 
-    def reset_states(self):
+    def reset_states(self) -> None:
         """Sets all states to zero."""
         diag = Diag()
         check(LIBRARY.codl_session_reset_states(self._session, ctypes.byref(diag)), diag)
 
-    def _state(self, name):
+    def _state(self, name: str) -> tuple[int, Tensor]:
         for index, tensor in enumerate(self.states):
             if tensor.name == name:
                 return index, tensor
         raise ValueError(f"expected one of the states {self.states}, found {name!r}")
 
     @staticmethod
-    def _array(tensor, array):
+    def _array(tensor: Tensor, array: Array | None) -> Array:
         if array is None:
             raise ValueError(f"expected an array for {tensor}, found none")
         if not isinstance(array, numpy.ndarray) or array.dtype != tensor.dtype:
             raise TypeError(f"expected {tensor}, found {getattr(array, 'dtype', type(array).__name__)}")
         if array.shape != tensor.shape:
             raise ValueError(f"expected {tensor}, found {list(array.shape)}")
-        return array if array.flags.c_contiguous and array.flags.aligned else numpy.require(array, requirements="CA")
+        return array if array.flags.c_contiguous and array.flags.aligned else numpy.require(array, requirements=["C", "A"])
 
-    def _found(self, index, array):
+    def _found(self, index: int, array: Array) -> Array:
         """Returns the part of an output that the last run made."""
         dims, rank = (ctypes.c_int64 * MAX_RANK)(), ctypes.c_int32()
         check(LIBRARY.codl_session_get_output_dims(self._session, index, dims, MAX_RANK, ctypes.byref(rank)))
         return array[tuple(slice(0, extent) for extent in dims[:rank.value])] if rank.value else array
 
 
-def buffers(arrays):
+def buffers(arrays: list[Array]) -> ctypes.Array[Buffer]:
     return (Buffer * len(arrays))(*(Buffer(array.ctypes.data, array.nbytes) for array in arrays))

@@ -6,11 +6,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BIN = os.path.join(HERE, "install", "bin")
 
 
-def program(name):
+def program(name: str) -> str:
     return os.path.join(BIN, name)
 
 
-def environment():
+def environment() -> dict[str, str]:
     """Returns a program's environment, in which the libraries of the package are found first, and last the programs of this
     Python, Ninja among them.
     """
@@ -20,7 +20,7 @@ def environment():
             "PATH": os.environ.get("PATH", os.defpath) + os.pathsep + os.path.dirname(sys.executable)}
 
 
-def main():
+def main() -> None:
     """All console scripts call this, which becomes the program of that name."""
     command = [program(os.path.basename(sys.argv[0])), *sys.argv[1:]]
     with open(command[0], "rb") as file:

@@ -47,7 +47,7 @@ set(fenced
   "^(onnx|google/protobuf)/=^(compiler/frontend|test)/"
   "^Eigen/=^(compiler/shrink|test)/"
   "^nlohmann/=^(compiler/support/json_reader[.]|test/)"
-  "^onnxruntime_=^integrations/onnxruntime/"
+  "^onnxruntime_=^(integrations/onnxruntime|test/integrations)/"
   "^CL/=^(runtime/src/cl_api[.]h|test/)"
   "^catch2/=^test/support/catch[.]h"
   "^flatbuffers/=^(schema|compiler/emit|test)/"

@@ -61,7 +61,7 @@ def value_infos(messages):
     for message in messages:
         info = fields(message)
         tensor = fields(fields(info[2][0])[1][0])
-        dims = [fields(dim)[1][0] for dim in fields(tensor[2][0]).get(1, [])]
+        dims = [fields(dim).get(1, [None])[0] for dim in fields(tensor[2][0]).get(1, [])]
         infos.append((info[1][0].decode(), tensor[1][0], dims))
     return infos
 
@@ -143,6 +143,13 @@ class EpContextTest(WorkFolder, unittest.TestCase):
         self.assertEqual(context.inputs, [("b", BOOL, [2, 3]), ("h", FLOAT16, [5]), ("i", INT64, [])])
         self.assertEqual(context.outputs, [("nb", BOOL, [2, 3]), ("ii", INT64, []), ("nh", FLOAT16, [5])])
 
+    def test_dims_that_differ_among_a_plans_shapes_are_open(self):
+        model = self.write("shapes.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Neg", ["x"], ["y"], "neg")], [onnx_bytes.value_info("x", ["n", 4])], [onnx_bytes.value_info("y", ["n", 4])]))
+        self.codlc(model, "-o", "net.codl", "--dim=n:2|3", "--ep-context=out.onnx")
+        context = Context(read(self.path("out.onnx")))
+        self.assertEqual((context.inputs, context.outputs), ([("x", FLOAT, [None, 4])], [("y", FLOAT, [None, 4])]))
+
     def test_what_cannot_be_expressed_is_refused(self):
         context = "--ep-context=out.onnx"
         self.refused(1, "--ep-context: expected it with one device, found 2", MODEL, "--device=sd855,sd865", "--out-dir=.", context)
@@ -158,8 +165,8 @@ class EpContextTest(WorkFolder, unittest.TestCase):
             [onnx_bytes.value_info("hn", [2])]))
         self.refused(1, "--ep-context: expected it without --state", state, "-o", "net.codl", "--state=hn:h", context)
         shapes = self.write("shapes.onnx", onnx_bytes.model(
-            [onnx_bytes.node("Neg", ["x"], ["y"], "neg")], [onnx_bytes.value_info("x", ["n"])], [onnx_bytes.value_info("y", ["n"])]))
-        self.refused(1, "--ep-context: expected a plan of one input shape, found 2", shapes, "-o", "net.codl", "--dim=n:2|3", context)
+            [onnx_bytes.node("Squeeze", ["x"], ["y"], "squeeze")], [onnx_bytes.value_info("x", ["n", 2])], [onnx_bytes.value_info("y", ["n", 2])]))
+        self.refused(2, '--ep-context: expected values of one rank in all shapes, found "y"', shapes, "-o", "net.codl", "--dim=n:2|1", context)
         found = self.write("found.onnx", onnx_bytes.model(
             [onnx_bytes.node("NonZero", ["x"], ["where"], "find")], [onnx_bytes.value_info("x", [4])],
             [onnx_bytes.value_info("where", [1, "n"], INT64)]))

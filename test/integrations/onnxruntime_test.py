@@ -199,16 +199,38 @@ class ProviderTest(unittest.TestCase):
         onnx.save(proto, self.path("dims.onnx"))
         self.refused(self.path("dims.onnx"), "expected dims [", "of the plan, found [1, 3, 65, 64]")
 
-    def test_a_plan_of_several_shapes_or_with_a_state_is_refused(self):
+    def sum_model(self):
+        """Returns the path of a model y = x + h with a dim that is open."""
         values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n"]) for name in ("x", "h", "y")]
         graph = onnx.helper.make_graph([onnx.helper.make_node("Add", ["x", "h"], ["y"])], "sum", values[:2], values[2:])
         onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=9), self.path("sum.onnx"))
-        model = self.compile(self.path("sum.onnx"), "--dim=n:2")
+        return self.path("sum.onnx")
+
+    def test_a_plan_of_several_shapes_runs_at_those_of_the_inputs(self):
+        model = self.compile(self.sum_model(), "--dim=n:2|3|5")
+        onnx.checker.check_model(model)
+        session = self.session(model)
+        self.assertEqual([value.shape for value in session.get_inputs() + session.get_outputs()], [[None]] * 3)
+        for n in (2, 3, 5, 2):
+            found = session.run(None, {"x": numpy.arange(n, dtype="f4"), "h": numpy.full(n, n, "f4")})[0]
+            self.assertEqual(found.tolist(), [i + n for i in range(n)])
+        for x, h in ((4, 4), (2, 3), (0, 0)):
+            with self.assertRaises(Exception) as caught:
+                session.run(None, {"x": numpy.zeros(x, "f4"), "h": numpy.zeros(h, "f4")})
+            self.assertIn("net.codl: ", str(caught.exception))
+            self.assertIn("expected ", str(caught.exception))
+
+    def test_a_plan_with_a_state_is_refused(self):
+        model = self.compile(self.sum_model(), "--dim=n:2")
         session = self.session(model)
         self.assertEqual(session.run(None, {"x": numpy.array([1, 2], "f4"), "h": numpy.array([3, 5], "f4")})[0].tolist(), [4, 7])
-        for flag, text in (("--dim=n:2|3", "expected a plan of one set of input shapes, found 2"), ("--state=y:h", "expected ")):
-            run("codlc", self.path("sum.onnx"), "-q", "-o", self.path("net.codl"), flag, *(["--dim=n:2"] if "state" in flag else []))
-            self.refused(model, "net.codl: ", text)
+        run("codlc", self.path("sum.onnx"), "-q", "-o", self.path("net.codl"), "--dim=n:2", "--state=y:h")
+        self.refused(model, "net.codl: expected a plan without states, found one")
+
+    def test_a_plan_of_other_shapes_than_the_models_is_refused(self):
+        model = self.compile(self.sum_model(), "--dim=n:2")
+        run("codlc", self.path("sum.onnx"), "-q", "-o", self.path("net.codl"), "--dim=n:2|3")
+        self.refused(model, "net.codl: input x: expected dims [3] of the plan, found [2]")
 
     def test_a_model_says_whether_its_plan_can_be_read(self):
         native = onnxruntime.capi.onnxruntime_pybind11_state

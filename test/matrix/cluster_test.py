@@ -116,7 +116,7 @@ class ClusterTest(WorkFolder, unittest.TestCase):
         self.assertEqual(self.tree("there"), self.tree("here"))
         self.assertEqual(len([name for name in self.tree("there") if name.endswith("plan.codl")]), 6)
         self.assertIn(self.calls(), (6, 7))
-        # What a worker has is not sent again.
+        # Files that a worker has are not sent again.
         stored = {os.path.join(folder, name): os.stat(os.path.join(folder, name)).st_mtime_ns
                   for worker in "bc" for folder, _, files in os.walk(self.path(worker)) for name in files if re.fullmatch("[0-9a-f]{64}", name)}
         self.assertGreater(len(stored), 2)

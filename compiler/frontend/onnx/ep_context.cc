@@ -15,6 +15,24 @@ constexpr int64_t kMicrosoftOpset = 1;  // the only one
 constexpr char kSource[] = "codl";      // integrations/onnxruntime claims nodes of this source
 constexpr char kProvider[] = "CodlExecutionProvider";
 
+// Describes an input or output of the node. Dims in which entries differ are open. Returns an
+// Unsupported error where they differ in rank.
+llvm::Error describe_in_all(const PlanModel& plan, std::vector<PlanIo> PlanEntry::*values, size_t i,
+                            onnx::ValueInfoProto* info) {
+  const PlanIo& first = (plan.entries.front().*values)[i];
+  describe(first.name, first.dtype, first.dims, info);
+  auto* shape = info->mutable_type()->mutable_tensor_type()->mutable_shape();
+  for (const PlanEntry& entry : plan.entries) {
+    const std::vector<int32_t>& dims = (entry.*values)[i].dims;
+    if (dims.size() != first.dims.size())
+      return unsupported_error(kWhere, "expected values of one rank in all shapes, found \"{0}\"",
+                               first.name);
+    for (int k = 0; k < static_cast<int>(dims.size()); ++k)
+      if (dims[k] != first.dims[k]) shape->mutable_dim(k)->clear_value();
+  }
+  return llvm::Error::success();
+}
+
 }  // namespace
 
 llvm::Error check_ep_context(const ir::Graph& graph) {
@@ -56,13 +74,16 @@ llvm::Expected<std::string> write_ep_context(const PlanModel& plan, llvm::String
   node->set_name(kSource);
   node->set_domain("com.microsoft");
   node->set_op_type("EPContext");
-  for (const PlanIo& input : plan.entries.front().inputs) {
-    node->add_input(input.name);
-    describe(input.name, input.dtype, input.dims, graph->add_input());
+  const PlanEntry& entry = plan.entries.front();
+  for (size_t i = 0; i < entry.inputs.size(); ++i) {
+    node->add_input(entry.inputs[i].name);
+    if (auto error = describe_in_all(plan, &PlanEntry::inputs, i, graph->add_input()))
+      return error;
   }
-  for (const PlanIo& output : plan.entries.front().outputs) {
-    node->add_output(output.name);
-    describe(output.name, output.dtype, output.dims, graph->add_output());
+  for (size_t i = 0; i < entry.outputs.size(); ++i) {
+    node->add_output(entry.outputs[i].name);
+    if (auto error = describe_in_all(plan, &PlanEntry::outputs, i, graph->add_output()))
+      return error;
   }
   const bool is_embedded = relative_path.empty();
   set(node, "main_context", int64_t{1});

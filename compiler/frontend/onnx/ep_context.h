@@ -10,10 +10,11 @@
 
 namespace codl::compiler {
 
-// Returns the bytes of a model with the inputs and outputs of a plan of one entry. Its node refers
-// to the plan's file by `relative_path`, from the model's folder; if that is empty, it contains
-// `bytes`. integrations/onnxruntime reads it. Returns an Input error if the model is beyond
-// protobuf's limit (2 GiB).
+// Returns the bytes of a model with the inputs and outputs of a plan; dims in which its entries
+// differ are open. Its node refers to the plan's file by `relative_path`, from the model's folder;
+// if that is empty, it contains `bytes`. integrations/onnxruntime reads it. Returns an Input error
+// if the model is beyond protobuf's limit (2 GiB), an Unsupported error if entries differ in a
+// rank.
 llvm::Expected<std::string> write_ep_context(const PlanModel& plan, llvm::StringRef relative_path,
                                              llvm::StringRef bytes);
 

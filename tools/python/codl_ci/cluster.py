@@ -161,7 +161,7 @@ def import_distributed():
         import distributed
     except ImportError as error:
         fail("--dask", "the Python package distributed (Debian's python3-distributed)", error)
-    logging.disable()  # what fails is said once, by this file
+    logging.disable()  # this file says once what fails
 
 
 class Cluster:
