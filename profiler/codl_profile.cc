@@ -270,7 +270,8 @@ bool measure(const ProfileFlags& flags, const std::string& sample_path,
       (flags.layout == MapLayout::Auto && !(processors.gpu && processors.gpu->is_cpu_device()));
   measure_facts(flags, processors, &measured.facts);
   tools::LogFile file;
-  file.create(sample_path, sample_text + fact_lines(measured.facts), flags.resumes);
+  const std::string driver = processors.gpu ? driver_lines(*processors.gpu) : "";
+  file.create(sample_path, sample_text + driver + fact_lines(measured.facts), flags.resumes);
   // A notice that cannot be written is reported in one line.
   for (const std::string& notice : processors.notices) warn(notice);
   std::signal(SIGINT, [](int) { interrupted = 1; });

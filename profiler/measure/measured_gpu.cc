@@ -152,10 +152,12 @@ void MeasuredGpu::check(const char* call, cl_int error) const {
 }
 
 std::string MeasuredGpu::info(cl_device_info what) const {
-  char text[4096] = {};
-  if (api_.clGetDeviceInfo(device_.device, what, sizeof(text) - 1, text, nullptr) != CL_SUCCESS)
+  size_t size = 0;
+  if (api_.clGetDeviceInfo(device_.device, what, 0, nullptr, &size) != CL_SUCCESS) return {};
+  std::string text(size, '\0');
+  if (api_.clGetDeviceInfo(device_.device, what, size, text.data(), nullptr) != CL_SUCCESS)
     return {};
-  return text;
+  return text.c_str();  // up to the zero
 }
 
 uint64_t MeasuredGpu::number(cl_device_info what) const {

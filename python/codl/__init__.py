@@ -7,6 +7,7 @@
 
 The command-line tools (codlc, codl-bench ...) are on the PATH of the environment that has this package.
 """
+import glob
 import json
 import os
 import re
@@ -19,9 +20,9 @@ from numbers import Integral, Number
 from typing import Any
 
 from ._library import CodlError, Session, Tensor, version
-from ._tools import environment, program
+from ._tools import HERE, environment, program
 
-__all__ = ["CodlError", "Plan", "Session", "Tensor", "compile", "load", "version"]
+__all__ = ["CodlError", "Plan", "Session", "Tensor", "compile", "load", "onnxruntime_library", "version"]
 __version__ = version()
 # With these flags codlc prints something in place of making a plan.
 ANSWERED_FLAGS = ("--help", "-h", "--help-all", "--version", "--list-devices", "--list-ops")
@@ -117,3 +118,13 @@ def load(plan: Path, variant: str | None = None, threads: int = 0, requires_vari
     for name, value in (("requires_variant", requires_variant), ("adapts", adapts)):
         expect_type(name, value, bool, "True or False")
     return Session(plan, variant, threads, requires_variant, adapts)
+
+
+def onnxruntime_library() -> str:
+    """Returns the path of the execution provider for onnxruntime.register_execution_provider_library(). Raises FileNotFoundError
+    where the wheel was built without it.
+    """
+    found = glob.glob(os.path.join(HERE, "install", "lib*", "**", "libcodl_onnxruntime.so"), recursive=True)
+    if not found:
+        raise FileNotFoundError("expected a wheel of a build with -DONNXRUNTIME_INCLUDE_DIR=, which has libcodl_onnxruntime.so, found none")
+    return found[0]

@@ -12,7 +12,7 @@ import numpy
 
 from ._tools import HERE
 
-Array: TypeAlias = "numpy.ndarray[Any, numpy.dtype[Any]]"
+Array: TypeAlias = numpy.ndarray[Any, numpy.dtype[Any]]
 INVALID_ARGUMENT = 1  # a codl_status_t
 MAX_RANK = 8
 # CODL_FLOAT32 ...; bfloat16 has no numpy type and is shown as its 16 bits.

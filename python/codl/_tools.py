@@ -1,4 +1,4 @@
-"""Runs the programs inside the package, and lets them find their libraries."""
+"""Runs the programs inside the package."""
 import os
 import sys
 
@@ -11,13 +11,8 @@ def program(name: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Returns a program's environment, in which the libraries of the package are found first, and last the programs of this
-    Python, Ninja among them.
-    """
-    path = os.path.join(HERE, "libs")
-    given = os.environ.get("LD_LIBRARY_PATH")
-    return {**os.environ, "LD_LIBRARY_PATH": path + (os.pathsep + given if given else ""),
-            "PATH": os.environ.get("PATH", os.defpath) + os.pathsep + os.path.dirname(sys.executable)}
+    """Returns a program's environment: the programs of this Python, Ninja among them, are found last."""
+    return {**os.environ, "PATH": os.environ.get("PATH", os.defpath) + os.pathsep + os.path.dirname(sys.executable)}
 
 
 def main() -> None:

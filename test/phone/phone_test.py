@@ -5,15 +5,18 @@ Usage: phone_test.py --bin build/release/bin [unittest arguments]     standard l
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import unittest
+import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "test", "support"))
 import npy
+import onnx_bytes
 from work_folder import WorkFolder
 
 MODEL = os.path.join(ROOT, "examples", "models", "tiny_resnet.onnx")
@@ -87,6 +90,57 @@ class PhoneTest(WorkFolder, unittest.TestCase):
     def test_over_ssh(self):
         self.check_bench_and_run("--ssh=board", CODL_PHONE_DIR="codl")
 
+    def evidence(self, *arguments, code=0):
+        result = subprocess.run([sys.executable, os.path.join(ROOT, "tools", "phone", "evidence.py"), f"--bin={BIN}", f"--out-dir={self.path('made')}",
+                                 *arguments], capture_output=True, text=True)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result.stdout + result.stderr
+
+    def test_evidence_becomes_a_profile_and_a_table(self):
+        # A profile that was measured before: the test is not about codl-profile, which takes ten minutes.
+        self.write("kit/bin/codl-profile", f"#!/bin/sh\necho \"$@\" > flags\ncp {ROOT}/profiles/template.json profile.json\n"
+                   "echo '#fact,CL_DEVICE_NAME,x' > profile.json.samples.csv\n".encode())
+        out = self.path("evidence.zip")
+        self.assertIn("kit/plans: expected plans ", self.phone("evidence", out, code=1))
+        os.mkdir(self.path("kit/plans"))
+        model = self.write("neg.onnx", onnx_bytes.model([onnx_bytes.node("Neg", ["x"], ["y"], "neg")], [onnx_bytes.value_info("x", [256])],
+                                                        [onnx_bytes.value_info("y", [256])]))
+        subprocess.run([os.path.join(BIN, "codlc"), model, "-q", "--device=template", "--strategy=gpu", "--variants=gpu,cpu",
+                        "-o", self.path("kit/plans/net.codl")], check=True)
+        self.phone("evidence", out, "--num-threads=2")
+        with open(self.path("on device/work/flags")) as file:
+            self.assertEqual(file.read(), "-o profile.json --force --time-budget=10m --num-threads=2\n")
+        with zipfile.ZipFile(out) as archive:
+            listed = {line.split()[0] for line in self.printed.splitlines()[1:]}
+            for name in archive.namelist():
+                self.assertTrue(any(re.fullmatch(text.replace("*", ".*"), name) for text in listed | {"README.txt"}), name)
+            self.assertEqual(sorted(archive.namelist()), sorted([
+                "README.txt", "device.txt", "net.bench.json", "net.codl", "net.self_test.json", "profile.json", "profile.json.samples.csv",
+                "temperature_after.txt", "temperature_before.txt"]))
+            told = b"".join(map(archive.read, archive.namelist())).decode(errors="replace")
+            for personal in ("serial", os.uname().nodename, os.path.expanduser("~") + "/"):
+                self.assertNotIn(personal, told)
+        table = self.evidence(out, "--name=mine")
+        self.assertRegex(table, r"\A\| plan \| variant .*\n\|---.*\n(\| net \| (gpu|cpu) \| [0-9.]+ \| [0-9.]+ \| [0-9.]+ \| right \|\n){2}\Z")
+        subprocess.run([os.path.join(BIN, "codlc"), MODEL, "-q", f"--device={self.path('made/mine.json')}", "-o", self.path("mine.codl")], check=True)
+
+    def test_evidence_of_a_phone_that_fails_says_what(self):
+        self.write("kit/bin/codl-profile", b"#!/bin/sh\nexit 70\n")
+        os.mkdir(self.path("kit/plans"))
+        shutil.copy(self.plan, self.path("kit/plans/net.codl"))
+        out = self.path("evidence.zip")
+        told = self.phone("evidence", out, code=1)
+        self.assertIn("exit code 70", told)
+        self.assertIn(f"phone.sh: error: {out}: expected all that --help tells of, found faults, which faults.txt in it lists\n", told)
+        self.assertIn("expected a profile.json (its faults.txt may say why), found none", self.evidence(out, "--name=mine", code=1))
+        with open(out, "rb") as file:
+            whole = file.read()
+        for name, contents in (("cut.zip", whole[:200]), ("empty.zip", b""), ("text.zip", b"text"), ("missing.zip", None)):
+            if contents is not None:
+                self.write(name, contents)
+            self.assertRegex(self.evidence(self.path(name), "--name=mine", code=1), r"\Aevidence.py: error: [^\n]+: expected [^\n]+, found [^\n]+\n\Z")
+        self.assertIn("--name: expected a name", self.evidence(out, "--name=../x", code=1))
+
     def test_outputs_replace_no_inputs(self):
         os.link(self.plan, self.path("link.codl"))
         for out in ("net.codl", "link.codl"):
@@ -118,7 +172,7 @@ class PhoneTest(WorkFolder, unittest.TestCase):
         self.assertEqual([name for name in os.listdir(self.work) if name.startswith("b.json.")], [])
 
     def test_what_is_wrong_is_said(self):
-        for arguments, text in (([], "expected push, profile, bench or run"), (["fly"], "'fly'"), (["--x"], "a flag"),
+        for arguments, text in (([], "expected push, profile, bench, run or evidence"), (["fly"], "'fly'"), (["--x"], "a flag"),
                                 (["bench", self.plan], "expected PLAN.codl OUT.json"),
                                 (["bench", self.path("none"), "o"], "expected a plan's file"),
                                 (["run", self.plan, "o", "input=none.npy"], "expected NAME=FILE.npy"),

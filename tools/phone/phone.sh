@@ -7,6 +7,7 @@
 #   phone.sh [...] profile OUT.json [flags of codl-profile]      the device's own profile, for codlc --device=OUT.json
 #   phone.sh [...] bench PLAN.codl OUT.json [flags of codl-bench]   measured times, for codlc --measured and --learn
 #   phone.sh [...] run PLAN.codl OUT_DIR [NAME=FILE.npy...]      the outputs of a run
+#   phone.sh [...] evidence OUT.zip [flags of codl-profile]      all that tells of a phone nobody has measured yet: 15 minutes
 #   phone.sh --version
 #
 # On the device everything lies in CODL_PHONE_DIR (default: /data/local/tmp/codl; with ssh: codl in the home folder).
@@ -38,7 +39,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-[ $# -gt 0 ] || fail "command line" "push, profile, bench or run (see --help)" none
+[ $# -gt 0 ] || fail "command line" "push, profile, bench, run or evidence (see --help)" none
 command=$1
 shift
 folder=${CODL_PHONE_DIR:-$([ -n "$host" ] && echo codl || echo /data/local/tmp/codl)}
@@ -98,6 +99,64 @@ push_kit() {
 # The tool itself reports what ran where; its files are beside it on the device.
 tool() { shell "cd $(quoted "$folder/work") && LD_LIBRARY_PATH=$(quoted "$folder/lib"):\$LD_LIBRARY_PATH $(quoted "../bin/$@")"; }
 
+# ---- evidence ----
+
+# Prints what the chip and the system call themselves. None of it tells of the phone's owner: no serial numbers, accounts or
+# names of networks.
+device_facts() {
+  local property
+  for property in ro.soc.manufacturer ro.soc.model ro.board.platform ro.hardware ro.product.manufacturer ro.product.model \
+    ro.build.version.release ro.build.version.sdk; do
+    echo "$property: $(shell "getprop $property" 2>/dev/null || true)"
+  done
+  shell "uname -srm; cat /sys/devices/system/cpu/cpu*/cpufreq/cpuinfo_max_freq 2>/dev/null; grep -E 'CPU (part|implementer)|model name' /proc/cpuinfo" || true
+}
+# Prints a line for each sensor, in thousandths of a degree.
+temperatures() {
+  shell "for zone in /sys/class/thermal/thermal_zone*; do echo \"\$(cat \$zone/type 2>/dev/null) \$(cat \$zone/temp 2>/dev/null)\"; done" || true
+}
+# attempt NAME COMMAND...: goes on without what fails, and lists it.
+attempt() {
+  local name=$1
+  shift
+  echo "phone.sh: note: $name" >&2
+  "$@" || { echo "$name: exit code $?" | tee -a "$work/faults.txt" >&2; }
+}
+profile_to() {
+  tool codl-profile -o profile.json --force "$@" &&
+    get_file "$folder/work/profile.json" "$work/profile.json" && get_file "$folder/work/profile.json.samples.csv" "$work/profile.json.samples.csv"
+}
+self_test_to() { tool codl-run "$1.codl" --self-test --json >"$work/$1.self_test.json"; }
+bench_to() {
+  tool codl-bench "$1.codl" --json --steps --all-variants -o bench.json && get_file "$folder/work/bench.json" "$work/$1.bench.json"
+}
+collect() {
+  local plan name
+  push_kit
+  device_facts >"$work/device.txt"
+  temperatures >"$work/temperature_before.txt"
+  attempt "the profile, with the driver's strings and limits and the times of synchronisations" profile_to --time-budget=10m "$@"
+  for plan in "$kit"/plans/*.codl; do
+    name=$(basename "$plan" .codl)
+    put "$plan" "$folder/work/$name.codl"
+    cp "$plan" "$work"
+    attempt "$name: each GPU step against the CPU" self_test_to "$name"
+    attempt "$name: times of its variants" bench_to "$name"
+  done
+  temperatures >"$work/temperature_after.txt"
+  cat >"$work/README.txt" <<END
+Made by phone.sh $version evidence. Nothing in here tells of the phone's owner.
+device.txt               what chip and system call themselves, clocks
+temperature_*.txt        the sensors before and after, in thousandths of a degree
+profile.json             the device's profile; /transfer has the times of synchronisations by event, by poll and by flag
+profile.json.samples.csv what it was fitted to; its lines #fact,CL_... are the driver's strings and limits
+*.codl                   the plans that ran
+*.self_test.json         each GPU step compared with the CPU
+*.bench.json             the times of each variant and its steps
+faults.txt               what failed, if anything did
+END
+}
+
 check_plan() { [ -f "$1" ] || fail "$1" "a plan's file" "no such file"; }
 
 case $command in
@@ -125,6 +184,21 @@ case $command in
     tr ',{' '\n\n' <"$out" | awk -F: '/^"variant":/ { variant = $2 } /^"steps":/ { variant = "" } /^"median_us":/ && variant {
       printf "variant %s: median %.3f ms\n", variant, $2 / 1000; variant = "" }' | tr -d '"'
     ;;
+  evidence)
+    [ $# -ge 1 ] || fail "evidence" OUT.zip none
+    out=$1
+    shift
+    check_out "$out"
+    command -v python3 >/dev/null || fail "PATH" "python3" "none"
+    compgen -G "$kit/plans/*.codl" >/dev/null || fail "$kit/plans" "plans (a kit that was built beside codlc has them)" "none"
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    collect "$@"
+    (cd "$work" && python3 -m zipfile -c evidence.zip *) && mv "$work/evidence.zip" "$out.part$$" && mv "$out.part$$" "$out" ||
+      { rm -f "$out.part$$" && fail "$out" "space to write to" "none"; }
+    cat "$work/README.txt"
+    [ ! -s "$work/faults.txt" ] || fail "$out" "all that --help tells of" "faults, which faults.txt in it lists"
+    ;;
   run)
     [ $# -ge 2 ] || fail "run" "PLAN.codl OUT_DIR" "$# arguments"
     plan=$1 out=$2
@@ -148,5 +222,5 @@ case $command in
     for file in "$part"/outputs/*; do check_is_no_input "$out/$(basename "$file")" "$plan" "${@#*=}"; done
     mv -f "$part"/outputs/* "$out"
     ;;
-  *) fail "command line" "push, profile, bench or run" "'$command'" ;;
+  *) fail "command line" "push, profile, bench, run or evidence" "'$command'" ;;
 esac

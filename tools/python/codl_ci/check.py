@@ -89,8 +89,8 @@ def given_inputs(texts, known):
         note_input(path)
         try:
             arrays[name] = np.load(path, allow_pickle=False)
-        except (OSError, ValueError) as error:
-            fail(path, "a .npy file", error)
+        except (OSError, ValueError) as error:  # numpy takes bytes that are no array for objects
+            fail(path, "a .npy file", "another" if "pickle" in str(error) else error)
     return arrays
 
 
