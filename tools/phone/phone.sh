@@ -135,7 +135,7 @@ collect() {
   push_kit
   device_facts >"$work/device.txt"
   temperatures >"$work/temperature_before.txt"
-  attempt "the profile, with the driver's strings and limits and the times of synchronisations" profile_to --time-budget=10m "$@"
+  attempt "the profile, with the driver's strings and limits and the times of synchronisations" profile_to "$@"
   for plan in "$kit"/plans/*.codl; do
     name=$(basename "$plan" .codl)
     put "$plan" "$folder/work/$name.codl"
@@ -191,6 +191,7 @@ case $command in
     check_out "$out"
     command -v python3 >/dev/null || fail "PATH" "python3" "none"
     compgen -G "$kit/plans/*.codl" >/dev/null || fail "$kit/plans" "plans (a kit that was built beside codlc has them)" "none"
+    case " $* " in *" --time-budget"*) ;; *) set -- --time-budget=10m "$@" ;; esac
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     collect "$@"

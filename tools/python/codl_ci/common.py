@@ -128,6 +128,9 @@ def check_output(path):
 def claim_output(path):
     """Call it for each output, before long work and before anything is written."""
     check_output(path)
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(folder) and not os.access(folder, os.W_OK) and not is_null(path):
+        fail(path, "a folder that can be written to", "another")
     real = os.path.realpath(path)
     if real in OUTPUTS and not is_null(path):
         fail(path, "outputs that are different files", f"the file of output {OUTPUTS[real]}")
@@ -201,7 +204,10 @@ def write_whole(path, text):
 def write_bytes(path, data):
     """Writes under another name first, so that nobody sees half a file."""
     check_output(path)
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".codl-")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".codl-")
+    except OSError as error:
+        fail(path, "a folder to write to", error.strerror)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
