@@ -128,7 +128,7 @@ profile_to() {
 }
 self_test_to() { tool codl-run "$1.codl" --self-test --json >"$work/$1.self_test.json"; }
 bench_to() {
-  tool codl-bench "$1.codl" --json --steps --all-variants -o bench.json && get_file "$folder/work/bench.json" "$work/$1.bench.json"
+  tool codl-bench "$1.codl" --json --steps --all-variants --num-runs=20 -o bench.json && get_file "$folder/work/bench.json" "$work/$1.bench.json"
 }
 collect() {
   local plan name

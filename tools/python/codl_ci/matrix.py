@@ -181,18 +181,18 @@ def results_of(jobs, flags, compiler, hashes, cache):
     compiler_sha = hashes.of(compiler.program)
     results = {job: result_of(lambda job=job: find_result(job, compiler_sha, hashes, cache)) for job in jobs}
     new = [job for job in jobs if results[job] is None]
-    with tempfile.TemporaryDirectory(dir=cache.folder) as work:
-        for i, job in enumerate(new):
-            job.work = os.path.join(work, str(i))
-            os.mkdir(job.work)
-        progress = Progress(len(new))
-        ended = (compile_by_dask(new, TOOL, flags.dask, compiler.program, hashes) if flags.dask else
-                 compile_by_ninja(new, compiler.program, flags.jobs, work)) if new else ()
-        with contextlib.closing(ended) if new else contextlib.nullcontext():
-            for job, fault in ended:
-                results[job] = {"error": str(fault), "exit_code": 1} if fault else result_of(
-                    lambda: take_result(job, compiler, compiler_sha, hashes, cache))
-                progress.step(job)
+    if new:
+        with tempfile.TemporaryDirectory(dir=cache.folder) as work:
+            for i, job in enumerate(new):
+                job.work = os.path.join(work, str(i))
+                os.mkdir(job.work)
+            progress = Progress(len(new))
+            with contextlib.closing(compile_by_dask(new, TOOL, flags.dask, compiler.program, hashes) if flags.dask else
+                                    compile_by_ninja(new, compiler.program, flags.jobs, work)) as ended:
+                for job, fault in ended:
+                    results[job] = {"error": str(fault), "exit_code": 1} if fault else result_of(
+                        lambda: take_result(job, compiler, compiler_sha, hashes, cache))
+                    progress.step(job)
     for job, result in results.items():
         tell(job, result)
     return {(job.name, job.label): result for job, result in results.items()}
