@@ -275,6 +275,17 @@ class WheelTest(unittest.TestCase):
                 self.assertIn(found, run(os.path.join(self.env, "bin", "python"), "-m", "mypy", "--strict", path,
                                          code=int(found != "Success"), cwd=self.folder.name))
 
+    def test_the_execution_provider_is_found_where_it_was_built(self):
+        self.python("""
+            import codl, os
+            try:
+                path = codl.onnxruntime_library()
+            except FileNotFoundError as error:
+                assert "-DONNXRUNTIME_INCLUDE_DIR=" in str(error), error
+            else:
+                assert os.path.basename(path) == "libcodl_onnxruntime.so" and os.path.isfile(path), path
+        """)
+
     def test_auditwheel_agrees_with_the_tag(self):
         told = run(os.path.join(self.folder.name, "makes", "bin", "python"), "-m", "auditwheel", "show", self.wheel)
         tag = re.search(r"-(manylinux_2_\d+_\w+)\.whl", self.wheel).group(1)
