@@ -160,7 +160,9 @@ tools::FlagGroup placement_flags(CodlcFlags* flags) {
         "conv1=split:h:0.4. The node * means every node that can be split so. --dump=graph lists "
         "the nodes."},
        {"search-budget", integer_value<uint32_t>("N", &flags->partition.search_budget, 0, 1000000),
-        "let the search of --strategy=optimal judge N plans for a variant at most"}}};
+        "let the search of --strategy=optimal judge N plans for a variant at most", "",
+        "With --precision=auto it judges so many in floats, so many in halves, and N / 5 of "
+        "both."}}};
 }
 
 tools::FlagGroup limit_flags(CodlcFlags* flags) {

@@ -1,5 +1,7 @@
 #include "compiler/variants/fit_weights.h"
 
+#include <algorithm>
+
 #include "compiler/support/error.h"
 
 namespace codl::compiler {
@@ -12,7 +14,38 @@ constexpr double kSpareShare = 0.5;
 
 uint32_t part_of(uint32_t budget, double share) { return static_cast<uint32_t>(share * budget); }
 
+// Returns the bytes of the constants if a float has so many.
+uint64_t bytes_with_floats_of(const ir::Graph& graph, double float_bytes) {
+  uint64_t bytes = 0;
+  double floats = 0;
+  for (const ir::Value& value : graph.values()) {
+    if (value.type.dtype != DType::F32)
+      bytes += value.bytes.size();
+    else
+      floats += static_cast<double>(value.bytes.size()) / sizeof(float);
+  }
+  return bytes + static_cast<uint64_t>(floats * float_bytes);
+}
+
 }  // namespace
+
+uint64_t constant_bytes(const ir::Graph& graph) {
+  const bool are_floats = precision_of(graph) == ir::Precision::Fp32;
+  return bytes_with_floats_of(graph, are_floats ? sizeof(float) : graph.file_float_bytes);
+}
+
+std::optional<uint64_t> most_weight_bytes(const ir::Graph& graph, const WeightLimit& limit) {
+  const std::optional<uint64_t> bytes = limit.bytes_for(constant_bytes(graph));
+  if (limit.is_asked || !bytes || precision_of(graph) != ir::Precision::Fp16) return bytes;
+  const auto most_halves =
+      static_cast<uint64_t>(WeightLimit::kMaxHalvesShare *
+                            static_cast<double>(bytes_with_floats_of(graph, sizeof(float))));
+  return std::min(*bytes, std::max(most_halves, WeightLimit::kMinBytes));
+}
+
+double constant_mbytes(const ir::Graph& graph) {
+  return static_cast<double>(constant_bytes(graph)) * 1e-6;
+}
 
 bool WeightRoom::is_enough_for(const PartitionPlan& plan) const {
   StoredWeights all = stored;

@@ -1,4 +1,4 @@
-// Keeps a variant to PlanLimits::max_weights.
+// Counts a graph's weights, and keeps a variant to PlanLimits::max_weights.
 #pragma once
 
 #include "compiler/partition/weight_forms.h"
@@ -6,6 +6,15 @@
 #include "llvm/ADT/STLExtras.h"
 
 namespace codl::compiler {
+
+// Return the bytes of the graph's constants as the model has them: what kernels make of these is
+// not known before kernels are chosen (weight_mbytes() of a variant). Halves of the model are
+// floats if no value may be held as halves.
+uint64_t constant_bytes(const ir::Graph& graph);
+double constant_mbytes(const ir::Graph& graph);
+
+// Returns how many bytes of weights a plan of the graph may have.
+std::optional<uint64_t> most_weight_bytes(const ir::Graph& graph, const WeightLimit& limit);
 
 // Holds the bytes of weights that a plan may have with all of its variants, and those of the
 // variants that it has already. It borrows all.

@@ -23,6 +23,10 @@ constexpr double kShareOfReason = 0.1;
 // This share of the others is left to go on with from the plan that the first search finds.
 constexpr double kShareOfRest = 0.5;
 
+// Where values may be floats or halves, each of both has the whole budget, and plans that mix them
+// have this share of it.
+constexpr double kShareOfMixing = 0.2;
+
 // A budget is searched with twice: a part of it goes first, unless it is small.
 constexpr uint32_t kNestedPart = 4;
 constexpr uint32_t kMinNestedBudget = 500;
@@ -55,38 +59,7 @@ const char* name_of(Processor processor) {
   return processor == Processor::Cpu ? "the CPU alone" : "the GPU alone";
 }
 
-// Returns the bytes of the constants if a float has so many.
-uint64_t bytes_with_floats_of(const ir::Graph& graph, double float_bytes) {
-  uint64_t bytes = 0;
-  double floats = 0;
-  for (const ir::Value& value : graph.values()) {
-    if (value.type.dtype != DType::F32)
-      bytes += value.bytes.size();
-    else
-      floats += static_cast<double>(value.bytes.size()) / sizeof(float);
-  }
-  return bytes + static_cast<uint64_t>(floats * float_bytes);
-}
-
 }  // namespace
-
-uint64_t constant_bytes(const ir::Graph& graph) {
-  const bool are_floats = precision_of(graph) == ir::Precision::Fp32;
-  return bytes_with_floats_of(graph, are_floats ? sizeof(float) : graph.file_float_bytes);
-}
-
-std::optional<uint64_t> most_weight_bytes(const ir::Graph& graph, const WeightLimit& limit) {
-  const std::optional<uint64_t> bytes = limit.bytes_for(constant_bytes(graph));
-  if (limit.is_asked || !bytes || precision_of(graph) != ir::Precision::Fp16) return bytes;
-  const auto most_halves =
-      static_cast<uint64_t>(WeightLimit::kMaxHalvesShare *
-                            static_cast<double>(bytes_with_floats_of(graph, sizeof(float))));
-  return std::min(*bytes, std::max(most_halves, WeightLimit::kMinBytes));
-}
-
-double constant_mbytes(const ir::Graph& graph) {
-  return static_cast<double>(constant_bytes(graph)) * 1e-6;
-}
 
 // Holds the best plan of one processor alone that meets the limits, by the options' objective.
 struct VariantMaker::BestSingle {
@@ -103,14 +76,19 @@ struct VariantMaker::BestSingle {
 
 VariantMaker::VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor,
                            const PartitionOptions& options, const WeightsOfEntries& others)
+    : VariantMaker(graph, predictor, options, StoredWeights(graph, others),
+                   most_weight_bytes(graph, options.limits.max_weights)) {}
+
+VariantMaker::VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor,
+                           const PartitionOptions& options, StoredWeights others,
+                           std::optional<uint64_t> most_bytes)
     : graph_(graph),
       predictor_(predictor),
       options_(options),
-      most_weight_bytes_(most_weight_bytes(graph, options.limits.max_weights)),
+      most_weight_bytes_(most_bytes),
       needs_choice_(most_weight_bytes_ &&
-                    most_bytes_of_any(graph, predictor, StoredWeights(graph, others)) >
-                        *most_weight_bytes_),
-      of_others_(graph, others),
+                    most_bytes_of_any(graph, predictor, others) > *most_weight_bytes_),
+      of_others_(std::move(others)),
       stored_(of_others_),
       free_(of_others_) {}
 
@@ -307,10 +285,70 @@ llvm::Expected<VariantMaker::Found> VariantMaker::search(const BestSingle* alone
   return std::move(taken);
 }
 
+// Returns whether the search chooses between floats and halves.
+bool VariantMaker::chooses_precision() const {
+  return precision_of(graph_) == Precision::Auto && options_.is_optimal() &&
+         !options_.forces_split() && options_.search_budget > 0 && predictor_.profile().has_gpu;
+}
+
+// The plans of floats and of halves are those that are made where one of both is asked for, each
+// with the whole budget, so that the choice is never worse than either. A search that mixes them
+// goes on from the better one.
+llvm::Expected<MadeVariant> VariantMaker::make_of_precisions() {
+  const auto score = [&](const Candidate& candidate) {
+    return score_of(candidate.figures, options_.objective, options_.limits);
+  };
+  std::optional<MadeVariant> best;
+  uint32_t judged = 0;
+  WeightsOfEntries stored;
+  stored_.add_to(stored);
+  for (const Precision precision : {Precision::Fp32, Precision::Fp16}) {
+    ir::Graph graph = graph_;
+    for (ir::ValueId id = 0; id < graph.values().size(); ++id)
+      if (graph.value(id).precision == Precision::Auto) graph.value(id).precision = precision;
+    // Floats of a model in halves have no more bytes than these.
+    std::optional<uint64_t> most_bytes = most_weight_bytes(graph, options_.limits.max_weights);
+    if (most_bytes) most_bytes = std::min(*most_bytes, *most_weight_bytes_);
+    VariantMaker maker(graph, predictor_, options_, StoredWeights(graph, stored), most_bytes);
+    CODL_ASSIGN_OR_RETURN(made, maker.make_searched());
+    judged += made.candidate.evaluations;
+    if (!best || score(made.candidate) < score(best->candidate)) best = std::move(made);
+  }
+  const auto budget = static_cast<uint32_t>(std::ceil(kShareOfMixing * options_.search_budget));
+  CODL_ASSIGN_OR_RETURN(alone, best_single());
+  std::optional<Candidate> mixed;
+  if (alone) {
+    mixed = best->candidate;
+    CODL_ASSIGN_OR_RETURN(share, go_on(*mixed, *alone, mixed->evaluations + budget));
+    judged += mixed->evaluations - best->candidate.evaluations;
+    if (share < kSureShare || !meets(options_.limits, mixed->figures)) mixed = *alone->candidate;
+  } else if (!needs_choice_) {
+    PartitionOptions options = options_;
+    options.search_budget = budget;
+    CODL_ASSIGN_OR_RETURN(
+        found, best_candidate(graph_, predictor_, options, {{best->candidate.partition}}));
+    judged += found.evaluations;
+    mixed = std::move(found);
+  }
+  if (mixed && score(*mixed) < score(best->candidate)) {
+    best = MadeVariant{std::move(*mixed)};
+    if (best->candidate.schedule.name != kCoexecVariant) {
+      CODL_ASSIGN_OR_RETURN(why, why_not_both(best->candidate, ""));
+      best->one_processor_reason = std::move(why);
+    }
+  }
+  best->candidate.evaluations = judged;
+  return std::move(*best);
+}
+
 // Makes the first variant of the plan: what the options ask for.
 llvm::Expected<MadeVariant> VariantMaker::make_first() {
   CODL_ASSIGN_OR_RETURN(asked, without_search());
   if (asked) return std::move(*asked);
+  return chooses_precision() ? make_of_precisions() : make_searched();
+}
+
+llvm::Expected<MadeVariant> VariantMaker::make_searched() {
   CODL_ASSIGN_OR_RETURN(alone, best_single());
   CODL_ASSIGN_OR_RETURN(
       found, search(alone ? &*alone : nullptr, options_.search_budget - budget_of_reason()));

@@ -42,15 +42,6 @@ struct MadeVariant {
 // Moves the schedules out of the variants.
 std::vector<Schedule> take_schedules(llvm::MutableArrayRef<MadeVariant> variants);
 
-// Return the bytes of the graph's constants as the model has them: what kernels make of these is
-// not known before kernels are chosen (weight_mbytes() of a variant). Halves of the model are
-// floats if no value may be held as halves.
-uint64_t constant_bytes(const ir::Graph& graph);
-double constant_mbytes(const ir::Graph& graph);
-
-// Returns how many bytes of weights a plan of the graph may have.
-std::optional<uint64_t> most_weight_bytes(const ir::Graph& graph, const WeightLimit& limit);
-
 // A plan without PlanLimits::max_weights that keeps all other limits, as a short search finds it: a
 // search with the whole budget may find a better one.
 struct FreePlan {
@@ -104,9 +95,17 @@ class VariantMaker {
   struct BestSingle;
   struct Found;
 
+  // The plan has as many bytes of weights as the first constructor says, but at most `most_bytes`.
+  VariantMaker(const ir::Graph& graph, const LatencyPredictor& predictor,
+               const PartitionOptions& options, StoredWeights others,
+               std::optional<uint64_t> most_bytes);
+
   llvm::Expected<std::optional<MadeVariant>> without_search();
   llvm::Expected<MadeVariant> make_one(const VariantRequest& request);
   llvm::Expected<MadeVariant> make_first();
+  llvm::Expected<MadeVariant> make_searched();
+  bool chooses_precision() const;
+  llvm::Expected<MadeVariant> make_of_precisions();
   llvm::Expected<Found> search(const BestSingle* alone, uint32_t budget) const;
   llvm::Expected<Found> search_once(const BestSingle* alone, uint32_t budget) const;
   llvm::Expected<double> go_on(Candidate& plan, const BestSingle& alone, uint32_t budget) const;

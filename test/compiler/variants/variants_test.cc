@@ -22,6 +22,21 @@ ir::Graph line_of_convs() {
   return builder.finish(builder.conv("c", b, 64));
 }
 
+// Has `count` layers, each after one of those before.
+ir::Graph branches_of_convs(uint32_t seed) {
+  test::GraphBuilder builder(32, 16, 16);
+  std::vector<ir::ValueId> values = {builder.input()};
+  std::mt19937 random(seed);
+  for (int i = 0; i < 8; ++i) {
+    const ir::ValueId from =
+        values[values.size() - 1 - random() % std::min<size_t>(values.size(), 2)];
+    const ir::ValueId made =
+        builder.conv("c" + std::to_string(i), from, random() % 2 == 0 ? 32 : 64);
+    values.push_back(made);
+  }
+  return builder.finish(values.back());
+}
+
 // A tenth of a kernel's times are so many times as long or longer, a tenth as short or shorter.
 DeviceProfile profile_of(double factor) {
   DeviceProfile profile = test::test_profile(Sharing::FineSvm);
@@ -75,6 +90,26 @@ TEST_CASE(
   CHECK(unsure.made().one_processor_reason != "");
   CHECK(unsure.made_us() == alone_us);
   CHECK(unsure.estimated_us() == alone_us);
+}
+
+TEST_CASE("a choice between floats and halves is never worse than either", "[search]") {
+  // On images there are more forms, and a small budget does not find the best plan.
+  const DeviceProfile profile = test::test_profile(Sharing::FineSvm, Layout::Image2d);
+  const LatencyPredictor predictor(profile);
+  PartitionOptions options;
+  for (const uint32_t seed : {1, 2, 3, 4})
+    for (const uint32_t budget : {40, 120, 600}) {
+      CAPTURE(seed, budget);
+      options.search_budget = budget;
+      ir::Graph graph = branches_of_convs(seed);
+      const auto us_in = [&](Precision precision) {
+        graph.set_precision(precision);
+        return value_of(VariantMaker(graph, predictor, options).make({}))
+            .candidate.schedule.predicted_us;
+      };
+      const double least_us = std::min(us_in(Precision::Fp32), us_in(Precision::Fp16));
+      CHECK(us_in(Precision::Auto) <= least_us);
+    }
 }
 
 TEST_CASE("what computes on one processor has its name, and says why") {
