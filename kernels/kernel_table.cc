@@ -67,6 +67,12 @@ constexpr bool is_stored_as_bytes(const KernelInfo& kernel, const OperandShape& 
   return is_quantised(operand) && kernel.takes_quantised();
 }
 
+// Returns whether an operand is weights in blocks that the kernel knows.
+constexpr bool is_stored_in_blocks(const KernelInfo& kernel, const OperandShape& operand) {
+  return operand.dtype == DType::U8 && operand.layout == Layout::Packed &&
+         kernel.has(Signature::Blocks);
+}
+
 // Adds HALVES and GRIDS of stored_numbers.cl: bit i for the input that is argument i, the last bit
 // for the output. Each operand of bytes has two arguments.
 void add_forms(const StepShape& step, ClLaunch* out) {
@@ -119,7 +125,7 @@ constexpr bool is_lengths(const KernelInfo& kernel, const OperandShape& operand)
 const char* check_operand(const KernelInfo& kernel, const OperandShape& operand) {
   if (!kernel.is_reference() && operand.dtype != DType::F32 &&
       !is_stored_as_half(kernel, operand) && !is_stored_as_bytes(kernel, operand) &&
-      !is_lengths(kernel, operand))
+      !is_stored_in_blocks(kernel, operand) && !is_lengths(kernel, operand))
     return "operands of a dtype that the kernel takes";
   if (is_quantised(operand) && !is_stored_as_bytes(kernel, operand))
     return "a kernel that takes quantised operands";
@@ -287,9 +293,11 @@ const char* check_launch(const ClLaunch& launch) {
   return launch.is_over ? "a launch of at most 100 scalars and 16 defines" : nullptr;
 }
 
-// Returns whether products of the two are of halves: a byte takes what the other factor is in.
+// Returns whether products of the two are of halves: a byte, or weights in blocks, take what the
+// other factor is in.
 static bool are_half_factors(const OperandShape& a, const OperandShape& b) {
-  return (a.dtype == DType::F16 && (b.dtype == DType::F16 || is_quantised(b))) ||
+  return (a.dtype == DType::F16 &&
+          (b.dtype == DType::F16 || b.dtype == DType::U8 || is_quantised(b))) ||
          (is_quantised(a) && b.dtype == DType::F16);
 }
 

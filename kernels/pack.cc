@@ -90,6 +90,7 @@ void pack_as(PackingKind kind, const int32_t* dims, int32_t groups, const float*
 uint64_t packed_bytes(Packing packing, const int32_t* dims, [[maybe_unused]] int32_t rank,
                       int32_t groups) {
   assert(packing.kind == PackingKind::None || rank == rank_of(packing.kind));
+  if (packing.blocks) return matmul_packed_bytes(dims, packing.blocks);
   if (packing.dtype == DType::I8) return packed_byte_weights(packing.kind, dims, groups);
   return packed_elements(packing.kind, dims, groups) * dtype_bytes(packing.dtype);
 }
@@ -97,6 +98,7 @@ uint64_t packed_bytes(Packing packing, const int32_t* dims, [[maybe_unused]] int
 void pack(Packing packing, const int32_t* dims, [[maybe_unused]] int32_t rank, int32_t groups,
           const float* src, void* dst) {
   assert(packing.kind != PackingKind::None && rank == rank_of(packing.kind));
+  if (packing.blocks) return matmul_pack(dims, src, packing.blocks, static_cast<uint8_t*>(dst));
   if (packing.dtype == DType::I8)
     return pack_byte_weights(packing.kind, dims, groups, src, static_cast<int8_t*>(dst));
   if (packing.dtype == DType::F16)

@@ -18,12 +18,13 @@ namespace codl::kernels {
 //   RecurrentPanels [d][ceil(n/16)][k][16]
 //   Bias          [round_up(oc, 16)]
 // Padding is zero. Of I8, ConvPanels and MatMulPanels are as common/gemm/byte_panels.h, Depthwise
-// as depthwise_conv2d.h describes them; other packings have no bytes.
+// as depthwise_conv2d.h describes them; other packings have no bytes. Packing::blocks, which
+// MatMulPanels alone may have, are as common/gemm/block_panels.h describes them.
 uint64_t packed_bytes(Packing packing, const int32_t* dims, int32_t rank, int32_t groups);
 
 // Packs `src` (ONNX order) into `dst`, which is packed_bytes long and aligned to its elements:
 // floats or halves, rounded once to the nearest even, or bytes: then the weights of each output
-// channel lie on a grid (find_channel_grid()). `packing` must not be None.
+// channel, or each block of them, lie on a grid (weight_grid.h). `packing` must not be None.
 void pack(Packing packing, const int32_t* dims, int32_t rank, int32_t groups, const float* src,
           void* dst);
 

@@ -58,10 +58,21 @@ enum class PackingKind : uint8_t {
 };
 inline constexpr size_t kPackingCount = static_cast<size_t>(PackingKind::RecurrentPanels) + 1;
 
-// Says how a constant is stored for a kernel: in which order, and as which elements.
+// Says that the weights of a product are integers of `bits` bits, with a scale and a zero point for
+// each column and each block of `size` depths; kernels/common/gemm/block_panels.h has the packing.
+struct WeightBlocks {
+  int32_t bits = 0;  // 4 or 8; 0: there are no blocks
+  int32_t size = 0;  // a power of two, 16 or more
+  explicit constexpr operator bool() const { return bits != 0; }
+  friend constexpr bool operator==(WeightBlocks, WeightBlocks) = default;
+};
+
+// Says how a constant is stored for a kernel: in which order, and as which elements. Those of
+// blocks are U8.
 struct Packing {
   PackingKind kind = PackingKind::None;
   DType dtype = DType::F32;
+  WeightBlocks blocks = {};
   friend constexpr bool operator==(Packing, Packing) = default;
 };
 
@@ -99,7 +110,9 @@ enum class Algorithm : uint8_t {
 //   Q8        products of bytes, in sums of 32 bits: operands and weights are quantised, the result
 //             is, too, or is floats
 //   Q8Store   float arithmetic, or none; real numbers may be quantised bytes in memory
-enum class Signature : uint8_t { AnyType, F32, F16Store, F16, Q8, Q8Store };
+//   Blocks    weights may be integers of 4 or 8 bits in blocks, which the kernel makes floats or
+//             halves of, whatever the other operands are
+enum class Signature : uint8_t { AnyType, F32, F16Store, F16, Q8, Q8Store, Blocks };
 
 // Holds signatures, a bit for each.
 using SignatureSet = uint8_t;
@@ -112,17 +125,20 @@ inline constexpr SignatureSet kF16Store = bit_of(Signature::F16Store);
 inline constexpr SignatureSet kF16 = bit_of(Signature::F16);
 inline constexpr SignatureSet kQ8 = bit_of(Signature::Q8);
 inline constexpr SignatureSet kQ8Store = bit_of(Signature::Q8Store);
+inline constexpr SignatureSet kBlocks = bit_of(Signature::Blocks);
 
-// Holds packings of floats, of halves and of bytes, a bit for each.
+// Holds packings of floats, of halves, of bytes and of blocks, a bit for each.
 using PackingSet = uint32_t;
-inline constexpr size_t kTypedPackingCount = 3 * kPackingCount;  // bound of index_of()
-inline constexpr PackingSet kAllPackings = (1u << kTypedPackingCount) - 1;
+inline constexpr size_t kTypedPackingCount = 4 * kPackingCount;  // bound of index_of()
+static_assert(kTypedPackingCount <= 32);
+inline constexpr PackingSet kAllPackings = ~PackingSet{0};
 constexpr size_t index_of(Packing packing) {
   return static_cast<size_t>(packing.kind) + (packing.dtype == DType::F16  ? kPackingCount
                                               : packing.dtype == DType::I8 ? 2 * kPackingCount
+                                              : packing.dtype == DType::U8 ? 3 * kPackingCount
                                                                            : 0);
 }
-constexpr PackingSet bit_of(Packing packing) { return 1u << index_of(packing); }
+constexpr PackingSet bit_of(Packing packing) { return PackingSet{1} << index_of(packing); }
 
 enum class Processor : uint8_t { Cpu = 0, Gpu = 1 };
 

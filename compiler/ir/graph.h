@@ -29,6 +29,8 @@ struct Value {
   Grid grid;
   // The elements of constant weights lie on a grid for each output channel, around zero.
   bool has_channel_grids = false;
+  // Those of a product lie on grids of blocks, which it reads as floats.
+  WeightBlocks blocks;
 
   Value() = default;
   Value(const Value&) = default;

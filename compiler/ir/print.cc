@@ -89,6 +89,8 @@ void print_constant(llvm::raw_ostream& os, const Value& value) {
   print_name(os, value.name);
   os << " : " << to_string(value.type);
   if (value.has_channel_grids) os << " on grids of channels";
+  if (value.blocks)
+    os << " in blocks of " << value.blocks.size << " of " << value.blocks.bits << " bits";
   if (value.type.element_count() <= kMaxPrintedElements) {
     os << " = {";
     print_elements(os, value);

@@ -41,6 +41,9 @@ Packing packing_of(const ir::NodeView& node, uint32_t operand, const KernelInfo&
   if (reals == DType::I8 && kernel.has(Signature::Q8) && kind != PackingKind::Bias &&
       node.input_value(operand).has_channel_grids)
     return {kind, DType::I8};
+  if (kernel.has(Signature::Blocks) && operand == kWeights)
+    if (const WeightBlocks blocks = node.input_value(operand).blocks)
+      return {kind, DType::U8, blocks};
   // Bytes are multiplied by halves on a GPU where the node may have halves.
   const bool are_halves = reals == DType::F16 || (reals == DType::I8 && kind != PackingKind::None &&
                                                   kernel.processor == Processor::Gpu &&

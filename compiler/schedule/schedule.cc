@@ -123,8 +123,8 @@ class Scheduler {
     const KernelInfo& kernel = *planned.kernel;
     const ir::ValueId value = view.node.inputs[operand];
     const kernels::OperandShape shape = constant_shape(view, operand, kernel, planned.reals);
-    const Blob blob{
-        value, {kernel.packing_of(operand), shape.dtype}, groups_of(view.node), shape.bytes};
+    const Blob blob{value, packing_of(view, operand, kernel, planned.reals), groups_of(view.node),
+                    shape.bytes};
     // A constant has as many blobs as there are ways to pack it.
     llvm::SmallVector<TensorId, 1>& known = blob_tensors_[value];
     for (TensorId tensor : known)

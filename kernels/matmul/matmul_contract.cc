@@ -22,9 +22,14 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   if (w.layout != Layout::Packed || w.rank != 2) return "packed weights of rank 2";
   if (x.dims[0] != y.dims[0] || x.dims[1] != w.dims[0] || w.dims[1] != y.dims[1])
     return "x [m, k], w [k, n], y [m, n]";
-  const uint64_t weights =
-      w.dtype == DType::I8 ? matmul_packed_bytes(w.dims) : matmul_packed_elements(w.dims);
-  if (const char* expected = check_packed_weights(w, weights)) return expected;
+  const bool has_blocks = w.dtype == DType::U8;
+  if (has_blocks) {
+    if (!blocks_of(w)) return "packed weights in blocks of a power of two, at most 2^16 deep";
+  } else {
+    const uint64_t weights =
+        w.dtype == DType::I8 ? matmul_packed_bytes(w.dims) : matmul_packed_elements(w.dims);
+    if (const char* expected = check_packed_weights(w, weights)) return expected;
+  }
   if (!is_packed_bias(step.operands[2], y.dims[1])) return "a packed bias of one value per column";
   if (step.kernel->algorithm == Algorithm::Tiled) {
     if (x.dims[0] <= kMatMulFewRows) return "more than 8 rows for tiles in local memory";
@@ -37,6 +42,8 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   const bool has_bytes = step.kernel->has(Signature::Q8);
   if (has_bytes) {
     if (const char* expected = check_byte_operands(step, x.dims[1])) return expected;
+  } else if (has_blocks) {
+    if (x.dtype != y.dtype) return "matrices of one dtype beside blocks for a CPU kernel";
   } else if (!has_dtype_of_weights(step)) {
     return "matrices of the weights' dtype for a CPU kernel";
   }
@@ -47,6 +54,9 @@ const char* check(const StepShape& step, StepNeeds* out_needs) {
   out_needs->task_count = static_cast<int32_t>(work.task_count);
   if (has_bytes)
     out_needs->scratch_bytes = static_cast<uint64_t>(work.panels.count()) * kByteScaleBytes;
+  else if (has_blocks && work.rows > 1)
+    out_needs->scratch_bytes =
+        static_cast<uint64_t>(kMatMulWidenedPanels * matmul_panel_bytes(x, w));
   return nullptr;
 }
 

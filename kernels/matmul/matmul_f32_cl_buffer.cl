@@ -11,10 +11,10 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_buf
   START_ROWS(16, 1)
   const int share = (k + ITEMS - 1) / ITEMS;
   int i = min(id * share, k);
-  global const TYPE_1* const w_panel = w + panel * k * 16;
+  global const WEIGHT_TYPE* const w_panel = PANEL_OF(w, panel, k);
   EACH_RUN(min(share, k - i), run) {
     for (const int end = i + run; i < end; ++i) {
-      const ACC16 weights = FACTOR_LANES(TYPE_1, w_panel + i * 16, 16);
+      const ACC16 weights = WEIGHTS_16(w_panel, i);
 #pragma unroll
       for (int r = 0; r < ROWS; ++r) sum[r] += (ACC16)(FACTOR(TYPE_0, x_row[r], i)) * weights;
     }

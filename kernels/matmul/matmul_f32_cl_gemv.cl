@@ -20,20 +20,20 @@
 #else
 #define PASSES 1
 #endif
-#define WEIGHTS(i) FACTOR4(TYPE_1, w_i + (i)*16)
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_gemv(MATMUL_PARAMS) {
   START_ROWS(4, 4)
   int i = id / 4 * 4;
-  global const TYPE_1* w_i = w + (panel * k + i) * 16 + id % 4 * 4;
+  global const WEIGHT_TYPE* const w_panel = PANEL_OF(w, panel, k);
+  const int lane = id % 4 * 4;
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) x_row[r] += i;
   EACH_RUN((k - i + ITEMS - 4) / ITEMS, run) {
     const int end = i + run * ITEMS;
 #pragma unroll PASSES
     for (; i < end; i += ITEMS) {
-      const ACC4 weights[4] = {WEIGHTS(0), WEIGHTS(1), WEIGHTS(2), WEIGHTS(3)};
-      w_i += 16 * ITEMS;
+      ACC4 weights[4];
+      WEIGHTS_4X4(w_panel, i, lane, weights)
 #pragma unroll
       for (int r = 0; r < ROWS; ++r) {
         const ACC4 of_x = LOAD_OF_X(x_row[r]);
@@ -47,10 +47,10 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_gem
     END_RUN(4, sum, ROWS, 4, run)
   }
 #if !HAS_QUADS_OF_X
-  for (; i < k; ++i, w_i += 16) {
+  for (; i < k; ++i) {
 #pragma unroll
     for (int r = 0; r < ROWS; ++r)
-      sum[r] += (ACC4)(FACTOR(TYPE_0, x_row[r]++, 0)) * WEIGHTS(0);
+      sum[r] += (ACC4)(FACTOR(TYPE_0, x_row[r]++, 0)) * WEIGHTS_4(w_panel, i, lane);
   }
 #endif
   END_ROWS(4)

@@ -3,11 +3,13 @@
 //   x  [m, k], k a multiple of 4    w  [panel][k][16]    bias  [round_up(n, 16)]    y  [m, n]
 //   each at a multiple of 16 bytes (8 of halves)
 //
-// Defines: those of gemm_tile.cl; HAS_WHOLE_QUADS, n is a multiple of 4; ACTIVATION.
+// Defines: those of gemm_tile.cl and matmul_weights.cl; HAS_WHOLE_QUADS, n is a multiple of 4;
+// ACTIVATION.
 #include "kernels/common/gemm/gemm_tile.cl"
+#include "kernels/matmul/matmul_weights.cl"
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_tiled(
-    global const TYPE_0* restrict x, global const TYPE_1* restrict w,
+    global const TYPE_0* restrict x, global const WEIGHT_TYPE* restrict w,
     global const float* restrict bias, global TYPE_Y* restrict y PARAMS(MatMulTiled)) {
   local float memory[LOCAL_FLOATS] __attribute__((aligned(16)));
   const TilePlace place = tile_place();
@@ -18,15 +20,15 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void matmul_f32_cl_til
 #pragma unroll
   for (int i = 0; i < A_LOADS; ++i) x_offset[i] = min(first_row + a_load_m(i), m - 1) * k;
 
-#define LOAD(step)                                                                                \
-  _Pragma("unroll") for (int i = 0; i < A_LOADS; ++i) {                                           \
-    const int at = (step)*TILE_K + a_load_k();                                                    \
-    a_quads[i] = at < k ? FACTOR4(TYPE_0, x + x_offset[i] + at) : (ACC4)(0);                      \
-  }                                                                                               \
-  _Pragma("unroll") for (int i = 0; i < B_LOADS; ++i) {                                           \
-    const int panel = min(first_panel + b_load_panel(i), panel_end - 1);                          \
-    const int at = (step)*TILE_K + b_load_k(i);                                                   \
-    b_quads[i] = at < k ? FACTOR4(TYPE_1, w + (panel * k + at) * 16 + b_load_lane()) : (ACC4)(0); \
+#define LOAD(step)                                                                         \
+  _Pragma("unroll") for (int i = 0; i < A_LOADS; ++i) {                                    \
+    const int at = (step)*TILE_K + a_load_k();                                             \
+    a_quads[i] = at < k ? FACTOR4(TYPE_0, x + x_offset[i] + at) : (ACC4)(0);               \
+  }                                                                                        \
+  _Pragma("unroll") for (int i = 0; i < B_LOADS; ++i) {                                    \
+    const int panel = min(first_panel + b_load_panel(i), panel_end - 1);                   \
+    const int at = (step)*TILE_K + b_load_k(i);                                            \
+    b_quads[i] = at < k ? WEIGHTS_4(PANEL_OF(w, panel, k), at, b_load_lane()) : (ACC4)(0); \
   }
 
   MULTIPLY_TILES(memory, k, place, sums, LOAD)

@@ -1,5 +1,6 @@
 // Matrix product with packed weights, Plain, of floats or of halves: its tasks.
-// common/gemm/panel_rows_f32_cpu.cc computes them.
+// common/gemm/panel_rows_f32_cpu.cc computes them. Weights that are integers become floats in
+// registers for a single row, and else, panel by panel, what x is, in scratch.
 #include "kernels/common/cpu/cpu_dispatch.h"
 #include "kernels/matmul/matmul.h"
 #include "schema/half.h"
@@ -9,24 +10,82 @@
 #include "kernels/common/cpu/foreach_target.h"
 //
 #include "hwy/highway.h"
+#include "kernels/common/gemm/block_panels-inl.h"
 #include "kernels/common/gemm/panel_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace codl::kernels::HWY_NAMESPACE {
 namespace {
 
+// Computes a row in `panels`.
+template <int kBits, class T>
+void multiply_row_in_blocks(const PanelRows<T>& product, const uint8_t* weights, int32_t size,
+                            Range panels) {
+  HWY_ALIGN float sums[kRowPanels * kChannelPanel];
+  const int64_t panel_bytes = block_panel_bytes({kBits, size}, product.depth);
+  PanelOutput<T> output = {
+      .activation = &product.activation, .y = nullptr, .y_stride = 0, .lanes = {}};
+  int count = 0;
+  for (int32_t panel = panels.begin; panel < panels.end; panel += count) {
+    const uint8_t* const w = weights + panel * panel_bytes;
+    const float* const bias = product.bias + panel * kChannelPanel;
+    count = panels.end - panel < kRowPanels ? 1 : kRowPanels;
+    if (count == 1)
+      multiply_row<kBits, 1>(product.x, w, product.depth, size, bias, sums);
+    else
+      multiply_row<kBits, kRowPanels>(product.x, w, product.depth, size, bias, sums);
+    for (int i = 0; i < count; ++i) {
+      const int32_t column = (panel + i) * kChannelPanel;
+      const int32_t left = product.columns - column;
+      const int32_t lanes = left < kChannelPanel ? left : kChannelPanel;
+      output.lanes = {lanes, lanes};
+      output.y = product.y + column;
+      finish_panel(output, sums + i * kChannelPanel, kChannelPanel, 1);
+    }
+  }
+}
+
+// Computes rows in `panels`, two at most at a time, for whose weights there is scratch.
+template <class Sums, class T>
+void multiply_rows_in_blocks(PanelRows<T> product, const uint8_t* weights, WeightBlocks blocks,
+                             int64_t row_begin, int64_t row_end, Range panels, T* scratch) {
+  const int64_t panel_bytes = block_panel_bytes(blocks, product.depth);
+  const float* const bias = product.bias;
+  T* const y = product.y;
+  const int32_t columns = product.columns;
+  product.weights = scratch;
+  product.brings_ahead = false;
+  for (int32_t panel = panels.begin; panel < panels.end; panel += kMatMulWidenedPanels) {
+    const int32_t left = panels.end - panel;
+    const int32_t count = left < kMatMulWidenedPanels ? left : kMatMulWidenedPanels;
+    for (int32_t i = 0; i < count; ++i) {
+      const uint8_t* const w = weights + (panel + i) * panel_bytes;
+      T* const to = scratch + i * product.panel_elements;
+      if (blocks.bits == 4)
+        widen_panel<4>(w, product.depth, blocks.size, to);
+      else
+        widen_panel<8>(w, product.depth, blocks.size, to);
+    }
+    product.bias = bias + panel * kChannelPanel;
+    product.y = y + panel * kChannelPanel;
+    product.columns = columns - panel * kChannelPanel;
+    multiply_rows<Sums>(product, row_begin, row_end, {0, count});
+  }
+}
+
 template <class Sums, class T>
 void multiply(const KernelArgs& args) {
   const auto& params = args.params_as<MatMulParams>();
   const TensorView& x = args.operands[0];
+  const TensorView& w = args.operands[1];
   const TensorView& y = args.output();
-  const MatMulWork work =
-      matmul_work(x.shape, args.operands[1].shape, y.shape, args.part_dim, args.part);
+  const WeightBlocks blocks = w.shape.dtype == DType::U8 ? blocks_of(w.shape) : WeightBlocks{};
+  const MatMulWork work = matmul_work(x.shape, w.shape, y.shape, args.part_dim, args.part);
   const PanelRows<T> product = {
       .x = x.as<const T>(),
       .x_stride = x.strides[0],
       .depth = x.shape.dims[1],
-      .weights = args.operands[1].as<const T>(),
+      .weights = w.as<const T>(),
       .bias = args.operands[2].as<const float>(),
       .y = y.as<T>(),
       .y_stride = y.strides[0],
@@ -40,13 +99,21 @@ void multiply(const KernelArgs& args) {
     const PanelRectangle rectangle =
         take_rectangle(work.blocks, 1, work.panels, args.task_end, &task);
     const PixelRange rows = pixels_of(rectangle, work.blocks, work.rows, 0);
-    multiply_rows<Sums>(product, rows.begin, rows.end, rectangle.panels);
+    if (!blocks)
+      multiply_rows<Sums>(product, rows.begin, rows.end, rectangle.panels);
+    else if (!product.is_row)
+      multiply_rows_in_blocks<Sums>(product, w.as<const uint8_t>(), blocks, rows.begin, rows.end,
+                                    rectangle.panels, static_cast<T*>(args.scratch));
+    else if (blocks.bits == 4)
+      multiply_row_in_blocks<4>(product, w.as<const uint8_t>(), blocks.size, rectangle.panels);
+    else
+      multiply_row_in_blocks<8>(product, w.as<const uint8_t>(), blocks.size, rectangle.panels);
   }
 }
 
 template <class SumsOfHalves>
 void matmul(const KernelArgs& args) {
-  if (args.operands[1].shape.dtype == DType::F16) return multiply<SumsOfHalves, Half>(args);
+  if (args.operands[0].shape.dtype == DType::F16) return multiply<SumsOfHalves, Half>(args);
   multiply<FloatSums<float>, float>(args);
 }
 

@@ -60,6 +60,11 @@ void launch_panels(const StepShape& step, int32_t items, int32_t lanes, ClLaunch
 }  // namespace
 
 void matmul_launch(const StepShape& step, ClLaunch* out_launch) {
+  if (const OperandShape& w = step.operands[1]; w.dtype == DType::U8) {
+    const WeightBlocks blocks = blocks_of(w);
+    out_launch->define("BLOCK_BITS", blocks.bits);
+    out_launch->define("BLOCK_SIZE", blocks.size);
+  }
   if (step.kernel->algorithm == Algorithm::Tiled)
     launch_matmul_tiled(step, out_launch);
   else if (step.kernel->algorithm == Algorithm::Gemv) {

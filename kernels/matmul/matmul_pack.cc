@@ -25,6 +25,17 @@ void matmul_pack(const int32_t* dims, const float* src, int8_t* dst) {
   }
 }
 
+void matmul_pack(const int32_t* dims, const float* src, WeightBlocks blocks, uint8_t* dst) {
+  const int64_t depth = dims[0];
+  const int64_t columns = dims[1];
+  for (int64_t first = 0; first < columns; first += kChannelPanel) {
+    const int64_t left = columns - first;
+    pack_block_panel(src + first, left < kChannelPanel ? left : kChannelPanel, columns, depth,
+                     blocks, dst);
+    dst += block_panel_bytes(blocks, depth);
+  }
+}
+
 template void matmul_pack(const int32_t*, const float*, float*);
 template void matmul_pack(const int32_t*, const float*, Half*);
 

@@ -7,9 +7,12 @@
 // each, of `lanes` lanes, wait in `partial` until all are there. A step of an item's loop adds
 // `products` products to each.
 //
-// Defines: ROWS (rows of y that share one reading of the weights), ITEMS, ACTIVATION.
-#define MATMUL_PARAMS                                               \
-  global const TYPE_0 *restrict x, global const TYPE_1 *restrict w, \
+// Defines: ROWS (rows of y that share one reading of the weights), ITEMS, ACTIVATION; those of
+// matmul_weights.cl.
+#include "kernels/matmul/matmul_weights.cl"
+
+#define MATMUL_PARAMS                                                    \
+  global const TYPE_0 *restrict x, global const WEIGHT_TYPE *restrict w, \
       global const float *restrict bias, global TYPE_Y *restrict y PARAMS(MatMulPanels)
 
 #define START_ROWS(lanes, products)                     \
@@ -19,8 +22,6 @@
   const int first = (int)get_group_id(1) * ROWS;        \
   SUMS(lanes, sum, ROWS, products)                      \
   global const TYPE_0 *x_row[ROWS];                     \
-  _Pragma("unroll") for (int r = 0; r < ROWS; ++r)      \
-    x_row[r] = x + min(first + r, m - 1) * k;
-#define END_ROWS(lanes)                            \
-  _Pragma("unroll") for (int r = 0; r < ROWS; ++r) \
-    partial[r * ITEMS + id] = TOTAL(lanes, sum, r);
+  _Pragma("unroll") for (int r = 0; r < ROWS; ++r) x_row[r] = x + min(first + r, m - 1) * k;
+#define END_ROWS(lanes) \
+  _Pragma("unroll") for (int r = 0; r < ROWS; ++r) partial[r * ITEMS + id] = TOTAL(lanes, sum, r);

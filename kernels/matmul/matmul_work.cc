@@ -7,6 +7,17 @@
 namespace codl::kernels::matmul {
 namespace {
 
+// An integer of a block becomes a float by a mask, a conversion, a difference and a product.
+constexpr double kWidening = 4;
+
+constexpr bool has_blocks(const StepShape& step) { return step.operands[1].dtype == DType::U8; }
+
+// Returns the bytes of a panel in memory.
+double stored_panel_bytes(const OperandShape& w) {
+  if (w.dtype == DType::U8) return static_cast<double>(block_panel_bytes(blocks_of(w), w.dims[0]));
+  return double{1} * w.dims[0] * kChannelPanel * element_bytes(w);
+}
+
 uint32_t choose_tile(const StepShape& step, const GpuFacts& gpu, int32_t* out_tile) {
   if (step.kernel->algorithm != Algorithm::Tiled) return 0;
   const OperandShape& x = step.operands[0];
@@ -34,7 +45,8 @@ void count_panel_work(const StepShape& step, double weight_bytes, const WorkMach
                   (has_last ? size.last_lanes(y.dims[1]) : kChannelPanel);
   product.depth = x.dims[1];
   product.input_bytes = element_bytes(x);
-  product.weight_bytes = element_bytes(w);
+  const int64_t panel_bytes = matmul_panel_bytes(x, w);
+  product.weight_bytes = static_cast<double>(panel_bytes) / (double{1} * x.dims[1] * kChannelPanel);
   const PanelCounts counts = count_panels(product, size);
   out->macs = counts.macs;
   out->moved_bytes += counts.moved_bytes;
@@ -42,7 +54,9 @@ void count_panel_work(const StepShape& step, double weight_bytes, const WorkMach
 
   const PanelSharers sharers =
       fill_panel_tasks(work.blocks, 1, work.rows, work.panels.count(), machine, out);
-  const int64_t panel_bytes = int64_t{x.dims[1]} * kChannelPanel * element_bytes(w);
+  if (has_blocks(step))
+    out->operations += kWidening * work.panels.count() * kChannelPanel * x.dims[1] *
+                       static_cast<double>(work.blocks.pixel_blocks);
   const double worker_panels = static_cast<double>(work.panels.count()) * sharers.of_panels /
                                smaller(machine.threads, out->tasks);
   const double pass_panels =
@@ -82,6 +96,7 @@ void count_group_row(const StepShape& step, double weight_bytes, const WorkMachi
       groups * depth * kChannelPanel *
       (element_bytes(step.operands[1]) + rows / lanes * element_bytes(step.operands[0]));
   out->operations += groups * depth * kChannelPanel * rows / lanes * factor_operations(step);
+  if (has_blocks(step)) out->operations += kWidening * groups * depth * kChannelPanel;
   // Sums, weights, and x: four depths a pass, two passes at once of one row; else one depth.
   const double quads = is_gemv ? (rows == 1 ? 2 : 1) : 0;
   out->item_registers = rows * lanes + (is_gemv ? quads * 4 * (lanes + rows) : lanes);
@@ -107,7 +122,7 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   const double elements = y.dims[0] * columns;
   const double weight_bytes =
       static_cast<double>(panel_channels(static_cast<int64_t>(columns))) *
-      (double{1} * x.dims[1] * element_bytes(w) + element_bytes(step.operands[2]));
+      (stored_panel_bytes(w) / kChannelPanel + element_bytes(step.operands[2]));
   out->needed_macs = elements * x.dims[1];
   out->moved_bytes = written_bytes(step);
   out->run_bytes = columns == y.dims[1] ? written_bytes(step) : columns * element_bytes(y);
@@ -122,6 +137,8 @@ void work(const StepShape& step, const WorkMachine& machine, StepWork* out) {
   fill_gemm(gemm_tile_of(step), {y.dims[0], static_cast<int64_t>(columns), x.dims[1]},
             {traffic_bytes(x), element_bytes(x), factor_operations(step)},
             {weight_bytes, element_bytes(w)}, &memory, out);
+  if (has_blocks(step))
+    out->operations += kWidening * out->work_groups * gemm_tile_of(step).n * x.dims[1];
   memory.finish();
 }
 

@@ -538,6 +538,22 @@ class TransposeMatMul(FusedMatMul):
     pass
 
 
+class MatMulNBits(Contrib):
+    def _run(self, a, b, scales, zeros=None, g_idx=None, bias=None, **_):
+        n, blocks = b.shape[:2]
+
+        def integers(rows, count):
+            """Takes each row's first `count` integers; the lowest bits of a byte come first."""
+            parts = [rows >> shift & (1 << self.bits) - 1 for shift in range(0, 8, self.bits)]
+            return np.stack(parts, axis=-1).reshape(n, -1)[:, :count].astype(np.float32)
+
+        zeros = 1 << self.bits - 1 if zeros is None else integers(zeros.reshape(n, -1), blocks)[..., None]
+        w = integers(b.reshape(n, -1), blocks * self.block_size).reshape(n, blocks, -1) - np.float32(zeros)
+        w = (w * scales.reshape(n, blocks, 1)).reshape(n, -1)[:, :self.K]
+        y = a @ w.T
+        return (y if bias is None else y + bias,)
+
+
 class Gelu(Contrib):
     kind = "none"
 

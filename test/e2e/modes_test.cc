@@ -12,6 +12,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "test/support/catch.h"
 #include "test/support/machine_opencl.h"
+#include "test/support/onnx_text.h"
 #include "test/support/zero_queue.h"
 
 namespace codl::compiler {
@@ -272,6 +273,69 @@ TEST_CASE("halves round the result, within their bound") {
   CHECK(error <= kMaxHalvesError);
   if (precision == Precision::Fp16) CHECK(variant.half_tensors * 2 >= variant.real_tensors);
   if (variant.half_tensors > 0) CHECK(error > kMaxRelativeError / 10);
+}
+
+// Returns two products with weights of 4 bits in blocks.
+std::string model_of_few_bits() {
+  std::mt19937 random(7);
+  onnx::ModelProto model = test::parse_onnx_text(
+      R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+      g (float[1,1024] x) => (float[1,1024] y) {
+        a = com.microsoft.MatMulNBits<K = 1024, N = 1024, bits = 4, block_size = 32>(x, w0, s0)
+        b = Relu(a)
+        y = com.microsoft.MatMulNBits<K = 1024, N = 1024, bits = 4, block_size = 32>(b, w1, s1, z1)
+      })");
+  const auto add = [&](const char* name, bool is_scale, std::vector<int64_t> dims) {
+    onnx::TensorProto& tensor = *model.mutable_graph()->add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(is_scale ? onnx::TensorProto::FLOAT : onnx::TensorProto::UINT8);
+    int64_t count = 1;
+    for (const int64_t dim : dims) {
+      tensor.add_dims(dim);
+      count *= dim;
+    }
+    std::string& raw = *tensor.mutable_raw_data();
+    for (int64_t i = 0; i < count; ++i) {
+      const float scale = std::uniform_real_distribution<float>(0.01f, 0.02f)(random);
+      if (is_scale)
+        raw.append(reinterpret_cast<const char*>(&scale), sizeof scale);
+      else
+        raw.push_back(static_cast<char>(random()));
+    }
+  };
+  for (const char* weights : {"w0", "w1"}) add(weights, false, {1024, 32, 16});
+  for (const char* scales : {"s0", "s1"}) add(scales, true, {1024 * 32});
+  add("z1", false, {1024 * 16});
+  return model.SerializeAsString();
+}
+
+TEST_CASE("weights of 4 bits stay so in the plan of every mode") {
+  struct Mode {
+    const char* strategy;
+    SplitDim dim;
+  };
+  const Mode mode = GENERATE(Mode{"cpu", SplitDim::None}, Mode{"gpu", SplitDim::None},
+                             Mode{"optimal", SplitDim::OutputChannel});
+  const Precision precision = GENERATE(Precision::Fp32, Precision::Fp16);
+  CAPTURE(mode.strategy, mode.dim, precision);
+  PartitionOptions partition;
+  partition.strategy = mode.strategy;
+  partition.split_dim = mode.dim;
+  if (mode.dim != SplitDim::None) partition.ratio = 0.5;
+  const std::string model = model_of_few_bits();
+  const Bytes input = random_input(1024 * sizeof(float));
+  const CompileResult result = compile_for(model, "host-pair", partition, precision);
+  CHECK(static_cast<double>(result.plan.size()) < 1.15 * static_cast<double>(model.size()));
+  auto graph = import_onnx(model, "model");
+  REQUIRE(bool(graph));
+  auto expected = interpret(*graph, {input});
+  REQUIRE(bool(expected));
+  for (const CompileReport::Variant& variant : result.reports[0].variants) {
+    CAPTURE(variant.name);
+    CHECK(relative_l2(run_plan(result.plan, variant.name.c_str(), input, variant.gpu_mac_share > 0),
+                      (*expected)[0]) <=
+          (precision == Precision::Fp16 ? kMaxHalvesError : kMaxRelativeError));
+  }
 }
 
 TEST_CASE("both queues of a split write what the result is made of") {

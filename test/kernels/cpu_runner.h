@@ -80,7 +80,10 @@ class CaseInputs {
     std::mt19937 random(seed);
     for (size_t i = 0; i + 1 < item.operands.size(); ++i) {
       OperandShape shape = item.operands[i];
-      if (shape.layout == Layout::Packed) shape.layout = Layout::Plain;
+      if (shape.layout == Layout::Packed) {
+        shape.layout = Layout::Plain;
+        if (shape.dtype == DType::U8) shape.dtype = DType::F32;
+      }
       if (shape.layout == Layout::Nhwc) {
         shape.row_begin = 0;
         shape.row_end = shape.dims[2];
@@ -93,6 +96,7 @@ class CaseInputs {
       else
         fill_random_elements(shape, &random, reinterpret_cast<uint8_t*>(whole_[i].data()));
     }
+    if (item.blocks) round_to_blocks();
     if (item.bias_factor == 1.0f) return;
     for (size_t k = 0; k < whole_[2].bytes() / sizeof(float); ++k)
       whole_[2].data()[k] *= item.bias_factor;
@@ -109,7 +113,8 @@ class CaseInputs {
       float* const data = whole_[i].data();
       const auto count = static_cast<int64_t>(whole_[i].bytes() / sizeof(float));
       if (item_->operands[i].layout == Layout::Packed && shape.rank > 1) {
-        if (!std::isnan(special.values[0]) || has_windows_of_padding(*item_)) continue;
+        if (!std::isnan(special.values[0]) || has_windows_of_padding(*item_) || item_->blocks)
+          continue;
         // Weights are [oc, ...] of a convolution, [k, n] of a matrix product, [d, n, ...] of
         // Recurrent.
         const bool is_product = item_->op == OpKind::MatMul;
@@ -147,8 +152,8 @@ class CaseInputs {
     if (shape.layout == Layout::Packed) {
       // Packed weights are 64-byte aligned in a plan.
       GuardedMemory packed(static_cast<size_t>(shape.bytes));
-      kernels::pack({info.packing_of(static_cast<uint32_t>(i)), shape.dtype}, shape.dims,
-                    shape.rank, groups_of(*item_), whole_[i].data(), packed.data());
+      kernels::pack(packing_of(*item_, i, info, shape.dtype), shape.dims, shape.rank,
+                    groups_of(*item_), whole_[i].data(), packed.data());
       return packed;
     }
     const bool is_quantised = kernels::is_quantised(shape);
@@ -179,6 +184,22 @@ class CaseInputs {
  private:
   bool is_stored_as_half(size_t i, const OperandShape& shape) const {
     return shape.dtype == DType::F16 && whole_shapes_[i].dtype == DType::F32;
+  }
+
+  // Rounds the weights to integers times the scale of their block, with every zero point.
+  void round_to_blocks() {
+    const OperandShape& w = whole_shapes_[1];
+    const int32_t most = (1 << item_->blocks.bits) - 1;
+    for (int32_t k = 0; k < w.dims[0]; ++k)
+      for (int32_t column = 0; column < w.dims[1]; ++column) {
+        const int32_t block = k / item_->blocks.size;
+        const int32_t zero = (37 * column + 11 * block) % (most + 1);
+        const float scale =
+            (1.5f + static_cast<float>((5 * column + block) % 7)) / static_cast<float>(4 * most);
+        float& weight = whole_[1].data()[k * w.dims[1] + column];
+        const auto q = static_cast<int32_t>(std::nearbyint(weight / scale));
+        weight = static_cast<float>(std::clamp(q, -zero, most - zero)) * scale;
+      }
   }
 
   void copy_rows(size_t i, const OperandShape& shape, float* to) const {

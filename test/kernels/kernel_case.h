@@ -32,6 +32,8 @@ struct KernelCase {
   // Multiplies input 2, the bias of sums of products. Products keep their digits beside a large
   // bias, as a folded normalisation has it.
   float bias_factor = 1.0f;
+  // The weights lie on grids of such blocks. Kernels that take them get integers.
+  WeightBlocks blocks = {};
 };
 
 inline constexpr float kLargeBias = 1000.0f;
@@ -155,6 +157,12 @@ inline OperandShape as_bytes(const KernelCase& item, size_t i, OperandShape shap
 // bytes_test.cc.
 inline bool takes_floats(const KernelInfo& info) { return !info.has(Signature::Q8); }
 
+// Returns how a packed operand of the case is stored.
+inline Packing packing_of(const KernelCase& item, size_t i, const KernelInfo& kernel, DType dtype) {
+  return {kernel.packing_of(static_cast<uint32_t>(i)), dtype,
+          dtype == DType::U8 ? item.blocks : WeightBlocks{}};
+}
+
 // Returns the case with its constants in the kernel's packing, and with bytes where the kernel
 // takes no floats.
 inline KernelCase case_for(const KernelInfo& kernel, KernelCase item) {
@@ -168,10 +176,10 @@ inline KernelCase case_for(const KernelInfo& kernel, KernelCase item) {
       else
         shape = as_bytes(item, i, shape);
     }
+    if (item.blocks && i == 1 && kernel.has(Signature::Blocks)) shape.dtype = DType::U8;
     if (shape.layout == Layout::Packed)
-      shape.bytes =
-          kernels::packed_bytes({kernel.packing_of(static_cast<uint32_t>(i)), shape.dtype},
-                                shape.dims, shape.rank, groups);
+      shape.bytes = kernels::packed_bytes(packing_of(item, i, kernel, shape.dtype), shape.dims,
+                                          shape.rank, groups);
   }
   return item;
 }

@@ -44,6 +44,18 @@ inline std::vector<KernelCase> matmul_cases() {
     add("large bias", rows, 512, 40);
     cases.back().bias_factor = kLargeBias;
   }
+  const auto add_blocks = [&](int32_t m, int32_t k, int32_t n, WeightBlocks blocks,
+                              Range columns = {}) {
+    add("weights in blocks", m, k, n, m == 1 ? kUnarySigmoid : kUnaryIdentity, columns);
+    cases.back().blocks = blocks;
+  };
+  for (int32_t bits : {4, 8}) {
+    for (int32_t rows : {1, 3, 20}) add_blocks(rows, 44, 56, {bits, 16});
+    for (int32_t rows : {1, 3}) add_blocks(rows, 79, 37, {bits, 32});
+    add_blocks(1, 128, 90, {bits, 64}, {16, 48});
+    add_blocks(9, 64, 90, {bits, 64}, {64, 90});
+    add_blocks(1, 1040, 515, {bits, 128});
+  }
   return cases;
 }
 

@@ -32,6 +32,7 @@ inline Tolerance tolerance_of(Signature signature, double products) {
     case Signature::F32:
     case Signature::F16Store:
     case Signature::Q8Store:  // before the result is rounded to bytes
+    case Signature::Blocks:
       return {5e-5f, 5e-5f};
     case Signature::F16:
       return {static_cast<float>(5e-3 * std::sqrt(products)), 5e-5f};

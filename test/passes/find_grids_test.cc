@@ -1,4 +1,7 @@
+#include <random>
+
 #include "compiler/passes/pass_order.h"
+#include "kernels/common/gemm/weight_grid.h"
 #include "test/passes/pass_text.h"
 
 namespace codl::test {
@@ -79,6 +82,42 @@ TEST_CASE("weights are on grids if each output channel is, and if their operand 
   CHECK(conv("0.55", quantise).find("weights\n") == std::string::npos);
   CHECK(conv("0.5", "a = Sigmoid(x) ").find("weights\n") == std::string::npos);
   CHECK(conv("0.5", quantise).find("Conv2d on grid 0.5, zero -5\n") != std::string::npos);
+}
+
+TEST_CASE("weights are in the largest blocks of fewest bits in which columns lie on grids") {
+  constexpr int32_t kDepth = 200;
+  constexpr int32_t kColumns = 5;
+  std::mt19937 random(11);
+  const auto weights = [&](int32_t bits, int32_t size) {
+    std::vector<float> w(kDepth * kColumns);
+    const int32_t most = (1 << bits) - 1;
+    for (int32_t first = 0; first < kDepth; first += size)
+      for (int32_t column = 0; column < kColumns; ++column) {
+        const float scale = std::uniform_real_distribution<float>(1e-3f, 1e-1f)(random);
+        const int32_t zero = std::uniform_int_distribution<int32_t>(0, most)(random);
+        for (int32_t k = first; k < std::min(first + size, kDepth); ++k)
+          w[k * kColumns + column] =
+              static_cast<float>(std::uniform_int_distribution<int32_t>(0, most)(random) - zero) *
+              scale;
+      }
+    return w;
+  };
+  for (const int32_t bits : {4, 8})
+    for (const int32_t size : {16, 32, 128, 256}) {
+      std::vector<float> w = weights(bits, size);
+      CHECK(kernels::find_blocks(w.data(), kDepth, kColumns) == WeightBlocks{bits, size});
+      // A factor of a column leaves its numbers on a grid, up to their last digits.
+      for (size_t i = 0; i < w.size(); i += kColumns) w[i] *= 0.7071f;
+      CHECK(kernels::find_blocks(w.data(), kDepth, kColumns) == WeightBlocks{bits, size});
+      w[7 * kColumns + 2] += 1.23e-4f;
+      CHECK_FALSE(kernels::find_blocks(w.data(), kDepth, kColumns));
+    }
+  CHECK_FALSE(kernels::find_blocks(weights(2, 16).data(), kDepth, kColumns));  // as a permutation
+  std::vector<float> w(kDepth * kColumns);
+  for (size_t i = 0; i < w.size(); ++i) w[i] = 0.125f * static_cast<float>(i * 7 % 13);  // counted
+  CHECK_FALSE(kernels::find_blocks(w.data(), kDepth, kColumns));
+  for (float& element : w) element = std::normal_distribution<float>()(random);
+  CHECK_FALSE(kernels::find_blocks(w.data(), kDepth, kColumns));
 }
 
 }  // namespace codl::test

@@ -1,5 +1,5 @@
-"""Draws QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, the integer products, and the operators between
-quantised values; per tensor and per axis."""
+"""Draws QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, the integer products, the operators between quantised
+values, and products with weights of few bits; per tensor, per axis and per block."""
 from case import *
 
 
@@ -65,9 +65,28 @@ def moved(rng, build, dtype):
     return build.case([x], 0, 0)
 
 
+def blocks(rng, build):
+    """A product with weights of few bits, which stay as they are in the plan."""
+    bits, block = one_of(rng, [2, 4, 4, 8]), one_of(rng, [16, 32, 64])
+    k, n = int(rng.integers(16, 200)), int(rng.integers(1, 70))
+    count = -(-k // block)
+    dims = (*shape(rng, int(rng.integers(0, 2)), high=3), one_of(rng, [1, 1, 2, 5, 17]), k)
+    operands = [build.operand(values(rng, dims, np.float32, -2, 2)),
+                build.constant(rng.integers(0, 256, size=(n, count, block * bits // 8)).astype(np.uint8)),
+                build.constant(values(rng, (n * count,), np.float32, 0.01, 0.1))]
+    if chance(rng, 0.5):
+        operands.append(build.constant(rng.integers(0, 256, size=n * -(-count * bits // 8)).astype(np.uint8)))
+    if chance(rng, 0.3):
+        operands += [""] * (5 - len(operands)) + [build.constant(values(rng, (n,)))]
+    y = build.node("MatMulNBits", operands, domain="com.microsoft", K=k, N=n, bits=bits, block_size=block)
+    if chance(rng, 0.3):
+        y = build.node("Relu", [y])
+    return build.case([y], *tolerance_of(np.float32, k, 4 * 2 ** bits * 0.1))
+
+
 def draw(rng):
     build = Build(rng)
-    op = one_of(rng, ["QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "ConvInteger",
+    op = one_of(rng, ["blocks", "blocks", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "ConvInteger",
                       "QLinearMatMul", "QLinearConv", "moved"])
     dims = shape(rng, int(rng.integers(1, 5)), high=7)
     dtype = one_of(rng, [np.uint8, np.int8])
@@ -75,6 +94,8 @@ def draw(rng):
         return integer_product(rng, build, op, dtype)
     if op in ("QLinearMatMul", "QLinearConv"):
         return quantized_product(rng, build, op, dtype)
+    if op == "blocks":
+        return blocks(rng, build)
     if op == "moved":
         return moved(rng, build, dtype)
     if op == "DynamicQuantizeLinear":
