@@ -88,6 +88,7 @@ struct Variant {
   // GPU steps that are enqueued and not done take at most so long, by their predicted_us
   // (ahead_window.h). 0: no bound.
   double max_ahead_us = 0;
+  bool is_recorded = false;  // GPU steps without waits between them are recorded (recorded_steps.h)
 
   // The step as its contract sees it. `shapes` has room for kMaxOperands and must outlive the
   // result.

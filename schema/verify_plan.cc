@@ -302,6 +302,8 @@ bool check_variant_fields(PlanCheck& c, const VariantDef& variant) {
                   as_found(variant.max_ahead_us())) &&
          c.expect(variant.max_ahead_us() == 0 || gate_of(variant) == Gate::HostEnqueue,
                   "gate HostEnqueue where max_ahead_us is a bound", variant.gate()) &&
+         c.expect(variant.max_ahead_us() == 0 || !variant.is_recorded(),
+                  "no recorded steps with max_ahead_us", as_found(variant.max_ahead_us())) &&
          check_needs(c, variant);
 }
 

@@ -23,8 +23,10 @@ struct CopyCosts {
 struct HostCosts {
   Quantity enqueue_us;  // a call for a queue that has other work
   Quantity submit_us;   // a call for an idle queue
-  Quantity start_us;    // from that call to the start of the command
-  Quantity wake_us;     // from the end of a command to the host that polls for it
+  // A kernel's part in the call that gives a queue a recording; none: the device takes none.
+  std::optional<Quantity> recorded_us;
+  Quantity start_us;  // from that call to the start of the command
+  Quantity wake_us;   // from the end of a command to the host that polls for it
   // A step after one of the other processor takes longer: the CPU's workers slept, or the bytes are
   // in the other processor's caches.
   Quantity cpu_resume_us;
@@ -69,6 +71,11 @@ struct TransferCosts {
 
   // Returns the time of the host's calls that give the GPU a step; 0: not known.
   double enqueue_time_us() const { return host ? host->enqueue_us.value : 0; }
+
+  // Returns true if the host gives the GPU recorded kernels sooner than one by one.
+  bool records() const {
+    return host && host->recorded_us && host->recorded_us->value < host->enqueue_us.value;
+  }
 
   // Returns the kind that takes less for a wait between the CPU and the GPU.
   WaitKind wait_kind(bool to_gpu) const;

@@ -18,6 +18,7 @@ DeviceProfile busy_profile(DeviceProfile profile) {
     for (Quantity* us : {&host.enqueue_us, &host.submit_us, &host.cpu_resume_us,
                          &host.upload.call_us, &host.download.call_us})
       slow_down(*us);
+    if (host.recorded_us) slow_down(*host.recorded_us);
     host.wake_us.value += kBusySyncUs;
   }
   if (profile.transfer.flags) profile.transfer.flags->to_cpu_us.value += kBusySyncUs;

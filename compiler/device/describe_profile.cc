@@ -38,6 +38,7 @@ void print_copy_costs(llvm::raw_ostream& os, const std::string& name, const Copy
 void print_host_costs(llvm::raw_ostream& os, const HostCosts& costs, Sharing sharing) {
   print_quantity(os, "transfer enqueue_us", costs.enqueue_us);
   print_quantity(os, "transfer submit_us", costs.submit_us);
+  if (costs.recorded_us) print_quantity(os, "transfer recorded_us", *costs.recorded_us);
   print_quantity(os, "transfer start_us", costs.start_us);
   print_quantity(os, "transfer wake_us", costs.wake_us);
   print_quantity(os, "transfer cpu_resume_us", costs.cpu_resume_us);

@@ -72,6 +72,8 @@ std::optional<HostCosts> read_host_costs(const JsonValue& json, Sharing sharing,
   HostCosts costs;
   costs.enqueue_us = read_quantity(json.member("enqueue_us"), sources);
   costs.submit_us = read_quantity(json.member("submit_us"), sources);
+  if (const JsonValue recorded = json.optional_member("recorded_us"))
+    costs.recorded_us = read_quantity(recorded, sources);
   costs.start_us = read_quantity(json.member("start_us"), sources);
   costs.wake_us = read_quantity(json.member("wake_us"), sources);
   if (json.has_member("cpu_resume_us")) {

@@ -91,6 +91,7 @@ class TextDump {
         << " shared_bytes=" << variant.shared_bytes << " device_bytes=" << variant.device_bytes
         << llvm::formatv(" predicted={0:f1}us", variant.predicted_us);
     if (variant.max_ahead_us > 0) os_ << llvm::formatv(" max_ahead={0:f1}us", variant.max_ahead_us);
+    if (variant.is_recorded) os_ << " recorded";
     os_ << "\n";
     const ConvolutionShare share = convolution_share(variant);
     if (const double all = share.cpu_macs + share.gpu_macs; all > 0)

@@ -124,6 +124,7 @@ class JsonDump {
     number("device_bytes", variant.device_bytes);
     micros("predicted_us", variant.predicted_us);
     if (variant.max_ahead_us > 0) micros("max_ahead_us", variant.max_ahead_us);
+    if (variant.is_recorded) json_.key("is_recorded").boolean(true);
     const ConvolutionShare share = convolution_share(variant);
     json_.key("convolution_macs").object([&] {
       json_.key("cpu").integer(std::llround(share.cpu_macs));

@@ -264,6 +264,7 @@ class TableBuilder {
     builder.add_steps(steps_vector);
     builder.add_predicted_us(static_cast<float>(variant.predicted_us));
     builder.add_max_ahead_us(static_cast<float>(variant.max_ahead_us));
+    builder.add_is_recorded(variant.is_recorded);
     if (has_states) builder.add_needs(needs);
     return builder.Finish();
   }

@@ -57,6 +57,7 @@ Variant variant_of(const plan::VariantDef& table) {
   for (const plan::StepDef* step : *table.steps()) variant.steps.push_back(step_of(*step));
   variant.predicted_us = table.predicted_us();
   variant.max_ahead_us = table.max_ahead_us();
+  variant.is_recorded = table.is_recorded();
   return variant;
 }
 

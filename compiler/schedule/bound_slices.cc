@@ -41,8 +41,9 @@ class SliceBound {
     most_us_[static_cast<size_t>(Queue::Cpu)] = most_cpu_us;
     cut_steps();
     schedule_.gate = Gate::HostEnqueue;
-    // Steps that wait for flags are enqueued ahead, which is to be bounded.
+    // Steps that wait for flags, or are recorded, are enqueued ahead, which is to be bounded.
     for (Step& step : schedule_.steps) step.wait_kinds.clear();
+    schedule_.is_recorded = false;
     // A bound of 0 would mean no bound.
     schedule_.max_ahead_us = std::max(max_us_, 1e-3);
     return order_steps();

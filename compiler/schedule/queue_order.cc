@@ -92,7 +92,10 @@ void order_queues(const ir::Graph& graph, Schedule& schedule) {
   schedule.nodes = std::move(nodes);
 }
 
-void choose_wait_kinds(Variant& variant, const TransferCosts& transfer) {
+void choose_host_calls(Variant& variant, const TransferCosts& transfer) {
+  variant.is_recorded = transfer.records() && llvm::any_of(variant.steps, [](const Step& step) {
+                          return step.queue == Queue::Gpu;
+                        });
   for (Step& step : variant.steps) {
     step.wait_kinds.clear();
     // There are no flags beside a queue of transfers.

@@ -17,7 +17,8 @@ inline constexpr Queue kEnqueueFirst[] = {Queue::Gpu, Queue::Transfer, Queue::Cp
 //     queue waited for that before.
 void order_queues(const ir::Graph& graph, Schedule& schedule);
 
-// Gives each wait between the CPU and the GPU the kind that takes less on the device.
-void choose_wait_kinds(Variant& variant, const TransferCosts& transfer);
+// Gives each wait between the CPU and the GPU the kind that takes less on the device, and has GPU
+// steps recorded where that takes less.
+void choose_host_calls(Variant& variant, const TransferCosts& transfer);
 
 }  // namespace codl::compiler

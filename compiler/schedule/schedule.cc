@@ -36,7 +36,7 @@ class Scheduler {
     if (llvm::any_of(schedule_.steps, [](const Step& step) { return step.queue != Queue::Cpu; }))
       schedule_.sharing = profile_.transfer.sharing;
     order_queues(graph_, schedule_);
-    choose_wait_kinds(schedule_, profile_.transfer);
+    choose_host_calls(schedule_, profile_.transfer);
     return std::move(schedule_);
   }
 

@@ -201,6 +201,7 @@ class ProfileWriter {
   void write_host_times(const TransferTimes& times) {
     quantity("enqueue_us", times.enqueue_us);
     quantity("submit_us", times.submit_us);
+    if (times.recorded_us > 0) quantity("recorded_us", times.recorded_us);
     const char* origin = has_networks() ? "fitted" : "measured";
     const char* source = has_networks() ? "networks" : "device";
     quantity("start_us", times.start_us, origin, source);

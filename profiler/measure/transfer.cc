@@ -7,6 +7,7 @@
 #include "runtime/src/cpu_pool.h"
 #include "runtime/src/gpu_flags.h"
 #include "runtime/src/gpu_queue.h"
+#include "runtime/src/gpu_recorder.h"
 
 namespace codl::profiler {
 namespace {
@@ -62,7 +63,7 @@ class Transfer {
   std::vector<TransferPoint> run(const std::vector<int32_t>& cpu_cores) {
     time_launches();
     time_turns();
-    time_flags(cpu_cores);
+    time_session_queue(cpu_cores);
     for (size_t bytes : kCopyBytes) {
       time_copies("upload", bytes, true);
       time_copies("download", bytes, false);
@@ -164,18 +165,68 @@ class Transfer {
     });
   }
 
-  // There and back, on a queue like a session's, with the GPU waiting already.
-  void time_flags(const std::vector<int32_t>& cpu_cores) {
+  // Times what a queue like a session's has besides.
+  void time_session_queue(const std::vector<int32_t>& cpu_cores) {
     codl_diag_t reason = {};
     rt::GpuQueue gpu;
     rt::GpuQueueOptions options;
     options.platform_part = processor_.device().platform_name;
     options.device_part = processor_.device().device_name;
+    if (gpu.open(&api_, {}, options, &reason) != CODL_OK) {
+      std::fprintf(stderr, "waits by flag and recordings are not timed: %s\n", reason.message);
+      return;
+    }
+    time_recordings(gpu);
+    time_flags(gpu, cpu_cores);
+  }
+
+  // Times a recording and the calls that it replaces in one queue. A driver that refuses it has
+  // none.
+  void time_recordings(rt::GpuQueue& gpu) {
+    codl_diag_t reason = {};
+    rt::GpuRecorder recorder;
+    if (!recorder.open(gpu, &reason)) return;
+    cl_int error = CL_SUCCESS;
+    const char* text = "kernel void codl_nothing() {}";
+    const cl_program program =
+        api_.clCreateProgramWithSource(gpu.context(), 1, &text, nullptr, &error);
+    processor_.check("clCreateProgramWithSource", error);
+    processor_.check("clBuildProgram",
+                     api_.clBuildProgram(program, 1, &gpu.device().device, "", nullptr, nullptr));
+    rt::GpuKernel nothing;
+    nothing.kernel = api_.clCreateKernel(program, "codl_nothing", &error);
+    nothing.has_local = true;
+    processor_.check("clCreateKernel", error);
+    rt::GpuRecording recording = nullptr;
+    error = recorder.begin(&recording);
+    for (int i = 0; i < kFew && error == CL_SUCCESS; ++i) error = recorder.add(recording, nothing);
+    if (error == CL_SUCCESS) error = recorder.end(recording);
+    if (error == CL_SUCCESS)
+      add_points({"recorded", "unrecorded"}, 0, [&](double* us) {
+        keep_gpu_busy();
+        int64_t start_ns = rt::now_ns();
+        processor_.check("a recording", recorder.enqueue(recording, 0, nullptr, nullptr));
+        us[0] = micros_since(start_ns) / kFew;
+        gpu.drain();
+        keep_gpu_busy();
+        start_ns = rt::now_ns();
+        for (int i = 0; i < kFew; ++i)
+          processor_.check("clEnqueueNDRangeKernel", nothing.enqueue(gpu, 0, nullptr, nullptr));
+        us[1] = micros_since(start_ns) / kFew;
+        gpu.drain();
+      });
+    if (recording != nullptr) recorder.release(recording);
+    api_.clReleaseKernel(nothing.kernel);
+    api_.clReleaseProgram(program);
+  }
+
+  // There and back, with the GPU waiting already.
+  void time_flags(rt::GpuQueue& gpu, const std::vector<int32_t>& cpu_cores) {
+    codl_diag_t reason = {};
     rt::GpuFlags flags;
     rt::AffinityScope scope;
     if (!cpu_cores.empty()) scope.enter(cpu_cores.data(), cpu_cores.size());
-    if (gpu.open(&api_, {}, options, &reason) != CODL_OK ||
-        !flags.open(gpu, nullptr, cpu_cores.data(), cpu_cores.size(), &reason)) {
+    if (!flags.open(gpu, nullptr, cpu_cores.data(), cpu_cores.size(), &reason)) {
       std::fprintf(stderr, "waits are by event: %s\n", reason.message);
       return;
     }
@@ -377,6 +428,8 @@ TransferTimes transfer_times_of(const std::vector<TransferPoint>& points) {
       0.0, (us_of(points, "many_launches") - us_of(points, "few_launches")) / (kMany - kFew));
   times.enqueue_us = us_of(points, "enqueue");
   times.submit_us = us_of(points, "turn_call");
+  if (us_of(points, "unrecorded") > 0)
+    times.recorded_us = times.enqueue_us * us_of(points, "recorded") / us_of(points, "unrecorded");
   // An empty kernel takes a launch, as its model says. Nothing tells whether the rest comes before
   // or after it.
   const double idle_us =

@@ -23,14 +23,15 @@ struct CopyTimes {
 };
 
 struct TransferTimes {
-  double launch_us = 0;   // time of an empty kernel in a full queue
-  double enqueue_us = 0;  // the host's call to enqueue a kernel, after others
-  double submit_us = 0;   // the same in an idle queue with a flush: may wake a thread
-  double start_us = 0;    // from the call's end to the start of the command, in an idle queue
-  double wake_us = 0;     // from a command's end to the host that polls for it
-  double queue_us = 0;    // from a command's end to the start of one in the other queue
-  double flag_us = 0;     // a wait by flag, in either direction; 0: it is by event
-  TransferLine map;       // map and unmap of a buffer in host memory
+  double launch_us = 0;    // time of an empty kernel in a full queue
+  double enqueue_us = 0;   // the host's call to enqueue a kernel, after others
+  double submit_us = 0;    // the same in an idle queue with a flush: may wake a thread
+  double recorded_us = 0;  // a kernel's part in the call that gives a recording; 0: there are none
+  double start_us = 0;     // from the call's end to the start of the command, in an idle queue
+  double wake_us = 0;      // from a command's end to the host that polls for it
+  double queue_us = 0;     // from a command's end to the start of one in the other queue
+  double flag_us = 0;      // a wait by flag, in either direction; 0: it is by event
+  TransferLine map;        // map and unmap of a buffer in host memory
   CopyTimes upload;
   CopyTimes download;
   // Says how much longer the CPU's first step takes after one of the GPU, by the bytes that it

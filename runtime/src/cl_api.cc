@@ -21,7 +21,9 @@ bool find_functions(void* library, ClApi* api) {
 #define CODL_CL_REQUIRED(name) \
   CODL_CL_OPTIONAL(name)       \
   complete = complete && api->name != nullptr;
-  CODL_CL_FUNCTIONS(CODL_CL_REQUIRED, CODL_CL_OPTIONAL)
+#define CODL_CL_NOTHING(name)
+  CODL_CL_FUNCTIONS(CODL_CL_REQUIRED, CODL_CL_OPTIONAL, CODL_CL_NOTHING)
+#undef CODL_CL_NOTHING
 #undef CODL_CL_REQUIRED
 #undef CODL_CL_OPTIONAL
   return complete;
@@ -39,6 +41,16 @@ codl_status_t load_cl_api(ClApi* out_api, codl_diag_t* diag) {
   *out_api = {};
   set_diag(diag, "no OpenCL library (libOpenCL.so or an Android vendor's)");
   return CODL_NO_DEVICE;
+}
+
+void load_extensions(ClApi& api, cl_platform_id platform) {
+#define CODL_CL_NOTHING(name)
+#define CODL_CL_EXTENSION(name)                    \
+  api.name = reinterpret_cast<decltype(api.name)>( \
+      api.clGetExtensionFunctionAddressForPlatform(platform, #name));
+  CODL_CL_FUNCTIONS(CODL_CL_NOTHING, CODL_CL_NOTHING, CODL_CL_EXTENSION)
+#undef CODL_CL_EXTENSION
+#undef CODL_CL_NOTHING
 }
 
 codl_status_t cl_fault(codl_diag_t* diag, const char* call, cl_int error) {

@@ -164,6 +164,23 @@ bool has_flags(codl_session& session, const codl_session_options_t& options) {
   return false;
 }
 
+// Steps that a plan has recorded are enqueued one by one where the device takes no recordings, or
+// its driver refuses one.
+void refuse_recordings(codl_session& session, const codl_diag_t& reason) {
+  session.recording_refusal = reason;
+  session.record.say("recorded steps are enqueued one by one: %s", reason.message);
+}
+
+// Opens the recorder if a variant asks for it.
+void open_recorder(codl_session& session) {
+  const VariantList variants = session.gpu_variants();
+  codl_diag_t reason = {};
+  if (std::any_of(variants.begin(), variants.end(),
+                  [](const plan::VariantDef* variant) { return variant->is_recorded(); }) &&
+      !session.gpu_recorder.open(session.gpu, &reason))
+    refuse_recordings(session, reason);
+}
+
 // A driver that refuses a command while it is enqueued ahead takes the same command when its turn
 // has come.
 bool refuses_gates(codl_session& session) {
@@ -211,6 +228,7 @@ codl_status_t create_steps(codl_session& session, const codl_session_options_t& 
                            codl_diag_t* diag) {
   const bool has_no_gates = refuses_gates(session);
   const bool are_there_flags = has_flags(session, options);
+  open_recorder(session);
   const size_t first_hidden =
       size_t{session.plan->entry().inputs()->size()} + visible_output_count(session.plan->entry());
   for (size_t i = 0; i < session.prepared.count(); ++i) {
@@ -222,6 +240,9 @@ codl_status_t create_steps(codl_session& session, const codl_session_options_t& 
       one.inputs.memory = session.gpu_memory.tensors_of(i);
       one.inputs.programs = &session.gpu_programs;
       one.inputs.has_flags = are_there_flags;
+      // Each step has times of its own.
+      if (one.def().is_recorded() && !session.records_timeline)
+        one.inputs.most_recorded = session.gpu_recorder.most_kernels();
       if (has_no_gates && sharing_of(one.def()) == Sharing::SubBuffer)
         one.inputs.gate = Gate::HostEnqueue;
     }
@@ -311,6 +332,10 @@ codl_status_t create_executors(codl_session& session, const codl_session_options
                                     session.records_timeline, diag);
     one->executor.set_cancel(&session.is_cancelled);
     if (one->steps.is_ahead()) one->executor.set_flags(&session.gpu_flags);
+    codl_diag_t reason = {};
+    if (status == CODL_OK && one->inputs.most_recorded != 0 &&
+        !one->executor.record(session.allocator, session.gpu_recorder, &reason))
+      refuse_recordings(session, reason);
     if (options.variant_count != 0) one->executor.set_timed();
     if (status == CODL_OK) status = create_checker(session, options, *one, diag);
   }

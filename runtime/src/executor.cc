@@ -55,6 +55,60 @@ codl_status_t Executor::create(const codl_allocator_t& allocator, Gate gate, Ste
   return CODL_OK;
 }
 
+bool Executor::record(const codl_allocator_t& allocator, GpuRecorder& recorder,
+                      codl_diag_t* out_reason) {
+  const Array<Step>& steps = steps_->steps();
+  if (!recordings_.allocate(allocator, steps.count())) {
+    set_diag(out_reason, "no memory for the recordings of %zu steps", steps.count());
+    return false;
+  }
+  recorder_ = &recorder;
+  for (uint32_t i = 0; i < steps.count(); ++i) {
+    if (steps[i].recorded_end == 0) continue;
+    const cl_int error = record_steps(i, &recordings_[i]);
+    if (error == CL_SUCCESS) continue;
+    set_diag(out_reason, "step %u (%s): a recording from it on: OpenCL error %d", i,
+             steps[i].def->name()->c_str(), static_cast<int>(error));
+    release_recordings();
+    recorder_ = nullptr;
+    return false;
+  }
+  return true;
+}
+
+cl_int Executor::record_steps(uint32_t begin, Recorded* out) {
+  const Array<Step>& steps = steps_->steps();
+  const uint32_t last = steps[begin].recorded_end - 1;
+  cl_int error = recorder_->begin(&out->recording);
+  const auto add = [&](const GpuKernel& kernel) {
+    if (error == CL_SUCCESS) error = recorder_->add(out->recording, kernel);
+  };
+  GpuKernel flag;
+  if (error == CL_SUCCESS && steps[begin].waits_by_flag) {
+    error = flags_->make_wait(steps[begin].cpu_wait + 1, &flag);
+    out->wait = flag.kernel;
+    add(flag);
+  }
+  for (uint32_t i = begin; i <= last; ++i) add(steps[i].gpu_kernel);
+  if (error == CL_SUCCESS && steps[last].sets_flag) {
+    error = flags_->make_set(last + 1, &flag);
+    out->set = flag.kernel;
+    add(flag);
+  }
+  return error == CL_SUCCESS ? recorder_->end(out->recording) : error;
+}
+
+void Executor::release_recordings() {
+  for (Recorded& one : recordings_) {
+    // A late device keeps what it was given.
+    if (gpu_->is_late()) break;
+    if (one.recording != nullptr) recorder_->release(one.recording);
+    for (const cl_kernel kernel : {one.wait, one.set})
+      if (kernel != nullptr) gpu_->api().clReleaseKernel(kernel);
+    one = {};
+  }
+}
+
 codl_status_t Executor::run(codl_diag_t* diag) {
   codl_status_t status = CODL_OK;
   if (gpu_ != nullptr && gpu_->is_lost()) {
@@ -65,6 +119,7 @@ codl_status_t Executor::run(codl_diag_t* diag) {
     AffinityScope caller;
     pool_->enter(&caller);
     cpu_ns_ = 0;
+    given_end_ = 0;
     checked_step_ = checker_ != nullptr ? checker_->begin_run() : kNoStep;
     if (flags_ != nullptr) flags_->begin_run();
     // A step whose operands are looked at runs between those before and those behind it.
@@ -150,7 +205,11 @@ codl_status_t Executor::open_gate(uint32_t index, codl_diag_t* diag) {
 }
 
 codl_status_t Executor::enqueue(uint32_t index, codl_diag_t* diag) {
+  if (index < given_end_) return CODL_OK;
   const Step& step = steps_->steps()[index];
+  // A step that is checked is given alone.
+  const GpuRecording recording =
+      recorder_ != nullptr && checked_step_ == kNoStep ? recordings_[index].recording : nullptr;
   cl_event waits[kQueueCount + 1];
   cl_uint wait_count = 0;
   if (step.room_wait != kNoStep) {
@@ -166,7 +225,8 @@ codl_status_t Executor::enqueue(uint32_t index, codl_diag_t* diag) {
     waits[wait_count++] = events_[step.queue_waits[q]];
   }
   if (step.waits_by_flag) {
-    const cl_int error = flags_->enqueue_wait(step.cpu_wait + 1);
+    const cl_int error =
+        recording != nullptr ? CL_SUCCESS : flags_->enqueue_wait(step.cpu_wait + 1);
     if (error != CL_SUCCESS) return cl_fault(diag, "a wait for a flag", error);
   } else if (step.cpu_wait != kNoStep && events_[step.cpu_wait] != nullptr) {
     // No event: this run is in order, and the CPU step is done.
@@ -175,6 +235,15 @@ codl_status_t Executor::enqueue(uint32_t index, codl_diag_t* diag) {
   if (timeline_.count() != 0) {
     codl_step_time_t& time = timeline_[index];
     time.enqueued_ns = time.start_ns = time.end_ns = now_ns();
+  }
+  if (recording != nullptr) {
+    given_end_ = step.recorded_end;
+    const Step& last = steps_->steps()[given_end_ - 1];
+    const cl_int error =
+        recorder_->enqueue(recording, wait_count, wait_count != 0 ? waits : nullptr,
+                           last.needs_event ? &events_[given_end_ - 1] : nullptr);
+    if (error != CL_SUCCESS) return cl_fault(diag, "a recording", error);
+    return last.is_flushed ? gpu_->flush(kComputeQueue, diag) : CODL_OK;
   }
   codl_status_t status = submit(index, wait_count, wait_count != 0 ? waits : nullptr,
                                 step.needs_event ? &events_[index] : nullptr, diag);

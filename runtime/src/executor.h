@@ -11,6 +11,7 @@
 #include "runtime/src/cpu_pool.h"
 #include "runtime/src/gpu_flags.h"
 #include "runtime/src/gpu_queue.h"
+#include "runtime/src/gpu_recorder.h"
 #include "runtime/src/step_checker.h"
 #include "runtime/src/step_list.h"
 
@@ -21,6 +22,7 @@ class Executor {
   Executor() = default;
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
+  ~Executor() { release_recordings(); }
 
   // Everything given is borrowed and must outlive this; `gpu` is null in a variant without GPU
   // steps. `gate` is how its steps wait for the CPU's, the same as in the step list. `scratch` has
@@ -35,6 +37,10 @@ class Executor {
 
   // Gives the flags that steps of a list ahead wait for. Borrowed.
   void set_flags(GpuFlags* flags) { flags_ = flags; }
+
+  // Records the steps that the list says are; flags must be set before. `recorder` is borrowed and
+  // outlives this. Returns false, and why, if the driver refuses: then all are enqueued one by one.
+  bool record(const codl_allocator_t& allocator, GpuRecorder& recorder, codl_diag_t* out_reason);
 
   // Has some of the GPU steps checked from now on. Borrowed.
   void set_checker(StepChecker* checker) { checker_ = checker; }
@@ -59,6 +65,15 @@ class Executor {
   codl_status_t run_checked(uint32_t index, codl_diag_t* diag);
   codl_status_t enqueue_before(uint32_t cpu_step, uint32_t* next, codl_diag_t* diag);
   codl_status_t enqueue(uint32_t index, codl_diag_t* diag);
+  // A recording and the kernels of its flags. PoCL 3.1 reads a kernel's arguments when the
+  // recording is enqueued, so that each has kernels of its own.
+  struct Recorded {
+    GpuRecording recording = nullptr;
+    cl_kernel wait = nullptr;
+    cl_kernel set = nullptr;
+  };
+  cl_int record_steps(uint32_t begin, Recorded* out);
+  void release_recordings();
   codl_status_t submit(uint32_t index, cl_uint wait_count, const cl_event* waits,
                        cl_event* out_event, codl_diag_t* diag);
   codl_status_t map(uint32_t index, cl_uint wait_count, const cl_event* waits, cl_event* out_event,
@@ -83,7 +98,10 @@ class Executor {
   Array<cl_event> events_;
   Array<codl_step_time_t> timeline_;
   const std::atomic<bool>* cancel_ = nullptr;
-  GpuFlags* flags_ = nullptr;  // null: no step waits by flag
+  GpuFlags* flags_ = nullptr;        // null: no step waits by flag
+  GpuRecorder* recorder_ = nullptr;  // null: nothing is recorded
+  Array<Recorded> recordings_;       // indexed by step: those that begin there
+  uint32_t given_end_ = 0;           // steps before it are in the queue, with a recording
   StepChecker* checker_ = nullptr;
   uint32_t checked_step_ = kNoStep;  // in this run
   bool is_timed_ = false;

@@ -64,6 +64,21 @@ bool read_group_limits(const ClApi& api, GpuDevice* out) {
   return true;
 }
 
+// Returns true if the device's list of extensions has that word. A list that is longer than the
+// buffer counts as empty.
+bool has_extension(const ClApi& api, cl_device_id device, const char* name) {
+  char list[8192] = {};
+  if (api.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof(list) - 1, list, nullptr) !=
+      CL_SUCCESS)
+    return false;
+  const size_t length = std::strlen(name);
+  for (const char* found = std::strstr(list, name); found != nullptr;
+       found = std::strstr(found + length, name))
+    if ((found == list || found[-1] == ' ') && (found[length] == ' ' || found[length] == 0))
+      return true;
+  return false;
+}
+
 // Fills in the facts of a chosen device. False if one that OpenCL 1.2 promises cannot be had.
 bool read_facts(const ClApi& api, GpuDevice* out) {
   cl_uint alignment_bits = 0;
@@ -93,6 +108,8 @@ bool read_facts(const ClApi& api, GpuDevice* out) {
                       (svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0 && api.clSVMAlloc != nullptr &&
                       api.clSVMFree != nullptr && api.clSetKernelArgSVMPointer != nullptr;
   out->has_svm_atomics = out->has_fine_svm && (svm & CL_DEVICE_SVM_ATOMICS) != 0;
+  out->has_command_buffers = has_extension(api, out->device, "cl_khr_command_buffer");
+  out->has_recordable_queues = has_extension(api, out->device, "cl_qcom_recordable_queues");
   return true;
 }
 

@@ -26,6 +26,9 @@ struct GpuDevice {
   bool has_fine_svm = false;
   bool has_svm_atomics = false;  // on that memory
   bool has_host_memory = false;  // device and host share one memory
+  // It can be given recorded kernels: by cl_khr_command_buffer, by cl_qcom_recordable_queues.
+  bool has_command_buffers = false;
+  bool has_recordable_queues = false;
 };
 
 // Chooses the first GPU, else the first device of any type, of the platforms and devices whose

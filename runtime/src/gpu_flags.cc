@@ -10,7 +10,6 @@
 
 #include "runtime/src/cpu_pool.h"
 #include "runtime/src/diag.h"
-#include "runtime/src/gpu_programs.h"
 #include "schema/mix_bits.h"
 
 namespace codl::rt {
@@ -177,6 +176,8 @@ cl_program GpuFlags::build() const {
   return nullptr;
 }
 
+const char* GpuFlags::text() { return kFlagText; }
+
 void GpuFlags::release() {
   if (gpu_ == nullptr) return;
   const ClApi& api = gpu_->api();
@@ -224,13 +225,33 @@ bool GpuFlags::wait(uint32_t number, int64_t most_ns) const {
 }
 
 cl_int GpuFlags::enqueue(cl_kernel kernel, uint32_t number) {
-  const ClApi& api = gpu_->api();
-  const cl_int error = api.clSetKernelArg(kernel, 1, sizeof(number), &number);
+  const cl_int error = gpu_->api().clSetKernelArg(kernel, 1, sizeof(number), &number);
   if (error != CL_SUCCESS) return error;
   GpuKernel one;
   one.kernel = kernel;
   one.has_local = true;
   return one.enqueue(*gpu_, 0, nullptr, nullptr);
+}
+
+cl_int GpuFlags::make_kernel(const char* name, uint32_t number, GpuKernel* out_kernel) const {
+  const ClApi& api = gpu_->api();
+  cl_int error = CL_SUCCESS;
+  out_kernel->has_local = true;
+  out_kernel->kernel = api.clCreateKernel(program_, name, &error);
+  if (out_kernel->kernel == nullptr) return error;
+  error = api.clSetKernelArgSVMPointer(out_kernel->kernel, 0, words_);
+  if (error != CL_SUCCESS) return error;
+  return api.clSetKernelArg(out_kernel->kernel, 1, sizeof(number), &number);
+}
+
+cl_int GpuFlags::make_set(uint32_t number, GpuKernel* out_kernel) const {
+  return make_kernel("codl_set", number, out_kernel);
+}
+
+cl_int GpuFlags::make_wait(uint32_t number, GpuKernel* out_kernel) const {
+  const cl_int error = make_kernel("codl_wait", number, out_kernel);
+  if (error != CL_SUCCESS) return error;
+  return gpu_->api().clSetKernelArg(out_kernel->kernel, 2, sizeof(most_reads_), &most_reads_);
 }
 
 cl_int GpuFlags::enqueue_set(uint32_t number) { return enqueue(set_, number); }

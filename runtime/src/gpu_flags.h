@@ -11,6 +11,7 @@
 
 #include "codl/codl.h"
 #include "runtime/src/arena.h"
+#include "runtime/src/gpu_programs.h"
 #include "runtime/src/gpu_queue.h"
 
 namespace codl::rt {
@@ -49,6 +50,13 @@ class GpuFlags {
   cl_int enqueue_set(uint32_t number);
   cl_int enqueue_wait(uint32_t number);
 
+  // Make a kernel of its own, for a recording; the caller releases it.
+  cl_int make_set(uint32_t number, GpuKernel* out_kernel) const;
+  cl_int make_wait(uint32_t number, GpuKernel* out_kernel) const;
+
+  // Returns the kernels' text: codl_set and codl_wait, and codl_echo of exchange().
+  static const char* text();
+
   // Synchronises `count` times each way, with a word of data each time and delays drawn from
   // `seed`, enqueued ahead as a run is. Returns false, and what went wrong.
   bool exchange(uint32_t count, uint64_t seed, codl_diag_t* out_reason);
@@ -61,6 +69,7 @@ class GpuFlags {
   cl_program build() const;
   bool test(codl_diag_t* out_reason);
   bool run_out(uint32_t reads, int64_t* out_ns);
+  cl_int make_kernel(const char* name, uint32_t number, GpuKernel* out_kernel) const;
   cl_int enqueue(cl_kernel kernel, uint32_t number);
   bool set_most_reads(uint32_t reads);
 

@@ -102,6 +102,7 @@ codl_status_t GpuQueue::open_context(const VariantList& variants, const GpuQueue
   codl_status_t status =
       choose_device(api_, options.platform_part, options.device_part, &device_, diag);
   if (status != CODL_OK) return status;
+  load_extensions(api_, device_.platform);
   for (const plan::VariantDef* variant : variants) {
     status = check_device(device_, *variant, diag);
     if (status != CODL_OK) return status;

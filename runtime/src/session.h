@@ -11,6 +11,7 @@
 #include "runtime/src/gpu_memory.h"
 #include "runtime/src/gpu_programs.h"
 #include "runtime/src/gpu_queue.h"
+#include "runtime/src/gpu_recorder.h"
 #include "runtime/src/plan.h"
 #include "runtime/src/prepared_variant.h"
 #include "runtime/src/run_record.h"
@@ -45,11 +46,13 @@ struct codl_session {
   codl::rt::Arena scratch;
   codl::rt::States states;
   codl::rt::Array<int64_t> hidden_outputs;  // they come after the plan's visible ones
-  codl::rt::GpuQueue gpu;  // these three, and flags, are empty without variants with GPU steps
+  codl::rt::GpuQueue gpu;  // it and what is of it are empty without variants with GPU steps
   codl::rt::GpuMemory gpu_memory;
   codl::rt::GpuPrograms gpu_programs;
   codl::rt::GpuFlags gpu_flags;
   codl_diag_t flag_refusal = {};  // why waits by flag are by event; empty: none is
+  codl::rt::GpuRecorder gpu_recorder;
+  codl_diag_t recording_refusal = {};  // why recorded steps are enqueued one by one; empty: none is
   codl::rt::Array<codl::rt::PreparedVariant*> prepared;  // parallel to `defs`
   codl::rt::CpuPool pool;
   codl::rt::PreparedVariant* last = nullptr;  // finished the last run; null: there was none

@@ -46,6 +46,7 @@ codl_status_t codl_session_get_info(const codl_session_t* session, codl_session_
   info.entry = static_cast<size_t>(&entry - session->entries.begin());
   info.entry_count = session->entries.count();
   info.flag_refusal = session->flag_refusal.message;
+  info.recording_refusal = session->recording_refusal.message;
   std::memcpy(out_info, &info, info.struct_size);
   return CODL_OK;
 }

@@ -6,6 +6,7 @@
 #include "kernels/kernel_table.h"
 #include "runtime/src/diag.h"
 #include "schema/ahead_window.h"
+#include "schema/recorded_steps.h"
 #include "schema/verify_plan.h"
 
 namespace codl::rt {
@@ -106,7 +107,9 @@ codl_status_t StepList::create(const codl_allocator_t& allocator, const StepList
   }
   is_ahead_ = inputs.has_flags && wants_flags(variant);
   reduce_waits(inputs.gate == Gate::UserEvent, inputs.record_timeline);
-  return CODL_OK;
+  if (inputs.most_recorded == 0 || find_recordings(allocator)) return CODL_OK;
+  set_diag(diag, "no memory for %u steps", step_count);
+  return CODL_OUT_OF_MEMORY;
 }
 
 codl_status_t StepList::prepare_kernel(uint32_t index, codl_diag_t* diag) {
@@ -254,10 +257,38 @@ void StepList::reduce_waits(bool has_user_events, bool record_timeline) {
   }
   for (uint32_t q = 0; q < kQueueCount; ++q) {
     const uint32_t last = last_of_queue[q];
-    if (last == kNoStep || !advance(&known_by_cpu.queue[q], last)) continue;
+    if (last == kNoStep) continue;
+    // The host that has seen a recording's flag has not seen its end, and gives it again.
+    const bool is_seen = !advance(&known_by_cpu.queue[q], last);
+    if (is_seen && (inputs_.most_recorded == 0 || !steps_[last].sets_flag)) continue;
     final_waits_[q] = last;
     steps_[last].needs_event = true;
   }
+}
+
+// Kernels of flags are recorded with the steps that they belong to. One kernel alone is enqueued.
+bool StepList::find_recordings(const codl_allocator_t& allocator) {
+  Array<bool> is_waited_for;
+  if (!is_waited_for.allocate(allocator, steps_.count())) return false;
+  for (const Step& step : steps_)
+    for (const uint32_t wait : *step.def->waits()) is_waited_for[wait] = true;
+  const auto facts = [&](uint32_t i) {
+    const Step& step = steps_[i];
+    return RecordedStep{
+        step.queue == Queue::Gpu && step.kind == StepKind::Kernel && !step.is_in_place,
+        step.def->waits()->size() != 0, is_waited_for[i]};
+  };
+  const auto count = static_cast<uint32_t>(steps_.count());
+  for (uint32_t begin = 0, end = 0; begin < count; begin = end) {
+    end = end_of_recorded(begin, count, facts);
+    if (!facts(begin).is_gpu_kernel) continue;
+    const uint32_t flags =
+        (steps_[begin].waits_by_flag ? 1 : 0) + (steps_[end - 1].sets_flag ? 1 : 0);
+    if (inputs_.most_recorded < flags + 1) continue;
+    end = std::min(end, begin + inputs_.most_recorded - flags);
+    if (end - begin + flags > 1) steps_[begin].recorded_end = end;
+  }
+  return true;
 }
 
 }  // namespace codl::rt

@@ -53,6 +53,7 @@ struct Step {
   bool waits_by_flag = false;    // for `cpu_wait`; of the CPU, for the compute queue's
   bool sets_flag = false;        // somebody waits for its flag
   bool is_in_place = false;      // a kernel that has nothing to move
+  uint32_t recorded_end = 0;     // the first of a recording: the end of its steps
 
   bool is_cpu() const { return queue == Queue::Cpu; }
   uint32_t cl_queue() const { return queue == Queue::Transfer ? kTransferQueue : kComputeQueue; }
@@ -71,8 +72,9 @@ struct StepListInputs {
   GpuPrograms* programs = nullptr;  // null there
   Gate gate = Gate::HostEnqueue;
   bool record_timeline = false;
-  uint64_t seed = 0;       // as in the session's options
-  bool has_flags = false;  // else waits by flag are by event
+  uint64_t seed = 0;           // as in the session's options
+  bool has_flags = false;      // else waits by flag are by event
+  uint32_t most_recorded = 0;  // a recording may have so many kernels; 0: nothing is recorded
 };
 
 class StepList {
@@ -113,6 +115,7 @@ class StepList {
   void prepare_map(uint32_t index);
   void prepare_transfer(Step& step);
   void reduce_waits(bool has_user_events, bool record_timeline);
+  bool find_recordings(const codl_allocator_t& allocator);
   void* const* source_of(uint32_t tensor) const;
 
   StepListInputs inputs_;

@@ -450,6 +450,7 @@ SessionFacts facts_of(const Plan& plan, const Session& session) {
           .variant = info.variant,
           .fallback_reason = info.fallback_reason,
           .flag_refusal = info.flag_refusal,
+          .recording_refusal = info.recording_refusal,
           .opencl_platform = info.opencl_platform,
           .opencl_device = info.opencl_device,
           .thread_count = info.thread_count,
@@ -488,6 +489,7 @@ void write_session(JsonWriter& json, const std::string& plan_path, const Session
   json.key("variant").string(facts.variant);
   json.key("fallback_reason").string(facts.fallback_reason);
   json.key("flag_refusal").string(facts.flag_refusal);
+  json.key("recording_refusal").string(facts.recording_refusal);
   json.key("thread_count").integer(facts.thread_count);
   json.key("wanted_thread_count").integer(facts.wanted_thread_count);
   json.key("opencl_platform").string(facts.opencl_platform);

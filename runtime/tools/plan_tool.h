@@ -118,9 +118,10 @@ struct SessionFacts {
   std::string plan_device;  // the profile's name, which the plan has; the machine may be another
   std::string entry;        // its name; empty: the plan has one
   std::string variant;
-  std::string fallback_reason;  // why it is not the variant asked for; empty if it is
-  std::string flag_refusal;     // why waits by flag are by event; empty: none is
-  std::string opencl_platform;  // empty without a GPU
+  std::string fallback_reason;    // why it is not the variant asked for; empty if it is
+  std::string flag_refusal;       // why waits by flag are by event; empty: none is
+  std::string recording_refusal;  // why recorded steps are enqueued one by one; empty: none is
+  std::string opencl_platform;    // empty without a GPU
   std::string opencl_device;
   int32_t thread_count = 0;
   int32_t wanted_thread_count = 0;  // if it is more, the system granted no more threads

@@ -656,9 +656,11 @@ class ToolsTest(WorkFolder, unittest.TestCase):
                     error = npy.relative_l2(self.output_of(plan), reference)
                     self.assertLessEqual(error, BOUND)
 
-    def test_waits_by_flag_give_the_bits_of_waits_by_event(self):
+    def test_waits_by_flag_and_recordings_give_the_bits_of_waits_by_event(self):
         plan = self.compile("--device=" + os.path.join(PROFILES, "host_flags.json"), *MODES["h"])
-        steps = json.loads(self.run_ok("codl-dump", plan, "--json"))["variants"][0]["steps"]
+        variant = json.loads(self.run_ok("codl-dump", plan, "--json"))["variants"][0]
+        self.assertTrue(variant["is_recorded"])
+        steps = variant["steps"]
         kinds = [kind for step in steps for kind in step.get("wait_kinds", [])]
         self.assertEqual(set(kinds), {"flag"})
         self.assertEqual(len(kinds), sum(len(step["waits"]) for step in steps))
@@ -670,7 +672,8 @@ class ToolsTest(WorkFolder, unittest.TestCase):
             self.skipTest("two cores and PoCL")
         pinned = (f"--cpu-cores={cores[0]}", f"--gpu-cores={cores[1]}", f"--program-cache={self.path('programs')}")
         for _ in range(2):  # the second session takes what the first one has found out
-            self.assertEqual(report(*pinned)["flag_refusal"], "")
+            told = report(*pinned)
+            self.assertEqual((told["flag_refusal"], told["recording_refusal"]), ("", ""))
         for _ in range(3):
             self.assertEqual(self.output_of(plan, "--num-threads=1", *pinned), by_event)
 

@@ -48,14 +48,19 @@ def old_device(profile, kind, folder):
     return path
 
 
-def predicted_ms(binaries, model, device, flags, folder):
+def planned(binaries, model, device, flags, folder):
+    """Returns what the report says of the first variant."""
     report = os.path.join(folder, "report.json")
     done = subprocess.run([os.path.join(binaries, "codlc"), model, f"--device={device}", *flags, "-q", "-o",
                            os.path.join(folder, "plan.codl"), f"--report={report}"], capture_output=True, text=True, timeout=SECONDS)
     if done.returncode:
         sys.exit(f"phone_kernels.py: error: {model} for {device}: {done.stderr.strip()}")
     with open(report, encoding="utf-8") as file:
-        return json.load(file)["variants"][0]["predicted_us"] / 1e3
+        return json.load(file)["variants"][0]
+
+
+def predicted_ms(binaries, model, device, flags, folder):
+    return planned(binaries, model, device, flags, folder)["predicted_us"] / 1e3
 
 
 def main():

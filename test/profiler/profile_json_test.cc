@@ -81,7 +81,12 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   facts.warm_weight_mbytes[0] = 64;
   facts.cpu_probe_us = 12.5;
   facts.machine.machine.cpu_threads = 3;
-  set_transfer({{"enqueue", 0, 3}, {"turn_call", 0, 5}, {"turn", 0, 25}, {"flag_turn", 0, 9}},
+  set_transfer({{"enqueue", 0, 3},
+                {"turn_call", 0, 5},
+                {"turn", 0, 25},
+                {"flag_turn", 0, 9},
+                {"recorded", 0, 4},
+                {"unrecorded", 0, 6}},
                &facts);
   const std::vector<Sample> samples =
       samples_of({"reshape_f32_cpu", "reshape_any_cpu", "reshape_f32_cl_buffer"});
@@ -105,6 +110,9 @@ TEST_CASE("codlc reads what codl-profile writes, and predicts what was measured"
   CHECK(profile.transfer.sync_us.value == Approx(12.5));
   REQUIRE(profile.transfer.host.has_value());
   CHECK(profile.transfer.host->enqueue_us.value == Approx(3));
+  REQUIRE(profile.transfer.host->recorded_us);
+  CHECK(profile.transfer.host->recorded_us->value == Approx(2));
+  CHECK(profile.transfer.records());
   CHECK(profile.transfer.host->submit_us.value == Approx(5));
   CHECK(profile.transfer.host->wake_us.value == Approx(10));
   CHECK_FALSE(profile.transfer.host->download_call_waits);

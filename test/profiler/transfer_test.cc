@@ -56,6 +56,7 @@ TEST_CASE("what synchronisations cost follows from what was timed") {
   CHECK(times.gpu_cold_us_per_mb == Approx(40));
   CHECK_FALSE(times.download_call_waits);
   CHECK(times.flag_us == 0);
+  CHECK(times.recorded_us == 0);
 }
 
 TEST_CASE("a wait by flag takes half of there and back, and of the launch between") {

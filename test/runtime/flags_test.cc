@@ -1,6 +1,9 @@
 // Tests waits by flag on a simulated driver that runs the kernels of flags, and no others, in a
 // thread of its own: that they synchronise, each reason to refuse them, and how a run ends in which
-// one does not come. test/bench/wait_bench.cc uses this machine's OpenCL.
+// one does not come. test/bench/wait_bench.cc uses this machine's OpenCL, test/kernels/oclgrind.sh
+// a simulator for their kernels.
+#include <time.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -10,11 +13,13 @@
 #include <string>
 #include <thread>
 
+#include "runtime/src/gpu_flags.h"
 #include "runtime/src/gpu_queue.h"
 #include "runtime/src/job_gate.h"
 #include "test/runtime/relu_session.h"
 #include "test/support/counting_allocator.h"
 #include "test/support/fake_cl.h"
+#include "test/support/machine_opencl.h"
 
 namespace codl::test {
 namespace {
@@ -64,6 +69,31 @@ class FlagDriver {
           queue, kernel, dims, offset, global, local, wait_count, waits, event);
       if (error == CL_SUCCESS) current->held_.push_back(current->kernels_[kernel]);
       return error;
+    };
+    // Arguments are read when a recording is enqueued, as by PoCL 3.1.
+    api_.clCommandNDRangeKernelKHR = [](cl_command_buffer_khr buffer, cl_command_queue,
+                                        const cl_ndrange_kernel_command_properties_khr*,
+                                        cl_kernel kernel, cl_uint, const size_t*, const size_t*,
+                                        const size_t*, cl_uint, const cl_sync_point_khr*,
+                                        cl_sync_point_khr*, cl_mutable_command_khr*) {
+      current->recorded_[buffer].push_back(kernel);
+      return cl_int{CL_SUCCESS};
+    };
+    api_.clEnqueueCommandBufferKHR = [](cl_uint count, cl_command_queue* queues,
+                                        cl_command_buffer_khr buffer, cl_uint wait_count,
+                                        const cl_event* waits, cl_event* event) {
+      for (const cl_kernel kernel : current->recorded_[buffer])
+        current->held_.push_back(current->kernels_[kernel]);
+      return current->fake.api().clEnqueueCommandBufferKHR(count, queues, buffer, wait_count, waits,
+                                                           event);
+    };
+    api_.clGetExtensionFunctionAddressForPlatform = [](cl_platform_id platform, const char* name) {
+      const std::string function = name;
+      if (function == "clCommandNDRangeKernelKHR")
+        return reinterpret_cast<void*>(current->api_.clCommandNDRangeKernelKHR);
+      if (function == "clEnqueueCommandBufferKHR")
+        return reinterpret_cast<void*>(current->api_.clEnqueueCommandBufferKHR);
+      return current->fake.api().clGetExtensionFunctionAddressForPlatform(platform, name);
     };
     api_.clFlush = [](cl_command_queue queue) {
       if (!current->behaviour.starts_at_finish) current->start();
@@ -149,10 +179,14 @@ class FlagDriver {
       *word(1) = command.number;
     } else if (command.name == "codl_wait") {
       if (*word(2) != 0) return;
-      // A read takes 100 ns, also where other programs have the core between two of them.
-      const auto end =
-          std::chrono::steady_clock::now() + command.reads * std::chrono::nanoseconds(100);
-      while (!gives_up && std::chrono::steady_clock::now() < end) {
+      // A read takes 100 ns of this thread, however long other programs have the core meanwhile.
+      const auto now_ns = [] {
+        timespec time = {};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+        return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+      };
+      const int64_t end_ns = now_ns() + int64_t{command.reads} * 100;
+      while (!gives_up && now_ns() < end_ns) {
         if (*word(0) >= command.number) return;
         // The host's thread may have to have this core.
         std::this_thread::yield();
@@ -167,6 +201,7 @@ class FlagDriver {
 
   rt::ClApi api_;
   std::map<cl_kernel, Arguments> kernels_;
+  std::map<cl_command_buffer_khr, std::vector<cl_kernel>> recorded_;
   std::deque<Arguments> held_;  // not flushed; the host's thread has it alone
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -228,6 +263,26 @@ TEST_CASE("a run by flags is enqueued ahead and flushed, and the host waits in n
         CHECK(driver.fake.count("clWaitForEvents") + driver.fake.count("clGetEventInfo") == 0);
     }
     CHECK(was_quick);
+  }
+}
+
+TEST_CASE("flags are recorded with their steps") {
+  TestPlan test_plan = flag_plan();
+  test_plan.variants[0].is_recorded = true;
+  const OpenPlan plan(test_plan);
+  FlagDriver driver;
+  driver.fake.device.extensions = "cl_khr_command_buffer";
+  ReluSession session(plan, ReluSession::defaults(), &driver.api());
+  REQUIRE(session.status == CODL_OK);
+  CHECK(std::string(session.info().flag_refusal) + session.info().recording_refusal == "");
+  for (int round = 0; round < 10; ++round) {
+    driver.fake.clear_calls();
+    driver.set_count = 0;
+    REQUIRE(session.run(round) == CODL_OK);
+    // A wait, the relu and a flag are one command.
+    CHECK(driver.fake.count("clEnqueueCommandBufferKHR") == 1);
+    CHECK(driver.fake.count("clEnqueueNDRangeKernel") == 0);
+    CHECK(driver.set_count == 1);
   }
 }
 
@@ -418,6 +473,71 @@ TEST_CASE("a deadline that a device keeps changes nothing, and one below 0 is re
   CHECK(fake.live_count() == 0);
   options.deadline_ms = -1;
   CHECK(ReluSession(plan, options, &fake.api()).status == CODL_INVALID_ARGUMENT);
+}
+
+// The text as a program of OpenCL 1.2: oclgrind has that alone, and no shared virtual memory.
+std::string text_without_c11() {
+  return std::string(R"(
+#define atomic_uint uint
+#define atomic_load_explicit(object, order, scope) atomic_or(object, 0)
+#define atomic_store_explicit(object, value, order, scope) atomic_xchg(object, value)
+)") + rt::GpuFlags::text();
+}
+
+TEST_CASE("kernels of flags read and write the words that are theirs", "[opencl][oclgrind]") {
+  const MachineOpencl* machine = machine_device();
+  if (machine == nullptr) return;
+  rt::GpuQueue gpu;
+  codl_diag_t diag;
+  REQUIRE(gpu.open(&machine->api, {}, {}, &diag) == CODL_OK);
+  const rt::ClApi& api = gpu.api();
+  const cl_device_id device = gpu.device().device;
+  const std::string text = text_without_c11();
+  const char* const texts[] = {text.c_str()};
+  cl_int error = CL_SUCCESS;
+  const cl_program program = api.clCreateProgramWithSource(
+      gpu.context(), 1, const_cast<const char**>(texts), nullptr, &error);
+  REQUIRE(api.clBuildProgram(program, 1, &device, "-cl-std=CL1.2", nullptr, nullptr) == CL_SUCCESS);
+  // The buffer ends with the last word, so that oclgrind sees what is written behind it.
+  constexpr size_t kApart = 32;
+  std::vector<uint32_t> words(4 * kApart + 1);
+  uint32_t& to_gpu = words[0];
+  const uint32_t& to_cpu = words[kApart];
+  const uint32_t& failed = words[2 * kApart];
+  const cl_command_queue queue = gpu.queue(rt::kComputeQueue);
+  const cl_mem buffer =
+      api.clCreateBuffer(gpu.context(), CL_MEM_READ_WRITE, words.size() * 4, nullptr, &error);
+  const auto run = [&](const char* name, uint32_t number) {
+    const uint32_t reads = 10;
+    const size_t one = 1;
+    const cl_kernel kernel = api.clCreateKernel(program, name, &error);
+    api.clSetKernelArg(kernel, 0, sizeof(buffer), &buffer);
+    api.clSetKernelArg(kernel, 1, sizeof(number), &number);
+    if (std::strcmp(name, "codl_wait") == 0) api.clSetKernelArg(kernel, 2, sizeof(reads), &reads);
+    api.clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, words.size() * 4, words.data(), 0, nullptr,
+                             nullptr);
+    CHECK(api.clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &one, &one, 0, nullptr, nullptr) ==
+          CL_SUCCESS);
+    api.clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, words.size() * 4, words.data(), 0, nullptr,
+                            nullptr);
+    api.clReleaseKernel(kernel);
+  };
+  run("codl_set", 9);
+  CHECK(to_cpu == 9);
+  to_gpu = 7;
+  run("codl_wait", 7);
+  CHECK(failed == 0);
+  run("codl_wait", 8);
+  CHECK(failed == 8);
+  // Who comes later does not wait, and the first number stays.
+  run("codl_wait", 10);
+  CHECK(failed == 8);
+  words[3 * kApart] = 5;
+  run("codl_echo", 1);
+  CHECK(words[4 * kApart] == 5 * 1664525 + 1013904223);
+  CHECK((to_gpu == 7 && to_cpu == 9));
+  api.clReleaseMemObject(buffer);
+  api.clReleaseProgram(program);
 }
 
 }  // namespace

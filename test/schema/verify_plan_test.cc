@@ -840,6 +840,11 @@ TEST_CASE("each rule of a variant refuses its bad example") {
           v.max_ahead_us = 1;
           v.gate = Gate::UserEvent;
         }},
+       {"no recorded steps with max_ahead_us",
+        [](auto&, auto& v) {
+          v.max_ahead_us = 1;
+          v.is_recorded = true;
+        }},
        {"a name that no other variant has",
         [](auto& p, auto& v) {
           const TestVariant copy = v;

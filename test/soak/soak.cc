@@ -257,11 +257,20 @@ class Soak {
     options.variants = names.data();
     options.variant_count = names.size();
     options.require_variant = 1;
+    options.cpu_cores = options_.plan.cpu_cores.data();
+    options.cpu_core_count = options_.plan.cpu_cores.size();
+    options.gpu_cores = options_.plan.gpu_cores.data();
+    options.gpu_core_count = options_.plan.gpu_cores.size();
     options.check_every = static_cast<int32_t>(random() % 4);
     options.fallback = random() % 2 == 0 ? CODL_FALLBACK_NEVER : CODL_FALLBACK_PER_RUN;
     options.record_timeline = static_cast<int32_t>(random() % 2);
     Result<Session> session = Session::create(plan_, options);
     if (!session) fail(variant, "a session", session.status().message());
+    // Cores are given for the sake of what the plan asks for.
+    const codl_session_info_t info = session->info();
+    for (const char* refusal : {info.flag_refusal, info.recording_refusal})
+      if (options.gpu_core_count != 0 && refusal[0] != 0)
+        fail(variant, "flags and recordings where the plan has some", refusal);
     return std::move(*session);
   }
 
@@ -378,7 +387,12 @@ int soak(const std::vector<std::string>& arguments) {
         {"checked-runs", integer_value<int64_t>("N", &options.checked_runs, 1, INT64_MAX, "none"),
          "runs of a plan's first variant, each with other inputs and a check of one GPU step"},
         {"leak", choice_value(&options.leak, kLeaks),
-         "only create and destroy sessions, and leak this with each: a test of this program"}}}};
+         "only create and destroy sessions, and leak this with each: a test of this program"}}},
+      {"Where it runs",
+       {{"cpu-cores", cores_value(&options.plan.cpu_cores, "not pinned"), "of the CPU's workers"},
+        {"gpu-cores", cores_value(&options.plan.gpu_cores, "not pinned"),
+         "of OpenCL that computes on the CPU; waits by flag and recorded steps are not refused "
+         "then"}}}};
   own.exit_codes = "0 ok, 1 the input is wrong, 70 something changed, grew, differed or failed";
   const Arguments parsed = parse_command_line(own, arguments);
   if (parsed.answer) {

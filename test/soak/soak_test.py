@@ -91,20 +91,20 @@ class ScriptTest(unittest.TestCase):
     def test_all_plans_pass(self):
         done = self.soak_all()
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stdout.count("soaked "), 5)
+        self.assertEqual(done.stdout.count("soaked "), 6)
         self.assertEqual(done.stderr, "")
 
     def test_a_plan_that_fails_does_not_keep_the_others_from_their_turn(self):
         done = self.soak_all(soak=FAKE_SOAK.replace("FAILING", "host_s"))
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stdout.count("soaked "), 5)
-        self.assertIn("soak.sh: expected 5 plans without a fault, found 3 with: host_sub_buffer host_separate "
+        self.assertEqual(done.stdout.count("soaked "), 6)
+        self.assertIn("soak.sh: expected 6 plans without a fault, found 3 with: host_sub_buffer host_separate "
                       "host_separate_images\n", done.stderr)
 
     def test_a_plan_that_is_not_compiled_is_a_fault(self):
         done = self.soak_all(codlc=FAKE_CODLC.replace("REFUSED", "host_images.json"))
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stdout.count("soaked "), 4)
+        self.assertEqual(done.stdout.count("soaked "), 5)
         self.assertIn("found 1 with: host_images\n", done.stderr)
 
 

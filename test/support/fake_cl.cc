@@ -109,6 +109,10 @@ cl_int get_device_info(cl_device_id, cl_device_info what, size_t size, void* out
                        size_t* out_size) {
   const FakeDevice& device = current->device;
   switch (what) {
+    case CL_DEVICE_EXTENSIONS:
+      return answer_text(size, out, out_size, device.extensions);
+    case rt::kRecordableQueueMaxSizeQcom:
+      return answer(size, out, out_size, device.most_recorded);
     case CL_DEVICE_NAME:
       return answer_text(size, out, out_size, "fake device");
     case CL_DEVICE_TYPE:
@@ -314,6 +318,30 @@ rt::ClApi simulated_api() {
     svm_sizes().erase(memory);
     std::free(memory);
   };
+  api.clCreateCommandBufferKHR = [](cl_uint, const cl_command_queue*,
+                                    const cl_command_buffer_properties_khr*, cl_int* error) {
+    return make_object<cl_command_buffer_khr>(error);
+  };
+  api.clReleaseCommandBufferKHR = release_object<cl_command_buffer_khr>;
+  api.clFinalizeCommandBufferKHR = [](cl_command_buffer_khr) {
+    return current->device.recording_end;
+  };
+  api.clCommandNDRangeKernelKHR = [](cl_command_buffer_khr, cl_command_queue,
+                                     const cl_ndrange_kernel_command_properties_khr*, cl_kernel,
+                                     cl_uint, const size_t*, const size_t*, const size_t*, cl_uint,
+                                     const cl_sync_point_khr*, cl_sync_point_khr*,
+                                     cl_mutable_command_khr*) { return cl_int{CL_SUCCESS}; };
+  api.clEnqueueCommandBufferKHR = [](cl_uint, cl_command_queue*, cl_command_buffer_khr, cl_uint,
+                                     const cl_event*,
+                                     cl_event* event) { return make_event(event); };
+  api.clNewRecordingQCOM = [](cl_command_queue, cl_int* error) {
+    return make_object<cl_recording_qcom>(error);
+  };
+  api.clReleaseRecordingQCOM = release_object<cl_recording_qcom>;
+  api.clEndRecordingQCOM = [](cl_recording_qcom) { return current->device.recording_end; };
+  api.clEnqueueRecordingQCOM = [](cl_command_queue, cl_recording_qcom, size_t, const void*, size_t,
+                                  const void*, size_t, const void*, size_t, const void*, cl_uint,
+                                  const cl_event*, cl_event* event) { return make_event(event); };
   return api;
 }
 
@@ -321,13 +349,13 @@ rt::ClApi simulated_api() {
 
 enum FunctionIndex : size_t {
 #define CODL_CL_INDEX(name) k_##name,
-  CODL_CL_FUNCTIONS(CODL_CL_INDEX, CODL_CL_INDEX)
+  CODL_CL_FUNCTIONS(CODL_CL_INDEX, CODL_CL_INDEX, CODL_CL_INDEX)
 #undef CODL_CL_INDEX
 };
 
 constexpr const char* kNames[] = {
 #define CODL_CL_NAME(name) #name,
-    CODL_CL_FUNCTIONS(CODL_CL_NAME, CODL_CL_NAME)
+    CODL_CL_FUNCTIONS(CODL_CL_NAME, CODL_CL_NAME, CODL_CL_NAME)
 #undef CODL_CL_NAME
 };
 static_assert(sizeof(rt::ClApi) == std::size(kNames) * sizeof(void*));
@@ -338,6 +366,11 @@ bool starts_with(const char* name, std::string_view start) {
 
 bool releases(const char* name) {
   return starts_with(name, "clRelease") || starts_with(name, "clSVMFree");
+}
+
+bool makes(const char* name) {
+  return starts_with(name, "clCreate") || starts_with(name, "clNew") ||
+         starts_with(name, "clSVMAlloc");
 }
 
 // Returns an error as the function does: as its result or through its cl_int*.
@@ -396,8 +429,7 @@ struct FakeClCall<index, Result (*)(Args...)> {
     } else {
       const Result result = function(args...);
       if constexpr (std::is_pointer_v<Result>) {
-        if (result != nullptr && (starts_with(name, "clCreate") || starts_with(name, "clSVMAlloc")))
-          ++fake.live_count_;
+        if (result != nullptr && makes(name)) ++fake.live_count_;
         if (result != nullptr) fake.live_count_ += count_events(args...);
         if (result != nullptr) fake.note_success(name, queue, result);
       } else if (result == CL_SUCCESS) {
@@ -411,12 +443,29 @@ struct FakeClCall<index, Result (*)(Args...)> {
 
 FakeCl::FakeCl(const FakeDevice& simulated) : device(simulated), base_(simulated_api()) {
   current = this;
+  put_extensions_behind();
 #define CODL_CL_FRONT(name) api_.name = &FakeClCall<k_##name, decltype(rt::ClApi::name)>::call;
-  CODL_CL_FUNCTIONS(CODL_CL_FRONT, CODL_CL_FRONT)
+  CODL_CL_FUNCTIONS(CODL_CL_FRONT, CODL_CL_FRONT, CODL_CL_FRONT)
 #undef CODL_CL_FRONT
 }
 
-FakeCl::FakeCl(const rt::ClApi& real) : FakeCl() { base_ = real; }
+FakeCl::FakeCl(const rt::ClApi& real) : FakeCl() {
+  base_ = real;
+  put_extensions_behind();
+}
+
+// Functions of extensions have one in front, too.
+void FakeCl::put_extensions_behind() {
+  find_extension_ = base_.clGetExtensionFunctionAddressForPlatform;
+  base_.clGetExtensionFunctionAddressForPlatform = [](cl_platform_id platform, const char* name) {
+    const auto index = static_cast<size_t>(
+        std::find(std::begin(kNames), std::end(kNames), std::string_view(name)) -
+        std::begin(kNames));
+    void*& behind = reinterpret_cast<void**>(&current->base_)[index];
+    if (current->find_extension_ != nullptr) behind = current->find_extension_(platform, name);
+    return behind == nullptr ? nullptr : reinterpret_cast<void**>(&current->api_)[index];
+  };
+}
 
 FakeCl::~FakeCl() {
   // It is never destroyed, so that LeakSanitizer does not report what a test has counted.
@@ -430,7 +479,7 @@ int FakeCl::count(const std::string& name) const {
 }
 
 void FakeCl::note_start(const char* name, cl_command_queue queue, void* memory) {
-  if (starts_with(name, "clEnqueue")) busy_.insert(queue);
+  if (starts_with(name, "clEnqueue") && queue != nullptr) busy_.insert(queue);
   if (!starts_with(name, "clSVMFree")) return;
   if (!busy_.empty()) ++frees_in_use_;
   svm_.erase(memory);

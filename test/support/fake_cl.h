@@ -20,6 +20,9 @@ struct FakeDevice {
   cl_device_type type = CL_DEVICE_TYPE_GPU;
   bool has_fine_svm = true;
   bool has_svm_atomics = true;
+  std::string extensions = "";
+  cl_uint most_recorded = 256;        // kernels of a recording of Qualcomm's
+  cl_int recording_end = CL_SUCCESS;  // result of the end of a recording
   bool has_host_memory = true;
   bool has_images = true;
   size_t max_image_side = 16384;
@@ -92,6 +95,7 @@ class FakeCl {
   friend FakeBytes& held_by(FakeCl& fake);
   friend int& marker_waits_of(FakeCl& fake);
 
+  void put_extensions_behind();
   // Records a call. Returns true if it shall fail.
   bool record(const char* name);
   // Note how a passed-on call changes queues and SVM: before it, and if it succeeded.
@@ -100,6 +104,7 @@ class FakeCl {
 
   rt::ClApi api_;   // called by the runtime
   rt::ClApi base_;  // answers the calls
+  decltype(rt::ClApi::clGetExtensionFunctionAddressForPlatform) find_extension_ = nullptr;
   std::vector<std::string> calls_;
   int live_count_ = 0;
   std::set<void*> svm_;

@@ -56,10 +56,11 @@ flatbuffers::Offset<plan::VariantDef> make_variant(flatbuffers::FlatBufferBuilde
   });
   const auto steps = make_tables(builder, variant.steps,
                                  [&](const TestStep& step) { return make_step(builder, step); });
-  return plan::CreateVariantDef(
-      builder, name, static_cast<uint8_t>(variant.sharing), static_cast<uint8_t>(variant.gate),
-      variant.host_bytes, variant.shared_bytes, variant.device_bytes, images, tensors, steps,
-      variant.predicted_us, variant.max_ahead_us, builder.CreateVector(variant.needs));
+  return plan::CreateVariantDef(builder, name, static_cast<uint8_t>(variant.sharing),
+                                static_cast<uint8_t>(variant.gate), variant.host_bytes,
+                                variant.shared_bytes, variant.device_bytes, images, tensors, steps,
+                                variant.predicted_us, variant.max_ahead_us,
+                                builder.CreateVector(variant.needs), variant.is_recorded);
 }
 
 flatbuffers::Offset<plan::EntryDef> make_entry(flatbuffers::FlatBufferBuilder& builder,

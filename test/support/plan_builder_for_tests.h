@@ -67,6 +67,7 @@ struct TestVariant {
   float predicted_us = 0;
   float max_ahead_us = 0;
   std::vector<uint16_t> needs;
+  bool is_recorded = false;
 };
 
 struct TestBlob {

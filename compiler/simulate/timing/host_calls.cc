@@ -5,6 +5,7 @@
 #include "kernels/common/contract/check_step_shape.h"
 #include "schema/ahead_window.h"
 #include "schema/plan.h"
+#include "schema/recorded_steps.h"
 #include "schema/step_shape.h"
 
 namespace codl::compiler {
@@ -74,13 +75,15 @@ class Host {
         calls_(planned_.size()),
         ids_(planned_.size()),
         is_waited_for_(planned_.size()),
-        flags_of_(planned_.size()) {
+        flags_of_(planned_.size()),
+        is_given_(planned_.size()) {
     for (const Step& step : variant.steps)
       for (size_t k = 0; k < step.waits.size(); ++k) {
         is_waited_for_[step.waits[k]] = true;
         flags_of_[step.waits[k]] |= is_by_flag(step, k);
         is_ahead_ = is_ahead_ || is_by_flag(step, k);
       }
+    if (variant.is_recorded) find_recordings();
   }
 
   std::vector<QueueStep> run() {
@@ -114,13 +117,31 @@ class Host {
     return true;
   }
 
+  bool is_in_place(const Step& step) const {
+    kernels::OperandShape shapes[kernels::kMaxOperands];
+    return step.kind == StepKind::Kernel && variant_.shape_of(step, shapes).is_in_place;
+  }
+
+  // Notes which steps another one's call gives the GPU.
+  void find_recordings() {
+    const auto facts = [&](uint32_t i) {
+      const Step& step = variant_.steps[i];
+      return RecordedStep{
+          step.queue == Queue::Gpu && step.kind == StepKind::Kernel && !is_in_place(step),
+          !step.waits.empty(), is_waited_for_[i]};
+    };
+    const auto count = static_cast<uint32_t>(planned_.size());
+    for (uint32_t begin = 0, end = 0; begin < count; begin = end) {
+      end = end_of_recorded(begin, count, facts);
+      for (uint32_t i = begin + 1; i < end; ++i) is_given_[i] = true;
+    }
+  }
+
   // Returns false for a step that leaves its operand in place, except for a marker where it waits
   // or is waited for.
   bool is_enqueued(uint32_t i) const {
     const Step& step = variant_.steps[i];
-    if (step.kind != StepKind::Kernel || !step.waits.empty() || is_waited_for_[i]) return true;
-    kernels::OperandShape shapes[kernels::kMaxOperands];
-    return !variant_.shape_of(step, shapes).is_in_place;
+    return !step.waits.empty() || is_waited_for_[i] || !is_in_place(step);
   }
 
   QueueStep& push(uint32_t* out_id) {
@@ -139,12 +160,14 @@ class Host {
       step.alone_us = step.idle_us = predictor_.transfer().copy_call_time_us(
           moved_bytes(variant_, called), called.kind == StepKind::Upload);
     if (!is_enqueued(i)) step.alone_us = step.idle_us = 0;
+    if (is_given_[i]) step.alone_us = step.idle_us = costs_.recorded_us->value;
     if (is_ahead_) {
       // Flags are kernels of their own; only the first call finds the queue idle.
       bool waits_by_flag = false;
       for (size_t k = 0; k < called.waits.size(); ++k)
         waits_by_flag = waits_by_flag || is_by_flag(called, k);
-      step.alone_us += costs_.enqueue_us.value * ((waits_by_flag ? 1 : 0) + (flags_of_[i] ? 1 : 0));
+      const Quantity& kernel_us = variant_.is_recorded ? *costs_.recorded_us : costs_.enqueue_us;
+      step.alone_us += kernel_us.value * ((waits_by_flag ? 1 : 0) + (flags_of_[i] ? 1 : 0));
       if (has_called_) step.idle_us = step.alone_us;
       has_called_ = true;
     }
@@ -231,6 +254,7 @@ class Host {
   std::vector<uint32_t> ids_;        // indexed by step of the plan: its position
   std::vector<bool> is_waited_for_;  // indexed by step of the plan
   std::vector<char> flags_of_;       // likewise: it is waited for by flag
+  std::vector<bool> is_given_;       // likewise: another step's recording has it
   bool is_ahead_ = false;            // there are flags
   bool has_called_ = false;
   std::vector<QueueStep> steps_;

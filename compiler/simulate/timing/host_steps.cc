@@ -66,7 +66,7 @@ double HostSteps::time_us(const std::vector<QueueItem> (&queues)[kQueueCount]) {
   };
   while (llvm::any_of(kEnqueueFirst, list_next)) {
   }
-  choose_wait_kinds(variant_, predictor_.transfer());
+  choose_host_calls(variant_, predictor_.transfer());
   steps = with_host_calls(variant_, std::move(steps), predictor_);
   return run_queues(steps, predictor_.profile(), {}, Clock::Wall).total_us;
 }

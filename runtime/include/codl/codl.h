@@ -415,6 +415,8 @@ typedef struct codl_session_info {
   size_t state_bytes;       /* two buffers for each state */
   size_t entry;             /* the plan's entry in use, which `variant` and variant_count are of */
   size_t entry_count;       /* entries of the plan; all are ready */
+  /* why GPU steps that the plan has recorded are enqueued one by one here; empty: none is */
+  const char* recording_refusal;
 } codl_session_info_t;
 CODL_CHECKED codl_status_t codl_session_get_info(const codl_session_t* session,
                                                  codl_session_info_t* out_info);

@@ -98,6 +98,23 @@ TEST_CASE("what waits by flag is enqueued ahead, and no call comes between") {
   CHECK(wall_us(more, given) == Approx(5 + 100 + 2 * 2 + 10 + 50 + 3 + 30));
 }
 
+TEST_CASE("recorded steps are given in the call of the first, up to a wait") {
+  DeviceProfile given = profile();
+  given.transfer.host->recorded_us = {0.5, Origin::Assumed, ""};
+  PlannedSteps steps = PlannedSteps().add(Queue::Gpu, 1).add(Queue::Gpu, 1).add(Queue::Gpu, 1);
+  steps.add(Queue::Cpu, 100, {2}).add(Queue::Gpu, 1, {3}).add(Queue::Cpu, 100);
+  // The GPU waits for the third call.
+  CHECK(wall_us(steps, given) == Approx(5 + 2 * 2 + 10 + 1 + 20 + 100 + 5 + 100));
+  steps.variant.is_recorded = true;
+  // It has all three at once.
+  CHECK(wall_us(steps, given) == Approx(5 + 10 + 3 * 1 + 20 + 100 + 5 + 100));
+  // With flags their kernels are recorded, too.
+  given.transfer.flags = {{3, Origin::Assumed, ""}, {4, Origin::Assumed, ""}};
+  for (Step& step : steps.variant.steps) step.wait_kinds.assign(step.waits.size(), WaitKind::Flag);
+  const double by_flag = 5 + 2 * 0.5 + 0.5 + (2 + 0.5);
+  CHECK(wall_us(steps, given) == Approx(std::max(by_flag, 5 + 10 + 3.0) + 3 + 100 + 100));
+}
+
 TEST_CASE("a step of the host waits until it sees the GPU's") {
   CHECK(wall_us(PlannedSteps().add(Queue::Gpu, 50).add(Queue::Cpu, 100, {0}), profile()) ==
         Approx(5 + 10 + 50 + 20 + 100));
