@@ -83,7 +83,9 @@ class Host {
         flags_of_[step.waits[k]] |= is_by_flag(step, k);
         is_ahead_ = is_ahead_ || is_by_flag(step, k);
       }
-    if (variant.is_recorded) find_recordings();
+    // A device that takes no recordings gets the steps one by one.
+    records_ = variant.is_recorded && costs_.recorded_us;
+    if (records_) find_recordings();
   }
 
   std::vector<QueueStep> run() {
@@ -166,7 +168,7 @@ class Host {
       bool waits_by_flag = false;
       for (size_t k = 0; k < called.waits.size(); ++k)
         waits_by_flag = waits_by_flag || is_by_flag(called, k);
-      const Quantity& kernel_us = variant_.is_recorded ? *costs_.recorded_us : costs_.enqueue_us;
+      const Quantity& kernel_us = records_ ? *costs_.recorded_us : costs_.enqueue_us;
       step.alone_us += kernel_us.value * ((waits_by_flag ? 1 : 0) + (flags_of_[i] ? 1 : 0));
       if (has_called_) step.idle_us = step.alone_us;
       has_called_ = true;
@@ -256,6 +258,7 @@ class Host {
   std::vector<char> flags_of_;       // likewise: it is waited for by flag
   std::vector<bool> is_given_;       // likewise: another step's recording has it
   bool is_ahead_ = false;            // there are flags
+  bool records_ = false;
   bool has_called_ = false;
   std::vector<QueueStep> steps_;
   uint32_t known_[kQueueCount][kQueueCount] =
