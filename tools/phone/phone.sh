@@ -113,7 +113,7 @@ device_facts() {
 }
 # Prints a line for each sensor, in thousandths of a degree.
 temperatures() {
-  shell "for zone in /sys/class/thermal/thermal_zone*; do echo \"\$(cat \$zone/type 2>/dev/null) \$(cat \$zone/temp 2>/dev/null)\"; done" || true
+  shell "for zone in /sys/class/thermal/thermal_zone*; do [ ! -e \$zone/temp ] || echo \"\$(cat \$zone/type 2>/dev/null) \$(cat \$zone/temp 2>/dev/null)\"; done" || true
 }
 # attempt NAME COMMAND...: goes on without what fails, and lists it.
 attempt() {
