@@ -112,7 +112,8 @@ TEST_CASE("weights are in the largest blocks of fewest bits in which columns lie
       w[7 * kColumns + 2] += 1.23e-4f;
       CHECK_FALSE(kernels::find_blocks(w.data(), kDepth, kColumns));
     }
-  CHECK_FALSE(kernels::find_blocks(weights(2, 16).data(), kDepth, kColumns));  // as a permutation
+  CHECK_FALSE(kernels::find_blocks(weights(1, 16).data(), kDepth, kColumns));  // as a permutation
+  CHECK(kernels::find_blocks(weights(2, 32).data(), kDepth, kColumns) == WeightBlocks{4, 32});
   std::vector<float> w(kDepth * kColumns);
   for (size_t i = 0; i < w.size(); ++i) w[i] = 0.125f * static_cast<float>(i * 7 % 13);  // counted
   CHECK_FALSE(kernels::find_blocks(w.data(), kDepth, kColumns));

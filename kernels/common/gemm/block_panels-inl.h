@@ -24,32 +24,48 @@ using PanelInt32Vec = hwy::HWY_NAMESPACE::Vec<PanelInt32Tag>;
 // Sixteen weights of a depth.
 using PanelDepth = PanelVec[kPanelVectors];
 
-// Holds what makes floats of a block's integers.
+// Holds what makes floats of a block's integers. (A constructor, which Highway's vectors of NEON
+// have, would not be compiled for their target.)
 struct BlockHeader {
 #if HWY_TARGET == HWY_NEON
-  uint8x16_t zeros;
+  float32x4_t zeros[kPanelVectors];  // and 2^23
+  float32x4_t scales[kPanelVectors];
 #else
   PanelDepth zeros;
-#endif
   PanelDepth scales;
+#endif
 };
+
+#if HWY_TARGET == HWY_NEON
+// Makes floats of bytes and 2^23: their bits are 0x4b0000 and the byte. Cortex-A76 converts
+// integers in one of its two pipes only (Neoverse N1 in llvm-mca-19, two depths: 24 cycles, so 20).
+HWY_INLINE void add_to_large(uint8x16_t bytes, float32x4_t (&numbers)[kPanelVectors]) {
+  const uint16x8_t high = vdupq_n_u16(0x4b00);
+  const uint16x8_t first = vmovl_u8(vget_low_u8(bytes));
+  const uint16x8_t last = vmovl_high_u8(bytes);
+  numbers[0] = vreinterpretq_f32_u16(vzip1q_u16(first, high));
+  numbers[1] = vreinterpretq_f32_u16(vzip2q_u16(first, high));
+  numbers[2] = vreinterpretq_f32_u16(vzip1q_u16(last, high));
+  numbers[3] = vreinterpretq_f32_u16(vzip2q_u16(last, high));
+}
+#endif
 
 template <int kBits>
 HWY_INLINE void load_header(const uint8_t* block, BlockHeader& header) {
-  namespace hn = hwy::HWY_NAMESPACE;
-  const PanelTag d;
-#pragma GCC unroll 16
-  for (int v = 0; v < kPanelVectors; ++v)
-    header.scales[v] = hn::LoadU(d, reinterpret_cast<const float*>(block) + v * kPanelLanes);
+  const auto* const scales = reinterpret_cast<const float*>(block);
   const uint8_t* zeros = block + kChannelPanel * sizeof(float);
 #if HWY_TARGET == HWY_NEON
+#pragma GCC unroll 4
+  for (int v = 0; v < kPanelVectors; ++v) header.scales[v] = vld1q_f32(scales + 4 * v);
   if constexpr (kBits == 8) {
-    header.zeros = vld1q_u8(zeros);
+    add_to_large(vld1q_u8(zeros), header.zeros);
   } else {
     const uint8x8_t both = vld1_u8(zeros);
-    header.zeros = vcombine_u8(vand_u8(both, vdup_n_u8(15)), vshr_n_u8(both, 4));
+    add_to_large(vcombine_u8(vand_u8(both, vdup_n_u8(15)), vshr_n_u8(both, 4)), header.zeros);
   }
 #else
+  namespace hn = hwy::HWY_NAMESPACE;
+  const PanelTag d;
   uint64_t bytes[2];
   __builtin_memcpy(bytes, zeros, kBits == 8 ? 16 : 8);
   if constexpr (kBits == 4) {
@@ -68,19 +84,18 @@ HWY_INLINE void load_header(const uint8_t* block, BlockHeader& header) {
         hn::LoadU(PanelByteTag{}, reinterpret_cast<const uint8_t*>(bytes) + v * kPanelLanes));
 #endif
     header.zeros[v] = hn::ConvertTo(d, integers);
+    header.scales[v] = hn::LoadU(d, scales + v * kPanelLanes);
   }
 #endif
 }
 
 #if HWY_TARGET == HWY_NEON
 HWY_INLINE void floats_of(uint8x16_t bytes, const BlockHeader& header, PanelDepth& w) {
-  const int16x8_t low =
-      vreinterpretq_s16_u16(vsubl_u8(vget_low_u8(bytes), vget_low_u8(header.zeros)));
-  const int16x8_t high = vreinterpretq_s16_u16(vsubl_high_u8(bytes, header.zeros));
-  w[0].raw = vmulq_f32(vcvtq_f32_s32(vmovl_s16(vget_low_s16(low))), header.scales[0].raw);
-  w[1].raw = vmulq_f32(vcvtq_f32_s32(vmovl_high_s16(low)), header.scales[1].raw);
-  w[2].raw = vmulq_f32(vcvtq_f32_s32(vmovl_s16(vget_low_s16(high))), header.scales[2].raw);
-  w[3].raw = vmulq_f32(vcvtq_f32_s32(vmovl_high_s16(high)), header.scales[3].raw);
+  float32x4_t numbers[kPanelVectors];
+  add_to_large(bytes, numbers);
+#pragma GCC unroll 4
+  for (int v = 0; v < kPanelVectors; ++v)
+    w[v].raw = vmulq_f32(vsubq_f32(numbers[v], header.zeros[v]), header.scales[v]);
 }
 #else
 HWY_INLINE PanelVec floats_of(PanelInt32Vec integers, const BlockHeader& header, int v) {

@@ -109,7 +109,6 @@ bool find_block_grid(const float* w, int64_t count, int64_t step, int32_t bits, 
 }
 
 WeightBlocks find_blocks(const float* w, int64_t depth, int64_t columns) {
-  constexpr int32_t kFewSteps = 8;
   if (depth < kMinBlock || depth > kMaxBlockedDepth) return {};
   int32_t whole = kMinBlock;
   while (whole < depth) whole *= 2;
@@ -127,7 +126,8 @@ WeightBlocks find_blocks(const float* w, int64_t depth, int64_t columns) {
           is_found = find_block_grid(block, count, columns, bits, &grid);
           if (!is_found || (has_steps && has_scales)) continue;
           const IntegerRange range = integers_of(block, count, columns, grid.scale);
-          has_steps = has_steps || range.high - range.low >= kFewSteps;
+          // Integers of 2 bits are three steps apart.
+          has_steps = has_steps || range.high - range.low >= (bits == 4 ? 3 : 16);
           if (range.high == range.low) continue;
           has_scales = has_scales || (scale != 0 && grid.scale != scale);
           scale = grid.scale;
