@@ -63,11 +63,13 @@ static int read_options(JNIEnv* env, jobject object, options_t* out) {
   jfieldID check = fallback == NULL ? NULL : (*env)->GetFieldID(env, type, "checkEvery", "I");
   jfieldID cache =
       check == NULL ? NULL : (*env)->GetFieldID(env, type, "programCache", "Ljava/lang/String;");
-  if (cache == NULL) return 0;
+  jfieldID seed = cache == NULL ? NULL : (*env)->GetFieldID(env, type, "seed", "J");
+  if (seed == NULL) return 0;
   out->session.thread_count = (*env)->GetIntField(env, object, threads);
   out->session.require_variant = (*env)->GetBooleanField(env, object, require);
   out->session.fallback =
       (*env)->GetBooleanField(env, object, fallback) ? CODL_FALLBACK_PER_RUN : CODL_FALLBACK_NEVER;
+  out->session.seed = (uint64_t)(*env)->GetLongField(env, object, seed);
   out->session.check_every = (*env)->GetIntField(env, object, check);
   out->variant = (jstring)(*env)->GetObjectField(env, object, variant);
   out->cache_folder = (jstring)(*env)->GetObjectField(env, object, cache);

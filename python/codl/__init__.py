@@ -104,20 +104,24 @@ def expect_type(name: str, value: object, kinds: type | tuple[type, ...], expect
         raise TypeError(f"{name}: expected {expected}, found {reprlib.repr(value) if is_short else type(value).__name__}")
 
 
-def load(plan: Path, variant: str | None = None, threads: int = 0, requires_variant: bool = False, adapts: bool = False) -> Session:
+def load(plan: Path, variant: str | None = None, threads: int = 0, requires_variant: bool = False, adapts: bool = False,
+         seed: int = 0) -> Session:
     """Returns a session of a plan's file.
 
     variant: "coexec", "cpu" ...; None: the plan's first. threads: CPU workers; 0: as many as the plan was made for.
     requires_variant: raises an error if the GPU cannot be used, instead of taking the variant for the CPU, and if nothing
     would run on it though no variant for the CPU is named. adapts: the session moves among the plan's variants by the
-    times of its runs. A variant that is asked for and replaced by another becomes a warning. Raises CodlError, TypeError.
+    times of its runs. seed: decides the numbers of RandomNormal and its like, from 0 to 2^64 - 1. A variant that is asked for and replaced by another becomes a warning. Raises CodlError, TypeError.
     """
     expect_type("variant", variant, (str, type(None)), "a variant's name, or None")
     expect_type("threads", threads, Integral, "a number of threads")
     plan = path_of("plan", plan)
     for name, value in (("requires_variant", requires_variant), ("adapts", adapts)):
         expect_type(name, value, bool, "True or False")
-    return Session(plan, variant, threads, requires_variant, adapts)
+    expect_type("seed", seed, Integral, "a number")
+    if not 0 <= seed < 2**64:
+        raise TypeError(f"seed: expected a number from 0 to 2^64 - 1, found {seed}")
+    return Session(plan, variant, threads, requires_variant, adapts, seed)
 
 
 def onnxruntime_library() -> str:

@@ -57,7 +57,8 @@ class SessionOptions(ctypes.Structure):
                 ("gpu_core_count", ctypes.c_size_t), ("opencl_platform", ctypes.c_char_p), ("opencl_device", ctypes.c_char_p),
                 ("require_variant", ctypes.c_int32), ("record_timeline", ctypes.c_int32), ("allocator", ctypes.c_void_p),
                 ("program_cache", ctypes.c_void_p), ("log", ctypes.c_void_p), ("fallback", ctypes.c_int32),
-                ("check_every", ctypes.c_int32), ("variants", ctypes.c_void_p), ("variant_count", ctypes.c_size_t)]
+                ("check_every", ctypes.c_int32), ("variants", ctypes.c_void_p), ("variant_count", ctypes.c_size_t),
+                ("deadline_ms", ctypes.c_int32), ("seed", ctypes.c_uint64)]
 
 
 class SessionInfo(ctypes.Structure):
@@ -150,7 +151,7 @@ class Session:
 
     _plan = _session = _policy = None  # for __del__, where __init__ did not begin
 
-    def __init__(self, path: str, variant: str | None, threads: int, requires_variant: bool, adapts: bool) -> None:
+    def __init__(self, path: str, variant: str | None, threads: int, requires_variant: bool, adapts: bool, seed: int) -> None:
         self._plan, self._session, self._policy, diag = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), Diag()
         check(LIBRARY.codl_plan_open_file(os.fsencode(path), None, ctypes.byref(self._plan), ctypes.byref(diag)), diag, f"{path}: ")
         self.shapes = [(self._tensors(LIBRARY.codl_plan_input_count, LIBRARY.codl_plan_entry_input, entry),
@@ -160,7 +161,8 @@ class Session:
         self.states = self._tensors(LIBRARY.codl_plan_state_count, LIBRARY.codl_plan_state)
         self._check_variant(path, variant, requires_variant)
         options = SessionOptions(struct_size=ctypes.sizeof(SessionOptions), variant=variant.encode() if variant is not None else None,
-                                 thread_count=threads, require_variant=int(requires_variant), variant_count=ALL_VARIANTS if adapts else 0)
+                                 thread_count=threads, require_variant=int(requires_variant), variant_count=ALL_VARIANTS if adapts else 0,
+                                 seed=seed)
         check(LIBRARY.codl_session_create(self._plan, ctypes.byref(options), ctypes.byref(self._session), ctypes.byref(diag)),
               diag, f"{path}: ")
         info = self._info()

@@ -173,7 +173,8 @@ std::vector<FlagGroup> shared_groups(PlanFlags* flags) {
          "read this input from FILE; inputs without a file are random"},
         {"require-variant", switch_value(&flags->require_variant),
          "fail where no GPU can be used, in place of running on the CPU alone"}},
-       {{"seed", integer_value("N", &flags->seed), "draw the random inputs from this seed"}}},
+       {{"seed", integer_value("N", &flags->seed),
+         "draw the random inputs, and the network's random numbers, from this seed"}}},
       {"Where it runs",
        {{"num-threads",
          integer_value<int32_t>("N", &flags->thread_count, 1, CODL_MAX_THREADS,
@@ -308,6 +309,7 @@ Session create_session(const Plan& plan, const PlanFlags& flags, bool record_tim
   options.opencl_platform = text_or_null(flags.opencl_platform);
   options.opencl_device = text_or_null(flags.opencl_device);
   options.check_every = flags.check_every;
+  options.seed = flags.seed;
   if (flags.prepares_all) options.variant_count = CODL_ALL_VARIANTS;
   options.require_variant = flags.require_variant ? 1 : 0;
   options.record_timeline = record_timeline ? 1 : 0;

@@ -31,6 +31,8 @@ public final class Network implements AutoCloseable {
     public int checkEvery;
     /** A folder that only this app can write, for built OpenCL programs; null: none. */
     public String programCache;
+    /** Decides the numbers of RandomNormal and its like; all 64 bits count. */
+    public long seed;
   }
 
   // Held for reading by what uses the native object, for writing by close().
