@@ -58,6 +58,17 @@ llvm::Expected<std::vector<Entry>> import_entries(llvm::StringRef onnx, llvm::St
   std::vector<Entry> entries;
   for (size_t i = 0; i < imported->size(); ++i)
     entries.push_back({options.entries[i].name, std::move((*imported)[i]), PassSavings(profile)});
+  // A session has one list of outputs, with the counts of those whose size the data decides.
+  const Entry& first = entries.front();
+  for (const Entry& entry : entries)
+    if (entry.graph.extents().size() != first.graph.extents().size())
+      return print_refusal(
+          unsupported_error(
+              path,
+              "expected shapes of which the data decides the size of the same outputs, "
+              "found {0} such sizes in {1} and {2} in {3}",
+              first.graph.extents().size(), first.name, entry.graph.extents().size(), entry.name),
+          options.prints);
   entries.front().report.notes = std::move(notes);
   return entries;
 }
