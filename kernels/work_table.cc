@@ -106,7 +106,9 @@ void count_work(const StepShape& rounding, const WorkMachine& machine, StepWork*
 
 KernelFamily family_of(const KernelInfo& kernel) {
   if (kernel.is_reference()) return KernelFamily::Loops;
-  if (kernel.algorithm == Algorithm::Tiled || kernel.algorithm == Algorithm::WinogradGroup)
+  const bool shares_powers = kernel.op == OpKind::Attention && kernel.processor == Processor::Gpu;
+  if (kernel.algorithm == Algorithm::Tiled || kernel.algorithm == Algorithm::WinogradGroup ||
+      shares_powers)
     return KernelFamily::Tiled;
   return work_of(kernel.op).family;
 }

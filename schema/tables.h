@@ -118,10 +118,11 @@ struct KernelInfo {
   constexpr bool takes_halves() const { return has(Signature::F16Store) || has(Signature::F16); }
   constexpr bool takes_quantised() const { return has(Signature::Q8) || has(Signature::Q8Store); }
   // Returns whether operand `operand` of `count` is floats where all others are halves: a bias, or
-  // a scale of Normalize or Resize.
+  // a scale of Normalize or Resize. (A bias of Attention hides keys by numbers that halves lack.)
   constexpr bool stays_float(uint32_t operand, uint32_t count) const {
     const bool has_scales = op == OpKind::Normalize || op == OpKind::Resize;
-    return packing_of(operand) == PackingKind::Bias ||
+    const bool is_mask = op == OpKind::Attention && operand == 3 && count == 5;
+    return packing_of(operand) == PackingKind::Bias || is_mask ||
            (has_scales && operand > 0 && operand + 1 < count);
   }
   // Whether operand `operand` of `count` may be a window of a wider map's channels.

@@ -38,6 +38,8 @@ double of_whole(OpKind op, const kernels::StepShape& step) {
       const bool is_transposed = step.params_as<BatchMatMulParams>().is_a_transposed != 0;
       return elements(out) * in[0].dims[in[0].rank - (is_transposed ? 2 : 1)];
     }
+    case OpKind::Attention:  // products of queries with keys, and of powers with values
+      return elements(in[0]) * in[1].dims[2] + elements(out) * in[1].dims[2];
     case OpKind::Recurrent:  // x [length, batch, ...]; weights of the input and of the state
       return (elements(in[1]) + elements(in[2])) * in[0].dims[0] * in[0].dims[1];
     default:

@@ -139,7 +139,9 @@ class FormsOfValues {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ir::Value& value = graph_.value(node.inputs[i]);
       const double magnitude = intervals_[node.inputs[i]].magnitude();
-      const bool is_bias = has_weights && i != 1 && node.op != OpKind::Recurrent;
+      const bool is_bias = node.op == OpKind::Attention
+                               ? i == 3
+                               : has_weights && i != 1 && node.op != OpKind::Recurrent;
       if (!value.is_constant || value.type.dtype != DType::F32 || is_bias) continue;
       if (magnitude == 0 || (magnitude >= kMinNormalHalf && magnitude <= kMaxHalf)) continue;
       return llvm::formatv("its constant of {0} is outside of what halves hold", text_of(magnitude))
@@ -148,8 +150,9 @@ class FormsOfValues {
     return "";
   }
 
-  // Kernels add kHalfSumProducts products in halves.
+  // Kernels add kHalfSumProducts products in halves, but those of Attention none.
   std::string reason_of_sums(const ir::Node& node) const {
+    if (node.op == OpKind::Attention) return "";
     const ir::NodeView view{graph_, node};
     const double terms = multiply_adds(view) / static_cast<double>(view.output().element_count());
     if (terms == 0) return "";

@@ -15,6 +15,7 @@ constexpr Pass kPasses[] = {
     {"eliminate_dead", eliminate_dead},            // copies would stand between what fuses
     {"fuse_unary_patterns", fuse_unary_patterns},  // before pieces of a formula fuse elsewhere
     {"fuse_normalize", fuse_normalize},            // likewise
+    {"fuse_attention", fuse_attention},            // likewise
     {"fuse_quantize_pairs", fuse_quantize_pairs},  // likewise
     {"drop_requantize", drop_requantize},          // leaves fewer nodes between what fuses
     {"fuse_gates", fuse_gates},                    // after the passes that know such sums

@@ -13,6 +13,7 @@ llvm::Error nest_concats(ir::Graph& graph);
 llvm::Error eliminate_dead(ir::Graph& graph);
 llvm::Error fuse_unary_patterns(ir::Graph& graph);
 llvm::Error fuse_normalize(ir::Graph& graph);
+llvm::Error fuse_attention(ir::Graph& graph);
 llvm::Error raise_dequantize(ir::Graph& graph);
 llvm::Error drop_exact_casts(ir::Graph& graph);
 llvm::Error drop_silent_noise(ir::Graph& graph);

@@ -44,6 +44,7 @@ const std::set<std::string_view> kLimits = {
     "a sum or an extreme for a kernel of f32",
     "means over the rows and columns of each channel for a kernel on texels",
     "scale and bias that are one for all pixels of a channel for a kernel on texels",
+    "sizes that are multiples of 4 on a GPU",
 };
 
 // Returns one choice for a case, because each needs a program of its own, which is slow to build.
@@ -356,6 +357,7 @@ TEST_CASE("a tile changes the work-groups and nothing else", "[opencl]") {
   check_rows(OpKind::Unary, {unary}, {8, 2, 1});
   check_rows(OpKind::BatchMatMul, cases_of(OpKind::BatchMatMul), {4, 4, 4, 4},
              "batch_matmul_f32_cl_buffer");
+  check_rows(OpKind::Attention, some_cases_of(OpKind::Attention), {kernels::kAttentionFewRows});
 }
 
 // Tests every kernel whose local size a profile may choose, with sizes that fill neither its lines

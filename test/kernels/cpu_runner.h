@@ -42,6 +42,7 @@ constexpr int32_t special_share(OpKind op) {
     case OpKind::BatchMatMul:
     case OpKind::Normalize:
     case OpKind::Softmax:
+    case OpKind::Attention:
       return 400;
     default:
       return 16;

@@ -5,6 +5,7 @@
 #include <climits>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -348,6 +349,43 @@ class Writer {
     };
     const std::string a = swapped(0, p.is_a_transposed != 0);
     add("MatMul", {a, swapped(1, p.is_b_transposed != 0)}, result());
+    return true;
+  }
+  // Writes products, a softmax and, where heads of q share one of k, the Reshapes that put these
+  // one below the other.
+  bool attention(const ir::NodeView& node, const AttentionParams& p) {
+    const ir::Dims &q = node.input(0).dims, &k = node.input(1).dims, &y = node.output().dims;
+    const auto named = [&](const char* op, const std::vector<std::string>& inputs) {
+      const std::string value = fresh(result() + ".attention");
+      add(op, inputs, value);
+      return value;
+    };
+    const auto viewed = [&](const std::string& x, llvm::ArrayRef<int64_t> dims) {
+      return q[1] == k[1] ? x : named("Reshape", {x, ints(dims)});
+    };
+    const std::string turned = fresh(result() + ".turned");
+    set(add("Transpose", {name(1)}, turned), "perm", {0, 1, 3, 2});
+    const int64_t lines = int64_t{q[1]} / k[1] * q[2];
+    std::string scores = named("Mul", {name(0), scalar(p.scale)});
+    scores = named("MatMul", {viewed(scores, {q[0], k[1], lines, q[3]}), turned});
+    scores = viewed(scores, {q[0], q[1], q[2], k[2]});
+    if (p.has_bias) scores = named("Add", {scores, name(3)});
+    const std::string weights = fresh(result() + ".weights");
+    set(add("Softmax", {scores}, weights), "axis", int64_t{-1});
+    std::string shown = weights;
+    if (p.zero_if_hidden) {
+      const std::string best = fresh(result() + ".best");
+      set(add("ReduceMax", {scores, ints({-1})}, best), "keepdims", int64_t{1});
+      const std::string lowest = scalar(-std::numeric_limits<float>::infinity());
+      shown = named("Where", {named("Equal", {best, lowest}), scalar(0), weights});
+    }
+    shown = viewed(shown, {q[0], k[1], lines, k[2]});
+    if (q[1] == k[1]) {
+      add("MatMul", {shown, name(2)}, result());
+      return true;
+    }
+    const std::string grouped = named("MatMul", {shown, name(2)});
+    add("Reshape", {grouped, ints({y[0], y[1], y[2], y[3]})}, result());
     return true;
   }
   bool pool(const ir::NodeView& node, const Pool2dParams& p) {
@@ -726,6 +764,8 @@ class Writer {
         return depth_to_space(node, node.params<DepthToSpaceParams>());
       case OpKind::Random:
         return random(node, node.params<RandomParams>());
+      case OpKind::Attention:
+        return attention(node, node.params<AttentionParams>());
       case OpKind::Lrn: {
         const auto params = node.params<LrnParams>();
         auto* norm = add("LRN", {name(0)}, result());
