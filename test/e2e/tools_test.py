@@ -361,6 +361,17 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertRegex(self.run_ok("codlc", model, "-o", out, "--dim=height:8", "--dim=width:8|9", "--dump=partition"),
                          r"(?s)\Aentry width=9\n.*\nentry width=8\n")
 
+    def test_sizes_that_the_data_decides_in_one_shape_only_are_refused(self):
+        branch = lambda op: onnx_bytes.graph(
+            [onnx_bytes.node(op, ["x"], [op], op)], [], [onnx_bytes.value_info(op, ["n"], onnx_bytes.INT64)])
+        model = self.write("sizes.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Shape", ["x"], ["s"], "shape"), onnx_bytes.node("Greater", ["s", "four"], ["c"], "greater"),
+             onnx_bytes.node("If", ["c"], ["y"], "if", {"then_branch": branch("NonZero"), "else_branch": branch("Shape")})],
+            [onnx_bytes.value_info("x", ["n"])], [onnx_bytes.value_info("y", ["m"], onnx_bytes.INT64)],
+            initializers=[onnx_bytes.tensor("four", [1], onnx_bytes.INT64, (4).to_bytes(8, "little"))]))
+        self.expect_error(2, run("codlc", model, "-q", "-o", self.path("out.codl"), "--dim=n:3|9"),
+                          "found 0 such sizes in n=3 and 1 in n=9")
+
     def test_values_of_inputs_are_given_by_a_flag(self):
         by_setting = self.write("reshape.onnx", onnx_bytes.model(
             [onnx_bytes.node("Reshape", ["x", "size:s"], ["y"], "reshape")],
