@@ -24,20 +24,34 @@
 #define LOAD_COLUMNS(p) LOAD_FOUR(HAS_QUADS_OF_B, TYPE_1, p)
 #endif
 
-// Pointers into b: with HAS_ROWS_OF_B one to the row of a depth, else to COLUMNS columns, the last
+// A place in a or b is a pointer or, where a Mali has no registers for eight of them beside sums in
+// halves and in floats, an element behind it: IN_A(place), IN_B(place) point there.
+#if HAS_RUNS && !HAS_ROWS_OF_B
+#define PLACE_IN(type) int
+#define FIRST_PLACE(p) 0
+#define IN_A(place) (a + (place))
+#define IN_B(place) (b + (place))
+#else
+#define PLACE_IN(type) global const type*
+#define FIRST_PLACE(p) p
+#define IN_A(place) (place)
+#define IN_B(place) (place)
+#endif
+
+// Places in b: with HAS_ROWS_OF_B one of the row of a depth, else of COLUMNS columns, the last
 // again where there are fewer. LOAD_DEPTH: the columns of b at the first depth. Four depths are the
 // quads at B_QUAD(i), of which COLUMNS_OF(i, lane) makes the columns at depth i, whose lane it is.
 #if HAS_ROWS_OF_B
-#define B_POINTERS 1
+#define B_PLACES 1
 #define B_STEP(i) 0
 #define B_QUAD(i) (b_k[0] + (i)*b_depth)
 #define LOAD_DEPTH LOAD_COLUMNS(b_k[0])
 #define COLUMNS_OF(i, lane) of_b[i]
 #else
-#define B_POINTERS COLUMNS
+#define B_PLACES COLUMNS
 #define B_STEP(i) (min(i, n - 1) * b_column)
-#define B_QUAD(i) b_k[i]
-#define B_AT(i) FACTOR(TYPE_1, b_k[i], 0)
+#define B_QUAD(i) IN_B(b_k[i])
+#define B_AT(i) FACTOR(TYPE_1, IN_B(b_k[i]), 0)
 #if COLUMNS == 8
 #define LOAD_DEPTH (ACC8)(B_AT(0), B_AT(1), B_AT(2), B_AT(3), B_AT(4), B_AT(5), B_AT(6), B_AT(7))
 #else
@@ -50,22 +64,22 @@
 #define ADD_DEPTHS                                                                 \
   ACC4 of_b[4];                                                                    \
   _Pragma("unroll") for (int i = 0; i < 4; ++i) of_b[i] = LOAD_COLUMNS(B_QUAD(i)); \
-  _Pragma("unroll") for (int i = 0; i < B_POINTERS; ++i) b_k[i] += 4 * b_depth;    \
+  _Pragma("unroll") for (int i = 0; i < B_PLACES; ++i) b_k[i] += 4 * b_depth;      \
   _Pragma("unroll") for (int r = 0; r < 4; ++r) {                                  \
-    const ACC4 of_a = LOAD_FOUR(HAS_QUADS_OF_A, TYPE_0, a_k[r]);                   \
+    const ACC4 of_a = LOAD_FOUR(HAS_QUADS_OF_A, TYPE_0, IN_A(a_k[r]));             \
     a_k[r] += 4;                                                                   \
     sums[r] += of_a.x * COLUMNS_OF(0, x);                                          \
     sums[r] += of_a.y * COLUMNS_OF(1, y);                                          \
     sums[r] += of_a.z * COLUMNS_OF(2, z);                                          \
     sums[r] += of_a.w * COLUMNS_OF(3, w);                                          \
   }
-#define ADD_DEPTH                                 \
-  const FACTORS of_b = LOAD_DEPTH;                \
-  _Pragma("unroll") for (int r = 0; r < 4; ++r) { \
-    sums[r] += FACTOR(TYPE_0, a_k[r], 0) * of_b;  \
-    a_k[r] += a_depth;                            \
-  }                                               \
-  _Pragma("unroll") for (int i = 0; i < B_POINTERS; ++i) b_k[i] += b_depth;
+#define ADD_DEPTH                                      \
+  const FACTORS of_b = LOAD_DEPTH;                     \
+  _Pragma("unroll") for (int r = 0; r < 4; ++r) {      \
+    sums[r] += FACTOR(TYPE_0, IN_A(a_k[r]), 0) * of_b; \
+    a_k[r] += a_depth;                                 \
+  }                                                    \
+  _Pragma("unroll") for (int i = 0; i < B_PLACES; ++i) b_k[i] += b_depth;
 
 // Writes lanes [begin, end) to p.
 static inline void store_between(float4 v, global TYPE_Y* p, int begin,
@@ -89,15 +103,17 @@ kernel void batch_matmul_f32_cl_buffer(global const TYPE_0* restrict a,
   const int top = (int)get_global_id(1) * 4 - first_row;
   const int begin = (int)get_global_id(0) * COLUMNS - first_column;
   const int y_at = (id * m + first_row) * n + first_column;
-  STEP_TO_PRODUCT(id)
-  a += first_row * a_row;
-  b += first_column * b_column;
-  global const TYPE_0* a_k[4];
-  global const TYPE_1* b_k[B_POINTERS];
+  PLACE_IN(TYPE_0) a_at = FIRST_PLACE(a);
+  PLACE_IN(TYPE_1) b_at = FIRST_PLACE(b);
+  STEP_TO_PRODUCT(id, a_at, b_at)
+  a_at += first_row * a_row;
+  b_at += first_column * b_column;
+  PLACE_IN(TYPE_0) a_k[4];
+  PLACE_IN(TYPE_1) b_k[B_PLACES];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) a_k[i] = a + min(i, m - 1) * a_row;
+  for (int i = 0; i < 4; ++i) a_k[i] = a_at + min(i, m - 1) * a_row;
 #pragma unroll
-  for (int i = 0; i < B_POINTERS; ++i) b_k[i] = b + B_STEP(i);
+  for (int i = 0; i < B_PLACES; ++i) b_k[i] = b_at + B_STEP(i);
   SUMS(COLUMNS, sums, 4, DEPTHS)
 
   EACH_RUN(k / DEPTHS, run) {

@@ -34,7 +34,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void batch_matmul_f32_
   const int first_row = (int)get_group_id(0) / column_tiles * TILE_M;
   int id = get_group_id(1);
   y += id * m * n;
-  STEP_TO_PRODUCT(id)
+  STEP_TO_PRODUCT(id, a, b)
   // Offsets fit an int: the contract bounds the operands.
   int a_offset[A_LOADS];
 #pragma unroll
@@ -60,8 +60,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void batch_matmul_f32_
 #pragma unroll
     for (int i = 0; i < ITEM_M; ++i) {
       const int row = first_row + sum_row(place, i);
-      if (row < m)
-        STORE_COLUMNS(TYPE_Y, sums[i * QUADS_N + j], y + row * n + column, n - column);
+      if (row < m) STORE_COLUMNS(TYPE_Y, sums[i * QUADS_N + j], y + row * n + column, n - column);
     }
   }
 }
