@@ -266,6 +266,38 @@ TEST_CASE("a processor with half arithmetic multiplies halves, another converts 
   CHECK(work_of_halves(more, with_halves(gpu(8, 64))).item_registers == (16 + 16 + 4) / 2 + 16);
 }
 
+TEST_CASE(
+    "with 64 registers, tiles of halves in runs whose work-items would spill are no candidates") {
+  const Conv2dParams params = window(1, 1);
+  constexpr kernels::GpuFacts kMali = {.thread_registers = 64};
+  const auto chosen = [&](int32_t channels, bool is_half) {
+    StepForTest step = conv2d("conv2d_f32_cl_quad", params, channels, 64, 12, 3, 12);
+    if (is_half)
+      for (uint32_t operand : {0, 1, 3}) step.operands[operand].dtype = DType::F16;
+    std::vector<int32_t> tile(kernels::kMaxTileInts);
+    tile.resize(kernels::choose_tile(step.shape(), kMali, tile.data()));
+    REQUIRE(tile.size() == kernels::kConv2dItemInts);
+    return std::pair(tile[3], tile[4]);
+  };
+  // Compiled by Mesa 25.0.7 for Mali G610, 3 x 2 spills in sums of more than 128 products, and
+  // nowhere else (docs/results/mobile_kernels.md).
+  CHECK(chosen(64, false) == std::pair(3, 2));
+  CHECK(chosen(14, true) == std::pair(3, 2));
+  CHECK(chosen(64, true) == std::pair(2, 2));
+  const auto fits = [&](int32_t pixels) {
+    StepForTest step = conv2d("conv2d_f32_cl_quad", params, 64, 64, 12, 3, 12);
+    step.tile = {4, 4, 4, pixels, 2};
+    for (uint32_t operand : {0, 1, 3}) step.operands[operand].dtype = DType::F16;
+    kernels::WorkMachine machine = gpu(8, 16);
+    machine.has_half_arithmetic = true;
+    StepWork work;
+    count_work(step.shape(), machine, &work);
+    return kMali.has_registers(work.item_registers + work.address_registers);
+  };
+  CHECK(fits(2));
+  CHECK_FALSE(fits(3));
+}
+
 TEST_CASE("a CPU converts the elements of a map that changes its dtype") {
   const ConvertParams params = {};
   StepForTest step = {"convert_f32_cpu", &params, {nhwc({1, 32, 8, 8}), nhwc({1, 32, 8, 8})}};
