@@ -60,7 +60,8 @@ kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void batch_matmul_f32_
 #pragma unroll
     for (int i = 0; i < ITEM_M; ++i) {
       const int row = first_row + sum_row(place, i);
-      if (row < m) STORE_COLUMNS(TYPE_Y, sums[i * QUADS_N + j], y + row * n + column, n - column);
+      if (row < m)
+        STORE_COLUMNS(TYPE_Y, sums[i * QUADS_N + j], y + row * n + column, n - column);
     }
   }
 }
