@@ -18,22 +18,22 @@ namespace codl::kernels::HWY_NAMESPACE {
 namespace {
 
 // Computes a row in `panels`.
-template <int kBits, class T>
-void multiply_row_in_blocks(const PanelRows<T>& product, const uint8_t* weights, int32_t size,
-                            Range panels) {
-  HWY_ALIGN float sums[kRowPanels * kChannelPanel];
-  const int64_t panel_bytes = block_panel_bytes({kBits, size}, product.depth);
+template <class T>
+HWY_NOINLINE void multiply_row_in_blocks(const PanelRows<T>& product, const uint8_t* weights,
+                                         WeightBlocks blocks, Range panels) {
+  HWY_ALIGN float sums[kBlockPanels * kChannelPanel];
+  const int64_t panel_bytes = block_panel_bytes(blocks, product.depth);
+  const bool has_four_bits = blocks.bits == 4;
+  const auto one = has_four_bits ? multiply_row<4, 1, T> : multiply_row<8, 1, T>;
+  const auto most =
+      has_four_bits ? multiply_row<4, kBlockPanels, T> : multiply_row<8, kBlockPanels, T>;
   PanelOutput<T> output = {
       .activation = &product.activation, .y = nullptr, .y_stride = 0, .lanes = {}};
   int count = 0;
   for (int32_t panel = panels.begin; panel < panels.end; panel += count) {
-    const uint8_t* const w = weights + panel * panel_bytes;
-    const float* const bias = product.bias + panel * kChannelPanel;
-    count = panels.end - panel < kRowPanels ? 1 : kRowPanels;
-    if (count == 1)
-      multiply_row<kBits, 1>(product.x, w, product.depth, size, bias, sums);
-    else
-      multiply_row<kBits, kRowPanels>(product.x, w, product.depth, size, bias, sums);
+    count = panels.end - panel < kBlockPanels ? 1 : kBlockPanels;
+    (count == 1 ? one : most)(product.x, weights + panel * panel_bytes, product.depth, blocks.size,
+                              product.bias + panel * kChannelPanel, sums);
     for (int i = 0; i < count; ++i) {
       const int32_t column = (panel + i) * kChannelPanel;
       const int32_t left = product.columns - column;
@@ -47,8 +47,9 @@ void multiply_row_in_blocks(const PanelRows<T>& product, const uint8_t* weights,
 
 // Computes rows in `panels`, two at most at a time, for whose weights there is scratch.
 template <class Sums, class T>
-void multiply_rows_in_blocks(PanelRows<T> product, const uint8_t* weights, WeightBlocks blocks,
-                             int64_t row_begin, int64_t row_end, Range panels, T* scratch) {
+HWY_NOINLINE void multiply_rows_in_blocks(PanelRows<T> product, const uint8_t* weights,
+                                          WeightBlocks blocks, int64_t row_begin, int64_t row_end,
+                                          Range panels, T* scratch) {
   const int64_t panel_bytes = block_panel_bytes(blocks, product.depth);
   const float* const bias = product.bias;
   T* const y = product.y;
@@ -104,10 +105,8 @@ void multiply(const KernelArgs& args) {
     else if (!product.is_row)
       multiply_rows_in_blocks<Sums>(product, w.as<const uint8_t>(), blocks, rows.begin, rows.end,
                                     rectangle.panels, static_cast<T*>(args.scratch));
-    else if (blocks.bits == 4)
-      multiply_row_in_blocks<4>(product, w.as<const uint8_t>(), blocks.size, rectangle.panels);
     else
-      multiply_row_in_blocks<8>(product, w.as<const uint8_t>(), blocks.size, rectangle.panels);
+      multiply_row_in_blocks(product, w.as<const uint8_t>(), blocks, rectangle.panels);
   }
 }
 

@@ -21,6 +21,11 @@ using PanelByteTag = hwy::HWY_NAMESPACE::Rebind<uint8_t, PanelTag>;
 using PanelInt32Tag = hwy::HWY_NAMESPACE::RebindToSigned<PanelTag>;
 using PanelInt32Vec = hwy::HWY_NAMESPACE::Vec<PanelInt32Tag>;
 
+// A row is multiplied by so many panels at once: one has enough sums but where it is one vector.
+constexpr int kBlockPanels = kPanelVectors == 1 ? 2 : 1;
+// Scalar code, which has 16 of them, is there to be right.
+constexpr int kUnrolledVectors = kPanelVectors > 4 ? 1 : kPanelVectors;
+
 // Sixteen weights of a depth.
 using PanelDepth = PanelVec[kPanelVectors];
 
@@ -73,7 +78,7 @@ HWY_INLINE void load_header(const uint8_t* block, BlockHeader& header) {
     bytes[1] = bytes[0] >> 4 & kLow;
     bytes[0] &= kLow;
   }
-#pragma GCC unroll 16
+#pragma GCC unroll kUnrolledVectors
   for (int v = 0; v < kPanelVectors; ++v) {
 #if HWY_TARGET == HWY_AVX3
     const PanelInt32Vec integers = {_mm512_cvtepu8_epi32(
@@ -120,7 +125,7 @@ HWY_INLINE void widen_two(const uint8_t* integers, const BlockHeader& header, bo
 #else
   namespace hn = hwy::HWY_NAMESPACE;
   const PanelInt32Tag d;
-#pragma GCC unroll 16
+#pragma GCC unroll kUnrolledVectors
   for (int v = 0; v < kPanelVectors; ++v) {
     const uint8_t* const p = integers + v * kPanelLanes;
     const PanelInt32Vec bytes = hn::PromoteTo(d, hn::LoadU(PanelByteTag{}, p));
@@ -178,7 +183,7 @@ HWY_NOINLINE void widen_panel(const uint8_t* panel, int64_t depth, int32_t size,
       [&](int64_t k, bool has_second, const PanelDepth(&first)[1], const PanelDepth(&second)[1])
           HWY_ATTR {
             T* at = to + k * kChannelPanel;
-#pragma GCC unroll 16
+#pragma GCC unroll kUnrolledVectors
             for (int v = 0; v < kPanelVectors; ++v) {
               store_floats(PanelTag{}, first[0][v], at + v * kPanelLanes);
               if (has_second)
@@ -197,7 +202,7 @@ HWY_NOINLINE void multiply_row(const T* x, const uint8_t* panel, int64_t depth, 
   PanelVec sums[kPanels][kPanelVectors];
 #pragma GCC unroll 2
   for (int i = 0; i < kPanels; ++i)
-#pragma GCC unroll 16
+#pragma GCC unroll kUnrolledVectors
     for (int v = 0; v < kPanelVectors; ++v)
       sums[i][v] =
           is_short ? hn::LoadU(d, bias + i * kChannelPanel + v * kPanelLanes) : hn::Zero(d);
@@ -207,20 +212,20 @@ HWY_NOINLINE void multiply_row(const T* x, const uint8_t* panel, int64_t depth, 
                               const PanelVec x_first = spread_float(d, x + k);
 #pragma GCC unroll 2
                               for (int i = 0; i < kPanels; ++i)
-#pragma GCC unroll 16
+#pragma GCC unroll kUnrolledVectors
                                 for (int v = 0; v < kPanelVectors; ++v)
                                   add_product(x_first, first[i][v], sums[i][v]);
                               if (!has_second) return;
                               const PanelVec x_second = spread_float(d, x + k + 1);
 #pragma GCC unroll 2
                               for (int i = 0; i < kPanels; ++i)
-#pragma GCC unroll 16
+#pragma GCC unroll kUnrolledVectors
                                 for (int v = 0; v < kPanelVectors; ++v)
                                   add_product(x_second, second[i][v], sums[i][v]);
                             });
 #pragma GCC unroll 2
   for (int i = 0; i < kPanels; ++i)
-#pragma GCC unroll 16
+#pragma GCC unroll kUnrolledVectors
     for (int v = 0; v < kPanelVectors; ++v) {
       const int lane = i * kChannelPanel + v * kPanelLanes;
       hn::StoreU(is_short ? sums[i][v] : hn::Add(sums[i][v], hn::LoadU(d, bias + lane)), d,

@@ -38,7 +38,7 @@ constexpr int64_t block_panel_bytes(WeightBlocks blocks, int64_t depth) {
 }
 
 // Returns the blocks of packed weights [k, n] of so many bytes, or none.
-constexpr WeightBlocks blocks_of(const OperandShape& w) {
+[[gnu::noinline]] constexpr WeightBlocks blocks_of(const OperandShape& w) {
   const int64_t depth = w.dims[0];
   if (depth > kMaxBlockedDepth) return {};
   for (const int32_t bits : {4, 8})
