@@ -77,8 +77,7 @@ llvm::Expected<std::string> write_ep_context(const PlanModel& plan, llvm::String
   const PlanEntry& entry = plan.entries.front();
   for (size_t i = 0; i < entry.inputs.size(); ++i) {
     node->add_input(entry.inputs[i].name);
-    if (auto error = describe_in_all(plan, &PlanEntry::inputs, i, graph->add_input()))
-      return error;
+    if (auto error = describe_in_all(plan, &PlanEntry::inputs, i, graph->add_input())) return error;
   }
   for (size_t i = 0; i < entry.outputs.size(); ++i) {
     node->add_output(entry.outputs[i].name);
