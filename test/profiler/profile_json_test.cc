@@ -333,7 +333,7 @@ TEST_CASE("a profile of all kernels of a layout has a line for each and less tha
     for (int family = 0; family < kernels::kFamilyCount; ++family)
       fits.families.push_back({processor, static_cast<kernels::KernelFamily>(family), straight});
   const std::string json = pretty_profile(box(), fits);
-  CHECK(json.size() < 41 * 1024);
+  CHECK(json.size() < 500 * fits.kernels.size());
   size_t lines = 0;
   for (size_t at = json.find("\"kernels\": {\n"); (at = json.find("\n    \"", at)) < json.size();
        ++at)
