@@ -817,7 +817,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.expect_error(1, run("codl-profile", *self.PROFILED, "--resume", f"--samples={samples}", "-o", profile),
                           profile, "--force")
         self.assertEqual((read(samples), read(profile)), (self.SHORT_SAMPLES, made))
-        self.run_ok("codl-profile", *self.PROFILED, "--samples-per-kernel=16", "--force", "-o", new)
+        self.run_ok("codl-profile", *self.PROFILED, "--force", "-o", new)
         self.assertIn(b"\nunary_f32_cpu,", read(default))
         self.assertNotIn(b"of a day", read(default))
 
@@ -864,7 +864,7 @@ class ToolsTest(WorkFolder, unittest.TestCase):
         self.assertEqual((facts["kernels"], facts["families"]["cpu"]), ({}, {}))
         self.assertEqual(facts["cpu"]["threads"], min(len(os.sched_getaffinity(0)), 64))
         self.compile(f"--device={profile}")
-        self.run_ok("codl-profile", *self.PROFILED, "--samples-per-kernel=16", "--resume", "--force", "-o", profile)
+        self.run_ok("codl-profile", *self.PROFILED, "--resume", "--force", "-o", profile)
         refined = json.loads(read(profile))
         self.assertEqual(list(refined["kernels"]), ["unary_f32_cpu"])
         self.assertEqual(refined["cpu"]["machine"], facts["cpu"]["machine"])
