@@ -8,11 +8,11 @@
 #   quick      a release build for this processor with its unit tests, the command-line tools from end to end, and samples of ONNX's node
 #              tests and of the random graphs
 #   lint       format, include and text rules, clang-tidy
-#   release    every test but those of papers' figures, optimised; symbol rules and size budget (label arch)
+#   release    every test but those of papers' figures, optimised; the command-line tools from end to end (label e2e_tools);
+#              symbol rules and size budget (label arch)
 #   asan       everything built with clang, AddressSanitizer and UBSan, assertions on: every test, each fuzz target on
 #              its corpus
 #   tsan       the runtime's tests with ThreadSanitizer
-#   e2e        the command-line tools on examples/models: exit codes, modes, determinism
 #   differential  200 random small graphs in three modes each, against ONNX's reference evaluator
 #   node_tests every second of ONNX's own node tests, each in a mode that is drawn
 #   oclgrind   the OpenCL kernels in a simulator that finds races and out-of-bounds accesses
@@ -31,7 +31,7 @@ cd "$(dirname "$0")/.."
 
 # release comes before asan: PoCL compiles the OpenCL programs, which are kept, in half the time without sanitizers.
 # Stages with a + between them run side by side, because one of them has long tests of one thread.
-all_stages=(lint release e2e differential node_tests oclgrind+drivers examples asan tsan+aarch64)
+all_stages=(lint release differential node_tests oclgrind+drivers examples asan tsan+aarch64)
 names=$(tr + ' ' <<<"quick ${all_stages[*]} dev wheel")
 stages=("$@")
 case $* in
@@ -166,14 +166,13 @@ stage_quick() {
 stage_wheel() { release_build && check wheel python3 test/python/wheel_test.py --build build/release; }
 stage_dev() { configure dev && check ctest ctest_run dev; }
 stage_release() {
-  configure release && release_built=1 && check ctest ctest_run release -LE e2e_tools -E '^(papers|measured_pairs)$'
+  configure release && release_built=1 && check ctest ctest_run release -E '^(papers|measured_pairs)$'
 }
 stage_asan() {
   configure asan && check ctest ctest_run asan -LE 'arch|e2e_tools|release_only' &&
     check bad_input python3 test/e2e/tools_test.py --bin build/asan/bin -k rejects -k refused -k unsupported
 }
 stage_tsan() { configure tsan test_runtime && check ctest ctest_run tsan -R test_runtime; }
-stage_e2e() { release_build && check ctest ctest_run release -L e2e_tools; }
 stage_differential() { release_build && check random_graphs python3 test/differential/differential.py --count=200; }
 stage_node_tests() { release_build && check half_of_onnx python3 test/onnx/run_node_tests.py --every=2 --modes=1; }
 stage_oclgrind() { release_build && check kernels test/kernels/oclgrind.sh build/release/bin/test_kernels; }
