@@ -313,7 +313,8 @@ TEST_CASE("a number that codlc would refuse is an error, not a profile") {
   }
 }
 
-TEST_CASE("a profile of all kernels of a layout has a line for each and less than 40 kB") {
+TEST_CASE(
+    "a profile of all kernels of a layout has a line for each, of at most 500 bytes in the mean") {
   Fits fits;
   Fit full;
   full.held_out = {320, 12.3, 45.6, -7, 8};
