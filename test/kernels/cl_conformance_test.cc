@@ -74,8 +74,8 @@ GuardedMemory as_floats(const OperandShape& shape, GuardedMemory memory) {
 // to nothing to run. So it takes each case whose program is built already, and of the others those
 // with a definition or a local size that no program of the kernel had. The functions of ACTIVATION
 // and KIND are the same text in all kernels, so each is new once. A simulator builds in no time and
-// is slow to run, so it takes one whole step of a program, and a part of each kind. With
-// CODL_ALL_CASES set, it takes all.
+// is slow to run, so it takes no more than kMaxOfProgram whole steps of a program, and parts of
+// each kind. With CODL_ALL_CASES set, it takes all.
 class ChosenPrograms {
  public:
   bool takes(const ClDevice& device, const KernelInfo& kernel, const kernels::ClLaunch& launch,
@@ -99,7 +99,7 @@ class ChosenPrograms {
     program += kernel.symbol;
     if (is_new) programs_.insert(program);
     if (programs_.count(program) == 0) return false;
-    return !is_small_run() || taken_.insert({program, part_dim}).second;
+    return !is_small_run() || taken_[{program, part_dim}]++ < kMaxOfProgram;
   }
   // Bytes ran in a program of the kernel: its next tile may have none that is new for them.
   void note_bytes(const KernelInfo& kernel) { with_bytes_.insert(kernel.symbol); }
@@ -107,8 +107,9 @@ class ChosenPrograms {
 
  private:
   const bool takes_all_ = std::getenv("CODL_ALL_CASES") != nullptr;
+  static constexpr int32_t kMaxOfProgram = 2;
   std::set<std::string> parts_, programs_, with_bytes_;
-  std::set<std::pair<std::string, SplitDim>> taken_;
+  std::map<std::pair<std::string, SplitDim>, int32_t> taken_;
 };
 
 // Runs the kernel on the case. Returns the fault, or "" if there is none or the kernel is not

@@ -198,7 +198,8 @@ std::vector<Forms> forms_of(const KernelInfo& info) {
 }
 
 // Tiles of outputs must lie where they lie in the whole.
-TEST_CASE("parts of a step by Winograd's method on a GPU make the whole", "[opencl][convolution]") {
+TEST_CASE("parts of a step by Winograd's method on a GPU make the whole",
+          "[opencl][splits][convolution]") {
   ClDevice* const device = opencl_device();
   if (device == nullptr) return;
   std::vector<KernelCase> cases;
@@ -228,7 +229,8 @@ TEST_CASE("parts of a step by Winograd's method on a GPU make the whole", "[open
 }
 
 // Work-items have many registers, or few.
-TEST_CASE("parts of a depthwise convolution on a GPU make the whole", "[opencl][convolution]") {
+TEST_CASE("parts of a depthwise convolution on a GPU make the whole",
+          "[opencl][splits][convolution]") {
   ClDevice* const device = opencl_device();
   if (device == nullptr) return;
   for (const KernelInfo& info : kKernelInfos) {
@@ -259,7 +261,8 @@ TEST_CASE("parts of a depthwise convolution on a GPU make the whole", "[opencl][
 
 // Nor do tiles change a bit: with few registers and with many, parts make the whole of a GPU of
 // which nothing is known. An output is a sum of 207 products: of two runs in halves.
-TEST_CASE("parts of a direct convolution on a GPU make the whole", "[opencl][convolution]") {
+TEST_CASE("parts of a direct convolution on a GPU make the whole",
+          "[opencl][splits][convolution]") {
   ClDevice* const device = opencl_device();
   if (device == nullptr) return;
   const KernelCase item = make_conv_case(OpKind::Conv2d, {.name = "parts",
@@ -295,7 +298,7 @@ TEST_CASE("parts of a direct convolution on a GPU make the whole", "[opencl][con
 }
 
 // One map has pad lanes, one has none.
-TEST_CASE("parts of norms and pads on a GPU make the whole", "[opencl][parts]") {
+TEST_CASE("parts of norms and pads on a GPU make the whole", "[opencl][splits][parts]") {
   ClDevice* const device = opencl_device();
   if (device == nullptr) return;
   for (const KernelInfo& info : kKernelInfos) {
