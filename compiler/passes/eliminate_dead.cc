@@ -15,15 +15,6 @@
 namespace codl::compiler {
 namespace {
 
-bool keeps_order(const ir::NodeView& node) {
-  const auto params = node.params<TransposeParams>();
-  const int32_t perm[kMaxRank] = {params.perm_0, params.perm_1, params.perm_2, params.perm_3,
-                                  params.perm_4, params.perm_5, params.perm_6, params.perm_7};
-  for (int32_t i = 0; i < node.output().rank(); ++i)
-    if (perm[i] != i) return false;
-  return true;
-}
-
 // Returns true if the output equals the first operand, element by element and in memory.
 bool is_copy(const ir::Graph& graph, const ir::NodeView& node) {
   switch (node.node.op) {
@@ -32,7 +23,7 @@ bool is_copy(const ir::Graph& graph, const ir::NodeView& node) {
     case OpKind::Reshape:
       return node.input(0).dims == node.output().dims;
     case OpKind::Transpose:
-      return keeps_order(node);
+      return llvm::is_sorted(order_of(graph, node.node));
     case OpKind::Convert:
       return node.input(0).layout == node.output().layout && !node.input_value(0).is_input &&
              !graph.is_output(node.node.output);

@@ -39,7 +39,7 @@ struct AttentionMatch {
   ir::ValueId hidden = ir::kNoId;  // or the condition of scores that are `lowest` ...
   bool hides_true = false;         // ... where it is true, or where it is false
   double lowest = 0;
-  llvm::SmallVector<int32_t, 8> order;  // a Transpose of k that is needed; empty: none
+  DimOrder order;  // a Transpose of k that is needed; empty: none
   ir::Dims scores;                      // as softmax has them
   ir::Dims products;                    // as the first product has them
   int32_t groups = 1;                   // heads of k in a batch
@@ -63,25 +63,15 @@ ir::Dims of_rank_4(const ir::Dims& dims) {
 class AttentionFusion {
  public:
   explicit AttentionFusion(ir::Graph& graph)
-      : graph_(graph),
-        readers_(graph),
-        names_(graph),
-        dead_(graph.nodes().size(), false),
-        before_(graph.nodes().size()) {}
+      : graph_(graph), readers_(graph), names_(graph), dead_(graph.nodes().size(), false) {}
 
   void run() {
     const auto count = static_cast<ir::NodeId>(graph_.nodes().size());
     for (ir::NodeId id = 0; id < count; ++id)
       if (const auto match = match_of(id)) fuse(id, *match);
-    std::vector<ir::NodeId> order;
-    for (ir::NodeId id = 0; id < count; ++id) {
-      order.insert(order.end(), before_[id].begin(), before_[id].end());
-      order.push_back(id);
-    }
-    std::vector<bool> dead;
-    for (ir::NodeId id : order) dead.push_back(id < count && dead_[id]);
-    graph_.reorder_nodes(order);
-    remove_dead(graph_, dead);
+    dead_.resize(graph_.nodes().size(), false);
+    remove_dead(graph_, dead_);
+    sort_nodes(graph_);
   }
 
  private:
@@ -231,10 +221,7 @@ class AttentionFusion {
     }
     const ir::Node* turned = producer(match.k, OpKind::Transpose);
     if (turned == nullptr) return false;
-    const auto params = turned->params.as<TransposeParams>();
-    const int32_t perm[kMaxRank] = {params.perm_0, params.perm_1, params.perm_2, params.perm_3,
-                                    params.perm_4, params.perm_5, params.perm_6, params.perm_7};
-    match.order.assign(perm, perm + dims_of(match.k).size());
+    match.order = order_of(graph_, *turned);
     std::swap(match.order[match.order.size() - 1], match.order[match.order.size() - 2]);
     match.k = turned->inputs[0];
     if (llvm::is_sorted(match.order)) match.order.clear();
@@ -318,12 +305,7 @@ class AttentionFusion {
     const ir::ValueId result = graph_.node(root).output;
     ir::ValueId k = match.k;
     if (!match.order.empty()) {
-      TransposeParams params;
-      int32_t* const perm[kMaxRank] = {&params.perm_0, &params.perm_1, &params.perm_2,
-                                       &params.perm_3, &params.perm_4, &params.perm_5,
-                                       &params.perm_6, &params.perm_7};
-      for (size_t i = 0; i < match.order.size(); ++i) *perm[i] = match.order[i];
-      k = append(root, OpKind::Transpose, ir::OpParams::of(OpKind::Transpose, params), {match.k},
+      k = append(root, OpKind::Transpose, transpose_params(match.order), {match.k},
                  {DType::F32, dims_of_keys(match)});
     }
     ir::Node node;
@@ -366,7 +348,6 @@ class AttentionFusion {
     node.inputs.assign(inputs.begin(), inputs.end());
     node.name = names_.take(graph_.value(graph_.node(before).output).name + ".attention");
     std::string name = node.name;
-    before_[before].push_back(static_cast<ir::NodeId>(graph_.nodes().size()));
     return graph_.add_node(std::move(node), std::move(name), type);
   }
 
@@ -409,8 +390,6 @@ class AttentionFusion {
   Readers readers_;
   NewNames names_;
   std::vector<bool> dead_;
-  // Holds, by node, the new nodes before it.
-  std::vector<llvm::SmallVector<ir::NodeId, 6>> before_;
 };
 
 }  // namespace

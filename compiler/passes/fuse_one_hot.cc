@@ -40,25 +40,15 @@ bool counts_up(const ir::Value& value, int64_t depth) {
 class OneHotFusion {
  public:
   explicit OneHotFusion(ir::Graph& graph)
-      : graph_(graph),
-        readers_(graph),
-        names_(graph),
-        dead_(graph.nodes().size(), false),
-        before_(graph.nodes().size()) {}
+      : graph_(graph), readers_(graph), names_(graph), dead_(graph.nodes().size(), false) {}
 
   void run() {
     const auto count = static_cast<ir::NodeId>(graph_.nodes().size());
     for (ir::NodeId id = 0; id < count; ++id)
       if (const auto rows = one_hot_of(id)) gather(id, *rows);
-    std::vector<ir::NodeId> order;
-    for (ir::NodeId id = 0; id < count; ++id) {
-      order.insert(order.end(), before_[id].begin(), before_[id].end());
-      order.push_back(id);
-    }
-    std::vector<bool> dead;
-    for (ir::NodeId id : order) dead.push_back(id < count && dead_[id]);
-    graph_.reorder_nodes(order);
-    remove_dead(graph_, dead);
+    dead_.resize(graph_.nodes().size(), false);
+    remove_dead(graph_, dead_);
+    sort_nodes(graph_);
   }
 
  private:
@@ -162,7 +152,6 @@ class OneHotFusion {
     node.inputs = {x};
     node.name = names_.take(graph_.value(graph_.node(before).output).name + ".index");
     std::string name = node.name;
-    before_[before].push_back(static_cast<ir::NodeId>(graph_.nodes().size()));
     return graph_.add_node(std::move(node), std::move(name), type);
   }
 
@@ -184,8 +173,6 @@ class OneHotFusion {
   Readers readers_;
   NewNames names_;
   std::vector<bool> dead_;
-  // Holds, by node, the new nodes before it.
-  std::vector<llvm::SmallVector<ir::NodeId, 3>> before_;
 };
 
 }  // namespace

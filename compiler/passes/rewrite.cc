@@ -104,6 +104,21 @@ std::pair<size_t, size_t> moved_operands(const ir::Node& node) {
   }
 }
 
+DimOrder order_of(const ir::Graph& graph, const ir::Node& node) {
+  const auto params = node.params.as<TransposeParams>();
+  const int32_t perm[kMaxRank] = {params.perm_0, params.perm_1, params.perm_2, params.perm_3,
+                                  params.perm_4, params.perm_5, params.perm_6, params.perm_7};
+  return DimOrder(perm, perm + graph.value(node.output).type.rank());
+}
+
+ir::OpParams transpose_params(const DimOrder& order) {
+  TransposeParams params;
+  int32_t* const perm[kMaxRank] = {&params.perm_0, &params.perm_1, &params.perm_2, &params.perm_3,
+                                   &params.perm_4, &params.perm_5, &params.perm_6, &params.perm_7};
+  for (size_t i = 0; i < order.size(); ++i) *perm[i] = order[i];
+  return ir::OpParams::of(OpKind::Transpose, params);
+}
+
 void sort_nodes(ir::Graph& graph) {
   const size_t count = graph.nodes().size();
   std::vector<ir::NodeId> order;

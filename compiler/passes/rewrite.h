@@ -63,6 +63,14 @@ std::optional<double> number_of(const ir::Graph& graph, ir::ValueId id);
 // Returns true if the node is a Binary of that kind, in f32 and without an activation.
 bool is_binary(const ir::Graph& graph, const ir::Node& node, int32_t kind);
 
+// Permutes dims: output dim i is input dim order[i].
+using DimOrder = llvm::SmallVector<int32_t, 8>;
+
+// Returns the order of a Transpose.
+DimOrder order_of(const ir::Graph& graph, const ir::Node& node);
+// Returns a Transpose's params.
+ir::OpParams transpose_params(const DimOrder& order);
+
 // Calls edit(params), where `params` is the Conv2dParams or DepthwiseConv2dParams of a node, and
 // stores the result. Returns false, without a call, for another operator.
 template <typename Edit>

@@ -6,7 +6,8 @@
 // Gives:   the elementwise nodes on the Transpose's operand, then the Transpose; two
 //          Transposes that meet are one; a Transpose that moves dims of 1 only is a Reshape.
 //          Numerics are unchanged. If no Transpose is reached, nothing moves.
-// Order:   after fuse_unary_patterns, which look at a formula's nodes as they were written; before
+// DimOrder:   after fuse_unary_patterns, which look at a formula's nodes as they were written;
+// before
 //          eliminate_dead, which removes Transposes that now keep the order; before the fusions:
 //          networks written for other layouts have a convolution's activation between two
 //          Transposes.
@@ -19,28 +20,10 @@
 namespace codl::compiler {
 namespace {
 
-// Permutes dims: output dim i is input dim order[i].
-using Order = llvm::SmallVector<int32_t, 8>;
-
-Order order_of(const ir::Graph& graph, const ir::Node& node) {
-  const auto params = node.params.as<TransposeParams>();
-  const int32_t perm[kMaxRank] = {params.perm_0, params.perm_1, params.perm_2, params.perm_3,
-                                  params.perm_4, params.perm_5, params.perm_6, params.perm_7};
-  return Order(perm, perm + graph.value(node.output).type.rank());
-}
-
-void set_order(ir::Node& node, const Order& order) {
-  TransposeParams params;
-  int32_t* const perm[kMaxRank] = {&params.perm_0, &params.perm_1, &params.perm_2, &params.perm_3,
-                                   &params.perm_4, &params.perm_5, &params.perm_6, &params.perm_7};
-  for (size_t i = 0; i < order.size(); ++i) *perm[i] = order[i];
-  node.params = ir::OpParams::of(OpKind::Transpose, params);
-}
-
-bool keeps_order(const Order& order) { return llvm::is_sorted(order); }
+bool keeps_order(const DimOrder& order) { return llvm::is_sorted(order); }
 
 // Returns the dims of a Transpose's operand, given its result's.
-ir::Dims before(const Order& order, const ir::Dims& dims) {
+ir::Dims before(const DimOrder& order, const ir::Dims& dims) {
   ir::Dims result(dims.size());
   for (size_t i = 0; i < order.size(); ++i) result[order[i]] = dims[i];
   return result;
@@ -110,7 +93,7 @@ class TransposeSinking {
 
   // Returns true if `value`, an operand of an elementwise node, can be an operand before a
   // Transpose by `order`, too.
-  bool is_movable(ir::ValueId value, const Order& order) const {
+  bool is_movable(ir::ValueId value, const DimOrder& order) const {
     const ir::TensorType& type = graph_.value(value).type;
     if (type.element_count() == 1) return true;
     const ir::Dims dims = before(order, of_rank(type.dims, order.size()));
@@ -121,7 +104,7 @@ class TransposeSinking {
 
   // Returns true if node `user` may swap places with a Transpose by `order` whose result `value` it
   // reads. Sets `joins` if it reads another Transpose, too, which goes away.
-  bool is_passable(ir::NodeId user, ir::ValueId value, const Order& order, bool* joins) const {
+  bool is_passable(ir::NodeId user, ir::ValueId value, const DimOrder& order, bool* joins) const {
     const ir::Node& node = graph_.node(user);
     if (node.op == OpKind::Unary) return true;
     if (node.op != OpKind::Binary) return false;
@@ -135,7 +118,7 @@ class TransposeSinking {
 
   // Returns true if sinking the Transpose ends at another one.
   bool meets_transpose(ir::NodeId id) const {
-    const Order order = order_of(graph_, graph_.node(id));
+    const DimOrder order = order_of(graph_, graph_.node(id));
     ir::ValueId value = graph_.node(id).output;
     for (bool joins = false; !is_read_by_transpose(value) && !joins;) {
       const ir::NodeId user = sole_user(value);
@@ -150,7 +133,7 @@ class TransposeSinking {
   ir::NodeId sink(ir::NodeId id, bool* joins) {
     const ir::ValueId value = graph_.node(id).output;
     const ir::NodeId user = sole_user(value);
-    const Order order = order_of(graph_, graph_.node(id));
+    const DimOrder order = order_of(graph_, graph_.node(id));
     [[maybe_unused]] const bool is_ok = is_passable(user, value, order, joins);
     assert(is_ok);
     ir::Node computes = graph_.node(user);
@@ -176,7 +159,7 @@ class TransposeSinking {
   }
 
   // Returns `value` with the dims that it has before a Transpose by `order`.
-  ir::ValueId moved(ir::ValueId value, const Order& order) {
+  ir::ValueId moved(ir::ValueId value, const DimOrder& order) {
     ir::TensorType type = graph_.value(value).type;
     if (type.element_count() == 1) return value;
     type.dims = before(order, of_rank(type.dims, order.size()));
@@ -201,16 +184,16 @@ class TransposeSinking {
   // Transposes that read the result of Transpose `id` read its operand instead. If such a Transpose
   // gives just that operand, its readers read the operand.
   void join(ir::NodeId id) {
-    const Order order = order_of(graph_, graph_.node(id));
+    const DimOrder order = order_of(graph_, graph_.node(id));
     const ir::ValueId from = graph_.node(id).inputs[0];
     const ir::ValueId value = graph_.node(id).output;
     const auto users = users_[value];
     for (ir::NodeId user : users) {
       ir::Node joined = graph_.node(user);
       if (joined.op != OpKind::Transpose || !reads(user, value)) continue;
-      Order both;
+      DimOrder both;
       for (int32_t dim : order_of(graph_, joined)) both.push_back(order[dim]);
-      set_order(joined, both);
+      joined.params = transpose_params(both);
       joined.inputs[0] = from;
       const ir::ValueId output = joined.output;
       replace(user, std::move(joined));
@@ -226,7 +209,7 @@ class TransposeSinking {
 
   void become_reshape(ir::NodeId id) {
     if (graph_.node(id).op != OpKind::Transpose) return;
-    const Order order = order_of(graph_, graph_.node(id));
+    const DimOrder order = order_of(graph_, graph_.node(id));
     const ir::Dims& dims = graph_.value(graph_.node(id).inputs[0]).type.dims;
     int32_t last = -1;
     for (int32_t dim : order) {

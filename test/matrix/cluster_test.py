@@ -92,15 +92,6 @@ class ClusterTest(WorkFolder, unittest.TestCase):
         with open(self.path("calls")) as file:
             return len(file.readlines())
 
-    def tree(self, out):
-        found = {}
-        for folder, folders, files in os.walk(self.path(out)):
-            folders[:] = [name for name in folders if name != ".cache"]
-            for name in files:
-                with open(os.path.join(folder, name), "rb") as file:
-                    found[os.path.relpath(os.path.join(folder, name), self.path(out))] = file.read()
-        return found
-
     def test_a_lost_worker_costs_its_own_edge(self):
         self.models()
         said = self.matrix("here")

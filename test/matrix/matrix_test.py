@@ -66,16 +66,6 @@ class MatrixTest(WorkFolder, unittest.TestCase):
         os.remove(self.path("calls"))
         return count
 
-    def tree(self, out):
-        """Returns the contents by path, without the cache."""
-        found = {}
-        for folder, folders, files in os.walk(self.path(out)):
-            folders[:] = [name for name in folders if name != ".cache"]
-            for name in files:
-                with open(os.path.join(folder, name), "rb") as file:
-                    found[os.path.relpath(os.path.join(folder, name), self.path(out))] = file.read()
-        return found
-
     def manifest(self, out="out"):
         with open(self.path(out, "manifest.json")) as file:
             return json.load(file)["entries"]

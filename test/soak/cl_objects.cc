@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl_ext.h>
 #include <CL/cl_icd.h>
 #include <CL/cl_layer.h>
 
@@ -68,6 +69,46 @@ struct Counted<kFunction, Result (CL_API_CALL* cl_icd_dispatch::*)(Arguments...)
 template <auto kFunction>
 using Of = Counted<kFunction, decltype(kFunction)>;
 
+// Recordings are made by functions of the platform's extension, which the loader has no table for.
+// The program uses one platform.
+clCreateCommandBufferKHR_fn create_recording;
+clReleaseCommandBufferKHR_fn release_recording;
+clEnqueueCommandBufferKHR_fn enqueue_recording;
+
+void* CL_API_CALL extension_function(cl_platform_id platform, const char* name) {
+  void* const found = driver.clGetExtensionFunctionAddressForPlatform(platform, name);
+  if (found == nullptr) return nullptr;
+  const auto is = [&](const char* other) { return std::strcmp(name, other) == 0; };
+  if (is("clCreateCommandBufferKHR")) {
+    create_recording = reinterpret_cast<clCreateCommandBufferKHR_fn>(found);
+    const clCreateCommandBufferKHR_fn function = [](auto... arguments) {
+      const cl_command_buffer_khr object = create_recording(arguments...);
+      if (object != nullptr) count_made();
+      return object;
+    };
+    return reinterpret_cast<void*>(function);
+  }
+  if (is("clReleaseCommandBufferKHR")) {
+    release_recording = reinterpret_cast<clReleaseCommandBufferKHR_fn>(found);
+    const clReleaseCommandBufferKHR_fn function = [](auto... arguments) {
+      const cl_int error = release_recording(arguments...);
+      if (error == CL_SUCCESS) --alive;
+      return error;
+    };
+    return reinterpret_cast<void*>(function);
+  }
+  if (is("clEnqueueCommandBufferKHR")) {
+    enqueue_recording = reinterpret_cast<clEnqueueCommandBufferKHR_fn>(found);
+    const clEnqueueCommandBufferKHR_fn function = [](auto... arguments) {
+      const cl_int error = enqueue_recording(arguments...);
+      if (error == CL_SUCCESS) (count_event(arguments), ...);
+      return error;
+    };
+    return reinterpret_cast<void*>(function);
+  }
+  return found;
+}
+
 // Counts for everything of OpenCL 1.2 that the runtime calls (runtime/src/cl_api.h), and for
 // functions that a driver's own tools may call instead.
 void count_functions() {
@@ -107,6 +148,7 @@ void count_functions() {
   CODL_COUNT(clEnqueueWriteBufferRect, enqueue)
   CODL_COUNT(clEnqueueMarkerWithWaitList, enqueue)
 #undef CODL_COUNT
+  counted.clGetExtensionFunctionAddressForPlatform = extension_function;
   // This is the only release without a result.
   counted.clSVMFree = [](cl_context context, void* memory) {
     driver.clSVMFree(context, memory);

@@ -20,3 +20,13 @@ class WorkFolder:
         with open(self.path(name), "wb") as file:
             file.write(data)
         return self.path(name)
+
+    def tree(self, folder):
+        """Returns the bytes of all files in a folder by path, without those of codl-matrix's cache."""
+        found = {}
+        for parent, folders, files in os.walk(self.path(folder)):
+            folders[:] = [name for name in folders if name != ".cache"]
+            for name in files:
+                with open(os.path.join(parent, name), "rb") as file:
+                    found[os.path.relpath(os.path.join(parent, name), self.path(folder))] = file.read()
+        return found
