@@ -39,10 +39,10 @@ struct AttentionMatch {
   ir::ValueId hidden = ir::kNoId;  // or the condition of scores that are `lowest` ...
   bool hides_true = false;         // ... where it is true, or where it is false
   double lowest = 0;
-  DimOrder order;  // a Transpose of k that is needed; empty: none
-  ir::Dims scores;                      // as softmax has them
-  ir::Dims products;                    // as the first product has them
-  int32_t groups = 1;                   // heads of k in a batch
+  DimOrder order;      // a Transpose of k that is needed; empty: none
+  ir::Dims scores;     // as softmax has them
+  ir::Dims products;   // as the first product has them
+  int32_t groups = 1;  // heads of k in a batch
   AttentionParams params = {.scale = 1.0f};
   llvm::SmallVector<ir::NodeId, 12> nodes;  // those of the formula
 };
